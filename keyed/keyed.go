@@ -1,0 +1,123 @@
+// Package keyed makes random numbers that are a pure function of
+// (seed, stream, sample, step).
+//
+// Nothing is drawn "next": a number is looked up by its address. Two workers
+// that simulate different samples, a run that is cut in other batches, and a
+// run that resumes after a kill therefore all see the same numbers.
+//
+// The generator is Philox4x32-10 of Random123, with the counter
+// (block, step, sample) and a key derived from (seed, stream). Its outputs for
+// a given address are promised: golden tests hold them. It is not for
+// cryptography.
+package keyed
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Purpose says what a stream's numbers are for. Two purposes never share
+// numbers, whatever their indices.
+type Purpose uint32
+
+// The purposes used by this module. Values are part of the promise: append,
+// never renumber.
+const (
+	ForwardNoise    Purpose = 1  // ζ_k of forward paths; index: refresh number
+	ForwardMomentum Purpose = 2  // p̃_0 of forward paths; index: refresh number
+	LastMomentum    Purpose = 3  // p̃_N in the underdamped loss; index: refresh number
+	BackwardNoise   Purpose = 4  // ζ_k of generated paths
+	Prior           Purpose = 5  // x_N and p̃_N of generated paths
+	Shuffle         Purpose = 6  // order of training rows; index: epoch
+	TimeSubset      Purpose = 7  // which times of a path a batch sees; index: epoch
+	InitWeights     Purpose = 8  // network weights; index: layer
+	Evaluation      Purpose = 9  // noise floors, permutation tests
+	ChainNoise      Purpose = 10 // ζ_k of unlearned chains
+	ChainStart      Purpose = 11 // x_0 and p_0 of unlearned chains
+	Probe           Purpose = 12 // tests and diagnostics
+)
+
+// A Stream is an addressable sequence of random numbers. The zero value is
+// usable but belongs to no seed; take streams from New.
+type Stream struct{ key [2]uint32 }
+
+// New returns the stream of the given purpose and index under seed. Keys of
+// different (purpose, index) are outputs of the generator itself under the key
+// seed, so streams are independent of each other.
+func New(seed uint64, p Purpose, index uint64) Stream {
+	c := philox([4]uint32{uint32(p), 0x6c616e64, uint32(index), uint32(index >> 32)},
+		[2]uint32{uint32(seed), uint32(seed >> 32)})
+	return Stream{key: [2]uint32{c[0], c[1]}}
+}
+
+// Normals fills dst with independent standard normal numbers, those of
+// (sample, step). A longer dst begins with the same numbers as a shorter one.
+func (s Stream) Normals(dst []float64, sample uint64, step int) {
+	n := len(dst)
+	for i := 0; i < n; i += 2 {
+		a, b := s.words(sample, uint32(step), uint32(i/2))
+		// Box–Muller: u in (0, 1], so that the logarithm is finite.
+		r := math.Sqrt(-2 * math.Log(float64(a>>11+1)*0x1p-53))
+		sin, cos := math.Sincos(float64(b>>11) * (2 * math.Pi * 0x1p-53))
+		dst[i] = r * cos
+		if i+1 < n {
+			dst[i+1] = r * sin
+		}
+	}
+}
+
+// Uniforms fills dst with independent numbers uniform on [0, 1), those of
+// (sample, step).
+func (s Stream) Uniforms(dst []float64, sample uint64, step int) {
+	for i := 0; i < len(dst); i += 2 {
+		a, b := s.words(sample, uint32(step), uint32(i/2))
+		dst[i] = float64(a>>11) * 0x1p-53
+		if i+1 < len(dst) {
+			dst[i+1] = float64(b>>11) * 0x1p-53
+		}
+	}
+}
+
+// Permutation fills dst with a uniformly random order of 0 … len(dst)−1
+// (Fisher–Yates), that of (sample, step).
+func (s Stream) Permutation(dst []int, sample uint64, step int) {
+	for i := range dst {
+		dst[i] = i
+	}
+	for i := len(dst) - 1; i > 0; i-- {
+		u, _ := s.words(sample, uint32(step), uint32(i))
+		j := int(below(u, uint64(i+1)))
+		dst[i], dst[j] = dst[j], dst[i]
+	}
+}
+
+// Index returns a number uniform on 0 … n−1, that of (sample, step).
+func (s Stream) Index(n int, sample uint64, step int) int {
+	if n <= 0 {
+		panic("keyed: Index of an empty range")
+	}
+	u, _ := s.words(sample, uint32(step), 0)
+	return int(below(u, uint64(n)))
+}
+
+// Rand returns a math/rand/v2 generator over the numbers of sample, for code
+// that wants to draw in sequence.
+func (s Stream) Rand(sample uint64) *rand.Rand {
+	return rand.New(&source{s: s, sample: sample})
+}
+
+type source struct {
+	s      Stream
+	sample uint64
+	next   uint64
+}
+
+func (r *source) Uint64() uint64 {
+	j := r.next
+	r.next++
+	a, b := r.s.words(r.sample, uint32(j>>33), uint32(j>>1))
+	if j&1 == 0 {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,161 @@
+package keyed
+
+import (
+	"math"
+	"testing"
+)
+
+// The known answers of Random123's kat_vectors for philox4x32-10.
+func TestPhiloxKnownAnswers(t *testing.T) {
+	const ff = 0xffffffff
+	for _, c := range []struct {
+		ctr  [4]uint32
+		key  [2]uint32
+		want [4]uint32
+	}{
+		{[4]uint32{}, [2]uint32{}, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+		{[4]uint32{ff, ff, ff, ff}, [2]uint32{ff, ff}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+		{
+			[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+			[2]uint32{0xa4093822, 0x299f31d0},
+			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
+		},
+	} {
+		if got := philox(c.ctr, c.key); got != c.want {
+			t.Errorf("philox(%x, %x) = %x, want %x", c.ctr, c.key, got, c.want)
+		}
+	}
+}
+
+// Every address holds its own numbers, and a longer read begins with the
+// shorter one.
+func TestAddresses(t *testing.T) {
+	seen := map[float64][4]uint64{}
+	var buf [5]float64
+	for seed := range uint64(3) {
+		for p := ForwardNoise; p <= Prior; p++ {
+			for index := range uint64(3) {
+				s := New(seed, p, index)
+				for sample := range uint64(4) {
+					for step := range 4 {
+						s.Normals(buf[:], sample, step)
+						for _, v := range buf {
+							at := [4]uint64{seed, uint64(p)<<8 | index, sample, uint64(step)}
+							if other, dup := seen[v]; dup {
+								t.Fatalf("%v and %v share %v", at, other, v)
+							}
+							seen[v] = at
+						}
+						var short [2]float64
+						s.Normals(short[:], sample, step)
+						if short != [2]float64(buf[:2]) {
+							t.Fatalf("a short read differs from a long one")
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// The first four moments and one tail of n normals. Each bound is 5 standard
+// errors: false-alarm rate below 6e-7 a bound, 3e-6 in all (and the seed is
+// fixed, so it fires always or never).
+func TestNormalMoments(t *testing.T) {
+	const n = 200_000
+	s := New(7, Probe, 0)
+	x := make([]float64, 3)
+	var m1, m2, m3, m4, tail, cross float64
+	for i := range n / 2 {
+		s.Normals(x, uint64(i), 3)
+		for _, v := range x[:2] {
+			m1 += v
+			m2 += v * v
+			m3 += v * v * v
+			m4 += v * v * v * v
+			if math.Abs(v) > 3 {
+				tail++
+			}
+		}
+		cross += x[0] * x[2]
+	}
+	p := math.Erfc(3 / math.Sqrt2)
+	check := func(name string, got, want, sd float64, n int) {
+		if z := (got/float64(n) - want) / (sd / math.Sqrt(float64(n))); math.Abs(z) > 5 {
+			t.Errorf("%s: %v standard errors off", name, z)
+		}
+	}
+	check("mean", m1, 0, 1, n)
+	check("variance", m2, 1, math.Sqrt(2), n)
+	check("skewness", m3, 0, math.Sqrt(15), n)
+	check("kurtosis", m4, 3, math.Sqrt(96), n)
+	check("3σ tail", tail, p, math.Sqrt(p*(1-p)), n)
+	check("covariance across blocks", cross, 0, 1, n/2)
+}
+
+// Sequences are promised: these change only with a new major version.
+func TestGolden(t *testing.T) {
+	var x [3]float64
+	New(1, ForwardNoise, 2).Normals(x[:], 3, 4)
+	want := goldenNormals
+	for i := range x {
+		if math.Abs(x[i]-want[i]) > 1e-14 {
+			t.Errorf("Normals = %.17g, want %.17g", x, want)
+			break
+		}
+	}
+}
+
+func TestPermutationIsOne(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 17, 1000} {
+		p := make([]int, n)
+		New(5, Shuffle, 9).Permutation(p, 0, 0)
+		seen := make([]bool, n)
+		for _, v := range p {
+			if seen[v] {
+				t.Fatalf("n = %d: %d twice", n, v)
+			}
+			seen[v] = true
+		}
+	}
+}
+
+// Each of the 24 orders of 4 things comes up equally often: χ² with 23 degrees
+// of freedom stays below 64.5 except with probability 1e-5.
+func TestPermutationUniform(t *testing.T) {
+	const n = 24_000
+	counts := map[[4]int]int{}
+	p := make([]int, 4)
+	s := New(11, Probe, 1)
+	for i := range n {
+		s.Permutation(p, uint64(i), 0)
+		counts[[4]int(p)]++
+	}
+	chi2 := 0.0
+	for _, c := range counts {
+		d := float64(c) - n/24.0
+		chi2 += d * d / (n / 24.0)
+	}
+	if len(counts) != 24 || chi2 > 64.5 {
+		t.Errorf("%d orders, χ² = %v", len(counts), chi2)
+	}
+}
+
+func TestNormalsAllocateNothing(t *testing.T) {
+	s := New(1, Probe, 0)
+	x := make([]float64, 7)
+	if n := testing.AllocsPerRun(100, func() { s.Normals(x, 3, 4) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkNormals3(b *testing.B) {
+	s := New(1, Probe, 0)
+	x := make([]float64, 3)
+	b.ReportAllocs()
+	for i := range b.N {
+		s.Normals(x, uint64(i), 1)
+	}
+}
+
+var goldenNormals = [3]float64{0.027642962900707422, -1.2381728311802143, 0.065303533436201225}
