@@ -1,0 +1,323 @@
+// Package arrayfile reads and writes n-dimensional arrays: NumPy's NPY and NPZ
+// files, and safetensors.
+//
+// Decoders take files that nobody vouches for. They check every claim of a
+// header before acting on it, and their memory grows with the bytes that are
+// really there, not with the bytes that a header promises. Errors say what was
+// found and what was expected.
+//
+// The package is not for structured, complex, half-precision or object arrays,
+// and it does not map files into memory.
+package arrayfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrTruncated is wrapped by the errors of input that ends too early.
+var ErrTruncated = errors.New("the file is truncated")
+
+// An Array is an n-dimensional array in C order (the last index runs fastest).
+// A nil or empty Shape is that of a scalar. Exactly one of the data slices is
+// set, that is, not nil; it tells the element type.
+type Array struct {
+	Shape []int
+
+	Float32 []float32
+	Float64 []float64
+	Int32   []int32
+	Int64   []int64
+	Bool    []bool
+	Uint8   []uint8
+}
+
+// Len returns the number of elements that a holds.
+func (a Array) Len() int {
+	return len(a.Float32) + len(a.Float64) + len(a.Int32) + len(a.Int64) + len(a.Bool) + len(a.Uint8)
+}
+
+// AsFloat64 returns the elements as float64: the slice itself if they are
+// float64 already, a new one otherwise. Booleans become 0 and 1; an int64
+// beyond ±2⁵³ is rounded.
+func (a Array) AsFloat64() []float64 {
+	switch {
+	case a.Float32 != nil:
+		return toFloat64(a.Float32)
+	case a.Int32 != nil:
+		return toFloat64(a.Int32)
+	case a.Int64 != nil:
+		return toFloat64(a.Int64)
+	case a.Uint8 != nil:
+		return toFloat64(a.Uint8)
+	case a.Bool != nil:
+		x := make([]float64, len(a.Bool))
+		for i, b := range a.Bool {
+			if b {
+				x[i] = 1
+			}
+		}
+		return x
+	}
+	return a.Float64
+}
+
+func toFloat64[T float32 | int32 | int64 | uint8](src []T) []float64 {
+	x := make([]float64, len(src))
+	for i, v := range src {
+		x[i] = float64(v)
+	}
+	return x
+}
+
+// A kind is an element type. Its value indexes kinds.
+type kind int
+
+const (
+	float32Kind kind = iota
+	float64Kind
+	int32Kind
+	int64Kind
+	boolKind
+	uint8Kind
+)
+
+// A kindInfo gives the size of an element in bytes and the names of its type:
+// NumPy's without the byte order, and safetensors'.
+type kindInfo struct {
+	size        int
+	npy         string
+	safetensors string
+}
+
+var kinds = [...]kindInfo{
+	float32Kind: {4, "f4", "F32"},
+	float64Kind: {8, "f8", "F64"},
+	int32Kind:   {4, "i4", "I32"},
+	int64Kind:   {8, "i8", "I64"},
+	boolKind:    {1, "b1", "BOOL"},
+	uint8Kind:   {1, "u1", "U8"},
+}
+
+// kind returns the element type of a, after checking that exactly one slice is
+// set and that it has as many elements as the shape.
+func (a Array) kind() (kind, error) {
+	set := [...]bool{
+		float32Kind: a.Float32 != nil,
+		float64Kind: a.Float64 != nil,
+		int32Kind:   a.Int32 != nil,
+		int64Kind:   a.Int64 != nil,
+		boolKind:    a.Bool != nil,
+		uint8Kind:   a.Uint8 != nil,
+	}
+	k, count := kind(0), 0
+	for i, ok := range set {
+		if ok {
+			k = kind(i)
+			count++
+		}
+	}
+	if count != 1 {
+		return 0, fmt.Errorf("the array has %d data slices, expected exactly one that is not nil", count)
+	}
+	n, err := elements(a.Shape, kinds[k].size)
+	if err != nil {
+		return 0, err
+	}
+	if n != a.Len() {
+		return 0, fmt.Errorf("the array has %d elements, expected %d for shape %s", a.Len(), n, tuple(a.Shape))
+	}
+	return k, nil
+}
+
+// maxDims is NumPy's own limit on the number of dimensions.
+const maxDims = 64
+
+// elements returns the product of the shape. It refuses shapes whose bytes, at
+// size bytes an element, do not fit in an int, even where a zero among the
+// factors makes the product small.
+func elements(shape []int, size int) (int, error) {
+	if len(shape) > maxDims {
+		return 0, fmt.Errorf("shape has %d dimensions, expected at most %d", len(shape), maxDims)
+	}
+	n, empty := 1, false
+	for _, s := range shape {
+		switch {
+		case s < 0:
+			return 0, fmt.Errorf("shape %s has a negative dimension", tuple(shape))
+		case s == 0:
+			empty = true
+		case n > math.MaxInt/size/s:
+			return 0, fmt.Errorf("shape %s is larger than any memory", tuple(shape))
+		default:
+			n *= s
+		}
+	}
+	if empty {
+		return 0, nil
+	}
+	return n, nil
+}
+
+// tuple writes a shape as Python does: (), (3,), (2, 3).
+func tuple(shape []int) string {
+	var b strings.Builder
+	b.WriteByte('(')
+	for i, s := range shape {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(s))
+	}
+	if len(shape) == 1 {
+		b.WriteByte(',')
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// chunk is the number of bytes that are read or written at a time. It is a
+// multiple of every element size.
+const chunk = 1 << 16
+
+// readArray reads the elements of an array.
+func readArray(r io.Reader, k kind, shape []int, order binary.ByteOrder) (Array, error) {
+	a := Array{Shape: shape}
+	n, err := elements(shape, kinds[k].size)
+	if err != nil {
+		return Array{}, err
+	}
+	switch k {
+	case float32Kind:
+		a.Float32, err = readSlice[float32](r, n, kinds[k].size, order)
+	case float64Kind:
+		a.Float64, err = readSlice[float64](r, n, kinds[k].size, order)
+	case int32Kind:
+		a.Int32, err = readSlice[int32](r, n, kinds[k].size, order)
+	case int64Kind:
+		a.Int64, err = readSlice[int64](r, n, kinds[k].size, order)
+	case boolKind:
+		a.Bool, err = readSlice[bool](r, n, kinds[k].size, order)
+	case uint8Kind:
+		a.Uint8, err = readSlice[uint8](r, n, kinds[k].size, order)
+	}
+	if err != nil {
+		return Array{}, err
+	}
+	return a, nil
+}
+
+// readSlice reads n elements of size bytes. The slice grows as bytes arrive:
+// n is only a header's claim.
+func readSlice[T any](r io.Reader, n, size int, order binary.ByteOrder) ([]T, error) {
+	buf := make([]byte, min(n*size, chunk))
+	data := make([]T, 0, len(buf)/size)
+	for len(data) < n {
+		done := len(data)
+		b := buf[:min((n-done)*size, chunk)]
+		if got, err := io.ReadFull(r, b); err != nil {
+			return nil, readError("data end", done*size+got, n*size, err)
+		}
+		m := len(b) / size
+		data = slices.Grow(data, m)[:done+m]
+		if _, err := binary.Decode(b, order, data[done:]); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// writeArray writes the elements of a, which has kind k, in little-endian
+// order.
+func writeArray(w io.Writer, a Array, k kind) error {
+	switch k {
+	case float32Kind:
+		return writeSlice(w, a.Float32, kinds[k].size)
+	case float64Kind:
+		return writeSlice(w, a.Float64, kinds[k].size)
+	case int32Kind:
+		return writeSlice(w, a.Int32, kinds[k].size)
+	case int64Kind:
+		return writeSlice(w, a.Int64, kinds[k].size)
+	case boolKind:
+		return writeSlice(w, a.Bool, kinds[k].size)
+	default:
+		return writeSlice(w, a.Uint8, kinds[k].size)
+	}
+}
+
+func writeSlice[T any](w io.Writer, data []T, size int) error {
+	buf := make([]byte, 0, min(len(data)*size, chunk))
+	for part := range slices.Chunk(data, chunk/size) {
+		b, err := binary.Append(buf, binary.LittleEndian, part)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBytes reads n bytes, of what, without trusting n.
+func readBytes(r io.Reader, what string, n int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err == nil && len(b) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, readError(what+" ends", len(b), n, err)
+	}
+	return b, nil
+}
+
+// readError describes a failure to read after got of want bytes.
+func readError(what string, got, want int, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = ErrTruncated
+	}
+	return fmt.Errorf("%s after %d of %d bytes: %w", what, got, want, err)
+}
+
+// expectEnd returns an error unless r is at its end.
+func expectEnd(r io.Reader) error {
+	var b [1]byte
+	switch _, err := io.ReadFull(r, b[:]); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errors.New("more bytes follow the data, expected the end of the file")
+	default:
+		return err
+	}
+}
+
+// withFile calls decode on the named file and puts its name before an error.
+func withFile(path string, decode func(f *os.File) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := decode(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// excerpt quotes s, cut to a length that suits a message.
+func excerpt(s string) string {
+	const limit = 40
+	if len(s) > limit {
+		return strconv.Quote(s[:limit]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,329 @@
+package arrayfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The format is described in numpy.lib.format: magic, version, length of the
+// header, the header (a Python dictionary as text), then the elements.
+const (
+	npyMagic     = "\x93NUMPY"
+	npyAlign     = 64
+	npyMaxHeader = 1 << 20
+)
+
+// ReadNPY reads the named NPY file, which must hold one array and nothing else.
+func ReadNPY(path string) (Array, error) {
+	var a Array
+	err := withFile(path, func(f *os.File) (err error) {
+		if a, err = DecodeNPY(f); err != nil {
+			return err
+		}
+		return expectEnd(f)
+	})
+	if err != nil {
+		return Array{}, err
+	}
+	return a, nil
+}
+
+// DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r
+// behind its last byte. It understands the types f4, f8, i4, i8, b1 and u1 in
+// either byte order. An array in Fortran order is rearranged into C order.
+func DecodeNPY(r io.Reader) (Array, error) {
+	start := make([]byte, len(npyMagic)+2)
+	if got, err := io.ReadFull(r, start); err != nil {
+		if !strings.HasPrefix(npyMagic, string(start[:min(got, len(npyMagic))])) {
+			return Array{}, notNPY(start[:got])
+		}
+		return Array{}, readError("file signature ends", got, len(start), err)
+	}
+	if !bytes.HasPrefix(start, []byte(npyMagic)) {
+		return Array{}, notNPY(start)
+	}
+
+	var length int
+	switch major, minor := start[len(npyMagic)], start[len(npyMagic)+1]; {
+	case major == 1 && minor == 0:
+		b, err := readBytes(r, "header length", 2)
+		if err != nil {
+			return Array{}, err
+		}
+		length = int(binary.LittleEndian.Uint16(b))
+	case (major == 2 || major == 3) && minor == 0:
+		b, err := readBytes(r, "header length", 4)
+		if err != nil {
+			return Array{}, err
+		}
+		n := binary.LittleEndian.Uint32(b)
+		if n > npyMaxHeader {
+			return Array{}, fmt.Errorf("header of %d bytes, expected at most %d", n, npyMaxHeader)
+		}
+		length = int(n)
+	default:
+		return Array{}, fmt.Errorf("NPY version %d.%d, expected 1.0, 2.0 or 3.0", major, minor)
+	}
+	text, err := readBytes(r, "header", length)
+	if err != nil {
+		return Array{}, err
+	}
+	h, err := parseNPYHeader(string(text))
+	if err != nil {
+		return Array{}, err
+	}
+	a, err := readArray(r, h.kind, h.shape, h.order)
+	if err != nil {
+		return Array{}, err
+	}
+	if h.fortran {
+		a.fromFortran()
+	}
+	return a, nil
+}
+
+func notNPY(start []byte) error {
+	return fmt.Errorf("file begins with %s, expected %q: this is not an NPY file", excerpt(string(start)), npyMagic)
+}
+
+// fromFortran rearranges elements that lie in Fortran order.
+func (a *Array) fromFortran() {
+	if len(a.Shape) < 2 {
+		return
+	}
+	a.Float32 = transpose(a.Float32, a.Shape)
+	a.Float64 = transpose(a.Float64, a.Shape)
+	a.Int32 = transpose(a.Int32, a.Shape)
+	a.Int64 = transpose(a.Int64, a.Shape)
+	a.Bool = transpose(a.Bool, a.Shape)
+	a.Uint8 = transpose(a.Uint8, a.Shape)
+}
+
+// transpose returns in C order the elements that src holds in Fortran order.
+func transpose[T any](src []T, shape []int) []T {
+	if len(src) < 2 {
+		return src
+	}
+	stride := make([]int, len(shape))
+	step := 1
+	for i, s := range shape {
+		stride[i] = step
+		step *= s
+	}
+	dst := make([]T, len(src))
+	index := make([]int, len(shape))
+	from := 0
+	for to := range dst {
+		dst[to] = src[from]
+		for i := len(shape) - 1; i >= 0; i-- {
+			index[i]++
+			from += stride[i]
+			if index[i] < shape[i] {
+				break
+			}
+			from -= index[i] * stride[i]
+			index[i] = 0
+		}
+	}
+	return dst
+}
+
+// EncodeNPY writes a in NPY format, version 1, little-endian and in C order.
+func EncodeNPY(w io.Writer, a Array) error {
+	k, err := a.kind()
+	if err != nil {
+		return fmt.Errorf("arrayfile: %w", err)
+	}
+	order := "<"
+	if kinds[k].size == 1 {
+		order = "|"
+	}
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order, kinds[k].npy, tuple(a.Shape))
+
+	b := make([]byte, 0, 2*npyAlign)
+	b = append(b, npyMagic...)
+	b = append(b, 1, 0)
+	before := len(b) + 2
+	end := (before + len(header) + 1 + npyAlign - 1) / npyAlign * npyAlign
+	b = binary.LittleEndian.AppendUint16(b, uint16(end-before))
+	b = append(b, header...)
+	for len(b) < end-1 {
+		b = append(b, ' ')
+	}
+	b = append(b, '\n')
+	if _, err := w.Write(b); err != nil {
+		return err
+	}
+	return writeArray(w, a, k)
+}
+
+type npyHeader struct {
+	kind    kind
+	order   binary.ByteOrder
+	fortran bool
+	shape   []int
+}
+
+// parseNPYHeader reads a header such as
+//
+//	{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }
+func parseNPYHeader(text string) (npyHeader, error) {
+	var h npyHeader
+	p := literal{text: text}
+	if !p.accept("{") {
+		return h, p.expected("{")
+	}
+	seen := make(map[string]bool)
+	for !p.accept("}") {
+		key, err := p.quoted()
+		if err != nil {
+			return h, err
+		}
+		if seen[key] {
+			return h, fmt.Errorf("NPY header has the key %s twice", excerpt(key))
+		}
+		seen[key] = true
+		if !p.accept(":") {
+			return h, p.expected(":")
+		}
+		switch key {
+		case "descr":
+			h.kind, h.order, err = p.dtype()
+		case "fortran_order":
+			h.fortran, err = p.boolean()
+		case "shape":
+			h.shape, err = p.shape()
+		default:
+			err = fmt.Errorf("NPY header has the key %s, expected descr, fortran_order and shape", excerpt(key))
+		}
+		if err != nil {
+			return h, err
+		}
+		if !p.accept(",") && !p.at("}") {
+			return h, p.expected(", or }")
+		}
+	}
+	if !p.at("") {
+		return h, p.expected("nothing more")
+	}
+	for _, key := range []string{"descr", "fortran_order", "shape"} {
+		if !seen[key] {
+			return h, fmt.Errorf("NPY header lacks the key %q", key)
+		}
+	}
+	return h, nil
+}
+
+// A literal is a Python literal that is being read from its beginning.
+type literal struct {
+	text string
+	pos  int
+}
+
+func (p *literal) skipSpace() {
+	for p.pos < len(p.text) && strings.IndexByte(" \t\n", p.text[p.pos]) >= 0 {
+		p.pos++
+	}
+}
+
+// at reports whether token comes next; the empty token is the end.
+func (p *literal) at(token string) bool {
+	p.skipSpace()
+	if token == "" {
+		return p.pos == len(p.text)
+	}
+	return strings.HasPrefix(p.text[p.pos:], token)
+}
+
+// accept consumes token if it comes next.
+func (p *literal) accept(token string) bool {
+	if !p.at(token) {
+		return false
+	}
+	p.pos += len(token)
+	return true
+}
+
+func (p *literal) expected(what string) error {
+	p.skipSpace()
+	if p.pos == len(p.text) {
+		return fmt.Errorf("NPY header ends, expected %s", what)
+	}
+	return fmt.Errorf("NPY header has %s at byte %d, expected %s", excerpt(p.text[p.pos:]), p.pos, what)
+}
+
+func (p *literal) quoted() (string, error) {
+	for _, q := range []string{"'", `"`} {
+		if !p.at(q) {
+			continue
+		}
+		s, _, ok := strings.Cut(p.text[p.pos+1:], q)
+		if !ok {
+			break
+		}
+		p.pos += len(s) + 2
+		return s, nil
+	}
+	return "", p.expected("a quoted string")
+}
+
+func (p *literal) dtype() (kind, binary.ByteOrder, error) {
+	const known = "f4, f8, i4, i8, b1 or u1"
+	if p.at("[") {
+		return 0, nil, errors.New("NPY dtype is structured, expected " + known)
+	}
+	s, err := p.quoted()
+	if err != nil {
+		return 0, nil, err
+	}
+	for k, info := range kinds {
+		mark, ok := strings.CutSuffix(s, info.npy)
+		switch {
+		case !ok:
+		case mark == "<", mark == "|" && info.size == 1:
+			return kind(k), binary.LittleEndian, nil
+		case mark == ">":
+			return kind(k), binary.BigEndian, nil
+		}
+	}
+	return 0, nil, fmt.Errorf("NPY dtype is %s, expected %s, with its byte order (as in <f8)", excerpt(s), known)
+}
+
+func (p *literal) boolean() (bool, error) {
+	switch {
+	case p.accept("True"):
+		return true, nil
+	case p.accept("False"):
+		return false, nil
+	}
+	return false, p.expected("True or False")
+}
+
+func (p *literal) shape() ([]int, error) {
+	if !p.accept("(") {
+		return nil, p.expected("a tuple")
+	}
+	shape := []int{}
+	for !p.accept(")") {
+		p.skipSpace()
+		rest := p.text[p.pos:]
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		n, err := strconv.Atoi(rest[:digits])
+		if err != nil {
+			return nil, p.expected("a dimension")
+		}
+		p.pos += digits
+		shape = append(shape, n)
+		// The comma is what makes (3,) a tuple and (3) a number.
+		if !p.accept(",") && (len(shape) == 1 || !p.at(")")) {
+			return nil, p.expected("a comma")
+		}
+	}
+	return shape, nil
+}

@@ -1,0 +1,152 @@
+package arrayfile
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"math"
+	"reflect"
+	"testing"
+)
+
+type entry struct {
+	name   string
+	method uint16
+	data   string
+}
+
+func npzFile(t testing.TB, entries ...entry) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, e := range entries {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(e.data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReadNPZ(t *testing.T) {
+	data := npzFile(t,
+		entry{"a.npy", zip.Store, numpyFiles[0].data},
+		entry{"b.npy", zip.Deflate, numpyFiles[1].data},
+		entry{"group/c.npy", zip.Deflate, numpyFiles[2].data})
+	want := map[string]Array{"a": numpyFiles[0].want, "b": numpyFiles[1].want, "group/c": numpyFiles[2].want}
+	got, err := ReadNPZ(write(t, "a.npz", data))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestReadNPZRefuses(t *testing.T) {
+	a := numpyFiles[0].data
+	stored := npzFile(t, entry{"a.npy", zip.Store, a})
+	corrupt := bytes.Replace(stored, []byte("\x00\x00\x80?"), []byte("\x00\x00\x81?"), 1)
+	method := bytes.Clone(stored)
+	directory := bytes.LastIndex(method, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint16(method[directory+10:], 12)
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"NPY", []byte(a), "expected an NPZ file, a zip archive of arrays"},
+		{"cut off", stored[:len(stored)-1], "expected an NPZ file"},
+		{"twice", npzFile(t, entry{"a.npy", zip.Store, a}, entry{"a.npy", zip.Store, a}), `entry "a.npy" is there twice`},
+		{"other file", npzFile(t, entry{"a.txt", zip.Store, a}), `entry "a.txt" is not an array, expected a name that ends in .npy`},
+		{"truncated", npzFile(t, entry{"a.npy", zip.Deflate, a[:140]}), `entry "a.npy": data end after 12 of 24 bytes: the file is truncated`},
+		{"trailing", npzFile(t, entry{"a.npy", zip.Deflate, a + "x"}), `entry "a.npy": more bytes follow the data`},
+		{"checksum", corrupt, `entry "a.npy": zip: checksum error`},
+		{"method", method, `entry "a.npy": compression method 12, expected 0 (stored) or 8 (deflated)`},
+	} {
+		path := write(t, "a.npz", c.data)
+		got, err := ReadNPZ(path)
+		wantError(t, c.name, err, path+": "+c.want)
+		if got != nil {
+			t.Errorf("%s: got %+v beside the error", c.name, got)
+		}
+	}
+}
+
+// An archive whose directory lists the same bytes many times.
+func TestDecodeNPZOverlap(t *testing.T) {
+	data := npzFile(t, entry{"a.npy", zip.Store, numpyFiles[0].data})
+	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	end := bytes.LastIndex(data, []byte("PK\x05\x06"))
+	const copies = 50
+	bomb := bytes.Clone(data[:at])
+	for i := range byte(copies) {
+		record := bytes.Clone(data[at:end])
+		record[46] = 'A' + i // the first letter of the name
+		bomb = append(bomb, record...)
+	}
+	tail := bytes.Clone(data[end:])
+	binary.LittleEndian.PutUint16(tail[8:], copies)
+	binary.LittleEndian.PutUint16(tail[10:], copies)
+	binary.LittleEndian.PutUint32(tail[12:], uint32(copies*(end-at)))
+	bomb = append(bomb, tail...)
+	_, err := DecodeNPZ(bytes.NewReader(bomb), int64(len(bomb)))
+	wantError(t, "overlap", err, "its entries overlap")
+}
+
+func TestReadNPZReference(t *testing.T) {
+	for _, c := range []struct {
+		file, array string
+		shape       []int
+	}{
+		{"golden/optim.npz", "losses", []int{6}},
+		{"golden/optim.npz", "init_layer_0_weight", []int{8, 7}},
+		{"golden/md_ops.npz", "active_on", []int{6, 2}},
+		{"golden/md_jsd.npz", "psi", []int{500}},
+		{"golden/md_jsd.npz", "psi_jsd", []int{}},
+		{"golden/s2_splits.npz", "volcano_train", []int{663}},
+		{"golden/mesh_bunny.npz", "n_faces", []int{}},
+	} {
+		arrays, err := ReadNPZ(shared(t, c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, ok := arrays[c.array]
+		if !ok || !reflect.DeepEqual(a.Shape, c.shape) {
+			t.Errorf("%s: %s has shape %v, want %v", c.file, c.array, a.Shape, c.shape)
+		}
+		for _, v := range a.AsFloat64() {
+			if math.IsNaN(v) || math.Abs(v) > 1e6 {
+				t.Errorf("%s: %s holds %v", c.file, c.array, v)
+			}
+		}
+	}
+	arrays, err := ReadNPZ(shared(t, "golden/mesh_bunny.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := arrays["n_faces"].Int64; len(n) != 1 || n[0] != 5000 {
+		t.Errorf("n_faces = %v, want 5000", n)
+	}
+}
+
+func FuzzDecodeNPZ(f *testing.F) {
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		f.Add(npzFile(f, entry{"a.npy", method, numpyFiles[0].data}, entry{"b.npy", method, numpyFiles[1].data}))
+	}
+	f.Add(npzFile(f))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		arrays, err := DecodeNPZ(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		for name, a := range arrays {
+			if _, err := a.kind(); err != nil {
+				t.Fatalf("%q: %v", name, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,389 @@
+// Package constrainttest is the suite that every feasible set must pass:
+// derivatives against finite differences by slope, the algebra of the
+// projector, invariance under rescaled, mixed and repeated constraints, and the
+// promises of constraint.Set about blocks of points.
+package constrainttest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// Options steer Run.
+type Options struct {
+	Points int     // points to check at; default 20
+	Spread float64 // standard deviation of the Gaussian points projected to Σ; default 1
+	Off    float64 // distance of the off-Σ points from Σ; default 0.05
+}
+
+// Run checks s at points on and near Σ, made from Gaussian points by Newton's
+// projection.
+func Run(t *testing.T, s constraint.Set, o Options) {
+	t.Helper()
+	if o.Points == 0 {
+		o.Points = 20
+	}
+	if o.Spread == 0 {
+		o.Spread = 1
+	}
+	if o.Off == 0 {
+		o.Off = 0.05
+	}
+	on := onSigma(t, s, o)
+	off := append([]float64(nil), on...)
+	noise := make([]float64, len(off))
+	keyed.New(2, keyed.Probe, 1).Normals(noise, 0, 0)
+	for i := range off {
+		off[i] += o.Off * noise[i] / math.Sqrt(float64(s.Dim()))
+	}
+	for name, x := range map[string][]float64{"on": on, "off": off} {
+		t.Run(name, func(t *testing.T) {
+			t.Run("blocks", func(t *testing.T) { blocks(t, s, x) })
+			t.Run("jacobian", func(t *testing.T) { jacobian(t, s, x) })
+			t.Run("hessian", func(t *testing.T) { hessian(t, s, x) })
+			t.Run("projector", func(t *testing.T) { projector(t, s, x) })
+			t.Run("landing", func(t *testing.T) { landing(t, s, x) })
+		})
+	}
+	t.Run("samplers", func(t *testing.T) { samplers(t, s) })
+	t.Run("retraction", func(t *testing.T) { retraction(t, s, on) })
+}
+
+func onSigma(t *testing.T, s constraint.Set, o Options) []float64 {
+	t.Helper()
+	d := s.Dim()
+	x := make([]float64, o.Points*d)
+	keyed.New(1, keyed.Probe, 1).Normals(x, 0, 0)
+	for i := range x {
+		x[i] *= o.Spread
+	}
+	b := geometry.NewBlock(withoutRetract{s}, o.Points, 0)
+	if err := b.At(x, o.Points); err != nil {
+		t.Fatal(err)
+	}
+	ok := make([]bool, o.Points)
+	y := make([]float64, len(x))
+	b.Project(y, x, ok)
+	kept := y[:0]
+	for i, good := range ok {
+		if good {
+			kept = append(kept, y[i*d:(i+1)*d]...)
+		}
+	}
+	if len(kept) < len(x)/2 {
+		t.Fatalf("Newton's projection reached Σ from %d of %d points", len(kept)/d, o.Points)
+	}
+	return kept
+}
+
+// withoutRetract hides a closed-form retraction, so that Newton runs.
+type withoutRetract struct{ constraint.Set }
+
+// blocks: outputs are written whole, rows are independent, Values and Jacobians
+// agree.
+func blocks(t *testing.T, s constraint.Set, x []float64) {
+	d, c := s.Dim(), len(constraint.Components(s))
+	n := len(x) / d
+	v, j, v2 := nans(n*c), nans(n*c*d), nans(n*c)
+	s.Jacobians(v, j, x, n)
+	s.Values(v2, x, n)
+	for i := range v {
+		if v[i] != v2[i] && math.Abs(v[i]-v2[i]) > 1e-15*(1+math.Abs(v[i])) {
+			t.Fatalf("Values and Jacobians disagree: %v and %v", v2[i], v[i])
+		}
+	}
+	for i := range j {
+		if math.IsNaN(j[i]) {
+			t.Fatalf("Jacobians left element %d unwritten", i)
+		}
+	}
+	for i := range n {
+		v1, j1 := nans(c), nans(c*d)
+		s.Jacobians(v1, j1, x[i*d:(i+1)*d], 1)
+		if !equal(v1, v[i*c:(i+1)*c]) || !equal(j1, j[i*c*d:(i+1)*c*d]) {
+			t.Fatalf("point %d alone differs from point %d in a block", i, i)
+		}
+	}
+	s.Jacobians(nil, nil, nil, 0)
+}
+
+// slope demands that the error of a central difference falls like step² until
+// round-off, whose size unit·2⁻⁵²/step ends the check.
+func slope(t *testing.T, what string, unit float64, err func(step float64) float64) {
+	t.Helper()
+	prev, good := math.NaN(), false
+	for step := 1e-1; step > 1e-6; step /= 10 {
+		e := err(step)
+		roundoff := 100 * unit * 0x1p-52 / step
+		if e <= roundoff {
+			good = true
+		} else if !math.IsNaN(prev) && step < 1e-3 && !good && e > prev/50 {
+			t.Fatalf("%s: error %.3g at step %.0e after %.3g ten times coarser; want a hundredth", what, e, step, prev)
+		}
+		prev = e
+	}
+	if !good {
+		t.Fatalf("%s: finite differences never came within round-off (last error %.3g)", what, prev)
+	}
+}
+
+func jacobian(t *testing.T, s constraint.Set, x []float64) {
+	d, c := s.Dim(), len(constraint.Components(s))
+	for i := range min(4, len(x)/d) {
+		xi := x[i*d : (i+1)*d]
+		v, jac := make([]float64, c), make([]float64, c*d)
+		s.Jacobians(v, jac, xi, 1)
+		dir := unit(d, uint64(i))
+		plus, minus := make([]float64, c), make([]float64, c)
+		for a := range c {
+			exact := dot(jac[a*d:(a+1)*d], dir)
+			slope(t, fmt.Sprintf("∇ of component %d at point %d", a, i), 10+math.Abs(v[a])+math.Abs(exact), func(h float64) float64 {
+				s.Values(plus, shifted(xi, h, dir), 1)
+				s.Values(minus, shifted(xi, -h, dir), 1)
+				return math.Abs((plus[a]-minus[a])/(2*h) - exact)
+			})
+		}
+	}
+}
+
+func hessian(t *testing.T, s constraint.Set, x []float64) {
+	hs, ok := s.(constraint.HessianVectorer)
+	if !ok {
+		t.Skip("no Hessian-vector products")
+	}
+	d, c := s.Dim(), len(constraint.Components(s))
+	for i := range min(4, len(x)/d) {
+		xi, dir := x[i*d:(i+1)*d], unit(d, uint64(i)+100)
+		hv := nans(c * d)
+		hs.HessianVectors(hv, xi, dir, 1)
+		v, plus, minus := make([]float64, c), make([]float64, c*d), make([]float64, c*d)
+		for a := range c * d {
+			slope(t, fmt.Sprintf("∇²v element %d at point %d", a, i), 10+math.Abs(hv[a]), func(h float64) float64 {
+				s.Jacobians(v, plus, shifted(xi, h, dir), 1)
+				s.Jacobians(v, minus, shifted(xi, -h, dir), 1)
+				return math.Abs((plus[a]-minus[a])/(2*h) - hv[a])
+			})
+		}
+	}
+}
+
+// projector: Π² = Π = Πᵀ, ∇J Π = 0, trace Π = d − rank; unchanged under
+// J → AJ and under a repeated constraint.
+func projector(t *testing.T, s constraint.Set, x []float64) {
+	d, c := s.Dim(), len(constraint.Components(s))
+	n := len(x) / d
+	b := geometry.NewBlock(s, n, 0)
+	if err := b.At(x, n); err != nil {
+		t.Fatal(err)
+	}
+	π := matrix(b, n, d)
+	v, jac := make([]float64, n*c), make([]float64, n*c*d)
+	s.Jacobians(v, jac, x, n)
+	for i := range n {
+		p := π[i*d*d : (i+1)*d*d]
+		trace := 0.0
+		for r := range d {
+			trace += p[r*d+r]
+			for k := range d {
+				if e := math.Abs(p[r*d+k] - p[k*d+r]); e > 1e-13 {
+					t.Fatalf("Π differs from its transpose by %.3g", e)
+				}
+				sq := 0.0
+				for l := range d {
+					sq += p[r*d+l] * p[l*d+k]
+				}
+				if e := math.Abs(sq - p[r*d+k]); e > 1e-13 {
+					t.Fatalf("Π² differs from Π by %.3g", e)
+				}
+			}
+		}
+		if e := math.Abs(trace - float64(d-b.Rank(i))); e > 1e-12 {
+			t.Fatalf("trace Π = %v with d = %d and rank %d", trace, d, b.Rank(i))
+		}
+		for a := range c {
+			if a >= len(s.Equalities()) && v[i*c+a] < 0 {
+				continue
+			}
+			row := jac[(i*c+a)*d : (i*c+a+1)*d]
+			for k := range d {
+				e := 0.0
+				for l := range d {
+					e += row[l] * p[l*d+k]
+				}
+				if math.Abs(e) > 1e-12*(1+math.Sqrt(dot(row, row))) {
+					t.Fatalf("∇J Π = %.3g for component %d", e, a)
+				}
+			}
+		}
+	}
+	for name, other := range map[string]constraint.Set{"A·J": mixed(s, false), "a repeated constraint": mixed(s, true)} {
+		o := geometry.NewBlock(other, n, 0)
+		if err := o.At(x, n); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if o.Rank(i) != b.Rank(i) {
+				t.Fatalf("%s: rank %d, was %d", name, o.Rank(i), b.Rank(i))
+			}
+		}
+		for a, w := range matrix(o, n, d) {
+			if math.Abs(w-π[a]) > 1e-10 {
+				t.Fatalf("%s changes Π by %.3g", name, math.Abs(w-π[a]))
+			}
+		}
+	}
+}
+
+// landing: ∇Jᵀ G† J is normal, solves ∇J·v = J, and is unchanged by A·J and by
+// a repeated constraint.
+func landing(t *testing.T, s constraint.Set, x []float64) {
+	d := s.Dim()
+	n := len(x) / d
+	b := geometry.NewBlock(s, n, 0)
+	if err := b.At(x, n); err != nil {
+		t.Fatal(err)
+	}
+	l, tangent := nans(n*d), nans(n*d)
+	b.Landing(l)
+	b.Tangent(tangent, l)
+	for i, v := range tangent {
+		if math.Abs(v) > 1e-12 {
+			t.Fatalf("landing direction has a tangential part %.3g at point %d", v, i/d)
+		}
+	}
+	for name, other := range map[string]constraint.Set{"A·h": mixed(s, false), "a repeated constraint": mixed(s, true)} {
+		o := geometry.NewBlock(other, n, 0)
+		if err := o.At(x, n); err != nil {
+			t.Fatal(err)
+		}
+		l2 := nans(n * d)
+		o.Landing(l2)
+		for i := range l {
+			if math.Abs(l[i]-l2[i]) > 1e-10 {
+				t.Fatalf("%s changes the landing direction by %.3g", name, math.Abs(l[i]-l2[i]))
+			}
+		}
+	}
+}
+
+func samplers(t *testing.T, s constraint.Set) {
+	u, ok := s.(constraint.UniformSampler)
+	if !ok {
+		t.Skip("no uniform sampler")
+	}
+	x, y, v := make([]float64, s.Dim()), make([]float64, s.Dim()), make([]float64, len(constraint.Components(s)))
+	st := keyed.New(3, keyed.Probe, 2)
+	for i := range uint64(200) {
+		u.SampleUniform(x, st, i)
+		u.SampleUniform(y, st, i)
+		if !equal(x, y) {
+			t.Fatal("a sample is not a function of its address")
+		}
+		s.Values(v, x, 1)
+		for a, h := range v {
+			if a < len(s.Equalities()) && math.Abs(h) > 1e-12 || a >= len(s.Equalities()) && h > 0 {
+				t.Fatalf("uniform sample %d has component %d = %.3g", i, a, h)
+			}
+		}
+	}
+}
+
+// retraction: the closed form lands where Newton's method does.
+func retraction(t *testing.T, s constraint.Set, x []float64) {
+	if _, ok := s.(constraint.Retractor); !ok {
+		t.Skip("no closed-form retraction")
+	}
+	d := s.Dim()
+	n := len(x) / d
+	closed, newton := geometry.NewBlock(s, n, 0), geometry.NewBlock(withoutRetract{s}, n, 0)
+	if err := closed.At(x, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := newton.At(x, n); err != nil {
+		t.Fatal(err)
+	}
+	y := append([]float64(nil), x...)
+	for i := range n {
+		for j, v := range unit(d, uint64(i)) {
+			y[i*d+j] += 0.1 * v
+		}
+	}
+	a, b, okA, okB := nans(n*d), nans(n*d), make([]bool, n), make([]bool, n)
+	closed.Project(a, y, okA)
+	newton.Project(b, y, okB)
+	for i := range n {
+		if !okA[i] || !okB[i] {
+			t.Fatalf("point %d: closed form %v, Newton %v", i, okA[i], okB[i])
+		}
+		for j := range d {
+			if math.Abs(a[i*d+j]-b[i*d+j]) > 1e-12 {
+				t.Fatalf("point %d: closed form and Newton differ by %.3g", i, math.Abs(a[i*d+j]-b[i*d+j]))
+			}
+		}
+	}
+}
+
+// matrix returns Π at every point: n×d×d.
+func matrix(b *geometry.Block, n, d int) []float64 {
+	π, e := make([]float64, n*d*d), make([]float64, n*d)
+	for j := range d {
+		clear(e)
+		for i := range n {
+			e[i*d+j] = 1
+		}
+		b.Tangent(e, e)
+		for i := range n {
+			for k := range d {
+				π[(i*d+k)*d+j] = e[i*d+k]
+			}
+		}
+	}
+	return π
+}
+
+func unit(d int, sample uint64) []float64 {
+	v := make([]float64, d)
+	keyed.New(4, keyed.Probe, 3).Normals(v, sample, 0)
+	n := math.Sqrt(dot(v, v))
+	for i := range v {
+		v[i] /= n
+	}
+	return v
+}
+
+func shifted(x []float64, h float64, dir []float64) []float64 {
+	y := append([]float64(nil), x...)
+	for i := range y {
+		y[i] += h * dir[i]
+	}
+	return y
+}
+
+func nans(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = math.NaN()
+	}
+	return x
+}
+
+func equal(a, b []float64) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+func dot(a, b []float64) (s float64) {
+	for i, v := range a {
+		s += v * b[i]
+	}
+	return s
+}

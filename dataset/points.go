@@ -1,0 +1,141 @@
+// Package dataset reads data: points in R^d from NPY and CSV files, and
+// catalogues of places on Earth as unit vectors in R^3. It also parts rows into
+// training, validation and test sets.
+//
+// What it returns is finite, always. A cell that is not a number, a NaN, a
+// latitude of 95 or a row that is too short is an [*Error] that names the
+// file, the line and the column; nothing is skipped or repaired.
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+)
+
+// Points are N points in R^D: point i is X[i*D : (i+1)*D].
+type Points struct {
+	Name   string // base name of the file
+	N, D   int
+	X      []float64
+	SHA256 string // of the file's bytes, in hexadecimal
+}
+
+// Rows returns a new slice with the given rows, in the order given.
+func (p *Points) Rows(index []int) []float64 {
+	x := make([]float64, 0, len(index)*p.D)
+	for _, i := range index {
+		if i < 0 || i >= p.N {
+			panic(fmt.Sprintf("dataset: row %d of %d", i, p.N))
+		}
+		x = append(x, p.X[i*p.D:(i+1)*p.D]...)
+	}
+	return x
+}
+
+// An Error says what is wrong with a file, and where.
+type Error struct {
+	File   string
+	Line   int    // from 1; 0 if it is not about one line
+	Column string // name or position of the column; empty if it is not about one column
+	Value  string // what was found
+	Want   string // what was expected: in words, or a range such as [-90, 90]
+}
+
+// Error returns one line, such as
+//
+//	volcano.csv:17: latitude 95 is outside [-90, 90]
+func (e *Error) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where += ":" + strconv.Itoa(e.Line)
+	}
+	switch {
+	case e.Column == "":
+		return fmt.Sprintf("%s: %s, expected %s", where, e.Value, e.Want)
+	case strings.HasPrefix(e.Want, "["):
+		return fmt.Sprintf("%s: %s %s is outside %s", where, e.Column, e.Value, e.Want)
+	default:
+		return fmt.Sprintf("%s: %s is %s, expected %s", where, e.Column, e.Value, e.Want)
+	}
+}
+
+// ReadPoints reads the named file, by its extension:
+//
+//   - .npy: an array of n rows; the dimensions after the first are flattened, so
+//     that (n, a, b) gives n points in R^(a·b);
+//   - .csv or .txt: a point on each line, its coordinates separated by commas.
+//     Blank lines and lines that begin with # are skipped, and the first line
+//     of the others may be a header.
+func ReadPoints(path string) (*Points, error) {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".npy":
+		return readFile(path, decodeNPY)
+	case ".csv", ".txt":
+		return readFile(path, decodeCSV)
+	default:
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .csv or .txt"}
+	}
+}
+
+// readFile calls decode on the named file.
+func readFile(path string, decode func(name string, r io.Reader) (*Points, error)) (*Points, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := decode(path, f)
+	if err != nil {
+		return nil, err
+	}
+	p.Name = filepath.Base(path)
+	return p, nil
+}
+
+func decodeNPY(name string, r io.Reader) (*Points, error) {
+	sum := sha256.New()
+	r = io.TeeReader(r, sum)
+	a, err := arrayfile.DecodeNPY(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	switch n, err := io.Copy(io.Discard, r); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case n > 0:
+		return nil, &Error{File: name, Value: fmt.Sprintf("%d bytes after the array", n), Want: "the end of the file"}
+	}
+	if a.Bool != nil {
+		return nil, &Error{File: name, Value: "an array of booleans", Want: "numbers"}
+	}
+	if len(a.Shape) < 2 || a.Len() == 0 {
+		return nil, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape), Want: "[n d], both at least 1"}
+	}
+	n := a.Shape[0]
+	d := a.Len() / n
+	x := a.AsFloat64()
+	for i, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, &Error{
+				File:   name,
+				Column: fmt.Sprintf("row %d, column %d (both from 0)", i/d, i%d),
+				Value:  strconv.FormatFloat(v, 'g', -1, 64),
+				Want:   "a finite number",
+			}
+		}
+	}
+	return &Points{Name: name, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+func decodeCSV(name string, r io.Reader) (*Points, error) {
+	return decodeTable(name, r, nil)
+}

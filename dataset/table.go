@@ -1,0 +1,189 @@
+package dataset
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxLine bounds the length of a line, and with it the memory that a file
+// without line ends can take.
+const maxLine = 16 << 20
+
+// A column says what a table's column holds.
+type column struct {
+	name     string
+	min, max float64
+	want     string // the range, as in Error.Want
+}
+
+// anyNumber is the column of a table whose columns have no names.
+var anyNumber = column{min: -math.MaxFloat64, max: math.MaxFloat64, want: "a finite number"}
+
+// parse returns the number in cell, or in words (see Error.Want) what the cell
+// should have been.
+func (c column) parse(cell string) (v float64, want string) {
+	v, err := strconv.ParseFloat(cell, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return 0, "a number"
+	case v >= c.min && v <= c.max: // false for NaN
+		return v, ""
+	default:
+		return 0, c.want
+	}
+}
+
+// decodeTable reads lines of comma-separated numbers. If columns is nil, the
+// first line tells how many there are, and they hold any finite numbers.
+func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
+	sum := sha256.New()
+	lines := bufio.NewScanner(io.TeeReader(r, sum))
+	lines.Buffer(nil, maxLine)
+
+	var x []float64
+	n := 0     // rows
+	d := 0     // columns
+	first := 0 // number of the first line that is no comment
+	number := 0
+	for lines.Scan() {
+		number++
+		line := lines.Text()
+		if number == 1 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Count(line, ",") + 1
+		if first == 0 {
+			first = number
+			d = cells
+			if columns != nil {
+				d = len(columns)
+			}
+		}
+		if cells != d {
+			return nil, &Error{File: file, Line: number, Value: plural(cells, "column"), Want: wantColumns(d, first, columns)}
+		}
+		if first == number && isHeader(line) {
+			if err := checkHeader(file, number, line, columns); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		j := 0
+		for cell := range strings.SplitSeq(line, ",") {
+			cell = strings.TrimSpace(cell)
+			c := anyNumber
+			if columns != nil {
+				c = columns[j]
+			}
+			v, want := c.parse(cell)
+			if want != "" {
+				if c.name == "" {
+					c.name = fmt.Sprintf("column %d", j+1)
+				}
+				return nil, &Error{File: file, Line: number, Column: c.name, Value: show(cell), Want: want}
+			}
+			x = append(x, v)
+			j++
+		}
+		n++
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine), Want: "a shorter one"}
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", file, err)
+	case number == 0:
+		return nil, &Error{File: file, Value: "the file is empty", Want: wantRows(columns)}
+	case n == 0:
+		return nil, &Error{File: file, Value: "the file has no data", Want: wantRows(columns)}
+	}
+	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// isHeader reports whether no cell of the line is a number.
+func isHeader(line string) bool {
+	for cell := range strings.SplitSeq(line, ",") {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); !errors.Is(err, strconv.ErrSyntax) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkHeader refuses a header that plainly names the columns in another order.
+// Names are compared by their first three letters: lat, Latitude, LATITUDE.
+func checkHeader(file string, number int, line string, columns []column) error {
+	if columns == nil {
+		return nil
+	}
+	for j, cell := range strings.Split(line, ",") {
+		cell = strings.TrimSpace(cell)
+		for k, c := range columns {
+			if k != j && strings.HasPrefix(strings.ToLower(cell), c.name[:3]) {
+				return &Error{
+					File:   file,
+					Line:   number,
+					Column: fmt.Sprintf("column %d", j+1),
+					Value:  show(cell),
+					Want:   columns[j].name,
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func wantColumns(d, first int, columns []column) string {
+	if columns == nil {
+		return fmt.Sprintf("%d, as in line %d", d, first)
+	}
+	return fmt.Sprintf("%d: %s", d, names(columns))
+}
+
+func wantRows(columns []column) string {
+	if columns == nil {
+		return "lines of numbers, separated by commas"
+	}
+	return "lines of " + names(columns)
+}
+
+func names(columns []column) string {
+	s := make([]string, len(columns))
+	for i, c := range columns {
+		s[i] = c.name
+	}
+	return strings.Join(s, ",")
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// show returns a cell for a message: as it is if it is a number, quoted if it
+// is anything else, and never long.
+func show(cell string) string {
+	const limit = 40
+	_, err := strconv.ParseFloat(cell, 64)
+	text, more := cell, ""
+	if len(text) > limit {
+		text, more = text[:limit], "…"
+	}
+	if errors.Is(err, strconv.ErrSyntax) {
+		text = strconv.Quote(text)
+	}
+	return text + more
+}

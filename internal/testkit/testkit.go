@@ -1,0 +1,53 @@
+// Package testkit holds what tests of several packages share: the reference
+// data that a checkout may have beside it.
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+)
+
+// Shared returns the path of a file of the reference data and golden numbers.
+// They are looked for under $LANDING_SHARED, else in a folder "shared" beside
+// the checkout. Without them the test is skipped; with LANDING_SHARED set, a
+// missing file fails it.
+func Shared(t testing.TB, name string) string {
+	t.Helper()
+	root, must := os.LookupEnv("LANDING_SHARED")
+	if !must {
+		dir, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+				root = filepath.Join(filepath.Dir(dir), "shared")
+				break
+			}
+			if dir == filepath.Dir(dir) {
+				t.Fatal("no go.mod above the test's folder")
+			}
+		}
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		if must {
+			t.Fatalf("LANDING_SHARED is set but %s is not there", name)
+		}
+		t.Skipf("needs the reference data %s, which is not beside this checkout", name)
+	}
+	return path
+}
+
+// Golden reads an NPZ file of the golden numbers.
+func Golden(t testing.TB, name string) map[string]arrayfile.Array {
+	t.Helper()
+	a, err := arrayfile.ReadNPZ(Shared(t, "golden/"+name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,103 @@
+package kernel
+
+// The three products of a linear layer y = x Wᵀ + b all reduce to the product
+// of two matrices whose rows lie along the summed index (an "NT" product), with
+// one operand transposed first where needed.
+
+// MulNT computes C = A·Bᵀ, or C += A·Bᵀ if add, with A n×k, B m×k, C n×m, all
+// row-major and dense.
+func MulNT[T Float](c, a, b []T, n, m, k int, add bool) {
+	need("MulNT: C", len(c), n*m)
+	need("MulNT: A", len(a), n*k)
+	need("MulNT: B", len(b), m*k)
+	// Tiles of B that stay in the level-1 and level-2 caches while all rows of
+	// A pass by.
+	const tile = 32
+	for jt := 0; jt < m; jt += tile {
+		je := min(m, jt+tile)
+		i := 0
+		for ; i+2 <= n; i += 2 {
+			a0, a1 := a[i*k:(i+1)*k], a[(i+1)*k:(i+2)*k]
+			c0, c1 := c[i*m:(i+1)*m], c[(i+1)*m:(i+2)*m]
+			j := jt
+			for ; j+4 <= je; j += 4 {
+				b0, b1 := b[j*k:(j+1)*k], b[(j+1)*k:(j+2)*k]
+				b2, b3 := b[(j+2)*k:(j+3)*k], b[(j+3)*k:(j+4)*k]
+				s00, s01, s02, s03, s10, s11, s12, s13 := dot2x4(a0, a1, b0, b1, b2, b3)
+				if add {
+					s00, s01, s02, s03 = s00+c0[j], s01+c0[j+1], s02+c0[j+2], s03+c0[j+3]
+					s10, s11, s12, s13 = s10+c1[j], s11+c1[j+1], s12+c1[j+2], s13+c1[j+3]
+				}
+				c0[j], c0[j+1], c0[j+2], c0[j+3] = s00, s01, s02, s03
+				c1[j], c1[j+1], c1[j+2], c1[j+3] = s10, s11, s12, s13
+			}
+			for ; j < je; j++ {
+				bj := b[j*k : (j+1)*k]
+				s0, s1 := dot(a0, bj), dot(a1, bj)
+				if add {
+					s0, s1 = s0+c0[j], s1+c1[j]
+				}
+				c0[j], c1[j] = s0, s1
+			}
+		}
+		if i < n {
+			ai, ci := a[i*k:(i+1)*k], c[i*m:(i+1)*m]
+			for j := jt; j < je; j++ {
+				s := dot(ai, b[j*k:(j+1)*k])
+				if add {
+					s += ci[j]
+				}
+				ci[j] = s
+			}
+		}
+	}
+}
+
+// dot2x4 returns the eight dot products of two rows with four. Each is summed
+// in index order, exactly as dot does, so tile edges do not change a result.
+func dot2x4[T Float](a0, a1, b0, b1, b2, b3 []T) (s00, s01, s02, s03, s10, s11, s12, s13 T) {
+	k := len(a0)
+	a1, b0, b1, b2, b3 = a1[:k], b0[:k], b1[:k], b2[:k], b3[:k]
+	for l, x := range a0 {
+		y := a1[l]
+		v := b0[l]
+		s00 += x * v
+		s10 += y * v
+		v = b1[l]
+		s01 += x * v
+		s11 += y * v
+		v = b2[l]
+		s02 += x * v
+		s12 += y * v
+		v = b3[l]
+		s03 += x * v
+		s13 += y * v
+	}
+	return
+}
+
+func dot[T Float](a, b []T) (s T) {
+	b = b[:len(a)]
+	for i, x := range a {
+		s += x * b[i]
+	}
+	return s
+}
+
+// Transpose writes the transpose of the n×m matrix a into dst (m×n).
+func Transpose[T Float](dst, a []T, n, m int) {
+	need("Transpose: destination", len(dst), n*m)
+	need("Transpose: source", len(a), n*m)
+	const tile = 16
+	for it := 0; it < n; it += tile {
+		ie := min(n, it+tile)
+		for jt := 0; jt < m; jt += tile {
+			je := min(m, jt+tile)
+			for i := it; i < ie; i++ {
+				for j, v := range a[i*m+jt : i*m+je] {
+					dst[(jt+j)*n+i] = v
+				}
+			}
+		}
+	}
+}

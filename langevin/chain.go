@@ -1,0 +1,156 @@
+package langevin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Chains samples exp(−f) on Σ by parallel chains of forward steps with constant
+// noise level: no learning. Use a Process with Schedule.SigmaMin = SigmaMax, so
+// that every step has the same τ.
+//
+// The first-order steps OLLA and ULLA draw from a law that is off by O(τ); on
+// f = ‖x‖²/2 without constraints the variance is 1/(1 − τ/4) for OLLA and
+// (1+a)/2 + O(τ²) for ULLA in the limit of a small friction. Symmetric avoids that to second order.
+type Chains struct {
+	Process   *Process
+	Symmetric bool // the B-A-O-A-B splitting; Process.Method is then ignored
+	Count     int  // chains
+	Burn      int  // steps to discard
+	Keep      int  // draws to keep of each chain
+	Thin      int  // steps between draws kept; ≤ 0 means 1
+	Seed      uint64
+	Progress  func(step int) // called now and then by one worker; may be nil
+}
+
+// Draws are the kept states: draw t of chain c is at X[(c·Keep+t)·d:].
+type Draws struct {
+	Count, Keep, Dim int
+	X                []float64
+	Report           Report
+}
+
+// Series returns coordinate j of every chain.
+func (d *Draws) Series(j int) [][]float64 {
+	out := make([][]float64, d.Count)
+	for c := range out {
+		out[c] = make([]float64, d.Keep)
+		for t := range out[c] {
+			out[c][t] = d.X[(c*d.Keep+t)*d.Dim+j]
+		}
+	}
+	return out
+}
+
+// Run starts chain c at row c of x0 (Count×d, on or near Σ) and runs all chains.
+// The error is a *DivergedError or the context's.
+func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*Draws, error) {
+	p := c.Process
+	if s := p.Schedule; s.SigmaMin != s.SigmaMax {
+		return nil, &ConfigError{"sigma", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax), "σ_min = σ_max for chains"}
+	}
+	d, thin := p.Set.Dim(), max(c.Thin, 1)
+	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}
+	noise, start := keyed.New(c.Seed, keyed.ChainNoise, 0), keyed.New(c.Seed, keyed.ChainStart, 0)
+	sim := NewSimulator(p, pool, chainBlock)
+	failed := make([]bool, c.Count)
+	report, err := sim.run(ctx, c.Count, func(w *simWorker, lo, hi int) error {
+		n := hi - lo
+		x, prev, next := w.a, w.b, w.c
+		copy(x, x0[lo*d:hi*d])
+		var split *splitting
+		var p0 []float64
+		switch {
+		case c.Symmetric:
+			split, p0 = newSplitting(p, chainBlock), make([]float64, n*d)
+			if err := w.pseudoPoint(prev, x, start, uint64(lo), n, 1); err != nil {
+				return diverged("chain", lo, 0, err)
+			}
+			for i := range p0 {
+				p0[i] = prev[i] - x[i]
+			}
+		case p.Method.Underdamped():
+			if err := w.pseudoPoint(prev, x, start, uint64(lo), n, -p.Schedule.Tau(0)); err != nil {
+				return diverged("chain", lo, 0, err)
+			}
+		}
+		for step := 1; step <= c.Burn+c.Keep*thin; step++ {
+			if step%256 == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if c.Progress != nil && lo == 0 {
+					c.Progress(step)
+				}
+			}
+			w.draw(noise, uint64(lo), n, step)
+			var err error
+			if c.Symmetric {
+				err = split.step(x, p0, w.ζ, failed[lo:hi], n)
+				w.observe(split.set.Values(), n)
+			} else {
+				err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
+				x, prev, next = next, x, prev
+			}
+			if err != nil {
+				return diverged("chain", lo, step, err)
+			}
+			if t := step - c.Burn; t > 0 && t%thin == 0 {
+				for i := range n {
+					copy(draws.X[((lo+i)*c.Keep+t/thin-1)*d:], x[i*d:(i+1)*d])
+				}
+			}
+		}
+		if split != nil {
+			w.Iterations += split.iterations
+		}
+		return nil
+	})
+	for _, f := range failed {
+		if f {
+			report.Failed++
+		}
+	}
+	draws.Report = report
+	return draws, err
+}
+
+const chainBlock = 16
+
+// Start writes a point on Σ for each of n chains: uniform where the set can
+// draw so, else a Gaussian point projected by Newton's method. Starts that fail
+// are tried again with fresh noise, up to 100 times.
+func Start(p *Process, n int, seed uint64) ([]float64, error) {
+	d := p.Set.Dim()
+	x := make([]float64, n*d)
+	s := keyed.New(seed, keyed.ChainStart, 1)
+	if u, ok := uniform(p); ok {
+		for i := range n {
+			u.Sample(x[i*d:(i+1)*d], s, uint64(i))
+		}
+		return x, nil
+	}
+	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
+	if err := b.CanProject(); err != nil {
+		return nil, err
+	}
+	ok := make([]bool, 1)
+	for i := range n {
+		xi := x[i*d : (i+1)*d]
+		for try := 0; !ok[0]; try++ {
+			if try == 100 {
+				return nil, fmt.Errorf("no start for chain %d: Newton's projection of 100 Gaussian points onto Σ failed; give starts of your own", i)
+			}
+			s.Normals(xi, uint64(i), try)
+			if b.At(xi, 1) == nil {
+				b.Project(xi, xi, ok)
+			}
+		}
+		ok[0] = false
+	}
+	return x, nil
+}

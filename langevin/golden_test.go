@@ -1,0 +1,159 @@
+package langevin
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/score"
+)
+
+const goldenTolerance = 1e-9
+
+func near(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= goldenTolerance) {
+			t.Fatalf("%s: element %d is %.15g, want %.15g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// The values of ../shared/golden/sphere_ops.npz: constraint, projector, both
+// landing modes, projection.
+func TestGoldenSphereOps(t *testing.T) {
+	g := testkit.Golden(t, "sphere_ops.npz")
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	set := zoo.Sphere{D: 3}
+	n := len(f("x_on")) / 3
+	const α, τ = 10.0, 0.8 * 0.04
+	for _, where := range []string{"on", "off"} {
+		b := geometry.NewBlock(set, n, 0)
+		if err := b.At(f("x_"+where), n); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "h", b.Values(), f("h_"+where))
+		jac, v := make([]float64, 3*n), make([]float64, n)
+		set.Jacobians(v, jac, f("x_"+where), n)
+		near(t, "∇h", jac, f("jac_h_"+where))
+		tangent, landing := make([]float64, 3*n), make([]float64, 3*n)
+		b.Tangent(tangent, f("y"))
+		near(t, "Πy", tangent, f("tangent_"+where))
+		b.Landing(landing)
+		explicit, implicit := make([]float64, 3*n), make([]float64, 3*n)
+		for i, x := range f("x_" + where) {
+			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
+			implicit[i] = x - landing[i]
+		}
+		near(t, "explicit landing", explicit, f("explicit_"+where))
+		near(t, "implicit landing", implicit, f("implicit_"+where))
+	}
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"}, {"x_off", "", "newton_zero"}} {
+		b := geometry.NewBlock(set, n, 0)
+		if err := b.At(f(c.base), n); err != nil {
+			t.Fatal(err)
+		}
+		y, ok := append([]float64(nil), f(c.base)...), make([]bool, n)
+		if c.move != "" {
+			for i, v := range f(c.move) {
+				y[i] += v
+			}
+		}
+		b.Project(y, y, ok)
+		near(t, c.want, y, f(c.want))
+	}
+}
+
+func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
+	t.Helper()
+	net, err := score.FromLayers[float64](g, "net_layer_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return score.NewField(net, 8)
+}
+
+// Three-step trajectories of all samplers in both directions, with the noise
+// and network of the golden files, in the reference convention.
+func TestGoldenSphereTrajectories(t *testing.T) {
+	for _, c := range []struct {
+		file, name string
+		method     Method
+		implicit   bool
+	}{
+		{"sphere_over.npz", "OLLA_explicit", OLLA, false},
+		{"sphere_over.npz", "OLLA_implicit", OLLA, true},
+		{"sphere_over.npz", "OLLA_P", OLLAP, false},
+		{"sphere_under.npz", "ULLA_explicit", ULLA, false},
+		{"sphere_under.npz", "ULLA_implicit", ULLA, true},
+		{"sphere_under.npz", "ULLA_P", ULLAP, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := testkit.Golden(t, c.file)
+			f := func(name string) []float64 { return g[name].AsFloat64() }
+			p := &Process{
+				Set: zoo.Sphere{D: 3}, Method: c.method, Friction: 5, Convention: Reference, Terminal: true,
+				Schedule: Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
+				Landing:  Landing{Implicit: c.implicit, Rate: 10},
+			}
+			if err := p.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			n := len(f("x_init")) / 3
+			s := p.NewStepper(n)
+			failed := make([]bool, n)
+			for k, σ := range f("sigma") {
+				if math.Abs(p.Schedule.Sigma(k)-σ) > 1e-15 {
+					t.Fatalf("σ_%d = %v, want %v", k, p.Schedule.Sigma(k), σ)
+				}
+			}
+			pseudo := func(c float64) []float64 { // x + c p̃ with p̃ = Π noise_v0
+				x := f("x_init")
+				if err := s.at.At(x, n); err != nil {
+					t.Fatal(err)
+				}
+				v := make([]float64, len(x))
+				s.at.Tangent(v, f("noise_v0"))
+				for i := range v {
+					v[i] = x[i] + c*v[i]
+				}
+				return v
+			}
+			row := func(name string, k int) []float64 { return f(name)[k*3*n : (k+1)*3*n] }
+			follow := func(direction string, prev []float64, step func(dst, x, prev []float64, j int) error) {
+				hist := c.name + "_" + direction + "_hist"
+				x, next := append([]float64(nil), f("x_init")...), make([]float64, 3*n)
+				for j := range 3 {
+					if err := step(next, x, prev, j); err != nil {
+						t.Fatal(err)
+					}
+					if j == 2 && !p.Method.Projected() {
+						if err := s.Terminal(next, failed, n); err != nil {
+							t.Fatal(err)
+						}
+					}
+					near(t, hist, next, row(hist, j+1))
+					prev, x, next = x, next, make([]float64, 3*n)
+				}
+			}
+			follow("fwd", pseudo(-p.Schedule.Tau(0)), func(dst, x, prev []float64, j int) error {
+				return s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+			})
+			net := goldenNet(t, g)
+			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
+				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, net)
+			})
+			for i, bad := range failed {
+				if bad {
+					t.Errorf("row %d failed", i)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+// Package langevin holds the constrained Langevin processes of the paper, as
+// discrete steps on blocks of points: OLLA (overdamped), ULLA (underdamped) and
+// their projected variants OLLA-P and ULLA-P, forward and backward, and chains
+// that sample exp(−f) on Σ without learning.
+//
+// Noise is an argument: a step is a pure function of (state, k, noise). Each
+// row of a block is treated alone. It is not for processes that need a stored
+// momentum in training: p̃ is recovered from positions.
+package langevin
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+)
+
+// A Method is one of the four discretisations of the paper.
+type Method int
+
+const (
+	ULLA  Method = iota // underdamped, landing: the paper's main method
+	OLLA                // overdamped, landing
+	ULLAP               // underdamped, Newton projection at each step
+	OLLAP               // overdamped, Newton projection at each step (RDDPM)
+)
+
+var methodNames = [...]string{"ULLA", "OLLA", "ULLA-P", "OLLA-P"}
+
+func (m Method) String() string { return methodNames[m] }
+
+// ParseMethod reads a method's name; RDDPM is another name of OLLA-P.
+func ParseMethod(name string) (Method, error) {
+	if strings.EqualFold(name, "RDDPM") {
+		return OLLAP, nil
+	}
+	for m, s := range methodNames {
+		if strings.EqualFold(s, name) {
+			return Method(m), nil
+		}
+	}
+	return 0, &ConfigError{Field: "method", Value: name, Want: "one of " + strings.Join(methodNames[:], ", ")}
+}
+
+// Underdamped reports whether the method carries a momentum.
+func (m Method) Underdamped() bool { return m == ULLA || m == ULLAP }
+
+// Projected reports whether the method projects at every step.
+func (m Method) Projected() bool { return m == ULLAP || m == OLLAP }
+
+// A Convention picks an index where the paper's text and its reference
+// implementation differ (docs/conventions.md).
+type Convention int
+
+const (
+	// Paper: the backward step x_{k+1} → x_k uses σ_{k+1}, and its momentum
+	// is (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
+	Paper Convention = iota
+	// Reference: the backward step uses σ_k, the forward step's own, and its
+	// momentum is (x_{k+2} − x_{k+1})/(σ_{k+1}²Δt).
+	Reference
+)
+
+var conventionNames = [...]string{"paper", "reference"}
+
+func (c Convention) String() string { return conventionNames[c] }
+
+// ParseConvention reads a convention's name.
+func ParseConvention(name string) (Convention, error) {
+	for c, s := range conventionNames {
+		if s == name {
+			return Convention(c), nil
+		}
+	}
+	return 0, &ConfigError{Field: "convention", Value: name, Want: "paper or reference"}
+}
+
+// Landing says how a step without projection returns to Σ.
+type Landing struct {
+	// Implicit evaluates the landing term at the step's proposal with
+	// α_k = 1/(σ_k²Δt): one Gauss–Newton step.
+	Implicit bool
+	// Rate is α of explicit landing, −ασ_k²Δt ∇JᵀG†J at x_k.
+	Rate float64
+}
+
+// A Potential is f in the target exp(−f) of the forward process.
+type Potential interface {
+	// Gradient writes ∇f at n points: n×d.
+	Gradient(dst, x []float64, n int)
+}
+
+// A Process is a forward process and the form of its backward process.
+type Process struct {
+	Set        constraint.Set
+	Method     Method
+	Schedule   Schedule
+	Friction   float64 // γ > 0; underdamped methods only
+	Landing    Landing
+	Repulsion  float64   // ε ≥ 0: active inequalities are pushed to g = −ε
+	Potential  Potential // f; nil means f = 0
+	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
+	Terminal   bool      // Newton projection of the last state
+	Convention Convention
+}
+
+// A ConfigError names a field of a Process that cannot be.
+type ConfigError struct {
+	Field string // as in problem files, below "process."
+	Value any
+	Want  string
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
+}
+
+// Validate returns a *ConfigError or *constraint.UnsupportedError if the
+// process cannot run.
+func (p *Process) Validate() error {
+	s := p.Schedule
+	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	switch {
+	case s.N <= 0:
+		return &ConfigError{"steps", s.N, "a number of steps N ≥ 1"}
+	case bad(s.T) || s.T <= 0:
+		return &ConfigError{"horizon", s.T, "a time T > 0"}
+	case bad(s.SigmaMin) || s.SigmaMin <= 0:
+		return &ConfigError{"sigma.min", s.SigmaMin, "σ_min > 0"}
+	case bad(s.SigmaMax) || s.SigmaMax < s.SigmaMin:
+		return &ConfigError{"sigma.max", s.SigmaMax, fmt.Sprintf("σ_max ≥ σ_min = %v", s.SigmaMin)}
+	case p.Method.Underdamped() && (bad(p.Friction) || p.Friction <= 0):
+		return &ConfigError{"friction", p.Friction, "γ > 0"}
+	case bad(p.Repulsion) || p.Repulsion < 0:
+		return &ConfigError{"repulsion", p.Repulsion, "ε ≥ 0"}
+	}
+	if !p.Method.Projected() && !p.Landing.Implicit {
+		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {
+			return &ConfigError{"landing.rate", p.Landing.Rate, "α > 0, or implicit landing"}
+		}
+		// h_{k+1} = (1 − ρ_k) h_k with ρ_k = ασ_k²Δt on an affine set.
+		ρ, at := 0.0, 0
+		for k := range p.steps() {
+			if r := p.Landing.Rate * s.Tau(k); r > ρ {
+				ρ, at = r, k
+			}
+		}
+		if ρ >= 2 {
+			return &ConfigError{"landing.rate", p.Landing.Rate, fmt.Sprintf(
+				"α σ_k²Δt < 2, or landing diverges: it is %.3g at step k = %d; α ≤ %.3g is monotone there", ρ, at, 1/s.Tau(at))}
+		}
+	}
+	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
+	if p.Curvature && !p.Method.Projected() {
+		if err := b.CanCurve(); err != nil {
+			return err
+		}
+	}
+	if p.Terminal || p.Method.Projected() {
+		return b.CanProject()
+	}
+	return nil
+}
+
+// steps returns how many of σ_0, σ_1, … the process uses.
+func (p *Process) steps() int {
+	if p.Convention == Paper {
+		return p.Schedule.N + 1
+	}
+	return p.Schedule.N
+}
+
+// BackTau returns τ = σ²Δt of the backward step x_{k+1} → x_k, which the loss
+// shares.
+func (p *Process) BackTau(k int) float64 {
+	if p.Convention == Reference {
+		return p.Schedule.Tau(k)
+	}
+	return p.Schedule.Tau(k + 1)
+}
+
+// MomentumTau returns the τ that turns x_{k+2} − x_{k+1} into p̃_{k+1}. There is
+// no x_{N+1}: the pseudo-point that carries p̃_N uses σ_N.
+func (p *Process) MomentumTau(k int) float64 {
+	if p.Convention == Reference {
+		return p.Schedule.Tau(min(k+1, p.Schedule.N))
+	}
+	return p.Schedule.Tau(min(k+2, p.Schedule.N))
+}
+
+// Decay returns a = exp(−γτ), the share of momentum that survives a step.
+func (p *Process) Decay(τ float64) float64 { return math.Exp(-p.Friction * τ) }
+
+// landingRate returns α for a step of size τ.
+func (p *Process) landingRate(τ float64) float64 {
+	if p.Landing.Implicit {
+		return 1 / τ
+	}
+	return p.Landing.Rate
+}

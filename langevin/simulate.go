@@ -1,0 +1,291 @@
+package langevin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Paths holds forward paths: path i is the (N+1)×d block at X[i(N+1)d:], its
+// rows x_0 … x_N.
+type Paths struct {
+	Count, Steps, Dim int
+	X                 []float64
+	Failed            []bool // paths that lost a projection; not to be trained on
+}
+
+// At returns x_k of path i, backed by p.X.
+func (p *Paths) At(i, k int) []float64 {
+	o := (i*(p.Steps+1) + k) * p.Dim
+	return p.X[o : o+p.Dim]
+}
+
+// resize gives p room for count paths, reusing its memory.
+func (p *Paths) resize(count, steps, dim int) {
+	p.Count, p.Steps, p.Dim = count, steps, dim
+	if n := count * (steps + 1) * dim; cap(p.X) < n {
+		p.X = make([]float64, n)
+	} else {
+		p.X = p.X[:n]
+	}
+	if cap(p.Failed) < count {
+		p.Failed = make([]bool, count)
+	}
+	p.Failed = p.Failed[:count]
+	clear(p.Failed)
+}
+
+// A Report tells how a simulation went.
+type Report struct {
+	Failed           int       // rows that lost a projection
+	NewtonIterations int       // in all
+	Worst            []float64 // the largest violation of each component on the way
+}
+
+// A DivergedError says where a simulation left the finite numbers or lost its
+// rank.
+type DivergedError struct {
+	Direction string // "forward", "backward" or "chain"
+	Sample    int
+	Step      int
+	Component string // constraint's name, or "state" if no constraint saw it first
+	Err       error
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("%s simulation broke down at sample %d, step %d, component %q: %v", e.Direction, e.Sample, e.Step, e.Component, e.Err)
+}
+
+func (e *DivergedError) Unwrap() error { return e.Err }
+
+// diverged wraps an error of package geometry at row lo+Row.
+func diverged(direction string, lo, step int, err error) *DivergedError {
+	e := &DivergedError{Direction: direction, Sample: lo, Step: step, Component: "state", Err: err}
+	var nf *geometry.NonFiniteError
+	var re *geometry.RankError
+	switch {
+	case errors.As(err, &nf):
+		e.Sample, e.Component = lo+nf.Row, nf.Component
+		e.Err = fmt.Errorf("the value is %v", nf.Value)
+	case errors.As(err, &re):
+		e.Sample, e.Component = lo+re.Row, re.Component
+		e.Err = fmt.Errorf("its gradient vanishes (norm %.3g), so the rank drops", re.Norm)
+	}
+	return e
+}
+
+// A Simulator runs whole paths on a pool of workers. Results do not depend on
+// the number of workers or on the block size.
+type Simulator struct {
+	proc    *Process
+	pool    *parallel.Pool
+	rows    int
+	workers []*simWorker
+}
+
+type simWorker struct {
+	*Stepper
+	a, b, c, ζ []float64 // three positions and the noise: rows×d
+	net        Score     // of the backward simulation in progress
+}
+
+// NewSimulator makes a simulator that works on blocks of rows points. The
+// process must be valid.
+func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
+	s := &Simulator{proc: p, pool: pool, rows: rows}
+	for range pool.Workers() {
+		vec := func() []float64 { return make([]float64, rows*p.Set.Dim()) }
+		s.workers = append(s.workers, &simWorker{
+			Stepper: p.NewStepper(rows), a: vec(), b: vec(), c: vec(), ζ: vec(),
+		})
+	}
+	return s
+}
+
+// run calls f on every block of n rows and gathers the report; of several
+// errors it returns that of the first block.
+func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi int) error) (Report, error) {
+	for _, w := range s.workers {
+		w.Iterations = 0
+		clear(w.Worst)
+	}
+	blocks := parallel.Blocks(n, s.rows)
+	errs := make([]error, blocks)
+	s.pool.Do(blocks, func(worker, b int) {
+		if err := ctx.Err(); err != nil {
+			errs[b] = err
+			return
+		}
+		lo, hi := parallel.Block(b, n, s.rows)
+		errs[b] = f(s.workers[worker], lo, hi)
+	})
+	r := Report{Worst: make([]float64, len(s.workers[0].Worst))}
+	for _, w := range s.workers {
+		r.NewtonIterations += w.Iterations
+		for a, v := range w.Worst {
+			r.Worst[a] = max(r.Worst[a], v)
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// Forward simulates one path from each of the points x0 (n×d) into paths, with
+// the noise of (seed, refresh, sample = row of x0, step). The error is a
+// *DivergedError or the context's.
+func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, seed, refresh uint64) (Report, error) {
+	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
+	paths.resize(len(x0)/d, N, d)
+	noise := keyed.New(seed, keyed.ForwardNoise, refresh)
+	momentum := keyed.New(seed, keyed.ForwardMomentum, refresh)
+	report, err := s.run(ctx, paths.Count, func(w *simWorker, lo, hi int) error {
+		n := hi - lo
+		x, prev, next := w.a, w.b, w.c
+		copy(x, x0[lo*d:hi*d])
+		failed := paths.Failed[lo:hi]
+		if s.proc.Method.Underdamped() {
+			if err := w.pseudoPoint(prev, x, momentum, uint64(lo), n, -s.proc.Schedule.Tau(0)); err != nil {
+				return diverged("forward", lo, 0, err)
+			}
+		}
+		for k := 0; ; k++ {
+			for i := range n {
+				copy(paths.At(lo+i, k), x[i*d:(i+1)*d])
+			}
+			if k == N {
+				return nil
+			}
+			w.draw(noise, uint64(lo), n, k)
+			if err := w.Forward(next, x, prev, w.ζ, failed, n, k); err != nil {
+				return diverged("forward", lo, k, err)
+			}
+			if k == N-1 {
+				if err := w.last(next, failed, n); err != nil {
+					return diverged("forward", lo, N, err)
+				}
+			}
+			x, prev, next = next, x, prev
+		}
+	})
+	for _, f := range paths.Failed {
+		if f {
+			report.Failed++
+		}
+	}
+	return report, err
+}
+
+// A Prior writes x_N of one generated sample: a function of (s, sample) alone.
+type Prior interface {
+	Sample(dst []float64, s keyed.Stream, sample uint64)
+}
+
+// Uniform is the prior of a compact Σ with f = 0.
+type Uniform struct{ constraint.UniformSampler }
+
+// Sample implements Prior.
+func (u Uniform) Sample(dst []float64, s keyed.Stream, sample uint64) {
+	u.SampleUniform(dst, s, sample)
+}
+
+// Empirical draws from a fixed set of terminal states, m×d.
+type Empirical struct{ States []float64 }
+
+// Sample implements Prior.
+func (e Empirical) Sample(dst []float64, s keyed.Stream, sample uint64) {
+	d := len(dst)
+	i := s.Index(len(e.States)/d, sample, 0)
+	copy(dst, e.States[i*d:(i+1)*d])
+}
+
+// Backward generates the samples first, first+1, … into dst (n×d): x_N from the
+// prior, then the backward steps with the score of each worker. failed (n) is
+// set for samples that lost a projection; their rows hold the last good state.
+func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, first uint64, seed uint64, prior Prior, score func(worker int) Score) (Report, error) {
+	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
+	count := len(dst) / d
+	start, noise := keyed.New(seed, keyed.Prior, 0), keyed.New(seed, keyed.BackwardNoise, 0)
+	momentum := keyed.New(seed, keyed.Prior, 1)
+	for i, w := range s.workers {
+		w.net = score(i)
+	}
+	clear(failed)
+	report, err := s.run(ctx, count, func(w *simWorker, lo, hi int) error {
+		n := hi - lo
+		x, next, out := w.a, w.b, w.c
+		for i := range n {
+			prior.Sample(x[i*d:(i+1)*d], start, first+uint64(lo+i))
+		}
+		if s.proc.Method.Underdamped() {
+			if err := w.pseudoPoint(next, x, momentum, first+uint64(lo), n, s.proc.MomentumTau(N-1)); err != nil {
+				return diverged("backward", lo, N, err)
+			}
+		}
+		for k := N - 1; k >= 0; k-- {
+			w.draw(noise, first+uint64(lo), n, k)
+			if err := w.Backward(out, x, next, w.ζ, failed[lo:hi], n, k, w.net); err != nil {
+				return diverged("backward", lo, k+1, err)
+			}
+			x, next, out = out, x, next
+		}
+		if err := w.last(x, failed[lo:hi], n); err != nil {
+			return diverged("backward", lo, 0, err)
+		}
+		copy(dst[lo*d:hi*d], x)
+		return nil
+	})
+	for _, f := range failed {
+		if f {
+			report.Failed++
+		}
+	}
+	return report, err
+}
+
+// pseudoPoint writes x + c p̃ with p̃ = Π(x)·noise, the point that carries a
+// path's first momentum.
+func (w *simWorker) pseudoPoint(dst, x []float64, s keyed.Stream, first uint64, n int, c float64) error {
+	if err := w.at.At(x, n); err != nil {
+		return err
+	}
+	w.draw(s, first, n, 0)
+	w.at.Tangent(w.ζ, w.ζ)
+	for i, v := range w.ζ[:n*w.d] {
+		dst[i] = x[i] + c*v
+	}
+	return nil
+}
+
+func (w *simWorker) draw(s keyed.Stream, first uint64, n, step int) {
+	for i := range n {
+		s.Normals(w.ζ[i*w.d:(i+1)*w.d], first+uint64(i), step)
+	}
+}
+
+// last projects and checks the final state of a block.
+func (w *simWorker) last(x []float64, failed []bool, n int) error {
+	for i, v := range x[:n*w.d] {
+		if v-v != 0 {
+			return &geometry.NonFiniteError{Row: i / w.d, Component: fmt.Sprintf("x[%d]", i%w.d), Value: v}
+		}
+	}
+	if w.proc.Terminal && !w.proc.Method.Projected() {
+		return w.Terminal(x, failed, n)
+	}
+	return nil
+}
+
+// uniform returns the uniform prior of the process's set, if it has one.
+func uniform(p *Process) (Uniform, bool) {
+	u, ok := p.Set.(constraint.UniformSampler)
+	return Uniform{u}, ok
+}
