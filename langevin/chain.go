@@ -13,9 +13,10 @@ import (
 // noise level: no learning. Use a Process with Schedule.SigmaMin = SigmaMax, so
 // that every step has the same τ.
 //
-// The first-order steps OLLA and ULLA draw from a law that is off by O(τ); on
-// f = ‖x‖²/2 without constraints the variance is 1/(1 − τ/4) for OLLA and
-// (1+a)/2 + O(τ²) for ULLA in the limit of a small friction. Symmetric avoids that to second order.
+// The first-order steps draw from a law that is off by O(τ): on f = ‖x‖²/2
+// without constraints the variance is 1/(1 − τ/4) for OLLA and
+// (1+a)/2 / (1 − τ²/(2(1+a))) for ULLA, a = exp(−γτ), instead of 1. Symmetric is
+// of second order, and exact there.
 type Chains struct {
 	Process   *Process
 	Symmetric bool // the B-A-O-A-B splitting; Process.Method is then ignored

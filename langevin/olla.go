@@ -20,7 +20,7 @@ func (s *Stepper) ollaForward(x, ζ []float64, n, k int) {
 
 func (s *Stepper) ollaBackward(x, ζ []float64, n, k int, score Score) {
 	τ := s.proc.BackTau(k)
-	score.Eval(s.score, x, nil, n, s.proc.Schedule.Time(k+1))
+	score.Eval(s.score[:n*s.d], x, nil, n, s.proc.Schedule.Time(k+1))
 	s.noise(math.Sqrt(τ), ζ, n)
 	for i, v := range s.score[:n*s.d] {
 		s.move[i] += τ / 2 * v

@@ -20,6 +20,7 @@ type Score interface {
 type Stepper struct {
 	proc     *Process
 	d, rows  int
+	m        int             // equalities
 	at       *geometry.Block // at the point that the step starts from
 	proposal *geometry.Block // at the proposal; implicit landing and terminal projection
 	ok       []bool
@@ -43,7 +44,7 @@ func (p *Process) NewStepper(rows int) *Stepper {
 	d := p.Set.Dim()
 	vec := func() []float64 { return make([]float64, rows*d) }
 	return &Stepper{
-		proc: p, d: d, rows: rows, ok: make([]bool, rows),
+		proc: p, d: d, rows: rows, m: len(p.Set.Equalities()), ok: make([]bool, rows),
 		at: geometry.NewBlock(p.Set, rows, p.Repulsion), proposal: geometry.NewBlock(p.Set, rows, p.Repulsion),
 		grad: vec(), score: vec(), move: vec(), p: vec(), curve: vec(), land: vec(),
 		Worst: make([]float64, len(p.Set.Equalities())+len(p.Set.Inequalities())),
@@ -98,10 +99,10 @@ func (s *Stepper) start(x []float64, n int) error {
 }
 
 func (s *Stepper) observe(values []float64, n int) {
-	c, m := len(s.Worst), len(s.proc.Set.Equalities())
+	c := len(s.Worst)
 	for i := range n {
 		for a, v := range values[i*c : (i+1)*c] {
-			if a < m {
+			if a < s.m {
 				v = math.Abs(v)
 			}
 			if v > s.Worst[a] {

@@ -33,7 +33,7 @@ func (s *Stepper) ullaForward(x, prev, ζ []float64, n, k int) {
 func (s *Stepper) ullaBackward(x, next, ζ []float64, n, k int, score Score) {
 	τ := s.proc.BackTau(k)
 	s.recover(x, next, s.proc.MomentumTau(k), n)
-	score.Eval(s.score, x, s.p, n, s.proc.Schedule.Time(k+1))
+	score.Eval(s.score[:n*s.d], x, s.p[:n*s.d], n, s.proc.Schedule.Time(k+1))
 	a := s.proc.Decay(τ)
 	b := math.Sqrt(1 - a*a)
 	for i, p := range s.p[:n*s.d] {

@@ -1,0 +1,201 @@
+package langevin
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// smooth is a score that is not zero, for tests of reproducibility.
+var smooth = scoreFunc(func(dst, x, p []float64, t float64) {
+	for j := range dst {
+		dst[j] = math.Sin(3*x[j] + t)
+		if p != nil {
+			dst[j] += math.Cos(p[j])
+		}
+	}
+})
+
+// Forward and backward paths have the same bytes at 1, 2 and 7 workers and in
+// blocks of 1, 64 and 1000, for every method; and a sample generated later, or
+// in another call, is the same sample.
+func TestSimulationIsReproducible(t *testing.T) {
+	const n = 130
+	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
+		p.Terminal = true
+		x0, err := Start(p, n, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prior, _ := uniform(p)
+		var forward, backward []float64
+		for _, workers := range []int{1, 2, 7} {
+			for _, rows := range []int{1, 64, 1000} {
+				pool := parallel.New(workers)
+				sim := NewSimulator(p, pool, rows)
+				var paths Paths
+				if _, err := sim.Forward(context.Background(), &paths, x0, 5, 2); err != nil {
+					t.Fatal(err)
+				}
+				out, failed := make([]float64, len(x0)), make([]bool, n)
+				if _, err := sim.Backward(context.Background(), out, failed, 7, 5, prior, func(int) Score { return smooth }); err != nil {
+					t.Fatal(err)
+				}
+				late := make([]float64, 3)
+				if _, err := sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior, func(int) Score { return smooth }); err != nil {
+					t.Fatal(err)
+				}
+				pool.Close()
+				if forward == nil {
+					forward, backward = append([]float64(nil), paths.X...), out
+				}
+				for i, v := range paths.X {
+					if v != forward[i] {
+						t.Fatalf("%v, %d workers, blocks of %d: forward paths differ", m, workers, rows)
+					}
+				}
+				for i, v := range out {
+					if v != backward[i] {
+						t.Fatalf("%v, %d workers, blocks of %d: samples differ", m, workers, rows)
+					}
+				}
+				if late[0] != out[99*3] {
+					t.Fatalf("%v: sample 106 depends on the call that makes it", m)
+				}
+			}
+		}
+	}
+}
+
+// A path's rows are its states: x_0 is the data, steps follow the Stepper, the
+// last is on Σ.
+func TestForwardPathsFollowTheStepper(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, ULLA)
+	p.Terminal = true
+	x0, _ := Start(p, 5, 1)
+	pool := parallel.New(2)
+	defer pool.Close()
+	var paths Paths
+	sim := NewSimulator(p, pool, 2)
+	report, err := sim.Forward(context.Background(), &paths, x0, 9, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, N := p.NewStepper(1), p.Schedule.N
+	ζ, y := make([]float64, 3), make([]float64, 3)
+	worst := 0.0
+	for i := range 5 {
+		for j := range 3 {
+			if paths.At(i, 0)[j] != x0[3*i+j] {
+				t.Fatal("x_0 is not the data")
+			}
+		}
+		for k := 1; k < N; k++ {
+			keyed.New(9, keyed.ForwardNoise, 4).Normals(ζ, uint64(i), k)
+			if err := s.Forward(y, paths.At(i, k), paths.At(i, k-1), ζ, make([]bool, 1), 1, k); err != nil {
+				t.Fatal(err)
+			}
+			if k == N-1 {
+				if err := s.Terminal(y, make([]bool, 1), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for j := range 3 {
+				if y[j] != paths.At(i, k+1)[j] {
+					t.Fatalf("path %d leaves its stepper at step %d", i, k)
+				}
+			}
+			x := paths.At(i, k)
+			worst = max(worst, math.Abs(math.Sqrt(x[0]*x[0]+x[1]*x[1]+x[2]*x[2])-1))
+		}
+		x := paths.At(i, N)
+		if r := math.Abs(math.Sqrt(x[0]*x[0]+x[1]*x[1]+x[2]*x[2]) - 1); r > 1e-15 {
+			t.Errorf("path %d ends %g off the sphere", i, r)
+		}
+	}
+	if math.Abs(report.Worst[0]-worst) > 1e-15 {
+		t.Errorf("reported violation %v, seen %v", report.Worst[0], worst)
+	}
+}
+
+// Failed projections are counted in both directions, never dropped.
+func TestFailuresAreCounted(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, OLLAP)
+	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 2, 2 // steps of 0.6 radii: some leave the ball
+	x0, _ := Start(p, 200, 1)
+	pool := parallel.New(2)
+	defer pool.Close()
+	sim := NewSimulator(p, pool, 64)
+	var paths Paths
+	report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, f := range paths.Failed {
+		if f {
+			count++
+		}
+	}
+	if count == 0 || count != report.Failed {
+		t.Errorf("%d rows failed, %d reported", count, report.Failed)
+	}
+	prior, _ := uniform(p)
+	out, failed := make([]float64, len(x0)), make([]bool, 200)
+	report, err = sim.Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
+	if err != nil || report.Failed == 0 {
+		t.Errorf("backward: %d failures, %v", report.Failed, err)
+	}
+}
+
+// A score that leaves the finite numbers stops the simulation, naming sample,
+// step and component.
+func TestDivergence(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, ULLA)
+	pool := parallel.New(1)
+	defer pool.Close()
+	prior, _ := uniform(p)
+	target := make([]float64, 3)
+	prior.Sample(target, keyed.New(1, keyed.Prior, 0), 2)
+	nan := scoreFunc(func(dst, x, _ []float64, _ float64) {
+		clear(dst)
+		if x[0] == target[0] {
+			dst[1] = math.NaN()
+		}
+	})
+	out, failed := make([]float64, 30), make([]bool, 10)
+	_, err := NewSimulator(p, pool, 4).Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return nan })
+	var e *DivergedError
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v", err)
+	}
+	if e.Sample != 2 || e.Component != "radius" || e.Direction != "backward" || e.Step != p.Schedule.N-1 {
+		t.Errorf("got %v", e)
+	}
+}
+
+// The main job's simulation: 663 paths of 50 steps on the sphere.
+func BenchmarkVolcanoForward(b *testing.B) {
+	p := &Process{
+		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5, Landing: Landing{Implicit: true}, Terminal: true,
+		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
+	}
+	x0, _ := Start(p, 663, 1)
+	pool := parallel.New(2)
+	defer pool.Close()
+	sim := NewSimulator(p, pool, 64)
+	var paths Paths
+	refresh := uint64(0)
+	for b.Loop() {
+		if _, err := sim.Forward(context.Background(), &paths, x0, 1, refresh); err != nil {
+			b.Fatal(err)
+		}
+		refresh++
+	}
+}

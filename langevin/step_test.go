@@ -1,0 +1,438 @@
+package langevin
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// sets are the sets that step tests run on, with a point on each and one off it.
+func sets(t *testing.T) map[string]constraint.Set {
+	t.Helper()
+	return map[string]constraint.Set{
+		"R3":        zoo.Euclidean{D: 3},
+		"sphere":    zoo.Sphere{D: 3},
+		"affine":    zoo.Affine{A: [][]float64{{1, 2, 0, -1}, {0, 1, 1, 3}}, B: []float64{0.5, -1}},
+		"torus":     zoo.Torus{Major: 2, Minor: 0.6},
+		"ellipsoid": zoo.Ellipsoid{Axes: []float64{1, 2, 0.5}},
+	}
+}
+
+func process(set constraint.Set, m Method) *Process {
+	return &Process{
+		Set: set, Method: m, Friction: 3, Landing: Landing{Rate: 4},
+		Schedule: Schedule{N: 5, T: 0.5, SigmaMin: 0.4, SigmaMax: 0.9},
+	}
+}
+
+func pointOn(t *testing.T, p *Process) []float64 {
+	t.Helper()
+	x, err := Start(&Process{Set: p.Set}, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// tangentMatrix returns Π(x), d×d.
+func tangentMatrix(t *testing.T, set constraint.Set, x []float64) []float64 {
+	t.Helper()
+	d := len(x)
+	b := geometry.NewBlock(set, 1, 0)
+	if err := b.At(x, 1); err != nil {
+		t.Fatal(err)
+	}
+	π, e := make([]float64, d*d), make([]float64, d)
+	for j := range d {
+		clear(e)
+		e[j] = 1
+		b.Tangent(e, e)
+		for i := range d {
+			π[i*d+j] = e[i]
+		}
+	}
+	return π
+}
+
+// zeroScore stands for the score in tests of the rest of a step.
+type zeroScore struct{}
+
+func (zeroScore) Eval(dst, _, _ []float64, n int, _ float64) { clear(dst) }
+
+// Zero and unit noise recover a step's mean and covariance: σ²ΔtΠ for OLLA,
+// (σ²Δt)²(1−a²)Π for ULLA, in both directions and conventions.
+func TestStepCovariance(t *testing.T) {
+	for name, set := range sets(t) {
+		for _, m := range []Method{OLLA, ULLA} {
+			for _, c := range []Convention{Paper, Reference} {
+				p := process(set, m)
+				p.Convention = c
+				x := pointOn(t, p)
+				d := len(x)
+				s, k := p.NewStepper(1), 2
+				π := tangentMatrix(t, set, x)
+				for _, direction := range []string{"forward", "backward"} {
+					step := func(ζ []float64) []float64 {
+						y, failed := make([]float64, d), make([]bool, 1)
+						var err error
+						if direction == "forward" {
+							err = s.Forward(y, x, x, ζ, failed, 1, k)
+						} else {
+							err = s.Backward(y, x, x, ζ, failed, 1, k, zeroScore{})
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						return y
+					}
+					τ := p.Schedule.Tau(k)
+					if direction == "backward" && c == Paper {
+						τ = p.Schedule.Tau(k + 1)
+					}
+					want := τ
+					if m == ULLA {
+						want = τ * τ * (1 - math.Exp(-2*p.Friction*τ))
+					}
+					mean := step(make([]float64, d))
+					cov := make([]float64, d*d)
+					for j := range d {
+						e := make([]float64, d)
+						e[j] = 1
+						y := step(e)
+						for a := range d {
+							for b := range d {
+								cov[a*d+b] += (y[a] - mean[a]) * (y[b] - mean[b])
+							}
+						}
+					}
+					for i := range cov {
+						if math.Abs(cov[i]-want*π[i]) > 1e-13 {
+							t.Fatalf("%s %v %v %s: covariance %v, want %v", name, m, c, direction, cov[i], want*π[i])
+						}
+					}
+					for j := range d {
+						if math.Abs(mean[j]-x[j]) > 1e-12 {
+							t.Fatalf("%s %v %s: a point of Σ at rest moves without noise", name, m, direction)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and
+// implicit landing is exact in one step.
+func TestAffineLandingIsExact(t *testing.T) {
+	set := sets(t)["affine"]
+	for _, m := range []Method{OLLA, ULLA} {
+		for _, implicit := range []bool{false, true} {
+			p := process(set, m)
+			p.Landing.Implicit = implicit
+			p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0}}
+			s := p.NewStepper(1)
+			st := keyed.New(1, keyed.Probe, 0)
+			x, prev, y, ζ := make([]float64, 4), make([]float64, 4), make([]float64, 4), make([]float64, 4)
+			st.Normals(x, 0, 0)
+			st.Normals(prev, 1, 0)
+			h0, h1 := make([]float64, 2), make([]float64, 2)
+			for k := range p.Schedule.N {
+				st.Normals(ζ, 2, k)
+				if err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
+					t.Fatal(err)
+				}
+				set.Values(h0, x, 1)
+				set.Values(h1, y, 1)
+				factor := 1 - p.Landing.Rate*p.Schedule.Tau(k)
+				if implicit {
+					factor = 0
+				}
+				for i := range h0 {
+					if math.Abs(h1[i]-factor*h0[i]) > 1e-13 {
+						t.Fatalf("%v implicit=%v step %d: h = %v, want %v", m, implicit, k, h1[i], factor*h0[i])
+					}
+				}
+				prev, x, y = x, y, prev
+			}
+		}
+	}
+}
+
+// An active inequality follows g + ε the same way, and an inactive one is not
+// there.
+func TestInequalityLanding(t *testing.T) {
+	set := halfSpace{}
+	p := process(set, OLLA)
+	p.Repulsion = 0.05
+	s := p.NewStepper(1)
+	y, failed := make([]float64, 2), make([]bool, 1)
+	for _, c := range []struct{ x, noise, want float64 }{
+		{0.3, 1, (1-4*0.5*0.5*0.1)*(0.3+0.05) - 0.05}, // g ≥ 0: noise across is projected out
+		{0, 1, (1-4*0.5*0.5*0.1)*0.05 - 0.05},         // the boundary itself is active
+		{-0.3, 1, -0.3 + 0.5*math.Sqrt(0.1)},          // inside: free
+	} {
+		k := 1 // σ_1 = 0.5, Δt = 0.1
+		if err := s.Forward(y, []float64{c.x, 7}, nil, []float64{c.noise, 0}, failed, 1, k); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(y[0]-c.want) > 1e-14 || y[1] != 7 {
+			t.Errorf("from %v to %v, want %v", c.x, y, c.want)
+		}
+	}
+}
+
+// halfSpace is {x ∈ R² : x_0 ≤ 0}.
+type halfSpace struct{}
+
+func (halfSpace) Dim() int               { return 2 }
+func (halfSpace) Equalities() []string   { return nil }
+func (halfSpace) Inequalities() []string { return []string{"wall"} }
+func (halfSpace) Values(v, x []float64, n int) {
+	for i := range n {
+		v[i] = x[2*i]
+	}
+}
+
+func (h halfSpace) Jacobians(v, j, x []float64, n int) {
+	h.Values(v, x, n)
+	for i := range n {
+		j[2*i], j[2*i+1] = 1, 0
+	}
+}
+
+// The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an
+// affine set, where Π does not depend on x.
+func TestCollapsedULLA(t *testing.T) {
+	set := sets(t)["affine"].(zoo.Affine)
+	p := process(set, ULLA)
+	p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0}, Weight: []float64{1, 2, 0.5, 1}}
+	st := keyed.New(9, keyed.Probe, 0)
+	x0 := pointOn(t, p)
+	π := tangentMatrix(t, set, x0)
+	apply := func(v []float64) []float64 {
+		out := make([]float64, 4)
+		for i := range out {
+			for j := range v {
+				out[i] += π[i*4+j] * v[j]
+			}
+		}
+		return out
+	}
+	v := make([]float64, 4)
+	st.Normals(v, 0, 0)
+	P := apply(v)
+	X := append([]float64(nil), x0...)
+	x, prev, y, ζ := append([]float64(nil), x0...), make([]float64, 4), make([]float64, 4), make([]float64, 4)
+	for i := range prev {
+		prev[i] = x0[i] - p.Schedule.Tau(0)*P[i]
+	}
+	s, grad := p.NewStepper(1), make([]float64, 4)
+	for k := range p.Schedule.N {
+		st.Normals(ζ, 1, k)
+		if err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
+			t.Fatal(err)
+		}
+		τ := p.Schedule.Tau(k)
+		a := math.Exp(-p.Friction * τ)
+		p.Potential.Gradient(grad, X, 1)
+		for i := range v { // O, then B, then A; on Σ landing and curvature vanish
+			v[i] = a*P[i] + math.Sqrt(1-a*a)*ζ[i] - τ*grad[i]
+		}
+		P = apply(v)
+		for i := range X {
+			X[i] += τ * P[i]
+			if math.Abs(X[i]-y[i]) > 1e-12 {
+				t.Fatalf("step %d: collapsed %v, two-variable %v", k, y, X)
+			}
+		}
+		prev, x, y = x, y, prev
+	}
+}
+
+// Without constraints OLLA is Euler–Maruyama, and ULLA its O-B-A splitting; the
+// limits γ → 0 and γ → ∞ keep or forget the momentum.
+func TestEuclidean(t *testing.T) {
+	x, prev, ζ, y := []float64{1, 2}, []float64{0.9, 2.3}, []float64{0.3, -0.4}, make([]float64, 2)
+	f := Quadratic{}
+	for _, N := range []int{1, 5} {
+		for _, σ := range [][2]float64{{0.4, 0.9}, {0.7, 0.7}} {
+			p := process(zoo.Euclidean{D: 2}, OLLA)
+			p.Schedule.N, p.Schedule.SigmaMin, p.Schedule.SigmaMax = N, σ[0], σ[1]
+			p.Potential = f
+			τ := p.Schedule.Tau(0)
+			if err := p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0); err != nil {
+				t.Fatal(err)
+			}
+			for i := range y {
+				if want := x[i] - τ/2*x[i] + math.Sqrt(τ)*ζ[i]; math.Abs(y[i]-want) > 1e-15 {
+					t.Errorf("OLLA: %v, want %v", y[i], want)
+				}
+			}
+			for _, γ := range []float64{1e-12, 3, 1e12} {
+				p.Method, p.Friction = ULLA, γ
+				if err := p.NewStepper(1).Forward(y, x, prev, ζ, nil, 1, 0); err != nil {
+					t.Fatal(err)
+				}
+				a := math.Exp(-γ * τ)
+				for i := range y {
+					want := x[i] + τ*(a*(x[i]-prev[i])/τ+math.Sqrt(1-a*a)*ζ[i]-τ*x[i])
+					if math.Abs(y[i]-want) > 1e-14 {
+						t.Errorf("ULLA γ = %g: %v, want %v", γ, y[i], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Schedules meet their ends; geometric levels have a constant ratio.
+func TestSchedule(t *testing.T) {
+	for _, g := range []bool{false, true} {
+		s := Schedule{N: 10, T: 2, SigmaMin: 0.1, SigmaMax: 2, Geometric: g}
+		if math.Abs(s.Sigma(0)-0.1) > 1e-15 || math.Abs(s.Sigma(10)-2) > 1e-15 || s.Time(10) != 2 {
+			t.Errorf("ends: %v %v %v", s.Sigma(0), s.Sigma(10), s.Time(10))
+		}
+		first, last := s.Sigma(1)-s.Sigma(0), s.Sigma(10)-s.Sigma(9)
+		if g {
+			first, last = s.Sigma(1)/s.Sigma(0), s.Sigma(10)/s.Sigma(9)
+		}
+		if math.Abs(first-last) > 1e-12 {
+			t.Errorf("geometric=%v: uneven levels", g)
+		}
+	}
+}
+
+// σ indices of both conventions, as in docs/conventions.md.
+func TestConventions(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, ULLA)
+	N := p.Schedule.N
+	for k := range N {
+		p.Convention = Paper
+		if p.BackTau(k) != p.Schedule.Tau(k+1) || p.MomentumTau(k) != p.Schedule.Tau(min(k+2, N)) {
+			t.Errorf("paper, k = %d", k)
+		}
+		p.Convention = Reference
+		if p.BackTau(k) != p.Schedule.Tau(k) || p.MomentumTau(k) != p.Schedule.Tau(k+1) {
+			t.Errorf("reference, k = %d", k)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		field string
+		edit  func(p *Process)
+	}{
+		{"steps", func(p *Process) { p.Schedule.N = 0 }},
+		{"horizon", func(p *Process) { p.Schedule.T = math.NaN() }},
+		{"sigma.min", func(p *Process) { p.Schedule.SigmaMin = 0 }},
+		{"sigma.max", func(p *Process) { p.Schedule.SigmaMax = 0.1 }},
+		{"friction", func(p *Process) { p.Friction = 0 }},
+		{"repulsion", func(p *Process) { p.Repulsion = -1 }},
+		{"landing.rate", func(p *Process) { p.Landing.Rate = 0 }},
+		{"landing.rate", func(p *Process) { p.Landing.Rate = 2 / (0.81 * 0.1) }},
+	} {
+		p := process(zoo.Sphere{D: 3}, ULLA)
+		if err := p.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		c.edit(p)
+		e, ok := p.Validate().(*ConfigError)
+		if !ok || e.Field != c.field {
+			t.Errorf("want a complaint about %s, got %v", c.field, e)
+		}
+	}
+	p := process(halfSpace{}, OLLA)
+	p.Curvature = true
+	if _, ok := p.Validate().(*constraint.UnsupportedError); !ok {
+		t.Error("curvature without Hessian products is accepted")
+	}
+	p.Curvature, p.Method = false, OLLAP
+	if _, ok := p.Validate().(*constraint.UnsupportedError); !ok {
+		t.Error("projection onto inequalities is accepted")
+	}
+}
+
+// A step of each sampler allocates nothing.
+func TestStepsAllocateNothing(t *testing.T) {
+	for _, b := range stepBenchmarks() {
+		step := b.make(t)
+		if n := testing.AllocsPerRun(20, step); n != 0 {
+			t.Errorf("%s: %v allocations", b.name, n)
+		}
+	}
+}
+
+type stepBenchmark struct {
+	name string
+	make func(t testing.TB) func()
+}
+
+func stepBenchmarks() []stepBenchmark {
+	const n = 64
+	var out []stepBenchmark
+	for name, set := range map[string]constraint.Set{"sphere": zoo.Sphere{D: 3}, "torus": zoo.Torus{Major: 2, Minor: 0.6}} {
+		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+			for _, v := range []string{"explicit", "implicit", "curvature"} {
+				if m.Projected() && v != "explicit" {
+					continue
+				}
+				for _, direction := range []string{"forward", "backward"} {
+					out = append(out, stepBenchmark{fmt.Sprintf("%s/%v/%s/%s", name, m, v, direction), func(t testing.TB) func() {
+						p := process(set, m)
+						p.Landing.Implicit, p.Curvature = v == "implicit", v == "curvature"
+						s := p.NewStepper(n)
+						x, err := Start(p, n, 1)
+						if err != nil {
+							t.Fatal(err)
+						}
+						ζ, y, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
+						keyed.New(1, keyed.Probe, 0).Normals(ζ, 0, 0)
+						return func() {
+							var err error
+							if direction == "forward" {
+								err = s.Forward(y, x, x, ζ, failed, n, 1)
+							} else {
+								err = s.Backward(y, x, x, ζ, failed, n, 1, zeroScore{})
+							}
+							if err != nil {
+								t.Fatal(err)
+							}
+						}
+					}})
+				}
+			}
+		}
+	}
+	out = append(out, stepBenchmark{"sphere/splitting", func(t testing.TB) func() {
+		p := process(zoo.Sphere{D: 3}, ULLA)
+		s := newSplitting(p, n)
+		x, _ := Start(p, n, 1)
+		v, ζ, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
+		return func() {
+			if err := s.step(x, v, ζ, failed, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}})
+	return out
+}
+
+// BenchmarkStep times one step of 64 points.
+func BenchmarkStep(b *testing.B) {
+	for _, c := range stepBenchmarks() {
+		b.Run(c.name, func(b *testing.B) {
+			step := c.make(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				step()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/64, "ns/row")
+		})
+	}
+}
