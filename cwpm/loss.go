@@ -1,0 +1,164 @@
+// Package cwpm computes the conditional Wasserstein path-matching loss of the
+// paper (Section 4.3): how far a backward step with the learned score misses
+// the forward path it should retrace, in the tangent directions. Unlike a
+// likelihood it is finite when states are slightly off Σ.
+//
+// It knows nothing of networks or optimisers: it makes their input rows and the
+// gradient with respect to their outputs.
+package cwpm
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A Term is one summand of the loss: the backward step x_{k+1} → x_k of a path.
+type Term struct {
+	Path, K int
+	Weight  float64 // factor of the term; 1/paths for the mean over a batch
+}
+
+// A Loss evaluates terms, rows at a time. It is scratch space for one goroutine;
+// no method allocates.
+//
+// With τ = σ²Δt of the backward step (langevin.Process.BackTau), a = exp(−γτ)
+// and the momentum p̃ recovered from x_{k+2} − x_{k+1}, both losses have the form
+// ½‖u − cΠs‖² at x_{k+1}:
+//
+//	overdamped   ‖Π(x_k − μ)‖²/(2τ),         μ = x_{k+1} + ½τΠ(∇f + s)
+//	             u = Π[x_k − x_{k+1} − ½τ∇f]/√τ,               c = √τ/2
+//	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
+//	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
+type Loss[T kernel.Float] struct {
+	proc *langevin.Process
+	at   *geometry.Block
+	d, w int // dimension, width of a network row
+
+	n       int
+	terms   []Term
+	x       []float64 // rows×d: x_{k+1}
+	p       []float64 // rows×d: p̃
+	u       []float64 // rows×d
+	s, grad []float64 // rows×d
+	c       []float64 // rows
+	table   []coefficients
+	in      []T // rows×w
+}
+
+// coefficients of the terms with the same k.
+type coefficients struct{ τ, τp, decay, c, scale, t float64 }
+
+// A LastMomentum writes the noise whose tangential part is p̃_N of a path.
+type LastMomentum func(dst []float64, path int)
+
+// NewLoss makes room for rows terms. The process must be valid.
+func NewLoss[T kernel.Float](p *langevin.Process, rows int) *Loss[T] {
+	d := p.Set.Dim()
+	w := score.InputWidth(d, p.Method.Underdamped())
+	vec := func() []float64 { return make([]float64, rows*d) }
+	l := &Loss[T]{
+		proc: p, at: geometry.NewBlock(p.Set, rows, p.Repulsion), d: d, w: w,
+		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
+	}
+	for k := range p.Schedule.N {
+		τ := p.BackTau(k)
+		e := coefficients{τ: τ, τp: p.MomentumTau(k), c: math.Sqrt(τ) / 2, scale: 1 / math.Sqrt(τ), t: p.Schedule.Time(k + 1)}
+		if p.Method.Underdamped() {
+			e.decay = p.Decay(τ)
+			b := math.Sqrt(1 - e.decay*e.decay)
+			e.c, e.scale = -τ/b, 1/(τ*b)
+		}
+		l.table = append(l.table, e)
+	}
+	return l
+}
+
+// Rows returns the number of terms there is room for.
+func (l *Loss[T]) Rows() int { return len(l.c) }
+
+// Prepare makes the network rows (x_{k+1}, p̃, t_{k+1}) of the terms, one a row,
+// and their targets. The result is valid until the next call. The error is one
+// of package geometry's, its Row an index of terms.
+func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum) ([]T, error) {
+	if len(terms) > l.Rows() {
+		panic(fmt.Sprintf("cwpm: %d terms in a loss for %d", len(terms), l.Rows()))
+	}
+	n, d := len(terms), l.d
+	l.n, l.terms = n, terms
+	for i, t := range terms {
+		copy(l.x[i*d:(i+1)*d], paths.At(t.Path, t.K+1))
+	}
+	if err := l.at.At(l.x, n); err != nil {
+		return nil, err
+	}
+	under := l.proc.Method.Underdamped()
+	if under {
+		for i, t := range terms {
+			p, x := l.p[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
+			if t.K+2 > paths.Steps {
+				last(p, t.Path)
+				continue
+			}
+			for j, v := range paths.At(t.Path, t.K+2) {
+				p[j] = (v - x[j]) / l.table[t.K].τp
+			}
+		}
+		l.at.Tangent(l.p[:n*d], l.p[:n*d])
+	}
+	f := l.proc.Potential
+	if f != nil {
+		f.Gradient(l.grad[:n*d], l.x[:n*d], n)
+	}
+	for i, t := range terms {
+		e := l.table[t.K]
+		l.c[i] = e.c
+		u, x := l.u[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
+		for j, v := range paths.At(t.Path, t.K) {
+			u[j] = v - x[j]
+		}
+		drift, p := -e.τ/2, []float64(nil)
+		if under {
+			drift, p = e.τ*e.τ, l.p[i*d:(i+1)*d]
+			for j, v := range p {
+				u[j] += e.decay * e.τ * v
+			}
+		}
+		if f != nil {
+			for j, v := range l.grad[i*d : (i+1)*d] {
+				u[j] += drift * v
+			}
+		}
+		for j := range u {
+			u[j] *= e.scale
+		}
+		score.Input(l.in[i*l.w:(i+1)*l.w], x, p, e.t)
+	}
+	l.at.Tangent(l.u[:n*d], l.u[:n*d])
+	return l.in[:n*l.w], nil
+}
+
+// Evaluate returns the weighted sum of the prepared terms for network outputs s
+// (n×d) and writes its gradient with respect to s to ds (n×d).
+func (l *Loss[T]) Evaluate(ds, s []T) float64 {
+	n, d := l.n, l.d
+	for i, v := range s[:n*d] {
+		l.s[i] = float64(v)
+	}
+	l.at.Tangent(l.s[:n*d], l.s[:n*d])
+	sum := 0.0
+	for i, t := range l.terms {
+		c, sq := l.c[i], 0.0
+		for j := i * d; j < (i+1)*d; j++ {
+			r := l.u[j] - c*l.s[j]
+			sq += r * r
+			ds[j] = T(-t.Weight * c * r)
+		}
+		sum += t.Weight * sq / 2
+	}
+	return sum
+}

@@ -1,0 +1,193 @@
+package cwpm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
+)
+
+func allTerms(paths *langevin.Paths) []Term {
+	var terms []Term
+	for i := range paths.Count {
+		for k := range paths.Steps {
+			terms = append(terms, Term{Path: i, K: k, Weight: 1 / float64(paths.Count)})
+		}
+	}
+	return terms
+}
+
+// Loss and parameter gradients of ../shared/golden/sphere_{over,under}.npz.
+func TestGoldenLoss(t *testing.T) {
+	for file, method := range map[string]langevin.Method{"sphere_over.npz": langevin.OLLA, "sphere_under.npz": langevin.ULLA} {
+		g := testkit.Golden(t, file)
+		f := func(name string) []float64 { return g[name].AsFloat64() }
+		p := &langevin.Process{
+			Set: zoo.Sphere{D: 3}, Method: method, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},
+			Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
+		}
+		paths := &langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 4*4*3)}
+		for k := range 4 { // the file has time first
+			for i := range 4 {
+				copy(paths.At(i, k), f("loss_path")[(k*4+i)*3:])
+			}
+		}
+		net, err := score.FromLayers[float64](g, "net_layer_")
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms := allTerms(paths)
+		l, ws := NewLoss[float64](p, len(terms)), net.NewWorkspace(len(terms))
+		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*3:]) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ds, grad := make([]float64, len(terms)*3), make([]float64, len(net.Params))
+		loss := l.Evaluate(ds, net.Forward(ws, in, len(terms)))
+		if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
+			t.Errorf("%s: loss %.15g, want %.15g", file, loss, want)
+		}
+		net.Backward(ws, grad, ds, len(terms))
+		want, err := score.FromLayers[float64](g, "lossgrad_layer_")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range want.Params {
+			if math.Abs(grad[i]-v) > 1e-9*(1+math.Abs(v)) {
+				t.Fatalf("%s: gradient %d is %.15g, want %.15g", file, i, grad[i], v)
+			}
+		}
+	}
+}
+
+func problem(set constraint.Set, m langevin.Method, c langevin.Convention) (*langevin.Process, *langevin.Paths) {
+	p := &langevin.Process{
+		Set: set, Method: m, Friction: 2, Convention: c, Landing: langevin.Landing{Rate: 1}, Potential: langevin.Quadratic{},
+		Schedule: langevin.Schedule{N: 4, T: 0.8, SigmaMin: 0.3, SigmaMax: 0.8},
+	}
+	d := set.Dim()
+	paths := &langevin.Paths{Count: 3, Steps: 4, Dim: d, X: make([]float64, 3*5*d)}
+	keyed.New(1, keyed.Probe, 0).Normals(paths.X, 0, 0)
+	return p, paths
+}
+
+func noise(dst []float64, path int) { keyed.New(1, keyed.Probe, 1).Normals(dst, uint64(path), 0) }
+
+// The gradient with respect to the score by central differences: the loss is
+// quadratic in s, so they are exact up to round-off.
+func TestGradient(t *testing.T) {
+	for name, set := range map[string]constraint.Set{"torus": zoo.Torus{Major: 2, Minor: 0.6}, "R3": zoo.Euclidean{D: 3}} {
+		for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+			for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+				p, paths := problem(set, m, c)
+				terms := allTerms(paths)
+				terms[2].Weight = 0.7
+				l := NewLoss[float64](p, len(terms))
+				if _, err := l.Prepare(paths, terms, noise); err != nil {
+					t.Fatal(err)
+				}
+				s, ds, scratch := make([]float64, 3*len(terms)), make([]float64, 3*len(terms)), make([]float64, 3*len(terms))
+				for i := range s {
+					s[i] = math.Sin(float64(i))
+				}
+				l.Evaluate(ds, s)
+				for i := range s {
+					at := s[i]
+					s[i] = at + 0.1
+					up := l.Evaluate(scratch, s)
+					s[i] = at - 0.1
+					down := l.Evaluate(scratch, s)
+					s[i] = at
+					if fd := (up - down) / 0.2; math.Abs(fd-ds[i]) > 1e-9*(1+up) {
+						t.Fatalf("%s %v: gradient %v, differences %v", name, m, ds[i], fd)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Adding a normal vector at x_{k+1} to x_k, or to the score, changes nothing.
+func TestLossSeesOnlyTangents(t *testing.T) {
+	set := zoo.Sphere{D: 3}
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p, paths := problem(set, m, langevin.Paper)
+		l := NewLoss[float64](p, 1)
+		for k := range 4 {
+			term := []Term{{Path: 1, K: k, Weight: 1}}
+			s, ds := []float64{0.3, -0.2, 0.9}, make([]float64, 3)
+			value := func() float64 {
+				if _, err := l.Prepare(paths, term, noise); err != nil {
+					t.Fatal(err)
+				}
+				return l.Evaluate(ds, s)
+			}
+			before := value()
+			normal := append([]float64(nil), paths.At(1, k+1)...)
+			for j, v := range normal {
+				s[j] += 2 * v
+			}
+			if after := value(); math.Abs(after-before) > 1e-10*before {
+				t.Errorf("%v: a normal part of the score changes the loss from %v to %v", m, before, after)
+			}
+			for j, v := range normal {
+				paths.At(1, k)[j] += 0.37 * v
+			}
+			if after := value(); math.Abs(after-before) > 1e-10*before {
+				t.Errorf("%v: a normal part of x_k changes the loss from %v to %v", m, before, after)
+			}
+		}
+	}
+}
+
+// With s such that the backward mean is x_k the loss is zero: the loss and the
+// backward step share their formulas, in both conventions.
+func TestLossMatchesBackwardStep(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+			set := zoo.Euclidean{D: 3}
+			p, paths := problem(set, m, c)
+			st := p.NewStepper(1)
+			for k := range 3 {
+				s := []float64{0.4, -1, 0.2}
+				next := make([]float64, 3)
+				err := st.Backward(next, paths.At(0, k+1), paths.At(0, k+2), make([]float64, 3), make([]bool, 1), 1, k, constant(s))
+				if err != nil {
+					t.Fatal(err)
+				}
+				copy(paths.At(0, k), next)
+				l := NewLoss[float64](p, 1)
+				if _, err := l.Prepare(paths, []Term{{Path: 0, K: k, Weight: 1}}, noise); err != nil {
+					t.Fatal(err)
+				}
+				if v := l.Evaluate(make([]float64, 3), s); v > 1e-24 {
+					t.Errorf("%v %v k = %d: loss %v", m, c, k, v)
+				}
+			}
+		}
+	}
+}
+
+type constant []float64
+
+func (c constant) Eval(dst, _, _ []float64, _ int, _ float64) { copy(dst, c) }
+
+func TestLossAllocatesNothing(t *testing.T) {
+	p, paths := problem(zoo.Sphere{D: 3}, langevin.ULLA, langevin.Paper)
+	terms := allTerms(paths)
+	l := NewLoss[float32](p, len(terms))
+	s, ds, last := make([]float32, 3*len(terms)), make([]float32, 3*len(terms)), LastMomentum(noise)
+	if n := testing.AllocsPerRun(20, func() {
+		if _, err := l.Prepare(paths, terms, last); err != nil {
+			t.Fatal(err)
+		}
+		l.Evaluate(ds, s)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

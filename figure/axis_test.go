@@ -1,0 +1,96 @@
+package figure
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		log    bool
+		want   string
+	}{
+		{0, 200, false, "0 50 100 150 200"},
+		{-1, 1, false, "−1.0 −0.5 0 0.5 1.0"},
+		{0, 0.3, false, "0 0.1 0.2 0.3"},
+		{0, 40000, false, "0 10_000 20_000 30_000 40_000"},
+		{0, 4e7, false, "0 1×10^7 2×10^7 3×10^7 4×10^7"},
+		{-2e-9, 2e-9, false, "−2×10^−9 −1×10^−9 0 1×10^−9 2×10^−9"},
+		{0.01, 100, true, "0.01 0.1 1 10 100"},
+		{1e-12, 1e-4, true, "10^−12 10^−10 10^−8 10^−6 10^−4"},
+		{2, 6, true, "2 3 4 5 6"},
+	} {
+		var got []string
+		for _, k := range newAxis(c.lo, c.hi, 0, c.log).ticks(5) {
+			s := strings.ReplaceAll(k.text, space, "_")
+			if k.sup != "" {
+				s += "^" + k.sup
+			}
+			got = append(got, s)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("[%g, %g] log %t: %s, want %s", c.lo, c.hi, c.log, s, c.want)
+		}
+	}
+}
+
+// Whatever the range, ticks lie on the axis, in order, and are neither missing nor a
+// crowd.
+func TestTicksOfAnyRange(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 5000 {
+		log := r.IntN(2) == 0
+		lo := math.Pow(10, 40*r.Float64()-20)
+		hi := lo * math.Pow(10, math.Pow(10, 3*r.Float64()-2))
+		if !log && r.IntN(2) == 0 {
+			lo, hi = -hi, -lo
+		}
+		ticks := newAxis(lo, hi, 0.05, log).ticks(5)
+		if len(ticks) < 2 || len(ticks) > 12 {
+			t.Fatalf("[%g, %g] log %t: %d ticks", lo, hi, log, len(ticks))
+		}
+		for i, k := range ticks {
+			if k.at < -1e-6 || k.at > 1+1e-6 || i > 0 && k.at <= ticks[i-1].at {
+				t.Fatalf("[%g, %g] log %t: tick %d at %g", lo, hi, log, i, k.at)
+			}
+			if i > 0 && k.text == ticks[i-1].text && k.sup == ticks[i-1].sup {
+				t.Fatalf("[%g, %g] log %t: the label %s^%s twice", lo, hi, log, k.text, k.sup)
+			}
+		}
+	}
+}
+
+func TestAxisAlwaysHasASpan(t *testing.T) {
+	for _, r := range [][2]float64{{0, 0}, {3, 3}, {-1e9, -1e9}, {1, 1 + 1e-15}, {5e-324, 1e-323}, {-largest, largest}, {math.Inf(1), math.Inf(-1)}} {
+		for _, log := range []bool{false, true} {
+			if log && r[0] <= 0 {
+				continue
+			}
+			if a := newAxis(r[0], r[1], 0.05, log); !(a.lo < a.hi) || math.IsInf(a.lo, 0) || math.IsInf(a.hi, 0) {
+				t.Errorf("range %v, log %t: axis %v", r, log, a)
+			} else if n := len(a.ticks(5)); n > 12 {
+				t.Errorf("range %v, log %t: %d ticks", r, log, n)
+			}
+		}
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		n    int
+		want string
+	}{
+		{1703, 0, "1703"}, {12345, 0, "12_345"}, {-1234567.5, 1, "−1_234_567.5"}, {-0.0004, 2, "0.00"}, {0.25, 2, "0.25"},
+	} {
+		if got := strings.ReplaceAll(decimal(c.v, c.n), space, "_"); got != c.want {
+			t.Errorf("decimal(%g, %d) = %s, want %s", c.v, c.n, got, c.want)
+		}
+	}
+	if got := strings.ReplaceAll(count(1703), space, "_"); got != "1_703" {
+		t.Errorf("count(1703) = %s", got)
+	}
+}

@@ -1,0 +1,253 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+type drawing interface {
+	WriteSVG(io.Writer) error
+	WritePNG(io.Writer, int) error
+}
+
+func svgOf(t *testing.T, d drawing) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := d.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// spiral is n places from pole to pole.
+func spiral(n int) []float64 {
+	out := make([]float64, 0, 2*n)
+	for i := range n {
+		out = append(out, 180*float64(i)/float64(n)-90, 37*float64(i)-400)
+	}
+	return out
+}
+
+// gallery has every kind of figure, with hostile names, gaps and empty input.
+func gallery() map[string]drawing {
+	nan, inf := math.NaN(), math.Inf(1)
+	layers := []Layer{
+		{Name: `data & "more" <b>`, LatLon: spiral(300)},
+		{Name: "samples", LatLon: append(spiral(100), nan, 0, 91, 0, 0, inf), Color: color.NRGBA{200, 0, 0, 90}, Radius: 3},
+	}
+	curve := Series{Name: "loss", X: []float64{1, 2, 3, 4, 5}, Y: []float64{10, 1, nan, 0.1, -1}}
+	return map[string]drawing{
+		"map":               WorldMap("A <map>", layers),
+		"panels":            &Map{Layers: layers, Panels: true},
+		"empty map":         WorldMap("", nil),
+		"lines":             Lines(LineOptions{Title: "Loss & more", XLabel: "epoch", YLabel: "loss"}, curve),
+		"log lines":         Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
+		"no lines":          Lines(LineOptions{LogY: true}),
+		"flat line":         Lines(LineOptions{}, Series{"zero", []float64{0, 1}, []float64{0, 0}}),
+		"plane":             Points("", 2, []PointLayer{{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}}}),
+		"space":             Points("", 5, []PointLayer{{Name: "a", Points: make([]float64, 10)}, {Name: "b"}}),
+		"histogram":         Histogram(HistogramOptions{Log: true}, Column{"a", []float64{1e-9, 1e-3, 0, nan, 1e-3}}),
+		"flat histogram":    Histogram(HistogramOptions{}, Column{"a", []float64{2, 2}}),
+		"unfilled columns":  Histogram(HistogramOptions{Log: true, Bins: 3}, Column{"a", nil}, Column{"b", []float64{0}}),
+		"sixty-four series": Lines(LineOptions{}, make([]Series, 64)...),
+	}
+}
+
+func TestFiguresAreSafeDeterministicXML(t *testing.T) {
+	for name, d := range gallery() {
+		doc := svgOf(t, d)
+		if err := checkSVG(doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if s := string(doc); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+			t.Errorf("%s: coordinates that are not finite", name)
+		}
+		if again := svgOf(t, gallery()[name]); !bytes.Equal(doc, again) {
+			t.Errorf("%s: two drawings of the same input differ", name)
+		}
+	}
+}
+
+// Everything drawn lies on the sheet.
+func TestFiguresStayOnTheSheet(t *testing.T) {
+	for name, d := range gallery() {
+		var s *scene
+		switch d := d.(type) {
+		case *Chart:
+			s = d.scene
+		case *Map:
+			s = d.scene()
+		}
+		on := func(p xy) bool { return p.x >= 0 && p.x <= s.w && p.y >= 0 && p.y <= s.h }
+		for _, i := range s.items {
+			var points []xy
+			switch i := i.(type) {
+			case shape:
+				for _, line := range i.lines {
+					points = append(points, line...)
+				}
+			case dots:
+				points = i.at
+			case label:
+				points = []xy{i.at}
+			}
+			for _, p := range points {
+				if !on(p) {
+					t.Fatalf("%s: %T at %v, the sheet is %g×%g", name, i, p, s.w, s.h)
+				}
+			}
+		}
+	}
+}
+
+func TestPNG(t *testing.T) {
+	for name, d := range gallery() {
+		var a, b bytes.Buffer
+		if err := errors.Join(d.WritePNG(&a, 301), d.WritePNG(&b, 301)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Errorf("%s: two images of the same figure differ", name)
+		}
+		img, err := png.Decode(&a)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if w := img.Bounds().Dx(); w != 301 {
+			t.Errorf("%s: %d pixels wide, want 301", name, w)
+		}
+		if h := img.Bounds().Dy(); h < 40 || h > 1000 {
+			t.Errorf("%s: %d pixels high", name, h)
+		}
+	}
+	for _, width := range []int{-1, 0, maxWidth + 1} {
+		if err := Lines(LineOptions{}).WritePNG(io.Discard, width); err == nil {
+			t.Errorf("width %d was accepted", width)
+		}
+	}
+}
+
+// A dot on the PNG stands where the projection puts it: the y axis is not flipped,
+// and colours are the layer's.
+func TestPNGPlacesDots(t *testing.T) {
+	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}, Color: color.NRGBA{255, 0, 0, 255}, Radius: 6}})
+	var b bytes.Buffer
+	if err := m.WritePNG(&b, mapWidth); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at xy
+	for _, i := range m.scene().items {
+		if d, ok := i.(dots); ok {
+			at = d.at[0] // the last one: the legend's comes before
+		}
+	}
+	if r, g, _, _ := img.At(int(at.x), int(at.y)).RGBA(); r>>8 < 250 || g>>8 > 5 {
+		t.Errorf("the pixel at %v is %v, want red", at, img.At(int(at.x), int(at.y)))
+	}
+	if at.x > mapWidth/2 || at.y > 300 {
+		t.Errorf("45° N 120° W is at %v, want the upper left", at)
+	}
+}
+
+// What cannot be drawn is counted where the reader sees it.
+func TestNothingIsDroppedInSilence(t *testing.T) {
+	for name, want := range map[string][]string{
+		"map":              {"samples, 103 (3 not drawable)", "data &amp;"},
+		"plane":            {"a, 3 (1 not drawable)"},
+		"lines":            {"loss: 1 point not drawn (not finite or too large)"},
+		"log lines":        {"loss: 2 points not drawn"},
+		"histogram":        {"a: 1 exactly 0 (not drawn)", "a: 1 value not drawn"},
+		"unfilled columns": {"b: 1 exactly 0 (not drawn)"},
+		"space":            {"The first 3 of 5 coordinates."},
+	} {
+		words := wordsOf(t, svgOf(t, gallery()[name]))
+		for _, w := range want {
+			w = strings.ReplaceAll(w, "&amp;", "&")
+			if !strings.Contains(words, w) {
+				t.Errorf("%s: %q is missing in %q", name, w, words)
+			}
+		}
+	}
+}
+
+// wordsOf is a document's text.
+func wordsOf(t *testing.T, doc []byte) string {
+	t.Helper()
+	var b strings.Builder
+	d := xml.NewDecoder(bytes.NewReader(doc))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return b.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := token.(xml.CharData); ok {
+			b.WriteString(strings.TrimRight(string(text), "\n") + " ")
+		}
+	}
+}
+
+func TestLinesBreakAtGaps(t *testing.T) {
+	nan := math.NaN()
+	c := Lines(LineOptions{}, Series{"a", []float64{1, 2, 3, 4, 5, 6, 7}, []float64{1, 2, nan, 4, nan, 6, 7}})
+	var runs, alone int
+	for _, i := range c.scene.items {
+		switch i := i.(type) {
+		case shape:
+			if i.stroke != nil && i.stroke.class == "series0" {
+				runs = len(i.lines)
+			}
+		case dots:
+			alone = len(i.at)
+		}
+	}
+	if runs != 2 || alone != 1 {
+		t.Errorf("%d runs and %d lone points, want 2 and 1", runs, alone)
+	}
+}
+
+func TestHistogramShares(t *testing.T) {
+	c := Histogram(HistogramOptions{Bins: 2}, Column{"a", []float64{0, 0.4, 0.6, 1}}, Column{"b", []float64{0.1}})
+	// Two bins of a with 50 % each, one of b with 100 %: b's stair is twice as high.
+	var heights []float64
+	for _, i := range c.scene.items {
+		if s, ok := i.(shape); ok && s.fill != nil && strings.HasPrefix(s.fill.class, "series") {
+			line := s.lines[0]
+			heights = append(heights, line[0].y-line[1].y)
+		}
+	}
+	if len(heights) != 2 || math.Abs(heights[1]-2*heights[0]) > 1e-9 {
+		t.Errorf("stair heights %v, want the second twice the first", heights)
+	}
+}
+
+func TestPanics(t *testing.T) {
+	for name, f := range map[string]func(){
+		"odd LatLon":     func() { svgOf(t, WorldMap("", []Layer{{LatLon: []float64{1}}})) },
+		"ragged series":  func() { Lines(LineOptions{}, Series{X: []float64{1}}) },
+		"one coordinate": func() { Points("", 1, nil) },
+		"ragged points":  func() { Points("", 3, []PointLayer{{Points: make([]float64, 4)}}) },
+	} {
+		func() {
+			defer func() {
+				if r, ok := recover().(string); !ok || !strings.HasPrefix(r, "figure: ") {
+					t.Errorf("%s: recovered %v, want a panic that names the package", name, r)
+				}
+			}()
+			f()
+		}()
+	}
+}

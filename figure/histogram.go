@@ -1,0 +1,110 @@
+package figure
+
+import (
+	"fmt"
+)
+
+// HistogramOptions describe a histogram.
+type HistogramOptions struct {
+	Title  string
+	XLabel string
+	Log    bool // bins of equal ratio, for values over many decades such as violations
+	Bins   int  // 0: 40
+}
+
+// A Column is a named set of values.
+type Column struct {
+	Name   string
+	Values []float64
+}
+
+// Histogram draws the share of each column's values per bin, in percent, overlaid in
+// common bins. Shares are of all values of a column, so what cannot be drawn (not
+// finite, or not positive with Log) is missing from its area; the chart says how many
+// values that is, and how many of them are exactly 0.
+func Histogram(opts HistogramOptions, columns ...Column) *Chart {
+	bins := opts.Bins
+	if bins <= 0 {
+		bins = 40
+	}
+	xs := newSpan(opts.Log)
+	var missing []string
+	for _, c := range columns {
+		var zero, other int
+		for _, v := range c.Values {
+			switch {
+			case xs.shows(v):
+				xs.add(v)
+			case v == 0:
+				zero++
+			default:
+				other++
+			}
+		}
+		if zero > 0 {
+			missing = append(missing, fmt.Sprintf("%s: %s exactly 0 (not drawn)", c.Name, count(zero)))
+		}
+		if other > 0 {
+			missing = append(missing, fmt.Sprintf("%s: %s not drawn (%s)", c.Name, plural(other, "value"), undrawable(opts.Log)))
+		}
+	}
+	x := xs.axis(0)
+	shares := make([][]float64, len(columns))
+	var highest float64
+	for i, c := range columns {
+		shares[i] = make([]float64, bins)
+		for _, v := range c.Values {
+			if x.shows(v) {
+				bin := min(bins-1, int(x.at(v)*float64(bins)))
+				shares[i][bin] += 100 / float64(len(c.Values))
+			}
+		}
+		for _, v := range shares[i] {
+			highest = max(highest, v)
+		}
+	}
+	if highest == 0 {
+		highest = 1
+	}
+
+	var keys []key
+	for i, c := range columns {
+		keys = append(keys, key{name: c.Name + ", " + count(len(c.Values)), ink: seriesInk(i, nil)})
+	}
+	s := newScene(chartWidth, 0, alt(opts.Title, keys))
+	top := s.legend(margin, s.heading(opts.Title), chartWidth-2*margin, keys)
+	f := frame{x: x, y: newAxis(0, highest*1.06, 0, false)}
+	const yName = "share of values, %"
+	f.x0, f.x1 = margin+gutter(f.y, 5, yName), chartWidth-margin-8
+	f.y0, f.y1 = top+6, top+6+plotHeight
+	s.grow(f.y1 + axisNameRoom + 12)
+	f.draw(s, opts.XLabel, yName, 7, 5)
+	for i := range columns {
+		staircase(s, f, shares[i], keys[i].ink)
+	}
+	s.notes(missing)
+	return &Chart{s}
+}
+
+// staircase draws a histogram's outline over a pale fill, in one piece for each run
+// of bins that are not empty.
+func staircase(s *scene, f frame, shares []float64, k ink) {
+	width := (f.x1 - f.x0) / float64(len(shares))
+	var pieces [][]xy
+	for i, share := range shares {
+		if share == 0 {
+			continue
+		}
+		left, y := f.x0+float64(i)*width, f.y1-f.y.at(share)*(f.y1-f.y0)
+		if i == 0 || shares[i-1] == 0 {
+			pieces = append(pieces, []xy{{left, f.y1}})
+		}
+		piece := &pieces[len(pieces)-1]
+		*piece = append(*piece, xy{left, y}, xy{left + width, y})
+		if i == len(shares)-1 || shares[i+1] == 0 {
+			*piece = append(*piece, xy{left + width, f.y1})
+		}
+	}
+	s.add(shape{lines: pieces, closed: true, fill: &k, alpha: 0.18})
+	s.stroke(k, 1.6, pieces...)
+}

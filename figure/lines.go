@@ -1,0 +1,125 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	chartWidth = 560
+	plotHeight = 250
+)
+
+// LineOptions describe a line chart.
+type LineOptions struct {
+	Title          string
+	XLabel, YLabel string
+	LogX, LogY     bool
+}
+
+// A Series is a curve through (X[i], Y[i]), in the order given.
+type Series struct {
+	Name string
+	X, Y []float64
+}
+
+// Lines draws a line chart, such as the loss against the epoch. A value that is not
+// finite, or not positive on a logarithmic axis, leaves a gap, and the chart says
+// how many there are. It panics if a series has X and Y of different lengths.
+func Lines(opts LineOptions, curves ...Series) *Chart {
+	xs, ys := newSpan(opts.LogX), newSpan(opts.LogY)
+	var missing []string
+	for _, c := range curves {
+		if len(c.X) != len(c.Y) {
+			panic(fmt.Sprintf("figure: series %q has %d x and %d y", c.Name, len(c.X), len(c.Y)))
+		}
+		gaps := 0
+		for i := range c.X {
+			if xs.shows(c.X[i]) && ys.shows(c.Y[i]) {
+				xs.add(c.X[i])
+				ys.add(c.Y[i])
+			} else {
+				gaps++
+			}
+		}
+		if gaps > 0 {
+			missing = append(missing, fmt.Sprintf("%s: %s not drawn (%s)", c.Name, plural(gaps, "point"), undrawable(opts.LogX || opts.LogY)))
+		}
+	}
+	s := newScene(chartWidth, 0, opts.Title)
+	top := s.heading(opts.Title)
+	var keys []key
+	for i, c := range curves {
+		keys = append(keys, key{name: c.Name, ink: seriesInk(i, nil)})
+	}
+	if len(keys) > 1 {
+		top = s.legend(margin, top, chartWidth-2*margin, keys)
+	}
+	f := frame{x: xs.axis(0), y: ys.axis(0.05)}
+	f.x0, f.x1 = margin+gutter(f.y, 5, opts.YLabel), chartWidth-margin-8
+	f.y0, f.y1 = top+6, top+6+plotHeight
+	s.grow(f.y1 + axisNameRoom + 12)
+	f.draw(s, opts.XLabel, opts.YLabel, 6, 5)
+	for i, c := range curves {
+		curve(s, f, c, seriesInk(i, nil))
+	}
+	s.notes(missing)
+	return &Chart{s}
+}
+
+// curve draws the runs of c between gaps; a run of a single point becomes a dot.
+func curve(s *scene, f frame, c Series, k ink) {
+	var runs [][]xy
+	var run, alone []xy
+	flush := func() {
+		switch {
+		case len(run) > 1:
+			runs = append(runs, run)
+		case len(run) == 1:
+			alone = append(alone, run[0])
+		}
+		run = nil
+	}
+	for i := range c.X {
+		if f.x.shows(c.X[i]) && f.y.shows(c.Y[i]) {
+			run = append(run, f.place(c.X[i], c.Y[i]))
+		} else {
+			flush()
+		}
+	}
+	flush()
+	if len(runs) > 0 {
+		s.stroke(k, 1.8, runs...)
+	}
+	if len(alone) > 0 {
+		s.add(dots{at: alone, r: 2.6, ink: k, alpha: 1})
+	}
+}
+
+// span gathers the range of the values that an axis will show.
+type span struct {
+	lo, hi float64
+	log    bool
+}
+
+func newSpan(log bool) *span { return &span{math.Inf(1), math.Inf(-1), log} }
+
+func (s *span) shows(v float64) bool { return axis{log: s.log}.shows(v) }
+
+func (s *span) add(v float64) { s.lo, s.hi = min(s.lo, v), max(s.hi, v) }
+
+func (s *span) axis(pad float64) axis { return newAxis(s.lo, s.hi, pad, s.log) }
+
+func undrawable(log bool) string {
+	if log {
+		return "not finite or too large, or not positive on a logarithmic axis"
+	}
+	return "not finite or too large"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(n) + " " + noun + "s"
+}

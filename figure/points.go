@@ -1,0 +1,133 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A PointLayer is a set of points in R^d.
+type PointLayer struct {
+	Name   string
+	Points []float64   // n×d, row by row
+	Color  color.Color // nil: the layer's place in the palette
+	Radius float64     // in points; 0: 1.8
+}
+
+// Points draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three
+// planes of the first three coordinates. Both axes of a plane have the same scale.
+// It panics if d < 2 or a layer is not made of rows of d values.
+func Points(title string, d int, layers []PointLayer) *Chart {
+	if d < 2 {
+		panic(fmt.Sprintf("figure: points of dimension %d, want 2 or more", d))
+	}
+	spans := make([]*span, min(d, 3))
+	for i := range spans {
+		spans[i] = newSpan(false)
+	}
+	var keys []key
+	drawable := make([][]int, len(layers)) // rows
+	for i, l := range layers {
+		if len(l.Points)%d != 0 {
+			panic(fmt.Sprintf("figure: layer %q has %d values, not rows of %d", l.Name, len(l.Points), d))
+		}
+		n := len(l.Points) / d
+		for row := range n {
+			p := l.Points[row*d : row*d+len(spans)]
+			if slices.ContainsFunc(p, func(v float64) bool { return !(math.Abs(v) <= largest) }) {
+				continue
+			}
+			drawable[i] = append(drawable[i], row)
+			for k, v := range p {
+				spans[k].add(v)
+			}
+		}
+		keys = append(keys, layerKey(i, l.Name, l.Color, l.Radius, n, n-len(drawable[i])))
+	}
+
+	planes, side, width := [][2]int{{0, 1}}, 440.0, 560.0
+	if d >= 3 {
+		planes, side, width = [][2]int{{0, 1}, {0, 2}, {1, 2}}, 250, 960
+	}
+	s := newScene(width, 0, alt(title, keys))
+	top := s.legend(margin, s.heading(title), width-2*margin, keys)
+	axes := sameScale(spans)
+	left := float64(margin)
+	for _, plane := range planes {
+		f := frame{x: axes[plane[0]], y: axes[plane[1]]}
+		f.x0 = left + gutter(f.y, 5, "y")
+		f.x1 = f.x0 + side
+		f.y0, f.y1 = top+6, top+6+side
+		left = f.x1 + 14
+		f.draw(s, coordinate(plane[0]), coordinate(plane[1]), 5, 5)
+		at := make([][]xy, len(layers))
+		for i, l := range layers {
+			for _, row := range drawable[i] {
+				p := l.Points[row*d:]
+				at[i] = append(at[i], f.place(p[plane[0]], p[plane[1]]))
+			}
+		}
+		s.scatter(keys, at)
+	}
+	s.grow(top + 6 + side + axisNameRoom + 12)
+	if d > 3 {
+		s.notes([]string{fmt.Sprintf("The first 3 of %d coordinates.", d)})
+	}
+	return &Chart{s}
+}
+
+func coordinate(i int) string { return fmt.Sprintf("coordinate %d", i+1) }
+
+// sameScale gives all axes the length of the longest, about their own centres.
+func sameScale(spans []*span) []axis {
+	axes := make([]axis, len(spans))
+	var half float64
+	for i, s := range spans {
+		axes[i] = s.axis(0.04)
+		half = max(half, (axes[i].hi-axes[i].lo)/2)
+	}
+	for i, a := range axes {
+		centre := (a.lo + a.hi) / 2
+		axes[i] = axis{lo: centre - half, hi: centre + half}
+	}
+	return axes
+}
+
+// layerKey is the legend's entry for a layer of n points of which missing cannot be
+// drawn.
+func layerKey(i int, name string, c color.Color, radius float64, n, missing int) key {
+	k := key{name: name + ", " + count(n), ink: seriesInk(i, c), dot: 1.8}
+	if radius > 0 {
+		k.dot = radius
+	}
+	k.alpha = k.ink.alpha()
+	if missing > 0 {
+		k.name += " (" + count(missing) + " not drawable)"
+	}
+	return k
+}
+
+// scatter draws layers of points in turns, a slice of each at a time, so that where
+// layers crowd the picture shows a mixture and not the last layer alone.
+func (s *scene) scatter(keys []key, at [][]xy) {
+	const turns = 64
+	for turn := range turns {
+		for i, k := range keys {
+			n := len(at[i])
+			if slice := at[i][turn*n/turns : (turn+1)*n/turns]; len(slice) > 0 {
+				s.add(dots{at: slice, r: k.dot, ink: k.ink, alpha: k.alpha})
+			}
+		}
+	}
+}
+
+// alt is the text for readers who cannot see the figure.
+func alt(title string, keys []key) string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	return strings.Trim(title+": "+strings.Join(names, "; "), ": ")
+}

@@ -1,0 +1,122 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// svgWriter collects an SVG document. It writes no ids and no references, so that
+// any number of figures can be inlined in one page.
+type svgWriter struct{ bytes.Buffer }
+
+// writeSVG writes the scene. Colours stand in attributes, for viewers without style
+// sheets, beside a class by which a page can restyle them.
+func (s *scene) writeSVG(w io.Writer) error {
+	var out svgWriter
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s"`,
+		num(s.w), num(s.h))
+	fmt.Fprintf(&out, ` role="img" aria-label="%s" font-family="'Liberation Sans',Arial,Helvetica,sans-serif">`+"\n",
+		escape(s.alt))
+	for _, i := range s.items {
+		i.svg(&out)
+	}
+	out.WriteString("</svg>\n")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (p shape) svg(w *svgWriter) {
+	w.WriteString(`<path d="`)
+	for _, line := range p.lines {
+		for i, at := range line {
+			command := "L"
+			if i == 0 {
+				command = "M"
+			}
+			w.WriteString(command + num(at.x) + " " + num(at.y))
+		}
+		if p.closed {
+			w.WriteByte('Z')
+		}
+	}
+	w.WriteByte('"')
+	fill, stroke := "none", "none"
+	var classes []string
+	if p.fill != nil {
+		fill = hex(p.fill.light)
+		classes = append(classes, p.fill.classes("fill-")...)
+	}
+	if p.stroke != nil {
+		stroke = hex(p.stroke.light)
+		classes = append(classes, p.stroke.classes("line-")...)
+	}
+	fmt.Fprintf(w, ` fill="%s" stroke="%s"`, fill, stroke)
+	if p.fill != nil && p.alpha < 1 {
+		fmt.Fprintf(w, ` fill-opacity="%s"`, num(p.alpha))
+	}
+	if p.stroke != nil {
+		fmt.Fprintf(w, ` stroke-width="%s" stroke-linejoin="round"`, num(p.width))
+	}
+	w.class(classes)
+	w.WriteString("/>\n")
+}
+
+func (d dots) svg(w *svgWriter) {
+	fmt.Fprintf(w, `<g fill="%s" fill-opacity="%s"`, hex(d.ink.light), num(d.alpha))
+	w.class(d.ink.classes("fill-"))
+	w.WriteString(">\n")
+	for _, at := range d.at {
+		fmt.Fprintf(w, `<circle cx="%s" cy="%s" r="%s"/>`+"\n", num(at.x), num(at.y), num(d.r))
+	}
+	w.WriteString("</g>\n")
+}
+
+func (l label) svg(w *svgWriter) {
+	fmt.Fprintf(w, `<text x="%s" y="%s" font-size="%s" fill="%s"`, num(l.at.x), num(l.at.y), num(l.size), hex(l.ink.light))
+	if l.bold {
+		w.WriteString(` font-weight="bold"`)
+	}
+	if l.anchor != start {
+		fmt.Fprintf(w, ` text-anchor="%s"`, [...]string{middle: "middle", end: "end"}[l.anchor])
+	}
+	if l.up {
+		fmt.Fprintf(w, ` transform="rotate(-90 %s %s)"`, num(l.at.x), num(l.at.y))
+	}
+	w.class(l.ink.classes("fill-"))
+	fmt.Fprintf(w, ">%s", escape(l.text))
+	if l.sup != "" {
+		fmt.Fprintf(w, `<tspan dy="%s" font-size="%s">%s</tspan>`,
+			num(-supRise*l.size), num(supScale*l.size), escape(l.sup))
+	}
+	w.WriteString("</text>\n")
+}
+
+// classes is the ink's class, if it has one, for a use such as "fill-".
+func (k ink) classes(prefix string) []string {
+	if k.class == "" {
+		return nil
+	}
+	return []string{prefix + k.class}
+}
+
+func (w *svgWriter) class(names []string) {
+	if len(names) > 0 {
+		fmt.Fprintf(w, ` class="%s"`, strings.Join(names, " "))
+	}
+}
+
+// num writes v with two decimals at most, a hundredth of a point, and −0 as 0.
+func num(v float64) string {
+	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64)
+}
+
+func escape(s string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(s)) // a bytes.Buffer never fails
+	return b.String()
+}

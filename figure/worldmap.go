@@ -1,0 +1,168 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+)
+
+// A Layer is a set of places on the earth.
+type Layer struct {
+	Name   string
+	LatLon []float64   // n×2, latitude and longitude in degrees
+	Color  color.Color // nil: the layer's place in the palette
+	Radius float64     // in points; 0: 1.8
+}
+
+// places returns the layer's drawable places, with longitudes in [-180, 180], and
+// the number of the others: not finite, or with a latitude beyond a pole.
+func (l Layer) places() (at []geo, missing int) {
+	if len(l.LatLon)%2 != 0 {
+		panic(fmt.Sprintf("figure: layer %q has %d values, not pairs of latitude and longitude", l.Name, len(l.LatLon)))
+	}
+	for i := 0; i < len(l.LatLon); i += 2 {
+		lat, lon := l.LatLon[i], l.LatLon[i+1]
+		if math.IsInf(lon, 0) || math.IsNaN(lon) || !(math.Abs(lat) <= 90) {
+			missing++
+			continue
+		}
+		if math.Abs(lon) > 180 {
+			lon = math.Remainder(lon, 360)
+		}
+		at = append(at, geo{lat, lon})
+	}
+	return at, missing
+}
+
+// A Map shows layers of places over the coastlines of the world.
+type Map struct {
+	Title  string
+	Layers []Layer
+	Panels bool // one map per layer, two in a row, instead of one map for all
+}
+
+// WorldMap returns a map in the Equal Earth projection that overlays the layers. A
+// layer whose LatLon has an odd length makes the map's methods panic.
+func WorldMap(title string, layers []Layer) *Map { return &Map{Title: title, Layers: layers} }
+
+// WriteSVG writes the map as a standalone SVG document.
+func (m *Map) WriteSVG(w io.Writer) error { return m.scene().writeSVG(w) }
+
+// WritePNG writes the map as a PNG image widthPx pixels wide; the height follows from
+// the map's shape.
+func (m *Map) WritePNG(w io.Writer, widthPx int) error { return m.scene().writePNG(w, widthPx) }
+
+const mapWidth = 960
+
+func (m *Map) scene() *scene {
+	keys := make([]key, len(m.Layers))
+	at := make([][]geo, len(m.Layers))
+	for i, l := range m.Layers {
+		places, missing := l.places()
+		at[i] = places
+		keys[i] = layerKey(i, l.Name, l.Color, l.Radius, len(places)+missing, missing)
+	}
+	s := newScene(mapWidth, 0, alt(m.Title, keys))
+	top := s.heading(m.Title)
+	if m.Panels {
+		m.panels(s, top, keys, at)
+		return s
+	}
+	top = s.legend(margin, top, mapWidth-2*margin, keys)
+	p := newPlate(margin, top, mapWidth-2*margin)
+	p.base(s)
+	p.mark(s, keys, at)
+	s.grow(p.bottom() + margin)
+	return s
+}
+
+// panels draws each layer on a map of its own, with marks that fit the smaller maps.
+func (m *Map) panels(s *scene, top float64, keys []key, at [][]geo) {
+	const gap, width = 20, (mapWidth - 2*margin - 20) / 2
+	bottom := top
+	for i, k := range keys {
+		if i%2 == 0 {
+			top = bottom
+		}
+		left := margin + float64(i%2)*(width+gap)
+		if m.Layers[i].Radius == 0 {
+			k.dot = 1.4
+		}
+		below := s.legend(left, top, width, []key{k})
+		p := newPlate(left, below, width)
+		p.base(s)
+		p.mark(s, []key{k}, at[i:i+1])
+		bottom = p.bottom() + margin
+	}
+	s.grow(bottom)
+}
+
+// A plate is the place of one map on the sheet.
+type plate struct {
+	cx, cy float64 // the centre
+	scale  float64 // points per unit of the projection
+}
+
+func newPlate(left, top, width float64) plate {
+	scale := width / (2 * eeWidth)
+	return plate{cx: left + width/2, cy: top + scale*eeHeight, scale: scale}
+}
+
+func (p plate) bottom() float64 { return p.cy + p.scale*eeHeight }
+
+func (p plate) place(g geo) xy {
+	x, y := equalEarth(g.lat*math.Pi/180, g.lon*math.Pi/180)
+	return xy{p.cx + p.scale*x, p.cy - p.scale*y}
+}
+
+// line projects a line of places, with steps short enough to follow the curve of a
+// meridian.
+func (p plate) line(places []geo) []xy {
+	const step = 3.0 // degrees
+	out := []xy{p.place(places[0])}
+	for i := 1; i < len(places); i++ {
+		a, b := places[i-1], places[i]
+		n := math.Ceil(max(1, math.Abs(b.lat-a.lat)/step))
+		for k := 1.0; k <= n; k++ {
+			t := k / n
+			out = append(out, p.place(geo{a.lat + t*(b.lat-a.lat), a.lon + t*(b.lon-a.lon)}))
+		}
+	}
+	return out
+}
+
+// base draws the sea, the graticule every 30 degrees, and the land.
+func (p plate) base(s *scene) {
+	outline := p.line([]geo{{-90, -180}, {90, -180}, {90, 180}, {-90, 180}, {-90, -180}})
+	s.add(shape{lines: [][]xy{outline}, closed: true, fill: &ocean, alpha: 1})
+	var lines [][]xy
+	for lon := -150.0; lon <= 150; lon += 30 {
+		lines = append(lines, p.line([]geo{{-90, lon}, {90, lon}}))
+	}
+	for lat := -60.0; lat <= 60; lat += 30 {
+		lines = append(lines, p.line([]geo{{lat, -180}, {lat, 180}}))
+	}
+	s.stroke(graticule, 0.7, lines...)
+	var areas, coasts [][]xy
+	for _, ring := range coastline() {
+		areas = append(areas, p.line(ring))
+		for _, piece := range shores(ring) {
+			coasts = append(coasts, p.line(piece))
+		}
+	}
+	s.add(shape{lines: areas, closed: true, fill: &land, alpha: 1})
+	s.stroke(coast, 0.6, coasts...)
+	s.stroke(rule, 0.8, outline)
+}
+
+// mark draws the places of each layer.
+func (p plate) mark(s *scene, keys []key, at [][]geo) {
+	points := make([][]xy, len(at))
+	for i, places := range at {
+		for _, g := range places {
+			points[i] = append(points[i], p.place(g))
+		}
+	}
+	s.scatter(keys, points)
+}

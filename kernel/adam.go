@@ -1,0 +1,40 @@
+package kernel
+
+import "math"
+
+// An AdamStep holds the scalars of one Adam update (Kingma and Ba 2015).
+type AdamStep struct {
+	Rate, Beta1, Beta2, Epsilon float64
+	Scale                       float64 // factor of the gradient: clipping
+	T                           int     // number of this update, from 1
+}
+
+// Adam updates parameters p and moments m, v in place from the gradient g:
+//
+//	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  p ← p − η m̂/(√v̂ + ε)
+func Adam[T Float](p, m, v, g []T, s AdamStep) {
+	need("Adam: m", len(m), len(p))
+	need("Adam: v", len(v), len(p))
+	need("Adam: g", len(g), len(p))
+	b1, b2, scale, ε := T(s.Beta1), T(s.Beta2), T(s.Scale), T(s.Epsilon)
+	a1, a2 := T(1-s.Beta1), T(1-s.Beta2)
+	η := T(s.Rate / (1 - math.Pow(s.Beta1, float64(s.T))))
+	root := T(1 / math.Sqrt(1-math.Pow(s.Beta2, float64(s.T))))
+	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
+	for i := range p {
+		gi := g[i] * scale
+		mi := b1*m[i] + a1*gi
+		vi := b2*v[i] + a2*gi*gi
+		m[i], v[i] = mi, vi
+		p[i] -= η * mi / (T(math.Sqrt(float64(vi)))*root + ε)
+	}
+}
+
+// Mix moves the average e toward p: e ← decay·e + (1−decay)·p.
+func Mix[T Float](e, p []T, decay float64) {
+	need("Mix: p", len(p), len(e))
+	a, b := T(decay), T(1-decay)
+	for i, v := range p[:len(e)] {
+		e[i] = a*e[i] + b*v
+	}
+}

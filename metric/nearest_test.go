@@ -1,0 +1,118 @@
+package metric
+
+import (
+	"math"
+	"testing"
+)
+
+func TestNearestDistancesByHand(t *testing.T) {
+	ref := []float64{0, 0, 3, 4, 10, 0}
+	x := []float64{0, 0, 3, 0, 9, 1, -6, -8}
+	dst := []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	got := NearestDistances(dst, x, ref, 2)
+	if &got[0] != &dst[0] {
+		t.Error("dst was not used")
+	}
+	for i, want := range []float64{0, 3, math.Sqrt2, 10} {
+		near(t, "distance", got[i], want, 1e-15)
+	}
+	if got := NearestDistances(nil, nil, ref, 2); len(got) != 0 {
+		t.Errorf("%d distances of no points", len(got))
+	}
+}
+
+// The tree must give the scan's bits, on clouds, on lattices full of ties and
+// repetitions, on lines and on one repeated point.
+func TestNearestDistancesEqualScan(t *testing.T) {
+	kinds := map[string]func(v float64, i int) float64{
+		"cloud":    func(v float64, i int) float64 { return v },
+		"lattice":  func(v float64, i int) float64 { return math.Round(v) },
+		"line":     func(v float64, i int) float64 { return v * float64(min(1, i%2)) },
+		"repeated": func(v float64, i int) float64 { return 0.3 },
+		"scales":   func(v float64, i int) float64 { return math.Pow(10, 20*v) },
+		"huge":     func(v float64, i int) float64 { return 1.5e308 * math.Erf(v) },
+	}
+	for kind, f := range kinds {
+		for _, d := range []int{1, 2, 3, 8, 16} {
+			for _, m := range []int{1, 2, leafSize, leafSize + 1, 500} {
+				ref := normals(m*d, 1)
+				for i := range ref {
+					ref[i] = f(ref[i], i)
+				}
+				x := normals(100*d, 2)
+				for i := range x {
+					x[i] = f(x[i], i)
+				}
+				copy(x, ref[:min(len(ref), 10*d)]) // some are copies
+				got := NearestDistances(nil, x, ref, d)
+				want := make([]float64, 100)
+				scanNearest(want, x, ref, d)
+				for i := range got {
+					if got[i] != want[i] {
+						t.Fatalf("%s, d = %d, %d points: row %d at %g, want %g", kind, d, m, i, got[i], want[i])
+					}
+				}
+				if got[0] != 0 {
+					t.Fatalf("%s, d = %d: a copy is at %g", kind, d, got[0])
+				}
+			}
+		}
+	}
+}
+
+// Points that are not finite are far from everything, in the tree and in the
+// scan.
+func TestNearestDistancesOfNonFinitePoints(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, d := range []int{2, 20} {
+		row := func(v float64) []float64 {
+			r := make([]float64, d)
+			r[1] = v
+			return r
+		}
+		var ref, x []float64
+		for _, v := range []float64{nan, 5, inf, -inf} {
+			ref = append(ref, row(v)...)
+		}
+		for _, v := range []float64{2, nan, inf, -inf} {
+			x = append(x, row(v)...)
+		}
+		for i, got := range NearestDistances(nil, x, ref, d) {
+			want := inf
+			if i == 0 {
+				want = 3
+			}
+			if got != want {
+				t.Errorf("d = %d: row %d at %g, want %g", d, i, got, want)
+			}
+		}
+		if got := NearestDistances(nil, x[:d], ref[:d], d)[0]; got != inf {
+			t.Errorf("d = %d: distance to NaN alone is %g", d, got)
+		}
+	}
+}
+
+// Equal points must not make every query a scan.
+func TestTreeOfEqualPoints(t *testing.T) {
+	x := make([]float64, 3*1000)
+	for i := 0; i < len(x); i += 3 {
+		x[i], x[i+2] = float64(i%2), 0.1 // two places
+	}
+	if n := len(newTree(x, 3).points) / 3; n > 4 {
+		t.Errorf("%d points stored for two places", n)
+	}
+}
+
+func BenchmarkNearestDistances(b *testing.B) {
+	x, ref := normals(3*12809, 1), normals(3*10249, 2)
+	for _, p := range [][]float64{x, ref} { // onto the sphere
+		for i := 0; i < len(p); i += 3 {
+			r := math.Sqrt(p[i]*p[i] + p[i+1]*p[i+1] + p[i+2]*p[i+2])
+			p[i], p[i+1], p[i+2] = p[i]/r, p[i+1]/r, p[i+2]/r
+		}
+	}
+	dst := make([]float64, 12809)
+	for b.Loop() {
+		NearestDistances(dst, x, ref, 3)
+	}
+}

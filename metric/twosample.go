@@ -1,0 +1,162 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"gonum.org/v1/gonum/floats"
+)
+
+// Indices of the Evaluation streams of EnergyTest; those of NoiseFloor count
+// from 0.
+const (
+	subsampleStream   = 1 << 32
+	permutationStream = 1<<32 + 1
+)
+
+// TwoSample is the outcome of a two-sample test: the Statistic of N points
+// against M, and the share PValue of relabellings that are at least as
+// extreme, the given one among them.
+type TwoSample struct {
+	Statistic, PValue float64
+	N, M              int
+	Permutations      int
+}
+
+// EnergyTest asks whether the points x and y of dimension d come from the same
+// law. Its statistic is the energy distance (Székely and Rizzo, Journal of
+// Statistical Planning and Inference 143, 2013),
+//
+//	2 mean|x_i − y_j| − mean|x_i − x_j| − mean|y_i − y_j| ≥ 0,
+//
+// in units of x, means over all pairs of points, each with itself included. It
+// tells any two laws of finite mean apart, given points enough.
+//
+// The p-value is (1 + #{T* ≥ T})/(1 + permutations) over random relabellings T*
+// of the pooled points: exact at any size, never 0. Both are NaN if a point is
+// not finite.
+//
+// Of x and y at most maxPoints points each, chosen at random, are used; memory
+// grows with the square of their number (4 maxPoints² numbers at most), and
+// each permutation costs half the square of the smaller sample's size.
+func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
+	nx, ny := rowsOf("EnergyTest", x, d), rowsOf("EnergyTest", y, d)
+	if nx == 0 || ny == 0 || maxPoints < 1 || permutations < 1 {
+		panic(fmt.Sprintf("metric: energy test of %d and %d points, at most %d each, %d permutations",
+			nx, ny, maxPoints, permutations))
+	}
+	n, m := min(nx, maxPoints), min(ny, maxPoints)
+	pool := make([]float64, 0, (n+m)*d)
+	stream := keyed.New(seed, keyed.Evaluation, subsampleStream)
+	pool = appendRows(pool, x, d, n, stream, 0)
+	pool = appendRows(pool, y, d, m, stream, 1)
+
+	// The statistic does not care which sample is called the first.
+	e := newEnergy(pool, d, min(n, m))
+	first := make([]bool, n+m)
+	lo := 0
+	if m < n {
+		lo = n
+	}
+	for i := lo; i < lo+e.n; i++ {
+		first[i] = true
+	}
+	t := TwoSample{Statistic: e.statistic(first), N: n, M: m, Permutations: permutations}
+	if math.IsNaN(t.Statistic) {
+		t.PValue = math.NaN()
+		return t
+	}
+	// Relabellings that tie in exact arithmetic must count as ties.
+	bar := t.Statistic - 1e-12*e.total/float64(len(first)*len(first))
+	stream = keyed.New(seed, keyed.Evaluation, permutationStream)
+	order := make([]int, n+m)
+	extreme := 1
+	for k := range permutations {
+		stream.Permutation(order, uint64(k), 0)
+		clear(first)
+		for _, i := range order[:e.n] {
+			first[i] = true
+		}
+		if e.statistic(first) >= bar {
+			extreme++
+		}
+	}
+	t.PValue = float64(extreme) / float64(1+permutations)
+	return t
+}
+
+// appendRows appends n of the rows of x to dst: all in order if there are no
+// more than n, else n random ones.
+func appendRows(dst, x []float64, d, n int, stream keyed.Stream, sample uint64) []float64 {
+	if n == len(x)/d {
+		return append(dst, x...)
+	}
+	order := make([]int, len(x)/d)
+	stream.Permutation(order, sample, 0)
+	for _, i := range order[:n] {
+		dst = append(dst, x[i*d:(i+1)*d]...)
+	}
+	return dst
+}
+
+// energy holds what the relabellings of a pool of points share.
+type energy struct {
+	n     int       // size of the first sample, the smaller one
+	dist  []float64 // distances of all pairs, symmetric
+	sums  []float64 // sums of the rows of dist
+	total float64   // sum of sums
+	index []int     // scratch: the first sample
+}
+
+// newEnergy prepares the relabellings of the points into n and the rest.
+func newEnergy(points []float64, d, n int) *energy {
+	size := len(points) / d
+	e := &energy{n: n, dist: make([]float64, size*size), sums: make([]float64, size), index: make([]int, 0, n)}
+	for i := range size {
+		for j := range i {
+			r := math.Sqrt(squaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
+			e.dist[i*size+j], e.dist[j*size+i] = r, r
+			e.sums[i] += r
+			e.sums[j] += r
+		}
+	}
+	e.total = floats.Sum(e.sums)
+	return e
+}
+
+// statistic returns the energy distance between the points marked first and
+// the others. Only the pairs within the first sample, XX, are summed: its rows'
+// sums are XX + XY, and total is XX + 2XY + YY.
+func (e *energy) statistic(first []bool) float64 {
+	e.index = e.index[:0]
+	for i, in := range first {
+		if in {
+			e.index = append(e.index, i)
+		}
+	}
+	var half, rows float64
+	for k, i := range e.index {
+		rows += e.sums[i]
+		row := e.dist[i*len(first):]
+		for _, j := range e.index[:k] {
+			half += row[j]
+		}
+	}
+	xx := 2 * half
+	xy := rows - xx
+	yy := e.total - xx - 2*xy
+	n, m := float64(e.n), float64(len(first)-e.n)
+	return 2*xy/(n*m) - xx/(n*n) - yy/(m*m)
+}
+
+// squaredDistance returns |a − b|².
+func squaredDistance(a, b []float64) float64 {
+	b = b[:len(a)]
+	var s float64
+	for i, v := range a {
+		r := v - b[i]
+		s += r * r
+	}
+	return s
+}

@@ -1,0 +1,56 @@
+package metric
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestViolations(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	names := []string{"h[0]", "h[1]", "g[0]", "g[1]"}
+	values := []float64{
+		-3, 0, -5, 1,
+		1, 0, 2, -inf,
+		2, 0, -1, nan,
+		3, 0, 2, 4,
+		0, 0, 0, nan,
+	}
+	before := slices.Clone(values)
+	got := Violations(names, values, 5, 2)
+	want := []Violation{
+		// 0 1 2 3 3: quantiles at 2, 3.6 and 3.96.
+		{Component: "h[0]", Worst: 3, Mean: 9. / 5, Median: 2, Q90: 3, Q99: 3, WorstSample: 0},
+		{Component: "h[1]"},
+		// 0 0 0 2 2.
+		{Component: "g[0]", Worst: 2, Mean: 4. / 5, Median: 0, Q90: 2, Q99: 2, WorstSample: 1},
+		// 0 1 4 ∞ ∞.
+		{Component: "g[1]", Worst: inf, Mean: inf, Median: 4, Q90: inf, Q99: inf, WorstSample: 2},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+	for i, v := range values {
+		if v != before[i] && !math.IsNaN(v) {
+			t.Fatal("Violations changed its input")
+		}
+	}
+}
+
+func TestViolationsQuantiles(t *testing.T) {
+	values := make([]float64, 101)
+	for i := range values {
+		values[i] = float64(i * 37 % 101) // 0 … 100
+	}
+	v := Violations([]string{"g"}, values, 101, 0)[0]
+	near(t, "Median", v.Median, 50, 1e-12)
+	near(t, "Q90", v.Q90, 90, 1e-12)
+	near(t, "Q99", v.Q99, 99, 1e-12)
+	near(t, "Mean", v.Mean, 50, 1e-12)
+	if v.Worst != 100 || values[v.WorstSample] != 100 {
+		t.Errorf("worst %g at row %d", v.Worst, v.WorstSample)
+	}
+	if got := Violations(nil, nil, 3, 0); len(got) != 0 {
+		t.Errorf("%d components of none", len(got))
+	}
+}

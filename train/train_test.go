@@ -1,0 +1,406 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// Six updates of ../shared/golden/optim.npz: loss, gradient norm, clipping,
+// Adam and the moving average.
+func TestGoldenOptimiser(t *testing.T) {
+	g, under := testkit.Golden(t, "optim.npz"), testkit.Golden(t, "sphere_under.npz")
+	net, err := score.FromLayers[float64](g, "init_layer_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},
+		Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	cfg := Config{Epochs: 6, Batch: 4, Refresh: 1, LearningRate: 0.01, Clip: 0.05, Average: 0.999}
+	tr := New(cfg, proc, under["x_init"].AsFloat64(), net, pool)
+	tr.order = []int{0, 1, 2, 3}
+	tr.paths = langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 48)}
+	for k := range 4 {
+		for i := range 4 {
+			copy(tr.paths.At(i, k), under["loss_path"].Float64[(k*4+i)*3:][:3])
+		}
+	}
+	tr.last = func(dst []float64, path int) { copy(dst, under["loss_vN"].Float64[path*3:]) }
+	for i, want := range g["losses"].AsFloat64() {
+		tr.State.Epoch, tr.State.Step, tr.State.NormSum = i, 0, 0
+		if err := tr.batch(); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(tr.State.LastLoss-want) > 1e-9 {
+			t.Fatalf("loss %d is %.15g, want %.15g", i, tr.State.LastLoss, want)
+		}
+		if want := g["grad_norm"].AsFloat64()[i]; math.Abs(tr.State.NormSum-want) > 1e-9 {
+			t.Fatalf("gradient norm %d is %.15g, want %.15g", i, tr.State.NormSum, want)
+		}
+	}
+	final, err := score.FromLayers[float64](g, "final_layer_")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var average []float64
+	for i := range 6 {
+		average = append(average, g[fmt.Sprintf("ema_%d", i)].AsFloat64()...)
+	}
+	for i := range final.Params {
+		if math.Abs(net.Params[i]-final.Params[i]) > 1e-9 {
+			t.Fatalf("parameter %d is %.15g, want %.15g", i, net.Params[i], final.Params[i])
+		}
+		if math.Abs(tr.opt.average[i]-average[i]) > 1e-9 {
+			t.Fatalf("average %d is %.15g, want %.15g", i, tr.opt.average[i], average[i])
+		}
+	}
+}
+
+func TestGoldenPlateau(t *testing.T) {
+	g := testkit.Golden(t, "optim.npz")
+	p, s, rate := Plateau{Factor: 0.6, Patience: 3, Threshold: 5e-5, Cooldown: 2, MinRate: 1e-5}, PlateauState{}, 2e-3
+	for i, loss := range g["lr_metric"].AsFloat64() {
+		rate = p.Step(&s, rate, loss)
+		if want := g["lr_out"].AsFloat64()[i]; math.Abs(rate-want) > 1e-15 {
+			t.Fatalf("rate after metric %d is %v, want %v", i, rate, want)
+		}
+	}
+}
+
+// gaussian is Gaussian data on the line {x_0 + x_1 = 1} and a process on it.
+func gaussian(m langevin.Method, n int) (*langevin.Process, []float64) {
+	proc := &langevin.Process{
+		Set: zoo.Affine{A: [][]float64{{1, 1}}, B: []float64{1}}, Method: m, Friction: 2,
+		Landing: langevin.Landing{Implicit: true}, Potential: langevin.Quadratic{}, Terminal: true,
+		Schedule: langevin.Schedule{N: 32, T: 4, SigmaMin: 0.4, SigmaMax: 1},
+	}
+	data, z := make([]float64, 0, 2*n), make([]float64, 1)
+	for i := range n {
+		keyed.New(1, keyed.Probe, 3).Normals(z, uint64(i), 0)
+		u := 0.8 + 0.4*z[0]
+		data = append(data, 0.5+u/math.Sqrt2, 0.5-u/math.Sqrt2)
+	}
+	return proc, data
+}
+
+func small(t *testing.T, cfg Config, workers int, m langevin.Method) *Trainer[float32] {
+	t.Helper()
+	proc, data := gaussian(m, 50)
+	pool := parallel.New(workers)
+	t.Cleanup(pool.Close)
+	in := score.InputWidth(2, m.Underdamped())
+	return New(cfg, proc, data, score.NewMLP[float32]([]int{in, 16, 16, 2}, 4), pool)
+}
+
+var smallConfig = Config{
+	Epochs: 6, Batch: 16, Refresh: 2, TimesPerPath: 3, LearningRate: 3e-3, Clip: 10, Average: 0.99, Seed: 7,
+	Plateau: Plateau{Factor: 0.6, Patience: 1, Threshold: 1e-4, Cooldown: 1, MinRate: 1e-5},
+}
+
+// stopAfter is a context that is done after n looks.
+type stopAfter struct {
+	context.Context
+	n int
+}
+
+func (s *stopAfter) Err() error {
+	if s.n--; s.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// N batches, a stop, a snapshot and the rest equal the whole run bit for bit,
+// wherever it stops and at 1, 2 and 7 workers.
+func TestResumeIsExact(t *testing.T) {
+	finish := func(tr *Trainer[float32]) []float32 {
+		for !tr.Done() {
+			if _, err := tr.Epoch(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return append(append([]float32(nil), tr.opt.params...), tr.opt.average...)
+	}
+	for _, m := range []langevin.Method{langevin.ULLA, langevin.OLLA} {
+		want := finish(small(t, smallConfig, 1, m))
+		for _, workers := range []int{1, 2, 7} {
+			for _, stop := range []int{0, 1, 4, 7, 11, 17} {
+				first := small(t, smallConfig, workers, m)
+				var err error
+				ctx := &stopAfter{context.Background(), stop + 20} // simulations look too
+				for err == nil && !first.Done() {
+					_, err = first.Epoch(ctx)
+				}
+				if err != nil && !Interrupted(err) {
+					t.Fatal(err)
+				}
+				var copied []arrayfile.Named
+				for _, a := range first.Snapshot() {
+					a.Array.Float32 = append([]float32(nil), a.Array.Float32...)
+					copied = append(copied, a)
+				}
+				second := small(t, smallConfig, 1+workers%3, m)
+				if err := second.Restore(copied, first.State); err != nil {
+					t.Fatal(err)
+				}
+				got := finish(second)
+				for i := range want {
+					if got[i] != want[i] {
+						t.Fatalf("%v, %d workers, stopped in epoch %d at batch %d: parameter %d differs",
+							m, workers, first.State.Epoch, first.State.Step, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The averaged weights are others than the raw ones, and taking them changes
+// neither.
+func TestAverageDoesNotLeak(t *testing.T) {
+	tr, twin := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
+	for range 3 {
+		if _, err := tr.Epoch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		f := score.NewField(tr.Average(), 1)
+		f.Eval(make([]float64, 2), []float64{1, 0}, []float64{0, 0}, 1, 0.3)
+		if _, err := twin.Epoch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := true
+	for i := range tr.net.Params {
+		same = same && tr.net.Params[i] == tr.opt.average[i]
+		if tr.net.Params[i] != twin.net.Params[i] {
+			t.Fatal("evaluating the average changed training")
+		}
+	}
+	if same {
+		t.Error("the average equals the raw weights")
+	}
+}
+
+// The mean of the subset gradient over many draws is the full gradient: exactly
+// so for one path when the strata are enumerated.
+func TestTimeSubsetIsUnbiased(t *testing.T) {
+	for _, m := range []int{1, 3, 5, 32} {
+		cfg := smallConfig
+		cfg.TimesPerPath = m
+		tr := small(t, cfg, 1, langevin.ULLA)
+		N := tr.proc.Schedule.N
+		weight := make([]float64, N)
+		const draws = 4000
+		for e := range draws {
+			tr.State.Epoch = e
+			tr.pick([]int{3})
+			if len(tr.terms) != m {
+				t.Fatalf("%d terms, want %d", len(tr.terms), m)
+			}
+			for _, term := range tr.terms {
+				weight[term.K] += term.Weight / draws
+			}
+		}
+		// Each time has expected weight 1; its standard deviation is below
+		// √(32/4000) = 0.09, and 6 of them bound all 32 at level 1e-7.
+		for k, w := range weight {
+			if math.Abs(w-1) > 0.54 {
+				t.Errorf("%d times a path: time %d has weight %v", m, k, w)
+			}
+		}
+	}
+}
+
+// A batch after the first allocates nothing.
+func TestBatchAllocatesNothing(t *testing.T) {
+	tr := small(t, smallConfig, 2, langevin.ULLA)
+	if err := tr.prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		tr.State.Step = 0
+		if err := tr.batch(); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// A loss that is not finite stops with the sample and step named.
+func TestLossError(t *testing.T) {
+	tr := small(t, smallConfig, 1, langevin.ULLA)
+	if err := tr.prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	tr.net.Bias(2)[0] = float32(math.Inf(1))
+	var e *LossError
+	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Path < 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFailedPathsStopTraining(t *testing.T) {
+	proc := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.OLLAP,
+		Schedule: langevin.Schedule{N: 4, T: 0.4, SigmaMin: 1, SigmaMax: 1.3},
+	}
+	x0, err := langevin.Start(proc, 40, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	var e *FailedError
+	cfg := Config{Epochs: 1, Batch: 4, Refresh: 1, LearningRate: 1e-3, MaxFailed: 0.05}
+	if _, err := New(cfg, proc, x0, score.NewMLP[float32]([]int{4, 4, 3}, 1), pool).Epoch(context.Background()); !errors.As(err, &e) {
+		t.Fatalf("got %v", err)
+	}
+	cfg.MaxFailed = 1
+	tr := New(cfg, proc, x0, score.NewMLP[float32]([]int{4, 4, 3}, 1), pool)
+	done, err := tr.Epoch(context.Background())
+	if err != nil || done.Failed != e.Failed {
+		t.Fatalf("%d failed, then %d: %v", e.Failed, done.Failed, err)
+	}
+	for _, i := range tr.order {
+		if tr.paths.Failed[i] {
+			t.Error("a failed path is trained on")
+		}
+	}
+}
+
+// End to end on {x_0 + x_1 = 1} with Gaussian data: the best score is linear,
+// so its loss is known from the covariance of the forward chain, and training
+// must come within 4 % of it; samples must have the data's mean and variance.
+func TestGaussianEndToEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for some seconds")
+	}
+	for _, m := range []langevin.Method{langevin.ULLA, langevin.OLLA} {
+		const n = 4000
+		proc, data := gaussian(m, n)
+		proc.Convention = langevin.Reference
+		pool := parallel.New(0)
+		cfg := Config{Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 4e-3, Clip: 10, Average: 0.98, Seed: 3}
+		in := score.InputWidth(2, m.Underdamped())
+		tr := New(cfg, proc, data, score.NewMLP[float32]([]int{in, 32, 32, 2}, 4), pool)
+		var last Epoch
+		for !tr.Done() {
+			if tr.State.Epoch == 18 {
+				tr.State.Rate = 5e-4
+			}
+			var err error
+			if last, err = tr.Epoch(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		best := bestLinearLoss(t, proc, tr)
+		if last.Loss > 1.04*best || last.Loss < 0.96*best {
+			t.Errorf("%v: loss %v, the best linear score has %v", m, last.Loss, best)
+		}
+		out, failed := make([]float64, 2*n), make([]bool, n)
+		prior := langevin.Empirical{}
+		for i := range tr.paths.Count {
+			prior.States = append(prior.States, tr.paths.At(i, proc.Schedule.N)...)
+		}
+		sim := langevin.NewSimulator(proc, pool, 64)
+		net := tr.Average()
+		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, func(int) langevin.Score { return score.NewField(net, 64) }); err != nil {
+			t.Fatal(err)
+		}
+		pool.Close()
+		mean, sq := 0.0, 0.0
+		for i := range n {
+			u := (out[2*i] - out[2*i+1]) / math.Sqrt2
+			mean += u / n
+			sq += u * u / n
+			if h := math.Abs(out[2*i] + out[2*i+1] - 1); h > 1e-14 {
+				t.Fatalf("sample %d is %g off the line", i, h)
+			}
+		}
+		// Standard errors are 0.006 for the mean and 0.0036 for the variance;
+		// the bands also hold the step size's bias.
+		if v := sq - mean*mean; math.Abs(mean-0.8) > 0.06 || math.Abs(v-0.16) > 0.05 {
+			t.Errorf("%v: samples have mean %.3f and variance %.3f, data 0.8 and 0.16", m, mean, v)
+		}
+	}
+}
+
+// bestLinearLoss fits, for each time apart, the linear score that minimises the
+// loss on the trainer's last paths: least squares of u on (1, x, p̃) along the
+// line.
+func bestLinearLoss(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) float64 {
+	t.Helper()
+	total := 0.0
+	l := cwpm.NewLoss[float64](proc, tr.paths.Count)
+	for k := range proc.Schedule.N {
+		var terms []cwpm.Term
+		for i := range tr.paths.Count {
+			terms = append(terms, cwpm.Term{Path: i, K: k, Weight: 1 / float64(tr.paths.Count)})
+		}
+		in, err := l.Prepare(&tr.paths, terms, tr.last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, w := len(terms), len(in)/len(terms)
+		s, ds := make([]float64, 2*n), make([]float64, 2*n)
+		value := l.Evaluate(ds, s)
+		// With s = (f·θ) e along the line, the loss is quadratic in θ; its
+		// gradient at 0 is Σ f (ds·e) and its Hessian Σ c² f fᵀ/n with c² read
+		// off one more evaluation.
+		e := [2]float64{1 / math.Sqrt2, -1 / math.Sqrt2}
+		features := func(i int) []float64 {
+			row := in[i*w : (i+1)*w]
+			f := []float64{1, row[0]*e[0] + row[1]*e[1]}
+			if w == 5 {
+				f = append(f, row[2]*e[0]+row[3]*e[1])
+			}
+			return f
+		}
+		f0 := len(features(0))
+		b, a := make([]float64, f0), make([]float64, f0*f0)
+		along := make([]float64, n)
+		for i := range n {
+			along[i] = ds[2*i]*e[0] + ds[2*i+1]*e[1]
+			s[2*i], s[2*i+1] = e[0], e[1]
+		}
+		l.Evaluate(ds, s)
+		for i := range n {
+			c2 := ds[2*i]*e[0] + ds[2*i+1]*e[1] - along[i]
+			f := features(i)
+			for p := range f {
+				b[p] -= along[i] * f[p]
+				for q := range f {
+					a[p*f0+q] += c2 * f[p] * f[q]
+				}
+			}
+		}
+		for p := range f0 { // solve a θ = b by elimination; a is positive definite
+			for q := p + 1; q < f0; q++ {
+				r := a[q*f0+p] / a[p*f0+p]
+				for j := p; j < f0; j++ {
+					a[q*f0+j] -= r * a[p*f0+j]
+				}
+				b[q] -= r * b[p]
+			}
+			value -= b[p] * b[p] / a[p*f0+p] / 2
+		}
+		total += value
+	}
+	return total
+}
