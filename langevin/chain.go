@@ -129,7 +129,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
 	s := keyed.New(seed, keyed.ChainStart, 1)
-	if u, ok := uniform(p); ok {
+	if u, err := UniformPrior(p); err == nil {
 		for i := range n {
 			u.Sample(x[i*d:(i+1)*d], s, uint64(i))
 		}

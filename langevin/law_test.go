@@ -326,7 +326,7 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 			pool := parallel.New(0)
 			x, failed := make([]float64, count*d), make([]bool, count)
 			sim := NewSimulator(p, pool, 64)
-			prior, _ := uniform(p)
+			prior, _ := UniformPrior(p)
 			if _, err := sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return score }); err != nil {
 				t.Fatal(err)
 			}

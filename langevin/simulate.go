@@ -284,8 +284,12 @@ func (w *simWorker) last(x []float64, failed []bool, n int) error {
 	return nil
 }
 
-// uniform returns the uniform prior of the process's set, if it has one.
-func uniform(p *Process) (Uniform, bool) {
+// UniformPrior returns the uniform prior of the process's set, or a
+// *constraint.UnsupportedError.
+func UniformPrior(p *Process) (Prior, error) {
 	u, ok := p.Set.(constraint.UniformSampler)
-	return Uniform{u}, ok
+	if !ok {
+		return nil, &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: "a uniform sampler", For: "the uniform prior"}
+	}
+	return Uniform{u}, nil
 }

@@ -33,7 +33,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prior, _ := uniform(p)
+		prior, _ := UniformPrior(p)
 		var forward, backward []float64
 		for _, workers := range []int{1, 2, 7} {
 			for _, rows := range []int{1, 64, 1000} {
@@ -146,7 +146,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	if count == 0 || count != report.Failed {
 		t.Errorf("%d rows failed, %d reported", count, report.Failed)
 	}
-	prior, _ := uniform(p)
+	prior, _ := UniformPrior(p)
 	out, failed := make([]float64, len(x0)), make([]bool, 200)
 	report, err = sim.Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
 	if err != nil || report.Failed == 0 {
@@ -160,7 +160,7 @@ func TestDivergence(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
 	pool := parallel.New(1)
 	defer pool.Close()
-	prior, _ := uniform(p)
+	prior, _ := UniformPrior(p)
 	target := make([]float64, 3)
 	prior.Sample(target, keyed.New(1, keyed.Prior, 0), 2)
 	nan := scoreFunc(func(dst, x, _ []float64, _ float64) {

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/run"
+)
+
+func (a *app) generate() *cobra.Command {
+	var n int
+	var out, checkpoint, data string
+	var seed, first uint64
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "generate RUN",
+		Short: "Generate samples from a run",
+		Long: `generate draws samples with the averaged weights of a run's newest checkpoint and
+writes them to an NPY file (n×d, float64) or a CSV file. Sample number i is a
+function of the seed and i alone.`,
+		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy",
+		Args:    args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n <= 0 {
+				return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
+			}
+			ext := strings.ToLower(filepath.Ext(out))
+			if ext != ".npy" && ext != ".csv" {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy or .csv", out)}
+			}
+			e, err := experiment.Open(args[0], data, a.workersPool())
+			if err != nil {
+				return err
+			}
+			net, _, err := e.Load(checkpoint)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("seed") {
+				seed = e.Problem.Seed
+			}
+			bar := a.progress()
+			s, failed := e.Generate(cmd.Context(), net, n, first, seed, func(done int) {
+				bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+			})
+			bar.done()
+			if s == nil {
+				return failed
+			}
+			var b bytes.Buffer
+			if ext == ".npy" {
+				err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()})
+			} else {
+				err = writeCSV(&b, s.Good(), s.Dim, e.Problem.Data.Kind != "points")
+			}
+			if err != nil {
+				return err
+			}
+			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
+				return err
+			}
+			lost := []uint64{}
+			for i, l := range s.Lost {
+				if l {
+					lost = append(lost, first+uint64(i))
+				}
+			}
+			if len(lost) > 0 {
+				a.say("%d of %d samples failed a projection and are not in %s: numbers %v", len(lost), n, out, lost)
+			}
+			if err := a.result(map[string]any{
+				"run": e.Folder.Dir, "file": out, "samples": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost,
+				"seed": seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
+			}, func(w io.Writer) {
+				fmt.Fprintf(w, "%d samples in %s (%.2f s)\n", s.N()-s.Failed(), out, s.Time.Seconds())
+			}); err != nil {
+				return err
+			}
+			return failed
+		},
+	}
+	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
+	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, or .csv")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
+	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
+	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
+	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
+	return cmd
+}
+
+// writeCSV writes rows with a header; places on Earth as latitude, longitude.
+func writeCSV(w io.Writer, x []float64, d int, earth bool) error {
+	var b bytes.Buffer
+	if earth {
+		fmt.Fprintln(&b, "latitude,longitude")
+	} else {
+		for j := range d {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "x%d", j)
+		}
+		b.WriteByte('\n')
+	}
+	for i := 0; i < len(x); i += d {
+		if earth {
+			lat, lon := dataset.LatLon(x[i], x[i+1], x[i+2])
+			fmt.Fprintf(&b, "%.8f,%.8f\n", lat, lon)
+			continue
+		}
+		for j, v := range x[i : i+d] {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "%.17g", v)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// judgement is what eval, report and demo have in common.
+type judgement struct {
+	checkpoint string
+	n          int    // samples; 0 means as many as data points
+	seed       uint64 // 0 means the problem's
+	report     bool
+}
+
+func (j *judgement) flags(cmd *cobra.Command, data *string) {
+	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
+	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points)")
+	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
+	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+}
+
+func (a *app) eval() *cobra.Command {
+	var j judgement
+	var data string
+	cmd := &cobra.Command{
+		Use:   "eval RUN",
+		Short: "Score samples of a run against its data",
+		Long: `eval generates samples and reports the Jensen–Shannon distance to the data (with
+its noise floor, against all data and held-out data), the violation of each
+constraint, and distances to the nearest training point. It writes no files.`,
+		Args: args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := experiment.Open(args[0], data, a.workersPool())
+			if err != nil {
+				return err
+			}
+			return a.judge(cmd.Context(), e, j)
+		},
+	}
+	j.flags(cmd, &data)
+	return cmd
+}
+
+func (a *app) report() *cobra.Command {
+	j := judgement{report: true}
+	var data string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Write figures and the HTML report of a run",
+		Args:  args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := experiment.Open(args[0], data, a.workersPool())
+			if err != nil {
+				return err
+			}
+			e.Folder.Force = force
+			if err := e.Folder.Free(run.ReportFile); err != nil {
+				return err
+			}
+			return a.judge(cmd.Context(), e, j)
+		},
+	}
+	j.flags(cmd, &data)
+	cmd.Flags().BoolVar(&force, "force", false, "write over an earlier report and its figures")
+	return cmd
+}
+
+// judge generates, evaluates, reports if asked to, and prints. A failed check is
+// returned after everything is written.
+func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) error {
+	net, state, err := e.Load(j.checkpoint)
+	if err != nil {
+		return err
+	}
+	n, seed := j.n, j.seed
+	if n == 0 {
+		n = e.Data.N
+	}
+	if n < 0 {
+		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
+	}
+	if seed == 0 {
+		seed = e.Problem.Seed
+	}
+	bar := a.progress()
+	s, failed := e.Generate(ctx, net, n, 0, seed, func(done int) {
+		bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+	})
+	bar.done()
+	if s == nil {
+		return failed
+	}
+	v, violated := e.Evaluate(s, state)
+	out := struct {
+		*experiment.Evaluation
+		Report string `json:"report,omitempty"`
+	}{Evaluation: v}
+	if j.report {
+		if err := e.SaveSamples(s); err != nil {
+			return err
+		}
+		if out.Report, err = e.Report(s, v); err != nil {
+			return err
+		}
+	}
+	if err := a.result(out, func(w io.Writer) { printEvaluation(w, v, out.Report) }); err != nil {
+		return err
+	}
+	return errors.Join(failed, violated)
+}
+
+func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
+	row("samples", fmt.Sprintf("%d, %d failed", v.Samples, v.Failed))
+	for _, c := range v.Component {
+		row("violation of "+c.Name, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
+	}
+	if d := v.JSD; d != nil {
+		row("distance (JSD) to all data", fmt.Sprintf("%.4f   floor %.4f ± %.4f   uniform %.4f", d.Full, d.Floor, d.FloorSD, d.Uniform))
+		row("distance (JSD) to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
+	}
+	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; ratio %.2f", v.Nearest.Samples, v.Nearest.HeldOut, v.Nearest.Ratio))
+	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
+	row("two-sample test, held-out", fmt.Sprintf("p = %.3f", v.TwoSample.PValue))
+	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
+	if report != "" {
+		row("report", report)
+	}
+	t.Flush()
+}

@@ -1,0 +1,174 @@
+// Command landing trains generative models whose samples stay on a feasible set,
+// and samples from them.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailure     = 1 // anything that has no code of its own
+	exitUsage       = 2
+	exitConfig      = 3 // configuration or data
+	exitCheck       = 4 // a constraint check failed
+	exitDiverged    = 5
+	exitInterrupted = 130
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the program at once
+	}()
+	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Main runs the command with the given arguments and returns its exit code.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr, args: args}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if a.pool != nil {
+		a.pool.Close()
+	}
+	if err == nil {
+		return exitOK
+	}
+	code := exitCode(err)
+	if !errors.As(err, new(*said)) {
+		fmt.Fprintf(stderr, "landing: %v\n", err)
+	}
+	if code == exitUsage {
+		fmt.Fprintln(stderr, "Try: landing --help")
+	}
+	return code
+}
+
+// usageError marks an error of the command line itself.
+type usageError struct{ error }
+
+// said is an error that the user has been told of.
+type said struct{ error }
+
+func (s *said) Unwrap() error { return s.error }
+
+func exitCode(err error) int {
+	is := func(targets ...any) bool {
+		for _, t := range targets {
+			if errors.As(err, t) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case is(new(*usageError)):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case is(new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError)):
+		return exitCheck
+	case is(new(*langevin.DivergedError), new(*train.LossError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
+		return exitDiverged
+	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*experiment.DataError), new(*run.FolderError), new(*run.CheckpointError),
+		new(*run.ExistsError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
+		return exitConfig
+	}
+	return exitFailure
+}
+
+// app is what the verbs share.
+type app struct {
+	stdout, stderr io.Writer
+	args           []string
+	json, quiet    bool
+	workers        int
+	pool           *parallel.Pool
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "landing",
+		Short: "Generative models whose samples stay on a feasible set",
+		Long: `landing trains diffusion models on a feasible set {x : h(x) = 0, g(x) ≤ 0} and
+samples from them, with the landing dynamics OLLA and ULLA.
+
+Start with:  landing demo`,
+		SilenceErrors: true, SilenceUsage: true,
+		Version: run.Version(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("there is no verb %q", args[0])}
+			}
+			return nil
+		},
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
+	root.PersistentFlags().IntVar(&a.workers, "workers", 0, "worker threads; 0 means one for each core (results do not depend on it)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.recipes(), a.show(), a.env())
+	return root
+}
+
+// args checks the number of arguments as a usage error.
+func args(n int, want string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error {
+		if len(given) != n {
+			return &usageError{fmt.Errorf("expected %s, got %d arguments", want, len(given))}
+		}
+		return nil
+	}
+}
+
+// workersPool starts the workers once.
+func (a *app) workersPool() *parallel.Pool {
+	if a.pool == nil {
+		a.pool = parallel.New(a.workers)
+	}
+	return a.pool
+}
+
+// say writes a line for people to standard error.
+func (a *app) say(format string, v ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", v...)
+}
+
+// result prints v as JSON if asked to, and the text otherwise.
+func (a *app) result(v any, text func(w io.Writer)) error {
+	if !a.json {
+		text(a.stdout)
+		return nil
+	}
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// source is the problem that a verb names, with its changes.
+type source struct {
+	data, variant string
+	settings      []string
+}
+
+func (s *source) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.data, "data", "", "data file; replaces data.path")
+	cmd.Flags().StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
+	cmd.Flags().StringVar(&s.variant, "variant", "", "one of the problem's variants, such as olla")
+}
+
+// load reads the problem and the bytes to keep as it was given.
+func (s *source) load(name string) (*problem.Problem, []byte, error) {
+	data, origin, err := problem.Source(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := problem.Load(data, origin, s.variant, s.settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.data != "" {
+		p.Data.Path = s.data
+	}
+	return p, data, nil
+}
+
+// place is where a new run folder goes.
+type place struct {
+	out, parent string
+	force       bool
+}
+
+func (w *place) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.out, "out", "", "run folder to make (default: the first free NAME-001 … under --runs)")
+	cmd.Flags().StringVar(&w.parent, "runs", "runs", "folder that holds runs")
+	cmd.Flags().BoolVar(&w.force, "force", false, "if the run folder exists, move it aside")
+}
+
+func (w *place) make(name string) (*run.Folder, error) {
+	if w.out != "" {
+		return run.Create(w.out, w.force)
+	}
+	return run.CreateNumbered(w.parent, name)
+}
+
+func (a *app) train() *cobra.Command {
+	var src source
+	var at place
+	cmd := &cobra.Command{
+		Use:   "train PROBLEM",
+		Short: "Train on a recipe or a problem file",
+		Long: `train makes a run folder and trains the problem in it. PROBLEM is a recipe
+(landing recipes) or a YAML file. Ctrl-C keeps what was done.`,
+		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --set train.epochs=500",
+		Args:    args(1, "a recipe or a problem file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := a.begin(args[0], &src, &at)
+			if err != nil {
+				return err
+			}
+			return a.trainAndTell(cmd.Context(), e, "")
+		},
+	}
+	src.flags(cmd)
+	at.flags(cmd)
+	return cmd
+}
+
+// begin makes a run folder for a problem. Nothing is made if the problem or its
+// data is at fault.
+func (a *app) begin(name string, src *source, at *place) (*experiment.Experiment, error) {
+	p, verbatim, err := src.load(name)
+	if err != nil {
+		return nil, err
+	}
+	e, err := experiment.New(p, a.workersPool())
+	if err != nil {
+		return nil, err
+	}
+	f, err := at.make(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Begin(f, verbatim, append([]string{"landing"}, a.args...))
+}
+
+func (a *app) resume() *cobra.Command {
+	var data, checkpoint string
+	cmd := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Go on with a run that was stopped",
+		Long: `resume continues a run from its newest checkpoint, bit for bit as if it had not
+stopped.`,
+		Args: args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := experiment.Open(args[0], data, a.workersPool())
+			if err != nil {
+				return err
+			}
+			if err := e.Folder.Lock(); err != nil {
+				return err
+			}
+			return a.trainAndTell(cmd.Context(), e, checkpoint)
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to go on from (default: the newest)")
+	return cmd
+}
+
+// trained is what train and resume print.
+type trained struct {
+	Run     string             `json:"run"`
+	Epochs  int                `json:"epochs"`
+	Loss    experiment.Float   `json:"loss"`
+	Worst   []experiment.Float `json:"worst_violation"` // on forward paths, by component
+	Seconds experiment.Seconds `json:"seconds"`
+}
+
+func (a *app) trainAndTell(ctx context.Context, e *experiment.Experiment, checkpoint string) error {
+	last, err := a.fit(ctx, e, checkpoint)
+	if err != nil {
+		return err
+	}
+	t := trained{Run: e.Folder.Dir, Epochs: last.Epoch, Loss: experiment.Float(last.Loss), Worst: []experiment.Float{},
+		Seconds: experiment.Seconds{Train: experiment.Float(last.Seconds), Simulate: experiment.Float(last.Simulated)}}
+	for _, v := range last.Worst {
+		t.Worst = append(t.Worst, experiment.Float(v))
+	}
+	return a.result(t, func(w io.Writer) {
+		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
+		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n", e.Folder.Dir, e.Folder.Dir)
+	})
+}
+
+// fit trains with progress, and says how to go on if it is interrupted.
+func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint string) (train.Epoch, error) {
+	var last train.Epoch
+	bar := a.progress()
+	a.say("%s: %s on %s, %d training and %d held-out points", e.Title(), e.Process.Method, e.Data.Name, len(e.Split.Train), e.Data.N-len(e.Split.Train))
+	a.say("run folder: %s", e.Folder.Dir)
+	start, first, rows := time.Now(), -1, int64(0)
+	err := e.Train(ctx, checkpoint, experiment.Observer{
+		Epoch: func(t train.Epoch) {
+			if first < 0 {
+				first, rows, start = t.Epoch, t.Rows, time.Now()
+			}
+			last = t
+			bar.update(t.Epoch == e.Problem.Train.Epochs, func() string { return epochLine(t, e.Problem.Train.Epochs, first, rows, time.Since(start)) })
+		},
+		Evaluation: func(p experiment.Progress) {
+			bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
+				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
+		},
+	})
+	bar.done()
+	if train.Interrupted(err) {
+		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch, e.Folder.Dir)
+		return last, &said{err}
+	}
+	if err == nil && last.Epoch == 0 {
+		last.Epoch = e.Problem.Train.Epochs
+		a.say("all %d epochs were trained before", last.Epoch)
+	}
+	return last, err
+}
+
+func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration) string {
+	worst := 0.0
+	for _, v := range t.Worst {
+		worst = max(worst, v)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "epoch %*d/%d  loss %-8.4g  worst |h| %.1e", len(fmt.Sprint(epochs)), t.Epoch, epochs, t.Loss, worst)
+	if t.Failed > 0 {
+		fmt.Fprintf(&b, "  %d paths failed", t.Failed)
+	}
+	if n := t.Epoch - first; n > 0 {
+		s := since.Seconds()
+		fmt.Fprintf(&b, "  %s rows/s  %s left", si(float64(t.Rows-rows)/s), clock(s/float64(n)*float64(epochs-t.Epoch)))
+	}
+	return b.String()
+}
+
+func (a *app) demo() *cobra.Command {
+	var src source
+	var at place
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Train, generate, evaluate and report on a week of earthquakes",
+		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many
+samples, scores them, and leaves a run folder with a map and a report. It takes
+less than two minutes on two cores.`,
+		Args: args(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, err := a.begin("demo", &src, &at)
+			if err != nil {
+				return err
+			}
+			if _, err := a.fit(cmd.Context(), e, ""); err != nil {
+				return err
+			}
+			return a.judge(cmd.Context(), e, judgement{report: true})
+		},
+	}
+	cmd.Flags().StringArrayVar(&src.settings, "set", nil, "replace one key, as in train.epochs=50 (repeatable)")
+	at.flags(cmd)
+	return cmd
+}

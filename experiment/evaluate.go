@@ -1,0 +1,151 @@
+package experiment
+
+import (
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// An Evaluation scores samples against the data.
+type Evaluation struct {
+	Run       string      `json:"run"`
+	Epoch     int         `json:"epoch"`   // of the network
+	Samples   int         `json:"samples"` // asked for
+	Failed    int         `json:"failed"`  // of them, lost to a projection
+	JSD       *JSD        `json:"jsd"`     // null where no histogram metric is defined
+	Violation Worst       `json:"violation"`
+	Component []Component `json:"components"`
+	Nearest   Nearest     `json:"nearest"`
+	TwoSample TwoSample   `json:"two_sample"`
+	Seconds   Seconds     `json:"seconds"`
+}
+
+// JSD holds Jensen–Shannon distances (square roots, natural logarithm).
+type JSD struct {
+	Full         Float `json:"full"`     // against all data, training rows included, as the paper does
+	HeldOut      Float `json:"held_out"` // against validation and test rows
+	Floor        Float `json:"floor"`    // as many draws from the training rows, against all data: mean
+	FloorSD      Float `json:"floor_sd"`
+	HeldOutFloor Float `json:"held_out_floor"` // the same draws against the held-out rows
+	Uniform      Float `json:"uniform"`        // uniform samples against all data; null without a sampler
+}
+
+// Worst sums up all components.
+type Worst struct {
+	Worst Float `json:"worst"` // largest violation of any component
+	Mean  Float `json:"mean"`  // mean over samples of each sample's largest
+}
+
+// A Component is one constraint's violation over the samples: |h|, or max(g, 0).
+type Component struct {
+	Name   string `json:"name"`
+	Worst  Float  `json:"worst"`
+	Sample int    `json:"worst_sample"`
+	Mean   Float  `json:"mean"`
+	Median Float  `json:"median"`
+	Q90    Float  `json:"q90"`
+	Q99    Float  `json:"q99"`
+}
+
+// Nearest compares distances to the nearest training row: samples that are much
+// nearer than held-out rows are copies.
+type Nearest struct {
+	Samples  Float `json:"samples_median"`
+	HeldOut  Float `json:"held_out_median"`
+	Ratio    Float `json:"ratio"`
+	Copied   Float `json:"copied"`   // share of samples within 1e-6 of a training row
+	Repeated Float `json:"repeated"` // the same share of held-out rows
+}
+
+// TwoSample is an energy-distance test of samples against held-out rows.
+type TwoSample struct {
+	Statistic Float `json:"statistic"`
+	PValue    Float `json:"p_value"`
+	Samples   int   `json:"samples"` // used
+	HeldOut   int   `json:"held_out"`
+}
+
+// Seconds is time spent.
+type Seconds struct {
+	Train    Float `json:"train"`    // in all, simulation included
+	Simulate Float `json:"simulate"` // of it, forward paths
+	Generate Float `json:"generate"` // these samples
+}
+
+const (
+	floorDraws   = 20
+	testPoints   = 1000 // at most, on each side of the two-sample test
+	permutations = 999
+)
+
+// Evaluate scores samples; state is that of their network. A *ViolationError,
+// returned beside the evaluation, says that projected samples are not feasible
+// to generate.max_violation.
+func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error) {
+	x, d := s.Good(), s.Dim
+	v := &Evaluation{
+		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(),
+		Nearest: Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), 0, 0},
+		Seconds: Seconds{Float(state.Seconds), Float(state.Simulated), Float(s.Time.Seconds())},
+	}
+	n := len(x) / d
+	if n == 0 {
+		return v, nil
+	}
+	limit, projected := e.Problem.Generate.MaxViolation, e.Process.Terminal || e.Process.Method.Projected()
+	var err error
+	for _, c := range e.violations(x) {
+		v.Component = append(v.Component, Component{c.Component, Float(c.Worst), c.WorstSample, Float(c.Mean), Float(c.Median), Float(c.Q90), Float(c.Q99)})
+		v.Violation.Worst = max(v.Violation.Worst, Float(c.Worst))
+		if limit > 0 && projected && c.Worst > limit && err == nil {
+			err = &ViolationError{c.Component, c.WorstSample, c.Worst, limit}
+		}
+	}
+	v.Violation.Mean = Float(e.meanViolation(x))
+	if e.onEarth() {
+		full := func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) }
+		held := func(y []float64) float64 { return metric.EarthJSD(y, e.heldOut) }
+		floor := metric.NoiseFloor(e.train, d, n, floorDraws, e.Problem.Seed, full)
+		v.JSD = &JSD{Full: Float(full(x)), Floor: Float(floor.Mean), FloorSD: Float(floor.SD), HeldOut: Float(nan), HeldOutFloor: Float(nan), Uniform: Float(nan)}
+		if u, ok := e.Process.Set.(constraint.UniformSampler); ok {
+			y, stream := make([]float64, n*d), keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33)
+			for i := range n {
+				u.SampleUniform(y[i*d:(i+1)*d], stream, uint64(i))
+			}
+			v.JSD.Uniform = Float(full(y))
+		}
+		if len(e.heldOut) > 0 {
+			v.JSD.HeldOut = Float(held(x))
+			v.JSD.HeldOutFloor = Float(metric.NoiseFloor(e.train, d, n, floorDraws, e.Problem.Seed, held).Mean)
+		}
+	}
+	if len(e.heldOut) > 0 {
+		c := metric.CountCopies(x, e.heldOut, e.train, d)
+		v.Nearest = Nearest{Float(c.Samples.Median), Float(c.HeldOut.Median), Float(c.Ratio), Float(c.Copied), Float(c.Repeated)}
+		t := metric.EnergyTest(x, e.heldOut, d, testPoints, permutations, e.Problem.Seed)
+		v.TwoSample = TwoSample{Float(t.Statistic), Float(t.PValue), t.N, t.M}
+	}
+	return v, err
+}
+
+// meanViolation returns the mean over rows of the largest violation of a row.
+func (e *Experiment) meanViolation(x []float64) float64 {
+	set := e.Process.Set
+	m, c := len(set.Equalities()), len(constraint.Components(set))
+	n := len(x) / set.Dim()
+	values := make([]float64, n*c)
+	set.Values(values, x, n)
+	sum := 0.0
+	for i := range n {
+		worst := 0.0
+		for a, v := range values[i*c : (i+1)*c] {
+			if a < m && v < 0 {
+				v = -v
+			}
+			worst = max(worst, v)
+		}
+		sum += worst
+	}
+	return sum / float64(n)
+}

@@ -1,0 +1,309 @@
+// Package experiment carries a problem through its run folder: it loads the
+// data, trains with checkpoints, generates, evaluates and reports.
+//
+// It joins the other packages and adds no numerics of its own.
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/demo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// An Experiment is a problem with its data at hand and, once begun, its folder.
+type Experiment struct {
+	Problem *problem.Problem
+	Process *langevin.Process
+	Data    *dataset.Points
+	Split   dataset.Split
+	Folder  *run.Folder
+	Pool    *parallel.Pool
+
+	train, heldOut []float64 // rows of Data: n×d
+	config         string    // hash of config.yaml
+}
+
+// A DataError says that the data does not fit the problem.
+type DataError struct{ Path, Problem string }
+
+func (e *DataError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Problem) }
+
+// New builds the problem's process and loads its data. Errors are *KeyError,
+// *dataset.Error, *DataError and those of the file system.
+func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
+	proc, err := p.Build()
+	if err != nil {
+		return nil, err
+	}
+	e := &Experiment{Problem: p, Process: proc, Pool: pool, config: run.Hash(p.Resolved())}
+	switch p.Data.Kind {
+	case "demo":
+		e.Data, err = dataset.DecodeEarth(demo.EarthquakesName, demo.Earthquakes())
+	case "earth", "points":
+		if p.Data.Path == "" {
+			return nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
+		}
+		if p.Data.Kind == "earth" {
+			e.Data, err = dataset.ReadEarth(p.Data.Path)
+		} else {
+			e.Data, err = dataset.ReadPoints(p.Data.Path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d := proc.Set.Dim(); e.Data.D != d {
+		return nil, &DataError{e.dataName(), fmt.Sprintf("its points have %d coordinates; expected %d, for %s", e.Data.D, d, constraint.Name(proc.Set))}
+	}
+	if e.Data.N < 2 {
+		return nil, &DataError{e.dataName(), fmt.Sprintf("it has %d point; expected at least 2", e.Data.N)}
+	}
+	if err := e.checkFeasible(); err != nil {
+		return nil, err
+	}
+	e.Split = dataset.RandomSplit(e.Data.N, p.Data.SplitSeed)
+	e.train = e.Data.Rows(e.Split.Train)
+	e.heldOut = e.Data.Rows(append(append([]int(nil), e.Split.Val...), e.Split.Test...))
+	return e, nil
+}
+
+func (e *Experiment) dataName() string {
+	if e.Problem.Data.Path != "" {
+		return e.Problem.Data.Path
+	}
+	return e.Data.Name
+}
+
+// checkFeasible refuses data that is further from Σ than data.tolerance.
+func (e *Experiment) checkFeasible() error {
+	for _, v := range e.violations(e.Data.X) {
+		if tol := e.Problem.Data.Tolerance; v.Worst > tol {
+			return &DataError{e.dataName(), fmt.Sprintf(
+				"row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", v.WorstSample, v.Component, v.Worst, tol)}
+		}
+	}
+	return nil
+}
+
+// violations summarises how far the rows of x are from Σ, by component.
+func (e *Experiment) violations(x []float64) []metric.Violation {
+	set := e.Process.Set
+	names := constraint.Components(set)
+	n := len(x) / set.Dim()
+	values := make([]float64, n*len(names))
+	set.Values(values, x, n)
+	return metric.Violations(names, values, n, len(set.Equalities()))
+}
+
+// Begin fills a new folder: config, verbatim problem and manifest.
+func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
+	e.Folder = f
+	if err := f.Lock(); err != nil {
+		return err
+	}
+	data := run.Data{Name: e.Data.Name, SHA256: e.Data.SHA256, Points: e.Data.N, Dim: e.Data.D}
+	if p := e.Problem.Data.Path; p != "" {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return err
+		}
+		data.Path = abs
+	}
+	if err := f.Write(run.ConfigFile, e.Problem.Resolved()); err != nil {
+		return err
+	}
+	if err := f.Write(run.ProblemFile, source); err != nil {
+		return err
+	}
+	return f.WriteJSON(run.ManifestFile, run.Manifest{
+		Version: run.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
+		Seed: e.Problem.Seed, Data: data, Config: e.config, Machine: run.ThisMachine(),
+	})
+}
+
+// Open loads the experiment of a run folder. dataPath, if not empty, replaces
+// the path that the run was started with; the data must be the same bytes.
+func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
+	f, err := run.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		return nil, err
+	}
+	config, err := f.Read(run.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	if got := run.Hash(config); got != m.Config {
+		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
+			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run for other settings", got, m.Config)}
+	}
+	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	hash := run.Hash(p.Resolved())
+	if p.Data.Kind != "demo" {
+		p.Data.Path = m.Data.Path
+	}
+	if dataPath != "" {
+		p.Data.Path = dataPath
+	}
+	e, err := New(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	if e.Data.SHA256 != m.Data.SHA256 {
+		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
+	}
+	e.Folder, e.config = f, hash
+	if hash != m.Config {
+		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
+	}
+	return e, nil
+}
+
+// network returns an untrained score network of the problem's shape.
+func (e *Experiment) network() *score.MLP[float32] {
+	d := e.Process.Set.Dim()
+	in := score.InputWidth(d, e.Process.Method.Underdamped())
+	return score.NewMLP[float32](e.Problem.Widths(in, d), e.Problem.Seed)
+}
+
+// Observer hears how training goes; any field may be nil.
+type Observer struct {
+	Epoch      func(train.Epoch)
+	Evaluation func(Progress)
+	Checkpoint func(epoch int)
+}
+
+// Progress is an evaluation in the course of training.
+type Progress struct {
+	Epoch     int     `json:"epoch"`
+	Seconds   float64 `json:"seconds"` // trained, without evaluations
+	JSD       Float   `json:"jsd"`     // against the full set; null where it is not defined
+	Violation Float   `json:"violation"`
+	Failed    int     `json:"failed"`
+}
+
+// Train trains to the end, from the newest checkpoint (or the one named) if
+// there is one. When ctx is done it writes a checkpoint and returns the
+// context's error.
+func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) error {
+	t := train.New(e.Problem.TrainConfig(), e.Process, e.train, e.network(), e.Pool)
+	names, err := e.Folder.Checkpoints()
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 || checkpoint != "" {
+		var state train.State
+		arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
+		if err != nil {
+			return err
+		}
+		if err := t.Restore(arrays, state); err != nil {
+			return err
+		}
+	}
+	if err := e.Folder.RewindMetrics(t.State.Epoch); err != nil {
+		return err
+	}
+	status := func(state, message string) error {
+		return e.Folder.SetStatus(run.Status{State: state, Epoch: t.State.Epoch, Epochs: e.Problem.Train.Epochs, Message: message})
+	}
+	save := func() error {
+		err := e.Folder.SaveCheckpoint(t.State.Updates, t.Snapshot(), t.State, e.config)
+		if err == nil && o.Checkpoint != nil {
+			o.Checkpoint(t.State.Epoch)
+		}
+		return err
+	}
+	if err := status("training", ""); err != nil {
+		return err
+	}
+	saved := time.Now()
+	for !t.Done() {
+		epoch, err := t.Epoch(ctx)
+		if train.Interrupted(err) {
+			if err := save(); err != nil {
+				return err
+			}
+			if err := status("interrupted", ""); err != nil {
+				return err
+			}
+			return context.Cause(ctx)
+		}
+		if err != nil { // the last good checkpoint stays as it is
+			if e := status("failed", err.Error()); e != nil {
+				return e
+			}
+			return err
+		}
+		if err := e.Folder.AppendMetric("epoch", epoch.Epoch, epoch); err != nil {
+			return err
+		}
+		if o.Epoch != nil {
+			o.Epoch(epoch)
+		}
+		if every := e.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
+			p, err := e.progress(ctx, t)
+			if err != nil && !train.Interrupted(err) {
+				return err
+			}
+			if err == nil {
+				if err := e.Folder.AppendMetric("evaluation", epoch.Epoch, p); err != nil {
+					return err
+				}
+				if o.Evaluation != nil {
+					o.Evaluation(p)
+				}
+			}
+		}
+		if t.Done() || time.Since(saved).Seconds() >= e.Problem.Train.CheckpointEvery {
+			if err := save(); err != nil {
+				return err
+			}
+			saved = time.Now()
+			if err := status("training", ""); err != nil {
+				return err
+			}
+		}
+	}
+	return status("trained", "")
+}
+
+// progress scores as many samples as there is data.
+func (e *Experiment) progress(ctx context.Context, t *train.Trainer[float32]) (Progress, error) {
+	s, err := e.generate(ctx, t.Average(), e.Data.N, 0, e.Problem.Seed, nil)
+	if err != nil {
+		return Progress{}, err
+	}
+	p := Progress{Epoch: t.State.Epoch, Seconds: t.State.Seconds, JSD: Float(nan), Failed: s.Failed()}
+	if e.onEarth() {
+		p.JSD = Float(metric.EarthJSD(s.Good(), e.Data.X))
+	}
+	for _, v := range e.violations(s.Good()) {
+		p.Violation = max(p.Violation, Float(v.Worst))
+	}
+	return p, nil
+}
+
+// onEarth reports whether points are unit vectors of places on Earth, so that
+// maps and the latitude–longitude metric apply.
+func (e *Experiment) onEarth() bool {
+	return e.Problem.Data.Kind == "earth" || e.Problem.Data.Kind == "demo"
+}

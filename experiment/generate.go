@@ -1,0 +1,196 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/train"
+)
+
+var nan = math.NaN()
+
+// A Float is a number in JSON, or null where it is not finite.
+type Float float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Float) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
+// UnmarshalJSON implements json.Unmarshaler; null is NaN.
+func (f *Float) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*f = Float(nan)
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(f))
+}
+
+// Samples are generated points, with those that lost a projection marked.
+type Samples struct {
+	X      []float64 // n×d, failed rows included
+	Dim    int
+	Lost   []bool
+	Time   time.Duration
+	Newton int // iterations in all
+}
+
+// N returns the number of samples asked for.
+func (s *Samples) N() int { return len(s.Lost) }
+
+// Failed returns how many samples lost a projection.
+func (s *Samples) Failed() int {
+	n := 0
+	for _, l := range s.Lost {
+		if l {
+			n++
+		}
+	}
+	return n
+}
+
+// Good returns the rows that did not fail.
+func (s *Samples) Good() []float64 {
+	if s.Failed() == 0 {
+		return s.X
+	}
+	var out []float64
+	for i, l := range s.Lost {
+		if !l {
+			out = append(out, s.X[i*s.Dim:(i+1)*s.Dim]...)
+		}
+	}
+	return out
+}
+
+// A FailedError says that too many samples lost their projection.
+type FailedError struct {
+	Failed, Samples int
+	Limit           float64
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)", e.Failed, e.Samples, e.Limit)
+}
+
+// A ViolationError says that samples are not feasible.
+type ViolationError struct {
+	Component    string
+	Sample       int
+	Worst, Limit float64
+}
+
+func (e *ViolationError) Error() string {
+	return fmt.Sprintf("sample %d violates %q by %.3g, above generate.max_violation = %g", e.Sample, e.Component, e.Worst, e.Limit)
+}
+
+// Load returns the network of the newest checkpoint (or the one named) and the
+// state of training it is from.
+func (e *Experiment) Load(checkpoint string) (*score.MLP[float32], train.State, error) {
+	var state train.State
+	arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
+	if err != nil {
+		return nil, state, err
+	}
+	net, err := train.LoadNetwork[float32](arrays, state)
+	if err != nil {
+		return nil, state, err
+	}
+	if want := e.network().Sizes; fmt.Sprint(net.Sizes) != fmt.Sprint(want) {
+		return nil, state, fmt.Errorf("the checkpoint's network has widths %v; expected %v", net.Sizes, want)
+	}
+	return net, state, nil
+}
+
+// Generate makes the samples first … first+n−1 of the given seed. tick, if not
+// nil, hears how many are done. Samples that fail are kept and marked; a share
+// above generate.max_failed is a *FailedError, returned beside the samples.
+func (e *Experiment) Generate(ctx context.Context, net *score.MLP[float32], n int, first, seed uint64, tick func(done int)) (*Samples, error) {
+	s, err := e.generate(ctx, net, n, first, seed, tick)
+	if err != nil {
+		return nil, err
+	}
+	if f := s.Failed(); float64(f) > e.Problem.Generate.MaxFailed*float64(n) {
+		return s, &FailedError{f, n, e.Problem.Generate.MaxFailed}
+	}
+	return s, nil
+}
+
+const (
+	generateRows  = 128  // points in a block
+	generateChunk = 4096 // samples between ticks
+)
+
+func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n int, first, seed uint64, tick func(int)) (*Samples, error) {
+	start := time.Now()
+	d := e.Process.Set.Dim()
+	prior, err := e.prior(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
+	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
+	fields := make([]langevin.Score, e.Pool.Workers())
+	for w := range fields {
+		fields[w] = score.NewField(net, generateRows)
+	}
+	for lo := 0; lo < n; lo += generateChunk {
+		hi := min(n, lo+generateChunk)
+		report, err := sim.Backward(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed, prior, func(w int) langevin.Score { return fields[w] })
+		if err != nil {
+			return nil, err
+		}
+		s.Newton += report.NewtonIterations
+		if tick != nil {
+			tick(hi)
+		}
+	}
+	s.Time = time.Since(start)
+	return s, nil
+}
+
+// priorRefresh numbers the forward paths that make an empirical prior, far from
+// those of training.
+const priorRefresh = 1 << 40
+
+func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
+	if e.Problem.Prior == "uniform" {
+		return langevin.UniformPrior(e.Process)
+	}
+	var paths langevin.Paths
+	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
+	if _, err := sim.Forward(ctx, &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+		return nil, err
+	}
+	var prior langevin.Empirical
+	for i := range paths.Count {
+		if !paths.Failed[i] {
+			prior.States = append(prior.States, paths.At(i, paths.Steps)...)
+		}
+	}
+	if len(prior.States) == 0 {
+		return nil, &FailedError{paths.Count, paths.Count, e.Problem.Train.MaxFailed}
+	}
+	return prior, nil
+}
+
+// SaveSamples writes the samples that did not fail to samples.npy in the run
+// folder.
+func (e *Experiment) SaveSamples(s *Samples) error {
+	var b bytes.Buffer
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()}); err != nil {
+		return err
+	}
+	return e.Folder.Write(run.SamplesFile, b.Bytes())
+}

@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// A SampleReport describes chains that sample exp(−f) on Σ.
+type SampleReport struct {
+	File        string       `json:"file"`
+	Chains      int          `json:"chains"`
+	Draws       int          `json:"draws"` // kept of each chain
+	Failed      int          `json:"failed"`
+	Violation   Worst        `json:"violation"` // of the kept draws
+	Coordinates []Coordinate `json:"coordinates"`
+	Seconds     float64      `json:"seconds"`
+
+	draws *langevin.Draws
+}
+
+// A Coordinate is one coordinate over all chains.
+type Coordinate struct {
+	Mean  Float `json:"mean"`
+	Error Float `json:"mc_error"` // Monte Carlo standard error of the mean
+	SD    Float `json:"sd"`
+	ESS   Float `json:"ess"` // bulk effective sample size
+	Rhat  Float `json:"rhat"`
+}
+
+// Sample runs the problem's chains from starts on Σ. tick hears of steps.
+func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int)) (*SampleReport, error) {
+	c, err := p.BuildChains()
+	if err != nil {
+		return nil, err
+	}
+	c.Progress = tick
+	start := time.Now()
+	x0, err := langevin.Start(c.Process, c.Count, p.Seed)
+	if err != nil {
+		return nil, err
+	}
+	draws, err := c.Run(ctx, pool, x0)
+	if err != nil {
+		return nil, err
+	}
+	r := &SampleReport{Chains: draws.Count, Draws: draws.Keep, Failed: draws.Report.Failed, draws: draws}
+	for j := range draws.Dim {
+		series := draws.Series(j)
+		var all []float64
+		for _, s := range series {
+			all = append(all, s...)
+		}
+		mean, sd := stat.MeanStdDev(all, nil)
+		r.Coordinates = append(r.Coordinates, Coordinate{Float(mean), Float(metric.MCSE(series)), Float(sd), Float(metric.ESS(series)), Float(metric.SplitRhat(series))})
+	}
+	e := &Experiment{Problem: p, Process: c.Process}
+	for _, v := range e.violations(draws.X) {
+		r.Violation.Worst = max(r.Violation.Worst, Float(v.Worst))
+	}
+	r.Violation.Mean = Float(e.meanViolation(draws.X))
+	r.Seconds = time.Since(start).Seconds()
+	return r, nil
+}
+
+// Write saves the draws as an NPY file, chains × draws × dimension.
+func (r *SampleReport) Write(path string, force bool) error {
+	var b bytes.Buffer
+	d := r.draws
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{d.Count, d.Keep, d.Dim}, Float64: d.X}); err != nil {
+		return err
+	}
+	return run.WriteFile(path, b.Bytes(), force)
+}

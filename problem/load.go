@@ -1,0 +1,363 @@
+package problem
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+//go:embed recipes/*.yaml
+var recipes embed.FS
+
+// A KeyError says which key of a problem file cannot be as it is.
+type KeyError struct {
+	Origin string // "file.yaml:12", "--set train.epochs=x", or "" for a default
+	Key    string
+	Value  any
+	Want   string
+	Fault  string // instead of Value and Want: what is wrong with the key itself
+}
+
+func (e *KeyError) Error() string {
+	s := fmt.Sprintf("%s is %v; expected %s", e.Key, show(e.Value), e.Want)
+	if e.Fault != "" {
+		s = e.Key + ": " + e.Fault
+	}
+	if e.Origin != "" {
+		s = e.Origin + ": " + s
+	}
+	return s
+}
+
+func show(v any) string {
+	switch v := v.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case nil:
+		return "missing"
+	case []float64:
+		if v == nil {
+			return "missing"
+		}
+	case [][]float64:
+		if v == nil {
+			return "missing"
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+func (p *Problem) key(key string, value any, want string) error {
+	origin := p.origin[key]
+	for k := key; origin == "" && strings.Contains(k, "."); { // a parent that was written out
+		k = k[:strings.LastIndexByte(k, '.')]
+		origin = p.origin[k]
+	}
+	if origin == "" {
+		origin = p.file
+	}
+	return &KeyError{Origin: origin, Key: key, Value: value, Want: want}
+}
+
+func (p *Problem) oneOf(key, value string, options ...string) error {
+	for _, o := range options {
+		if value == o {
+			return nil
+		}
+	}
+	if value == "" {
+		return p.key(key, nil, "one of "+strings.Join(options, ", "))
+	}
+	return p.key(key, value, "one of "+strings.Join(options, ", "))
+}
+
+// Recipes returns the names of the recipes in the binary.
+func Recipes() []string {
+	files, err := fs.Glob(recipes, "recipes/*.yaml")
+	if err != nil {
+		panic(err) // the pattern is constant
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Source returns the bytes of a problem file, or of the recipe of that name, and
+// the name to use in messages.
+func Source(name string) (data []byte, origin string, err error) {
+	if !strings.ContainsAny(name, `/\.`) {
+		if data, err := recipes.ReadFile("recipes/" + name + ".yaml"); err == nil {
+			return data, "recipe " + name, nil
+		}
+	}
+	data, err = os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", &SyntaxError{name, "neither a file nor one of the recipes " + strings.Join(Recipes(), ", ")}
+	}
+	return data, name, err
+}
+
+// Load reads a problem: the source's bytes over Defaults, then one of its
+// variants (if variant is not empty), then settings of the form key=value. origin
+// names the source in messages. It does not check values; Build does.
+func Load(data []byte, origin, variant string, settings []string) (*Problem, error) {
+	p := Defaults()
+	p.origin, p.file = map[string]string{}, origin
+	if err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) }); err != nil {
+		return nil, err
+	}
+	if variant != "" {
+		v, ok := p.Variants[variant]
+		if !ok {
+			names := slices.Sorted(maps.Keys(p.Variants))
+			want := "a variant that the problem has: it has none"
+			if len(names) > 0 {
+				want = "one of " + strings.Join(names, ", ")
+			}
+			return nil, &KeyError{Origin: origin, Key: "variant", Value: variant, Want: want}
+		}
+		layer, err := yaml.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.merge(layer, func(int) string { return fmt.Sprintf("%s, variant %s", origin, variant) }); err != nil {
+			return nil, err
+		}
+	}
+	p.Variants = nil
+	for _, s := range settings {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" || strings.ContainsAny(key, " :{}[],#&*!|>'\"%@`\n") || strings.Contains(value, "\n") {
+			return nil, &KeyError{Origin: "--set", Key: "setting", Value: s, Want: "key=value, as in train.epochs=500"}
+		}
+		parts := strings.Split(key, ".")
+		layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
+		if err := p.merge([]byte(layer), func(int) string { return "--set " + s }); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Variants returns the names of the variants in a source.
+func Variants(data []byte, origin string) ([]string, error) {
+	p := Defaults()
+	p.origin, p.file = map[string]string{}, origin
+	err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) })
+	return append([]string{}, slices.Sorted(maps.Keys(p.Variants))...), err
+}
+
+// A SyntaxError says that a source is not YAML, or not one of its own kind.
+type SyntaxError struct{ Origin, Problem string }
+
+func (e *SyntaxError) Error() string { return e.Origin + ": " + e.Problem }
+
+// merge decodes a layer of YAML over p. where turns a line into an origin.
+func (p *Problem) merge(data []byte, where func(line int) string) error {
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		var syntax *yaml.SyntaxError
+		if errors.As(err, &syntax) {
+			return &SyntaxError{where(syntax.Token.Position.Line), "not YAML: " + syntax.Message}
+		}
+		return &SyntaxError{where(1), "not YAML: " + strings.SplitN(err.Error(), "\n", 2)[0]}
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return &SyntaxError{where(1), fmt.Sprintf("expected one YAML document with keys, found %d", len(file.Docs))}
+	}
+	if err := p.walk(file.Docs[0].Body, reflect.TypeFor[Problem](), "", where); err != nil {
+		return err
+	}
+	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
+		line := strings.SplitN(err.Error(), "\n", 2)[0]
+		return &SyntaxError{p.file, line}
+	}
+	return nil
+}
+
+// walk checks the keys and types of a node against the struct that it will be
+// decoded into, and notes where each key was written. The YAML decoder would
+// pass a fraction as an integer.
+func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(line int) string) error {
+	bad := func(n ast.Node, want string) error {
+		return &KeyError{Origin: where(n.GetToken().Position.Line), Key: strings.TrimPrefix(key, "."), Value: literal(short(n.String())), Want: want}
+	}
+	switch n := node.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		return bad(n, "a plain value: anchors, aliases and tags are not used here")
+	}
+	if key != "" {
+		p.origin[key[1:]] = where(node.GetToken().Position.Line)
+	}
+	switch t.Kind() {
+	case reflect.Map:
+		if _, ok := node.(*ast.MappingNode); !ok {
+			if _, ok := node.(*ast.MappingValueNode); !ok {
+				return bad(node, "a mapping")
+			}
+		}
+		return nil
+	case reflect.Struct:
+		var values []*ast.MappingValueNode
+		switch n := node.(type) {
+		case *ast.MappingNode:
+			values = n.Values
+		case *ast.MappingValueNode:
+			values = []*ast.MappingValueNode{n}
+		default:
+			return bad(node, "a mapping with keys "+strings.Join(fields(t), ", "))
+		}
+		seen := map[string]bool{}
+		for _, v := range values {
+			name := v.Key.String()
+			line := where(v.Key.GetToken().Position.Line)
+			full := strings.TrimPrefix(key+"."+name, ".")
+			f, ok := field(t, name)
+			if !ok {
+				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are %s%s", strings.Join(fields(t), ", "), suggest(name, fields(t)))}
+			}
+			if seen[name] {
+				return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
+			}
+			seen[name] = true
+			if err := p.walk(v.Value, f.Type, key+"."+name, where); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Slice:
+		n, ok := node.(*ast.SequenceNode)
+		if !ok {
+			return bad(node, "a list")
+		}
+		for i, v := range n.Values {
+			if err := p.walk(v, t.Elem(), fmt.Sprintf("%s[%d]", key, i), where); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Int, reflect.Uint64:
+		n, ok := node.(*ast.IntegerNode)
+		if !ok {
+			return bad(node, "an integer")
+		}
+		if v, ok := n.Value.(int64); ok && v < 0 && t.Kind() == reflect.Uint64 {
+			return bad(node, "an integer of at least 0")
+		}
+		if v, ok := n.Value.(uint64); ok && v > math.MaxInt64 && t.Kind() == reflect.Int {
+			return bad(node, "an integer below 2⁶³")
+		}
+	case reflect.Float64:
+		switch node.(type) {
+		case *ast.IntegerNode, *ast.FloatNode:
+		default:
+			return bad(node, "a finite number")
+		}
+	case reflect.Bool:
+		if _, ok := node.(*ast.BoolNode); !ok {
+			return bad(node, "true or false")
+		}
+	case reflect.String:
+		switch node.(type) {
+		case *ast.StringNode, *ast.LiteralNode:
+		default:
+			return bad(node, "text (quote it if it looks like a number)")
+		}
+	}
+	return nil
+}
+
+// literal is text from a file, shown as it stands there.
+type literal string
+
+func (l literal) String() string { return string(l) }
+
+func short(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 40 {
+		s = string(r[:40]) + "…"
+	}
+	return s
+}
+
+func field(t reflect.Type, name string) (reflect.StructField, bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); tag == name && f.IsExported() {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func fields(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			names = append(names, tag)
+		}
+	}
+	return names
+}
+
+// suggest names the option nearest to a mistyped key, if one is near.
+func suggest(name string, options []string) string {
+	best, at := 3, ""
+	for _, o := range options {
+		if d := distance(name, o); d < best {
+			best, at = d, o
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", at)
+}
+
+// distance is the Levenshtein distance.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diag+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// Resolved returns the problem as YAML, every key written out. Loading it gives
+// the same problem.
+func (p *Problem) Resolved() []byte {
+	data, err := yaml.MarshalWithOptions(p, yaml.Indent(2))
+	if err != nil {
+		panic("problem: " + err.Error()) // structs of plain values
+	}
+	return data
+}

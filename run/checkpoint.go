@@ -1,0 +1,162 @@
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+)
+
+const (
+	checkpointDir = "checkpoints"
+	weightsFile   = "weights.safetensors"
+	stateFile     = "state.json"
+	keepCount     = 3 // checkpoints kept
+)
+
+// envelope is state.json: the trainer's state, and what it belongs to.
+type envelope struct {
+	Weights string          `json:"weights_sha256"`
+	Config  string          `json:"config_sha256"`
+	Check   string          `json:"state_sha256"` // of State without white space
+	State   json.RawMessage `json:"state"`
+}
+
+// A CheckpointError says why a checkpoint cannot be used.
+type CheckpointError struct{ Path, Problem string }
+
+func (e *CheckpointError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Problem) }
+
+// SaveCheckpoint writes checkpoint number step of a run whose config.yaml has
+// the hash config, then removes the oldest ones.
+func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, config string) error {
+	var weights bytes.Buffer
+	if err := arrayfile.EncodeSafetensors(&weights, arrays, map[string]string{"format": "landing-checkpoint-1"}); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	meta, err := marshal(envelope{Hash(weights.Bytes()), config, Hash(raw), raw})
+	if err != nil {
+		return err
+	}
+	parent := f.Path(checkpointDir)
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(parent, ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp) // gone after the rename
+	for name, data := range map[string][]byte{weightsFile: weights.Bytes(), stateFile: meta} {
+		if err := WriteFile(filepath.Join(tmp, name), data, true); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
+		return err
+	}
+	dir := filepath.Join(parent, fmt.Sprintf("%08d", step))
+	if err := os.RemoveAll(dir); err != nil { // the same step, made again after a resume
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return err
+	}
+	if err := syncDir(parent); err != nil {
+		return err
+	}
+	all, err := f.Checkpoints()
+	for i := 0; err == nil && i < len(all)-keepCount; i++ {
+		err = os.RemoveAll(filepath.Join(parent, all[i]))
+	}
+	return err
+}
+
+// Checkpoints returns the names of the checkpoints, oldest first.
+func (f *Folder) Checkpoints() ([]string, error) {
+	entries, err := os.ReadDir(f.Path(checkpointDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	sort.Strings(names)
+	return names, err
+}
+
+// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
+// verifies it, and decodes its state. config is the hash of the config.yaml that
+// it must belong to. The error is a *CheckpointError.
+func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
+	names, err := f.Checkpoints()
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		if len(names) == 0 {
+			return nil, &CheckpointError{f.Dir, "has no checkpoint yet"}
+		}
+		name = names[len(names)-1]
+	}
+	dir := filepath.Join(f.Path(checkpointDir), filepath.Base(name))
+	hint := ""
+	for i, n := range names {
+		if n == filepath.Base(name) && i > 0 {
+			hint = fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[i-1], names[i-1])
+		}
+	}
+	meta, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil {
+		return nil, &CheckpointError{dir, "has no readable " + stateFile + hint}
+	}
+	var e envelope
+	if err := json.Unmarshal(meta, &e); err != nil {
+		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: " + err.Error() + hint}
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, e.State) != nil || Hash(compact.Bytes()) != e.Check {
+		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: its state does not have the SHA-256 that it names" + hint}
+	}
+	if e.Config != config {
+		return nil, &CheckpointError{dir, fmt.Sprintf("belongs to another problem: it was made with a config.yaml of SHA-256 %.12s…, this run's is %.12s…", e.Config, config)}
+	}
+	path := filepath.Join(dir, weightsFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &CheckpointError{path, "cannot be read" + hint}
+	}
+	if got := Hash(data); got != e.Weights {
+		return nil, &CheckpointError{path, fmt.Sprintf("is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got, e.Weights, hint)}
+	}
+	arrays, _, err := arrayfile.DecodeSafetensors(bytes.NewReader(data))
+	if err != nil {
+		return nil, &CheckpointError{path, err.Error() + hint}
+	}
+	if err := json.Unmarshal(e.State, state); err != nil {
+		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: " + err.Error() + hint}
+	}
+	return arrays, nil
+}
+
+// Hash returns the SHA-256 of data in hexadecimal.
+func Hash(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}

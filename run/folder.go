@@ -1,0 +1,242 @@
+// Package run keeps what a training run leaves on disk: one folder with the
+// configuration, manifest, status, metrics, checkpoints, samples and figures.
+//
+// Files appear whole or not at all (temporary file, fsync, rename). Nothing that
+// is there is written over unless the caller forces it; only status.json and
+// metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Names of the files in a run folder.
+const (
+	ConfigFile   = "config.yaml"   // every key, resolved
+	ProblemFile  = "problem.yaml"  // the problem file as it was given
+	ManifestFile = "manifest.json" // what ran, where, on which data
+	StatusFile   = "status.json"   // how far it is
+	MetricsFile  = "metrics.jsonl" // one JSON object an epoch or evaluation
+	SamplesFile  = "samples.npy"   // those of the report
+	ReportFile   = "report.html"
+)
+
+// A Folder is a run folder.
+type Folder struct {
+	Dir   string
+	Force bool // write over files that are there
+	lock  *os.File
+}
+
+// An ExistsError says that a file or folder would be written over.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s exists already; it is not written over without --force", e.Path)
+}
+
+// A FolderError says why a folder cannot be used as a run folder.
+type FolderError struct{ Dir, Problem string }
+
+func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.Problem) }
+
+// Create makes the folder dir, which must not hold a run unless force is set;
+// an old run there is then moved to dir.old-001 and so on, not deleted.
+func Create(dir string, force bool) (*Folder, error) {
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(dir, 0o777)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		if entries, e := os.ReadDir(dir); e == nil && len(entries) == 0 {
+			return &Folder{Dir: dir}, nil
+		}
+		if !force {
+			return nil, &ExistsError{dir}
+		}
+		for i := 1; ; i++ {
+			old := fmt.Sprintf("%s.old-%03d", strings.TrimRight(dir, string(filepath.Separator)), i)
+			if _, e := os.Lstat(old); errors.Is(e, fs.ErrNotExist) {
+				if err := os.Rename(dir, old); err != nil {
+					return nil, err
+				}
+				break
+			}
+		}
+		err = os.Mkdir(dir, 0o777)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{Dir: dir}, nil
+}
+
+// CreateNumbered makes the first free folder parent/name-001, parent/name-002, …
+func CreateNumbered(parent, name string) (*Folder, error) {
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return nil, err
+	}
+	for i := 1; ; i++ {
+		dir := filepath.Join(parent, fmt.Sprintf("%s-%03d", name, i))
+		err := os.Mkdir(dir, 0o777)
+		if err == nil {
+			return &Folder{Dir: dir}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+}
+
+// Open opens an existing run folder.
+func Open(dir string) (*Folder, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, &FolderError{dir, "there is no such run folder"}
+	}
+	if !info.IsDir() {
+		return nil, &FolderError{dir, "is a file; expected a run folder"}
+	}
+	for _, name := range []string{ConfigFile, ManifestFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return nil, &FolderError{dir, "is not a run folder: it has no " + name}
+		}
+	}
+	return &Folder{Dir: dir}, nil
+}
+
+// Path returns the path of a file in the folder.
+func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, filepath.FromSlash(name)) }
+
+// Read returns a file of the folder.
+func (f *Folder) Read(name string) ([]byte, error) { return os.ReadFile(f.Path(name)) }
+
+// Write creates a file of the folder. It fails with an *ExistsError if the file
+// is there, unless Force is set.
+func (f *Folder) Write(name string, data []byte) error {
+	return WriteFile(f.Path(name), data, f.Force)
+}
+
+// Free returns an *ExistsError if Write would.
+func (f *Folder) Free(name string) error {
+	if f.Force {
+		return nil
+	}
+	return Free(f.Path(name))
+}
+
+// Free returns an *ExistsError if path is there.
+func Free(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return &ExistsError{path}
+	}
+	return nil
+}
+
+// replace writes a file that changes as the run goes on.
+func (f *Folder) replace(name string, data []byte) error {
+	return WriteFile(f.Path(name), data, true)
+}
+
+// WriteFile creates path with the given bytes, whole or not at all, and syncs
+// it. Without force it fails with an *ExistsError if path is there.
+func WriteFile(path string, data []byte, force bool) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if !force {
+		if err := Free(path); err != nil {
+			return err
+		}
+	}
+	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails harmlessly after the rename
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Chmod(0o666 &^ umask)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if force {
+		err = os.Rename(tmp.Name(), path)
+	} else if err = os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) { // unlike Rename, Link does not replace
+		return &ExistsError{path}
+	} else if err != nil { // a file system without links
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// WriteJSON creates a JSON file of the folder, indented.
+func (f *Folder) WriteJSON(name string, v any) error {
+	data, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	return f.Write(name, data)
+}
+
+// ReadJSON decodes a JSON file of the folder.
+func (f *Folder) ReadJSON(name string, v any) error {
+	data, err := f.Read(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return &FolderError{f.Path(name), "is damaged: " + err.Error()}
+	}
+	return nil
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// Lock keeps other processes from working on the folder until Unlock or the end
+// of the process.
+func (f *Folder) Lock() error {
+	file, err := os.OpenFile(f.Path(".lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := lockFile(file); err != nil {
+		file.Close()
+		return &FolderError{f.Dir, "another process is working on this run"}
+	}
+	f.lock = file
+	return nil
+}
+
+// Unlock releases Lock.
+func (f *Folder) Unlock() {
+	if f.lock != nil {
+		f.lock.Close()
+		f.lock = nil
+	}
+}

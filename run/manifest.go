@@ -1,0 +1,104 @@
+package run
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// A Manifest says what ran, where, and on which data.
+type Manifest struct {
+	Version string    `json:"version"`
+	Go      string    `json:"go"`
+	Created time.Time `json:"created"`
+	Command []string  `json:"command"`
+	Seed    uint64    `json:"seed"`
+	Data    Data      `json:"data"`
+	Config  string    `json:"config_sha256"` // of config.yaml
+	Machine Machine   `json:"machine"`
+}
+
+// Data identifies the data of a run.
+type Data struct {
+	Path   string `json:"path"` // empty for data that ships in the binary
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	Points int    `json:"points"`
+	Dim    int    `json:"dim"`
+}
+
+// A Machine is what figures of speed depend on.
+type Machine struct {
+	OS    string `json:"os"`
+	Arch  string `json:"arch"`
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"` // that Go may use
+}
+
+// ThisMachine describes the machine that runs.
+func ThisMachine() Machine {
+	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0)}
+}
+
+func cpuModel() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if key, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// Version returns the program's version: the module's, or the commit it was
+// built from.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = "+changes"
+			}
+		}
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	if revision == "" {
+		return "development"
+	}
+	return revision + dirty
+}
+
+// A Status says how far a run is.
+type Status struct {
+	State   string    `json:"state"` // training, interrupted, trained or failed
+	Epoch   int       `json:"epoch"` // completed
+	Epochs  int       `json:"epochs"`
+	Message string    `json:"message,omitempty"` // why it failed
+	Updated time.Time `json:"updated"`
+}
+
+// SetStatus writes status.json.
+func (f *Folder) SetStatus(s Status) error {
+	s.Updated = time.Now().UTC().Round(time.Second)
+	data, err := marshal(s)
+	if err != nil {
+		return err
+	}
+	return f.replace(StatusFile, data)
+}

@@ -1,0 +1,80 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// A Record is one line of metrics.jsonl. Kind is "epoch" or "evaluation".
+type Record struct {
+	Kind  string          `json:"kind"`
+	Epoch int             `json:"epoch"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// AppendMetric adds a line to metrics.jsonl.
+func (f *Folder) AppendMetric(kind string, epoch int, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	line, err := json.Marshal(Record{kind, epoch, raw})
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(f.Path(MetricsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(line, '\n'))
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Metrics returns the records of metrics.jsonl. A last line that was cut off by
+// a crash is left out.
+func (f *Folder) Metrics() ([]Record, error) {
+	data, err := f.Read(MetricsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Record
+	s := bufio.NewScanner(bytes.NewReader(data))
+	s.Buffer(nil, 1<<24)
+	for s.Scan() {
+		var r Record
+		if json.Unmarshal(s.Bytes(), &r) == nil {
+			out = append(out, r)
+		}
+	}
+	return out, s.Err()
+}
+
+// RewindMetrics drops the records after the given epoch, which a resumed run
+// will make again.
+func (f *Folder) RewindMetrics(epoch int) error {
+	records, err := f.Metrics()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for _, r := range records {
+		if r.Epoch <= epoch {
+			line, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			b.Write(append(line, '\n'))
+		}
+	}
+	return f.replace(MetricsFile, b.Bytes())
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package run
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// umask is the process's, read once; temporary files start without it.
+var umask = func() fs.FileMode {
+	m := syscall.Umask(0o022)
+	syscall.Umask(m)
+	return fs.FileMode(m)
+}()
+
+func lockFile(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
