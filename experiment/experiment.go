@@ -6,7 +6,9 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -35,10 +37,18 @@ type Experiment struct {
 	config         string    // hash of config.yaml
 }
 
-// A DataError says that the data does not fit the problem.
-type DataError struct{ Path, Problem string }
+// A DataError says that the data cannot be read or does not fit the problem.
+type DataError struct {
+	Path    string // empty if Problem names it
+	Problem string
+}
 
-func (e *DataError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Problem) }
+func (e *DataError) Error() string {
+	if e.Path == "" {
+		return e.Problem
+	}
+	return e.Path + ": " + e.Problem
+}
 
 // New builds the problem's process and loads its data. Errors are *KeyError,
 // *dataset.Error, *DataError and those of the file system.
@@ -62,7 +72,10 @@ func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
+			return nil, err
+		}
+		return nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
 	if d := proc.Set.Dim(); e.Data.D != d {
 		return nil, &DataError{e.dataName(), fmt.Sprintf("its points have %d coordinates; expected %d, for %s", e.Data.D, d, constraint.Name(proc.Set))}

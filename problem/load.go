@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"reflect"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 //go:embed recipes/*.yaml
@@ -196,13 +199,13 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 // pass a fraction as an integer.
 func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(line int) string) error {
 	bad := func(n ast.Node, want string) error {
-		return &KeyError{Origin: where(n.GetToken().Position.Line), Key: strings.TrimPrefix(key, "."), Value: literal(short(n.String())), Want: want}
+		return &KeyError{Origin: where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"), Value: literal(short(n.String())), Want: want}
 	}
 	switch n := node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
 		return bad(n, "a plain value: anchors, aliases and tags are not used here")
 	}
-	if key != "" {
+	if len(key) > 1 {
 		p.origin[key[1:]] = where(node.GetToken().Position.Line)
 	}
 	switch t.Kind() {
@@ -264,8 +267,13 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 			return bad(node, "an integer below 2⁶³")
 		}
 	case reflect.Float64:
-		switch node.(type) {
+		switch n := node.(type) {
 		case *ast.IntegerNode, *ast.FloatNode:
+		case *ast.StringNode: // the parser takes 1e-3 for text
+			v, err := strconv.ParseFloat(n.Value, 64)
+			if n.Token.Type != token.StringType || err != nil || v-v != 0 {
+				return bad(node, "a finite number")
+			}
 		default:
 			return bad(node, "a finite number")
 		}

@@ -209,7 +209,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		value float64
 	}{{"sample.step", c.Step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)}, {"sample.thin", float64(c.Thin)}} {
 		if !(k.value > 0) || k.value > 1e15 {
-			return nil, p.key(k.key, k.value, "a number above 0")
+			return nil, p.key(k.key, k.value, "a number above 0 and at most 1e15")
 		}
 	}
 	if c.Burn < 0 {
@@ -246,7 +246,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	for _, c := range positive {
 		if !(c.value > 0) || c.value > 1e15 {
-			return p.key(c.key, c.value, "a number above 0")
+			return p.key(c.key, c.value, "a number above 0 and at most 1e15")
 		}
 	}
 	for _, c := range []struct {

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
+)
+
+// TestMain lets the test binary stand in for the program, so that tests can kill
+// it.
+func TestMain(m *testing.M) {
+	if os.Getenv("LANDING_TEST_MAIN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+type transcript struct {
+	code           int
+	stdout, stderr string
+}
+
+// do runs the program in dir.
+func do(t *testing.T, dir string, args ...string) transcript {
+	t.Helper()
+	t.Chdir(dir)
+	var stdout, stderr bytes.Buffer
+	code := Main(context.Background(), args, &stdout, &stderr)
+	return transcript{code, stdout.String(), stderr.String()}
+}
+
+func ok(t *testing.T, dir string, args ...string) transcript {
+	t.Helper()
+	r := do(t, dir, args...)
+	if r.code != 0 {
+		t.Fatalf("landing %v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// wantJSON decodes one object from standard output, and nothing else there.
+func wantJSON(t *testing.T, r transcript) map[string]any {
+	t.Helper()
+	var v map[string]any
+	d := json.NewDecoder(strings.NewReader(r.stdout))
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("standard output is not JSON: %v\n%s", err, r.stdout)
+	}
+	if d.More() {
+		t.Fatalf("standard output holds more than one object:\n%s", r.stdout)
+	}
+	return v
+}
+
+var tiny = []string{"--set", "train.epochs=3", "--set", "network.width=8", "--set", "network.layers=1", "--set", "train.times_per_path=2"}
+
+// demo leaves everything that it promises, and prints the promised keys.
+func TestDemo(t *testing.T) {
+	dir := t.TempDir()
+	v := wantJSON(t, ok(t, dir, append([]string{"demo", "--json"}, tiny...)...))
+	for _, path := range []string{"run", "samples", "failed", "jsd.full", "jsd.held_out", "jsd.floor", "violation.worst", "violation.mean", "seconds.train", "seconds.simulate", "seconds.generate"} {
+		at := any(v)
+		for _, key := range strings.Split(path, ".") {
+			m, _ := at.(map[string]any)
+			at = m[key]
+		}
+		if at == nil {
+			t.Errorf("no %s in the output", path)
+		}
+	}
+	if v["samples"].(float64) != 1679 || v["failed"].(float64) != 0 || v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
+		t.Errorf("got %v", v)
+	}
+	for _, file := range []string{"config.yaml", "problem.yaml", "manifest.json", "status.json", "metrics.jsonl", "report.html", "samples.npy", "figures/map.png", "figures/map.svg"} {
+		if info, err := os.Stat(filepath.Join(dir, "runs", "demo-001", file)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	samples, err := arrayfile.ReadNPY(filepath.Join(dir, "runs", "demo-001", "samples.npy"))
+	if err != nil || samples.Shape[0] != 1679 || samples.Shape[1] != 3 {
+		t.Errorf("samples of shape %v, %v", samples.Shape, err)
+	}
+}
+
+// Every verb keeps standard output for its result, one object with --json, and
+// refuses to write over what is there.
+func TestVerbs(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	for _, args := range [][]string{
+		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r"},
+		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
+		{"sample", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.burn=10"},
+		{"resume", "r"},
+	} {
+		r := ok(t, dir, append(args, "--json")...)
+		wantJSON(t, r)
+	}
+	for _, args := range [][]string{
+		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"sample", "demo", "-o", "d.npy"}, {"train", "demo", "--out", "r"},
+	} {
+		r := do(t, dir, args...)
+		if r.code != 3 || !strings.Contains(r.stderr, "--force") || r.stdout != "" {
+			t.Errorf("landing %v: exit %d, %s", args, r.code, r.stderr)
+		}
+	}
+	ok(t, dir, "report", "r", "--force")
+	ok(t, dir, "generate", "r", "-n", "20", "-o", "a.npy", "--force")
+	text := ok(t, dir, "eval", "r")
+	if !strings.Contains(text.stdout, "distance (JSD) to all data") {
+		t.Errorf("got %s", text.stdout)
+	}
+}
+
+// Samples 0 … 19 are the first of samples 0 … 49, at any number of workers; and
+// --first continues them.
+func TestGenerateIsAddressed(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	ok(t, dir, "generate", "r", "-n", "50", "-o", "all.npy", "--workers", "1")
+	ok(t, dir, "generate", "r", "-n", "20", "-o", "first.npy", "--workers", "7")
+	ok(t, dir, "generate", "r", "-n", "30", "--first", "20", "-o", "rest.npy")
+	read := func(name string) []float64 {
+		a, err := arrayfile.ReadNPY(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Float64
+	}
+	got := append(read("first.npy"), read("rest.npy")...)
+	for i, v := range read("all.npy") {
+		if got[i] != v {
+			t.Fatalf("sample %d differs", i/3)
+		}
+	}
+}
+
+// Faults: the exit code, and one line that names the place.
+func TestFaults(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("bad.yaml", "name: x\nset: {kind: sphere, dim: 3}\nprocess:\n  steps: 0\n")
+	write("lat.csv", "# c\nlat,lon\n10,20\n95,0\n")
+	write("nan.csv", "lat,lon\n10,20\nNaN,0\n")
+	write("empty.csv", "")
+	write("ragged.csv", "lat,lon\n10,20\n10\n")
+	write("one.csv", "lat,lon\n10,20\n")
+	write("points.yaml", "name: p\ndata: {kind: points}\nset: {kind: sphere, dim: 3}\ntrain: {epochs: 1}\n")
+	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
+	write("flat.csv", "1,0\n0,1\n")
+	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+strings.Repeat(" ", 58)+"\n12345678")
+	write("diverge.yaml", "name: d\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
+	write("failing.yaml", "name: f\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\nprocess: {method: OLLA-P, steps: 4, horizon: 4, sigma: {min: 1, max: 2}}\ntrain: {epochs: 1}\n")
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
+		{2, `there is no verb "fly"`, []string{"fly"}},
+		{2, "expected a run folder", []string{"eval"}},
+		{2, "-n is 0", []string{"generate", "r", "-n", "0"}},
+		{2, `-o is "x.txt"`, []string{"generate", "r", "-o", "x.txt"}},
+		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
+		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
+		{3, "give --data FILE", []string{"train", "volcano"}},
+		{3, "nosuch.csv", []string{"train", "volcano", "--data", "nosuch.csv"}},
+		{3, "lat.csv:4: latitude 95 is outside [-90, 90]", []string{"train", "volcano", "--data", "lat.csv"}},
+		{3, "nan.csv:3: latitude", []string{"train", "volcano", "--data", "nan.csv"}},
+		{3, "empty.csv", []string{"train", "volcano", "--data", "empty.csv"}},
+		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
+		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
+		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5`, []string{"train", "points.yaml", "--data", "off.csv"}},
+		{3, "flat.csv: its points have 2 coordinates; expected 3", []string{"train", "points.yaml", "--data", "flat.csv"}},
+		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data", "cut.npy"}},
+		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set", "train.epochs=x"}},
+		{3, "α σ_k²Δt < 2", []string{"train", "demo", "--set", "process.landing={mode: explicit, rate: 100}"}},
+		{3, "there is no such run folder", []string{"eval", "nosuch"}},
+		{4, "forward paths failed a projection", []string{"train", "failing.yaml"}},
+		{5, "not finite in epoch", []string{"train", "diverge.yaml"}},
+	} {
+		r := do(t, dir, c.args...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want, r.stdout, r.stderr)
+		}
+		if c.code == 3 && strings.Count(strings.TrimSpace(r.stderr), "\n") > 0 {
+			t.Errorf("landing %v: more than one line:\n%s", c.args, r.stderr)
+		}
+	}
+	if runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*")); len(runs) != 2 {
+		t.Errorf("faulty problems left runs: %v", runs)
+	}
+}
+
+// A run whose folder was tampered with, or whose data changed, is refused.
+func TestForeignRuns(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "d.csv")
+	places := func(extra string) {
+		if err := os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	places("")
+	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--out", "other"}, tiny...)...)
+	places("1,2\n")
+	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "is not the data of this run") {
+		t.Errorf("exit %d, %s", r.code, r.stderr)
+	}
+	places("")
+	config := filepath.Join(dir, "r", "config.yaml")
+	old, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "was changed or belongs to another problem") {
+		t.Errorf("exit %d, %s", r.code, r.stderr)
+	}
+	if err := os.WriteFile(config, old, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "r", "checkpoints")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "other", "checkpoints"), filepath.Join(dir, "r", "checkpoints")); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"eval", "resume"} {
+		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
+			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)
+		}
+	}
+}
+
+// Ctrl-C keeps what was done, says how to go on, and exits 130; so does the
+// resumed run end with the same bytes as one that was not stopped.
+func TestInterruptAndKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{"--set", "train.epochs=40", "--set", "network.width=16", "--set", "train.times_per_path=2", "--set", "train.checkpoint_every=0.05"}
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(self, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
+		return cmd
+	}
+	if out, err := command(append([]string{"train", "demo", "--out", "whole"}, settings...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	final := func(name string) []byte {
+		paths, err := filepath.Glob(filepath.Join(dir, name, "checkpoints", "*", "weights.safetensors"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s has no checkpoint: %v", name, err)
+		}
+		data, err := os.ReadFile(paths[len(paths)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	want := final("whole")
+	wait := func(name string, least int) { // until some checkpoints are there
+		for range 2000 {
+			records, _ := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
+			paths, _ := filepath.Glob(filepath.Join(dir, name, "checkpoints", "0*"))
+			if len(paths) > 0 && bytes.Count(records, []byte("\n")) >= least {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		t.Fatal("training does not get on")
+	}
+	for name, signal := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
+		cmd := command(append([]string{"train", "demo", "--out", name}, settings...)...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wait(name, 5)
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		if signal == os.Interrupt {
+			if cmd.ProcessState.ExitCode() != 130 || !strings.Contains(stderr.String(), "landing resume "+name) {
+				t.Errorf("exit %d (%v)\n%s", cmd.ProcessState.ExitCode(), err, stderr.String())
+			}
+		}
+		if out, err := command("resume", name, "--workers", "1").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if !bytes.Equal(final(name), want) {
+			t.Errorf("%s and resumed: other weights than in one go", name)
+		}
+		records, err := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
+		if err != nil || bytes.Count(records, []byte("\n")) != 40 {
+			t.Errorf("%s: %d lines of metrics, want 40", name, bytes.Count(records, []byte("\n")))
+		}
+	}
+}
+
+// The paper's volcano recipe starts on the real data.
+func TestVolcanoRecipe(t *testing.T) {
+	data := testkit.Shared(t, "data/earth/volcano.csv")
+	abs, err := filepath.Abs(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, variant := range []string{"", "olla", "ulla-p"} {
+		args := append([]string{"train", "volcano", "--data", abs, "--json", "--variant", variant}, tiny...)
+		v := wantJSON(t, ok(t, dir, args...))
+		if v["epochs"].(float64) != 3 {
+			t.Errorf("got %v", v)
+		}
+	}
+}

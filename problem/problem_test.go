@@ -1,0 +1,234 @@
+package problem
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const good = `name: mine
+data: {kind: points, path: x.csv}
+set: {kind: torus, major: 2, minor: 0.5}
+process:
+  steps: 10
+  sigma: {min: 0.1, max: 1}
+`
+
+func load(t *testing.T, text string, settings ...string) (*Problem, error) {
+	t.Helper()
+	p, err := Load([]byte(text), "mine.yaml", "", settings)
+	if err != nil {
+		return nil, err
+	}
+	_, err = p.Build()
+	return p, err
+}
+
+func TestGoodProblem(t *testing.T) {
+	p, err := load(t, good, "train.epochs=7", "train.learning_rate=1e-4", "process.landing={mode: explicit, rate: 3}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Train.Epochs != 7 || p.Process.Steps != 10 || p.Process.Landing.Rate != 3 || p.Train.Clip != 10 || p.Train.LearningRate != 1e-4 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// Every fault of a file is one line with file, line, key, value and what was
+// expected.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"steps: 10", "steps: 0", `mine.yaml:5: process.steps is 0; expected a number of steps N ≥ 1`},
+		{"steps: 10", "steps: -3", `mine.yaml:5: process.steps is -3; expected a number of steps N ≥ 1`},
+		{"steps: 10", "steps: 1.5", `mine.yaml:5: process.steps is 1.5; expected an integer`},
+		{"steps: 10", "steps: ten", `mine.yaml:5: process.steps is ten; expected an integer`},
+		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; the keys here are method, steps, horizon, sigma, friction, landing, repulsion, curvature, terminal_projection; did you mean "steps"?`},
+		{"steps: 10", "steps: 10\n  steps: 11", `mine.yaml:6: not YAML: mapping key "steps" already defined`},
+		{"min: 0.1, max: 1", "min: 3, max: 1", `mine.yaml:6: process.sigma.max is 1; expected σ_max ≥ σ_min = 3`},
+		{"min: 0.1, max: 1", "min: 0, max: 1", `mine.yaml:6: process.sigma.min is 0; expected σ_min > 0`},
+		{"min: 0.1, max: 1", "min: .nan, max: 1", `mine.yaml:6: process.sigma.min is .nan; expected a finite number`},
+		{"min: 0.1, max: 1", "min: x, max: 1", `mine.yaml:6: process.sigma.min is x; expected a finite number`},
+		{"steps: 10", "steps: 10\n  landing: {mode: explicit, rate: 20}", `mine.yaml:6: process.landing.rate is 20; expected α σ_k²Δt < 2, or landing diverges: it is 4 at step k = 10`},
+		{"steps: 10", "steps: 10\n  landing: {mode: sideways}", `mine.yaml:6: process.landing.mode is "sideways"; expected one of implicit, explicit`},
+		{"steps: 10", "steps: 10\n  curvature: 1", `mine.yaml:6: process.curvature is 1; expected true or false`},
+		{"torus", "klein", `mine.yaml:3: set.kind is "klein"; expected one of sphere, ellipsoid, torus, affine`},
+		{"major: 2", "major: 0.2", `mine.yaml:3: set.major is 0.2; expected a radius above set.minor = 0.5`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1]], b: [1]", `mine.yaml: prior is "uniform"; expected empirical: affine set of 1 equations has no uniform sampler`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1], [1]], b: [1, 2]", `mine.yaml:3: set.a is [1]; expected rows of equal length`},
+		{"data: {kind: points, path: x.csv}", "data: [1, 2]", `mine.yaml:2: data is [1, 2]; expected a mapping with keys kind, path, split_seed, tolerance`},
+		{"name: mine", "name: &a mine", `mine.yaml:1: name is`},
+		{"name: mine", "name: 5", `mine.yaml:1: name is 5; expected text`},
+		{"name: mine", "seed: -1", `mine.yaml:1: seed is -1; expected an integer of at least 0`},
+		{"name: mine", "train: {epochs: 0}", `mine.yaml:1: train.epochs is 0; expected a number above 0`},
+		{"name: mine", "train: {average: 1}", `mine.yaml:1: train.average is 1; expected a number in [0, 0.9999999]`},
+		{"name: mine", "train: {times_per_path: 11}", `mine.yaml:1: train.times_per_path is 11; expected a number in [0, 10]`},
+		{"name: mine", "convention: mine", `mine.yaml:1: convention is "mine"; expected paper or reference`},
+		{"name: mine", "potential: {kind: linear, b: [1, 2]}", `mine.yaml:1: potential.b is [1 2]; expected 3 numbers, one a coordinate`},
+		{"name: mine", "train: {clip: 1e-3x}", `mine.yaml:1: train.clip is 1e-3x; expected a finite number`},
+		{"name: mine", "train: {clip: \"5\"}", `mine.yaml:1: train.clip is "5"; expected a finite number`},
+		{"name: mine", "name: [", `mine.yaml:`},
+		{good, "", `mine.yaml:1: expected one YAML document with keys, found`},
+		{good, "just text", `mine.yaml:1: the file is`},
+	} {
+		text := strings.Replace(good, c.from, c.to, 1)
+		if c.from == good {
+			text = c.to
+		}
+		_, err := load(t, text)
+		if err == nil {
+			t.Errorf("%q is accepted", c.to)
+			continue
+		}
+		if !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q:\n got  %v\n want %s", c.to, err, c.want)
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: more than one line: %v", c.to, err)
+		}
+		var key *KeyError
+		var syntax *SyntaxError
+		if !errors.As(err, &key) && !errors.As(err, &syntax) {
+			t.Errorf("%q: error of type %T", c.to, err)
+		}
+	}
+}
+
+func TestSettingFaults(t *testing.T) {
+	for setting, want := range map[string]string{
+		"train.epochs=x":    "--set train.epochs=x: train.epochs is x; expected an integer",
+		"train.epochs=-5":   "--set train.epochs=-5: train.epochs is -5; expected a number above 0",
+		"train.epoch=5":     `did you mean "epochs"?`,
+		"train.epochs":      "expected key=value",
+		"=5":                "expected key=value",
+		"a{b=5":             "expected key=value",
+		"train.epochs=5\n6": "expected key=value",
+		"process.sigma=3":   "process.sigma is 3; expected a mapping with keys min, max, schedule",
+	} {
+		if _, err := load(t, good, setting); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--set %q: got %v, want %s", setting, err, want)
+		}
+	}
+}
+
+// Recipes build, carry the paper's hyper-parameters, and survive a round trip
+// through their resolved form.
+func TestRecipes(t *testing.T) {
+	paper := map[string]struct {
+		steps     int
+		horizon   float64
+		min, max  float64
+		batchSame bool
+	}{
+		"":       {50, 2, 0.1, 2, true},
+		"olla":   {100, 4, 0.01, 1, true},
+		"ulla-p": {100, 2, 0.1, 2, true},
+	}
+	for _, name := range Recipes() {
+		data, origin, err := Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for variant, want := range paper {
+			if name == "demo" && variant != "" {
+				continue
+			}
+			p, err := Load(data, origin, variant, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proc, err := p.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch := map[string]int{"demo": p.Train.Batch, "volcano": 128}[name]
+			if batch == 0 {
+				batch = 512
+			}
+			s := proc.Schedule
+			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != want.min || s.SigmaMax != want.max || p.Train.Batch != batch {
+				t.Errorf("%s %s: %+v, batch %d", name, variant, s, p.Train.Batch)
+			}
+			if name != "demo" && (p.Network != Network{512, 5} || p.Train.Epochs != 20000 || p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
+				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
+			}
+			again, err := Load(p.Resolved(), "resolved", "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(again.Resolved()) != string(p.Resolved()) {
+				t.Errorf("%s: the resolved form does not load to itself", name)
+			}
+		}
+	}
+}
+
+func TestVariants(t *testing.T) {
+	data, origin, _ := Source("volcano")
+	names, err := Variants(data, origin)
+	if err != nil || strings.Join(names, " ") != "olla ulla-p" {
+		t.Errorf("variants %v, %v", names, err)
+	}
+	if _, err := Load(data, origin, "nosuch", nil); err == nil || !strings.Contains(err.Error(), "one of olla, ulla-p") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil || !strings.Contains(err.Error(), `f, variant a: trian: there is no such key`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSource(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(file, []byte(good), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if data, _, err := Source(file); err != nil || string(data) != good {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := Source("nosuch"); err == nil || !strings.Contains(err.Error(), "neither a file nor one of the recipes demo, earthquake") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBuildChains(t *testing.T) {
+	p, err := load(t, good, "sample.step=0.05")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.BuildChains()
+	if err != nil || !c.Symmetric || c.Process.Schedule.Tau(0) != 0.05 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for key, want := range map[string]string{
+		"sample.step=0": "sample.step is 0", "sample.chains=0": "sample.chains", "sample.burn=-1": "sample.burn",
+		"sample.method=gibbs": `sample.method is "gibbs"; expected splitting, ULLA`,
+	} {
+		q, err := Load([]byte(good), "mine.yaml", "", []string{key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.BuildChains(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", key, err)
+		}
+	}
+}
+
+// No input makes Load panic, and what loads resolves to something that loads.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(good))
+	for _, name := range Recipes() {
+		data, _, _ := Source(name)
+		f.Add(data)
+	}
+	f.Add([]byte("a: {b: [1, {c: d}]}\n---\nx: 1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Load(data, "fuzz", "", nil)
+		if err != nil {
+			return
+		}
+		if _, err := Load(p.Resolved(), "resolved", "", nil); err != nil {
+			t.Errorf("resolved form does not load: %v\n%s", err, p.Resolved())
+		}
+	})
+}

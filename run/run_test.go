@@ -1,0 +1,196 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+)
+
+func TestNothingIsWrittenOver(t *testing.T) {
+	dir := t.TempDir()
+	f, err := CreateNumbered(dir, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := CreateNumbered(dir, "x")
+	if err != nil || f.Dir == g.Dir || filepath.Base(g.Dir) != "x-002" {
+		t.Fatalf("%v and %v, %v", f, g, err)
+	}
+	if err := f.Write("a/b.txt", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	var exists *ExistsError
+	if err := f.Write("a/b.txt", []byte("two")); !errors.As(err, &exists) || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("got %v", err)
+	}
+	if data, _ := f.Read("a/b.txt"); string(data) != "one" {
+		t.Errorf("the file now holds %q", data)
+	}
+	f.Force = true
+	if err := f.Write("a/b.txt", []byte("two")); err != nil {
+		t.Error(err)
+	}
+	if data, _ := f.Read("a/b.txt"); string(data) != "two" {
+		t.Errorf("the file now holds %q", data)
+	}
+	if _, err := Create(f.Dir, false); !errors.As(err, &exists) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Create(f.Dir, true); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(f.Dir + ".old-001/a/b.txt"); string(data) != "two" {
+		t.Errorf("the old run is gone: %v", err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*", ".*"))
+	if len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "nosuch"): "there is no such run folder",
+		file:                         "is a file",
+		dir:                          "has no config.yaml",
+	} {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
+}
+
+func TestLock(t *testing.T) {
+	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Folder{Dir: f.Dir}
+	if err := f.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Lock(); err == nil {
+		t.Error("two locks at once")
+	}
+	f.Unlock()
+	if err := g.Lock(); err != nil {
+		t.Error(err)
+	}
+	g.Unlock()
+}
+
+type state struct{ Epoch int }
+
+func checkpoint(t *testing.T) *Folder {
+	t.Helper()
+	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= 5; i++ {
+		arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
+		if err := f.SaveCheckpoint(10*i, arrays, state{i}, "abc"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+func TestCheckpoint(t *testing.T) {
+	f := checkpoint(t)
+	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000030 00000040 00000050" {
+		t.Errorf("kept %v", names)
+	}
+	var s state
+	arrays, err := f.LoadCheckpoint("", "abc", &s)
+	if err != nil || s.Epoch != 5 || arrays[0].Array.Float32[0] != 5 {
+		t.Errorf("%v %v %v", s, arrays, err)
+	}
+	if _, err := f.LoadCheckpoint("00000030", "abc", &s); err != nil || s.Epoch != 3 {
+		t.Errorf("%v %v", s, err)
+	}
+	var bad *CheckpointError
+	if _, err := f.LoadCheckpoint("", "other", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), "belongs to another problem") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := f.LoadCheckpoint("00000031", "abc", &s); !errors.As(err, &bad) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A flip of any bit of a checkpoint's files is noticed, unless it changes
+// nothing that is read (white space of the JSON).
+func TestFlippedBits(t *testing.T) {
+	f := checkpoint(t)
+	for _, name := range []string{weightsFile, stateFile} {
+		path := f.Path(checkpointDir + "/00000050/" + name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range data {
+			for _, bit := range []byte{1, 0x10, 0x80} {
+				broken := append([]byte(nil), data...)
+				broken[i] ^= bit
+				if err := os.WriteFile(path, broken, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				var s state
+				arrays, err := f.LoadCheckpoint("", "abc", &s)
+				var bad *CheckpointError
+				switch {
+				case err == nil && s.Epoch == 5 && arrays[0].Array.Float32[0] == 5 && name == stateFile:
+				case !errors.As(err, &bad):
+					t.Fatalf("%s: a flip in byte %d passes: %v", name, i, err)
+				case !strings.Contains(err.Error(), "00000050"):
+					t.Fatalf("%s: the message does not name the checkpoint: %v", name, err)
+				}
+			}
+		}
+		if err := os.WriteFile(path, data[:len(data)/2], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.LoadCheckpoint("", "abc", &state{}); err == nil || !strings.Contains(err.Error(), "--checkpoint 00000040") {
+			t.Errorf("%s cut in half: %v", name, err)
+		}
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := f.AppendMetric("epoch", i, map[string]int{"v": i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString(`{"kind":"epo`); err != nil { // a crash while writing
+		t.Fatal(err)
+	}
+	file.Close()
+	if err := f.RewindMetrics(2); err != nil {
+		t.Fatal(err)
+	}
+	records, err := f.Metrics()
+	if err != nil || len(records) != 3 || string(records[2].Data) != `{"v":2}` {
+		t.Errorf("%v %v", records, err)
+	}
+}
