@@ -70,7 +70,8 @@ func TestReportLoadsNothing(t *testing.T) {
 }
 
 func TestReportIsDeterministic(t *testing.T) {
-	if htmlOf(t, fullReport(t)) != htmlOf(t, fullReport(t)) {
+	first, second := htmlOf(t, fullReport(t)), htmlOf(t, fullReport(t))
+	if first != second {
 		t.Error("two pages of the same report differ")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -231,4 +232,24 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("resolved form does not load: %v\n%s", err, p.Resolved())
 		}
 	})
+}
+
+// docs/problem-file.md names every key.
+func TestKeysAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "problem-file.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var visit func(typ reflect.Type, prefix string)
+	visit = func(typ reflect.Type, prefix string) {
+		for _, name := range fields(typ) {
+			f, _ := field(typ, name)
+			if f.Type.Kind() == reflect.Struct {
+				visit(f.Type, prefix+name+".")
+			} else if !strings.Contains(string(page), "`"+prefix+name+"`") {
+				t.Errorf("docs/problem-file.md does not name %s%s", prefix, name)
+			}
+		}
+	}
+	visit(reflect.TypeFor[Problem](), "")
 }
