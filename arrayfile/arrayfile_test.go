@@ -15,21 +15,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shared returns the path of a file of reference data, which is kept outside
-// the repository, and skips the test where there is none.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("LANDING_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no reference data (set LANDING_SHARED to their folder): %v", err)
-	}
-	return path
-}
-
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 type entry struct {
@@ -110,7 +112,7 @@ func TestReadNPZReference(t *testing.T) {
 		{"golden/s2_splits.npz", "volcano_train", []int{663}},
 		{"golden/mesh_bunny.npz", "n_faces", []int{}},
 	} {
-		arrays, err := ReadNPZ(shared(t, c.file))
+		arrays, err := ReadNPZ(testkit.Shared(t, c.file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +126,7 @@ func TestReadNPZReference(t *testing.T) {
 			}
 		}
 	}
-	arrays, err := ReadNPZ(shared(t, "golden/mesh_bunny.npz"))
+	arrays, err := ReadNPZ(testkit.Shared(t, "golden/mesh_bunny.npz"))
 	if err != nil {
 		t.Fatal(err)
 	}

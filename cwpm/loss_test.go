@@ -6,7 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
@@ -25,7 +25,7 @@ func allTerms(paths *langevin.Paths) []Term {
 // Loss and parameter gradients of ../shared/golden/sphere_{over,under}.npz.
 func TestGoldenLoss(t *testing.T) {
 	for file, method := range map[string]langevin.Method{"sphere_over.npz": langevin.OLLA, "sphere_under.npz": langevin.ULLA} {
-		g := testkit.Golden(t, file)
+		g := golden.Read(t, file)
 		f := func(name string) []float64 { return g[name].AsFloat64() }
 		p := &langevin.Process{
 			Set: zoo.Sphere{D: 3}, Method: method, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},

@@ -15,24 +15,11 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/landing-diffusion/landing/arrayfile"
 	"pgregory.net/rapid"
-)
 
-// shared returns the path of a file of reference data, which is kept outside
-// the repository, and skips the test where there is none.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("LANDING_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	path := filepath.Join(root, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no reference data (set LANDING_SHARED to their folder): %v", err)
-	}
-	return path
-}
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
+)
 
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
@@ -68,7 +55,7 @@ func TestMersenneTwister(t *testing.T) {
 }
 
 func TestRandomSplitGolden(t *testing.T) {
-	golden, err := arrayfile.ReadNPZ(shared(t, "golden/s2_splits.npz"))
+	golden, err := arrayfile.ReadNPZ(testkit.Shared(t, "golden/s2_splits.npz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +100,7 @@ func TestRandomSplitIsPartition(t *testing.T) {
 
 func TestReadEarthCatalogues(t *testing.T) {
 	for name, n := range map[string]int{"volcano": 827, "earthquake": 6120, "flood": 4875, "fire": 12809} {
-		p, err := ReadEarth(shared(t, "data/earth/"+name+".csv"))
+		p, err := ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +114,7 @@ func TestReadEarthCatalogues(t *testing.T) {
 			}
 		}
 	}
-	p, err := ReadEarth(shared(t, "data/earth/volcano.csv"))
+	p, err := ReadEarth(testkit.Shared(t, "data/earth/volcano.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +337,7 @@ func TestReadPointsExtension(t *testing.T) {
 }
 
 func TestReadPointsReferenceData(t *testing.T) {
-	p, err := ReadPoints(shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy"))
+	p, err := ReadPoints(testkit.Shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -28,7 +28,7 @@ func near(t *testing.T, what string, got, want []float64) {
 // The values of ../shared/golden/sphere_ops.npz: constraint, projector, both
 // landing modes, projection.
 func TestGoldenSphereOps(t *testing.T) {
-	g := testkit.Golden(t, "sphere_ops.npz")
+	g := golden.Read(t, "sphere_ops.npz")
 	f := func(name string) []float64 { return g[name].AsFloat64() }
 	set := zoo.Sphere{D: 3}
 	n := len(f("x_on")) / 3
@@ -95,7 +95,7 @@ func TestGoldenSphereTrajectories(t *testing.T) {
 		{"sphere_under.npz", "ULLA_P", ULLAP, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := testkit.Golden(t, c.file)
+			g := golden.Read(t, c.file)
 			f := func(name string) []float64 { return g[name].AsFloat64() }
 			p := &Process{
 				Set: zoo.Sphere{D: 3}, Method: c.method, Friction: 5, Convention: Reference, Terminal: true,

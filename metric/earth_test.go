@@ -1,19 +1,14 @@
 package metric
 
 import (
-	"archive/zip"
-	"bytes"
-	"encoding/binary"
-	"fmt"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
 // unit returns the unit vector of a latitude and a longitude in degrees.
@@ -125,92 +120,24 @@ func TestEarthJSD(t *testing.T) {
 // another library's sines and no allowance at the edges the same formula moves
 // these values by up to 2.5e-3.
 func TestEarthJSDGolden(t *testing.T) {
-	shared := sharedFolder(t)
+	values, splits := golden.Read(t, "s2_jsd.npz"), golden.Read(t, "s2_splits.npz")
 	for _, c := range []struct {
 		name string
-		want [3]float64
 		tol  float64
-	}{
-		{"volcano", [3]float64{0.15771539631826734, 0.3221868469527973, 0.49827079589277345}, 1e-12},
-		{"earthquake", [3]float64{0.16364825386818002, 0.2143710962065074, 0.6152504945473137}, 3e-3},
-		{"flood", [3]float64{0.11481986826698672, 0.2574975351138007, 0.5442516777168447}, 1e-12},
-		{"fire", [3]float64{0.2118016277615752, 0.12101017394667395, 0.7320352147060772}, 1e-12},
-	} {
-		x := readCatalogue(t, filepath.Join(shared, "data", "earth", c.name+".csv"))
+	}{{"volcano", 1e-12}, {"earthquake", 3e-3}, {"flood", 1e-12}, {"fire", 1e-12}} {
+		points, err := dataset.ReadEarth(testkit.Shared(t, "data/earth/"+c.name+".csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := points.X
 		var test []float64
-		for _, i := range readInt32(t, filepath.Join(shared, "golden", "s2_splits.npz"), c.name+"_test") {
+		for _, i := range splits[c.name+"_test"].Int32 {
 			test = append(test, x[3*i:3*i+3]...)
 		}
 		half := x[:3*(len(x)/3/2)]
 		for i, got := range []float64{EarthJSD(half, x), EarthJSD(test, x), EarthJSD(x[:300], test)} {
-			t.Logf("%s %d: %.16g, differs by %.2g", c.name, i, got, got-c.want[i])
-			near(t, fmt.Sprint(c.name, " ", i), got, c.want[i], c.tol)
+			what := c.name + []string{"_jsd_first_half_vs_full", "_jsd_test_vs_full", "_jsd_first100_vs_test"}[i]
+			near(t, what, got, values[what].AsFloat64()[0], c.tol)
 		}
 	}
-}
-
-// sharedFolder returns the folder of data and golden values, or skips.
-func sharedFolder(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("LANDING_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "golden")); err != nil {
-		t.Skip("no golden values: set LANDING_SHARED to their folder")
-	}
-	return dir
-}
-
-// readCatalogue returns the unit vectors of the "latitude,longitude" lines of
-// a file; other lines are skipped.
-func readCatalogue(t *testing.T, path string) []float64 {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var x []float64
-	for line := range strings.Lines(string(text)) {
-		a, b, _ := strings.Cut(strings.TrimSpace(line), ",")
-		lat, err := strconv.ParseFloat(a, 64)
-		if err != nil {
-			continue
-		}
-		lon, err := strconv.ParseFloat(b, 64)
-		if err != nil {
-			t.Fatalf("%s: %q", path, line)
-		}
-		x = append(x, unit(lat, lon)...)
-	}
-	return x
-}
-
-// readInt32 returns a one-dimensional little-endian int32 array of an NPZ file
-// of format version 1.
-func readInt32(t *testing.T, path, name string) []int32 {
-	t.Helper()
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	f, err := z.Open(name + ".npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := raw[10+int(binary.LittleEndian.Uint16(raw[8:])):]
-	if !bytes.Contains(raw[:len(raw)-len(body)], []byte("'<i4'")) {
-		t.Fatalf("%s: %s is not int32", path, name)
-	}
-	out := make([]int32, len(body)/4)
-	if _, err := binary.Decode(body, binary.LittleEndian, out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

@@ -3,8 +3,9 @@ package metric
 import (
 	"fmt"
 
-	"github.com/landing-diffusion/landing/keyed"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Floor is the mean and standard deviation of a score over Draws repetitions.

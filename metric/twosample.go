@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/landing-diffusion/landing/keyed"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Indices of the Evaluation streams of EnergyTest; those of NoiseFloor count

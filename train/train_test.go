@@ -10,7 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/cwpm"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -20,7 +20,7 @@ import (
 // Six updates of ../shared/golden/optim.npz: loss, gradient norm, clipping,
 // Adam and the moving average.
 func TestGoldenOptimiser(t *testing.T) {
-	g, under := testkit.Golden(t, "optim.npz"), testkit.Golden(t, "sphere_under.npz")
+	g, under := golden.Read(t, "optim.npz"), golden.Read(t, "sphere_under.npz")
 	net, err := score.FromLayers[float64](g, "init_layer_")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestGoldenOptimiser(t *testing.T) {
 }
 
 func TestGoldenPlateau(t *testing.T) {
-	g := testkit.Golden(t, "optim.npz")
+	g := golden.Read(t, "optim.npz")
 	p, s, rate := Plateau{Factor: 0.6, Patience: 3, Threshold: 5e-5, Cooldown: 2, MinRate: 1e-5}, PlateauState{}, 2e-3
 	for i, loss := range g["lr_metric"].AsFloat64() {
 		rate = p.Step(&s, rate, loss)

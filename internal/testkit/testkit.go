@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/landing-diffusion/landing/arrayfile"
 )
 
 // Shared returns the path of a file of the reference data and golden numbers.
@@ -40,14 +38,4 @@ func Shared(t testing.TB, name string) string {
 		t.Skipf("needs the reference data %s, which is not beside this checkout", name)
 	}
 	return path
-}
-
-// Golden reads an NPZ file of the golden numbers.
-func Golden(t testing.TB, name string) map[string]arrayfile.Array {
-	t.Helper()
-	a, err := arrayfile.ReadNPZ(Shared(t, "golden/"+name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
 }
