@@ -59,6 +59,32 @@ func TestMemoriserShows(t *testing.T) {
 	}
 }
 
+// Training sees the training rows and nothing else.
+func TestHeldOutRowsAreHeldOut(t *testing.T) {
+	e := begin(t)
+	seen := make([]int, e.Data.N)
+	for _, part := range [][]int{e.Split.Train, e.Split.Val, e.Split.Test} {
+		for _, i := range part {
+			seen[i]++
+		}
+	}
+	for i, n := range seen {
+		if n != 1 {
+			t.Fatalf("row %d is in %d parts", i, n)
+		}
+	}
+	for a, i := range e.Split.Train {
+		for j := range 3 {
+			if e.train[3*a+j] != e.Data.X[3*i+j] {
+				t.Fatal("the training rows are not those of the split")
+			}
+		}
+	}
+	if len(e.train)+len(e.heldOut) != len(e.Data.X) {
+		t.Error("rows are missing")
+	}
+}
+
 // Samples off the set by more than generate.max_violation fail the check; lost
 // samples count against generate.max_failed and are not scored.
 func TestChecks(t *testing.T) {

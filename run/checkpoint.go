@@ -37,7 +37,7 @@ type CheckpointError struct{ Path, Problem string }
 func (e *CheckpointError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Problem) }
 
 // SaveCheckpoint writes checkpoint number step of a run whose config.yaml has
-// the hash config, then removes the oldest ones.
+// the hash config, then removes the oldest ones. The caller holds the lock.
 func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, config string) error {
 	var weights bytes.Buffer
 	if err := arrayfile.EncodeSafetensors(&weights, arrays, map[string]string{"format": "landing-checkpoint-1"}); err != nil {
@@ -54,6 +54,15 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	parent := f.Path(checkpointDir)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return err
+	}
+	stale, err := filepath.Glob(filepath.Join(parent, ".tmp-*")) // of a process that was killed while saving
+	if err != nil {
+		return err
+	}
+	for _, dir := range stale {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 	}
 	tmp, err := os.MkdirTemp(parent, ".tmp-*")
 	if err != nil {

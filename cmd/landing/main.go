@@ -61,7 +61,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	code := exitCode(err)
-	if !errors.As(err, new(*said)) {
+	switch {
+	case errors.As(err, new(*said)):
+	case code == exitInterrupted:
+		fmt.Fprintln(stderr, "landing: interrupted")
+	default:
 		fmt.Fprintf(stderr, "landing: %v\n", err)
 	}
 	if code == exitUsage {
