@@ -102,21 +102,3 @@ func TestExp32(t *testing.T) {
 	}
 }
 
-func BenchmarkMulNT(b *testing.B) {
-	const n, m, k = 128, 512, 512
-	x, w, y := fill[float32](n*k, 1), fill[float32](m*k, 2), make([]float32, n*m)
-	b.ReportAllocs()
-	for b.Loop() {
-		MulNT(y, x, w, n, m, k, false)
-	}
-	b.ReportMetric(2*n*m*k*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-}
-
-func BenchmarkBiasSiLU(b *testing.B) {
-	const n, m = 128, 512
-	z, bias, y := fill[float32](n*m, 1), fill[float32](m, 2), make([]float32, n*m)
-	for b.Loop() {
-		BiasSiLU(y, z, bias, n, m)
-	}
-	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(n*m), "ns/element")
-}

@@ -1,0 +1,42 @@
+package kernel
+
+//go:generate go run ./internal/gen
+
+//go:noescape
+func tileAVX2(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+
+//go:noescape
+func tileAVX512(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+
+//go:noescape
+func addAVX2(dst, src *float32, n int)
+
+//go:noescape
+func addAVX512(dst, src *float32, n int)
+
+//go:noescape
+func mixAVX2(e, p, c *float32, n int)
+
+//go:noescape
+func mixAVX512(e, p, c *float32, n int)
+
+//go:noescape
+func adamAVX2(p, m, v, grad, c *float32, n int)
+
+//go:noescape
+func adamAVX512(p, m, v, grad, c *float32, n int)
+
+//go:noescape
+func biasSiLUAVX2(y, z, bias *float32, n int)
+
+//go:noescape
+func biasSiLUAVX512(y, z, bias *float32, n int)
+
+//go:noescape
+func siluGradAVX2(d, z *float32, n int)
+
+//go:noescape
+func siluGradAVX512(d, z *float32, n int)
+
+func peakAVX2(n int)
+func peakAVX512(n int)

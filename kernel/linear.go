@@ -1,0 +1,144 @@
+package kernel
+
+// The products of a linear layer y = x Wᵀ. Matrices are row-major and dense. In
+// float32 on assembly every element is one chain of fused multiply-adds in index
+// order, whatever the number of rows, so that AVX2 and AVX-512 give the same
+// bits.
+
+// Blocks of a product that stay in the caches: depth rows of a panel of the
+// right operand and of a tile of the left one in level 1, and as many rows of
+// breadth columns in level 2.
+const (
+	depth   = 256
+	breadth = 512
+)
+
+// MulTransposed computes the layer's output Y = X·Wᵀ: X n×in, Y n×out.
+func MulTransposed[T Float](y, x []T, w *Weights[T], n int) {
+	need("MulTransposed: Y", len(y), n*w.out)
+	need("MulTransposed: X", len(x), n*w.in)
+	y, x = y[:n*w.out], x[:n*w.in]
+	apart("MulTransposed", y, x)
+	if w.im == nil {
+		MulNT(y, x, w.w, n, w.out, w.in, false)
+		return
+	}
+	w.im.product(single(y), single(x), w.forward, n, w.out, w.in)
+}
+
+// MulWeights computes the gradient of the layer's input dX = dY·W: dY n×out,
+// dX n×in. The weights must have been made for gradients.
+func MulWeights[T Float](dx, dy []T, w *Weights[T], n int) {
+	need("MulWeights: dX", len(dx), n*w.in)
+	need("MulWeights: dY", len(dy), n*w.out)
+	dx, dy = dx[:n*w.in], dy[:n*w.out]
+	apart("MulWeights", dx, dy)
+	if w.t == nil && w.backward == nil && w.out*w.in > 0 {
+		panic("kernel: MulWeights: the weights were made without gradients")
+	}
+	if w.im == nil {
+		MulNT(dx, dy, w.t, n, w.in, w.out, false)
+		return
+	}
+	w.im.product(single(dx), single(dy), w.backward, n, w.in, w.out)
+}
+
+// product computes C = A·B with A n×k and B in panels, k×m.
+func (im *impl) product(c, a, panels []float32, n, m, k int) {
+	if n == 0 || m == 0 {
+		return
+	}
+	if k == 0 {
+		clear(c[:n*m])
+		return
+	}
+	for j0 := 0; j0 < m; j0 += breadth {
+		j1 := min(m, j0+breadth)
+		for k0 := 0; k0 < k; k0 += depth {
+			kk := min(depth, k-k0)
+			for i := 0; i < n; {
+				h := share(n-i, im.rows)
+				for j := j0; j < j1; j += im.cols {
+					im.tile(h, kk, &a[i*k+k0], 4*k, 4, &panels[j*k+k0*im.cols], &c[i*m+j], 4*m, min(im.cols, m-j), k0)
+				}
+				i += h
+			}
+		}
+	}
+}
+
+// share returns how many of n rows the next of the fewest tiles of at most limit
+// rows takes, for tiles of nearly equal size.
+func share(n, limit int) int {
+	tiles := (n + limit - 1) / limit
+	return (n + tiles - 1) / tiles
+}
+
+// AddGradient adds the gradient of the layer's weights dYᵀ·X to dw, or sets dw
+// to it unless add: dY n×out, X n×in, dw out×in. Sums run in row order.
+// scratch has at least GradientScratch(n, out, in) elements.
+func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, scratch []T) {
+	need("AddGradient: dW", len(dw), out*in)
+	need("AddGradient: dY", len(dy), n*out)
+	need("AddGradient: X", len(x), n*in)
+	need("AddGradient: scratch", len(scratch), GradientScratch[T](n, out, in))
+	dw, dy, x = dw[:out*in], dy[:n*out], x[:n*in]
+	apart("AddGradient", dw, dy)
+	apart("AddGradient", dw, x)
+	im := use[T]()
+	if im == nil {
+		dyT, xT := scratch[:n*out], scratch[n*out:n*(out+in)]
+		Transpose(dyT, dy, n, out)
+		Transpose(xT, x, n, in)
+		MulNT(dw, dyT, xT, out, in, n, add)
+		return
+	}
+	im.gradient(single(dw), single(dy), single(x), n, out, in, add, single(scratch))
+}
+
+// GradientScratch returns the scratch that AddGradient needs.
+func GradientScratch[T Float](n, out, in int) int {
+	im := use[T]()
+	if im == nil {
+		return n * (out + in)
+	}
+	return min(n, depth) * (roundUp(in, im.cols) + im.rows)
+}
+
+func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch []float32) {
+	if out == 0 || in == 0 {
+		return
+	}
+	if n == 0 {
+		if !add {
+			clear(dw)
+		}
+		return
+	}
+	wide := roundUp(in, im.cols)
+	for k0 := 0; k0 < n; k0 += depth {
+		kk := min(depth, n-k0)
+		left, panels := scratch[:kk*im.rows], scratch[kk*im.rows:kk*(im.rows+wide)]
+		pack(panels, x[k0*in:], kk, in, im.cols)
+		for i := 0; i < out; {
+			h := share(out-i, im.rows)
+			packLeft(left, dy[k0*out+i:], kk, h, out, im.rows)
+			for j := 0; j < in; j += im.cols {
+				more := k0
+				if add {
+					more = 1
+				}
+				im.tile(h, kk, &left[0], 4, 4*im.rows, &panels[j*kk], &dw[i*in+j], 4*in, min(im.cols, in-j), more)
+			}
+			i += h
+		}
+	}
+}
+
+// packLeft copies h columns of the rows×(stride) matrix a, row after row, each
+// width apart.
+func packLeft(dst, a []float32, rows, h, stride, width int) {
+	for i := range rows {
+		copy(dst[i*width:i*width+h], a[i*stride:])
+	}
+}
