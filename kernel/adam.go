@@ -25,8 +25,8 @@ func Adam[T Float](p, m, v, g []T, s AdamStep) {
 	}
 	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
 	if im := use[T](); im != nil {
-		c := [...]float32{float32(scale), float32(b1), float32(a1), float32(b2), float32(a2), float32(η), float32(root), float32(ε)}
-		im.adam(&single(p)[0], &single(m)[0], &single(v)[0], &single(g)[0], &c[0], len(p))
+		im.adam(&single(p)[0], &single(m)[0], &single(v)[0], &single(g)[0], len(p),
+			float32(scale), float32(b1), float32(a1), float32(b2), float32(a2), float32(η), float32(root), float32(ε))
 		return
 	}
 	for i := range p {
@@ -46,8 +46,7 @@ func Mix[T Float](e, p []T, decay float64) {
 	}
 	a, b := T(decay), T(1-decay)
 	if im := use[T](); im != nil {
-		c := [...]float32{float32(a), float32(b)}
-		im.mix(&single(e)[0], &single(p)[0], &c[0], len(e))
+		im.mix(&single(e)[0], &single(p)[0], len(e), float32(a), float32(b))
 		return
 	}
 	for i, v := range p[:len(e)] {

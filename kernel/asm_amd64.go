@@ -15,16 +15,16 @@ func addAVX2(dst, src *float32, n int)
 func addAVX512(dst, src *float32, n int)
 
 //go:noescape
-func mixAVX2(e, p, c *float32, n int)
+func mixAVX2(e, p *float32, n int, decay, rest float32)
 
 //go:noescape
-func mixAVX512(e, p, c *float32, n int)
+func mixAVX512(e, p *float32, n int, decay, rest float32)
 
 //go:noescape
-func adamAVX2(p, m, v, grad, c *float32, n int)
+func adamAVX2(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
 
 //go:noescape
-func adamAVX512(p, m, v, grad, c *float32, n int)
+func adamAVX512(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
 
 //go:noescape
 func biasSiLUAVX2(y, z, bias *float32, n int)

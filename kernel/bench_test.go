@@ -67,8 +67,8 @@ func BenchmarkLinear(b *testing.B) {
 
 func BenchmarkPasses(b *testing.B) {
 	each(b, func(b *testing.B) {
-		const n, m = 256, 512
-		z, d, bias, y := fill[float32](n*m, 1), make([]float32, n*m), fill[float32](m, 2), make([]float32, n*m)
+		const n, m = 16, 512
+		z, d, bias, y := fill[float32](n*m, 1), make([]float32, n*m), make([]float32, m), make([]float32, n*m)
 		run := func(what string, f func()) {
 			b.Run(what, func(b *testing.B) {
 				for b.Loop() {
@@ -81,6 +81,8 @@ func BenchmarkPasses(b *testing.B) {
 		run("SiLUGrad", func() { SiLUGrad(d, z) })
 		run("AddRows", func() { AddRows(bias, d, n, m) })
 		g := fill[float32](n*m, 5)
-		run("Adam", func() { Adam(y, z, d, g, AdamStep{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: 1, T: 5}) })
+		run("Adam", func() {
+			Adam(y, z, d, g, AdamStep{Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: 1, T: 5})
+		})
 	})
 }

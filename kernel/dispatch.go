@@ -13,8 +13,8 @@ type impl struct {
 	rows, cols int // of tile
 	tile       func(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
 	add        func(dst, src *float32, n int)
-	mix        func(e, p, c *float32, n int)
-	adam       func(p, m, v, grad, c *float32, n int)
+	mix        func(e, p *float32, n int, decay, rest float32)
+	adam       func(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
 	biasSiLU   func(y, z, bias *float32, n int)
 	siluGrad   func(d, z *float32, n int)
 	peak       func(n int)

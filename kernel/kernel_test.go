@@ -101,4 +101,3 @@ func TestExp32(t *testing.T) {
 		t.Error("NaN does not travel")
 	}
 }
-

@@ -117,28 +117,41 @@ func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch 
 	}
 	wide := roundUp(in, im.cols)
 	for k0 := 0; k0 < n; k0 += depth {
-		kk := min(depth, n-k0)
+		kk, more := min(depth, n-k0), k0
+		if add {
+			more = 1
+		}
 		left, panels := scratch[:kk*im.rows], scratch[kk*im.rows:kk*(im.rows+wide)]
 		pack(panels, x[k0*in:], kk, in, im.cols)
 		for i := 0; i < out; {
 			h := share(out-i, im.rows)
-			packLeft(left, dy[k0*out+i:], kk, h, out, im.rows)
+			a, step := &dy[k0*out+i], out
+			if in > im.cols { // worth a copy: it is read for each panel
+				packLeft(left, dy[k0*out+i:], kk, out, im.rows)
+				a, step = &left[0], im.rows
+			}
 			for j := 0; j < in; j += im.cols {
-				more := k0
-				if add {
-					more = 1
-				}
-				im.tile(h, kk, &left[0], 4, 4*im.rows, &panels[j*kk], &dw[i*in+j], 4*in, min(im.cols, in-j), more)
+				im.tile(h, kk, a, 4, 4*step, &panels[j*kk], &dw[i*in+j], 4*in, min(im.cols, in-j), more)
 			}
 			i += h
 		}
 	}
 }
 
-// packLeft copies h columns of the rows×(stride) matrix a, row after row, each
-// width apart.
-func packLeft(dst, a []float32, rows, h, stride, width int) {
-	for i := range rows {
-		copy(dst[i*width:i*width+h], a[i*stride:])
+// packLeft copies columns of a, whose rows are stride long, to rows of width:
+// all that a holds, up to width. Copies of a known size are inline.
+func packLeft(dst, a []float32, rows, stride, width int) {
+	i := 0
+	if width == 14 {
+		for ; i < rows && len(a) >= i*stride+14; i++ {
+			*(*[14]float32)(dst[i*14:]) = *(*[14]float32)(a[i*stride:])
+		}
+	} else {
+		for ; i < rows && len(a) >= i*stride+6; i++ {
+			*(*[6]float32)(dst[i*6:]) = *(*[6]float32)(a[i*stride:])
+		}
+	}
+	for ; i < rows; i++ {
+		copy(dst[i*width:], a[i*stride:])
 	}
 }

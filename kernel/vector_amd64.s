@@ -68,14 +68,13 @@ done:
 	VZEROUPPER
 	RET
 
-// func mixAVX2(e, p, c *float32, n int)
+// func mixAVX2(e, p *float32, n int, decay, rest float32)
 TEXT ·mixAVX2(SB), NOSPLIT, $0-32
 	MOVQ e+0(FP), SI
 	MOVQ p+8(FP), DI
-	MOVQ c+16(FP), AX
-	VBROADCASTSS 0(AX), Y8
-	VBROADCASTSS 4(AX), Y9
-	MOVQ n+24(FP), CX
+	VBROADCASTSS decay+24(FP), Y8
+	VBROADCASTSS rest+28(FP), Y9
+	MOVQ n+16(FP), CX
 	SUBQ $8, CX
 	JLT last
 	PCALIGN $32
@@ -105,22 +104,21 @@ done:
 	VZEROUPPER
 	RET
 
-// func adamAVX2(p, m, v, grad, c *float32, n int)
-TEXT ·adamAVX2(SB), NOSPLIT, $0-48
+// func adamAVX2(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
+TEXT ·adamAVX2(SB), NOSPLIT, $0-72
 	MOVQ p+0(FP), SI
 	MOVQ m+8(FP), DI
 	MOVQ v+16(FP), R8
 	MOVQ grad+24(FP), R9
-	MOVQ c+32(FP), AX
-	VBROADCASTSS 0(AX), Y7
-	VBROADCASTSS 4(AX), Y8
-	VBROADCASTSS 8(AX), Y9
-	VBROADCASTSS 12(AX), Y10
-	VBROADCASTSS 16(AX), Y11
-	VBROADCASTSS 20(AX), Y12
-	VBROADCASTSS 24(AX), Y13
-	VBROADCASTSS 28(AX), Y14
-	MOVQ n+40(FP), CX
+	VBROADCASTSS scale+40(FP), Y7
+	VBROADCASTSS b1+44(FP), Y8
+	VBROADCASTSS a1+48(FP), Y9
+	VBROADCASTSS b2+52(FP), Y10
+	VBROADCASTSS a2+56(FP), Y11
+	VBROADCASTSS rate+60(FP), Y12
+	VBROADCASTSS root+64(FP), Y13
+	VBROADCASTSS eps+68(FP), Y14
+	MOVQ n+32(FP), CX
 	SUBQ $8, CX
 	JLT last
 	PCALIGN $32
@@ -435,14 +433,13 @@ done:
 	VZEROUPPER
 	RET
 
-// func mixAVX512(e, p, c *float32, n int)
+// func mixAVX512(e, p *float32, n int, decay, rest float32)
 TEXT ·mixAVX512(SB), NOSPLIT, $0-32
 	MOVQ e+0(FP), SI
 	MOVQ p+8(FP), DI
-	MOVQ c+16(FP), AX
-	VBROADCASTSS 0(AX), Z8
-	VBROADCASTSS 4(AX), Z9
-	MOVQ n+24(FP), CX
+	VBROADCASTSS decay+24(FP), Z8
+	VBROADCASTSS rest+28(FP), Z9
+	MOVQ n+16(FP), CX
 	SUBQ $16, CX
 	JLT last
 	PCALIGN $32
@@ -471,22 +468,21 @@ done:
 	VZEROUPPER
 	RET
 
-// func adamAVX512(p, m, v, grad, c *float32, n int)
-TEXT ·adamAVX512(SB), NOSPLIT, $0-48
+// func adamAVX512(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
+TEXT ·adamAVX512(SB), NOSPLIT, $0-72
 	MOVQ p+0(FP), SI
 	MOVQ m+8(FP), DI
 	MOVQ v+16(FP), R8
 	MOVQ grad+24(FP), R9
-	MOVQ c+32(FP), AX
-	VBROADCASTSS 0(AX), Z7
-	VBROADCASTSS 4(AX), Z8
-	VBROADCASTSS 8(AX), Z9
-	VBROADCASTSS 12(AX), Z10
-	VBROADCASTSS 16(AX), Z11
-	VBROADCASTSS 20(AX), Z12
-	VBROADCASTSS 24(AX), Z13
-	VBROADCASTSS 28(AX), Z14
-	MOVQ n+40(FP), CX
+	VBROADCASTSS scale+40(FP), Z7
+	VBROADCASTSS b1+44(FP), Z8
+	VBROADCASTSS a1+48(FP), Z9
+	VBROADCASTSS b2+52(FP), Z10
+	VBROADCASTSS a2+56(FP), Z11
+	VBROADCASTSS rate+60(FP), Z12
+	VBROADCASTSS root+64(FP), Z13
+	VBROADCASTSS eps+68(FP), Z14
+	MOVQ n+32(FP), CX
 	SUBQ $16, CX
 	JLT last
 	PCALIGN $32
@@ -783,22 +779,22 @@ DATA sigmoid<>+48(SB)/4, $0xc2b20000
 DATA sigmoid<>+52(SB)/4, $0xc2b20000
 DATA sigmoid<>+56(SB)/4, $0xc2b20000
 DATA sigmoid<>+60(SB)/4, $0xc2b20000
-DATA sigmoid<>+64(SB)/4, $0x42b00000
-DATA sigmoid<>+68(SB)/4, $0x42b00000
-DATA sigmoid<>+72(SB)/4, $0x42b00000
-DATA sigmoid<>+76(SB)/4, $0x42b00000
-DATA sigmoid<>+80(SB)/4, $0x42b00000
-DATA sigmoid<>+84(SB)/4, $0x42b00000
-DATA sigmoid<>+88(SB)/4, $0x42b00000
-DATA sigmoid<>+92(SB)/4, $0x42b00000
-DATA sigmoid<>+96(SB)/4, $0x42b00000
-DATA sigmoid<>+100(SB)/4, $0x42b00000
-DATA sigmoid<>+104(SB)/4, $0x42b00000
-DATA sigmoid<>+108(SB)/4, $0x42b00000
-DATA sigmoid<>+112(SB)/4, $0x42b00000
-DATA sigmoid<>+116(SB)/4, $0x42b00000
-DATA sigmoid<>+120(SB)/4, $0x42b00000
-DATA sigmoid<>+124(SB)/4, $0x42b00000
+DATA sigmoid<>+64(SB)/4, $0x42ae0000
+DATA sigmoid<>+68(SB)/4, $0x42ae0000
+DATA sigmoid<>+72(SB)/4, $0x42ae0000
+DATA sigmoid<>+76(SB)/4, $0x42ae0000
+DATA sigmoid<>+80(SB)/4, $0x42ae0000
+DATA sigmoid<>+84(SB)/4, $0x42ae0000
+DATA sigmoid<>+88(SB)/4, $0x42ae0000
+DATA sigmoid<>+92(SB)/4, $0x42ae0000
+DATA sigmoid<>+96(SB)/4, $0x42ae0000
+DATA sigmoid<>+100(SB)/4, $0x42ae0000
+DATA sigmoid<>+104(SB)/4, $0x42ae0000
+DATA sigmoid<>+108(SB)/4, $0x42ae0000
+DATA sigmoid<>+112(SB)/4, $0x42ae0000
+DATA sigmoid<>+116(SB)/4, $0x42ae0000
+DATA sigmoid<>+120(SB)/4, $0x42ae0000
+DATA sigmoid<>+124(SB)/4, $0x42ae0000
 DATA sigmoid<>+128(SB)/4, $0xbfb8aa3b
 DATA sigmoid<>+132(SB)/4, $0xbfb8aa3b
 DATA sigmoid<>+136(SB)/4, $0xbfb8aa3b

@@ -16,16 +16,15 @@ func vector(f *file) {
 		f.in("VADDPS %s, %s, %s", f.v(1), f.v(0), f.v(0))
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
-	// c: decay, 1 − decay.
-	f.pass("mix", []int{8, 9}, []string{"e", "p"}, func(masked bool) {
+	f.pass("mix", []scalar{{"decay", 8}, {"rest", 9}}, []string{"e", "p"}, func(masked bool) {
 		f.load("(SI)", f.v(0), 0, masked)
 		f.load("(DI)", f.v(1), 0, masked)
 		f.in("VMULPS %s, %s, %s", f.v(0), f.v(8), f.v(0))
 		f.in("VFMADD231PS %s, %s, %s", f.v(1), f.v(9), f.v(0))
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
-	// c: scale, β₁, 1−β₁, β₂, 1−β₂, η/(1−β₁ᵗ), 1/√(1−β₂ᵗ), ε.
-	f.pass("adam", []int{7, 8, 9, 10, 11, 12, 13, 14}, []string{"p", "m", "v", "grad"}, func(masked bool) {
+	// ai = 1 − bi, rate = η/(1−β₁ᵗ), root = 1/√(1−β₂ᵗ).
+	f.pass("adam", []scalar{{"scale", 7}, {"b1", 8}, {"a1", 9}, {"b2", 10}, {"a2", 11}, {"rate", 12}, {"root", 13}, {"eps", 14}}, []string{"p", "m", "v", "grad"}, func(masked bool) {
 		g, m, v, p := f.v(0), f.v(1), f.v(2), f.v(3)
 		f.load("(R9)", g, 0, masked)
 		f.load("(DI)", m, 0, masked)
@@ -70,26 +69,30 @@ func vector(f *file) {
 	f.peak()
 }
 
+// A scalar is a parameter that pass spreads over a register.
+type scalar struct {
+	name string
+	reg  int
+}
+
 // pass writes a function that walks over arrays, whose pointers are in SI, DI,
-// R8, R9 in turn. If consts is not nil, one more parameter c points to numbers
-// that are spread over those registers.
-func (f *file) pass(name string, consts []int, arrays []string, body func(masked bool)) {
+// R8, R9 in turn.
+func (f *file) pass(name string, scalars []scalar, arrays []string, body func(masked bool)) {
 	ptrs := []string{"SI", "DI", "R8", "R9"}[:len(arrays)]
-	params := append([]string(nil), arrays...)
-	if consts != nil {
-		params = append(params, "c")
+	params, n := strings.Join(arrays, ", ")+" *float32, n int", 8*len(arrays)
+	for i, s := range scalars {
+		params += ", " + s.name
+		if i == len(scalars)-1 {
+			params += " float32"
+		}
 	}
-	n := 8 * len(params)
-	f.p("// func %s%s(%s *float32, n int)", name, f.name, strings.Join(params, ", "))
-	f.p("TEXT ·%s%s(SB), NOSPLIT, $0-%d", name, f.name, n+8)
+	f.p("// func %s%s(%s)", name, f.name, params)
+	f.p("TEXT ·%s%s(SB), NOSPLIT, $0-%d", name, f.name, n+8+4*len(scalars))
 	for i, r := range ptrs {
 		f.in("MOVQ %s+%d(FP), %s", arrays[i], 8*i, r)
 	}
-	if consts != nil {
-		f.in("MOVQ c+%d(FP), AX", 8*len(ptrs))
-		for i, r := range consts {
-			f.in("VBROADCASTSS %d(AX), %s", 4*i, f.v(r))
-		}
+	for i, s := range scalars {
+		f.in("VBROADCASTSS %s+%d(FP), %s", s.name, n+8+4*i, f.v(s.reg))
 	}
 	f.in("MOVQ n+%d(FP), CX", n)
 	f.in("SUBQ $%d, CX", f.lanes)
@@ -196,7 +199,7 @@ func (f *file) peak() {
 func constants(f *file) {
 	values := [size]uint32{bias: 127}
 	for i, v := range map[int]float64{
-		low: -89, high: 88, minusLog2e: -math.Log2E,
+		low: -89, high: 87, minusLog2e: -math.Log2E,
 		ln2hi: float64(float32(math.Ln2)), ln2lo: math.Ln2 - float64(float32(math.Ln2)),
 	} {
 		values[i] = math.Float32bits(float32(v))
