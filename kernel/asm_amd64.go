@@ -9,6 +9,18 @@ func tileAVX2(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add 
 func tileAVX512(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
 
 //go:noescape
+func leftAVX512(dst, src *float32, rows, stride int)
+
+//go:noescape
+func leftAVX2(dst, src *float32, rows, stride int)
+
+//go:noescape
+func panelAVX512(dst, src *float32, rows, stride int)
+
+//go:noescape
+func panelAVX2(dst, src *float32, rows, stride int)
+
+//go:noescape
 func addAVX2(dst, src *float32, n int)
 
 //go:noescape

@@ -12,6 +12,8 @@ type impl struct {
 	name       string
 	rows, cols int // of tile
 	tile       func(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+	panel      func(dst, src *float32, rows, stride int) // rows of cols
+	left       func(dst, src *float32, rows, stride int) // rows of rows
 	add        func(dst, src *float32, n int)
 	mix        func(e, p *float32, n int, decay, rest float32)
 	adam       func(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)

@@ -4,13 +4,15 @@ import "golang.org/x/sys/cpu"
 
 var avx2 = impl{
 	name: "avx2", rows: 6, cols: 16,
-	tile: tileAVX2, add: addAVX2, mix: mixAVX2, adam: adamAVX2,
+	tile: tileAVX2, panel: panelAVX2, left: leftAVX2,
+	add: addAVX2, mix: mixAVX2, adam: adamAVX2,
 	biasSiLU: biasSiLUAVX2, siluGrad: siluGradAVX2, peak: peakAVX2,
 }
 
 var avx512 = impl{
 	name: "avx512", rows: 14, cols: 32,
-	tile: tileAVX512, add: addAVX512, mix: mixAVX512, adam: adamAVX512,
+	tile: tileAVX512, panel: panelAVX512, left: leftAVX512,
+	add: addAVX512, mix: mixAVX512, adam: adamAVX512,
 	biasSiLU: biasSiLUAVX512, siluGrad: siluGradAVX512, peak: peakAVX512,
 }
 

@@ -122,12 +122,12 @@ func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch 
 			more = 1
 		}
 		left, panels := scratch[:kk*im.rows], scratch[kk*im.rows:kk*(im.rows+wide)]
-		pack(panels, x[k0*in:], kk, in, im.cols)
+		im.pack(panels, x[k0*in:], kk, in)
 		for i := 0; i < out; {
 			h := share(out-i, im.rows)
 			a, step := &dy[k0*out+i], out
 			if in > im.cols { // worth a copy: it is read for each panel
-				packLeft(left, dy[k0*out+i:], kk, out, im.rows)
+				im.packLeft(left, dy[k0*out+i:], kk, out)
 				a, step = &left[0], im.rows
 			}
 			for j := 0; j < in; j += im.cols {
@@ -138,20 +138,15 @@ func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch 
 	}
 }
 
-// packLeft copies columns of a, whose rows are stride long, to rows of width:
-// all that a holds, up to width. Copies of a known size are inline.
-func packLeft(dst, a []float32, rows, stride, width int) {
-	i := 0
-	if width == 14 {
-		for ; i < rows && len(a) >= i*stride+14; i++ {
-			*(*[14]float32)(dst[i*14:]) = *(*[14]float32)(a[i*stride:])
-		}
-	} else {
-		for ; i < rows && len(a) >= i*stride+6; i++ {
-			*(*[6]float32)(dst[i*6:]) = *(*[6]float32)(a[i*stride:])
-		}
+// packLeft copies the first columns of a, whose rows are stride long, to rows as
+// long as a tile is high; a may end inside the last ones.
+func (im *impl) packLeft(dst, a []float32, rows, stride int) {
+	whole := 0
+	if len(a) >= im.rows {
+		whole = min(rows, (len(a)-im.rows)/stride+1)
+		im.left(&dst[0], &a[0], whole, 4*stride)
 	}
-	for ; i < rows; i++ {
-		copy(dst[i*width:], a[i*stride:])
+	for i := whole; i < rows; i++ {
+		copy(dst[i*im.rows:], a[i*stride:])
 	}
 }

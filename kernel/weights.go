@@ -49,38 +49,31 @@ func (w *Weights[T]) Set(src []T) {
 		return
 	}
 	s := single(src)
-	packTransposed(w.forward, s, out, in, w.im.cols)
+	w.im.packTransposed(w.forward, s, out, in)
 	if w.backward != nil {
-		pack(w.backward, s, out, in, w.im.cols)
+		w.im.pack(w.backward, s, out, in)
 	}
 }
 
-// pack copies the rows×cols matrix a into panels of width columns; widths are
-// those of register tiles.
-func pack(dst, a []float32, rows, cols, width int) {
+// pack copies the rows×cols matrix a into panels.
+func (im *impl) pack(dst, a []float32, rows, cols int) {
+	width := im.cols
 	for j := 0; j < cols; j += width {
 		panel := dst[j*rows : (j+width)*rows]
-		switch {
-		case j+width > cols:
-			for i := range rows {
-				d := panel[i*width : (i+1)*width]
-				clear(d[copy(d, a[i*cols+j:(i+1)*cols]):])
-			}
-		case width == 32: // copies of a known size are inline
-			for i := range rows {
-				*(*[32]float32)(panel[i*32:]) = *(*[32]float32)(a[i*cols+j:])
-			}
-		default:
-			for i := range rows {
-				*(*[16]float32)(panel[i*16:]) = *(*[16]float32)(a[i*cols+j:])
-			}
+		if rows > 0 && j+width <= cols {
+			im.panel(&panel[0], &a[j], rows, 4*cols)
+			continue
+		}
+		for i := range rows {
+			d := panel[i*width : (i+1)*width]
+			clear(d[copy(d, a[i*cols+j:(i+1)*cols]):])
 		}
 	}
 }
 
-// packTransposed copies the transpose of the rows×cols matrix a into panels of
-// width columns.
-func packTransposed(dst, a []float32, rows, cols, width int) {
+// packTransposed copies the transpose of the rows×cols matrix a into panels.
+func (im *impl) packTransposed(dst, a []float32, rows, cols int) {
+	width := im.cols
 	const strip = 16 // a cache line of each row at a time
 	for j := 0; j < rows; j += width {
 		panel := dst[j*cols : (j+width)*cols]

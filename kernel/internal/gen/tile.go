@@ -46,6 +46,51 @@ func tile(f *file) {
 	}
 }
 
+// copies writes the two packings: rows of two registers (panel) and rows of as
+// many numbers as a tile has rows (left), from a matrix whose rows are stride
+// bytes apart.
+func copies(f *file) {
+	f.rowCopy("panel", 2*f.bytes(), func(from, to string) {
+		for h := range 2 {
+			f.in("VMOVUPS %d(%s), %s", h*f.bytes(), from, f.v(h))
+		}
+		for h := range 2 {
+			f.in("VMOVUPS %s, %d(%s)", f.v(h), h*f.bytes(), to)
+		}
+	})
+	f.rowCopy("left", 4*f.rows, func(from, to string) {
+		if f.wide() {
+			f.load("("+from+")", "Z0", 0, true)
+			f.store("Z0", "("+to+")", 0, true)
+			return
+		}
+		f.in("VMOVUPS (%s), X0", from)
+		f.in("VMOVSD 16(%s), X1", from)
+		f.in("VMOVUPS X0, (%s)", to)
+		f.in("VMOVSD X1, 16(%s)", to)
+	})
+}
+
+func (f *file) rowCopy(name string, width int, row func(from, to string)) {
+	f.p("// func %s%s(dst, src *float32, rows, stride int)", name, f.name)
+	f.p("TEXT ·%s%s(SB), NOSPLIT, $0-32", name, f.name)
+	f.in("MOVQ dst+0(FP), DI")
+	f.in("MOVQ src+8(FP), SI")
+	f.in("MOVQ rows+16(FP), CX")
+	f.in("MOVQ stride+24(FP), BX")
+	if f.wide() {
+		f.in("MOVL $%d, AX", 1<<f.rows-1)
+		f.in("KMOVW AX, K1")
+	}
+	f.p("loop:")
+	row("SI", "DI")
+	f.in("ADDQ BX, SI")
+	f.in("ADDQ $%d, DI", width)
+	f.in("DECQ CX")
+	f.in("JNZ loop")
+	f.end()
+}
+
 // pointer is the register that points to row r of A, or to one of the two rows
 // before it.
 func pointer(r int) string { return []string{"SI", "R8", "R9", "R10", "R11"}[r/3] }
