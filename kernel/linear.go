@@ -20,7 +20,7 @@ func MulTransposed[T Float](y, x []T, w *Weights[T], n int) {
 	y, x = y[:n*w.out], x[:n*w.in]
 	apart("MulTransposed", y, x)
 	if w.im == nil {
-		MulNT(y, x, w.w, n, w.out, w.in, false)
+		mulNT(y, x, w.w, n, w.out, w.in, false)
 		return
 	}
 	w.im.product(single(y), single(x), w.forward, n, w.out, w.in)
@@ -37,7 +37,7 @@ func MulWeights[T Float](dx, dy []T, w *Weights[T], n int) {
 		panic("kernel: MulWeights: the weights were made without gradients")
 	}
 	if w.im == nil {
-		MulNT(dx, dy, w.t, n, w.in, w.out, false)
+		mulNT(dx, dy, w.t, n, w.in, w.out, false)
 		return
 	}
 	w.im.product(single(dx), single(dy), w.backward, n, w.in, w.out)
@@ -88,9 +88,9 @@ func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, scratch []T) 
 	im := use[T]()
 	if im == nil {
 		dyT, xT := scratch[:n*out], scratch[n*out:n*(out+in)]
-		Transpose(dyT, dy, n, out)
-		Transpose(xT, x, n, in)
-		MulNT(dw, dyT, xT, out, in, n, add)
+		transpose(dyT, dy, n, out)
+		transpose(xT, x, n, in)
+		mulNT(dw, dyT, xT, out, in, n, add)
 		return
 	}
 	im.gradient(single(dw), single(dy), single(x), n, out, in, add, single(scratch))

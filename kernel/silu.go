@@ -3,7 +3,9 @@ package kernel
 import "math"
 
 // BiasSiLU adds the bias to each row of the n×m matrix z, in place, and writes
-// y = z·sigmoid(z). z then holds what SiLUGrad needs.
+// y = z·sigmoid(z). z then holds what SiLUGrad needs. In float32 the relative
+// error of y is below 6·2⁻²⁴ (3·2⁻²⁴ in assembly) for z from −87 up; below −89
+// the sigmoid is 0.
 func BiasSiLU[T Float](y, z, bias []T, n, m int) {
 	need("BiasSiLU: y", len(y), n*m)
 	need("BiasSiLU: z", len(z), n*m)
@@ -66,7 +68,7 @@ func AddRows[T Float](dst, d []T, n, m int) {
 	}
 }
 
-// Add adds src to dst.
+// Add adds src to dst, as long.
 func Add[T Float](dst, src []T) {
 	need("Add: source", len(src), len(dst))
 	if len(dst) == 0 {

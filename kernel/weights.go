@@ -44,7 +44,7 @@ func (w *Weights[T]) Set(src []T) {
 	if w.im == nil {
 		copy(w.w, src[:out*in])
 		if w.t != nil {
-			Transpose(w.t, src, out, in)
+			transpose(w.t, src, out, in)
 		}
 		return
 	}

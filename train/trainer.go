@@ -39,7 +39,8 @@ type Config struct {
 // also bounds how many workers help.
 const lanes = 16
 
-// laneRows bounds the rows that pass through the network at once.
+// laneRows bounds the rows that pass through the network at once. From 130 to
+// 800 rows, and with 8 or 16 lanes, a step takes the same time.
 const laneRows = 256
 
 // A Trainer trains one network. Its fields other than State are fixed.
