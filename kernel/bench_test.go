@@ -45,7 +45,7 @@ func BenchmarkLinear(b *testing.B) {
 			x, y, dw := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
 			w := NewWeights[float32](out, in, true)
 			w.Set(dw)
-			scratch := make([]float32, GradientScratch[float32](n, out, in))
+			scratch := make([]float32, Scratch[float32](n, out, in))
 			run := func(what string, f func()) {
 				b.Run(fmt.Sprintf("%s/%dx%dx%d", what, n, out, in), func(b *testing.B) {
 					b.ReportAllocs()
@@ -55,8 +55,8 @@ func BenchmarkLinear(b *testing.B) {
 					gflops(b, 2*float64(n*out*in))
 				})
 			}
-			run("forward", func() { MulTransposed(y, x, w, n) })
-			run("input", func() { MulWeights(x, y, w, n) })
+			run("forward", func() { MulTransposed(y, x, w, n, scratch) })
+			run("input", func() { MulWeights(x, y, w, n, scratch) })
 			run("weights", func() { AddGradient(dw, y, x, n, out, in, true, scratch) })
 			if n == 1 {
 				run("set", func() { w.Set(dw) })

@@ -11,26 +11,42 @@ package kernel
 const (
 	depth   = 256
 	breadth = 512
+
+	// Between rows of a copied tile: rows a power of two apart would share few
+	// places in a cache.
+	leftStride = depth + 16
 )
 
+// Scratch returns how many elements of scratch the three products of an out×in
+// layer need for n rows.
+func Scratch[T Float](n, out, in int) int {
+	im := use[T]()
+	if im == nil {
+		return n * (out + in)
+	}
+	return max(im.rows*leftStride, min(n, depth)*(roundUp(in, im.cols)+im.rows))
+}
+
 // MulTransposed computes the layer's output Y = X·Wᵀ: X n×in, Y n×out.
-func MulTransposed[T Float](y, x []T, w *Weights[T], n int) {
+func MulTransposed[T Float](y, x []T, w *Weights[T], n int, scratch []T) {
 	need("MulTransposed: Y", len(y), n*w.out)
 	need("MulTransposed: X", len(x), n*w.in)
+	need("MulTransposed: scratch", len(scratch), Scratch[T](n, w.out, w.in))
 	y, x = y[:n*w.out], x[:n*w.in]
 	apart("MulTransposed", y, x)
 	if w.im == nil {
 		mulNT(y, x, w.w, n, w.out, w.in, false)
 		return
 	}
-	w.im.product(single(y), single(x), w.forward, n, w.out, w.in)
+	w.im.product(single(y), single(x), w.forward, n, w.out, w.in, single(scratch))
 }
 
 // MulWeights computes the gradient of the layer's input dX = dY·W: dY n×out,
 // dX n×in. The weights must have been made for gradients.
-func MulWeights[T Float](dx, dy []T, w *Weights[T], n int) {
+func MulWeights[T Float](dx, dy []T, w *Weights[T], n int, scratch []T) {
 	need("MulWeights: dX", len(dx), n*w.in)
 	need("MulWeights: dY", len(dy), n*w.out)
+	need("MulWeights: scratch", len(scratch), Scratch[T](n, w.out, w.in))
 	dx, dy = dx[:n*w.in], dy[:n*w.out]
 	apart("MulWeights", dx, dy)
 	if w.t == nil && w.backward == nil && w.out*w.in > 0 {
@@ -40,11 +56,11 @@ func MulWeights[T Float](dx, dy []T, w *Weights[T], n int) {
 		mulNT(dx, dy, w.t, n, w.in, w.out, false)
 		return
 	}
-	w.im.product(single(dx), single(dy), w.backward, n, w.in, w.out)
+	w.im.product(single(dx), single(dy), w.backward, n, w.in, w.out, single(scratch))
 }
 
 // product computes C = A·B with A n×k and B in panels, k×m.
-func (im *impl) product(c, a, panels []float32, n, m, k int) {
+func (im *impl) product(c, a, panels []float32, n, m, k int, scratch []float32) {
 	if n == 0 || m == 0 {
 		return
 	}
@@ -58,8 +74,15 @@ func (im *impl) product(c, a, panels []float32, n, m, k int) {
 			kk := min(depth, k-k0)
 			for i := 0; i < n; {
 				h := share(n-i, im.rows)
+				left, stride := &a[i*k+k0], k
+				if h > 4 && j1-j0 > 4*im.cols { // worth a copy
+					for r := range h {
+						copy(scratch[r*leftStride:], a[(i+r)*k+k0:(i+r)*k+k0+kk])
+					}
+					left, stride = &scratch[0], leftStride
+				}
 				for j := j0; j < j1; j += im.cols {
-					im.tile(h, kk, &a[i*k+k0], 4*k, 4, &panels[j*k+k0*im.cols], &c[i*m+j], 4*m, min(im.cols, m-j), k0)
+					im.tile(h, kk, left, 4*stride, 4, &panels[j*k+k0*im.cols], &c[i*m+j], 4*m, min(im.cols, m-j), k0)
 				}
 				i += h
 			}
@@ -76,12 +99,11 @@ func share(n, limit int) int {
 
 // AddGradient adds the gradient of the layer's weights dYᵀ·X to dw, or sets dw
 // to it unless add: dY n×out, X n×in, dw out×in. Sums run in row order.
-// scratch has at least GradientScratch(n, out, in) elements.
 func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, scratch []T) {
 	need("AddGradient: dW", len(dw), out*in)
 	need("AddGradient: dY", len(dy), n*out)
 	need("AddGradient: X", len(x), n*in)
-	need("AddGradient: scratch", len(scratch), GradientScratch[T](n, out, in))
+	need("AddGradient: scratch", len(scratch), Scratch[T](n, out, in))
 	dw, dy, x = dw[:out*in], dy[:n*out], x[:n*in]
 	apart("AddGradient", dw, dy)
 	apart("AddGradient", dw, x)
@@ -94,15 +116,6 @@ func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, scratch []T) 
 		return
 	}
 	im.gradient(single(dw), single(dy), single(x), n, out, in, add, single(scratch))
-}
-
-// GradientScratch returns the scratch that AddGradient needs.
-func GradientScratch[T Float](n, out, in int) int {
-	im := use[T]()
-	if im == nil {
-		return n * (out + in)
-	}
-	return min(n, depth) * (roundUp(in, im.cols) + im.rows)
 }
 
 func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch []float32) {

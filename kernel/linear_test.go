@@ -52,11 +52,11 @@ func checkLinear(fatal fatalf, g *guard, n, out, in int, x0, dy0, w0, dw0 []floa
 	defer g.check(fatal)
 	x, dy, w := g.holding(x0), g.holding(dy0), g.holding(w0)
 	y, dx, dw, set := g.array(n*out), g.array(n*in), g.holding(dw0), g.array(out*in)
-	scratch := g.array(GradientScratch[float32](n, out, in))
+	scratch := g.array(Scratch[float32](n, out, in))
 	p := NewWeights[float32](out, in, true)
 	p.Set(w)
-	MulTransposed(y, x, p, n)
-	MulWeights(dx, dy, p, n)
+	MulTransposed(y, x, p, n, scratch)
+	MulWeights(dx, dy, p, n, scratch)
 	AddGradient(dw, dy, x, n, out, in, true, scratch)
 	AddGradient(set, dy, x, n, out, in, false, scratch)
 	for name, pair := range map[string][2][]float32{"X": {x, x0}, "dY": {dy, dy0}, "W": {w, w0}} {
@@ -83,10 +83,10 @@ func checkLinear(fatal fatalf, g *guard, n, out, in int, x0, dy0, w0, dw0 []floa
 	// Any row alone has the bits that it has among others.
 	row := make([]float32, max(out, in))
 	for i := range n {
-		if MulTransposed(row, x[i*in:(i+1)*in], p, 1); !same(row[:out], y[i*out:(i+1)*out]) {
+		if MulTransposed(row, x[i*in:(i+1)*in], p, 1, scratch); !same(row[:out], y[i*out:(i+1)*out]) {
 			fatal("%s: row %d of %d of Y differs alone", Name(), i, n)
 		}
-		if MulWeights(row, dy[i*out:(i+1)*out], p, 1); !same(row[:in], dx[i*in:(i+1)*in]) {
+		if MulWeights(row, dy[i*out:(i+1)*out], p, 1, scratch); !same(row[:in], dx[i*in:(i+1)*in]) {
 			fatal("%s: row %d of %d of dX differs alone", Name(), i, n)
 		}
 	}
@@ -157,7 +157,7 @@ func TestGradientInParts(t *testing.T) {
 		const n, out, in = 600, 19, 45
 		x, dy := fill[float32](n*in, 1), fill[float32](n*out, 2)
 		whole, parts := make([]float32, out*in), make([]float32, out*in)
-		scratch := make([]float32, GradientScratch[float32](n, out, in))
+		scratch := make([]float32, Scratch[float32](n, out, in))
 		AddGradient(whole, dy, x, n, out, in, false, scratch)
 		for _, cut := range [][2]int{{0, 1}, {1, 300}, {300, 300}, {300, n}} {
 			lo, hi := cut[0], cut[1]
@@ -179,15 +179,15 @@ func TestBadShapes(t *testing.T) {
 			f    func()
 		}{
 			"W":       {"W has 14 elements, needs 15", func() { w.Set(v(14)) }},
-			"Y":       {"Y has 9 elements, needs 10", func() { MulTransposed(v(9), v(6), w, 2) }},
-			"X":       {"X has 5 elements, needs 6", func() { MulTransposed(v(10), v(5), w, 2) }},
-			"dX":      {"dX has 5 elements, needs 6", func() { MulWeights(v(5), v(10), w, 2) }},
-			"dY":      {"dY has 9 elements, needs 10", func() { MulWeights(v(6), v(9), w, 2) }},
-			"plain":   {"made without gradients", func() { MulWeights(v(6), v(10), plain, 2) }},
-			"dW":      {"dW has 14 elements, needs 15", func() { AddGradient(v(14), v(10), v(6), 2, 5, 3, true, v(500)) }},
-			"scratch": {"scratch has 1 elements", func() { AddGradient(v(15), v(10), v(6), 2, 5, 3, true, v(1)) }},
-			"overlap": {"overlaps", func() { MulTransposed(both[:10], both[9:15], w, 2) }},
-			"grad":    {"overlaps", func() { AddGradient(both[:15], both[14:24], v(6), 2, 5, 3, true, v(500)) }},
+			"Y":       {"Y has 9 elements, needs 10", func() { MulTransposed(v(9), v(6), w, 2, v(5000)) }},
+			"X":       {"X has 5 elements, needs 6", func() { MulTransposed(v(10), v(5), w, 2, v(5000)) }},
+			"dX":      {"dX has 5 elements, needs 6", func() { MulWeights(v(5), v(10), w, 2, v(5000)) }},
+			"dY":      {"dY has 9 elements, needs 10", func() { MulWeights(v(6), v(9), w, 2, v(5000)) }},
+			"plain":   {"made without gradients", func() { MulWeights(v(6), v(10), plain, 2, v(5000)) }},
+			"dW":      {"dW has 14 elements, needs 15", func() { AddGradient(v(14), v(10), v(6), 2, 5, 3, true, v(5000)) }},
+			"scratch": {"AddGradient: scratch has 1 elements", func() { AddGradient(v(15), v(10), v(6), 2, 5, 3, true, v(1)) }},
+			"overlap": {"overlaps", func() { MulTransposed(both[:10], both[9:15], w, 2, v(5000)) }},
+			"grad":    {"overlaps", func() { AddGradient(both[:15], both[14:24], v(6), 2, 5, 3, true, v(5000)) }},
 			"Adam":    {"Adam: g has 2 elements, needs 3", func() { Adam(v(3), v(3), v(3), v(2), AdamStep{T: 1}) }},
 			"Mix":     {"Mix: p has 2 elements, needs 3", func() { Mix(v(3), v(2), 0.5) }},
 			"SiLU":    {"bias has 2 elements, needs 3", func() { BiasSiLU(v(6), v(6), v(2), 2, 3) }},

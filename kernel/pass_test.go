@@ -140,14 +140,14 @@ func TestNothingAllocates(t *testing.T) {
 	each(t, func(t *testing.T) {
 		const n, out, in = 20, 30, 40
 		x, y, w, dw := fill[float32](n*in, 1), make([]float32, n*out), fill[float32](out*in, 2), make([]float32, out*in)
-		p, scratch := NewWeights[float32](out, in, true), make([]float32, GradientScratch[float32](n, out, in))
+		p, scratch := NewWeights[float32](out, in, true), make([]float32, Scratch[float32](n, out, in))
 		v, z := fill[float32](out*in, 3), make([]float32, n*out)
 		if got := testing.AllocsPerRun(10, func() {
 			p.Set(w)
-			MulTransposed(y, x, p, n)
+			MulTransposed(y, x, p, n, scratch)
 			BiasSiLU(y, z, w, n, out)
 			AddGradient(dw, y, x, n, out, in, false, scratch)
-			MulWeights(x, y, p, n)
+			MulWeights(x, y, p, n, scratch)
 			SiLUGrad(x, x)
 			AddRows(dw, x, n, in)
 			Adam(w, dw, v, v, adamStep)

@@ -50,7 +50,7 @@ func (m *MLP[T]) NewWorkspace(rows int) *Workspace[T] {
 			wide = max(wide, in)
 		}
 		ws.pre[l] = make([]T, rows*out)
-		scratch = max(scratch, kernel.GradientScratch[T](rows, out, in))
+		scratch = max(scratch, kernel.Scratch[T](rows, out, in))
 	}
 	ws.d, ws.e, ws.scratch = make([]T, rows*wide), make([]T, rows*wide), make([]T, scratch)
 	return ws
@@ -67,10 +67,10 @@ func (p *Packed[T]) Forward(ws *Workspace[T], in []T, n int) []T {
 	ws.act[0] = in
 	last := m.Layers() - 1
 	for l := range last {
-		kernel.MulTransposed(ws.pre[l], ws.act[l], p.weights[l], n)
+		kernel.MulTransposed(ws.pre[l], ws.act[l], p.weights[l], n, ws.scratch)
 		kernel.BiasSiLU(ws.act[l+1], ws.pre[l], m.Bias(l), n, m.Sizes[l+1])
 	}
-	kernel.MulTransposed(ws.pre[last], ws.act[last], p.weights[last], n)
+	kernel.MulTransposed(ws.pre[last], ws.act[last], p.weights[last], n, ws.scratch)
 	kernel.AddRow(ws.pre[last], m.Bias(last), n, m.Out())
 	return ws.pre[last][:n*m.Out()]
 }
@@ -93,7 +93,7 @@ func (p *Packed[T]) Backward(ws *Workspace[T], grad, dout []T, n int, add bool) 
 		if l == 0 {
 			return
 		}
-		kernel.MulWeights(e, d, p.weights[l], n)
+		kernel.MulWeights(e, d, p.weights[l], n, ws.scratch)
 		kernel.SiLUGrad(e[:n*in], ws.pre[l-1])
 		d, e, spare = e, spare, e
 	}
