@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -156,27 +155,4 @@ func TestNothingAllocates(t *testing.T) {
 			t.Errorf("%v allocations", got)
 		}
 	})
-}
-
-func TestChoose(t *testing.T) {
-	best, worse := &impl{name: "avx512"}, &impl{name: "avx2"}
-	for _, c := range []struct {
-		want string
-		have []*impl
-		got  *impl
-		err  string
-	}{
-		{"", []*impl{best, worse}, best, ""},
-		{"", nil, nil, ""},
-		{"portable", []*impl{best, worse}, nil, ""},
-		{"avx2", []*impl{best, worse}, worse, ""},
-		{"avx512", []*impl{worse}, nil, "this machine does not have it; it has avx2, portable"},
-		{"avx2", nil, nil, "it has portable"},
-		{"AVX", []*impl{best}, nil, `LANDING_KERNEL="AVX" is not one of avx512, avx2, portable`},
-	} {
-		got, err := choose(c.want, c.have)
-		if got != c.got || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-			t.Errorf("%q: %v, %v", c.want, got, err)
-		}
-	}
 }
