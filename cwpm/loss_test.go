@@ -41,18 +41,18 @@ func TestGoldenLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		terms := allTerms(paths)
+		packed, terms := net.Pack(true), allTerms(paths)
 		l, ws := NewLoss[float64](p, len(terms)), net.NewWorkspace(len(terms))
 		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*3:]) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		ds, grad := make([]float64, len(terms)*3), make([]float64, len(net.Params))
-		loss := l.Evaluate(ds, net.Forward(ws, in, len(terms)))
+		loss := l.Evaluate(ds, packed.Forward(ws, in, len(terms)))
 		if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
 			t.Errorf("%s: loss %.15g, want %.15g", file, loss, want)
 		}
-		net.Backward(ws, grad, ds, len(terms))
+		packed.Backward(ws, grad, ds, len(terms), false)
 		want, err := score.FromLayers[float64](g, "lossgrad_layer_")
 		if err != nil {
 			t.Fatal(err)

@@ -141,9 +141,9 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 	}
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
 	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
-	fields := make([]langevin.Score, e.Pool.Workers())
+	packed, fields := net.Pack(false), make([]langevin.Score, e.Pool.Workers())
 	for w := range fields {
-		fields[w] = score.NewField(net, generateRows)
+		fields[w] = packed.NewField(generateRows)
 	}
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)

@@ -20,7 +20,15 @@ func Adam[T Float](p, m, v, g []T, s AdamStep) {
 	a1, a2 := T(1-s.Beta1), T(1-s.Beta2)
 	η := T(s.Rate / (1 - math.Pow(s.Beta1, float64(s.T))))
 	root := T(1 / math.Sqrt(1-math.Pow(s.Beta2, float64(s.T))))
+	if len(p) == 0 {
+		return
+	}
 	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
+	if im := use[T](); im != nil {
+		im.adam(&single(p)[0], &single(m)[0], &single(v)[0], &single(g)[0], len(p),
+			float32(scale), float32(b1), float32(a1), float32(b2), float32(a2), float32(η), float32(root), float32(ε))
+		return
+	}
 	for i := range p {
 		gi := g[i] * scale
 		mi := b1*m[i] + a1*gi
@@ -33,7 +41,14 @@ func Adam[T Float](p, m, v, g []T, s AdamStep) {
 // Mix moves the average e toward p: e ← decay·e + (1−decay)·p.
 func Mix[T Float](e, p []T, decay float64) {
 	need("Mix: p", len(p), len(e))
+	if len(e) == 0 {
+		return
+	}
 	a, b := T(decay), T(1-decay)
+	if im := use[T](); im != nil {
+		im.mix(&single(e)[0], &single(p)[0], len(e), float32(a), float32(b))
+		return
+	}
 	for i, v := range p[:len(e)] {
 		e[i] = a*e[i] + b*v
 	}

@@ -25,7 +25,7 @@ func TestMulNT(t *testing.T) {
 		add := rapid.Bool().Draw(t, "add")
 		a, b, c := fill[float32](n*k, 1), fill[float32](m*k, 2), fill[float32](n*m, 3)
 		got := append([]float32(nil), c...)
-		MulNT(got, a, b, n, m, k, add)
+		mulNT(got, a, b, n, m, k, add)
 		for i := range n {
 			for j := range m {
 				want, size := 0.0, 0.0
@@ -42,7 +42,7 @@ func TestMulNT(t *testing.T) {
 				}
 			}
 			row := append([]float32(nil), c[i*m:(i+1)*m]...)
-			MulNT(row, a[i*k:(i+1)*k], b, 1, m, k, add)
+			mulNT(row, a[i*k:(i+1)*k], b, 1, m, k, add)
 			for j := range row {
 				if row[j] != got[i*m+j] {
 					t.Fatalf("row %d alone differs from row %d in a block", i, i)
@@ -56,7 +56,7 @@ func TestTranspose(t *testing.T) {
 	n, m := 37, 21
 	a := fill[float64](n*m, 1)
 	b := make([]float64, n*m)
-	Transpose(b, a, n, m)
+	transpose(b, a, n, m)
 	for i := range n {
 		for j := range m {
 			if a[i*m+j] != b[j*n+i] {
@@ -100,23 +100,4 @@ func TestExp32(t *testing.T) {
 	if v := exp32(float32(math.NaN())); v == v {
 		t.Error("NaN does not travel")
 	}
-}
-
-func BenchmarkMulNT(b *testing.B) {
-	const n, m, k = 128, 512, 512
-	x, w, y := fill[float32](n*k, 1), fill[float32](m*k, 2), make([]float32, n*m)
-	b.ReportAllocs()
-	for b.Loop() {
-		MulNT(y, x, w, n, m, k, false)
-	}
-	b.ReportMetric(2*n*m*k*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-}
-
-func BenchmarkBiasSiLU(b *testing.B) {
-	const n, m = 128, 512
-	z, bias, y := fill[float32](n*m, 1), fill[float32](m, 2), make([]float32, n*m)
-	for b.Loop() {
-		BiasSiLU(y, z, bias, n, m)
-	}
-	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/(n*m), "ns/element")
 }

@@ -1,15 +1,12 @@
 package kernel
 
-// The three products of a linear layer y = x Wᵀ + b all reduce to the product
-// of two matrices whose rows lie along the summed index (an "NT" product), with
-// one operand transposed first where needed.
+// Portable products. The three of a linear layer all reduce to that of two
+// matrices whose rows lie along the summed index (an "NT" product), with
+// operands transposed first where needed.
 
-// MulNT computes C = A·Bᵀ, or C += A·Bᵀ if add, with A n×k, B m×k, C n×m, all
+// mulNT computes C = A·Bᵀ, or C += A·Bᵀ if add, with A n×k, B m×k, C n×m, all
 // row-major and dense.
-func MulNT[T Float](c, a, b []T, n, m, k int, add bool) {
-	need("MulNT: C", len(c), n*m)
-	need("MulNT: A", len(a), n*k)
-	need("MulNT: B", len(b), m*k)
+func mulNT[T Float](c, a, b []T, n, m, k int, add bool) {
 	// Tiles of B that stay in the level-1 and level-2 caches while all rows of
 	// A pass by.
 	const tile = 32
@@ -84,10 +81,8 @@ func dot[T Float](a, b []T) (s T) {
 	return s
 }
 
-// Transpose writes the transpose of the n×m matrix a into dst (m×n).
-func Transpose[T Float](dst, a []T, n, m int) {
-	need("Transpose: destination", len(dst), n*m)
-	need("Transpose: source", len(a), n*m)
+// transpose writes the transpose of the n×m matrix a into dst (m×n).
+func transpose[T Float](dst, a []T, n, m int) {
 	const tile = 16
 	for it := 0; it < n; it += tile {
 		ie := min(n, it+tile)

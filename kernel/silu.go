@@ -3,11 +3,23 @@ package kernel
 import "math"
 
 // BiasSiLU adds the bias to each row of the n×m matrix z, in place, and writes
-// y = z·sigmoid(z). z then holds what SiLUGrad needs.
+// y = z·sigmoid(z). z then holds what SiLUGrad needs. In float32 the relative
+// error of y is below 6·2⁻²⁴ (3·2⁻²⁴ in assembly) for z from −87 up; below −89
+// the sigmoid is 0.
 func BiasSiLU[T Float](y, z, bias []T, n, m int) {
 	need("BiasSiLU: y", len(y), n*m)
 	need("BiasSiLU: z", len(z), n*m)
 	need("BiasSiLU: bias", len(bias), m)
+	if n == 0 || m == 0 {
+		return
+	}
+	if im := use[T](); im != nil {
+		y, z, b := single(y), single(z), &single(bias)[0]
+		for i := range n {
+			im.biasSiLU(&y[i*m], &z[i*m], b, m)
+		}
+		return
+	}
 	for i := range n {
 		zi, yi, b := z[i*m:(i+1)*m], y[i*m:(i+1)*m], bias[:m]
 		for j, v := range zi {
@@ -22,8 +34,14 @@ func BiasSiLU[T Float](y, z, bias []T, n, m int) {
 // σ(z)(1 + z(1 − σ(z))).
 func SiLUGrad[T Float](d, z []T) {
 	need("SiLUGrad: z", len(z), len(d))
-	z = z[:len(d)]
-	for i, v := range z {
+	if len(d) == 0 {
+		return
+	}
+	if im := use[T](); im != nil {
+		im.siluGrad(&single(d)[0], &single(z)[0], len(d))
+		return
+	}
+	for i, v := range z[:len(d)] {
 		s := sigmoid(v)
 		d[i] *= s * (1 + v*(1-s))
 	}
@@ -32,6 +50,7 @@ func SiLUGrad[T Float](d, z []T) {
 // AddRow adds b to each row of the n×m matrix y.
 func AddRow[T Float](y, b []T, n, m int) {
 	need("AddRow: y", len(y), n*m)
+	need("AddRow: b", len(b), m)
 	for i := range n {
 		yi := y[i*m : (i+1)*m]
 		for j, v := range b[:m] {
@@ -43,10 +62,24 @@ func AddRow[T Float](y, b []T, n, m int) {
 // AddRows adds the sum of the rows of the n×m matrix d to dst, in row order.
 func AddRows[T Float](dst, d []T, n, m int) {
 	need("AddRows: d", len(d), n*m)
+	need("AddRows: destination", len(dst), m)
 	for i := range n {
-		for j, v := range d[i*m : (i+1)*m] {
-			dst[j] += v
-		}
+		Add(dst[:m], d[i*m:(i+1)*m])
+	}
+}
+
+// Add adds src to dst, as long.
+func Add[T Float](dst, src []T) {
+	need("Add: source", len(src), len(dst))
+	if len(dst) == 0 {
+		return
+	}
+	if im := use[T](); im != nil {
+		im.add(&single(dst)[0], &single(src)[0], len(dst))
+		return
+	}
+	for i, v := range src[:len(dst)] {
+		dst[i] += v
 	}
 }
 

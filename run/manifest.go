@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/landing-diffusion/landing/kernel"
 )
 
 // A Manifest says what ran, where, and on which data.
@@ -32,15 +34,16 @@ type Data struct {
 
 // A Machine is what figures of speed depend on.
 type Machine struct {
-	OS    string `json:"os"`
-	Arch  string `json:"arch"`
-	CPU   string `json:"cpu"`
-	Cores int    `json:"cores"` // that Go may use
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`  // that Go may use
+	Kernel string `json:"kernel"` // loops of the network: results have the same bits only with the same
 }
 
 // ThisMachine describes the machine that runs.
 func ThisMachine() Machine {
-	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0)}
+	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Kernel: kernel.Name()}
 }
 
 func cpuModel() string {

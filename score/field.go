@@ -9,19 +9,26 @@ import (
 // A Field evaluates a network as a score s_θ(x, p̃, t): rows (x, p̃, t), or (x, t)
 // without momentum, as network input. One goroutine uses it at a time.
 type Field[T kernel.Float] struct {
-	net *MLP[T]
+	net *Packed[T]
 	ws  *Workspace[T]
 	in  []T
 }
 
-// NewField makes a score of net for blocks of up to rows points.
+// NewField makes a score of net, with its present weights, for blocks of up to
+// rows points.
 func NewField[T kernel.Float](net *MLP[T], rows int) *Field[T] {
-	return &Field[T]{net: net, ws: net.NewWorkspace(rows), in: make([]T, rows*net.In())}
+	return net.Pack(false).NewField(rows)
+}
+
+// NewField makes a score for blocks of up to rows points; several may share a
+// packed network.
+func (p *Packed[T]) NewField(rows int) *Field[T] {
+	return &Field[T]{net: p, ws: p.net.NewWorkspace(rows), in: make([]T, rows*p.net.In())}
 }
 
 // Eval writes s at n rows x, p (n×d each; p nil without momentum): n×d.
 func (f *Field[T]) Eval(dst, x, p []float64, n int, t float64) {
-	d, w := f.net.Out(), f.net.In()
+	d, w := f.net.net.Out(), f.net.net.In()
 	if want := InputWidth(d, p != nil); want != w {
 		panic(fmt.Sprintf("score: a row has %d numbers but the network takes %d", want, w))
 	}

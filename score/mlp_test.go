@@ -17,9 +17,12 @@ func TestBackward(t *testing.T) {
 	for i := range weight {
 		weight[i] = math.Cos(float64(2*i + 1))
 	}
-	ws := m.NewWorkspace(n)
+	ws, net := m.NewWorkspace(n), m.Pack(true)
 	loss := func() (s float64) { // Σ w y + ½ y²
-		for i, y := range m.Forward(ws, in, n) {
+		for l := range m.Layers() {
+			net.Update(l)
+		}
+		for i, y := range net.Forward(ws, in, n) {
 			s += weight[i]*y + y*y/2
 		}
 		return s
@@ -30,7 +33,10 @@ func TestBackward(t *testing.T) {
 		dout[i] = weight[i] + y
 	}
 	grad := make([]float64, len(m.Params))
-	m.Backward(ws, grad, dout, n)
+	for i := range grad {
+		grad[i] = math.NaN()
+	}
+	net.Backward(ws, grad, dout, n, false)
 	for i := range m.Params {
 		at := m.Params[i]
 		diff := func(h float64) float64 {
@@ -51,7 +57,7 @@ func TestBackward(t *testing.T) {
 		again[i] = 1
 	}
 	loss()
-	m.Backward(ws, again, dout, n)
+	net.Backward(ws, again, dout, n, true)
 	for i := range again {
 		if math.Abs(again[i]-1-grad[i]) > 1e-14*(1+math.Abs(grad[i])) {
 			t.Fatal("Backward does not add")
@@ -67,10 +73,11 @@ func TestForwardRowsAreIndependent(t *testing.T) {
 	for i := range in {
 		in[i] = float32(math.Sin(float64(i)))
 	}
-	all := append([]float32(nil), m.Forward(m.NewWorkspace(n), in, n)...)
+	net := m.Pack(false)
+	all := append([]float32(nil), net.Forward(m.NewWorkspace(n), in, n)...)
 	ws := m.NewWorkspace(n)
 	for i := range n {
-		for j, v := range m.Forward(ws, in[i*7:(i+1)*7], 1) {
+		for j, v := range net.Forward(ws, in[i*7:(i+1)*7], 1) {
 			if v != all[i*3+j] {
 				t.Fatalf("row %d differs alone", i)
 			}
@@ -81,9 +88,10 @@ func TestForwardRowsAreIndependent(t *testing.T) {
 func TestPassesAllocateNothing(t *testing.T) {
 	m := NewMLP[float32]([]int{7, 16, 16, 3}, 2)
 	ws, in, grad, dout := m.NewWorkspace(8), make([]float32, 56), make([]float32, len(m.Params)), make([]float32, 24)
+	net := m.Pack(true)
 	if n := testing.AllocsPerRun(20, func() {
-		m.Forward(ws, in, 8)
-		m.Backward(ws, grad, dout, 8)
+		net.Forward(ws, in, 8)
+		net.Backward(ws, grad, dout, 8, true)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -53,6 +53,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 		}
 		copy(p.data, net.Params)
 	}
+	t.pool.Do(t.net.Layers(), t.packTask)
 	t.State, t.fresh, t.mixed = s, 0, 0
 	return nil
 }

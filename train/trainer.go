@@ -39,7 +39,8 @@ type Config struct {
 // also bounds how many workers help.
 const lanes = 16
 
-// laneRows bounds the rows that pass through the network at once.
+// laneRows bounds the rows that pass through the network at once. From 130 to
+// 800 rows, and with 8 or 16 lanes, a step takes the same time.
 const laneRows = 256
 
 // A Trainer trains one network. Its fields other than State are fixed.
@@ -48,6 +49,7 @@ type Trainer[T kernel.Float] struct {
 	proc *langevin.Process
 	data []float64 // training rows, n×d
 	net  *score.MLP[T]
+	pack *score.Packed[T] // net's weights after the last update
 	opt  *optimizer[T]
 	pool *parallel.Pool
 	sim  *langevin.Simulator
@@ -73,7 +75,7 @@ type Trainer[T kernel.Float] struct {
 	step    kernel.AdamStep // of the update in progress
 	decay   float64         // of its average; negative if there is none
 
-	laneTask, reduceTask, updateTask func(worker, task int) // bound once: a method value allocates
+	laneTask, reduceTask, updateTask, packTask func(worker, task int) // bound once: a method value allocates
 }
 
 // A State is all of a Trainer that is not in Config or the weights.
@@ -141,7 +143,7 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 		cfg.TimesPerPath = proc.Schedule.N
 	}
 	t := &Trainer[T]{
-		cfg: cfg, proc: proc, data: data, net: net, pool: pool,
+		cfg: cfg, proc: proc, data: data, net: net, pack: net.Pack(true), pool: pool,
 		opt: newOptimizer(net.Params), sim: langevin.NewSimulator(proc, pool, 64),
 		State: State{Rate: cfg.LearningRate},
 		order: make([]int, 0, n), terms: make([]cwpm.Term, 0, cfg.Batch*cfg.TimesPerPath),
@@ -158,6 +160,7 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 		t.grads[i] = make([]T, len(net.Params))
 	}
 	t.laneTask, t.reduceTask, t.updateTask = t.lane, t.reduce, t.update
+	t.packTask = func(_, layer int) { t.pack.Update(layer) }
 	return t
 }
 
@@ -262,6 +265,7 @@ func (t *Trainer[T]) batch() error {
 		t.decay = averageDecay(t.cfg.Average, s.Averaged)
 	}
 	t.pool.Do(segments, t.updateTask)
+	t.pool.Do(t.net.Layers(), t.packTask)
 	s.Step++
 	s.LossSum += loss
 	s.NormSum += norm
@@ -321,18 +325,20 @@ func (t *Trainer[T]) pick(batch []int) {
 // lane computes the loss and gradient of the lane's share of the terms.
 func (t *Trainer[T]) lane(worker, lane int) {
 	l, ws, ds, grad := t.loss[worker], t.ws[worker], t.ds[worker], t.grads[lane]
-	clear(grad)
 	t.sums[lane], t.errs[lane] = 0, nil
 	lo, hi := lane*len(t.terms)/lanes, (lane+1)*len(t.terms)/lanes
-	for lo < hi {
+	if lo == hi {
+		clear(grad)
+	}
+	for first := lo; lo < hi; {
 		n := min(l.Rows(), hi-lo)
 		in, err := l.Prepare(&t.paths, t.terms[lo:lo+n], t.last)
 		if err != nil {
 			t.errs[lane] = fmt.Errorf("epoch %d, batch %d, terms from sample %d on: %w", t.State.Epoch+1, t.State.Step+1, t.terms[lo].Path, err)
 			return
 		}
-		t.sums[lane] += l.Evaluate(ds, t.net.Forward(ws, in, n))
-		t.net.Backward(ws, grad, ds, n)
+		t.sums[lane] += l.Evaluate(ds, t.pack.Forward(ws, in, n))
+		t.pack.Backward(ws, grad, ds, n, lo > first)
 		lo += n
 	}
 }
@@ -345,7 +351,7 @@ func (t *Trainer[T]) blame() error {
 		if err != nil {
 			return err
 		}
-		if v := l.Evaluate(ds, t.net.Forward(ws, in, 1)); v-v != 0 {
+		if v := l.Evaluate(ds, t.pack.Forward(ws, in, 1)); v-v != 0 {
 			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Path, t.terms[i].K}
 		}
 	}
@@ -366,9 +372,7 @@ func (t *Trainer[T]) reduce(_, segment int) {
 	lo, hi := t.segment(segment)
 	sq, dst := 0.0, t.grads[0][lo:hi]
 	for lane := 1; lane < lanes; lane++ {
-		for i, v := range t.grads[lane][lo:hi] {
-			dst[i] += v
-		}
+		kernel.Add(dst, t.grads[lane][lo:hi])
 	}
 	for _, v := range dst {
 		sq += float64(v) * float64(v)

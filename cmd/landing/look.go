@@ -165,7 +165,7 @@ func (a *app) env() *cobra.Command {
 			}{run.Version(), runtime.Version(), run.ThisMachine(), a.workersPool().Workers()}
 			return a.result(out, func(w io.Writer) {
 				m := out.Machine
-				fmt.Fprintf(w, "landing %s, %s %s/%s\n%s, %d cores, %d workers\n", out.Version, out.Go, m.OS, m.Arch, m.CPU, m.Cores, out.Workers)
+				fmt.Fprintf(w, "landing %s, %s %s/%s\n%s, %d cores, %d workers, %s kernels\n", out.Version, out.Go, m.OS, m.Arch, m.CPU, m.Cores, out.Workers, m.Kernel)
 			})
 		},
 	}

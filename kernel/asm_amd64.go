@@ -1,0 +1,54 @@
+package kernel
+
+//go:generate go run ./internal/gen
+
+//go:noescape
+func tileAVX2(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+
+//go:noescape
+func tileAVX512(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+
+//go:noescape
+func leftAVX512(dst, src *float32, rows, stride int)
+
+//go:noescape
+func leftAVX2(dst, src *float32, rows, stride int)
+
+//go:noescape
+func panelAVX512(dst, src *float32, rows, stride int)
+
+//go:noescape
+func panelAVX2(dst, src *float32, rows, stride int)
+
+//go:noescape
+func addAVX2(dst, src *float32, n int)
+
+//go:noescape
+func addAVX512(dst, src *float32, n int)
+
+//go:noescape
+func mixAVX2(e, p *float32, n int, decay, rest float32)
+
+//go:noescape
+func mixAVX512(e, p *float32, n int, decay, rest float32)
+
+//go:noescape
+func adamAVX2(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
+
+//go:noescape
+func adamAVX512(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
+
+//go:noescape
+func biasSiLUAVX2(y, z, bias *float32, n int)
+
+//go:noescape
+func biasSiLUAVX512(y, z, bias *float32, n int)
+
+//go:noescape
+func siluGradAVX2(d, z *float32, n int)
+
+//go:noescape
+func siluGradAVX512(d, z *float32, n int)
+
+func peakAVX2(n int)
+func peakAVX512(n int)

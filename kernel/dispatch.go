@@ -1,0 +1,86 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+)
+
+// An impl is a set of float32 loops in assembly. Its passes take arrays of at
+// least one number; asm_amd64.go says what each does.
+type impl struct {
+	name       string
+	rows, cols int // of tile
+	tile       func(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+	panel      func(dst, src *float32, rows, stride int) // rows of cols
+	left       func(dst, src *float32, rows, stride int) // rows of rows
+	add        func(dst, src *float32, n int)
+	mix        func(e, p *float32, n int, decay, rest float32)
+	adam       func(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
+	biasSiLU   func(y, z, bias *float32, n int)
+	siluGrad   func(d, z *float32, n int)
+	peak       func(n int)
+}
+
+// active is what float32 runs on; nil is portable Go.
+var active *impl
+
+func init() {
+	var err error
+	if active, err = choose(os.Getenv("LANDING_KERNEL"), available()); err != nil {
+		panic(err)
+	}
+}
+
+// choose returns the wanted one of the implementations that this machine has,
+// best first, or the best if want is empty.
+func choose(want string, have []*impl) (*impl, error) {
+	switch want {
+	case "portable":
+		return nil, nil
+	case "":
+		if len(have) == 0 {
+			return nil, nil
+		}
+		return have[0], nil
+	case "avx2", "avx512":
+		for _, im := range have {
+			if im.name == want {
+				return im, nil
+			}
+		}
+		return nil, fmt.Errorf("kernel: LANDING_KERNEL=%s, but this machine does not have it; it has %s", want, names(have))
+	}
+	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of avx512, avx2, portable", want)
+}
+
+func names(have []*impl) string {
+	s := ""
+	for _, im := range have {
+		s += im.name + ", "
+	}
+	return s + "portable"
+}
+
+// Name returns the instruction set that float32 runs on: avx512, avx2 or
+// portable. It is the best that the machine has, or what the environment
+// variable LANDING_KERNEL names.
+func Name() string {
+	if active == nil {
+		return "portable"
+	}
+	return active.name
+}
+
+// use returns the assembly for T, or nil.
+func use[T Float]() *impl {
+	if unsafe.Sizeof(T(0)) != 4 {
+		return nil
+	}
+	return active
+}
+
+// single views x, which holds float32, as such.
+func single[T Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}

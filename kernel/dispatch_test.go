@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestChoose(t *testing.T) {
+	best, worse := &impl{name: "avx512"}, &impl{name: "avx2"}
+	for _, c := range []struct {
+		want string
+		have []*impl
+		got  *impl
+		err  string
+	}{
+		{"", []*impl{best, worse}, best, ""},
+		{"", nil, nil, ""},
+		{"portable", []*impl{best, worse}, nil, ""},
+		{"avx2", []*impl{best, worse}, worse, ""},
+		{"avx512", []*impl{worse}, nil, "this machine does not have it; it has avx2, portable"},
+		{"avx2", nil, nil, "it has portable"},
+		{"AVX", []*impl{best}, nil, `LANDING_KERNEL="AVX" is not one of avx512, avx2, portable`},
+	} {
+		got, err := choose(c.want, c.have)
+		if got != c.got || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%q: %v, %v", c.want, got, err)
+		}
+	}
+}
+
+// The environment chooses for the whole process, and a wrong choice ends it.
+func TestEnvironment(t *testing.T) {
+	if os.Getenv("KERNEL_NAME") != "" {
+		os.Stdout.WriteString("runs on " + Name())
+		return
+	}
+	for want, text := range map[string]string{
+		"portable": "runs on portable",
+		"neon":     `kernel: LANDING_KERNEL="neon" is not one of avx512, avx2, portable`,
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestEnvironment$")
+		cmd.Env = append(os.Environ(), "KERNEL_NAME=1", "LANDING_KERNEL="+want)
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != (want == "neon") || !strings.Contains(string(out), text) {
+			t.Errorf("%s: %v, %s", want, err, out)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import "fmt"
+
+// tile writes the register tile of a matrix product: rows ≤ f.rows rows and
+// cols ≤ 2 registers columns of
+//
+//	C = A B, or C += A B if add ≠ 0,
+//
+// with A(r, l) at a + r·rs + l·ks, row l of B at b + l·2 registers, and row r of
+// C at c + r·cs; all strides in bytes. Every element of C is one chain of fused
+// multiply-adds in the order of l, at any tile shape and however a caller cuts
+// l. B's rows are padded to their full width; C is touched only inside cols.
+func tile(f *file) {
+	f.p("// func tile%s(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)", f.name)
+	f.p("TEXT ·tile%s(SB), NOSPLIT, $0-80", f.name)
+	f.in("MOVQ rows+0(FP), R12")
+	f.in("MOVQ k+8(FP), CX")
+	f.in("MOVQ a+16(FP), SI")
+	f.in("MOVQ rs+24(FP), AX")
+	f.in("MOVQ ks+32(FP), BX")
+	f.in("MOVQ b+40(FP), DI")
+	f.in("MOVQ c+48(FP), DX")
+	f.in("MOVQ cs+56(FP), R13")
+	if f.wide() {
+		f.in("MOVQ cols+64(FP), R8")
+		f.in("MOVL $-1, R9")
+		f.in("BZHIL R8, R9, R9")
+		f.in("KMOVW R9, K1")
+		f.in("SHRL $16, R9")
+		f.in("KMOVW R9, K2")
+	}
+	// Pointers to every third row; the two rows between are one and two strides on.
+	last := "SI"
+	for r := 3; r < f.rows; r += 3 {
+		f.in("LEAQ (%s)(AX*2), %s", last, pointer(r))
+		f.in("ADDQ AX, %s", pointer(r))
+		last = pointer(r)
+	}
+	for r := f.rows; r > 1; r-- {
+		f.in("CMPQ R12, $%d", r)
+		f.in("JEQ rows%d", r)
+	}
+	for r := 1; r <= f.rows; r++ {
+		f.tileRows(r)
+	}
+}
+
+// copies writes the two packings: rows of two registers (panel) and rows of as
+// many numbers as a tile has rows (left), from a matrix whose rows are stride
+// bytes apart.
+func copies(f *file) {
+	f.rowCopy("panel", 2*f.bytes(), func(from, to string) {
+		for h := range 2 {
+			f.in("VMOVUPS %d(%s), %s", h*f.bytes(), from, f.v(h))
+		}
+		for h := range 2 {
+			f.in("VMOVUPS %s, %d(%s)", f.v(h), h*f.bytes(), to)
+		}
+	})
+	f.rowCopy("left", 4*f.rows, func(from, to string) {
+		if f.wide() {
+			f.load("("+from+")", "Z0", 0, true)
+			f.store("Z0", "("+to+")", 0, true)
+			return
+		}
+		f.in("VMOVUPS (%s), X0", from)
+		f.in("VMOVSD 16(%s), X1", from)
+		f.in("VMOVUPS X0, (%s)", to)
+		f.in("VMOVSD X1, 16(%s)", to)
+	})
+}
+
+func (f *file) rowCopy(name string, width int, row func(from, to string)) {
+	f.p("// func %s%s(dst, src *float32, rows, stride int)", name, f.name)
+	f.p("TEXT ·%s%s(SB), NOSPLIT, $0-32", name, f.name)
+	f.in("MOVQ dst+0(FP), DI")
+	f.in("MOVQ src+8(FP), SI")
+	f.in("MOVQ rows+16(FP), CX")
+	f.in("MOVQ stride+24(FP), BX")
+	if f.wide() {
+		f.in("MOVL $%d, AX", 1<<f.rows-1)
+		f.in("KMOVW AX, K1")
+	}
+	f.p("loop:")
+	row("SI", "DI")
+	f.in("ADDQ BX, SI")
+	f.in("ADDQ $%d, DI", width)
+	f.in("DECQ CX")
+	f.in("JNZ loop")
+	f.end()
+}
+
+// pointer is the register that points to row r of A, or to one of the two rows
+// before it.
+func pointer(r int) string { return []string{"SI", "R8", "R9", "R10", "R11"}[r/3] }
+
+// tileRows writes the tile of n rows; registers 2r and 2r+1 sum row r.
+func (f *file) tileRows(n int) {
+	b0, b1, x := f.v(2*f.rows), f.v(2*f.rows+1), 2*f.rows+2
+	f.p("")
+	f.p("rows%d:", n)
+	f.in("CMPQ add+72(FP), $0")
+	f.in("JNE load%d", n)
+	for i := range 2 * n {
+		f.zero(i)
+	}
+	f.in("JMP start%d", n)
+	f.p("load%d:", n)
+	f.move(n, "load")
+	f.p("start%d:", n)
+	f.in("TESTQ CX, CX")
+	f.in("JZ store%d", n)
+	f.in("PCALIGN $32")
+	f.p("loop%d:", n)
+	f.in("VMOVUPS (DI), %s", b0)
+	f.in("VMOVUPS %d(DI), %s", f.bytes(), b1)
+	for r := range n {
+		at := fmt.Sprintf("(%s)", pointer(r))
+		if r%3 > 0 {
+			at += fmt.Sprintf("(AX*%d)", r%3)
+		}
+		f.in("VBROADCASTSS %s, %s", at, f.v(x+r%2))
+		f.in("VFMADD231PS %s, %s, %s", b0, f.v(x+r%2), f.v(2*r))
+		f.in("VFMADD231PS %s, %s, %s", b1, f.v(x+r%2), f.v(2*r+1))
+	}
+	for r := 0; r < n; r += 3 {
+		f.in("ADDQ BX, %s", pointer(r))
+	}
+	f.in("ADDQ $%d, DI", 2*f.bytes())
+	f.in("DECQ CX")
+	f.in("JNZ loop%d", n)
+	f.p("store%d:", n)
+	f.move(n, "store")
+	f.end()
+}
+
+// zero clears a register.
+func (f *file) zero(i int) {
+	if f.wide() {
+		f.in("VPXORD Z%[1]d, Z%[1]d, Z%[1]d", i)
+	} else {
+		f.in("VXORPS Y%[1]d, Y%[1]d, Y%[1]d", i)
+	}
+}
+
+// move loads or stores cols columns of n rows of C. AVX2's masked stores are
+// slow on some processors, so full tiles have a way of their own.
+func (f *file) move(n int, what string) {
+	rows := func(masked bool) {
+		f.in("MOVQ DX, R12")
+		for r := range n {
+			for h := range 2 {
+				at, acc := fmt.Sprintf("%d(R12)", h*f.bytes()), f.v(2*r+h)
+				if what == "load" {
+					f.load(at, acc, h, masked)
+				} else {
+					f.store(acc, at, h, masked)
+				}
+			}
+			if r+1 < n {
+				f.in("ADDQ R13, R12")
+			}
+		}
+	}
+	if f.wide() {
+		rows(true)
+		return
+	}
+	f.in("CMPQ cols+64(FP), $%d", 2*f.lanes)
+	f.in("JNE %spart%d", what, n)
+	rows(false)
+	f.in("JMP %sdone%d", what, n)
+	f.p("%spart%d:", what, n)
+	f.in("MOVQ $%d, R12", 2*f.lanes)
+	f.in("SUBQ cols+64(FP), R12")
+	f.in("LEAQ tail<>(SB), AX")
+	f.in("VMOVUPS (AX)(R12*4), %s", f.mask(0))
+	f.in("VMOVUPS %d(AX)(R12*4), %s", f.bytes(), f.mask(1))
+	rows(true)
+	f.in("MOVQ rs+24(FP), AX")
+	f.p("%sdone%d:", what, n)
+}
+
+// mask is the register that masks half h of a partial row.
+func (f *file) mask(h int) string {
+	if f.wide() {
+		return fmt.Sprintf("K%d", 1+h)
+	}
+	return fmt.Sprintf("Y%d", 15-h)
+}
+
+func (f *file) load(at, reg string, h int, masked bool) {
+	switch {
+	case !masked:
+		f.in("VMOVUPS %s, %s", at, reg)
+	case f.wide():
+		f.in("VMOVUPS.Z %s, %s, %s", at, f.mask(h), reg)
+	default:
+		f.in("VMASKMOVPS %s, %s, %s", at, f.mask(h), reg)
+	}
+}
+
+func (f *file) store(reg, at string, h int, masked bool) {
+	switch {
+	case !masked:
+		f.in("VMOVUPS %s, %s", reg, at)
+	case f.wide():
+		f.in("VMOVUPS %s, %s, %s", reg, f.mask(h), at)
+	default:
+		f.in("VMASKMOVPS %s, %s, %s", reg, f.mask(h), at)
+	}
+}

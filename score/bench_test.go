@@ -1,0 +1,33 @@
+package score
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/landing-diffusion/landing/kernel"
+)
+
+// BenchmarkForward measures the latency of inference through both networks of
+// the paper's recipes.
+func BenchmarkForward(b *testing.B) {
+	for _, sizes := range [][]int{{7, 512, 512, 512, 512, 512, 3}, {281, 1024, 1024, 1024, 1024, 1024, 140}} {
+		m := NewMLP[float32](sizes, 1)
+		net := m.Pack(false)
+		for _, n := range []int{1, 64, 2000} {
+			ws, in := m.NewWorkspace(n), make([]float32, n*m.In())
+			for i := range in {
+				in[i] = float32(i%17) / 17
+			}
+			b.Run(fmt.Sprintf("%s/%dwide/%drows", kernel.Name(), sizes[1], n), func(b *testing.B) {
+				for b.Loop() {
+					net.Forward(ws, in, n)
+				}
+				flops := 0
+				for l := range m.Layers() {
+					flops += 2 * n * sizes[l] * sizes[l+1]
+				}
+				b.ReportMetric(float64(flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// BenchmarkStep makes whole updates of the size of the volcano recipe: 128 paths
+// of 50 times, 6400 rows, through the network 7-512-512-512-512-512-3.
+func BenchmarkStep(b *testing.B) {
+	proc := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Rate: 10},
+		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.5, SigmaMax: 1},
+	}
+	x0, err := langevin.Start(proc, 128, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := Config{Epochs: 1, Batch: 128, Refresh: 1, LearningRate: 1e-4, Clip: 10, Average: 0.999, Seed: 1}
+	sizes := []int{7, 512, 512, 512, 512, 512, 3}
+	for workers := 1; workers <= 2; workers++ {
+		b.Run(fmt.Sprintf("%s/%dworkers", kernel.Name(), workers), func(b *testing.B) {
+			pool := parallel.New(workers)
+			defer pool.Close()
+			t := New(cfg, proc, x0, score.NewMLP[float32](sizes, 1), pool)
+			if err := t.prepare(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			t.State.Epoch = 1 // with the moving average
+			for b.Loop() {
+				t.State.Step = 0
+				if err := t.batch(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			products := 0 // forward, and backward for weights and for inputs
+			for l := range len(sizes) - 1 {
+				products += 3 * sizes[l] * sizes[l+1]
+			}
+			products -= sizes[0] * sizes[1]
+			flops := 2 * float64(len(t.terms)) * float64(products)
+			b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}
