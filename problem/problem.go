@@ -129,7 +129,7 @@ type Sample struct {
 // none.
 func Defaults() *Problem {
 	return &Problem{
-		Name: "run", Seed: 1, Convention: "paper",
+		Name: "run", Seed: 1, Convention: "reference",
 		Data:      Data{Kind: "points", SplitSeed: 1, Tolerance: 1e-3},
 		Potential: Potential{Kind: "zero"},
 		Process: Process{
