@@ -93,14 +93,10 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 	if n == 0 {
 		return v, nil
 	}
-	limit, projected := e.Problem.Generate.MaxViolation, e.Process.Terminal || e.Process.Method.Projected()
-	var err error
-	for _, c := range e.violations(x) {
+	components, err := e.CheckViolation(s)
+	for _, c := range components {
 		v.Component = append(v.Component, Component{c.Component, Float(c.Worst), c.WorstSample, Float(c.Mean), Float(c.Median), Float(c.Q90), Float(c.Q99)})
 		v.Violation.Worst = max(v.Violation.Worst, Float(c.Worst))
-		if limit > 0 && projected && c.Worst > limit && err == nil {
-			err = &ViolationError{c.Component, c.WorstSample, c.Worst, limit}
-		}
 	}
 	v.Violation.Mean = Float(e.meanViolation(x))
 	if e.onEarth() {
@@ -127,6 +123,33 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		v.TwoSample = TwoSample{Float(t.Statistic), Float(t.PValue), t.N, t.M}
 	}
 	return v, err
+}
+
+// CheckViolation summarises the violations of the samples that did not fail, by
+// component; samples are numbered with the failed ones. Beside them it returns a
+// *ViolationError if samples are projected and not feasible to
+// generate.max_violation.
+func (e *Experiment) CheckViolation(s *Samples) ([]metric.Violation, error) {
+	var number []int // of each good row
+	for i, lost := range s.Lost {
+		if !lost {
+			number = append(number, i)
+		}
+	}
+	if len(number) == 0 {
+		return nil, nil
+	}
+	components := e.violations(s.Good())
+	limit, projected := e.Problem.Generate.MaxViolation, e.Process.Terminal || e.Process.Method.Projected()
+	var err error
+	for i := range components {
+		c := &components[i]
+		c.WorstSample = number[c.WorstSample]
+		if limit > 0 && projected && c.Worst > limit && err == nil {
+			err = &ViolationError{Component: c.Component, Sample: c.WorstSample, Worst: c.Worst, Limit: limit, Key: "generate.max_violation"}
+		}
+	}
+	return components, err
 }
 
 // meanViolation returns the mean over rows of the largest violation of a row.

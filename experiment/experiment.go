@@ -5,6 +5,7 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Experiment struct {
 	Split   dataset.Split
 	Folder  *run.Folder
 	Pool    *parallel.Pool
+
+	Warning string // something about the run that the user should know; may be empty
 
 	train, heldOut []float64 // rows of Data: n×d
 	config         string    // hash of config.yaml
@@ -123,6 +126,9 @@ func (e *Experiment) violations(x []float64) []metric.Violation {
 // Begin fills a new folder: config, verbatim problem and manifest.
 func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
 	e.Folder = f
+	if again, err := problem.Load(e.Problem.Resolved(), run.ConfigFile, "", nil); err != nil || !bytes.Equal(again.Resolved(), e.Problem.Resolved()) {
+		return &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); plainer text in title and data.path helps", run.ConfigFile, err)}
+	}
 	if err := f.Lock(); err != nil {
 		return err
 	}
@@ -184,10 +190,24 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
 		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
 	}
 	e.Folder, e.config = f, hash
+	if here := run.ThisMachine().Kernel; m.Machine.Kernel != here {
+		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", m.Machine.Kernel, here)
+	}
 	if hash != m.Config {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
 	}
 	return e, nil
+}
+
+// LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there
+// is none.
+func (e *Experiment) LastEpoch() (train.Epoch, error) {
+	records, err := e.Folder.Metrics()
+	epochs, _ := decode(records)
+	if err != nil || len(epochs) == 0 {
+		return train.Epoch{}, err
+	}
+	return epochs[len(epochs)-1], nil
 }
 
 // network returns an untrained score network of the problem's shape.
@@ -231,6 +251,11 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 		if err := t.Restore(arrays, state); err != nil {
 			return err
 		}
+		if checkpoint != "" {
+			if err := e.Folder.SetAside(checkpoint); err != nil {
+				return err
+			}
+		}
 	}
 	if err := e.Folder.RewindMetrics(t.State.Epoch); err != nil {
 		return err
@@ -249,6 +274,7 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 		return err
 	}
 	saved := time.Now()
+	first := len(names) == 0 // the first epoch is saved at once
 	for !t.Done() {
 		epoch, err := t.Epoch(ctx)
 		if train.Interrupted(err) {
@@ -286,11 +312,11 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 				}
 			}
 		}
-		if t.Done() || time.Since(saved).Seconds() >= e.Problem.Train.CheckpointEvery {
+		if t.Done() || first || time.Since(saved).Seconds() >= e.Problem.Train.CheckpointEvery {
 			if err := save(); err != nil {
 				return err
 			}
-			saved = time.Now()
+			saved, first = time.Now(), false
 			if err := status("training", ""); err != nil {
 				return err
 			}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -85,8 +88,100 @@ func TestHeldOutRowsAreHeldOut(t *testing.T) {
 	}
 }
 
-// Samples off the set by more than generate.max_violation fail the check; lost
-// samples count against generate.max_failed and are not scored.
+// Training does not read the held-out rows: others in their place give the same
+// weights. And the seed of the split counts.
+func TestTrainingIgnoresHeldOut(t *testing.T) {
+	weights := func(spoil bool, settings ...string) []float32 {
+		e := begin(t, settings...)
+		if spoil {
+			for _, i := range append(append([]int(nil), e.Split.Val...), e.Split.Test...) {
+				copy(e.Data.X[3*i:3*i+3], []float64{0, 0, 1})
+			}
+			for i := range e.heldOut {
+				e.heldOut[i] = 0
+			}
+		}
+		if err := e.Train(context.Background(), "", Observer{}); err != nil {
+			t.Fatal(err)
+		}
+		net, _, err := e.Load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net.Params
+	}
+	a, b := weights(false), weights(true)
+	for i := range a {
+		if a[i] != b[i] {
+			t.Fatal("held-out rows changed the weights")
+		}
+	}
+	same := true
+	for i, v := range weights(false, "data.split_seed=2") {
+		same = same && v == a[i]
+	}
+	if same {
+		t.Error("data.split_seed changes nothing")
+	}
+}
+
+// The empirical prior holds the last states of good forward paths from training
+// rows, with noise that training never uses.
+func TestEmpiricalPrior(t *testing.T) {
+	for _, method := range []string{"ULLA", "OLLA-P"} {
+		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}")
+		prior, err := e.prior(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := prior.(langevin.Empirical).States
+		var paths langevin.Paths
+		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
+		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		failed := 0
+		for i := range paths.Count {
+			if paths.Failed[i] {
+				failed++
+				continue
+			}
+			want = append(want, paths.At(i, 4)...)
+		}
+		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || priorRefresh < 1<<32 {
+			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
+		}
+	}
+}
+
+// A share of lost samples above generate.max_failed is an error beside the
+// samples.
+func TestTooManyLost(t *testing.T) {
+	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
+	var bad *FailedError
+	s, err := e.Generate(context.Background(), e.network(), 50, 0, 1, nil)
+	if !errors.As(err, &bad) || s == nil || s.Failed() != bad.Failed || bad.Failed == 0 {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// The floor is that of draws from the training rows.
+func TestFloor(t *testing.T) {
+	e := begin(t)
+	n := 300
+	v, err := e.Evaluate(&Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := metric.NoiseFloor(e.train, 3, n, floorDraws, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
+	if float64(v.JSD.Floor) != want.Mean {
+		t.Errorf("floor %v, want %v", v.JSD.Floor, want.Mean)
+	}
+}
+
+// Samples off the set by more than generate.max_violation fail the check, by the
+// number they were generated under; lost samples are not scored.
 func TestChecks(t *testing.T) {
 	e := begin(t)
 	x := append([]float64(nil), e.train[:30]...)
@@ -96,7 +191,11 @@ func TestChecks(t *testing.T) {
 	if _, err := e.Evaluate(s, train.State{}); !errors.As(err, &bad) || bad.Sample != 3 || bad.Component != "radius" {
 		t.Errorf("got %v", err)
 	}
-	s.Lost[3] = true
+	s.Lost[0] = true
+	if _, err := e.Evaluate(s, train.State{}); !errors.As(err, &bad) || bad.Sample != 3 {
+		t.Errorf("with a lost sample before it: %v", err)
+	}
+	s.Lost[0], s.Lost[3] = false, true
 	v, err := e.Evaluate(s, train.State{})
 	if err != nil || v.Failed != 1 || v.Samples != 10 {
 		t.Errorf("%+v, %v", v, err)

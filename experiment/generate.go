@@ -89,10 +89,11 @@ type ViolationError struct {
 	Component    string
 	Sample       int
 	Worst, Limit float64
+	Key          string // of the limit
 }
 
 func (e *ViolationError) Error() string {
-	return fmt.Sprintf("sample %d violates %q by %.3g, above generate.max_violation = %g", e.Sample, e.Component, e.Worst, e.Limit)
+	return fmt.Sprintf("sample %d violates %q by %.3g, above %s = %g", e.Sample, e.Component, e.Worst, e.Key, e.Limit)
 }
 
 // Load returns the network of the newest checkpoint (or the one named) and the

@@ -37,7 +37,10 @@ type Coordinate struct {
 	Rhat  Float `json:"rhat"`
 }
 
-// Sample runs the problem's chains from starts on Σ. tick hears of steps.
+// Sample runs the problem's chains from starts on Σ. tick hears of steps. A
+// *ViolationError, returned beside the report, says that draws are further from
+// Σ than sample.max_violation. A chain whose projection fails stays where it is
+// for that step; Failed counts the chains to which that happened.
 func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int)) (*SampleReport, error) {
 	c, err := p.BuildChains()
 	if err != nil {
@@ -64,12 +67,16 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 		r.Coordinates = append(r.Coordinates, Coordinate{Float(mean), Float(metric.MCSE(series)), Float(sd), Float(metric.ESS(series)), Float(metric.SplitRhat(series))})
 	}
 	e := &Experiment{Problem: p, Process: c.Process}
+	var check error
 	for _, v := range e.violations(draws.X) {
 		r.Violation.Worst = max(r.Violation.Worst, Float(v.Worst))
+		if limit := p.Sample.MaxViolation; limit > 0 && v.Worst > limit {
+			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: v.Worst, Limit: limit, Key: "sample.max_violation"}
+		}
 	}
 	r.Violation.Mean = Float(e.meanViolation(draws.X))
 	r.Seconds = time.Since(start).Seconds()
-	return r, nil
+	return r, check
 }
 
 // Write saves the draws as an NPY file, chains × draws × dimension.

@@ -106,6 +106,41 @@ func TestDependentConstraints(t *testing.T) {
 	}
 }
 
+// Gradients at a small angle are independent down to RankTolerance, and Π stays
+// a projector to round-off among nearly parallel ones.
+func TestNearlyParallel(t *testing.T) {
+	for angle, rank := range map[float64]int{1e-6: 2, 1e-12: 1} {
+		s := formula{3, 2, []string{"a", "b"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0), plane(1, angle, 0, 0)}}
+		if b := at(t, s, 0, 1, 2, 3); b.Rank(0) != rank {
+			t.Errorf("angle %g: rank %d, want %d", angle, b.Rank(0), rank)
+		}
+	}
+	s := formula{5, 4, []string{"a", "b", "c", "d"}, nil}
+	for i := range 4 {
+		s.f = append(s.f, func(x []float64) (float64, []float64) {
+			g := []float64{1, 1, 1, 1, 1}
+			g[i] += 1e-7
+			return 0, g
+		})
+	}
+	b := at(t, s, 0, 1, 2, 3, 4, 5)
+	if b.Rank(0) != 4 {
+		t.Fatalf("rank %d, want 4", b.Rank(0))
+	}
+	q := b.basis(0)
+	for i := range 4 {
+		for j := range i + 1 {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if e := math.Abs(dot(q[5*i:5*i+5], q[5*j:5*j+5]) - want); e > 1e-14 {
+				t.Errorf("basis vectors %d and %d: off by %g", i, j, e)
+			}
+		}
+	}
+}
+
 // Two inequalities that meet in parallel: rank 1 whichever are active, and the
 // active set is g ≥ 0 with the boundary itself.
 func TestParallelInequalities(t *testing.T) {

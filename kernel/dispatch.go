@@ -25,12 +25,15 @@ type impl struct {
 // active is what float32 runs on; nil is portable Go.
 var active *impl
 
-func init() {
-	var err error
-	if active, err = choose(os.Getenv("LANDING_KERNEL"), available()); err != nil {
-		panic(err)
-	}
-}
+// setup is what is wrong with LANDING_KERNEL, if anything.
+var setup error
+
+func init() { active, setup = choose(os.Getenv("LANDING_KERNEL"), available()) }
+
+// Check returns an error if the environment variable LANDING_KERNEL asks for
+// loops that do not exist or that this machine cannot run. NewWeights then
+// panics.
+func Check() error { return setup }
 
 // choose returns the wanted one of the implementations that this machine has,
 // best first, or the best if want is empty.

@@ -22,6 +22,9 @@ type Weights[T Float] struct {
 // NewWeights makes room for an out×in matrix, and if gradients for MulWeights
 // too.
 func NewWeights[T Float](out, in int, gradients bool) *Weights[T] {
+	if setup != nil {
+		panic(setup)
+	}
 	w := &Weights[T]{out: out, in: in, im: use[T]()}
 	if w.im == nil {
 		w.w = make([]T, out*in)

@@ -106,6 +106,17 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// Samples beyond 2³² have their own numbers.
+func TestLargeSamples(t *testing.T) {
+	s := New(1, Probe, 0)
+	var a, b [1]float64
+	s.Normals(a[:], 5, 0)
+	s.Normals(b[:], 5+1<<32, 0)
+	if a == b {
+		t.Error("samples 5 and 5 + 2³² are the same")
+	}
+}
+
 func TestPermutationIsOne(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 17, 1000} {
 		p := make([]int, n)

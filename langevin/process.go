@@ -88,7 +88,7 @@ type Landing struct {
 
 // A Potential is f in the target exp(−f) of the forward process.
 type Potential interface {
-	// Gradient writes ∇f at n points: n×d.
+	// Gradient writes ∇f at n points; dst and x have length n×d.
 	Gradient(dst, x []float64, n int)
 }
 

@@ -96,9 +96,22 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 				t.Fatal("x_0 is not the data")
 			}
 		}
-		for k := 1; k < N; k++ {
+		// x_{−1} = x_0 − τ_0 p̃_0
+		before := make([]float64, 3)
+		keyed.New(9, keyed.ForwardMomentum, 4).Normals(before, uint64(i), 0)
+		if err := s.at.At(x0[3*i:3*i+3], 1); err != nil {
+			t.Fatal(err)
+		}
+		s.at.Tangent(before, before)
+		for j := range before {
+			before[j] = x0[3*i+j] - p.Schedule.Tau(0)*before[j]
+		}
+		for k := range N {
+			if k > 0 {
+				before = paths.At(i, k-1)
+			}
 			keyed.New(9, keyed.ForwardNoise, 4).Normals(ζ, uint64(i), k)
-			if err := s.Forward(y, paths.At(i, k), paths.At(i, k-1), ζ, make([]bool, 1), 1, k); err != nil {
+			if err := s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k); err != nil {
 				t.Fatal(err)
 			}
 			if k == N-1 {
@@ -111,7 +124,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 					t.Fatalf("path %d leaves its stepper at step %d", i, k)
 				}
 			}
-			x := paths.At(i, k)
+			x := paths.At(i, k) // x_0 is exact
 			worst = max(worst, math.Abs(math.Sqrt(x[0]*x[0]+x[1]*x[1]+x[2]*x[2])-1))
 		}
 		x := paths.At(i, N)
@@ -121,6 +134,76 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	}
 	if math.Abs(report.Worst[0]-worst) > 1e-15 {
 		t.Errorf("reported violation %v, seen %v", report.Worst[0], worst)
+	}
+}
+
+// Generation, replayed step by step: x_N from the prior, p̃_N and the noise from
+// their own streams, backward steps, terminal projection. Samples end on Σ, and
+// without the terminal projection they do not.
+func TestBackwardPathsFollowTheStepper(t *testing.T) {
+	for _, m := range []Method{OLLA, ULLA} {
+		for _, terminal := range []bool{true, false} {
+			p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
+			p.Terminal = terminal
+			pool := parallel.New(2)
+			prior, _ := UniformPrior(p)
+			out, failed := make([]float64, 15), make([]bool, 5)
+			if _, err := NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior, func(int) Score { return smooth }); err != nil {
+				t.Fatal(err)
+			}
+			pool.Close()
+			s, N := p.NewStepper(1), p.Schedule.N
+			h := make([]float64, 1)
+			for i := range 5 {
+				x, next, y, ζ := make([]float64, 3), make([]float64, 3), make([]float64, 3), make([]float64, 3)
+				prior.Sample(x, keyed.New(8, keyed.Prior, 0), uint64(3+i))
+				keyed.New(8, keyed.Prior, 1).Normals(next, uint64(3+i), 0)
+				if err := s.at.At(x, 1); err != nil {
+					t.Fatal(err)
+				}
+				s.at.Tangent(next, next)
+				for j := range next {
+					next[j] = x[j] + p.MomentumTau(N-1)*next[j]
+				}
+				for k := N - 1; k >= 0; k-- {
+					keyed.New(8, keyed.BackwardNoise, 0).Normals(ζ, uint64(3+i), k)
+					if err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth); err != nil {
+						t.Fatal(err)
+					}
+					x, next, y = y, x, next
+				}
+				if terminal {
+					if err := s.Terminal(x, make([]bool, 1), 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for j := range x {
+					if x[j] != out[3*i+j] {
+						t.Fatalf("%v: sample %d leaves its stepper", m, i)
+					}
+				}
+				p.Set.Values(h, x, 1)
+				if on := math.Abs(h[0]) < 1e-12; on != terminal {
+					t.Errorf("%v terminal=%v: sample %d has h = %g", m, terminal, i, h[0])
+				}
+			}
+		}
+	}
+}
+
+// Thinned draws are every third of the draws without thinning, after burn-in.
+func TestThin(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, OLLA)
+	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 1, 1
+	x0, _ := Start(p, 2, 1)
+	all := chains(t, Chains{Process: p, Count: 2, Burn: 2, Keep: 15, Seed: 1}, x0)
+	thin := chains(t, Chains{Process: p, Count: 2, Burn: 2, Keep: 5, Thin: 3, Seed: 1}, x0)
+	for c, series := range thin.Series(0) {
+		for i, v := range series {
+			if v != all.Series(0)[c][3*i+2] {
+				t.Fatalf("draw %d of chain %d", i, c)
+			}
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *splitting) kick(x, p []float64, n int) {
 	if s.f == nil {
 		return
 	}
-	s.f.Gradient(s.grad, x, n)
+	s.f.Gradient(s.grad[:n*s.d], x[:n*s.d], n)
 	s.set.Tangent(s.grad, s.grad)
 	for i, g := range s.grad[:n*s.d] {
 		p[i] -= s.τ / 2 * g

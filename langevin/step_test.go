@@ -163,6 +163,174 @@ func TestAffineLandingIsExact(t *testing.T) {
 	}
 }
 
+// The same backward, with the τ of the backward step, in both conventions.
+func TestAffineLandingIsExactBackward(t *testing.T) {
+	set := sets(t)["affine"]
+	for _, m := range []Method{OLLA, ULLA} {
+		for _, c := range []Convention{Paper, Reference} {
+			p := process(set, m)
+			p.Convention = c
+			s := p.NewStepper(3) // more room than rows
+			st := keyed.New(1, keyed.Probe, 0)
+			x, next, y, ζ := make([]float64, 4), make([]float64, 4), make([]float64, 4), make([]float64, 4)
+			h0, h1 := make([]float64, 2), make([]float64, 2)
+			for k := range p.Schedule.N {
+				st.Normals(x, 0, k)
+				st.Normals(next, 1, k)
+				st.Normals(ζ, 2, k)
+				if err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}); err != nil {
+					t.Fatal(err)
+				}
+				set.Values(h0, x, 1)
+				set.Values(h1, y, 1)
+				for i := range h0 {
+					if want := (1 - p.Landing.Rate*p.BackTau(k)) * h0[i]; math.Abs(h1[i]-want) > 1e-13 {
+						t.Fatalf("%v %v step %d: h = %v, want %v", m, c, k, h1[i], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A ULLA step off Σ with curvature terms minus one without is
+// −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with α = 1/τ if landing
+// is implicit.
+func TestULLACurvatureTerm(t *testing.T) {
+	set := zoo.Torus{Major: 2, Minor: 0.6}
+	x, near, ζ := []float64{1.5, 1.2, 0.5}, []float64{1.46, 1.23, 0.48}, []float64{0.3, -0.2, 0.5}
+	for _, implicit := range []bool{false, true} {
+		for _, direction := range []string{"forward", "backward"} {
+			const k = 2
+			p := process(set, ULLA)
+			p.Landing.Implicit = implicit
+			τ, τp, sign := p.Schedule.Tau(k), p.Schedule.Tau(k-1), -1.0
+			momentum := []float64{x[0] - near[0], x[1] - near[1], x[2] - near[2]}
+			if direction == "backward" {
+				τ, τp, sign = p.BackTau(k), p.MomentumTau(k), 1
+				for j := range momentum {
+					momentum[j] *= -1
+				}
+			}
+			for j := range momentum {
+				momentum[j] /= τp
+			}
+			step := func(curvature bool) []float64 {
+				p.Curvature = curvature
+				s, y := p.NewStepper(1), make([]float64, 3)
+				var err error
+				if direction == "forward" {
+					err = s.Forward(y, x, near, ζ, make([]bool, 1), 1, k)
+				} else {
+					err = s.Backward(y, x, near, ζ, make([]bool, 1), 1, k, zeroScore{})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if implicit { // undo landing: the proposal before it
+					for j := range y {
+						y[j] = x[j] + s.move[j]
+						if curvature {
+							y[j] += s.curve[j]
+						}
+					}
+				}
+				return y
+			}
+			b := geometry.NewBlock(set, 1, 0)
+			if err := b.At(x, 1); err != nil {
+				t.Fatal(err)
+			}
+			b.Tangent(momentum, momentum)
+			α := p.Landing.Rate
+			if implicit {
+				α = 1 / τ
+			}
+			κ := make([]float64, 3)
+			b.MomentumCurvature(κ, momentum, sign*α)
+			with, without := step(true), step(false)
+			for j := range κ {
+				if got, want := with[j]-without[j], -τ*τ*κ[j]; math.Abs(got-want) > 1e-13 {
+					t.Errorf("%s implicit=%v: curvature moves by %v, want %v", direction, implicit, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Potentials with vectors of their own work in blocks that are not full.
+func TestPotentialsInPartBlocks(t *testing.T) {
+	for _, f := range []Potential{Quadratic{Center: []float64{1, 2, 3}, Weight: []float64{3, 2, 1}}, Linear{B: []float64{1, 2, 3}}} {
+		p := process(zoo.Sphere{D: 3}, ULLA)
+		p.Potential = f
+		x, ζ := pointOn(t, p), []float64{0.1, 0.2, 0.3}
+		one, part, failed := make([]float64, 3), make([]float64, 3), make([]bool, 1)
+		if err := p.NewStepper(1).Forward(one, x, x, ζ, failed, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.NewStepper(8).Forward(part, x, x, ζ, failed, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		if one[0] != part[0] || one[1] != part[1] || one[2] != part[2] {
+			t.Errorf("%T: %v in a full block, %v in a part", f, one, part)
+		}
+		a, b := newSplitting(p, 1), newSplitting(p, 8)
+		xa, xb, pa, pb := append([]float64(nil), x...), append([]float64(nil), x...), make([]float64, 3), make([]float64, 3)
+		if a.step(xa, pa, ζ, failed, 1) != nil || b.step(xb, pb, ζ, failed, 1) != nil || xa[0] != xb[0] {
+			t.Errorf("%T: splitting differs in a part block", f)
+		}
+	}
+}
+
+// A flight with no landing point turns back: same point, opposite momentum.
+func TestSplittingTurnsBack(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, ULLA)
+	s := newSplitting(p, 1)
+	x, failed := []float64{1, 0, 0}, make([]bool, 1)
+	v := []float64{0, 5 / s.τ, 0}
+	if err := s.set.At(x, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.flight(x, v, failed, 1); err != nil {
+		t.Fatal(err)
+	}
+	if !failed[0] || x[0] != 1 || x[1] != 0 || v[1] != -5/s.τ {
+		t.Errorf("failed %v, x = %v, p = %v", failed, x, v)
+	}
+}
+
+// A terminal projection onto the empty set fails and leaves the row.
+func TestTerminalFailureIsMarked(t *testing.T) {
+	p := process(rootless{}, OLLA)
+	s := p.NewStepper(2)
+	x, failed := []float64{1, 2, 3, 4}, make([]bool, 2)
+	if err := s.Terminal(x, failed, 2); err != nil {
+		t.Fatal(err)
+	}
+	if !failed[0] || !failed[1] || x[0] != 1 || x[3] != 4 {
+		t.Errorf("failed %v, x = %v", failed, x)
+	}
+}
+
+// rootless is {x ∈ R² : ‖x‖² + 1 = 0}.
+type rootless struct{}
+
+func (rootless) Dim() int               { return 2 }
+func (rootless) Equalities() []string   { return []string{"never"} }
+func (rootless) Inequalities() []string { return nil }
+func (rootless) Values(v, x []float64, n int) {
+	for i := range n {
+		v[i] = x[2*i]*x[2*i] + x[2*i+1]*x[2*i+1] + 1
+	}
+}
+
+func (r rootless) Jacobians(v, j, x []float64, n int) {
+	r.Values(v, x, n)
+	for i := range 2 * n {
+		j[i] = 2 * x[i]
+	}
+}
+
 // An active inequality follows g + ε the same way, and an inactive one is not
 // there.
 func TestInequalityLanding(t *testing.T) {

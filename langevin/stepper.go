@@ -93,7 +93,7 @@ func (s *Stepper) start(x []float64, n int) error {
 	}
 	s.observe(s.at.Values(), n)
 	if f := s.proc.Potential; f != nil {
-		f.Gradient(s.grad, x, n)
+		f.Gradient(s.grad[:n*s.d], x[:n*s.d], n)
 	}
 	return nil
 }

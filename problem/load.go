@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"errors"
@@ -143,7 +144,6 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 			return nil, err
 		}
 	}
-	p.Variants = nil
 	for _, s := range settings {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" || strings.ContainsAny(key, " :{}[],#&*!|>'\"%@`\n") || strings.Contains(value, "\n") {
@@ -155,6 +155,7 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 			return nil, err
 		}
 	}
+	p.Variants = nil
 	return p, nil
 }
 
@@ -173,6 +174,10 @@ func (e *SyntaxError) Error() string { return e.Origin + ": " + e.Problem }
 
 // merge decodes a layer of YAML over p. where turns a line into an origin.
 func (p *Problem) merge(data []byte, where func(line int) string) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(data) > maxFile || nesting(data) > maxNesting {
+		return &SyntaxError{where(1), fmt.Sprintf("expected at most %d bytes and %d levels of brackets", maxFile, maxNesting)}
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
@@ -182,7 +187,7 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		return &SyntaxError{where(1), "not YAML: " + strings.SplitN(err.Error(), "\n", 2)[0]}
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return &SyntaxError{where(1), fmt.Sprintf("expected one YAML document with keys, found %d", len(file.Docs))}
+		return &SyntaxError{where(1), "expected one YAML document with keys"}
 	}
 	if err := p.walk(file.Docs[0].Body, reflect.TypeFor[Problem](), "", where); err != nil {
 		return err
@@ -228,7 +233,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 		seen := map[string]bool{}
 		for _, v := range values {
-			name := v.Key.String()
+			name := v.Key.GetToken().Value
 			line := where(v.Key.GetToken().Position.Line)
 			full := strings.TrimPrefix(key+"."+name, ".")
 			f, ok := field(t, name)
@@ -289,6 +294,27 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 	}
 	return nil
+}
+
+const (
+	maxFile    = 1 << 20
+	maxNesting = 100
+)
+
+// nesting bounds the depth of brackets in a file: the parser's work grows with
+// its square.
+func nesting(data []byte) int {
+	depth, deepest := 0, 0
+	for _, c := range data {
+		switch c {
+		case '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ']', '}':
+			depth--
+		}
+	}
+	return deepest
 }
 
 // literal is text from a file, shown as it stands there.

@@ -6,6 +6,9 @@ package problem
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -117,12 +120,13 @@ type Generate struct {
 
 // Sample is sampling of exp(−f) without learning.
 type Sample struct {
-	Method string  `yaml:"method"` // splitting, or one of process.method
-	Step   float64 `yaml:"step"`   // τ
-	Chains int     `yaml:"chains"`
-	Burn   int     `yaml:"burn"`  // steps to discard
-	Draws  int     `yaml:"draws"` // to keep of each chain
-	Thin   int     `yaml:"thin"`  // steps between draws
+	Method       string  `yaml:"method"` // splitting, or one of process.method
+	Step         float64 `yaml:"step"`   // τ
+	Chains       int     `yaml:"chains"`
+	Burn         int     `yaml:"burn"`          // steps to discard
+	Draws        int     `yaml:"draws"`         // to keep of each chain
+	Thin         int     `yaml:"thin"`          // steps between draws
+	MaxViolation float64 `yaml:"max_violation"` // of any component in a draw; 0 means unchecked
 }
 
 // Defaults returns a problem with every key at its default. Data and set have
@@ -144,7 +148,7 @@ func Defaults() *Problem {
 		},
 		Prior:    "uniform",
 		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
-		Sample:   Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10},
+		Sample:   Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10, MaxViolation: 0.1},
 	}
 }
 
@@ -212,8 +216,14 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 			return nil, p.key(k.key, k.value, "a number above 0 and at most 1e15")
 		}
 	}
-	if c.Burn < 0 {
-		return nil, p.key("sample.burn", c.Burn, "a number of at least 0")
+	if c.Burn < 0 || c.Burn > 1e12 {
+		return nil, p.key("sample.burn", c.Burn, "a number in [0, 1e12]")
+	}
+	if float64(c.Draws)*float64(c.Thin) > 1e12 {
+		return nil, p.key("sample.thin", c.Thin, "at most 1e12 steps in all")
+	}
+	if !(c.MaxViolation >= 0) {
+		return nil, p.key("sample.max_violation", c.MaxViolation, "a number of at least 0")
 	}
 	q := *p
 	q.Process.Steps, q.Process.Horizon = 1, c.Step
@@ -230,11 +240,35 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		}
 		return nil, err
 	}
+	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
+		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
+	}
+	if p.Set.Kind == "affine" && proc.Potential == nil {
+		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
+	}
 	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
 }
 
+const (
+	maxDim        = 1_000_000
+	maxParameters = 1e9
+	maxNumbers    = 1e9 // of kept draws
+	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
+
 // check validates everything outside the process.
 func (p *Problem) check(proc *langevin.Process) error {
+	for _, r := range p.Title {
+		if unicode.IsControl(r) {
+			return p.key("title", p.Title, "one line of printable text")
+		}
+	}
+	if strings.Trim(p.Name, nameLetters) != "" || p.Name == "" || p.Name[0] == '.' || p.Name[0] == '-' {
+		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it names the run folder")
+	}
+	if w, n := float64(p.Network.Width), float64(p.Network.Layers); w*(w*n+2*float64(proc.Set.Dim())) > maxParameters {
+		return p.key("network.width", p.Network.Width, fmt.Sprintf("a network of at most %.0g parameters", maxParameters))
+	}
 	t := p.Train
 	positive := []struct {
 		key   string
@@ -289,10 +323,24 @@ func (p *Problem) check(proc *langevin.Process) error {
 
 func (p *Problem) set() (constraint.Set, error) {
 	s := p.Set
+	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine"); err != nil {
+		return nil, err
+	}
+	for _, k := range []struct {
+		key, kind string
+		given     bool
+	}{
+		{"set.dim", "sphere", s.Dim != 0}, {"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
+		{"set.major", "torus", s.Major != 0}, {"set.minor", "torus", s.Minor != 0}, {"set.a", "affine", s.A != nil}, {"set.b", "affine", s.B != nil},
+	} {
+		if k.given && s.Kind != k.kind {
+			return nil, &KeyError{Origin: p.origin[k.key], Key: k.key, Fault: fmt.Sprintf("this key belongs to set.kind %s; set.kind is %q", k.kind, s.Kind)}
+		}
+	}
 	switch s.Kind {
 	case "sphere":
-		if s.Dim < 1 {
-			return nil, p.key("set.dim", s.Dim, "a dimension of at least 1")
+		if s.Dim < 1 || s.Dim > maxDim {
+			return nil, p.key("set.dim", s.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
 		}
 		if s.Radius < 0 {
 			return nil, p.key("set.radius", s.Radius, "a radius above 0")
@@ -324,13 +372,16 @@ func (p *Problem) set() (constraint.Set, error) {
 			if len(row) != len(s.A[0]) {
 				return nil, p.key("set.a", row, fmt.Sprintf("rows of equal length, as the first with %d numbers", len(s.A[0])))
 			}
+			if !slices.ContainsFunc(row, func(v float64) bool { return v != 0 }) {
+				return nil, p.key("set.a", row, "rows that are not zero")
+			}
 		}
 		if len(s.B) != len(s.A) {
 			return nil, p.key("set.b", s.B, fmt.Sprintf("%d right-hand sides, one a row of set.a", len(s.A)))
 		}
 		return zoo.Affine{A: s.A, B: s.B}, nil
 	}
-	return nil, p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine")
+	panic("problem: a kind of set that is listed and not built")
 }
 
 func (p *Problem) potential(d int) (langevin.Potential, error) {

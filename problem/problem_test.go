@@ -56,6 +56,13 @@ func TestFaults(t *testing.T) {
 		{"steps: 10", "steps: 10\n  curvature: 1", `mine.yaml:6: process.curvature is 1; expected true or false`},
 		{"torus", "klein", `mine.yaml:3: set.kind is "klein"; expected one of sphere, ellipsoid, torus, affine`},
 		{"major: 2", "major: 0.2", `mine.yaml:3: set.major is 0.2; expected a radius above set.minor = 0.5`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: torus, major: 2, minor: 0.5, dim: 3", `mine.yaml:3: set.dim: this key belongs to set.kind sphere; set.kind is "torus"`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[0, 0]], b: [1]", `mine.yaml:3: set.a is [0 0]; expected rows that are not zero`},
+		{"name: mine", "name: ../mine", `mine.yaml:1: name is "../mine"; expected letters`},
+		{"name: mine", "title: \"a\\tb\"", `mine.yaml:1: title is "a\tb"; expected one line of printable text`},
+		{"name: mine", "network: {width: 99999999}", `mine.yaml:1: network.width is 99999999; expected a network of at most 1e+09 parameters`},
+		{"name: mine", "\ufeff'nam': mine", `mine.yaml:1: nam: there is no such key`},
+		{"name: mine", "name: " + strings.Repeat("[", 200), `mine.yaml:1: expected at most`},
 		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1]], b: [1]", `mine.yaml: prior is "uniform"; expected empirical: affine set of 1 equations has no uniform sampler`},
 		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1], [1]], b: [1, 2]", `mine.yaml:3: set.a is [1]; expected rows of equal length`},
 		{"data: {kind: points, path: x.csv}", "data: [1, 2]", `mine.yaml:2: data is [1, 2]; expected a mapping with keys kind, path, split_seed, tolerance`},
@@ -70,7 +77,7 @@ func TestFaults(t *testing.T) {
 		{"name: mine", "train: {clip: 1e-3x}", `mine.yaml:1: train.clip is 1e-3x; expected a finite number`},
 		{"name: mine", "train: {clip: \"5\"}", `mine.yaml:1: train.clip is "5"; expected a finite number`},
 		{"name: mine", "name: [", `mine.yaml:`},
-		{good, "", `mine.yaml:1: expected one YAML document with keys, found`},
+		{good, "", `mine.yaml:1: expected one YAML document with keys`},
 		{good, "just text", `mine.yaml:1: the file is`},
 	} {
 		text := strings.Replace(good, c.from, c.to, 1)

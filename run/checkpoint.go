@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -94,6 +95,28 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	return err
 }
 
+// SetAside hides the checkpoints after the one named, so that a run that goes on
+// from it does not meet them again. They are kept as checkpoints/.set-aside-….
+func (f *Folder) SetAside(after string) error {
+	names, err := f.Checkpoints()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name <= after {
+			continue
+		}
+		hidden := f.Path(checkpointDir + "/.set-aside-" + name)
+		if err := os.RemoveAll(hidden); err != nil {
+			return err
+		}
+		if err := os.Rename(f.Path(checkpointDir+"/"+name), hidden); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Checkpoints returns the names of the checkpoints, oldest first.
 func (f *Folder) Checkpoints() ([]string, error) {
 	entries, err := os.ReadDir(f.Path(checkpointDir))
@@ -124,12 +147,14 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 		}
 		name = names[len(names)-1]
 	}
-	dir := filepath.Join(f.Path(checkpointDir), filepath.Base(name))
+	at := slices.Index(names, name)
+	if at < 0 {
+		return nil, &CheckpointError{f.Dir, fmt.Sprintf("has no checkpoint %q; it has %s", name, strings.Join(names, ", "))}
+	}
+	dir := filepath.Join(f.Path(checkpointDir), name)
 	hint := ""
-	for i, n := range names {
-		if n == filepath.Base(name) && i > 0 {
-			hint = fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[i-1], names[i-1])
-		}
+	if at > 0 {
+		hint = fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[at-1], names[at-1])
 	}
 	meta, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if err != nil {

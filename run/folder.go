@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Names of the files in a run folder.
@@ -31,7 +30,8 @@ const (
 // A Folder is a run folder.
 type Folder struct {
 	Dir   string
-	Force bool // write over files that are there
+	Force bool   // write over files that are there
+	Moved string // where Create put the run that was there
 	lock  *os.File
 }
 
@@ -47,8 +47,9 @@ type FolderError struct{ Dir, Problem string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.Problem) }
 
-// Create makes the folder dir, which must not hold a run unless force is set;
-// an old run there is then moved to dir.old-001 and so on, not deleted.
+// Create makes the folder dir. If it holds a run and force is set, that run is
+// moved to dir.old-001 and so on, not deleted; a run that another process works
+// on, and a folder that is not a run, stay where they are.
 func Create(dir string, force bool) (*Folder, error) {
 	err := os.Mkdir(dir, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,21 +62,41 @@ func Create(dir string, force bool) (*Folder, error) {
 		if !force {
 			return nil, &ExistsError{dir}
 		}
-		for i := 1; ; i++ {
-			old := fmt.Sprintf("%s.old-%03d", strings.TrimRight(dir, string(filepath.Separator)), i)
-			if _, e := os.Lstat(old); errors.Is(e, fs.ErrNotExist) {
-				if err := os.Rename(dir, old); err != nil {
-					return nil, err
-				}
-				break
-			}
+		old, err := Open(dir)
+		if err != nil {
+			return nil, &FolderError{dir, "exists and is not a run folder; --force moves only runs aside"}
 		}
-		err = os.Mkdir(dir, 0o777)
+		if err := old.Lock(); err != nil {
+			return nil, err
+		}
+		defer old.Unlock()
+		moved, err := moveAside(dir)
+		if err != nil {
+			return nil, err
+		}
+		return &Folder{Dir: dir, Moved: moved}, os.Mkdir(dir, 0o777)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &Folder{Dir: dir}, nil
+}
+
+// moveAside renames a folder to the first free name with .old-001, .old-002, …
+func moveAside(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for i := 1; ; i++ {
+		old := fmt.Sprintf("%s.old-%03d", abs, i)
+		if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
+			if err := os.Rename(abs, old); err != nil {
+				return "", &FolderError{dir, "cannot be moved aside: " + err.Error()}
+			}
+			return old, nil
+		}
+	}
 }
 
 // CreateNumbered makes the first free folder parent/name-001, parent/name-002, …
@@ -105,8 +126,10 @@ func Open(dir string) (*Folder, error) {
 		return nil, &FolderError{dir, "is a file; expected a run folder"}
 	}
 	for _, name := range []string{ConfigFile, ManifestFile} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
 			return nil, &FolderError{dir, "is not a run folder: it has no " + name}
+		} else if err != nil {
+			return nil, err
 		}
 	}
 	return &Folder{Dir: dir}, nil

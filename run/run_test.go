@@ -40,7 +40,30 @@ func TestNothingIsWrittenOver(t *testing.T) {
 	if _, err := Create(f.Dir, false); !errors.As(err, &exists) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Create(f.Dir, true); err != nil {
+	var bad *FolderError
+	if _, err := Create(f.Dir, true); !errors.As(err, &bad) || !strings.Contains(err.Error(), "not a run folder") {
+		t.Errorf("a folder that is no run is moved: %v", err)
+	}
+	for _, name := range []string{ConfigFile, ManifestFile} {
+		if err := f.Write(name, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(f.Dir, true); !errors.As(err, &bad) || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("a run at work is moved: %v", err)
+	}
+	f.Unlock()
+	if err := os.Remove(f.Path(".lock")); err != nil {
+		t.Fatal(err)
+	}
+	made, err := Create(f.Dir, true)
+	if err != nil || made.Moved != f.Dir+".old-001" {
+		t.Fatalf("%v, %v", made, err)
+	}
+	if err := os.Remove(made.Moved + "/.lock"); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(f.Dir + ".old-001/a/b.txt"); string(data) != "two" {
@@ -122,8 +145,19 @@ func TestCheckpoint(t *testing.T) {
 	if _, err := f.LoadCheckpoint("", "other", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), "belongs to another problem") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := f.LoadCheckpoint("00000031", "abc", &s); !errors.As(err, &bad) {
-		t.Errorf("got %v", err)
+	for _, name := range []string{"00000031", "../checkpoints/00000030", "/00000030"} {
+		if _, err := f.LoadCheckpoint(name, "abc", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), "it has 00000030") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := f.SetAside("00000030"); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000030" {
+		t.Errorf("left %v", names)
+	}
+	if _, err := os.Stat(f.Path("checkpoints/.set-aside-00000050/" + weightsFile)); err != nil {
+		t.Error("a checkpoint set aside is gone")
 	}
 }
 

@@ -2,9 +2,11 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -170,6 +172,111 @@ func TestResumeIsExact(t *testing.T) {
 	}
 }
 
+// What generation loads and evaluates is the average, once there is one.
+func TestGenerationUsesAverage(t *testing.T) {
+	tr := small(t, smallConfig, 1, langevin.ULLA)
+	check := func(want []float32) {
+		t.Helper()
+		loaded, err := LoadNetwork[float32](tr.Snapshot(), tr.State)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range want {
+			if loaded.Params[i] != v || tr.Average().Params[i] != v {
+				t.Fatalf("parameter %d: loaded %v, averaged %v, want %v", i, loaded.Params[i], tr.Average().Params[i], v)
+			}
+		}
+	}
+	if _, err := tr.Epoch(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	check(tr.opt.params)
+	if _, err := tr.Epoch(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	check(tr.opt.average)
+}
+
+func TestClip(t *testing.T) {
+	for _, c := range []struct{ norm, limit, want float64 }{{0.5, 10, 1}, {20, 10, 10 / (20 + 1e-6)}, {20, 0, 1}} {
+		if got := clip(c.norm, c.limit); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("clip(%v, %v) = %v, want %v", c.norm, c.limit, got, c.want)
+		}
+	}
+}
+
+// The learning rate follows the last batch's loss of each epoch; each epoch has
+// its own order; paths and last momenta change with each refresh and only then.
+func TestEpochs(t *testing.T) {
+	cfg := smallConfig
+	cfg.Plateau.Threshold = 0
+	tr := small(t, cfg, 1, langevin.ULLA)
+	least := math.Inf(1)
+	var order []int
+	var path, last []float64
+	for epoch := range 4 {
+		e, err := tr.Epoch(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, e.LastLoss)
+		if got := *tr.State.Plateau.Best; got != least || e.Loss == e.LastLoss {
+			t.Errorf("epoch %d: the schedule's best is %v, want %v", epoch, got, least)
+		}
+		same := func(a, b []float64) bool {
+			for i := range a {
+				if a[i] != b[i] {
+					return false
+				}
+			}
+			return len(a) == len(b)
+		}
+		if order != nil && fmt.Sprint(order) == fmt.Sprint(tr.order) {
+			t.Errorf("epoch %d has the order of the one before", epoch)
+		}
+		order = append([]int(nil), tr.order...)
+		v := make([]float64, 2)
+		tr.last(v, 3)
+		if fresh := epoch%cfg.Refresh == 0; epoch > 0 && (same(path, tr.paths.X) == fresh || same(last, v) == fresh) {
+			t.Errorf("epoch %d: fresh paths %v, fresh momenta %v, want %v", epoch, !same(path, tr.paths.X), !same(last, v), fresh)
+		}
+		path, last = append([]float64(nil), tr.paths.X...), v
+	}
+}
+
+// Every field of State passes through JSON.
+func TestStateSurvivesJSON(t *testing.T) {
+	var s State
+	n := 0.0
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				fill(v.Field(i))
+			}
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem())
+		case reflect.Float64:
+			n++
+			v.SetFloat(0.1 * n)
+		default:
+			n++
+			v.SetInt(int64(n))
+		}
+	}
+	fill(reflect.ValueOf(&s).Elem())
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back State
+	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(s, back) {
+		t.Errorf("%+v became %+v, %v", s, back, err)
+	}
+}
+
 // The averaged weights are others than the raw ones, and taking them changes
 // neither.
 func TestAverageDoesNotLeak(t *testing.T) {
@@ -212,8 +319,16 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 			if len(tr.terms) != m {
 				t.Fatalf("%d terms, want %d", len(tr.terms), m)
 			}
-			for _, term := range tr.terms {
+			sum := 0.0
+			for j, term := range tr.terms {
 				weight[term.K] += term.Weight / draws
+				sum += term.Weight
+				if lo, hi := j*N/m, (j+1)*N/m; term.K < lo || term.K >= hi || term.Weight != float64(hi-lo) {
+					t.Fatalf("term %d is time %d with weight %v, outside its stratum [%d, %d)", j, term.K, term.Weight, lo, hi)
+				}
+			}
+			if sum != float64(N) {
+				t.Fatalf("weights sum to %v, want %d", sum, N)
 			}
 		}
 		// Each time has expected weight 1; its standard deviation is below

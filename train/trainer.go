@@ -167,9 +167,9 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 // Done reports whether all epochs are trained.
 func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.cfg.Epochs }
 
-// batches returns the number of batches in an epoch of n paths; incomplete ones
-// are dropped.
-func (t *Trainer[T]) batches() int { return len(t.order) / t.cfg.Batch }
+// batches returns the number of batches in an epoch; an incomplete one is
+// dropped, unless it is the only one.
+func (t *Trainer[T]) batches() int { return max(1, len(t.order)/t.cfg.Batch) }
 
 // Average returns the network of averaged weights, or the raw one before the
 // average has begun. It shares the trainer's memory.
@@ -244,8 +244,8 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.order = kept
 		t.mixed = epoch + 1
-		if t.batches() == 0 {
-			return fmt.Errorf("%d good forward paths do not fill one batch of %d", len(kept), t.cfg.Batch)
+		if len(kept) == 0 {
+			return &FailedError{t.report.Failed, t.paths.Count, t.cfg.MaxFailed}
 		}
 	}
 	return nil
@@ -254,7 +254,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 // batch makes one update.
 func (t *Trainer[T]) batch() error {
 	s := &t.State
-	loss, norm, err := t.gradient(t.order[s.Step*t.cfg.Batch : (s.Step+1)*t.cfg.Batch])
+	loss, norm, err := t.gradient(t.order[s.Step*t.cfg.Batch : min((s.Step+1)*t.cfg.Batch, len(t.order))])
 	if err != nil {
 		return err
 	}

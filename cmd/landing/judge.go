@@ -18,6 +18,18 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
+// maxNumbers bounds the numbers that one call generates.
+const maxNumbers = 1_000_000_000
+
+// open loads a run and says what the user should know of it.
+func (a *app) open(dir, data string) (*experiment.Experiment, error) {
+	e, err := experiment.Open(dir, data, a.workersPool())
+	if err == nil && e.Warning != "" {
+		a.say("note: %s", e.Warning)
+	}
+	return e, err
+}
+
 func (a *app) generate() *cobra.Command {
 	var n int
 	var out, checkpoint, data string
@@ -39,9 +51,17 @@ function of the seed and i alone.`,
 			if ext != ".npy" && ext != ".csv" {
 				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy or .csv", out)}
 			}
-			e, err := experiment.Open(args[0], data, a.workersPool())
+			e, err := a.open(args[0], data)
 			if err != nil {
 				return err
+			}
+			if float64(n)*float64(e.Data.D) > maxNumbers {
+				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an earlier call", n, float64(maxNumbers))}
+			}
+			if !force {
+				if err := run.Free(out); err != nil {
+					return err
+				}
 			}
 			net, _, err := e.Load(checkpoint)
 			if err != nil {
@@ -70,6 +90,11 @@ function of the seed and i alone.`,
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
+			components, violated := e.CheckViolation(s)
+			worst := 0.0
+			for _, c := range components {
+				worst = max(worst, c.Worst)
+			}
 			lost := []uint64{}
 			for i, l := range s.Lost {
 				if l {
@@ -80,14 +105,15 @@ function of the seed and i alone.`,
 				a.say("%d of %d samples failed a projection and are not in %s: numbers %v", len(lost), n, out, lost)
 			}
 			if err := a.result(map[string]any{
-				"run": e.Folder.Dir, "file": out, "samples": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost,
-				"seed": seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
+				"run": e.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost,
+				"violation": map[string]any{"worst": experiment.Float(worst)},
+				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 			}, func(w io.Writer) {
-				fmt.Fprintf(w, "%d samples in %s (%.2f s)\n", s.N()-s.Failed(), out, s.Time.Seconds())
+				fmt.Fprintf(w, "%d samples in %s (%.2f s), worst violation %.2g\n", s.N()-s.Failed(), out, s.Time.Seconds(), worst)
 			}); err != nil {
 				return err
 			}
-			return failed
+			return errors.Join(failed, violated)
 		},
 	}
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
@@ -135,8 +161,9 @@ func writeCSV(w io.Writer, x []float64, d int, earth bool) error {
 // judgement is what eval, report and demo have in common.
 type judgement struct {
 	checkpoint string
-	n          int    // samples; 0 means as many as data points
-	seed       uint64 // 0 means the problem's
+	n          int // samples; 0 means as many as data points
+	seed       uint64
+	seeded     bool // use seed instead of the problem's
 	report     bool
 }
 
@@ -158,10 +185,11 @@ its noise floor, against all data and held-out data), the violation of each
 constraint, and distances to the nearest training point. It writes no files.`,
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := experiment.Open(args[0], data, a.workersPool())
+			e, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
+			j.seeded = cmd.Flags().Changed("seed")
 			return a.judge(cmd.Context(), e, j)
 		},
 	}
@@ -178,7 +206,7 @@ func (a *app) report() *cobra.Command {
 		Short: "Write figures and the HTML report of a run",
 		Args:  args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := experiment.Open(args[0], data, a.workersPool())
+			e, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
@@ -186,6 +214,10 @@ func (a *app) report() *cobra.Command {
 			if err := e.Folder.Free(run.ReportFile); err != nil {
 				return err
 			}
+			// The report is written last: without it, samples and figures are
+			// what an unfinished report left.
+			e.Folder.Force = true
+			j.seeded = cmd.Flags().Changed("seed")
 			return a.judge(cmd.Context(), e, j)
 		},
 	}
@@ -205,10 +237,10 @@ func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) 
 	if n == 0 {
 		n = e.Data.N
 	}
-	if n < 0 {
-		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
+	if n < 0 || float64(n)*float64(e.Data.D) > maxNumbers {
+		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n, float64(maxNumbers))}
 	}
-	if seed == 0 {
+	if !j.seeded {
 		seed = e.Problem.Seed
 	}
 	bar := a.progress()
@@ -220,6 +252,9 @@ func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) 
 		return failed
 	}
 	v, violated := e.Evaluate(s, state)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	out := struct {
 		*experiment.Evaluation
 		Report string `json:"report,omitempty"`
@@ -249,7 +284,11 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("distance (JSD) to all data", fmt.Sprintf("%.4f   floor %.4f ± %.4f   uniform %.4f", d.Full, d.Floor, d.FloorSD, d.Uniform))
 		row("distance (JSD) to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
 	}
-	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; ratio %.2f", v.Nearest.Samples, v.Nearest.HeldOut, v.Nearest.Ratio))
+	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
+	if v.Nearest.HeldOut == 0 {
+		ratio = "no ratio: most held-out points repeat a training point"
+	}
+	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples, v.Nearest.HeldOut, ratio))
 	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
 	row("two-sample test, held-out", fmt.Sprintf("p = %.3f", v.TwoSample.PValue))
 	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))

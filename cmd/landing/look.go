@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -183,6 +186,9 @@ to an NPY file (chains × draws × dimension), with effective sample sizes and
 split-R̂ of every coordinate. The keys are those under "sample:".`,
 		Args: args(1, "a recipe or a problem file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !strings.EqualFold(filepath.Ext(out), ".npy") {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy", out)}
+			}
 			p, _, err := src.load(args[0])
 			if err != nil {
 				return err
@@ -198,14 +204,14 @@ split-R̂ of every coordinate. The keys are those under "sample:".`,
 				bar.update(step >= steps, func() string { return fmt.Sprintf("step %d of %d", step, steps) })
 			})
 			bar.done()
-			if err != nil {
+			if r == nil {
 				return err
 			}
 			if err := r.Write(out, force); err != nil {
 				return err
 			}
 			r.File = out
-			return a.result(r, func(w io.Writer) {
+			return errors.Join(err, a.result(r, func(w io.Writer) {
 				fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed projections\n",
 					r.Chains, r.Draws, out, r.Seconds, r.Violation.Worst, r.Failed)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -214,7 +220,7 @@ split-R̂ of every coordinate. The keys are those under "sample:".`,
 					fmt.Fprintf(t, "x[%d]\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", j, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
 				}
 				t.Flush()
-			})
+			}))
 		},
 	}
 	src.flags(cmd)

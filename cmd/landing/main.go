@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -38,7 +41,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
@@ -53,7 +56,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	if err := kernel.Check(); err != nil {
+		fmt.Fprintf(stderr, "landing: %v\n", err)
+		return exitUsage
+	}
+	err := execute(ctx, root)
 	if a.pool != nil {
 		a.pool.Close()
 	}
@@ -72,6 +79,17 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "Try: landing --help")
 	}
 	return code
+}
+
+// execute runs the command. A panic is a fault of the program: it must not look
+// like one of the user's exit codes.
+func execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("internal error: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return root.ExecuteContext(ctx)
 }
 
 // usageError marks an error of the command line itself.
@@ -168,8 +186,10 @@ func (a *app) say(format string, v ...any) {
 // result prints v as JSON if asked to, and the text otherwise.
 func (a *app) result(v any, text func(w io.Writer)) error {
 	if !a.json {
-		text(a.stdout)
-		return nil
+		var b bytes.Buffer
+		text(&b)
+		_, err := b.WriteTo(a.stdout)
+		return err
 	}
 	e := json.NewEncoder(a.stdout)
 	e.SetEscapeHTML(false)

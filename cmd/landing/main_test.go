@@ -116,6 +116,15 @@ func TestVerbs(t *testing.T) {
 	}
 	ok(t, dir, "report", "r", "--force")
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "a.npy", "--force")
+	ok(t, dir, "sample", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.burn=10")
+	v := wantJSON(t, ok(t, dir, "resume", "r", "--json"))
+	if v["loss"].(float64) == 0 || v["epochs"].(float64) != 3 {
+		t.Errorf("a finished run reports %v", v)
+	}
+	if err := os.Remove(filepath.Join(dir, "r", "report.html")); err != nil { // an unfinished report
+		t.Fatal(err)
+	}
+	ok(t, dir, "report", "r")
 	text := ok(t, dir, "eval", "r")
 	if !strings.Contains(text.stdout, "distance (JSD) to all data") {
 		t.Errorf("got %s", text.stdout)
@@ -145,6 +154,34 @@ func TestGenerateIsAddressed(t *testing.T) {
 	}
 }
 
+// Flags of generate count: seeds, checkpoints.
+func TestGenerateFlags(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "train.checkpoint_every=0"}, tiny...)...)
+	file := func(name string, flags ...string) string {
+		ok(t, dir, append([]string{"generate", "r", "-n", "5", "-o", name}, flags...)...)
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	plain := file("a.npy")
+	if file("b.npy", "--seed", "1") != plain || file("c.npy", "--seed", "2") == plain || file("d.npy", "--seed", "0") == plain {
+		t.Error("--seed does not choose the samples")
+	}
+	names, err := os.ReadDir(filepath.Join(dir, "r", "checkpoints"))
+	if err != nil || len(names) != 3 {
+		t.Fatalf("%d checkpoints, %v", len(names), err)
+	}
+	if file("e.npy", "--checkpoint", names[2].Name()) != plain || file("f.npy", "--checkpoint", names[0].Name()) == plain {
+		t.Error("--checkpoint does not choose the network")
+	}
+	if r := do(t, dir, "generate", "r", "--checkpoint", "../checkpoints/"+names[0].Name()); r.code != 3 {
+		t.Errorf("a path as a checkpoint: exit %d", r.code)
+	}
+}
+
 // Faults: the exit code, and one line that names the place.
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
@@ -163,6 +200,7 @@ func TestFaults(t *testing.T) {
 	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
 	write("flat.csv", "1,0\n0,1\n")
 	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+strings.Repeat(" ", 58)+"\n12345678")
+	write("affine.yaml", "name: a\nset: {kind: affine, a: [[1, 1]], b: [1]}\n")
 	write("diverge.yaml", "name: d\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
 	write("failing.yaml", "name: f\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\nprocess: {method: OLLA-P, steps: 4, horizon: 4, sigma: {min: 1, max: 2}}\ntrain: {epochs: 1}\n")
 	for _, c := range []struct {
@@ -175,6 +213,12 @@ func TestFaults(t *testing.T) {
 		{2, "expected a run folder", []string{"eval"}},
 		{2, "-n is 0", []string{"generate", "r", "-n", "0"}},
 		{2, `-o is "x.txt"`, []string{"generate", "r", "-o", "x.txt"}},
+		{2, `-o is "x.txt"`, []string{"sample", "demo", "-o", "x.txt"}},
+		{3, "network.width is 99999999", []string{"train", "demo", "--set", "network.width=99999999"}},
+		{3, "sample.burn", []string{"sample", "demo", "--set", "sample.burn=9223372036854775807"}},
+		{3, "sample.draws", []string{"sample", "demo", "--set", "sample.draws=1000000000000000"}},
+		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
+		{3, "expected a potential", []string{"sample", "affine.yaml"}},
 		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
 		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
 		{3, "give --data FILE", []string{"train", "volcano"}},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +39,11 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.data != "" {
+	switch {
+	case s.data != "":
 		p.Data.Path = s.data
+	case p.Data.Path != "" && !filepath.IsAbs(p.Data.Path) && !slices.ContainsFunc(s.settings, func(set string) bool { return strings.HasPrefix(set, "data") }):
+		p.Data.Path = filepath.Join(filepath.Dir(name), p.Data.Path) // as the problem file means it
 	}
 	return p, data, nil
 }
@@ -100,6 +105,9 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Experiment
 	if err != nil {
 		return nil, err
 	}
+	if f.Moved != "" {
+		a.say("the run that was there is now %s", f.Moved)
+	}
 	return e, e.Begin(f, verbatim, append([]string{"landing"}, a.args...))
 }
 
@@ -112,7 +120,7 @@ func (a *app) resume() *cobra.Command {
 stopped.`,
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := experiment.Open(args[0], data, a.workersPool())
+			e, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
@@ -148,7 +156,7 @@ func (a *app) trainAndTell(ctx context.Context, e *experiment.Experiment, checkp
 	}
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
-		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n", e.Folder.Dir, e.Folder.Dir)
+		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n", quoted(e.Folder.Dir), quoted(e.Folder.Dir))
 	})
 }
 
@@ -174,14 +182,22 @@ func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint stri
 	})
 	bar.done()
 	if train.Interrupted(err) {
-		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch, e.Folder.Dir)
+		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch, quoted(e.Folder.Dir))
 		return last, &said{err}
 	}
 	if err == nil && last.Epoch == 0 {
-		last.Epoch = e.Problem.Train.Epochs
-		a.say("all %d epochs were trained before", last.Epoch)
+		a.say("all %d epochs were trained before", e.Problem.Train.Epochs)
+		return e.LastEpoch()
 	}
 	return last, err
+}
+
+// quoted returns a path as a shell takes it.
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration) string {
