@@ -60,7 +60,11 @@ func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Experiment{Problem: p, Process: proc, Pool: pool, config: run.Hash(p.Resolved())}
+	resolved := p.Resolved()
+	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil || !bytes.Equal(again.Resolved(), resolved) {
+		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); plainer text in title and data.path helps", run.ConfigFile, err)}
+	}
+	e := &Experiment{Problem: p, Process: proc, Pool: pool, config: run.Hash(resolved)}
 	switch p.Data.Kind {
 	case "demo":
 		e.Data, err = dataset.DecodeEarth(demo.EarthquakesName, demo.Earthquakes())
@@ -126,9 +130,6 @@ func (e *Experiment) violations(x []float64) []metric.Violation {
 // Begin fills a new folder: config, verbatim problem and manifest.
 func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
 	e.Folder = f
-	if again, err := problem.Load(e.Problem.Resolved(), run.ConfigFile, "", nil); err != nil || !bytes.Equal(again.Resolved(), e.Problem.Resolved()) {
-		return &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); plainer text in title and data.path helps", run.ConfigFile, err)}
-	}
 	if err := f.Lock(); err != nil {
 		return err
 	}
