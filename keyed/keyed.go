@@ -11,10 +11,7 @@
 // cryptography.
 package keyed
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 // Purpose says what a stream's numbers are for. Two purposes never share
 // numbers, whatever their indices.
@@ -98,26 +95,4 @@ func (s Stream) Index(n int, sample uint64, step int) int {
 	}
 	u, _ := s.words(sample, uint32(step), 0)
 	return int(below(u, uint64(n)))
-}
-
-// Rand returns a math/rand/v2 generator over the numbers of sample, for code
-// that wants to draw in sequence.
-func (s Stream) Rand(sample uint64) *rand.Rand {
-	return rand.New(&source{s: s, sample: sample})
-}
-
-type source struct {
-	s      Stream
-	sample uint64
-	next   uint64
-}
-
-func (r *source) Uint64() uint64 {
-	j := r.next
-	r.next++
-	a, b := r.s.words(r.sample, uint32(j>>33), uint32(j>>1))
-	if j&1 == 0 {
-		return a
-	}
-	return b
 }
