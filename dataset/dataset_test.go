@@ -421,3 +421,12 @@ func TestReadErrorsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// A quoted first row is refused, not skipped as a header.
+func TestQuotedRowIsNoHeader(t *testing.T) {
+	_, err := DecodeEarth("q.csv", strings.NewReader("\"1\",\"2\"\n3,4\n"))
+	var e *Error
+	if !errors.As(err, &e) || e.Line != 1 {
+		t.Errorf("got %v", err)
+	}
+}

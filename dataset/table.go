@@ -111,10 +111,11 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// isHeader reports whether no cell of the line is a number.
+// isHeader reports whether no cell of the line is a number, in quotes or not: a
+// quoted first row is a fault, not a header to skip.
 func isHeader(line string) bool {
 	for cell := range strings.SplitSeq(line, ",") {
-		if _, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); !errors.Is(err, strconv.ErrSyntax) {
+		if _, err := strconv.ParseFloat(strings.Trim(cell, " \t\"'"), 64); !errors.Is(err, strconv.ErrSyntax) {
 			return false
 		}
 	}
