@@ -310,28 +310,35 @@ func (b *Block) solve(out []float64, i int) {
 			}
 			z[j] = s / r[j*c+j]
 		}
-	} else { // R Rᵀ z = R rhs by Cholesky; R has full row rank
-		w := b.w
-		for p := range rank {
-			s := 0.0
-			for a := range k {
-				s += r[p*c+a] * b.rhs[a]
-			}
-			z[p] = s
-			for t := range p + 1 {
-				s := 0.0
-				for a := range k {
-					s += r[p*c+a] * r[t*c+a]
-				}
-				w[p*rank+t] = s
-			}
-		}
-		cholesky(w, z, rank)
+	} else {
+		leastSquares(z, r, b.rhs[:k], c, 1, b.w)
 	}
 	clear(out)
 	for j, s := range z {
 		axpy(out, s, b.q[(i*c+j)*d:(i*c+j+1)*d])
 	}
+}
+
+// leastSquares minimises ‖A z − rhs‖ for a matrix A of len(rhs)×len(z) and full
+// column rank, by the normal equations AᵀA z = Aᵀ rhs. Element (e, p) of A is
+// a[p·col + e·row]; w is scratch of len(z)².
+func leastSquares(z, a, rhs []float64, col, row int, w []float64) {
+	n := len(z)
+	for p := range n {
+		s := 0.0
+		for e, v := range rhs {
+			s += a[p*col+e*row] * v
+		}
+		z[p] = s
+		for t := range p + 1 {
+			s := 0.0
+			for e := range rhs {
+				s += a[p*col+e*row] * a[t*col+e*row]
+			}
+			w[p*n+t] = s
+		}
+	}
+	cholesky(w, z, n)
 }
 
 // cholesky solves W z = z in place for a symmetric positive definite W given by

@@ -131,8 +131,8 @@ func (b *Block) projectNewton(dst, y []float64, ok []bool) (total int) {
 	return total
 }
 
-// newtonStep solves (∇h(y) Qᵀ) δ = −h(y), in the least-squares sense where the
-// base point's rank is below m, and moves out to y_i + Qᵀ(z + δ).
+// newtonStep solves (∇h(y) Qᵀ) δ = h(y), in the least-squares sense where the
+// base point's rank is below m, and moves out to y_i + Qᵀ(z − δ).
 func (b *Block) newtonStep(out []float64, i int, val, jac []float64) bool {
 	w, d, c, rank := b.newton, b.d, b.c, b.rank[i]
 	q, z := b.basis(i), w.z[i*c:i*c+rank]
@@ -143,34 +143,17 @@ func (b *Block) newtonStep(out []float64, i int, val, jac []float64) bool {
 		}
 	}
 	δ := w.rhs[:rank]
-	if rank < c { // normal equations
-		a := b.w[:rank*rank]
-		for p := range rank {
-			s := 0.0
-			for e := range c {
-				s -= m[e*rank+p] * val[e]
-			}
-			δ[p] = s
-			for t := range p + 1 {
-				s := 0.0
-				for e := range c {
-					s += m[e*rank+p] * m[e*rank+t]
-				}
-				a[p*rank+t] = s
-			}
-		}
-		cholesky(a, δ, rank)
+	if rank < c {
+		leastSquares(δ, m, val, 1, rank, b.w)
 	} else {
-		for e := range c {
-			δ[e] = -val[e]
-		}
+		copy(δ, val)
 		if !gauss(m, δ, c) {
 			return false
 		}
 	}
 	copy(out, w.y[i*d:(i+1)*d])
 	for p, v := range δ {
-		z[p] += v
+		z[p] -= v
 		if z[p]-z[p] != 0 {
 			return false
 		}

@@ -197,8 +197,9 @@ func TestAffineLandingIsExactBackward(t *testing.T) {
 // −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with α = 1/τ if landing
 // is implicit.
 func TestULLACurvatureTerm(t *testing.T) {
-	set := zoo.Torus{Major: 2, Minor: 0.6}
-	x, near, ζ := []float64{1.5, 1.2, 0.5}, []float64{1.46, 1.23, 0.48}, []float64{0.3, -0.2, 0.5}
+	// Not the torus or sphere: their h is a distance, so ∇²h ∇h = 0 and 𝓗₂ = 0.
+	set := zoo.Ellipsoid{Axes: []float64{1, 2, 0.5}}
+	x, near, ζ := []float64{0.7, 1.2, 0.3}, []float64{0.66, 1.23, 0.28}, []float64{0.3, -0.2, 0.5}
 	for _, implicit := range []bool{false, true} {
 		for _, direction := range []string{"forward", "backward"} {
 			const k = 2
@@ -296,6 +297,21 @@ func TestSplittingTurnsBack(t *testing.T) {
 	}
 	if !failed[0] || x[0] != 1 || x[1] != 0 || v[1] != -5/s.τ {
 		t.Errorf("failed %v, x = %v, p = %v", failed, x, v)
+	}
+}
+
+// A projected step with no landing point goes back to where it started.
+func TestFailedProjectionGoesBack(t *testing.T) {
+	for _, m := range []Method{OLLAP, ULLAP} {
+		p := process(zoo.Sphere{D: 3}, m)
+		x, y, failed := []float64{1, 0, 0, 0, 1, 0}, make([]float64, 6), make([]bool, 2)
+		ζ := []float64{0, 1e3, 0, 0.1, 0, 0} // the first row leaps out of reach
+		if err := p.NewStepper(2).Forward(y, x, x, ζ, failed, 2, 1); err != nil {
+			t.Fatal(err)
+		}
+		if !failed[0] || failed[1] || y[0] != 1 || y[1] != 0 || y[2] != 0 || y[3] == 0 {
+			t.Errorf("%v: failed %v, y = %v", m, failed, y)
+		}
 	}
 }
 
