@@ -22,6 +22,9 @@ func available() (have []*impl) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512VL && x.HasAVX512DQ && x.HasBMI2 {
 		if x.HasAVX512BF16 && x.HasAVX512BW {
+			if x.HasAMXTile && x.HasAMXBF16 && permitTiles() {
+				have = append(have, avx512.with("amx", &tilesAMX))
+			}
 			have = append(have, avx512.with("avx512", &pairsAVX512))
 		} else {
 			have = append(have, &avx512)

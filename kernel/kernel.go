@@ -11,9 +11,9 @@
 //
 // One row's result depends on that row alone, whatever the number of rows in
 // the call, and one element's on no neighbour; sums over rows run in an order
-// that their number fixes, that of the rows but in bfloat16. Shapes that do not fit, and products over their own operands, panic. Nothing
-// allocates but NewWeights. Not-a-numbers and infinities travel as the formulas
-// have them.
+// that their number fixes, that of the rows but in bfloat16. Shapes that do not
+// fit, and products over their own operands, panic. Nothing allocates but
+// NewWeights. Not-a-numbers and infinities travel as the formulas have them.
 package kernel
 
 import "fmt"

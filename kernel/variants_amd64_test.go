@@ -6,6 +6,9 @@ import "unsafe"
 // and where it multiplies in bfloat16 two more with AVX512_BF16 in place of
 // tiles: one that computes three products, one that is laid out as tiles are.
 func implementations() []*impl {
+	if emulated {
+		return []*impl{avx512.with("amx", &tilesAMX)}
+	}
 	have := available()
 	if len(have) > 0 && have[0].pairs != nil {
 		three, rows := pairsAVX512, tilesAMX
