@@ -13,11 +13,10 @@ import "unsafe"
 
 // A pairing is a set of bfloat16 loops, in assembly.
 type pairing struct {
-	name  string // of the instructions
-	rows  int    // of a tile; it is pairColumns wide
-	whole int    // pairs are summed in multiples of this
-	along bool   // tiles read the left operand along l, not across
-	split bool   // BFloat16x3 is faster than float32
+	rows  int  // of a tile; it is pairColumns wide
+	whole int  // pairs are summed in multiples of this
+	along bool // tiles read the left operand along l, not across
+	split bool // BFloat16x3 is faster than float32
 	peak  func(n int)
 
 	strip func(s strip)
