@@ -17,3 +17,33 @@ func TestPrecisionNames(t *testing.T) {
 		t.Error("Precision(3) has a name")
 	}
 }
+
+// Three products pay on tiles alone, one wherever pairs are multiplied.
+func TestEffective(t *testing.T) {
+	was := active
+	defer func() { active = was }()
+	for _, c := range []struct {
+		im   *impl
+		want [BFloat16 + 1]Precision
+	}{
+		{nil, [...]Precision{Float32, Float32, Float32}},
+		{&impl{}, [...]Precision{Float32, Float32, Float32}},
+		{&impl{pairs: &pairing{}}, [...]Precision{Float32, Float32, BFloat16}},
+		{&impl{pairs: &pairing{split: true}}, [...]Precision{Float32, BFloat16x3, BFloat16}},
+	} {
+		active = c.im
+		for p, want := range c.want {
+			if got := Effective(Precision(p)); got != want {
+				t.Errorf("%v runs as %v, not %v", Precision(p), got, want)
+			}
+			if pairsOf[float64](Precision(p)) != nil {
+				t.Errorf("float64 runs in %v", Precision(p))
+			}
+		}
+	}
+	for _, im := range available() {
+		if im.pairs != nil && im.pairs.split != (im.name == "amx") {
+			t.Errorf("%s: three products are preferred: %v", im.name, im.pairs.split)
+		}
+	}
+}
