@@ -110,10 +110,11 @@ func (s *Scope) place(n ast.Node) {
 // building runs do, and returns the faults of formulas as errors. Places are
 // moved back by skip runes.
 func (s *Scope) building(text string, skip int, do func()) (err error) {
-	outer, outerSkip := s.text, s.skip
+	outer := *s
 	s.text, s.skip = text, skip
-	defer func() {
-		s.text, s.skip, s.g.here = outer, outerSkip, Place{}
+	defer func() { // a fault may have left the text of a function, and its names
+		s.names, s.text, s.skip, s.order, s.calls = outer.names, outer.text, outer.skip, outer.order, outer.calls
+		s.g.here = Place{}
 		switch r := recover().(type) {
 		case nil:
 		case stop:
@@ -219,16 +220,17 @@ func (s *Scope) named(n *ast.IdentifierNode) Value {
 
 // with evaluates body with a name that hides outer ones of its kind.
 func (s *Scope) with(n ast.Node, name string, v Value, body func() Value) Value {
-	old, had := s.names[name]
-	delete(s.names, name)
+	names := s.names // a fault inside body may leave those of a function
+	old, had := names[name]
+	delete(names, name)
 	if err := s.Define(name, v); err != nil {
 		s.failAt(n, "%s: %s", name, err.(*Error).Message)
 	}
 	defer func() {
 		if had {
-			s.names[name] = old
+			names[name] = old
 		} else {
-			delete(s.names, name)
+			delete(names, name)
 		}
 	}()
 	return body()
@@ -374,6 +376,9 @@ func (s *Scope) call(n *ast.CallNode, depth int) Value {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
 		s.failAt(n, "formulas have no methods")
+	}
+	if m, ok := s.defined(callee.Value); ok {
+		return s.apply(n, m, depth)
 	}
 	f, ok := functions[callee.Value]
 	if !ok {
