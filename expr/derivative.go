@@ -198,48 +198,49 @@ func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
 }
 
 // gradients returns the gradients of the roots: a reverse sweep for each root or,
-// where that makes fewer operations, a forward sweep for each variable.
+// where that leaves fewer operations, a forward sweep for each variable.
 func (g *Graph) gradients(roots []int32) [][]entry {
-	back := g.clone()
-	grad := make([][]entry, len(roots))
-	var ends []int32
-	for i, r := range roots {
-		grad[i] = back.reverse(r)
-		for _, e := range grad[i] {
-			ends = append(ends, e.node)
-		}
-	}
-	cost := len(back.reach(append(ends, roots...)...))
+	back := make([][]entry, len(roots))
 	vars := map[int32]bool{}
-	for _, e := range grad {
-		for _, e := range e {
+	for i, r := range roots {
+		back[i] = g.reverse(r)
+		for _, e := range back[i] {
 			vars[e.v] = true
 		}
 	}
-	if len(vars) < len(roots) { // forward sweeps may be cheaper
-		ahead := g.clone()
-		other := make([][]entry, len(roots))
-		ends = ends[:0]
-		for v := range int32(g.dim) {
-			if !vars[v] {
-				continue
-			}
-			for i, t := range ahead.forward(roots, func(u int32) int32 {
-				if u == v {
-					return one
-				}
-				return zero
-			}) {
-				if t != zero {
-					other[i] = append(other[i], entry{v, t})
-					ends = append(ends, t)
-				}
-			}
+	if len(vars) >= len(roots) {
+		return back
+	}
+	ahead := make([][]entry, len(roots))
+	for v := range int32(g.dim) {
+		if !vars[v] {
+			continue
 		}
-		if len(ahead.reach(append(ends, roots...)...)) < cost {
-			back, grad = ahead, other
+		along := func(u int32) int32 {
+			if u == v {
+				return one
+			}
+			return zero
+		}
+		for i, t := range g.forward(roots, along) {
+			if t != zero {
+				ahead[i] = append(ahead[i], entry{v, t})
+			}
 		}
 	}
-	*g = *back
-	return grad
+	if g.operations(roots, ahead) < g.operations(roots, back) {
+		return ahead
+	}
+	return back
+}
+
+// operations counts those that values and gradients take.
+func (g *Graph) operations(roots []int32, grads [][]entry) int {
+	ends := slices.Clone(roots)
+	for _, grad := range grads {
+		for _, e := range grad {
+			ends = append(ends, e.node)
+		}
+	}
+	return len(g.reach(ends...))
 }

@@ -84,17 +84,15 @@ type NonFinite struct {
 
 func (f *NonFinite) Error() string {
 	var s string
-	switch {
-	case len(f.Operands) == 1 && f.Operation == "-":
-		s = fmt.Sprintf("-(%v)", f.Operands[0])
+	switch function := f.Operation[0] >= 'a'; {
+	case len(f.Operands) == 0:
+		s = f.Operation
 	case len(f.Operands) == 1:
 		s = fmt.Sprintf("%s(%v)", f.Operation, f.Operands[0])
-	case f.Operation[0] >= 'a':
+	case function:
 		s = fmt.Sprintf("%s(%v, %v)", f.Operation, f.Operands[0], f.Operands[1])
-	case len(f.Operands) == 2:
-		s = fmt.Sprintf("%v %s %v", f.Operands[0], f.Operation, f.Operands[1])
 	default:
-		s = f.Operation
+		s = fmt.Sprintf("%v %s %v", f.Operands[0], f.Operation, f.Operands[1])
 	}
 	if f.Operation == "/" && f.Operands[1] == 0 {
 		s += " divides by zero"
@@ -143,7 +141,7 @@ func (p *Program) Fault(x []float64, i int) *NonFinite {
 			n = g.nodes[g.of[k]]
 			f.Operation = n.op.String()
 			if n.op == opVar {
-				f.Operation = fmt.Sprintf("x[%d]", n.a)
+				f.Operation, f.Place = fmt.Sprintf("x[%d]", n.a), Place{}
 				return f
 			}
 			f.Operands = append(f.Operands, get(n.a))
