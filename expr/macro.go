@@ -46,7 +46,7 @@ func (s *Scope) letFunction(form, formula string) error {
 // apply evaluates a defined function.
 func (s *Scope) apply(n *ast.CallNode, m *macro, depth int) Value {
 	if len(n.Arguments) != len(m.params) {
-		s.failAt(n, "%s takes %d arguments, not %d", m.form, len(m.params), len(n.Arguments))
+		s.failAt(n, "%s takes %s, not %d", m.form, arguments(len(m.params)), len(n.Arguments))
 	}
 	if s.calls++; s.calls > MaxNesting {
 		s.failAt(n, "more than %d functions inside each other", MaxNesting)

@@ -258,7 +258,7 @@ func TestDefinitions(t *testing.T) {
 		{[]string{"f(u)", "f(u)"}, "f(1)", `unknown function "f"`},
 		{[]string{"f(u)", "g(u)", "g(u)", "f(u)"}, "g(1)", `unknown function "g"`},
 		{[]string{"f(u)", "u + i"}, "sum(i in 0..2, f(i))", `unknown name "i"`},
-		{[]string{"f(u)", "u + 1"}, "f(1, 2)", `f(u) takes 1 arguments, not 2`},
+		{[]string{"f(u)", "u + 1"}, "f(1, 2)", `f(u) takes 1 argument, not 2`},
 		{[]string{"f(u, u)", "u + 1"}, "1", `expected a name, or a function`},
 		{[]string{"f(x)", "x + 1"}, "1", `expected a name, or a function`},
 		{[]string{"f(u", "u + 1"}, "1", `expected a name, or a function`},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/expr-lang/expr/ast"
 )
 
 // A Scope is what the text of formulas can name: the coordinates x, the dimension
@@ -201,11 +203,11 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 	}
 	var stop error
 	err = s.building(ranges, len(before), func() {
-		args := arguments(n)
-		if len(args) == 0 {
+		call, ok := n.(*ast.CallNode)
+		if !ok || len(call.Arguments) == 0 {
 			s.failAt(n, "expected ranges such as j in 0..6")
 		}
-		s.ranges(args, len(args), func() bool {
+		s.ranges(call.Arguments, len(call.Arguments), func() bool {
 			stop = do()
 			return stop == nil
 		})
