@@ -9,30 +9,27 @@ const (
 	shortest    = 8
 )
 
-// compile lays out the operations that the outputs need. dsts[k] lists the
-// results that row k of stores wants, as (place, node).
-func (g *Graph) compile(dsts [2][]entry, strides [2]int) *tape {
+// compile lays out the operations that the results need.
+func (g *Graph) compile(results []int32) *compiler {
 	c := &compiler{g: g, uses: map[int32]int{}, at: map[int32]int32{}, last: map[int32]int{}}
-	var roots []int32
-	for _, d := range dsts {
-		for _, e := range d {
-			roots = append(roots, e.node)
-			c.uses[e.node]++
-		}
+	for _, i := range results {
+		c.uses[i]++
 	}
-	c.count(roots)
-	c.schedule(roots)
-	return c.allocate(dsts, strides)
+	c.count(results)
+	c.schedule(results)
+	c.allocate(results)
+	return c
 }
 
 type compiler struct {
-	g     *Graph
-	uses  map[int32]int // by how many operations and results
-	code  []instr       // in nodes, then in registers
-	at    map[int32]int32
-	last  map[int32]int // the last instruction that reads a node
-	loads []int32       // variables' nodes
-	fills []int32       // constants' nodes
+	g         *Graph
+	uses      map[int32]int // by how many operations and results
+	code      []instr       // in nodes, then in registers
+	at        map[int32]int32
+	registers int
+	last      map[int32]int // the last instruction that reads a node
+	loads     []int32       // variables' nodes
+	fills     []int32       // constants' nodes
 }
 
 func (c *compiler) count(roots []int32) {
@@ -146,8 +143,7 @@ func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
 }
 
 // allocate gives registers to nodes and frees them after their last reader.
-func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
-	t := &tape{strides: strides}
+func (c *compiler) allocate(results []int32) {
 	next := int32(0)
 	fresh := func() int32 { next++; return next - 1 }
 	for _, i := range c.loads {
@@ -162,13 +158,8 @@ func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
 		}
 	}
 	pinned := map[int32]bool{-1: true}
-	for _, i := range slices.Concat(c.loads, c.fills) {
+	for _, i := range slices.Concat(c.loads, c.fills, results) {
 		pinned[i] = true
-	}
-	for _, d := range dsts {
-		for _, e := range d {
-			pinned[e.node] = true
-		}
 	}
 	var free []int32
 	take := func(i int32) int32 {
@@ -205,14 +196,16 @@ func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
 		}
 		*in = done
 	}
-	t.layout(c, int(next), dsts)
-	return t
+	c.registers = int(next)
 }
 
-// layout chooses the chunk and turns registers into offsets. Registers lie an odd
-// number of cache lines apart, so that a row's numbers do not share cache sets.
-func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
-	rows := registers + t.strides[0] + t.strides[1] + len(c.loads)
+// tape returns the code with its results stored as dsts lists them: dsts[k] holds
+// the places, in rows of strides[k] numbers, and their nodes. It chooses the chunk
+// and turns registers into offsets. Registers lie an odd number of cache lines
+// apart, so that a row's numbers do not share cache sets.
+func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
+	t := &tape{strides: strides}
+	rows := c.registers + t.strides[0] + t.strides[1] + len(c.loads)
 	t.chunk = min(max(cacheFloats/rows, shortest), longest)
 	lines := (t.chunk + 7) / 8
 	if lines%2 == 0 {
@@ -220,7 +213,7 @@ func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
 	}
 	t.chunk = 8 * lines
 	t.stride = t.chunk
-	t.size = registers * t.stride
+	t.size = c.registers * t.stride
 	offset := func(r int32) int32 { return r * int32(t.stride) }
 	for _, in := range c.code {
 		t.code = append(t.code, instr{in.op, offset(in.dst), offset(in.a), offset(in.b), offset(in.c), offset(in.d2)})
@@ -241,4 +234,5 @@ func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
 			t.stores[k] = append(t.stores[k], move{e.v, offset(c.at[e.node])})
 		}
 	}
+	return t
 }

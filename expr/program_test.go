@@ -126,6 +126,27 @@ func TestRowsAreIndependent(t *testing.T) {
 		}
 		return out
 	}
+	// The packed derivatives are those of the full Jacobian, which has no others.
+	length := 0
+	for i := range c {
+		length += len(p.Touches(i))
+	}
+	a, packed := nan(n*c), nan(n*length)
+	p.SparseJacobians(a, packed, x, n)
+	at := 0
+	for i := range n * c {
+		rest := slices.Clone(jac[i*d : (i+1)*d])
+		for _, v := range p.Support()[i%c] {
+			if packed[at] != rest[v] {
+				t.Fatalf("packed derivative %d is %v, want %v", at, packed[at], rest[v])
+			}
+			rest[v] = 0
+			at++
+		}
+		if slices.ContainsFunc(rest, func(v float64) bool { return v != 0 }) || a[i] != val[i] {
+			t.Fatalf("row %d: value %v, want %v; derivatives outside the support %v", i, a[i], val[i], rest)
+		}
+	}
 	var wg sync.WaitGroup
 	for _, size := range []int{1, 2, 7, 64, 121, 263} {
 		wg.Go(func() {
