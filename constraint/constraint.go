@@ -57,9 +57,12 @@ type UniformSampler interface {
 // that share none, directly or through others, have orthogonal gradients, and
 // package geometry then factors each group of them alone.
 type Sparse interface {
-	// Support returns the coordinates of every component, equalities first.
-	// It may name too many, never too few; nil means all d.
+	// Support returns the coordinates of every component in ascending order,
+	// equalities first. It may name too many, never too few.
 	Support() [][]int
+	// SparseJacobians is Jacobians with only the derivatives along the support,
+	// component by component: n×(m+l), and n×(all the support's lengths added).
+	SparseJacobians(values, jac, x []float64, n int)
 }
 
 // A Projector knows the normal space of its Σ in closed form. Package geometry
