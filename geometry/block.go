@@ -43,6 +43,7 @@ type Block struct {
 	d, m, c int // ambient dimension, equalities, all components
 	rows, n int // room, and points held
 
+	single bool // one dense equality
 	groups []group
 	place  []int // of packed derivatives in a point's matrices; nil if dense
 	packed []float64
@@ -104,6 +105,7 @@ func NewBlock(s constraint.Set, rows int, ε float64, options ...Option) *Block 
 	b.hess, _ = s.(constraint.HessianVectorer)
 	b.retract, _ = s.(constraint.Retractor)
 	b.closed = b.newClosed()
+	b.single = b.one() && b.closed == nil
 	if b.closed == nil {
 		b.factored()
 	}
@@ -166,6 +168,9 @@ func (b *Block) evaluate(n int) error {
 		return b.factorClosed(n)
 	}
 	b.jacobians(b.values, b.jac, b.x, n)
+	if b.single {
+		return b.factorOne(n)
+	}
 	for i := range n {
 		for a := range b.groups {
 			if err := b.factor(i, a); err != nil {
@@ -213,6 +218,10 @@ func (b *Block) Values() []float64 { return b.values[:b.n*b.c] }
 
 // Tangent writes Π(x_i) v_i for every point: n×d. dst may be v.
 func (b *Block) Tangent(dst, v []float64) {
+	if b.single {
+		b.tangentOne(dst, v)
+		return
+	}
 	if b.closed != nil {
 		b.tangentClosed(dst, v)
 		return
@@ -243,6 +252,10 @@ func (b *Block) tangent(out, v []float64, i int) {
 // Landing writes ∇Jᵀ G† J at every point, J = [h; g_I + ε]: n×d. It is the
 // Gauss–Newton direction away from Σ; a step of minus it lands on an affine Σ.
 func (b *Block) Landing(dst []float64) {
+	if b.single {
+		b.normalOne(dst, b.values)
+		return
+	}
 	if b.closed != nil {
 		b.landingClosed(dst)
 		return
@@ -259,6 +272,10 @@ func (b *Block) landing(out []float64, i int) {
 // Normal writes ∇Jᵀ G† u at every point for a vector u of components (n×c; only
 // the active ones count): n×d.
 func (b *Block) Normal(dst, u []float64) {
+	if b.single {
+		b.normalOne(dst, u)
+		return
+	}
 	if b.closed != nil {
 		b.normalClosed(dst, u)
 		return
