@@ -206,3 +206,25 @@ func TestRidge(t *testing.T) {
 		t.Errorf("Π of nothing moves to %v", v)
 	}
 }
+
+// At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above
+// it, that of the sphere.
+func TestCurvatureOfTheRim(t *testing.T) {
+	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ x, want []float64 }{
+		{[]float64{0.48, 0.64, 0.6}, []float64{-0.48 / 0.64, -0.64 / 0.64, 0}}, // ρ = 0.8
+		{[]float64{0.36, 0.48, 0.8}, []float64{-0.72, -0.96, -1.6}},
+	} {
+		b, got := NewBlock(s, 1, 0), make([]float64, 3)
+		if err := b.At(c.x, 1); err != nil {
+			t.Fatal(err)
+		}
+		b.MeanCurvature(got)
+		if distance(got, c.want) > 1e-14 {
+			t.Errorf("𝓗(%v) = %v with %d active, want %v", c.x, got, b.Active(0), c.want)
+		}
+	}
+}
