@@ -341,3 +341,18 @@ func TestProjectFailures(t *testing.T) {
 		}
 	}
 }
+
+// A margin that has no room is dropped: between two walls closer than it, and
+// for an inequality that the equalities make active everywhere.
+func TestMarginWithoutRoom(t *testing.T) {
+	walls := makeSet(2, 0, half(0.1, 1, 0), half(0, -1, 0), half(0, 0, 1))
+	if z, _ := project(t, walls, []float64{0, 0}, []float64{1, 2}, 0.2); math.Abs(z[0]-0.1) > 1e-14 || math.Abs(z[1]) > 1e-14 {
+		t.Errorf("between the walls at %v", z)
+	}
+	line := makeSet(3, 2, half(0, 1, 0, 0), half(0, 0, 1, 0), func(x []float64) (float64, []float64) {
+		return x[0] + x[1] + x[0]*x[0], []float64{1 + 2*x[0], 1, 0}
+	})
+	if z, _ := project(t, line, []float64{0, 0, 0}, []float64{0.3, 0.4, 2}, 0.2); norm(z[:2]) > 1e-13 || z[2] != 2 {
+		t.Errorf("on the z-axis at %v", z)
+	}
+}

@@ -218,7 +218,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 	} {
 		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 			var results [2][]float64
-			x0, err := Start(&Process{Set: set}, n, 4)
+			x0, err := Start(&Process{Set: set, Repulsion: 0.05}, n, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
