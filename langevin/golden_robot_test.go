@@ -173,23 +173,3 @@ func TestGoldenArmTrajectories(t *testing.T) {
 		})
 	}
 }
-
-// Without the ridge the summed form is refused on Σ, with the constraint's name.
-func TestSummedArmIsRefused(t *testing.T) {
-	x := golden.Read(t, "robot10_ops.npz")["x_on"].AsFloat64()
-	b := geometry.NewBlock(summedArm{}, 6, 0.001)
-	for range 5 { // Gauss–Newton steps to where the gradient vanishes
-		if err := b.At(x, 6); err != nil {
-			if e, ok := err.(*geometry.RankError); !ok || e.Component != "sum of squares" {
-				t.Errorf("got %v", err)
-			}
-			return
-		}
-		v := make([]float64, len(x))
-		b.Landing(v)
-		for i := range x {
-			x[i] -= 2 * v[i]
-		}
-	}
-	t.Error("a vanishing gradient is accepted")
-}
