@@ -49,7 +49,7 @@ type Data struct {
 
 // Set is a feasible set: of the zoo, or of formulas.
 type Set struct {
-	Kind   string      `yaml:"kind"` // sphere, ellipsoid, torus, affine, formula; formula if there are formulas
+	Kind   string      `yaml:"kind"` // one of setKinds; formula if there are formulas and no kind
 	Dim    int         `yaml:"dim,omitempty"`
 	Radius float64     `yaml:"radius,omitempty"`
 	Axes   []float64   `yaml:"axes,omitempty"`
@@ -57,6 +57,17 @@ type Set struct {
 	Minor  float64     `yaml:"minor,omitempty"`
 	A      [][]float64 `yaml:"a,omitempty"`
 	B      []float64   `yaml:"b,omitempty"`
+
+	Lower    []float64   `yaml:"lower,omitempty"`
+	Upper    []float64   `yaml:"upper,omitempty"`
+	Axis     []float64   `yaml:"axis,omitempty"`
+	Height   float64     `yaml:"height,omitempty"`
+	Terms    [][]float64 `yaml:"terms,omitempty"` // rows (coefficient, power of x, power of y)
+	N        int         `yaml:"n,omitempty"`
+	P        int         `yaml:"p,omitempty"`
+	Bonds    []float64   `yaml:"bonds,omitempty"`
+	Angles   []float64   `yaml:"angles,omitempty"` // radians
+	Anchored bool        `yaml:"anchored,omitempty"`
 
 	// Of formulas; see formula.Spec.
 	Let        formula.Definitions `yaml:"let,omitempty"`
@@ -258,7 +269,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
 		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
 	}
-	if p.Set.Kind == "affine" && proc.Potential == nil {
+	if !p.compact() && proc.Potential == nil {
 		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
 	}
 	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
@@ -339,7 +350,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 func (p *Problem) set() (constraint.Set, error) {
 	s := p.Set
 	s.Kind = s.kind()
-	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine", "formula"); err != nil {
+	if err := p.oneOf("set.kind", s.Kind, setKinds...); err != nil {
 		return nil, err
 	}
 	for _, k := range []struct {
@@ -354,8 +365,8 @@ func (p *Problem) set() (constraint.Set, error) {
 			return nil, &KeyError{Origin: p.origin[k.key], Key: k.key, Fault: fmt.Sprintf("this key belongs to set.kind %s; set.kind is %q", k.kind, s.Kind)}
 		}
 	}
-	if s.Dim != 0 && s.Kind != "sphere" && s.Kind != "formula" {
-		return nil, &KeyError{Origin: p.origin["set.dim"], Key: "set.dim", Fault: fmt.Sprintf("this key belongs to set.kind sphere and formula; set.kind is %q", s.Kind)}
+	if err := p.zooKeys(); err != nil {
+		return nil, err
 	}
 	switch s.Kind {
 	case "formula":
@@ -403,7 +414,7 @@ func (p *Problem) set() (constraint.Set, error) {
 		}
 		return zoo.Affine{A: s.A, B: s.B}, nil
 	}
-	panic("problem: a kind of set that is listed and not built")
+	return p.zooSet()
 }
 
 // formulas builds a set of formulas.
