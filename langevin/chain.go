@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -141,7 +140,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
+	b := p.block(1)
 	ok := make([]bool, 1)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
