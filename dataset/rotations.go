@@ -15,9 +15,9 @@ import (
 //
 //	X = C_j exp(A),   j uniform, C_j by Haar measure, A skew
 //
-// with A normal with standard deviation SD along every orthonormal direction of
-// the tangent space, in the metric of R^(n×n): A_ij = −A_ji is normal with
-// standard deviation SD/√2. Zero values stand for the defaults.
+// with A_ij = −A_ji, i < j, independent and normal with standard deviation SD (so
+// SD·√2 along a tangent direction of length 1 in R^(n×n)). Zero values stand for
+// the defaults.
 type RotationMixture struct {
 	N     int     // rows of a matrix; default 10
 	Modes int     // m; default 3
@@ -75,8 +75,8 @@ func (r RotationMixture) Generate() (*Points, []int, error) {
 		modes[i] = which.Index(r.Modes, uint64(i), 0)
 		tangent.Normals(z, uint64(i), 0)
 		for k := range n {
-			for l := range k { // the skew part of a normal matrix
-				v := r.SD * (z[k*n+l] - z[l*n+k]) / 2
+			for l := range k {
+				v := r.SD * z[k*n+l]
 				a.Set(k, l, v)
 				a.Set(l, k, -v)
 			}

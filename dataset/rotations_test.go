@@ -50,9 +50,9 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	}
 }
 
-// With C the mode's centre, log(CᵀX) is skew with entries of variance SD²/2. In
-// R³ its length follows from the trace; E‖A‖² = 3 SD² in the metric of R^(3×3),
-// where a turn by θ has ‖A‖² = 2θ². Bounds of 5 standard errors: level 6e-7 each,
+// With C the mode's centre, log(CᵀX) is skew with entries of variance SD². In R³
+// it is a turn by θ, which follows from the trace, and θ² = A_12² + A_13² + A_23²
+// is SD² times a χ² number with 3 degrees of freedom. Bounds of 5 standard errors: level 6e-7 each,
 // one mode's share and two moments.
 func TestRotationsLaw(t *testing.T) {
 	const count, sd = 20_000, 0.1
@@ -83,7 +83,7 @@ func TestRotationsLaw(t *testing.T) {
 		var z mat.Dense
 		z.Mul(sums[j].T(), mat.NewDense(3, 3, p.X[9*i:9*i+9]))
 		θ := math.Acos(math.Min(1, (mat.Trace(&z)-1)/2))
-		q := 2 * θ * θ / (sd * sd) // χ² with 3 degrees of freedom
+		q := θ * θ / (sd * sd)
 		sum += q
 		squares += q * q
 	}
@@ -93,8 +93,8 @@ func TestRotationsLaw(t *testing.T) {
 		}
 	}
 	check("share of mode 2", share/count, 0.25, math.Sqrt(0.25*0.75/count))
-	check("E‖A‖²/SD²", sum/count, 3, math.Sqrt(6.0/count))
-	check("E(‖A‖²/SD²)²", squares/count, 15, math.Sqrt((945-225)/float64(count)))
+	check("E θ²/SD²", sum/count, 3, math.Sqrt(6.0/count))
+	check("E θ⁴/SD⁴", squares/count, 15, math.Sqrt((945-225)/float64(count)))
 }
 
 func TestRotationFaults(t *testing.T) {

@@ -121,6 +121,9 @@ func (e *Experiment) checkFeasible() error {
 				"row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", v.WorstSample, v.Component, v.Worst, tol)}
 		}
 	}
+	if i := e.unselected(e.Data.X); i >= 0 {
+		return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(e.Process.Set), e.selection())}
+	}
 	return nil
 }
 
@@ -340,8 +343,8 @@ func (e *Experiment) progress(ctx context.Context, t *train.Trainer[float32]) (P
 		return Progress{}, err
 	}
 	p := Progress{Epoch: t.State.Epoch, Seconds: t.State.Seconds, JSD: Float(nan), Failed: s.Failed()}
-	if e.onEarth() {
-		p.JSD = Float(metric.EarthJSD(s.Good(), e.Data.X))
+	if d := e.distance(); d != nil {
+		p.JSD = Float(d(s.Good(), e.Data.X))
 	}
 	for _, v := range e.violations(s.Good()) {
 		p.Violation = max(p.Violation, Float(v.Worst))

@@ -37,11 +37,13 @@ func (f *Float) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*float64)(f))
 }
 
-// Samples are generated points, with those that lost a projection marked.
+// Samples are generated points, with those marked that lost a projection or
+// ended on a component that the set does not select.
 type Samples struct {
-	X      []float64 // n×d, failed rows included
+	X      []float64 // n×d, lost rows included
 	Dim    int
 	Lost   []bool
+	Wrong  int // of the lost, those that the set does not select (constraint.Selector)
 	Time   time.Duration
 	Newton int // iterations in all
 }
@@ -49,7 +51,7 @@ type Samples struct {
 // N returns the number of samples asked for.
 func (s *Samples) N() int { return len(s.Lost) }
 
-// Failed returns how many samples lost a projection.
+// Failed returns how many samples are lost.
 func (s *Samples) Failed() int {
 	n := 0
 	for _, l := range s.Lost {
@@ -78,9 +80,14 @@ func (s *Samples) Good() []float64 {
 type FailedError struct {
 	Failed, Samples int
 	Limit           float64
+	Wrong           int // of the failed, on a wrong component
 }
 
 func (e *FailedError) Error() string {
+	if e.Wrong > 0 {
+		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the allowed share %g (generate.max_failed)",
+			e.Failed-e.Wrong, e.Samples, e.Wrong, e.Limit)
+	}
 	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)", e.Failed, e.Samples, e.Limit)
 }
 
@@ -123,7 +130,7 @@ func (e *Experiment) Generate(ctx context.Context, net *score.MLP[float32], n in
 		return nil, err
 	}
 	if f := s.Failed(); float64(f) > e.Problem.Generate.MaxFailed*float64(n) {
-		return s, &FailedError{f, n, e.Problem.Generate.MaxFailed}
+		return s, &FailedError{f, n, e.Problem.Generate.MaxFailed, s.Wrong}
 	}
 	return s, nil
 }
@@ -153,6 +160,7 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 			return nil, err
 		}
 		s.Newton += report.NewtonIterations
+		e.reject(s, lo, hi)
 		if tick != nil {
 			tick(hi)
 		}
@@ -181,7 +189,7 @@ func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
 		}
 	}
 	if len(prior.States) == 0 {
-		return nil, &FailedError{paths.Count, paths.Count, e.Problem.Train.MaxFailed}
+		return nil, &FailedError{Failed: paths.Count, Samples: paths.Count, Limit: e.Problem.Train.MaxFailed}
 	}
 	return prior, nil
 }

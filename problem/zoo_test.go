@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -56,6 +57,56 @@ func TestZooSets(t *testing.T) {
 		}
 		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\n got  %s\n want %s", c.set, got, c.want)
+		}
+	}
+}
+
+// The SO(10) recipes carry the paper's hyper-parameters, build, and land with
+// ρ_k = ασ_k²Δt < 2 at every step; the published rate of ULLA does not, and is
+// refused with its ρ.
+func TestSO10Recipes(t *testing.T) {
+	for name, batch := range map[string]int{"so10-3": 128, "so10-5": 512} {
+		data, origin, err := Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for variant, want := range map[string]struct {
+			steps             int
+			horizon, friction float64
+			geometric         bool
+			ρ                 float64
+		}{
+			"":       {50, 2.5, 10, true, 1.82},
+			"olla":   {100, 1, 10, false, 1.96},
+			"ulla-p": {50, 2.5, map[string]float64{"so10-3": 10, "so10-5": 5}[name], true, 0},
+		} {
+			p, err := Load(data, origin, variant, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proc, err := p.Build()
+			if err != nil {
+				t.Fatalf("%s %s: %v", name, variant, err)
+			}
+			s := proc.Schedule
+			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != 0.2 || s.SigmaMax != 2 || s.Geometric != want.geometric ||
+				proc.Friction != want.friction || p.Train.Batch != batch || p.Train.Epochs != 2000 || p.Train.Refresh != 5 || p.Network != (Network{1024, 5}) {
+				t.Errorf("%s %s: %+v", name, variant, p)
+			}
+			if ρ := proc.Landing.Rate * s.Tau(s.N-1); want.ρ > 0 && math.Abs(ρ-want.ρ) > 0.005 {
+				t.Errorf("%s %s: ρ = %v, want %v", name, variant, ρ, want.ρ)
+			}
+			again, err := Load(p.Resolved(), "resolved", "", nil)
+			if err != nil || string(again.Resolved()) != string(p.Resolved()) {
+				t.Errorf("%s: the resolved form does not load to itself (%v)", name, err)
+			}
+		}
+		p, err := Load(data, origin, "", []string{"process.landing.rate=15"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Build(); err == nil || !strings.Contains(err.Error(), "it is 2.74 at step k = 49") {
+			t.Errorf("%s with the published rate: %v", name, err)
 		}
 	}
 }

@@ -71,7 +71,7 @@ The recipes so10-3 and so10-5 train on such files.`,
 	f := cmd.Flags()
 	f.IntVar(&mix.N, "n", 10, "rows of a matrix")
 	f.IntVar(&mix.Modes, "modes", 3, "modes, with centres by Haar measure")
-	f.Float64Var(&mix.SD, "sd", 0.1, "standard deviation along each tangent direction")
+	f.Float64Var(&mix.SD, "sd", 0.1, "standard deviation of the entries above the diagonal of A in C exp(A)")
 	f.IntVar(&mix.Count, "count", 10_000, "matrices")
 	f.Uint64Var(&mix.Seed, "seed", 1, "all random numbers are a function of it")
 	f.StringVar(&out, "out", "", "file to write (default soN-MODES.npy)")

@@ -45,6 +45,9 @@ func (s *Orthogonal) String() string {
 	return fmt.Sprintf("O(%d)", s.n)
 }
 
+// Order returns n.
+func (s *Orthogonal) Order() int { return s.n }
+
 // Selects implements constraint.Selector: det X > 0 on SO(n).
 func (s *Orthogonal) Selects(x []float64) bool {
 	if !s.special {
