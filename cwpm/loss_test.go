@@ -42,7 +42,7 @@ func TestGoldenLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		packed, terms := net.Pack(true), allTerms(paths)
-		l, ws := NewLoss[float64](p, len(terms)), net.NewWorkspace(len(terms))
+		l, ws := NewLoss[float64](p, len(terms), Options{}), net.NewWorkspace(len(terms))
 		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*3:]) })
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestGradient(t *testing.T) {
 				p, paths := problem(set, m, c)
 				terms := allTerms(paths)
 				terms[2].Weight = 0.7
-				l := NewLoss[float64](p, len(terms))
+				l := NewLoss[float64](p, len(terms), Options{})
 				if _, err := l.Prepare(paths, terms, noise); err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func TestLossSeesOnlyTangents(t *testing.T) {
 	set := zoo.Sphere{D: 3}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p, paths := problem(set, m, langevin.Paper)
-		l := NewLoss[float64](p, 1)
+		l := NewLoss[float64](p, 1, Options{})
 		for k := range 4 {
 			term := []Term{{Path: 1, K: k, Weight: 1}}
 			s, ds := []float64{0.3, -0.2, 0.9}, make([]float64, 3)
@@ -161,7 +161,7 @@ func TestLossMatchesBackwardStep(t *testing.T) {
 					t.Fatal(err)
 				}
 				copy(paths.At(0, k), next)
-				l := NewLoss[float64](p, 1)
+				l := NewLoss[float64](p, 1, Options{})
 				if _, err := l.Prepare(paths, []Term{{Path: 0, K: k, Weight: 1}}, noise); err != nil {
 					t.Fatal(err)
 				}
@@ -180,7 +180,7 @@ func (c constant) Eval(dst, _, _ []float64, _ int, _ float64) { copy(dst, c) }
 func TestLossAllocatesNothing(t *testing.T) {
 	p, paths := problem(zoo.Sphere{D: 3}, langevin.ULLA, langevin.Paper)
 	terms := allTerms(paths)
-	l := NewLoss[float32](p, len(terms))
+	l := NewLoss[float32](p, len(terms), Options{})
 	s, ds, last := make([]float32, 3*len(terms)), make([]float32, 3*len(terms)), LastMomentum(noise)
 	if n := testing.AllocsPerRun(20, func() {
 		if _, err := l.Prepare(paths, terms, last); err != nil {

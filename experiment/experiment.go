@@ -224,7 +224,7 @@ func (e *Experiment) LastEpoch() (train.Epoch, error) {
 // network returns an untrained score network of the problem's shape.
 func (e *Experiment) network() *score.MLP[float32] {
 	d := e.Process.Set.Dim()
-	in := score.InputWidth(d, e.Process.Method.Underdamped())
+	in := e.Problem.Reading(e.Process).Width(d, e.Process.Method.Underdamped())
 	return score.NewMLP[float32](e.Problem.Widths(in, d), e.Problem.Seed)
 }
 
@@ -248,7 +248,7 @@ type Progress struct {
 // there is one. When ctx is done it writes a checkpoint and returns the
 // context's error.
 func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) error {
-	t := train.New(e.Problem.TrainConfig(), e.Process, e.train, e.network(), e.Pool)
+	t := train.New(e.Problem.TrainConfig(e.Process), e.Process, e.train, e.network(), e.Pool)
 	names, err := e.Folder.Checkpoints()
 	if err != nil {
 		return err

@@ -118,7 +118,7 @@ func (e *Experiment) Load(checkpoint string) (*score.MLP[float32], train.State, 
 	if want := e.network().Sizes; fmt.Sprint(net.Sizes) != fmt.Sprint(want) {
 		return nil, state, fmt.Errorf("the checkpoint's network has widths %v; expected %v", net.Sizes, want)
 	}
-	return net, state, nil
+	return net.WithPrecision(e.Problem.TrainConfig(e.Process).Precision), state, nil
 }
 
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not
@@ -149,9 +149,10 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 	}
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
 	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
+	reading := e.Problem.Reading(e.Process)
 	packed, fields := net.Pack(false), make([]langevin.Score, e.Pool.Workers())
 	for w := range fields {
-		fields[w] = packed.NewField(generateRows)
+		fields[w] = packed.NewField(generateRows, reading)
 	}
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)

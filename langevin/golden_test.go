@@ -76,7 +76,7 @@ func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return score.NewField(net, 8)
+	return score.NewField(net, 8, score.Reading{})
 }
 
 // goldenCase is a sampler in a golden file of trajectories.

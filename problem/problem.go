@@ -14,7 +14,10 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -121,6 +124,10 @@ type Landing struct {
 type Network struct {
 	Width  int `yaml:"width"`
 	Layers int `yaml:"layers"` // hidden layers
+
+	Octaves    int     `yaml:"octaves"`    // of sines and cosines of x in the input
+	Wavelength float64 `yaml:"wavelength"` // the longest of them
+	Output     string  `yaml:"output"`     // plain, or scaled by langevin.Process.ScoreGains
 }
 
 // Train is the training.
@@ -129,6 +136,9 @@ type Train struct {
 	Batch           int           `yaml:"batch"`
 	Refresh         int           `yaml:"refresh"`
 	TimesPerPath    int           `yaml:"times_per_path"`
+	Window          float64       `yaml:"window"`
+	Optimizer       string        `yaml:"optimizer"` // adam or muon
+	Precision       string        `yaml:"precision"` // float32, bfloat16x3, bfloat16
 	LearningRate    float64       `yaml:"learning_rate"`
 	Clip            float64       `yaml:"clip"`
 	Average         float64       `yaml:"average"`
@@ -167,9 +177,9 @@ func Defaults() *Problem {
 			Sigma:   Sigma{Min: 0.1, Max: 2, Schedule: "linear"},
 			Landing: Landing{Mode: "implicit"},
 		},
-		Network: Network{Width: 128, Layers: 4},
+		Network: Network{Width: 128, Layers: 4, Wavelength: 2, Output: "plain"},
 		Train: Train{
-			Epochs: 1000, Batch: 128, Refresh: 1, LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
+			Epochs: 1000, Batch: 128, Refresh: 1, Optimizer: "adam", Precision: "float32", LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
 		Prior:    "uniform",
@@ -279,6 +289,7 @@ const (
 	maxDim        = 1_000_000
 	maxParameters = 1e9
 	maxNumbers    = 1e9 // of kept draws
+	maxOctaves    = 20
 	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
@@ -302,7 +313,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}{
 		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
 		{"train.epochs", float64(t.Epochs)}, {"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
-		{"train.learning_rate", t.LearningRate}, {"data.tolerance", p.Data.Tolerance},
+		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength}, {"data.tolerance", p.Data.Tolerance},
 	}
 	for _, c := range positive {
 		if !(c.value > 0) || c.value > 1e15 {
@@ -314,6 +325,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		value, hi float64
 	}{
 		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
+		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15},
 		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1}, {"generate.max_failed", p.Generate.MaxFailed, 1},
 		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
 		{"train.checkpoint_every", t.CheckpointEvery, 1e9}, {"train.evaluate_every", float64(t.EvaluateEvery), 1e15},
@@ -327,6 +339,23 @@ func (p *Problem) check(proc *langevin.Process) error {
 				want = fmt.Sprintf("a number in [0, %v]", c.hi)
 			}
 			return p.key(c.key, c.value, want)
+		}
+	}
+	for _, o := range []struct {
+		key, value string
+		names      []string
+	}{
+		{"network.output", p.Network.Output, []string{"plain", "scaled"}},
+		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
+		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
+	} {
+		if err := p.oneOf(o.key, o.value, o.names...); err != nil {
+			return err
+		}
+	}
+	if t.Window > 0 {
+		if err := cwpm.CanWindow(proc); err != nil {
+			return p.key("train.window", t.Window, "0: "+err.Error())
 		}
 	}
 	if err := p.oneOf("data.kind", p.Data.Kind, "earth", "points", "demo"); err != nil {
@@ -460,13 +489,28 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear")
 }
 
-// TrainConfig returns the part of the problem that package train reads.
-func (p *Problem) TrainConfig() train.Config {
+// TrainConfig returns the part of the problem that package train reads; proc is
+// what Build returned.
+func (p *Problem) TrainConfig(proc *langevin.Process) train.Config {
 	t := p.Train
-	return train.Config{
+	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath, LearningRate: t.LearningRate,
 		Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
+		Loss: cwpm.Options{Reading: p.Reading(proc), Window: t.Window},
 	}
+	// The names were checked by Build.
+	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer)
+	c.Precision, _ = kernel.ParsePrecision(t.Precision)
+	return c
+}
+
+// Reading returns how the problem's network is read as a score.
+func (p *Problem) Reading(proc *langevin.Process) score.Reading {
+	r := score.Reading{Octaves: p.Network.Octaves, Wavelength: p.Network.Wavelength}
+	if p.Network.Output == "scaled" {
+		r.Gain = proc.ScoreGains()
+	}
+	return r
 }
 
 // Widths returns the network's layer widths from input to output.

@@ -215,7 +215,7 @@ func TestRecipes(t *testing.T) {
 			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != want.min || s.SigmaMax != want.max || p.Train.Batch != batch {
 				t.Errorf("%s %s: %+v, batch %d", name, variant, s, p.Train.Batch)
 			}
-			if name != "demo" && (p.Network != Network{512, 5} || p.Train.Epochs != 20000 || p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
+			if name != "demo" && (p.Network != Network{Width: 512, Layers: 5, Wavelength: 2, Output: "plain"} || p.Train.Epochs != 20000 || p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
 			}
 			again, err := Load(p.Resolved(), "resolved", "", nil)

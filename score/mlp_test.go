@@ -170,7 +170,7 @@ func testPassesAllocateNothing(t *testing.T, p kernel.Precision) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	f := NewField(m, 8)
+	f := NewField(m, 8, Reading{})
 	x, s := make([]float64, 24), make([]float64, 24)
 	if n := testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }); n != 0 {
 		t.Errorf("%v allocations in Field", n)

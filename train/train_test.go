@@ -106,7 +106,7 @@ func small(t *testing.T, cfg Config, workers int, m langevin.Method) *Trainer[fl
 	proc, data := gaussian(m, 50)
 	pool := parallel.New(workers)
 	t.Cleanup(pool.Close)
-	in := score.InputWidth(2, m.Underdamped())
+	in := cfg.Loss.Reading.Width(2, m.Underdamped())
 	return New(cfg, proc, data, score.NewMLP[float32]([]int{in, 16, 16, 2}, 4), pool)
 }
 
@@ -141,13 +141,18 @@ func TestResumeIsExact(t *testing.T) {
 	}
 	for _, c := range []struct {
 		m langevin.Method
+		o Optimizer
 		p kernel.Precision
-	}{{langevin.ULLA, kernel.Float32}, {langevin.OLLA, kernel.Float32}, {langevin.ULLA, kernel.BFloat16}, {langevin.ULLA, kernel.BFloat16x3}} {
+	}{{langevin.ULLA, Adam, kernel.Float32}, {langevin.OLLA, Adam, kernel.Float32}, {langevin.ULLA, Muon, kernel.Float32},
+		{langevin.ULLA, Muon, kernel.BFloat16}, {langevin.ULLA, Adam, kernel.BFloat16x3}} {
 		if kernel.Effective(c.p) != c.p {
 			continue
 		}
 		m, smallConfig := c.m, smallConfig
-		smallConfig.Precision = c.p
+		smallConfig.Precision, smallConfig.Optimizer = c.p, c.o
+		if c.o == Muon { // and everything else that a fast recipe sets
+			smallConfig.Loss.Reading = score.Reading{Octaves: 2, Wavelength: 4, Gain: func(t float64) float64 { return 1 + t }}
+		}
 		want := finish(small(t, smallConfig, 1, m))
 		for _, workers := range []int{1, 2, 7} {
 			for _, stop := range []int{0, 1, 4, 7, 11, 17} {
@@ -172,8 +177,8 @@ func TestResumeIsExact(t *testing.T) {
 				got := finish(second)
 				for i := range want {
 					if got[i] != want[i] {
-						t.Fatalf("%v, %v, %d workers, stopped in epoch %d at batch %d: parameter %d differs",
-							m, c.p, workers, first.State.Epoch, first.State.Step, i)
+						t.Fatalf("%v, %v, %v, %d workers, stopped in epoch %d at batch %d: parameter %d differs",
+							m, c.o, c.p, workers, first.State.Epoch, first.State.Step, i)
 					}
 				}
 			}
@@ -327,7 +332,7 @@ func TestAverageDoesNotLeak(t *testing.T) {
 		if _, err := tr.Epoch(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		f := score.NewField(tr.Average(), 1)
+		f := score.NewField(tr.Average(), 1, score.Reading{})
 		f.Eval(make([]float64, 2), []float64{1, 0}, []float64{0, 0}, 1, 0.3)
 		if _, err := twin.Epoch(context.Background()); err != nil {
 			t.Fatal(err)
@@ -385,17 +390,21 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 
 // A batch after the first allocates nothing.
 func TestBatchAllocatesNothing(t *testing.T) {
-	tr := small(t, smallConfig, 2, langevin.ULLA)
-	if err := tr.prepare(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if n := testing.AllocsPerRun(10, func() {
-		tr.State.Step = 0
-		if err := tr.batch(); err != nil {
+	for _, o := range []Optimizer{Adam, Muon} {
+		cfg := smallConfig
+		cfg.Optimizer = o
+		tr := small(t, cfg, 2, langevin.ULLA)
+		if err := tr.prepare(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
+		if n := testing.AllocsPerRun(10, func() {
+			tr.State.Step = 0
+			if err := tr.batch(); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%v: %v allocations", o, n)
+		}
 	}
 }
 
@@ -461,7 +470,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		proc.Convention = langevin.Reference
 		pool := parallel.New(0)
 		cfg := Config{Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 4e-3, Clip: 10, Average: 0.98, Seed: 3, Precision: c.p}
-		in := score.InputWidth(2, m.Underdamped())
+		in := score.Reading{}.Width(2, m.Underdamped())
 		tr := New(cfg, proc, data, score.NewMLP[float32]([]int{in, 32, 32, 2}, 4), pool)
 		var last Epoch
 		for !tr.Done() {
@@ -484,7 +493,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		}
 		sim := langevin.NewSimulator(proc, pool, 64)
 		net := tr.Average()
-		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, func(int) langevin.Score { return score.NewField(net, 64) }); err != nil {
+		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, func(int) langevin.Score { return score.NewField(net, 64, score.Reading{}) }); err != nil {
 			t.Fatal(err)
 		}
 		pool.Close()
@@ -511,7 +520,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 func bestLinearLoss(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) float64 {
 	t.Helper()
 	total := 0.0
-	l := cwpm.NewLoss[float64](proc, tr.paths.Count)
+	l := cwpm.NewLoss[float64](proc, tr.paths.Count, cwpm.Options{})
 	for k := range proc.Schedule.N {
 		var terms []cwpm.Term
 		for i := range tr.paths.Count {
