@@ -77,15 +77,13 @@ func Measure(ctx context.Context, o Options, seen func(Row)) ([]Peak, []Row, err
 	var peaks []Peak
 	var rows []Row
 	for _, n := range cores {
-		pool := parallel.New(n)
-		defer pool.Close()
-		peaks = append(peaks, Peak{n, peak(pool)})
+		peaks = append(peaks, Peak{n, PeakRate(n, 300)})
 	}
 	for _, c := range chosen {
 		for i, n := range cores {
 			r, err := c.measure(ctx, n, o.Seconds, peaks[i].GFLOPS)
 			if err != nil {
-				return peaks, rows, fmt.Errorf("%s on %d cores: %w", c.name, n, err)
+				return peaks, rows, err
 			}
 			rows = append(rows, r)
 			if seen != nil {
@@ -106,46 +104,94 @@ type work struct {
 	start func(ctx context.Context, pool *parallel.Pool) (once, products func() error, err error)
 }
 
-func (w *work) measure(ctx context.Context, cores int, seconds, peak float64) (Row, error) {
-	pool := parallel.New(cores)
-	defer pool.Close()
-	once, products, err := w.start(ctx, pool)
-	if err != nil {
-		return Row{}, err
+// A Subject is a row ready to be timed: warm, with its data and workers.
+type Subject struct {
+	work
+	pool           *parallel.Pool
+	once, products func() error
+}
+
+// Open makes the row of the given name ready on the given number of cores.
+// Close ends its workers.
+func Open(ctx context.Context, name string, cores int) (*Subject, error) {
+	for _, w := range cases(1) {
+		if w.name == name {
+			return w.open(ctx, cores)
+		}
 	}
-	t, err := clock(ctx, seconds, once, products)
-	if err != nil {
-		return Row{}, err
+	return nil, fmt.Errorf("bench: there is no row %q", name)
+}
+
+func (w work) open(ctx context.Context, cores int) (*Subject, error) {
+	s := &Subject{work: w, pool: parallel.New(cores)}
+	var err error
+	if s.once, s.products, err = w.start(ctx, s.pool); err == nil {
+		err = s.once()
 	}
+	if err != nil {
+		s.pool.Close()
+		return nil, fmt.Errorf("%s on %d cores: %w", w.name, cores, err)
+	}
+	return s, nil
+}
+
+// Close ends the subject's workers.
+func (s *Subject) Close() { s.pool.Close() }
+
+// Time times the subject for about the given seconds, at least least times. The
+// row's Share and Other stay empty.
+func (s *Subject) Time(ctx context.Context, seconds float64, least int) (Row, error) {
+	t, err := clock(ctx, seconds, least, s.once)
+	if err != nil {
+		return Row{}, fmt.Errorf("%s on %d cores: %w", s.name, s.pool.Workers(), err)
+	}
+	return s.row(t[0]), nil
+}
+
+func (s *Subject) row(times []float64) Row {
 	r := Row{
-		Name: w.name, Cores: cores, Precision: "float32", FLOP: w.flop, Runs: len(t[0]),
-		Best: quantile(t[0], 0), P50: quantile(t[0], 0.5), P99: quantile(t[0], 0.99),
+		Name: s.name, Cores: s.pool.Workers(), Precision: "float32", FLOP: s.flop, Runs: len(times),
+		Best: quantile(times, 0), P50: quantile(times, 0.5), P99: quantile(times, 0.99),
 	}
-	r.GFLOPS = w.flop / r.Best / 1e9
+	r.GFLOPS = s.flop / r.Best / 1e9
+	return r
+}
+
+// leastRuns is how often Measure times a row, however long it takes.
+const leastRuns = 3
+
+func (w work) measure(ctx context.Context, cores int, seconds, peak float64) (Row, error) {
+	s, err := w.open(ctx, cores)
+	if err != nil {
+		return Row{}, err
+	}
+	defer s.Close()
+	if s.products == nil {
+		r, err := s.Time(ctx, seconds, leastRuns)
+		r.Share = r.GFLOPS / peak
+		return r, err
+	}
+	if err := s.products(); err != nil {
+		return Row{}, err
+	}
+	t, err := clock(ctx, seconds, leastRuns, s.once, s.products)
+	if err != nil {
+		return Row{}, fmt.Errorf("%s on %d cores: %w", s.name, cores, err)
+	}
+	r := s.row(t[0])
 	r.Share = r.GFLOPS / peak
-	if products != nil {
-		other := 1 - quantile(t[1], 0)/r.Best
-		r.Other = &other
-	}
+	other := 1 - quantile(t[1], 0)/r.Best
+	r.Other = &other
 	return r, nil
 }
 
-// leastRuns is how often a row is timed, however long it takes.
-const leastRuns = 3
-
-// clock times functions in turn, after one run of each that is not counted, for
-// about the given time and at least leastRuns times. The results are sorted.
-func clock(ctx context.Context, seconds float64, fs ...func() error) ([][]float64, error) {
+// clock times functions in turn for about the given time and at least least
+// times. The results are sorted.
+func clock(ctx context.Context, seconds float64, least int, fs ...func() error) ([][]float64, error) {
 	times := make([][]float64, len(fs))
-	begin := time.Time{}
-	for run := 0; run <= leastRuns || time.Since(begin).Seconds() < seconds; run++ {
-		if run == 1 {
-			begin = time.Now()
-		}
+	begin := time.Now()
+	for run := 0; run < least || time.Since(begin).Seconds() < seconds; run++ {
 		for i, f := range fs {
-			if f == nil {
-				continue
-			}
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -153,9 +199,7 @@ func clock(ctx context.Context, seconds float64, fs ...func() error) ([][]float6
 			if err := f(); err != nil {
 				return nil, err
 			}
-			if run > 0 {
-				times[i] = append(times[i], time.Since(start).Seconds())
-			}
+			times[i] = append(times[i], time.Since(start).Seconds())
 		}
 	}
 	for _, t := range times {
@@ -169,19 +213,22 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// peak returns the rate of float32 multiply-adds of all workers at once, in 10⁹
-// operations a second: the best of many short runs.
-func peak(pool *parallel.Pool) (best float64) {
-	flop := make([]float64, pool.Workers())
+// PeakRate returns the rate of float32 multiply-adds of all workers at once, in
+// 10⁹ operations a second: the best of the given number of runs, of about a
+// millisecond each.
+func PeakRate(cores, runs int) (best float64) {
+	pool := parallel.New(cores)
+	defer pool.Close()
+	flop := make([]float64, cores)
 	task := func(_, i int) {
 		flop[i] = 0
 		for range 4 {
 			flop[i] += kernel.MultiplyAdd()
 		}
 	}
-	for range 300 {
+	for range runs {
 		start := time.Now()
-		pool.Do(len(flop), task)
+		pool.Do(cores, task)
 		s, sum := time.Since(start).Seconds(), 0.0
 		for _, v := range flop {
 			sum += v

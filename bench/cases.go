@@ -153,8 +153,11 @@ func step(s shape, paths int) work {
 			// The rate is small: a step takes as long, and does not diverge.
 			cfg := train.Config{Epochs: 1, Batch: paths, Refresh: math.MaxInt, LearningRate: 1e-5, Clip: 10, Average: 0.999, Seed: 1}
 			t := train.New(cfg, proc, x0, score.NewMLP[float32](s.sizes(), 1), pool)
-			epoch := func() error { _, err := t.Epoch(ctx); return err }
-			// The average begins with the second epoch.
+			epoch := func() error {
+				_, err := t.Epoch(ctx)
+				return err
+			}
+			// The average of the weights begins with the second epoch.
 			return epoch, products(s, rows, pool), epoch()
 		},
 	}
@@ -201,8 +204,11 @@ func products(s shape, rows int, pool *parallel.Pool) func() error {
 	}
 }
 
-// inference is a network's forward pass on a block of rows, in float32. Workers
-// share the rows; one row is one worker's.
+// blockPoints is how many samples package experiment generates at once.
+const blockPoints = 64
+
+// inference is a network's forward pass on rows. Workers share blocks of rows,
+// as in generation; one row is one worker's.
 func inference(s shape, rows int) work {
 	all, _ := s.parameters()
 	return work{
@@ -213,7 +219,7 @@ func inference(s shape, rows int) work {
 			net, in := m.Pack(false), make([]float32, rows*m.In())
 			fill(in)
 			workers := min(pool.Workers(), rows)
-			parts := parallel.Blocks(parallel.Blocks(rows, blockRows), workers) * workers
+			parts := parallel.Blocks(parallel.Blocks(rows, blockPoints), workers) * workers
 			ws := make([]*score.Workspace[float32], pool.Workers())
 			for i := range ws {
 				ws[i] = m.NewWorkspace((rows + parts - 1) / parts)
