@@ -20,7 +20,7 @@ func (m *MLP[T]) Pack(gradients bool) *Packed[T] {
 	p := &Packed[T]{net: m}
 	for l := range m.Layers() {
 		// Nobody asks for the gradient of the network's input.
-		p.weights = append(p.weights, kernel.NewWeights[T](m.Sizes[l+1], m.Sizes[l], gradients && l > 0))
+		p.weights = append(p.weights, kernel.NewWeights[T](m.Sizes[l+1], m.Sizes[l], gradients && l > 0, m.Precision))
 		p.Update(l)
 	}
 	return p
@@ -89,7 +89,7 @@ func (p *Packed[T]) Backward(ws *Workspace[T], grad, dout []T, n int, add bool) 
 			clear(b)
 		}
 		kernel.AddRows(b, d, n, out)
-		kernel.AddGradient(w, d, ws.act[l], n, out, in, add, ws.scratch)
+		kernel.AddGradient(w, d, ws.act[l], n, out, in, add, m.Precision, ws.scratch)
 		if l == 0 {
 			return
 		}

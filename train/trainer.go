@@ -32,6 +32,8 @@ type Config struct {
 	Plateau      Plateau
 	MaxFailed    float64 // largest share of forward paths that may fail
 	Seed         uint64
+
+	Precision kernel.Precision // of the network's products; all else is as without
 }
 
 // lanes is the number of partial gradients of a batch. Rows are cut into lanes
@@ -131,8 +133,8 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
 }
 
-// New makes a trainer of net on the rows of data (n×d). Process and Config must
-// be valid.
+// New makes a trainer of net's parameters on the rows of data (n×d). Process and
+// Config must be valid. The network's precision is that of Config.
 func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net *score.MLP[T], pool *parallel.Pool) *Trainer[T] {
 	d := proc.Set.Dim()
 	n := len(data) / d
@@ -142,6 +144,7 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 	if cfg.TimesPerPath <= 0 || cfg.TimesPerPath > proc.Schedule.N {
 		cfg.TimesPerPath = proc.Schedule.N
 	}
+	net = net.WithPrecision(cfg.Precision)
 	t := &Trainer[T]{
 		cfg: cfg, proc: proc, data: data, net: net, pack: net.Pack(true), pool: pool,
 		opt: newOptimizer(net.Params), sim: langevin.NewSimulator(proc, pool, 64),
