@@ -22,7 +22,7 @@ import (
 // Options says what to measure.
 type Options struct {
 	Cores   []int          // workers of each row; nil means 1 and as many as Go may use
-	Only    *regexp.Regexp // measure rows whose name matches; nil means all
+	Only    *regexp.Regexp // measure rows whose name, a space and precision match; nil means all
 	Seconds float64        // to spend on each row; at least three runs are timed
 	Divide  int            // divide the rows of products and steps by this, for a quick look; 0 means 1
 }
@@ -35,16 +35,16 @@ type Peak struct {
 
 // A Row is one thing that was timed.
 type Row struct {
-	Name      string  `json:"name"`
-	Cores     int     `json:"cores"`
-	Precision string  `json:"precision"`
-	FLOP      float64 `json:"flop"` // of the matrix products, once
-	Runs      int     `json:"runs"`
-	Best      float64 `json:"best_seconds"`
-	P50       float64 `json:"p50_seconds"`
-	P99       float64 `json:"p99_seconds"`
-	GFLOPS    float64 `json:"gflops"` // of the best run
-	Share     float64 `json:"share_of_peak"`
+	Name      string           `json:"name"`
+	Cores     int              `json:"cores"`
+	Precision kernel.Precision `json:"precision"`
+	FLOP      float64          `json:"flop"` // of the matrix products, once
+	Runs      int              `json:"runs"`
+	Best      float64          `json:"best_seconds"`
+	P50       float64          `json:"p50_seconds"`
+	P99       float64          `json:"p99_seconds"`
+	GFLOPS    float64          `json:"gflops"`        // of the best run
+	Share     float64          `json:"share_of_peak"` // of float32, in any precision
 
 	// Other is the share of a step that is not its matrix products: what
 	// remains when the best time of the same products alone is taken off. It is
@@ -52,12 +52,21 @@ type Row struct {
 	Other *float64 `json:"other_share,omitempty"`
 }
 
-// Names lists all rows.
-func Names() (names []string) {
+// A Title names a row.
+type Title struct {
+	Name      string
+	Precision kernel.Precision
+}
+
+func (t Title) String() string { return t.Name + " " + t.Precision.String() }
+
+// Titles lists all rows, in every precision that is one of its own on this
+// machine.
+func Titles() (titles []Title) {
 	for _, c := range cases(1) {
-		names = append(names, c.name)
+		titles = append(titles, c.title())
 	}
-	return names
+	return titles
 }
 
 // Measure times every row on every number of cores, the peaks first, and calls
@@ -70,7 +79,7 @@ func Measure(ctx context.Context, o Options, seen func(Row)) ([]Peak, []Row, err
 	cores = slices.Compact(cores)
 	var chosen []work
 	for _, c := range cases(max(1, o.Divide)) {
-		if o.Only == nil || o.Only.MatchString(c.name) {
+		if o.Only == nil || o.Only.MatchString(c.title().String()) {
 			chosen = append(chosen, c)
 		}
 	}
@@ -96,13 +105,16 @@ func Measure(ctx context.Context, o Options, seen func(Row)) ([]Peak, []Row, err
 
 // A work is something to time.
 type work struct {
-	name string
-	flop float64
+	name      string
+	precision kernel.Precision
+	flop      float64
 
 	// start makes what is timed, with its data, for the workers of a pool.
 	// products, where it is not nil, is the matrix products of once alone.
 	start func(ctx context.Context, pool *parallel.Pool) (once, products func() error, err error)
 }
+
+func (w *work) title() Title { return Title{w.name, w.precision} }
 
 // A Subject is a row ready to be timed: warm, with its data and workers.
 type Subject struct {
@@ -111,15 +123,14 @@ type Subject struct {
 	once, products func() error
 }
 
-// Open makes the row of the given name ready on the given number of cores.
-// Close ends its workers.
-func Open(ctx context.Context, name string, cores int) (*Subject, error) {
+// Open makes a row ready on the given number of cores. Close ends its workers.
+func Open(ctx context.Context, title Title, cores int) (*Subject, error) {
 	for _, w := range cases(1) {
-		if w.name == name {
+		if w.title() == title {
 			return w.open(ctx, cores)
 		}
 	}
-	return nil, fmt.Errorf("bench: there is no row %q", name)
+	return nil, fmt.Errorf("bench: there is no row %q", title)
 }
 
 func (w work) open(ctx context.Context, cores int) (*Subject, error) {
@@ -130,7 +141,7 @@ func (w work) open(ctx context.Context, cores int) (*Subject, error) {
 	}
 	if err != nil {
 		s.pool.Close()
-		return nil, fmt.Errorf("%s on %d cores: %w", w.name, cores, err)
+		return nil, fmt.Errorf("%v on %d cores: %w", w.title(), cores, err)
 	}
 	return s, nil
 }
@@ -143,14 +154,14 @@ func (s *Subject) Close() { s.pool.Close() }
 func (s *Subject) Time(ctx context.Context, seconds float64, least int) (Row, error) {
 	t, err := clock(ctx, seconds, least, s.once)
 	if err != nil {
-		return Row{}, fmt.Errorf("%s on %d cores: %w", s.name, s.pool.Workers(), err)
+		return Row{}, fmt.Errorf("%v on %d cores: %w", s.title(), s.pool.Workers(), err)
 	}
 	return s.row(t[0]), nil
 }
 
 func (s *Subject) row(times []float64) Row {
 	r := Row{
-		Name: s.name, Cores: s.pool.Workers(), Precision: "float32", FLOP: s.flop, Runs: len(times),
+		Name: s.name, Cores: s.pool.Workers(), Precision: s.precision, FLOP: s.flop, Runs: len(times),
 		Best: quantile(times, 0), P50: quantile(times, 0.5), P99: quantile(times, 0.99),
 	}
 	r.GFLOPS = s.flop / r.Best / 1e9
@@ -176,7 +187,7 @@ func (w work) measure(ctx context.Context, cores int, seconds, peak float64) (Ro
 	}
 	t, err := clock(ctx, seconds, leastRuns, s.once, s.products)
 	if err != nil {
-		return Row{}, fmt.Errorf("%s on %d cores: %w", s.name, cores, err)
+		return Row{}, fmt.Errorf("%v on %d cores: %w", s.title(), cores, err)
 	}
 	r := s.row(t[0])
 	r.Share = r.GFLOPS / peak

@@ -8,13 +8,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Every row runs, on any number of workers, and what it reports fits together.
 func TestMeasure(t *testing.T) {
 	var seen []Row
-	peaks, rows, err := Measure(context.Background(), Options{Cores: []int{1, 3}, Divide: 1 << 20, Only: regexp.MustCompile("512|volcano|arm/1$")},
+	peaks, rows, err := Measure(context.Background(), Options{Cores: []int{1, 3}, Divide: 1 << 20, Only: regexp.MustCompile("(512|volcano|arm/1 ).*float32|step/volcano bfloat16$")},
 		func(r Row) { seen = append(seen, r) })
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +23,11 @@ func TestMeasure(t *testing.T) {
 	if len(peaks) != 2 || peaks[0].Cores != 1 || peaks[1].Cores != 3 || peaks[0].GFLOPS <= 0 || peaks[1].GFLOPS <= 0 {
 		t.Errorf("peaks %v", peaks)
 	}
-	if !slices.Equal(seen, rows) || len(rows) != 2*8 {
+	want := 2 * 8
+	if kernel.Effective(kernel.BFloat16) != kernel.Float32 {
+		want += 2
+	}
+	if !slices.Equal(seen, rows) || len(rows) != want {
 		t.Fatalf("%d rows, %d of them seen", len(rows), len(seen))
 	}
 	for i, r := range rows {
@@ -48,7 +53,7 @@ func TestOperations(t *testing.T) {
 		"inference/volcano/1":           2 * (7*512 + 4*512*512 + 512*3),
 		"inference/arm/2000":            2 * 2000 * (281*1024 + 4*1024*1024 + 1024*140),
 	}
-	for _, c := range cases(1) {
+	for _, c := range casesIn(kernel.Float32, 1) {
 		if flop, ok := want[c.name]; ok {
 			if c.flop != flop {
 				t.Errorf("%s: %g operations, want %g", c.name, c.flop, flop)
@@ -56,8 +61,17 @@ func TestOperations(t *testing.T) {
 			delete(want, c.name)
 		}
 	}
-	if len(want) > 0 || len(Names()) != 14 {
-		t.Errorf("no rows for %v, %d in all", want, len(Names()))
+	if len(want) > 0 {
+		t.Errorf("no rows for %v", want)
+	}
+	precisions := 1
+	for _, p := range []kernel.Precision{kernel.BFloat16x3, kernel.BFloat16} {
+		if kernel.Effective(p) == p {
+			precisions++
+		}
+	}
+	if n := len(Titles()); n != 14*precisions {
+		t.Errorf("%d rows in %d precisions", n, precisions)
 	}
 }
 

@@ -53,20 +53,29 @@ func (s *shape) parameters() (all, first int) {
 // stay in the level-2 cache.
 const blockRows = 256
 
-// cases lists everything that can be measured, with the rows of products and
-// steps divided.
+// cases lists everything that can be measured, in every precision that is one of
+// its own on this machine, with the rows of products and steps divided.
 func cases(divide int) (all []work) {
+	for p := kernel.Float32; p <= kernel.BFloat16; p++ {
+		if kernel.Effective(p) == p {
+			all = append(all, casesIn(p, divide)...)
+		}
+	}
+	return all
+}
+
+func casesIn(precision kernel.Precision, divide int) (all []work) {
 	for _, p := range [][2]int{{6400, 512}, {16000, 1024}} {
 		for _, which := range []string{"forward", "input", "weights"} {
-			all = append(all, product(which, p[0], max(1, p[0]/divide), p[1]))
+			all = append(all, product(which, p[0], max(1, p[0]/divide), p[1], precision))
 		}
 	}
 	for _, s := range shapes {
-		all = append(all, step(s, max(1, s.paths/divide)))
+		all = append(all, step(s, max(1, s.paths/divide), precision))
 	}
 	for _, s := range shapes {
 		for _, rows := range []int{1, 64, 2000} {
-			all = append(all, inference(s, rows))
+			all = append(all, inference(s, rows, precision))
 		}
 	}
 	return all
@@ -83,17 +92,18 @@ func fill(x []float32) {
 // forward, for the gradient of its input, for the gradient of its weights.
 // Workers take equal shares of the rows; their gradients of the weights are
 // then added.
-func product(which string, title, rows, n int) work {
+func product(which string, title, rows, n int, p kernel.Precision) work {
 	return work{
-		name: fmt.Sprintf("product/%dx%dx%d/%s", title, n, n, which),
-		flop: 2 * float64(rows) * float64(n) * float64(n),
+		name:      fmt.Sprintf("product/%dx%dx%d/%s", title, n, n, which),
+		precision: p,
+		flop:      2 * float64(rows) * float64(n) * float64(n),
 		start: func(_ context.Context, pool *parallel.Pool) (func() error, func() error, error) {
 			workers := pool.Workers()
 			x, y, values := make([]float32, rows*n), make([]float32, rows*n), make([]float32, n*n)
 			fill(x)
 			fill(y)
 			fill(values)
-			w := kernel.NewWeights[float32](n, n, true)
+			w := kernel.NewWeights[float32](n, n, true, p)
 			w.Set(values)
 			dw, scratch := make([][]float32, workers), make([][]float32, workers)
 			for i := range workers {
@@ -109,7 +119,7 @@ func product(which string, title, rows, n int) work {
 				case "input":
 					kernel.MulWeights(x, y, w, hi-lo, scratch[i])
 				case "weights":
-					kernel.AddGradient(dw[i], y, x, hi-lo, n, n, false, scratch[i])
+					kernel.AddGradient(dw[i], y, x, hi-lo, n, n, false, p, scratch[i])
 				}
 			}
 			add := func(_, i int) {
@@ -132,12 +142,13 @@ func product(which string, title, rows, n int) work {
 // step is one update of package train: forward paths to network rows and
 // targets, forward pass, loss, backward pass, clipping, Adam, average of the
 // weights. An epoch here is one batch; its paths are simulated once, before.
-func step(s shape, paths int) work {
+func step(s shape, paths int, p kernel.Precision) work {
 	all, first := s.parameters()
 	rows := paths * s.times
 	return work{
-		name: "step/" + s.name,
-		flop: 2 * float64(rows) * float64(3*all-first),
+		name:      "step/" + s.name,
+		precision: p,
+		flop:      2 * float64(rows) * float64(3*all-first),
 		start: func(ctx context.Context, pool *parallel.Pool) (func() error, func() error, error) {
 			proc := &langevin.Process{
 				Set: zoo.Sphere{D: s.dim}, Method: langevin.ULLA, Friction: s.friction, Terminal: true, Landing: langevin.Landing{Implicit: true},
@@ -151,21 +162,21 @@ func step(s shape, paths int) work {
 				return nil, nil, err
 			}
 			// The rate is small: a step takes as long, and does not diverge.
-			cfg := train.Config{Epochs: 1, Batch: paths, Refresh: math.MaxInt, LearningRate: 1e-5, Clip: 10, Average: 0.999, Seed: 1}
+			cfg := train.Config{Epochs: 1, Batch: paths, Refresh: math.MaxInt, LearningRate: 1e-5, Clip: 10, Average: 0.999, Seed: 1, Precision: p}
 			t := train.New(cfg, proc, x0, score.NewMLP[float32](s.sizes(), 1), pool)
 			epoch := func() error {
 				_, err := t.Epoch(ctx)
 				return err
 			}
 			// The average of the weights begins with the second epoch.
-			return epoch, products(s, rows, pool), epoch()
+			return epoch, products(s, rows, p, pool), epoch()
 		},
 	}
 }
 
 // products is the matrix products of a step of a network alone, in blocks of
 // rows.
-func products(s shape, rows int, pool *parallel.Pool) func() error {
+func products(s shape, rows int, p kernel.Precision, pool *parallel.Pool) func() error {
 	sizes := s.sizes()
 	type bench struct{ in, out, din, dw, scratch []float32 }
 	var weights []*kernel.Weights[float32]
@@ -174,7 +185,7 @@ func products(s shape, rows int, pool *parallel.Pool) func() error {
 		in, out := sizes[l], sizes[l+1]
 		wide, largest = max(wide, in, out), max(largest, in*out)
 		scratch = max(scratch, kernel.Scratch[float32](blockRows, out, in))
-		w, values := kernel.NewWeights[float32](out, in, l > 0), make([]float32, in*out)
+		w, values := kernel.NewWeights[float32](out, in, l > 0, p), make([]float32, in*out)
 		fill(values)
 		w.Set(values)
 		weights = append(weights, w)
@@ -192,7 +203,7 @@ func products(s shape, rows int, pool *parallel.Pool) func() error {
 		b, n := own[worker], hi-lo
 		for l, w := range weights {
 			kernel.MulTransposed(b.out, b.in, w, n, b.scratch)
-			kernel.AddGradient(b.dw, b.out, b.in, n, sizes[l+1], sizes[l], true, b.scratch)
+			kernel.AddGradient(b.dw, b.out, b.in, n, sizes[l+1], sizes[l], true, p, b.scratch)
 			if l > 0 {
 				kernel.MulWeights(b.din, b.out, w, n, b.scratch)
 			}
@@ -209,13 +220,14 @@ const blockPoints = 64
 
 // inference is a network's forward pass on rows. Workers share blocks of rows,
 // as in generation; one row is one worker's.
-func inference(s shape, rows int) work {
+func inference(s shape, rows int, p kernel.Precision) work {
 	all, _ := s.parameters()
 	return work{
-		name: fmt.Sprintf("inference/%s/%d", s.name, rows),
-		flop: 2 * float64(rows) * float64(all),
+		name:      fmt.Sprintf("inference/%s/%d", s.name, rows),
+		precision: p,
+		flop:      2 * float64(rows) * float64(all),
 		start: func(_ context.Context, pool *parallel.Pool) (func() error, func() error, error) {
-			m := score.NewMLP[float32](s.sizes(), 1)
+			m := score.NewMLP[float32](s.sizes(), 1).WithPrecision(p)
 			net, in := m.Pack(false), make([]float32, rows*m.In())
 			fill(in)
 			workers := min(pool.Workers(), rows)

@@ -3,21 +3,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"os/exec"
 	"os/signal"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/landing-diffusion/landing/bench"
@@ -26,206 +22,121 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("rivals: ")
-	var m match
 	python := flag.String("python", "python3", "Python with torch")
 	script := flag.String("script", "bench/rivals/torch_rows.py", "the rival")
-	only := flag.String("only", "", "only rows whose name matches this regular expression")
+	only := flag.String("only", "", "only our rows whose \"NAME PRECISION\" matches this regular expression")
 	cores := flag.String("cores", "1,2", "numbers of cores")
-	flag.IntVar(&m.rounds, "rounds", 5, "rounds: each times ours, then theirs")
-	flag.Float64Var(&m.seconds, "seconds", 1, "of each time")
-	flag.Float64Var(&m.patience, "patience", 10, "seconds to wait for the machine to be free before each time")
-	flag.BoolVar(&m.compile, "compile", false, "let PyTorch compile too, which takes minutes")
+	rounds := flag.Int("rounds", 5, "rounds: each times every row of ours and of theirs once, in turn")
+	seconds := flag.Float64("seconds", 1, "of each time")
+	patience := flag.Float64("patience", 10, "seconds to wait for the machine to be free before each time")
+	compile := flag.Bool("compile", false, "let PyTorch compile too, which takes minutes")
 	flag.Parse()
-	filter, err := regexp.Compile(*only)
-	if err != nil {
+	if err := play(os.Stdout, *python, *script, *only, *cores, *rounds, *seconds, *patience, *compile); err != nil {
 		log.Fatal(err)
 	}
-	for _, word := range strings.Split(*cores, ",") {
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 1 {
-			log.Fatalf("-cores has %q; expected numbers above 0", word)
-		}
-		m.cores = append(m.cores, n)
+}
+
+func play(out io.Writer, python, script, only, cores string, rounds int, seconds, patience float64, compile bool) error {
+	filter, err := regexp.Compile(only)
+	if err != nil {
+		return err
 	}
-	for _, name := range bench.Names() {
-		if filter.MatchString(name) {
-			m.names = append(m.names, name)
+	var counts []int
+	for _, word := range strings.Split(cores, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || rounds < 1 {
+			return fmt.Errorf("-cores %q and -rounds %d; expected numbers above 0", cores, rounds)
 		}
+		counts = append(counts, n)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := m.play(ctx, *python, *script); err != nil {
-		log.Fatal(err)
+	torch, err := start(ctx, python, script, compile)
+	if err != nil {
+		return err
 	}
-	m.print(os.Stdout)
+	defer torch.close()
+
+	sides := enter(filter, counts, torch)
+	if len(sides) == 0 {
+		return fmt.Errorf("-only %q matches no row", only)
+	}
+	defer func() {
+		for _, s := range sides {
+			if s.ours != nil {
+				s.ours.Close()
+			}
+		}
+	}()
+	free := gate{patience: patience, peak: map[int]float64{}}
+	for round := range rounds {
+		for _, s := range sides {
+			free.wait(ctx, s.cores)
+			t, err := s.time(ctx, seconds)
+			if err != nil {
+				return err
+			}
+			s.rounds = append(s.rounds, t)
+			fmt.Fprintf(os.Stderr, "round %d of %d: %v: %.4g ms\n", round+1, rounds, s, 1e3*t.Best)
+		}
+	}
+	print(out, sides, free.peak)
+	return nil
 }
 
-// A match is a measurement of several rounds.
-type match struct {
-	names    []string
-	cores    []int
-	rounds   int
-	seconds  float64
+// enter lists who plays: every row of ours, each followed by the row of theirs
+// that it is compared with, in each of their precisions once.
+func enter(filter *regexp.Regexp, cores []int, torch *torch) (sides []*side) {
+	var titles []bench.Title
+	for _, t := range bench.Titles() {
+		if filter.MatchString(t.String()) {
+			titles = append(titles, t)
+		}
+	}
+	slices.SortStableFunc(titles, func(a, b bench.Title) int { return strings.Compare(a.Name, b.Name) })
+	for _, n := range cores {
+		for i, t := range titles {
+			sides = append(sides, &side{name: t.Name, cores: n, precision: t.Precision.String(), title: t})
+			if i+1 < len(titles) && titles[i+1].Name == t.Name {
+				continue
+			}
+			sides = append(sides, &side{name: t.Name, cores: n, precision: "float32", torch: torch})
+			if strings.HasPrefix(t.Name, "step/") {
+				sides = append(sides, &side{name: t.Name, cores: n, precision: "bfloat16", torch: torch})
+			}
+		}
+	}
+	return sides
+}
+
+// A gate waits for the machine to be free.
+type gate struct {
 	patience float64
-	compile  bool
-
-	peak  map[int]float64 // by cores: the best seen
-	pairs []*pair
+	peak     map[int]float64 // by cores: the best seen, GFLOP/s
 }
 
-// A pair is a row of ours and one of theirs.
-type pair struct {
-	name         string
-	cores        int
-	rival        string // its precision
-	ours, theirs []timing
-	subject      *bench.Subject // ours, from the first round on
-	shared       *pair          // whose rounds of ours this one compares with, or nil
-}
-
-// A timing is what both sides report of a round.
-type timing struct {
-	Variant string  `json:"variant"`
-	Best    float64 `json:"best_seconds"`
-	P50     float64 `json:"p50_seconds"`
-	P99     float64 `json:"p99_seconds"`
-}
-
-// play runs all rounds.
-func (m *match) play(ctx context.Context, python, script string) error {
-	arguments := []string{script, "--serve"}
-	if !m.compile {
-		arguments = append(arguments, "--no-compile")
+// wait returns when all cores are free, as far as some milliseconds of
+// multiply-adds can tell, or when patience ends.
+func (g *gate) wait(ctx context.Context, cores int) {
+	if g.peak[cores] == 0 {
+		g.peak[cores] = bench.PeakRate(cores, 300)
 	}
-	cmd := exec.CommandContext(ctx, python, arguments...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	defer cmd.Wait() //nolint:errcheck // it ends when its input does
-	defer in.Close()
-	answers := bufio.NewReader(out)
-
-	m.peak = map[int]float64{}
-	for _, n := range m.cores {
-		m.peak[n] = bench.PeakRate(n, 300)
-	}
-	for _, name := range m.names {
-		for _, n := range m.cores {
-			p := &pair{name: name, cores: n, rival: "float32"}
-			m.pairs = append(m.pairs, p)
-			if strings.HasPrefix(name, "step/") {
-				m.pairs = append(m.pairs, &pair{name: name, cores: n, rival: "bfloat16", shared: p})
-			}
-		}
-	}
-	for round := range m.rounds {
-		for _, p := range m.pairs {
-			if err := m.round(ctx, p, in, answers); err != nil {
-				return err
-			}
-			fmt.Fprintf(os.Stderr, "round %d: %s, %d cores, %s: %.4g s, theirs %.4g s\n", round+1, p.name, p.cores, p.rival,
-				last(p.our()).Best, last(p.theirs).Best)
-		}
-	}
-	return nil
-}
-
-func last(t []timing) timing { return t[len(t)-1] }
-
-// our returns the rounds of our side.
-func (p *pair) our() []timing {
-	if p.shared != nil {
-		return p.shared.ours
-	}
-	return p.ours
-}
-
-// round times ours, unless it is another pair's, and theirs.
-func (m *match) round(ctx context.Context, p *pair, in io.Writer, answers *bufio.Reader) error {
-	if p.shared == nil {
-		if p.subject == nil {
-			var err error
-			if p.subject, err = bench.Open(ctx, p.name, p.cores); err != nil {
-				return err
-			}
-		}
-		m.wait(ctx, p.cores)
-		r, err := p.subject.Time(ctx, m.seconds, 1)
-		if err != nil {
-			return err
-		}
-		p.ours = append(p.ours, timing{Best: r.Best, P50: r.P50, P99: r.P99})
-	}
-	m.wait(ctx, p.cores)
-	request, err := json.Marshal(map[string]any{"name": p.name, "threads": p.cores, "precision": p.rival, "seconds": m.seconds})
-	if err != nil {
-		return err
-	}
-	if _, err := in.Write(append(request, '\n')); err != nil {
-		return err
-	}
-	line, err := answers.ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("no answer from PyTorch: %w", err)
-	}
-	var t timing
-	if err := json.Unmarshal(line, &t); err != nil {
-		return fmt.Errorf("PyTorch says %q: %w", line, err)
-	}
-	p.theirs = append(p.theirs, t)
-	return nil
-}
-
-// wait returns when all cores are free, as far as a short measurement of the
-// peak can tell, or when patience ends.
-func (m *match) wait(ctx context.Context, cores int) {
-	for start := time.Now(); ctx.Err() == nil && time.Since(start).Seconds() < m.patience; time.Sleep(50 * time.Millisecond) {
-		rate := bench.PeakRate(cores, 3)
-		m.peak[cores] = max(m.peak[cores], rate)
-		if rate > 0.95*m.peak[cores] {
+	for start := time.Now(); ctx.Err() == nil && time.Since(start).Seconds() < g.patience; time.Sleep(50 * time.Millisecond) {
+		if g.free(cores) {
 			return
 		}
 	}
 }
 
-// print writes a line a pair. A ratio above 1 says that ours is faster.
-func (m *match) print(w io.Writer) {
-	for _, n := range m.cores {
-		fmt.Fprintf(w, "peak on %d cores: %.1f GFLOP/s\n", n, m.peak[n])
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "row\tcores\tours, ms\tp50\tp99\tPyTorch\tms\tp50\tp99\tratio of the best\tmedian of rounds")
-	for _, p := range m.pairs {
-		ours, theirs := best(p.our()), best(p.theirs)
-		var ratios []float64
-		for i, r := range p.theirs {
-			ratios = append(ratios, r.Best/p.our()[i].Best)
+// free reports whether none of ten single runs is much slower than the best: one
+// that shares its core with another program takes twice as long.
+func (g *gate) free(cores int) bool {
+	for range 10 {
+		rate := bench.PeakRate(cores, 1)
+		g.peak[cores] = max(g.peak[cores], rate)
+		if rate < 0.75*g.peak[cores] {
+			return false
 		}
-		slices.Sort(ratios)
-		ms := func(s float64) string { return fmt.Sprintf("%.4g", 1e3*s) }
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s, %s\t%s\t%s\t%s\t%.2f\t%.2f\n", p.name, p.cores, ms(ours.Best), ms(ours.P50), ms(ours.P99),
-			p.rival, theirs.Variant, ms(theirs.Best), ms(theirs.P50), ms(theirs.P99), theirs.Best/ours.Best, ratios[len(ratios)/2])
 	}
-	t.Flush()
-}
-
-// best returns the smallest of each time over the rounds.
-func best(rounds []timing) timing {
-	b := rounds[0]
-	for _, r := range rounds[1:] {
-		if r.Best < b.Best {
-			b.Best, b.Variant = r.Best, r.Variant
-		}
-		b.P50, b.P99 = min(b.P50, r.P50), min(b.P99, r.P99)
-	}
-	return b
+	return true
 }

@@ -38,7 +38,8 @@ func (a *app) benchKernels() *cobra.Command {
 products, whole training steps and inference with the networks of the paper's
 volcano and arm. Each row is the best of its runs, with its share of that peak,
 and the median and 99 % quantile of its time. "other" is the share of a step that
-is not its matrix products.
+is not its matrix products. Rows come in every precision that this processor has
+instructions for.
 
 Other programs at work on the machine disturb all of it: more --seconds help.`,
 		Example: "  landing bench kernels --only step --cores 1",
@@ -52,7 +53,7 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 			}
 			bar := a.progress()
 			peaks, rows, err := bench.Measure(cmd.Context(), o, func(r bench.Row) {
-				bar.line(fmt.Sprintf("%s on %s: %.4g GFLOP/s", r.Name, plural(r.Cores, "core"), r.GFLOPS))
+				bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision, plural(r.Cores, "core"), r.GFLOPS))
 			})
 			if err != nil {
 				return err
@@ -65,7 +66,7 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 		},
 	}
 	cmd.Flags().IntSliceVar(&o.Cores, "cores", nil, "workers of each row (default: 1 and as many as --workers)")
-	cmd.Flags().StringVar(&only, "only", "", "measure only rows whose name matches this regular expression")
+	cmd.Flags().StringVar(&only, "only", "", "measure only rows whose \"NAME PRECISION\" matches this regular expression")
 	cmd.Flags().Float64Var(&o.Seconds, "seconds", 2, "time to spend on each row; at least three runs are timed")
 	cmd.Flags().IntVar(&o.Divide, "divide", 1, "divide the rows of products and steps by this, for a quick look")
 	return cmd
@@ -93,12 +94,13 @@ func check(o *bench.Options, only string) (err error) {
 	if o.Only, err = regexp.Compile(only); err != nil {
 		return fmt.Errorf("--only: %w", err)
 	}
-	for _, name := range bench.Names() {
-		if o.Only.MatchString(name) {
+	var titles []string
+	for _, t := range bench.Titles() {
+		if titles = append(titles, t.String()); o.Only.MatchString(t.String()) {
 			return nil
 		}
 	}
-	return fmt.Errorf("--only %q matches no row; they are %s", only, strings.Join(bench.Names(), ", "))
+	return fmt.Errorf("--only %q matches no row; they are %s", only, strings.Join(titles, ", "))
 }
 
 func printBench(w io.Writer, peaks []bench.Peak, rows []bench.Row) {
@@ -115,7 +117,7 @@ func printBench(w io.Writer, peaks []bench.Peak, rows []bench.Row) {
 		if r.Other != nil {
 			other = fmt.Sprintf("%.0f %%", 100**r.Other)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%.1f\t%.0f %%\t%s\t%s\t%s\t%s\n", r.Name, r.Cores, r.Precision, r.GFLOPS, 100*r.Share,
+		fmt.Fprintf(t, "%s\t%d\t%v\t%.1f\t%.0f %%\t%s\t%s\t%s\t%s\n", r.Name, r.Cores, r.Precision, r.GFLOPS, 100*r.Share,
 			duration(r.Best), duration(r.P50), duration(r.P99), other)
 	}
 	t.Flush()

@@ -11,7 +11,7 @@ import (
 // bench kernels prints the peak first, then a row each; or one object.
 func TestBenchKernels(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"bench", "kernels", "--only", "512/input|volcano/1$|step/volcano", "--seconds", "0", "--divide", "128"}
+	small := []string{"bench", "kernels", "--only", "(512/input|volcano/1|step/volcano) float32", "--seconds", "0", "--divide", "128"}
 	text := ok(t, dir, append(small, "--cores", "1,2")...)
 	lines := strings.Split(strings.TrimSpace(text.stdout), "\n")
 	if len(lines) != 11 || !strings.HasPrefix(lines[1], "peak of float32 multiply-adds on 1 core: ") || !strings.HasPrefix(lines[2], "peak of float32 multiply-adds on 2 cores: ") ||
@@ -67,7 +67,7 @@ func TestBenchKernelsFaults(t *testing.T) {
 		{"bench kernels --seconds NaN", "--seconds is NaN"},
 		{"bench kernels --divide 0", "--divide is 0"},
 		{"bench kernels --only (", "--only: error parsing regexp"},
-		{"bench kernels --only sideways", `--only "sideways" matches no row; they are product/6400x512x512/forward, `},
+		{"bench kernels --only sideways", `--only "sideways" matches no row; they are product/6400x512x512/forward float32, `},
 	} {
 		r := do(t, t.TempDir(), strings.Fields(c.args)...)
 		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
