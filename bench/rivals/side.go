@@ -30,6 +30,7 @@ type timing struct {
 	Best    float64 `json:"best_seconds"`
 	P50     float64 `json:"p50_seconds"`
 	P99     float64 `json:"p99_seconds"`
+	CPU     float64 `json:"cpu_seconds"` // of the processor, the mean of a run
 }
 
 func (s *side) String() string {
@@ -50,8 +51,9 @@ func (s *side) time(ctx context.Context, seconds float64) (timing, error) {
 			return timing{}, err
 		}
 	}
+	before := cpu()
 	r, err := s.ours.Time(ctx, seconds, 1)
-	return timing{Best: r.Best, P50: r.P50, P99: r.P99}, err
+	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: (cpu() - before) / float64(max(1, r.Runs))}, err
 }
 
 // best returns the smallest of each time over the rounds.
@@ -61,7 +63,7 @@ func (s *side) best() timing {
 		if r.Best < b.Best {
 			b.Best, b.Variant = r.Best, r.Variant
 		}
-		b.P50, b.P99 = min(b.P50, r.P50), min(b.P99, r.P99)
+		b.P50, b.P99, b.CPU = min(b.P50, r.P50), min(b.P99, r.P99), min(b.CPU, r.CPU)
 	}
 	return b
 }
@@ -124,7 +126,7 @@ func print(w io.Writer, sides []*side, peak map[int]float64) {
 		fmt.Fprintf(w, "peak of float32 multiply-adds on %d cores: %.1f GFLOP/s\n", n, v)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "row\tcores\tours\tbest, ms\tp50\tp99\tPyTorch\tbest, ms\tp50\tp99\tratio of the best\tmedian of rounds")
+	fmt.Fprintln(t, "row\tcores\tours\tbest, ms\tp50\tp99\tPyTorch\tbest, ms\tp50\tp99\tratio of the best\tmedian of rounds\tratio of processor time")
 	for _, a := range sides {
 		for _, b := range sides {
 			if a.torch != nil || b.torch == nil || a.name != b.name || a.cores != b.cores || b.precision == "bfloat16" && a.precision != "bfloat16" {
@@ -136,9 +138,13 @@ func print(w io.Writer, sides []*side, peak map[int]float64) {
 				ratios = append(ratios, b.rounds[i].Best/a.rounds[i].Best)
 			}
 			slices.Sort(ratios)
+			processor := ""
+			if a.cores == 1 && x.CPU > 0 { // idle threads of PyTorch wait at work
+				processor = fmt.Sprintf("%.2f", y.CPU/x.CPU)
+			}
 			ms := func(s float64) string { return fmt.Sprintf("%.4g", 1e3*s) }
-			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%s\t%s\t%s\t%.2f\t%.2f\n", a.name, a.cores, a.precision, ms(x.Best), ms(x.P50), ms(x.P99),
-				b.precision, y.Variant, ms(y.Best), ms(y.P50), ms(y.P99), y.Best/x.Best, ratios[len(ratios)/2])
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\n", a.name, a.cores, a.precision, ms(x.Best), ms(x.P50), ms(x.P99),
+				b.precision, y.Variant, ms(y.Best), ms(y.P50), ms(y.P99), y.Best/x.Best, ratios[len(ratios)/2], processor)
 		}
 	}
 	t.Flush()

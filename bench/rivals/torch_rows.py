@@ -163,17 +163,18 @@ def measure(name, threads, precision, seconds):
     with torch.inference_mode(not name.startswith("step")):
         for variant, once in variants.items():
             once()
-            times, start = [], time.perf_counter()
+            times, start, processor = [], time.perf_counter(), time.process_time()
             while not times or time.perf_counter() - start < seconds / len(variants):
                 t = time.perf_counter()
                 once()
                 times.append(time.perf_counter() - t)
+            processor = (time.process_time() - processor) / len(times)
             times.sort()
             if best is None or times[0] < best["best_seconds"]:
                 best = {
                     "name": name, "threads": threads, "precision": precision, "variant": variant, "runs": len(times),
                     "best_seconds": times[0], "p50_seconds": times[len(times) // 2],
-                    "p99_seconds": times[min(len(times) - 1, int(0.99 * len(times)))],
+                    "p99_seconds": times[min(len(times) - 1, int(0.99 * len(times)))], "cpu_seconds": processor,
                 }
     return best
 
