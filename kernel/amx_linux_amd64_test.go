@@ -28,7 +28,7 @@ func TestTilesUnderEmulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates)$"
+	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts)$"
 	report, err := amxtest.Run(out, append(os.Environ(), "KERNEL_TILES=emulated", "LANDING_KERNEL="), os.Args[0], "-test.run="+tests, "-test.v", "-test.timeout=2m", "-rapid.checks=10", "-rapid.nofailfile")
 	if errors.Is(err, amxtest.ErrPermission) {
 		t.Skip(err)
@@ -43,11 +43,18 @@ func TestTilesUnderEmulation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.ExitCode != 0 || strings.Count(string(text), "\n--- PASS: Test") != 4 {
+	if report.ExitCode != 0 || strings.Count(string(text), "\n--- PASS: Test") != 5 {
 		t.Errorf("exit code %d:\n%s", report.ExitCode, text)
 	}
 	if report.Dots == 0 {
 		t.Error("no tiles were multiplied")
 	}
 	t.Logf("%d instructions of AMX emulated, %d of them products", report.Instructions, report.Dots)
+}
+
+// The system permits tiles only where the processor has them.
+func TestPermitTiles(t *testing.T) {
+	if got := permitTiles(); got && !cpu.X86.HasAMXTile {
+		t.Error("tiles are permitted to a processor without them")
+	}
 }

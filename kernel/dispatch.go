@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"unsafe"
 )
 
@@ -29,7 +30,29 @@ var active *impl
 // setup is what is wrong with LANDING_KERNEL, if anything.
 var setup error
 
-func init() { active, setup = choose(os.Getenv("LANDING_KERNEL"), available()) }
+// slow is the sentence of Notice.
+var slow string
+
+func init() {
+	have, want := available(), os.Getenv("LANDING_KERNEL")
+	active, setup = choose(want, have)
+	slow = notice(want, have)
+}
+
+// Notice returns a sentence to tell the user once where networks are slow because
+// this processor has none of the instructions that the package uses; "" where
+// they are not, or where LANDING_KERNEL asks for it.
+func Notice() string { return slow }
+
+func notice(want string, have []*impl) string {
+	switch {
+	case want != "" || len(have) > 0:
+		return ""
+	case runtime.GOARCH == "amd64":
+		return "this processor has no AVX2 with FMA: networks run in portable Go, about ten times slower"
+	}
+	return "networks run in portable Go, about ten times slower than with the instructions of a recent x86 processor: there are no loops for " + runtime.GOARCH + " yet"
+}
 
 // Check returns an error if the environment variable LANDING_KERNEL asks for
 // loops that do not exist or that this machine cannot run. NewWeights then

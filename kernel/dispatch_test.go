@@ -30,6 +30,19 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// Slowness is told where nobody asked for it.
+func TestNotice(t *testing.T) {
+	if got := notice("", nil); !strings.Contains(got, "portable Go, about ten times slower") {
+		t.Errorf("without AVX2: %q", got)
+	}
+	if notice("portable", nil) != "" || notice("", []*impl{{}}) != "" {
+		t.Error("told where it is asked for, or not so")
+	}
+	if (Notice() != "") != (len(available()) == 0 && os.Getenv("LANDING_KERNEL") == "") {
+		t.Errorf("here: %q", Notice())
+	}
+}
+
 // The environment chooses for the whole process; a wrong choice is told by Check
 // and computes nothing.
 func TestEnvironment(t *testing.T) {

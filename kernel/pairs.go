@@ -13,11 +13,10 @@ import "unsafe"
 
 // A pairing is a set of bfloat16 loops, in assembly.
 type pairing struct {
-	name  string // of the instructions
-	rows  int    // of a tile; it is pairColumns wide
-	whole int    // pairs are summed in multiples of this
-	along bool   // tiles read the left operand along l, not across
-	split bool   // BFloat16x3 is faster than float32
+	rows  int  // of a tile; it is pairColumns wide
+	whole int  // pairs are summed in multiples of this
+	along bool // tiles read the left operand along l, not across
+	split bool // BFloat16x3 is faster than float32
 	peak  func(n int)
 
 	strip func(s strip)
@@ -72,7 +71,7 @@ func (q *pairing) left() int { return 2 * max(q.rows*leftStride, depth*block) }
 func (q *pairing) tile() int { return q.rows * pairColumns }
 
 // packTransposed lays out the transpose of the rows×cols matrix a as panels,
-// pairs along its rows.
+// pairs along its rows. Columns of panels beyond the matrix may hold anything.
 func (q *pairing) packTransposed(dst []uint32, a []float32, rows, cols, copies int, spare *[block * block]uint32) {
 	k := words(cols)
 	for rest := range copies {
@@ -80,7 +79,6 @@ func (q *pairing) packTransposed(dst []uint32, a []float32, rows, cols, copies i
 		for i := 0; i < rows; i += block {
 			at := i/pairColumns*pairColumns*k + i%pairColumns
 			for l := 0; l < cols; l += 2 * block {
-				clear(spare[:])
 				for r := range min(block, rows-i) {
 					q.narrow[rest](&spare[r*block], &a[(i+r)*cols+l], min(2*block, cols-l))
 				}
