@@ -234,7 +234,7 @@ func inference(s shape, rows int, p kernel.Precision) work {
 			parts := parallel.Blocks(parallel.Blocks(rows, blockPoints), workers) * workers
 			ws := make([]*score.Workspace[float32], pool.Workers())
 			for i := range ws {
-				ws[i] = m.NewWorkspace((rows + parts - 1) / parts)
+				ws[i] = m.NewForward((rows + parts - 1) / parts)
 			}
 			part := func(worker, i int) {
 				lo, hi := i*rows/parts, (i+1)*rows/parts
