@@ -20,7 +20,7 @@ func NewField[T kernel.Float](net *MLP[T], rows int, r Reading) *Field[T] {
 // NewField makes a score for blocks of up to rows points; several may share a
 // packed network.
 func (p *Packed[T]) NewField(rows int, r Reading) *Field[T] {
-	return &Field[T]{net: p, reading: r, ws: p.net.NewWorkspace(rows), in: make([]T, rows*p.net.In())}
+	return &Field[T]{net: p, reading: r, ws: p.net.NewForward(rows), in: make([]T, rows*p.net.In())}
 }
 
 // Eval writes s at n rows x, p (n×d each; p nil without momentum): n×d.

@@ -156,6 +156,32 @@ func distance(a []float32, b []float64) float64 {
 	return math.Sqrt(d / s)
 }
 
+// A workspace for forward passes alone gives the same bits, and refuses the other
+// pass; layers differ in width both ways, as they share memory.
+func TestNewForward(t *testing.T) {
+	m := NewMLP[float32]([]int{7, 40, 16, 33, 3}, 2)
+	const n = 19
+	in := make([]float32, n*7)
+	for i := range in {
+		in[i] = float32(math.Sin(float64(i)))
+	}
+	net, ws := m.Pack(true), m.NewForward(n)
+	want := net.Forward(m.NewWorkspace(n), in, n)
+	for range 2 {
+		for i, v := range net.Forward(ws, in, n) {
+			if v != want[i] {
+				t.Fatalf("number %d is %v, not %v", i, v, want[i])
+			}
+		}
+	}
+	defer func() {
+		if v := recover(); v != "score: Backward in a workspace for Forward alone" {
+			t.Errorf("Backward: %v", v)
+		}
+	}()
+	net.Backward(ws, make([]float32, len(m.Params)), make([]float32, n*3), n, false)
+}
+
 func TestPassesAllocateNothing(t *testing.T) {
 	precisions(t, testPassesAllocateNothing)
 }
