@@ -10,7 +10,7 @@ import (
 func TestMultiplyAdd(t *testing.T) {
 	each(t, func(t *testing.T) {
 		const n, m = 28, 256
-		a, c, w := fill[float32](n*m, 1), make([]float32, n*m), NewWeights[float32](m, m, false)
+		a, c, w := fill[float32](n*m, 1), make([]float32, n*m), NewWeights[float32](m, m, false, Float32)
 		w.Set(fill[float32](m*m, 2))
 		scratch := make([]float32, Scratch[float32](n, m, m))
 		fastest := func(f func()) (s float64) {
