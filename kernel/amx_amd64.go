@@ -5,6 +5,8 @@ import "unsafe"
 // tilesAMX multiplies in tiles (Intel's AMX-BF16), many times as fast as float32.
 var tilesAMX = pairing{
 	rows: 2 * tileRows, whole: tileRows, along: true, split: true, strip: stripTiles,
+	peak:     func(n int) { peakAMX(&tileConfig, n) },
+	ops:      4 * 16 * 16 * 32 * 2,
 	narrow:   pairsAVX512.narrow,
 	pairRows: pairsAVX512.pairRows,
 	turn:     turn,

@@ -18,11 +18,12 @@ func each[R interface {
 	}
 }
 
-// peaks lists what multiplies, by precision.
+// peaks lists what multiplies in registers, by precision, and the operations that
+// one turn of it makes.
 func peaks(im *impl) (peak [BFloat16 + 1]func(n int), ops [BFloat16 + 1]float64) {
-	peak[Float32], ops[Float32] = im.peak, 24*float64(im.cols)/2
-	if im.pairs != nil && im.pairs.peak != nil {
-		peak[BFloat16], ops[BFloat16] = im.pairs.peak, 48*float64(im.cols)/2
+	peak[Float32], ops[Float32] = im.peak, 12*float64(im.cols)
+	if im.pairs != nil {
+		peak[BFloat16], ops[BFloat16] = im.pairs.peak, im.pairs.ops
 	}
 	return peak, ops
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -228,6 +229,45 @@ func TestLinear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, out, in := rapid.IntRange(0, 45).Draw(t, "n"), rapid.IntRange(0, 70).Draw(t, "out"), rapid.IntRange(0, 70).Draw(t, "in")
 		checkShape(t.Fatalf, g, n, out, in, rapid.Bool().Draw(t, "special"))
+	})
+}
+
+// Goroutines that share weights, under garbage collection and preemption, get the
+// bits of one alone: what registers and tiles hold is never another's.
+func TestProductsInParallel(t *testing.T) {
+	const n, out, in, workers = 40, 70, 50, 6
+	x, dy, w := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
+	each(t, func(t *testing.T) {
+		for p := range BFloat16 + 1 {
+			packed := NewWeights[float32](out, in, true, p)
+			packed.Set(w)
+			run := func() []float32 {
+				r, scratch := make([]float32, n*out+n*in+out*in), make([]float32, Scratch[float32](n, out, in))
+				MulTransposed(r, x, packed, n, scratch)
+				MulWeights(r[n*out:], dy, packed, n, scratch)
+				AddGradient(r[n*(out+in):], dy, x, n, out, in, false, p, scratch)
+				return r
+			}
+			want, times, differ := run(), 40, make(chan bool)
+			if emulated {
+				times = 1
+			}
+			for range workers {
+				go func() {
+					d := false
+					for range times {
+						d = d || !same(run(), want)
+					}
+					differ <- d
+				}()
+			}
+			runtime.GC()
+			for range workers {
+				if <-differ {
+					t.Errorf("%v: a product differs beside others", p)
+				}
+			}
+		}
 	})
 }
 

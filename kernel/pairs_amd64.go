@@ -5,7 +5,7 @@ import "unsafe"
 // pairsAVX512 multiplies with AVX512_BF16: half the time of float32, so three
 // products would take longer.
 var pairsAVX512 = pairing{
-	rows: 14, whole: 1, strip: stripBF16, peak: peakBF16,
+	rows: 14, whole: 1, strip: stripBF16, peak: peakBF16, ops: 12 * 32 * 2,
 	narrow:   [2]func(*uint32, *float32, int){narrow, narrowRest},
 	pairRows: [2]func(*uint32, int, *float32, int, int, int){pairRows, pairRowsRest},
 	turn:     turn,
