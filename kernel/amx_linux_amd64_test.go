@@ -20,6 +20,8 @@ func TestTilesUnderEmulation(t *testing.T) {
 		t.Skip("this is the other process")
 	case cpu.X86.HasAMXTile:
 		t.Skip("this processor has tiles, and the other tests use them")
+	case testing.Short():
+		t.Skip("takes some seconds")
 	case len(available()) == 0 || available()[0].pairs == nil:
 		t.Skip("the layout for tiles needs AVX512_BF16, which is not emulated")
 	}

@@ -7,13 +7,16 @@ import "fmt"
 // as exact (Effective). Sums are float32 in each; weights, activations and
 // gradients stay float32 outside the products. float64 products ignore it.
 //
-// With u = 2⁻⁸ and rounding to bfloat16 (8 significant bits), a product differs
-// from the exact one, relatively to Σ|a b| and beside the error of a float32
-// sum, by at most
+// With u = 2⁻⁸, the unit roundoff of bfloat16 (8 significant bits), a product
+// differs from the exact one, relatively to Σ|a b|, to first order and beside the
+// error of a float32 sum, by at most the bound below; measured were the relative
+// rms errors of products of random matrices (512 terms) and of the gradient of a
+// network with 512-wide layers.
 //
-//	Float32     0
-//	BFloat16x3  3u²: a = a₁+a₂ and b = b₁+b₂ in bfloat16, a₁b₁ + a₁b₂ + a₂b₁
-//	BFloat16    2u + u²: a₁b₁
+//	            bound     product  gradient
+//	Float32     0         4e-7     2.5e-7
+//	BFloat16x3  3u²       3.8e-6   3.6e-6    a₁b₁ + a₁b₂ + a₂b₁ with a₁+a₂ ≈ a
+//	BFloat16    2u + u²   2.1e-3   1.9e-3    a₁b₁
 //
 // The processor's bfloat16 products take numbers below 2⁻¹²⁶ for 0. A number
 // above the largest of bfloat16, 3.39e38, becomes infinite, and an infinite one

@@ -14,13 +14,12 @@ func implementations() []*impl {
 		three, rows := pairsAVX512, tilesAMX
 		three.split = true
 		rows.strip = func(s strip) {
-			for s.h > 0 {
+			for r := 0; r < s.h; r += pairsAVX512.rows {
 				part := s
-				part.h = min(s.h, pairsAVX512.rows)
+				part.h = min(s.h-r, pairsAVX512.rows)
+				part.a = (*uint32)(word(s.a, r*s.rs))
+				part.c = (*float32)(word((*uint32)(unsafe.Pointer(s.c)), r*s.cs))
 				stripBF16(part)
-				s.h -= part.h
-				s.a = (*uint32)(word(s.a, part.h*s.rs))
-				s.c = (*float32)(word((*uint32)(unsafe.Pointer(s.c)), part.h*s.cs))
 			}
 		}
 		have = append(have, avx512.with("avx512 in three", &three), avx512.with("avx512 along rows", &rows))

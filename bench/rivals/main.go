@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/landing-diffusion/landing/bench"
@@ -49,7 +50,7 @@ func play(out io.Writer, python, script, only, cores string, rounds int, seconds
 		}
 		counts = append(counts, n)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	torch, err := start(ctx, python, script, compile)
 	if err != nil {
@@ -69,10 +70,15 @@ func play(out io.Writer, python, script, only, cores string, rounds int, seconds
 		}
 	}()
 	free := gate{patience: patience, peak: map[int]float64{}}
+	// What was measured until an interruption counts.
+	defer func() { print(out, sides, free.peak) }()
 	for round := range rounds {
 		for _, s := range sides {
 			free.wait(ctx, s.cores)
 			t, err := s.time(ctx, seconds)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if err != nil {
 				return err
 			}
@@ -80,7 +86,6 @@ func play(out io.Writer, python, script, only, cores string, rounds int, seconds
 			fmt.Fprintf(os.Stderr, "round %d of %d: %v: %.4g ms\n", round+1, rounds, s, 1e3*t.Best)
 		}
 	}
-	print(out, sides, free.peak)
 	return nil
 }
 

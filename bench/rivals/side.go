@@ -129,13 +129,14 @@ func print(w io.Writer, sides []*side, peak map[int]float64) {
 	fmt.Fprintln(t, "row\tcores\tours\tbest, ms\tp50\tp99\tPyTorch\tbest, ms\tp50\tp99\tratio of the best\tmedian of rounds\tratio of processor time")
 	for _, a := range sides {
 		for _, b := range sides {
-			if a.torch != nil || b.torch == nil || a.name != b.name || a.cores != b.cores || b.precision == "bfloat16" && a.precision != "bfloat16" {
+			if a.torch != nil || b.torch == nil || a.name != b.name || a.cores != b.cores || b.precision == "bfloat16" && a.precision != "bfloat16" ||
+				len(b.rounds) == 0 { // b plays after a
 				continue
 			}
 			x, y := a.best(), b.best()
 			var ratios []float64
-			for i := range a.rounds {
-				ratios = append(ratios, b.rounds[i].Best/a.rounds[i].Best)
+			for i, r := range b.rounds {
+				ratios = append(ratios, r.Best/a.rounds[i].Best)
 			}
 			slices.Sort(ratios)
 			processor := ""
