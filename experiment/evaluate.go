@@ -64,6 +64,8 @@ type Nearest struct {
 // TwoSample is an energy-distance test of samples against held-out rows.
 type TwoSample struct {
 	Statistic Float `json:"statistic"`
+	Floor     Float `json:"floor"` // the statistic of two samples of one law: mean
+	FloorSD   Float `json:"floor_sd"`
 	PValue    Float `json:"p_value"`
 	Samples   int   `json:"samples"` // used
 	HeldOut   int   `json:"held_out"`
@@ -89,7 +91,7 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
 		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong,
-		Nearest: Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), 0, 0},
+		Nearest: Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), Float(nan), Float(nan), 0, 0},
 		Seconds: Seconds{Float(state.Seconds), Float(state.Simulated), Float(s.Time.Seconds())},
 	}
 	n := len(x) / d
@@ -123,7 +125,7 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		c := metric.CountCopies(x, e.heldOut, e.train, d)
 		v.Nearest = Nearest{Float(c.Samples.Median), Float(c.HeldOut.Median), Float(c.Ratio), Float(c.Copied), Float(c.Repeated)}
 		t := metric.EnergyTest(x, e.heldOut, d, testPoints, permutations, e.Problem.Seed)
-		v.TwoSample = TwoSample{Float(t.Statistic), Float(t.PValue), t.N, t.M}
+		v.TwoSample = TwoSample{Float(t.Statistic), Float(t.Floor.Mean), Float(t.Floor.SD), Float(t.PValue), t.N, t.M}
 	}
 	return v, err
 }

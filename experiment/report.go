@@ -60,6 +60,12 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		}
 		globe = &figure.Globe{Title: "On the sphere", Caption: "The samples lie on the unit sphere to round-off.", Layers: layers}
 	case d >= 2:
+		if d == 3 {
+			views := figure.Space(figure.SpaceOptions{}, figure.SpaceLayer{Name: "data", Points: e.Data.X}, figure.SpaceLayer{Name: "samples", Points: good})
+			if err := add("space", "In space", "Data beside samples, seen from one side: far points are paler.", true, views); err != nil {
+				return "", err
+			}
+		}
 		points := figure.Points("", d, []figure.PointLayer{{Name: "data", Points: e.Data.X}, {Name: "samples", Points: good}})
 		if err := add("points", "Data and samples", "Coordinates of data and samples.", true, points); err != nil {
 			return "", err
@@ -105,8 +111,12 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		}
 	}
 	if len(good) > 0 {
+		label := "|h(x)|"
+		if len(e.Process.Set.Inequalities()) > 0 {
+			label = "|h(x)|, max(g(x), 0)"
+		}
 		if err := add("violation", "Constraint violation of the samples", "Values that are exactly zero are counted below the axis.", false,
-			figure.Histogram(figure.HistogramOptions{XLabel: "|h(x)|", Log: true}, e.violationColumns(good)...)); err != nil {
+			figure.Histogram(figure.HistogramOptions{XLabel: label, Log: true}, e.violationColumns(good)...)); err != nil {
 			return "", err
 		}
 	}
@@ -207,6 +217,9 @@ func facts(v *Evaluation) []figure.Fact {
 	if v.JSD != nil {
 		out = append(out, figure.Fact{Label: "Jensen–Shannon distance", Value: fmt.Sprintf("%.3f", v.JSD.Full),
 			Note: fmt.Sprintf("floor %.3f ± %.3f", v.JSD.Floor, v.JSD.FloorSD)})
+	} else if t := v.TwoSample; t.Samples > 0 {
+		out = append(out, figure.Fact{Label: "Energy distance to held-out data", Value: number(float64(t.Statistic)),
+			Note: fmt.Sprintf("floor %s ± %s, p = %.3f", number(float64(t.Floor)), number(float64(t.FloorSD)), t.PValue)})
 	}
 	return append(out, figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
@@ -239,7 +252,8 @@ func tables(v *Evaluation) []figure.Table {
 				{"median distance to the nearest training point", number(float64(n.Samples)), number(float64(n.HeldOut))},
 				{"share within 10⁻⁶ of a training point", percent(n.Copied), percent(n.Repeated)},
 			},
-			Note: fmt.Sprintf("Energy-distance test of samples against held-out points: p = %.3f.", v.TwoSample.PValue),
+			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at %s ± %s; p = %.3f.",
+				number(float64(v.TwoSample.Statistic)), number(float64(v.TwoSample.Floor)), number(float64(v.TwoSample.FloorSD)), v.TwoSample.PValue),
 		})
 	}
 	return out

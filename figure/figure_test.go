@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"image"
 	"image/color"
 	"image/png"
 	"io"
@@ -53,6 +54,10 @@ func gallery() map[string]drawing {
 		"flat line":         Lines(LineOptions{}, Series{"zero", []float64{0, 1}, []float64{0, 0}}),
 		"plane":             Points("", 2, []PointLayer{{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}}}),
 		"space":             Points("", 5, []PointLayer{{Name: "a", Points: make([]float64, 10)}, {Name: "b"}}),
+		"views":             Space(SpaceOptions{Title: "A <view>", Balls: []Ball{{Radius: 2}}}, SpaceLayer{Name: "a", Points: []float64{0, 0, 3, nan, 2, 3}}, SpaceLayer{Name: "s", Strand: 3, Points: make([]float64, 18)}, SpaceLayer{Name: "far", Points: []float64{9, 9, 9}}),
+		"no views":          Space(SpaceOptions{From: [3]float64{0, 0, 1}}),
+		"one place":         Space(SpaceOptions{}, SpaceLayer{Points: []float64{1, 2, 3}}),
+		"far apart":         Space(SpaceOptions{}, SpaceLayer{Points: []float64{largest, 0, 0, -largest, 0, 1}}),
 		"histogram":         Histogram(HistogramOptions{Log: true}, Column{"a", []float64{1e-9, 1e-3, 0, nan, 1e-3}}),
 		"flat histogram":    Histogram(HistogramOptions{}, Column{"a", []float64{2, 2}}),
 		"unfilled columns":  Histogram(HistogramOptions{Log: true, Bins: 3}, Column{"a", nil}, Column{"b", []float64{0}}),
@@ -249,5 +254,43 @@ func TestPanics(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+// A picture of few colours keeps them all; one of many keeps flat inks exactly and
+// moves no other colour by more than the nearest of 256 is away.
+func TestPalette(t *testing.T) {
+	few, many := image.NewRGBA(image.Rect(0, 0, 20, 10)), image.NewRGBA(image.Rect(0, 0, 128, 128))
+	for y := range 10 {
+		for x := range 20 {
+			few.SetRGBA(x, y, color.RGBA{uint8(12 * x), uint8(20 * y), 7, 255})
+		}
+	}
+	for y := range 128 {
+		for x := range 128 {
+			many.SetRGBA(x, y, color.RGBA{uint8(2 * x), uint8(2 * y), 99, 255})
+			if y < 40 {
+				many.SetRGBA(x, y, color.RGBA{0x17, 0x60, 0x7a, 255})
+			}
+		}
+	}
+	exact := paletted(few)
+	for y := range 10 {
+		for x := range 20 {
+			if exact.At(x, y) != few.At(x, y) {
+				t.Fatalf("pixel %d, %d became %v, want %v", x, y, exact.At(x, y), few.At(x, y))
+			}
+		}
+	}
+	near := paletted(many)
+	if len(near.Palette) != 256 || near.At(5, 5) != many.At(5, 5) {
+		t.Errorf("%d colours; the flat ink became %v", len(near.Palette), near.At(5, 5))
+	}
+	for y := 40; y < 128; y++ {
+		for x := range 128 {
+			if near.At(x, y) != near.Palette.Convert(many.At(x, y)) {
+				t.Fatalf("pixel %d, %d is not the nearest of the palette", x, y)
+			}
+		}
 	}
 }

@@ -16,10 +16,29 @@ type PointLayer struct {
 	Radius float64     // in points; 0: 1.8
 }
 
-// Points draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three
+// Points is Scatter with the coordinates' numbers on the axes.
+func Points(title string, d int, layers []PointLayer) *Chart {
+	return Scatter(ScatterOptions{Title: title}, d, layers...)
+}
+
+// ScatterOptions describe a scatter plot.
+type ScatterOptions struct {
+	Title string
+	Axes  []string // names of the first coordinates; "coordinate 1" and so on where there is none
+}
+
+func (o ScatterOptions) axis(i int) string {
+	if i < len(o.Axes) {
+		return o.Axes[i]
+	}
+	return fmt.Sprintf("coordinate %d", i+1)
+}
+
+// Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three
 // planes of the first three coordinates. Both axes of a plane have the same scale.
 // It panics if d < 2 or a layer is not made of rows of d values.
-func Points(title string, d int, layers []PointLayer) *Chart {
+func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
+	title := opts.Title
 	if d < 2 {
 		panic(fmt.Sprintf("figure: points of dimension %d, want 2 or more", d))
 	}
@@ -61,7 +80,7 @@ func Points(title string, d int, layers []PointLayer) *Chart {
 		f.x1 = f.x0 + side
 		f.y0, f.y1 = top+6, top+6+side
 		left = f.x1 + 14
-		f.draw(s, coordinate(plane[0]), coordinate(plane[1]), 5, 5)
+		f.draw(s, opts.axis(plane[0]), opts.axis(plane[1]), 5, 5)
 		at := make([][]xy, len(layers))
 		for i, l := range layers {
 			for _, row := range drawable[i] {
@@ -77,8 +96,6 @@ func Points(title string, d int, layers []PointLayer) *Chart {
 	}
 	return &Chart{s}
 }
-
-func coordinate(i int) string { return fmt.Sprintf("coordinate %d", i+1) }
 
 // sameScale gives all axes the length of the longest, about their own centres.
 func sameScale(spans []*span) []axis {

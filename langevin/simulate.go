@@ -212,6 +212,33 @@ func (e Empirical) Sample(dst []float64, s keyed.Stream, sample uint64) {
 	copy(dst, e.States[i*d:(i+1)*d])
 }
 
+// EmpiricalPrior returns the terminal states of forward paths from the points x0
+// (n×d), those that did not fail, with the noise of (seed, refresh). The error is
+// that of Forward, or a *PriorError if every path failed.
+func (s *Simulator) EmpiricalPrior(ctx context.Context, x0 []float64, seed, refresh uint64) (Empirical, error) {
+	var paths Paths
+	if _, err := s.Forward(ctx, &paths, x0, seed, refresh); err != nil {
+		return Empirical{}, err
+	}
+	var e Empirical
+	for i := range paths.Count {
+		if !paths.Failed[i] {
+			e.States = append(e.States, paths.At(i, paths.Steps)...)
+		}
+	}
+	if len(e.States) == 0 {
+		return e, &PriorError{paths.Count}
+	}
+	return e, nil
+}
+
+// A PriorError says that no forward path reached a terminal state on Σ.
+type PriorError struct{ Paths int }
+
+func (e *PriorError) Error() string {
+	return fmt.Sprintf("all %d forward paths of the empirical prior failed a projection", e.Paths)
+}
+
 // Backward generates the samples first, first+1, … into dst (n×d): x_N from the
 // prior, then the backward steps with the score of each worker. failed (n) is
 // set for samples that lost a projection; their rows hold the last good state.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -18,9 +19,12 @@ const (
 
 // TwoSample is the outcome of a two-sample test: the Statistic of N points
 // against M, and the share PValue of relabellings that are at least as
-// extreme, the given one among them.
+// extreme, the given one among them. Floor is the statistic of those
+// relabellings: what two samples of one law score, pooled points being that law. Its SD is NaN
+// for a single relabelling.
 type TwoSample struct {
 	Statistic, PValue float64
+	Floor             Floor
 	N, M              int
 	Permutations      int
 }
@@ -35,7 +39,7 @@ type TwoSample struct {
 // tells any two laws of finite mean apart, given points enough.
 //
 // The p-value is (1 + #{T* ≥ T})/(1 + permutations) over random relabellings T*
-// of the pooled points: exact at any size, never 0. Both are NaN if a point is
+// of the pooled points: exact at any size, never 0. All are NaN if a point is
 // not finite.
 //
 // Of x and y at most maxPoints points each, chosen at random, are used; memory
@@ -66,6 +70,7 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	t := TwoSample{Statistic: e.statistic(first), N: n, M: m, Permutations: permutations}
 	if math.IsNaN(t.Statistic) {
 		t.PValue = math.NaN()
+		t.Floor = Floor{math.NaN(), math.NaN(), permutations}
 		return t
 	}
 	// Relabellings that tie in exact arithmetic must count as ties.
@@ -73,17 +78,21 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	stream = keyed.New(seed, keyed.Evaluation, permutationStream)
 	order := make([]int, n+m)
 	extreme := 1
+	relabelled := make([]float64, permutations)
 	for k := range permutations {
 		stream.Permutation(order, uint64(k), 0)
 		clear(first)
 		for _, i := range order[:e.n] {
 			first[i] = true
 		}
-		if e.statistic(first) >= bar {
+		relabelled[k] = e.statistic(first)
+		if relabelled[k] >= bar {
 			extreme++
 		}
 	}
 	t.PValue = float64(extreme) / float64(1+permutations)
+	t.Floor.Draws = permutations
+	t.Floor.Mean, t.Floor.SD = stat.MeanStdDev(relabelled, nil)
 	return t
 }
 

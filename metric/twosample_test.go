@@ -66,6 +66,28 @@ func TestEnergyPValueByHand(t *testing.T) {
 	}
 }
 
+// Over all relabellings the statistic has mean D (1/n + 1/m), D being the mean
+// distance of two different pooled points: of the three means, which count each
+// pair of different points in proportion, only the zeros differ.
+func TestEnergyFloor(t *testing.T) {
+	const n, m, d, permutations = 30, 17, 3, 4000
+	x, y := normals(n*d, 1), normals(m*d, 2)
+	pool := append(append([]float64(nil), x...), y...)
+	D := 0.0
+	for i := range n + m {
+		for j := range i {
+			D += 2 * math.Sqrt(squaredDistance(pool[i*d:i*d+d], pool[j*d:j*d+d]))
+		}
+	}
+	D /= (n + m) * (n + m - 1)
+	f := EnergyTest(x, y, d, 100, permutations, 3).Floor
+	// 5.5 standard errors, false alarm 4e-8.
+	near(t, "Floor.Mean", f.Mean, D*(1./n+1./m), 5.5*f.SD/math.Sqrt(permutations))
+	if f.Draws != permutations || !(f.SD > 0 && f.SD < f.Mean) {
+		t.Errorf("floor %+v", f)
+	}
+}
+
 // Under the null hypothesis and without ties p takes the values k/100 with
 // equal probability. χ² over ten deciles of 600 tests: the false-alarm rate is
 // 1e-6. A share of 0.2 instead of 0.1 in a decile would be seen, χ² ≥ 60; one of
@@ -139,7 +161,7 @@ func TestEnergyOfNonFinitePoints(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		for _, x := range [][]float64{{bad}, {1, bad}, {bad, bad, 2}} {
 			a, b := EnergyTest(x, []float64{0, 1}, 1, 9, 9, 0), EnergyTest([]float64{0, 1}, x, 1, 9, 9, 0)
-			for _, v := range []float64{a.Statistic, a.PValue, b.Statistic, b.PValue} {
+			for _, v := range []float64{a.Statistic, a.PValue, a.Floor.Mean, a.Floor.SD, b.Statistic, b.PValue} {
 				isNaN(t, "outcome", v)
 			}
 		}

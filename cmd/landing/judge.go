@@ -294,7 +294,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	}
 	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples, v.Nearest.HeldOut, ratio))
 	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
-	row("two-sample test, held-out", fmt.Sprintf("p = %.3f", v.TwoSample.PValue))
+	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic, v.TwoSample.Floor, v.TwoSample.FloorSD, v.TwoSample.PValue))
 	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
 	if report != "" {
 		row("report", report)

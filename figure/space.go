@@ -1,0 +1,313 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+)
+
+// SpaceOptions describe a view of R³.
+type SpaceOptions struct {
+	Title string
+	From  [3]float64 // direction to the viewer; 0: (2, −3, 2). The third coordinate points up
+	Balls []Ball     // solid: they hide what is behind them
+}
+
+// A Ball is {x ∈ R³ : ‖x − Center‖ ≤ Radius}.
+type Ball struct {
+	Center [3]float64
+	Radius float64
+}
+
+// A SpaceLayer is a set of points in R³, or of strands of points.
+type SpaceLayer struct {
+	Name   string
+	Points []float64   // n×3, row by row
+	Strand int         // above 1: every Strand points in a row are joined by lines
+	Color  color.Color // nil: the layer's place in the palette
+	Radius float64     // in points; 0: 1.4
+}
+
+// Space draws points of R³ as seen from far away, each layer in a panel of its
+// own, two in a row, all on the same scale. Far points are paler, and near ones
+// cover them. It panics if a layer is not made of rows of three values, or of
+// whole strands.
+func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
+	c := newCamera(opts.From)
+	if len(layers) == 0 {
+		layers = []SpaceLayer{{Name: "no points"}}
+	}
+	keys := make([]key, len(layers))
+	marks := make([][]mark, len(layers))
+	for i, l := range layers {
+		n, joined := len(l.Points)/3, max(l.Strand, 1)
+		if len(l.Points)%3 != 0 || n%joined != 0 {
+			panic(fmt.Sprintf("figure: layer %q has %d values, not rows of 3 in strands of %d", l.Name, len(l.Points), joined))
+		}
+		var missing int
+		marks[i], missing = c.marks(l)
+		r := l.Radius
+		if r == 0 {
+			r = 1.4
+		}
+		keys[i] = layerKey(i, l.Name, l.Color, r, n/joined, missing)
+	}
+	for _, m := range marks {
+		for _, m := range m {
+			c.see(m.at, 0)
+		}
+	}
+	var balls []mark
+	for _, b := range opts.Balls {
+		m := mark{at: c.turn(b.Center[:]), ball: b.Radius}
+		c.see(m.at, b.Radius)
+		balls = append(balls, m)
+	}
+
+	arm := c.arm()
+	const gap = 20
+	columns := min(2, len(layers))
+	const width = (mapWidth - 2*margin - gap) / 2
+	s := newScene(2*margin+float64(columns)*width+float64(columns-1)*gap, 0, alt(opts.Title, keys))
+	top := s.heading(opts.Title)
+	bottom := top
+	for i, k := range keys {
+		if i%columns == 0 {
+			top = bottom
+		}
+		left := margin + float64(i%columns)*(width+gap)
+		below := s.legend(left, top, width, []key{k})
+		p := c.panel(left, below, width)
+		p.draw(s, k, append(marks[i], balls...))
+		p.axes(s, left, arm)
+		bottom = p.y1 + margin/2
+	}
+	s.grow(bottom)
+	s.notes([]string{fmt.Sprintf("The arms of the axes have length %g.", arm)})
+	return &Chart{s}
+}
+
+// A camera turns R³ so that the viewer is far along the third axis.
+type camera struct {
+	right, up, from [3]float64
+	lo, hi          [3]float64 // bounds of what it has seen, turned
+	any             bool
+}
+
+func newCamera(from [3]float64) *camera {
+	if from == ([3]float64{}) {
+		from = [3]float64{2, -3, 2}
+	}
+	c := &camera{from: unit(from)}
+	c.right = [3]float64{-c.from[1], c.from[0], 0}
+	if math.Hypot(c.right[0], c.right[1]) < 1e-9 { // from above: the first coordinate to the right
+		c.right = [3]float64{1, 0, 0}
+	}
+	c.right = unit(c.right)
+	f, r := c.from, c.right
+	c.up = [3]float64{f[1]*r[2] - f[2]*r[1], f[2]*r[0] - f[0]*r[2], f[0]*r[1] - f[1]*r[0]}
+	return c
+}
+
+func unit(v [3]float64) [3]float64 {
+	n := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
+	return [3]float64{v[0] / n, v[1] / n, v[2] / n}
+}
+
+// turn returns a point's place to the right, up, and towards the viewer.
+func (c *camera) turn(p []float64) (out [3]float64) {
+	for k, axis := range [][3]float64{c.right, c.up, c.from} {
+		out[k] = axis[0]*p[0] + axis[1]*p[1] + axis[2]*p[2]
+	}
+	return out
+}
+
+func (c *camera) see(p [3]float64, radius float64) {
+	for k := range p {
+		if !c.any {
+			c.lo[k], c.hi[k] = p[k]-radius, p[k]+radius
+		}
+		c.lo[k], c.hi[k] = min(c.lo[k], p[k]-radius), max(c.hi[k], p[k]+radius)
+	}
+	c.any = true
+}
+
+// arm is a round length, about a tenth of what has been seen.
+func (c *camera) arm() float64 {
+	size := max(c.hi[0]-c.lo[0], c.hi[1]-c.lo[1])
+	if !(size > 1/largest) {
+		return 1
+	}
+	decade := math.Pow(10, math.Floor(math.Log10(size/6)))
+	for _, m := range []float64{5, 2} {
+		if m*decade <= size/6 {
+			return m * decade
+		}
+	}
+	return decade
+}
+
+// A mark is a point, a segment to the point to, or a ball.
+type mark struct {
+	at, to [3]float64
+	line   bool
+	ball   float64
+}
+
+// depth is where a mark stands among others: its middle.
+func (m mark) depth() float64 {
+	if m.line {
+		return (m.at[2] + m.to[2]) / 2
+	}
+	return m.at[2]
+}
+
+// marks returns a layer's points or segments, and how many points or strands
+// cannot be drawn.
+func (c *camera) marks(l SpaceLayer) (out []mark, missing int) {
+	joined := max(l.Strand, 1)
+	for row := 0; row < len(l.Points); row += 3 * joined {
+		strand := l.Points[row : row+3*joined]
+		if !drawableAll(strand) {
+			missing++
+			continue
+		}
+		last := c.turn(strand)
+		if joined == 1 {
+			out = append(out, mark{at: last})
+		}
+		for i := 3; i < len(strand); i += 3 {
+			next := c.turn(strand[i : i+3])
+			out = append(out, mark{at: last, to: next, line: true})
+			if i == len(strand)-3 {
+				out = append(out, mark{at: next})
+			}
+			last = next
+		}
+	}
+	return out, missing
+}
+
+func drawableAll(x []float64) bool {
+	for _, v := range x {
+		if !(math.Abs(v) <= largest) {
+			return false
+		}
+	}
+	return true
+}
+
+// A panel is the place of one view on the sheet.
+type panel struct {
+	*camera
+	x0, y0, y1 float64
+	scale      float64
+}
+
+// panel fits what the camera has seen into a width, at most as high as wide.
+func (c *camera) panel(left, top, width float64) panel {
+	const room = 8.0
+	w, h := c.hi[0]-c.lo[0], c.hi[1]-c.lo[1]
+	scale := 1.0
+	if max(w, h) > 1/largest {
+		scale = (width - 2*room) / max(w, h)
+	}
+	return panel{camera: c, scale: scale,
+		x0: left + (width-scale*w)/2, y0: top + room, y1: top + 2*room + max(scale*h, 1)}
+}
+
+func (p panel) place(q [3]float64) xy {
+	return xy{p.x0 + p.scale*(q[0]-p.lo[0]), p.y0 + p.scale*(p.hi[1]-q[1])}
+}
+
+// draw paints the marks from far to near, in slices of equal depth.
+func (p panel) draw(s *scene, k key, marks []mark) {
+	const slices = 48
+	sorted := make([][]mark, slices)
+	for _, m := range marks {
+		at := 0.5
+		if p.hi[2] > p.lo[2] {
+			at = (m.depth() - p.lo[2]) / (p.hi[2] - p.lo[2])
+		}
+		i := min(slices-1, max(0, int(at*slices)))
+		sorted[i] = append(sorted[i], m)
+	}
+	for i, slice := range sorted {
+		near := float64(i) / (slices - 1)
+		points := dots{r: k.dot, ink: k.ink, alpha: k.alpha * (0.25 + near)}
+		points.alpha = min(1, points.alpha)
+		lines := shape{closed: true, fill: &k.ink, alpha: points.alpha}
+		var balls []mark
+		for _, m := range slice {
+			switch {
+			case m.line:
+				if q := p.bar(m, k.dot); q != nil {
+					lines.lines = append(lines.lines, q)
+				}
+			case m.ball > 0:
+				balls = append(balls, m)
+			default:
+				points.at = append(points.at, p.place(m.at))
+			}
+		}
+		for _, b := range balls {
+			p.ball(s, b)
+		}
+		if len(lines.lines) > 0 {
+			s.add(lines)
+		}
+		if len(points.at) > 0 {
+			s.add(points)
+		}
+	}
+}
+
+// bar is a segment as a thin quadrangle, which unlike a stroke can be pale.
+func (p panel) bar(m mark, width float64) []xy {
+	a, b := p.place(m.at), p.place(m.to)
+	dx, dy := b.x-a.x, b.y-a.y
+	n := math.Hypot(dx, dy)
+	if n == 0 {
+		return nil
+	}
+	nx, ny := -dy/n*width/2, dx/n*width/2
+	return []xy{{a.x + nx, a.y + ny}, {b.x + nx, b.y + ny}, {b.x - nx, b.y - ny}, {a.x - nx, a.y - ny}}
+}
+
+// ball draws a disc and the near half of its equator, the circle of the first two
+// coordinates.
+func (p panel) ball(s *scene, m mark) {
+	const steps = 72
+	var disc, equator []xy
+	first := math.Atan2(p.from[1], p.from[0]) - math.Pi/2
+	for i := range steps + 1 {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / steps)
+		disc = append(disc, p.place([3]float64{m.at[0] + m.ball*cos, m.at[1] + m.ball*sin, 0}))
+		sin, cos = math.Sincos(first + math.Pi*float64(i)/steps)
+		e := p.turn([]float64{m.ball * cos, m.ball * sin, 0})
+		equator = append(equator, p.place([3]float64{m.at[0] + e[0], m.at[1] + e[1], 0}))
+	}
+	s.add(shape{lines: [][]xy{disc}, closed: true, fill: &ocean, stroke: &coast, width: 1, alpha: 1})
+	s.stroke(graticule, 1, equator)
+}
+
+// axes draws arms of the given length along the coordinates, in the lower left
+// corner.
+func (p panel) axes(s *scene, left, arm float64) {
+	var lines [][]xy
+	var lo xy // of the arms' ends
+	ends := make([]xy, 3)
+	for k := range ends {
+		e := p.turn([]float64{[3]float64{arm}[k], [3]float64{0, arm}[k], [3]float64{0, 0, arm}[k]})
+		ends[k] = xy{p.scale * e[0], -p.scale * e[1]}
+		lo = xy{min(lo.x, ends[k].x), max(lo.y, ends[k].y)}
+	}
+	at := xy{left + 10 - lo.x, p.y1 - 10 - lo.y}
+	for k, name := range []string{"x", "y", "z"} {
+		end := xy{at.x + ends[k].x, at.y + ends[k].y}
+		lines = append(lines, []xy{at, end})
+		n := max(math.Hypot(ends[k].x, ends[k].y), 1)
+		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize, anchor: middle, ink: muted})
+	}
+	s.stroke(muted, 1.2, lines...)
+}
