@@ -1,0 +1,188 @@
+// Chain goes the whole way in Go: a set built from formulas, data, training,
+// samples, how good they are, and a picture.
+//
+//	go run ./examples/chain [-o examples/chain]
+//
+// It leaves data.npy, for problem.yaml, and picture.png.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// A size says how much to do.
+type size struct {
+	chains, samples int
+	epochs, width   int
+	workers         int
+}
+
+// A result is what one run made.
+type result struct {
+	data, samples []float64 // rows of 24: all data, and the samples that did not fail
+	failed        int       // samples that lost their projection
+	violations    []metric.Violation
+	test          metric.TwoSample // samples against held-out data
+}
+
+const seed = 1
+
+func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
+	set, err := chainSet()
+	if err != nil {
+		return nil, err
+	}
+	data, rejected, err := demonstrations(set, s.chains, seed)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(log, "%v: %d chains, %d rejected\n", set, len(data)/dim, rejected)
+	cut := len(data) / dim * 4 / 5 * dim
+	training, heldOut := data[:cut], data[cut:]
+
+	// The forward process. Implicit landing returns to Σ in each step; ε = 0.01
+	// pushes a bead that touches the ball back out.
+	process := &langevin.Process{
+		Set: set, Method: langevin.ULLA, Friction: 5, Repulsion: 0.01, Terminal: true,
+		Schedule:   langevin.Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 1.5},
+		Landing:    langevin.Landing{Implicit: true},
+		Convention: langevin.Reference,
+	}
+	if err := process.Validate(); err != nil {
+		return nil, err
+	}
+
+	// Training.
+	pool := parallel.New(s.workers)
+	defer pool.Close()
+	reading := score.Reading{Gain: process.ScoreGains()}
+	net := score.NewMLP[float32]([]int{reading.Width(dim, true), s.width, s.width, s.width, dim}, seed)
+	config := train.Config{
+		Epochs: s.epochs, Batch: 256, Refresh: 4, TimesPerPath: 10, Optimizer: train.Muon, LearningRate: 3e-3,
+		Clip: 10, Average: 0.999, MaxFailed: 0.01, Seed: seed,
+	}
+	config.Loss.Reading = reading
+	trainer := train.New(config, process, training, net, pool)
+	start := time.Now()
+	for !trainer.Done() {
+		e, err := trainer.Epoch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if e.Epoch%50 == 0 || trainer.Done() {
+			fmt.Fprintf(log, "epoch %3d  loss %.3f  %.0f s, %.0f s of it forward paths\n", e.Epoch, e.Loss, time.Since(start).Seconds(), e.Simulated)
+		}
+	}
+
+	// Samples: from the ends of fresh forward paths, back.
+	simulator := langevin.NewSimulator(process, pool, 128)
+	prior, err := simulator.EmpiricalPrior(ctx, training, seed, 1<<40)
+	if err != nil {
+		return nil, err
+	}
+	packed := trainer.Average().Pack(false)
+	fields := make([]langevin.Score, pool.Workers())
+	for w := range fields {
+		fields[w] = packed.NewField(128, reading)
+	}
+	x, lost := make([]float64, s.samples*dim), make([]bool, s.samples)
+	start = time.Now()
+	if _, err := simulator.Backward(ctx, x, lost, 0, seed, prior, func(worker int) langevin.Score { return fields[worker] }); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(log, "%d samples in %.1f s\n", s.samples, time.Since(start).Seconds())
+
+	r := &result{data: data}
+	for i, l := range lost {
+		if l {
+			r.failed++
+		} else {
+			r.samples = append(r.samples, x[i*dim:(i+1)*dim]...)
+		}
+	}
+	if len(r.samples) == 0 {
+		return r, fmt.Errorf("all %d samples failed their projection", s.samples)
+	}
+	names := constraint.Components(set)
+	n := len(r.samples) / dim
+	values := make([]float64, n*len(names))
+	set.Values(values, r.samples, n)
+	r.violations = metric.Violations(names, values, n, len(set.Equalities()))
+	r.test = metric.EnergyTest(r.samples, heldOut, dim, 1000, 199, seed)
+	return r, nil
+}
+
+// report prints what matters about a result.
+func (r *result) report(w io.Writer) {
+	n := len(r.samples) / dim
+	fmt.Fprintf(w, "%d samples, %d failed\n", n+r.failed, r.failed)
+	for _, v := range r.violations {
+		fmt.Fprintf(w, "  %-8s worst violation %.1e\n", v.Component, v.Worst)
+	}
+	t := r.test
+	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n", t.Statistic, t.Floor.Mean, t.Floor.SD, t.PValue)
+}
+
+// strands returns the first n chains as strands of beads from the anchor on.
+func strands(x []float64, n int) []float64 {
+	var out []float64
+	for i := 0; i < min(n*dim, len(x)); i += dim {
+		out = append(append(out, anchor[:]...), x[i:i+dim]...)
+	}
+	return out
+}
+
+func (r *result) picture() *figure.Chart {
+	const shown = 120
+	return figure.Space(
+		figure.SpaceOptions{From: [3]float64{2, -4, 1.5}, Balls: []figure.Ball{{Radius: ball}}},
+		figure.SpaceLayer{Name: "chains of the data", Points: strands(r.data, shown), Strand: beads + 1},
+		figure.SpaceLayer{Name: "samples", Points: strands(r.samples, shown), Strand: beads + 1},
+	)
+}
+
+func (r *result) save(dir string) error {
+	var npy, png bytes.Buffer
+	if err := arrayfile.EncodeNPY(&npy, arrayfile.Array{Shape: []int{len(r.data) / dim, dim}, Float64: r.data}); err != nil {
+		return err
+	}
+	if err := r.picture().WritePNG(&png, 960); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "data.npy"), npy.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "picture.png"), png.Bytes(), 0o644)
+}
+
+func main() {
+	dir := flag.String("o", "examples/chain", "folder to write to")
+	epochs := flag.Int("epochs", 200, "epochs to train")
+	flag.Parse()
+	r, err := learn(context.Background(), os.Stdout, size{chains: 2500, samples: 2000, epochs: *epochs, width: 256, workers: runtime.GOMAXPROCS(0)})
+	if err == nil {
+		r.report(os.Stdout)
+		err = r.save(*dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chain:", err)
+		os.Exit(1)
+	}
+}

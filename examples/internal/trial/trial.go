@@ -1,0 +1,104 @@
+// Package trial runs the problem file of an example at small size, for its test.
+package trial
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// Small are the settings that make a run of seconds; everything else is as the
+// problem file says.
+var Small = []string{"train.epochs=2", "train.batch=64", "network.width=16", "network.layers=1"}
+
+// Tolerances of samples.
+const (
+	Equality   = 1e-10
+	Inequality = 1e-9
+	Samples    = 200
+)
+
+// Run trains the problem on the data at path, generates 200 samples and fails the
+// test if one that is not marked as lost is off Σ, or if more are lost than
+// generate.max_failed allows.
+func Run(t *testing.T, file, path string) *experiment.Samples {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := problem.Load(source, file, "", Small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Data.Path = path
+	pool := parallel.New(2)
+	defer pool.Close()
+	e, err := experiment.New(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := run.Create(filepath.Join(t.TempDir(), "run"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Begin(folder, source, []string{"test"}); err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Unlock()
+	ctx := context.Background()
+	if err := e.Train(ctx, "", experiment.Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	net, _, err := e.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.Generate(ctx, net, Samples, 0, p.Seed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Feasible(t, e.Process.Set, s.Good())
+	return s
+}
+
+// Feasible fails the test if a row of x is off the set.
+func Feasible(t *testing.T, set constraint.Set, x []float64) {
+	t.Helper()
+	names, m := constraint.Components(set), len(set.Equalities())
+	n := len(x) / set.Dim()
+	if n == 0 {
+		t.Fatal("there are no samples")
+	}
+	values := make([]float64, n*len(names))
+	set.Values(values, x, n)
+	for i, v := range values {
+		a := i % len(names)
+		if a < m && !(v >= -Equality && v <= Equality) || a >= m && !(v <= Inequality) {
+			t.Errorf("sample %d: %s is %g", i/len(names), names[a], v)
+		}
+	}
+}
+
+// Save writes the samples that are not lost to a file and returns its path.
+func Save(t *testing.T, s *experiment.Samples) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "samples.npy")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
