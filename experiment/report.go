@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -154,22 +155,41 @@ func (e *Experiment) commands() []string {
 	return []string{strings.Join(m.Command, " "), "landing eval " + e.Folder.Dir}
 }
 
+// maxColumns bounds the components that a histogram can tell apart.
+const maxColumns = 8
+
+// violationColumns returns each component's violations, or where there are many
+// the largest of the equalities and of the inequalities of each sample.
 func (e *Experiment) violationColumns(x []float64) []figure.Column {
 	set := e.Process.Set
 	names, m := constraint.Components(set), len(set.Equalities())
-	n := len(x) / set.Dim()
-	values := make([]float64, n*len(names))
+	n, c := len(x)/set.Dim(), len(names)
+	values := make([]float64, n*c)
 	set.Values(values, x, n)
-	columns := make([]figure.Column, len(names))
-	for a, name := range names {
-		columns[a].Name = name
-		for i := range n {
-			v := values[i*len(names)+a]
-			if a < m {
-				v = math.Abs(v)
-			}
-			columns[a].Values = append(columns[a].Values, max(v, 0))
+	for i, v := range values {
+		if i%c < m {
+			v = math.Abs(v)
 		}
+		values[i] = max(v, 0)
+	}
+	var columns []figure.Column
+	add := func(name string, from, to int) {
+		if from == to {
+			return
+		}
+		column := figure.Column{Name: name}
+		for i := range n {
+			column.Values = append(column.Values, slices.Max(values[i*c+from:i*c+to]))
+		}
+		columns = append(columns, column)
+	}
+	if c > maxColumns {
+		add(fmt.Sprintf("largest |h|, m = %d", m), 0, m)
+		add(fmt.Sprintf("largest max(g, 0), l = %d", c-m), m, c)
+		return columns
+	}
+	for a, name := range names {
+		add(name, a, a+1)
 	}
 	return columns
 }
