@@ -141,7 +141,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	b := p.block(1)
+	b := p.Geometry(1)
 	ok := make([]bool, 1)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
