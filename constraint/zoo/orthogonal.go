@@ -192,7 +192,7 @@ func (w *orthogonalScratch) onGroup(n int) bool {
 
 // root writes f(M) to k; false if an eigenvalue of M is not above least.
 func (w *orthogonalScratch) root(n int, least float64, f func(float64) float64) bool {
-	eigen(w.m, w.u, n)
+	eigen(w.m, w.u, w.λ, n)
 	for i := range n {
 		if w.λ[i] = w.m[i*n+i]; !(w.λ[i] > least) {
 			return false
