@@ -120,3 +120,29 @@ func TestOffsetsOnSO10(t *testing.T) {
 		t.Logf("%v, α = %v (0: implicit), ρ = %.2f: mean of max |h| before the last step %.3f, %d paths with det < 0", c.method, c.rate, c.rate*p.Schedule.Tau(p.Schedule.N-1), mean, crossed)
 	}
 }
+
+func BenchmarkSO10Forward(b *testing.B) {
+	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const count = 200
+	p := &Process{
+		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Rate: 10}, Terminal: true, Convention: Reference,
+		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
+	}
+	x0, err := Start(p, count, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	sim := NewSimulator(p, pool, 50)
+	var paths Paths
+	for b.Loop() {
+		if _, err := sim.Forward(context.Background(), &paths, x0, 1, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count*p.Schedule.N), "ns/step")
+}

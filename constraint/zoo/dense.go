@@ -97,12 +97,12 @@ func chase(a, u, off []float64, l, m, p int) {
 	d := func(i int) *float64 { return &a[i*p+i] }
 	// The shift is the eigenvalue of the leading 2×2 block nearest to d_l.
 	δ := (*d(l + 1) - *d(l)) / (2 * off[l])
-	shift := *d(l) - off[l]/(δ+math.Copysign(math.Hypot(δ, 1), δ))
+	shift := *d(l) - off[l]/(δ+math.Copysign(math.Sqrt(δ*δ+1), δ))
 	x, z := *d(m)-shift, off[m-1]
 	for i := m - 1; i >= l; i-- {
 		// The rotation (c, s) of the rows i, i+1 takes z to zero.
 		c, s := 1.0, 0.0
-		r := math.Hypot(x, z)
+		r := math.Sqrt(x*x + z*z)
 		if r > 0 {
 			c, s = x/r, z/r
 		}
