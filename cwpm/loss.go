@@ -62,7 +62,7 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int) *Loss[T] {
 	w := score.InputWidth(d, p.Method.Underdamped())
 	vec := func() []float64 { return make([]float64, rows*d) }
 	l := &Loss[T]{
-		proc: p, at: geometry.NewBlock(p.Set, rows, p.Repulsion), d: d, w: w,
+		proc: p, at: p.Geometry(rows), d: d, w: w,
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
 	}
 	for k := range p.Schedule.N {
@@ -155,10 +155,19 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 		c, sq := l.c[i], 0.0
 		for j := i * d; j < (i+1)*d; j++ {
 			r := l.u[j] - c*l.s[j]
+			l.s[j] = r
 			sq += r * r
-			ds[j] = T(-t.Weight * c * r)
 		}
 		sum += t.Weight * sq / 2
+	}
+	if l.proc.Ridge > 0 { // otherwise Πr = r
+		l.at.Tangent(l.s[:n*d], l.s[:n*d])
+	}
+	for i, t := range l.terms {
+		w := -t.Weight * l.c[i]
+		for j := i * d; j < (i+1)*d; j++ {
+			ds[j] = T(w * l.s[j])
+		}
 	}
 	return sum
 }

@@ -38,8 +38,9 @@ func newActive(c, d int) active {
 // programs", 1983), with ∇J(z)∇J(x)ᵀ in place of G: of the violated rows the
 // most violated enters; a row whose multiplier would turn from pushing to
 // pulling leaves. On an affine set one step is exact.
-func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64, margin float64) outcome {
+func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64) outcome {
 	w, g := b.newton, &b.groups[a]
+	margin := w.margin[i*len(b.groups)+a]
 	s := &w.active
 	base := b.jac[i*b.mat+g.mat:][:g.c*g.d]
 	pushed := w.pushed[i*b.c+g.vec:][:g.c]
@@ -79,7 +80,11 @@ func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64, margi
 			continue
 		}
 		if !s.enter(l, g, base, jac) {
-			return unreachable
+			if margin == 0 {
+				return unreachable
+			}
+			w.margin[i*len(b.groups)+a] = 0 // no room for it
+			return b.activeStep(out, i, a, z, val, jac)
 		}
 	}
 	return unreachable

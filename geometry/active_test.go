@@ -341,3 +341,67 @@ func TestProjectFailures(t *testing.T) {
 		}
 	}
 }
+
+// A margin that has no room is dropped: between two walls closer than it, and
+// for an inequality that the equalities make active everywhere.
+func TestMarginWithoutRoom(t *testing.T) {
+	walls := makeSet(2, 0, half(0.1, 1, 0), half(0, -1, 0), half(0, 0, 1))
+	if z, _ := project(t, walls, []float64{0, 0}, []float64{1, 2}, 0.2); math.Abs(z[0]-0.1) > 1e-14 || math.Abs(z[1]) > 1e-14 {
+		t.Errorf("between the walls at %v", z)
+	}
+	line := makeSet(3, 2, half(0, 1, 0, 0), half(0, 0, 1, 0), func(x []float64) (float64, []float64) {
+		return x[0] + x[1] + x[0]*x[0], []float64{1 + 2*x[0], 1, 0}
+	})
+	if z, _ := project(t, line, []float64{0, 0, 0}, []float64{0.3, 0.4, 2}, 0.2); norm(z[:2]) > 1e-13 || z[2] != 2 {
+		t.Errorf("on the z-axis at %v", z)
+	}
+}
+
+// A violation of 1e-9 is removed as one of 1 is; a proposal on the wall itself
+// counts as reaching it; one nearer than the margin is left alone, also by a
+// block that has pushed it before; a slack inequality without gradient does not
+// matter.
+func TestProjectAtTheWall(t *testing.T) {
+	flat := func(x []float64) (float64, []float64) { return -1, []float64{0, 0} }
+	s := makeSet(2, 0, half(1, 1, 0), half(2, 0, 1), flat)
+	b := at(t, s, 0, 0, 0)
+	z, ok := make([]float64, 2), make([]bool, 1)
+	for _, c := range []struct{ y, margin, want float64 }{
+		{1 + 1e-9, 0, 1}, {2, 0.1, 0.9}, {0.95, 0.1, 0.95}, {1, 0.1, 0.9}, {1, 0, 1}, {1 - 1e-9, 0.1, 1 - 1e-9},
+	} {
+		b.ProjectInside(z, []float64{c.y, 3}, ok, c.margin)
+		if !ok[0] || math.Abs(z[0]-c.want) > 1e-15 || math.Abs(z[1]-(2-c.margin)) > 1e-15 {
+			t.Errorf("%v with margin %v goes to %v, want %v", c.y, c.margin, z, c.want)
+		}
+	}
+}
+
+// Outside a ball Newton's first iterate goes too far: the point is brought back
+// to g = 0, where its multiplier belongs.
+func TestProjectOntoABall(t *testing.T) {
+	s := makeSet(2, 0, func(x []float64) (float64, []float64) {
+		return 0.25 - dot(x, x), []float64{-2 * x[0], -2 * x[1]}
+	})
+	z, b := project(t, s, []float64{0.4, 0}, []float64{0.3, 0.2}, 0)
+	if want := math.Sqrt(0.25 - 0.04); math.Abs(z[0]-want) > 1e-13 || z[1] != 0.2 || b.Projections.Iterations < 3 {
+		t.Errorf("projected to %v after %d iterations, want (%v, 0.2)", z, b.Projections.Iterations, want)
+	}
+}
+
+// Equalities that depend on each other up to round-off, beside inequalities.
+func TestProjectDependentEqualities(t *testing.T) {
+	for i := range uint64(50) {
+		a, c, g := normals(4, 3*i, 1), normals(4, 3*i+1, 1), normals(4, 3*i+2, 1)
+		both := make([]float64, 4)
+		axpy(both, 0.3, a)
+		axpy(both, 0.7, c)
+		x, y := normals(4, 700+i, 1), normals(4, 900+i, 2)
+		twice := makeSet(4, 3, half(0.1, a...), half(-0.2, c...), half(0.3*0.1-0.7*0.2, both...), half(0, g...))
+		once := makeSet(4, 2, half(0.1, a...), half(-0.2, c...), half(0, g...))
+		z, _ := project(t, twice, x, y, 0)
+		want, _ := project(t, once, x, y, 0)
+		if distance(z, want) > 1e-10 {
+			t.Fatalf("case %d: %v, without the dependent row %v", i, z, want)
+		}
+	}
+}

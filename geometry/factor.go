@@ -1,8 +1,18 @@
 package geometry
 
-// factor computes the pivoted QR factorisation of the unit gradients of the
-// active components of group a at point i, by modified Gram–Schmidt with
-// reorthogonalisation.
+const (
+	// apart: rows that keep this share of their length outside the span of the
+	// rows before them need no pivoting.
+	apart = 0.1
+	// again: a row that keeps less is orthogonalised twice (Kahan's and Parlett's
+	// "twice is enough").
+	again = 0.5
+)
+
+// factor computes the QR factorisation of the unit gradients of the active
+// components of group a at point i, by modified Gram–Schmidt: in their own order
+// if they are well apart, otherwise with column pivoting, which reveals the
+// rank.
 func (b *Block) factor(i, a int) error {
 	g := &b.groups[a]
 	d, c := g.d, g.c
@@ -26,11 +36,7 @@ func (b *Block) factor(i, a int) error {
 		if b.ridge > 0 {
 			s = 1 // the reference does not scale
 		}
-		unit := q[k*d : (k+1)*d]
-		inv := 1 / s
-		for j, v := range row {
-			unit[j] = v * inv
-		}
+		scaled(q[k*d:(k+1)*d], 1/s, row)
 		pivot[k], scale[k] = l, s
 		k++
 	}
@@ -41,15 +47,49 @@ func (b *Block) factor(i, a int) error {
 		b.factorRidge(q, r, k, c, d)
 	case k == 1:
 		r[0] = 1
-	default:
-		b.rank[at] = gramSchmidt(q, r, pivot, scale, k, c, d)
+	case !gramSchmidt(q, r, k, c, d):
+		for e := range k {
+			scaled(q[e*d:(e+1)*d], 1/scale[e], jac[pivot[e]*d:(pivot[e]+1)*d])
+		}
+		b.rank[at] = pivotedGramSchmidt(q, r, pivot, scale, k, c, d)
 	}
 	return nil
 }
 
-// gramSchmidt orthonormalises the k rows of q (each of d) with column pivoting,
-// writes R with stride c, and returns the rank.
-func gramSchmidt(q, r []float64, pivot []int, scale []float64, k, c, d int) int {
+// gramSchmidt orthonormalises the k unit rows of q (each of d) in their order
+// and writes R with stride c. It gives up, with q spoilt, at a row that is too
+// near the span of those before it.
+func gramSchmidt(q, r []float64, k, c, d int) bool {
+	for j := range k {
+		qj := q[j*d : (j+1)*d]
+		for p := range j {
+			qp := q[p*d : (p+1)*d]
+			s := dot(qp, qj)
+			r[p*c+j] = s
+			axpy(qj, -s, qp)
+		}
+		s := norm(qj)
+		if s < apart {
+			return false
+		}
+		if s < again {
+			for p := range j {
+				qp := q[p*d : (p+1)*d]
+				s := dot(qp, qj)
+				r[p*c+j] += s
+				axpy(qj, -s, qp)
+			}
+			s = norm(qj)
+		}
+		r[j*c+j] = s
+		scaled(qj, 1/s, qj)
+	}
+	return true
+}
+
+// pivotedGramSchmidt orthonormalises the k rows of q (each of d) with column pivoting,
+// writes R with stride c, and returns the rank. Every row is orthogonalised twice.
+func pivotedGramSchmidt(q, r []float64, pivot []int, scale []float64, k, c, d int) int {
 	clear(r)
 	for j := range k {
 		// The row with the most left outside the span so far; ties keep the

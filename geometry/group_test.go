@@ -13,13 +13,14 @@ import (
 // as the joints of an arm at each of its time steps: k equalities c² + s² = 1,
 // more ones that couple all of a block, and one inequality a block that bounds
 // Σc, or none. Components are ordered by kind, so blocks interleave. The last
-// coordinate belongs to no component.
+// coordinates may belong to no component.
 type steps struct {
 	blocks, k, more int
 	wall            float64 // of Σc; +Inf for none
+	spare           int     // coordinates of no component, the last ones
 }
 
-func (s steps) Dim() int { return s.blocks*2*s.k + 1 }
+func (s steps) Dim() int { return s.blocks*2*s.k + s.spare }
 
 func (s steps) Equalities() []string {
 	var names []string
@@ -193,7 +194,7 @@ func (s steps) near1(n int) []float64 {
 // Factored by groups, everything is what the whole factorisation gives, to
 // round-off; and a row is the same alone.
 func TestGroups(t *testing.T) {
-	for _, s := range []steps{{3, 4, 1, math.Inf(1)}, {4, 3, 2, 0.3}, {1, 3, 1, 0.5}} {
+	for _, s := range []steps{{3, 4, 1, math.Inf(1), 1}, {4, 3, 2, 0.3, 2}, {1, 3, 1, 0.5, 0}} {
 		const n = 6
 		d, c := s.Dim(), len(constraint.Components(s))
 		x, v := s.near1(n), make([]float64, n*d)

@@ -119,6 +119,14 @@ func axpy(y []float64, s float64, x []float64) {
 	}
 }
 
+// scaled writes s·x to y.
+func scaled(y []float64, s float64, x []float64) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] = s * v
+	}
+}
+
 func swap(a, b []float64) {
 	for i := range a {
 		a[i], b[i] = b[i], a[i]

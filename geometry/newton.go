@@ -44,6 +44,7 @@ type newton struct {
 	pushed   []bool    // rows×c: inequalities that an iterate reached
 	done     []bool    // rows×groups
 	residual []float64 // rows×groups: violation at the iterate before
+	margin   []float64 // rows×groups: how far inside pushed inequalities go
 	row      []int     // rows still iterating
 	sys, rhs []float64 // c², c
 	active   active
@@ -64,7 +65,8 @@ func (b *Block) Project(dst, y []float64, ok []bool) (iterations int) {
 }
 
 // ProjectInside is Project with g_j ≤ −margin for each inequality that the
-// proposal or an iterate violates: the paper's J(x) = 0 with margin = ε.
+// proposal or an iterate violates: the paper's J(x) = 0 with margin = ε. Where
+// no point keeps that distance, as between walls that are closer, it is 0.
 func (b *Block) ProjectInside(dst, y []float64, ok []bool, margin float64) (iterations int) {
 	b.Projections.Points += b.n
 	w := b.scratchNewton()
@@ -132,7 +134,7 @@ func (b *Block) scratchNewton() *newton {
 			val: make([]float64, rows*c), z: make([]float64, rows*c),
 			pushed: make([]bool, rows*c), done: make([]bool, rows*len(b.groups)),
 			row: make([]int, 0, rows), sys: make([]float64, c*c), rhs: make([]float64, c),
-			residual: make([]float64, rows*len(b.groups)), active: newActive(c, d),
+			residual: make([]float64, rows*len(b.groups)), margin: make([]float64, rows*len(b.groups)), active: newActive(c, d),
 		}
 		if b.closed == nil {
 			b.newton.jac = make([]float64, rows*b.mat)
@@ -158,7 +160,8 @@ func (b *Block) projectNewton(dst []float64, ok []bool, margin float64) (total i
 		clear(w.z[i*c : (i+1)*c])
 		clear(w.pushed[i*c : (i+1)*c])
 		for a := range groups {
-			w.done[i*groups+a], w.residual[i*groups+a] = false, math.Inf(1)
+			at := i*groups + a
+			w.done[at], w.residual[at], w.margin[at] = false, math.Inf(1), margin
 		}
 	}
 	for range newtonIterations {
@@ -172,7 +175,7 @@ func (b *Block) projectNewton(dst []float64, ok []bool, margin float64) (total i
 		left := w.row[:0]
 		for e, i := range w.row {
 			row := dst[i*d : (i+1)*d]
-			converged, fate := b.newtonRow(row, i, w.x[e*d:(e+1)*d], w.val[e*c:(e+1)*c], w.jac[e*b.mat:(e+1)*b.mat], margin)
+			converged, fate := b.newtonRow(row, i, w.x[e*d:(e+1)*d], w.val[e*c:(e+1)*c], w.jac[e*b.mat:(e+1)*b.mat])
 			switch {
 			case converged:
 				ok[i] = true
@@ -199,7 +202,7 @@ func (b *Block) projectNewton(dst []float64, ok []bool, margin float64) (total i
 
 // newtonRow takes one step from the iterate x of point i in every group that
 // has not converged, into out.
-func (b *Block) newtonRow(out []float64, i int, x, val, jac []float64, margin float64) (converged bool, fate outcome) {
+func (b *Block) newtonRow(out []float64, i int, x, val, jac []float64) (converged bool, fate outcome) {
 	w := b.newton
 	converged = true
 	for a := range b.groups {
@@ -208,7 +211,7 @@ func (b *Block) newtonRow(out []float64, i int, x, val, jac []float64, margin fl
 			continue
 		}
 		jg := jac[g.mat:][:g.c*g.d]
-		size, floor := b.residual(i, g, g.take(b.buf, x), val, jg, margin)
+		size, floor := b.residual(i, a, g.take(b.buf, x), val, jg)
 		if size-size != 0 {
 			return false, notFinite
 		}
@@ -220,7 +223,7 @@ func (b *Block) newtonRow(out []float64, i int, x, val, jac []float64, margin fl
 		w.residual[at] = size
 		converged = false
 		if g.c > g.m {
-			fate = b.activeStep(out, i, a, x, val, jg, margin)
+			fate = b.activeStep(out, i, a, x, val, jg)
 		} else {
 			fate = b.newtonStep(out, i, a, val, jg)
 		}
@@ -233,8 +236,9 @@ func (b *Block) newtonRow(out []float64, i int, x, val, jac []float64, margin fl
 
 // residual returns the largest violation in a group at the iterate z, and a
 // bound of what round-off makes of it. Inequalities that z reaches are marked.
-func (b *Block) residual(i int, g *group, z, val, jac []float64, margin float64) (size, floor float64) {
-	w := b.newton
+func (b *Block) residual(i, a int, z, val, jac []float64) (size, floor float64) {
+	w, g := b.newton, &b.groups[a]
+	margin := w.margin[i*len(b.groups)+a]
 	for l, comp := range g.comp {
 		v, pushed := val[comp], &w.pushed[i*b.c+g.vec+l]
 		*pushed = *pushed || l >= g.m && v >= 0

@@ -128,8 +128,9 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 const chainBlock = 16
 
 // Start writes a point on Σ for each of n chains: uniform where the set can
-// draw so, else a Gaussian point projected by Newton's method. Starts that fail
-// are tried again with fresh noise, up to 100 times.
+// draw so, else a Gaussian point projected by Newton's method, ε inside of the
+// inequalities that it violates: on the boundary itself round-off would decide
+// what is active. Starts that fail are tried again with fresh noise, up to 100 times.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
@@ -140,7 +141,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	b := p.block(1)
+	b := p.Geometry(1)
 	ok := make([]bool, 1)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
@@ -150,7 +151,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 			}
 			s.Normals(xi, uint64(i), try)
 			if b.At(xi, 1) == nil {
-				b.Project(xi, xi, ok)
+				b.ProjectInside(xi, xi, ok, p.Repulsion)
 			}
 		}
 		ok[0] = false

@@ -6,61 +6,8 @@ import (
 
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
-
-// alanine is the reference's set on ten atoms in R³: the torsion φ of atoms
-// 1, 3, 4, 6 is fixed, and ψ of 3, 4, 6, 8 stays in a window, written as one
-// maximum.
-type alanine struct{ φ, lo, hi float64 }
-
-var referenceAlanine = alanine{-1.2217304763960306, 2.2689280275926285, 2.9670597283903604}
-
-func (alanine) Dim() int               { return 30 }
-func (alanine) Equalities() []string   { return []string{"φ"} }
-func (alanine) Inequalities() []string { return []string{"ψ"} }
-
-func (s alanine) Values(values, x []float64, n int) {
-	s.Jacobians(values, make([]float64, 60*n), x, n)
-}
-
-func (s alanine) Jacobians(values, jac, x []float64, n int) {
-	clear(jac[:60*n])
-	for i := range n {
-		xi, j := x[30*i:30*i+30], jac[60*i:60*i+60]
-		values[2*i] = torsion(j[:30], xi, [4]int{1, 3, 4, 6}, 1) - s.φ
-		ψ := torsion(j[30:], xi, [4]int{3, 4, 6, 8}, 1)
-		values[2*i+1] = ψ - s.hi
-		if s.lo-ψ > ψ-s.hi {
-			clear(j[30:])
-			torsion(j[30:], xi, [4]int{3, 4, 6, 8}, -1)
-			values[2*i+1] = s.lo - ψ
-		}
-	}
-}
-
-// torsion returns the dihedral angle of four atoms of x and adds sign times its
-// gradient to grad. With F = r₀−r₁, G = r₁−r₂, H = r₃−r₂, A = F×G, B = H×G
-// (Blondel and Karplus, 1996).
-func torsion(grad, x []float64, atoms [4]int, sign float64) float64 {
-	at := func(i int) []float64 { return x[3*atoms[i] : 3*atoms[i]+3] }
-	sub := func(a, b []float64) []float64 { return []float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
-	cross := func(a, b []float64) []float64 {
-		return []float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
-	}
-	dot := func(a, b []float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
-	F, G, H := sub(at(0), at(1)), sub(at(1), at(2)), sub(at(3), at(2))
-	A, B := cross(F, G), cross(H, G)
-	g := math.Sqrt(dot(G, G))
-	AA, BB := dot(A, A), dot(B, B)
-	fg, hg := dot(F, G)/(AA*g), dot(H, G)/(BB*g)
-	for k := range 3 {
-		grad[3*atoms[0]+k] += sign * -g / AA * A[k]
-		grad[3*atoms[1]+k] += sign * (g/AA*A[k] + fg*A[k] - hg*B[k])
-		grad[3*atoms[2]+k] += sign * (hg*B[k] - fg*A[k] - g/BB*B[k])
-		grad[3*atoms[3]+k] += sign * g / BB * B[k]
-	}
-	return math.Atan2(dot(cross(B, A), G)/g, dot(A, B))
-}
 
 // The values of ../shared/golden/md_ops.npz, with its ridge.
 func TestGoldenAlanineOps(t *testing.T) {
@@ -73,7 +20,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 		}
 		return out
 	}
-	set := referenceAlanine
+	set := reference.Alanine
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
 		b := geometry.NewBlock(set, n, ε, geometry.Ridge(1e-6))
@@ -140,7 +87,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 func referenceProjection(t *testing.T, x []float64) {
 	t.Helper()
 	n := len(x) / 30
-	b, v := geometry.NewBlock(referenceAlanine, 1, 0, geometry.Ridge(1e-6)), make([]float64, 30)
+	b, v := geometry.NewBlock(reference.Alanine, 1, 0, geometry.Ridge(1e-6)), make([]float64, 30)
 	for i := range n {
 		xi := x[30*i : 30*i+30]
 		for range 50 {
@@ -161,63 +108,67 @@ func referenceProjection(t *testing.T, x []float64) {
 // Three-step trajectories of all samplers on alanine. Projections are the
 // reference's own.
 func TestGoldenAlanineTrajectories(t *testing.T) {
-	const n, d = 6, 30
 	for _, c := range goldenCases("md") {
 		t.Run(c.name, func(t *testing.T) {
-			g := golden.Read(t, c.file)
-			f := func(name string) []float64 { return g[name].AsFloat64() }
-			p := &Process{
-				Set: referenceAlanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.05,
+			replayLanding(t, c, &Process{
+				Set: reference.Alanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.05,
 				Schedule: Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
 				Landing:  Landing{Implicit: c.implicit, Rate: 50},
+			}, func(x []float64) { referenceProjection(t, x) })
+		})
+	}
+}
+
+// replayLanding compares the three steps of p, forward and backward, with the
+// golden ones. project stands for the reference's projection; if it is nil, the
+// states that need one are left out.
+func replayLanding(t *testing.T, c goldenCase, p *Process, project func(x []float64)) {
+	t.Helper()
+	g := golden.Read(t, c.file)
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	d := p.Set.Dim()
+	n := len(f("x_init")) / d
+	s, net := p.NewStepper(n), goldenNet(t, g)
+	row := func(name string, k int) []float64 { return f(name)[k*d*n : (k+1)*d*n] }
+	for _, direction := range []string{"fwd", "bwd"} {
+		x, prev := f("x_init"), append([]float64(nil), f("x_init")...)
+		if p.Method.Underdamped() { // with a ridge Π² ≠ Π, so Π is left to the step
+			c := -p.Schedule.Tau(0)
+			if direction == "bwd" {
+				c = p.MomentumTau(2)
 			}
-			if err := p.Validate(); err != nil {
+			for i, v := range f("noise_v0") {
+				prev[i] += c * v
+			}
+		}
+		for j := range 3 {
+			var err error
+			y, failed := make([]float64, d*n), make([]bool, n)
+			if direction == "fwd" {
+				err = s.Forward(y, x, prev, row("noise_z", j), failed, n, j)
+			} else {
+				err = s.Backward(y, x, prev, row("noise_z", j), failed, n, 2-j, net)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
-			s := p.NewStepper(n)
-			failed, net := make([]bool, n), goldenNet(t, g)
-			row := func(name string, k int) []float64 { return f(name)[k*d*n : (k+1)*d*n] }
-			for _, direction := range []string{"fwd", "bwd"} {
-				hist := c.name + "_" + direction + "_hist"
-				prev := append([]float64(nil), f("x_init")...)
-				if err := s.at.At(prev, n); err != nil {
-					t.Fatal(err)
-				}
-				if p.Method.Underdamped() { // x ± τ Π noise_v0
-					sign := -p.Schedule.Tau(0)
-					if direction == "bwd" {
-						sign = p.MomentumTau(2)
-					}
-					v := make([]float64, d*n)
-					s.at.Tangent(v, f("noise_v0"))
-					for i := range v {
-						prev[i] += sign * v[i]
-					}
-				}
-				x := f("x_init")
-				for j := range 3 {
-					var err error
-					y := make([]float64, d*n)
-					if direction == "fwd" {
-						err = s.Forward(y, x, prev, row("noise_z", j), failed, n, j)
-					} else {
-						err = s.Backward(y, x, prev, row("noise_z", j), failed, n, 2-j, net)
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					if p.Method.Projected() { // back to the proposal
-						for i, v := range s.move {
-							y[i] = x[i] + v
-						}
-					}
-					if j == 2 || p.Method.Projected() {
-						referenceProjection(t, y)
-					}
-					near(t, hist, y, row(hist, j+1))
-					prev, x = x, y
+			if p.Method.Projected() { // back to the proposal
+				for i, v := range s.move {
+					y[i] = x[i] + v
 				}
 			}
-		})
+			if j == 2 || p.Method.Projected() {
+				if project == nil {
+					break
+				}
+				project(y)
+			}
+			hist := c.name + "_" + direction + "_hist"
+			near(t, hist, y, row(hist, j+1))
+			prev, x = x, y
+		}
 	}
 }

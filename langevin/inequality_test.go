@@ -122,7 +122,11 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			}
 			pool := parallel.New(2)
 			var paths Paths
-			report, err := NewSimulator(p, pool, 4).Forward(context.Background(), &paths, x0, 1, 0)
+			sim := NewSimulator(p, pool, 4)
+			if _, err := sim.Forward(context.Background(), &paths, x0, 1, 1); err != nil { // not counted below
+				t.Fatal(err)
+			}
+			report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
 			pool.Close()
 			if err != nil {
 				t.Fatal(err)
@@ -218,7 +222,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 	} {
 		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 			var results [2][]float64
-			x0, err := Start(&Process{Set: set}, n, 4)
+			x0, err := Start(&Process{Set: set, Repulsion: 0.05}, n, 4)
 			if err != nil {
 				t.Fatal(err)
 			}

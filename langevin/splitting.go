@@ -95,7 +95,7 @@ func newSplitting(p *Process, rows int) *splitting {
 	d, τ := p.Set.Dim(), p.Schedule.Tau(0)
 	a := p.Decay(τ)
 	return &splitting{
-		set: p.block(rows), f: p.Potential, d: d,
+		set: p.Geometry(rows), f: p.Potential, d: d,
 		τ: τ, a: a, b: math.Sqrt(1 - a*a),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
 	}
