@@ -45,6 +45,9 @@ func (s *Orthogonal) String() string {
 	return fmt.Sprintf("O(%d)", s.n)
 }
 
+// ExactProjector reports whether Π² = Π: not with Reference.
+func (s *Orthogonal) ExactProjector() bool { return !s.reference }
+
 // Order returns n.
 func (s *Orthogonal) Order() int { return s.n }
 
