@@ -405,3 +405,16 @@ func TestProjectDependentEqualities(t *testing.T) {
 		}
 	}
 }
+
+// Where round-off in h is far above 1e-13 the iteration ends at round-off.
+func TestProjectAtScale(t *testing.T) {
+	circle := func(x []float64) (float64, []float64) {
+		return dot(x, x) - 1e12, []float64{2 * x[0], 2 * x[1]}
+	}
+	for _, s := range []formula{makeSet(2, 1, circle), makeSet(2, 1, circle, half(7e5, 0, 1))} {
+		z, _ := project(t, s, []float64{6e5, 8e5}, []float64{5.3e5, 8.3e5}, 0)
+		if math.Abs(norm(z)-1e6) > 1e-9 || len(s.f) == 2 && math.Abs(z[1]-7e5) > 1e-9 {
+			t.Errorf("projected to %v, %g off the circle", z, norm(z)-1e6)
+		}
+	}
+}
