@@ -23,17 +23,24 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of ../shared/golden/{sphere,md}_{over,under}.npz:
-// on the sphere, and on alanine with an inequality that is active at some points.
+// Loss and parameter gradients of ../shared/golden/{sphere,so10,md}_{over,under}.npz:
+// on the sphere, on SO(10), and on alanine with an inequality that is active at
+// some points.
 func TestGoldenLoss(t *testing.T) {
 	sphere := langevin.Process{Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1}}
 	alanine := langevin.Process{Set: reference.Alanine, Friction: 10, Ridge: 1e-6, Schedule: langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
+	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Reference: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	so10 := langevin.Process{Set: group, Friction: 10, Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true}}
 	for _, c := range []struct {
 		file    string
 		process langevin.Process
 		method  langevin.Method
 	}{
 		{"sphere_over.npz", sphere, langevin.OLLA}, {"sphere_under.npz", sphere, langevin.ULLA},
+		{"so10_over.npz", so10, langevin.OLLA}, {"so10_under.npz", so10, langevin.ULLA},
 		{"md_over.npz", alanine, langevin.OLLA}, {"md_under.npz", alanine, langevin.ULLA},
 	} {
 		file, p := c.file, &c.process
