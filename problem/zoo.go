@@ -112,8 +112,8 @@ func (p *Problem) terms() ([]zoo.Term, error) {
 
 // compact reports whether the set is bounded, as far as its kind tells.
 func (p *Problem) compact() bool {
-	switch s := p.Set; s.Kind {
-	case "affine", "redundant_axis", "curve":
+	switch s := p.Set; s.kind() {
+	case "affine", "redundant_axis", "curve", "formula":
 		return false
 	case "box":
 		return s.Lower != nil && s.Upper != nil
