@@ -201,8 +201,11 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
 		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
 	}
 	e.Folder, e.config = f, hash
-	if here := run.ThisMachine().Kernel; m.Machine.Kernel != here {
-		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", m.Machine.Kernel, here)
+	here, precision := run.ThisMachine(), p.Train.Precision
+	if was := m.Machine; was.Kernel != here.Kernel {
+		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel, here.Kernel)
+	} else if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
+		e.Warning = fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then, here.Products[precision])
 	}
 	if hash != m.Config {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}

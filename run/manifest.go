@@ -39,11 +39,17 @@ type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`  // that Go may use
 	Kernel string `json:"kernel"` // loops of the network: results have the same bits only with the same
+	// Products says what each precision of the network's products runs as.
+	Products map[string]string `json:"products"`
 }
 
 // ThisMachine describes the machine that runs.
 func ThisMachine() Machine {
-	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Kernel: kernel.Name()}
+	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Kernel: kernel.Name(), Products: map[string]string{}}
+	for p := kernel.Float32; p <= kernel.BFloat16; p++ {
+		m.Products[p.String()] = kernel.Effective(p).String()
+	}
+	return m
 }
 
 func cpuModel() string {

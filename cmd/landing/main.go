@@ -174,6 +174,9 @@ func args(n int, want string) cobra.PositionalArgs {
 func (a *app) workersPool() *parallel.Pool {
 	if a.pool == nil {
 		a.pool = parallel.New(a.workers)
+		if slow := kernel.Notice(); slow != "" && !a.quiet {
+			a.say("note: %s", slow)
+		}
 	}
 	return a.pool
 }
