@@ -1,0 +1,162 @@
+package check
+
+import (
+	"errors"
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+)
+
+// A descent moves one point at a time towards a set.
+type descent struct {
+	set      constraint.Set
+	m        int
+	block    *geometry.Block // ε = 0
+	val, jac []float64
+	y, step  []float64
+}
+
+func newDescent(s constraint.Set) *descent {
+	d, c := s.Dim(), len(constraint.Components(s))
+	return &descent{
+		set: s, m: len(s.Equalities()), block: geometry.NewBlock(s, 1, 0), val: make([]float64, c), jac: make([]float64, c*d),
+		y: make([]float64, d), step: make([]float64, d),
+	}
+}
+
+// run moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction,
+// halved while they do not help, and reports whether it arrived: each violation
+// at most tol (1 + Σ_j |x_j ∂_j c|), the size of the constraint's terms. It goes
+// on while the violation falls, so that a squared constraint, on which each step
+// only halves the distance, is followed down to round-off too. Where it does not
+// arrive, x is left at the least violation found.
+func (w *descent) run(x []float64, tol float64) bool {
+	const iterations = 200
+	violation, err := w.at(x)
+	for i := 0; i < iterations && err == nil && violation > 0; i++ {
+		w.block.Landing(w.step)
+		better := false
+		for t := 1.0; t > 1e-3 && !better; t /= 2 {
+			along(w.y, x, -t, w.step)
+			v, e := w.at(w.y)
+			if v < violation {
+				violation, err, better = v, e, true
+				copy(x, w.y)
+			}
+		}
+		if !better {
+			break
+		}
+	}
+	return w.arrived(x, tol)
+}
+
+// at evaluates the geometry at x and returns the largest violation, +Inf where
+// it is not finite. The error says that the landing direction is not defined.
+func (w *descent) at(x []float64) (float64, error) {
+	err := w.block.At(x, 1)
+	if errors.As(err, new(*geometry.NonFiniteError)) {
+		return math.Inf(1), err
+	}
+	worst := 0.0
+	for i, v := range w.block.Values() {
+		worst = max(worst, violated(v, i < w.m))
+	}
+	return worst, err
+}
+
+func (w *descent) arrived(x []float64, tol float64) bool {
+	w.set.Jacobians(w.val, w.jac, x, 1)
+	for i, v := range w.val {
+		size := 1.0
+		for j, u := range x {
+			size += math.Abs(u * w.jac[i*len(x)+j])
+		}
+		if !(violated(v, i < w.m) <= tol*size) {
+			return false
+		}
+	}
+	return true
+}
+
+// violated returns |v| of an equality and max(v, 0) of an inequality, +Inf for
+// NaN.
+func violated(v float64, equality bool) float64 {
+	switch {
+	case math.IsNaN(v):
+		return math.Inf(1)
+	case equality:
+		return math.Abs(v)
+	}
+	return max(v, 0)
+}
+
+// An edge is a set with one inequality made an equality: the part of Σ where
+// g_j = 0.
+type edge struct {
+	constraint.Set
+	j int
+}
+
+func (e *edge) Equalities() []string {
+	return append(append([]string(nil), e.Set.Equalities()...), e.Set.Inequalities()[e.j])
+}
+
+func (e *edge) Inequalities() []string {
+	g := e.Set.Inequalities()
+	return append(append([]string(nil), g[:e.j]...), g[e.j+1:]...)
+}
+
+// Values implements constraint.Set.
+func (e *edge) Values(values, x []float64, n int) {
+	e.Set.Values(values, x, n)
+	e.reorder(values, n, 1)
+}
+
+// Jacobians implements constraint.Set.
+func (e *edge) Jacobians(values, jac, x []float64, n int) {
+	e.Set.Jacobians(values, jac, x, n)
+	e.reorder(values, n, 1)
+	e.reorder(jac, n, e.Dim())
+}
+
+// reorder moves component m+j in front of the other inequalities.
+func (e *edge) reorder(a []float64, n, width int) {
+	m, c := len(e.Set.Equalities()), len(constraint.Components(e.Set))
+	moved := make([]float64, width)
+	for i := range n {
+		row := a[i*c*width : (i+1)*c*width]
+		copy(moved, row[(m+e.j)*width:])
+		copy(row[(m+1)*width:(m+e.j+1)*width], row[m*width:(m+e.j)*width])
+		copy(row[m*width:], moved)
+	}
+}
+
+// equalities is a set without its inequalities.
+type equalities struct{ constraint.Set }
+
+func (equalities) Inequalities() []string { return nil }
+
+// Values implements constraint.Set.
+func (e equalities) Values(values, x []float64, n int) {
+	all := make([]float64, n*len(constraint.Components(e.Set)))
+	e.Set.Values(all, x, n)
+	e.keep(values, all, n, 1)
+}
+
+// Jacobians implements constraint.Set.
+func (e equalities) Jacobians(values, jac, x []float64, n int) {
+	c := len(constraint.Components(e.Set))
+	v, j := make([]float64, n*c), make([]float64, n*c*e.Dim())
+	e.Set.Jacobians(v, j, x, n)
+	e.keep(values, v, n, 1)
+	e.keep(jac, j, n, e.Dim())
+}
+
+func (e equalities) keep(dst, all []float64, n, width int) {
+	m := len(e.Set.Equalities())
+	for i := range n {
+		copy(dst[i*m*width:(i+1)*m*width], all[i*len(all)/n:])
+	}
+}

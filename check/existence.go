@@ -1,0 +1,61 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// existence reports whether Gauss–Newton steps find points of Σ, and if not
+// which components stay violated where they stop.
+func existence(s *subject) []Finding {
+	numbers := Numbers{"tried": float64(s.tried), "found": float64(len(s.on))}
+	share := float64(len(s.on)) / float64(s.tried)
+	switch {
+	case len(s.on) == 0:
+		return s.nothingFound(numbers)
+	case share < 0.5:
+		return []Finding{{Status: Warn, Numbers: numbers, Message: fmt.Sprintf(
+			"only %d of %d starts reach Σ: projection from afar will fail often; start near Σ", len(s.on), s.tried)}}
+	}
+	return []Finding{{Status: Pass, Numbers: numbers, Message: fmt.Sprintf("%d of %d starts reach Σ", len(s.on), s.tried)}}
+}
+
+// nothingFound names the components that stay violated at the best of the points
+// where the search ended: those conflict there, or no start came near Σ.
+func (s *subject) nothingFound(numbers Numbers) []Finding {
+	best, at := math.Inf(1), -1
+	for i, p := range s.stuck {
+		if v := s.worst(p.x); v < best {
+			best, at = v, i
+		}
+	}
+	if at < 0 {
+		return []Finding{{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
+			"the set seems empty: none of %d starts has finite constraints to start from", s.tried)}}
+	}
+	s.set.Values(s.val, s.stuck[at].x, 1)
+	var left []string
+	var out []Finding
+	for i, v := range s.val {
+		if u := violated(v, i < s.m); u > 1e-3*best && u > onΣ {
+			left = append(left, fmt.Sprintf("%q by %.3g", s.names[i], u))
+			out = append(out, Finding{Component: s.names[i], Status: Fail, Numbers: Numbers{"violation": u},
+				Message: fmt.Sprintf("stays violated by %.3g where the search from %s ends", u, s.stuck[at].from)})
+		}
+	}
+	numbers["violation"] = best
+	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which conflict there", s.tried, strings.Join(left[:min(len(left), shown)], ", "))}
+	return append([]Finding{first}, out...)
+}
+
+// worst returns the largest violation at x.
+func (s *subject) worst(x []float64) float64 {
+	s.set.Values(s.val, x, 1)
+	worst := 0.0
+	for i, v := range s.val {
+		worst = max(worst, violated(v, i < s.m))
+	}
+	return worst
+}

@@ -1,0 +1,123 @@
+package check
+
+import (
+	"fmt"
+	"math"
+)
+
+// vanishing looks for constraints whose gradient goes to zero where they hold.
+// Such a component has no normal direction on Σ: its rank drops there, Π lets go
+// of Σ and landing loses its force. Near a point of Σ it fits
+//
+//	‖∇c‖ ∼ |c|^q:   q = 0 for a regular constraint, (p−1)/p for a p-th power,
+//
+// so ½ for a square or a sum of squares.
+func vanishing(s *subject) []Finding {
+	var out []Finding
+	for i, name := range s.names {
+		p := s.approach(i)
+		f := Finding{Component: name, Numbers: Numbers{"exponent": p.exponent, "points": float64(p.points)}, Message: "its gradient does not vanish where it holds"}
+		switch {
+		case i >= s.m && p.flat:
+			f.Status = Fail
+			f.Message = "is never negative, and 0 with gradient 0 at feasible points: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
+				"gives no direction to keep away from the edge: write its terms as separate inequalities, without the ReLU"
+		case p.exponent > 0.25 && p.oneSided && p.exponent < 0.6:
+			f.Status = Fail
+			f.Message = fmt.Sprintf("is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
+				"Write its terms as separate equalities, without the squares", p.exponent)
+		case p.exponent > 0.25 && p.oneSided:
+			f.Status = Fail
+			f.Message = fmt.Sprintf("behaves like a power %.2g of a constraint: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
+				"Write its terms as separate equalities, without the power", 1/(1-p.exponent), p.exponent)
+		case p.exponent > 0.25:
+			f.Status = Fail
+			f.Message = fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, or a constraint with a gradient", p.exponent, 1/(1-p.exponent))
+		}
+		s.flat[i] = f.Status == Fail
+		if f.Status != Fail && p.points == 0 && i < s.m {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// An approach is how a component behaves on the way to where it holds.
+type approach struct {
+	exponent float64 // q, the median over points; NaN if nothing was seen
+	oneSided bool    // it is never negative
+	flat     bool    // inequality: never negative, 0 with gradient 0 on Σ
+	points   int
+}
+
+// approach comes near Σ from several sides at distances r, r/4, r/16 …
+func (s *subject) approach(i int) approach {
+	const rungs = 7
+	out := approach{oneSided: true, exponent: math.NaN()}
+	var exponents []float64
+	x := make([]float64, s.d)
+	still, seen, most := 0, 0, 0.0 // inequality: feasible points without gradient, and in all; largest gradient
+	points := s.on
+	if i >= s.m && len(s.boundary) > 0 {
+		points = append(append([]point(nil), s.on...), s.boundary...)
+	}
+	for n, p := range points[:min(len(points), s.budget(rungs*float64(s.c*s.d), 12))] {
+		if !s.at(p.x) {
+			continue
+		}
+		base, size := math.Abs(s.val[i]), norm(s.grad(i))
+		if s.val[i] < 0 && i >= s.m {
+			out.oneSided = false
+		}
+		seen++
+		if s.val[i] >= 0 && size < 1e-9 {
+			still++
+		}
+		most = max(most, size)
+		v := s.direction(n, 4)
+		var lc, lg []float64
+		for k := range rungs {
+			along(x, p.x, s.radius*math.Pow(4, -float64(k)), v)
+			if !s.at(x) {
+				continue
+			}
+			c, g := s.val[i], norm(s.grad(i))
+			out.oneSided = out.oneSided && c >= -10*base
+			most = max(most, g)
+			if math.Abs(c) > 100*base && g > 0 && c != 0 {
+				lc, lg = append(lc, math.Log(math.Abs(c))), append(lg, math.Log(g))
+			}
+		}
+		if q, ok := regress(lc, lg); ok && (i < s.m || base < onΣ) {
+			exponents = append(exponents, q)
+		}
+	}
+	out.points = len(exponents)
+	out.exponent = median(exponents)
+	out.flat = i >= s.m && out.oneSided && seen > 0 && still == seen && !(out.exponent > 0.25)
+	return out
+}
+
+// regress returns the least-squares slope of y on x, from at least four values
+// that span a factor of ten.
+func regress(x, y []float64) (float64, bool) {
+	n := float64(len(x))
+	if n < 4 {
+		return 0, false
+	}
+	var mx, my, sxx, sxy, lo, hi float64
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+		lo, hi = min(lo, x[i]), max(hi, x[i])
+	}
+	for i := range x {
+		sxx += (x[i] - mx) * (x[i] - mx)
+		sxy += (x[i] - mx) * (y[i] - my)
+	}
+	if hi-lo < math.Log(10) {
+		return 0, false
+	}
+	return sxy / sxx, true
+}
