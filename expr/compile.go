@@ -1,0 +1,239 @@
+package expr
+
+import "slices"
+
+// Registers of a chunk should stay in the second-level cache.
+const (
+	cacheFloats = 24 << 10
+	longest     = 120 // points: longer chunks gain nothing
+	shortest    = 8
+)
+
+// compile lays out the operations that the outputs need. dsts[k] lists the
+// results that row k of stores wants, as (place, node).
+func (g *Graph) compile(dsts [2][]entry, strides [2]int) *tape {
+	c := &compiler{g: g, uses: map[int32]int{}, at: map[int32]int32{}, last: map[int32]int{}}
+	var roots []int32
+	for _, d := range dsts {
+		for _, e := range d {
+			roots = append(roots, e.node)
+			c.uses[e.node]++
+		}
+	}
+	c.count(roots)
+	c.schedule(roots)
+	return c.allocate(dsts, strides)
+}
+
+type compiler struct {
+	g     *Graph
+	uses  map[int32]int // by how many operations and results
+	code  []instr       // in nodes, then in registers
+	at    map[int32]int32
+	last  map[int32]int // the last instruction that reads a node
+	loads []int32       // variables' nodes
+	fills []int32       // constants' nodes
+}
+
+func (c *compiler) count(roots []int32) {
+	for _, i := range c.g.reach(roots...) {
+		if n := c.g.nodes[i]; n.op != opVar {
+			c.uses[n.a]++
+			if n.b >= 0 {
+				c.uses[n.b]++
+			}
+		}
+	}
+}
+
+// instruction of a node: products that nothing else reads are joined with the
+// sum above them.
+func (c *compiler) instruction(i int32) instr {
+	n := c.g.nodes[i]
+	in := instr{op: n.op, dst: i, a: n.a, b: n.b, c: -1, d2: -1}
+	if n.op != opAdd && n.op != opSub {
+		return in
+	}
+	product := func(j int32) bool { return c.g.is(j, opMul) && c.uses[j] == 1 }
+	p, q := product(n.a), product(n.b)
+	l, r := c.g.nodes[n.a], c.g.nodes[n.b]
+	switch {
+	case p && q:
+		in = instr{opDot2, i, l.a, l.b, r.a, r.b}
+		if n.op == opSub {
+			in.op = opCross2
+		}
+	case p && n.op == opAdd:
+		in = instr{opMulAdd, i, l.a, l.b, n.b, -1}
+	case p:
+		in = instr{opMulSub, i, l.a, l.b, n.b, -1}
+	case q && n.op == opAdd:
+		in = instr{opMulAdd, i, r.a, r.b, n.a, -1}
+	case q:
+		in = instr{opSubMul, i, r.a, r.b, n.a, -1}
+	}
+	return in
+}
+
+func (in *instr) operands() [4]int32 {
+	o := [4]int32{in.a, in.b, in.c, in.d2}
+	if in.op == opSincos {
+		o[3] = -1
+	}
+	return o
+}
+
+// schedule writes the code depth first, so that a result is used soon after it
+// is made.
+func (c *compiler) schedule(roots []int32) {
+	const waiting, done = 1, 2
+	state := map[int32]int8{}
+	var stack []int32
+	for _, r := range roots {
+		stack = append(stack, r)
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			if state[i] == done {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			switch c.g.nodes[i].op {
+			case opConst:
+				c.fills = append(c.fills, i)
+				state[i] = done
+				continue
+			case opVar:
+				c.loads = append(c.loads, i)
+				state[i] = done
+				continue
+			}
+			in := c.instruction(i)
+			if state[i] != waiting {
+				state[i] = waiting
+				for _, o := range slices.Backward([]int32{in.a, in.b, in.c, in.d2}) {
+					if o >= 0 && state[o] != done {
+						stack = append(stack, o)
+					}
+				}
+				continue
+			}
+			c.emit(in, state, done)
+			state[i] = done
+		}
+	}
+}
+
+// emit joins sin u and cos u into one instruction where both are wanted.
+func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
+	var other op
+	switch in.op {
+	case opSin:
+		other = opCos
+	case opCos:
+		other = opSin
+	}
+	if other != opConst {
+		if twin, ok := c.g.index[key{other, in.a, -1, 0}]; ok && c.uses[twin] > 0 {
+			state[twin] = done
+			s, k := in.dst, twin
+			if in.op == opCos {
+				s, k = k, s
+			}
+			in = instr{op: opSincos, dst: s, a: in.a, b: -1, c: -1, d2: k}
+		}
+	}
+	c.code = append(c.code, in)
+}
+
+// allocate gives registers to nodes and frees them after their last reader.
+func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
+	t := &tape{strides: strides}
+	next := int32(0)
+	fresh := func() int32 { next++; return next - 1 }
+	for _, i := range c.loads {
+		c.at[i] = fresh()
+	}
+	for _, i := range c.fills {
+		c.at[i] = fresh()
+	}
+	for k := range c.code {
+		for _, o := range c.code[k].operands() {
+			c.last[o] = k
+		}
+	}
+	pinned := map[int32]bool{-1: true}
+	for _, i := range slices.Concat(c.loads, c.fills) {
+		pinned[i] = true
+	}
+	for _, d := range dsts {
+		for _, e := range d {
+			pinned[e.node] = true
+		}
+	}
+	var free []int32
+	take := func(i int32) int32 {
+		if n := len(free); n > 0 {
+			c.at[i], free = free[n-1], free[:n-1]
+		} else {
+			c.at[i] = fresh()
+		}
+		return c.at[i]
+	}
+	for k := range c.code {
+		in := &c.code[k]
+		operands := in.operands()
+		freed := map[int32]bool{}
+		for _, o := range operands {
+			if !pinned[o] && c.last[o] == k && !freed[o] {
+				freed[o] = true
+				free = append(free, c.at[o])
+			}
+		}
+		reg := func(o int32) int32 {
+			if o < 0 {
+				return 0
+			}
+			return c.at[o]
+		}
+		done := instr{op: in.op, a: reg(in.a), b: reg(in.b), c: reg(in.c)}
+		if in.op != opSincos {
+			done.d2 = reg(in.d2)
+		}
+		done.dst = take(in.dst)
+		if in.op == opSincos {
+			done.d2 = take(in.d2)
+		}
+		*in = done
+	}
+	t.layout(c, int(next), dsts)
+	return t
+}
+
+// layout chooses the chunk and turns registers into offsets. Registers lie an odd
+// number of cache lines apart, so that a row's numbers do not share cache sets.
+func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
+	rows := registers + t.strides[0] + t.strides[1] + len(c.loads)
+	t.chunk = min(max(cacheFloats/rows, shortest), longest)
+	lines := (t.chunk + 7) / 8
+	if lines%2 == 0 {
+		lines--
+	}
+	t.chunk = 8 * lines
+	t.stride = t.chunk
+	t.size = registers * t.stride
+	offset := func(r int32) int32 { return r * int32(t.stride) }
+	for _, in := range c.code {
+		t.code = append(t.code, instr{in.op, offset(in.dst), offset(in.a), offset(in.b), offset(in.c), offset(in.d2)})
+	}
+	for _, i := range c.loads {
+		t.loads = append(t.loads, move{c.g.nodes[i].a, offset(c.at[i])})
+	}
+	for _, i := range c.fills {
+		t.fills = append(t.fills, fill{offset(c.at[i]), c.g.nodes[i].c})
+	}
+	for k, d := range dsts {
+		for _, e := range d {
+			t.stores[k] = append(t.stores[k], move{e.v, offset(c.at[e.node])})
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A Scope is what the text of formulas can name: the coordinates x, the dimension
+// dim, pi, the functions, earlier definitions, and the indices of ranges.
+type Scope struct {
+	g     *Graph
+	names map[string]Value
+	x     Value // made on first use
+	steps int   // taken by all formulas so far
+
+	text string // being parsed
+	at   Place
+}
+
+// NewScope returns a scope over g without definitions.
+func NewScope(g *Graph) *Scope {
+	return &Scope{g: g, names: map[string]Value{}}
+}
+
+// Graph returns the graph that formulas are added to.
+func (s *Scope) Graph() *Graph { return s.g }
+
+// Define names a value. The error says that the name is none, or taken.
+func (s *Scope) Define(name string, v Value) error {
+	if err := s.free(name); err != nil {
+		return err
+	}
+	s.names[name] = v
+	return nil
+}
+
+func (s *Scope) free(name string) error {
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return &Error{Name: name, Message: "a name consists of letters, digits and '_', and does not begin with a digit"}
+		}
+	}
+	_, defined := s.names[name]
+	switch {
+	case name == "":
+		return &Error{Message: "a definition without a name"}
+	case defined:
+		return &Error{Name: name, Message: "the name is defined twice"}
+	case slices.Contains(reserved, name):
+		return &Error{Name: name, Message: "the name is part of the language of formulas"}
+	}
+	if _, ok := functions[name]; ok {
+		return &Error{Name: name, Message: "the name is that of a function"}
+	}
+	return nil
+}
+
+var reserved = []string{"x", "dim", "pi", "in", "let", "not", "and", "or", "true", "false", "nil", "matches", "contains", "startsWith", "endsWith"}
+
+// Let parses a formula and names its value.
+func (s *Scope) Let(name, formula string) error {
+	if err := s.free(name); err != nil {
+		return err
+	}
+	v, err := s.Parse(formula)
+	if err != nil {
+		err.(*Error).Name = name
+		return err
+	}
+	s.names[name] = v
+	return nil
+}
+
+// Parse returns the value of a formula. The error is an *Error.
+func (s *Scope) Parse(formula string) (Value, error) {
+	n, err := s.syntax(formula, 0)
+	if err != nil {
+		return Value{}, err
+	}
+	return s.value(n, formula)
+}
+
+// A Relation is how the two sides of a formula compare.
+type Relation int
+
+// Relations.
+const (
+	None    Relation = iota // a value alone
+	Equal                   // left = right
+	AtMost                  // left ≤ right
+	AtLeast                 // left ≥ right
+)
+
+// Relation parses "left = right", "left <= right", "left >= right" or a value
+// alone, and returns left − right, or the value. The error is an *Error.
+func (s *Scope) Relation(formula string) (Value, Relation, error) {
+	left, right, at, rel := split(formula)
+	if rel == None {
+		v, err := s.Parse(formula)
+		return v, None, err
+	}
+	sides := [2]Value{}
+	for i, text := range []string{left, right} {
+		n, err := s.syntax(text, 0)
+		if err == nil {
+			sides[i], err = s.value(n, formula)
+		}
+		if err != nil {
+			err.(*Error).Formula = formula
+			return Value{}, rel, err
+		}
+	}
+	var v Value
+	err := s.building(formula, func() {
+		s.at = Place{formula, at, at + 1}
+		s.g.here = s.at
+		v = sides[0].Sub(sides[1])
+	})
+	return v, rel, err
+}
+
+// split cuts a formula at its relation outside brackets. The sides keep their
+// places: the right one is padded with blanks.
+func split(formula string) (left, right string, at int, rel Relation) {
+	r := []rune(formula)
+	depth := 0
+	for i := 0; i < len(r); i++ {
+		switch r[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case '"', '\'', '`', ';': // text or "let": no relation of ours
+			return formula, "", 0, None
+		case '=', '<', '>', '≤', '≥':
+			if depth != 0 {
+				continue
+			}
+			width := 1
+			if i+1 < len(r) && r[i+1] == '=' {
+				width = 2
+			}
+			switch r[i] {
+			case '=':
+				rel = Equal
+			case '<', '≤':
+				rel = AtMost
+			default:
+				rel = AtLeast
+			}
+			return string(r[:i]), strings.Repeat(" ", i+width) + string(r[i+width:]), i, rel
+		}
+	}
+	return formula, "", 0, None
+}
+
+// Index parses a formula of definitions and indices alone that is an integer.
+func (s *Scope) Index(formula string) (int, error) {
+	v, err := s.Parse(formula)
+	if err != nil {
+		return 0, err
+	}
+	i := 0
+	err = s.building(formula, func() {
+		s.at = Place{formula, 0, len([]rune(formula))}
+		i = v.integer("an index")
+	})
+	return i, err
+}
+
+// ForEach runs do for every combination of the ranges "i in 0..2, j in i..5",
+// bounds included, with the indices defined. It stops at the first error; one of
+// its own is an *Error.
+func (s *Scope) ForEach(ranges string, do func() error) error {
+	const before, after = "ranges(", ")"
+	n, err := s.syntax(before+ranges+after, len(before))
+	if err != nil {
+		err.(*Error).Formula = ranges
+		return err
+	}
+	var stop error
+	err = s.building(ranges, func() {
+		args := arguments(n)
+		if len(args) == 0 {
+			s.failAt(n, "expected ranges such as j in 0..6")
+		}
+		s.ranges(args, len(args), func() bool {
+			text, place := s.text, s.at
+			stop = do()
+			s.text, s.at = text, place
+			return stop == nil
+		})
+	})
+	if stop != nil {
+		return stop
+	}
+	return err
+}
+
+// nearest returns a hint at the known name that is nearest to a mistyped one.
+func (s *Scope) nearest(name string, calls bool) string {
+	best, at := max(2, len(name)/2)+1, ""
+	known := []string{"x", "dim", "pi"}
+	for n := range s.names {
+		known = append(known, n)
+	}
+	if calls {
+		known = known[:0]
+		for n := range functions {
+			known = append(known, n)
+		}
+	}
+	slices.Sort(known)
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best && d < len([]rune(name)) {
+			best, at = d, k
+		}
+	}
+	if at != "" {
+		return fmt.Sprintf("; did you mean %q?", at)
+	}
+	if calls {
+		return ""
+	}
+	return "; known are " + strings.Join(known, ", ")
+}
+
+// distance is the Levenshtein distance, with neighbours swapped at the price of one.
+func distance(a, b string) int {
+	u, v := []rune(a), []rune(b)
+	rows := make([][]int, len(u)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(v)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(u); i++ {
+		for j := 1; j <= len(v); j++ {
+			cost := 1
+			if u[i-1] == v[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && u[i-1] == v[j-2] && u[i-2] == v[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(u)][len(v)]
+}
