@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
@@ -48,11 +49,16 @@ func (d *Draws) Series(j int) [][]float64 {
 }
 
 // Run starts chain c at row c of x0 (Count×d, on or near Σ) and runs all chains.
-// The error is a *DivergedError or the context's.
+// The error is a *DivergedError, a *ConfigError, a *constraint.UnsupportedError
+// or the context's.
 func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*Draws, error) {
 	p := c.Process
 	if s := p.Schedule; s.SigmaMin != s.SigmaMax {
 		return nil, &ConfigError{"sigma", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax), "σ_min = σ_max for chains"}
+	}
+	if c.Symmetric && len(p.Set.Inequalities()) > 0 {
+		// A flight into a wall would have to bounce for exp(−f) to stay.
+		return nil, &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: "equalities only", For: "the symmetric splitting"}
 	}
 	d, thin := p.Set.Dim(), max(c.Thin, 1)
 	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}
@@ -107,7 +113,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			}
 		}
 		if split != nil {
-			w.Iterations += split.iterations
+			w.Projections.Add(split.set.TakeProjections())
 		}
 		return nil
 	})
@@ -136,9 +142,6 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		return x, nil
 	}
 	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
-	if err := b.CanProject(); err != nil {
-		return nil, err
-	}
 	ok := make([]bool, 1)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]

@@ -152,14 +152,8 @@ func (p *Process) Validate() error {
 				"α σ_k²Δt < 2, or landing diverges: it is %.3g at step k = %d; α ≤ %.3g is monotone there", ρ, at, 1/s.Tau(at))}
 		}
 	}
-	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
 	if p.Curvature && !p.Method.Projected() {
-		if err := b.CanCurve(); err != nil {
-			return err
-		}
-	}
-	if p.Terminal || p.Method.Projected() {
-		return b.CanProject()
+		return geometry.NewBlock(p.Set, 1, p.Repulsion).CanCurve()
 	}
 	return nil
 }

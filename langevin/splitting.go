@@ -20,13 +20,12 @@ import (
 // It is of second order where the paper's O-B̃-A is of first; on a quadratic f
 // and an affine Σ its positions have exactly the covariance of exp(−f).
 type splitting struct {
-	set        *geometry.Block
-	f          Potential
-	d          int
-	τ, a, b    float64
-	grad, y    []float64 // rows×d
-	ok         []bool
-	iterations int
+	set     *geometry.Block
+	f       Potential
+	d       int
+	τ, a, b float64
+	grad, y []float64 // rows×d
+	ok      []bool
 }
 
 // step advances (x, p) in place. A row whose flight fails turns back: it keeps
@@ -73,7 +72,7 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int) error {
 	for i, v := range p[:n*s.d] {
 		s.y[i] = x[i] + h*v
 	}
-	s.iterations += s.set.Project(s.y, s.y, s.ok)
+	s.set.Project(s.y, s.y, s.ok)
 	for i, ok := range s.ok[:n] {
 		for j := i * s.d; j < (i+1)*s.d; j++ {
 			if ok {
