@@ -10,17 +10,21 @@ func activity(s *subject) []Finding {
 	if s.c == s.m {
 		return nil
 	}
-	data, exact := s.share(s.data)
+	where, from := "the data", s.data
+	if len(from) == 0 {
+		where, from = "points on Σ", s.on
+	}
+	data, exact := s.share(from)
 	paths, _ := s.share(s.states(1000))
 	var out []Finding
 	for i := s.m; i < s.c; i++ {
 		f := Finding{Component: s.names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}
-		f.Message = fmt.Sprintf("active at %s of the data, %s of forward states", percent(data[i]), percent(paths[i]))
-		if data[i] > nearly || paths[i] > nearly {
+		f.Message = fmt.Sprintf("active at %s of %s, %s of forward states", percent(data[i]), where, percent(paths[i]))
+		if data[i] > nearly || paths[i] > nearly || exact[i] {
 			f.Status = Warn
 			f.Message += ": it acts as an equality"
-			if exact[i] && data[i] == 1 {
-				f.Message += ", and is 0 at every row: write it as one, or leave it out if others imply it"
+			if exact[i] {
+				f.Message += ", and is 0 at all of them: write it as one, or leave it out if others imply it"
 			} else {
 				f.Message += "; look at its sign and units"
 			}
@@ -35,7 +39,7 @@ func activity(s *subject) []Finding {
 func (s *subject) share(points []point) (share []float64, zero []bool) {
 	share, zero = make([]float64, s.c), make([]bool, s.c)
 	for i := range zero {
-		zero[i] = true
+		zero[i] = len(points) > 0
 	}
 	for _, p := range points {
 		s.set.Values(s.val, p.x, 1)

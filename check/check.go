@@ -76,12 +76,11 @@ type Training struct {
 	Widths []int // of the network
 }
 
-// An Explainer is a set that can say where in a component's formula the first
-// value that is not finite arises at the point x.
+// An Explainer is a set that can say why it is not finite at a point.
 type Explainer interface {
-	// Explain returns the place, such as the sub-expression with its position,
-	// and false if everything is finite.
-	Explain(component int, x []float64) (place string, ok bool)
+	// Fault names the first component, and in it the first operation, whose
+	// value or derivative is not finite at x; nil if there is none.
+	Fault(x []float64) error
 }
 
 // checks are all checks, in the order of the report: a later one may rest on

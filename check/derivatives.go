@@ -21,7 +21,7 @@ func derivatives(s *subject) []Finding {
 	first, second := newSlopes(s.c), newSlopes(s.c)
 	h, hessian := s.set.(constraint.HessianVectorer)
 	plus, minus, x := make([]float64, s.c), make([]float64, s.c), make([]float64, s.d)
-	jp, jm, hv, unused := make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c)
+	jp, jm, hv := make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c*s.d)
 	for n, p := range points {
 		if !s.at(p.x) {
 			continue
@@ -61,7 +61,6 @@ func derivatives(s *subject) []Finding {
 		if hessian {
 			second.close(p.from, func(i int) bool { return s.kinked(p.x, v, i) })
 		}
-		_ = unused
 	}
 	for i, name := range s.names {
 		out = append(out, first.finding(i, name, "∇"))
@@ -111,7 +110,7 @@ func newSlopes(c int) *slopes {
 
 func (s *slopes) add(i, decade int, step, err, size, terms float64) {
 	s.now[i][decade] = math.Abs(err)
-	s.floor[i][decade] = 1000 * (terms + size*step) * 0x1p-52 / step
+	s.floor[i][decade] = 100 * (terms + size*step) * 0x1p-52 / step
 	s.size[i] = size
 }
 
@@ -141,7 +140,9 @@ func (s *slopes) judge(i int) slope {
 		if k > 0 && s.now[i][k-1] > 10*s.floor[i][k-1] && e > s.floor[i][k] {
 			rates = append(rates, math.Log10(s.now[i][k-1]/e))
 		}
-		if e <= s.floor[i][k] {
+		// Round-off is well below its bound, so a correct derivative falls past it;
+		// an error that stays and meets the rising bound is not round-off.
+		if e <= s.floor[i][k] && (k == 0 || 5*e <= s.now[i][k-1]) {
 			out.exact = true
 		}
 		out.relative = min(out.relative, e/size)

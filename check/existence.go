@@ -9,16 +9,22 @@ import (
 // existence reports whether Gauss–Newton steps find points of Σ, and if not
 // which components stay violated where they stop.
 func existence(s *subject) []Finding {
-	numbers := Numbers{"tried": float64(s.tried), "found": float64(len(s.on))}
-	share := float64(len(s.on)) / float64(s.tried)
+	numbers := Numbers{"starts": float64(s.tried[0]), "starts_arrived": float64(s.arrived[0]), "rows": float64(s.tried[1]), "rows_arrived": float64(s.arrived[1])}
+	f := Finding{Numbers: numbers, Message: fmt.Sprintf("%d of %d random starts reach Σ", s.arrived[0], s.tried[0])}
+	if s.tried[1] > 0 {
+		f.Message += fmt.Sprintf(", and %d of %d rows of data", s.arrived[1], s.tried[1])
+	}
 	switch {
 	case len(s.on) == 0:
 		return s.nothingFound(numbers)
-	case share < 0.5:
-		return []Finding{{Status: Warn, Numbers: numbers, Message: fmt.Sprintf(
-			"only %d of %d starts reach Σ: projection from afar will fail often; start near Σ", len(s.on), s.tried)}}
+	case s.arrived[1] < s.tried[1]:
+		f.Status = Warn
+		f.Message += ": rows that Gauss–Newton steps cannot land are far from Σ, or Σ is singular there"
+	case 10*s.arrived[0] < s.tried[0]:
+		f.Status = Warn
+		f.Message += ": Σ is hard to reach from afar; give data, and an empirical prior"
 	}
-	return []Finding{{Status: Pass, Numbers: numbers, Message: fmt.Sprintf("%d of %d starts reach Σ", len(s.on), s.tried)}}
+	return []Finding{f}
 }
 
 // nothingFound names the components that stay violated at the best of the points
@@ -32,7 +38,7 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 	}
 	if at < 0 {
 		return []Finding{{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-			"the set seems empty: none of %d starts has finite constraints to start from", s.tried)}}
+			"the set seems empty: none of %d starts has finite constraints to start from", s.tried[0]+s.tried[1])}}
 	}
 	s.set.Values(s.val, s.stuck[at].x, 1)
 	var left []string
@@ -46,7 +52,7 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 	}
 	numbers["violation"] = best
 	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which conflict there", s.tried, strings.Join(left[:min(len(left), shown)], ", "))}
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which conflict there", s.tried[0]+s.tried[1], strings.Join(left[:min(len(left), shown)], ", "))}
 	return append([]Finding{first}, out...)
 }
 

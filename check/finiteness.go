@@ -57,8 +57,8 @@ func finiteness(s *subject) []Finding {
 		}
 		message := fmt.Sprintf("its %s is %v at %s", f.what, f.value, f.at.from)
 		if e, ok := s.set.(Explainer); ok {
-			if place, ok := e.Explain(i, f.at.x); ok {
-				message += ": " + place
+			if fault := e.Fault(f.at.x); fault != nil {
+				message += ". At that point " + fault.Error()
 			}
 		}
 		out = append(out, Finding{Component: s.names[i], Status: f.status, Message: message, Numbers: Numbers{"value": f.value}})

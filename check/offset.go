@@ -20,7 +20,7 @@ import (
 // landing and projection return from the proposal itself: implicit landing by
 // one Gauss–Newton step, which leaves ½ Lᵀ∇²h L with L = ∇JᵀG†q.
 func offsets(s *subject) []Finding {
-	if s.m == 0 || len(s.on) == 0 || s.proc.Validate() != nil {
+	if s.m == 0 || s.paths.Count == 0 {
 		return nil
 	}
 	predicted, bend := s.predict()
@@ -29,6 +29,9 @@ func offsets(s *subject) []Finding {
 	for i := range s.m {
 		f := Finding{Component: s.names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i], "worst": worst[i], "over_radius": measured[i] * bend[i]}}
 		f.Message = fmt.Sprintf("|h| hovers at %.2g (theory %.2g), at worst %.2g", measured[i], predicted[i], worst[i])
+		if math.IsNaN(measured[i]) {
+			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge (theory away from edges %.2g)", worst[i], predicted[i])
+		}
 		if bent := measured[i] * bend[i]; bent > 0.1 && !s.flat[i] {
 			f.Status = Warn
 			f.Message += fmt.Sprintf(": %.0f %% of the radius of curvature of Σ; %s", 100*bent, s.remedy())
@@ -50,13 +53,13 @@ func (s *subject) remedy() string {
 	return "take smaller steps (a larger N, or a smaller σ_max)"
 }
 
-// predict returns the root mean square of h that the theory expects at the last
-// step, and the curvature of Σ along each component, |nᵀ∇²h n|/‖∇h‖² in the
-// units of 1/h.
+// predict returns the root mean square of h that the theory expects over the
+// second half of a path, and the largest curvature of each component along Σ,
+// |vᵀ∇²h v|/(‖v‖²‖∇h‖²) in the units of 1/h.
 func (s *subject) predict() (rms, bend []float64) {
 	const draws = 8
 	points := first(s.on, s.budget(float64(draws*8*s.c*s.d), 12))
-	step, ρ := s.stepSize(s.proc.Schedule.N-1), s.proc.Rho(s.proc.Schedule.N-1)
+	f := s.factors()
 	b := geometry.NewBlock(s.set, 1, 0)
 	rms, bend = make([]float64, s.m), make([]float64, s.m)
 	v, q, l := make([]float64, s.d), make([]float64, s.c), make([]float64, s.d)
@@ -82,13 +85,10 @@ func (s *subject) predict() (rms, bend []float64) {
 				}
 			}
 			if s.proc.Landing.Implicit && !s.proc.Method.Projected() {
-				for a := range q {
-					q[a] *= step * step
-				}
 				b.Normal(l, q)
 				s.bend(q, p.x, l)
 				for a := range s.m {
-					rms[a] += q[a] * q[a] / draws
+					rms[a] += f.eighth * q[a] * q[a] / draws
 				}
 			}
 		}
@@ -97,18 +97,34 @@ func (s *subject) predict() (rms, bend []float64) {
 			continue
 		}
 		for a := range s.m {
-			drift := mean[a] * step * step / ρ
+			drift := f.drift * mean[a] * mean[a]
 			if s.proc.Curvature && !s.proc.Method.Underdamped() {
 				drift = 0
 			}
-			variance := max(square[a]-mean[a]*mean[a], 0) * math.Pow(step, 4) / (ρ * (2 - ρ))
-			rms[a] += drift*drift + variance
+			rms[a] += drift + f.variance*max(square[a]-mean[a]*mean[a], 0)
 		}
 	}
 	for a := range rms {
 		rms[a] = math.Sqrt(rms[a] / float64(max(n, 1)))
 	}
 	return rms, bend
+}
+
+// factors are the means of (s²/ρ)², s⁴/(ρ(2−ρ)) and s⁸ over the second half of
+// the steps.
+type factors struct{ drift, variance, eighth float64 }
+
+func (s *subject) factors() factors {
+	var f factors
+	n := s.proc.Schedule.N
+	for k := n / 2; k < n; k++ {
+		q, ρ := math.Pow(s.stepSize(k), 4), s.proc.Rho(k)
+		f.drift += q / (ρ * ρ)
+		f.variance += q / (ρ * (2 - ρ))
+		f.eighth += q * q
+	}
+	w := float64(n - n/2)
+	return factors{f.drift / w, f.variance / w, f.eighth / w}
 }
 
 // bend writes ½ vᵀ∇²c v for every component, by second differences.
@@ -132,19 +148,24 @@ func (s *subject) bend(dst, x, v []float64) {
 }
 
 // hover returns the root mean square of h over the second half of the forward
-// paths, and the largest |h| anywhere on them.
+// paths, away from edges, whose pushes disturb h too; and the largest |h|
+// anywhere on them.
 func (s *subject) hover() (rms, worst []float64) {
 	rms, worst = make([]float64, s.m), make([]float64, s.m)
 	n := 0.0
 	for i := range s.paths.Count {
 		for k := 1; k <= s.paths.Steps; k++ {
 			s.set.Values(s.val, s.paths.At(i, k), 1)
-			if 2*k > s.paths.Steps {
+			counts := 2*k > s.paths.Steps
+			for _, g := range s.val[s.m:] {
+				counts = counts && g < -1.01*s.proc.Repulsion
+			}
+			if counts {
 				n++
 			}
 			for a := range rms {
 				worst[a] = max(worst[a], math.Abs(s.val[a]))
-				if 2*k > s.paths.Steps {
+				if counts {
 					rms[a] += s.val[a] * s.val[a]
 				}
 			}
@@ -152,9 +173,6 @@ func (s *subject) hover() (rms, worst []float64) {
 	}
 	for a := range rms {
 		rms[a] = math.Sqrt(rms[a] / n)
-		if n == 0 {
-			worst[a] = math.NaN()
-		}
 	}
 	return rms, worst
 }

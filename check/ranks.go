@@ -42,6 +42,9 @@ func ranks(s *subject) []Finding {
 			out = append(out, f)
 		}
 	}
+	if s.anyFlat() {
+		return out
+	}
 	return append(out, t.summary(s))
 }
 
@@ -118,6 +121,10 @@ func (t *tally) add(s *subject, kind int, p point) {
 	}
 }
 
+// lostSine is the sine below which a gradient may be dependent at a point of Σ
+// that is known to a limited accuracy: near a double root, to half the digits.
+const lostSine = 1e-5
+
 // perturb looks at the same components a little beside each point: one that is
 // dependent at the point and not beside it breaks constant rank.
 func (t *tally) perturb(s *subject, points []point) {
@@ -127,10 +134,10 @@ func (t *tally) perturb(s *subject, points []point) {
 			continue
 		}
 		index := s.present()
-		var lost []int
+		lost := map[int]float64{}
 		for _, l := range s.factor(index) {
-			if l.sine <= geometry.RankTolerance {
-				lost = append(lost, l.component)
+			if l.sine < lostSine {
+				lost[l.component] = l.sine
 			}
 		}
 		if len(lost) == 0 {
@@ -141,7 +148,7 @@ func (t *tally) perturb(s *subject, points []point) {
 			continue
 		}
 		for _, l := range s.factor(index) {
-			if l.sine > 1e3*geometry.RankTolerance && slices.Contains(lost, l.component) && t.gained[l.component] == "" {
+			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) && t.gained[l.component] == "" {
 				t.gained[l.component] = p.from
 			}
 		}

@@ -71,7 +71,9 @@ func (r *Report) lines() []Finding {
 		for _, s := range []Status{Fail, Warn, Pass} {
 			var same []Finding
 			for _, f := range r.Findings[lo:hi] {
-				if f.Status == s {
+				if f.Status == s && f.Component == "" {
+					out = append(out, f)
+				} else if f.Status == s {
 					same = append(same, f)
 				}
 			}

@@ -30,7 +30,8 @@ type subject struct {
 	on       []point // on Σ: data and random starts, landed
 	near     []point // off Σ by about a step
 	boundary []point // on Σ with an inequality at 0
-	tried    int     // starts and data that were landed
+	tried    [2]int  // random starts, and rows of data, that were landed
+	arrived  [2]int  // of them, those that reached Σ
 	stuck    []point // the first of those that did not arrive
 	scale    float64 // spread of the points on Σ
 	radius   float64 // how far near points are from Σ
@@ -96,14 +97,7 @@ func (s *subject) runnable() {
 		s.proc.Landing.Rate = s.proc.MonotoneRate()
 	}
 	if errors.As(s.invalid, new(*constraint.UnsupportedError)) {
-		block := s.descent.block
-		if s.proc.Curvature && block.CanCurve() != nil {
-			s.proc.Curvature = false
-		}
-		if s.proc.Method.Projected() && block.CanProject() != nil {
-			s.proc.Method = map[langevin.Method]langevin.Method{langevin.ULLAP: langevin.ULLA, langevin.OLLAP: langevin.OLLA}[s.proc.Method]
-			s.proc.Landing = langevin.Landing{Implicit: true}
-		}
+		s.proc.Curvature = false
 	}
 }
 
@@ -122,13 +116,19 @@ func (s *subject) land() {
 	work := 40 * float64(s.c*s.c*s.d+s.c*s.d)
 	n := s.budget(work, maxPoints)
 	starts := s.starts(n)
+	random := len(starts)
 	for i := range min(n, len(s.data)) {
 		starts = append(starts, s.data[i*len(s.data)/min(n, len(s.data))])
 	}
-	for _, p := range starts {
-		s.tried++
+	for i, p := range starts {
+		kind := 0
+		if i >= random {
+			kind = 1
+		}
+		s.tried[kind]++
 		x := append([]float64(nil), p.x...)
 		if s.descent.run(x, onΣ) {
+			s.arrived[kind]++
 			s.on = append(s.on, point{x, "the point of Σ next to " + p.from})
 		} else if s.stuck = append(s.stuck, point{x, p.from}); len(s.stuck) > 8 {
 			s.stuck = s.stuck[:8]
@@ -275,7 +275,7 @@ func (s *subject) at(x []float64) bool {
 func (s *subject) grad(i int) []float64 { return s.jac[i*s.d : (i+1)*s.d] }
 
 // spread returns the root mean square distance of points from their mean, or 1
-// if there are not two.
+// if they are one point to within 1e-6.
 func spread(points []point, d int) float64 {
 	mean, sum := make([]float64, d), 0.0
 	for _, p := range points {
@@ -288,7 +288,7 @@ func spread(points []point, d int) float64 {
 			sum += (v - mean[j]) * (v - mean[j]) / float64(len(points))
 		}
 	}
-	if !(sum > 0) {
+	if !(math.Sqrt(sum) > 1e-6*norm(mean)) || sum == 0 {
 		return 1
 	}
 	return math.Sqrt(sum)
