@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -110,6 +111,12 @@ func (e *Experiment) dataName() string {
 func (e *Experiment) checkFeasible() error {
 	for _, v := range e.violations(e.Data.X) {
 		if tol := e.Problem.Data.Tolerance; v.Worst > tol {
+			if s, ok := e.Process.Set.(interface{ Fault(x []float64) error }); ok && math.IsInf(v.Worst, 1) {
+				d := e.Process.Set.Dim()
+				if err := s.Fault(e.Data.X[v.WorstSample*d : (v.WorstSample+1)*d]); err != nil {
+					return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", v.WorstSample, err)}
+				}
+			}
 			return &DataError{e.dataName(), fmt.Sprintf(
 				"row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", v.WorstSample, v.Component, v.Worst, tol)}
 		}

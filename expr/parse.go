@@ -103,16 +103,17 @@ func (s *Scope) failAt(n ast.Node, format string, args ...any) {
 // place notes which part of the text is being built.
 func (s *Scope) place(n ast.Node) {
 	l := n.Location()
-	s.at = Place{s.text, l.From, l.To}
+	s.at = Place{s.text, max(0, l.From-s.skip), max(0, l.To-s.skip)}
 	s.g.here = s.at
 }
 
-// building runs do, and returns the faults of formulas as errors.
-func (s *Scope) building(text string, do func()) (err error) {
-	outer := s.text
-	s.text = text
+// building runs do, and returns the faults of formulas as errors. Places are
+// moved back by skip runes.
+func (s *Scope) building(text string, skip int, do func()) (err error) {
+	outer, outerSkip := s.text, s.skip
+	s.text, s.skip = text, skip
 	defer func() {
-		s.text, s.g.here = outer, Place{}
+		s.text, s.skip, s.g.here = outer, outerSkip, Place{}
 		switch r := recover().(type) {
 		case nil:
 		case stop:
@@ -128,7 +129,7 @@ func (s *Scope) building(text string, do func()) (err error) {
 }
 
 func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
-	err = s.building(text, func() { v = s.eval(n, 0) })
+	err = s.building(text, 0, func() { v = s.eval(n, 0) })
 	return v, err
 }
 

@@ -16,6 +16,7 @@ type Scope struct {
 	steps int   // taken by all formulas so far
 
 	text string // being parsed
+	skip int    // runes before the author's
 	at   Place
 }
 
@@ -113,7 +114,7 @@ func (s *Scope) Relation(formula string) (Value, Relation, error) {
 		}
 	}
 	var v Value
-	err := s.building(formula, func() {
+	err := s.building(formula, 0, func() {
 		s.at = Place{formula, at, at + 1}
 		s.g.here = s.at
 		v = sides[0].Sub(sides[1])
@@ -163,7 +164,7 @@ func (s *Scope) Index(formula string) (int, error) {
 		return 0, err
 	}
 	i := 0
-	err = s.building(formula, func() {
+	err = s.building(formula, 0, func() {
 		s.at = Place{formula, 0, len([]rune(formula))}
 		i = v.integer("an index")
 	})
@@ -181,15 +182,13 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 		return err
 	}
 	var stop error
-	err = s.building(ranges, func() {
+	err = s.building(ranges, len(before), func() {
 		args := arguments(n)
 		if len(args) == 0 {
 			s.failAt(n, "expected ranges such as j in 0..6")
 		}
 		s.ranges(args, len(args), func() bool {
-			text, place := s.text, s.at
 			stop = do()
-			s.text, s.at = text, place
 			return stop == nil
 		})
 	})

@@ -5,12 +5,14 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/train"
@@ -45,9 +47,9 @@ type Data struct {
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
 }
 
-// Set is a feasible set of the zoo.
+// Set is a feasible set: of the zoo, or of formulas.
 type Set struct {
-	Kind   string      `yaml:"kind"` // sphere, ellipsoid, torus, affine
+	Kind   string      `yaml:"kind"` // sphere, ellipsoid, torus, affine, formula; formula if there are formulas
 	Dim    int         `yaml:"dim,omitempty"`
 	Radius float64     `yaml:"radius,omitempty"`
 	Axes   []float64   `yaml:"axes,omitempty"`
@@ -55,6 +57,19 @@ type Set struct {
 	Minor  float64     `yaml:"minor,omitempty"`
 	A      [][]float64 `yaml:"a,omitempty"`
 	B      []float64   `yaml:"b,omitempty"`
+
+	// Of formulas; see formula.Spec.
+	Let        formula.Definitions `yaml:"let,omitempty"`
+	Equality   []formula.Component `yaml:"equality,omitempty"`
+	Inequality []formula.Component `yaml:"inequality,omitempty"`
+}
+
+// kind returns the kind that was written, or formula where formulas were.
+func (s Set) kind() string {
+	if s.Kind == "" && (s.Let != nil || s.Equality != nil || s.Inequality != nil) {
+		return "formula"
+	}
+	return s.Kind
 }
 
 // Potential is f of the target exp(−f).
@@ -196,7 +211,7 @@ func (p *Problem) process() (*langevin.Process, error) {
 	case *langevin.ConfigError:
 		return nil, p.key("process."+e.Field, e.Value, e.Want)
 	case *constraint.UnsupportedError:
-		return nil, p.key("set.kind", p.Set.Kind, fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+		return nil, p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
 	default:
 		return nil, e
 	}
@@ -323,21 +338,28 @@ func (p *Problem) check(proc *langevin.Process) error {
 
 func (p *Problem) set() (constraint.Set, error) {
 	s := p.Set
-	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine"); err != nil {
+	s.Kind = s.kind()
+	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine", "formula"); err != nil {
 		return nil, err
 	}
 	for _, k := range []struct {
 		key, kind string
 		given     bool
 	}{
-		{"set.dim", "sphere", s.Dim != 0}, {"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
+		{"set.let", "formula", s.Let != nil}, {"set.equality", "formula", s.Equality != nil}, {"set.inequality", "formula", s.Inequality != nil},
+		{"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
 		{"set.major", "torus", s.Major != 0}, {"set.minor", "torus", s.Minor != 0}, {"set.a", "affine", s.A != nil}, {"set.b", "affine", s.B != nil},
 	} {
 		if k.given && s.Kind != k.kind {
 			return nil, &KeyError{Origin: p.origin[k.key], Key: k.key, Fault: fmt.Sprintf("this key belongs to set.kind %s; set.kind is %q", k.kind, s.Kind)}
 		}
 	}
+	if s.Dim != 0 && s.Kind != "sphere" && s.Kind != "formula" {
+		return nil, &KeyError{Origin: p.origin["set.dim"], Key: "set.dim", Fault: fmt.Sprintf("this key belongs to set.kind sphere and formula; set.kind is %q", s.Kind)}
+	}
 	switch s.Kind {
+	case "formula":
+		return p.formulas()
 	case "sphere":
 		if s.Dim < 1 || s.Dim > maxDim {
 			return nil, p.key("set.dim", s.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
@@ -382,6 +404,24 @@ func (p *Problem) set() (constraint.Set, error) {
 		return zoo.Affine{A: s.A, B: s.B}, nil
 	}
 	panic("problem: a kind of set that is listed and not built")
+}
+
+// formulas builds a set of formulas.
+func (p *Problem) formulas() (constraint.Set, error) {
+	s := p.Set
+	if s.Dim < 1 || s.Dim > maxDim {
+		return nil, p.key("set.dim", s.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+	}
+	set, err := formula.New(formula.Spec{Dim: s.Dim, Let: s.Let, Equality: s.Equality, Inequality: s.Inequality})
+	if err != nil {
+		var e *formula.Error
+		if !errors.As(err, &e) {
+			return nil, err
+		}
+		key := "set." + e.Key
+		return nil, &KeyError{Origin: p.where(key), Key: key, Fault: e.Err.Error()}
+	}
+	return set, nil
 }
 
 func (p *Problem) potential(d int) (langevin.Potential, error) {

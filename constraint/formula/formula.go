@@ -275,7 +275,14 @@ var _ interface {
 } = (*Set)(nil)
 
 func (s *Set) String() string {
-	return fmt.Sprintf("set of formulas in R^%d with %d equalities and %d inequalities", s.dim, len(s.equalities), len(s.inequalities))
+	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim, count(len(s.equalities), "equality", "equalities"), count(len(s.inequalities), "inequality", "inequalities"))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Dim returns d.
