@@ -228,6 +228,11 @@ func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
 	for _, i := range c.loads {
 		t.loads = append(t.loads, move{c.g.nodes[i].a, offset(c.at[i])})
 	}
+	slices.SortFunc(t.loads, func(a, b move) int { return int(a.at - b.at) })
+	t.fromX = len(t.loads)
+	for t.fromX > 0 && int(t.loads[t.fromX-1].at) >= c.g.dim {
+		t.fromX--
+	}
 	for _, i := range c.fills {
 		t.fills = append(t.fills, fill{offset(c.at[i]), c.g.nodes[i].c})
 	}

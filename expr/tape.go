@@ -16,7 +16,8 @@ type instr struct {
 // one number for every point of a chunk.
 type tape struct {
 	code    []instr
-	loads   []move // from the n×d inputs: x, then v
+	loads   []move // from the n×d inputs: fromX of them from x, then from v
+	fromX   int
 	fills   []fill // constants
 	stores  [2][]move
 	strides [2]int // row lengths of the results
@@ -64,14 +65,33 @@ func (t *tape) run(dst [2][]float64, x, v []float64, d, n int) {
 }
 
 func (t *tape) load(s, x, v []float64, d, from, count int) {
-	for i := range count {
-		row := x[(from+i)*d : (from+i+1)*d]
-		for _, m := range t.loads {
-			if int(m.at) < d {
-				s[int(m.register)+i] = row[m.at]
-			} else {
-				s[int(m.register)+i] = v[(from+i)*d+int(m.at)-d]
+	gather(s, x[from*d:(from+count)*d], t.loads[:t.fromX], d, 0, count)
+	if t.fromX < len(t.loads) {
+		gather(s, v[from*d:(from+count)*d], t.loads[t.fromX:], d, d, count)
+	}
+}
+
+// few: up to so many moves, going through the points once for each is faster
+// than going through the moves for each point.
+const few = 8
+
+// gather copies columns of rows (stride wide) to registers. Column 0 is the
+// variable numbered first.
+func gather(s, rows []float64, moves []move, stride, first, count int) {
+	if len(moves) <= few {
+		for _, m := range moves {
+			at := int(m.at) - first
+			for i := range s[m.register:][:count] {
+				s[int(m.register)+i] = rows[at]
+				at += stride
 			}
+		}
+		return
+	}
+	for i := range count {
+		row := rows[i*stride : (i+1)*stride]
+		for _, m := range moves {
+			s[int(m.register)+i] = row[int(m.at)-first]
 		}
 	}
 }
@@ -79,6 +99,16 @@ func (t *tape) load(s, x, v []float64, d, from, count int) {
 func (t *tape) store(dst, s []float64, stores []move, stride, count int) {
 	if len(stores) < stride {
 		clear(dst)
+	}
+	if len(stores) <= few {
+		for _, m := range stores {
+			at := int(m.at)
+			for _, c := range s[m.register:][:count] {
+				dst[at] = c
+				at += stride
+			}
+		}
+		return
 	}
 	for i := range count {
 		row := dst[i*stride : (i+1)*stride]
