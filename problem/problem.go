@@ -88,7 +88,7 @@ type Process struct {
 	Sigma              Sigma   `yaml:"sigma"`
 	Friction           float64 `yaml:"friction"`
 	Landing            Landing `yaml:"landing"`
-	Repulsion          float64 `yaml:"repulsion"`
+	Repulsion          Choice  `yaml:"repulsion"`
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
 }
@@ -102,8 +102,8 @@ type Sigma struct {
 
 // Landing is the way back to Σ.
 type Landing struct {
-	Mode string  `yaml:"mode"` // implicit or explicit
-	Rate float64 `yaml:"rate"` // α of explicit landing
+	Mode string `yaml:"mode"` // implicit or explicit
+	Rate Choice `yaml:"rate"` // α of explicit landing
 }
 
 // Network is the score network.
@@ -176,7 +176,29 @@ func (p *Problem) Build() (*langevin.Process, error) {
 	return proc, p.check(proc)
 }
 
+// process is Assemble with a process that can run.
 func (p *Problem) process() (*langevin.Process, error) {
+	proc, err := p.Assemble()
+	if err != nil {
+		return nil, err
+	}
+	switch e := proc.Validate().(type) {
+	case nil:
+	case *langevin.ConfigError:
+		return nil, p.key("process."+e.Field, e.Value, e.Want)
+	case *constraint.UnsupportedError:
+		return nil, p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+	default:
+		return nil, e
+	}
+	return proc, nil
+}
+
+// Assemble returns the process that the problem describes, or a *KeyError,
+// without asking whether it can run: the doctor says that. A landing rate that
+// is auto is chosen here, from the schedule; a repulsion that is auto needs
+// data, and is 0.
+func (p *Problem) Assemble() (*langevin.Process, error) {
 	set, err := p.set()
 	if err != nil {
 		return nil, err
@@ -184,12 +206,12 @@ func (p *Problem) process() (*langevin.Process, error) {
 	proc := &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
-		Repulsion: p.Process.Repulsion, Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
+		Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
 		Schedule: langevin.Schedule{
 			N: p.Process.Steps, T: p.Process.Horizon,
 			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max, Geometric: p.Process.Sigma.Schedule == "geometric",
 		},
-		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: p.Process.Landing.Rate},
+		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: float64(p.Process.Landing.Rate)},
 	}
 	if proc.Method, err = langevin.ParseMethod(p.Process.Method); err != nil {
 		return nil, p.key("process.method", p.Process.Method, "ULLA, OLLA, ULLA-P or OLLA-P (= RDDPM)")
@@ -206,14 +228,11 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if proc.Potential, err = p.potential(set.Dim()); err != nil {
 		return nil, err
 	}
-	switch e := proc.Validate().(type) {
-	case nil:
-	case *langevin.ConfigError:
-		return nil, p.key("process."+e.Field, e.Value, e.Want)
-	case *constraint.UnsupportedError:
-		return nil, p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
-	default:
-		return nil, e
+	if p.Process.Landing.Rate.IsAuto() {
+		proc.Landing.Rate = proc.MonotoneRate()
+	}
+	if !p.Process.Repulsion.IsAuto() {
+		proc.Repulsion = float64(p.Process.Repulsion)
 	}
 	return proc, nil
 }

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -314,4 +315,42 @@ func TestKeysAreDocumented(t *testing.T) {
 		}
 	}
 	visit(reflect.TypeFor[Problem](), "")
+}
+
+// auto stands for a number where the rules allow it, and nowhere else; the
+// resolved file holds the word until it is chosen.
+func TestAuto(t *testing.T) {
+	p, err := load(t, good, "process.landing={mode: explicit, rate: auto}", "process.repulsion=auto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Process.Landing.Rate.IsAuto() || !p.Process.Repulsion.IsAuto() {
+		t.Fatalf("got %+v", p.Process)
+	}
+	proc, err := p.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// T = 2, N = 10, the last σ used is 0.91.
+	if want := 1 / (0.91 * 0.91 * 0.2); math.Abs(proc.Landing.Rate-want) > 1e-12*want || proc.Repulsion != 0 {
+		t.Errorf("α = %v, want %v; ε = %v", proc.Landing.Rate, want, proc.Repulsion)
+	}
+	again, err := Load(p.Resolved(), "config.yaml", "", nil)
+	if err != nil || !again.Process.Landing.Rate.IsAuto() || !again.Process.Repulsion.IsAuto() {
+		t.Errorf("the resolved file reads back as %+v, %v", again.Process, err)
+	}
+	p.Process.Landing.Rate, p.Process.Repulsion = 2, 0.25
+	again, err = Load(p.Resolved(), "config.yaml", "", nil)
+	if err != nil || again.Process.Landing.Rate != 2 || again.Process.Repulsion != 0.25 {
+		t.Errorf("chosen numbers read back as %+v, %v", again.Process, err)
+	}
+	for setting, want := range map[string]string{
+		"process.friction=auto":       "expected a finite number",
+		"process.repulsion=automatic": "process.repulsion is automatic; expected a finite number, or auto",
+		"process.repulsion=\"auto \"": "expected a finite number, or auto",
+	} {
+		if _, err := load(t, good, setting); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", setting, err, want)
+		}
+	}
 }
