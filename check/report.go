@@ -45,7 +45,7 @@ const shown = 4
 // check says the same of many components, the rest are counted.
 func (r *Report) Write(w io.Writer, color bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in R^%d: %s, %s, %s\n\n", r.Set, r.Dim, count(r.Equalities, "equality", "equalities"),
+	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, count(r.Equalities, "equality", "equalities"),
 		count(r.Inequalities, "inequality", "inequalities"), count(r.Points, "data point", "data points"))
 	lines := r.lines()
 	wide, named := 0, 0

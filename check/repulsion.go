@@ -138,11 +138,11 @@ func (s *subject) typicalStep() (step, ρ float64) {
 // process on its data (n×d; random starts where there is none), with the reason:
 // the median over inequalities, at most a quarter of the shallowest window. It
 // is 0 where there are no inequalities.
-func ChooseRepulsion(ctx context.Context, p *langevin.Process, data []float64, seed uint64, pool *parallel.Pool) (ε float64, reason string) {
+func ChooseRepulsion(p *langevin.Process, data []float64, seed uint64, pool *parallel.Pool) (ε float64, reason string) {
 	if len(p.Set.Inequalities()) == 0 {
 		return 0, "there are no inequalities"
 	}
-	s := newSubject(ctx, Input{Process: p, Data: data, Seed: seed}, pool)
+	s := newSubject(context.Background(), Input{Process: p, Data: data, Seed: seed}, pool)
 	var best []float64
 	shallow := math.Inf(1)
 	for j := s.m; j < s.c; j++ {

@@ -182,16 +182,21 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	return proc, p.runs(proc)
+}
+
+// runs returns a *KeyError if the process cannot run.
+func (p *Problem) runs(proc *langevin.Process) error {
 	switch e := proc.Validate().(type) {
 	case nil:
 	case *langevin.ConfigError:
-		return nil, p.key("process."+e.Field, e.Value, e.Want)
+		return p.key("process."+e.Field, e.Value, e.Want)
 	case *constraint.UnsupportedError:
-		return nil, p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+		return p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
 	default:
-		return nil, e
+		return e
 	}
-	return proc, nil
+	return nil
 }
 
 // Assemble returns the process that the problem describes, or a *KeyError,
