@@ -101,7 +101,7 @@ func (s *subject) anyFlat() bool { return slices.Contains(s.flat, true) }
 
 // spreadOut returns at most 32 points of Σ, half of them from random starts.
 func (s *subject) spreadOut() []point {
-	n := min(32, len(s.on))
+	n := min(32, len(s.on)) // of at most 96
 	out := make([]point, n)
 	for i := range out {
 		out[i] = s.on[i*len(s.on)/n]

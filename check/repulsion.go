@@ -77,7 +77,7 @@ type window struct {
 
 // window looks at component j where it is nearest to its edge.
 func (s *subject) window(j int) (window, bool) {
-	points := slices.Concat(s.boundary, s.on, s.data, s.states(200))
+	points := slices.Concat(s.boundary, s.typical(), s.data, s.states(200))
 	depth := 0.0
 	type near struct {
 		g float64
@@ -103,7 +103,7 @@ func (s *subject) window(j int) (window, bool) {
 	var sizes []float64
 	b := geometry.NewBlock(equalities{s.set}, 1, 0)
 	t := make([]float64, s.d)
-	for _, e := range edge[:min(len(edge), 5)] {
+	for _, e := range edge[:min(len(edge), 20)] {
 		if !s.at(e.x) || b.At(e.x, 1) != nil {
 			continue
 		}

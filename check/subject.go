@@ -27,7 +27,7 @@ type subject struct {
 	invalid error            // why something was replaced
 
 	data     []point // a sample of the data
-	on       []point // on Σ: data and random starts, landed
+	on       []point // on Σ: data first, then random starts, landed
 	near     []point // off Σ by about a step
 	boundary []point // on Σ with an inequality at 0
 	tried    [2]int  // random starts, and rows of data, that were landed
@@ -115,14 +115,14 @@ func (s *subject) sampleData() {
 func (s *subject) land() {
 	work := 40 * float64(s.c*s.c*s.d+s.c*s.d)
 	n := s.budget(work, maxPoints)
-	starts := s.starts(n)
-	random := len(starts)
-	for i := range min(n, len(s.data)) {
-		starts = append(starts, s.data[i*len(s.data)/min(n, len(s.data))])
+	var starts []point
+	rows := min(n, len(s.data))
+	for i := range rows {
+		starts = append(starts, s.data[i*len(s.data)/rows])
 	}
-	for i, p := range starts {
+	for i, p := range append(starts, s.starts(n)...) {
 		kind := 0
-		if i >= random {
+		if i < rows {
 			kind = 1
 		}
 		s.tried[kind]++
@@ -203,18 +203,27 @@ func (s *subject) direction(i, purpose int) []float64 {
 	return v
 }
 
+// typical returns the points of Σ next to data, or all where there are none.
+func (s *subject) typical() []point {
+	if n := s.arrived[1]; n > 0 {
+		return s.on[:n]
+	}
+	return s.on
+}
+
 // visitBoundaries finds points of Σ where an inequality is 0.
 func (s *subject) visitBoundaries() {
 	l := s.c - s.m
 	if l == 0 || len(s.on) == 0 {
 		return
 	}
+	from := s.typical()
 	some := min(l, s.budget(100*float64(s.c*s.c*s.d), maxBounded))
 	for i := range some {
 		j := i * l / some
 		w := newDescent(&edge{s.set, j})
-		for t := range min(3, len(s.on)) {
-			p := s.on[(i+t*len(s.on)/3)%len(s.on)]
+		for t := range min(3, len(from)) {
+			p := from[(i+t*len(from)/3)%len(from)]
 			x := append([]float64(nil), p.x...)
 			if w.run(x, onΣ) {
 				s.boundary = append(s.boundary, point{x, fmt.Sprintf("the edge of %q next to %s", s.names[s.m+j], p.from)})
@@ -231,7 +240,7 @@ func (s *subject) simulate() {
 	n := min(maxPaths, len(s.on))
 	x0 := make([]float64, 0, n*s.d)
 	for i := range n {
-		x0 = append(x0, s.on[len(s.on)-1-i].x...)
+		x0 = append(x0, s.on[i].x...)
 	}
 	sim := langevin.NewSimulator(&s.proc, s.pool, 8)
 	start := time.Now()
