@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // connectedness looks for parts of Σ that no walk along Σ joins. It links points
@@ -91,6 +93,9 @@ func connectedness(s *subject) []Finding {
 }
 
 func (s *subject) priorAdvice() string {
+	if _, closed := s.set.(constraint.UniformSampler); s.Uniform && !closed {
+		return "so the chains behind the uniform prior will not mix: use prior: empirical, or keep one component"
+	}
 	if s.Uniform {
 		return "and the uniform prior gives each its share of the area, not of the data: use prior: empirical, or keep one component"
 	}

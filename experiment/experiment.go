@@ -38,8 +38,11 @@ type Experiment struct {
 	Warning string       // something about the run that the user should know; may be empty
 	Chosen  []run.Choice // what auto became
 
+	Mixing *Mixing // of the chains behind a uniform prior, once it was made; nil in closed form
+
 	train, heldOut []float64 // rows of Data: n×d
-	config         string    // hash of config.yaml
+	uniform        langevin.Empirical
+	config         string // hash of config.yaml
 }
 
 // A DataError says that the data cannot be read or does not fit the problem.
@@ -240,6 +243,7 @@ func (e *Experiment) network() *score.MLP[float32] {
 
 // Observer hears how training goes; any field may be nil.
 type Observer struct {
+	Prior      func(Mixing) // a uniform prior was made by chains
 	Epoch      func(train.Epoch)
 	Evaluation func(Progress)
 	Checkpoint func(epoch int)
@@ -292,6 +296,14 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 		return err
 	}
 	if err := status("training", ""); err != nil {
+		return err
+	}
+	if err := e.arrive(ctx, o); err != nil {
+		if !train.Interrupted(err) {
+			if e := status("failed", err.Error()); e != nil {
+				return e
+			}
+		}
 		return err
 	}
 	saved := time.Now()

@@ -32,6 +32,7 @@ type Problem struct {
 	Network    Network        `yaml:"network"`
 	Train      Train          `yaml:"train"`
 	Prior      string         `yaml:"prior"` // uniform or empirical
+	Uniform    Uniform        `yaml:"uniform"`
 	Generate   Generate       `yaml:"generate"`
 	Sample     Sample         `yaml:"sample"`             // landing sample only
 	Variants   map[string]any `yaml:"variants,omitempty"` // named changes, chosen with --variant
@@ -127,6 +128,12 @@ type Train struct {
 	EvaluateEvery   int           `yaml:"evaluate_every"`   // epochs; 0: never
 }
 
+// Uniform bounds the chains behind a uniform prior that has no closed form.
+type Uniform struct {
+	MaxRhat  float64 `yaml:"max_rhat"`  // split-R̂ above which they have not arrived
+	MaxSteps int     `yaml:"max_steps"` // of each chain
+}
+
 // Generate is generation.
 type Generate struct {
 	MaxFailed    float64 `yaml:"max_failed"`    // largest share of samples that may fail
@@ -161,7 +168,7 @@ func Defaults() *Problem {
 			Epochs: 1000, Batch: 128, Refresh: 1, LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
-		Prior:    "uniform",
+		Prior: "uniform", Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
 		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
 		Sample:   Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10, MaxViolation: 0.1},
 	}
@@ -351,8 +358,14 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
 		return err
 	}
-	if _, ok := proc.Set.(constraint.UniformSampler); p.Prior == "uniform" && !ok {
-		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s has no uniform sampler", constraint.Name(proc.Set)))
+	if p.Prior == "uniform" && p.Set.Kind == "affine" {
+		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law", constraint.Name(proc.Set)))
+	}
+	if !(p.Uniform.MaxRhat >= 1) {
+		return p.key("uniform.max_rhat", p.Uniform.MaxRhat, "a number of at least 1")
+	}
+	if p.Uniform.MaxSteps < 256 || p.Uniform.MaxSteps > 1e9 {
+		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
 	if p.Prior == "uniform" && proc.Potential != nil {
 		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")

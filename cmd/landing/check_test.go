@@ -141,3 +141,32 @@ func TestCheckRecipes(t *testing.T) {
 		})
 	}
 }
+
+// A set of formulas trains with the uniform prior; one whose chains do not mix is
+// refused before training, with exit code 4.
+func TestUniformPriorOfFormulas(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("circle.csv", "1,0\n0,1\n-1,0\n0,-1\n0.6,0.8\n0.8,0.6\n-0.6,0.8\n0.6,-0.8\n-0.6,-0.8\n0.8,-0.6\n")
+	write("circle.yaml", "name: c\ndata: {path: circle.csv}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	write("points.csv", "1,0\n-1,0\n1,0.5\n-1,0.5\n1,-0.5\n-1,-0.5\n1,0.1\n-1,0.1\n1,-0.2\n-1,0.2\n")
+	write("lines.yaml", "name: l\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, equality: [{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: \"x[1] >= -1\"}]}\n"+
+		"train: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	r := ok(t, dir, "train", "circle.yaml", "--out", "r")
+	if !strings.Contains(r.stderr, "prior: uniform, from 32 chains") {
+		t.Errorf("got %s", r.stderr)
+	}
+	ok(t, dir, "generate", "r", "-n", "10", "-o", "s.npy")
+	r = do(t, dir, "train", "lines.yaml", "--out", "l")
+	if r.code != 4 || !strings.Contains(r.stderr, "have not mixed") || !strings.Contains(r.stderr, "x[0]") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	r = do(t, dir, "check", "lines.yaml")
+	if !strings.Contains(r.stdout, "2 components") || !strings.Contains(r.stdout, "the uniform prior will not mix") {
+		t.Errorf("got %s", r.stdout)
+	}
+}

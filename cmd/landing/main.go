@@ -114,7 +114,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case is(new(*experiment.CheckError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError)):
+	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged
