@@ -52,7 +52,7 @@ func connectedness(s *subject) []Finding {
 	})
 	tries := map[[2]int]int{}
 	w := newWalk(s)
-	left := s.budget(300*float64(s.c*s.c*s.d+s.c*s.d), 400)
+	left := s.budget(300*s.factoring(), 400)
 	for n, p := range pairs {
 		a, b := group[p.i], group[p.j]
 		key := [2]int{min(a, b), max(a, b)}

@@ -26,18 +26,48 @@ func newDescent(s constraint.Set) *descent {
 }
 
 // run moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction,
-// halved while they do not help, and reports whether it arrived: each violation
-// at most tol (1 + Σ_j |x_j ∂_j c|), the size of the constraint's terms. It goes
-// on while the violation falls, so that a squared constraint, on which each step
-// only halves the distance, is followed down to round-off too. Where it does not
-// arrive, x is left at the least violation found.
+// and reports whether it arrived: each violation at most tol (1 + Σ_j |x_j ∂_j c|),
+// the size of the constraint's terms. It goes on while the violation falls, so
+// that a squared constraint, on which each step only halves the distance, is
+// followed down to round-off too. Where it does not arrive, x is left at the least
+// violation found.
+//
+// Whole steps come first: they may raise the violation on the way, when a step
+// that lands one inequality breaks another, which then joins J. Where they do not
+// arrive, steps are halved until they help.
 func (w *descent) run(x []float64, tol float64) bool {
-	const iterations = 200
+	if w.whole(x); w.arrived(x, tol) {
+		return true
+	}
+	w.halved(x)
+	return w.arrived(x, tol)
+}
+
+// whole takes whole steps until 12 have not helped.
+func (w *descent) whole(x []float64) {
+	const iterations, patience = 200, 12
+	copy(w.y, x)
+	best, err := w.at(w.y)
+	for i, idle := 0, 0; i < iterations && idle < patience && err == nil && best > 0; i++ {
+		w.block.Landing(w.step)
+		along(w.y, w.y, -1, w.step)
+		var v float64
+		if v, err = w.at(w.y); v < best {
+			best, idle = v, 0
+			copy(x, w.y)
+		} else {
+			idle++
+		}
+	}
+}
+
+// halved takes steps that each lower the violation.
+func (w *descent) halved(x []float64) {
 	violation, err := w.at(x)
-	for i := 0; i < iterations && err == nil && violation > 0; i++ {
+	for i := 0; i < 50 && err == nil && violation > 0; i++ {
 		w.block.Landing(w.step)
 		better := false
-		for t := 1.0; t > 1e-3 && !better; t /= 2 {
+		for t := 0.5; t > 1e-3 && !better; t /= 2 {
 			along(w.y, x, -t, w.step)
 			v, e := w.at(w.y)
 			if v < violation {
@@ -49,7 +79,6 @@ func (w *descent) run(x []float64, tol float64) bool {
 			break
 		}
 	}
-	return w.arrived(x, tol)
 }
 
 // at evaluates the geometry at x and returns the largest violation, +Inf where

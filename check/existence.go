@@ -44,7 +44,7 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 	var left []string
 	var out []Finding
 	for i, v := range s.val {
-		if u := violated(v, i < s.m); u > 1e-3*best && u > onΣ {
+		if u := violated(v, i < s.m); u > 0.1*best && u > onΣ && len(out) < 2*shown {
 			left = append(left, fmt.Sprintf("%q by %.3g", s.names[i], u))
 			out = append(out, Finding{Component: s.names[i], Status: Fail, Numbers: Numbers{"violation": u},
 				Message: fmt.Sprintf("stays violated by %.3g where the search from %s ends", u, s.stuck[at].from)})

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,10 +34,16 @@ func repulsion(s *subject) []Finding {
 	}
 	ε := s.Process.Repulsion
 	var out []Finding
+	windows := s.windows()
 	least, most := math.Inf(1), 0.0
 	for j := s.m; j < s.c; j++ {
-		w, ok := s.window(j)
-		if !ok || s.flat[j] {
+		w := windows[j]
+		if w.step == 0 || s.flat[j] {
+			continue
+		}
+		if w.far() {
+			out = append(out, Finding{Component: s.names[j], Numbers: Numbers{"away": w.away, "step": w.step},
+				Message: fmt.Sprintf("no point comes near its edge: −g is at least %.2g, a step moves it by %.2g", w.away, w.step)})
 			continue
 		}
 		least, most = min(least, w.best), max(most, w.best)
@@ -72,50 +79,60 @@ func repulsion(s *subject) []Finding {
 type window struct {
 	step  float64 // s‖Π∇g‖: how far a typical step moves g
 	best  float64 // the ε with r = 1
-	depth float64 // the lowest −g seen: how far inside points can be
+	depth float64 // the largest −g seen: how far inside points can be
+	away  float64 // the least |g| seen
 }
 
-// window looks at component j where it is nearest to its edge.
-func (s *subject) window(j int) (window, bool) {
+// far reports whether no point came within five steps of the edge.
+func (w window) far() bool { return w.away > 5*w.step }
+
+// windows looks at every inequality where it is nearest to its edge; step is 0
+// for one that no step along Σ moves.
+func (s *subject) windows() []window {
 	points := slices.Concat(s.boundary, s.typical(), s.data, s.states(200))
-	depth := 0.0
-	type near struct {
-		g float64
-		x []float64
+	values := make([]float64, len(points)*s.c)
+	for i, p := range points {
+		s.set.Values(values[i*s.c:(i+1)*s.c], p.x, 1)
 	}
-	var edge []near
-	for _, p := range points {
-		s.set.Values(s.val, p.x, 1)
-		if g := s.val[j]; finite(g) {
-			edge = append(edge, near{g, p.x})
-			depth = max(depth, -g)
+	out := make([]window, s.c)
+	visits := make([][]int, len(points)) // the inequalities to look at from each point
+	for j := s.m; j < s.c; j++ {
+		at := func(i int) float64 { return math.Abs(values[i*s.c+j]) }
+		var order []int
+		for i := range points {
+			if g := values[i*s.c+j]; finite(g) {
+				order = append(order, i)
+				out[j].depth = max(out[j].depth, -g)
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
+		for _, i := range order[:min(len(order), 8)] {
+			visits[i] = append(visits[i], j)
+		}
+		if len(order) > 0 {
+			out[j].away = at(order[0])
 		}
 	}
-	slices.SortFunc(edge, func(a, b near) int {
-		switch {
-		case math.Abs(a.g) < math.Abs(b.g):
-			return -1
-		case math.Abs(a.g) > math.Abs(b.g):
-			return 1
-		}
-		return 0
-	})
-	var sizes []float64
+	sizes := make([][]float64, s.c)
 	b := geometry.NewBlock(equalities{s.set}, 1, 0)
 	t := make([]float64, s.d)
-	for _, e := range edge[:min(len(edge), 20)] {
-		if !s.at(e.x) || b.At(e.x, 1) != nil {
+	for i, p := range points {
+		if len(visits[i]) == 0 || !s.at(p.x) || b.At(p.x, 1) != nil {
 			continue
 		}
-		b.Tangent(t, append([]float64(nil), s.grad(j)...))
-		sizes = append(sizes, norm(t))
-	}
-	size := median(sizes)
-	if !(size > 0) {
-		return window{}, false // no step along Σ moves it
+		for _, j := range visits[i] {
+			copy(t, s.grad(j))
+			b.Tangent(t, t)
+			sizes[j] = append(sizes[j], norm(t))
+		}
 	}
 	step, ρ := s.typicalStep()
-	return window{step: step * size, best: step * size / ρ, depth: depth}, true
+	for j := s.m; j < s.c; j++ {
+		if size := median(sizes[j]); size > 0 {
+			out[j].step, out[j].best = step*size, step*size/ρ
+		}
+	}
+	return out
 }
 
 // typicalStep returns s and ρ at the mean of τ_k.
@@ -145,8 +162,8 @@ func ChooseRepulsion(p *langevin.Process, data []float64, seed uint64, pool *par
 	s := newSubject(context.Background(), Input{Process: p, Data: data, Seed: seed}, pool)
 	var best []float64
 	shallow := math.Inf(1)
-	for j := s.m; j < s.c; j++ {
-		if w, ok := s.window(j); ok {
+	for _, w := range s.windows()[s.m:] {
+		if w.step > 0 && !w.far() {
 			best = append(best, w.best)
 			if w.depth > 0 {
 				shallow = min(shallow, w.depth)
@@ -156,7 +173,7 @@ func ChooseRepulsion(p *langevin.Process, data []float64, seed uint64, pool *par
 	ε = median(best)
 	switch {
 	case !finite(ε):
-		return 0, "no inequality moves along Σ"
+		return 0, "no point comes near the edge of an inequality"
 	case ε > wideShare*shallow:
 		return wideShare * shallow, fmt.Sprintf("a quarter of the shallowest window, %.3g deep; a typical step would want %.3g", shallow, ε)
 	}

@@ -86,6 +86,12 @@ func (s *subject) budget(work float64, most int) int {
 	return max(4, min(most, int(2e8/max(work, 1))))
 }
 
+// factoring returns the operations of one evaluation of the geometry.
+func (s *subject) factoring() float64 {
+	g := float64(max(s.descent.block.Groups(), 1))
+	return float64(s.c)*float64(s.c)*float64(s.d)/(g*g) + float64(s.c*s.d)
+}
+
 // runnable copies the process, replacing what cannot run, so that its paths can
 // be looked at all the same.
 func (s *subject) runnable() {
@@ -113,8 +119,7 @@ func (s *subject) sampleData() {
 
 // land finds points on Σ from data and from random starts, and points near them.
 func (s *subject) land() {
-	work := 40 * float64(s.c*s.c*s.d+s.c*s.d)
-	n := s.budget(work, maxPoints)
+	n := s.budget(40*s.factoring(), maxPoints)
 	var starts []point
 	rows := min(n, len(s.data))
 	for i := range rows {

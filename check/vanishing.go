@@ -20,7 +20,7 @@ func vanishing(s *subject) []Finding {
 		switch {
 		case i >= s.m && p.flat:
 			f.Status = Fail
-			f.Message = "is never negative, and 0 with gradient 0 at feasible points: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
+			f.Message = "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
 				"gives no direction to keep away from the edge: write its terms as separate inequalities, without the ReLU"
 		case p.exponent > 0.25 && p.oneSided && p.exponent < 0.6:
 			f.Status = Fail
@@ -47,7 +47,7 @@ func vanishing(s *subject) []Finding {
 type approach struct {
 	exponent float64 // q, the median over points; NaN if nothing was seen
 	oneSided bool    // it is never negative
-	flat     bool    // inequality: never negative, 0 with gradient 0 on Σ
+	flat     bool    // inequality: never negative, and somewhere 0 with gradient 0
 	points   int
 }
 
@@ -57,7 +57,10 @@ func (s *subject) approach(i int) approach {
 	out := approach{oneSided: true, exponent: math.NaN()}
 	var exponents []float64
 	x := make([]float64, s.d)
-	still, seen, most := 0, 0, 0.0 // inequality: feasible points without gradient, and in all; largest gradient
+	still := false // somewhere it is 0 without a gradient
+	look := func() {
+		still = still || s.val[i] >= 0 && norm(s.grad(i)) < 1e-9
+	}
 	points := s.on
 	if i >= s.m && len(s.boundary) > 0 {
 		points = append(append([]point(nil), s.on...), s.boundary...)
@@ -66,15 +69,11 @@ func (s *subject) approach(i int) approach {
 		if !s.at(p.x) {
 			continue
 		}
-		base, size := math.Abs(s.val[i]), norm(s.grad(i))
+		look()
+		base := math.Abs(s.val[i])
 		if s.val[i] < 0 && i >= s.m {
 			out.oneSided = false
 		}
-		seen++
-		if s.val[i] >= 0 && size < 1e-9 {
-			still++
-		}
-		most = max(most, size)
 		v := s.direction(n, 4)
 		var lc, lg []float64
 		for k := range rungs {
@@ -82,9 +81,9 @@ func (s *subject) approach(i int) approach {
 			if !s.at(x) {
 				continue
 			}
+			look()
 			c, g := s.val[i], norm(s.grad(i))
 			out.oneSided = out.oneSided && c >= -10*base
-			most = max(most, g)
 			if math.Abs(c) > 100*base && g > 0 && c != 0 {
 				lc, lg = append(lc, math.Log(math.Abs(c))), append(lg, math.Log(g))
 			}
@@ -95,7 +94,7 @@ func (s *subject) approach(i int) approach {
 	}
 	out.points = len(exponents)
 	out.exponent = median(exponents)
-	out.flat = i >= s.m && out.oneSided && seen > 0 && still == seen && !(out.exponent > 0.25)
+	out.flat = i >= s.m && out.oneSided && still && !(out.exponent > 0.25)
 	return out
 }
 
