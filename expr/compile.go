@@ -9,31 +9,35 @@ const (
 	shortest    = 8
 )
 
-// compile lays out the operations that the outputs need. dsts[k] lists the
-// results that row k of stores wants, as (place, node).
-func (g *Graph) compile(dsts [2][]entry, strides [2]int) *tape {
-	c := &compiler{g: g, uses: map[int32]int{}, at: map[int32]int32{}, last: map[int32]int{}}
-	var roots []int32
-	for _, d := range dsts {
-		for _, e := range d {
-			roots = append(roots, e.node)
-			c.uses[e.node]++
-		}
+// compile lays out the operations that the results need.
+func (g *Graph) compile(results []int32) *compiler {
+	n := len(g.nodes)
+	c := &compiler{g: g, uses: make([]int32, n), at: make([]int32, n), state: make([]int8, n)}
+	for _, i := range results {
+		c.uses[i]++
 	}
-	c.count(roots)
-	c.schedule(roots)
-	return c.allocate(dsts, strides)
+	c.count(results)
+	c.schedule(results)
+	c.allocate(results)
+	return c
 }
 
 type compiler struct {
-	g     *Graph
-	uses  map[int32]int // by how many operations and results
-	code  []instr       // in nodes, then in registers
-	at    map[int32]int32
-	last  map[int32]int // the last instruction that reads a node
-	loads []int32       // variables' nodes
-	fills []int32       // constants' nodes
+	g         *Graph
+	uses      []int32 // of each node: by how many operations and results
+	at        []int32 // of each node: its register
+	state     []int8  // of each node: how far it is scheduled
+	code      []instr // in nodes, then in registers
+	registers int
+	loads     []int32 // variables' nodes
+	fills     []int32 // constants' nodes
 }
+
+// States of a node.
+const (
+	waiting = 1 // for its operands
+	done    = 2
+)
 
 func (c *compiler) count(roots []int32) {
 	for _, i := range c.g.reach(roots...) {
@@ -86,8 +90,7 @@ func (in *instr) operands() [4]int32 {
 // schedule writes the code depth first, so that a result is used soon after it
 // is made.
 func (c *compiler) schedule(roots []int32) {
-	const waiting, done = 1, 2
-	state := map[int32]int8{}
+	state := c.state
 	var stack []int32
 	for _, r := range roots {
 		stack = append(stack, r)
@@ -117,14 +120,14 @@ func (c *compiler) schedule(roots []int32) {
 				}
 				continue
 			}
-			c.emit(in, state, done)
+			c.emit(in)
 			state[i] = done
 		}
 	}
 }
 
 // emit joins sin u and cos u into one instruction where both are wanted.
-func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
+func (c *compiler) emit(in instr) {
 	var other op
 	switch in.op {
 	case opSin:
@@ -134,7 +137,7 @@ func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
 	}
 	if other != opConst {
 		if twin, ok := c.g.index[key{other, in.a, -1, 0}]; ok && c.uses[twin] > 0 {
-			state[twin] = done
+			c.state[twin] = done
 			s, k := in.dst, twin
 			if in.op == opCos {
 				s, k = k, s
@@ -146,8 +149,7 @@ func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
 }
 
 // allocate gives registers to nodes and frees them after their last reader.
-func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
-	t := &tape{strides: strides}
+func (c *compiler) allocate(results []int32) {
 	next := int32(0)
 	fresh := func() int32 { next++; return next - 1 }
 	for _, i := range c.loads {
@@ -156,19 +158,16 @@ func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
 	for _, i := range c.fills {
 		c.at[i] = fresh()
 	}
+	last := make([]int, len(c.at)) // the last instruction that reads a node
 	for k := range c.code {
 		for _, o := range c.code[k].operands() {
-			c.last[o] = k
+			if o >= 0 {
+				last[o] = k
+			}
 		}
 	}
-	pinned := map[int32]bool{-1: true}
-	for _, i := range slices.Concat(c.loads, c.fills) {
-		pinned[i] = true
-	}
-	for _, d := range dsts {
-		for _, e := range d {
-			pinned[e.node] = true
-		}
+	for _, i := range slices.Concat(c.loads, c.fills, results) {
+		last[i] = len(c.code) // never freed
 	}
 	var free []int32
 	take := func(i int32) int32 {
@@ -181,11 +180,9 @@ func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
 	}
 	for k := range c.code {
 		in := &c.code[k]
-		operands := in.operands()
-		freed := map[int32]bool{}
-		for _, o := range operands {
-			if !pinned[o] && c.last[o] == k && !freed[o] {
-				freed[o] = true
+		for _, o := range in.operands() {
+			if o >= 0 && last[o] == k {
+				last[o] = -1 // freed: it may occur twice
 				free = append(free, c.at[o])
 			}
 		}
@@ -205,14 +202,16 @@ func (c *compiler) allocate(dsts [2][]entry, strides [2]int) *tape {
 		}
 		*in = done
 	}
-	t.layout(c, int(next), dsts)
-	return t
+	c.registers = int(next)
 }
 
-// layout chooses the chunk and turns registers into offsets. Registers lie an odd
-// number of cache lines apart, so that a row's numbers do not share cache sets.
-func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
-	rows := registers + t.strides[0] + t.strides[1] + len(c.loads)
+// tape returns the code with its results stored as dsts lists them: dsts[k] holds
+// the places, in rows of strides[k] numbers, and their nodes. It chooses the chunk
+// and turns registers into offsets. Registers lie an odd number of cache lines
+// apart, so that a row's numbers do not share cache sets.
+func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
+	t := &tape{strides: strides}
+	rows := c.registers + t.strides[0] + t.strides[1] + len(c.loads)
 	t.chunk = min(max(cacheFloats/rows, shortest), longest)
 	lines := (t.chunk + 7) / 8
 	if lines%2 == 0 {
@@ -220,7 +219,7 @@ func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
 	}
 	t.chunk = 8 * lines
 	t.stride = t.chunk
-	t.size = registers * t.stride
+	t.size = c.registers * t.stride
 	offset := func(r int32) int32 { return r * int32(t.stride) }
 	for _, in := range c.code {
 		t.code = append(t.code, instr{in.op, offset(in.dst), offset(in.a), offset(in.b), offset(in.c), offset(in.d2)})
@@ -241,4 +240,5 @@ func (t *tape) layout(c *compiler, registers int, dsts [2][]entry) {
 			t.stores[k] = append(t.stores[k], move{e.v, offset(c.at[e.node])})
 		}
 	}
+	return t
 }

@@ -107,9 +107,10 @@ func (g *Graph) reach(roots ...int32) []int32 {
 	return out
 }
 
-// reverse returns the gradient of a node, ascending in the variables: one sweep
-// from the node down, whose cost is a few times that of the node.
-func (g *Graph) reverse(root int32) []entry {
+// reverse returns the gradient of a node, ascending in the variables, and the
+// number of operations under it: one sweep from the node down, whose cost is a few
+// times that number.
+func (g *Graph) reverse(root int32) (grad []entry, size int) {
 	under := g.reach(root)
 	adjoint := make(map[int32]int32, len(under))
 	adjoint[root] = one
@@ -122,7 +123,6 @@ func (g *Graph) reverse(root int32) []entry {
 		}
 		adjoint[to] = what
 	}
-	var grad []entry
 	for _, i := range slices.Backward(under) {
 		ā, n := adjoint[i], g.nodes[i]
 		if _, ok := adjoint[i]; !ok || ā == zero {
@@ -147,7 +147,7 @@ func (g *Graph) reverse(root int32) []entry {
 		})
 	}
 	slices.SortFunc(grad, func(a, b entry) int { return int(a.v - b.v) })
-	return grad
+	return grad, len(under)
 }
 
 // forward returns the derivatives of the roots along the direction whose
@@ -198,48 +198,52 @@ func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
 }
 
 // gradients returns the gradients of the roots: a reverse sweep for each root or,
-// where that makes fewer operations, a forward sweep for each variable.
+// where that leaves fewer operations, a forward sweep for each variable.
 func (g *Graph) gradients(roots []int32) [][]entry {
-	back := g.clone()
-	grad := make([][]entry, len(roots))
-	var ends []int32
-	for i, r := range roots {
-		grad[i] = back.reverse(r)
-		for _, e := range grad[i] {
-			ends = append(ends, e.node)
-		}
-	}
-	cost := len(back.reach(append(ends, roots...)...))
+	back := make([][]entry, len(roots))
 	vars := map[int32]bool{}
-	for _, e := range grad {
-		for _, e := range e {
+	shared, swept := len(g.reach(roots...)), 0
+	for i, r := range roots {
+		grad, size := g.reverse(r)
+		back[i] = grad
+		swept += size
+		for _, e := range grad {
 			vars[e.v] = true
 		}
 	}
-	if len(vars) < len(roots) { // forward sweeps may be cheaper
-		ahead := g.clone()
-		other := make([][]entry, len(roots))
-		ends = ends[:0]
-		for v := range int32(g.dim) {
-			if !vars[v] {
-				continue
-			}
-			for i, t := range ahead.forward(roots, func(u int32) int32 {
-				if u == v {
-					return one
-				}
-				return zero
-			}) {
-				if t != zero {
-					other[i] = append(other[i], entry{v, t})
-					ends = append(ends, t)
-				}
-			}
+	if len(vars)*shared > 4*swept { // forward sweeps take at most the left, reverse ones about the right
+		return back
+	}
+	ahead := make([][]entry, len(roots))
+	for v := range int32(g.dim) {
+		if !vars[v] {
+			continue
 		}
-		if len(ahead.reach(append(ends, roots...)...)) < cost {
-			back, grad = ahead, other
+		along := func(u int32) int32 {
+			if u == v {
+				return one
+			}
+			return zero
+		}
+		for i, t := range g.forward(roots, along) {
+			if t != zero {
+				ahead[i] = append(ahead[i], entry{v, t})
+			}
 		}
 	}
-	*g = *back
-	return grad
+	if g.operations(roots, ahead) < g.operations(roots, back) {
+		return ahead
+	}
+	return back
+}
+
+// operations counts those that values and gradients take.
+func (g *Graph) operations(roots []int32, grads [][]entry) int {
+	ends := slices.Clone(roots)
+	for _, grad := range grads {
+		for _, e := range grad {
+			ends = append(ends, e.node)
+		}
+	}
+	return len(g.reach(ends...))
 }

@@ -36,7 +36,7 @@ const (
 	MaxSyntax   = 10_000  // nodes of one formula's syntax tree
 	MaxSteps    = 1 << 22 // operations that expanding all formulas of a scope may take
 	MaxElements = 1 << 18 // numbers in one vector, matrix or range
-	MaxNodes    = 1 << 22 // distinct operations in a graph, derivatives included
+	MaxNodes    = 1 << 21 // distinct operations in a graph, derivatives included; 100 bytes each
 	MaxDet      = 10      // rows of a determinant: its expansion has n·2ⁿ⁻¹ products
 	MaxPower    = 64      // integer powers up to this are products
 )
@@ -121,6 +121,18 @@ func (g *Graph) push(n node) int32 {
 	g.nodes, g.place, g.of = append(g.nodes, n), append(g.place, g.here), append(g.of, of)
 	g.index[k] = i
 	return i
+}
+
+// instead adds what takes the place of node i: faults are laid to the same
+// operation of the formula.
+func (g *Graph) instead(i int32, add func() int32) int32 {
+	if g.of[i] == i {
+		return add()
+	}
+	here, cause := g.here, g.cause
+	g.here, g.cause = g.place[i], g.of[i]
+	defer func() { g.here, g.cause = here, cause }()
+	return add()
 }
 
 func (g *Graph) constant(c float64) int32 { return g.push(node{op: opConst, a: -1, b: -1, c: c}) }
@@ -214,7 +226,7 @@ func (g *Graph) mul(a, b int32) int32 {
 			return g.mul(g.constant(-c), n.a)
 		case n.op == opMul || n.op == opDiv: // c(k·u) and c(k/u)
 			if k, ok := g.isConst(n.a); ok && (powerOfTwo(c) || n.op == opMul && powerOfTwo(k)) {
-				return g.binary(n.op, g.constant(c*k), n.b)
+				return g.instead(b, func() int32 { return g.binary(n.op, g.constant(c*k), n.b) })
 			}
 		}
 	}
@@ -260,7 +272,7 @@ func (g *Graph) neg(a int32) int32 {
 		return g.sub(n.b, n.a)
 	case opMul, opDiv:
 		if c, ok := g.isConst(n.a); ok {
-			return g.binary(n.op, g.constant(-c), n.b)
+			return g.instead(a, func() int32 { return g.binary(n.op, g.constant(-c), n.b) })
 		}
 	}
 	return g.push(node{op: opNeg, a: a, b: -1})

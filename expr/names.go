@@ -20,12 +20,17 @@ func (f function) arity() string {
 	switch {
 	case f.max < 0:
 		return fmt.Sprintf("at least %d", f.min)
-	case f.min == f.max && f.min == 1:
-		return "1 argument"
 	case f.min == f.max:
-		return fmt.Sprintf("%d arguments", f.min)
+		return arguments(f.min)
 	}
 	return fmt.Sprintf("%d or %d arguments", f.min, f.max)
+}
+
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
 }
 
 func (f function) steps(args []Value) int {

@@ -56,9 +56,6 @@ var opNames = [...]string{
 
 func (o op) String() string { return opNames[o] }
 
-// binary: the operation has two operands.
-func (o op) binary() bool { return o >= opAdd && o <= opGT }
-
 // apply evaluates an operation of the graph at one point. The loops of the tape
 // compute the same bits.
 func apply(o op, a, b float64) float64 {

@@ -110,10 +110,11 @@ func (s *Scope) place(n ast.Node) {
 // building runs do, and returns the faults of formulas as errors. Places are
 // moved back by skip runes.
 func (s *Scope) building(text string, skip int, do func()) (err error) {
-	outer, outerSkip := s.text, s.skip
+	outer := *s
 	s.text, s.skip = text, skip
-	defer func() {
-		s.text, s.skip, s.g.here = outer, outerSkip, Place{}
+	defer func() { // a fault may have left the text of a function, and its names
+		s.names, s.text, s.skip, s.order, s.calls = outer.names, outer.text, outer.skip, outer.order, outer.calls
+		s.g.here = Place{}
 		switch r := recover().(type) {
 		case nil:
 		case stop:
@@ -219,16 +220,17 @@ func (s *Scope) named(n *ast.IdentifierNode) Value {
 
 // with evaluates body with a name that hides outer ones of its kind.
 func (s *Scope) with(n ast.Node, name string, v Value, body func() Value) Value {
-	old, had := s.names[name]
-	delete(s.names, name)
+	names := s.names // a fault inside body may leave those of a function
+	old, had := names[name]
+	delete(names, name)
 	if err := s.Define(name, v); err != nil {
 		s.failAt(n, "%s: %s", name, err.(*Error).Message)
 	}
 	defer func() {
 		if had {
-			s.names[name] = old
+			names[name] = old
 		} else {
-			delete(s.names, name)
+			delete(names, name)
 		}
 	}()
 	return body()
@@ -321,14 +323,6 @@ func (s *Scope) collect(n ast.Node, values []Value) Value {
 	return Join(values...)
 }
 
-// arguments of the call that ForEach wrapped its ranges in.
-func arguments(n ast.Node) []ast.Node {
-	if c, ok := n.(*ast.CallNode); ok {
-		return c.Arguments
-	}
-	return nil
-}
-
 func isRange(n ast.Node) bool {
 	b, ok := n.(*ast.BinaryNode)
 	return ok && b.Operator == "in"
@@ -375,6 +369,9 @@ func (s *Scope) call(n *ast.CallNode, depth int) Value {
 	if !ok {
 		s.failAt(n, "formulas have no methods")
 	}
+	if m, ok := s.defined(callee.Value); ok {
+		return s.apply(n, m, depth)
+	}
 	f, ok := functions[callee.Value]
 	if !ok {
 		if _, value := s.names[callee.Value]; value {
@@ -386,46 +383,48 @@ func (s *Scope) call(n *ast.CallNode, depth int) Value {
 	for count < len(n.Arguments) && isRange(n.Arguments[count]) {
 		count++
 	}
-	var args []Value
 	if count > 0 {
-		if !f.ranges {
-			s.failAt(n, "%s takes no range: %s", callee.Value, f.form)
-		}
-		if len(n.Arguments) != count+1 {
-			s.failAt(n, "%s over a range takes one formula after it, not %d", callee.Value, len(n.Arguments)-count)
-		}
-		var items []Value
-		s.ranges(n.Arguments, count, func() bool {
-			items = append(items, s.eval(n.Arguments[count], depth+1))
-			return true
-		})
-		if len(items) == 0 {
-			s.place(n)
-			if f.empty == nil {
-				s.failAt(n, "%s over an empty range", callee.Value)
-			}
-			return f.empty(s.g)
-		}
-		if items[0].IsScalar() || callee.Value == "vector" {
-			args = []Value{s.collect(n, items)}
-		} else {
-			args = items // of vectors: element by element
-			if f.fold == nil {
-				s.failAt(n, "%s over a range takes numbers, not %s", callee.Value, items[0].shape)
-			}
-			total := items[0]
-			for _, v := range items[1:] {
-				s.sized(n, v.Size())
-				total = f.fold(total, v)
-			}
-			return total
-		}
-	} else {
-		args = s.all(n.Arguments, depth)
+		return s.over(n, callee.Value, f, count, depth)
 	}
+	args := s.all(n.Arguments, depth)
 	if len(args) < f.min || f.max >= 0 && len(args) > f.max {
 		s.failAt(n, "%s takes %s, not %d: %s", callee.Value, f.arity(), len(args), f.form)
 	}
 	s.sized(n, f.steps(args))
 	return f.do(args)
+}
+
+// over calls a function over ranges, its first count arguments: of numbers as of
+// the vector that they make, of vectors element by element.
+func (s *Scope) over(n *ast.CallNode, name string, f function, count, depth int) Value {
+	if !f.ranges {
+		s.failAt(n, "%s takes no range: %s", name, f.form)
+	}
+	if len(n.Arguments) != count+1 {
+		s.failAt(n, "%s over a range takes one formula after it, not %d", name, len(n.Arguments)-count)
+	}
+	var items []Value
+	s.ranges(n.Arguments, count, func() bool {
+		items = append(items, s.eval(n.Arguments[count], depth+1))
+		return true
+	})
+	s.place(n)
+	switch {
+	case len(items) == 0 && f.empty == nil:
+		s.failAt(n, "%s over an empty range", name)
+	case len(items) == 0:
+		return f.empty(s.g)
+	case items[0].IsScalar() || name == "vector":
+		all := s.collect(n, items)
+		s.sized(n, all.Size())
+		return f.do([]Value{all})
+	case f.fold == nil:
+		s.failAt(n, "%s over a range takes numbers, not %s", name, items[0].shape)
+	}
+	total := items[0]
+	for _, v := range items[1:] {
+		s.sized(n, v.Size())
+		total = f.fold(total, v)
+	}
+	return total
 }

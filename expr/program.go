@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -14,6 +15,8 @@ type Program struct {
 	grads  [][]entry
 	values *tape
 	jac    *tape
+	sparse *tape
+	length int // of a row of sparse derivatives
 
 	mu   sync.Mutex
 	g    *Graph // as far as it has been differentiated
@@ -34,14 +37,22 @@ func (g *Graph) Compile(values ...Value) (p *Program, err error) {
 		p.roots = append(p.roots, v.e...)
 	}
 	p.grads = p.g.gradients(p.roots)
-	p.values = p.g.compile([2][]entry{p.components()}, [2]int{len(p.roots)})
-	var jac []entry
+	m := len(p.roots)
+	c := p.components()
+	p.values = p.g.compile(p.roots).tape([2][]entry{c}, [2]int{m})
+	results := slices.Clone(p.roots)
+	var dense, packed []entry
 	for i, grad := range p.grads {
 		for _, e := range grad {
-			jac = append(jac, entry{int32(i*p.d) + e.v, e.node})
+			results = append(results, e.node)
+			dense = append(dense, entry{int32(i*p.d) + e.v, e.node})
+			packed = append(packed, entry{int32(p.length), e.node})
+			p.length++
 		}
 	}
-	p.jac = p.g.compile([2][]entry{p.components(), jac}, [2]int{len(p.roots), len(p.roots) * p.d})
+	code := p.g.compile(results)
+	p.jac = code.tape([2][]entry{c, dense}, [2]int{m, m * p.d})
+	p.sparse = code.tape([2][]entry{c, packed}, [2]int{m, p.length})
 	return p, nil
 }
 
@@ -97,6 +108,24 @@ func (p *Program) Jacobians(values, jac, x []float64, n int) {
 	p.jac.run([2][]float64{values, jac}, x, nil, p.d, n)
 }
 
+// Support returns Touches of every component.
+func (p *Program) Support() [][]int {
+	out := make([][]int, len(p.roots))
+	for i := range out {
+		out[i] = p.Touches(i)
+	}
+	return out
+}
+
+// SparseJacobians is Jacobians with the derivatives along the support alone,
+// component by component: n×c and n×(all the support's lengths added).
+func (p *Program) SparseJacobians(values, jac, x []float64, n int) {
+	p.fits("x", x, n*p.d)
+	p.fits("values", values, n*len(p.roots))
+	p.fits("sparse Jacobians", jac, n*p.length)
+	p.sparse.run([2][]float64{values, jac}, x, nil, p.d, n)
+}
+
 // HessianVectors writes ∇²c_i(x) v for each component, from n points x and n
 // vectors v: n×c×d. The first call differentiates once more.
 func (p *Program) HessianVectors(dst, x, v []float64, n int) {
@@ -124,12 +153,13 @@ func (p *Program) Second() error {
 			}
 		}
 		var outs []entry
+		var results []int32
 		for k, t := range p.g.forward(of, func(v int32) int32 { return p.g.variable(p.d + int(v)) }) {
 			if t != zero {
-				outs = append(outs, entry{at[k], t})
+				outs, results = append(outs, entry{at[k], t}), append(results, t)
 			}
 		}
-		p.hv = p.g.compile([2][]entry{outs}, [2]int{len(p.roots) * p.d})
+		p.hv = p.g.compile(results).tape([2][]entry{outs}, [2]int{len(p.roots) * p.d})
 	})
 	return p.bad
 }

@@ -2,18 +2,24 @@ package expr
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/expr-lang/expr/ast"
 )
 
 // A Scope is what the text of formulas can name: the coordinates x, the dimension
 // dim, pi, the functions, earlier definitions, and the indices of ranges.
 type Scope struct {
-	g     *Graph
-	names map[string]Value
-	x     Value // made on first use
-	steps int   // taken by all formulas so far
+	g      *Graph
+	names  map[string]Value
+	macros map[string]*macro
+	order  int   // macros before this one may be called
+	calls  int   // of macros inside each other
+	x      Value // made on first use
+	steps  int   // taken by all formulas so far
 
 	text string // being parsed
 	skip int    // runes before the author's
@@ -22,7 +28,7 @@ type Scope struct {
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
-	return &Scope{g: g, names: map[string]Value{}}
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt}
 }
 
 // Graph returns the graph that formulas are added to.
@@ -38,18 +44,14 @@ func (s *Scope) Define(name string, v Value) error {
 }
 
 func (s *Scope) free(name string) error {
-	for i, r := range name {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return &Error{Name: name, Message: "a name consists of letters, digits and '_', and does not begin with a digit"}
-		}
-	}
-	_, defined := s.names[name]
+	_, value := s.names[name]
+	_, function := s.macros[name]
 	switch {
-	case name == "":
-		return &Error{Message: "a definition without a name"}
-	case defined:
+	case !letters(name):
+		return &Error{Name: name, Message: "a name consists of letters, digits and '_', and begins with a letter"}
+	case value || function:
 		return &Error{Name: name, Message: "the name is defined twice"}
-	case slices.Contains(reserved, name):
+	case reserved[name]:
 		return &Error{Name: name, Message: "the name is part of the language of formulas"}
 	}
 	if _, ok := functions[name]; ok {
@@ -58,10 +60,28 @@ func (s *Scope) free(name string) error {
 	return nil
 }
 
-var reserved = []string{"x", "dim", "pi", "in", "let", "not", "and", "or", "true", "false", "nil", "matches", "contains", "startsWith", "endsWith"}
+// letters: the text is a name.
+func letters(name string) bool {
+	for i, r := range name {
+		if !unicode.IsLetter(r) && (i == 0 || r != '_' && !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return name != ""
+}
 
-// Let parses a formula and names its value.
+var reserved = map[string]bool{
+	"x": true, "dim": true, "pi": true, "in": true, "let": true, "not": true, "and": true, "or": true, "true": true, "false": true,
+	"nil": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true,
+}
+
+// Let parses a formula and names its value. A name with arguments, "f(a, b)",
+// defines a function, whose formula sees its arguments and what was defined
+// before; its faults show where it is called.
 func (s *Scope) Let(name, formula string) error {
+	if strings.Contains(name, "(") {
+		return s.letFunction(name, formula)
+	}
 	if err := s.free(name); err != nil {
 		return err
 	}
@@ -183,11 +203,11 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 	}
 	var stop error
 	err = s.building(ranges, len(before), func() {
-		args := arguments(n)
-		if len(args) == 0 {
+		call, ok := n.(*ast.CallNode)
+		if !ok || len(call.Arguments) == 0 {
 			s.failAt(n, "expected ranges such as j in 0..6")
 		}
-		s.ranges(args, len(args), func() bool {
+		s.ranges(call.Arguments, len(call.Arguments), func() bool {
 			stop = do()
 			return stop == nil
 		})
@@ -208,6 +228,9 @@ func (s *Scope) nearest(name string, calls bool) string {
 	if calls {
 		known = known[:0]
 		for n := range functions {
+			known = append(known, n)
+		}
+		for n := range s.macros {
 			known = append(known, n)
 		}
 	}
