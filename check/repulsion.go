@@ -114,7 +114,7 @@ func (s *subject) windows() []window {
 		}
 	}
 	sizes := make([][]float64, s.c)
-	b := geometry.NewBlock(equalities{s.set}, 1, 0)
+	b := geometry.NewBlock(equalities(s.set), 1, 0)
 	t := make([]float64, s.d)
 	for i, p := range points {
 		if len(visits[i]) == 0 || !s.at(p.x) || b.At(p.x, 1) != nil {

@@ -226,7 +226,7 @@ func (s *subject) visitBoundaries() {
 	some := min(l, s.budget(100*float64(s.c*s.c*s.d), maxBounded))
 	for i := range some {
 		j := i * l / some
-		w := newDescent(&edge{s.set, j})
+		w := newDescent(edge(s.set, j))
 		for t := range min(3, len(from)) {
 			p := from[(i+t*len(from)/3)%len(from)]
 			x := append([]float64(nil), p.x...)

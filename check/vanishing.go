@@ -14,8 +14,9 @@ import (
 // so ½ for a square or a sum of squares.
 func vanishing(s *subject) []Finding {
 	var out []Finding
+	all := s.approaches()
 	for i, name := range s.names {
-		p := s.approach(i)
+		p := all[i]
 		f := Finding{Component: name, Numbers: Numbers{"exponent": p.exponent, "points": float64(p.points)}, Message: "its gradient does not vanish where it holds"}
 		switch {
 		case i >= s.m && p.flat:
@@ -49,53 +50,77 @@ type approach struct {
 	oneSided bool    // it is never negative
 	flat     bool    // inequality: never negative, and somewhere 0 with gradient 0
 	points   int
+
+	exponents []float64
+	still     bool         // somewhere it is 0 without a gradient
+	base      float64      // |c| at the point in progress
+	rungs     [2][]float64 // log |c| and log ‖∇c‖ at the distances from it
 }
 
-// approach comes near Σ from several sides at distances r, r/4, r/16 …
-func (s *subject) approach(i int) approach {
+// approaches comes near Σ from several sides at distances r, r/4, r/16 … and
+// watches every component.
+func (s *subject) approaches() []approach {
 	const rungs = 7
-	out := approach{oneSided: true, exponent: math.NaN()}
-	var exponents []float64
+	points := append(append([]point(nil), s.on...), s.boundary...)
+	points = points[:min(len(points), s.budget(rungs*float64(s.c*s.d), 12))]
+	if k := len(s.boundary); k > 0 && len(s.on) > len(points)/2 { // half of them at edges
+		points = append(first(s.on, max(len(points)/2, 1)), first(s.boundary, max(len(points)/2, 1))...)
+	}
+	out := make([]approach, s.c)
+	for i := range out {
+		out[i].oneSided = true
+	}
 	x := make([]float64, s.d)
-	still := false // somewhere it is 0 without a gradient
-	look := func() {
-		still = still || s.val[i] >= 0 && norm(s.grad(i)) < 1e-9
-	}
-	points := s.on
-	if i >= s.m && len(s.boundary) > 0 {
-		points = append(append([]point(nil), s.on...), s.boundary...)
-	}
-	for n, p := range points[:min(len(points), s.budget(rungs*float64(s.c*s.d), 12))] {
+	for n, p := range points {
 		if !s.at(p.x) {
 			continue
 		}
-		look()
-		base := math.Abs(s.val[i])
-		if s.val[i] < 0 && i >= s.m {
-			out.oneSided = false
+		for i := range out {
+			out[i].start(s.val[i], norm(s.grad(i)), i < s.m)
 		}
 		v := s.direction(n, 4)
-		var lc, lg []float64
 		for k := range rungs {
 			along(x, p.x, s.radius*math.Pow(4, -float64(k)), v)
 			if !s.at(x) {
 				continue
 			}
-			look()
-			c, g := s.val[i], norm(s.grad(i))
-			out.oneSided = out.oneSided && c >= -10*base
-			if math.Abs(c) > 100*base && g > 0 && c != 0 {
-				lc, lg = append(lc, math.Log(math.Abs(c))), append(lg, math.Log(g))
+			for i := range out {
+				out[i].see(s.val[i], norm(s.grad(i)))
 			}
 		}
-		if q, ok := regress(lc, lg); ok && (i < s.m || base < onΣ) {
-			exponents = append(exponents, q)
+		for i := range out {
+			out[i].end(i < s.m)
 		}
 	}
-	out.points = len(exponents)
-	out.exponent = median(exponents)
-	out.flat = i >= s.m && out.oneSided && still && !(out.exponent > 0.25)
+	for i := range out {
+		a := &out[i]
+		a.points, a.exponent = len(a.exponents), median(a.exponents)
+		a.flat = i >= s.m && a.oneSided && a.still && !(a.exponent > 0.25)
+	}
 	return out
+}
+
+// start notes a point on Σ.
+func (a *approach) start(c, g float64, equality bool) {
+	a.base, a.rungs = math.Abs(c), [2][]float64{}
+	a.oneSided = a.oneSided && (equality || c >= 0)
+	a.still = a.still || c >= 0 && g < 1e-9
+}
+
+// see notes a point near it.
+func (a *approach) see(c, g float64) {
+	a.still = a.still || c >= 0 && g < 1e-9
+	a.oneSided = a.oneSided && c >= -10*a.base
+	if math.Abs(c) > 100*a.base && g > 0 && c != 0 {
+		a.rungs[0], a.rungs[1] = append(a.rungs[0], math.Log(math.Abs(c))), append(a.rungs[1], math.Log(g))
+	}
+}
+
+// end fits the exponent, where the component holds with equality.
+func (a *approach) end(equality bool) {
+	if q, ok := regress(a.rungs[0], a.rungs[1]); ok && (equality || a.base < onΣ) {
+		a.exponents = append(a.exponents, q)
+	}
 }
 
 // regress returns the least-squares slope of y on x, from at least four values
