@@ -63,6 +63,9 @@ func finiteness(s *subject) []Finding {
 		}
 		out = append(out, Finding{Component: s.names[i], Status: f.status, Message: message, Numbers: Numbers{"value": f.value}})
 	}
+	if n := len(s.Data)/s.d + len(s.on); n == 0 {
+		return []Finding{{Status: Warn, Message: "no point is known to look at"}}
+	}
 	if out == nil {
 		out = []Finding{{Status: Pass, Message: fmt.Sprintf("values and derivatives are finite at %s",
 			count(len(s.Data)/s.d+len(s.on)+len(s.near)+len(s.boundary)+len(s.states(200)), "point", "points"))}}
