@@ -66,6 +66,20 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// An inequality that nothing satisfies is not called a ReLU.
+func TestNeverSatisfied(t *testing.T) {
+	s := equality(2).equal("h", circle(0, 1, 1)).add("g", func(x []float64) (float64, []float64) {
+		return math.Exp(x[0]), []float64{math.Exp(x[0]), 0}
+	})
+	r := examine(t, s)
+	says(t, r, "feasible points", "g", Fail, "stays violated")
+	for _, f := range find(r, "gradient on Σ", "g") {
+		if f.Status != Pass {
+			t.Errorf("got %+v", f)
+		}
+	}
+}
+
 // Good sets raise no alarm: curved, flat, with edges, with several constraints
 // of unlike scales, unconstrained.
 func TestNoFalseAlarms(t *testing.T) {
@@ -154,7 +168,7 @@ func (w wrongHessian) HessianVectors(dst, x, v []float64, n int) {
 // ρ: error at 2, warning above 1 and where landing is too weak, and the α that
 // is recommended makes the largest ρ 1.
 func TestLandingRate(t *testing.T) {
-	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn, 55.7: Fail, 1000: Fail} {
+	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 8: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn, 55.7: Fail, 1000: Fail} {
 		p := gentle(equality(3).equal("h", ball(1)))
 		p.Landing = langevin.Landing{Rate: rate} // τ_{N−1} = 0.575²/10
 		f := find(run(t, Input{Process: p}), "landing rate", "")[0]
