@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
 )
 
 // connectedness looks for parts of Σ that no walk along Σ joins. It links points
@@ -114,15 +115,17 @@ func (s *subject) spreadOut() []point {
 	return out
 }
 
-// A walk goes along Σ towards a goal.
+// A walk goes along Σ towards a goal. Its steps follow the equalities; the descent
+// that lands them keeps to the inequalities, at whose edges a walk may start.
 type walk struct {
 	s       *subject
 	x, y, v []float64
+	smooth  *geometry.Block // of the equalities
 	descent *descent
 }
 
 func newWalk(s *subject) *walk {
-	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), newDescent(s.set)}
+	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), geometry.NewBlock(equalities(s.set), 1, 0), newDescent(s.set)}
 }
 
 // reaches walks from a towards b by tangential steps of a tenth of the way or of
@@ -137,10 +140,10 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 			if distance < goal {
 				return true
 			}
-			if w.descent.block.At(w.x, 1) != nil {
+			if w.smooth.At(w.x, 1) != nil {
 				return false
 			}
-			w.descent.block.Tangent(w.v, w.v)
+			w.smooth.Tangent(w.v, w.v)
 			step := 0.5
 			if n := norm(w.v); n > 0 {
 				step = min(0.5, 0.2*w.s.scale/n)
@@ -163,10 +166,10 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 				break
 			}
 		}
-		if w.descent.block.At(w.x, 1) != nil {
+		if w.smooth.At(w.x, 1) != nil {
 			return false
 		}
-		w.descent.block.Tangent(w.v, w.s.direction(seed*8+tries, 7))
+		w.smooth.Tangent(w.v, w.s.direction(seed*8+tries, 7))
 		along(w.y, w.x, 0.3*min(distance, w.s.scale), w.v)
 		if w.descent.run(w.y, onΣ) && w.gap() < 2*distance {
 			copy(w.x, w.y)

@@ -66,6 +66,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// The components that a dependent one depends on, and no others, are named,
+// whatever the angles between those before it.
+func TestDependsOn(t *testing.T) {
+	s := equality(5).equal("a", linear(0, 1, 0, 0, 0, 0)).equal("b", linear(0, 1, 1, 0, 0, 0)).equal("c", linear(0, 1, 1, 1, 0, 0)).
+		equal("twice b", linear(0, 2, 2, 0, 0, 0)).equal("a and c", linear(0, 3, 2, 2, 0, 0))
+	r := examine(t, s)
+	for name, want := range map[string]string{"twice b": `in the span of "b" at`, "a and c": `in the span of "a", "c" at`} {
+		says(t, r, "rank", name, Warn, "redundant", want)
+	}
+}
+
 // An inequality that nothing satisfies is not called a ReLU.
 func TestNeverSatisfied(t *testing.T) {
 	s := equality(2).equal("h", circle(0, 1, 1)).add("g", func(x []float64) (float64, []float64) {
@@ -92,6 +103,14 @@ func TestNoFalseAlarms(t *testing.T) {
 		"cap":           equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1)),
 		"box":           equality(2).add("left", linear(0, -1, 0)).add("right", linear(1, 1, 0)).add("low", linear(0, 0, -1)).add("high", linear(1, 0, 1)),
 		"unconstrained": equality(2),
+		"small box": equality(3).add("0-", linear(0, -1, 0, 0)).add("0+", linear(0.5, 1, 0, 0)).add("1-", linear(0, 0, -1, 0)).add("1+", linear(1, 0, 1, 0)).
+			add("2-", linear(0.5, 0, 0, -1)).add("2+", linear(0.5, 0, 0, 1)),
+		"kink far inside": equality(2).equal("h", circle(0, 1, 1)).add("max", func(x []float64) (float64, []float64) {
+			if x[0] > x[1] {
+				return x[0] - 5, []float64{1, 0}
+			}
+			return x[1] - 5, []float64{0, 1}
+		}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := examine(t, s)
