@@ -77,6 +77,18 @@ func TestDependsOn(t *testing.T) {
 	}
 }
 
+// A set that selects one branch of a hyperbola is looked at on that branch.
+func TestSelected(t *testing.T) {
+	s := upper{equality(2).equal("hyperbola", func(x []float64) (float64, []float64) {
+		return x[0]*x[0] - x[1]*x[1] - 1, []float64{2 * x[0], -2 * x[1]}
+	})}
+	says(t, examine(t, s), "components", "", Pass, "one:")
+}
+
+type upper struct{ *set }
+
+func (upper) Selects(x []float64) bool { return x[0] > 0 }
+
 // An inequality that nothing satisfies is not called a ReLU.
 func TestNeverSatisfied(t *testing.T) {
 	s := equality(2).equal("h", circle(0, 1, 1)).add("g", func(x []float64) (float64, []float64) {

@@ -132,7 +132,7 @@ func (s *subject) land() {
 		}
 		s.tried[kind]++
 		x := append([]float64(nil), p.x...)
-		if s.descent.run(x, onΣ) {
+		if s.descent.run(x, onΣ) && s.selected(x) {
 			s.arrived[kind]++
 			s.on = append(s.on, point{x, "the point of Σ next to " + p.from})
 		} else if s.stuck = append(s.stuck, point{x, p.from}); len(s.stuck) > 8 {
@@ -147,6 +147,13 @@ func (s *subject) land() {
 		along(x, p.x, s.radius*[]float64{1, 0.1}[i%2], s.direction(i, 1))
 		s.near = append(s.near, point{x, "a point beside " + p.from})
 	}
+}
+
+// selected reports whether the set counts a point as its own: one that is some of
+// the components of {h = 0, g ≤ 0}, as SO(n) of O(n), says so.
+func (s *subject) selected(x []float64) bool {
+	of, ok := s.set.(interface{ Selects(x []float64) bool })
+	return !ok || of.Selects(x)
 }
 
 // largestStep returns the standard deviation of the largest step's move along
