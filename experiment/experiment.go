@@ -298,7 +298,7 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 	if err := status("training", ""); err != nil {
 		return err
 	}
-	if err := e.arrive(ctx, o); err != nil {
+	if err := e.arrive(ctx, o, len(names) == 0); err != nil {
 		if !train.Interrupted(err) {
 			if e := status("failed", err.Error()); e != nil {
 				return e

@@ -113,18 +113,25 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 }
 
 // arrive makes a uniform prior that has no closed form before any training, so
-// that chains that do not mix are known at once.
-func (e *Experiment) arrive(ctx context.Context, o Observer) error {
+// that chains that do not mix are known at once. A fresh run records how far they
+// came in its metrics.
+func (e *Experiment) arrive(ctx context.Context, o Observer, fresh bool) error {
 	if e.Problem.Prior != "uniform" {
 		return nil
 	}
 	if _, err := e.prior(ctx); err != nil {
 		return err
 	}
-	if e.Mixing != nil && o.Prior != nil {
+	if e.Mixing == nil {
+		return nil
+	}
+	if o.Prior != nil {
 		o.Prior(*e.Mixing)
 	}
-	return nil
+	if !fresh {
+		return nil
+	}
+	return e.Folder.AppendMetric("prior", 0, *e.Mixing)
 }
 
 // priorChains returns the chains and their starts, rows of the training data at

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func states(t *testing.T, e *Experiment) [][]float64 {
 	return out
 }
 
-// angles are points on a torus of radii 2 and 0.6, all in one quarter of it.
+// torusRows are points on a torus of radii 2 and 0.6, all in one quarter of it.
 func torusRows() [][]float64 {
 	var rows [][]float64
 	u := make([]float64, 2)
@@ -107,14 +108,45 @@ func TestUniformPriorByChains(t *testing.T) {
 	if got := stat.Mean(x, nil); math.Abs(got) > 4*1.5/math.Sqrt(float64(m.ESS)) {
 		t.Errorf("E x = %.3f, want 0", got)
 	}
-	// The same again, to the bit.
-	again, err := written(t, torusText, torusRows())
-	if err != nil {
-		t.Fatal(err)
+}
+
+// The prior is a function of the seed, whatever the number of workers; training
+// makes it first and records how far the chains came.
+func TestUniformPriorIsRecorded(t *testing.T) {
+	const text = "name: circle\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\n"
+	rows := [][]float64{}
+	for i := range 20 {
+		rows = append(rows, []float64{math.Cos(float64(i)), math.Sin(float64(i))})
 	}
-	for i, s := range states(t, again) {
-		if s[0] != e.uniform.States[3*i] {
-			t.Fatal("the prior is not a function of the seed")
+	var first []float64
+	for _, workers := range []int{1, 3} {
+		e, err := written(t, text, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Pool = parallel.New(workers)
+		defer e.Pool.Close()
+		f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Begin(f, []byte(text), []string{"test"}); err != nil {
+			t.Fatal(err)
+		}
+		defer f.Unlock()
+		heard := false
+		if err := e.Train(context.Background(), "", Observer{Prior: func(m Mixing) { heard = m == *e.Mixing }}); err != nil {
+			t.Fatal(err)
+		}
+		records, err := f.Metrics()
+		if err != nil || len(records) == 0 || records[0].Kind != "prior" || !heard {
+			t.Fatalf("records %v, %v, heard %v", records, err, heard)
+		}
+		if first == nil {
+			first = e.uniform.States
+		}
+		if !slices.Equal(first, e.uniform.States) {
+			t.Error("the prior depends on the number of workers")
 		}
 	}
 }
