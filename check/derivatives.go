@@ -19,7 +19,7 @@ func derivatives(s *subject) []Finding {
 	points = points[:min(len(points), s.budget(20*float64(s.c*s.d), 8))]
 	var out []Finding
 	first, second := newSlopes(s.c), newSlopes(s.c)
-	h, hessian := s.set.(constraint.HessianVectorer)
+	h, hessian := s.hessian()
 	plus, minus, x := make([]float64, s.c), make([]float64, s.c), make([]float64, s.d)
 	jp, jm, hv := make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c*s.d)
 	for n, p := range points {
@@ -69,6 +69,16 @@ func derivatives(s *subject) []Finding {
 		}
 	}
 	return out
+}
+
+// hessian returns the set's Hessian-vector products, if it has them: formulas may
+// be too large to be differentiated twice.
+func (s *subject) hessian() (constraint.HessianVectorer, bool) {
+	if f, ok := s.set.(interface{ Second() error }); ok && f.Second() != nil {
+		return nil, false
+	}
+	h, ok := s.set.(constraint.HessianVectorer)
+	return h, ok
 }
 
 const decades = 7

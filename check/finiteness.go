@@ -3,8 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-
-	"github.com/landing-diffusion/landing/constraint"
 )
 
 // finiteness looks for values, gradients and second derivatives that are NaN or
@@ -34,7 +32,7 @@ func finiteness(s *subject) []Finding {
 			if !s.Process.Curvature {
 				continue
 			}
-			if h, ok := s.set.(constraint.HessianVectorer); ok {
+			if h, ok := s.hessian(); ok {
 				hv := make([]float64, s.c*s.d)
 				h.HessianVectors(hv, p.x, s.direction(0, 9), 1)
 				for i := range s.c {

@@ -81,7 +81,7 @@ func (r *Report) lines() []Finding {
 			if s == Pass {
 				keep = 1
 			}
-			if len(same) <= keep || len(same) <= shown && s != Pass {
+			if len(same) <= keep {
 				out = append(out, same...)
 				continue
 			}
