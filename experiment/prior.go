@@ -36,7 +36,7 @@ func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
 		}
 	}
 	if len(prior.States) == 0 {
-		return nil, &FailedError{paths.Count, paths.Count, e.Problem.Train.MaxFailed}
+		return nil, &FailedError{Failed: paths.Count, Samples: paths.Count, Limit: e.Problem.Train.MaxFailed}
 	}
 	return prior, nil
 }
