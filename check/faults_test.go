@@ -115,8 +115,8 @@ func TestNoFalseAlarms(t *testing.T) {
 		"cap":           equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1)),
 		"box":           equality(2).add("left", linear(0, -1, 0)).add("right", linear(1, 1, 0)).add("low", linear(0, 0, -1)).add("high", linear(1, 0, 1)),
 		"unconstrained": equality(2),
-		"small box": equality(3).add("0-", linear(0, -1, 0, 0)).add("0+", linear(0.5, 1, 0, 0)).add("1-", linear(0, 0, -1, 0)).add("1+", linear(1, 0, 1, 0)).
-			add("2-", linear(0.5, 0, 0, -1)).add("2+", linear(0.5, 0, 0, 1)),
+		"brick": equality(3).add("0-", linear(0, -1, 0, 0)).add("0+", linear(1, 1, 0, 0)).add("1-", linear(0, 0, -1, 0)).add("1+", linear(2, 0, 1, 0)).
+			add("2-", linear(1, 0, 0, -1)).add("2+", linear(1, 0, 0, 1)),
 		"kink far inside": equality(2).equal("h", circle(0, 1, 1)).add("max", func(x []float64) (float64, []float64) {
 			if x[0] > x[1] {
 				return x[0] - 5, []float64{1, 0}

@@ -121,12 +121,20 @@ func TestCheckRecipes(t *testing.T) {
 	for _, name := range problem.Recipes() {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"check", name, "--json", "--set", "network={width: 16, layers: 1}"}
-			if name != "demo" {
-				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
-			}
 			source, origin, err := problem.Source(name)
 			if err != nil {
 				t.Fatal(err)
+			}
+			p, err := problem.Load(source, origin, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch p.Data.Kind {
+			case "demo":
+			case "earth":
+				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
+			default:
+				t.Skipf("no data of kind %s for this test", p.Data.Kind)
 			}
 			variants, err := problem.Variants(source, origin)
 			if err != nil {
