@@ -20,7 +20,15 @@ type Manifest struct {
 	Seed    uint64    `json:"seed"`
 	Data    Data      `json:"data"`
 	Config  string    `json:"config_sha256"` // of config.yaml
+	Chosen  []Choice  `json:"chosen,omitempty"`
 	Machine Machine   `json:"machine"`
+}
+
+// A Choice is what a key that was auto became; config.yaml holds the number.
+type Choice struct {
+	Key    string  `json:"key"`
+	Value  float64 `json:"value"`
+	Reason string  `json:"reason"`
 }
 
 // Data identifies the data of a run.
