@@ -36,10 +36,11 @@ type Term struct {
 //	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
 //	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
 type Loss[T kernel.Float] struct {
-	proc *langevin.Process
-	at   *geometry.Block
-	opt  Options
-	d, w int // dimension, width of a network row
+	proc    *langevin.Process
+	inexact bool // Π² ≠ Π: the reference's geometries
+	at      *geometry.Block
+	opt     Options
+	d, w    int // dimension, width of a network row
 
 	n       int
 	terms   []Term
@@ -92,8 +93,12 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 	w := opt.Reading.Width(d, p.Method.Underdamped())
 	vec := func() []float64 { return make([]float64, rows*d) }
 	l := &Loss[T]{
-		proc: p, opt: opt, at: geometry.NewBlock(p.Set, rows, p.Repulsion), d: d, w: w,
+		proc: p, opt: opt, at: p.Geometry(rows), d: d, w: w,
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
+	}
+	l.inexact = p.Ridge > 0
+	if e, ok := p.Set.(interface{ ExactProjector() bool }); ok && !e.ExactProjector() {
+		l.inexact = true
 	}
 	for k := range p.Schedule.N {
 		τ := p.BackTau(k)
@@ -199,10 +204,19 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 		c, sq := l.c[i], 0.0
 		for j := i * d; j < (i+1)*d; j++ {
 			r := l.u[j] - c*l.s[j]
+			l.s[j] = r
 			sq += r * r
-			ds[j] = T(-t.Weight * c * r)
 		}
 		sum += t.Weight * sq / 2
+	}
+	if l.inexact { // otherwise Πr = r
+		l.at.Tangent(l.s[:n*d], l.s[:n*d])
+	}
+	for i, t := range l.terms {
+		w := -t.Weight * l.c[i]
+		for j := i * d; j < (i+1)*d; j++ {
+			ds[j] = T(w * l.s[j])
+		}
 	}
 	return sum
 }

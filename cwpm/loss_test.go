@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
@@ -22,19 +23,36 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of ../shared/golden/sphere_{over,under}.npz.
+// Loss and parameter gradients of ../shared/golden/{sphere,so10,md}_{over,under}.npz:
+// on the sphere, on SO(10), and on alanine with an inequality that is active at
+// some points.
 func TestGoldenLoss(t *testing.T) {
-	for file, method := range map[string]langevin.Method{"sphere_over.npz": langevin.OLLA, "sphere_under.npz": langevin.ULLA} {
+	sphere := langevin.Process{Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1}}
+	alanine := langevin.Process{Set: reference.Alanine, Friction: 10, Ridge: 1e-6, Schedule: langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
+	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Reference: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	so10 := langevin.Process{Set: group, Friction: 10, Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true}}
+	for _, c := range []struct {
+		file    string
+		process langevin.Process
+		method  langevin.Method
+	}{
+		{"sphere_over.npz", sphere, langevin.OLLA}, {"sphere_under.npz", sphere, langevin.ULLA},
+		{"so10_over.npz", so10, langevin.OLLA}, {"so10_under.npz", so10, langevin.ULLA},
+		{"md_over.npz", alanine, langevin.OLLA}, {"md_under.npz", alanine, langevin.ULLA},
+	} {
+		file, p := c.file, &c.process
+		p.Method, p.Convention, p.Landing.Rate = c.method, langevin.Reference, 10
 		g := golden.Read(t, file)
 		f := func(name string) []float64 { return g[name].AsFloat64() }
-		p := &langevin.Process{
-			Set: zoo.Sphere{D: 3}, Method: method, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},
-			Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
-		}
-		paths := &langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 4*4*3)}
+		d := p.Set.Dim()
+		count := len(f("loss_path")) / (4 * d)
+		paths := &langevin.Paths{Count: count, Steps: 3, Dim: d, X: make([]float64, count*4*d)}
 		for k := range 4 { // the file has time first
-			for i := range 4 {
-				copy(paths.At(i, k), f("loss_path")[(k*4+i)*3:])
+			for i := range count {
+				copy(paths.At(i, k), f("loss_path")[(k*count+i)*d:])
 			}
 		}
 		net, err := score.FromLayers[float64](g, "net_layer_")
@@ -43,11 +61,11 @@ func TestGoldenLoss(t *testing.T) {
 		}
 		packed, terms := net.Pack(true), allTerms(paths)
 		l, ws := NewLoss[float64](p, len(terms), Options{}), net.NewWorkspace(len(terms))
-		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*3:]) })
+		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*d:]) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		ds, grad := make([]float64, len(terms)*3), make([]float64, len(net.Params))
+		ds, grad := make([]float64, len(terms)*d), make([]float64, len(net.Params))
 		loss := l.Evaluate(ds, packed.Forward(ws, in, len(terms)))
 		if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
 			t.Errorf("%s: loss %.15g, want %.15g", file, loss, want)

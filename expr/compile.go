@@ -11,7 +11,8 @@ const (
 
 // compile lays out the operations that the results need.
 func (g *Graph) compile(results []int32) *compiler {
-	c := &compiler{g: g, uses: map[int32]int{}, at: map[int32]int32{}, last: map[int32]int{}}
+	n := len(g.nodes)
+	c := &compiler{g: g, uses: make([]int32, n), at: make([]int32, n), state: make([]int8, n)}
 	for _, i := range results {
 		c.uses[i]++
 	}
@@ -23,14 +24,20 @@ func (g *Graph) compile(results []int32) *compiler {
 
 type compiler struct {
 	g         *Graph
-	uses      map[int32]int // by how many operations and results
-	code      []instr       // in nodes, then in registers
-	at        map[int32]int32
+	uses      []int32 // of each node: by how many operations and results
+	at        []int32 // of each node: its register
+	state     []int8  // of each node: how far it is scheduled
+	code      []instr // in nodes, then in registers
 	registers int
-	last      map[int32]int // the last instruction that reads a node
-	loads     []int32       // variables' nodes
-	fills     []int32       // constants' nodes
+	loads     []int32 // variables' nodes
+	fills     []int32 // constants' nodes
 }
+
+// States of a node.
+const (
+	waiting = 1 // for its operands
+	done    = 2
+)
 
 func (c *compiler) count(roots []int32) {
 	for _, i := range c.g.reach(roots...) {
@@ -83,8 +90,7 @@ func (in *instr) operands() [4]int32 {
 // schedule writes the code depth first, so that a result is used soon after it
 // is made.
 func (c *compiler) schedule(roots []int32) {
-	const waiting, done = 1, 2
-	state := map[int32]int8{}
+	state := c.state
 	var stack []int32
 	for _, r := range roots {
 		stack = append(stack, r)
@@ -114,14 +120,14 @@ func (c *compiler) schedule(roots []int32) {
 				}
 				continue
 			}
-			c.emit(in, state, done)
+			c.emit(in)
 			state[i] = done
 		}
 	}
 }
 
 // emit joins sin u and cos u into one instruction where both are wanted.
-func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
+func (c *compiler) emit(in instr) {
 	var other op
 	switch in.op {
 	case opSin:
@@ -131,7 +137,7 @@ func (c *compiler) emit(in instr, state map[int32]int8, done int8) {
 	}
 	if other != opConst {
 		if twin, ok := c.g.index[key{other, in.a, -1, 0}]; ok && c.uses[twin] > 0 {
-			state[twin] = done
+			c.state[twin] = done
 			s, k := in.dst, twin
 			if in.op == opCos {
 				s, k = k, s
@@ -152,14 +158,16 @@ func (c *compiler) allocate(results []int32) {
 	for _, i := range c.fills {
 		c.at[i] = fresh()
 	}
+	last := make([]int, len(c.at)) // the last instruction that reads a node
 	for k := range c.code {
 		for _, o := range c.code[k].operands() {
-			c.last[o] = k
+			if o >= 0 {
+				last[o] = k
+			}
 		}
 	}
-	pinned := map[int32]bool{-1: true}
 	for _, i := range slices.Concat(c.loads, c.fills, results) {
-		pinned[i] = true
+		last[i] = len(c.code) // never freed
 	}
 	var free []int32
 	take := func(i int32) int32 {
@@ -172,11 +180,9 @@ func (c *compiler) allocate(results []int32) {
 	}
 	for k := range c.code {
 		in := &c.code[k]
-		operands := in.operands()
-		freed := map[int32]bool{}
-		for _, o := range operands {
-			if !pinned[o] && c.last[o] == k && !freed[o] {
-				freed[o] = true
+		for _, o := range in.operands() {
+			if o >= 0 && last[o] == k {
+				last[o] = -1 // freed: it may occur twice
 				free = append(free, c.at[o])
 			}
 		}

@@ -107,9 +107,10 @@ func (g *Graph) reach(roots ...int32) []int32 {
 	return out
 }
 
-// reverse returns the gradient of a node, ascending in the variables: one sweep
-// from the node down, whose cost is a few times that of the node.
-func (g *Graph) reverse(root int32) []entry {
+// reverse returns the gradient of a node, ascending in the variables, and the
+// number of operations under it: one sweep from the node down, whose cost is a few
+// times that number.
+func (g *Graph) reverse(root int32) (grad []entry, size int) {
 	under := g.reach(root)
 	adjoint := make(map[int32]int32, len(under))
 	adjoint[root] = one
@@ -122,7 +123,6 @@ func (g *Graph) reverse(root int32) []entry {
 		}
 		adjoint[to] = what
 	}
-	var grad []entry
 	for _, i := range slices.Backward(under) {
 		ā, n := adjoint[i], g.nodes[i]
 		if _, ok := adjoint[i]; !ok || ā == zero {
@@ -147,7 +147,7 @@ func (g *Graph) reverse(root int32) []entry {
 		})
 	}
 	slices.SortFunc(grad, func(a, b entry) int { return int(a.v - b.v) })
-	return grad
+	return grad, len(under)
 }
 
 // forward returns the derivatives of the roots along the direction whose
@@ -202,13 +202,16 @@ func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
 func (g *Graph) gradients(roots []int32) [][]entry {
 	back := make([][]entry, len(roots))
 	vars := map[int32]bool{}
+	shared, swept := len(g.reach(roots...)), 0
 	for i, r := range roots {
-		back[i] = g.reverse(r)
-		for _, e := range back[i] {
+		grad, size := g.reverse(r)
+		back[i] = grad
+		swept += size
+		for _, e := range grad {
 			vars[e.v] = true
 		}
 	}
-	if len(vars) >= len(roots) {
+	if len(vars)*shared > 4*swept { // forward sweeps take at most the left, reverse ones about the right
 		return back
 	}
 	ahead := make([][]entry, len(roots))

@@ -112,54 +112,47 @@ func (f *NonFinite) Error() string {
 // coordinate that is not finite is itself such an operation. Fault is slow: it is
 // for messages.
 func (p *Program) Fault(x []float64, i int) *NonFinite {
+	p.fits("x", x, p.d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.g
+	roots := []int32{p.roots[i]}
+	for _, e := range p.grads[i] {
+		roots = append(roots, e.node)
+	}
 	at := map[int32]float64{}
 	get := func(i int32) float64 {
+		if i < 0 {
+			return 0
+		}
 		if c, ok := g.isConst(i); ok {
 			return c
 		}
 		return at[i]
 	}
-	evaluate := func(roots ...int32) *NonFinite {
-		for _, k := range g.reach(roots...) {
-			n := g.nodes[k]
-			v := 0.0
-			if n.op == opVar {
-				v = x[n.a]
-			} else if n.b >= 0 {
-				v = apply(n.op, get(n.a), get(n.b))
-			} else {
-				v = apply(n.op, get(n.a), 0)
+	// Ascending, so values come before the derivatives that were made of them.
+	for _, k := range g.reach(roots...) {
+		n := g.nodes[k]
+		if n.op == opVar {
+			if at[k] = x[n.a]; !finite(at[k]) {
+				return &NonFinite{Component: i, Operation: fmt.Sprintf("x[%d]", n.a), Value: at[k]}
 			}
-			at[k] = v
-			if finite(v) || n.op != opVar && !(finite(get(n.a)) && (n.b < 0 || finite(get(n.b)))) {
-				continue
-			}
-			f := &NonFinite{Component: i, Value: v, Derivative: g.of[k] != k, Place: g.place[k]}
-			n = g.nodes[g.of[k]]
-			f.Operation = n.op.String()
-			if n.op == opVar {
-				f.Operation, f.Place = fmt.Sprintf("x[%d]", n.a), Place{}
-				return f
-			}
-			f.Operands = append(f.Operands, get(n.a))
-			if n.b >= 0 {
-				f.Operands = append(f.Operands, get(n.b))
-			}
-			return f
+			continue
 		}
-		return nil
-	}
-	if f := evaluate(p.roots[i]); f != nil {
+		a, b := get(n.a), get(n.b)
+		at[k] = apply(n.op, a, b)
+		if finite(at[k]) || !finite(a) || !finite(b) {
+			continue
+		}
+		n = g.nodes[g.of[k]]
+		f := &NonFinite{Component: i, Operation: n.op.String(), Value: at[k], Derivative: g.of[k] != k, Place: g.place[k]}
+		f.Operands = append(f.Operands, get(n.a))
+		if n.b >= 0 {
+			f.Operands = append(f.Operands, get(n.b))
+		}
 		return f
 	}
-	roots := []int32{p.roots[i]}
-	for _, e := range p.grads[i] {
-		roots = append(roots, e.node)
-	}
-	return evaluate(roots...)
+	return nil
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -73,6 +73,7 @@ func TestFaults(t *testing.T) {
 		{strings.Repeat("1+", 8000) + "1", 10002, `more than 10000 parts`},
 		{"sum(i in 0..99999, sum(j in 0..99999, 1))", 0, `expand to more than 4194304`},
 		{"sum(i in 0..99999999999, 1)", 11, `has more than 262144 indices`},
+		{"let A = identity(300); trace(A*A)", 31, `expand to more than`},
 		{"identity(100000)", 1, `unit matrix`},
 		{"x^x^x^x^'a'", 9, `text`},
 	} {

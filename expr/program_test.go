@@ -40,6 +40,7 @@ func TestSharing(t *testing.T) {
 		{[]string{"x[0]*x[1] + x[2]"}, 1},
 		{[]string{"x[0]*x[1] - x[2]*x[3]"}, 1},
 		{[]string{"x[2] - x[0]*x[1]"}, 1},
+		{[]string{"x[0]*x[1] + x[2]", "x[0]*x[1] - x[3]"}, 3},
 		{[]string{"sin(x[0] + x[1])", "2*sin(x[1] + x[0])"}, 3},
 		{[]string{"sin(x[0])*cos(x[0])"}, 2}, // one sine and cosine, one product
 		{[]string{"x[0]*1 + 0*x[1] + 0", "x[0]"}, 0},
@@ -51,6 +52,27 @@ func TestSharing(t *testing.T) {
 	} {
 		if got, _ := program(t, 4, c.formulas...).Operations(); got != c.values {
 			t.Errorf("%q takes %d operations, want %d", c.formulas, got, c.values)
+		}
+	}
+}
+
+// Simplifications and joined instructions round as the formula is written.
+func TestRounding(t *testing.T) {
+	p := program(t, 3, "0.1*(3*x[0])", "0.1*(3/x[0])", "x[0] + x[1] + x[2]", "x[0] + (x[1] + x[2])", "x[0]*x[1] + x[2]*x[0]",
+		"x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]", "-(x[0] - x[1])*3")
+	s := keyed.New(3, keyed.Probe, 0)
+	x, got := make([]float64, 3), make([]float64, p.Components())
+	for sample := range uint64(200) {
+		s.Normals(x, sample, 0)
+		a, b, c := x[0], x[1], x[2]
+		ab, ca, p3, q3 := a*b, c*a, 3*a, 3/a // rounded one by one
+		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca), c - float64(ab), a / 3,
+			float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3}
+		p.Values(got, x, 1)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("formula %d at %v is %v, want %v", i, x, got[i], want[i])
+			}
 		}
 	}
 }

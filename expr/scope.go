@@ -142,40 +142,37 @@ func (s *Scope) Relation(formula string) (Value, Relation, error) {
 	return v, rel, err
 }
 
-// split cuts a formula at its relation outside brackets. The sides keep their
-// places: the right one is padded with blanks.
+// split cuts a formula at its relation outside brackets, after its own
+// definitions, which both sides keep. The sides keep their places: blanks stand
+// for what is left out.
 func split(formula string) (left, right string, at int, rel Relation) {
 	r := []rune(formula)
-	depth := 0
-	for i := 0; i < len(r); i++ {
-		switch r[i] {
-		case '(', '[', '{':
+	depth, body, width := 0, 0, 0
+	for i, c := range r {
+		switch {
+		case strings.ContainsRune("([{", c):
 			depth++
-		case ')', ']', '}':
+		case strings.ContainsRune(")]}", c):
 			depth--
-		case '"', '\'', '`', ';': // text or "let": no relation of ours
+		case strings.ContainsRune("\"'`", c): // text: the parser says what is wrong
 			return formula, "", 0, None
-		case '=', '<', '>', '≤', '≥':
-			if depth != 0 {
-				continue
-			}
-			width := 1
+		case depth != 0:
+		case c == ';':
+			rel, body = None, i+1
+		case rel == None && relations[c] != None:
+			rel, at, width = relations[c], i, 1
 			if i+1 < len(r) && r[i+1] == '=' {
 				width = 2
 			}
-			switch r[i] {
-			case '=':
-				rel = Equal
-			case '<', '≤':
-				rel = AtMost
-			default:
-				rel = AtLeast
-			}
-			return string(r[:i]), strings.Repeat(" ", i+width) + string(r[i+width:]), i, rel
 		}
 	}
-	return formula, "", 0, None
+	if rel == None {
+		return formula, "", 0, None
+	}
+	return string(r[:at]), string(r[:body]) + strings.Repeat(" ", at+width-body) + string(r[at+width:]), at, rel
 }
+
+var relations = map[rune]Relation{'=': Equal, '<': AtMost, '≤': AtMost, '>': AtLeast, '≥': AtLeast}
 
 // Index parses a formula of definitions and indices alone that is an integer.
 func (s *Scope) Index(formula string) (int, error) {

@@ -356,3 +356,65 @@ func TestMarginWithoutRoom(t *testing.T) {
 		t.Errorf("on the z-axis at %v", z)
 	}
 }
+
+// A violation of 1e-9 is removed as one of 1 is; a proposal on the wall itself
+// counts as reaching it; one nearer than the margin is left alone, also by a
+// block that has pushed it before; a slack inequality without gradient does not
+// matter.
+func TestProjectAtTheWall(t *testing.T) {
+	flat := func(x []float64) (float64, []float64) { return -1, []float64{0, 0} }
+	s := makeSet(2, 0, half(1, 1, 0), half(2, 0, 1), flat)
+	b := at(t, s, 0, 0, 0)
+	z, ok := make([]float64, 2), make([]bool, 1)
+	for _, c := range []struct{ y, margin, want float64 }{
+		{1 + 1e-9, 0, 1}, {2, 0.1, 0.9}, {0.95, 0.1, 0.95}, {1, 0.1, 0.9}, {1, 0, 1}, {1 - 1e-9, 0.1, 1 - 1e-9},
+	} {
+		b.ProjectInside(z, []float64{c.y, 3}, ok, c.margin)
+		if !ok[0] || math.Abs(z[0]-c.want) > 1e-15 || math.Abs(z[1]-(2-c.margin)) > 1e-15 {
+			t.Errorf("%v with margin %v goes to %v, want %v", c.y, c.margin, z, c.want)
+		}
+	}
+}
+
+// Outside a ball Newton's first iterate goes too far: the point is brought back
+// to g = 0, where its multiplier belongs.
+func TestProjectOntoABall(t *testing.T) {
+	s := makeSet(2, 0, func(x []float64) (float64, []float64) {
+		return 0.25 - dot(x, x), []float64{-2 * x[0], -2 * x[1]}
+	})
+	z, b := project(t, s, []float64{0.4, 0}, []float64{0.3, 0.2}, 0)
+	if want := math.Sqrt(0.25 - 0.04); math.Abs(z[0]-want) > 1e-13 || z[1] != 0.2 || b.Projections.Iterations < 3 {
+		t.Errorf("projected to %v after %d iterations, want (%v, 0.2)", z, b.Projections.Iterations, want)
+	}
+}
+
+// Equalities that depend on each other up to round-off, beside inequalities.
+func TestProjectDependentEqualities(t *testing.T) {
+	for i := range uint64(50) {
+		a, c, g := normals(4, 3*i, 1), normals(4, 3*i+1, 1), normals(4, 3*i+2, 1)
+		both := make([]float64, 4)
+		axpy(both, 0.3, a)
+		axpy(both, 0.7, c)
+		x, y := normals(4, 700+i, 1), normals(4, 900+i, 2)
+		twice := makeSet(4, 3, half(0.1, a...), half(-0.2, c...), half(0.3*0.1-0.7*0.2, both...), half(0, g...))
+		once := makeSet(4, 2, half(0.1, a...), half(-0.2, c...), half(0, g...))
+		z, _ := project(t, twice, x, y, 0)
+		want, _ := project(t, once, x, y, 0)
+		if distance(z, want) > 1e-10 {
+			t.Fatalf("case %d: %v, without the dependent row %v", i, z, want)
+		}
+	}
+}
+
+// Where round-off in h is far above 1e-13 the iteration ends at round-off.
+func TestProjectAtScale(t *testing.T) {
+	circle := func(x []float64) (float64, []float64) {
+		return dot(x, x) - 1e12, []float64{2 * x[0], 2 * x[1]}
+	}
+	for _, s := range []formula{makeSet(2, 1, circle), makeSet(2, 1, circle, half(7e5, 0, 1))} {
+		z, _ := project(t, s, []float64{6e5, 8e5}, []float64{5.3e5, 8.3e5}, 0)
+		if math.Abs(norm(z)-1e6) > 1e-9 || len(s.f) == 2 && math.Abs(z[1]-7e5) > 1e-9 {
+			t.Errorf("projected to %v, %g off the circle", z, norm(z)-1e6)
+		}
+	}
+}

@@ -110,7 +110,17 @@ func TestIrregularPoints(t *testing.T) {
 			}
 		}
 	}
+	quick := NewBlock(noRetract{s, s}, 3, 0)
+	if err := quick.At(x, 3); err != nil {
+		t.Fatal(err)
+	}
+	okA, okB := make([]bool, 3), make([]bool, 3)
+	quick.Project(got, x, okA)
+	whole.Project(want, x, okB)
 	for i := range 3 {
+		if okA[i] != okB[i] || distance(got[9*i:9*i+9], want[9*i:9*i+9]) > 1e-11 {
+			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9], okB[i])
+		}
 		if b.Rank(i) != whole.Rank(i) {
 			t.Errorf("rank %d, factored %d", b.Rank(i), whole.Rank(i))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -48,16 +47,11 @@ func (d *Draws) Series(j int) [][]float64 {
 }
 
 // Run starts chain c at row c of x0 (Count×d, on or near Σ) and runs all chains.
-// The error is a *DivergedError, a *ConfigError, a *constraint.UnsupportedError
-// or the context's.
+// The error is a *DivergedError, a *ConfigError or the context's.
 func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*Draws, error) {
 	p := c.Process
 	if s := p.Schedule; s.SigmaMin != s.SigmaMax {
 		return nil, &ConfigError{"sigma", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax), "σ_min = σ_max for chains"}
-	}
-	if c.Symmetric && len(p.Set.Inequalities()) > 0 {
-		// A flight into a wall would have to bounce for exp(−f) to stay.
-		return nil, &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: "equalities only", For: "the symmetric splitting"}
 	}
 	d, thin := p.Set.Dim(), max(c.Thin, 1)
 	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}
@@ -97,7 +91,9 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			var err error
 			if c.Symmetric {
 				err = split.step(x, p0, w.ζ, failed[lo:hi], n)
-				w.observe(split.set.Values(), n)
+				if err == nil {
+					w.observe(split.components(x, n), n)
+				}
 			} else {
 				err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
 				x, prev, next = next, x, prev
@@ -141,7 +137,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	b := p.block(1)
+	b := p.Geometry(1)
 	ok := make([]bool, 1)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]

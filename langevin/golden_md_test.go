@@ -6,61 +6,8 @@ import (
 
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
-
-// alanine is the reference's set on ten atoms in R³: the torsion φ of atoms
-// 1, 3, 4, 6 is fixed, and ψ of 3, 4, 6, 8 stays in a window, written as one
-// maximum.
-type alanine struct{ φ, lo, hi float64 }
-
-var referenceAlanine = alanine{-1.2217304763960306, 2.2689280275926285, 2.9670597283903604}
-
-func (alanine) Dim() int               { return 30 }
-func (alanine) Equalities() []string   { return []string{"φ"} }
-func (alanine) Inequalities() []string { return []string{"ψ"} }
-
-func (s alanine) Values(values, x []float64, n int) {
-	s.Jacobians(values, make([]float64, 60*n), x, n)
-}
-
-func (s alanine) Jacobians(values, jac, x []float64, n int) {
-	clear(jac[:60*n])
-	for i := range n {
-		xi, j := x[30*i:30*i+30], jac[60*i:60*i+60]
-		values[2*i] = torsion(j[:30], xi, [4]int{1, 3, 4, 6}, 1) - s.φ
-		ψ := torsion(j[30:], xi, [4]int{3, 4, 6, 8}, 1)
-		values[2*i+1] = ψ - s.hi
-		if s.lo-ψ > ψ-s.hi {
-			clear(j[30:])
-			torsion(j[30:], xi, [4]int{3, 4, 6, 8}, -1)
-			values[2*i+1] = s.lo - ψ
-		}
-	}
-}
-
-// torsion returns the dihedral angle of four atoms of x and adds sign times its
-// gradient to grad. With F = r₀−r₁, G = r₁−r₂, H = r₃−r₂, A = F×G, B = H×G
-// (Blondel and Karplus, 1996).
-func torsion(grad, x []float64, atoms [4]int, sign float64) float64 {
-	at := func(i int) []float64 { return x[3*atoms[i] : 3*atoms[i]+3] }
-	sub := func(a, b []float64) []float64 { return []float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
-	cross := func(a, b []float64) []float64 {
-		return []float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
-	}
-	dot := func(a, b []float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
-	F, G, H := sub(at(0), at(1)), sub(at(1), at(2)), sub(at(3), at(2))
-	A, B := cross(F, G), cross(H, G)
-	g := math.Sqrt(dot(G, G))
-	AA, BB := dot(A, A), dot(B, B)
-	fg, hg := dot(F, G)/(AA*g), dot(H, G)/(BB*g)
-	for k := range 3 {
-		grad[3*atoms[0]+k] += sign * -g / AA * A[k]
-		grad[3*atoms[1]+k] += sign * (g/AA*A[k] + fg*A[k] - hg*B[k])
-		grad[3*atoms[2]+k] += sign * (hg*B[k] - fg*A[k] - g/BB*B[k])
-		grad[3*atoms[3]+k] += sign * g / BB * B[k]
-	}
-	return math.Atan2(dot(cross(B, A), G)/g, dot(A, B))
-}
 
 // The values of ../shared/golden/md_ops.npz, with its ridge.
 func TestGoldenAlanineOps(t *testing.T) {
@@ -73,7 +20,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 		}
 		return out
 	}
-	set := referenceAlanine
+	set := reference.Alanine
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
 		b := geometry.NewBlock(set, n, ε, geometry.Ridge(1e-6))
@@ -140,7 +87,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 func referenceProjection(t *testing.T, x []float64) {
 	t.Helper()
 	n := len(x) / 30
-	b, v := geometry.NewBlock(referenceAlanine, 1, 0, geometry.Ridge(1e-6)), make([]float64, 30)
+	b, v := geometry.NewBlock(reference.Alanine, 1, 0, geometry.Ridge(1e-6)), make([]float64, 30)
 	for i := range n {
 		xi := x[30*i : 30*i+30]
 		for range 50 {
@@ -164,7 +111,7 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 	for _, c := range goldenCases("md") {
 		t.Run(c.name, func(t *testing.T) {
 			replayLanding(t, c, &Process{
-				Set: referenceAlanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.05,
+				Set: reference.Alanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.05,
 				Schedule: Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
 				Landing:  Landing{Implicit: c.implicit, Rate: 50},
 			}, func(x []float64) { referenceProjection(t, x) })

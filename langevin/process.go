@@ -158,13 +158,13 @@ func (p *Process) Validate() error {
 		}
 	}
 	if p.Curvature && !p.Method.Projected() {
-		return p.block(1).CanCurve()
+		return p.Geometry(1).CanCurve()
 	}
 	return nil
 }
 
-// block makes room for the geometry of rows points.
-func (p *Process) block(rows int) *geometry.Block {
+// Geometry makes room for the geometry of rows points as the process uses it.
+func (p *Process) Geometry(rows int) *geometry.Block {
 	return geometry.NewBlock(p.Set, rows, p.Repulsion, geometry.Ridge(p.Ridge))
 }
 

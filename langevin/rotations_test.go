@@ -1,10 +1,13 @@
 package langevin
 
 import (
+	"context"
 	"math"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
 )
 
 // From the identity, all methods reach Haar measure on SO(n): traces of the last
@@ -69,4 +72,77 @@ func TestHaarFromAPoint(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The offsets from SO(10) that the paper's and the recipes' landing rates leave,
+// in docs/data.md. (Where the paths start does not matter: left multiplication
+// moves any point to any other and changes no |h|.)
+func TestOffsetsOnSO10(t *testing.T) {
+	if !*long {
+		t.Skip("an experiment: run it with -long -v")
+	}
+	const n, count = 10, 400
+	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x0, h := make([]float64, count*n*n), make([]float64, n*(n+1)/2)
+	for i := range count {
+		group.SampleUniform(x0[i*n*n:(i+1)*n*n], keyed.New(1, keyed.Probe, 51), uint64(i))
+	}
+	pool := parallel.New(0)
+	defer pool.Close()
+	for _, c := range []struct {
+		method   Method
+		rate     float64
+		schedule Schedule
+	}{
+		{ULLA, 15, Schedule{50, 2.5, 0.2, 2, true}}, {ULLA, 10, Schedule{50, 2.5, 0.2, 2, true}}, {ULLA, 7.5, Schedule{50, 2.5, 0.2, 2, true}},
+		{ULLA, 5, Schedule{50, 2.5, 0.2, 2, true}}, {ULLA, 0, Schedule{50, 2.5, 0.2, 2, true}}, {OLLA, 50, Schedule{100, 1, 0.2, 2, false}},
+	} {
+		p := &Process{Set: group, Method: c.method, Friction: 10, Convention: Reference, Schedule: c.schedule, Landing: Landing{Implicit: c.rate == 0, Rate: c.rate}}
+		var paths Paths
+		if _, err := NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		mean, crossed := 0.0, 0
+		for i := range count {
+			group.Values(h, paths.At(i, p.Schedule.N-1), 1)
+			worst := 0.0
+			for _, v := range h {
+				worst = max(worst, math.Abs(v))
+			}
+			mean += worst / count
+			if !group.Selects(paths.At(i, p.Schedule.N)) {
+				crossed++
+			}
+		}
+		t.Logf("%v, α = %v (0: implicit), ρ = %.2f: mean of max |h| before the last step %.3f, %d paths with det < 0", c.method, c.rate, c.rate*p.Schedule.Tau(p.Schedule.N-1), mean, crossed)
+	}
+}
+
+func BenchmarkSO10Forward(b *testing.B) {
+	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const count = 200
+	p := &Process{
+		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Rate: 10}, Terminal: true, Convention: Reference,
+		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
+	}
+	x0, err := Start(p, count, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	sim := NewSimulator(p, pool, 50)
+	var paths Paths
+	for b.Loop() {
+		if _, err := sim.Forward(context.Background(), &paths, x0, 1, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count*p.Schedule.N), "ns/step")
 }

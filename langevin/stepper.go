@@ -47,7 +47,7 @@ func (p *Process) NewStepper(rows int) *Stepper {
 	vec := func() []float64 { return make([]float64, rows*d) }
 	return &Stepper{
 		proc: p, d: d, rows: rows, m: len(p.Set.Equalities()), inside: p.Repulsion, ok: make([]bool, rows),
-		at: p.block(rows), proposal: p.block(rows),
+		at: p.Geometry(rows), proposal: p.Geometry(rows),
 		grad: vec(), score: vec(), move: vec(), p: vec(), curve: vec(), land: vec(),
 		Worst: make([]float64, len(p.Set.Equalities())+len(p.Set.Inequalities())),
 	}

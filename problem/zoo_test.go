@@ -76,9 +76,10 @@ func TestSO10Recipes(t *testing.T) {
 			geometric         bool
 			ρ                 float64
 		}{
-			"":       {50, 2.5, 10, true, 1.82},
-			"olla":   {100, 1, 10, false, 1.96},
-			"ulla-p": {50, 2.5, map[string]float64{"so10-3": 10, "so10-5": 5}[name], true, 0},
+			"":         {50, 2.5, 10, true, 1.82},
+			"implicit": {50, 2.5, 10, true, 0},
+			"olla":     {100, 1, 10, false, 1.96},
+			"ulla-p":   {50, 2.5, map[string]float64{"so10-3": 10, "so10-5": 5}[name], true, 0},
 		} {
 			p, err := Load(data, origin, variant, nil)
 			if err != nil {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -20,6 +22,9 @@ import (
 
 // maxNumbers bounds the numbers that one call generates.
 const maxNumbers = 1_000_000_000
+
+// maxComponents bounds the constraints that a table lists.
+const maxComponents = 8
 
 // open loads a run and says what the user should know of it.
 func (a *app) open(dir, data string) (*experiment.Experiment, error) {
@@ -281,7 +286,13 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		samples += fmt.Sprintf(", %d of them on a wrong component", v.Wrong)
 	}
 	row("samples", samples)
-	for _, c := range v.Component {
+	shown := slices.Clone(v.Component)
+	if len(shown) > maxComponents { // the worst ones; --json has all
+		slices.SortStableFunc(shown, func(a, b experiment.Component) int { return cmp.Compare(b.Worst, a.Worst) })
+		shown = shown[:maxComponents]
+		row("components", fmt.Sprintf("%d, the %d worst of them:", len(v.Component), maxComponents))
+	}
+	for _, c := range shown {
 		row("violation of "+c.Name, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
 	}
 	if d := v.JSD; d != nil {

@@ -177,6 +177,8 @@ func TestSpecFaults(t *testing.T) {
 		{formula.Spec{Dim: 2, Equality: one("", "x[0]")}, "equality[0].name: missing"},
 		{formula.Spec{Dim: 2, Inequality: one("a", "x[0] = 1")}, "inequality[0].expr: a: an equation stands under inequality"},
 		{formula.Spec{Dim: 2, Equality: one("a", "x = [1, 2, 3]")}, `equality[0].expr: a: -: shapes do not fit, a vector of 2 and a vector of 3, at column 3`},
+		{formula.Spec{Dim: 2, Equality: one("a", "let r = 2; r = q")}, `equality[0].expr: a: unknown name "q"; known are dim, pi, r, x, at column 16 of "let r = 2; r = q"`},
+		{formula.Spec{Dim: 2, Equality: one("a", "x[0] = 1 = 2")}, `equality[0].expr: a: unexpected "="`},
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: "a" names two constraints`},
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[k]", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: unknown name "k"`},
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: expected a closing ]`},
@@ -202,11 +204,12 @@ equality:
 inequality:
   - {name: "low[2*i]", for: "i in 0..1", expr: "x[i] >= least"}
   - {name: high, expr: "x[5] ≤ 1"}
+  - {name: own, expr: "let r = 2; x[5] - r <= r*r"}
 `)
-	if got, want := fmt.Sprint(s.Equalities(), s.Inequalities()), "[pair[0,1] pair[0,2] pair[1,2] both[0] both[1]] [low[0] low[2] high]"; got != want {
+	if got, want := fmt.Sprint(s.Equalities(), s.Inequalities()), "[pair[0,1] pair[0,2] pair[1,2] both[0] both[1]] [low[0] low[2] high own]"; got != want {
 		t.Errorf("names %s, want %s", got, want)
 	}
-	v := make([]float64, 8)
+	v := make([]float64, 9)
 	s.Values(v, []float64{0, 0, 3, 4, 0, 7}, 1)
-	near(t, "values", v, []float64{5 - 1, 7 - 2, math.Sqrt(18) - 3, -3, -4, 0.5, 0.5, 6}, 1e-15)
+	near(t, "values", v, []float64{5 - 1, 7 - 2, math.Sqrt(18) - 3, -3, -4, 0.5, 0.5, 6, 1}, 1e-15)
 }

@@ -5,7 +5,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
 )
 
 // Impossible sets are refused with the field's name.
@@ -44,5 +46,31 @@ func TestDomains(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Where a gradient vanishes geometry names the component, closed form or not.
+func TestSingularPoints(t *testing.T) {
+	for _, c := range []struct {
+		set       constraint.Set
+		x         []float64
+		component string
+	}{
+		{must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-1, 2, 0}, {1, 0, 2}})), []float64{0, 0}, "curve"}, // a lemniscate's node
+		{must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}})), []float64{0, 0}, "curve"},                                  // a cusp
+		{must(zoo.NewChain(2, []float64{1, 1}, nil, false)), []float64{0, 0, 1, 0, 1, 0}, "bond[1]"},
+		{must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), []float64{1, 0, 0, 0}, "gram[1,1]"},
+		{must(zoo.NewStiefel(3, 2)), []float64{0, 1, 0, 0, 0, 0}, "gram[0,0]"},
+		{must(zoo.NewCap([]float64{0, 1}, 0.2)), []float64{0, 0}, "radius"},
+	} {
+		var e *geometry.RankError
+		if err := geometry.NewBlock(c.set, 1, 0).At(c.x, 1); !errors.As(err, &e) || e.Component != c.component {
+			t.Errorf("%s at %v: %v, want a rank error of %q", constraint.Name(c.set), c.x, err, c.component)
+		}
+	}
+	// Dependent gradients, rank 2 of 3, none of them zero: no error, and Π is a projector.
+	b := geometry.NewBlock(must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), 1, 0)
+	if err := b.At([]float64{1, 1, 1, 1}, 1); err != nil || b.Rank(0) != 2 {
+		t.Errorf("two equal columns: rank %d, %v", b.Rank(0), err)
 	}
 }

@@ -113,12 +113,12 @@ func (g gram) Factor(values, work []float64, regular []bool, x []float64, n int)
 	g.Values(values, x, n)
 	m := g.components()
 	for t := range n {
-		λ, u, s, _ := g.work(work, t)
+		λ, u, s, scratch := g.work(work, t)
 		unpack(s, values[t*m:(t+1)*m], g.p)
 		for i := range g.p {
 			s[i*g.p+i]++
 		}
-		eigen(s, u, g.p)
+		eigen(s, u, scratch, g.p)
 		lo, hi := s[0], s[0]
 		for i := range λ {
 			λ[i] = s[i*g.p+i]

@@ -45,6 +45,9 @@ func (s *Orthogonal) String() string {
 	return fmt.Sprintf("O(%d)", s.n)
 }
 
+// ExactProjector reports whether Π² = Π: not with Reference.
+func (s *Orthogonal) ExactProjector() bool { return !s.reference }
+
 // Order returns n.
 func (s *Orthogonal) Order() int { return s.n }
 
@@ -192,7 +195,7 @@ func (w *orthogonalScratch) onGroup(n int) bool {
 
 // root writes f(M) to k; false if an eigenvalue of M is not above least.
 func (w *orthogonalScratch) root(n int, least float64, f func(float64) float64) bool {
-	eigen(w.m, w.u, n)
+	eigen(w.m, w.u, w.λ, n)
 	for i := range n {
 		if w.λ[i] = w.m[i*n+i]; !(w.λ[i] > least) {
 			return false
