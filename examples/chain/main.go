@@ -57,11 +57,11 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	cut := len(data) / dim * 4 / 5 * dim
 	training, heldOut := data[:cut], data[cut:]
 
-	// The forward process. Implicit landing returns to Σ in each step; ε = 0.01
-	// pushes a bead that touches the ball back out.
+	// The forward process. Implicit landing returns to Σ in each step. The first steps
+	// are as long as the beads of the data are shaky: σ²Δt = 0.0016 to 0.09.
 	process := &langevin.Process{
-		Set: set, Method: langevin.ULLA, Friction: 5, Repulsion: 0.01, Terminal: true,
-		Schedule:   langevin.Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 1.5},
+		Set: set, Method: langevin.ULLA, Friction: 20, Terminal: true,
+		Schedule:   langevin.Schedule{N: 50, T: 2, SigmaMin: 0.2, SigmaMax: 1.5},
 		Landing:    langevin.Landing{Implicit: true},
 		Convention: langevin.Reference,
 	}
@@ -77,6 +77,7 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	config := train.Config{
 		Epochs: s.epochs, Batch: 256, Refresh: 4, TimesPerPath: 10, Optimizer: train.Muon, LearningRate: 3e-3,
 		Clip: 10, Average: 0.999, MaxFailed: 0.01, Seed: seed,
+		Plateau: train.Plateau{Factor: 0.6, Patience: 20, Threshold: 5e-5, Cooldown: 10, MinRate: 1e-5},
 	}
 	config.Loss.Reading = reading
 	trainer := train.New(config, process, training, net, pool)
@@ -174,7 +175,7 @@ func (r *result) save(dir string) error {
 
 func main() {
 	dir := flag.String("o", "examples/chain", "folder to write to")
-	epochs := flag.Int("epochs", 200, "epochs to train")
+	epochs := flag.Int("epochs", 250, "epochs to train")
 	flag.Parse()
 	r, err := learn(context.Background(), os.Stdout, size{chains: 2500, samples: 2000, epochs: *epochs, width: 256, workers: runtime.GOMAXPROCS(0)})
 	if err == nil {

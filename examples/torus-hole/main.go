@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
@@ -82,6 +84,18 @@ func inSight(x []float64) (out []float64) {
 	return out
 }
 
+// stripe returns the mean of cos(3θ − 2φ), which is 1 on the stripe's axis and has
+// mean 0 for points spread evenly in θ, and its standard error.
+func stripe(x []float64) (mean, standardError float64) {
+	wave := make([]float64, len(x)/3)
+	for i := range wave {
+		θ, φ := torus.Angles(x[3*i : 3*i+3])
+		wave[i] = math.Cos(3*θ - 2*φ)
+	}
+	mean, sd := stat.MeanStdDev(wave, nil)
+	return mean, sd / math.Sqrt(float64(len(wave)))
+}
+
 func run(dir, samples string, n int, seed uint64) error {
 	x := points(n, seed)
 	var out bytes.Buffer
@@ -97,6 +111,10 @@ func run(dir, samples string, n int, seed uint64) error {
 	}
 	if s.D != 3 {
 		return fmt.Errorf("%s: points have %d coordinates; expected 3", samples, s.D)
+	}
+	for i, x := range [][]float64{x, s.X} {
+		mean, standardError := stripe(x)
+		fmt.Printf("%-8s mean of cos(3θ − 2φ) %.3f ± %.3f\n", []string{"data", "samples"}[i], mean, standardError)
 	}
 	if err := draw(x, s.X).WritePNG(&out, 960); err != nil {
 		return err

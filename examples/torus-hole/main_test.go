@@ -24,8 +24,8 @@ func TestData(t *testing.T) {
 		t.Error("the seed changes nothing")
 	}
 	wave := func(x []float64) float64 {
-		θ, φ := torus.Angles(x)
-		return math.Cos(3*θ - 2*φ)
+		mean, _ := stripe(x)
+		return mean
 	}
 	var weight, first, second float64
 	y, s := make([]float64, 3), keyed.New(7, keyed.Probe, 0)
@@ -38,12 +38,14 @@ func TestData(t *testing.T) {
 	}
 	mean := first / weight
 	sd := math.Sqrt(second/weight - mean*mean)
-	got := 0.0
 	for i := 0; i < len(x); i += 3 {
 		if inHole(x[i : i+3]) {
 			t.Fatalf("point %d is in the hole", i/3)
 		}
-		got += wave(x[i:i+3]) / n
+	}
+	got, standardError := stripe(x)
+	if r := standardError * math.Sqrt(n) / sd; math.Abs(r-1) > 0.2 {
+		t.Errorf("standard error %g, want %g", standardError, sd/math.Sqrt(n))
 	}
 	// Five standard errors of 2000 draws, false alarm 6e-7; the reference's own error
 	// is a sixth of one.
