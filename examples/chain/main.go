@@ -3,7 +3,7 @@
 //
 //	go run ./examples/chain [-o examples/chain]
 //
-// It leaves data.npy, for problem.yaml, and picture.png.
+// It leaves data.npy, for problem.yaml, samples.npy and picture.png.
 package main
 
 import (
@@ -40,6 +40,7 @@ type result struct {
 	failed        int       // samples that lost their projection
 	violations    []metric.Violation
 	test          metric.TwoSample // samples against held-out data
+	copies        metric.Copies
 }
 
 const seed = 1
@@ -127,6 +128,7 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	set.Values(values, r.samples, n)
 	r.violations = metric.Violations(names, values, n, len(set.Equalities()))
 	r.test = metric.EnergyTest(r.samples, heldOut, dim, 1000, 199, seed)
+	r.copies = metric.CountCopies(r.samples, heldOut, training, dim)
 	return r, nil
 }
 
@@ -139,6 +141,7 @@ func (r *result) report(w io.Writer) {
 	}
 	t := r.test
 	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n", t.Statistic, t.Floor.Mean, t.Floor.SD, t.PValue)
+	fmt.Fprintf(w, "nearest training chain: median distance %.3f; of held-out chains %.3f\n", r.copies.Samples.Median, r.copies.HeldOut.Median)
 }
 
 // strands returns the first n chains as strands of beads from the anchor on.
@@ -160,14 +163,17 @@ func (r *result) picture() *figure.Chart {
 }
 
 func (r *result) save(dir string) error {
-	var npy, png bytes.Buffer
-	if err := arrayfile.EncodeNPY(&npy, arrayfile.Array{Shape: []int{len(r.data) / dim, dim}, Float64: r.data}); err != nil {
-		return err
+	for name, x := range map[string][]float64{"data.npy": r.data, "samples.npy": r.samples} {
+		var npy bytes.Buffer
+		if err := arrayfile.EncodeNPY(&npy, arrayfile.Array{Shape: []int{len(x) / dim, dim}, Float64: x}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), npy.Bytes(), 0o644); err != nil {
+			return err
+		}
 	}
+	var png bytes.Buffer
 	if err := r.picture().WritePNG(&png, 960); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "data.npy"), npy.Bytes(), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "picture.png"), png.Bytes(), 0o644)
@@ -175,9 +181,9 @@ func (r *result) save(dir string) error {
 
 func main() {
 	dir := flag.String("o", "examples/chain", "folder to write to")
-	epochs := flag.Int("epochs", 250, "epochs to train")
+	epochs := flag.Int("epochs", 160, "epochs to train")
 	flag.Parse()
-	r, err := learn(context.Background(), os.Stdout, size{chains: 2500, samples: 2000, epochs: *epochs, width: 256, workers: runtime.GOMAXPROCS(0)})
+	r, err := learn(context.Background(), os.Stdout, size{chains: 4000, samples: 2000, epochs: *epochs, width: 256, workers: runtime.GOMAXPROCS(0)})
 	if err == nil {
 		r.report(os.Stdout)
 		err = r.save(*dir)

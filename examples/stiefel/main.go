@@ -123,7 +123,7 @@ func run(dir, samples string, n int, seed uint64) error {
 }
 
 func main() {
-	n := flag.Int("n", 4000, "points to make")
+	n := flag.Int("n", 6000, "points to make")
 	seed := flag.Uint64("seed", 1, "seed")
 	dir := flag.String("o", "examples/stiefel", "folder to write to")
 	samples := flag.String("draw", "", "samples to draw beside the data")
