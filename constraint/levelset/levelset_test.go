@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -402,4 +403,86 @@ func BenchmarkForward(b *testing.B) {
 		}
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/run")
+}
+
+// sphereMesh is an octahedron, cut n times and blown up to the unit sphere.
+func sphereMesh(n int) *mesh.Mesh {
+	m := &mesh.Mesh{
+		Vertices: []float64{1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1},
+		Faces:    []int32{0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5},
+	}
+	for range n {
+		cut := &mesh.Mesh{Vertices: m.Vertices}
+		middle := map[[2]int32]int32{}
+		half := func(a, b int32) int32 {
+			k := [2]int32{min(a, b), max(a, b)}
+			if _, ok := middle[k]; !ok {
+				middle[k] = int32(len(cut.Vertices) / 3)
+				var v [3]float64
+				s := 0.0
+				for j := range v {
+					v[j] = m.Vertices[3*a+int32(j)] + m.Vertices[3*b+int32(j)]
+					s += v[j] * v[j]
+				}
+				for j := range v {
+					cut.Vertices = append(cut.Vertices, v[j]/math.Sqrt(s))
+				}
+			}
+			return middle[k]
+		}
+		for f := 0; f < len(m.Faces); f += 3 {
+			a, b, c := m.Faces[f], m.Faces[f+1], m.Faces[f+2]
+			ab, bc, ca := half(a, b), half(b, c), half(c, a)
+			cut.Faces = append(cut.Faces, a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca)
+		}
+		m = cut
+	}
+	return m
+}
+
+// ball returns a network whose level set is near the unit sphere: softplus of
+// many directions, summed, grows with ‖x‖ alike to all sides.
+func ball() *Network {
+	n := &Network{score.NewMLP[float64]([]int{3, 400, 1}, 1), 10}
+	st := keyed.New(5, keyed.Probe, 0)
+	w := n.Weight(0)
+	for i := 0; i < len(w); i += 6 { // pairs of opposite directions
+		st.Normals(w[i:i+3], uint64(i), 0)
+		s := math.Sqrt(w[i]*w[i] + w[i+1]*w[i+1] + w[i+2]*w[i+2])
+		for j := range 3 {
+			w[i+j] /= s
+			w[i+3+j] = -w[i+j]
+		}
+	}
+	clear(n.Bias(0))
+	for i := range n.Weight(1) {
+		n.Weight(1)[i] = 4. / 400
+	}
+	n.Bias(1)[0] = -1.03
+	return n
+}
+
+func TestSurface(t *testing.T) {
+	s, err := NewSurface(ball(), sphereMesh(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	constrainttest.Run(t, s, constrainttest.Options{})
+	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
+	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
+	sum, x := 0.0, make([]float64, 3)
+	for i := range 4000 {
+		s.SampleUniform(x, keyed.New(1, keyed.Probe, 1), uint64(i))
+		sum += x[2] * x[2] / (x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
+	}
+	if math.Abs(sum/4000-1./3) > 0.03 {
+		t.Errorf("mean square of the height is %v", sum/4000)
+	}
+	if _, err := NewSurface(ball(), sphereMesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil || !strings.Contains(err.Error(), "not near") {
+		t.Errorf("a mesh elsewhere: %v", err)
+	}
+	refine, y := NewRefiner(s.Set, 0.5), []float64{0, 0, 3}
+	if refine.Refine(y) || y[2] != 3 {
+		t.Errorf("a point 2 away was moved to %v by a refiner of 0.5", y)
+	}
 }
