@@ -90,7 +90,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 			x, y, floor = append(x, p.Seconds), append(y, float64(p.JSD)), append(floor, float64(v.JSD.Floor))
 		}
 		if err := add("jsd", "Distance to the data against training time", "Against all data; the floor is what a perfect memoriser of the training rows scores.", false,
-			figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: "Jensen–Shannon distance", LogX: true},
+			figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: v.JSD.Metric, LogX: true},
 				figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor})); err != nil {
 			return "", err
 		}
@@ -116,7 +116,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		Verdict:  verdict(v),
 		Facts:    facts(v),
 		Figures:  figures,
-		Tables:   tables(v),
+		Tables:   e.tables(v),
 		Globe:    globe,
 		Config:   string(e.Problem.Resolved()),
 		Commands: e.commands(),
@@ -205,24 +205,24 @@ func facts(v *Evaluation) []figure.Fact {
 		{Label: "Samples", Value: count(v.Samples), Note: fmt.Sprintf("%d lost to a projection", v.Failed)},
 	}
 	if v.JSD != nil {
-		out = append(out, figure.Fact{Label: "Jensen–Shannon distance", Value: fmt.Sprintf("%.3f", v.JSD.Full),
+		out = append(out, figure.Fact{Label: v.JSD.Metric, Value: fmt.Sprintf("%.3f", v.JSD.Full),
 			Note: fmt.Sprintf("floor %.3f ± %.3f", v.JSD.Floor, v.JSD.FloorSD)})
 	}
 	return append(out, figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
 }
 
-func tables(v *Evaluation) []figure.Table {
+func (e *Experiment) tables(v *Evaluation) []figure.Table {
 	var out []figure.Table
 	if v.JSD != nil {
 		out = append(out, figure.Table{
-			Title: "Jensen–Shannon distance", Header: []string{"", "against all data", "against held-out data"},
+			Title: v.JSD.Metric, Header: []string{"", "against all data", "against held-out data"},
 			Rows: [][]string{
 				{"samples", fixed(v.JSD.Full), fixed(v.JSD.HeldOut)},
 				{"floor: draws from the training rows", fixed(v.JSD.Floor), fixed(v.JSD.HeldOutFloor)},
 				{"uniform samples", fixed(v.JSD.Uniform), ""},
 			},
-			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm.",
+			Note: e.histogram.Note,
 		})
 	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %", "worst", "at sample"}}

@@ -45,9 +45,9 @@ type Data struct {
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
 }
 
-// Set is a feasible set of the zoo.
+// Set is a feasible set of the zoo, or the level set of a network.
 type Set struct {
-	Kind   string      `yaml:"kind"` // sphere, ellipsoid, torus, affine
+	Kind   string      `yaml:"kind"` // sphere, ellipsoid, torus, affine, level-set
 	Dim    int         `yaml:"dim,omitempty"`
 	Radius float64     `yaml:"radius,omitempty"`
 	Axes   []float64   `yaml:"axes,omitempty"`
@@ -55,6 +55,9 @@ type Set struct {
 	Minor  float64     `yaml:"minor,omitempty"`
 	A      [][]float64 `yaml:"a,omitempty"`
 	B      []float64   `yaml:"b,omitempty"`
+
+	Weights string `yaml:"weights,omitempty"` // of a level set's network: NPZ
+	Mesh    string `yaml:"mesh,omitempty"`    // near it: PLY or OBJ
 }
 
 // Potential is f of the target exp(−f).
@@ -323,7 +326,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 
 func (p *Problem) set() (constraint.Set, error) {
 	s := p.Set
-	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine"); err != nil {
+	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine", "level-set"); err != nil {
 		return nil, err
 	}
 	for _, k := range []struct {
@@ -332,6 +335,7 @@ func (p *Problem) set() (constraint.Set, error) {
 	}{
 		{"set.dim", "sphere", s.Dim != 0}, {"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
 		{"set.major", "torus", s.Major != 0}, {"set.minor", "torus", s.Minor != 0}, {"set.a", "affine", s.A != nil}, {"set.b", "affine", s.B != nil},
+		{"set.weights", "level-set", s.Weights != ""}, {"set.mesh", "level-set", s.Mesh != ""},
 	} {
 		if k.given && s.Kind != k.kind {
 			return nil, &KeyError{Origin: p.origin[k.key], Key: k.key, Fault: fmt.Sprintf("this key belongs to set.kind %s; set.kind is %q", k.kind, s.Kind)}
@@ -380,6 +384,8 @@ func (p *Problem) set() (constraint.Set, error) {
 			return nil, p.key("set.b", s.B, fmt.Sprintf("%d right-hand sides, one a row of set.a", len(s.A)))
 		}
 		return zoo.Affine{A: s.A, B: s.B}, nil
+	case "level-set":
+		return p.levelSet()
 	}
 	panic("problem: a kind of set that is listed and not built")
 }

@@ -138,6 +138,9 @@ func TestRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if p, err := Load(data, origin, "", nil); err != nil || p.Set.Kind != "sphere" {
+			continue // TestMeshRecipes
+		}
 		for variant, want := range paper {
 			if name == "demo" && variant != "" {
 				continue
@@ -194,7 +197,7 @@ func TestSource(t *testing.T) {
 	if data, _, err := Source(file); err != nil || string(data) != good {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := Source("nosuch"); err == nil || !strings.Contains(err.Error(), "neither a file nor one of the recipes demo, earthquake") {
+	if _, _, err := Source("nosuch"); err == nil || !strings.Contains(err.Error(), "neither a file nor one of the recipes bunny100, bunny50") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -20,7 +20,9 @@ type Manifest struct {
 	Seed    uint64    `json:"seed"`
 	Data    Data      `json:"data"`
 	Config  string    `json:"config_sha256"` // of config.yaml
-	Machine Machine   `json:"machine"`
+	// SHA-256 of the files that the set is read from, by key
+	Files   map[string]string `json:"files_sha256,omitempty"`
+	Machine Machine           `json:"machine"`
 }
 
 // Data identifies the data of a run.
