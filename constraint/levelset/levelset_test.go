@@ -14,10 +14,10 @@ import (
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -405,44 +405,9 @@ func BenchmarkForward(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/run")
 }
 
-// sphereMesh is an octahedron, cut n times and blown up to the unit sphere.
-func sphereMesh(n int) *mesh.Mesh {
-	m := &mesh.Mesh{
-		Vertices: []float64{1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1},
-		Faces:    []int32{0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5},
-	}
-	for range n {
-		cut := &mesh.Mesh{Vertices: m.Vertices}
-		middle := map[[2]int32]int32{}
-		half := func(a, b int32) int32 {
-			k := [2]int32{min(a, b), max(a, b)}
-			if _, ok := middle[k]; !ok {
-				middle[k] = int32(len(cut.Vertices) / 3)
-				var v [3]float64
-				s := 0.0
-				for j := range v {
-					v[j] = m.Vertices[3*a+int32(j)] + m.Vertices[3*b+int32(j)]
-					s += v[j] * v[j]
-				}
-				for j := range v {
-					cut.Vertices = append(cut.Vertices, v[j]/math.Sqrt(s))
-				}
-			}
-			return middle[k]
-		}
-		for f := 0; f < len(m.Faces); f += 3 {
-			a, b, c := m.Faces[f], m.Faces[f+1], m.Faces[f+2]
-			ab, bc, ca := half(a, b), half(b, c), half(c, a)
-			cut.Faces = append(cut.Faces, a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca)
-		}
-		m = cut
-	}
-	return m
-}
-
-// ball returns a network whose level set is near the unit sphere: softplus of
+// round returns a network whose level set is near the unit sphere: softplus of
 // many directions, summed, grows with ‖x‖ alike to all sides.
-func ball() *Network {
+func round() *Network {
 	n := &Network{score.NewMLP[float64]([]int{3, 400, 1}, 1), 10}
 	st := keyed.New(5, keyed.Probe, 0)
 	w := n.Weight(0)
@@ -463,7 +428,7 @@ func ball() *Network {
 }
 
 func TestSurface(t *testing.T) {
-	s, err := NewSurface(ball(), sphereMesh(3))
+	s, err := NewSurface(round(), ball.Mesh(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,7 +443,7 @@ func TestSurface(t *testing.T) {
 	if math.Abs(sum/4000-1./3) > 0.03 {
 		t.Errorf("mean square of the height is %v", sum/4000)
 	}
-	if _, err := NewSurface(ball(), sphereMesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil || !strings.Contains(err.Error(), "not near") {
+	if _, err := NewSurface(round(), ball.Mesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil || !strings.Contains(err.Error(), "not near") {
 		t.Errorf("a mesh elsewhere: %v", err)
 	}
 	refine, y := NewRefiner(s.Set, 0.5), []float64{0, 0, 3}
