@@ -381,3 +381,16 @@ func BenchmarkNearest(b *testing.B) {
 		tree.Nearest([3]float64(x))
 	}
 }
+
+func TestWritePLY(t *testing.T) {
+	m := cube()
+	m.Vertices[4] = math.Pi
+	var b bytes.Buffer
+	if err := m.WritePLY(&b); err != nil {
+		t.Fatal(err)
+	}
+	back, err := read(t, "a.ply", b.Bytes())
+	if err != nil || fmt.Sprint(back) != fmt.Sprint(m) {
+		t.Errorf("%v, %v", back, err)
+	}
+}
