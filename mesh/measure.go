@@ -77,3 +77,23 @@ func (m *Mesh) Scaled(centre [3]float64, scale float64) *Mesh {
 	}
 	return s
 }
+
+// Density returns counts on faces as a density by area at the vertices: a third
+// of each count goes to each corner, so that neighbours are smoothed.
+func (m *Mesh) Density(count []float64) []float64 {
+	n, faces := m.N()
+	sum, area := make([]float64, n), make([]float64, n)
+	for f := range faces {
+		a := m.FaceArea(f)
+		for _, v := range m.Faces[3*f : 3*f+3] {
+			sum[v] += count[f] / 3
+			area[v] += a / 3
+		}
+	}
+	for v := range sum {
+		if area[v] > 0 {
+			sum[v] /= area[v]
+		}
+	}
+	return sum
+}

@@ -394,3 +394,35 @@ func TestWritePLY(t *testing.T) {
 		t.Errorf("%v, %v", back, err)
 	}
 }
+
+// A density integrates to the counts, and one in proportion to area is flat.
+func TestDensity(t *testing.T) {
+	m := cube()
+	m.Vertices[0] = -1
+	count := make([]float64, 12)
+	for f := range count {
+		count[f] = 7 * m.FaceArea(f)
+	}
+	for v, d := range m.Density(count) {
+		if math.Abs(d-7) > 1e-12 {
+			t.Errorf("density %v at vertex %d, want 7", d, v)
+		}
+	}
+	clear(count)
+	count[3] = 6
+	d := m.Density(count)
+	for v, got := range d {
+		area, want := 0.0, 0.0
+		for f := range 12 {
+			for _, i := range m.Faces[3*f : 3*f+3] {
+				if int(i) == v {
+					area += m.FaceArea(f) / 3
+					want += count[f] / 3
+				}
+			}
+		}
+		if math.Abs(got*area-want) > 1e-12 {
+			t.Errorf("vertex %d: %v on an area of %v, want %v", v, got, area, want)
+		}
+	}
+}
