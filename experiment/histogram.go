@@ -33,7 +33,7 @@ func (e *Experiment) newHistogram() *histogram {
 			marks:   func(x []float64) []float64 { return x },
 			compare: metric.EarthJSD,
 		}
-	} else if s, ok := e.Process.Set.(*levelset.Surface); ok {
+	} else if s := e.surface(); s != nil {
 		tree := mesh.NewTree(s.Mesh)
 		_, faces := s.Mesh.N()
 		h = &histogram{
@@ -69,4 +69,21 @@ func (e *Experiment) eachBlock(n int, f func(lo, hi int)) {
 		lo, hi := parallel.Block(b, n, rows)
 		f(lo, hi)
 	})
+}
+
+// surface returns the set if it is a level set with a mesh, else nil.
+func (e *Experiment) surface() *levelset.Surface {
+	s, _ := e.Process.Set.(*levelset.Surface)
+	return s
+}
+
+// density turns the faces of points into a density at the mesh's vertices that
+// does not depend on their number.
+func (e *Experiment) density(faces []float64) []float64 {
+	m := e.surface().Mesh
+	count := make([]float64, len(m.Faces)/3)
+	for _, f := range faces {
+		count[int(f)] += 1 / float64(len(faces))
+	}
+	return m.Density(count)
 }

@@ -46,6 +46,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		return nil
 	}
 	var globe *figure.Globe
+	var surface *figure.SurfaceView
 	good := s.Good()
 	switch d := e.Process.Set.Dim(); {
 	case e.onEarth():
@@ -59,6 +60,19 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 			return "", err
 		}
 		globe = &figure.Globe{Title: "On the sphere", Caption: "The samples lie on the unit sphere to round-off.", Layers: layers}
+	case e.surface() != nil:
+		m := e.surface().Mesh
+		layers := []figure.SurfaceLayer{
+			{Name: "data, " + count(e.Data.N), Values: e.density(e.histogram.full)},
+			{Name: "samples, " + count(len(good)/d), Values: e.density(e.histogram.marks(good))},
+		}
+		const caption = "Points by area, as counted on the nearest faces and smoothed over neighbours; one scale for both."
+		if _, faces := m.N(); faces <= figure.SurfaceFaces {
+			if err := add("surface", "Data and samples", caption+" Seen from two sides.", true, figure.Surface("", m, layers)); err != nil {
+				return "", err
+			}
+			surface = &figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers}
+		}
 	case d >= 2:
 		points := figure.Points("", d, []figure.PointLayer{{Name: "data", Points: e.Data.X}, {Name: "samples", Points: good}})
 		if err := add("points", "Data and samples", "Coordinates of data and samples.", true, points); err != nil {
@@ -118,6 +132,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		Figures:  figures,
 		Tables:   e.tables(v),
 		Globe:    globe,
+		Surface:  surface,
 		Config:   string(e.Problem.Resolved()),
 		Commands: e.commands(),
 	}

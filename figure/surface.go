@@ -27,8 +27,8 @@ type SurfaceMap struct {
 	mesh  *mesh.Mesh
 }
 
-// svgFaces bounds the faces that SVG is made of.
-const svgFaces = 20_000
+// SurfaceFaces bounds the faces of what is drawn one by one: SVG and pages.
+const SurfaceFaces = 20_000
 
 // Surface draws the layers on a mesh. Up is the second coordinate.
 func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *SurfaceMap {
@@ -60,8 +60,8 @@ func (s *SurfaceMap) WritePNG(w io.Writer, widthPx int) error { return s.scene.w
 // WriteSVG writes the map as an SVG document, a polygon for each face in sight. It
 // refuses meshes of more than 20 000 faces.
 func (s *SurfaceMap) WriteSVG(w io.Writer) error {
-	if _, faces := s.mesh.N(); faces > svgFaces {
-		return fmt.Errorf("figure: a mesh of %d faces as SVG; expected at most %d", faces, svgFaces)
+	if _, faces := s.mesh.N(); faces > SurfaceFaces {
+		return fmt.Errorf("figure: a mesh of %d faces as SVG; expected at most %d", faces, SurfaceFaces)
 	}
 	return s.scene.writeSVG(w)
 }

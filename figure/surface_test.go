@@ -67,6 +67,33 @@ func TestSurface(t *testing.T) {
 	}
 }
 
+// The page carries the mesh and a choice of layers; without a surface it has
+// neither.
+func TestSurfaceView(t *testing.T) {
+	m := ball.Mesh(1)
+	n, _ := m.N()
+	values := make([]float64, n)
+	values[2] = 0.5
+	r := &Report{Title: "t", Surface: &SurfaceView{Mesh: m, Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}}
+	var page bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1, `id="surface-data"`: 1, `"layers":[[0,0,1,0`: 1, `getElementById("surface")`: 1} {
+		if got := bytes.Count(page.Bytes(), []byte(what)); got != want {
+			t.Errorf("%q is there %d times, want %d", what, got, want)
+		}
+	}
+	r.Surface.Mesh, r.Surface.Layers = ball.Mesh(6), nil
+	if err := r.WriteHTML(&page); err == nil {
+		t.Error("32768 faces in a page")
+	}
+	page.Reset()
+	if err := (&Report{Title: "t"}).WriteHTML(&page); err != nil || bytes.Contains(page.Bytes(), []byte("surface-data")) {
+		t.Errorf("%v, or a surface that nobody asked for", err)
+	}
+}
+
 // The nearer of two triangles hides the other, in whichever order they come.
 func TestDepth(t *testing.T) {
 	near := [3]corner{{0, 0, 1, vec3{0, 0, 1}, 1}, {8, 0, 1, vec3{0, 0, 1}, 1}, {0, 8, 1, vec3{0, 0, 1}, 1}}
