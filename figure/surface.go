@@ -309,7 +309,7 @@ func fill(depth []float32, colours []color.NRGBA, n int, a, b, c *corner) {
 			for j := range normal {
 				normal[j] = u*a.n[j] + v*b.n[j] + w*c.n[j]
 			}
-			if normal[2] < 0 { // seen from behind
+			if area > 0 { // seen from behind, with y down
 				normal = vec3{-normal[0], -normal[1], -normal[2]}
 			}
 			colours[y*n+x] = tint(u*a.shade+v*b.shade+w*c.shade, light(normal))

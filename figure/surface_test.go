@@ -96,8 +96,8 @@ func TestSurfaceView(t *testing.T) {
 
 // The nearer of two triangles hides the other, in whichever order they come.
 func TestDepth(t *testing.T) {
-	near := [3]corner{{0, 0, 1, vec3{0, 0, 1}, 1}, {8, 0, 1, vec3{0, 0, 1}, 1}, {0, 8, 1, vec3{0, 0, 1}, 1}}
-	far := [3]corner{{0, 0, -1, vec3{0, 0, 1}, 0}, {8, 0, -1, vec3{0, 0, 1}, 0}, {0, 8, -1, vec3{0, 0, 1}, 0}}
+	near := [3]corner{{0, 0, 1, vec3{0, 0, 1}, 1}, {0, 8, 1, vec3{0, 0, 1}, 1}, {8, 0, 1, vec3{0, 0, 1}, 1}}
+	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}} // seen from behind
 	for _, order := range [][2][3]corner{{near, far}, {far, near}} {
 		depth, colours := newBuffers(8)
 		for _, k := range order {
