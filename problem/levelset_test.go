@@ -93,7 +93,7 @@ func TestLevelSetFaults(t *testing.T) {
 	for _, c := range []struct{ set, prior, want string }{
 		{"", "uniform", "set.weights is missing; expected an NPZ file"},
 		{", weights: " + octahedron, "uniform", "p.yaml:1: set.weights: "},
-		{", weights: nosuch.npz", "uniform", "set.weights: nosuch.npz: open nosuch.npz"},
+		{", weights: nosuch.npz", "uniform", "set.weights: open nosuch.npz"},
 		{", weights: " + weights + ", mesh: " + weights, "uniform", `the extension is ".npz"`},
 		{", weights: " + weights + ", mesh: " + far, "uniform", "set.mesh: " + far + ": the mesh is not near the level set"},
 		{", weights: " + weights, "uniform", "has no uniform sampler"},

@@ -8,9 +8,12 @@ package levelset
 
 import (
 	"archive/zip"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/score"
@@ -38,8 +41,11 @@ const maxWidth = 4096
 // of the file system.
 func ReadNetwork(path string) (*Network, error) {
 	arrays, err := arrayfile.ReadNPZ(path)
+	if errors.As(err, new(*fs.PathError)) {
+		return nil, err
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &NetworkError{path, strings.TrimPrefix(err.Error(), path+": ")}
 	}
 	return fromArrays(path, arrays)
 }
