@@ -16,15 +16,34 @@ const blockRows = 28
 type Set struct {
 	net    *Network
 	packed *Packed
-	passes sync.Pool
+
+	mu   sync.Mutex
+	free []*Pass // as many as there were calls at once
 }
 
 // New returns the zero level set of a network, whose parameters must not change
 // from then on.
 func New(n *Network) *Set {
-	s := &Set{net: n, packed: n.Pack()}
-	s.passes.New = func() any { return s.packed.NewPass(blockRows) }
-	return s
+	return &Set{net: n, packed: n.Pack()}
+}
+
+// take lends a pass until give.
+func (s *Set) take() *Pass {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return s.packed.NewPass(blockRows)
+	}
+	q := s.free[n-1]
+	s.free = s.free[:n-1]
+	return q
+}
+
+func (s *Set) give(q *Pass) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, q)
 }
 
 func (s *Set) String() string       { return "level set of a network" }
@@ -69,11 +88,11 @@ func (s *Set) blocks(n int, f func(q *Pass, lo, hi int)) {
 	if n == 0 {
 		return
 	}
-	q := s.passes.Get().(*Pass)
+	q := s.take()
 	for lo := 0; lo < n; lo += blockRows {
 		f(q, lo, min(n, lo+blockRows))
 	}
-	s.passes.Put(q)
+	s.give(q)
 }
 
 func (q *Pass) outputs(h []float64) {

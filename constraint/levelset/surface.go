@@ -65,8 +65,8 @@ func NewRefiner(s *Set, far float64) *Refiner { return &Refiner{s, far * far} }
 // is what it was.
 func (r *Refiner) Refine(x []float64) bool {
 	const steps, tolerance = 30, 1e-13
-	q := r.set.passes.Get().(*Pass)
-	defer r.set.passes.Put(q)
+	q := r.set.take()
+	defer r.set.give(q)
 	copy(q.start, x)
 	for range steps {
 		q.Value(q.start, 1)
