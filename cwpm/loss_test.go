@@ -2,10 +2,13 @@ package cwpm
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -22,19 +25,30 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of ../shared/golden/sphere_{over,under}.npz.
+// Loss and parameter gradients of ../shared/golden/{sphere,sdf_bunny}_{over,under}.npz.
 func TestGoldenLoss(t *testing.T) {
-	for file, method := range map[string]langevin.Method{"sphere_over.npz": langevin.OLLA, "sphere_under.npz": langevin.ULLA} {
+	for file, method := range map[string]langevin.Method{
+		"sphere_over.npz": langevin.OLLA, "sphere_under.npz": langevin.ULLA, "sdf_bunny_over.npz": langevin.OLLA, "sdf_bunny_under.npz": langevin.ULLA,
+	} {
 		g := golden.Read(t, file)
 		f := func(name string) []float64 { return g[name].AsFloat64() }
 		p := &langevin.Process{
 			Set: zoo.Sphere{D: 3}, Method: method, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},
 			Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 		}
-		paths := &langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 4*4*3)}
+		if strings.HasPrefix(file, "sdf") {
+			bunny, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Set, p.Friction, p.Landing.Rate = levelset.New(bunny), 20, 25
+			p.Schedule.T, p.Schedule.SigmaMin, p.Schedule.SigmaMax = 0.3, 0.2, 0.6
+		}
+		count := len(f("x_init")) / 3
+		paths := &langevin.Paths{Count: count, Steps: 3, Dim: 3, X: make([]float64, count*4*3)}
 		for k := range 4 { // the file has time first
-			for i := range 4 {
-				copy(paths.At(i, k), f("loss_path")[(k*4+i)*3:])
+			for i := range count {
+				copy(paths.At(i, k), f("loss_path")[(k*count+i)*3:])
 			}
 		}
 		net, err := score.FromLayers[float64](g, "net_layer_")
