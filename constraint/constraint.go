@@ -53,6 +53,36 @@ type UniformSampler interface {
 	SampleUniform(dst []float64, s keyed.Stream, sample uint64)
 }
 
+// A Sparse set knows which coordinates each component depends on. Components
+// that share none, directly or through others, have orthogonal gradients, and
+// package geometry then factors each group of them alone.
+type Sparse interface {
+	// Support returns the coordinates of every component in ascending order,
+	// equalities first. It may name too many, never too few.
+	Support() [][]int
+	// SparseJacobians is Jacobians with only the derivatives along the support,
+	// component by component: n×(m+l), and n×(all the support's lengths added).
+	SparseJacobians(values, jac, x []float64, n int)
+}
+
+// A Projector knows the normal space of its Σ in closed form. Package geometry
+// then needs no Jacobian where ∇h has full rank. It is for sets of equalities
+// alone; every method treats each of n points alone and allocates nothing.
+type Projector interface {
+	// WorkSize returns how many numbers Factor keeps of a point.
+	WorkSize() int
+	// Factor writes h (n×m), what the other methods need of each point
+	// (work, n×WorkSize), and regular[i] = rank ∇h(x_i) = m. The other methods
+	// are called for regular points only, with the same x and work.
+	Factor(values, work []float64, regular []bool, x []float64, n int)
+	// Tangent writes Π(x) v: n×d. dst may be v.
+	Tangent(dst, v, x, work []float64, n int)
+	// Normal writes ∇hᵀ G⁻¹ u for vectors u of components: n×d from n×m.
+	Normal(dst, u, x, work []float64, n int)
+	// Landing writes ∇hᵀ G⁻¹ h: n×d.
+	Landing(dst, x, work []float64, n int)
+}
+
 // Components returns all names, equalities first.
 func Components(s Set) []string {
 	return append(append([]string(nil), s.Equalities()...), s.Inequalities()...)

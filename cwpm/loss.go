@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
@@ -35,9 +36,11 @@ type Term struct {
 //	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
 //	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
 type Loss[T kernel.Float] struct {
-	proc *langevin.Process
-	at   *geometry.Block
-	d, w int // dimension, width of a network row
+	proc    *langevin.Process
+	inexact bool // Π² ≠ Π: the reference's geometries
+	at      *geometry.Block
+	opt     Options
+	d, w    int // dimension, width of a network row
 
 	n       int
 	terms   []Term
@@ -48,32 +51,72 @@ type Loss[T kernel.Float] struct {
 	c       []float64 // rows
 	table   []coefficients
 	in      []T // rows×w
+
+	windows []window  // by K; nil for one-step targets
+	v, pj   []float64 // rows×d: displacements and momenta of windows
+	chord   []float64 // rows
 }
 
-// coefficients of the terms with the same k.
+// Options of a Loss; the zero value is the paper's.
+type Options struct {
+	Reading score.Reading
+	// Window averages targets over the noise of steps that move a point by up to
+	// this length (standard deviation in each tangent direction); 0 means over one
+	// step. See window.go; CanWindow says where it holds.
+	Window float64
+}
+
+// CanWindow returns nil if windowed targets hold for the process up to the
+// curvature of Σ, and a *constraint.UnsupportedError otherwise.
+func CanWindow(p *langevin.Process) error {
+	need := ""
+	switch {
+	case len(p.Set.Inequalities()) > 0:
+		need = "equalities only"
+	case p.Potential != nil:
+		need = "a forward process without potential"
+	default:
+		return nil
+	}
+	return &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: need, For: "a windowed target"}
+}
+
+// coefficients of the terms with the same k; c includes the reading's gain.
 type coefficients struct{ τ, τp, decay, c, scale, t float64 }
 
 // A LastMomentum writes the noise whose tangential part is p̃_N of a path.
 type LastMomentum func(dst []float64, path int)
 
 // NewLoss makes room for rows terms. The process must be valid.
-func NewLoss[T kernel.Float](p *langevin.Process, rows int) *Loss[T] {
+func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T] {
 	d := p.Set.Dim()
-	w := score.InputWidth(d, p.Method.Underdamped())
+	w := opt.Reading.Width(d, p.Method.Underdamped())
 	vec := func() []float64 { return make([]float64, rows*d) }
 	l := &Loss[T]{
-		proc: p, at: geometry.NewBlock(p.Set, rows, p.Repulsion), d: d, w: w,
+		proc: p, opt: opt, at: p.Geometry(rows), d: d, w: w,
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
+	}
+	l.inexact = p.Ridge > 0
+	if e, ok := p.Set.(interface{ ExactProjector() bool }); ok && !e.ExactProjector() {
+		l.inexact = true
 	}
 	for k := range p.Schedule.N {
 		τ := p.BackTau(k)
-		e := coefficients{τ: τ, τp: p.MomentumTau(k), c: math.Sqrt(τ) / 2, scale: 1 / math.Sqrt(τ), t: p.Schedule.Time(k + 1)}
+		e := coefficients{τ: τ, τp: p.MomentumTau(k), c: p.ScoreCoefficient(k), scale: 1 / math.Sqrt(τ), t: p.Schedule.Time(k + 1)}
 		if p.Method.Underdamped() {
 			e.decay = p.Decay(τ)
-			b := math.Sqrt(1 - e.decay*e.decay)
-			e.c, e.scale = -τ/b, 1/(τ*b)
+			e.scale = 1 / (τ * math.Sqrt(1-e.decay*e.decay))
+		}
+		if opt.Reading.Gain != nil {
+			e.c *= opt.Reading.Gain(e.t)
 		}
 		l.table = append(l.table, e)
+	}
+	if opt.Window > 0 {
+		if err := CanWindow(p); err != nil {
+			panic("cwpm: " + err.Error())
+		}
+		l.windows, l.v, l.pj, l.chord = windows(p, opt.Window), vec(), vec(), make([]float64, rows)
 	}
 	return l
 }
@@ -114,13 +157,19 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 	if f != nil {
 		f.Gradient(l.grad[:n*d], l.x[:n*d], n)
 	}
+	if l.windows != nil {
+		l.averaged(paths, terms)
+	} else {
+		for i, t := range terms {
+			for j, v := range paths.At(t.Path, t.K) {
+				l.u[i*d+j] = v - l.x[i*d+j]
+			}
+		}
+	}
 	for i, t := range terms {
 		e := l.table[t.K]
 		l.c[i] = e.c
 		u, x := l.u[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
-		for j, v := range paths.At(t.Path, t.K) {
-			u[j] = v - x[j]
-		}
 		drift, p := -e.τ/2, []float64(nil)
 		if under {
 			drift, p = e.τ*e.τ, l.p[i*d:(i+1)*d]
@@ -136,7 +185,7 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 		for j := range u {
 			u[j] *= e.scale
 		}
-		score.Input(l.in[i*l.w:(i+1)*l.w], x, p, e.t)
+		score.Row(l.in[i*l.w:(i+1)*l.w], l.opt.Reading, x, p, e.t)
 	}
 	l.at.Tangent(l.u[:n*d], l.u[:n*d])
 	return l.in[:n*l.w], nil
@@ -155,10 +204,19 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 		c, sq := l.c[i], 0.0
 		for j := i * d; j < (i+1)*d; j++ {
 			r := l.u[j] - c*l.s[j]
+			l.s[j] = r
 			sq += r * r
-			ds[j] = T(-t.Weight * c * r)
 		}
 		sum += t.Weight * sq / 2
+	}
+	if l.inexact { // otherwise Πr = r
+		l.at.Tangent(l.s[:n*d], l.s[:n*d])
+	}
+	for i, t := range l.terms {
+		w := -t.Weight * l.c[i]
+		for j := i * d; j < (i+1)*d; j++ {
+			ds[j] = T(w * l.s[j])
+		}
 	}
 	return sum
 }

@@ -2,7 +2,6 @@ package cwpm
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -10,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
@@ -25,30 +25,42 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of ../shared/golden/{sphere,sdf_bunny}_{over,under}.npz.
+// Loss and parameter gradients of ../shared/golden/{sphere,so10,sdf_bunny,md}_{over,under}.npz:
+// on the sphere, on SO(10), on the bunny's level set, and on alanine with an inequality that is active at
+// some points.
 func TestGoldenLoss(t *testing.T) {
-	for file, method := range map[string]langevin.Method{
-		"sphere_over.npz": langevin.OLLA, "sphere_under.npz": langevin.ULLA, "sdf_bunny_over.npz": langevin.OLLA, "sdf_bunny_under.npz": langevin.ULLA,
+	sphere := langevin.Process{Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1}}
+	alanine := langevin.Process{Set: reference.Alanine, Friction: 10, Ridge: 1e-6, Schedule: langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
+	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Reference: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	so10 := langevin.Process{Set: group, Friction: 10, Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true}}
+	network, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bunny := langevin.Process{Set: levelset.New(network), Friction: 20, Schedule: langevin.Schedule{N: 3, T: 0.3, SigmaMin: 0.2, SigmaMax: 0.6}}
+	for _, c := range []struct {
+		file    string
+		process langevin.Process
+		method  langevin.Method
+	}{
+		{"sphere_over.npz", sphere, langevin.OLLA}, {"sphere_under.npz", sphere, langevin.ULLA},
+		{"so10_over.npz", so10, langevin.OLLA}, {"so10_under.npz", so10, langevin.ULLA},
+		{"sdf_bunny_over.npz", bunny, langevin.OLLA}, {"sdf_bunny_under.npz", bunny, langevin.ULLA},
+		{"md_over.npz", alanine, langevin.OLLA}, {"md_under.npz", alanine, langevin.ULLA},
 	} {
+		file, p := c.file, &c.process
+		p.Method, p.Convention, p.Landing.Rate = c.method, langevin.Reference, 10
 		g := golden.Read(t, file)
 		f := func(name string) []float64 { return g[name].AsFloat64() }
-		p := &langevin.Process{
-			Set: zoo.Sphere{D: 3}, Method: method, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},
-			Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
-		}
-		if strings.HasPrefix(file, "sdf") {
-			bunny, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.Set, p.Friction, p.Landing.Rate = levelset.New(bunny), 20, 25
-			p.Schedule.T, p.Schedule.SigmaMin, p.Schedule.SigmaMax = 0.3, 0.2, 0.6
-		}
-		count := len(f("x_init")) / 3
-		paths := &langevin.Paths{Count: count, Steps: 3, Dim: 3, X: make([]float64, count*4*3)}
+		d := p.Set.Dim()
+		count := len(f("loss_path")) / (4 * d)
+		paths := &langevin.Paths{Count: count, Steps: 3, Dim: d, X: make([]float64, count*4*d)}
 		for k := range 4 { // the file has time first
 			for i := range count {
-				copy(paths.At(i, k), f("loss_path")[(k*count+i)*3:])
+				copy(paths.At(i, k), f("loss_path")[(k*count+i)*d:])
 			}
 		}
 		net, err := score.FromLayers[float64](g, "net_layer_")
@@ -56,12 +68,12 @@ func TestGoldenLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		packed, terms := net.Pack(true), allTerms(paths)
-		l, ws := NewLoss[float64](p, len(terms)), net.NewWorkspace(len(terms))
-		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*3:]) })
+		l, ws := NewLoss[float64](p, len(terms), Options{}), net.NewWorkspace(len(terms))
+		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*d:]) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		ds, grad := make([]float64, len(terms)*3), make([]float64, len(net.Params))
+		ds, grad := make([]float64, len(terms)*d), make([]float64, len(net.Params))
 		loss := l.Evaluate(ds, packed.Forward(ws, in, len(terms)))
 		if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
 			t.Errorf("%s: loss %.15g, want %.15g", file, loss, want)
@@ -101,7 +113,7 @@ func TestGradient(t *testing.T) {
 				p, paths := problem(set, m, c)
 				terms := allTerms(paths)
 				terms[2].Weight = 0.7
-				l := NewLoss[float64](p, len(terms))
+				l := NewLoss[float64](p, len(terms), Options{})
 				if _, err := l.Prepare(paths, terms, noise); err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +143,7 @@ func TestLossSeesOnlyTangents(t *testing.T) {
 	set := zoo.Sphere{D: 3}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p, paths := problem(set, m, langevin.Paper)
-		l := NewLoss[float64](p, 1)
+		l := NewLoss[float64](p, 1, Options{})
 		for k := range 4 {
 			term := []Term{{Path: 1, K: k, Weight: 1}}
 			s, ds := []float64{0.3, -0.2, 0.9}, make([]float64, 3)
@@ -175,7 +187,7 @@ func TestLossMatchesBackwardStep(t *testing.T) {
 					t.Fatal(err)
 				}
 				copy(paths.At(0, k), next)
-				l := NewLoss[float64](p, 1)
+				l := NewLoss[float64](p, 1, Options{})
 				if _, err := l.Prepare(paths, []Term{{Path: 0, K: k, Weight: 1}}, noise); err != nil {
 					t.Fatal(err)
 				}
@@ -194,7 +206,7 @@ func (c constant) Eval(dst, _, _ []float64, _ int, _ float64) { copy(dst, c) }
 func TestLossAllocatesNothing(t *testing.T) {
 	p, paths := problem(zoo.Sphere{D: 3}, langevin.ULLA, langevin.Paper)
 	terms := allTerms(paths)
-	l := NewLoss[float32](p, len(terms))
+	l := NewLoss[float32](p, len(terms), Options{})
 	s, ds, last := make([]float32, 3*len(terms)), make([]float32, 3*len(terms)), LastMomentum(noise)
 	if n := testing.AllocsPerRun(20, func() {
 		if _, err := l.Prepare(paths, terms, last); err != nil {

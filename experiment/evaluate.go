@@ -12,8 +12,9 @@ type Evaluation struct {
 	Run       string      `json:"run"`
 	Epoch     int         `json:"epoch"`   // of the network
 	Samples   int         `json:"samples"` // asked for
-	Failed    int         `json:"failed"`  // of them, lost to a projection
-	JSD       *JSD        `json:"jsd"`     // null where no histogram metric is defined
+	Failed    int         `json:"failed"`  // of them, lost to a projection or on a wrong component
+	Wrong     int         `json:"wrong_component"`
+	JSD       *JSD        `json:"jsd"` // null where no histogram metric is defined
 	Violation Worst       `json:"violation"`
 	Component []Component `json:"components"`
 	Nearest   Nearest     `json:"nearest"`
@@ -31,6 +32,8 @@ type JSD struct {
 	FloorSD      Float  `json:"floor_sd"`
 	HeldOutFloor Float  `json:"held_out_floor"` // the same draws against the held-out rows
 	Uniform      Float  `json:"uniform"`        // uniform samples against all data; null without a sampler
+
+	Parts map[string]Float `json:"parts,omitempty"` // of Full, where it is a mean over several statistics
 }
 
 // Worst sums up all components.
@@ -87,7 +90,7 @@ const (
 func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error) {
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
-		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(),
+		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong,
 		Nearest: Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), 0, 0},
 		Seconds: Seconds{Float(state.Seconds), Float(state.Simulated), Float(s.Time.Seconds())},
 	}
@@ -106,7 +109,7 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		held := func(y []float64) float64 { return h.compare(y, h.heldOut) }
 		marks := h.marks(x)
 		floor := metric.NoiseFloor(h.train, h.dim, n, floorDraws, e.Problem.Seed, full)
-		v.JSD = &JSD{Metric: h.Name, Full: Float(full(marks)), Floor: Float(floor.Mean), FloorSD: Float(floor.SD), HeldOut: Float(nan), HeldOutFloor: Float(nan), Uniform: Float(nan)}
+		v.JSD = &JSD{Metric: h.Name, Full: Float(full(marks)), Floor: Float(floor.Mean), FloorSD: Float(floor.SD), HeldOut: Float(nan), HeldOutFloor: Float(nan), Uniform: Float(nan), Parts: e.parts(x)}
 		if u, ok := e.Process.Set.(constraint.UniformSampler); ok {
 			y, stream := make([]float64, n*d), keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33)
 			e.eachBlock(n, func(lo, hi int) {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -113,9 +114,18 @@ func (e *Experiment) dataName() string {
 func (e *Experiment) checkFeasible() error {
 	for _, v := range e.violations(e.Data.X) {
 		if tol := e.Problem.Data.Tolerance; v.Worst > tol {
+			if s, ok := e.Process.Set.(interface{ Fault(x []float64) error }); ok && math.IsInf(v.Worst, 1) {
+				d := e.Process.Set.Dim()
+				if err := s.Fault(e.Data.X[v.WorstSample*d : (v.WorstSample+1)*d]); err != nil {
+					return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", v.WorstSample, err)}
+				}
+			}
 			return &DataError{e.dataName(), fmt.Sprintf(
 				"row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", v.WorstSample, v.Component, v.Worst, tol)}
 		}
+	}
+	if i := e.unselected(e.Data.X); i >= 0 {
+		return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(e.Process.Set), e.selection())}
 	}
 	return nil
 }
@@ -249,7 +259,7 @@ func (e *Experiment) LastEpoch() (train.Epoch, error) {
 // network returns an untrained score network of the problem's shape.
 func (e *Experiment) network() *score.MLP[float32] {
 	d := e.Process.Set.Dim()
-	in := score.InputWidth(d, e.Process.Method.Underdamped())
+	in := e.Problem.Reading(e.Process).Width(d, e.Process.Method.Underdamped())
 	return score.NewMLP[float32](e.Problem.Widths(in, d), e.Problem.Seed)
 }
 
@@ -273,7 +283,7 @@ type Progress struct {
 // there is one. When ctx is done it writes a checkpoint and returns the
 // context's error.
 func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) error {
-	t := train.New(e.Problem.TrainConfig(), e.Process, e.train, e.network(), e.Pool)
+	t := train.New(e.Problem.TrainConfig(e.Process), e.Process, e.train, e.network(), e.Pool)
 	names, err := e.Folder.Checkpoints()
 	if err != nil {
 		return err

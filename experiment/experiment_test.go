@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/langevin"
@@ -59,6 +60,47 @@ func TestMemoriserShows(t *testing.T) {
 	// The training rows themselves are closer to the data than draws from them.
 	if v.JSD.Full > v.JSD.Floor || v.JSD.Full <= 0 || v.JSD.Uniform < 5*v.JSD.Floor {
 		t.Errorf("distances %+v", v.JSD)
+	}
+}
+
+// The sphere written as a formula trains to the same weights as the zoo's, up to
+// the round-off of the projections, in float32.
+func TestFormulaTrainsAsZoo(t *testing.T) {
+	weights := func(settings ...string) []float32 {
+		e := begin(t, append([]string{"prior=empirical", "process.terminal_projection=false"}, settings...)...)
+		if err := e.Train(context.Background(), "", Observer{}); err != nil {
+			t.Fatal(err)
+		}
+		net, _, err := e.Load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net.Params
+	}
+	zoo, formula := weights(), weights("set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`)
+	for i := range zoo {
+		if math.Abs(float64(zoo[i]-formula[i])) > 1e-4 {
+			t.Fatalf("weight %d is %v with the zoo's sphere, %v with the formula's", i, zoo[i], formula[i])
+		}
+	}
+}
+
+// Data at which a formula has no value is refused with the operation and its place.
+func TestFormulaWithoutValueAtData(t *testing.T) {
+	data, origin, err := problem.Source("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := problem.Load(data, origin, "", []string{"prior=empirical", "set.kind=formula", `set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	_, err = New(p, pool)
+	var bad *DataError
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) || !strings.Contains(err.Error(), `is NaN, at column 1 of "sqrt(x[0] - 5)"`) {
+		t.Errorf("got %v", err)
 	}
 }
 

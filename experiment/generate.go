@@ -37,11 +37,13 @@ func (f *Float) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*float64)(f))
 }
 
-// Samples are generated points, with those that lost a projection marked.
+// Samples are generated points, with those marked that lost a projection or
+// ended on a component that the set does not select.
 type Samples struct {
-	X      []float64 // n×d, failed rows included
+	X      []float64 // n×d, lost rows included
 	Dim    int
 	Lost   []bool
+	Wrong  int // of the lost, those that the set does not select (constraint.Selector)
 	Time   time.Duration
 	Newton int // iterations in all
 }
@@ -49,7 +51,7 @@ type Samples struct {
 // N returns the number of samples asked for.
 func (s *Samples) N() int { return len(s.Lost) }
 
-// Failed returns how many samples lost a projection.
+// Failed returns how many samples are lost.
 func (s *Samples) Failed() int {
 	n := 0
 	for _, l := range s.Lost {
@@ -78,9 +80,14 @@ func (s *Samples) Good() []float64 {
 type FailedError struct {
 	Failed, Samples int
 	Limit           float64
+	Wrong           int // of the failed, on a wrong component
 }
 
 func (e *FailedError) Error() string {
+	if e.Wrong > 0 {
+		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the allowed share %g (generate.max_failed)",
+			e.Failed-e.Wrong, e.Samples, e.Wrong, e.Limit)
+	}
 	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)", e.Failed, e.Samples, e.Limit)
 }
 
@@ -111,7 +118,7 @@ func (e *Experiment) Load(checkpoint string) (*score.MLP[float32], train.State, 
 	if want := e.network().Sizes; fmt.Sprint(net.Sizes) != fmt.Sprint(want) {
 		return nil, state, fmt.Errorf("the checkpoint's network has widths %v; expected %v", net.Sizes, want)
 	}
-	return net, state, nil
+	return net.WithPrecision(e.Problem.TrainConfig(e.Process).Precision), state, nil
 }
 
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not
@@ -123,7 +130,7 @@ func (e *Experiment) Generate(ctx context.Context, net *score.MLP[float32], n in
 		return nil, err
 	}
 	if f := s.Failed(); float64(f) > e.Problem.Generate.MaxFailed*float64(n) {
-		return s, &FailedError{f, n, e.Problem.Generate.MaxFailed}
+		return s, &FailedError{f, n, e.Problem.Generate.MaxFailed, s.Wrong}
 	}
 	return s, nil
 }
@@ -142,9 +149,10 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 	}
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
 	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
+	reading := e.Problem.Reading(e.Process)
 	packed, fields := net.Pack(false), make([]langevin.Score, e.Pool.Workers())
 	for w := range fields {
-		fields[w] = packed.NewField(generateRows)
+		fields[w] = packed.NewField(generateRows, reading)
 	}
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
@@ -153,6 +161,7 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 			return nil, err
 		}
 		s.Newton += report.NewtonIterations
+		e.reject(s, lo, hi)
 		if tick != nil {
 			tick(hi)
 		}
@@ -181,7 +190,7 @@ func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
 		}
 	}
 	if len(prior.States) == 0 {
-		return nil, &FailedError{paths.Count, paths.Count, e.Problem.Train.MaxFailed}
+		return nil, &FailedError{Failed: paths.Count, Samples: paths.Count, Limit: e.Problem.Train.MaxFailed}
 	}
 	return prior, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -25,13 +26,16 @@ type histogram struct {
 // newHistogram returns the distance for the experiment's data, or nil where none
 // is defined.
 func (e *Experiment) newHistogram() *histogram {
-	var h *histogram
+	// Cells that are cheap to find are looked up in each comparison.
+	h := &histogram{Name: "Jensen–Shannon distance", dim: e.Process.Set.Dim(), marks: func(x []float64) []float64 { return x }}
 	if e.onEarth() {
-		h = &histogram{
-			Name: "Jensen–Shannon distance", dim: 3,
-			Note:    "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm.",
-			marks:   func(x []float64) []float64 { return x },
-			compare: metric.EarthJSD,
+		h.Note = "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm."
+		h.compare = metric.EarthJSD
+	} else if o, ok := e.Process.Set.(*zoo.Orthogonal); ok {
+		h.Note = "Mean over tr Xᵏ, k = 1, 2, 4, 5, of distances between histograms of 100 bins; square roots of the divergence, natural logarithm."
+		h.compare = func(a, b []float64) float64 {
+			_, mean := metric.PowerTraceJSD(a, b, o.Order())
+			return mean
 		}
 	} else if s := e.surface(); s != nil {
 		tree := mesh.NewTree(s.Mesh)

@@ -9,7 +9,9 @@
 // G is never formed. A rank-revealing QR factorisation of the row-normalised
 // ∇J gives an orthonormal basis Q of the normal space, so Π = I − QᵀQ is a
 // projector to round-off even where constraints are redundant, and nothing
-// depends on how the rows of a constraint are scaled.
+// depends on how the rows of a constraint are scaled. Components that share no
+// coordinates (constraint.Sparse) are factored apart, at the sum of their costs;
+// a set that knows its normal space (constraint.Projector) is not factored.
 package geometry
 
 import (
@@ -27,38 +29,60 @@ const (
 	GradientTolerance = 1e-12
 )
 
-// A Block holds the geometry at up to Rows points. It is scratch space for one
-// goroutine; no method allocates.
+// A Block holds the geometry at up to Rows points: that of the last call of At,
+// whatever happens to the points afterwards. It is scratch space for one
+// goroutine; methods allocate at most once.
 type Block struct {
 	set     constraint.Set
 	hess    constraint.HessianVectorer // nil if the set has none
 	retract constraint.Retractor       // nil if the set has none
 	names   []string
 	ε       float64
+	ridge   float64 // 0, or the reference's λ in (G + λI)⁻¹
 
 	d, m, c int // ambient dimension, equalities, all components
 	rows, n int // room, and points held
 
-	x      []float64 // n×d: the points (the caller's memory)
-	values []float64 // n×c
-	jac    []float64 // n×c×d
+	single bool // one dense equality
+	groups []group
+	place  []int // of packed derivatives in a point's matrices; nil if dense
+	packed []float64
+	mat    int // numbers in a point's c×d matrices, groups one after the other
+	sq     int // the same of c×c matrices
 
-	count []int     // active components at each point
-	rank  []int     // rank of ∇J at each point
-	pivot []int     // n×c: active components in the order of elimination
+	x      []float64 // n×d: the points
+	values []float64 // n×c
+	jac    []float64 // n×mat: ∇J by groups
+
+	count []int     // n×groups: active components
+	rank  []int     // n×groups: rank of ∇J
+	pivot []int     // n×c: active components of each group, its own numbers, in the order of elimination
 	scale []float64 // n×c: norms of their gradients
-	q     []float64 // n×c×d: orthonormal basis of the normal space, by rows
-	r     []float64 // n×c×c: column i is the i-th pivoted unit gradient in basis q
+	q     []float64 // n×mat: orthonormal basis of the normal space, by rows
+	r     []float64 // n×sq: column i is the i-th pivoted unit gradient in basis q
 
 	z, w, rhs []float64 // small solves: c, c², c
+	buf, buf2 []float64 // a group's coordinates: d
 	newton    *newton   // made on first use
+	closed    *closed   // nil unless the set is a constraint.Projector
 	hv, hd    []float64 // n×c×d Hessian-vector products and n×d directions
 	comp      []float64 // n×c
+
+	// Projections counts what Project did since TakeProjections cleared it.
+	Projections Projections
 }
+
+// An Option changes how a Block computes.
+type Option func(*Block)
+
+// Ridge replaces G† by (G + λI)⁻¹ without rank or scaling, as the paper's
+// reference implementation does with λ = 1e-6. It is for reproducing its
+// numbers: where a gradient vanishes, Π becomes the identity and lets go of Σ.
+func Ridge(λ float64) Option { return func(b *Block) { b.ridge = λ } }
 
 // NewBlock makes room for the geometry of rows points of s, with boundary
 // repulsion ε ≥ 0.
-func NewBlock(s constraint.Set, rows int, ε float64) *Block {
+func NewBlock(s constraint.Set, rows int, ε float64, options ...Option) *Block {
 	if rows <= 0 {
 		panic("geometry: a block needs at least one row")
 	}
@@ -66,16 +90,36 @@ func NewBlock(s constraint.Set, rows int, ε float64) *Block {
 	c := m + len(s.Inequalities())
 	b := &Block{
 		set: s, names: constraint.Components(s), ε: ε, d: d, m: m, c: c, rows: rows,
-		values: make([]float64, rows*c), jac: make([]float64, rows*c*d),
-		count: make([]int, rows), rank: make([]int, rows),
-		pivot: make([]int, rows*c), scale: make([]float64, rows*c),
-		q: make([]float64, rows*c*d), r: make([]float64, rows*c*c),
+		x: make([]float64, rows*d), values: make([]float64, rows*c),
 		z: make([]float64, c), w: make([]float64, c*c), rhs: make([]float64, c),
-		comp: make([]float64, rows*c),
+		buf: make([]float64, d), buf2: make([]float64, d), comp: make([]float64, rows*c),
 	}
+	for _, o := range options {
+		o(b)
+	}
+	b.groups, b.place = makeGroups(s)
+	for _, g := range b.groups {
+		b.mat, b.sq = b.mat+g.c*g.d, b.sq+g.c*g.c
+	}
+	b.count, b.rank = make([]int, rows*len(b.groups)), make([]int, rows*len(b.groups))
 	b.hess, _ = s.(constraint.HessianVectorer)
 	b.retract, _ = s.(constraint.Retractor)
+	b.closed = b.newClosed()
+	b.single = b.one() && b.closed == nil
+	if b.closed == nil {
+		b.factored()
+	}
 	return b
+}
+
+// factored makes room for gradients and their factors, once.
+func (b *Block) factored() {
+	if b.jac != nil {
+		return
+	}
+	b.jac, b.q, b.r = make([]float64, b.rows*b.mat), make([]float64, b.rows*b.mat), make([]float64, b.rows*b.sq)
+	b.pivot, b.scale = make([]int, b.rows*b.c), make([]float64, b.rows*b.c)
+	b.packed = make([]float64, b.rows*len(b.place))
 }
 
 // A RankError says that an equality cannot be followed because its gradient
@@ -102,48 +146,175 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("constraint %q is not finite (%v) at point %d", e.Component, e.Value, e.Row)
 }
 
-// At evaluates the geometry at the n points x (n×d). x must stay unchanged
-// while the block is used. The error, if any, is a *NonFiniteError or a
-// *RankError and names the first such point.
+// At evaluates the geometry at the n points x (n×d), which it copies: the other
+// methods use that geometry until the next call of At, and no call of At is
+// answered from an earlier one. The error, if any, is a *NonFiniteError or a
+// *RankError and names the first such point; the block then holds no geometry.
 func (b *Block) At(x []float64, n int) error {
 	if n > b.rows || len(x) < n*b.d {
 		panic(fmt.Sprintf("geometry: %d points of dimension %d in a block of %d, from %d numbers", n, b.d, b.rows, len(x)))
 	}
-	b.x, b.n = x[:n*b.d], n
-	b.set.Jacobians(b.values[:n*b.c], b.jac[:n*b.c*b.d], b.x, n)
-	if b.c == 1 && b.m == 1 {
-		return b.factorOne()
+	b.n = 0
+	copy(b.x, x[:n*b.d])
+	if err := b.evaluate(n); err != nil {
+		return err
+	}
+	b.n = n
+	return nil
+}
+
+func (b *Block) evaluate(n int) error {
+	if b.closed != nil {
+		return b.factorClosed(n)
+	}
+	b.jacobians(b.values, b.jac, b.x, n)
+	if b.single {
+		return b.factorOne(n)
 	}
 	for i := range n {
-		if err := b.factor(i); err != nil {
-			return err
+		for a := range b.groups {
+			if err := b.factor(i, a); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// factorOne is factor for a single equality: q = ∇h/‖∇h‖.
-func (b *Block) factorOne() error {
-	d := b.d
+// jacobians writes values (n×c) and derivatives by groups (n×mat) at n points.
+func (b *Block) jacobians(values, jac, x []float64, n int) {
+	if b.place == nil {
+		b.set.Jacobians(values[:n*b.c], jac[:n*b.mat], x[:n*b.d], n)
+		return
+	}
+	packed, k := b.packed, len(b.place)
+	b.set.(constraint.Sparse).SparseJacobians(values[:n*b.c], packed[:n*k], x[:n*b.d], n)
+	for i := range n {
+		out, in := jac[i*b.mat:(i+1)*b.mat], packed[i*k:(i+1)*k]
+		for a, p := range b.place {
+			out[p] = in[a] // the rest is zero since it was allocated
+		}
+	}
+}
+
+// Rank returns the rank of ∇J at point i; below Active, some are redundant.
+func (b *Block) Rank(i int) int { return sum(b.rank, i, len(b.groups)) }
+
+// Active returns the number of components in J at point i.
+func (b *Block) Active(i int) int { return sum(b.count, i, len(b.groups)) }
+
+func sum(v []int, i, width int) (s int) {
+	for _, k := range v[i*width : (i+1)*width] {
+		s += k
+	}
+	return s
+}
+
+// Groups returns how many groups of components the set falls into.
+func (b *Block) Groups() int { return len(b.groups) }
+
+// Values returns the components at the block's points, n×(m+l).
+func (b *Block) Values() []float64 { return b.values[:b.n*b.c] }
+
+// Tangent writes Π(x_i) v_i for every point: n×d. dst may be v.
+func (b *Block) Tangent(dst, v []float64) {
+	if b.single {
+		b.tangentOne(dst, v)
+		return
+	}
+	if b.closed != nil {
+		b.tangentClosed(dst, v)
+		return
+	}
 	for i := range b.n {
-		s := 0.0
-		ji, qi := b.jac[i*d:(i+1)*d], b.q[i*d:(i+1)*d]
-		for _, v := range ji {
-			s += v * v
-		}
-		s = math.Sqrt(s)
-		if err := b.check(i, 0, s); err != nil {
-			return err
-		}
-		inv := 1 / s
-		for j, v := range ji {
-			qi[j] = v * inv
-		}
-		b.count[i], b.rank[i], b.pivot[i], b.scale[i], b.r[i] = 1, 1, 0, s, 1
+		b.tangent(dst[i*b.d:(i+1)*b.d], v[i*b.d:(i+1)*b.d], i)
 	}
-	return nil
 }
 
+func (b *Block) tangent(out, v []float64, i int) {
+	if &out[0] != &v[0] {
+		copy(out, v)
+	}
+	for a := range b.groups {
+		g := &b.groups[a]
+		t := g.take(b.buf, out)
+		if b.ridge > 0 {
+			b.ridgeTangent(t, i, a)
+		} else {
+			for q := b.basis(i, a); len(q) > 0; q = q[g.d:] {
+				axpy(t, -dot(q[:g.d], t), q[:g.d])
+			}
+		}
+		g.put(out, t)
+	}
+}
+
+// Landing writes ∇Jᵀ G† J at every point, J = [h; g_I + ε]: n×d. It is the
+// Gauss–Newton direction away from Σ; a step of minus it lands on an affine Σ.
+func (b *Block) Landing(dst []float64) {
+	if b.single {
+		b.normalOne(dst, b.values)
+		return
+	}
+	if b.closed != nil {
+		b.landingClosed(dst)
+		return
+	}
+	for i := range b.n {
+		b.landing(dst[i*b.d:(i+1)*b.d], i)
+	}
+}
+
+func (b *Block) landing(out []float64, i int) {
+	b.normal(out, b.values[i*b.c:(i+1)*b.c], b.ε, i)
+}
+
+// Normal writes ∇Jᵀ G† u at every point for a vector u of components (n×c; only
+// the active ones count): n×d.
+func (b *Block) Normal(dst, u []float64) {
+	if b.single {
+		b.normalOne(dst, u)
+		return
+	}
+	if b.closed != nil {
+		b.normalClosed(dst, u)
+		return
+	}
+	for i := range b.n {
+		b.normal(dst[i*b.d:(i+1)*b.d], u[i*b.c:(i+1)*b.c], 0, i)
+	}
+}
+
+// normal writes ∇Jᵀ G† u at point i, with ε added to the inequalities in u.
+func (b *Block) normal(out, u []float64, ε float64, i int) {
+	if len(b.groups) != 1 || b.groups[0].coord != nil {
+		clear(out) // coordinates that no component touches
+	}
+	for a := range b.groups {
+		g := &b.groups[a]
+		o := i*b.c + g.vec
+		for e, l := range b.pivot[o : o+b.count[i*len(b.groups)+a]] {
+			v := u[g.comp[l]]
+			if l >= g.m {
+				v += ε
+			}
+			b.rhs[e] = v / b.scale[o+e]
+		}
+		t := out
+		if g.coord != nil {
+			t = b.buf[:g.d]
+		}
+		if b.ridge > 0 {
+			b.ridgeNormal(t, i, a)
+		} else {
+			b.solve(t, i, a)
+		}
+		g.put(out, t)
+	}
+}
+
+// check returns an error unless the component (its number in the set) is finite
+// and has a gradient.
 func (b *Block) check(i, comp int, norm float64) error {
 	v := b.values[i*b.c+comp]
 	if v-v != 0 || norm-norm != 0 {
@@ -152,243 +323,11 @@ func (b *Block) check(i, comp int, norm float64) error {
 		}
 		return &NonFiniteError{Row: i, Component: b.names[comp], Value: v}
 	}
-	if norm < GradientTolerance && comp < b.m {
+	if norm < GradientTolerance && comp < b.m && b.ridge == 0 {
 		return &RankError{Row: i, Component: b.names[comp], Norm: norm}
 	}
 	return nil
 }
 
-// factor computes the pivoted QR factorisation of the unit gradients of the
-// active components at point i, by modified Gram–Schmidt with
-// reorthogonalisation.
-func (b *Block) factor(i int) error {
-	d, c := b.d, b.c
-	vals, jac := b.values[i*c:(i+1)*c], b.jac[i*c*d:(i+1)*c*d]
-	q, r := b.q[i*c*d:(i+1)*c*d], b.r[i*c*c:(i+1)*c*c]
-	pivot, scale := b.pivot[i*c:(i+1)*c], b.scale[i*c:(i+1)*c]
-
-	// I_x = {j : g_j(x) ≥ 0}; equalities are always active. An inequality whose
-	// gradient vanishes has no direction to push in and is left out.
-	k := 0
-	for comp := range c {
-		row := jac[comp*d : (comp+1)*d]
-		s := math.Sqrt(dot(row, row))
-		if err := b.check(i, comp, s); err != nil {
-			return err
-		}
-		if comp >= b.m && (vals[comp] < 0 || s < GradientTolerance) {
-			continue
-		}
-		for j, v := range row {
-			q[k*d+j] = v / s
-		}
-		pivot[k], scale[k] = comp, s
-		k++
-	}
-	b.count[i] = k
-	clear(r)
-	for j := range k {
-		// The column with the most left outside the span so far; ties keep the
-		// order of the components.
-		best, size := j, 0.0
-		for p := j; p < k; p++ {
-			if s := dot(q[p*d:(p+1)*d], q[p*d:(p+1)*d]); s > size*(1+1e-12) {
-				best, size = p, s
-			}
-		}
-		if best != j {
-			swap(q[j*d:(j+1)*d], q[best*d:(best+1)*d])
-			pivot[j], pivot[best] = pivot[best], pivot[j]
-			scale[j], scale[best] = scale[best], scale[j]
-			for p := range j {
-				r[p*c+j], r[p*c+best] = r[p*c+best], r[p*c+j]
-			}
-		}
-		qj := q[j*d : (j+1)*d]
-		for p := range j { // reorthogonalise
-			qp := q[p*d : (p+1)*d]
-			s := dot(qp, qj)
-			r[p*c+j] += s
-			axpy(qj, -s, qp)
-		}
-		s := math.Sqrt(dot(qj, qj))
-		if s <= RankTolerance {
-			b.rank[i] = j
-			return nil
-		}
-		r[j*c+j] = s
-		for t := range qj {
-			qj[t] /= s
-		}
-		for p := j + 1; p < k; p++ {
-			qp := q[p*d : (p+1)*d]
-			s := dot(qj, qp)
-			r[j*c+p] = s
-			axpy(qp, -s, qj)
-		}
-	}
-	b.rank[i] = k
-	return nil
-}
-
-// Rank returns the rank of ∇J at point i, and Active the number of components
-// in J there; a smaller rank means that some are redundant.
-func (b *Block) Rank(i int) int { return b.rank[i] }
-
-// Active returns the number of components in J at point i.
-func (b *Block) Active(i int) int { return b.count[i] }
-
-// Values returns the components at the block's points, n×(m+l).
-func (b *Block) Values() []float64 { return b.values[:b.n*b.c] }
-
-// basis returns the orthonormal rows that span the normal space at point i.
-func (b *Block) basis(i int) []float64 {
-	return b.q[i*b.c*b.d : i*b.c*b.d+b.rank[i]*b.d]
-}
-
-// Tangent writes Π(x_i) v_i for every point: n×d. dst may be v.
-func (b *Block) Tangent(dst, v []float64) {
-	d := b.d
-	for i := range b.n {
-		out, in := dst[i*d:(i+1)*d], v[i*d:(i+1)*d]
-		if &out[0] != &in[0] {
-			copy(out, in)
-		}
-		q := b.basis(i)
-		for ; len(q) > 0; q = q[d:] {
-			axpy(out, -dot(q[:d], out), q[:d])
-		}
-	}
-}
-
-// Landing writes ∇Jᵀ G† J at every point, J = [h; g_I + ε]: n×d. It is the
-// Gauss–Newton direction away from Σ; a step of minus it lands on an affine Σ.
-func (b *Block) Landing(dst []float64) {
-	if b.c == 1 && b.m == 1 {
-		d := b.d
-		for i := range b.n {
-			s := b.values[i] / b.scale[i]
-			for j, v := range b.q[i*d : (i+1)*d] {
-				dst[i*d+j] = s * v
-			}
-		}
-		return
-	}
-	for i := range b.n {
-		for a, comp := range b.pivot[i*b.c : i*b.c+b.count[i]] {
-			v := b.values[i*b.c+comp]
-			if comp >= b.m {
-				v += b.ε
-			}
-			b.rhs[a] = v / b.scale[i*b.c+a]
-		}
-		b.solve(dst[i*b.d:(i+1)*b.d], i)
-	}
-}
-
-// Normal writes ∇Jᵀ G† u at every point for a vector u of components (n×c; only
-// the active ones count): n×d.
-func (b *Block) Normal(dst, u []float64) {
-	for i := range b.n {
-		for a, comp := range b.pivot[i*b.c : i*b.c+b.count[i]] {
-			b.rhs[a] = u[i*b.c+comp] / b.scale[i*b.c+a]
-		}
-		b.solve(dst[i*b.d:(i+1)*b.d], i)
-	}
-}
-
-// solve writes the vector Qᵀz of least norm with (unit gradients)·Qᵀz = rhs, in
-// the least-squares sense where gradients are dependent.
-func (b *Block) solve(out []float64, i int) {
-	c, d, k, rank := b.c, b.d, b.count[i], b.rank[i]
-	r, z := b.r[i*c*c:(i+1)*c*c], b.z[:rank]
-	if rank == k { // Rᵀ z = rhs by forward substitution
-		for j := range z {
-			s := b.rhs[j]
-			for p := range j {
-				s -= r[p*c+j] * z[p]
-			}
-			z[j] = s / r[j*c+j]
-		}
-	} else {
-		leastSquares(z, r, b.rhs[:k], c, 1, b.w)
-	}
-	clear(out)
-	for j, s := range z {
-		axpy(out, s, b.q[(i*c+j)*d:(i*c+j+1)*d])
-	}
-}
-
-// leastSquares minimises ‖A z − rhs‖ for a matrix A of len(rhs)×len(z) and full
-// column rank, by the normal equations AᵀA z = Aᵀ rhs. Element (e, p) of A is
-// a[p·col + e·row]; w is scratch of len(z)².
-func leastSquares(z, a, rhs []float64, col, row int, w []float64) {
-	n := len(z)
-	for p := range n {
-		s := 0.0
-		for e, v := range rhs {
-			s += a[p*col+e*row] * v
-		}
-		z[p] = s
-		for t := range p + 1 {
-			s := 0.0
-			for e := range rhs {
-				s += a[p*col+e*row] * a[t*col+e*row]
-			}
-			w[p*n+t] = s
-		}
-	}
-	cholesky(w, z, n)
-}
-
-// cholesky solves W z = z in place for a symmetric positive definite W given by
-// its lower triangle (n×n, overwritten).
-func cholesky(w, z []float64, n int) {
-	for i := range n {
-		for j := range i + 1 {
-			s := w[i*n+j]
-			for p := range j {
-				s -= w[i*n+p] * w[j*n+p]
-			}
-			if i == j {
-				w[i*n+i] = math.Sqrt(s)
-			} else {
-				w[i*n+j] = s / w[j*n+j]
-			}
-		}
-	}
-	for i := range n {
-		for p := range i {
-			z[i] -= w[i*n+p] * z[p]
-		}
-		z[i] /= w[i*n+i]
-	}
-	for i := n - 1; i >= 0; i-- {
-		for p := i + 1; p < n; p++ {
-			z[i] -= w[p*n+i] * z[p]
-		}
-		z[i] /= w[i*n+i]
-	}
-}
-
-func dot(a, b []float64) (s float64) {
-	b = b[:len(a)]
-	for i, v := range a {
-		s += v * b[i]
-	}
-	return s
-}
-
-// axpy adds s·x to y.
-func axpy(y []float64, s float64, x []float64) {
-	x = x[:len(y)]
-	for i, v := range x {
-		y[i] += s * v
-	}
-}
-
-func swap(a, b []float64) {
-	for i := range a {
-		a[i], b[i] = b[i], a[i]
-	}
-}
+// norm is the Euclidean length.
+func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }

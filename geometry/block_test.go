@@ -127,7 +127,7 @@ func TestNearlyParallel(t *testing.T) {
 	if b.Rank(0) != 4 {
 		t.Fatalf("rank %d, want 4", b.Rank(0))
 	}
-	q := b.basis(0)
+	q := b.basis(0, 0)
 	for i := range 4 {
 		for j := range i + 1 {
 			want := 0.0

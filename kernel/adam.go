@@ -41,15 +41,21 @@ func Adam[T Float](p, m, v, g []T, s AdamStep) {
 // Mix moves the average e toward p: e ← decay·e + (1−decay)·p.
 func Mix[T Float](e, p []T, decay float64) {
 	need("Mix: p", len(p), len(e))
-	if len(e) == 0 {
+	Blend(e, p, decay, 1-decay)
+}
+
+// Blend computes y ← αy + βx.
+func Blend[T Float](y, x []T, α, β float64) {
+	need("Blend: x", len(x), len(y))
+	if len(y) == 0 {
 		return
 	}
-	a, b := T(decay), T(1-decay)
+	a, b := T(α), T(β)
 	if im := use[T](); im != nil {
-		im.mix(&single(e)[0], &single(p)[0], len(e), float32(a), float32(b))
+		im.mix(&single(y)[0], &single(x)[0], len(y), float32(a), float32(b))
 		return
 	}
-	for i, v := range p[:len(e)] {
-		e[i] = a*e[i] + b*v
+	for i, v := range x[:len(y)] {
+		y[i] = a*y[i] + b*v
 	}
 }

@@ -52,3 +52,31 @@ func siluGradAVX512(d, z *float32, n int)
 
 func peakAVX2(n int)
 func peakAVX512(n int)
+
+// As tileAVX512, of pairs: l counts pairs of bfloat16 numbers.
+//
+//go:noescape
+func tileBF16(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+
+//go:noescape
+func narrow(dst *uint32, src *float32, n int)
+
+//go:noescape
+func narrowRest(dst *uint32, src *float32, n int)
+
+//go:noescape
+func pairRows(dst *uint32, step int, src *float32, stride, n, cols int)
+
+//go:noescape
+func pairRowsRest(dst *uint32, step int, src *float32, stride, n, cols int)
+
+//go:noescape
+func turn(dst *uint32, step int, src *uint32, stride int)
+
+func peakBF16(n int)
+
+//go:noescape
+func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c *float32, cs, panels, add, parts int)
+
+//go:noescape
+func peakAMX(cfg *[64]byte, n int)

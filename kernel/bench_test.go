@@ -6,39 +6,59 @@ import (
 	"time"
 )
 
-// each runs a test or benchmark on every implementation that this machine has.
+// each runs a test on every implementation that is tested on this machine.
 func each[R interface {
 	testing.TB
 	Run(string, func(R)) bool
 }](r R, f func(r R)) {
 	was := active
 	defer func() { active = was }()
-	for _, active = range append(available(), nil) {
+	for _, active = range implementations() {
 		r.Run(Name(), f)
 	}
 }
 
-// BenchmarkPeak measures the fused multiply-adds of one core: what products are
-// compared with.
+// peaks lists what multiplies in registers, by precision, and the operations that
+// one turn of it makes.
+func peaks(im *impl) (peak [BFloat16 + 1]func(n int), ops [BFloat16 + 1]float64) {
+	peak[Float32], ops[Float32] = im.peak, 12*float64(im.cols)
+	if im.pairs != nil {
+		peak[BFloat16], ops[BFloat16] = im.pairs.peak, im.pairs.ops
+	}
+	return peak, ops
+}
+
+// BenchmarkPeak measures the multiply-adds of one core in registers: what
+// products are compared with.
 func BenchmarkPeak(b *testing.B) {
 	for _, im := range available() {
-		b.Run(im.name, func(b *testing.B) {
-			const n = 1 << 16
-			for b.Loop() {
-				im.peak(n)
+		run, ops := peaks(im)
+		for p, f := range run {
+			if f == nil {
+				continue
 			}
-			gflops(b, n*12*float64(im.cols))
-		})
+			b.Run(fmt.Sprintf("%s/%v", im.name, Precision(p)), func(b *testing.B) {
+				const n = 1 << 16
+				for b.Loop() {
+					f(n)
+				}
+				gflops(b, n*ops[p])
+			})
+		}
 	}
 }
 
-// peak returns the largest of ten short measurements, in operations a second.
-func peak(im *impl) (best float64) {
+// peak returns the largest of ten short measurements, in operations a second, or
+// 0 if there is none.
+func peak(im *impl, p Precision) (best float64) {
 	const n = 1 << 16
+	run, ops := peaks(im)
 	for range 10 {
-		start := time.Now()
-		im.peak(n)
-		best = max(best, n*12*float64(im.cols)/time.Since(start).Seconds())
+		if run[p] != nil {
+			start := time.Now()
+			run[p](n)
+			best = max(best, n*ops[p]/time.Since(start).Seconds())
+		}
 	}
 	return best
 }
@@ -48,37 +68,49 @@ func gflops(b *testing.B, ops float64) {
 }
 
 func BenchmarkLinear(b *testing.B) {
-	each(b, func(b *testing.B) {
-		for _, s := range [][3]int{{6400, 512, 512}, {400, 512, 512}, {128, 512, 512}, {64, 512, 512}, {1, 512, 512}, {400, 512, 7}, {400, 3, 512}} {
-			n, out, in := s[0], s[1], s[2]
-			if active == nil && n > 1000 {
-				continue
-			}
-			x, y, dw := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
-			w := NewWeights[float32](out, in, true)
-			w.Set(dw)
-			scratch := make([]float32, Scratch[float32](n, out, in))
-			run := func(what string, f func()) {
-				b.Run(fmt.Sprintf("%s/%dx%dx%d", what, n, out, in), func(b *testing.B) {
-					b.ReportAllocs()
-					for b.Loop() {
-						f()
-					}
-					ops := 2 * float64(n*out*in)
-					gflops(b, ops)
-					if active != nil {
-						b.ReportMetric(100*ops*float64(b.N)/b.Elapsed().Seconds()/peak(active), "%peak")
-					}
-				})
-			}
-			run("forward", func() { MulTransposed(y, x, w, n, scratch) })
-			run("input", func() { MulWeights(x, y, w, n, scratch) })
-			run("weights", func() { AddGradient(dw, y, x, n, out, in, true, scratch) })
-			if n == 1 {
-				run("set", func() { w.Set(dw) })
+	was := active
+	defer func() { active = was }()
+	for _, active = range append(available(), nil) {
+		for p := range BFloat16 + 1 {
+			if Effective(p) == p {
+				b.Run(fmt.Sprintf("%s/%v", Name(), p), func(b *testing.B) { benchmarkLinear(b, p) })
 			}
 		}
-	})
+	}
+}
+
+func benchmarkLinear(b *testing.B, p Precision) {
+	for _, s := range [][3]int{{16000, 1024, 1024}, {6400, 512, 512}, {400, 512, 512}, {128, 512, 512}, {64, 512, 512}, {1, 512, 512}, {400, 512, 7}, {400, 3, 512}} {
+		n, out, in := s[0], s[1], s[2]
+		if active == nil && n > 1000 {
+			continue
+		}
+		x, y, dw := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
+		w := NewWeights[float32](out, in, true, p)
+		w.Set(dw)
+		scratch := make([]float32, Scratch[float32](n, out, in))
+		run := func(what string, f func()) {
+			b.Run(fmt.Sprintf("%s/%dx%dx%d", what, n, out, in), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					f()
+				}
+				ops := 2 * float64(n*out*in)
+				gflops(b, ops)
+				if active != nil {
+					if best := peak(active, p); best > 0 {
+						b.ReportMetric(100*ops*float64(b.N)/b.Elapsed().Seconds()/best, "%peak")
+					}
+				}
+			})
+		}
+		run("forward", func() { MulTransposed(y, x, w, n, scratch) })
+		run("input", func() { MulWeights(x, y, w, n, scratch) })
+		run("weights", func() { AddGradient(dw, y, x, n, out, in, true, p, scratch) })
+		if n == 1 {
+			run("set", func() { w.Set(dw) })
+		}
+	}
 }
 
 func BenchmarkPasses(b *testing.B) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"unsafe"
 )
 
@@ -20,6 +21,7 @@ type impl struct {
 	biasSiLU   func(y, z, bias *float32, n int)
 	siluGrad   func(d, z *float32, n int)
 	peak       func(n int)
+	pairs      *pairing // bfloat16 products, or nil
 }
 
 // active is what float32 runs on; nil is portable Go.
@@ -28,7 +30,29 @@ var active *impl
 // setup is what is wrong with LANDING_KERNEL, if anything.
 var setup error
 
-func init() { active, setup = choose(os.Getenv("LANDING_KERNEL"), available()) }
+// slow is the sentence of Notice.
+var slow string
+
+func init() {
+	have, want := available(), os.Getenv("LANDING_KERNEL")
+	active, setup = choose(want, have)
+	slow = notice(want, have)
+}
+
+// Notice returns a sentence to tell the user once where networks are slow because
+// this processor has none of the instructions that the package uses; "" where
+// they are not, or where LANDING_KERNEL asks for it.
+func Notice() string { return slow }
+
+func notice(want string, have []*impl) string {
+	switch {
+	case want != "" || len(have) > 0:
+		return ""
+	case runtime.GOARCH == "amd64":
+		return "this processor has no AVX2 with FMA: networks run in portable Go, about ten times slower"
+	}
+	return "networks run in portable Go, about ten times slower than with the instructions of a recent x86 processor: there are no loops for " + runtime.GOARCH + " yet"
+}
 
 // Check returns an error if the environment variable LANDING_KERNEL asks for
 // loops that do not exist or that this machine cannot run. NewWeights then
@@ -46,7 +70,7 @@ func choose(want string, have []*impl) (*impl, error) {
 			return nil, nil
 		}
 		return have[0], nil
-	case "avx2", "avx512":
+	case "avx2", "avx512", "amx":
 		for _, im := range have {
 			if im.name == want {
 				return im, nil
@@ -54,7 +78,7 @@ func choose(want string, have []*impl) (*impl, error) {
 		}
 		return nil, fmt.Errorf("kernel: LANDING_KERNEL=%s, but this machine does not have it; it has %s", want, names(have))
 	}
-	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of avx512, avx2, portable", want)
+	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of amx, avx512, avx2, portable", want)
 }
 
 func names(have []*impl) string {
@@ -65,9 +89,9 @@ func names(have []*impl) string {
 	return s + "portable"
 }
 
-// Name returns the instruction set that float32 runs on: avx512, avx2 or
-// portable. It is the best that the machine has, or what the environment
-// variable LANDING_KERNEL names.
+// Name returns the instruction set that networks in float32 run on: amx (AVX-512
+// with bfloat16 products in tiles), avx512, avx2 or portable. It is the best that
+// the machine has, or what the environment variable LANDING_KERNEL names.
 func Name() string {
 	if active == nil {
 		return "portable"
@@ -81,6 +105,11 @@ func use[T Float]() *impl {
 		return nil
 	}
 	return active
+}
+
+// bits views x, which holds float32, as 32-bit words.
+func bits[T Float](x []T) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // single views x, which holds float32, as such.

@@ -21,10 +21,23 @@ var avx512 = impl{
 func available() (have []*impl) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512VL && x.HasAVX512DQ && x.HasBMI2 {
-		have = append(have, &avx512)
+		if x.HasAVX512BF16 && x.HasAVX512BW {
+			if x.HasAMXTile && x.HasAMXBF16 && permitTiles() {
+				have = append(have, avx512.with("amx", &tilesAMX))
+			}
+			have = append(have, avx512.with("avx512", &pairsAVX512))
+		} else {
+			have = append(have, &avx512)
+		}
 	}
 	if x.HasAVX2 && x.HasFMA {
 		have = append(have, &avx2)
 	}
 	return have
+}
+
+// with returns the implementation with bfloat16 products.
+func (im impl) with(name string, pairs *pairing) *impl {
+	im.name, im.pairs = name, pairs
+	return &im
 }

@@ -21,12 +21,25 @@ func TestChoose(t *testing.T) {
 		{"avx2", []*impl{best, worse}, worse, ""},
 		{"avx512", []*impl{worse}, nil, "this machine does not have it; it has avx2, portable"},
 		{"avx2", nil, nil, "it has portable"},
-		{"AVX", []*impl{best}, nil, `LANDING_KERNEL="AVX" is not one of avx512, avx2, portable`},
+		{"AVX", []*impl{best}, nil, `LANDING_KERNEL="AVX" is not one of amx, avx512, avx2, portable`},
 	} {
 		got, err := choose(c.want, c.have)
 		if got != c.got || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%q: %v, %v", c.want, got, err)
 		}
+	}
+}
+
+// Slowness is told where nobody asked for it.
+func TestNotice(t *testing.T) {
+	if got := notice("", nil); !strings.Contains(got, "portable Go, about ten times slower") {
+		t.Errorf("without AVX2: %q", got)
+	}
+	if notice("portable", nil) != "" || notice("", []*impl{{}}) != "" {
+		t.Error("told where it is asked for, or not so")
+	}
+	if (Notice() != "") != (len(available()) == 0 && os.Getenv("LANDING_KERNEL") == "") {
+		t.Errorf("here: %q", Notice())
 	}
 }
 
@@ -36,14 +49,14 @@ func TestEnvironment(t *testing.T) {
 	if os.Getenv("KERNEL_NAME") != "" {
 		if err := Check(); err != nil {
 			os.Stdout.WriteString(err.Error())
-			NewWeights[float32](1, 1, false) // panics
+			NewWeights[float32](1, 1, false, Float32) // panics
 		}
 		os.Stdout.WriteString("runs on " + Name())
 		return
 	}
 	for want, text := range map[string]string{
 		"portable": "runs on portable",
-		"neon":     `kernel: LANDING_KERNEL="neon" is not one of avx512, avx2, portable`,
+		"neon":     `kernel: LANDING_KERNEL="neon" is not one of amx, avx512, avx2, portable`,
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestEnvironment$")
 		cmd.Env = append(os.Environ(), "KERNEL_NAME=1", "LANDING_KERNEL="+want)

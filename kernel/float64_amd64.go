@@ -6,10 +6,10 @@ var doubleAVX512 = doubles{rows: 14, cols: 16, tile: tile64AVX512, softplus: sof
 
 // double returns the float64 loops of the active instruction set, or nil.
 func double() *doubles {
-	switch active {
-	case &avx2:
+	switch Name() {
+	case "avx2":
 		return &doubleAVX2
-	case &avx512:
+	case "avx512", "amx":
 		return &doubleAVX512
 	}
 	return nil

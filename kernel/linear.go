@@ -3,7 +3,7 @@ package kernel
 // The products of a linear layer y = x Wᵀ. Matrices are row-major and dense. In
 // float32 on assembly every element is one chain of fused multiply-adds in index
 // order, whatever the number of rows, so that AVX2 and AVX-512 give the same
-// bits.
+// bits. Products in bfloat16: pairs.go.
 
 // Blocks of a product that stay in the caches: depth rows of a panel of the
 // right operand and of a tile of the left one in level 1, and as many rows of
@@ -18,13 +18,17 @@ const (
 )
 
 // Scratch returns how many elements of scratch the three products of an out×in
-// layer need for n rows.
+// layer need for n rows, in any precision.
 func Scratch[T Float](n, out, in int) int {
 	im := use[T]()
 	if im == nil {
 		return n * (out + in)
 	}
-	return max(im.rows*leftStride, min(n, depth)*(roundUp(in, im.cols)+im.rows))
+	need := max(im.rows*leftStride, min(n, depth)*(roundUp(in, im.cols)+im.rows))
+	if im.pairs != nil {
+		need = max(need, im.pairs.scratch(n, in))
+	}
+	return need
 }
 
 // MulTransposed computes the layer's output Y = X·Wᵀ: X n×in, Y n×out.
@@ -36,6 +40,10 @@ func MulTransposed[T Float](y, x []T, w *Weights[T], n int, scratch []T) {
 	apart("MulTransposed", y, x)
 	if w.im == nil {
 		mulNT(y, x, w.w, n, w.out, w.in, false)
+		return
+	}
+	if w.pairs != nil {
+		w.pairs.product(single(y), single(x), bits(w.forward), n, w.out, w.in, w.precision, bits(scratch))
 		return
 	}
 	w.im.product(single(y), single(x), w.forward, n, w.out, w.in, single(scratch))
@@ -54,6 +62,10 @@ func MulWeights[T Float](dx, dy []T, w *Weights[T], n int, scratch []T) {
 	}
 	if w.im == nil {
 		mulNT(dx, dy, w.t, n, w.in, w.out, false)
+		return
+	}
+	if w.pairs != nil {
+		w.pairs.product(single(dx), single(dy), bits(w.backward), n, w.in, w.out, w.precision, bits(scratch))
 		return
 	}
 	w.im.product(single(dx), single(dy), w.backward, n, w.in, w.out, single(scratch))
@@ -98,8 +110,9 @@ func share(n, limit int) int {
 }
 
 // AddGradient adds the gradient of the layer's weights dYᵀ·X to dw, or sets dw
-// to it unless add: dY n×out, X n×in, dw out×in. Sums run in row order.
-func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, scratch []T) {
+// to it unless add: dY n×out, X n×in, dw out×in. It may run in precision p. Sums
+// run in row order; in bfloat16, over pairs of rows or blocks of them.
+func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, p Precision, scratch []T) {
 	need("AddGradient: dW", len(dw), out*in)
 	need("AddGradient: dY", len(dy), n*out)
 	need("AddGradient: X", len(x), n*in)
@@ -113,6 +126,10 @@ func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, scratch []T) 
 		transpose(dyT, dy, n, out)
 		transpose(xT, x, n, in)
 		mulNT(dw, dyT, xT, out, in, n, add)
+		return
+	}
+	if q := pairsOf[T](p); q != nil {
+		q.gradient(single(dw), single(dy), single(x), n, out, in, add, p, bits(scratch))
 		return
 	}
 	im.gradient(single(dw), single(dy), single(x), n, out, in, add, single(scratch))

@@ -139,20 +139,22 @@ func TestNothingAllocates(t *testing.T) {
 	each(t, func(t *testing.T) {
 		const n, out, in = 20, 30, 40
 		x, y, w, dw := fill[float32](n*in, 1), make([]float32, n*out), fill[float32](out*in, 2), make([]float32, out*in)
-		p, scratch := NewWeights[float32](out, in, true), make([]float32, Scratch[float32](n, out, in))
-		v, z := fill[float32](out*in, 3), make([]float32, n*out)
-		if got := testing.AllocsPerRun(10, func() {
-			p.Set(w)
-			MulTransposed(y, x, p, n, scratch)
-			BiasSiLU(y, z, w, n, out)
-			AddGradient(dw, y, x, n, out, in, false, scratch)
-			MulWeights(x, y, p, n, scratch)
-			SiLUGrad(x, x)
-			AddRows(dw, x, n, in)
-			Adam(w, dw, v, v, adamStep)
-			Mix(v, w, 0.5)
-		}); got != 0 {
-			t.Errorf("%v allocations", got)
+		for prec := range BFloat16 + 1 {
+			p, scratch := NewWeights[float32](out, in, true, prec), make([]float32, Scratch[float32](n, out, in))
+			v, z := fill[float32](out*in, 3), make([]float32, n*out)
+			if got := testing.AllocsPerRun(10, func() {
+				p.Set(w)
+				MulTransposed(y, x, p, n, scratch)
+				BiasSiLU(y, z, w, n, out)
+				AddGradient(dw, y, x, n, out, in, false, prec, scratch)
+				MulWeights(x, y, p, n, scratch)
+				SiLUGrad(x, x)
+				AddRows(dw, x, n, in)
+				Adam(w, dw, v, v, adamStep)
+				Mix(v, w, 0.5)
+			}); got != 0 {
+				t.Errorf("%v allocations in %v", got, prec)
+			}
 		}
 	})
 }

@@ -17,19 +17,32 @@ type Weights[T Float] struct {
 	// rows) for MulWeights. Row l of panel j follows row l−1; columns beyond the
 	// matrix are zero.
 	forward, backward []float32
+
+	// In bfloat16, panels of pairs in their place.
+	pairs     *pairing // nil if products run in float32
+	precision Precision
+	spare     [block * block]uint32
 }
 
-// NewWeights makes room for an out×in matrix, and if gradients for MulWeights
-// too.
-func NewWeights[T Float](out, in int, gradients bool) *Weights[T] {
+// NewWeights makes room for an out×in matrix, whose products may run in precision
+// p, and if gradients for MulWeights too.
+func NewWeights[T Float](out, in int, gradients bool, p Precision) *Weights[T] {
 	if setup != nil {
 		panic(setup)
 	}
-	w := &Weights[T]{out: out, in: in, im: use[T]()}
+	w := &Weights[T]{out: out, in: in, im: use[T](), pairs: pairsOf[T](p), precision: p}
 	if w.im == nil {
 		w.w = make([]T, out*in)
 		if gradients {
 			w.t = make([]T, out*in)
+		}
+		return w
+	}
+	if w.pairs != nil {
+		_, copies := p.parts()
+		w.forward = aligned(copies * roundUp(out, pairColumns) * words(in))
+		if gradients {
+			w.backward = aligned(copies * roundUp(in, pairColumns) * words(out))
 		}
 		return w
 	}
@@ -52,6 +65,14 @@ func (w *Weights[T]) Set(src []T) {
 		return
 	}
 	s := single(src)
+	if q := w.pairs; q != nil {
+		_, copies := w.precision.parts()
+		q.packTransposed(bits(w.forward), s, out, in, copies, &w.spare)
+		if w.backward != nil {
+			q.pack(bits(w.backward), s, out, in, words(out), copies)
+		}
+		return
+	}
 	w.im.packTransposed(w.forward, s, out, in)
 	if w.backward != nil {
 		w.im.pack(w.backward, s, out, in)

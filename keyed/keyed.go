@@ -32,6 +32,7 @@ const (
 	ChainNoise      Purpose = 10 // ζ_k of unlearned chains
 	ChainStart      Purpose = 11 // x_0 and p_0 of unlearned chains
 	Probe           Purpose = 12 // tests and diagnostics
+	Synthetic       Purpose = 13 // generated data; index: which numbers of it
 	SurfaceFit      Purpose = 20 // points that a level set is fitted to; index: kind of point
 	SurfaceData     Purpose = 21 // data sets drawn on meshes
 )

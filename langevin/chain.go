@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -48,7 +47,7 @@ func (d *Draws) Series(j int) [][]float64 {
 }
 
 // Run starts chain c at row c of x0 (Count×d, on or near Σ) and runs all chains.
-// The error is a *DivergedError or the context's.
+// The error is a *DivergedError, a *ConfigError or the context's.
 func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*Draws, error) {
 	p := c.Process
 	if s := p.Schedule; s.SigmaMin != s.SigmaMax {
@@ -92,7 +91,9 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			var err error
 			if c.Symmetric {
 				err = split.step(x, p0, w.ζ, failed[lo:hi], n)
-				w.observe(split.set.Values(), n)
+				if err == nil {
+					w.observe(split.components(x, n), n)
+				}
 			} else {
 				err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
 				x, prev, next = next, x, prev
@@ -107,7 +108,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			}
 		}
 		if split != nil {
-			w.Iterations += split.iterations
+			w.Projections.Add(split.set.TakeProjections())
 		}
 		return nil
 	})
@@ -123,8 +124,9 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 const chainBlock = 16
 
 // Start writes a point on Σ for each of n chains: uniform where the set can
-// draw so, else a Gaussian point projected by Newton's method. Starts that fail
-// are tried again with fresh noise, up to 100 times.
+// draw so, else a Gaussian point projected by Newton's method, ε inside of the
+// inequalities that it violates: on the boundary itself round-off would decide
+// what is active. Starts that fail are tried again with fresh noise, up to 100 times.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
@@ -135,10 +137,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
-	if err := b.CanProject(); err != nil {
-		return nil, err
-	}
+	b := p.Geometry(1)
 	ok := make([]bool, 1)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
@@ -148,7 +147,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 			}
 			s.Normals(xi, uint64(i), try)
 			if b.At(xi, 1) == nil {
-				b.Project(xi, xi, ok)
+				b.ProjectInside(xi, xi, ok, p.Repulsion)
 			}
 		}
 		ok[0] = false

@@ -76,84 +76,98 @@ func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return score.NewField(net, 8)
+	return score.NewField(net, 8, score.Reading{})
+}
+
+// goldenCase is a sampler in a golden file of trajectories.
+type goldenCase struct {
+	file, name string
+	method     Method
+	implicit   bool
+}
+
+func goldenCases(set string) []goldenCase {
+	return []goldenCase{
+		{set + "_over.npz", "OLLA_explicit", OLLA, false},
+		{set + "_over.npz", "OLLA_implicit", OLLA, true},
+		{set + "_over.npz", "OLLA_P", OLLAP, false},
+		{set + "_under.npz", "ULLA_explicit", ULLA, false},
+		{set + "_under.npz", "ULLA_implicit", ULLA, true},
+		{set + "_under.npz", "ULLA_P", ULLAP, false},
+	}
 }
 
 // Three-step trajectories of all samplers in both directions, with the noise
 // and network of the golden files, in the reference convention.
 func TestGoldenSphereTrajectories(t *testing.T) {
-	for _, c := range []struct {
-		file, name string
-		method     Method
-		implicit   bool
-	}{
-		{"sphere_over.npz", "OLLA_explicit", OLLA, false},
-		{"sphere_over.npz", "OLLA_implicit", OLLA, true},
-		{"sphere_over.npz", "OLLA_P", OLLAP, false},
-		{"sphere_under.npz", "ULLA_explicit", ULLA, false},
-		{"sphere_under.npz", "ULLA_implicit", ULLA, true},
-		{"sphere_under.npz", "ULLA_P", ULLAP, false},
-	} {
+	for _, c := range goldenCases("sphere") {
 		t.Run(c.name, func(t *testing.T) {
-			g := golden.Read(t, c.file)
-			f := func(name string) []float64 { return g[name].AsFloat64() }
-			p := &Process{
+			replay(t, c, &Process{
 				Set: zoo.Sphere{D: 3}, Method: c.method, Friction: 5, Convention: Reference, Terminal: true,
 				Schedule: Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 				Landing:  Landing{Implicit: c.implicit, Rate: 10},
-			}
-			if err := p.Validate(); err != nil {
+			})
+		})
+	}
+}
+
+// replay compares the three steps of p, forward and backward, with the golden
+// ones.
+func replay(t *testing.T, c goldenCase, p *Process) {
+	t.Helper()
+	g := golden.Read(t, c.file)
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	d := p.Set.Dim()
+	n := len(f("x_init")) / d
+	s := p.NewStepper(n)
+	failed := make([]bool, n)
+	for k, σ := range f("sigma") {
+		if math.Abs(p.Schedule.Sigma(k)-σ) > 1e-15 {
+			t.Fatalf("σ_%d = %v, want %v", k, p.Schedule.Sigma(k), σ)
+		}
+	}
+	pseudo := func(c float64) []float64 { // x + c p̃ with p̃ = Π noise_v0
+		x := f("x_init")
+		if err := s.at.At(x, n); err != nil {
+			t.Fatal(err)
+		}
+		v := make([]float64, len(x))
+		s.at.Tangent(v, f("noise_v0"))
+		for i := range v {
+			v[i] = x[i] + c*v[i]
+		}
+		return v
+	}
+	row := func(name string, k int) []float64 { return f(name)[k*d*n : (k+1)*d*n] }
+	follow := func(direction string, prev []float64, step func(dst, x, prev []float64, j int) error) {
+		hist := c.name + "_" + direction + "_hist"
+		x, next := append([]float64(nil), f("x_init")...), make([]float64, d*n)
+		for j := range 3 {
+			if err := step(next, x, prev, j); err != nil {
 				t.Fatal(err)
 			}
-			n := len(f("x_init")) / 3
-			s := p.NewStepper(n)
-			failed := make([]bool, n)
-			for k, σ := range f("sigma") {
-				if math.Abs(p.Schedule.Sigma(k)-σ) > 1e-15 {
-					t.Fatalf("σ_%d = %v, want %v", k, p.Schedule.Sigma(k), σ)
-				}
-			}
-			pseudo := func(c float64) []float64 { // x + c p̃ with p̃ = Π noise_v0
-				x := f("x_init")
-				if err := s.at.At(x, n); err != nil {
+			if j == 2 && !p.Method.Projected() {
+				if err := s.Terminal(next, failed, n); err != nil {
 					t.Fatal(err)
 				}
-				v := make([]float64, len(x))
-				s.at.Tangent(v, f("noise_v0"))
-				for i := range v {
-					v[i] = x[i] + c*v[i]
-				}
-				return v
 			}
-			row := func(name string, k int) []float64 { return f(name)[k*3*n : (k+1)*3*n] }
-			follow := func(direction string, prev []float64, step func(dst, x, prev []float64, j int) error) {
-				hist := c.name + "_" + direction + "_hist"
-				x, next := append([]float64(nil), f("x_init")...), make([]float64, 3*n)
-				for j := range 3 {
-					if err := step(next, x, prev, j); err != nil {
-						t.Fatal(err)
-					}
-					if j == 2 && !p.Method.Projected() {
-						if err := s.Terminal(next, failed, n); err != nil {
-							t.Fatal(err)
-						}
-					}
-					near(t, hist, next, row(hist, j+1))
-					prev, x, next = x, next, make([]float64, 3*n)
-				}
-			}
-			follow("fwd", pseudo(-p.Schedule.Tau(0)), func(dst, x, prev []float64, j int) error {
-				return s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
-			})
-			net := goldenNet(t, g)
-			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
-				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, net)
-			})
-			for i, bad := range failed {
-				if bad {
-					t.Errorf("row %d failed", i)
-				}
-			}
-		})
+			near(t, hist, next, row(hist, j+1))
+			prev, x, next = x, next, make([]float64, d*n)
+		}
+	}
+	follow("fwd", pseudo(-p.Schedule.Tau(0)), func(dst, x, prev []float64, j int) error {
+		return s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+	})
+	net := goldenNet(t, g)
+	follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
+		return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, net)
+	})
+	for i, bad := range failed {
+		if bad {
+			t.Errorf("row %d failed", i)
+		}
 	}
 }

@@ -104,6 +104,9 @@ type Process struct {
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
 	Terminal   bool      // Newton projection of the last state
 	Convention Convention
+	// Ridge, if not 0, is λ of (G + λI)⁻¹ in place of G†: 1e-6 gives the
+	// reference implementation's numbers. See geometry.Ridge.
+	Ridge float64
 }
 
 // A ConfigError names a field of a Process that cannot be.
@@ -135,6 +138,8 @@ func (p *Process) Validate() error {
 		return &ConfigError{"friction", p.Friction, "γ > 0"}
 	case bad(p.Repulsion) || p.Repulsion < 0:
 		return &ConfigError{"repulsion", p.Repulsion, "ε ≥ 0"}
+	case bad(p.Ridge) || p.Ridge < 0:
+		return &ConfigError{"ridge", p.Ridge, "λ ≥ 0"}
 	}
 	if !p.Method.Projected() && !p.Landing.Implicit {
 		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {
@@ -152,16 +157,15 @@ func (p *Process) Validate() error {
 				"α σ_k²Δt < 2, or landing diverges: it is %.3g at step k = %d; α ≤ %.3g is monotone there", ρ, at, 1/s.Tau(at))}
 		}
 	}
-	b := geometry.NewBlock(p.Set, 1, p.Repulsion)
 	if p.Curvature && !p.Method.Projected() {
-		if err := b.CanCurve(); err != nil {
-			return err
-		}
-	}
-	if p.Terminal || p.Method.Projected() {
-		return b.CanProject()
+		return p.Geometry(1).CanCurve()
 	}
 	return nil
+}
+
+// Geometry makes room for the geometry of rows points as the process uses it.
+func (p *Process) Geometry(rows int) *geometry.Block {
+	return geometry.NewBlock(p.Set, rows, p.Repulsion, geometry.Ridge(p.Ridge))
 }
 
 // steps returns how many of σ_0, σ_1, … the process uses.

@@ -43,8 +43,12 @@ func (p *Paths) resize(count, steps, dim int) {
 // A Report tells how a simulation went.
 type Report struct {
 	Failed           int       // rows that lost a projection
-	NewtonIterations int       // in all
+	NewtonIterations int       // in all: Projections.Iterations
 	Worst            []float64 // the largest violation of each component on the way
+
+	// Projections counts every call of Newton's method or a closed form, and
+	// its failures by reason; a row may fail more than once.
+	Projections geometry.Projections
 }
 
 // A DivergedError says where a simulation left the finite numbers or lost its
@@ -111,7 +115,7 @@ func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 // errors it returns that of the first block.
 func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi int) error) (Report, error) {
 	for _, w := range s.workers {
-		w.Iterations = 0
+		w.Projections = geometry.Projections{}
 		clear(w.Worst)
 	}
 	blocks := parallel.Blocks(n, s.rows)
@@ -126,11 +130,12 @@ func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi 
 	})
 	r := Report{Worst: make([]float64, len(s.workers[0].Worst))}
 	for _, w := range s.workers {
-		r.NewtonIterations += w.Iterations
+		r.Projections.Add(w.Projections)
 		for a, v := range w.Worst {
 			r.Worst[a] = max(r.Worst[a], v)
 		}
 	}
+	r.NewtonIterations = r.Projections.Iterations
 	for _, err := range errs {
 		if err != nil {
 			return r, err

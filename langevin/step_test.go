@@ -536,9 +536,12 @@ func TestValidate(t *testing.T) {
 	if _, ok := p.Validate().(*constraint.UnsupportedError); !ok {
 		t.Error("curvature without Hessian products is accepted")
 	}
-	p.Curvature, p.Method = false, OLLAP
-	if _, ok := p.Validate().(*constraint.UnsupportedError); !ok {
-		t.Error("projection onto inequalities is accepted")
+	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+		p := process(halfSpace{}, m)
+		p.Terminal = true
+		if err := p.Validate(); err != nil {
+			t.Errorf("%v with an inequality: %v", m, err)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type Stepper struct {
 	proc     *Process
 	d, rows  int
 	m        int             // equalities
+	inside   float64         // ε: how far inside a projected step puts a violated inequality
 	at       *geometry.Block // at the point that the step starts from
 	proposal *geometry.Block // at the proposal; implicit landing and terminal projection
 	ok       []bool
@@ -32,8 +33,9 @@ type Stepper struct {
 	curve []float64 // κ
 	land  []float64
 
-	// Iterations counts Newton iterations since the caller last cleared it.
-	Iterations int
+	// Projections counts projections, their Newton iterations and failures
+	// since the caller last cleared it.
+	Projections geometry.Projections
 	// Worst is the largest violation of each component at a point that a step
 	// started from, since the caller last cleared it: |h_i|, or max(g_j, 0).
 	Worst []float64
@@ -44,8 +46,8 @@ func (p *Process) NewStepper(rows int) *Stepper {
 	d := p.Set.Dim()
 	vec := func() []float64 { return make([]float64, rows*d) }
 	return &Stepper{
-		proc: p, d: d, rows: rows, m: len(p.Set.Equalities()), ok: make([]bool, rows),
-		at: geometry.NewBlock(p.Set, rows, p.Repulsion), proposal: geometry.NewBlock(p.Set, rows, p.Repulsion),
+		proc: p, d: d, rows: rows, m: len(p.Set.Equalities()), inside: p.Repulsion, ok: make([]bool, rows),
+		at: p.Geometry(rows), proposal: p.Geometry(rows),
 		grad: vec(), score: vec(), move: vec(), p: vec(), curve: vec(), land: vec(),
 		Worst: make([]float64, len(p.Set.Equalities())+len(p.Set.Inequalities())),
 	}
@@ -155,7 +157,8 @@ func (s *Stepper) Terminal(x []float64, failed []bool, n int) error {
 	if err := s.proposal.At(x, n); err != nil {
 		return err
 	}
-	s.Iterations += s.proposal.Project(s.move, x, s.ok)
+	s.proposal.Project(s.move, x, s.ok)
+	s.Projections.Add(s.proposal.TakeProjections())
 	for i, ok := range s.ok[:n] {
 		if ok {
 			copy(x[i*s.d:(i+1)*s.d], s.move[i*s.d:(i+1)*s.d])
@@ -191,7 +194,7 @@ func (s *Stepper) approach(x []float64) bool {
 		for j, v := range land {
 			y[j] -= v
 		}
-		s.Iterations++
+		s.Projections.Iterations++
 	}
 	return false
 }

@@ -70,7 +70,7 @@ func TestMeshRecipes(t *testing.T) {
 				v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Rate: 25}) || v.method == langevin.OLLA && !proc.Landing.Implicit {
 				t.Errorf("%s %s: %v %+v %+v", name, variant, proc.Method, proc.Schedule, proc.Landing)
 			}
-			if tr := p.Train; p.Network != (Network{256, 5}) || tr.Epochs != 2000 || tr.Batch != 2048 || tr.Refresh != 100 || tr.Plateau.Patience != 50 || tr.Plateau.Factor != 0.6 {
+			if tr := p.Train; p.Network.Width != 256 || p.Network.Layers != 5 || p.Network.Octaves != 0 || tr.Epochs != 2000 || tr.Batch != 2048 || tr.Refresh != 100 || tr.Plateau.Patience != 50 || tr.Plateau.Factor != 0.6 {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, tr)
 			}
 			if _, ok := proc.Set.(*levelset.Surface); !ok {

@@ -21,6 +21,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/landing-diffusion/landing/constraint/formula"
 )
 
 //go:embed recipes/*.yaml
@@ -65,6 +67,11 @@ func show(v any) string {
 }
 
 func (p *Problem) key(key string, value any, want string) error {
+	return &KeyError{Origin: p.where(key), Key: key, Value: value, Want: want}
+}
+
+// where returns the origin of a key, or of the nearest key around it.
+func (p *Problem) where(key string) string {
 	origin := p.origin[key]
 	for k := key; origin == "" && strings.Contains(k, "."); { // a parent that was written out
 		k = k[:strings.LastIndexByte(k, '.')]
@@ -73,7 +80,7 @@ func (p *Problem) key(key string, value any, want string) error {
 	if origin == "" {
 		origin = p.file
 	}
-	return &KeyError{Origin: origin, Key: key, Value: value, Want: want}
+	return origin
 }
 
 func (p *Problem) oneOf(key, value string, options ...string) error {
@@ -213,6 +220,9 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 	if len(key) > 1 {
 		p.origin[key[1:]] = where(node.GetToken().Position.Line)
 	}
+	if t == reflect.TypeFor[formula.Definitions]() {
+		return p.definitions(node, key, where)
+	}
 	switch t.Kind() {
 	case reflect.Map:
 		if _, ok := node.(*ast.MappingNode); !ok {
@@ -222,13 +232,8 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 		return nil
 	case reflect.Struct:
-		var values []*ast.MappingValueNode
-		switch n := node.(type) {
-		case *ast.MappingNode:
-			values = n.Values
-		case *ast.MappingValueNode:
-			values = []*ast.MappingValueNode{n}
-		default:
+		values, ok := pairs(node)
+		if !ok {
 			return bad(node, "a mapping with keys "+strings.Join(fields(t), ", "))
 		}
 		seen := map[string]bool{}
@@ -292,6 +297,41 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		default:
 			return bad(node, "text (quote it if it looks like a number)")
 		}
+	}
+	return nil
+}
+
+// pairs returns the entries of a mapping.
+func pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
+// definitions checks a mapping from names to formulas or numbers.
+func (p *Problem) definitions(node ast.Node, key string, where func(line int) string) error {
+	values, ok := pairs(node)
+	if !ok {
+		return &KeyError{Origin: where(node.GetToken().Position.Line), Key: key[1:], Value: literal(short(node.String())), Want: "a mapping from names to formulas"}
+	}
+	seen := map[string]bool{}
+	for _, v := range values {
+		name, line := v.Key.GetToken().Value, where(v.Key.GetToken().Position.Line)
+		full := key[1:] + "." + name
+		switch v.Value.(type) {
+		case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode:
+		default:
+			return &KeyError{Origin: line, Key: full, Value: literal(short(v.Value.String())), Want: "a formula"}
+		}
+		if seen[name] {
+			return &KeyError{Origin: line, Key: full, Fault: "the name was given before; expected each name once"}
+		}
+		seen[name] = true
+		p.origin[full] = line
 	}
 	return nil
 }

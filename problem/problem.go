@@ -5,14 +5,19 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -45,9 +50,9 @@ type Data struct {
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
 }
 
-// Set is a feasible set of the zoo, or the level set of a network.
+// Set is a feasible set: of the zoo, of formulas, or the level set of a network.
 type Set struct {
-	Kind   string      `yaml:"kind"` // sphere, ellipsoid, torus, affine, level-set
+	Kind   string      `yaml:"kind"` // one of setKinds; formula if there are formulas and no kind
 	Dim    int         `yaml:"dim,omitempty"`
 	Radius float64     `yaml:"radius,omitempty"`
 	Axes   []float64   `yaml:"axes,omitempty"`
@@ -58,6 +63,30 @@ type Set struct {
 
 	Weights string `yaml:"weights,omitempty"` // of a level set's network: NPZ
 	Mesh    string `yaml:"mesh,omitempty"`    // near it: PLY or OBJ
+
+	Lower    []float64   `yaml:"lower,omitempty"`
+	Upper    []float64   `yaml:"upper,omitempty"`
+	Axis     []float64   `yaml:"axis,omitempty"`
+	Height   float64     `yaml:"height,omitempty"`
+	Terms    [][]float64 `yaml:"terms,omitempty"` // rows (coefficient, power of x, power of y)
+	N        int         `yaml:"n,omitempty"`
+	P        int         `yaml:"p,omitempty"`
+	Bonds    []float64   `yaml:"bonds,omitempty"`
+	Angles   []float64   `yaml:"angles,omitempty"` // radians
+	Anchored bool        `yaml:"anchored,omitempty"`
+
+	// Of formulas; see formula.Spec.
+	Let        formula.Definitions `yaml:"let,omitempty"`
+	Equality   []formula.Component `yaml:"equality,omitempty"`
+	Inequality []formula.Component `yaml:"inequality,omitempty"`
+}
+
+// kind returns the kind that was written, or formula where formulas were.
+func (s Set) kind() string {
+	if s.Kind == "" && (s.Let != nil || s.Equality != nil || s.Inequality != nil) {
+		return "formula"
+	}
+	return s.Kind
 }
 
 // Potential is f of the target exp(−f).
@@ -98,6 +127,10 @@ type Landing struct {
 type Network struct {
 	Width  int `yaml:"width"`
 	Layers int `yaml:"layers"` // hidden layers
+
+	Octaves    int     `yaml:"octaves"`    // of sines and cosines of x in the input
+	Wavelength float64 `yaml:"wavelength"` // the longest of them
+	Output     string  `yaml:"output"`     // plain, or scaled by langevin.Process.ScoreGains
 }
 
 // Train is the training.
@@ -106,6 +139,9 @@ type Train struct {
 	Batch           int           `yaml:"batch"`
 	Refresh         int           `yaml:"refresh"`
 	TimesPerPath    int           `yaml:"times_per_path"`
+	Window          float64       `yaml:"window"`
+	Optimizer       string        `yaml:"optimizer"` // adam or muon
+	Precision       string        `yaml:"precision"` // float32, bfloat16x3, bfloat16
 	LearningRate    float64       `yaml:"learning_rate"`
 	Clip            float64       `yaml:"clip"`
 	Average         float64       `yaml:"average"`
@@ -144,9 +180,9 @@ func Defaults() *Problem {
 			Sigma:   Sigma{Min: 0.1, Max: 2, Schedule: "linear"},
 			Landing: Landing{Mode: "implicit"},
 		},
-		Network: Network{Width: 128, Layers: 4},
+		Network: Network{Width: 128, Layers: 4, Wavelength: 2, Output: "plain"},
 		Train: Train{
-			Epochs: 1000, Batch: 128, Refresh: 1, LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
+			Epochs: 1000, Batch: 128, Refresh: 1, Optimizer: "adam", Precision: "float32", LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
 		Prior:    "uniform",
@@ -199,7 +235,7 @@ func (p *Problem) process() (*langevin.Process, error) {
 	case *langevin.ConfigError:
 		return nil, p.key("process."+e.Field, e.Value, e.Want)
 	case *constraint.UnsupportedError:
-		return nil, p.key("set.kind", p.Set.Kind, fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+		return nil, p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
 	default:
 		return nil, e
 	}
@@ -246,7 +282,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
 		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
 	}
-	if p.Set.Kind == "affine" && proc.Potential == nil {
+	if !p.compact() && proc.Potential == nil {
 		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
 	}
 	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
@@ -256,6 +292,7 @@ const (
 	maxDim        = 1_000_000
 	maxParameters = 1e9
 	maxNumbers    = 1e9 // of kept draws
+	maxOctaves    = 20
 	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
@@ -279,7 +316,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}{
 		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
 		{"train.epochs", float64(t.Epochs)}, {"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
-		{"train.learning_rate", t.LearningRate}, {"data.tolerance", p.Data.Tolerance},
+		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength}, {"data.tolerance", p.Data.Tolerance},
 	}
 	for _, c := range positive {
 		if !(c.value > 0) || c.value > 1e15 {
@@ -291,6 +328,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		value, hi float64
 	}{
 		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
+		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15},
 		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1}, {"generate.max_failed", p.Generate.MaxFailed, 1},
 		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
 		{"train.checkpoint_every", t.CheckpointEvery, 1e9}, {"train.evaluate_every", float64(t.EvaluateEvery), 1e15},
@@ -304,6 +342,23 @@ func (p *Problem) check(proc *langevin.Process) error {
 				want = fmt.Sprintf("a number in [0, %v]", c.hi)
 			}
 			return p.key(c.key, c.value, want)
+		}
+	}
+	for _, o := range []struct {
+		key, value string
+		names      []string
+	}{
+		{"network.output", p.Network.Output, []string{"plain", "scaled"}},
+		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
+		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
+	} {
+		if err := p.oneOf(o.key, o.value, o.names...); err != nil {
+			return err
+		}
+	}
+	if t.Window > 0 {
+		if err := cwpm.CanWindow(proc); err != nil {
+			return p.key("train.window", t.Window, "0: "+err.Error())
 		}
 	}
 	if err := p.oneOf("data.kind", p.Data.Kind, "earth", "points", "demo"); err != nil {
@@ -326,14 +381,16 @@ func (p *Problem) check(proc *langevin.Process) error {
 
 func (p *Problem) set() (constraint.Set, error) {
 	s := p.Set
-	if err := p.oneOf("set.kind", s.Kind, "sphere", "ellipsoid", "torus", "affine", "level-set"); err != nil {
+	s.Kind = s.kind()
+	if err := p.oneOf("set.kind", s.Kind, setKinds...); err != nil {
 		return nil, err
 	}
 	for _, k := range []struct {
 		key, kind string
 		given     bool
 	}{
-		{"set.dim", "sphere", s.Dim != 0}, {"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
+		{"set.let", "formula", s.Let != nil}, {"set.equality", "formula", s.Equality != nil}, {"set.inequality", "formula", s.Inequality != nil},
+		{"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
 		{"set.major", "torus", s.Major != 0}, {"set.minor", "torus", s.Minor != 0}, {"set.a", "affine", s.A != nil}, {"set.b", "affine", s.B != nil},
 		{"set.weights", "level-set", s.Weights != ""}, {"set.mesh", "level-set", s.Mesh != ""},
 	} {
@@ -341,7 +398,12 @@ func (p *Problem) set() (constraint.Set, error) {
 			return nil, &KeyError{Origin: p.origin[k.key], Key: k.key, Fault: fmt.Sprintf("this key belongs to set.kind %s; set.kind is %q", k.kind, s.Kind)}
 		}
 	}
+	if err := p.zooKeys(); err != nil {
+		return nil, err
+	}
 	switch s.Kind {
+	case "formula":
+		return p.formulas()
 	case "sphere":
 		if s.Dim < 1 || s.Dim > maxDim {
 			return nil, p.key("set.dim", s.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
@@ -387,7 +449,25 @@ func (p *Problem) set() (constraint.Set, error) {
 	case "level-set":
 		return p.levelSet()
 	}
-	panic("problem: a kind of set that is listed and not built")
+	return p.zooSet()
+}
+
+// formulas builds a set of formulas.
+func (p *Problem) formulas() (constraint.Set, error) {
+	s := p.Set
+	if s.Dim < 1 || s.Dim > maxDim {
+		return nil, p.key("set.dim", s.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+	}
+	set, err := formula.New(formula.Spec{Dim: s.Dim, Let: s.Let, Equality: s.Equality, Inequality: s.Inequality})
+	if err != nil {
+		var e *formula.Error
+		if !errors.As(err, &e) {
+			return nil, err
+		}
+		key := "set." + e.Key
+		return nil, &KeyError{Origin: p.where(key), Key: key, Fault: e.Err.Error()}
+	}
+	return set, nil
 }
 
 func (p *Problem) potential(d int) (langevin.Potential, error) {
@@ -415,13 +495,28 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear")
 }
 
-// TrainConfig returns the part of the problem that package train reads.
-func (p *Problem) TrainConfig() train.Config {
+// TrainConfig returns the part of the problem that package train reads; proc is
+// what Build returned.
+func (p *Problem) TrainConfig(proc *langevin.Process) train.Config {
 	t := p.Train
-	return train.Config{
+	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath, LearningRate: t.LearningRate,
 		Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
+		Loss: cwpm.Options{Reading: p.Reading(proc), Window: t.Window},
 	}
+	// The names were checked by Build.
+	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer)
+	c.Precision, _ = kernel.ParsePrecision(t.Precision)
+	return c
+}
+
+// Reading returns how the problem's network is read as a score.
+func (p *Problem) Reading(proc *langevin.Process) score.Reading {
+	r := score.Reading{Octaves: p.Network.Octaves, Wavelength: p.Network.Wavelength}
+	if p.Network.Output == "scaled" {
+		r.Gain = proc.ScoreGains()
+	}
+	return r
 }
 
 // Widths returns the network's layer widths from input to output.

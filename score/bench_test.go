@@ -11,14 +11,18 @@ import (
 // the paper's recipes.
 func BenchmarkForward(b *testing.B) {
 	for _, sizes := range [][]int{{7, 512, 512, 512, 512, 512, 3}, {281, 1024, 1024, 1024, 1024, 1024, 140}} {
-		m := NewMLP[float32](sizes, 1)
-		net := m.Pack(false)
-		for _, n := range []int{1, 64, 2000} {
+		for i := range 3 * (kernel.BFloat16 + 1) {
+			n, p := []int{1, 64, 2000}[i%3], i/3
+			if kernel.Effective(p) != p {
+				continue
+			}
+			m := NewMLP[float32](sizes, 1).WithPrecision(p)
+			net := m.Pack(false)
 			ws, in := m.NewWorkspace(n), make([]float32, n*m.In())
 			for i := range in {
 				in[i] = float32(i%17) / 17
 			}
-			b.Run(fmt.Sprintf("%s/%dwide/%drows", kernel.Name(), sizes[1], n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%v/%dwide/%drows", kernel.Name(), p, sizes[1], n), func(b *testing.B) {
 				for b.Loop() {
 					net.Forward(ws, in, n)
 				}

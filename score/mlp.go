@@ -19,6 +19,8 @@ import (
 type MLP[T kernel.Float] struct {
 	Sizes  []int // widths: input, hidden layers, output
 	Params []T   // W_0, b_0, W_1, b_1, …
+
+	Precision kernel.Precision // of the products in float32 passes
 }
 
 // NewMLP makes a network with the given widths and weights and biases uniform on
@@ -55,7 +57,13 @@ func (m *MLP[T]) With(params []T) *MLP[T] {
 	if len(params) != len(m.Params) {
 		panic(fmt.Sprintf("score: %d parameters for a network of %d", len(params), len(m.Params)))
 	}
-	return &MLP[T]{Sizes: m.Sizes, Params: params}
+	return &MLP[T]{Sizes: m.Sizes, Params: params, Precision: m.Precision}
+}
+
+// WithPrecision returns the same network, over the same parameters, with passes
+// whose products may run in precision p.
+func (m *MLP[T]) WithPrecision(p kernel.Precision) *MLP[T] {
+	return &MLP[T]{Sizes: m.Sizes, Params: m.Params, Precision: p}
 }
 
 // Layers returns the number of linear layers.

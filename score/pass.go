@@ -20,7 +20,7 @@ func (m *MLP[T]) Pack(gradients bool) *Packed[T] {
 	p := &Packed[T]{net: m}
 	for l := range m.Layers() {
 		// Nobody asks for the gradient of the network's input.
-		p.weights = append(p.weights, kernel.NewWeights[T](m.Sizes[l+1], m.Sizes[l], gradients && l > 0))
+		p.weights = append(p.weights, kernel.NewWeights[T](m.Sizes[l+1], m.Sizes[l], gradients && l > 0, m.Precision))
 		p.Update(l)
 	}
 	return p
@@ -37,6 +37,7 @@ type Workspace[T kernel.Float] struct {
 	pre     [][]T // pre[l]: output of layer l before SiLU
 	d, e    []T   // gradients with respect to layer outputs
 	scratch []T
+	forward bool // no room for Backward
 }
 
 // NewWorkspace makes room for passes over rows rows.
@@ -53,6 +54,23 @@ func (m *MLP[T]) NewWorkspace(rows int) *Workspace[T] {
 		scratch = max(scratch, kernel.Scratch[T](rows, out, in))
 	}
 	ws.d, ws.e, ws.scratch = make([]T, rows*wide), make([]T, rows*wide), make([]T, scratch)
+	return ws
+}
+
+// NewForward makes room for Forward alone: all layers share their memory, which
+// then stays in the caches.
+func (m *MLP[T]) NewForward(rows int) *Workspace[T] {
+	ws := &Workspace[T]{rows: rows, act: make([][]T, m.Layers()), pre: make([][]T, m.Layers()), forward: true}
+	wide, scratch := 0, 0
+	for l := range m.Layers() {
+		wide = max(wide, m.Sizes[l+1])
+		scratch = max(scratch, kernel.Scratch[T](rows, m.Sizes[l+1], m.Sizes[l]))
+	}
+	act, pre := make([]T, rows*wide), make([]T, rows*wide)
+	for l := range m.Layers() {
+		ws.act[l], ws.pre[l] = act, pre
+	}
+	ws.scratch = make([]T, scratch)
 	return ws
 }
 
@@ -80,6 +98,9 @@ func (p *Packed[T]) Forward(ws *Workspace[T], in []T, n int) []T {
 // Forward, n×Out. It adds it to grad, or sets grad to it unless add. Sums over
 // rows run in row order.
 func (p *Packed[T]) Backward(ws *Workspace[T], grad, dout []T, n int, add bool) {
+	if ws.forward {
+		panic("score: Backward in a workspace for Forward alone")
+	}
 	m := p.net
 	d, e, spare := dout, ws.d, ws.e
 	for l := m.Layers() - 1; l >= 0; l-- {
@@ -89,7 +110,7 @@ func (p *Packed[T]) Backward(ws *Workspace[T], grad, dout []T, n int, add bool) 
 			clear(b)
 		}
 		kernel.AddRows(b, d, n, out)
-		kernel.AddGradient(w, d, ws.act[l], n, out, in, add, ws.scratch)
+		kernel.AddGradient(w, d, ws.act[l], n, out, in, add, m.Precision, ws.scratch)
 		if l == 0 {
 			return
 		}

@@ -25,8 +25,13 @@ func BenchmarkStep(b *testing.B) {
 	}
 	cfg := Config{Epochs: 1, Batch: 128, Refresh: 1, LearningRate: 1e-4, Clip: 10, Average: 0.999, Seed: 1}
 	sizes := []int{7, 512, 512, 512, 512, 512, 3}
-	for workers := 1; workers <= 2; workers++ {
-		b.Run(fmt.Sprintf("%s/%dworkers", kernel.Name(), workers), func(b *testing.B) {
+	for i := range 2 * (kernel.BFloat16 + 1) {
+		workers, p := 1+int(i)%2, i/2
+		if kernel.Effective(p) != p {
+			continue
+		}
+		cfg.Precision = p
+		b.Run(fmt.Sprintf("%s/%v/%dworkers", kernel.Name(), p, workers), func(b *testing.B) {
 			pool := parallel.New(workers)
 			defer pool.Close()
 			t := New(cfg, proc, x0, score.NewMLP[float32](sizes, 1), pool)

@@ -64,7 +64,8 @@ func averageDecay(limit float64, n int) float64 {
 	return math.Min(limit, float64(1+n)/float64(10+n))
 }
 
-// optimizer is Adam with clipping and a moving average of the weights.
+// optimizer is the state of Adam and Muon, which share the first moments m, and a
+// moving average of the weights.
 type optimizer[T kernel.Float] struct {
 	params, m, v, average []T
 }

@@ -59,7 +59,8 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 }
 
 // LoadNetwork returns the network to generate with from a snapshot: that of
-// averaged weights, or the raw one if the average had not begun.
+// averaged weights, or the raw one if the average had not begun. Its precision is
+// float32, as a snapshot names none.
 func LoadNetwork[T kernel.Float](arrays []arrayfile.Named, s State) (*score.MLP[T], error) {
 	if s.Averaged == 0 {
 		return load[T](arrays, PrefixRaw)

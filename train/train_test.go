@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -105,7 +106,7 @@ func small(t *testing.T, cfg Config, workers int, m langevin.Method) *Trainer[fl
 	proc, data := gaussian(m, 50)
 	pool := parallel.New(workers)
 	t.Cleanup(pool.Close)
-	in := score.InputWidth(2, m.Underdamped())
+	in := cfg.Loss.Reading.Width(2, m.Underdamped())
 	return New(cfg, proc, data, score.NewMLP[float32]([]int{in, 16, 16, 2}, 4), pool)
 }
 
@@ -138,7 +139,20 @@ func TestResumeIsExact(t *testing.T) {
 		}
 		return append(append([]float32(nil), tr.opt.params...), tr.opt.average...)
 	}
-	for _, m := range []langevin.Method{langevin.ULLA, langevin.OLLA} {
+	for _, c := range []struct {
+		m langevin.Method
+		o Optimizer
+		p kernel.Precision
+	}{{langevin.ULLA, Adam, kernel.Float32}, {langevin.OLLA, Adam, kernel.Float32}, {langevin.ULLA, Muon, kernel.Float32},
+		{langevin.ULLA, Muon, kernel.BFloat16}, {langevin.ULLA, Adam, kernel.BFloat16x3}} {
+		if kernel.Effective(c.p) != c.p {
+			continue
+		}
+		m, smallConfig := c.m, smallConfig
+		smallConfig.Precision, smallConfig.Optimizer = c.p, c.o
+		if c.o == Muon { // and everything else that a fast recipe sets
+			smallConfig.Loss.Reading = score.Reading{Octaves: 2, Wavelength: 4, Gain: func(t float64) float64 { return 1 + t }}
+		}
 		want := finish(small(t, smallConfig, 1, m))
 		for _, workers := range []int{1, 2, 7} {
 			for _, stop := range []int{0, 1, 4, 7, 11, 17} {
@@ -163,11 +177,44 @@ func TestResumeIsExact(t *testing.T) {
 				got := finish(second)
 				for i := range want {
 					if got[i] != want[i] {
-						t.Fatalf("%v, %d workers, stopped in epoch %d at batch %d: parameter %d differs",
-							m, workers, first.State.Epoch, first.State.Step, i)
+						t.Fatalf("%v, %v, %v, %d workers, stopped in epoch %d at batch %d: parameter %d differs",
+							m, c.o, c.p, workers, first.State.Epoch, first.State.Step, i)
 					}
 				}
 			}
+		}
+	}
+}
+
+// The precision of Config is the trained and the averaged network's, and it
+// changes what training computes exactly where the machine has it.
+func TestPrecision(t *testing.T) {
+	train := func(p kernel.Precision) *Trainer[float32] {
+		cfg := smallConfig
+		cfg.Precision = p
+		tr := small(t, cfg, 1, langevin.ULLA)
+		for range 3 {
+			if got := tr.Average().Precision; got != p {
+				t.Fatalf("after %d epochs the network to generate with has precision %v, not %v", tr.State.Epoch, got, p)
+			}
+			if _, err := tr.Epoch(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return tr
+	}
+	base := train(kernel.Float32)
+	for _, p := range []kernel.Precision{kernel.BFloat16x3, kernel.BFloat16} {
+		tr, d, s := train(p), 0.0, 0.0
+		for i, v := range tr.opt.params {
+			w := base.opt.params[i]
+			d += float64(v-w) * float64(v-w)
+			s += float64(w) * float64(w)
+		}
+		// Adam moves a parameter whose gradient is noise by up to the rate, 3e-3,
+		// an update.
+		if d = math.Sqrt(d / s); (d > 0) != (kernel.Effective(p) != kernel.Float32) || d > 0.05 {
+			t.Errorf("%v, which runs as %v: parameters differ from those of float32 by %.3g", p, kernel.Effective(p), d)
 		}
 	}
 }
@@ -285,7 +332,7 @@ func TestAverageDoesNotLeak(t *testing.T) {
 		if _, err := tr.Epoch(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		f := score.NewField(tr.Average(), 1)
+		f := score.NewField(tr.Average(), 1, score.Reading{})
 		f.Eval(make([]float64, 2), []float64{1, 0}, []float64{0, 0}, 1, 0.3)
 		if _, err := twin.Epoch(context.Background()); err != nil {
 			t.Fatal(err)
@@ -343,17 +390,21 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 
 // A batch after the first allocates nothing.
 func TestBatchAllocatesNothing(t *testing.T) {
-	tr := small(t, smallConfig, 2, langevin.ULLA)
-	if err := tr.prepare(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if n := testing.AllocsPerRun(10, func() {
-		tr.State.Step = 0
-		if err := tr.batch(); err != nil {
+	for _, o := range []Optimizer{Adam, Muon} {
+		cfg := smallConfig
+		cfg.Optimizer = o
+		tr := small(t, cfg, 2, langevin.ULLA)
+		if err := tr.prepare(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
+		if n := testing.AllocsPerRun(10, func() {
+			tr.State.Step = 0
+			if err := tr.batch(); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%v: %v allocations", o, n)
+		}
 	}
 }
 
@@ -406,13 +457,20 @@ func TestGaussianEndToEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for some seconds")
 	}
-	for _, m := range []langevin.Method{langevin.ULLA, langevin.OLLA} {
+	for _, c := range []struct {
+		m langevin.Method
+		p kernel.Precision
+	}{{langevin.ULLA, kernel.Float32}, {langevin.OLLA, kernel.Float32}, {langevin.ULLA, kernel.BFloat16}} {
+		if kernel.Effective(c.p) != c.p {
+			continue
+		}
 		const n = 4000
+		m := c.m
 		proc, data := gaussian(m, n)
 		proc.Convention = langevin.Reference
 		pool := parallel.New(0)
-		cfg := Config{Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 4e-3, Clip: 10, Average: 0.98, Seed: 3}
-		in := score.InputWidth(2, m.Underdamped())
+		cfg := Config{Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 4e-3, Clip: 10, Average: 0.98, Seed: 3, Precision: c.p}
+		in := score.Reading{}.Width(2, m.Underdamped())
 		tr := New(cfg, proc, data, score.NewMLP[float32]([]int{in, 32, 32, 2}, 4), pool)
 		var last Epoch
 		for !tr.Done() {
@@ -426,7 +484,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		}
 		best := bestLinearLoss(t, proc, tr)
 		if last.Loss > 1.04*best || last.Loss < 0.96*best {
-			t.Errorf("%v: loss %v, the best linear score has %v", m, last.Loss, best)
+			t.Errorf("%v, %v: loss %v, the best linear score has %v", m, c.p, last.Loss, best)
 		}
 		out, failed := make([]float64, 2*n), make([]bool, n)
 		prior := langevin.Empirical{}
@@ -435,7 +493,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		}
 		sim := langevin.NewSimulator(proc, pool, 64)
 		net := tr.Average()
-		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, func(int) langevin.Score { return score.NewField(net, 64) }); err != nil {
+		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, func(int) langevin.Score { return score.NewField(net, 64, score.Reading{}) }); err != nil {
 			t.Fatal(err)
 		}
 		pool.Close()
@@ -451,7 +509,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		// Standard errors are 0.006 for the mean and 0.0036 for the variance;
 		// the bands also hold the step size's bias.
 		if v := sq - mean*mean; math.Abs(mean-0.8) > 0.06 || math.Abs(v-0.16) > 0.05 {
-			t.Errorf("%v: samples have mean %.3f and variance %.3f, data 0.8 and 0.16", m, mean, v)
+			t.Errorf("%v, %v: samples have mean %.3f and variance %.3f, data 0.8 and 0.16", m, c.p, mean, v)
 		}
 	}
 }
@@ -462,7 +520,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 func bestLinearLoss(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) float64 {
 	t.Helper()
 	total := 0.0
-	l := cwpm.NewLoss[float64](proc, tr.paths.Count)
+	l := cwpm.NewLoss[float64](proc, tr.paths.Count, cwpm.Options{})
 	for k := range proc.Schedule.N {
 		var terms []cwpm.Term
 		for i := range tr.paths.Count {

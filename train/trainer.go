@@ -32,6 +32,10 @@ type Config struct {
 	Plateau      Plateau
 	MaxFailed    float64 // largest share of forward paths that may fail
 	Seed         uint64
+
+	Optimizer Optimizer
+	Loss      cwpm.Options     // how the network is read, and its targets
+	Precision kernel.Precision // of the network's products; all else is as without
 }
 
 // lanes is the number of partial gradients of a batch. Rows are cut into lanes
@@ -51,6 +55,7 @@ type Trainer[T kernel.Float] struct {
 	net  *score.MLP[T]
 	pack *score.Packed[T] // net's weights after the last update
 	opt  *optimizer[T]
+	muon []*muon[T] // hidden matrices that Adam leaves alone
 	pool *parallel.Pool
 	sim  *langevin.Simulator
 
@@ -75,7 +80,7 @@ type Trainer[T kernel.Float] struct {
 	step    kernel.AdamStep // of the update in progress
 	decay   float64         // of its average; negative if there is none
 
-	laneTask, reduceTask, updateTask, packTask func(worker, task int) // bound once: a method value allocates
+	laneTask, reduceTask, updateTask, muonTask, packTask func(worker, task int) // bound once: a method value allocates
 }
 
 // A State is all of a Trainer that is not in Config or the weights.
@@ -131,8 +136,8 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
 }
 
-// New makes a trainer of net on the rows of data (n×d). Process and Config must
-// be valid.
+// New makes a trainer of net's parameters on the rows of data (n×d). Process and
+// Config must be valid. The network's precision is that of Config.
 func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net *score.MLP[T], pool *parallel.Pool) *Trainer[T] {
 	d := proc.Set.Dim()
 	n := len(data) / d
@@ -142,6 +147,7 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 	if cfg.TimesPerPath <= 0 || cfg.TimesPerPath > proc.Schedule.N {
 		cfg.TimesPerPath = proc.Schedule.N
 	}
+	net = net.WithPrecision(cfg.Precision)
 	t := &Trainer[T]{
 		cfg: cfg, proc: proc, data: data, net: net, pack: net.Pack(true), pool: pool,
 		opt: newOptimizer(net.Params), sim: langevin.NewSimulator(proc, pool, 64),
@@ -152,7 +158,7 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 	}
 	rows := min(laneRows, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)
 	for range pool.Workers() {
-		t.loss = append(t.loss, cwpm.NewLoss[T](proc, rows))
+		t.loss = append(t.loss, cwpm.NewLoss[T](proc, rows, cfg.Loss))
 		t.ws = append(t.ws, net.NewWorkspace(rows))
 		t.ds = append(t.ds, make([]T, rows*d))
 	}
@@ -160,6 +166,12 @@ func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net
 		t.grads[i] = make([]T, len(net.Params))
 	}
 	t.laneTask, t.reduceTask, t.updateTask = t.lane, t.reduce, t.update
+	if cfg.Optimizer == Muon {
+		for l := 1; l < net.Layers()-1; l++ {
+			t.muon = append(t.muon, newMuon(net, l))
+		}
+	}
+	t.muonTask = t.orthogonal
 	t.packTask = func(_, layer int) { t.pack.Update(layer) }
 	return t
 }
@@ -265,6 +277,7 @@ func (t *Trainer[T]) batch() error {
 		t.decay = averageDecay(t.cfg.Average, s.Averaged)
 	}
 	t.pool.Do(segments, t.updateTask)
+	t.pool.Do(len(t.muon), t.muonTask)
 	t.pool.Do(t.net.Layers(), t.packTask)
 	s.Step++
 	s.LossSum += loss
@@ -380,10 +393,36 @@ func (t *Trainer[T]) reduce(_, segment int) {
 	t.squares[segment] = sq
 }
 
-// update applies Adam to a segment, and the moving average.
+// update applies Adam to a segment, but for what Muon moves, and the moving
+// average.
 func (t *Trainer[T]) update(_, segment int) {
 	lo, hi := t.segment(segment)
+	for _, o := range t.muon {
+		if first, end := o.lo, o.lo+o.out*o.in; first < hi && end > lo {
+			t.adam(lo, min(first, hi))
+			lo = max(lo, min(end, hi))
+		}
+	}
+	t.adam(lo, hi)
+}
+
+func (t *Trainer[T]) adam(lo, hi int) {
+	if lo >= hi {
+		return
+	}
 	kernel.Adam(t.opt.params[lo:hi], t.opt.m[lo:hi], t.opt.v[lo:hi], t.grads[0][lo:hi], t.step)
+	t.mix(lo, hi)
+}
+
+// orthogonal applies Muon to a hidden matrix.
+func (t *Trainer[T]) orthogonal(_, i int) {
+	o := t.muon[i]
+	lo, hi := o.lo, o.lo+o.out*o.in
+	o.step(t.opt.params[lo:hi], t.opt.m[lo:hi], t.grads[0][lo:hi], t.step.Scale, t.step.Rate)
+	t.mix(lo, hi)
+}
+
+func (t *Trainer[T]) mix(lo, hi int) {
 	if t.decay >= 0 {
 		kernel.Mix(t.opt.average[lo:hi], t.opt.params[lo:hi], t.decay)
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -20,6 +22,9 @@ import (
 
 // maxNumbers bounds the numbers that one call generates.
 const maxNumbers = 1_000_000_000
+
+// maxComponents bounds the constraints that a table lists.
+const maxComponents = 8
 
 // open loads a run and says what the user should know of it.
 func (a *app) open(dir, data string) (*experiment.Experiment, error) {
@@ -102,10 +107,10 @@ function of the seed and i alone.`,
 				}
 			}
 			if len(lost) > 0 {
-				a.say("%d of %d samples failed a projection and are not in %s: numbers %v", len(lost), n, out, lost)
+				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: numbers %v", len(lost), n, s.Wrong, out, lost)
 			}
 			if err := a.result(map[string]any{
-				"run": e.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost,
+				"run": e.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost, "wrong_component": s.Wrong,
 				"violation": map[string]any{"worst": experiment.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 			}, func(w io.Writer) {
@@ -276,8 +281,18 @@ func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) 
 func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
-	row("samples", fmt.Sprintf("%d, %d failed", v.Samples, v.Failed))
-	for _, c := range v.Component {
+	samples := fmt.Sprintf("%d, %d failed", v.Samples, v.Failed)
+	if v.Wrong > 0 {
+		samples += fmt.Sprintf(", %d of them on a wrong component", v.Wrong)
+	}
+	row("samples", samples)
+	shown := slices.Clone(v.Component)
+	if len(shown) > maxComponents { // the worst ones; --json has all
+		slices.SortStableFunc(shown, func(a, b experiment.Component) int { return cmp.Compare(b.Worst, a.Worst) })
+		shown = shown[:maxComponents]
+		row("components", fmt.Sprintf("%d, the %d worst of them:", len(v.Component), maxComponents))
+	}
+	for _, c := range shown {
 		row("violation of "+c.Name, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
 	}
 	if d := v.JSD; d != nil {

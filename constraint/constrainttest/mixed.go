@@ -8,14 +8,15 @@ import (
 
 // mixed returns a set with the same Σ: equalities h → A h with a fixed
 // invertible A of uneven scales, inequalities rescaled by positive factors. If
-// repeat is set, every equality appears once more, scaled by 3.
+// repeat is set, every component appears once more, equalities scaled by 3 and
+// inequalities by 5.
 func mixed(s constraint.Set, repeat bool) constraint.Set {
 	m, l := len(s.Equalities()), len(s.Inequalities())
-	rows := m
+	rows, more := m, 0
 	if repeat {
-		rows = 2 * m
+		rows, more = 2*m, l
 	}
-	set := &linear{set: s, rows: rows + l, cols: m + l, m: rows}
+	set := &linear{set: s, rows: rows + l + more, cols: m + l, m: rows}
 	set.a = make([]float64, set.rows*set.cols)
 	for i := range m {
 		if repeat {
@@ -30,6 +31,20 @@ func mixed(s constraint.Set, repeat bool) constraint.Set {
 	}
 	for j := range l {
 		set.a[(rows+j)*set.cols+m+j] = float64(1 + j%3)
+		if repeat {
+			set.a[(rows+l+j)*set.cols+m+j] = 5
+		}
+	}
+	return set
+}
+
+// rescaled returns a set with the same Σ: each component times its own positive
+// factor.
+func rescaled(s constraint.Set) constraint.Set {
+	m, c := len(s.Equalities()), len(constraint.Components(s))
+	set := &linear{set: s, rows: c, cols: c, m: m, a: make([]float64, c*c)}
+	for i := range c {
+		set.a[i*c+i] = []float64{1e-3, 1, 1e4}[i%3]
 	}
 	return set
 }

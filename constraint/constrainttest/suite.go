@@ -7,6 +7,7 @@ package constrainttest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -22,7 +23,8 @@ type Options struct {
 }
 
 // Run checks s at points on and near Σ, made from Gaussian points by Newton's
-// projection.
+// projection, or by landing where there are inequalities (many points are then
+// on the boundary) or Newton's method fails.
 func Run(t *testing.T, s constraint.Set, o Options) {
 	t.Helper()
 	if o.Points == 0 {
@@ -44,12 +46,16 @@ func Run(t *testing.T, s constraint.Set, o Options) {
 	for name, x := range map[string][]float64{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("blocks", func(t *testing.T) { blocks(t, s, x) })
+			t.Run("sparse", func(t *testing.T) { sparse(t, s, x) })
 			t.Run("jacobian", func(t *testing.T) { jacobian(t, s, x) })
 			t.Run("hessian", func(t *testing.T) { hessian(t, s, x) })
 			t.Run("projector", func(t *testing.T) { projector(t, s, x) })
 			t.Run("landing", func(t *testing.T) { landing(t, s, x) })
+			t.Run("curvature", func(t *testing.T) { curvature(t, s, x) })
+			t.Run("closed form", func(t *testing.T) { closedForm(t, s, x) })
 		})
 	}
+	t.Run("squares", func(t *testing.T) { squares(t, s, on) })
 	t.Run("samplers", func(t *testing.T) { samplers(t, s) })
 	t.Run("retraction", func(t *testing.T) { retraction(t, s, on) })
 }
@@ -61,6 +67,9 @@ func onSigma(t *testing.T, s constraint.Set, o Options) []float64 {
 	keyed.New(1, keyed.Probe, 1).Normals(x, 0, 0)
 	for i := range x {
 		x[i] *= o.Spread
+	}
+	if len(s.Inequalities()) > 0 {
+		return landed(t, s, x)
 	}
 	b := geometry.NewBlock(withoutRetract{s}, o.Points, 0)
 	if err := b.At(x, o.Points); err != nil {
@@ -75,13 +84,36 @@ func onSigma(t *testing.T, s constraint.Set, o Options) []float64 {
 			kept = append(kept, y[i*d:(i+1)*d]...)
 		}
 	}
-	if len(kept) < len(x)/2 {
-		t.Fatalf("Newton's projection reached Σ from %d of %d points", len(kept)/d, o.Points)
+	if len(kept) < len(x)/2 { // Gaussian points may be too far for Newton
+		return landed(t, s, x)
 	}
 	return kept
 }
 
-// withoutRetract hides a closed-form retraction, so that Newton runs.
+// landed follows the landing direction from x until it vanishes.
+func landed(t *testing.T, s constraint.Set, x []float64) []float64 {
+	t.Helper()
+	n := len(x) / s.Dim()
+	b, dir := geometry.NewBlock(s, n, 0), make([]float64, len(x))
+	for range 200 {
+		if err := b.At(x, n); err != nil {
+			t.Fatal(err)
+		}
+		b.Landing(dir)
+		worst := 0.0
+		for j, v := range dir {
+			x[j] -= v
+			worst = max(worst, math.Abs(v))
+		}
+		if worst < 1e-14 { // some units of round-off in h
+			return x
+		}
+	}
+	t.Fatal("landing did not reach Σ in 200 steps")
+	return nil
+}
+
+// withoutRetract hides closed forms, so that the general algorithms run.
 type withoutRetract struct{ constraint.Set }
 
 // blocks: outputs are written whole, rows are independent, Values and Jacobians
@@ -110,6 +142,43 @@ func blocks(t *testing.T, s constraint.Set, x []float64) {
 		}
 	}
 	s.Jacobians(nil, nil, nil, 0)
+}
+
+// sparse: the packed Jacobian is the full one, which is zero elsewhere.
+func sparse(t *testing.T, s constraint.Set, x []float64) {
+	sp, ok := s.(constraint.Sparse)
+	if !ok {
+		t.Skip("no sparse Jacobian")
+	}
+	d, c, size := s.Dim(), len(constraint.Components(s)), 0
+	support := sp.Support()
+	for a, at := range support {
+		size += len(at)
+		if !slices.IsSorted(at) || len(slices.Compact(slices.Clone(at))) != len(at) {
+			t.Fatalf("support %v of component %d is not in ascending order", at, a)
+		}
+	}
+	n := len(x) / d
+	v, jac, v2, packed := nans(n*c), nans(n*c*d), nans(n*c), nans(n*size)
+	s.Jacobians(v, jac, x, n)
+	sp.SparseJacobians(v2, packed, x, n)
+	if !equal(v, v2) {
+		t.Fatal("Jacobians and SparseJacobians give different values")
+	}
+	for i := range n {
+		for a, at := range support {
+			row := jac[(i*c+a)*d : (i*c+a+1)*d]
+			for _, j := range at {
+				if packed[0] != row[j] {
+					t.Fatalf("∂/∂x[%d] of component %d is %v packed, %v in the full Jacobian", j, a, packed[0], row[j])
+				}
+				packed, row[j] = packed[1:], 0
+			}
+			if norm(row) != 0 {
+				t.Fatalf("component %d varies outside its support", a)
+			}
+		}
+	}
 }
 
 // slope demands that the error of a central difference falls like step² until
@@ -239,10 +308,13 @@ func projector(t *testing.T, s constraint.Set, x []float64) {
 	}
 }
 
-// landing: ∇Jᵀ G† J is normal, solves ∇J·v = J, and is unchanged by A·J and by
-// a repeated constraint.
+// landing: ∇Jᵀ G† J is normal and unchanged by rescaled rows; where the active
+// gradients are independent it solves ∇J·v = J, and A·h or a repeated constraint
+// change nothing. (Where they are dependent and J is inconsistent off Σ, the
+// least-squares solution depends on the weights, which rows of unit length fix.)
 func landing(t *testing.T, s constraint.Set, x []float64) {
-	d := s.Dim()
+	d, m := s.Dim(), len(s.Equalities())
+	c := len(constraint.Components(s))
 	n := len(x) / d
 	b := geometry.NewBlock(s, n, 0)
 	if err := b.At(x, n); err != nil {
@@ -256,7 +328,22 @@ func landing(t *testing.T, s constraint.Set, x []float64) {
 			t.Fatalf("landing direction has a tangential part %.3g at point %d", v, i/d)
 		}
 	}
-	for name, other := range map[string]constraint.Set{"A·h": mixed(s, false), "a repeated constraint": mixed(s, true)} {
+	v, jac := make([]float64, n*c), make([]float64, n*c*d)
+	s.Jacobians(v, jac, x, n)
+	for i := range n {
+		for a := range c {
+			if b.Rank(i) < b.Active(i) || a >= m && v[i*c+a] < 0 {
+				continue
+			}
+			row := jac[(i*c+a)*d : (i*c+a+1)*d]
+			if e := dot(row, l[i*d:(i+1)*d]) - v[i*c+a]; math.Abs(e) > 1e-12*(1+math.Sqrt(dot(row, row))) {
+				t.Fatalf("∇J·landing misses J by %.3g in component %d at point %d", e, a, i)
+			}
+		}
+	}
+	for name, other := range map[string]constraint.Set{
+		"rescaled rows": rescaled(s), "A·h": mixed(s, false), "a repeated constraint": mixed(s, true),
+	} {
 		o := geometry.NewBlock(other, n, 0)
 		if err := o.At(x, n); err != nil {
 			t.Fatal(err)
@@ -264,6 +351,9 @@ func landing(t *testing.T, s constraint.Set, x []float64) {
 		l2 := nans(n * d)
 		o.Landing(l2)
 		for i := range l {
+			if name != "rescaled rows" && b.Rank(i/d) < b.Active(i/d) {
+				continue
+			}
 			if math.Abs(l[i]-l2[i]) > 1e-10 {
 				t.Fatalf("%s changes the landing direction by %.3g", name, math.Abs(l[i]-l2[i]))
 			}

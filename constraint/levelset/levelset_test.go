@@ -281,7 +281,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				t.Fatal(err)
 			}
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
-				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net, 8))
+				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net, 8, score.Reading{}))
 			})
 		})
 	}

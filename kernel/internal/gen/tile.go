@@ -10,7 +10,9 @@ import "fmt"
 // with A(r, l) at a + r·rs + l·ks, row l of B at b + l·2 registers, and row r of
 // C at c + r·cs; all strides in bytes. Every element of C is one chain of fused
 // multiply-adds in the order of l, at any tile shape and however a caller cuts
-// l. B's rows are padded to their full width; C is touched only inside cols.
+// l. B's rows are padded to their full width; C is touched only inside cols. In
+// bfloat16 l counts pairs: A(r, l) and an element of B are two numbers, and a
+// link of the chain is a VDPBF16PS.
 func tile(f *file) {
 	f.p("// func tile%s(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)", f.name)
 	f.p("TEXT ·tile%s(SB), NOSPLIT, $0-80", f.name)
@@ -121,8 +123,8 @@ func (f *file) tileRows(n int) {
 			at += fmt.Sprintf("(AX*%d)", r%3)
 		}
 		f.in("VBROADCASTSS %s, %s", at, f.v(x+r%2))
-		f.in("VFMADD231PS %s, %s, %s", b0, f.v(x+r%2), f.v(2*r))
-		f.in("VFMADD231PS %s, %s, %s", b1, f.v(x+r%2), f.v(2*r+1))
+		f.multiply(2*f.rows, x+r%2, 2*r)
+		f.multiply(2*f.rows+1, x+r%2, 2*r+1)
 	}
 	for r := 0; r < n; r += 3 {
 		f.in("ADDQ BX, %s", pointer(r))
@@ -133,6 +135,15 @@ func (f *file) tileRows(n int) {
 	f.p("store%d:", n)
 	f.move(n, "store")
 	f.end()
+}
+
+// multiply adds the product of registers b and a to register c.
+func (f *file) multiply(b, a, c int) {
+	if f.pairs {
+		f.dotPairs(b, a, c)
+		return
+	}
+	f.in("VFMADD231PS %s, %s, %s", f.v(b), f.v(a), f.v(c))
 }
 
 // zero clears a register.

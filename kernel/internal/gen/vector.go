@@ -177,7 +177,7 @@ func (f *file) sigmoid() {
 }
 
 // peak multiplies and adds registers n times, 12 of them at once: 12 × lanes × 2
-// operations each time, enough to fill the pipes.
+// operations each time (twice that of pairs), enough to fill the pipes.
 func (f *file) peak() {
 	f.p("// func peak%s(n int)", f.name)
 	f.p("TEXT ·peak%s(SB), NOSPLIT, $0-8", f.name)
@@ -188,7 +188,7 @@ func (f *file) peak() {
 	f.in("PCALIGN $32")
 	f.p("loop:")
 	for i := range 12 {
-		f.in("VFMADD231PS %s, %s, %s", f.v(12), f.v(13), f.v(i))
+		f.multiply(12, 13, i)
 	}
 	f.in("DECQ CX")
 	f.in("JNZ loop")

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/bench"
+	"github.com/landing-diffusion/landing/run"
+)
+
+func (a *app) bench() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure the speed of this machine",
+		Args:  args(0, "what to measure: kernels"),
+		RunE: func(*cobra.Command, []string) error {
+			return &usageError{fmt.Errorf("expected what to measure: kernels")}
+		},
+	}
+	cmd.AddCommand(a.benchKernels())
+	return cmd
+}
+
+func (a *app) benchKernels() *cobra.Command {
+	var o bench.Options
+	var only string
+	cmd := &cobra.Command{
+		Use:   "kernels",
+		Short: "Measure products, training steps and inference beside the machine's peak",
+		Long: `kernels measures the rate of float32 multiply-adds in registers, then matrix
+products, whole training steps and inference with the networks of the paper's
+volcano and arm. Each row is the best of its runs, with its share of that peak,
+and the median and 99 % quantile of its time. "other" is the share of a step that
+is not its matrix products. Rows come in every precision that this processor has
+instructions for.
+
+Other programs at work on the machine disturb all of it: more --seconds help.`,
+		Example: "  landing bench kernels --only step --cores 1",
+		Args:    args(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := check(&o, only); err != nil {
+				return &usageError{err}
+			}
+			if o.Cores == nil {
+				o.Cores = []int{1, a.workersPool().Workers()}
+			}
+			bar := a.progress()
+			peaks, rows, err := bench.Measure(cmd.Context(), o, func(r bench.Row) {
+				bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision, plural(r.Cores, "core"), r.GFLOPS))
+			})
+			if err != nil {
+				return err
+			}
+			return a.result(struct {
+				Machine run.Machine  `json:"machine"`
+				Peaks   []bench.Peak `json:"peaks"`
+				Rows    []bench.Row  `json:"rows"`
+			}{run.ThisMachine(), peaks, rows}, func(w io.Writer) { printBench(w, peaks, rows) })
+		},
+	}
+	cmd.Flags().IntSliceVar(&o.Cores, "cores", nil, "workers of each row (default: 1 and as many as --workers)")
+	cmd.Flags().StringVar(&only, "only", "", "measure only rows whose \"NAME PRECISION\" matches this regular expression")
+	cmd.Flags().Float64Var(&o.Seconds, "seconds", 2, "time to spend on each row; at least three runs are timed")
+	cmd.Flags().IntVar(&o.Divide, "divide", 1, "divide the rows of products and steps by this, for a quick look")
+	return cmd
+}
+
+// maxCores bounds --cores: each worker has buffers of its own.
+const maxCores = 1024
+
+// check looks at the flags and compiles the filter.
+func check(o *bench.Options, only string) (err error) {
+	for _, n := range o.Cores {
+		if n < 1 || n > maxCores {
+			return fmt.Errorf("--cores is %d; expected numbers of 1 to %d", n, maxCores)
+		}
+	}
+	if !(o.Seconds >= 0 && o.Seconds <= 3600) {
+		return fmt.Errorf("--seconds is %v; expected a number in [0, 3600]", o.Seconds)
+	}
+	if o.Divide < 1 {
+		return fmt.Errorf("--divide is %d; expected a number above 0", o.Divide)
+	}
+	if only == "" {
+		return nil
+	}
+	if o.Only, err = regexp.Compile(only); err != nil {
+		return fmt.Errorf("--only: %w", err)
+	}
+	var titles []string
+	for _, t := range bench.Titles() {
+		if titles = append(titles, t.String()); o.Only.MatchString(t.String()) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--only %q matches no row; they are %s", only, strings.Join(titles, ", "))
+}
+
+func printBench(w io.Writer, peaks []bench.Peak, rows []bench.Row) {
+	m := run.ThisMachine()
+	fmt.Fprintf(w, "%s, %s, %s kernels, %s\n", m.CPU, plural(m.Cores, "core"), m.Kernel, runtime.Version())
+	for _, p := range peaks {
+		fmt.Fprintf(w, "peak of float32 multiply-adds on %s: %.1f GFLOP/s\n", plural(p.Cores, "core"), p.GFLOPS)
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "row\tcores\tprecision\tGFLOP/s\tof peak\tbest\tp50\tp99\tother")
+	for _, r := range rows {
+		other := ""
+		if r.Other != nil {
+			other = fmt.Sprintf("%.0f %%", 100**r.Other)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%v\t%.1f\t%.0f %%\t%s\t%s\t%s\t%s\n", r.Name, r.Cores, r.Precision, r.GFLOPS, 100*r.Share,
+			duration(r.Best), duration(r.P50), duration(r.P99), other)
+	}
+	t.Flush()
+}
+
+// duration writes seconds with three digits and a unit.
+func duration(seconds float64) string {
+	switch d := time.Duration(seconds * 1e9); {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g µs", seconds*1e6)
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", seconds*1e3)
+	}
+	return fmt.Sprintf("%.3g s", seconds)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

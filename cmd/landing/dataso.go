@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/run"
+)
+
+func (a *app) dataSO() *cobra.Command {
+	var mix dataset.RotationMixture
+	var out string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "so",
+		Short: "Make rotation matrices in modes: the paper's SO(10) data",
+		Long: `so draws rotation matrices from a mixture, in equal parts, of wrapped normal laws
+around random centres of SO(n), and writes them to an NPY file (matrices × n × n).
+The recipes so10-3 and so10-5 train on such files.`,
+		Example: "  landing data so --modes 3 --out so10-3.npy\n  landing train so10-3 --data so10-3.npy",
+		Args:    args(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, f := range []struct {
+				name  string
+				given float64
+			}{{"n", float64(mix.N)}, {"modes", float64(mix.Modes)}, {"sd", mix.SD}, {"count", float64(mix.Count)}} {
+				if !(f.given > 0) { // zero stands for a default in the library
+					return &usageError{fmt.Errorf("--%s is %v; expected a number above 0", f.name, f.given)}
+				}
+			}
+			if out == "" {
+				out = fmt.Sprintf("so%d-%d.npy", mix.N, mix.Modes)
+			}
+			if !strings.EqualFold(filepath.Ext(out), ".npy") {
+				return &usageError{fmt.Errorf("--out is %q; expected a file that ends in .npy", out)}
+			}
+			if !force {
+				if err := run.Free(out); err != nil {
+					return err
+				}
+			}
+			p, modes, err := mix.Generate()
+			if err != nil {
+				return err
+			}
+			var b bytes.Buffer
+			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{p.N, mix.N, mix.N}, Float64: p.X}); err != nil {
+				return err
+			}
+			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
+				return err
+			}
+			sizes := make([]int, mix.Modes)
+			for _, j := range modes {
+				sizes[j]++
+			}
+			return a.result(map[string]any{
+				"file": out, "n": mix.N, "modes": mix.Modes, "sd": mix.SD, "count": mix.Count, "seed": mix.Seed, "mode_sizes": sizes,
+			}, func(w io.Writer) {
+				fmt.Fprintf(w, "%d matrices of SO(%d) in %d modes %v, written to %s\n", p.N, mix.N, mix.Modes, sizes, out)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&mix.N, "n", 10, "rows of a matrix")
+	f.IntVar(&mix.Modes, "modes", 3, "modes, with centres by Haar measure")
+	f.Float64Var(&mix.SD, "sd", 0.1, "standard deviation of the entries above the diagonal of A in C exp(A)")
+	f.IntVar(&mix.Count, "count", 10_000, "matrices")
+	f.Uint64Var(&mix.Seed, "seed", 1, "all random numbers are a function of it")
+	f.StringVar(&out, "out", "", "file to write (default soN-MODES.npy)")
+	f.BoolVar(&force, "force", false, "write over the file if it exists")
+	return cmd
+}

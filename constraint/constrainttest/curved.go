@@ -1,0 +1,165 @@
+package constrainttest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+)
+
+// curvature: 𝓗, 𝓗₁ and 𝓗₂ against differences of Π itself. With ∇J Π = 0,
+//
+//	𝓗(x)              = Σ_j (I−Π) (∂_u Π) u,  u = Π e_j
+//	∇JᵀG†𝓗₁(x, p)     = −(I−Π) (∂_p Π) p      for tangent p
+//	∇JᵀG†𝓗₂(x, p)     = −(I−Π) (∂_l Π) p      with l = ∇JᵀG†J
+//
+// at points that are no step away from another active set.
+func curvature(t *testing.T, s constraint.Set, x []float64) {
+	b := geometry.NewBlock(s, 1, 0)
+	if b.CanCurve() != nil {
+		t.Skip("no Hessian-vector products")
+	}
+	d := s.Dim()
+	done := 0
+	for i := 0; i < len(x)/d && done < 2; i++ {
+		xi := x[i*d : (i+1)*d]
+		if !clearOfEdges(s, xi) {
+			continue
+		}
+		done++
+		if err := b.At(xi, 1); err != nil {
+			t.Fatal(err)
+		}
+		want, l, p := nans(d), nans(d), unit(d, uint64(i)+200)
+		b.Landing(l)
+		b.Tangent(p, p)
+		if math.Sqrt(dot(p, p)) < 1e-6 {
+			continue // no tangent direction
+		}
+		b.MeanCurvature(want)
+		slope(t, fmt.Sprintf("𝓗 at point %d", i), 10+norm(want), func(h float64) float64 {
+			sum := make([]float64, d)
+			for j := range d {
+				e := make([]float64, d)
+				e[j] = 1
+				b.Tangent(e, e)
+				add(sum, 1, turn(t, s, xi, e, e, h))
+			}
+			return away(b, sum, want)
+		})
+		b.MomentumCurvature(want, p, 0)
+		slope(t, fmt.Sprintf("𝓗₁ at point %d", i), 10+norm(want), func(h float64) float64 {
+			sum := make([]float64, d)
+			add(sum, -1, turn(t, s, xi, p, p, h))
+			return away(b, sum, want)
+		})
+		b.MomentumCurvature(want, p, 2)
+		slope(t, fmt.Sprintf("𝓗₁ + 2𝓗₂ at point %d", i), 10+norm(want), func(h float64) float64 {
+			sum := make([]float64, d)
+			add(sum, -1, turn(t, s, xi, p, p, h))
+			if norm(l) > 1e-12 {
+				add(sum, -2, turn(t, s, xi, l, p, h))
+			}
+			return away(b, sum, want)
+		})
+	}
+	if done == 0 {
+		t.Skip("every point is at the edge of an inequality")
+	}
+}
+
+// clearOfEdges reports whether no inequality changes its state within 0.3 of x.
+func clearOfEdges(s constraint.Set, x []float64) bool {
+	m, c, d := len(s.Equalities()), len(constraint.Components(s)), s.Dim()
+	v, jac := make([]float64, c), make([]float64, c*d)
+	s.Jacobians(v, jac, x, 1)
+	for a := m; a < c; a++ {
+		if math.Abs(v[a]) < 0.3*norm(jac[a*d:(a+1)*d]) {
+			return false
+		}
+	}
+	return true
+}
+
+// turn returns (Π(x + h u) − Π(x − h u)) w / 2h, for |u| ≤ 1.
+func turn(t *testing.T, s constraint.Set, x, u, w []float64, h float64) []float64 {
+	t.Helper()
+	out := make([]float64, len(x))
+	b, v := geometry.NewBlock(s, 1, 0), nans(len(x))
+	for _, sign := range []float64{1, -1} {
+		if err := b.At(shifted(x, sign*h, u), 1); err != nil {
+			t.Fatal(err)
+		}
+		b.Tangent(v, w)
+		add(out, sign/(2*h), v)
+	}
+	return out
+}
+
+// away returns the distance of the normal part of v from want.
+func away(b *geometry.Block, v, want []float64) float64 {
+	π := nans(len(v))
+	b.Tangent(π, v)
+	e := 0.0
+	for j := range v {
+		e += (v[j] - π[j] - want[j]) * (v[j] - π[j] - want[j])
+	}
+	return math.Sqrt(e)
+}
+
+func add(y []float64, s float64, x []float64) {
+	for j, v := range x {
+		y[j] += s * v
+	}
+}
+
+func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
+
+// closedForm: what a Projector says is what the factorisation says.
+func closedForm(t *testing.T, s constraint.Set, x []float64) {
+	p, ok := s.(constraint.Projector)
+	if !ok {
+		t.Skip("no closed form of the normal space")
+	}
+	d, m := s.Dim(), len(s.Equalities())
+	n := len(x) / d
+	b := geometry.NewBlock(withoutRetract{s}, n, 0)
+	if err := b.At(x, n); err != nil {
+		t.Fatal(err)
+	}
+	h, work, regular := nans(n*m), nans(n*p.WorkSize()), make([]bool, n)
+	p.Factor(h, work, regular, x, n)
+	for i, good := range regular {
+		if !good {
+			t.Fatalf("point %d is not regular", i)
+		}
+	}
+	check := func(what string, got, want []float64) {
+		t.Helper()
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= 1e-11*(1+math.Abs(want[i]))) {
+				t.Fatalf("%s: element %d of point %d is %.15g in closed form, %.15g by factorisation", what, i%d, i/d, got[i], want[i])
+			}
+		}
+	}
+	check("h", h, b.Values())
+	v, u := make([]float64, n*d), make([]float64, n*m)
+	for i := range n {
+		copy(v[i*d:], unit(d, uint64(i)+300))
+		copy(u[i*m:], unit(m, uint64(i)+400))
+	}
+	got, want := nans(n*d), nans(n*d)
+	b.Landing(want)
+	p.Landing(got, x, work, n)
+	check("landing", got, want)
+	b.Normal(want, u)
+	p.Normal(got, u, x, work, n)
+	check("∇hᵀG⁻¹u", got, want)
+	b.Tangent(want, v)
+	p.Tangent(got, v, x, work, n)
+	check("Πv", got, want)
+	p.Tangent(v, v, x, work, n)
+	check("Πv in place", v, want)
+}

@@ -1,0 +1,316 @@
+// Package formula makes feasible sets of formulas, written in a file (Spec) or
+// built in Go (Builder), with exact Jacobians and Hessian-vector products.
+package formula
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/expr"
+)
+
+// MaxComponents bounds the components of one set.
+const MaxComponents = 1 << 14
+
+// A Spec is a set as a file writes it.
+type Spec struct {
+	Dim        int         `yaml:"dim"`
+	Let        Definitions `yaml:"let,omitempty"`
+	Equality   []Component `yaml:"equality,omitempty"`
+	Inequality []Component `yaml:"inequality,omitempty"`
+}
+
+// A Component is one constraint, or a family of them. An equality is
+// "left = right" or a formula that shall be 0; an inequality is "left <= right",
+// "left >= right" or a formula that shall be ≤ 0. A formula that is a vector
+// stands for its elements, named name[0], name[1], …
+type Component struct {
+	Name string `yaml:"name"`
+	// For makes a family: "j in 0..6", bounds included, or several ranges
+	// "i in 0..2, j in i..2". Name and Expr can use the indices: "unit[j]".
+	For  string `yaml:"for,omitempty"`
+	Expr string `yaml:"expr"`
+}
+
+// A Definition names a formula for those after it.
+type Definition struct{ Name, Expr string }
+
+// Definitions are a mapping from names to formulas in YAML, in order.
+type Definitions []Definition
+
+// UnmarshalYAML reads a mapping in its order.
+func (d *Definitions) UnmarshalYAML(decode func(any) error) error {
+	var m yaml.MapSlice
+	if err := decode(&m); err != nil {
+		return err
+	}
+	*d = nil
+	for _, item := range m {
+		*d = append(*d, Definition{fmt.Sprint(item.Key), fmt.Sprint(item.Value)})
+	}
+	return nil
+}
+
+// MarshalYAML writes a mapping in order.
+func (d Definitions) MarshalYAML() (any, error) {
+	var m yaml.MapSlice
+	for _, def := range d {
+		m = append(m, yaml.MapItem{Key: def.Name, Value: def.Expr})
+	}
+	return m, nil
+}
+
+// An Error says which entry of a Spec is at fault.
+type Error struct {
+	Key string // "dim", "let.c", "equality[0].expr", …
+	Err error  // an *expr.Error where a formula is at fault
+}
+
+func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// New builds the set. The error is an *Error.
+func New(spec Spec) (*Set, error) {
+	if spec.Dim < 1 {
+		return nil, &Error{"dim", fmt.Errorf("%d; expected the number of coordinates, at least 1", spec.Dim)}
+	}
+	if len(spec.Equality)+len(spec.Inequality) == 0 {
+		return nil, &Error{"equality", fmt.Errorf("missing; expected at least one equality or inequality")}
+	}
+	b := NewBuilder(spec.Dim)
+	scope := expr.NewScope(b.Graph)
+	for _, d := range spec.Let {
+		if err := scope.Let(d.Name, d.Expr); err != nil {
+			return nil, &Error{"let." + d.Name, err}
+		}
+	}
+	for i, c := range spec.Equality {
+		if err := b.family(scope, &b.equalities, c, expr.Equal); err != nil {
+			return nil, within(fmt.Sprintf("equality[%d]", i), err)
+		}
+	}
+	for i, c := range spec.Inequality {
+		if err := b.family(scope, &b.inequalities, c, expr.AtMost); err != nil {
+			return nil, within(fmt.Sprintf("inequality[%d]", i), err)
+		}
+	}
+	s, err := b.Set()
+	if err != nil {
+		return nil, within("equality", err)
+	}
+	return s, nil
+}
+
+func within(key string, err error) error {
+	if e, ok := err.(*Error); ok {
+		if e.Key == "" {
+			return &Error{key, e.Err}
+		}
+		return &Error{key + "." + e.Key, e.Err}
+	}
+	return &Error{key, err}
+}
+
+// family adds the components of one entry.
+func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.Relation) error {
+	if c.Name == "" {
+		return &Error{"name", fmt.Errorf("missing; expected a name for messages")}
+	}
+	if c.For == "" {
+		return b.one(scope, to, c.Name, c, kind)
+	}
+	err := scope.ForEach(c.For, func() error {
+		name, err := indexed(scope, c)
+		if err != nil {
+			return &Error{"name", err}
+		}
+		return b.one(scope, to, name, c, kind)
+	})
+	if e, ok := err.(*expr.Error); ok {
+		e.Name = c.Name
+		return &Error{"for", e}
+	}
+	return err
+}
+
+// indexed puts the indices' values into a name: "pair[i, j+1]" → "pair[0,3]".
+func indexed(scope *expr.Scope, c Component) (string, error) {
+	var out strings.Builder
+	rest := c.Name
+	for {
+		open := strings.IndexByte(rest, '[')
+		if open < 0 {
+			out.WriteString(rest)
+			return out.String(), nil
+		}
+		closing := strings.IndexByte(rest[open:], ']')
+		if closing < 0 {
+			return "", &expr.Error{Formula: c.Name, From: len([]rune(c.Name)), Message: "expected a closing ]"}
+		}
+		out.WriteString(rest[:open+1])
+		for i, part := range strings.Split(rest[open+1:open+closing], ",") {
+			n, err := scope.Index(part)
+			if err != nil {
+				return "", err
+			}
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.WriteString(strconv.Itoa(n))
+		}
+		out.WriteByte(']')
+		rest = rest[open+closing+1:]
+	}
+}
+
+func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, kind expr.Relation) error {
+	v, relation, err := scope.Relation(c.Expr)
+	if err != nil {
+		err.(*expr.Error).Name = name
+		return &Error{"expr", err}
+	}
+	switch {
+	case relation == expr.None || relation == kind:
+	case relation == expr.AtLeast && kind == expr.AtMost:
+		v = v.Neg()
+	case kind == expr.Equal:
+		return &Error{"expr", &expr.Error{Name: name, Message: "an inequality stands under equality; expected left = right"}}
+	default:
+		return &Error{"expr", &expr.Error{Name: name, Message: "an equation stands under inequality; expected left <= right"}}
+	}
+	if err := b.add(to, name, v); err != nil {
+		return &Error{"name", err}
+	}
+	return nil
+}
+
+// A Builder collects constraints that are built in Go. Formulas come from its
+// Graph.
+type Builder struct {
+	*expr.Graph
+	equalities, inequalities []named
+	taken                    map[string]bool
+}
+
+type named struct {
+	name  string
+	value expr.Value
+}
+
+// NewBuilder returns a builder of sets in R^dim.
+func NewBuilder(dim int) *Builder {
+	return &Builder{Graph: expr.NewGraph(dim), taken: map[string]bool{}}
+}
+
+// Equality adds v = 0; a vector or matrix adds its elements, named name[0], …
+// A name that is taken panics.
+func (b *Builder) Equality(name string, v expr.Value) {
+	if err := b.add(&b.equalities, name, v); err != nil {
+		panic("formula: " + err.Error())
+	}
+}
+
+// Inequality adds v ≤ 0, likewise.
+func (b *Builder) Inequality(name string, v expr.Value) {
+	if err := b.add(&b.inequalities, name, v); err != nil {
+		panic("formula: " + err.Error())
+	}
+}
+
+func (b *Builder) add(to *[]named, name string, v expr.Value) error {
+	for i := range v.Size() {
+		n := name
+		if !v.IsScalar() {
+			n = fmt.Sprintf("%s[%d]", name, i)
+		}
+		if b.taken[n] {
+			return fmt.Errorf("%q names two constraints", n)
+		}
+		if len(b.taken) == MaxComponents {
+			return fmt.Errorf("%q: more than %d constraints", n, MaxComponents)
+		}
+		b.taken[n] = true
+		*to = append(*to, named{n, v.Element(i)})
+	}
+	return nil
+}
+
+// Set compiles the constraints. The error is an *expr.Error: they are too large.
+func (b *Builder) Set() (*Set, error) {
+	s := &Set{dim: b.Dim()}
+	var values []expr.Value
+	for _, e := range b.equalities {
+		s.equalities, values = append(s.equalities, e.name), append(values, e.value)
+	}
+	for _, e := range b.inequalities {
+		s.inequalities, values = append(s.inequalities, e.name), append(values, e.value)
+	}
+	p, err := b.Compile(values...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Second(); err != nil {
+		return nil, err
+	}
+	s.Program = p
+	return s, nil
+}
+
+// Set is a feasible set of formulas. Values, Jacobians and HessianVectors are
+// those of its Program.
+type Set struct {
+	*expr.Program
+	dim                      int
+	equalities, inequalities []string
+}
+
+var _ interface {
+	constraint.Set
+	constraint.HessianVectorer
+} = (*Set)(nil)
+
+func (s *Set) String() string {
+	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim, count(len(s.equalities), "equality", "equalities"), count(len(s.inequalities), "inequality", "inequalities"))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Dim returns d.
+func (s *Set) Dim() int { return s.dim }
+
+// Equalities returns the names of h.
+func (s *Set) Equalities() []string { return s.equalities }
+
+// Inequalities returns the names of g.
+func (s *Set) Inequalities() []string { return s.inequalities }
+
+// Fault returns an error that names the first component, and in it the first
+// operation, whose value or derivative is not finite at the point x, or nil.
+func (s *Set) Fault(x []float64) error {
+	for i, name := range constraint.Components(s) {
+		if f := s.Program.Fault(x, i); f != nil {
+			return &PointError{name, f}
+		}
+	}
+	return nil
+}
+
+// A PointError is a component that is not finite at a point.
+type PointError struct {
+	Component string
+	Fault     *expr.NonFinite
+}
+
+func (e *PointError) Error() string { return fmt.Sprintf("constraint %q: %v", e.Component, e.Fault) }
+
+func (e *PointError) Unwrap() error { return e.Fault }

@@ -1,0 +1,187 @@
+package zoo
+
+import (
+	"fmt"
+	"math"
+)
+
+// Chain is the set of positions x_0 … x_K ∈ R^k of a chain of atoms with fixed
+// bond lengths ‖x_{i+1} − x_i‖ = ℓ_i, and if asked for
+//
+//   - fixed bond angles θ_i at the inner atoms, each as the distance
+//     ‖x_{i+2} − x_i‖ that it amounts to, √(ℓ_i² + ℓ_{i+1}² − 2 ℓ_i ℓ_{i+1} cos θ_i);
+//   - the first atom at the origin, without which Σ is not compact.
+//
+// A point is the row-major (K+1)×k block of positions.
+type Chain struct {
+	k, atoms int
+	link     []link
+	anchored bool
+}
+
+// A link keeps two atoms at a distance.
+type link struct {
+	a, b   int
+	length float64
+	name   string
+}
+
+// NewChain returns the chain of len(bonds)+1 atoms in R^dim. angles are in
+// radians, one for each inner atom, or nil. The error is a *DomainError.
+func NewChain(dim int, bonds, angles []float64, anchored bool) (Chain, error) {
+	bad := func(field string, value any, want string) (Chain, error) {
+		return Chain{}, &DomainError{"chain", field, value, want}
+	}
+	if dim < 2 {
+		return bad("dim", dim, "at least 2 coordinates an atom")
+	}
+	if len(bonds) == 0 {
+		return bad("bonds", bonds, "a length for each bond")
+	}
+	s := Chain{k: dim, atoms: len(bonds) + 1, anchored: anchored}
+	for i, l := range bonds {
+		if !(l > 0) || !finite(l) {
+			return bad("bonds", bonds, "lengths above 0")
+		}
+		s.link = append(s.link, link{i, i + 1, l, fmt.Sprintf("bond[%d]", i)})
+	}
+	if angles != nil && len(angles) != len(bonds)-1 {
+		return bad("angles", angles, fmt.Sprintf("%d angles, one for each inner atom", len(bonds)-1))
+	}
+	for i, θ := range angles {
+		if !(θ > 0 && θ < math.Pi) {
+			return bad("angles", angles, "angles in (0, π): at the ends the gradients become dependent")
+		}
+		l, r := bonds[i], bonds[i+1]
+		s.link = append(s.link, link{i, i + 2, math.Sqrt(l*l + r*r - 2*l*r*math.Cos(θ)), fmt.Sprintf("angle[%d]", i)})
+	}
+	return s, nil
+}
+
+func (s Chain) String() string       { return fmt.Sprintf("chain of %d atoms in R^%d", s.atoms, s.k) }
+func (s Chain) Dim() int             { return s.atoms * s.k }
+func (Chain) Inequalities() []string { return nil }
+
+func (s Chain) components() int {
+	if s.anchored {
+		return len(s.link) + s.k
+	}
+	return len(s.link)
+}
+
+// Equalities returns the bonds, the angles, and "anchor[j]".
+func (s Chain) Equalities() []string {
+	var names []string
+	for _, l := range s.link {
+		names = append(names, l.name)
+	}
+	for j := len(s.link); j < s.components(); j++ {
+		names = append(names, fmt.Sprintf("anchor[%d]", j-len(s.link)))
+	}
+	return names
+}
+
+func (s Chain) Values(values, x []float64, n int) {
+	d, c := s.Dim(), s.components()
+	for i := range n {
+		xi, vi := x[i*d:(i+1)*d], values[i*c:(i+1)*c]
+		for e, l := range s.link {
+			vi[e] = s.distance(xi, l) - l.length
+		}
+		copy(vi[len(s.link):], xi[:s.k]) // the anchor, if vi has room for it
+	}
+}
+
+func (s Chain) distance(x []float64, l link) float64 {
+	a, b, sum := x[l.a*s.k:(l.a+1)*s.k], x[l.b*s.k:(l.b+1)*s.k], 0.0
+	for j, v := range a {
+		sum += (b[j] - v) * (b[j] - v)
+	}
+	return math.Sqrt(sum)
+}
+
+// Jacobians: a link's gradient is ±(b − a)/‖b − a‖, and zero where the atoms
+// meet, where the distance has none.
+func (s Chain) Jacobians(values, jac, x []float64, n int) {
+	s.Values(values, x, n)
+	d, c := s.Dim(), s.components()
+	clear(jac[:n*c*d])
+	for i := range n {
+		xi, ji := x[i*d:(i+1)*d], jac[i*c*d:(i+1)*c*d]
+		for e, l := range s.link {
+			row := ji[e*d : (e+1)*d]
+			s.gradient(row[l.a*s.k:][:s.k], row[l.b*s.k:][:s.k], xi, l)
+		}
+		for e := len(s.link); e < c; e++ {
+			ji[e*d+e-len(s.link)] = 1
+		}
+	}
+}
+
+// SparseJacobians implements constraint.Sparse.
+func (s Chain) SparseJacobians(values, jac, x []float64, n int) {
+	s.Values(values, x, n)
+	d := s.Dim()
+	for i := range n {
+		xi := x[i*d : (i+1)*d]
+		for _, l := range s.link {
+			s.gradient(jac[:s.k], jac[s.k:2*s.k], xi, l)
+			jac = jac[2*s.k:]
+		}
+		for range s.components() - len(s.link) {
+			jac[0], jac = 1, jac[1:]
+		}
+	}
+}
+
+// gradient writes ∂/∂a and ∂/∂b of a link's length.
+func (s Chain) gradient(da, db, x []float64, l link) {
+	r := s.distance(x, l)
+	for j := range s.k {
+		u := 0.0
+		if r > 0 {
+			u = (x[l.b*s.k+j] - x[l.a*s.k+j]) / r
+		}
+		da[j], db[j] = -u, u
+	}
+}
+
+// HessianVectors: with u = (b − a)/r and w = v_b − v_a, ∇²r v is
+// ±(w − u u·w)/r at the two atoms.
+func (s Chain) HessianVectors(dst, x, v []float64, n int) {
+	d, c := s.Dim(), s.components()
+	clear(dst[:n*c*d])
+	for i := range n {
+		xi, vi := x[i*d:(i+1)*d], v[i*d:(i+1)*d]
+		for e, l := range s.link {
+			r, row := s.distance(xi, l), dst[(i*c+e)*d:(i*c+e+1)*d]
+			along := 0.0 // u·w / r²
+			a, b := l.a*s.k, l.b*s.k
+			for j := range s.k {
+				along += (xi[b+j] - xi[a+j]) * (vi[b+j] - vi[a+j]) / (r * r)
+			}
+			for j := range s.k {
+				out := (vi[b+j] - vi[a+j] - along*(xi[b+j]-xi[a+j])) / r
+				row[a+j], row[b+j] = -out, out
+			}
+		}
+	}
+}
+
+// Support implements constraint.Sparse.
+func (s Chain) Support() [][]int {
+	var out [][]int
+	for _, l := range s.link {
+		var at []int
+		for _, atom := range []int{l.a, l.b} {
+			for j := range s.k {
+				at = append(at, atom*s.k+j)
+			}
+		}
+		out = append(out, at)
+	}
+	for e := len(s.link); e < s.components(); e++ {
+		out = append(out, []int{e - len(s.link)})
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package zoo
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// eigen: A U = U Λ and UᵀU = I to round-off, for random matrices, matrices near
+// I, diagonal and repeated eigenvalues, and zero.
+func TestEigen(t *testing.T) {
+	st := keyed.New(1, keyed.Probe, 61)
+	for p := 1; p <= 12; p++ {
+		for kind := range 5 {
+			a := make([]float64, p*p)
+			st.Normals(a, uint64(p), kind)
+			for i := range p {
+				for j := range i {
+					switch kind {
+					case 1:
+						a[i*p+j] *= 1e-9
+					case 2:
+						a[i*p+j] = 0
+					case 3:
+						a[i*p+j] = 1
+					case 4:
+						a[i*p+j] = 0
+					}
+					a[j*p+i] = a[i*p+j]
+				}
+				switch kind {
+				case 1, 3:
+					a[i*p+i] = 1
+				case 4:
+					a[i*p+i] = 0
+				}
+			}
+			d, u, off := append([]float64(nil), a...), make([]float64, p*p), make([]float64, p)
+			eigen(d, u, off, p)
+			au, uu := make([]float64, p*p), make([]float64, p*p)
+			mul(au, a, u, p)
+			tmul(uu, u, u, p)
+			for i := range p {
+				for j := range p {
+					δ := 0.0
+					if i == j {
+						δ = 1
+					}
+					if e := math.Abs(au[i*p+j] - d[j*p+j]*u[i*p+j]); !(e < 1e-13) {
+						t.Fatalf("p = %d, kind %d: A U differs from U Λ by %.3g", p, kind, e)
+					}
+					if e := math.Abs(uu[i*p+j] - δ); !(e < 1e-14) {
+						t.Fatalf("p = %d, kind %d: UᵀU differs from I by %.3g", p, kind, e)
+					}
+				}
+			}
+		}
+	}
+}

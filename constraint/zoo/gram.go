@@ -1,0 +1,221 @@
+package zoo
+
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// A gram is the set of p orthonormal vectors a_0 … a_{p−1} of R^n,
+//
+//	h_ij = a_i·a_j − δ_ij,   i ≤ j, row by row,
+//
+// with A = (a_0 … a_{p−1}) stored row-major as the n×p matrix X = A, or, for the
+// reference's h = XXᵀ − I, as X = Aᵀ. With M = AᵀA and a symmetric p×p matrix S,
+// everything normal has the form A S, and ∇h(A S) = M S + S M. So the geometry
+// needs no factorisation of the p(p+1)/2 gradients, only the eigenvalues of M:
+//
+//	Π V          = V − A S,       M S + S M = AᵀV + VᵀA
+//	∇hᵀG⁻¹u      = A S,           M S + S M = u
+//	landing      = A (I − M⁻¹)/2
+type gram struct {
+	n, p int
+	rows bool // X = Aᵀ
+}
+
+// at returns the strides of A: element k of a_i is x[k*sk+i*si].
+func (g gram) at() (sk, si int) {
+	if g.rows {
+		return 1, g.n
+	}
+	return g.p, 1
+}
+
+func (g gram) Dim() int             { return g.n * g.p }
+func (g gram) components() int      { return g.p * (g.p + 1) / 2 }
+func (gram) Inequalities() []string { return nil }
+
+// Equalities returns "gram[i,j]" for i ≤ j.
+func (g gram) Equalities() []string {
+	names := make([]string, 0, g.components())
+	for i := range g.p {
+		for j := i; j < g.p; j++ {
+			names = append(names, fmt.Sprintf("gram[%d,%d]", i, j))
+		}
+	}
+	return names
+}
+
+func (g gram) Values(values, x []float64, n int) {
+	d, e := g.Dim(), 0
+	sk, si := g.at()
+	for t := range n {
+		xt := x[t*d : (t+1)*d]
+		for i := range g.p {
+			for j := i; j < g.p; j++ {
+				sum := 0.0
+				for k := range g.n {
+					sum += xt[k*sk+i*si] * xt[k*sk+j*si]
+				}
+				if i == j {
+					sum--
+				}
+				values[e] = sum
+				e++
+			}
+		}
+	}
+}
+
+func (g gram) Jacobians(values, jac, x []float64, n int) {
+	g.Values(values, x, n)
+	g.HessianVectors(jac, nil, x, n) // h is quadratic: ∇h(x) = ∇²h x
+}
+
+// HessianVectors: ∇²h_ij v holds v_j in the place of a_i, plus v_i in that of
+// a_j, whatever x is.
+func (g gram) HessianVectors(dst, _, v []float64, n int) {
+	d := g.Dim()
+	sk, si := g.at()
+	clear(dst[:n*g.components()*d])
+	for t := range n {
+		vt := v[t*d : (t+1)*d]
+		for i := range g.p {
+			for j := i; j < g.p; j++ {
+				for k := range g.n {
+					dst[k*sk+i*si] += vt[k*sk+j*si]
+					dst[k*sk+j*si] += vt[k*sk+i*si]
+				}
+				dst = dst[d:]
+			}
+		}
+	}
+}
+
+// Work of a point: the eigenvalues λ of M (p) and its eigenvectors by columns
+// U (p²), then scratch of 2p².
+
+// WorkSize implements constraint.Projector.
+func (g gram) WorkSize() int { return g.p + 3*g.p*g.p }
+
+func (g gram) work(work []float64, t int) (λ, u, s, scratch []float64) {
+	p, q := g.p, g.p*g.p
+	w := work[t*g.WorkSize() : (t+1)*g.WorkSize()]
+	return w[:p], w[p : p+q], w[p+q : p+2*q], w[p+2*q:]
+}
+
+// regularGram: with a smaller ratio of M's extreme eigenvalues a point is left to
+// the rank-revealing factorisation of package geometry.
+const regularGram = 1e-12
+
+// Factor implements constraint.Projector.
+func (g gram) Factor(values, work []float64, regular []bool, x []float64, n int) {
+	g.Values(values, x, n)
+	m := g.components()
+	for t := range n {
+		λ, u, s, scratch := g.work(work, t)
+		unpack(s, values[t*m:(t+1)*m], g.p)
+		for i := range g.p {
+			s[i*g.p+i]++
+		}
+		eigen(s, u, scratch, g.p)
+		lo, hi := s[0], s[0]
+		for i := range λ {
+			λ[i] = s[i*g.p+i]
+			lo, hi = min(lo, λ[i]), max(hi, λ[i])
+		}
+		regular[t] = lo > regularGram*hi && finite(hi)
+	}
+}
+
+// Tangent implements constraint.Projector.
+func (g gram) Tangent(dst, v, x, work []float64, n int) {
+	d, p := g.Dim(), g.p
+	sk, si := g.at()
+	for t := range n {
+		λ, u, s, scratch := g.work(work, t)
+		xt, vt, out := x[t*d:(t+1)*d], v[t*d:(t+1)*d], dst[t*d:(t+1)*d]
+		g.cross(s, xt, vt)
+		lyapunov(s, λ, u, scratch, p)
+		copy(out, vt)
+		for k := range g.n { // out −= A S
+			for i := range p {
+				a := xt[k*sk+i*si]
+				for j, w := range s[i*p : (i+1)*p] {
+					out[k*sk+j*si] -= a * w
+				}
+			}
+		}
+	}
+}
+
+// cross writes AᵀV + VᵀA.
+func (g gram) cross(s, x, v []float64) {
+	p := g.p
+	sk, si := g.at()
+	clear(s)
+	for k := range g.n {
+		for i := range p {
+			a := x[k*sk+i*si]
+			row := s[i*p : (i+1)*p]
+			for j := range row {
+				row[j] += a * v[k*sk+j*si]
+			}
+		}
+	}
+	for i := range p {
+		for j := i; j < p; j++ {
+			w := s[i*p+j] + s[j*p+i]
+			s[i*p+j], s[j*p+i] = w, w
+		}
+	}
+}
+
+// Normal implements constraint.Projector.
+func (g gram) Normal(dst, c, x, work []float64, n int) {
+	d, m := g.Dim(), g.components()
+	for t := range n {
+		λ, u, s, scratch := g.work(work, t)
+		unpack(s, c[t*m:(t+1)*m], g.p)
+		lyapunov(s, λ, u, scratch, g.p)
+		g.times(dst[t*d:(t+1)*d], x[t*d:(t+1)*d], s)
+	}
+}
+
+// Landing implements constraint.Projector.
+func (g gram) Landing(dst, x, work []float64, n int) {
+	d, p := g.Dim(), g.p
+	for t := range n {
+		λ, u, s, _ := g.work(work, t)
+		function(s, λ, u, p, func(λ float64) float64 { return (λ - 1) / (2 * λ) })
+		g.times(dst[t*d:(t+1)*d], x[t*d:(t+1)*d], s)
+	}
+}
+
+// times writes A S.
+func (g gram) times(dst, x, s []float64) {
+	p := g.p
+	sk, si := g.at()
+	clear(dst)
+	for k := range g.n {
+		for i := range p {
+			a := x[k*sk+i*si]
+			for j, w := range s[i*p : (i+1)*p] {
+				dst[k*sk+j*si] += a * w
+			}
+		}
+	}
+}
+
+// SampleUniform orthonormalises Gaussian vectors in order. That is the QR
+// factorisation with positive diagonal of R, so the law is the invariant one
+// (Haar measure); other signs of R would not give it.
+func (g gram) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
+	sk, si := g.at()
+	for step := 0; ; step++ {
+		st.Normals(dst, sample, step)
+		if orthonormalise(dst, g.n, g.p, sk, si) {
+			return
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package zoo
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// Orthogonal is O(n) = {X ∈ R^(n×n) : XᵀX − I = 0} with the n(n+1)/2 equalities
+// i ≤ j (paper, experiment SO(10)), or its half SO(n) where det X > 0. A point is
+// the row-major matrix.
+type Orthogonal struct {
+	gram
+	special, reference bool
+	scratch            *sync.Pool // of *orthogonalScratch
+}
+
+// OrthogonalOptions choose between variants; the zero value is O(n) as the
+// paper writes it.
+type OrthogonalOptions struct {
+	// Special selects SO(n): uniform samples have det = 1, and Selects rejects
+	// points with det < 0. The equalities are those of O(n).
+	Special bool
+	// Reference takes h = XXᵀ − I and the projector (V − XVᵀX)/2 of the
+	// reference implementation, which is exact only on Σ: for golden numbers.
+	Reference bool
+}
+
+// NewOrthogonal returns O(n), or a *DomainError.
+func NewOrthogonal(n int, o OrthogonalOptions) (*Orthogonal, error) {
+	if n < 1 || n > maxOrder {
+		return nil, &DomainError{"orthogonal", "n", n, fmt.Sprintf("1 to %d rows", maxOrder)}
+	}
+	s := &Orthogonal{gram: gram{n: n, p: n, rows: o.Reference}, special: o.Special, reference: o.Reference}
+	s.scratch = &sync.Pool{New: func() any { return newOrthogonalScratch(n) }}
+	return s, nil
+}
+
+func (s *Orthogonal) String() string {
+	if s.special {
+		return fmt.Sprintf("SO(%d)", s.n)
+	}
+	return fmt.Sprintf("O(%d)", s.n)
+}
+
+// ExactProjector reports whether Π² = Π: not with Reference.
+func (s *Orthogonal) ExactProjector() bool { return !s.reference }
+
+// Order returns n.
+func (s *Orthogonal) Order() int { return s.n }
+
+// Selects implements constraint.Selector: det X > 0 on SO(n).
+func (s *Orthogonal) Selects(x []float64) bool {
+	if !s.special {
+		return true
+	}
+	w := s.scratch.Get().(*orthogonalScratch)
+	defer s.scratch.Put(w)
+	copy(w.b, x)
+	return determinant(w.b, s.n) > 0
+}
+
+// Selection implements constraint.Selector.
+func (s *Orthogonal) Selection() string {
+	if s.special {
+		return "det > 0"
+	}
+	return ""
+}
+
+// SampleUniform draws from Haar measure. On SO(n) a reflection is turned into a
+// rotation by changing the sign of its first column.
+func (s *Orthogonal) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
+	s.gram.SampleUniform(dst, st, sample)
+	if !s.Selects(dst) {
+		for i := range s.n {
+			dst[i*s.n] = -dst[i*s.n]
+		}
+	}
+}
+
+// Tangent implements constraint.Projector.
+func (s *Orthogonal) Tangent(dst, v, x, work []float64, n int) {
+	if !s.reference {
+		s.gram.Tangent(dst, v, x, work, n)
+		return
+	}
+	d := s.Dim()
+	for t := range n {
+		_, _, w, xvx := s.work(work, t)
+		xt, vt, out := x[t*d:(t+1)*d], v[t*d:(t+1)*d], dst[t*d:(t+1)*d]
+		mulT(w, xt, vt, s.n)
+		mul(xvx, w, xt, s.n)
+		for e, y := range vt {
+			out[e] = (y - xvx[e]) / 2
+		}
+	}
+}
+
+type orthogonalScratch struct {
+	b, c, m, k, u, y []float64 // n²
+	λ                []float64 // n
+	sys, rhs         []float64 // m², m of the general case; made on first use
+}
+
+func newOrthogonalScratch(n int) *orthogonalScratch {
+	mat := func() []float64 { return make([]float64, n*n) }
+	return &orthogonalScratch{b: mat(), c: mat(), m: mat(), k: mat(), u: mat(), y: mat(), λ: make([]float64, n)}
+}
+
+// Retract solves Y = C − B S, YᵀY = I for a symmetric S, with B = base and
+// C = base + v, and S = 0 for v = 0 on the group.
+//
+//   - v = 0: Y = B (BᵀB)^(−1/2), the polar factor.
+//   - B on the group: Y = B (W + √(I + W²)) with W the skew part of Bᵀv, since
+//     Z = BᵀY is orthogonal with skew part W, and a symmetric T with
+//     (W + T)ᵀ(W + T) = I commutes with W. There is no Y if ‖W‖₂ > 1.
+//   - otherwise Newton's method in S.
+func (s *Orthogonal) Retract(dst, base, v []float64) bool {
+	w := s.scratch.Get().(*orthogonalScratch)
+	defer s.scratch.Put(w)
+	n, still := s.n, true
+	for e, b := range base {
+		w.b[e], w.c[e] = b, b+v[e]
+		still = still && v[e] == 0
+	}
+	if s.rows {
+		transpose(w.b, n)
+		transpose(w.c, n)
+	}
+	tmul(w.m, w.b, w.b, n)
+	off := 0.0
+	for e, m := range w.m {
+		if e%(n+1) == 0 {
+			m--
+		}
+		off = max(off, math.Abs(m))
+	}
+	ok := false
+	switch {
+	case still:
+		ok = w.polar(n)
+	case off <= 1e-13:
+		ok = w.onGroup(n)
+	default:
+		ok = w.general(n)
+	}
+	if !ok || !allFinite(w.y) {
+		return false
+	}
+	if s.rows {
+		transpose(w.y, n)
+	}
+	copy(dst, w.y)
+	return true
+}
+
+// polar writes y = B M^(−1/2).
+func (w *orthogonalScratch) polar(n int) bool {
+	if !w.root(n, 0x1p-40, func(λ float64) float64 { return 1 / math.Sqrt(λ) }) {
+		return false
+	}
+	mul(w.y, w.b, w.k, n)
+	w.polish(n)
+	return true
+}
+
+// onGroup writes y = B (W + √(I + W²)).
+func (w *orthogonalScratch) onGroup(n int) bool {
+	tmul(w.k, w.b, w.c, n)
+	for i := range n {
+		w.k[i*n+i] = 0
+		for j := range i {
+			a := (w.k[i*n+j] - w.k[j*n+i]) / 2
+			w.k[i*n+j], w.k[j*n+i] = a, -a
+		}
+	}
+	mul(w.m, w.k, w.k, n)
+	for i := range n {
+		w.m[i*n+i]++
+	}
+	copy(w.c, w.k)
+	if !w.root(n, 0, math.Sqrt) {
+		return false
+	}
+	for e := range w.k {
+		w.k[e] += w.c[e]
+	}
+	mul(w.y, w.b, w.k, n)
+	w.polish(n)
+	return true
+}
+
+// root writes f(M) to k; false if an eigenvalue of M is not above least.
+func (w *orthogonalScratch) root(n int, least float64, f func(float64) float64) bool {
+	eigen(w.m, w.u, w.λ, n)
+	for i := range n {
+		if w.λ[i] = w.m[i*n+i]; !(w.λ[i] > least) {
+			return false
+		}
+	}
+	function(w.k, w.λ, w.u, n, f)
+	return true
+}
+
+// polish removes round-off by one Newton–Schulz step, y ← y (3I − yᵀy)/2.
+func (w *orthogonalScratch) polish(n int) {
+	tmul(w.m, w.y, w.y, n)
+	for e := range w.m {
+		w.m[e] /= -2
+		if e%(n+1) == 0 {
+			w.m[e] += 1.5
+		}
+	}
+	mul(w.k, w.y, w.m, n)
+	copy(w.y, w.k)
+}
+
+// general runs Newton's method: each step solves AᵀE + E A = YᵀY − I with
+// A = BᵀY, for a symmetric E, and sets S ← S + E.
+func (w *orthogonalScratch) general(n int) bool {
+	m := n * (n + 1) / 2
+	if w.sys == nil {
+		w.sys, w.rhs = make([]float64, m*m), make([]float64, m)
+	}
+	copy(w.y, w.c)
+	last := math.Inf(1)
+	for range 50 {
+		size := 0.0
+		tmul(w.m, w.y, w.y, n)
+		e := 0
+		for i := range n {
+			w.m[i*n+i]--
+			for j := i; j < n; j++ {
+				w.rhs[e] = w.m[i*n+j]
+				size = max(size, math.Abs(w.rhs[e]))
+				e++
+			}
+		}
+		if size <= 1e-13 || size <= 1e-11 && size >= last {
+			return true
+		}
+		if last = size; size != size {
+			return false
+		}
+		tmul(w.k, w.b, w.y, n)
+		sylvester(w.sys, w.k, n)
+		if !gauss(w.sys, w.rhs, m) {
+			return false
+		}
+		unpack(w.m, w.rhs, n)
+		mul(w.k, w.b, w.m, n)
+		for e, v := range w.k {
+			w.y[e] -= v
+		}
+	}
+	return false
+}
+
+// sylvester writes the matrix of E ↦ AᵀE + E A on symmetric matrices, both
+// given by their upper triangles: (AᵀE + E A)_ij = Σ_k A_ki E_kj + E_ik A_kj.
+func sylvester(sys, a []float64, n int) {
+	m := n * (n + 1) / 2
+	at := func(i, j int) int { // place of E_ij in the upper triangle
+		if i > j {
+			i, j = j, i
+		}
+		return i*n - i*(i-1)/2 + j - i
+	}
+	clear(sys)
+	row := 0
+	for i := range n {
+		for j := i; j < n; j++ {
+			for k := range n {
+				sys[row*m+at(k, j)] += a[k*n+i]
+				sys[row*m+at(i, k)] += a[k*n+j]
+			}
+			row++
+		}
+	}
+}
+
+// gauss solves A x = x in place (A n×n, overwritten) with partial pivoting;
+// false if A is singular.
+func gauss(a, x []float64, n int) bool {
+	for k := range n {
+		at := k
+		for i := k + 1; i < n; i++ {
+			if math.Abs(a[i*n+k]) > math.Abs(a[at*n+k]) {
+				at = i
+			}
+		}
+		if a[at*n+k] == 0 {
+			return false
+		}
+		for j := range n {
+			a[k*n+j], a[at*n+j] = a[at*n+j], a[k*n+j]
+		}
+		x[k], x[at] = x[at], x[k]
+		for i := k + 1; i < n; i++ {
+			f := a[i*n+k] / a[k*n+k]
+			if f == 0 {
+				continue
+			}
+			for j := k; j < n; j++ {
+				a[i*n+j] -= f * a[k*n+j]
+			}
+			x[i] -= f * x[k]
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		for j := i + 1; j < n; j++ {
+			x[i] -= a[i*n+j] * x[j]
+		}
+		x[i] /= a[i*n+i]
+	}
+	return true
+}
+
+func transpose(a []float64, n int) {
+	for i := range n {
+		for j := range i {
+			a[i*n+j], a[j*n+i] = a[j*n+i], a[i*n+j]
+		}
+	}
+}

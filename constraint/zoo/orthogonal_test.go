@@ -1,0 +1,130 @@
+package zoo_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// Retract exists up to ‖W‖₂ = 1, W the skew part of Bᵀv, and not beyond: for a
+// turn of the plane by v = w J the result has angle arcsin w.
+func TestRetractAngle(t *testing.T) {
+	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
+	base, y := []float64{1, 0, 0, 1}, make([]float64, 4)
+	for _, w := range []float64{0.01, 0.5, 0.999} {
+		if !set.Retract(y, base, []float64{0.3, -w, w, -0.2}) {
+			t.Fatalf("no point for w = %v", w)
+		}
+		if e := math.Abs(math.Atan2(y[2], y[0]) - math.Asin(w)); e > 1e-13 {
+			t.Errorf("w = %v: angle off by %.3g", w, e)
+		}
+	}
+	if set.Retract(y, base, []float64{0, -1.001, 1.001, 0}) {
+		t.Error("a point beyond the last one")
+	}
+	if set.Retract(y, make([]float64, 4), make([]float64, 4)) {
+		t.Error("a point from the zero matrix")
+	}
+	if set.Retract(y, []float64{math.NaN(), 0, 0, 1}, make([]float64, 4)) {
+		t.Error("a point from NaN")
+	}
+}
+
+// Off the group, Retract meets h = 0 by a move A S with symmetric S.
+func TestRetractOffGroup(t *testing.T) {
+	const n = 5
+	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	st := keyed.New(1, keyed.Probe, 41)
+	base, v, y, noise := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+	h := make([]float64, n*(n+1)/2)
+	for i := range uint64(50) {
+		set.SampleUniform(base, st, i)
+		st.Normals(noise, i, 90)
+		st.Normals(v, i, 91)
+		for e := range base {
+			base[e] += 0.02 * noise[e]
+			v[e] *= 0.03
+			if i%2 == 0 {
+				v[e] = 0
+			}
+		}
+		if !set.Retract(y, base, v) {
+			t.Fatalf("sample %d: no point", i)
+		}
+		set.Values(h, y, 1)
+		for _, e := range h {
+			if math.Abs(e) > 1e-13 {
+				t.Fatalf("sample %d: h = %.3g", i, e)
+			}
+		}
+		normal, work, regular := make([]float64, n*n), make([]float64, set.WorkSize()), make([]bool, 1)
+		for e := range y {
+			normal[e] = y[e] - base[e] - v[e]
+		}
+		set.Factor(h, work, regular, base, 1)
+		set.Tangent(normal, normal, base, work, 1)
+		for _, e := range normal {
+			if math.Abs(e) > 1e-13 {
+				t.Fatalf("sample %d: moved %.3g along the tangent space", i, e)
+			}
+		}
+	}
+}
+
+// The closed forms allocate nothing once warm.
+func TestOrthogonalAllocates(t *testing.T) {
+	const n = 10
+	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
+	x, v, h := make([]float64, n*n), make([]float64, n*n), make([]float64, 55)
+	set.SampleUniform(x, keyed.New(1, keyed.Probe, 42), 0)
+	work, regular := make([]float64, set.WorkSize()), make([]bool, 1)
+	if a := testing.AllocsPerRun(100, func() {
+		set.Factor(h, work, regular, x, 1)
+		set.Tangent(v, x, x, work, 1)
+		set.Landing(v, x, work, 1)
+		clear(v)
+		set.Retract(v, x, v)
+		set.Selects(x)
+	}); a >= 1 {
+		t.Errorf("%v allocations", a)
+	}
+}
+
+func BenchmarkOrthogonal10(b *testing.B) {
+	const n = 10
+	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	x, v, h, noise := make([]float64, n*n), make([]float64, n*n), make([]float64, 55), make([]float64, n*n)
+	st := keyed.New(1, keyed.Probe, 43)
+	set.SampleUniform(x, st, 0)
+	st.Normals(noise, 0, 9)
+	off := append([]float64(nil), x...)
+	for e := range off {
+		off[e] += 0.05 * noise[e]
+	}
+	work, regular := make([]float64, set.WorkSize()), make([]bool, 1)
+	b.Run("Factor", func(b *testing.B) {
+		for b.Loop() {
+			set.Factor(h, work, regular, off, 1)
+		}
+	})
+	b.Run("Tangent", func(b *testing.B) {
+		for b.Loop() {
+			set.Tangent(v, noise, off, work, 1)
+		}
+	})
+	b.Run("Landing", func(b *testing.B) {
+		for b.Loop() {
+			set.Landing(v, off, work, 1)
+		}
+	})
+	b.Run("Retract", func(b *testing.B) {
+		for b.Loop() {
+			for e := range v {
+				v[e] = 0.03 * noise[e]
+			}
+			set.Retract(v, x, v)
+		}
+	})
+}

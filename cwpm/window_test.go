@@ -1,0 +1,238 @@
+package cwpm
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
+
+// responses returns the paths on the line that start at 0 and follow a single
+// unit of noise each: of p_0, ζ_0, …, ζ_{N−1}, and, last, of p̃_N. A path with
+// any noise is their sum, so covariances are sums over paths, exactly.
+func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum) {
+	N := p.Schedule.N
+	n := N + 2
+	paths := &langevin.Paths{Count: n, Steps: N, Dim: 1, X: make([]float64, n*(N+1))}
+	st := p.NewStepper(1)
+	for i := range n {
+		prev := []float64{0}
+		if i == 0 && p.Method.Underdamped() {
+			prev[0] = -p.Schedule.Tau(0)
+		}
+		for k := range N {
+			ζ := []float64{0}
+			if i == k+1 {
+				ζ[0] = 1
+			}
+			if err := st.Forward(paths.At(i, k+1), paths.At(i, k), prev, ζ, make([]bool, 1), 1, k); err != nil {
+				t.Fatal(err)
+			}
+			prev = paths.At(i, k)
+		}
+	}
+	return paths, func(dst []float64, path int) {
+		dst[0] = 0
+		if path == n-1 {
+			dst[0] = 1
+		}
+	}
+}
+
+// targets returns u of term k on every path, and p̃.
+func targets(t *testing.T, p *langevin.Process, paths *langevin.Paths, last LastMomentum, k int, opt Options) (u, q []float64) {
+	l := NewLoss[float64](p, paths.Count, opt)
+	var terms []Term
+	for i := range paths.Count {
+		terms = append(terms, Term{Path: i, K: k, Weight: 1})
+	}
+	if _, err := l.Prepare(paths, terms, last); err != nil {
+		t.Fatal(err)
+	}
+	return l.u, l.p
+}
+
+// On the line the windowed target is the conditional expectation: it is a linear
+// function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u is uncorrelated
+// with them. No randomness.
+func TestWindowIsConditionalExpectation(t *testing.T) {
+	reached := map[int]bool{}
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+			paths, last := responses(t, p)
+			column := func(k int) []float64 {
+				v := make([]float64, paths.Count)
+				for i := range v {
+					v[i] = paths.At(i, k)[0]
+				}
+				return v
+			}
+			for _, length := range []float64{1e-9, 0.1, 0.25, 0.6, 10} {
+				for k, w := range windows(p, length) {
+					u, q := targets(t, p, paths, last, k, Options{})
+					û, _ := targets(t, p, paths, last, k, Options{Window: length})
+					known := [][]float64{column(k + 1)}
+					if w.j > 0 {
+						known = append(known, column(w.j))
+					}
+					if m.Underdamped() {
+						known = append(known, q)
+						if w.j > 0 {
+							v := column(w.j)
+							for i, before := range column(w.j - 1) {
+								v[i] -= before
+							}
+							known = append(known, v)
+						}
+					}
+					reached[k-w.j] = true
+					basis := orthonormal(known)
+					for i := range u {
+						u[i] -= û[i]
+					}
+					rest := append([]float64(nil), û...)
+					for _, b := range basis {
+						if e := dot(u, b); math.Abs(e) > 1e-9 {
+							t.Errorf("%v %v, length %v, k = %d, j = %d: the remainder has correlation %g with what is known", m, c, length, k, w.j, e)
+						}
+						e := dot(rest, b)
+						for i := range rest {
+							rest[i] -= e * b[i]
+						}
+					}
+					if e := math.Sqrt(dot(rest, rest)); e > 1e-9 {
+						t.Errorf("%v %v, length %v, k = %d, j = %d: %g of the target is no function of what is known", m, c, length, k, w.j, e)
+					}
+				}
+			}
+		}
+	}
+	for steps := range schedule.N {
+		if !reached[steps] {
+			t.Errorf("no window of %d steps was tried", steps+1)
+		}
+	}
+}
+
+func dot(a, b []float64) float64 {
+	s := 0.0
+	for i, v := range a {
+		s += v * b[i]
+	}
+	return s
+}
+
+func orthonormal(vs [][]float64) [][]float64 {
+	var basis [][]float64
+	for _, v := range vs {
+		size := math.Sqrt(dot(v, v))
+		for range 2 {
+			for _, b := range basis {
+				e := dot(v, b)
+				for i := range v {
+					v[i] -= e * b[i]
+				}
+			}
+		}
+		n := math.Sqrt(dot(v, v))
+		if n < 1e-9*size { // p_{k+1} and x_{k+1} − x_k say the same
+			continue
+		}
+		for i := range v {
+			v[i] /= n
+		}
+		basis = append(basis, v)
+	}
+	return basis
+}
+
+// On the unit sphere, from one point, windows reach back to the start for as
+// long as they are L = 0.3 long. The remainder u − û must have mean 0 along
+// functions of the network's input up to the curvature's part: with targets of
+// size 1 and more, at most L²/2 = 0.045 (measured: 0.03). To that come 5 standard
+// errors (0.002 to 0.006 each), which 54 means exceed with probability 3e-5.
+func TestWindowOnSphere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for a second")
+	}
+	const n = 20000
+	start := make([]float64, 3*n)
+	for i := range n {
+		start[3*i] = 1
+	}
+	pool := parallel.New(0)
+	defer pool.Close()
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3, Convention: langevin.Reference,
+			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}, Landing: langevin.Landing{Implicit: true}}
+		var paths langevin.Paths
+		if _, err := langevin.NewSimulator(p, pool, 64).Forward(context.Background(), &paths, start, 5, 0); err != nil {
+			t.Fatal(err)
+		}
+		stream := keyed.New(6, keyed.LastMomentum, 0)
+		last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
+		for k, w := range windows(p, 0.3) {
+			u, q := targets(t, p, &paths, last, k, Options{})
+			û, _ := targets(t, p, &paths, last, k, Options{Window: 0.3})
+			var mean, square [3]float64
+			for i := range n {
+				x, e := paths.At(i, k+1), [3]float64{}
+				for j := range e {
+					e[j] = u[3*i+j] - û[3*i+j]
+				}
+				// Tangent directions at x: away from the start, around it, and p̃.
+				away := [3]float64{x[0]*x[0] - 1, x[0] * x[1], x[0] * x[2]}
+				around := [3]float64{0, -x[2], x[1]}
+				qi := [3]float64{}
+				copy(qi[:], q[3*i:3*i+3])
+				for f, v := range [][3]float64{away, around, qi} {
+					if s := math.Sqrt(dot(v[:], v[:])); s > 0 {
+						along := dot(e[:], v[:]) / s
+						mean[f] += along / n
+						square[f] += along * along / n
+					}
+				}
+			}
+			for f, v := range mean {
+				if math.Abs(v) > 0.3*0.3/2+5*math.Sqrt(square[f]/n) {
+					t.Errorf("%v, k = %d, j = %d: the remainder has mean %.4f along function %d", m, k, w.j, v, f)
+				}
+			}
+		}
+	}
+}
+
+// extend gives the distance along a circle up to the fifth power of the angle.
+func TestExtend(t *testing.T) {
+	for _, r := range []float64{0.8, 0.4, 0.2, 0.1} {
+		v := []float64{0, math.Sin(r)}
+		extend(v, 2*math.Sin(r/2))
+		if e := math.Abs(v[1] - r); e > 0.008*math.Pow(r, 5) || v[0] != 0 {
+			t.Errorf("angle %v: off by %g", r, e)
+		}
+	}
+	zero := []float64{0, 0}
+	extend(zero, 0)
+	if zero[0] != 0 || zero[1] != 0 {
+		t.Errorf("no displacement became %v", zero)
+	}
+}
+
+func TestCanWindow(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Schedule: schedule}
+	if err := CanWindow(p); err != nil {
+		t.Error(err)
+	}
+	p.Potential = langevin.Quadratic{}
+	if _, ok := CanWindow(p).(*constraint.UnsupportedError); !ok {
+		t.Error("a potential is accepted")
+	}
+}

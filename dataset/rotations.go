@@ -1,0 +1,92 @@
+package dataset
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// RotationMixture describes the synthetic data of the paper's SO(10)
+// experiment: a mixture, in equal parts, of wrapped normal laws around random
+// centres of SO(n),
+//
+//	X = C_j exp(A),   j uniform, C_j by Haar measure, A skew
+//
+// with A_ij = −A_ji, i < j, independent and normal with standard deviation SD (so
+// SD·√2 along a tangent direction of length 1 in R^(n×n)). Zero values stand for
+// the defaults.
+type RotationMixture struct {
+	N     int     // rows of a matrix; default 10
+	Modes int     // m; default 3
+	SD    float64 // default 0.1
+	Count int     // matrices; default 10 000
+	Seed  uint64
+}
+
+const maxRotations = 1e8 // numbers in a generated set
+
+// Generate returns the matrices, row-major, and the mode of each. Matrix i and
+// centre j depend on the seed and on i and j alone. The error is an *Error that
+// names a field.
+func (r RotationMixture) Generate() (*Points, []int, error) {
+	if r.N == 0 {
+		r.N = 10
+	}
+	if r.Modes == 0 {
+		r.Modes = 3
+	}
+	if r.SD == 0 {
+		r.SD = 0.1
+	}
+	if r.Count == 0 {
+		r.Count = 10_000
+	}
+	bad := func(field string, value any, want string) (*Points, []int, error) {
+		return nil, nil, &Error{File: "rotations", Column: field, Value: fmt.Sprint(value), Want: want}
+	}
+	n, d := r.N, r.N*r.N
+	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
+	switch {
+	case err != nil || n < 2:
+		return bad("n", n, "2 to 100 rows")
+	case r.Modes < 1 || r.Modes > 10_000:
+		return bad("modes", r.Modes, "1 to 10000")
+	case !(r.SD > 0) || r.SD > 1e3:
+		return bad("sd", r.SD, "a standard deviation above 0 and at most 1000")
+	case r.Count < 1 || float64(r.Count)*float64(d) > maxRotations:
+		return bad("count", r.Count, fmt.Sprintf("at least 1, and at most %.0g numbers in all", maxRotations))
+	}
+	centres := make([]*mat.Dense, r.Modes)
+	for j := range centres {
+		c := make([]float64, d)
+		group.SampleUniform(c, keyed.New(r.Seed, keyed.Synthetic, 0), uint64(j))
+		centres[j] = mat.NewDense(n, n, c)
+	}
+	p := &Points{Name: fmt.Sprintf("so%d-%d", n, r.Modes), N: r.Count, D: d, X: make([]float64, r.Count*d)}
+	modes := make([]int, r.Count)
+	which, tangent := keyed.New(r.Seed, keyed.Synthetic, 1), keyed.New(r.Seed, keyed.Synthetic, 2)
+	a, z := mat.NewDense(n, n, nil), make([]float64, d)
+	still := make([]float64, d)
+	var turn mat.Dense
+	for i := range modes {
+		modes[i] = which.Index(r.Modes, uint64(i), 0)
+		tangent.Normals(z, uint64(i), 0)
+		for k := range n {
+			for l := range k {
+				v := r.SD * z[k*n+l]
+				a.Set(k, l, v)
+				a.Set(l, k, -v)
+			}
+		}
+		turn.Exp(a)
+		x := p.X[i*d : (i+1)*d]
+		mat.NewDense(n, n, x).Mul(centres[modes[i]], &turn)
+		if !group.Retract(x, x, still) { // the round-off of the products
+			return nil, nil, fmt.Errorf("dataset: matrix %d of the mixture is singular", i)
+		}
+	}
+	return p, modes, nil
+}

@@ -1,0 +1,244 @@
+package expr
+
+import "slices"
+
+// Registers of a chunk should stay in the second-level cache.
+const (
+	cacheFloats = 24 << 10
+	longest     = 120 // points: longer chunks gain nothing
+	shortest    = 8
+)
+
+// compile lays out the operations that the results need.
+func (g *Graph) compile(results []int32) *compiler {
+	n := len(g.nodes)
+	c := &compiler{g: g, uses: make([]int32, n), at: make([]int32, n), state: make([]int8, n)}
+	for _, i := range results {
+		c.uses[i]++
+	}
+	c.count(results)
+	c.schedule(results)
+	c.allocate(results)
+	return c
+}
+
+type compiler struct {
+	g         *Graph
+	uses      []int32 // of each node: by how many operations and results
+	at        []int32 // of each node: its register
+	state     []int8  // of each node: how far it is scheduled
+	code      []instr // in nodes, then in registers
+	registers int
+	loads     []int32 // variables' nodes
+	fills     []int32 // constants' nodes
+}
+
+// States of a node.
+const (
+	waiting = 1 // for its operands
+	done    = 2
+)
+
+func (c *compiler) count(roots []int32) {
+	for _, i := range c.g.reach(roots...) {
+		if n := c.g.nodes[i]; n.op != opVar {
+			c.uses[n.a]++
+			if n.b >= 0 {
+				c.uses[n.b]++
+			}
+		}
+	}
+}
+
+// instruction of a node: products that nothing else reads are joined with the
+// sum above them.
+func (c *compiler) instruction(i int32) instr {
+	n := c.g.nodes[i]
+	in := instr{op: n.op, dst: i, a: n.a, b: n.b, c: -1, d2: -1}
+	if n.op != opAdd && n.op != opSub {
+		return in
+	}
+	product := func(j int32) bool { return c.g.is(j, opMul) && c.uses[j] == 1 }
+	p, q := product(n.a), product(n.b)
+	l, r := c.g.nodes[n.a], c.g.nodes[n.b]
+	switch {
+	case p && q:
+		in = instr{opDot2, i, l.a, l.b, r.a, r.b}
+		if n.op == opSub {
+			in.op = opCross2
+		}
+	case p && n.op == opAdd:
+		in = instr{opMulAdd, i, l.a, l.b, n.b, -1}
+	case p:
+		in = instr{opMulSub, i, l.a, l.b, n.b, -1}
+	case q && n.op == opAdd:
+		in = instr{opMulAdd, i, r.a, r.b, n.a, -1}
+	case q:
+		in = instr{opSubMul, i, r.a, r.b, n.a, -1}
+	}
+	return in
+}
+
+func (in *instr) operands() [4]int32 {
+	o := [4]int32{in.a, in.b, in.c, in.d2}
+	if in.op == opSincos {
+		o[3] = -1
+	}
+	return o
+}
+
+// schedule writes the code depth first, so that a result is used soon after it
+// is made.
+func (c *compiler) schedule(roots []int32) {
+	state := c.state
+	var stack []int32
+	for _, r := range roots {
+		stack = append(stack, r)
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			if state[i] == done {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			switch c.g.nodes[i].op {
+			case opConst:
+				c.fills = append(c.fills, i)
+				state[i] = done
+				continue
+			case opVar:
+				c.loads = append(c.loads, i)
+				state[i] = done
+				continue
+			}
+			in := c.instruction(i)
+			if state[i] != waiting {
+				state[i] = waiting
+				for _, o := range slices.Backward([]int32{in.a, in.b, in.c, in.d2}) {
+					if o >= 0 && state[o] != done {
+						stack = append(stack, o)
+					}
+				}
+				continue
+			}
+			c.emit(in)
+			state[i] = done
+		}
+	}
+}
+
+// emit joins sin u and cos u into one instruction where both are wanted.
+func (c *compiler) emit(in instr) {
+	var other op
+	switch in.op {
+	case opSin:
+		other = opCos
+	case opCos:
+		other = opSin
+	}
+	if other != opConst {
+		if twin, ok := c.g.index[key{other, in.a, -1, 0}]; ok && c.uses[twin] > 0 {
+			c.state[twin] = done
+			s, k := in.dst, twin
+			if in.op == opCos {
+				s, k = k, s
+			}
+			in = instr{op: opSincos, dst: s, a: in.a, b: -1, c: -1, d2: k}
+		}
+	}
+	c.code = append(c.code, in)
+}
+
+// allocate gives registers to nodes and frees them after their last reader.
+func (c *compiler) allocate(results []int32) {
+	next := int32(0)
+	fresh := func() int32 { next++; return next - 1 }
+	for _, i := range c.loads {
+		c.at[i] = fresh()
+	}
+	for _, i := range c.fills {
+		c.at[i] = fresh()
+	}
+	last := make([]int, len(c.at)) // the last instruction that reads a node
+	for k := range c.code {
+		for _, o := range c.code[k].operands() {
+			if o >= 0 {
+				last[o] = k
+			}
+		}
+	}
+	for _, i := range slices.Concat(c.loads, c.fills, results) {
+		last[i] = len(c.code) // never freed
+	}
+	var free []int32
+	take := func(i int32) int32 {
+		if n := len(free); n > 0 {
+			c.at[i], free = free[n-1], free[:n-1]
+		} else {
+			c.at[i] = fresh()
+		}
+		return c.at[i]
+	}
+	for k := range c.code {
+		in := &c.code[k]
+		for _, o := range in.operands() {
+			if o >= 0 && last[o] == k {
+				last[o] = -1 // freed: it may occur twice
+				free = append(free, c.at[o])
+			}
+		}
+		reg := func(o int32) int32 {
+			if o < 0 {
+				return 0
+			}
+			return c.at[o]
+		}
+		done := instr{op: in.op, a: reg(in.a), b: reg(in.b), c: reg(in.c)}
+		if in.op != opSincos {
+			done.d2 = reg(in.d2)
+		}
+		done.dst = take(in.dst)
+		if in.op == opSincos {
+			done.d2 = take(in.d2)
+		}
+		*in = done
+	}
+	c.registers = int(next)
+}
+
+// tape returns the code with its results stored as dsts lists them: dsts[k] holds
+// the places, in rows of strides[k] numbers, and their nodes. It chooses the chunk
+// and turns registers into offsets. Registers lie an odd number of cache lines
+// apart, so that a row's numbers do not share cache sets.
+func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
+	t := &tape{strides: strides}
+	rows := c.registers + t.strides[0] + t.strides[1] + len(c.loads)
+	t.chunk = min(max(cacheFloats/rows, shortest), longest)
+	lines := (t.chunk + 7) / 8
+	if lines%2 == 0 {
+		lines--
+	}
+	t.chunk = 8 * lines
+	t.stride = t.chunk
+	t.size = c.registers * t.stride
+	offset := func(r int32) int32 { return r * int32(t.stride) }
+	for _, in := range c.code {
+		t.code = append(t.code, instr{in.op, offset(in.dst), offset(in.a), offset(in.b), offset(in.c), offset(in.d2)})
+	}
+	for _, i := range c.loads {
+		t.loads = append(t.loads, move{c.g.nodes[i].a, offset(c.at[i])})
+	}
+	slices.SortFunc(t.loads, func(a, b move) int { return int(a.at - b.at) })
+	t.fromX = len(t.loads)
+	for t.fromX > 0 && int(t.loads[t.fromX-1].at) >= c.g.dim {
+		t.fromX--
+	}
+	for _, i := range c.fills {
+		t.fills = append(t.fills, fill{offset(c.at[i]), c.g.nodes[i].c})
+	}
+	for k, d := range dsts {
+		for _, e := range d {
+			t.stores[k] = append(t.stores[k], move{e.v, offset(c.at[e.node])})
+		}
+	}
+	return t
+}

@@ -1,0 +1,347 @@
+// Package expr holds formulas of x ∈ R^d as data: a graph of scalar operations
+// in which equal sub-expressions are one node. Formulas are built in Go or
+// parsed from text, differentiated symbolically, and compiled to a tape that
+// evaluates a block of points, instruction by instruction over chunks of points.
+//
+// It knows nothing of constraints; package constraint/formula makes sets of
+// formulas.
+//
+// # Conventions where a derivative does not exist
+//
+//   - max(a, b) and min(a, b) have the derivative of the first argument where
+//     both are equal; over more arguments, of the first among equals.
+//   - relu(u) = max(0, u), so relu'(0) = 0; abs'(0) = 0.
+//   - Everything else follows IEEE arithmetic: √0 and acos(±1) have infinite
+//     derivatives, atan2(0, 0) has NaN ones. A factor of 0 does not mask them:
+//     max(1, √u) has a NaN derivative at u = 0. Program.Fault names the place.
+//
+// # Exactness
+//
+// Simplifications are those that hold in floating-point arithmetic for all
+// finite values, up to the sign of a zero: 0 + u, 1·u, 0·u, u − u, −(−u),
+// u + u = 2u, products of powers of two, and constants folded. Sums are added
+// in the order in which they are written.
+package expr
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limits. A formula that exceeds one is refused with an *Error; none can run
+// code, loop for ever or exhaust memory.
+const (
+	MaxText     = 1 << 14 // bytes of one formula
+	MaxNesting  = 200     // brackets inside brackets
+	MaxSyntax   = 10_000  // nodes of one formula's syntax tree
+	MaxSteps    = 1 << 22 // operations that expanding all formulas of a scope may take
+	MaxElements = 1 << 18 // numbers in one vector, matrix or range
+	MaxNodes    = 1 << 21 // distinct operations in a graph, derivatives included; 100 bytes each
+	MaxDet      = 10      // rows of a determinant: its expansion has n·2ⁿ⁻¹ products
+	MaxPower    = 64      // integer powers up to this are products
+)
+
+// A Graph holds the operations of formulas in d variables. Equal operations are
+// one node. A Graph is not safe for concurrent use; the Programs compiled from
+// it are.
+type Graph struct {
+	dim   int
+	nodes []node
+	place []Place // where a formula first asked for the node
+	of    []int32 // the node whose derivative asked for it; itself if a formula did
+	index map[key]int32
+
+	here  Place // of the operation being added
+	cause int32 // node being differentiated, or −1
+}
+
+// node is one operation. Operands have smaller numbers than the node.
+type node struct {
+	op   op
+	a, b int32   // operands, −1 where there is none; of opVar, a is the variable
+	c    float64 // of opConst
+}
+
+type key struct {
+	op   op
+	a, b int32
+	bits uint64
+}
+
+// A Place is a stretch of a formula's text, in runes. Formula is empty for
+// operations that were built in Go.
+type Place struct {
+	Formula  string
+	From, To int
+}
+
+// The first nodes of every graph.
+const zero, one int32 = 0, 1
+
+// NewGraph returns an empty graph of formulas in dim ≥ 0 variables.
+func NewGraph(dim int) *Graph {
+	if dim < 0 {
+		panic(fmt.Sprintf("expr: dimension %d", dim))
+	}
+	g := &Graph{dim: dim, index: map[key]int32{}, cause: -1}
+	g.constant(0)
+	g.constant(1)
+	return g
+}
+
+// Dim returns d.
+func (g *Graph) Dim() int { return g.dim }
+
+func (g *Graph) clone() *Graph {
+	c := *g
+	c.nodes = append([]node(nil), g.nodes...)
+	c.place = append([]Place(nil), g.place...)
+	c.of = append([]int32(nil), g.of...)
+	c.index = make(map[key]int32, len(g.index))
+	for k, v := range g.index {
+		c.index[k] = v
+	}
+	return &c
+}
+
+// push returns the node of that operation, adding it if it is new.
+func (g *Graph) push(n node) int32 {
+	k := key{n.op, n.a, n.b, math.Float64bits(n.c)}
+	if i, ok := g.index[k]; ok {
+		return i
+	}
+	if len(g.nodes) >= MaxNodes {
+		panic(fault(fmt.Sprintf("the formulas and their derivatives need more than %d operations", MaxNodes)))
+	}
+	i := int32(len(g.nodes))
+	of := g.cause
+	if of < 0 {
+		of = i
+	}
+	g.nodes, g.place, g.of = append(g.nodes, n), append(g.place, g.here), append(g.of, of)
+	g.index[k] = i
+	return i
+}
+
+// instead adds what takes the place of node i: faults are laid to the same
+// operation of the formula.
+func (g *Graph) instead(i int32, add func() int32) int32 {
+	if g.of[i] == i {
+		return add()
+	}
+	here, cause := g.here, g.cause
+	g.here, g.cause = g.place[i], g.of[i]
+	defer func() { g.here, g.cause = here, cause }()
+	return add()
+}
+
+func (g *Graph) constant(c float64) int32 { return g.push(node{op: opConst, a: -1, b: -1, c: c}) }
+func (g *Graph) variable(i int) int32     { return g.push(node{op: opVar, a: int32(i), b: -1}) }
+
+func (g *Graph) isConst(i int32) (float64, bool) {
+	n := &g.nodes[i]
+	return n.c, n.op == opConst
+}
+
+func (g *Graph) is(i int32, o op) bool { return g.nodes[i].op == o }
+
+// powerOfTwo: multiplying by c is exact, over- and underflow apart.
+func powerOfTwo(c float64) bool {
+	f, _ := math.Frexp(math.Abs(c))
+	return f == 0.5
+}
+
+// fold evaluates an operation on constants, unless the result is not finite: then
+// the operation stays, so that Fault finds it.
+func (g *Graph) fold(o op, a, b int32) (int32, bool) {
+	u, ok := g.isConst(a)
+	if !ok {
+		return 0, false
+	}
+	v := 0.0
+	if b >= 0 {
+		if v, ok = g.isConst(b); !ok {
+			return 0, false
+		}
+	}
+	if c := apply(o, u, v); c-c == 0 {
+		return g.constant(c), true
+	}
+	return 0, false
+}
+
+func (g *Graph) add(a, b int32) int32 {
+	if c, ok := g.fold(opAdd, a, b); ok {
+		return c
+	}
+	switch {
+	case a == zero:
+		return b
+	case b == zero:
+		return a
+	case a == b:
+		return g.mul(g.constant(2), a)
+	case g.is(b, opNeg):
+		return g.sub(a, g.nodes[b].a)
+	case g.is(a, opNeg):
+		return g.sub(b, g.nodes[a].a)
+	}
+	return g.push(node{op: opAdd, a: min(a, b), b: max(a, b)})
+}
+
+func (g *Graph) sub(a, b int32) int32 {
+	if c, ok := g.fold(opSub, a, b); ok {
+		return c
+	}
+	switch {
+	case b == zero:
+		return a
+	case a == zero:
+		return g.neg(b)
+	case a == b:
+		return zero
+	case g.is(b, opNeg):
+		return g.add(a, g.nodes[b].a)
+	}
+	return g.push(node{op: opSub, a: a, b: b})
+}
+
+func (g *Graph) mul(a, b int32) int32 {
+	if c, ok := g.fold(opMul, a, b); ok {
+		return c
+	}
+	if _, ok := g.isConst(b); ok {
+		a, b = b, a
+	}
+	if c, ok := g.isConst(a); ok {
+		n := g.nodes[b]
+		switch {
+		case c == 0:
+			return zero
+		case c == 1:
+			return b
+		case c == -1:
+			return g.neg(b)
+		case n.op == opNeg:
+			return g.mul(g.constant(-c), n.a)
+		case n.op == opMul || n.op == opDiv: // c(k·u) and c(k/u)
+			if k, ok := g.isConst(n.a); ok && (powerOfTwo(c) || n.op == opMul && powerOfTwo(k)) {
+				return g.instead(b, func() int32 { return g.binary(n.op, g.constant(c*k), n.b) })
+			}
+		}
+	}
+	switch {
+	case g.is(a, opNeg):
+		return g.neg(g.mul(g.nodes[a].a, b))
+	case g.is(b, opNeg):
+		return g.neg(g.mul(a, g.nodes[b].a))
+	}
+	if c, ok := g.isConst(a); ok && c != 0 {
+		return g.push(node{op: opMul, a: a, b: b})
+	}
+	return g.push(node{op: opMul, a: min(a, b), b: max(a, b)})
+}
+
+func (g *Graph) div(a, b int32) int32 {
+	if c, ok := g.fold(opDiv, a, b); ok {
+		return c
+	}
+	if c, ok := g.isConst(b); ok && powerOfTwo(c) && powerOfTwo(1/c) {
+		return g.mul(g.constant(1/c), a)
+	}
+	switch {
+	case a == zero && b != zero:
+		return zero
+	case g.is(a, opNeg):
+		return g.neg(g.div(g.nodes[a].a, b))
+	case g.is(b, opNeg):
+		return g.neg(g.div(a, g.nodes[b].a))
+	}
+	return g.push(node{op: opDiv, a: a, b: b})
+}
+
+func (g *Graph) neg(a int32) int32 {
+	if c, ok := g.fold(opNeg, a, -1); ok {
+		return c
+	}
+	n := g.nodes[a]
+	switch n.op {
+	case opNeg:
+		return n.a
+	case opSub:
+		return g.sub(n.b, n.a)
+	case opMul, opDiv:
+		if c, ok := g.isConst(n.a); ok {
+			return g.instead(a, func() int32 { return g.binary(n.op, g.constant(-c), n.b) })
+		}
+	}
+	return g.push(node{op: opNeg, a: a, b: -1})
+}
+
+// pow is aᵇ: products for integers up to MaxPower, √ for ½.
+func (g *Graph) pow(a, b int32) int32 {
+	if c, ok := g.fold(opPow, a, b); ok {
+		return c
+	}
+	if c, ok := g.isConst(b); ok {
+		switch {
+		case c == 0.5:
+			return g.unary(opSqrt, a)
+		case c == math.Trunc(c) && math.Abs(c) <= MaxPower:
+			p := g.power(a, int(math.Abs(c)))
+			if c < 0 {
+				return g.div(one, p)
+			}
+			return p
+		}
+	}
+	return g.push(node{op: opPow, a: a, b: b})
+}
+
+// power is aⁿ by squaring: a² is a·a, a³ is a²·a.
+func (g *Graph) power(a int32, n int) int32 {
+	switch {
+	case n == 0:
+		return one
+	case n == 1:
+		return a
+	case n%2 == 1:
+		return g.mul(g.power(a, n-1), a)
+	}
+	h := g.power(a, n/2)
+	return g.mul(h, h)
+}
+
+// unary adds an operation of one operand.
+func (g *Graph) unary(o op, a int32) int32 {
+	if o == opNeg {
+		return g.neg(a)
+	}
+	if c, ok := g.fold(o, a, -1); ok {
+		return c
+	}
+	return g.push(node{op: o, a: a, b: -1})
+}
+
+// binary adds an operation of two operands.
+func (g *Graph) binary(o op, a, b int32) int32 {
+	switch o {
+	case opAdd:
+		return g.add(a, b)
+	case opSub:
+		return g.sub(a, b)
+	case opMul:
+		return g.mul(a, b)
+	case opDiv:
+		return g.div(a, b)
+	case opPow:
+		return g.pow(a, b)
+	}
+	if c, ok := g.fold(o, a, b); ok {
+		return c
+	}
+	if a == b && (o == opMax || o == opMin) {
+		return a
+	}
+	return g.push(node{op: o, a: a, b: b})
+}

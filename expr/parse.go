@@ -1,0 +1,430 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// plain makes the parser treat every name as an ordinary function: the language's
+// own built-ins are not ours.
+var plain = func() conf.FunctionsTable {
+	t := conf.FunctionsTable{}
+	for _, f := range builtin.Builtins {
+		t[f.Name] = f
+	}
+	return t
+}()
+
+// syntax parses text whose first skip runes are not the author's.
+func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
+	fail := func(from, to int, format string, args ...any) error {
+		return &Error{Formula: text, From: max(0, from-skip), To: max(0, to-skip), Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case len(text) > MaxText:
+		return nil, &Error{Formula: text[:0], Message: fmt.Sprintf("a formula of %d bytes; at most %d are allowed", len(text), MaxText)}
+	case !utf8.ValidString(text):
+		return nil, fail(0, 0, "the formula is not UTF-8 text")
+	case strings.TrimSpace(text) == "":
+		return nil, fail(0, 0, "an empty formula")
+	}
+	if at := tooDeep(text); at >= 0 {
+		return nil, fail(at, at+1, "more than %d brackets inside each other", MaxNesting)
+	}
+	defer func() { // a fault of the parser must not end the program
+		if r := recover(); r != nil {
+			n, err = nil, fail(0, 0, "the formula cannot be read")
+		}
+	}()
+	tree, err := parser.ParseWithConfig(text, &conf.Config{MaxNodes: MaxSyntax, Functions: plain, DisableIfOperator: true})
+	if err != nil {
+		var e *file.Error
+		if !errors.As(err, &e) {
+			return nil, fail(0, 0, "%v", err)
+		}
+		return nil, fail(e.From, max(e.To, e.From+1), "%s", message(e.Message))
+	}
+	return tree.Node, nil
+}
+
+// message puts the parser's words in ours.
+func message(m string) string {
+	switch {
+	case strings.Contains(m, "Token(EOF)"), strings.Contains(m, "token EOF"):
+		return "the formula ends too early"
+	case strings.Contains(m, "maximum allowed nodes"):
+		return fmt.Sprintf("the formula has more than %d parts", MaxSyntax)
+	case strings.HasPrefix(m, "unexpected token "):
+		token := strings.TrimPrefix(m, "unexpected token ")
+		if _, value, ok := strings.Cut(token, "("); ok {
+			token = strings.TrimSuffix(value, ")")
+		}
+		return "unexpected " + token
+	}
+	return m
+}
+
+// tooDeep returns the place where brackets go deeper than MaxNesting, or −1. Other
+// recursion of the parser is bounded by MaxText.
+func tooDeep(text string) int {
+	depth, at := 0, 0
+	for _, r := range text {
+		switch r {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		}
+		if depth > MaxNesting {
+			return at
+		}
+		at++
+	}
+	return -1
+}
+
+// stop is the parser's own panic.
+type stop struct{ err *Error }
+
+func (s *Scope) failAt(n ast.Node, format string, args ...any) {
+	s.place(n)
+	panic(stop{&Error{Formula: s.text, From: s.at.From, To: s.at.To, Message: fmt.Sprintf(format, args...)}})
+}
+
+// place notes which part of the text is being built.
+func (s *Scope) place(n ast.Node) {
+	l := n.Location()
+	s.at = Place{s.text, max(0, l.From-s.skip), max(0, l.To-s.skip)}
+	s.g.here = s.at
+}
+
+// building runs do, and returns the faults of formulas as errors. Places are
+// moved back by skip runes.
+func (s *Scope) building(text string, skip int, do func()) (err error) {
+	outer := *s
+	s.text, s.skip = text, skip
+	defer func() { // a fault may have left the text of a function, and its names
+		s.names, s.text, s.skip, s.order, s.calls = outer.names, outer.text, outer.skip, outer.order, outer.calls
+		s.g.here = Place{}
+		switch r := recover().(type) {
+		case nil:
+		case stop:
+			err = r.err
+		case fault:
+			err = &Error{Formula: s.at.Formula, From: s.at.From, To: s.at.To, Message: string(r)}
+		default:
+			panic(r)
+		}
+	}()
+	do()
+	return nil
+}
+
+func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
+	err = s.building(text, 0, func() { v = s.eval(n, 0) })
+	return v, err
+}
+
+// work counts steps before they are taken.
+func (s *Scope) work(n ast.Node, steps int) {
+	if s.steps += steps; s.steps > MaxSteps {
+		s.failAt(n, "the formulas expand to more than %d operations", MaxSteps)
+	}
+}
+
+var infix = map[string]func(a, b Value) Value{
+	"+": Value.Add, "-": Value.Sub, "*": Value.Mul, "/": Value.Div, "^": Value.Pow, "**": Value.Pow,
+}
+
+// eval returns the value of a syntax tree. Sums and products lean to the left,
+// so their length counts as depth; Go's stack grows to hold MaxSyntax levels.
+func (s *Scope) eval(n ast.Node, depth int) Value {
+	s.work(n, 1)
+	switch n := n.(type) {
+	case *ast.IntegerNode:
+		return s.g.Const(float64(n.Value))
+	case *ast.FloatNode:
+		if !finite(n.Value) {
+			s.failAt(n, "%v is not a number of a formula", n.Value)
+		}
+		return s.g.Const(n.Value)
+	case *ast.IdentifierNode:
+		return s.named(n)
+	case *ast.UnaryNode:
+		v := s.eval(n.Node, depth+1)
+		s.sized(n, v.Size())
+		switch n.Operator {
+		case "-":
+			return v.Neg()
+		case "+":
+			return v
+		}
+	case *ast.BinaryNode:
+		return s.binary(n, depth)
+	case *ast.MemberNode:
+		return s.member(n, depth)
+	case *ast.SliceNode:
+		return s.slice(n, depth)
+	case *ast.ArrayNode:
+		return s.array(n, depth)
+	case *ast.CallNode:
+		return s.call(n, depth)
+	case *ast.VariableDeclaratorNode:
+		v := s.eval(n.Value, depth+1)
+		return s.with(n, n.Name, v, func() Value { return s.eval(n.Expr, depth+1) })
+	case *ast.StringNode:
+		s.failAt(n, "text has no place in a formula")
+	}
+	s.failAt(n, "formulas do not have this; they have arithmetic, functions, ranges, slices and let")
+	panic("unreachable")
+}
+
+// sized notes the place and counts the elements of an operation to come.
+func (s *Scope) sized(n ast.Node, elements int) {
+	s.work(n, elements)
+	s.place(n)
+}
+
+func (s *Scope) named(n *ast.IdentifierNode) Value {
+	s.place(n)
+	if v, ok := s.names[n.Value]; ok {
+		return v
+	}
+	switch n.Value {
+	case "x":
+		if s.x.g == nil {
+			s.work(n, s.g.dim)
+			s.x = s.g.X()
+		}
+		return s.x
+	case "dim":
+		return s.g.Const(float64(s.g.dim))
+	case "pi":
+		return s.g.Const(math.Pi)
+	}
+	if f, ok := functions[n.Value]; ok {
+		s.failAt(n, "%s is a function: %s", n.Value, f.form)
+	}
+	s.failAt(n, "unknown name %q%s", n.Value, s.nearest(n.Value, false))
+	panic("unreachable")
+}
+
+// with evaluates body with a name that hides outer ones of its kind.
+func (s *Scope) with(n ast.Node, name string, v Value, body func() Value) Value {
+	names := s.names // a fault inside body may leave those of a function
+	old, had := names[name]
+	delete(names, name)
+	if err := s.Define(name, v); err != nil {
+		s.failAt(n, "%s: %s", name, err.(*Error).Message)
+	}
+	defer func() {
+		if had {
+			names[name] = old
+		} else {
+			delete(names, name)
+		}
+	}()
+	return body()
+}
+
+func (s *Scope) binary(n *ast.BinaryNode, depth int) Value {
+	switch n.Operator {
+	case "<", ">", "<=", ">=", "==", "!=":
+		s.failAt(n, "a comparison inside a formula; one may stand alone between two sides")
+	case "in", "..":
+		s.failAt(n, "a range can only come first in sum, prod, min, max, vector and the like: sum(i in 0..3, x[i])")
+	}
+	a, b := s.eval(n.Left, depth+1), s.eval(n.Right, depth+1)
+	size := max(a.Size(), b.Size())
+	if n.Operator == "*" && !a.IsScalar() && !b.IsScalar() {
+		size = a.Size() * max(1, b.Size()/max(1, b.Len()))
+	}
+	s.sized(n, size)
+	if n.Operator == "%" {
+		d := b.integer("the divisor of %")
+		if d <= 0 {
+			s.failAt(n, "%% takes a positive divisor, not %d", d)
+		}
+		return s.g.Const(float64(((a.integer("the dividend of %") % d) + d) % d))
+	}
+	do, ok := infix[n.Operator]
+	if !ok {
+		s.failAt(n, "formulas do not have the operator %q", n.Operator)
+	}
+	return do(a, b)
+}
+
+func (s *Scope) member(n *ast.MemberNode, depth int) Value {
+	if _, text := n.Property.(*ast.StringNode); text || n.Optional {
+		s.failAt(n, "formulas have no fields")
+	}
+	v := s.eval(n.Node, depth+1)
+	i := s.index(n.Property, depth)
+	s.sized(n, 1)
+	return v.At(i)
+}
+
+func (s *Scope) index(n ast.Node, depth int) int {
+	v := s.eval(n, depth+1)
+	s.place(n)
+	return v.integer("an index")
+}
+
+func (s *Scope) slice(n *ast.SliceNode, depth int) Value {
+	v := s.eval(n.Node, depth+1)
+	from, to := 0, v.Len()
+	if n.From != nil {
+		from = s.index(n.From, depth)
+	}
+	if n.To != nil {
+		to = s.index(n.To, depth)
+	}
+	s.sized(n, 1)
+	return v.Slice(from, to)
+}
+
+// array is a vector of numbers, or a matrix of vectors of one length.
+func (s *Scope) array(n *ast.ArrayNode, depth int) Value {
+	values := s.all(n.Nodes, depth)
+	return s.collect(n, values)
+}
+
+func (s *Scope) all(nodes []ast.Node, depth int) []Value {
+	values := make([]Value, len(nodes))
+	for i, e := range nodes {
+		values[i] = s.eval(e, depth+1)
+	}
+	return values
+}
+
+func (s *Scope) collect(n ast.Node, values []Value) Value {
+	size := 0
+	for _, v := range values {
+		size += v.Size()
+	}
+	s.sized(n, size)
+	if len(values) > 0 && values[0].shape.rank == 1 {
+		return Stack(values...)
+	}
+	for _, v := range values {
+		if !v.IsScalar() {
+			failf("a vector of %s", v.shape)
+		}
+	}
+	return Join(values...)
+}
+
+func isRange(n ast.Node) bool {
+	b, ok := n.(*ast.BinaryNode)
+	return ok && b.Operator == "in"
+}
+
+// ranges runs do for every combination of the first count arguments, each
+// "name in from..to", later ones inside earlier ones, until it returns false.
+func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
+	if count == 0 {
+		return do()
+	}
+	b, ok := args[0].(*ast.BinaryNode)
+	if !ok || b.Operator != "in" {
+		s.failAt(args[0], "expected a range such as j in 0..6")
+	}
+	name, ok := b.Left.(*ast.IdentifierNode)
+	bounds, ok2 := b.Right.(*ast.BinaryNode)
+	if !ok || !ok2 || bounds.Operator != ".." {
+		s.failAt(b, "expected a range such as j in 0..6")
+	}
+	from, to := s.index(bounds.Left, 0), s.index(bounds.Right, 0)
+	if to < from-1 {
+		s.failAt(bounds, "the range %d..%d runs backwards", from, to)
+	}
+	if to-from >= MaxElements {
+		s.failAt(bounds, "the range %d..%d has more than %d indices", from, to, MaxElements)
+	}
+	s.work(bounds, to-from+1) // counted before it is expanded
+	for i := from; i <= to; i++ {
+		more := true
+		s.with(name, name.Value, s.g.Const(float64(i)), func() Value {
+			more = s.ranges(args[1:], count-1, do)
+			return Value{}
+		})
+		if !more {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Scope) call(n *ast.CallNode, depth int) Value {
+	callee, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		s.failAt(n, "formulas have no methods")
+	}
+	if m, ok := s.defined(callee.Value); ok {
+		return s.apply(n, m, depth)
+	}
+	f, ok := functions[callee.Value]
+	if !ok {
+		if _, value := s.names[callee.Value]; value {
+			s.failAt(n, "%s is a value, not a function; elements are %s[…]", callee.Value, callee.Value)
+		}
+		s.failAt(n, "unknown function %q%s", callee.Value, s.nearest(callee.Value, true))
+	}
+	count := 0
+	for count < len(n.Arguments) && isRange(n.Arguments[count]) {
+		count++
+	}
+	if count > 0 {
+		return s.over(n, callee.Value, f, count, depth)
+	}
+	args := s.all(n.Arguments, depth)
+	if len(args) < f.min || f.max >= 0 && len(args) > f.max {
+		s.failAt(n, "%s takes %s, not %d: %s", callee.Value, f.arity(), len(args), f.form)
+	}
+	s.sized(n, f.steps(args))
+	return f.do(args)
+}
+
+// over calls a function over ranges, its first count arguments: of numbers as of
+// the vector that they make, of vectors element by element.
+func (s *Scope) over(n *ast.CallNode, name string, f function, count, depth int) Value {
+	if !f.ranges {
+		s.failAt(n, "%s takes no range: %s", name, f.form)
+	}
+	if len(n.Arguments) != count+1 {
+		s.failAt(n, "%s over a range takes one formula after it, not %d", name, len(n.Arguments)-count)
+	}
+	var items []Value
+	s.ranges(n.Arguments, count, func() bool {
+		items = append(items, s.eval(n.Arguments[count], depth+1))
+		return true
+	})
+	s.place(n)
+	switch {
+	case len(items) == 0 && f.empty == nil:
+		s.failAt(n, "%s over an empty range", name)
+	case len(items) == 0:
+		return f.empty(s.g)
+	case items[0].IsScalar() || name == "vector":
+		all := s.collect(n, items)
+		s.sized(n, all.Size())
+		return f.do([]Value{all})
+	case f.fold == nil:
+		s.failAt(n, "%s over a range takes numbers, not %s", name, items[0].shape)
+	}
+	total := items[0]
+	for _, v := range items[1:] {
+		s.sized(n, v.Size())
+		total = f.fold(total, v)
+	}
+	return total
+}

@@ -1,0 +1,273 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// A Scope is what the text of formulas can name: the coordinates x, the dimension
+// dim, pi, the functions, earlier definitions, and the indices of ranges.
+type Scope struct {
+	g      *Graph
+	names  map[string]Value
+	macros map[string]*macro
+	order  int   // macros before this one may be called
+	calls  int   // of macros inside each other
+	x      Value // made on first use
+	steps  int   // taken by all formulas so far
+
+	text string // being parsed
+	skip int    // runes before the author's
+	at   Place
+}
+
+// NewScope returns a scope over g without definitions.
+func NewScope(g *Graph) *Scope {
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt}
+}
+
+// Graph returns the graph that formulas are added to.
+func (s *Scope) Graph() *Graph { return s.g }
+
+// Define names a value. The error says that the name is none, or taken.
+func (s *Scope) Define(name string, v Value) error {
+	if err := s.free(name); err != nil {
+		return err
+	}
+	s.names[name] = v
+	return nil
+}
+
+func (s *Scope) free(name string) error {
+	_, value := s.names[name]
+	_, function := s.macros[name]
+	switch {
+	case !letters(name):
+		return &Error{Name: name, Message: "a name consists of letters, digits and '_', and begins with a letter"}
+	case value || function:
+		return &Error{Name: name, Message: "the name is defined twice"}
+	case reserved[name]:
+		return &Error{Name: name, Message: "the name is part of the language of formulas"}
+	}
+	if _, ok := functions[name]; ok {
+		return &Error{Name: name, Message: "the name is that of a function"}
+	}
+	return nil
+}
+
+// letters: the text is a name.
+func letters(name string) bool {
+	for i, r := range name {
+		if !unicode.IsLetter(r) && (i == 0 || r != '_' && !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+var reserved = map[string]bool{
+	"x": true, "dim": true, "pi": true, "in": true, "let": true, "not": true, "and": true, "or": true, "true": true, "false": true,
+	"nil": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true,
+}
+
+// Let parses a formula and names its value. A name with arguments, "f(a, b)",
+// defines a function, whose formula sees its arguments and what was defined
+// before; its faults show where it is called.
+func (s *Scope) Let(name, formula string) error {
+	if strings.Contains(name, "(") {
+		return s.letFunction(name, formula)
+	}
+	if err := s.free(name); err != nil {
+		return err
+	}
+	v, err := s.Parse(formula)
+	if err != nil {
+		err.(*Error).Name = name
+		return err
+	}
+	s.names[name] = v
+	return nil
+}
+
+// Parse returns the value of a formula. The error is an *Error.
+func (s *Scope) Parse(formula string) (Value, error) {
+	n, err := s.syntax(formula, 0)
+	if err != nil {
+		return Value{}, err
+	}
+	return s.value(n, formula)
+}
+
+// A Relation is how the two sides of a formula compare.
+type Relation int
+
+// Relations.
+const (
+	None    Relation = iota // a value alone
+	Equal                   // left = right
+	AtMost                  // left ≤ right
+	AtLeast                 // left ≥ right
+)
+
+// Relation parses "left = right", "left <= right", "left >= right" or a value
+// alone, and returns left − right, or the value. The error is an *Error.
+func (s *Scope) Relation(formula string) (Value, Relation, error) {
+	left, right, at, rel := split(formula)
+	if rel == None {
+		v, err := s.Parse(formula)
+		return v, None, err
+	}
+	sides := [2]Value{}
+	for i, text := range []string{left, right} {
+		n, err := s.syntax(text, 0)
+		if err == nil {
+			sides[i], err = s.value(n, formula)
+		}
+		if err != nil {
+			err.(*Error).Formula = formula
+			return Value{}, rel, err
+		}
+	}
+	var v Value
+	err := s.building(formula, 0, func() {
+		s.at = Place{formula, at, at + 1}
+		s.g.here = s.at
+		v = sides[0].Sub(sides[1])
+	})
+	return v, rel, err
+}
+
+// split cuts a formula at its relation outside brackets, after its own
+// definitions, which both sides keep. The sides keep their places: blanks stand
+// for what is left out.
+func split(formula string) (left, right string, at int, rel Relation) {
+	r := []rune(formula)
+	depth, body, width := 0, 0, 0
+	for i, c := range r {
+		switch {
+		case strings.ContainsRune("([{", c):
+			depth++
+		case strings.ContainsRune(")]}", c):
+			depth--
+		case strings.ContainsRune("\"'`", c): // text: the parser says what is wrong
+			return formula, "", 0, None
+		case depth != 0:
+		case c == ';':
+			rel, body = None, i+1
+		case rel == None && relations[c] != None:
+			rel, at, width = relations[c], i, 1
+			if i+1 < len(r) && r[i+1] == '=' {
+				width = 2
+			}
+		}
+	}
+	if rel == None {
+		return formula, "", 0, None
+	}
+	return string(r[:at]), string(r[:body]) + strings.Repeat(" ", at+width-body) + string(r[at+width:]), at, rel
+}
+
+var relations = map[rune]Relation{'=': Equal, '<': AtMost, '≤': AtMost, '>': AtLeast, '≥': AtLeast}
+
+// Index parses a formula of definitions and indices alone that is an integer.
+func (s *Scope) Index(formula string) (int, error) {
+	v, err := s.Parse(formula)
+	if err != nil {
+		return 0, err
+	}
+	i := 0
+	err = s.building(formula, 0, func() {
+		s.at = Place{formula, 0, len([]rune(formula))}
+		i = v.integer("an index")
+	})
+	return i, err
+}
+
+// ForEach runs do for every combination of the ranges "i in 0..2, j in i..5",
+// bounds included, with the indices defined. It stops at the first error; one of
+// its own is an *Error.
+func (s *Scope) ForEach(ranges string, do func() error) error {
+	const before, after = "ranges(", ")"
+	n, err := s.syntax(before+ranges+after, len(before))
+	if err != nil {
+		err.(*Error).Formula = ranges
+		return err
+	}
+	var stop error
+	err = s.building(ranges, len(before), func() {
+		call, ok := n.(*ast.CallNode)
+		if !ok || len(call.Arguments) == 0 {
+			s.failAt(n, "expected ranges such as j in 0..6")
+		}
+		s.ranges(call.Arguments, len(call.Arguments), func() bool {
+			stop = do()
+			return stop == nil
+		})
+	})
+	if stop != nil {
+		return stop
+	}
+	return err
+}
+
+// nearest returns a hint at the known name that is nearest to a mistyped one.
+func (s *Scope) nearest(name string, calls bool) string {
+	best, at := max(2, len(name)/2)+1, ""
+	known := []string{"x", "dim", "pi"}
+	for n := range s.names {
+		known = append(known, n)
+	}
+	if calls {
+		known = known[:0]
+		for n := range functions {
+			known = append(known, n)
+		}
+		for n := range s.macros {
+			known = append(known, n)
+		}
+	}
+	slices.Sort(known)
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best && d < len([]rune(name)) {
+			best, at = d, k
+		}
+	}
+	if at != "" {
+		return fmt.Sprintf("; did you mean %q?", at)
+	}
+	if calls {
+		return ""
+	}
+	return "; known are " + strings.Join(known, ", ")
+}
+
+// distance is the Levenshtein distance, with neighbours swapped at the price of one.
+func distance(a, b string) int {
+	u, v := []rune(a), []rune(b)
+	rows := make([][]int, len(u)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(v)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(u); i++ {
+		for j := 1; j <= len(v); j++ {
+			cost := 1
+			if u[i-1] == v[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && u[i-1] == v[j-2] && u[i-2] == v[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(u)][len(v)]
+}

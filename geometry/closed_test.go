@@ -1,0 +1,240 @@
+package geometry
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// noRetract keeps O(n)'s normal space in closed form and hides its retraction.
+type noRetract struct {
+	constraint.Set
+	constraint.Projector
+}
+
+// plain hides every closed form.
+type plain struct{ constraint.Set }
+
+func orthogonal(t testing.TB, n int) *zoo.Orthogonal {
+	t.Helper()
+	s, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// haar returns k points of O(n), each off it by about the distance off.
+func haar(s *zoo.Orthogonal, k int, off float64) []float64 {
+	d := s.Dim()
+	x, noise := make([]float64, k*d), make([]float64, k*d)
+	keyed.New(5, keyed.Probe, 2).Normals(noise, 0, 0)
+	for i := range k {
+		s.SampleUniform(x[i*d:(i+1)*d], keyed.New(5, keyed.Probe, 1), uint64(i))
+	}
+	axpy(x, off/math.Sqrt(float64(d)), noise)
+	return x
+}
+
+// The iteration with the base point's closed form lands where Newton's method
+// does; where it is too slow, Newton's method takes over.
+func TestProjectWithClosedForm(t *testing.T) {
+	const k = 10
+	s := orthogonal(t, 4)
+	d := s.Dim()
+	for _, c := range []struct{ off, move float64 }{{0, 0.1}, {0.1, 0.1}, {0.1, 0}, {0.3, 1.2}} {
+		x, move := haar(s, k, c.off), make([]float64, k*d)
+		keyed.New(5, keyed.Probe, 3).Normals(move, 0, 0)
+		y := append([]float64(nil), x...)
+		axpy(y, c.move/math.Sqrt(float64(d)), move)
+		quick, newton := NewBlock(noRetract{s, s}, k, 0), NewBlock(plain{s}, k, 0)
+		if quick.At(x, k) != nil || newton.At(x, k) != nil {
+			t.Fatal("no geometry")
+		}
+		a, b := make([]float64, k*d), make([]float64, k*d)
+		okA, okB := make([]bool, k), make([]bool, k)
+		quick.Project(a, y, okA)
+		newton.Project(b, y, okB)
+		both := 0
+		for i := range k {
+			if !okA[i] || !okB[i] {
+				continue
+			}
+			both++
+			if e := distance(a[i*d:(i+1)*d], b[i*d:(i+1)*d]); e > 1e-11 {
+				t.Errorf("off %v, move %v: point %d differs by %g", c.off, c.move, i, e)
+			}
+		}
+		if both < k/2 || quick.Projections.Failed()+both > k {
+			t.Errorf("off %v, move %v: %d points in common, %+v", c.off, c.move, both, quick.Projections)
+		}
+	}
+}
+
+// A point where the closed form does not hold is factored, beside others where
+// it does.
+func TestIrregularPoints(t *testing.T) {
+	s := orthogonal(t, 3)
+	x := haar(s, 3, 0.1)
+	copy(x[9:], []float64{1, 0, 0, 1, 0, 0, 0, 0, 1}) // column 1 is 0: h_11 has no gradient
+	b := NewBlock(s, 3, 0)
+	if _, ok := b.At(x, 3).(*RankError); !ok {
+		t.Error("a vanishing gradient goes unseen")
+	}
+	copy(x[9:], []float64{1, 1e-9, 0, 1, -1e-9, 0, 0, 0, 1}) // nearly
+	whole := NewBlock(plain{s}, 3, 0)
+	if err := b.At(x, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.At(x, 3); err != nil {
+		t.Fatal(err)
+	}
+	if b.closed.regular[1] || !b.closed.regular[0] {
+		t.Fatalf("regular points: %v", b.closed.regular)
+	}
+	v, got, want := make([]float64, 27), make([]float64, 27), make([]float64, 27)
+	keyed.New(5, keyed.Probe, 4).Normals(v, 0, 0)
+	for name, f := range map[string]func(b *Block, dst []float64){
+		"tangent": func(b *Block, dst []float64) { b.Tangent(dst, v) },
+		"landing": (*Block).Landing,
+		"normal":  func(b *Block, dst []float64) { b.Normal(dst, v[:18]) },
+	} {
+		f(b, got)
+		f(whole, want)
+		for i := range want {
+			if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
+				t.Errorf("%s: place %d is %v, factored %v", name, i, got[i], want[i])
+			}
+		}
+	}
+	quick := NewBlock(noRetract{s, s}, 3, 0)
+	if err := quick.At(x, 3); err != nil {
+		t.Fatal(err)
+	}
+	okA, okB := make([]bool, 3), make([]bool, 3)
+	quick.Project(got, x, okA)
+	whole.Project(want, x, okB)
+	for i := range 3 {
+		if okA[i] != okB[i] || distance(got[9*i:9*i+9], want[9*i:9*i+9]) > 1e-11 {
+			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9], okB[i])
+		}
+		if b.Rank(i) != whole.Rank(i) {
+			t.Errorf("rank %d, factored %d", b.Rank(i), whole.Rank(i))
+		}
+	}
+}
+
+// The geometry is that of the last call of At: points that change afterwards do
+// not change it, a call with the same memory or with a point nearly the same is
+// evaluated anew, and after an error there is none.
+func TestNoStaleGeometry(t *testing.T) {
+	for name, set := range map[string]constraint.Set{
+		"one": plain{zoo.Sphere{D: 3}}, "retraction": zoo.Sphere{D: 3}, "box": box(3), "closed": noRetract{orthogonal(t, 3), orthogonal(t, 3)},
+	} {
+		d := set.Dim()
+		fresh := func(x []float64) (out [][]float64) {
+			b := NewBlock(set, 2, 0.1)
+			if err := b.At(x, 1); err != nil {
+				t.Fatal(err)
+			}
+			return everything(b, d)
+		}
+		same := func(what string, a, b [][]float64) {
+			t.Helper()
+			for i := range a {
+				for j := range a[i] {
+					if a[i][j] != b[i][j] {
+						t.Fatalf("%s: %s: result %d is %v, afresh %v", name, what, i, a[i], b[i])
+					}
+				}
+			}
+		}
+		x := normals(d, 1, 0.7)
+		first := fresh(x)
+		b := NewBlock(set, 2, 0.1)
+		if err := b.At(x, 1); err != nil {
+			t.Fatal(err)
+		}
+		x[0] += 1e-9
+		same("after the points changed", everything(b, d), first)
+		for range 2 {
+			if err := b.At(x, 1); err != nil {
+				t.Fatal(err)
+			}
+			same("at the changed points", everything(b, d), fresh(x))
+			x[0] += 1e-12 // what a cache by approximate equality would miss
+		}
+		x[0] = math.NaN()
+		if b.At(x, 1) == nil {
+			t.Errorf("%s: NaN is accepted", name)
+		} else if len(b.Values()) != 0 {
+			t.Errorf("%s: a block has values after an error", name)
+		}
+	}
+}
+
+func everything(b *Block, d int) [][]float64 {
+	v := normals(d, 2, 1)
+	tangent, landing, y := make([]float64, d), make([]float64, d), make([]float64, d)
+	b.Tangent(tangent, v)
+	b.Landing(landing)
+	for j := range y {
+		y[j] = b.x[j] + 0.05*v[j]
+	}
+	b.Project(y, y, make([]bool, 1))
+	return [][]float64{append([]float64(nil), b.Values()...), tangent, landing, y}
+}
+
+// With a ridge, Π = I − ∇Jᵀ(G + λI)⁻¹∇J and the landing direction are the
+// formulas, inactive rows left out; a vanishing gradient is no error.
+func TestRidge(t *testing.T) {
+	const λ = 0.3
+	s := makeSet(2, 1, half(1, 2, 0), half(0, 0, 3), half(9, 1, 1))
+	b := NewBlock(s, 1, 0.5, Ridge(λ))
+	if err := b.At([]float64{2, 1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	v := []float64{1, 1}
+	b.Tangent(v, v)
+	if math.Abs(v[0]-(1-4/(4+λ))) > 1e-15 || math.Abs(v[1]-(1-9/(9+λ))) > 1e-15 {
+		t.Errorf("Π(1, 1) = %v", v)
+	}
+	b.Landing(v)
+	if math.Abs(v[0]-2*3/(4+λ)) > 1e-15 || math.Abs(v[1]-3*3.5/(9+λ)) > 1e-15 {
+		t.Errorf("landing %v", v)
+	}
+	square := makeSet(2, 1, squared(half(1, 2, 0)))
+	b = NewBlock(square, 1, 0, Ridge(λ))
+	if err := b.At([]float64{0.5, 7}, 1); err != nil {
+		t.Fatal(err)
+	}
+	v = []float64{3, 4}
+	if b.Tangent(v, v); v[0] != 3 || v[1] != 4 {
+		t.Errorf("Π of nothing moves to %v", v)
+	}
+}
+
+// At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above
+// it, that of the sphere.
+func TestCurvatureOfTheRim(t *testing.T) {
+	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ x, want []float64 }{
+		{[]float64{0.48, 0.64, 0.6}, []float64{-0.48 / 0.64, -0.64 / 0.64, 0}}, // ρ = 0.8
+		{[]float64{0.36, 0.48, 0.8}, []float64{-0.72, -0.96, -1.6}},
+	} {
+		b, got := NewBlock(s, 1, 0), make([]float64, 3)
+		if err := b.At(c.x, 1); err != nil {
+			t.Fatal(err)
+		}
+		b.MeanCurvature(got)
+		if distance(got, c.want) > 1e-14 {
+			t.Errorf("𝓗(%v) = %v with %d active, want %v", c.x, got, b.Active(0), c.want)
+		}
+	}
+}

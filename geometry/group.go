@@ -1,0 +1,113 @@
+package geometry
+
+import "github.com/landing-diffusion/landing/constraint"
+
+// A group holds components whose gradients touch coordinates that no other
+// group's do, so that G is block-diagonal. A dense set is one group of all.
+type group struct {
+	comp  []int // its c components in ascending order, so equalities first
+	m     int   // how many of them are equalities
+	coord []int // its d coordinates in ascending order; nil: all of them
+	c, d  int
+	// Offsets into a point's block of component vectors, of c×d matrices and of
+	// c×c matrices, groups one after the other.
+	vec, mat, sq int
+}
+
+// makeGroups finds the connected components of the graph that joins components
+// to the coordinates they touch, and where each number of a packed Jacobian
+// goes among the groups' c×d matrices (nil for a dense set).
+func makeGroups(s constraint.Set) (groups []group, place []int) {
+	d, m := s.Dim(), len(s.Equalities())
+	c := m + len(s.Inequalities())
+	sparse, ok := s.(constraint.Sparse)
+	if !ok {
+		all := make([]int, c)
+		for a := range all {
+			all[a] = a
+		}
+		if c == 0 {
+			return nil, nil
+		}
+		return []group{{comp: all, m: m, c: c, d: d}}, nil
+	}
+	support := sparse.Support()
+	parent := make([]int, c+d) // components, then coordinates
+	for i := range parent {
+		parent[i] = i
+	}
+	root := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for a, js := range support {
+		for _, j := range js {
+			parent[root(c+j)] = root(a)
+		}
+	}
+	index := make(map[int]int) // root → group
+	for a := range c {
+		g, seen := index[root(a)]
+		if !seen {
+			g = len(groups)
+			index[root(a)] = g
+			groups = append(groups, group{coord: []int{}})
+		}
+		groups[g].comp = append(groups[g].comp, a)
+		if a < m {
+			groups[g].m++
+		}
+	}
+	local := make([]int, d) // a coordinate's place within its group
+	for j := range d {
+		if g, touched := index[root(c+j)]; touched {
+			local[j] = len(groups[g].coord)
+			groups[g].coord = append(groups[g].coord, j)
+		}
+	}
+	vec, mat, sq := 0, 0, 0
+	for i := range groups {
+		g := &groups[i]
+		g.c, g.d, g.vec, g.mat, g.sq = len(g.comp), len(g.coord), vec, mat, sq
+		vec, mat, sq = vec+g.c, mat+g.c*g.d, sq+g.c*g.c
+		if g.d == d {
+			g.coord = nil
+		}
+	}
+	row := make([]int, c) // where each component's row starts
+	for _, g := range groups {
+		for a, comp := range g.comp {
+			row[comp] = g.mat + a*g.d
+		}
+	}
+	place = []int{}
+	for a, js := range support {
+		for _, j := range js {
+			place = append(place, row[a]+local[j])
+		}
+	}
+	return groups, place
+}
+
+// take returns the group's coordinates of a point: the point itself, or a copy
+// in buf.
+func (g *group) take(buf, x []float64) []float64 {
+	if g.coord == nil {
+		return x
+	}
+	buf = buf[:len(g.coord)]
+	for a, j := range g.coord {
+		buf[a] = x[j]
+	}
+	return buf
+}
+
+// put writes what take returned, after changes, back into the point.
+func (g *group) put(x, buf []float64) {
+	for a, j := range g.coord {
+		x[j] = buf[a]
+	}
+}

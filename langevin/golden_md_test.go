@@ -1,0 +1,174 @@
+package langevin
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
+)
+
+// The values of ../shared/golden/md_ops.npz, with its ridge.
+func TestGoldenAlanineOps(t *testing.T) {
+	g := golden.Read(t, "md_ops.npz")
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	const n, α, τ, ε = 6, 50.0, 2 * 0.002, 0.05
+	split := func(v []float64, width, part int) (out []float64) {
+		for i := range n {
+			out = append(out, v[(2*i+part)*width:(2*i+part+1)*width]...)
+		}
+		return out
+	}
+	set := reference.Alanine
+	for _, where := range []string{"on", "off"} {
+		x := f("x_" + where)
+		b := geometry.NewBlock(set, n, ε, geometry.Ridge(1e-6))
+		if err := b.At(x, n); err != nil {
+			t.Fatal(err)
+		}
+		v, jac := make([]float64, 2*n), make([]float64, 60*n)
+		set.Jacobians(v, jac, x, n)
+		near(t, "h", split(v, 1, 0), f("h_"+where))
+		near(t, "g", split(v, 1, 1), f("g_"+where))
+		near(t, "∇h", split(jac, 30, 0), f("jac_h_"+where))
+		near(t, "∇g", split(jac, 30, 1), f("jac_g_"+where))
+		for i, a := range g["active_"+where].AsFloat64() {
+			if active := i%2 == 0 || v[i] >= 0; active != (a != 0) {
+				t.Errorf("component %d of point %d: active is %v", i%2, i/2, active)
+			}
+		}
+		tangent, landing := make([]float64, 30*n), make([]float64, 30*n)
+		b.Tangent(tangent, f("y"))
+		near(t, "Πy", tangent, f("tangent_"+where))
+		b.Landing(landing)
+		explicit, implicit := make([]float64, 30*n), make([]float64, 30*n)
+		for i, x := range x {
+			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
+			implicit[i] = x - landing[i]
+		}
+		near(t, "explicit landing", explicit, f("explicit_"+where))
+		near(t, "implicit landing", implicit, f("implicit_"+where))
+	}
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
+		y := append([]float64(nil), f(c.base)...)
+		if c.move != "" {
+			for i, v := range f(c.move) {
+				y[i] += v
+			}
+		}
+		projected := append([]float64(nil), y...)
+		referenceProjection(t, projected)
+		near(t, c.want, projected, f(c.want))
+		// Ours moves along the normals at the base point: the same to second
+		// order, and on Σ.
+		b, ok := geometry.NewBlock(set, n, ε), make([]bool, n)
+		if err := b.At(f(c.base), n); err != nil {
+			t.Fatal(err)
+		}
+		ours, v := make([]float64, len(y)), make([]float64, 2*n)
+		b.Project(ours, y, ok)
+		set.Values(v, ours, n)
+		for i := range n {
+			step, apart := 0.0, 0.0
+			for j := 30 * i; j < 30*i+30; j++ {
+				step += math.Pow(y[j]-f(c.base)[j], 2) + math.Pow(ours[j]-y[j], 2)
+				apart += math.Pow(ours[j]-projected[j], 2)
+			}
+			if !ok[i] || math.Abs(v[2*i]) > 1e-13 || v[2*i+1] > 1e-13 || math.Sqrt(apart) > 5*step {
+				t.Errorf("%s: point %d: ok %v, h and g %v, %.3g from the reference's after a step of %.3g", c.want, i, ok[i], v[2*i:2*i+2], math.Sqrt(apart), math.Sqrt(step))
+			}
+		}
+	}
+}
+
+// referenceProjection is the reference's for this set, in place: implicit landing
+// with g in place of g + ε, again and again, on whatever is active.
+func referenceProjection(t *testing.T, x []float64) {
+	t.Helper()
+	n := len(x) / 30
+	b, v := geometry.NewBlock(reference.Alanine, 1, 0, geometry.Ridge(1e-6)), make([]float64, 30)
+	for i := range n {
+		xi := x[30*i : 30*i+30]
+		for range 50 {
+			if err := b.At(xi, 1); err != nil {
+				t.Fatal(err)
+			}
+			if c := b.Values(); math.Abs(c[0]) < 1e-12 && c[1] < 1e-12 {
+				break
+			}
+			b.Landing(v)
+			for j := range xi {
+				xi[j] -= v[j]
+			}
+		}
+	}
+}
+
+// Three-step trajectories of all samplers on alanine. Projections are the
+// reference's own.
+func TestGoldenAlanineTrajectories(t *testing.T) {
+	for _, c := range goldenCases("md") {
+		t.Run(c.name, func(t *testing.T) {
+			replayLanding(t, c, &Process{
+				Set: reference.Alanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.05,
+				Schedule: Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
+				Landing:  Landing{Implicit: c.implicit, Rate: 50},
+			}, func(x []float64) { referenceProjection(t, x) })
+		})
+	}
+}
+
+// replayLanding compares the three steps of p, forward and backward, with the
+// golden ones. project stands for the reference's projection; if it is nil, the
+// states that need one are left out.
+func replayLanding(t *testing.T, c goldenCase, p *Process, project func(x []float64)) {
+	t.Helper()
+	g := golden.Read(t, c.file)
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	d := p.Set.Dim()
+	n := len(f("x_init")) / d
+	s, net := p.NewStepper(n), goldenNet(t, g)
+	row := func(name string, k int) []float64 { return f(name)[k*d*n : (k+1)*d*n] }
+	for _, direction := range []string{"fwd", "bwd"} {
+		x, prev := f("x_init"), append([]float64(nil), f("x_init")...)
+		if p.Method.Underdamped() { // with a ridge Π² ≠ Π, so Π is left to the step
+			c := -p.Schedule.Tau(0)
+			if direction == "bwd" {
+				c = p.MomentumTau(2)
+			}
+			for i, v := range f("noise_v0") {
+				prev[i] += c * v
+			}
+		}
+		for j := range 3 {
+			var err error
+			y, failed := make([]float64, d*n), make([]bool, n)
+			if direction == "fwd" {
+				err = s.Forward(y, x, prev, row("noise_z", j), failed, n, j)
+			} else {
+				err = s.Backward(y, x, prev, row("noise_z", j), failed, n, 2-j, net)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Method.Projected() { // back to the proposal
+				for i, v := range s.move {
+					y[i] = x[i] + v
+				}
+			}
+			if j == 2 || p.Method.Projected() {
+				if project == nil {
+					break
+				}
+				project(y)
+			}
+			hist := c.name + "_" + direction + "_hist"
+			near(t, hist, y, row(hist, j+1))
+			prev, x = x, y
+		}
+	}
+}

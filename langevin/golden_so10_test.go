@@ -1,0 +1,151 @@
+package langevin
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+)
+
+// The reference's O(10): h = XXᵀ − I, and (V − XVᵀX)/2 for Π.
+func referenceO10(t *testing.T) *zoo.Orthogonal {
+	t.Helper()
+	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true, Reference: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// The values of ../shared/golden/so10_ops.npz: constraint, gradient, projector,
+// both landing modes, projection.
+func TestGoldenSO10Ops(t *testing.T) {
+	g := golden.Read(t, "so10_ops.npz")
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	set := referenceO10(t)
+	const d, m, n = 100, 55, 4
+	const α, τ = 15, 0.5 * 0.05
+	for _, where := range []string{"on", "off"} {
+		x := f("x_" + where)
+		b := geometry.NewBlock(set, n, 0)
+		if err := b.At(x, n); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "h", b.Values(), f("h_"+where))
+		jac, v := make([]float64, n*m*d), make([]float64, n*m)
+		set.Jacobians(v, jac, x, n)
+		near(t, "∇h", jac, f("jac_h_"+where))
+		tangent, landing := make([]float64, n*d), make([]float64, n*d)
+		b.Tangent(tangent, f("y"))
+		near(t, "Πy", tangent, f("tangent_"+where))
+		b.Landing(landing)
+		explicit, implicit := make([]float64, n*d), make([]float64, n*d)
+		for i, x := range x {
+			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
+			implicit[i] = x - landing[i]
+		}
+		near(t, "explicit landing", explicit, f("explicit_"+where))
+		near(t, "implicit landing", implicit, f("implicit_"+where))
+	}
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
+		b := geometry.NewBlock(set, n, 0)
+		if err := b.At(f(c.base), n); err != nil {
+			t.Fatal(err)
+		}
+		y, ok := append([]float64(nil), f(c.base)...), make([]bool, n)
+		if c.move != "" {
+			for i, v := range f(c.move) {
+				y[i] += v
+			}
+		}
+		b.Project(y, y, ok)
+		near(t, c.want, y, f(c.want))
+	}
+}
+
+// A looseNewton projects as the reference does: Newton's method from λ = 0, left
+// as soon as ‖h‖ < tolerance: 1e-6 in the steps of OLLA-P and ULLA-P, 1e-5 at the
+// end of OLLA and ULLA. Its points are up to that far from ours, which are on Σ to
+// round-off.
+type looseNewton struct {
+	*zoo.Orthogonal
+	tolerance float64
+}
+
+func (s looseNewton) Retract(dst, base, v []float64) bool {
+	const d, m = 100, 55
+	h, jac, normal := make([]float64, m), make([]float64, m*d), make([]float64, m*d)
+	s.Jacobians(h, normal, base, 1)
+	y := make([]float64, d)
+	for e := range y {
+		y[e] = base[e] + v[e]
+	}
+	var sys mat.Dense
+	var step, λ mat.VecDense
+	for range 20 {
+		s.Jacobians(h, jac, y, 1)
+		if floats.Norm(h, 2) < s.tolerance {
+			copy(dst, y)
+			return true
+		}
+		n := mat.NewDense(m, d, normal)
+		sys.Mul(mat.NewDense(m, d, jac), n.T())
+		if λ.SolveVec(&sys, mat.NewVecDense(m, h)) != nil {
+			return false
+		}
+		step.MulVec(n.T(), &λ)
+		floats.Sub(y, step.RawVector().Data)
+	}
+	return false
+}
+
+// Three-step trajectories of all samplers in both directions, with the noise
+// and network of the golden files, in the reference convention.
+func TestGoldenSO10Trajectories(t *testing.T) {
+	for _, c := range goldenCases("so10") {
+		set := looseNewton{referenceO10(t), 1e-5}
+		if c.method.Projected() {
+			set.tolerance = 1e-6
+		}
+		t.Run(c.name, func(t *testing.T) {
+			replay(t, c, &Process{
+				Set: set, Method: c.method, Friction: 10, Convention: Reference, Terminal: true,
+				Schedule: Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
+				Landing:  Landing{Implicit: c.implicit, Rate: 15},
+			})
+		})
+	}
+}
+
+// Off the group the reference's projector is not one: it keeps a normal part of
+// the size of h, which ours does not.
+func TestReferenceProjectorIsInexact(t *testing.T) {
+	g := golden.Read(t, "so10_ops.npz")
+	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()
+	left := func(reference bool) float64 {
+		set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Reference: reference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := geometry.NewBlock(set, 4, 0)
+		if err := b.At(x, 4); err != nil {
+			t.Fatal(err)
+		}
+		once, twice := make([]float64, 400), make([]float64, 400)
+		b.Tangent(once, y)
+		b.Tangent(twice, once)
+		worst := 0.0
+		for i := range once {
+			worst = max(worst, math.Abs(once[i]-twice[i]))
+		}
+		return worst
+	}
+	if ours, theirs := left(false), left(true); ours > 1e-14 || theirs < 1e-3 {
+		t.Errorf("Π² differs from Π by %.3g, in the reference by %.3g", ours, theirs)
+	}
+}

@@ -1,0 +1,66 @@
+package metric
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+)
+
+// The values of ../shared/golden/so10_jsd.npz on the matrices of ../shared/data:
+// statistics of the first 200, and rows 0 … 999 against all 2000.
+func TestGoldenPowerTraces(t *testing.T) {
+	g := golden.Read(t, "so10_jsd.npz")
+	a, err := arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := a.AsFloat64()
+	want := g["stats"].AsFloat64()
+	for i, v := range PowerTraces(nil, x[:200*100], 10) {
+		if math.Abs(v-want[i]) > 1e-9 {
+			t.Fatalf("statistic %d is %.12g, want %.12g", i, v, want[i])
+		}
+	}
+	each, mean := PowerTraceJSD(x[:1000*100], x, 10)
+	for k, name := range []string{"trace1", "trace2", "trace4", "trace5"} {
+		if want := g[name].AsFloat64()[0]; math.Abs(each[k]-want) > 1e-12 {
+			t.Errorf("%s: JSD %.15g, want %.15g", name, each[k], want)
+		}
+	}
+	if want := g["trace_avg"].AsFloat64()[0]; math.Abs(mean-want) > 1e-12 {
+		t.Errorf("mean JSD %.15g, want %.15g", mean, want)
+	}
+}
+
+// A turn of the plane by θ has tr S^k = 2 cos kθ.
+func TestPowerTracesOfATurn(t *testing.T) {
+	const θ = 0.7
+	s, c := math.Sincos(θ)
+	for i, v := range PowerTraces(nil, []float64{c, -s, s, c}, 2) {
+		if want := 2 * math.Cos(float64(TracePowers[i])*θ); math.Abs(v-want) > 1e-15 {
+			t.Errorf("tr S^%d = %v, want %v", TracePowers[i], v, want)
+		}
+	}
+}
+
+// Equal sets are at distance 0, sets without a common bin at √ln 2 but for the
+// 1e-10 in the empty bins, and what is not finite has none.
+func TestPowerTraceJSDLimits(t *testing.T) {
+	a := []float64{1, 0, 0, 1, 0.9, 0, 0, 0.8}
+	if each, mean := PowerTraceJSD(a, a, 2); mean != 0 {
+		t.Errorf("equal sets: %v", each)
+	}
+	b := []float64{-3, 0, 0, -1, -3.1, 0, 0, -1}
+	if _, mean := PowerTraceJSD(a, b, 2); math.Abs(mean-math.Sqrt(math.Ln2)) > 1e-6 {
+		t.Errorf("disjoint sets: %v", mean)
+	}
+	if _, mean := PowerTraceJSD(a, []float64{math.NaN(), 0, 0, 1}, 2); !math.IsNaN(mean) {
+		t.Errorf("NaN: %v", mean)
+	}
+	if _, mean := PowerTraceJSD(a, nil, 2); !math.IsNaN(mean) {
+		t.Errorf("empty: %v", mean)
+	}
+}

@@ -1,0 +1,59 @@
+package score
+
+import (
+	"math"
+	"testing"
+)
+
+// φ against its formula: doubling angles loses a bit an octave.
+func TestRow(t *testing.T) {
+	r := Reading{Octaves: 6, Wavelength: 3}
+	x, p := []float64{0.3, -1.7}, []float64{5, 6}
+	if w := r.Width(2, true); w != 29 {
+		t.Fatalf("width %d", w)
+	}
+	row := make([]float64, 29)
+	Row(row, r, x, p, 0.5)
+	want := []float64{0.3, -1.7, 5, 6, 0.5}
+	for i := range 6 {
+		for _, v := range x {
+			a := 2 * math.Pi * math.Exp2(float64(i)) * v / 3
+			want = append(want, math.Sin(a), math.Cos(a))
+		}
+	}
+	for i, v := range want {
+		if math.Abs(row[i]-v) > 1e-13 {
+			t.Errorf("entry %d is %v, want %v", i, row[i], v)
+		}
+	}
+	if w := (Reading{}).Width(2, false); w != 3 {
+		t.Errorf("plain width %d", w)
+	}
+	Row(row[:3], Reading{}, x, nil, 0.5)
+	if row[0] != 0.3 || row[1] != -1.7 || row[2] != 0.5 {
+		t.Errorf("plain row %v", row[:3])
+	}
+}
+
+// A field's score is the gain times the network's output on the row.
+func TestFieldReading(t *testing.T) {
+	r := Reading{Octaves: 2, Wavelength: 2, Gain: func(t float64) float64 { return 10 * t }}
+	m := NewMLP[float64]([]int{r.Width(2, true), 8, 2}, 3)
+	x, p, t0 := []float64{0.1, 0.2}, []float64{-1, 2}, 0.25
+	in := make([]float64, m.In())
+	Row(in, r, x, p, t0)
+	want := m.Pack(false).Forward(m.NewWorkspace(1), in, 1)
+	got := make([]float64, 2)
+	NewField(m, 1, r).Eval(got, x, p, 1, t0)
+	for j := range got {
+		if got[j] != 2.5*want[j] {
+			t.Errorf("s_%d = %v, want %v", j, got[j], 2.5*want[j])
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a network that takes other rows is accepted")
+		}
+	}()
+	NewField(m, 1, Reading{}).Eval(got, x, p, 1, t0)
+}

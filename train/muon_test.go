@@ -1,0 +1,101 @@
+package train
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A step moves W by 0.2 √max(out, in) η times U S Vᵀ, where U and V are the
+// singular vectors of the momentum and S is near 1: singular values above 1e-2 of
+// the largest end within 0.65 … 1.25.
+func TestMuonOrthogonalises(t *testing.T) {
+	for _, sizes := range [][]int{{3, 20, 20, 2}, {3, 12, 30, 2}, {3, 30, 12, 2}} {
+		net := score.NewMLP[float64](sizes, 1)
+		o := newMuon(net, 1)
+		if o.lo != 4*sizes[1] || o.in != sizes[1] || o.out != sizes[2] {
+			t.Fatalf("the hidden matrix of %v is %d×%d at %d", sizes, o.out, o.in, o.lo)
+		}
+		n := o.in * o.out
+		w, m, g := make([]float64, n), make([]float64, n), make([]float64, n)
+		keyed.New(2, keyed.Probe, 0).Normals(g, 0, 0)
+		keyed.New(2, keyed.Probe, 1).Normals(m, 0, 0)
+		const scale, rate = 0.5, 0.1
+		direction := mat.NewDense(o.out, o.in, nil)
+		for i := range g {
+			next := muonMomentum*m[i] + (1-muonMomentum)*scale*g[i]
+			direction.RawMatrix().Data[i] = muonMomentum*next + (1-muonMomentum)*scale*g[i]
+		}
+		o.step(w, m, g, scale, rate)
+		var svd mat.SVD
+		if !svd.Factorize(direction, mat.SVDThin) {
+			t.Fatal("no decomposition")
+		}
+		var u, v, s mat.Dense
+		svd.UTo(&u)
+		svd.VTo(&v)
+		move := mat.NewDense(o.out, o.in, w)
+		move.Scale(-1/(rate*0.2*math.Sqrt(float64(max(o.in, o.out)))), move)
+		s.Product(u.T(), move, &v) // must be diagonal
+		values := svd.Values(nil)
+		for i, σ := range values {
+			for j := range values {
+				e := s.At(i, j)
+				if i != j && math.Abs(e) > 1e-9 || i == j && σ > 1e-2*values[0] && (e < 0.65 || e > 1.25) {
+					t.Errorf("%v: entry %d, %d is %v, where the momentum has singular value %v", sizes, i, j, e, σ)
+				}
+			}
+		}
+	}
+	o := newMuon(score.NewMLP[float64]([]int{1, 4, 4, 1}, 1), 1)
+	w, zero := []float64{15: 1}, make([]float64, 16)
+	o.step(w, make([]float64, 16), zero, 1, 0.1)
+	if w[15] != 1 || w[0] != 0 {
+		t.Errorf("no gradient moved the weights to %v", w)
+	}
+}
+
+// Muon moves the hidden matrix its own way, and the first update of everything
+// else is Adam's.
+func TestMuonLeavesTheRestToAdam(t *testing.T) {
+	first := func(o Optimizer) *Trainer[float32] {
+		cfg := smallConfig
+		cfg.Optimizer, cfg.Batch, cfg.Epochs = o, 50, 1
+		tr := small(t, cfg, 1, langevin.ULLA)
+		if _, err := tr.Epoch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		return tr
+	}
+	adam, muon := first(Adam), first(Muon)
+	lo := (5 + 1) * 16
+	same := 0
+	for i, v := range adam.opt.params {
+		hidden := i >= lo && i < lo+16*16
+		if equal := v == muon.opt.params[i]; !hidden && !equal {
+			t.Fatalf("parameter %d outside the hidden matrix: %v and %v", i, v, muon.opt.params[i])
+		} else if hidden && equal {
+			same++
+		}
+	}
+	if same > 16 {
+		t.Errorf("%d hidden weights moved alike", same)
+	}
+}
+
+func TestParseOptimizer(t *testing.T) {
+	for _, o := range []Optimizer{Adam, Muon} {
+		if got, err := ParseOptimizer(o.String()); err != nil || got != o {
+			t.Errorf("%v: %v, %v", o, got, err)
+		}
+	}
+	if _, err := ParseOptimizer("sgd"); err == nil {
+		t.Error("sgd is accepted")
+	}
+}
