@@ -170,14 +170,16 @@ func (s *Stepper) Terminal(x []float64, failed []bool, n int) error {
 }
 
 // approach moves x to Σ by Gauss–Newton steps −∇JᵀG†J and reports whether they
-// converge; if not, x stays. Sets with inequalities have no such limit.
+// converge, to 1e-13 or to 1e-12 where round-off ends the descent; if not, x
+// stays. It is for equalities only.
 func (s *Stepper) approach(x []float64) bool {
-	const steps, tolerance = 50, 1e-13
+	const steps, tolerance, roundoff = 50, 1e-13, 1e-12
 	if s.m < len(s.Worst) {
 		return false
 	}
 	y, land := s.curve[:s.d], s.land[:s.d]
 	copy(y, x)
+	last := math.Inf(1)
 	for range steps {
 		if s.proposal.At(y, 1) != nil {
 			return false
@@ -186,10 +188,11 @@ func (s *Stepper) approach(x []float64) bool {
 		for _, h := range s.proposal.Values() {
 			far = max(far, math.Abs(h))
 		}
-		if far <= tolerance {
+		if far <= tolerance || far <= roundoff && far >= last {
 			copy(x, y)
 			return true
 		}
+		last = far
 		s.proposal.Landing(land)
 		for j, v := range land {
 			y[j] -= v

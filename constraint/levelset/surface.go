@@ -2,6 +2,7 @@ package levelset
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
@@ -61,20 +62,23 @@ type Refiner struct {
 // NewRefiner makes a refiner that moves points by at most far.
 func NewRefiner(s *Set, far float64) *Refiner { return &Refiner{s, far * far} }
 
-// Refine moves one point to |h| ≤ 1e-13 and reports whether it arrived; if not, x
-// is what it was.
+// Refine moves one point to |h| ≤ 1e-13, or to 1e-12 where round-off ends the
+// descent there, and reports whether it arrived; if not, x is what it was.
 func (r *Refiner) Refine(x []float64) bool {
-	const steps, tolerance = 30, 1e-13
+	const steps, tolerance, roundoff = 30, 1e-13, 1e-12
 	q := r.set.take()
 	defer r.set.give(q)
 	copy(q.start, x)
+	last := math.Inf(1)
 	for range steps {
 		q.Value(q.start, 1)
 		h := q.Out[0]
-		if h <= tolerance && h >= -tolerance {
+		size := math.Abs(h)
+		if size <= tolerance || size <= roundoff && size >= last {
 			copy(x, q.start)
 			return true
 		}
+		last = size
 		q.Gradient()
 		gg, far := 0.0, 0.0
 		for _, g := range q.Grad[:len(x)] {
