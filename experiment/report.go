@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -285,6 +286,10 @@ func number(v float64) string {
 	if v == 0 || math.Abs(v) >= 0.01 && math.Abs(v) < 1e4 || v-v != 0 {
 		return fmt.Sprintf("%.3g", v)
 	}
-	exp := int(math.Floor(math.Log10(math.Abs(v))))
-	return fmt.Sprintf("%.1f×10%s", v/math.Pow(10, float64(exp)), superscript.Replace(fmt.Sprint(exp)))
+	mantissa, exp, _ := strings.Cut(fmt.Sprintf("%.1e", v), "e")
+	power, err := strconv.Atoi(exp)
+	if err != nil {
+		panic("experiment: " + err.Error()) // %e always has a whole exponent
+	}
+	return fmt.Sprintf("%s×10%s", mantissa, superscript.Replace(strconv.Itoa(power)))
 }
