@@ -24,15 +24,15 @@ func lowest(t *testing.T, l *Laplacian, count int) []Function {
 	return f
 }
 
-// Eigenvalues of the sphere are k(k+1), 2k+1 times; on a mesh of 4098 vertices
-// those up to k = 4 come within 1 %.
+// Eigenvalues of the sphere are k(k+1), 2k+1 times; on a mesh of 1026 vertices
+// those up to k = 4 come within 3 %.
 func TestSphere(t *testing.T) {
-	l := New(ball.Mesh(5))
+	l := New(ball.Mesh(4))
 	f := lowest(t, l, 25)
 	i := 0
 	for k := range 5 {
 		for range 2*k + 1 {
-			if want := float64(k * (k + 1)); math.Abs(f[i].Lambda-want) > 0.01*want+1e-9 {
+			if want := float64(k * (k + 1)); math.Abs(f[i].Lambda-want) > 0.03*want+1e-9 {
 				t.Errorf("λ_%d = %v, want %v", i, f[i].Lambda, want)
 			}
 			i++
