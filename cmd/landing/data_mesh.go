@@ -53,9 +53,9 @@ func (a *app) dataLevelSet() *cobra.Command {
 		Short: "Fit a network whose zero level set is a closed mesh",
 		Long: `level-set fits the network h of a set {x : h(x) = 0} to a closed mesh (PLY or OBJ)
 whose faces are oriented alike, and reports how well it matches. A mesh that is
-not within [−1.5, 1.5]³, or much smaller, is moved and scaled to [−1, 1]³ first;
-the mesh as fitted is written beside the network, as PLY. Use both in a problem
-file: set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
+not within [−1.5, 1.5]³, or much smaller, is moved and scaled to [−1, 1]³ first
+and then written beside the network, as PLY. Use both in a problem file:
+set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 		Example: "  landing data level-set bunny.obj -o bunny.npz",
 		Args:    args(1, "a mesh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,19 +63,23 @@ file: set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 				return &usageError{fmt.Errorf("--steps %d --batch %d --width %d --layers %d --rate %v; expected at least 1 step, a batch that 128 divides, a width of 1 to 1024, 1 to 10 layers and a rate above 0",
 					o.Steps, o.Batch, o.Width, o.Layers, o.Rate)}
 			}
-			meshOut := strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
 			if err := output(out, ".npz", force); err != nil {
-				return err
-			}
-			if err := output(meshOut, ".ply", force); err != nil {
 				return err
 			}
 			m, err := a.readMesh(args[0])
 			if err != nil {
 				return err
 			}
+			meshOut, given := args[0], m
 			m, centre, scale := unit(m)
-			if scale != 1 {
+			if m != given {
+				meshOut = strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
+				if filepath.Clean(meshOut) == filepath.Clean(args[0]) {
+					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to %s, over the one given", out, meshOut)}
+				}
+				if err := output(meshOut, ".ply", force); err != nil {
+					return err
+				}
 				a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", centre[0], centre[1], centre[2], scale)
 			}
 			start, bar := time.Now(), a.progress()
@@ -91,14 +95,17 @@ file: set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			}
 			seconds := time.Since(start).Seconds()
 			r := fit.Examine(n, m, a.workersPool())
-			var weights, ply bytes.Buffer
+			if m != given {
+				var ply bytes.Buffer
+				if err := m.WritePLY(&ply); err != nil {
+					return err
+				}
+				if err := run.WriteFile(meshOut, ply.Bytes(), force); err != nil {
+					return err
+				}
+			}
+			var weights bytes.Buffer
 			if err := n.Write(&weights); err != nil {
-				return err
-			}
-			if err := m.WritePLY(&ply); err != nil {
-				return err
-			}
-			if err := run.WriteFile(meshOut, ply.Bytes(), force); err != nil {
 				return err
 			}
 			if err := run.WriteFile(out, weights.Bytes(), force); err != nil {
@@ -119,7 +126,7 @@ file: set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&out, "output", "o", "surface.npz", "network to write; the mesh goes beside it")
+	f.StringVarP(&out, "output", "o", "surface.npz", "network to write; a mesh that was moved goes beside it")
 	f.IntVar(&o.Steps, "steps", o.Steps, "steps of the fit")
 	f.IntVar(&o.Batch, "batch", o.Batch, "points a step")
 	f.IntVar(&o.Width, "width", o.Width, "width of the hidden layers")

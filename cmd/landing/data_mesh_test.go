@@ -45,6 +45,9 @@ func TestMeshFromRawToReport(t *testing.T) {
 			t.Fatalf("coordinate %d is %v", i, c)
 		}
 	}
+	if r := do(t, dir, "data", "level-set", "big.ply", "-o", "big.npz", "--force"); r.code != 2 || !strings.Contains(r.stderr, "over the one given") {
+		t.Errorf("the mesh itself as output: exit %d, %s", r.code, r.stderr)
+	}
 	for _, args := range [][]string{fit, draw} {
 		if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, "--force") {
 			t.Errorf("landing %v: exit %d, %s", args, r.code, r.stderr)

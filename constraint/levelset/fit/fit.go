@@ -22,7 +22,7 @@ type Options struct {
 	Width, Layers int     // hidden layers
 	Beta          float64 // of softplus
 	Steps         int     // of Adam
-	Batch         int     // points a step: half on the surface, half around it
+	Batch         int     // points a step, a multiple of 64: half on the surface, half around it
 	Rate          float64 // first learning rate; it falls to a hundredth along a cosine
 	Value         float64 // weight of h² on the surface
 	Normal        float64 // of ‖∇h − n‖² there
@@ -99,6 +99,9 @@ func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick
 }
 
 func newFitter(m *mesh.Mesh, o Options, pool *parallel.Pool) *fitter {
+	if o.Batch <= 0 || o.Batch%(2*rows) != 0 {
+		panic(fmt.Sprintf("fit: a batch of %d points; want a multiple of %d", o.Batch, 2*rows))
+	}
 	f := &fitter{o: o, mesh: m, sampler: mesh.NewSampler(m, nil), pool: pool}
 	lo, hi := m.Bounds()
 	for j := range 3 {
