@@ -36,10 +36,14 @@ type Experiment struct {
 	Folder  *run.Folder
 	Pool    *parallel.Pool
 
-	Warning string // something about the run that the user should know; may be empty
+	Warning string       // something about the run that the user should know; may be empty
+	Chosen  []run.Choice // what auto became
+
+	Mixing *Mixing // of the chains behind a uniform prior, once it was made; nil in closed form
 
 	train, heldOut []float64 // rows of Data: n×d
-	config         string    // hash of config.yaml
+	uniform        langevin.Empirical
+	config         string // hash of config.yaml
 	histogram      *histogram
 }
 
@@ -56,8 +60,9 @@ func (e *DataError) Error() string {
 	return e.Path + ": " + e.Problem
 }
 
-// New builds the problem's process and loads its data. Errors are *KeyError,
-// *dataset.Error, *DataError and those of the file system.
+// New builds the problem's process and loads its data. What is auto in p is
+// replaced by what is chosen. Errors are *KeyError, *dataset.Error, *DataError and
+// those of the file system.
 func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 	proc, err := p.Build()
 	if err != nil {
@@ -67,13 +72,31 @@ func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil || !bytes.Equal(again.Resolved(), resolved) {
 		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); plainer text in title and data.path helps", run.ConfigFile, err)}
 	}
-	e := &Experiment{Problem: p, Process: proc, Pool: pool, config: run.Hash(resolved)}
+	e := &Experiment{Problem: p, Process: proc, Pool: pool}
+	if err := e.load(); err != nil {
+		return nil, err
+	}
+	if err := e.checkFeasible(); err != nil {
+		return nil, err
+	}
+	e.choose()
+	e.config = run.Hash(p.Resolved())
+	e.Split = dataset.RandomSplit(e.Data.N, p.Data.SplitSeed)
+	e.train = e.Data.Rows(e.Split.Train)
+	e.heldOut = e.Data.Rows(append(append([]int(nil), e.Split.Val...), e.Split.Test...))
+	e.histogram = e.newHistogram()
+	return e, nil
+}
+
+// load reads the data, and refuses what does not fit the set.
+func (e *Experiment) load() (err error) {
+	p := e.Problem
 	switch p.Data.Kind {
 	case "demo":
 		e.Data, err = dataset.DecodeEarth(demo.EarthquakesName, demo.Earthquakes())
 	case "earth", "points":
 		if p.Data.Path == "" {
-			return nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
+			return &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
 		}
 		if p.Data.Kind == "earth" {
 			e.Data, err = dataset.ReadEarth(p.Data.Path)
@@ -83,24 +106,17 @@ func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 	}
 	if err != nil {
 		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
-			return nil, err
+			return err
 		}
-		return nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
+		return &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
-	if d := proc.Set.Dim(); e.Data.D != d {
-		return nil, &DataError{e.dataName(), fmt.Sprintf("its points have %d coordinates; expected %d, for %s", e.Data.D, d, constraint.Name(proc.Set))}
+	if d := e.Process.Set.Dim(); e.Data.D != d {
+		return &DataError{e.dataName(), fmt.Sprintf("its points have %d coordinates; expected %d, for %s", e.Data.D, d, constraint.Name(e.Process.Set))}
 	}
 	if e.Data.N < 2 {
-		return nil, &DataError{e.dataName(), fmt.Sprintf("it has %d point; expected at least 2", e.Data.N)}
+		return &DataError{e.dataName(), fmt.Sprintf("it has %d point; expected at least 2", e.Data.N)}
 	}
-	if err := e.checkFeasible(); err != nil {
-		return nil, err
-	}
-	e.Split = dataset.RandomSplit(e.Data.N, p.Data.SplitSeed)
-	e.train = e.Data.Rows(e.Split.Train)
-	e.heldOut = e.Data.Rows(append(append([]int(nil), e.Split.Val...), e.Split.Test...))
-	e.histogram = e.newHistogram()
-	return e, nil
+	return nil
 }
 
 func (e *Experiment) dataName() string {
@@ -166,7 +182,7 @@ func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error
 	}
 	return f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: files, Machine: run.ThisMachine(),
+		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: files, Chosen: e.Chosen, Machine: run.ThisMachine(),
 	})
 }
 
@@ -236,8 +252,11 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
 		}
 	}
 	e.Folder, e.config = f, hash
-	if here := run.ThisMachine().Kernel; m.Machine.Kernel != here {
-		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", m.Machine.Kernel, here)
+	here, precision := run.ThisMachine(), p.Train.Precision
+	if was := m.Machine; was.Kernel != here.Kernel {
+		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel, here.Kernel)
+	} else if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
+		e.Warning = fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then, here.Products[precision])
 	}
 	if hash != m.Config {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
@@ -265,6 +284,7 @@ func (e *Experiment) network() *score.MLP[float32] {
 
 // Observer hears how training goes; any field may be nil.
 type Observer struct {
+	Prior      func(Mixing) // a uniform prior was made by chains
 	Epoch      func(train.Epoch)
 	Evaluation func(Progress)
 	Checkpoint func(epoch int)
@@ -317,6 +337,14 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 		return err
 	}
 	if err := status("training", ""); err != nil {
+		return err
+	}
+	if err := e.arrive(ctx, o, len(names) == 0); err != nil {
+		if !train.Interrupted(err) {
+			if e := status("failed", err.Error()); e != nil {
+				return e
+			}
+		}
 		return err
 	}
 	saved := time.Now()

@@ -170,31 +170,6 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 	return s, nil
 }
 
-// priorRefresh numbers the forward paths that make an empirical prior, far from
-// those of training.
-const priorRefresh = 1 << 40
-
-func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
-	if e.Problem.Prior == "uniform" {
-		return langevin.UniformPrior(e.Process)
-	}
-	var paths langevin.Paths
-	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
-	if _, err := sim.Forward(ctx, &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
-		return nil, err
-	}
-	var prior langevin.Empirical
-	for i := range paths.Count {
-		if !paths.Failed[i] {
-			prior.States = append(prior.States, paths.At(i, paths.Steps)...)
-		}
-	}
-	if len(prior.States) == 0 {
-		return nil, &FailedError{Failed: paths.Count, Samples: paths.Count, Limit: e.Problem.Train.MaxFailed}
-	}
-	return prior, nil
-}
-
 // SaveSamples writes the samples that did not fail to samples.npy in the run
 // folder.
 func (e *Experiment) SaveSamples(s *Samples) error {

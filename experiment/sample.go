@@ -47,6 +47,7 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 		return nil, err
 	}
 	c.Progress = tick
+	(&Experiment{Problem: p, Process: c.Process, Pool: pool}).choose()
 	start := time.Now()
 	x0, err := langevin.Start(c.Process, c.Count, p.Seed)
 	if err != nil {

@@ -280,12 +280,15 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		switch n := node.(type) {
 		case *ast.IntegerNode, *ast.FloatNode:
 		case *ast.StringNode: // the parser takes 1e-3 for text
+			if t == reflect.TypeFor[Choice]() && n.Value == "auto" {
+				return nil
+			}
 			v, err := strconv.ParseFloat(n.Value, 64)
 			if n.Token.Type != token.StringType || err != nil || v-v != 0 {
-				return bad(node, "a finite number")
+				return bad(node, number(t))
 			}
 		default:
-			return bad(node, "a finite number")
+			return bad(node, number(t))
 		}
 	case reflect.Bool:
 		if _, ok := node.(*ast.BoolNode); !ok {
@@ -299,6 +302,14 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 	}
 	return nil
+}
+
+// number says what a key of a type of float64 takes.
+func number(t reflect.Type) string {
+	if t == reflect.TypeFor[Choice]() {
+		return "a finite number, or auto"
+	}
+	return "a finite number"
 }
 
 // pairs returns the entries of a mapping.

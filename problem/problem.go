@@ -35,6 +35,7 @@ type Problem struct {
 	Network    Network        `yaml:"network"`
 	Train      Train          `yaml:"train"`
 	Prior      string         `yaml:"prior"` // uniform or empirical
+	Uniform    Uniform        `yaml:"uniform"`
 	Generate   Generate       `yaml:"generate"`
 	Sample     Sample         `yaml:"sample"`             // landing sample only
 	Variants   map[string]any `yaml:"variants,omitempty"` // named changes, chosen with --variant
@@ -105,7 +106,7 @@ type Process struct {
 	Sigma              Sigma   `yaml:"sigma"`
 	Friction           float64 `yaml:"friction"`
 	Landing            Landing `yaml:"landing"`
-	Repulsion          float64 `yaml:"repulsion"`
+	Repulsion          Choice  `yaml:"repulsion"`
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
 }
@@ -119,8 +120,8 @@ type Sigma struct {
 
 // Landing is the way back to Σ.
 type Landing struct {
-	Mode string  `yaml:"mode"` // implicit or explicit
-	Rate float64 `yaml:"rate"` // α of explicit landing
+	Mode string `yaml:"mode"` // implicit or explicit
+	Rate Choice `yaml:"rate"` // α of explicit landing
 }
 
 // Network is the score network.
@@ -149,6 +150,12 @@ type Train struct {
 	MaxFailed       float64       `yaml:"max_failed"`
 	CheckpointEvery float64       `yaml:"checkpoint_every"` // seconds
 	EvaluateEvery   int           `yaml:"evaluate_every"`   // epochs; 0: never
+}
+
+// Uniform bounds the chains behind a uniform prior that has no closed form.
+type Uniform struct {
+	MaxRhat  float64 `yaml:"max_rhat"`  // split-R̂ above which they have not arrived
+	MaxSteps int     `yaml:"max_steps"` // of each chain
 }
 
 // Generate is generation.
@@ -185,7 +192,7 @@ func Defaults() *Problem {
 			Epochs: 1000, Batch: 128, Refresh: 1, Optimizer: "adam", Precision: "float32", LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
-		Prior:    "uniform",
+		Prior: "uniform", Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
 		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
 		Sample:   Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10, MaxViolation: 0.1},
 	}
@@ -200,7 +207,34 @@ func (p *Problem) Build() (*langevin.Process, error) {
 	return proc, p.check(proc)
 }
 
+// process is Assemble with a process that can run.
 func (p *Problem) process() (*langevin.Process, error) {
+	proc, err := p.Assemble()
+	if err != nil {
+		return nil, err
+	}
+	return proc, p.runs(proc)
+}
+
+// runs returns a *KeyError if the process cannot run.
+func (p *Problem) runs(proc *langevin.Process) error {
+	switch e := proc.Validate().(type) {
+	case nil:
+	case *langevin.ConfigError:
+		return p.key("process."+e.Field, e.Value, e.Want)
+	case *constraint.UnsupportedError:
+		return p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+	default:
+		return e
+	}
+	return nil
+}
+
+// Assemble returns the process that the problem describes, or a *KeyError,
+// without asking whether it can run: the doctor says that. A landing rate that
+// is auto is chosen here, from the schedule; a repulsion that is auto needs
+// data, and is 0.
+func (p *Problem) Assemble() (*langevin.Process, error) {
 	set, err := p.set()
 	if err != nil {
 		return nil, err
@@ -208,12 +242,12 @@ func (p *Problem) process() (*langevin.Process, error) {
 	proc := &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
-		Repulsion: p.Process.Repulsion, Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
+		Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
 		Schedule: langevin.Schedule{
 			N: p.Process.Steps, T: p.Process.Horizon,
 			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max, Geometric: p.Process.Sigma.Schedule == "geometric",
 		},
-		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: p.Process.Landing.Rate},
+		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: float64(p.Process.Landing.Rate)},
 	}
 	if proc.Method, err = langevin.ParseMethod(p.Process.Method); err != nil {
 		return nil, p.key("process.method", p.Process.Method, "ULLA, OLLA, ULLA-P or OLLA-P (= RDDPM)")
@@ -230,14 +264,11 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if proc.Potential, err = p.potential(set.Dim()); err != nil {
 		return nil, err
 	}
-	switch e := proc.Validate().(type) {
-	case nil:
-	case *langevin.ConfigError:
-		return nil, p.key("process."+e.Field, e.Value, e.Want)
-	case *constraint.UnsupportedError:
-		return nil, p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
-	default:
-		return nil, e
+	if p.Process.Landing.Rate.IsAuto() {
+		proc.Landing.Rate = proc.MonotoneRate()
+	}
+	if !p.Process.Repulsion.IsAuto() {
+		proc.Repulsion = float64(p.Process.Repulsion)
 	}
 	return proc, nil
 }
@@ -282,7 +313,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
 		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
 	}
-	if !p.compact() && proc.Potential == nil {
+	if p.unbounded() && proc.Potential == nil {
 		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
 	}
 	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
@@ -370,8 +401,14 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
 		return err
 	}
-	if _, ok := proc.Set.(constraint.UniformSampler); p.Prior == "uniform" && !ok {
-		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s has no uniform sampler", constraint.Name(proc.Set)))
+	if p.Prior == "uniform" && p.unbounded() {
+		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law", constraint.Name(proc.Set)))
+	}
+	if !(p.Uniform.MaxRhat >= 1) {
+		return p.key("uniform.max_rhat", p.Uniform.MaxRhat, "a number of at least 1")
+	}
+	if p.Uniform.MaxSteps < 256 || p.Uniform.MaxSteps > 1e9 {
+		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
 	if p.Prior == "uniform" && proc.Potential != nil {
 		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")

@@ -110,15 +110,16 @@ func (p *Problem) terms() ([]zoo.Term, error) {
 	return out, nil
 }
 
-// compact reports whether the set is bounded, as far as its kind tells.
-func (p *Problem) compact() bool {
+// unbounded reports whether the set's kind says that it has no uniform law.
+// Curves and formulas may be either; chains that do not mix tell.
+func (p *Problem) unbounded() bool {
 	switch s := p.Set; s.kind() {
-	case "affine", "redundant_axis", "curve", "formula":
-		return false
+	case "affine", "redundant_axis":
+		return true
 	case "box":
-		return s.Lower != nil && s.Upper != nil
+		return s.Lower == nil || s.Upper == nil
 	case "chain":
-		return s.Anchored
+		return !s.Anchored
 	}
-	return true
+	return false
 }

@@ -22,7 +22,15 @@ type Manifest struct {
 	Config  string    `json:"config_sha256"` // of config.yaml
 	// SHA-256 of the files that the set is read from, by key
 	Files   map[string]string `json:"files_sha256,omitempty"`
+	Chosen  []Choice          `json:"chosen,omitempty"`
 	Machine Machine           `json:"machine"`
+}
+
+// A Choice is what a key that was auto became; config.yaml holds the number.
+type Choice struct {
+	Key    string  `json:"key"`
+	Value  float64 `json:"value"`
+	Reason string  `json:"reason"`
 }
 
 // Data identifies the data of a run.
@@ -41,11 +49,17 @@ type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`  // that Go may use
 	Kernel string `json:"kernel"` // loops of the network: results have the same bits only with the same
+	// Products says what each precision of the network's products runs as.
+	Products map[string]string `json:"products"`
 }
 
 // ThisMachine describes the machine that runs.
 func ThisMachine() Machine {
-	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Kernel: kernel.Name()}
+	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Kernel: kernel.Name(), Products: map[string]string{}}
+	for p := kernel.Float32; p <= kernel.BFloat16; p++ {
+		m.Products[p.String()] = kernel.Effective(p).String()
+	}
+	return m
 }
 
 func cpuModel() string {

@@ -45,7 +45,7 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 		Example: "  landing bench kernels --only step --cores 1",
 		Args:    args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := check(&o, only); err != nil {
+			if err := checkBench(&o, only); err != nil {
 				return &usageError{err}
 			}
 			if o.Cores == nil {
@@ -75,8 +75,8 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 // maxCores bounds --cores: each worker has buffers of its own.
 const maxCores = 1024
 
-// check looks at the flags and compiles the filter.
-func check(o *bench.Options, only string) (err error) {
+// checkBench looks at the flags and compiles the filter.
+func checkBench(o *bench.Options, only string) (err error) {
 	for _, n := range o.Cores {
 		if n < 1 || n > maxCores {
 			return fmt.Errorf("--cores is %d; expected numbers of 1 to %d", n, maxCores)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -169,6 +171,9 @@ func (a *app) env() *cobra.Command {
 			return a.result(out, func(w io.Writer) {
 				m := out.Machine
 				fmt.Fprintf(w, "landing %s, %s %s/%s\n%s, %d cores, %d workers, %s kernels\n", out.Version, out.Go, m.OS, m.Arch, m.CPU, m.Cores, out.Workers, m.Kernel)
+				for _, p := range slices.Sorted(maps.Keys(m.Products)) {
+					fmt.Fprintf(w, "products in %s run in %s\n", p, m.Products[p])
+				}
 			})
 		},
 	}

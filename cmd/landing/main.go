@@ -116,7 +116,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case is(new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError)):
+	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged
@@ -158,7 +158,7 @@ Start with:  landing demo`,
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0, "worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
+	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	return root
 }
 
@@ -176,6 +176,9 @@ func args(n int, want string) cobra.PositionalArgs {
 func (a *app) workersPool() *parallel.Pool {
 	if a.pool == nil {
 		a.pool = parallel.New(a.workers)
+		if slow := kernel.Notice(); slow != "" && !a.quiet {
+			a.say("note: %s", slow)
+		}
 	}
 	return a.pool
 }

@@ -189,6 +189,12 @@ func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint stri
 			last = t
 			bar.update(t.Epoch == e.Problem.Train.Epochs, func() string { return epochLine(t, e.Problem.Train.Epochs, first, rows, time.Since(start)) })
 		},
+		Prior: func(m experiment.Mixing) {
+			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps, float64(m.Rhat), float64(m.ESS))
+			if e.Warning != "" {
+				a.say("note: %s", e.Warning)
+			}
+		},
 		Evaluation: func(p experiment.Progress) {
 			bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
 				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))

@@ -272,6 +272,7 @@ type Set struct {
 var _ interface {
 	constraint.Set
 	constraint.HessianVectorer
+	constraint.Sparse
 } = (*Set)(nil)
 
 func (s *Set) String() string {

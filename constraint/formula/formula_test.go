@@ -56,8 +56,13 @@ equality:
   - {name: "unit[j]", for: "j in 0..6", expr: "c[j]^2 + s[j]^2 - 1"}
 `
 
+const floor = `
+inequality:
+  - {name: "floor[j]", for: "j in 0..6", expr: "s[j] >= -0.8"}
+`
+
 func TestSuite(t *testing.T) {
-	for name, text := range map[string]string{"sphere": sphere, "torus": torus, "bonds": bonds, "arm": arm} {
+	for name, text := range map[string]string{"sphere": sphere, "torus": torus, "bonds": bonds, "arm": arm, "box": box, "arm with a floor": arm + floor} {
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, build(t, text), constrainttest.Options{}) })
 	}
 }

@@ -1,0 +1,152 @@
+// Package check is the doctor for constraints: before any training it looks at
+// a feasible set, its data and a process, and says component by component what
+// will work, what will work badly and what cannot work.
+//
+// Every check is one file with one function over the same subject: the set, the
+// data, the process, and points on Σ, near Σ and along forward paths. A check
+// only looks: it changes nothing, and its numbers are a function of the seed.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// A Status is the verdict of a finding.
+type Status int
+
+const (
+	Pass Status = iota
+	Warn        // it runs, worse than it could
+	Fail        // it does not run, or runs on another set than was meant
+)
+
+var statusNames = [...]string{"PASS", "WARN", "FAIL"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A Finding is what one check says of one component.
+type Finding struct {
+	Check     string  `json:"check"`
+	Component string  `json:"component"` // empty: of the set or the process as a whole
+	Status    Status  `json:"status"`
+	Message   string  `json:"message"`
+	Numbers   Numbers `json:"numbers,omitempty"`
+}
+
+// Numbers are the figures behind a finding.
+type Numbers map[string]float64
+
+// MarshalJSON writes null for numbers that are not finite.
+func (n Numbers) MarshalJSON() ([]byte, error) {
+	out := make(map[string]*float64, len(n))
+	for k, v := range n {
+		if v-v == 0 {
+			out[k] = &v
+		} else {
+			out[k] = nil
+		}
+	}
+	return json.Marshal(out)
+}
+
+// Input is what the doctor looks at.
+type Input struct {
+	Process   *langevin.Process // with its set; it need not be valid
+	Data      []float64         // n×d; nil if there is none
+	Tolerance float64           // largest violation that data may have
+	Uniform   bool              // the prior is the uniform law, not terminal states
+	Training  *Training         // what to forecast; nil: forward simulation alone
+	Seed      uint64
+}
+
+// Training is what the forecast of training needs to know.
+type Training struct {
+	Config train.Config
+	Rows   int   // training rows
+	Widths []int // of the network
+}
+
+// An Explainer is a set that can say why it is not finite at a point.
+type Explainer interface {
+	// Fault names the first component, and in it the first operation, whose
+	// value or derivative is not finite at x; nil if there is none.
+	Fault(x []float64) error
+}
+
+// checks are all checks, in the order of the report: a later one may rest on
+// what an earlier one has noted in the subject.
+var checks = []struct {
+	name string
+	run  func(*subject) []Finding
+}{
+	{"dimension", dimension},
+	{"feasible points", existence},
+	{"finite", finiteness},
+	{"derivatives", derivatives},
+	{"data", feasibility},
+	{"gradient on Σ", vanishing},
+	{"kinks", kinks},
+	{"rank", ranks},
+	{"activity", activity},
+	{"landing rate", landingRate},
+	{"forward paths", forwardPaths},
+	{"offset", offsets},
+	{"repulsion", repulsion},
+	{"components", connectedness},
+	{"forecast", forecast},
+}
+
+// Run examines the input with every check. The error is the context's; faults of
+// the input are findings.
+func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
+	s := newSubject(ctx, in, pool)
+	r := &Report{Set: s.title(), Dim: s.d, Equalities: s.m, Inequalities: s.c - s.m, Points: len(in.Data) / s.d}
+	for _, c := range checks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, f := range c.run(s) {
+			f.Check = c.name
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	return r, ctx.Err()
+}
+
+// median returns the median of x, which it sorts; NaN if x is empty.
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(x)
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+}
+
+func dot(a, b []float64) (s float64) {
+	b = b[:len(a)]
+	for i, v := range a {
+		s += v * b[i]
+	}
+	return s
+}
+
+func norm(a []float64) float64 { return math.Sqrt(dot(a, a)) }
+
+// along writes x + t·v.
+func along(dst, x []float64, t float64, v []float64) {
+	for j := range dst {
+		dst[j] = x[j] + t*v[j]
+	}
+}
+
+func finite(v float64) bool { return v-v == 0 }

@@ -1,0 +1,183 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
+
+// derivatives compares gradients and Hessian-vector products with central
+// differences by slope: over decades of step sizes the error of a correct
+// derivative falls like step² until round-off. One that stops falling earlier
+// is wrong by what is left.
+func derivatives(s *subject) []Finding {
+	points := s.near
+	if len(points) == 0 {
+		points = s.stuck
+	}
+	points = points[:min(len(points), s.budget(20*float64(s.c*s.d), 8))]
+	var out []Finding
+	first, second := newSlopes(s.c), newSlopes(s.c)
+	h, hessian := s.hessian()
+	plus, minus, x := make([]float64, s.c), make([]float64, s.c), make([]float64, s.d)
+	jp, jm, hv := make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c*s.d)
+	for n, p := range points {
+		if !s.at(p.x) {
+			continue
+		}
+		v := s.direction(n, 2)
+		if hessian {
+			h.HessianVectors(hv, p.x, v, 1)
+		}
+		for decade := range decades {
+			step := math.Pow(10, -1-float64(decade)) * s.scale
+			along(x, p.x, step, v)
+			if !hessian {
+				s.set.Values(plus, x, 1)
+			} else {
+				s.set.Jacobians(plus, jp, x, 1)
+			}
+			along(x, p.x, -step, v)
+			if !hessian {
+				s.set.Values(minus, x, 1)
+			} else {
+				s.set.Jacobians(minus, jm, x, 1)
+			}
+			for i := range s.c {
+				g := s.grad(i)
+				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dot(g, v), norm(g), terms(s.val[i], g, p.x))
+				if hessian {
+					row := hv[i*s.d : (i+1)*s.d]
+					worst := 0.0
+					for j := range row {
+						worst = max(worst, math.Abs((jp[i*s.d+j]-jm[i*s.d+j])/(2*step)-row[j]))
+					}
+					second.add(i, decade, step, worst, norm(row), norm(g)+norm(row)*norm(p.x))
+				}
+			}
+		}
+		first.close(p.from, func(i int) bool { return s.kinked(p.x, v, i) })
+		if hessian {
+			second.close(p.from, func(i int) bool { return s.kinked(p.x, v, i) })
+		}
+	}
+	for i, name := range s.names {
+		out = append(out, first.finding(i, name, "∇"))
+		if hessian {
+			out = append(out, second.finding(i, name, "∇²v"))
+		}
+	}
+	return out
+}
+
+// hessian returns the set's Hessian-vector products, if it has them: formulas may
+// be too large to be differentiated twice.
+func (s *subject) hessian() (constraint.HessianVectorer, bool) {
+	if f, ok := s.set.(interface{ Second() error }); ok && f.Second() != nil {
+		return nil, false
+	}
+	h, ok := s.set.(constraint.HessianVectorer)
+	return h, ok
+}
+
+const decades = 7
+
+// terms bounds the size of what is added up in c(x): its value and x_j ∂_j c.
+func terms(value float64, grad, x []float64) float64 {
+	s := math.Abs(value)
+	for j, g := range grad {
+		s += math.Abs(x[j] * g)
+	}
+	return s + norm(grad)
+}
+
+// slopes collects errors of one kind of derivative, by component: those of the
+// point in progress by decade, and the worst point so far.
+type slopes struct {
+	now   [][decades]float64 // error
+	floor [][decades]float64 // its round-off
+	size  []float64          // of the derivative, at the point in progress
+	worst []slope
+}
+
+// A slope is how the error of a derivative falls with the step.
+type slope struct {
+	points   int
+	relative float64 // smallest error of any step over the derivative's size
+	exact    bool    // it reached round-off
+	rate     float64 // d log error / d log step before that; NaN if at round-off throughout
+	from     string
+}
+
+func newSlopes(c int) *slopes {
+	s := &slopes{make([][decades]float64, c), make([][decades]float64, c), make([]float64, c), make([]slope, c)}
+	for i := range s.worst {
+		s.worst[i] = slope{exact: true, rate: math.NaN()}
+	}
+	return s
+}
+
+func (s *slopes) add(i, decade int, step, err, size, terms float64) {
+	s.now[i][decade] = math.Abs(err)
+	s.floor[i][decade] = 100 * (terms + size*step) * 0x1p-52 / step
+	s.size[i] = size
+}
+
+// close ends a point. A point on a line with a kink says nothing of the
+// derivative, and is left out.
+func (s *slopes) close(from string, kinked func(i int) bool) {
+	for i := range s.now {
+		at := s.judge(i)
+		at.from = from
+		if !at.exact && kinked(i) {
+			continue
+		}
+		at.points = s.worst[i].points + 1
+		w := &s.worst[i]
+		if w.points == 0 || (w.exact && !at.exact) || w.exact == at.exact && at.relative > w.relative {
+			*w = at
+		}
+		w.points = at.points
+	}
+}
+
+func (s *slopes) judge(i int) slope {
+	out := slope{relative: math.Inf(1), rate: math.NaN()}
+	size := max(s.size[i], math.SmallestNonzeroFloat64)
+	var rates []float64
+	for k, e := range s.now[i] {
+		if k > 0 && s.now[i][k-1] > 10*s.floor[i][k-1] && e > s.floor[i][k] {
+			rates = append(rates, math.Log10(s.now[i][k-1]/e))
+		}
+		// Round-off is well below its bound, so a correct derivative falls past it;
+		// an error that stays and meets the rising bound is not round-off.
+		if e <= s.floor[i][k] && (k == 0 || 5*e <= s.now[i][k-1]) {
+			out.exact = true
+		}
+		out.relative = min(out.relative, e/size)
+	}
+	out.rate = median(rates)
+	return out
+}
+
+func (s *slopes) finding(i int, name, what string) Finding {
+	w := s.worst[i]
+	f := Finding{Component: name, Numbers: Numbers{"error": w.relative, "slope": w.rate, "points": float64(w.points)}}
+	switch {
+	case w.points == 0:
+		f.Status, f.Message = Warn, what+" could not be compared: no point is finite and away from kinks"
+	case w.exact:
+		f.Message = fmt.Sprintf("%s agrees with finite differences to round-off", what)
+		if finite(w.rate) {
+			f.Message += fmt.Sprintf(" (slope %.1f)", w.rate)
+		}
+	case w.relative < 1e-5:
+		f.Status = Warn
+		f.Message = fmt.Sprintf("%s is only good to %.1g of its size (at %s): is it itself a finite difference, or float32?", what, w.relative, w.from)
+	default:
+		f.Status = Fail
+		f.Message = fmt.Sprintf("%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what, w.relative, w.from)
+	}
+	return f
+}

@@ -1,0 +1,303 @@
+package check
+
+import (
+	"math"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// Each fault is named, with its component, and by the check whose business it
+// is; nothing else about it fails.
+func TestFaults(t *testing.T) {
+	sphere := func() *set { return equality(3).equal("h", ball(1)) }
+	for name, c := range map[string]struct {
+		set              *set
+		check, component string
+		status           Status
+		words            []string
+	}{
+		"square":       {equality(3).equal("sq", through(ball(1), square)), "gradient on Σ", "sq", Fail, []string{"square", "|c|^0.50"}},
+		"fourth power": {equality(3).equal("p4", through(ball(1), func(v float64) (float64, float64) { return v * v * v * v, 4 * v * v * v })), "gradient on Σ", "p4", Fail, []string{"power 4", "never negative"}},
+		"cube":         {equality(3).equal("p3", through(ball(1), func(v float64) (float64, float64) { return v * v * v, 3 * v * v })), "gradient on Σ", "p3", Fail, []string{"power 3", "take the root"}},
+		"sum of squares": {equality(3).equal("good", ball(1)).equal("ss", sum(through(linear(0, 1, 0, 0), square), through(linear(0.5, 0, 1, 0), square))),
+			"gradient on Σ", "ss", Fail, []string{"sum of squares"}},
+		"relu":      {sphere().add("r", sum(through(linear(0.5, 1, 0, 0), relu), through(linear(0.5, 0, 1, 0), relu))), "gradient on Σ", "r", Fail, []string{"ReLU", "separate inequalities"}},
+		"duplicate": {sphere().equal("again", through(ball(1), func(v float64) (float64, float64) { return 3 * v, 3 })), "rank", "again", Warn, []string{"redundant", `"h"`}},
+		"combination": {equality(4).equal("a", linear(1, 1, 0, 0, 0)).equal("b", linear(0, 0, 1, 0, 0)).equal("c", linear(1, 1, 1, 0, 0)),
+			"rank", "c", Warn, []string{"redundant", `"a"`, `"b"`}},
+		"tangent spheres": {equality(3).equal("h", ball(1)).equal("plane", linear(1, 0, 0, 1)), "rank", "plane", Fail, []string{`"h"`, "not beside it"}},
+		"empty":           {equality(3).equal("low", linear(0, 1, 0, 0)).equal("high", linear(1, 1, 0, 0)), "feasible points", "high", Fail, []string{"stays violated by 0.5"}},
+		"too many": {equality(2).equal("a", linear(0, 1, 0)).equal("b", linear(0, 0, 1)).equal("c", linear(0, 1, 1)),
+			"dimension", "", Warn, []string{"m = 3", "R^2", "redundant"}},
+		"isolated": {equality(2).equal("a", linear(0, 1, 0)).equal("b", linear(0, 0, 1)), "rank", "", Fail, []string{"isolated points"}},
+		"wrong gradient": {equality(3).equal("w", func(x []float64) (float64, []float64) {
+			v, g := ball(1)(x)
+			g[1] *= 1.01
+			return v, g
+		}), "derivatives", "w", Fail, []string{"wrong by"}},
+		"coarse gradient": {equality(3).equal("w", func(x []float64) (float64, []float64) {
+			v, g := ball(1)(x)
+			g[1] *= 1 + 1e-7
+			return v, g
+		}), "derivatives", "w", Warn, []string{"only good to"}},
+		"kink": {equality(2).equal("corner", func(x []float64) (float64, []float64) { // |x| + |y| = 1
+			return math.Abs(x[0]) + math.Abs(x[1]) - 1, []float64{math.Copysign(1, x[0]), math.Copysign(1, x[1])}
+		}), "kinks", "corner", Warn, []string{"slope jumps", "smooth it"}},
+		"max of two": {sphere().add("max", func(x []float64) (float64, []float64) {
+			if x[0] > x[1] {
+				return x[0] - 0.3, []float64{1, 0, 0}
+			}
+			return x[1] - 0.3, []float64{0, 1, 0}
+		}), "kinks", "max", Warn, []string{"kink"}},
+		"always active": {equality(3).equal("h", ball(1)).add("g", func(x []float64) (float64, []float64) { return ball(1)(x) }),
+			"activity", "g", Warn, []string{"acts as an equality", "is 0 at all of them"}},
+		"two pieces": {equality(2).equal("hyperbola", func(x []float64) (float64, []float64) {
+			return x[0]*x[0] - x[1]*x[1] - 1, []float64{2 * x[0], -2 * x[1]}
+		}), "components", "", Warn, []string{"2 components", "prior"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			says(t, examine(t, c.set), c.check, c.component, c.status, c.words...)
+		})
+	}
+}
+
+// The components that a dependent one depends on, and no others, are named,
+// whatever the angles between those before it.
+func TestDependsOn(t *testing.T) {
+	s := equality(5).equal("a", linear(0, 1, 0, 0, 0, 0)).equal("b", linear(0, 1, 1, 0, 0, 0)).equal("c", linear(0, 1, 1, 1, 0, 0)).
+		equal("twice b", linear(0, 2, 2, 0, 0, 0)).equal("a and c", linear(0, 3, 2, 2, 0, 0))
+	r := examine(t, s)
+	for name, want := range map[string]string{"twice b": `in the span of "b" at`, "a and c": `in the span of "a", "c" at`} {
+		says(t, r, "rank", name, Warn, "redundant", want)
+	}
+}
+
+// A set that selects one branch of a hyperbola is looked at on that branch.
+func TestSelected(t *testing.T) {
+	s := upper{equality(2).equal("hyperbola", func(x []float64) (float64, []float64) {
+		return x[0]*x[0] - x[1]*x[1] - 1, []float64{2 * x[0], -2 * x[1]}
+	})}
+	says(t, examine(t, s), "components", "", Pass, "one:")
+}
+
+type upper struct{ *set }
+
+func (upper) Selects(x []float64) bool { return x[0] > 0 }
+
+// An inequality that nothing satisfies is not called a ReLU.
+func TestNeverSatisfied(t *testing.T) {
+	s := equality(2).equal("h", circle(0, 1, 1)).add("g", func(x []float64) (float64, []float64) {
+		return math.Exp(x[0]), []float64{math.Exp(x[0]), 0}
+	})
+	r := examine(t, s)
+	says(t, r, "feasible points", "g", Fail, "stays violated")
+	for _, f := range find(r, "gradient on Σ", "g") {
+		if f.Status != Pass {
+			t.Errorf("got %+v", f)
+		}
+	}
+}
+
+// Good sets raise no alarm: curved, flat, with edges, with several constraints
+// of unlike scales, unconstrained.
+func TestNoFalseAlarms(t *testing.T) {
+	for name, s := range map[string]*set{
+		"sphere":        equality(3).equal("h", ball(1)),
+		"large sphere":  equality(3).equal("h", ball(1e4)),
+		"quadric":       equality(3).equal("h", circle(0, 1, 2)),
+		"circle on it":  equality(3).equal("h", ball(1)).equal("plane", linear(0.3, 0.2, 0.5, 1)),
+		"two scales":    equality(4).equal("a", through(circle(0, 1, 1), func(v float64) (float64, float64) { return 1e6 * v, 1e6 })).equal("b", circle(2, 3, 1)),
+		"cap":           equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1)),
+		"box":           equality(2).add("left", linear(0, -1, 0)).add("right", linear(1, 1, 0)).add("low", linear(0, 0, -1)).add("high", linear(1, 0, 1)),
+		"unconstrained": equality(2),
+		"brick": equality(3).add("0-", linear(0, -1, 0, 0)).add("0+", linear(1, 1, 0, 0)).add("1-", linear(0, 0, -1, 0)).add("1+", linear(2, 0, 1, 0)).
+			add("2-", linear(1, 0, 0, -1)).add("2+", linear(1, 0, 0, 1)),
+		"kink far inside": equality(2).equal("h", circle(0, 1, 1)).add("max", func(x []float64) (float64, []float64) {
+			if x[0] > x[1] {
+				return x[0] - 5, []float64{1, 0}
+			}
+			return x[1] - 5, []float64{0, 1}
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := examine(t, s)
+			for _, f := range r.Findings {
+				if f.Status != Pass && f.Check != "data" {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+// The offset that theory predicts is the one that paths show, and on a sphere of
+// radius 1 both are (d−1)/(2α) for OLLA and τ(d−1)/(2α) for ULLA, in the mean.
+func TestOffset(t *testing.T) {
+	s := equality(6).equal("h", ball(1))
+	for _, method := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		const τ = 0.01
+		ρ := 0.5
+		p := &langevin.Process{Set: s, Method: method, Friction: 1, Landing: langevin.Landing{Rate: ρ / τ},
+			Schedule: langevin.Schedule{N: 200, T: 200 * τ, SigmaMin: 1, SigmaMax: 1}}
+		f := find(run(t, Input{Process: p}), "offset", "h")[0]
+		b := 5 * τ / 2 / ρ
+		if method == langevin.ULLA {
+			b *= τ
+		}
+		if m, th := f.Numbers["measured"], f.Numbers["predicted"]; math.Abs(th/b-1) > 0.25 || math.Abs(m/th-1) > 0.15 {
+			t.Errorf("%v: measured %.4g, theory %.4g, (d−1)/(2α) gives %.4g", method, m, th, b)
+		}
+	}
+	// With the curvature term OLLA's drift is gone.
+	p := gentle(curved{s})
+	p.Method, p.Curvature, p.Landing = langevin.OLLA, true, langevin.Landing{Rate: 5}
+	with := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
+	p.Curvature = false
+	without := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
+	if with["measured"] > 0.5*without["measured"] || with["predicted"] > 0.5*without["predicted"] {
+		t.Errorf("with curvature %v, without %v", with, without)
+	}
+}
+
+// curved gives a unit sphere its Hessian products.
+type curved struct{ constraint.Set }
+
+func (c curved) HessianVectors(dst, x, v []float64, n int) {
+	d := c.Dim()
+	for i := range n {
+		xi, vi := x[i*d:(i+1)*d], v[i*d:(i+1)*d]
+		r := norm(xi)
+		for j := range d {
+			dst[i*d+j] = (vi[j] - dot(xi, vi)/(r*r)*xi[j]) / r
+		}
+	}
+}
+
+// A wrong Hessian product fails; the right one passes.
+func TestHessian(t *testing.T) {
+	s := equality(3).equal("h", ball(1))
+	r := examine(t, curved{s})
+	if len(find(r, "derivatives", "h")) != 2 {
+		t.Errorf("expected a finding for ∇ and one for ∇²v")
+	}
+	says(t, r, "derivatives", "h", Pass, "∇²v")
+	says(t, examine(t, wrongHessian{curved{s}}), "derivatives", "h", Fail, "∇²v", "wrong")
+}
+
+type wrongHessian struct{ curved }
+
+func (w wrongHessian) HessianVectors(dst, x, v []float64, n int) {
+	w.curved.HessianVectors(dst, x, v, n)
+	dst[0] *= 1.001
+}
+
+// ρ: error at 2, warning above 1 and where landing is too weak, and the α that
+// is recommended makes the largest ρ 1.
+func TestLandingRate(t *testing.T) {
+	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 8: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn, 55.7: Fail, 1000: Fail} {
+		p := gentle(equality(3).equal("h", ball(1)))
+		p.Landing = langevin.Landing{Rate: rate} // τ_{N−1} = 0.575²/10
+		f := find(run(t, Input{Process: p}), "landing rate", "")[0]
+		if rate == 55.5 || rate == 55.7 { // ρ on either side of 2, in the paper's convention
+			p.Convention = langevin.Paper
+			f = find(run(t, Input{Process: p}), "landing rate", "")[0]
+		}
+		if f.Status != want {
+			t.Errorf("α = %v: %v %s", rate, f.Status, f.Message)
+		}
+		p.Landing.Rate = f.Numbers["alpha_recommended"]
+		if hi := find(run(t, Input{Process: p}), "landing rate", "")[0].Numbers["rho_max"]; math.Abs(hi-1) > 1e-12 {
+			t.Errorf("recommended α = %v gives ρ = %v", p.Landing.Rate, hi)
+		}
+	}
+}
+
+// Data: wrong units, a row off Σ, and no feasible row at all.
+func TestData(t *testing.T) {
+	p := gentle(equality(2).equal("h", circle(0, 1, 1)).add("g", linear(0.9, 1, 0)))
+	data := []float64{0, 1, 0, -1, -1, 0, 1, 0, 0.6, 0.8, 0, 1.1}
+	r := run(t, Input{Process: p, Data: data})
+	says(t, r, "data", "g", Fail, "1 of 6 rows", "first row 3", "0.1")
+	says(t, r, "data", "h", Fail, "1 of 6 rows", "first row 5", "0.21")
+	for i := range data {
+		data[i] *= 57.3
+	}
+	says(t, run(t, Input{Process: p, Data: data}), "data", "", Fail, "no row")
+}
+
+// ε is judged against a typical step and the window's width.
+func TestRepulsion(t *testing.T) {
+	band := func(width float64) *set {
+		return equality(3).equal("h", ball(1)).add("top", linear(width/2, 0, 0, 1)).add("bottom", linear(width/2, 0, 0, -1))
+	}
+	for _, c := range []struct {
+		ε, width float64
+		status   Status
+		word     string
+	}{{0, 1, Warn, "stick"}, {0.001, 1, Warn, "stick"}, {0.015, 1, Pass, "neither"}, {0.07, 1, Warn, "overshoot"}, {0.4, 1, Warn, "through"}, {0.01, 0.05, Warn, "no ε helps"}} {
+		p := gentle(band(c.width))
+		p.Repulsion = c.ε
+		says(t, run(t, Input{Process: p}), "repulsion", "top", c.status, c.word)
+	}
+}
+
+// A formula that is not finite at a row of the data: the component, the row and
+// the place in the formula.
+func TestNotFinite(t *testing.T) {
+	s := read(t, `
+dim: 2
+equality:
+  - {name: curve, expr: "x[1] - log(x[0])"}
+inequality:
+  - {name: root, expr: "sqrt(1 - x[0]) <= 5"}
+`)
+	r := run(t, Input{Process: gentle(s), Data: []float64{0.5, math.Log(0.5), 2, math.Log(2)}})
+	says(t, r, "finite", "root", Fail, "NaN at data row 1", "sqrt(-1)", `column 1 of "sqrt(1 - x[0]) <= 5"`)
+}
+
+func read(t *testing.T, text string) *formula.Set {
+	t.Helper()
+	var spec formula.Spec
+	if err := yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := formula.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Arm-like constraints as formulas, in the paper's summed form and separate.
+func TestArmFormulas(t *testing.T) {
+	const head = `
+dim: 8
+let: {c: "x[0:4]", s: "x[4:8]"}
+`
+	separate := read(t, head+`
+equality:
+  - {name: "unit[j]", for: "j in 0..3", expr: "c[j]^2 + s[j]^2 - 1"}
+  - {name: "height", expr: "sum(s) - 1"}
+inequality:
+  - {name: "floor[j]", for: "j in 0..3", expr: "sum(s[0:j+1]) >= -0.4"}
+  - {name: "obstacle", expr: "norm([sum(c[0:2]) - 1, sum(s[0:2]) - 1.5]) >= 0.2"}
+`)
+	summed := read(t, head+`
+equality:
+  - {name: all, expr: "sum(vector(j in 0..3, (c[j]^2 + s[j]^2 - 1)^2)) + (sum(s) - 1)^2"}
+inequality:
+  - {name: avoid, expr: "sum(vector(j in 0..3, relu(-0.4 - sum(s[0:j+1])))) + relu(0.2 - norm([sum(c[0:2]) - 1, sum(s[0:2]) - 1.5]))"}
+`)
+	r := examine(t, separate)
+	if n := r.Count(Fail); n != 0 {
+		clean(t, r, Warn)
+	}
+	r = examine(t, summed)
+	says(t, r, "gradient on Σ", "all", Fail, "sum of squares", "separate equalities")
+	says(t, r, "gradient on Σ", "avoid", Fail, "sum of ReLUs", "separate inequalities")
+}

@@ -1,0 +1,181 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// offsets predicts and measures how far from h = 0 the steps hover.
+//
+// A tangential move v leaves h by q = ½ vᵀ∇²h v. Its mean per step is
+// b = ½ s² tr(Π∇²h Π) and its variance w, where s = √τ (OLLA) or τ (ULLA) is the
+// size of a step. Explicit landing keeps the share 1 − ρ, so what stays is
+//
+//	mean b/ρ, variance w/(ρ(2−ρ)):   tr(Π∇²h)/(2α) for OLLA, τ tr(Π∇²h)/(2α) for ULLA.
+//
+// The curvature term of OLLA cancels b; that of ULLA turns it round. Implicit
+// landing and projection return from the proposal itself: implicit landing by
+// one Gauss–Newton step, which leaves ½ Lᵀ∇²h L with L = ∇JᵀG†q.
+func offsets(s *subject) []Finding {
+	if s.m == 0 || s.paths.Count == 0 {
+		return nil
+	}
+	predicted, bend := s.predict()
+	measured, worst := s.hover()
+	var out []Finding
+	for i := range s.m {
+		f := Finding{Component: s.names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i], "worst": worst[i], "over_radius": measured[i] * bend[i]}}
+		f.Message = fmt.Sprintf("|h| hovers at %.2g (theory %.2g), at worst %.2g", measured[i], predicted[i], worst[i])
+		if predicted[i] > 1e3*max(worst[i], onΣ) { // where the rank drops, or steps are far too large
+			f.Message = fmt.Sprintf("|h| hovers at %.2g, at worst %.2g; the theory of small steps does not hold here", measured[i], worst[i])
+		}
+		if math.IsNaN(measured[i]) {
+			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge (theory away from edges %.2g)", worst[i], predicted[i])
+		}
+		if bent := measured[i] * bend[i]; bent > 0.1 && !s.flat[i] {
+			f.Status = Warn
+			f.Message += fmt.Sprintf(": %.0f %% of the radius of curvature of Σ; %s", 100*bent, s.remedy())
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (s *subject) remedy() string {
+	switch {
+	case s.proc.Method.Projected():
+		return "take smaller steps (a larger N, or a smaller σ_max)"
+	case !s.proc.Landing.Implicit && s.proc.Rho(s.proc.Schedule.N-1) < 0.5:
+		return fmt.Sprintf("raise α towards %.3g, or take smaller steps", s.proc.MonotoneRate())
+	case s.proc.Method == langevin.OLLA && !s.proc.Curvature && !s.proc.Landing.Implicit:
+		return "turn on the curvature term, or take smaller steps"
+	}
+	return "take smaller steps (a larger N, or a smaller σ_max)"
+}
+
+// predict returns the root mean square of h that the theory expects over the
+// second half of a path, and the largest curvature of each component along Σ,
+// |vᵀ∇²h v|/(‖v‖²‖∇h‖²) in the units of 1/h.
+func (s *subject) predict() (rms, bend []float64) {
+	const draws = 8
+	points := first(s.on, s.budget(float64(draws*8*s.c*s.d), 12))
+	f := s.factors()
+	b := geometry.NewBlock(s.set, 1, 0)
+	rms, bend = make([]float64, s.m), make([]float64, s.m)
+	v, q, l := make([]float64, s.d), make([]float64, s.c), make([]float64, s.d)
+	n := 0
+	for i, p := range points {
+		if !s.at(p.x) || b.At(p.x, 1) != nil {
+			continue
+		}
+		grad := make([]float64, s.m)
+		for a := range grad {
+			grad[a] = norm(s.grad(a))
+		}
+		mean, square := make([]float64, s.m), make([]float64, s.m)
+		for t := range draws {
+			s.stream.Normals(v, uint64(i*draws+t), 6)
+			b.Tangent(v, v)
+			s.bend(q, p.x, v)
+			for a := range s.m {
+				mean[a] += q[a] / draws
+				square[a] += q[a] * q[a] / draws
+				if u := dot(v, v); u > 0 {
+					bend[a] = max(bend[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
+				}
+			}
+			if s.proc.Landing.Implicit && !s.proc.Method.Projected() {
+				b.Normal(l, q)
+				s.bend(q, p.x, l)
+				for a := range s.m {
+					rms[a] += f.eighth * q[a] * q[a] / draws
+				}
+			}
+		}
+		n++
+		if s.proc.Landing.Implicit || s.proc.Method.Projected() {
+			continue
+		}
+		for a := range s.m {
+			drift := f.drift * mean[a] * mean[a]
+			if s.proc.Curvature && !s.proc.Method.Underdamped() {
+				drift = 0
+			}
+			rms[a] += drift + f.variance*max(square[a]-mean[a]*mean[a], 0)
+		}
+	}
+	for a := range rms {
+		rms[a] = math.Sqrt(rms[a] / float64(max(n, 1)))
+	}
+	return rms, bend
+}
+
+// factors are the means of (s²/ρ)², s⁴/(ρ(2−ρ)) and s⁸ over the second half of
+// the steps.
+type factors struct{ drift, variance, eighth float64 }
+
+func (s *subject) factors() factors {
+	var f factors
+	n := s.proc.Schedule.N
+	for k := n / 2; k < n; k++ {
+		q, ρ := math.Pow(s.stepSize(k), 4), s.proc.Rho(k)
+		f.drift += q / (ρ * ρ)
+		f.variance += q / (ρ * (2 - ρ))
+		f.eighth += q * q
+	}
+	w := float64(n - n/2)
+	return factors{f.drift / w, f.variance / w, f.eighth / w}
+}
+
+// bend writes ½ vᵀ∇²c v for every component, by second differences.
+func (s *subject) bend(dst, x, v []float64) {
+	size := norm(v)
+	if size == 0 {
+		clear(dst)
+		return
+	}
+	t := 1e-3 * s.scale / size
+	y := make([]float64, s.d)
+	mid, plus, minus := make([]float64, s.c), make([]float64, s.c), make([]float64, s.c)
+	s.set.Values(mid, x, 1)
+	along(y, x, t, v)
+	s.set.Values(plus, y, 1)
+	along(y, x, -t, v)
+	s.set.Values(minus, y, 1)
+	for i := range dst {
+		dst[i] = (plus[i] - 2*mid[i] + minus[i]) / (2 * t * t)
+	}
+}
+
+// hover returns the root mean square of h over the second half of the forward
+// paths, away from edges, whose pushes disturb h too; and the largest |h|
+// anywhere on them.
+func (s *subject) hover() (rms, worst []float64) {
+	rms, worst = make([]float64, s.m), make([]float64, s.m)
+	n := 0.0
+	for i := range s.paths.Count {
+		for k := 1; k <= s.paths.Steps; k++ {
+			s.set.Values(s.val, s.paths.At(i, k), 1)
+			counts := 2*k > s.paths.Steps
+			for _, g := range s.val[s.m:] {
+				counts = counts && g < -1.01*s.proc.Repulsion
+			}
+			if counts {
+				n++
+			}
+			for a := range rms {
+				worst[a] = max(worst[a], math.Abs(s.val[a]))
+				if counts {
+					rms[a] += s.val[a] * s.val[a]
+				}
+			}
+		}
+	}
+	for a := range rms {
+		rms[a] = math.Sqrt(rms[a] / n)
+	}
+	return rms, worst
+}

@@ -1,0 +1,289 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/geometry"
+)
+
+// ranks examines the rank of ∇J, the unit gradients of h and of the inequalities
+// that are active: on Σ, on its edges, beside Σ and along forward paths. The
+// paper asks for constant rank (rCRCQ): a component that depends on others
+// everywhere is redundant and harmless; one that depends on them on Σ but not
+// beside it, or only here and there, makes Π jump.
+func ranks(s *subject) []Finding {
+	if s.c == 0 {
+		return nil
+	}
+	n := s.budget(float64(s.c*s.c*s.d), maxPoints)
+	places := []struct {
+		name   string
+		points []point
+	}{{"on Σ", first(s.on, n)}, {"on an edge", first(s.boundary, n)}, {"near Σ", first(s.near, n)}, {"on forward paths", s.states(n)}}
+	t := newTally(s.c)
+	for k, where := range places {
+		for _, p := range where.points {
+			if s.at(p.x) {
+				t.add(s, k, p)
+			}
+		}
+	}
+	t.perturb(s, append(first(s.on, n/2), first(s.boundary, n/2)...))
+	var out []Finding
+	for i, name := range s.names {
+		if s.flat[i] {
+			continue // no gradient to compare
+		}
+		if f, ok := t.finding(s, i); ok {
+			f.Component = name
+			out = append(out, f)
+		}
+	}
+	if s.anyFlat() {
+		return out
+	}
+	return append(out, t.summary(s))
+}
+
+func first(p []point, n int) []point { return p[:min(n, len(p))] }
+
+// A tally counts, by component and kind of place, where its gradient is in the
+// span of the others before it.
+type tally struct {
+	seen, dependent [][4]int
+	on              []map[int]int // how often each other component shares in it
+	nearest         []float64     // least sine of the angle to the span of the others, above the tolerance
+	at              []string      // where that is
+	gained          []string      // a place of Σ beside which the component becomes independent
+	dropped         []string      // the first place where it is dependent
+	rank            [2]int        // least and largest rank of the equalities on Σ
+	empty           bool
+}
+
+func newTally(c int) *tally {
+	t := &tally{seen: make([][4]int, c), dependent: make([][4]int, c), on: make([]map[int]int, c),
+		nearest: make([]float64, c), at: make([]string, c), gained: make([]string, c), dropped: make([]string, c), empty: true}
+	for i := range t.on {
+		t.on[i], t.nearest[i] = map[int]int{}, 1
+	}
+	return t
+}
+
+// present returns the components in J at the values in s.val: equalities, and
+// inequalities at or beyond 0.
+func (s *subject) present() []int {
+	var index []int
+	for i, v := range s.val {
+		if !s.flat[i] && (i < s.m || v >= -onΣ) {
+			index = append(index, i)
+		}
+	}
+	return index
+}
+
+func (t *tally) add(s *subject, kind int, p point) {
+	index := s.present()
+	b := s.factor(index)
+	equalities := 0
+	for _, l := range b {
+		t.seen[l.component][kind]++
+		if l.sine <= geometry.RankTolerance {
+			t.dependent[l.component][kind]++
+			if t.dropped[l.component] == "" {
+				t.dropped[l.component] = p.from
+			}
+			for _, o := range l.on {
+				t.on[l.component][o]++
+			}
+			continue
+		}
+		if l.component < s.m {
+			equalities++
+		}
+		if l.sine < t.nearest[l.component] {
+			t.nearest[l.component], t.at[l.component] = l.sine, p.from
+			if l.sine < nearlyParallel {
+				for _, o := range l.on {
+					t.on[l.component][o]++
+				}
+			}
+		}
+	}
+	if kind == 0 {
+		if t.empty {
+			t.rank = [2]int{equalities, equalities}
+		}
+		t.rank = [2]int{min(t.rank[0], equalities), max(t.rank[1], equalities)}
+		t.empty = false
+	}
+}
+
+// lostSine is the sine below which a gradient may be dependent at a point of Σ
+// that is known to a limited accuracy: near a double root, to half the digits.
+const lostSine = 1e-5
+
+// perturb looks at the same components a little beside each point: one that is
+// dependent at the point and not beside it breaks constant rank.
+func (t *tally) perturb(s *subject, points []point) {
+	x := make([]float64, s.d)
+	for n, p := range points {
+		if !s.at(p.x) {
+			continue
+		}
+		index := s.present()
+		lost := map[int]float64{}
+		for _, l := range s.factor(index) {
+			if l.sine < lostSine {
+				lost[l.component] = l.sine
+			}
+		}
+		if len(lost) == 0 {
+			continue
+		}
+		along(x, p.x, 1e-2*s.radius, s.direction(n, 5))
+		if !s.at(x) {
+			continue
+		}
+		for _, l := range s.factor(index) {
+			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) && t.gained[l.component] == "" {
+				t.gained[l.component] = p.from
+			}
+		}
+	}
+}
+
+// nearlyParallel is the sine below which a gradient is called nearly dependent.
+const nearlyParallel = 1e-3
+
+func (t *tally) finding(s *subject, i int) (Finding, bool) {
+	seen, dependent := 0, 0
+	for k := range t.seen[i] {
+		seen, dependent = seen+t.seen[i][k], dependent+t.dependent[i][k]
+	}
+	if seen == 0 {
+		return Finding{}, false // an inequality that is never active
+	}
+	f := Finding{Numbers: Numbers{"points": float64(seen), "dependent": float64(dependent), "least_sine": t.nearest[i]}}
+	others := t.others(s, i)
+	switch {
+	case t.gained[i] != "":
+		f.Status = Fail
+		f.Message = fmt.Sprintf("its gradient depends on %s at %s, and not beside it: they touch there, the rank is not constant and Π jumps", others, t.gained[i])
+	case dependent == seen:
+		f.Status = Warn
+		f.Message = fmt.Sprintf("is redundant: its gradient is in the span of %s at each of %d points. The geometry copes; it can be left out", others, seen)
+	case dependent > 0 && i < s.m:
+		f.Status = Fail
+		f.Message = fmt.Sprintf("its gradient depends on %s at %d of %d points, first %s: the rank is not constant", others, dependent, seen, t.dropped[i])
+	case dependent > 0:
+		f.Message = fmt.Sprintf("at %d of %d points where it is active its gradient is in the span of %s: other constraints hold there", dependent, seen, others)
+	case t.nearest[i] < nearlyParallel:
+		f.Status = Warn
+		f.Message = fmt.Sprintf("is nearly dependent on %s: the sine of the angle is %.2g at %s", others, t.nearest[i], t.at[i])
+	default:
+		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", t.nearest[i], count(seen, "point", "points"))
+	}
+	return f, true
+}
+
+// others names the components that i depends on, the most frequent first.
+func (t *tally) others(s *subject, i int) string {
+	var index []int
+	for o := range t.on[i] {
+		index = append(index, o)
+	}
+	slices.SortFunc(index, func(a, b int) int {
+		if t.on[i][a] != t.on[i][b] {
+			return t.on[i][b] - t.on[i][a]
+		}
+		return a - b
+	})
+	var names []string
+	for _, o := range index[:min(len(index), shown)] {
+		names = append(names, fmt.Sprintf("%q", s.names[o]))
+	}
+	if len(index) > shown {
+		names = append(names, fmt.Sprintf("%d more", len(index)-shown))
+	}
+	return strings.Join(names, ", ")
+}
+
+// summary tells the rank of ∇h on Σ.
+func (t *tally) summary(s *subject) Finding {
+	f := Finding{Numbers: Numbers{"rank_min": float64(t.rank[0]), "rank_max": float64(t.rank[1])}}
+	switch {
+	case t.empty:
+		f.Status, f.Message = Warn, "no point of Σ is known to look at"
+	case t.rank[0] != t.rank[1]:
+		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])
+	case t.rank[0] == s.d:
+		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ is d = %d: Σ is isolated points", s.d)
+	default:
+		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d", t.rank[0], s.d-t.rank[0])
+	}
+	return f
+}
+
+// A leg is a unit gradient's part outside the span of those before it.
+type leg struct {
+	component int
+	sine      float64 // its length
+	on        []int   // components in whose span the rest lies
+}
+
+// factor orthogonalises the unit gradients in s.jac of the components index, in
+// that order, by Gram–Schmidt done twice. Order matters here: a dependent
+// component is the later one.
+func (s *subject) factor(index []int) []leg {
+	var q [][]float64 // orthonormal
+	var rows [][]float64
+	var base []int // the component that made each q
+	out := make([]leg, 0, len(index))
+	for _, i := range index {
+		size := norm(s.grad(i))
+		if size < geometry.GradientTolerance {
+			continue
+		}
+		u := make([]float64, s.d)
+		along(u, u, 1/size, s.grad(i))
+		r := make([]float64, len(q), len(q)+1)
+		for range 2 {
+			for p, qp := range q {
+				a := dot(qp, u)
+				r[p] += a
+				along(u, u, -a, qp)
+			}
+		}
+		l := leg{component: i, sine: norm(u)}
+		if l.sine < nearlyParallel {
+			for p, w := range weights(rows, r) {
+				if math.Abs(w) > 1e-6 {
+					l.on = append(l.on, base[p])
+				}
+			}
+		}
+		if l.sine > geometry.RankTolerance {
+			along(u, u, 1/l.sine-1, u)
+			q, base = append(q, u), append(base, i)
+			rows = append(rows, append(r, l.sine))
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// weights solves Σ_p w_p (unit gradient p) = Σ_p r_p q_p, where unit gradient p
+// is Σ_{t≤p} rows[p][t] q_t.
+func weights(rows [][]float64, r []float64) []float64 {
+	w := append([]float64(nil), r...)
+	for p := len(rows) - 1; p >= 0; p-- {
+		w[p] /= rows[p][p]
+		for t := range p {
+			w[t] -= w[p] * rows[p][t]
+		}
+	}
+	return w
+}

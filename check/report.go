@@ -1,0 +1,108 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Report is everything that was found.
+type Report struct {
+	Set          string    `json:"set"`
+	Dim          int       `json:"dim"`
+	Equalities   int       `json:"equalities"`
+	Inequalities int       `json:"inequalities"`
+	Points       int       `json:"data_points"`
+	Findings     []Finding `json:"findings"`
+}
+
+// Status returns the worst status of the findings.
+func (r *Report) Status() Status {
+	worst := Pass
+	for _, f := range r.Findings {
+		worst = max(worst, f.Status)
+	}
+	return worst
+}
+
+// Count returns how many findings have a status.
+func (r *Report) Count(s Status) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// shown is the number of findings of one check and status that are written out
+// one by one; of more, the first few are.
+const shown = 4
+
+// Write writes the report for people: one line a finding, aligned. Where one
+// check says the same of many components, the rest are counted.
+func (r *Report) Write(w io.Writer, color bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, count(r.Equalities, "equality", "equalities"),
+		count(r.Inequalities, "inequality", "inequalities"), count(r.Points, "data point", "data points"))
+	lines := r.lines()
+	wide, named := 0, 0
+	for _, l := range lines {
+		wide, named = max(wide, utf8.RuneCountInString(l.Check)), max(named, min(utf8.RuneCountInString(l.Component), 24))
+	}
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%s  %-*s  %-*s  %s\n", painted(l.Status, color), wide, l.Check, named, l.Component, l.Message)
+	}
+	fmt.Fprintf(&b, "\n%d FAIL, %d WARN, %d PASS\n", r.Count(Fail), r.Count(Warn), r.Count(Pass))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lines returns the findings to write out.
+func (r *Report) lines() []Finding {
+	var out []Finding
+	for lo := 0; lo < len(r.Findings); {
+		hi := lo
+		for hi < len(r.Findings) && r.Findings[hi].Check == r.Findings[lo].Check {
+			hi++
+		}
+		for _, s := range []Status{Fail, Warn, Pass} {
+			var same []Finding
+			for _, f := range r.Findings[lo:hi] {
+				if f.Status == s && f.Component == "" {
+					out = append(out, f)
+				} else if f.Status == s {
+					same = append(same, f)
+				}
+			}
+			keep := shown
+			if s == Pass {
+				keep = 1
+			}
+			if len(same) <= keep {
+				out = append(out, same...)
+				continue
+			}
+			out = append(out, same[:keep]...)
+			out[len(out)-1].Message += fmt.Sprintf(" (and %s alike)", count(len(same)-keep, "other", "others"))
+		}
+		lo = hi
+	}
+	return out
+}
+
+func painted(s Status, color bool) string {
+	if !color {
+		return s.String()
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", [...]int{32, 33, 31}[s], s)
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/experiment"
+)
+
+func (a *app) check() *cobra.Command {
+	var src source
+	cmd := &cobra.Command{
+		Use:   "check PROBLEM",
+		Short: "Examine a problem's constraints, data and process before training",
+		Long: `check is the doctor for constraints. It looks at the set, the data and the
+process of a problem and prints PASS, WARN or FAIL for each component: wrong
+derivatives, infeasible data, redundant or conflicting constraints, gradients
+that vanish on the set, kinks, landing and repulsion rates, the offset that steps
+leave, disconnected parts, and what training will cost. It writes nothing.
+
+The exit code is 4 if anything failed. PROBLEM is a recipe (landing recipes) or a
+YAML file; without data, points that random starts reach stand in for it.`,
+		Example: "  landing check volcano --data volcano.csv\n  landing check problem.yaml --json",
+		Args:    args(1, "a recipe or a problem file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, _, err := src.load(args[0])
+			if err != nil {
+				return err
+			}
+			r, failed := experiment.Examine(cmd.Context(), p, a.workersPool())
+			if r == nil {
+				return failed
+			}
+			var written error
+			printed := a.result(struct {
+				Problem string       `json:"problem"`
+				Status  check.Status `json:"status"`
+				*check.Report
+			}{p.Name, r.Status(), r}, func(w io.Writer) { written = r.Write(w, colored(a.stdout)) })
+			return errors.Join(failed, printed, written)
+		},
+	}
+	src.flags(cmd)
+	return cmd
+}
+
+// colored reports whether a stream is a terminal that takes colours.
+func colored(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+const armHead = `name: arm
+prior: empirical
+process: {steps: 20, horizon: 2, sigma: {min: 0.1, max: 0.6}, repulsion: 0.02}
+set:
+  dim: 14
+  let: {c: "x[0:7]", s: "x[7:14]"}
+`
+
+// Seven joints as cosines and sines: each pair on the unit circle, the end at a
+// height, no joint below the floor or in the obstacle.
+const armSeparate = armHead + `
+  equality:
+    - {name: "unit[j]", for: "j in 0..6", expr: "c[j]^2 + s[j]^2 - 1"}
+    - {name: height, expr: "sum(s) - 1"}
+  inequality:
+    - {name: "floor[j]", for: "j in 0..6", expr: "sum(s[0:j+1]) >= -0.6"}
+    - {name: obstacle, expr: "norm([sum(c[0:4]) - 2, sum(s[0:4]) - 1.5]) >= 0.2"}
+`
+
+// The same Σ as the paper writes it: one sum of squares, one sum of ReLUs.
+const armSummed = armHead + `
+  equality:
+    - {name: all, expr: "sum(vector(j in 0..6, (c[j]^2 + s[j]^2 - 1)^2)) + (sum(s) - 1)^2"}
+  inequality:
+    - {name: avoid, expr: "sum(vector(j in 0..6, relu(-0.6 - sum(s[0:j+1])))) + relu(0.2 - norm([sum(c[0:4]) - 2, sum(s[0:4]) - 1.5]))"}
+`
+
+// The summed form of the arm's constraints fails with its reason and exit code 4;
+// the separate form passes.
+func TestCheckArm(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"separate.yaml": armSeparate, "summed.yaml": armSummed} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := do(t, dir, "check", "summed.yaml")
+	if r.code != 4 || !strings.Contains(r.stderr, "checks failed") {
+		t.Errorf("exit %d, %q", r.code, r.stderr)
+	}
+	for _, want := range []string{"all ", "sum of squares", "Write its terms as separate equalities", "avoid ", "sum of ReLUs", "write its terms as separate inequalities"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in\n%s", want, r.stdout)
+		}
+	}
+	r = ok(t, dir, "check", "separate.yaml")
+	if strings.Contains(r.stdout, "FAIL  ") || !strings.Contains(r.stdout, "0 FAIL") || r.stderr != "" {
+		t.Errorf("got\n%s%s", r.stdout, r.stderr)
+	}
+	v := wantJSON(t, do(t, dir, "check", "summed.yaml", "--json"))
+	if v["status"] != "FAIL" || v["problem"] != "arm" || v["equalities"] != 1.0 {
+		t.Errorf("got %v", v)
+	}
+	failing := map[string]bool{}
+	for _, f := range v["findings"].([]any) {
+		if f := f.(map[string]any); f["status"] == "FAIL" && f["check"] == "gradient on Σ" {
+			failing[f["component"].(string)] = true
+			if f["numbers"].(map[string]any) == nil {
+				t.Error("no numbers")
+			}
+		}
+	}
+	if !failing["all"] || !failing["avoid"] {
+		t.Errorf("failing components %v", failing)
+	}
+}
+
+// check says what is wrong where other verbs refuse, and refuses what leaves
+// nothing to look at.
+func TestCheckVerb(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
+	write("flat.csv", "1,0\n0,1\n")
+	write("points.yaml", "name: p\ndata: {kind: points}\nset: {kind: sphere, dim: 3}\n")
+	for _, c := range []struct {
+		code           int
+		stdout, stderr string
+		args           []string
+	}{
+		{0, "PASS  derivatives", "", []string{"demo"}},
+		{0, "no data was given", "", []string{"volcano"}},
+		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--set", "process.landing={mode: explicit, rate: 20}"}},
+		{0, "process.landing.rate: auto is 6.494", "", []string{"demo", "--set", "process.landing={mode: explicit, rate: auto}"}},
+		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--set", "process.repulsion=auto"}},
+		{4, "1 of 3 rows are beyond the tolerance 0.001, first row 2 with 0.5", "check failed", []string{"points.yaml", "--data", "off.csv"}},
+		{3, "", "its points have 2 coordinates", []string{"points.yaml", "--data", "flat.csv"}},
+		{3, "", "no such file", []string{"points.yaml", "--data", "none.csv"}},
+		{3, "", "process.steps is 0", []string{"demo", "--set", "process.steps=0"}},
+		{3, "", "neither a file nor one of the recipes", []string{"nosuch"}},
+		{2, "", "expected a recipe or a problem file", nil},
+	} {
+		r := do(t, dir, append([]string{"check"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stdout, c.stdout) || !strings.Contains(r.stderr, c.stderr) || c.stdout == "" && r.stdout != "" || c.stderr == "" && r.stderr != "" {
+			t.Errorf("check %v: exit %d, want %d\n%s%s", c.args, r.code, c.code, r.stdout, r.stderr)
+		}
+		if strings.Contains(r.stdout, "\x1b") {
+			t.Error("colours outside a terminal")
+		}
+	}
+}
+
+// No recipe fails on its own data, nor any of its variants.
+func TestCheckRecipes(t *testing.T) {
+	for _, name := range problem.Recipes() {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"check", name, "--json", "--set", "network={width: 16, layers: 1}"}
+			source, origin, err := problem.Source(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := problem.Load(source, origin, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch p.Data.Kind {
+			case "demo":
+			case "earth":
+				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
+			default:
+				t.Skipf("no data of kind %s for this test", p.Data.Kind)
+			}
+			variants, err := problem.Variants(source, origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, variant := range append(variants, "") {
+				r := do(t, t.TempDir(), append(args, "--variant", variant)...)
+				if r.code != 0 {
+					t.Errorf("variant %q: exit %d\n%s", variant, r.code, r.stderr)
+				}
+			}
+		})
+	}
+}
+
+// A set of formulas trains with the uniform prior; one whose chains do not mix is
+// refused before training, with exit code 4.
+func TestUniformPriorOfFormulas(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("circle.csv", "1,0\n0,1\n-1,0\n0,-1\n0.6,0.8\n0.8,0.6\n-0.6,0.8\n0.6,-0.8\n-0.6,-0.8\n0.8,-0.6\n")
+	write("circle.yaml", "name: c\ndata: {path: circle.csv}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	write("points.csv", "1,0\n-1,0\n1,0.5\n-1,0.5\n1,-0.5\n-1,-0.5\n1,0.1\n-1,0.1\n1,-0.2\n-1,0.2\n")
+	write("lines.yaml", "name: l\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, equality: [{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: \"x[1] >= -1\"}]}\n"+
+		"train: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	r := ok(t, dir, "train", "circle.yaml", "--out", "r")
+	if !strings.Contains(r.stderr, "prior: uniform, from 32 chains") {
+		t.Errorf("got %s", r.stderr)
+	}
+	ok(t, dir, "generate", "r", "-n", "10", "-o", "s.npy")
+	r = do(t, dir, "train", "lines.yaml", "--out", "l")
+	if r.code != 4 || !strings.Contains(r.stderr, "have not mixed") || !strings.Contains(r.stderr, "x[0]") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	r = do(t, dir, "check", "lines.yaml")
+	if !strings.Contains(r.stdout, "2 components") || !strings.Contains(r.stdout, "the uniform prior will not mix") {
+		t.Errorf("got %s", r.stdout)
+	}
+}

@@ -1,0 +1,222 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// priorRefresh numbers the forward paths that make an empirical prior, far from
+// those of training.
+const priorRefresh = 1 << 40
+
+// prior returns the law of x_N of generated paths.
+func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
+	if e.Problem.Prior == "uniform" {
+		if prior, err := langevin.UniformPrior(e.Process); err == nil {
+			return prior, nil
+		}
+		return e.chainPrior(ctx)
+	}
+	var paths langevin.Paths
+	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
+	if _, err := sim.Forward(ctx, &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+		return nil, err
+	}
+	var prior langevin.Empirical
+	for i := range paths.Count {
+		if !paths.Failed[i] {
+			prior.States = append(prior.States, paths.At(i, paths.Steps)...)
+		}
+	}
+	if len(prior.States) == 0 {
+		return nil, &FailedError{Failed: paths.Count, Samples: paths.Count, Limit: e.Problem.Train.MaxFailed}
+	}
+	return prior, nil
+}
+
+// Mixing says how far the chains behind a uniform prior arrived at their law.
+type Mixing struct {
+	Chains   int     `json:"chains"`
+	Draws    int     `json:"draws"` // kept, of all chains
+	Steps    int     `json:"steps"` // of each chain, in all
+	Step     float64 `json:"step"`  // τ
+	Rhat     Float   `json:"rhat"`  // of the worst coordinate
+	ESS      Float   `json:"ess"`   // of the worst coordinate
+	Worst    int     `json:"worst_coordinate"`
+	Returned int     `json:"not_projected"` // draws that could not be projected onto Σ, left out
+}
+
+// A MixingError says that chains did not arrive at the uniform law.
+type MixingError struct {
+	Mixing
+	Limit float64
+}
+
+func (e *MixingError) Error() string {
+	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). "+
+		"Σ may be disconnected or unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps, float64(e.Rhat), e.Worst, e.Limit, float64(e.ESS))
+}
+
+const (
+	priorChains = 32
+	priorKeep   = 128 // draws of each chain
+	mixedRhat   = 1.01
+	mixedESS    = 400
+)
+
+// chainPrior draws from the uniform law on Σ by long unlearned chains from
+// training rows: the symmetric splitting where there are equalities alone, ULLA
+// with landing and the recommended ε where there are inequalities, its draws then
+// projected. Rounds of doubled length, each from where the last one ended, go on
+// until every coordinate has split-R̂ below 1.01 and 400 effective draws, or the
+// steps allowed are done. The draws of the last round are the prior. It is made
+// once, a function of the problem's seed.
+func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
+	if e.uniform.States != nil {
+		return e.uniform, nil
+	}
+	chains, x0 := e.priorChains()
+	m := Mixing{Chains: priorChains, Draws: priorChains * priorKeep, Step: chains.Process.Schedule.T}
+	var draws *langevin.Draws
+	for round := 0; ; round++ {
+		chains.Seed, chains.Thin = e.Problem.Seed+uint64(round)<<32, 2<<round
+		var err error
+		if draws, err = chains.Run(ctx, e.Pool, x0); err != nil {
+			return nil, err
+		}
+		m.Steps += chains.Keep * chains.Thin
+		m.judge(draws)
+		if float64(m.Rhat) < mixedRhat && m.ESS > mixedESS || m.Steps+2*chains.Keep*chains.Thin > e.Problem.Uniform.MaxSteps {
+			break
+		}
+		for c := range priorChains {
+			last := ((c+1)*priorKeep - 1) * draws.Dim
+			copy(x0[c*draws.Dim:(c+1)*draws.Dim], draws.X[last:last+draws.Dim])
+		}
+	}
+	if limit := e.Problem.Uniform.MaxRhat; !(float64(m.Rhat) <= limit) {
+		return nil, &MixingError{m, limit}
+	}
+	e.uniform.States, m.Returned = e.projected(draws)
+	if float64(m.Rhat) >= mixedRhat || m.ESS < mixedESS {
+		e.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws after %d steps: the prior may be off", float64(m.Rhat), m.Worst, float64(m.ESS), m.Steps)
+	}
+	e.Mixing = &m
+	return e.uniform, nil
+}
+
+// arrive makes a uniform prior that has no closed form before any training, so
+// that chains that do not mix are known at once. A fresh run records how far they
+// came in its metrics.
+func (e *Experiment) arrive(ctx context.Context, o Observer, fresh bool) error {
+	if e.Problem.Prior != "uniform" {
+		return nil
+	}
+	if _, err := e.prior(ctx); err != nil {
+		return err
+	}
+	if e.Mixing == nil {
+		return nil
+	}
+	if o.Prior != nil {
+		o.Prior(*e.Mixing)
+	}
+	if !fresh {
+		return nil
+	}
+	return e.Folder.AppendMetric("prior", 0, *e.Mixing)
+}
+
+// priorChains returns the chains and their starts, rows of the training data at
+// equal distances. The splitting has no error of first order and takes steps of a
+// tenth of the spread of a coordinate. ULLA is off by a boundary layer of 0.4
+// steps at this friction (package check, BenchmarkRepulsion), and more at less:
+// steps of a twentieth.
+func (e *Experiment) priorChains() (*langevin.Chains, []float64) {
+	set := e.Process.Set
+	d := set.Dim()
+	n := len(e.train) / d
+	x0 := make([]float64, 0, priorChains*d)
+	for c := range priorChains {
+		row := c * n / priorChains
+		x0 = append(x0, e.train[row*d:(row+1)*d]...)
+	}
+	scale := spread(e.train, d) / math.Sqrt(float64(max(d-len(set.Equalities()), 1)))
+	τ := 0.1 * scale
+	p := &langevin.Process{
+		Set: set, Method: langevin.ULLAP, Friction: 1 / scale, Landing: langevin.Landing{Implicit: true},
+		Schedule: langevin.Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
+	}
+	c := &langevin.Chains{Process: p, Symmetric: true, Count: priorChains, Keep: priorKeep}
+	if len(set.Inequalities()) > 0 {
+		p.Method, c.Symmetric, p.Schedule.T = langevin.ULLA, false, τ/2
+		p.Friction = 0.5 / p.Schedule.T
+		p.Repulsion, _ = check.ChooseRepulsion(p, e.train, e.Problem.Seed, e.Pool)
+	}
+	return c, x0
+}
+
+// judge finds the coordinate that has mixed worst.
+func (m *Mixing) judge(d *langevin.Draws) {
+	m.Rhat, m.ESS = 0, Float(math.Inf(1))
+	for j := range d.Dim {
+		series := d.Series(j)
+		r, ess := metric.SplitRhat(series), metric.ESS(series)
+		if math.IsNaN(r) || constant(series) {
+			continue
+		}
+		if r > float64(m.Rhat) {
+			m.Rhat, m.Worst = Float(r), j
+		}
+		m.ESS = min(m.ESS, Float(ess))
+	}
+}
+
+// constant reports whether a coordinate is the same in all draws, to round-off: Σ
+// may hold it.
+func constant(series [][]float64) bool {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range series {
+		lo, hi = min(lo, slices.Min(s)), max(hi, slices.Max(s))
+	}
+	return hi-lo <= 1e-9*(1+max(math.Abs(lo), math.Abs(hi)))
+}
+
+// projected returns the draws on Σ, and how many could not be brought there.
+func (e *Experiment) projected(d *langevin.Draws) (states []float64, lost int) {
+	b := geometry.NewBlock(e.Process.Set, 1, 0)
+	ok := make([]bool, 1)
+	for i := 0; i < len(d.X); i += d.Dim {
+		x := d.X[i : i+d.Dim]
+		if b.At(x, 1) == nil {
+			if b.Project(x, x, ok); ok[0] {
+				states = append(states, x...)
+				continue
+			}
+		}
+		lost++
+	}
+	return states, lost
+}
+
+// spread returns the root mean square distance of rows from their mean.
+func spread(x []float64, d int) float64 {
+	mean, sum, n := make([]float64, d), 0.0, float64(len(x)/d)
+	for i, v := range x {
+		mean[i%d] += v / n
+	}
+	for i, v := range x {
+		sum += (v - mean[i%d]) * (v - mean[i%d]) / n
+	}
+	if sum == 0 {
+		return 1
+	}
+	return math.Sqrt(sum)
+}
