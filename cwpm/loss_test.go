@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
@@ -23,8 +25,8 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of ../shared/golden/{sphere,so10,md}_{over,under}.npz:
-// on the sphere, on SO(10), and on alanine with an inequality that is active at
+// Loss and parameter gradients of ../shared/golden/{sphere,so10,sdf_bunny,md}_{over,under}.npz:
+// on the sphere, on SO(10), on the bunny's level set, and on alanine with an inequality that is active at
 // some points.
 func TestGoldenLoss(t *testing.T) {
 	sphere := langevin.Process{Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1}}
@@ -34,6 +36,11 @@ func TestGoldenLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	so10 := langevin.Process{Set: group, Friction: 10, Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true}}
+	network, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bunny := langevin.Process{Set: levelset.New(network), Friction: 20, Schedule: langevin.Schedule{N: 3, T: 0.3, SigmaMin: 0.2, SigmaMax: 0.6}}
 	for _, c := range []struct {
 		file    string
 		process langevin.Process
@@ -41,6 +48,7 @@ func TestGoldenLoss(t *testing.T) {
 	}{
 		{"sphere_over.npz", sphere, langevin.OLLA}, {"sphere_under.npz", sphere, langevin.ULLA},
 		{"so10_over.npz", so10, langevin.OLLA}, {"so10_under.npz", so10, langevin.ULLA},
+		{"sdf_bunny_over.npz", bunny, langevin.OLLA}, {"sdf_bunny_under.npz", bunny, langevin.ULLA},
 		{"md_over.npz", alanine, langevin.OLLA}, {"md_under.npz", alanine, langevin.ULLA},
 	} {
 		file, p := c.file, &c.process

@@ -8,22 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 )
 
-// distance returns the paper's distance between two sets of points of this
-// problem, or nil where none is defined: histograms of places on Earth, or of
-// the power traces of matrices of O(n).
-func (e *Experiment) distance() func(a, b []float64) float64 {
-	if e.onEarth() {
-		return metric.EarthJSD
-	}
-	if o, ok := e.Process.Set.(*zoo.Orthogonal); ok {
-		return func(a, b []float64) float64 {
-			_, mean := metric.PowerTraceJSD(a, b, o.Order())
-			return mean
-		}
-	}
-	return nil
-}
-
 // parts returns the statistics behind the distance of x to all data, or nil.
 func (e *Experiment) parts(x []float64) map[string]Float {
 	o, ok := e.Process.Set.(*zoo.Orthogonal)

@@ -66,7 +66,7 @@ func TestWrongComponent(t *testing.T) {
 	if s.Wrong != 2 || s.Failed() != 3 || len(s.Good()) != 37*9 {
 		t.Errorf("%d on a wrong component, %d lost, %d numbers left", s.Wrong, s.Failed(), len(s.Good()))
 	}
-	if d := e.distance(); d == nil || d(e.Data.X, e.Data.X) != 0 || !(d(s.X[:90], e.Data.X) > 0) {
+	if h := e.histogram; h == nil || h.compare(h.full, h.full) != 0 || !(h.compare(h.marks(s.X[:90]), h.full) > 0) {
 		t.Error("no distance between sets of rotations")
 	}
 	if got := e.parts(e.Data.X); len(got) != 4 || got["trace5"] != 0 {

@@ -22,14 +22,16 @@ type Evaluation struct {
 	Seconds   Seconds     `json:"seconds"`
 }
 
-// JSD holds Jensen–Shannon distances (square roots, natural logarithm).
+// JSD holds distances by histograms (natural logarithm), as Metric says: square
+// roots of the Jensen–Shannon divergence, or the divergence itself.
 type JSD struct {
-	Full         Float `json:"full"`     // against all data, training rows included, as the paper does
-	HeldOut      Float `json:"held_out"` // against validation and test rows
-	Floor        Float `json:"floor"`    // as many draws from the training rows, against all data: mean
-	FloorSD      Float `json:"floor_sd"`
-	HeldOutFloor Float `json:"held_out_floor"` // the same draws against the held-out rows
-	Uniform      Float `json:"uniform"`        // uniform samples against all data; null without a sampler
+	Metric       string `json:"metric"`
+	Full         Float  `json:"full"`     // against all data, training rows included, as the paper does
+	HeldOut      Float  `json:"held_out"` // against validation and test rows
+	Floor        Float  `json:"floor"`    // as many draws from the training rows, against all data: mean
+	FloorSD      Float  `json:"floor_sd"`
+	HeldOutFloor Float  `json:"held_out_floor"` // the same draws against the held-out rows
+	Uniform      Float  `json:"uniform"`        // uniform samples against all data; null without a sampler
 
 	Parts map[string]Float `json:"parts,omitempty"` // of Full, where it is a mean over several statistics
 }
@@ -104,21 +106,24 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		v.Violation.Worst = max(v.Violation.Worst, Float(c.Worst))
 	}
 	v.Violation.Mean = Float(e.meanViolation(x))
-	if distance := e.distance(); distance != nil {
-		full := func(y []float64) float64 { return distance(y, e.Data.X) }
-		held := func(y []float64) float64 { return distance(y, e.heldOut) }
-		floor := metric.NoiseFloor(e.train, d, n, floorDraws, e.Problem.Seed, full)
-		v.JSD = &JSD{Full: Float(full(x)), Floor: Float(floor.Mean), FloorSD: Float(floor.SD), HeldOut: Float(nan), HeldOutFloor: Float(nan), Uniform: Float(nan), Parts: e.parts(x)}
+	if h := e.histogram; h != nil {
+		full := func(y []float64) float64 { return h.compare(y, h.full) }
+		held := func(y []float64) float64 { return h.compare(y, h.heldOut) }
+		marks := h.marks(x)
+		floor := metric.NoiseFloor(h.train, h.dim, n, floorDraws, e.Problem.Seed, full)
+		v.JSD = &JSD{Metric: h.Name, Full: Float(full(marks)), Floor: Float(floor.Mean), FloorSD: Float(floor.SD), HeldOut: Float(nan), HeldOutFloor: Float(nan), Uniform: Float(nan), Parts: e.parts(x)}
 		if u, ok := e.Process.Set.(constraint.UniformSampler); ok {
 			y, stream := make([]float64, n*d), keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33)
-			for i := range n {
-				u.SampleUniform(y[i*d:(i+1)*d], stream, uint64(i))
-			}
-			v.JSD.Uniform = Float(full(y))
+			e.eachBlock(n, func(lo, hi int) {
+				for i := lo; i < hi; i++ {
+					u.SampleUniform(y[i*d:(i+1)*d], stream, uint64(i))
+				}
+			})
+			v.JSD.Uniform = Float(full(h.marks(y)))
 		}
 		if len(e.heldOut) > 0 {
-			v.JSD.HeldOut = Float(held(x))
-			v.JSD.HeldOutFloor = Float(metric.NoiseFloor(e.train, d, n, floorDraws, e.Problem.Seed, held).Mean)
+			v.JSD.HeldOut = Float(held(marks))
+			v.JSD.HeldOutFloor = Float(metric.NoiseFloor(h.train, h.dim, n, floorDraws, e.Problem.Seed, held).Mean)
 		}
 	}
 	if len(e.heldOut) > 0 {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -43,6 +44,7 @@ type Experiment struct {
 	train, heldOut []float64 // rows of Data: n×d
 	uniform        langevin.Empirical
 	config         string // hash of config.yaml
+	histogram      *histogram
 }
 
 // A DataError says that the data cannot be read or does not fit the problem.
@@ -82,6 +84,7 @@ func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 	e.Split = dataset.RandomSplit(e.Data.N, p.Data.SplitSeed)
 	e.train = e.Data.Rows(e.Split.Train)
 	e.heldOut = e.Data.Rows(append(append([]int(nil), e.Split.Val...), e.Split.Test...))
+	e.histogram = e.newHistogram()
 	return e, nil
 }
 
@@ -173,10 +176,33 @@ func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error
 	if err := f.Write(run.ProblemFile, source); err != nil {
 		return err
 	}
+	files, err := e.hashFiles()
+	if err != nil {
+		return err
+	}
 	return f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: e.Problem.Seed, Data: data, Config: e.config, Chosen: e.Chosen, Machine: run.ThisMachine(),
+		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: files, Chosen: e.Chosen, Machine: run.ThisMachine(),
 	})
+}
+
+// hashFiles returns the hashes of the files that the set is read from, by key.
+func (e *Experiment) hashFiles() (map[string]string, error) {
+	var out map[string]string
+	for key, path := range e.Problem.Files() {
+		if *path == "" || key == "data.path" {
+			continue
+		}
+		data, err := os.ReadFile(*path)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = run.Hash(data)
+	}
+	return out, nil
 }
 
 // Open loads the experiment of a run folder. dataPath, if not empty, replaces
@@ -215,6 +241,15 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
 	}
 	if e.Data.SHA256 != m.Data.SHA256 {
 		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
+	}
+	files, err := e.hashFiles()
+	if err != nil {
+		return nil, err
+	}
+	for key, want := range m.Files {
+		if files[key] != want {
+			return nil, &DataError{*p.Files()[key], fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, files[key], want)}
+		}
 	}
 	e.Folder, e.config = f, hash
 	here, precision := run.ThisMachine(), p.Train.Precision
@@ -364,15 +399,15 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 	return status("trained", "")
 }
 
-// progress scores as many samples as there is data.
+// progress scores SampleCount samples.
 func (e *Experiment) progress(ctx context.Context, t *train.Trainer[float32]) (Progress, error) {
-	s, err := e.generate(ctx, t.Average(), e.Data.N, 0, e.Problem.Seed, nil)
+	s, err := e.generate(ctx, t.Average(), e.SampleCount(), 0, e.Problem.Seed, nil)
 	if err != nil {
 		return Progress{}, err
 	}
 	p := Progress{Epoch: t.State.Epoch, Seconds: t.State.Seconds, JSD: Float(nan), Failed: s.Failed()}
-	if d := e.distance(); d != nil {
-		p.JSD = Float(d(s.Good(), e.Data.X))
+	if h := e.histogram; h != nil {
+		p.JSD = Float(h.compare(h.marks(s.Good()), h.full))
 	}
 	for _, v := range e.violations(s.Good()) {
 		p.Violation = max(p.Violation, Float(v.Worst))

@@ -317,3 +317,11 @@ func TestViolationColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{9.97e-14: "1.0×10⁻¹³", 2.2e-16: "2.2×10⁻¹⁶", -3e5: "-3.0×10⁵", 0: "0", 0.25: "0.25"} {
+		if got := number(v); got != want {
+			t.Errorf("%v is %q, want %q", v, got, want)
+		}
+	}
+}

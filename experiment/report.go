@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -47,6 +48,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		return nil
 	}
 	var globe *figure.Globe
+	var surface *figure.SurfaceView
 	good := s.Good()
 	switch d := e.Process.Set.Dim(); {
 	case e.onEarth():
@@ -60,6 +62,19 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 			return "", err
 		}
 		globe = &figure.Globe{Title: "On the sphere", Caption: "The samples lie on the unit sphere to round-off.", Layers: layers}
+	case e.surface() != nil:
+		m := e.surface().Mesh
+		layers := []figure.SurfaceLayer{
+			{Name: "data, " + count(e.Data.N), Values: e.density(e.histogram.full)},
+			{Name: "samples, " + count(len(good)/d), Values: e.density(e.histogram.marks(good))},
+		}
+		const caption = "Points by area, as counted on the nearest faces and smoothed over neighbours; one scale for both."
+		if _, faces := m.N(); faces <= figure.SurfaceFaces {
+			if err := add("surface", "Data and samples", caption+" Seen from two sides.", true, figure.Surface("", m, layers)); err != nil {
+				return "", err
+			}
+			surface = &figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers}
+		}
 	case d >= 2:
 		if d == 3 {
 			views := figure.Space(figure.SpaceOptions{}, figure.SpaceLayer{Name: "data", Points: e.Data.X}, figure.SpaceLayer{Name: "samples", Points: good})
@@ -97,7 +112,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 			x, y, floor = append(x, p.Seconds), append(y, float64(p.JSD)), append(floor, float64(v.JSD.Floor))
 		}
 		if err := add("jsd", "Distance to the data against training time", "Against all data; the floor is what a perfect memoriser of the training rows scores.", false,
-			figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: "Jensen–Shannon distance", LogX: true},
+			figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: v.JSD.Metric, LogX: true},
 				figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor})); err != nil {
 			return "", err
 		}
@@ -127,8 +142,9 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		Verdict:  verdict(v),
 		Facts:    facts(v),
 		Figures:  figures,
-		Tables:   tables(v),
+		Tables:   e.tables(v),
 		Globe:    globe,
+		Surface:  surface,
 		Config:   string(e.Problem.Resolved()),
 		Commands: e.commands(),
 	}
@@ -235,7 +251,7 @@ func facts(v *Evaluation) []figure.Fact {
 		{Label: "Samples", Value: count(v.Samples), Note: fmt.Sprintf("%d lost to a projection", v.Failed)},
 	}
 	if v.JSD != nil {
-		out = append(out, figure.Fact{Label: "Jensen–Shannon distance", Value: fmt.Sprintf("%.3f", v.JSD.Full),
+		out = append(out, figure.Fact{Label: v.JSD.Metric, Value: fmt.Sprintf("%.3f", v.JSD.Full),
 			Note: fmt.Sprintf("floor %.3f ± %.3f", v.JSD.Floor, v.JSD.FloorSD)})
 	} else if t := v.TwoSample; t.Samples > 0 {
 		out = append(out, figure.Fact{Label: "Energy distance to held-out data", Value: number(float64(t.Statistic)),
@@ -245,17 +261,17 @@ func facts(v *Evaluation) []figure.Fact {
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
 }
 
-func tables(v *Evaluation) []figure.Table {
+func (e *Experiment) tables(v *Evaluation) []figure.Table {
 	var out []figure.Table
 	if v.JSD != nil {
 		out = append(out, figure.Table{
-			Title: "Jensen–Shannon distance", Header: []string{"", "against all data", "against held-out data"},
+			Title: v.JSD.Metric, Header: []string{"", "against all data", "against held-out data"},
 			Rows: [][]string{
 				{"samples", fixed(v.JSD.Full), fixed(v.JSD.HeldOut)},
 				{"floor: draws from the training rows", fixed(v.JSD.Floor), fixed(v.JSD.HeldOutFloor)},
 				{"uniform samples", fixed(v.JSD.Uniform), ""},
 			},
-			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm.",
+			Note: e.histogram.Note,
 		})
 	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %", "worst", "at sample"}}
@@ -304,6 +320,10 @@ func number(v float64) string {
 	if v == 0 || math.Abs(v) >= 0.01 && math.Abs(v) < 1e4 || v-v != 0 {
 		return fmt.Sprintf("%.3g", v)
 	}
-	exp := int(math.Floor(math.Log10(math.Abs(v))))
-	return fmt.Sprintf("%.1f×10%s", v/math.Pow(10, float64(exp)), superscript.Replace(fmt.Sprint(exp)))
+	mantissa, exp, _ := strings.Cut(fmt.Sprintf("%.1e", v), "e")
+	power, err := strconv.Atoi(exp)
+	if err != nil {
+		panic("experiment: " + err.Error()) // %e always has a whole exponent
+	}
+	return fmt.Sprintf("%s×10%s", mantissa, superscript.Replace(strconv.Itoa(power)))
 }

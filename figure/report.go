@@ -17,9 +17,10 @@ type Report struct {
 	Facts           []Fact
 	Figures         []FigureRef
 	Tables          []Table
-	Globe           *Globe   // optional
-	Config          string   // the resolved YAML
-	Commands        []string // how to get the same result again
+	Globe           *Globe       // optional
+	Surface         *SurfaceView // optional
+	Config          string       // the resolved YAML
+	Commands        []string     // how to get the same result again
 }
 
 // A Fact is a number worth a card of its own.
@@ -52,6 +53,9 @@ var reportJS string
 //go:embed globe.js
 var globeJS string
 
+//go:embed surface.js
+var surfaceJS string
+
 var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 
 // WriteHTML writes the report as one self-contained page: it loads nothing from the
@@ -61,19 +65,22 @@ var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 func (r *Report) WriteHTML(w io.Writer) error {
 	page := struct {
 		*Report
-		Style    template.CSS
-		Script   template.JS
-		Figures  []figureView
-		Tables   []tableView
-		Globe    *globeView
-		GlobeJS  template.JS
-		Commands string
+		Style     template.CSS
+		Script    template.JS
+		Figures   []figureView
+		Tables    []tableView
+		Globe     *globeView
+		GlobeJS   template.JS
+		Surface   *surfaceView
+		SurfaceJS template.JS
+		Commands  string
 	}{
-		Report:   r,
-		Style:    template.CSS(reportCSS + "@media screen and (prefers-color-scheme:dark){\n" + darkInks() + "}\n"),
-		Script:   template.JS(reportJS),
-		GlobeJS:  template.JS(globeJS),
-		Commands: strings.Join(r.Commands, "\n"),
+		Report:    r,
+		Style:     template.CSS(reportCSS + "@media screen and (prefers-color-scheme:dark){\n" + darkInks() + "}\n"),
+		Script:    template.JS(reportJS),
+		GlobeJS:   template.JS(globeJS),
+		SurfaceJS: template.JS(surfaceJS),
+		Commands:  strings.Join(r.Commands, "\n"),
 	}
 	for _, f := range r.Figures {
 		if err := checkSVG(f.SVG); err != nil {
@@ -90,6 +97,13 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	if r.Globe != nil {
 		page.Globe = r.Globe.view()
+	}
+	if r.Surface != nil {
+		v, err := r.Surface.view()
+		if err != nil {
+			return err
+		}
+		page.Surface = v
 	}
 	var out bytes.Buffer
 	if err := reportTemplate.Execute(&out, page); err != nil {

@@ -7,13 +7,14 @@
 // portable Go that the machine has, or in the one that the environment variable
 // LANDING_KERNEL names (amx, avx512, avx2, portable). A name that is unknown, or
 // not to be had here, ends the program at its start. Products of float32 may be
-// permitted a lower Precision.
+// permitted a lower Precision. Geometry that is itself a network has float64 loops
+// in assembly: Mul64 and Softplus64.
 //
 // One row's result depends on that row alone, whatever the number of rows in
 // the call, and one element's on no neighbour; sums over rows run in an order
 // that their number fixes, that of the rows but in bfloat16. Shapes that do not
 // fit, and products over their own operands, panic. Nothing allocates but
-// NewWeights. Not-a-numbers and infinities travel as the formulas have them.
+// NewWeights and NewMatrix64. Not-a-numbers and infinities travel as the formulas have them.
 package kernel
 
 import "fmt"

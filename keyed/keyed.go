@@ -33,6 +33,8 @@ const (
 	ChainStart      Purpose = 11 // x_0 and p_0 of unlearned chains
 	Probe           Purpose = 12 // tests and diagnostics
 	Synthetic       Purpose = 13 // generated data; index: which numbers of it
+	SurfaceFit      Purpose = 20 // points that a level set is fitted to; index: kind of point
+	SurfaceData     Purpose = 21 // data sets drawn on meshes
 )
 
 // A Stream is an addressable sequence of random numbers. The zero value is

@@ -623,3 +623,31 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// Where the normal at a point misses Σ, as beside the tip of a thin ellipse, the
+// terminal projection lands by other steps; where it meets Σ, it is Newton's.
+func TestTerminalBesideATip(t *testing.T) {
+	set := zoo.Ellipsoid{Axes: []float64{1, 0.1}}
+	s := process(set, OLLA).NewStepper(2)
+	start := []float64{1.05, 0.2, 0.3, 0.12}
+	b := geometry.NewBlock(set, 2, 0)
+	if err := b.At(start, 2); err != nil {
+		t.Fatal(err)
+	}
+	newton, ok := make([]float64, 4), make([]bool, 2)
+	b.Project(newton, start, ok)
+	if ok[0] || !ok[1] {
+		t.Fatalf("the test's points have projections %v, want none and one", ok)
+	}
+	x, failed, h := append([]float64(nil), start...), make([]bool, 2), make([]float64, 2)
+	if err := s.Terminal(x, failed, 2); err != nil {
+		t.Fatal(err)
+	}
+	set.Values(h, x, 2)
+	if failed[0] || failed[1] || math.Abs(h[0]) > 1e-13 || x[2] != newton[2] || x[3] != newton[3] {
+		t.Errorf("failed %v, h = %v, x = %v", failed, h, x)
+	}
+	if d := math.Hypot(x[0]-start[0], x[1]-start[1]); d > 0.3 {
+		t.Errorf("the first point moved by %v", d)
+	}
+}

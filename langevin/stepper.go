@@ -149,8 +149,10 @@ func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) err
 }
 
 // Terminal projects the n points of x onto Σ, in place, along the normal space
-// at x: the paper's last step of OLLA and ULLA. failed[i] is set where Newton's
-// method does not converge; the row then stays.
+// at x: the paper's last step of OLLA and ULLA. A row whose normals miss Σ, as
+// they can beside a sharp tip, is brought there by repeated landing instead (a
+// departure from the paper, which drops it). failed[i] is set where that does not
+// converge either; the row then stays.
 func (s *Stepper) Terminal(x []float64, failed []bool, n int) error {
 	if err := s.proposal.At(x, n); err != nil {
 		return err
@@ -160,11 +162,44 @@ func (s *Stepper) Terminal(x []float64, failed []bool, n int) error {
 	for i, ok := range s.ok[:n] {
 		if ok {
 			copy(x[i*s.d:(i+1)*s.d], s.move[i*s.d:(i+1)*s.d])
-		} else {
+		} else if !s.approach(x[i*s.d : (i+1)*s.d]) {
 			failed[i] = true
 		}
 	}
 	return nil
+}
+
+// approach moves x to Σ by Gauss–Newton steps −∇JᵀG†J and reports whether they
+// converge, to 1e-13 or to 1e-12 where round-off ends the descent; if not, x
+// stays. It is for equalities only.
+func (s *Stepper) approach(x []float64) bool {
+	const steps, tolerance, roundoff = 50, 1e-13, 1e-12
+	if s.m < len(s.Worst) {
+		return false
+	}
+	y, land := s.curve[:s.d], s.land[:s.d]
+	copy(y, x)
+	last := math.Inf(1)
+	for range steps {
+		if s.proposal.At(y, 1) != nil {
+			return false
+		}
+		far := 0.0
+		for _, h := range s.proposal.Values() {
+			far = max(far, math.Abs(h))
+		}
+		if far <= tolerance || far <= roundoff && far >= last {
+			copy(x, y)
+			return true
+		}
+		last = far
+		s.proposal.Landing(land)
+		for j, v := range land {
+			y[j] -= v
+		}
+		s.Projections.Iterations++
+	}
+	return false
 }
 
 // recover writes p̃ = Π(x)(to − from)/τ.

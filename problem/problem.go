@@ -51,7 +51,7 @@ type Data struct {
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
 }
 
-// Set is a feasible set: of the zoo, or of formulas.
+// Set is a feasible set: of the zoo, of formulas, or the level set of a network.
 type Set struct {
 	Kind   string      `yaml:"kind"` // one of setKinds; formula if there are formulas and no kind
 	Dim    int         `yaml:"dim,omitempty"`
@@ -61,6 +61,9 @@ type Set struct {
 	Minor  float64     `yaml:"minor,omitempty"`
 	A      [][]float64 `yaml:"a,omitempty"`
 	B      []float64   `yaml:"b,omitempty"`
+
+	Weights string `yaml:"weights,omitempty"` // of a level set's network: NPZ
+	Mesh    string `yaml:"mesh,omitempty"`    // near it: PLY or OBJ
 
 	Lower    []float64   `yaml:"lower,omitempty"`
 	Upper    []float64   `yaml:"upper,omitempty"`
@@ -426,6 +429,7 @@ func (p *Problem) set() (constraint.Set, error) {
 		{"set.let", "formula", s.Let != nil}, {"set.equality", "formula", s.Equality != nil}, {"set.inequality", "formula", s.Inequality != nil},
 		{"set.radius", "sphere", s.Radius != 0}, {"set.axes", "ellipsoid", s.Axes != nil},
 		{"set.major", "torus", s.Major != 0}, {"set.minor", "torus", s.Minor != 0}, {"set.a", "affine", s.A != nil}, {"set.b", "affine", s.B != nil},
+		{"set.weights", "level-set", s.Weights != ""}, {"set.mesh", "level-set", s.Mesh != ""},
 	} {
 		if k.given && s.Kind != k.kind {
 			return nil, &KeyError{Origin: p.origin[k.key], Key: k.key, Fault: fmt.Sprintf("this key belongs to set.kind %s; set.kind is %q", k.kind, s.Kind)}
@@ -479,6 +483,8 @@ func (p *Problem) set() (constraint.Set, error) {
 			return nil, p.key("set.b", s.B, fmt.Sprintf("%d right-hand sides, one a row of set.a", len(s.A)))
 		}
 		return zoo.Affine{A: s.A, B: s.B}, nil
+	case "level-set":
+		return p.levelSet()
 	}
 	return p.zooSet()
 }

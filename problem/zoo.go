@@ -14,7 +14,7 @@ import (
 // setKinds are the values of set.kind.
 var setKinds = []string{
 	"sphere", "ellipsoid", "torus", "affine",
-	"curve", "box", "simplex", "cap", "orthogonal", "special_orthogonal", "stiefel", "chain", "redundant_axis", "formula",
+	"curve", "box", "simplex", "cap", "orthogonal", "special_orthogonal", "stiefel", "chain", "redundant_axis", "formula", "level-set",
 }
 
 // zooKeys refuses keys that belong to other kinds of sets.

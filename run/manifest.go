@@ -20,8 +20,10 @@ type Manifest struct {
 	Seed    uint64    `json:"seed"`
 	Data    Data      `json:"data"`
 	Config  string    `json:"config_sha256"` // of config.yaml
-	Chosen  []Choice  `json:"chosen,omitempty"`
-	Machine Machine   `json:"machine"`
+	// SHA-256 of the files that the set is read from, by key
+	Files   map[string]string `json:"files_sha256,omitempty"`
+	Chosen  []Choice          `json:"chosen,omitempty"`
+	Machine Machine           `json:"machine"`
 }
 
 // A Choice is what a key that was auto became; config.yaml holds the number.

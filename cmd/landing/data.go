@@ -6,18 +6,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// data makes data sets; its sub-verbs have files of their own.
+// data is the parent of the verbs that make data sets and feasible sets.
 func (a *app) data() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "Make data sets",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if len(given) > 0 {
-				return &usageError{fmt.Errorf("there is no data set %q", given[0])}
+		Short: "Make data sets and feasible sets",
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("there is no verb %q under data", args[0])}
 			}
-			return cmd.Help()
+			return nil
 		},
 	}
-	cmd.AddCommand(a.dataSO())
+	cmd.AddCommand(a.dataSO(), a.dataLevelSet(), a.dataEigenfunction())
 	return cmd
 }

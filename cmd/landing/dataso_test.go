@@ -40,7 +40,7 @@ func TestDataSO(t *testing.T) {
 		{exitUsage, []string{"data", "so", "--modes", "0"}, "--modes is 0; expected a number above 0"},
 		{exitUsage, []string{"data", "so", "--sd", "-1"}, "--sd is -1"},
 		{exitUsage, []string{"data", "so", "--out", "x.csv"}, "ends in .npy"},
-		{exitUsage, []string{"data", "soo"}, `there is no data set "soo"`},
+		{exitUsage, []string{"data", "soo"}, `there is no verb "soo" under data`},
 		{exitConfig, []string{"data", "so", "--n", "101"}, "rotations: n is 101, expected 2 to 100 rows"},
 	} {
 		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) {

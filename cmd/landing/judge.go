@@ -174,7 +174,7 @@ type judgement struct {
 
 func (j *judgement) flags(cmd *cobra.Command, data *string) {
 	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
-	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points)")
+	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points; on a mesh at most 20 000)")
 	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
 }
@@ -240,7 +240,7 @@ func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) 
 	}
 	n, seed := j.n, j.seed
 	if n == 0 {
-		n = e.Data.N
+		n = e.SampleCount()
 	}
 	if n < 0 || float64(n)*float64(e.Data.D) > maxNumbers {
 		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n, float64(maxNumbers))}

@@ -18,11 +18,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -119,7 +121,7 @@ func exitCode(err error) int {
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*experiment.DataError), new(*run.FolderError), new(*run.CheckpointError),
-		new(*run.ExistsError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
+		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*levelset.NetworkError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
 		return exitConfig
 	}
 	return exitFailure

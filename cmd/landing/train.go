@@ -39,11 +39,25 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case s.data != "":
+	if s.data != "" {
 		p.Data.Path = s.data
-	case p.Data.Path != "" && !filepath.IsAbs(p.Data.Path) && !slices.ContainsFunc(s.settings, func(set string) bool { return strings.HasPrefix(set, "data") }):
-		p.Data.Path = filepath.Join(filepath.Dir(name), p.Data.Path) // as the problem file means it
+	}
+	for key, path := range p.Files() {
+		if *path == "" || key == "data.path" && s.data != "" {
+			continue
+		}
+		section, _, _ := strings.Cut(key, ".")
+		given := slices.ContainsFunc(s.settings, func(set string) bool {
+			return strings.HasPrefix(set, key+"=") || strings.HasPrefix(set, section+"=")
+		})
+		if !filepath.IsAbs(*path) && !given {
+			*path = filepath.Join(filepath.Dir(name), *path) // as the problem file means it
+		}
+		if key != "data.path" { // config.yaml must find it from anywhere; the manifest keeps the data's path
+			if *path, err = filepath.Abs(*path); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	return p, data, nil
 }

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/constraint/levelset/fit"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/mesh/spectrum"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// readMesh reads a mesh and says what is wrong with it.
+func (a *app) readMesh(path string) (*mesh.Mesh, error) {
+	m, err := mesh.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range m.Check() {
+		a.say("warning: %s: %v", path, f)
+	}
+	return m, nil
+}
+
+// output checks that a file may be written.
+func output(path, ext string, force bool) error {
+	if !strings.EqualFold(filepath.Ext(path), ext) {
+		return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", path, ext)}
+	}
+	if force {
+		return nil
+	}
+	return run.Free(path)
+}
+
+func (a *app) dataLevelSet() *cobra.Command {
+	var out string
+	var force bool
+	o := fit.Defaults()
+	cmd := &cobra.Command{
+		Use:   "level-set MESH",
+		Short: "Fit a network whose zero level set is a closed mesh",
+		Long: `level-set fits the network h of a set {x : h(x) = 0} to a closed mesh (PLY or OBJ)
+whose faces are oriented alike, and reports how well it matches. A mesh that is
+not within [−1.5, 1.5]³, or much smaller, is moved and scaled to [−1, 1]³ first
+and then written beside the network, as PLY. Use both in a problem file:
+set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
+		Example: "  landing data level-set bunny.obj -o bunny.npz",
+		Args:    args(1, "a mesh"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Steps < 1 || o.Batch < 128 || o.Batch%128 != 0 || o.Width < 1 || o.Width > 1024 || o.Layers < 1 || o.Layers > 10 || !(o.Rate > 0) {
+				return &usageError{fmt.Errorf("--steps %d --batch %d --width %d --layers %d --rate %v; expected at least 1 step, a batch that 128 divides, a width of 1 to 1024, 1 to 10 layers and a rate above 0",
+					o.Steps, o.Batch, o.Width, o.Layers, o.Rate)}
+			}
+			if err := output(out, ".npz", force); err != nil {
+				return err
+			}
+			m, err := a.readMesh(args[0])
+			if err != nil {
+				return err
+			}
+			meshOut, given := args[0], m
+			m, centre, scale := unit(m)
+			if m != given {
+				meshOut = strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
+				if filepath.Clean(meshOut) == filepath.Clean(args[0]) {
+					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to %s, over the one given", out, meshOut)}
+				}
+				if err := output(meshOut, ".ply", force); err != nil {
+					return err
+				}
+				a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", centre[0], centre[1], centre[2], scale)
+			}
+			start, bar := time.Now(), a.progress()
+			n, err := fit.Fit(cmd.Context(), m, o, a.workersPool(), func(s fit.Step) {
+				bar.update(s.Step == o.Steps, func() string {
+					left := time.Since(start).Seconds() / float64(s.Step) * float64(o.Steps-s.Step)
+					return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  %s left", s.Step, o.Steps, s.Value, s.Normal, s.Eikonal, clock(left))
+				})
+			})
+			bar.done()
+			if err != nil {
+				return err
+			}
+			seconds := time.Since(start).Seconds()
+			r := fit.Examine(n, m, a.workersPool())
+			if m != given {
+				var ply bytes.Buffer
+				if err := m.WritePLY(&ply); err != nil {
+					return err
+				}
+				if err := run.WriteFile(meshOut, ply.Bytes(), force); err != nil {
+					return err
+				}
+			}
+			var weights bytes.Buffer
+			if err := n.Write(&weights); err != nil {
+				return err
+			}
+			if err := run.WriteFile(out, weights.Bytes(), force); err != nil {
+				return err
+			}
+			if r.Inside > r.Parts || r.Outside > 1 {
+				a.say("warning: the level set has stray parts: %d inside where the mesh has %d, %d outside; more steps may remove them, or a mesh without thin necks", r.Inside, r.Parts, r.Outside)
+			}
+			return a.result(map[string]any{"weights": out, "mesh": meshOut, "centre": centre, "scale": scale, "seconds": seconds, "report": r}, func(w io.Writer) {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintf(t, "network\t%s, mesh %s (%.0f s)\n", out, meshOut, seconds)
+				fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean, r.Residual.Q99, r.Residual.Max)
+				fmt.Fprintf(t, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
+				fmt.Fprintf(t, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
+				fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside, on a grid of %.2g of the size\n", r.Inside, r.Parts, r.Outside, r.Cell)
+				t.Flush()
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&out, "output", "o", "surface.npz", "network to write; a mesh that was moved goes beside it")
+	f.IntVar(&o.Steps, "steps", o.Steps, "steps of the fit")
+	f.IntVar(&o.Batch, "batch", o.Batch, "points a step")
+	f.IntVar(&o.Width, "width", o.Width, "width of the hidden layers")
+	f.IntVar(&o.Layers, "layers", o.Layers, "hidden layers")
+	f.Float64Var(&o.Rate, "rate", o.Rate, "first learning rate")
+	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of the points and the first weights")
+	f.BoolVar(&force, "force", false, "write over files that exist")
+	return cmd
+}
+
+// unit returns the mesh in coordinates that networks learn well: as it is if it
+// lies in [−1.5, 1.5]³ and is not small there, else in [−1, 1]³.
+func unit(m *mesh.Mesh) (scaled *mesh.Mesh, centre [3]float64, scale float64) {
+	lo, hi := m.Bounds()
+	far, half := 0.0, 0.0
+	for j := range 3 {
+		far = max(far, math.Abs(lo[j]), math.Abs(hi[j]))
+		half = max(half, (hi[j]-lo[j])/2)
+	}
+	if far <= 1.5 && half >= 0.5 {
+		return m, centre, 1
+	}
+	for j := range centre {
+		centre[j] = (lo[j] + hi[j]) / 2
+	}
+	return m.Scaled(centre, 1/half), centre, 1 / half
+}
+
+func (a *app) dataEigenfunction() *cobra.Command {
+	var out, weights string
+	var k, n int
+	var seed uint64
+	var negative, force bool
+	cmd := &cobra.Command{
+		Use:   "eigenfunction MESH",
+		Short: "Draw points with the density of an eigenfunction on a mesh",
+		Long: `eigenfunction draws points on a mesh with density proportional to max(f, 0) by
+area, f being the k-th eigenfunction of its Laplace–Beltrami operator (the constant
+is number 0), and writes them to an NPY file (n×3). With --weights they are moved to
+the level set of that network, for a problem file with the same weights and mesh.
+The sign of f is that in which its largest value is positive; --negative takes the
+other one.`,
+		Example: "  landing data eigenfunction bunny.ply --k 100 --weights bunny_sdf.npz -o bunny100.npy",
+		Args:    args(1, "a mesh"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if k < 1 || n < 1 || n > maxNumbers/3 {
+				return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points", k, n, maxNumbers/3)}
+			}
+			if err := output(out, ".npy", force); err != nil {
+				return err
+			}
+			m, err := a.readMesh(args[0])
+			if err != nil {
+				return err
+			}
+			if v, _ := m.N(); k >= v {
+				return &usageError{fmt.Errorf("--k is %d; the mesh has %d vertices and as many eigenfunctions, from number 0", k, v)}
+			}
+			var refiner *levelset.Refiner
+			if weights != "" {
+				net, err := levelset.ReadNetwork(weights)
+				if err != nil {
+					return err
+				}
+				if _, err := levelset.NewSurface(net, m); err != nil {
+					return fmt.Errorf("%s: %w", weights, err)
+				}
+				refiner = levelset.NewRefiner(levelset.New(net), m.Size()/10)
+			}
+			bar := a.progress()
+			functions, err := spectrum.New(m).Lowest(cmd.Context(), k+1, func(size int) {
+				bar.update(false, func() string { return fmt.Sprintf("eigenfunctions: %d directions", size) })
+			})
+			bar.done()
+			if err != nil {
+				return err
+			}
+			f := functions[k]
+			if negative {
+				for v := range f.F {
+					f.F[v] = -f.F[v]
+				}
+			}
+			density, stream := spectrum.NewDensity(m, f.F), keyed.New(seed, keyed.SurfaceData, uint64(k))
+			x, lost, y := make([]float64, 0, 3*n), 0, make([]float64, 3)
+			for i := uint64(0); len(x) < 3*n; i++ {
+				density.Sample(y, stream, i)
+				if refiner != nil && !refiner.Refine(y) {
+					if lost++; lost > n/10+100 {
+						return fmt.Errorf("%d of %d points of %s could not be moved to the level set of %s; expected the mesh that it was fitted to", lost, i+1, args[0], weights)
+					}
+					continue
+				}
+				x = append(x, y...)
+			}
+			var b bytes.Buffer
+			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 3}, Float64: x}); err != nil {
+				return err
+			}
+			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
+				return err
+			}
+			return a.result(map[string]any{"file": out, "points": n, "lost": lost, "eigenvalue": f.Lambda}, func(w io.Writer) {
+				fmt.Fprintf(w, "%d points in %s; eigenvalue %d is %.4g; %d points could not be moved to the level set and were drawn again\n", n, out, k, f.Lambda, lost)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&out, "output", "o", "points.npy", "file to write")
+	f.StringVar(&weights, "weights", "", "network of the level set to move the points to")
+	f.IntVar(&k, "k", 100, "number of the eigenfunction")
+	f.IntVarP(&n, "number", "n", 50_000, "number of points")
+	f.Uint64Var(&seed, "seed", 1, "seed")
+	f.BoolVar(&negative, "negative", false, "the density of −f")
+	f.BoolVar(&force, "force", false, "write over the file if it exists")
+	return cmd
+}

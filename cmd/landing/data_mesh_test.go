@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit/ball"
+)
+
+// From a mesh to a report: a level set is fitted, data drawn on it, a model
+// trained, its distance taken on faces. Files of the set that change are refused.
+func TestMeshFromRawToReport(t *testing.T) {
+	dir := t.TempDir()
+	var ply bytes.Buffer
+	if err := ball.Mesh(3).Scaled([3]float64{1, 2, 3}, 100).WritePLY(&ply); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("big.ply", ply.String())
+	fit := []string{"data", "level-set", "big.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "200", "--batch", "256", "--rate", "0.01"}
+	r := ok(t, dir, append(fit, "--json")...)
+	v := wantJSON(t, r)
+	report := v["report"].(map[string]any)
+	if v["scale"].(float64) != 0.01 || !strings.Contains(r.stderr, "data must be too") || report["inside"].(float64) != 1 || report["residual"].(map[string]any)["mean"].(float64) > 0.01 {
+		t.Errorf("%v\n%s", v, r.stderr)
+	}
+	draw := []string{"data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy"}
+	wantJSON(t, ok(t, dir, append(draw, "--json")...))
+	x, err := arrayfile.ReadNPY(filepath.Join(dir, "x.npy"))
+	if err != nil || x.Shape[0] != 300 || x.Shape[1] != 3 {
+		t.Fatalf("%v, %v", x.Shape, err)
+	}
+	for i, c := range x.AsFloat64() {
+		if math.Abs(c) > 1.1 {
+			t.Fatalf("coordinate %d is %v", i, c)
+		}
+	}
+	if r := do(t, dir, "data", "level-set", "big.ply", "-o", "big.npz", "--force"); r.code != 2 || !strings.Contains(r.stderr, "over the one given") {
+		t.Errorf("the mesh itself as output: exit %d, %s", r.code, r.stderr)
+	}
+	for _, args := range [][]string{fit, draw} {
+		if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, "--force") {
+			t.Errorf("landing %v: exit %d, %s", args, r.code, r.stderr)
+		}
+	}
+
+	write("p.yaml", "name: p\ndata: {path: x.npy}\nset: {kind: level-set, weights: s.npz, mesh: s.ply}\nprocess: {steps: 5, horizon: 1, sigma: {min: 0.2, max: 0.5}}\n")
+	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r", "--set", "train.evaluate_every=2"}, tiny...)...)
+	v = wantJSON(t, ok(t, dir, "report", "r", "--json"))
+	jsd := v["jsd"].(map[string]any)
+	if jsd["metric"] != "Jensen–Shannon divergence" || !(jsd["full"].(float64) > jsd["floor"].(float64)) || jsd["uniform"] == nil || v["failed"].(float64) != 0 || v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
+		t.Errorf("%v", v)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "r", "report.html"))
+	if err != nil || !bytes.Contains(page, []byte("surface-data")) {
+		t.Errorf("the page has no surface: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "r", "figures", "surface.png")); err != nil {
+		t.Error(err)
+	}
+	var moved bytes.Buffer
+	if err := ball.Mesh(2).WritePLY(&moved); err != nil {
+		t.Fatal(err)
+	}
+	write("s.ply", moved.String())
+	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "s.ply: is not the set.mesh of this run") {
+		t.Errorf("another mesh: exit %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestMeshFaults(t *testing.T) {
+	dir := t.TempDir()
+	m := ball.Mesh(1)
+	files := map[string]string{}
+	add := func(name string) {
+		var b bytes.Buffer
+		if err := m.WritePLY(&b); err != nil {
+			t.Fatal(err)
+		}
+		files[name] = b.String()
+	}
+	add("good.ply")
+	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
+	add("flipped.ply")
+	m = ball.Mesh(1)
+	m.Faces = m.Faces[3:]
+	add("hole.ply")
+	files["cut.ply"] = files["good.ply"][:700]
+	files["empty.obj"] = "v 0 0 0\n"
+	files["net.npz"] = "no network"
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, `there is no verb "fly" under data`, []string{"data", "fly"}},
+		{2, "--batch 100", []string{"data", "level-set", "good.ply", "--batch", "100"}},
+		{2, `-o is "a.npy"`, []string{"data", "level-set", "good.ply", "-o", "a.npy"}},
+		{2, "--k is 18; the mesh has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18"}},
+		{2, "--k 0", []string{"data", "eigenfunction", "good.ply", "--k", "0"}},
+		{3, "nosuch.ply", []string{"data", "level-set", "nosuch.ply"}},
+		{3, "the file is truncated: it ends in face", []string{"data", "level-set", "cut.ply"}},
+		{3, "no faces", []string{"data", "eigenfunction", "empty.obj"}},
+		{3, "faces are oriented against each other along 3 edges", []string{"data", "level-set", "flipped.ply"}},
+		{3, "net.npz: expected an NPZ file", []string{"data", "eigenfunction", "good.ply", "--k", "2", "--weights", "net.npz"}},
+	} {
+		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want, r.stdout, r.stderr)
+		}
+	}
+	r := ok(t, dir, "data", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
+	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
+		t.Errorf("no warning of the hole:\n%s", r.stderr)
+	}
+}

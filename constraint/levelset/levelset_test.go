@@ -1,0 +1,453 @@
+package levelset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint/constrainttest"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/ball"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// bumpy returns a network near ‖x‖ − 1 whose layers have odd widths: each unit
+// of the first looks in a direction of its own.
+func bumpy(seed uint64) *Network {
+	n := &Network{score.NewMLP[float64]([]int{3, 37, 21, 1}, seed), 3}
+	st := keyed.New(seed, keyed.Probe, 7)
+	st.Normals(n.Weight(0), 0, 0)
+	w, u := n.Weight(2), make([]float64, 21)
+	st.Uniforms(u, 1, 0)
+	for i := range w {
+		w[i] = 0.05 + 0.1*u[i]
+	}
+	w1 := n.Weight(1)
+	for i := range w1 {
+		w1[i] = math.Abs(w1[i])
+	}
+	copy(n.Bias(0), make([]float64, 37))
+	// The bias that puts the surface through (1, 0, 0).
+	h := make([]float64, 1)
+	New(n).Values(h, []float64{1, 0, 0}, 1)
+	n.Bias(2)[0] -= h[0]
+	return n
+}
+
+func TestSuite(t *testing.T) {
+	constrainttest.Run(t, New(bumpy(1)), constrainttest.Options{})
+}
+
+// The gradients that fitting needs: those of c·h + v·∇h in every parameter agree
+// with central differences.
+func TestParameterGradient(t *testing.T) {
+	n := bumpy(2)
+	x, v, c := make([]float64, 15), make([]float64, 15), []float64{0.3, -1, 0, 2, 0.7}
+	keyed.New(1, keyed.Probe, 8).Normals(x, 0, 0)
+	keyed.New(1, keyed.Probe, 8).Normals(v, 1, 0)
+	objective := func() (sum float64) {
+		h, g := make([]float64, 5), make([]float64, 15)
+		New(n).Jacobians(h, g, x, 5)
+		for i := range h {
+			sum += c[i] * h[i]
+			for j := range 3 {
+				sum += v[3*i+j] * g[3*i+j]
+			}
+		}
+		return sum
+	}
+	p := n.Pack()
+	q := p.NewPass(8)
+	q.Value(x, 5)
+	q.Gradient()
+	q.Direct(v)
+	q.Tangent()
+	q.Adjoint(c)
+	g := p.NewGradient(8)
+	g.Add(q, c)
+	got := make([]float64, len(n.Params))
+	g.Sum(got)
+	for i := range n.Params {
+		const step = 1e-5
+		was := n.Params[i]
+		n.Params[i] = was + step
+		up := objective()
+		n.Params[i] = was - step
+		down := objective()
+		n.Params[i] = was
+		if want := (up - down) / (2 * step); math.Abs(got[i]-want) > 1e-8*(1+math.Abs(want)) {
+			t.Fatalf("parameter %d: gradient %v, by differences %v", i, got[i], want)
+		}
+	}
+}
+
+func bunny(t testing.TB) *Set {
+	n, err := ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(n)
+}
+
+const goldenTolerance = 1e-9
+
+func near(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= goldenTolerance) {
+			t.Fatalf("%s: element %d is %.15g, want %.15g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// The values of ../shared/golden/sdf_bunny_ops.npz.
+func TestGoldenOps(t *testing.T) {
+	g := golden.Read(t, "sdf_bunny_ops.npz")
+	f := func(name string) []float64 { return g[name].AsFloat64() }
+	set := bunny(t)
+	n := len(f("x_on")) / 3
+	const ατ = 25 * 0.15 * 0.1
+	for _, where := range []string{"on", "off"} {
+		b := geometry.NewBlock(set, n, 0)
+		if err := b.At(f("x_"+where), n); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "h", b.Values(), f("h_"+where))
+		jac, v := make([]float64, 3*n), make([]float64, n)
+		set.Jacobians(v, jac, f("x_"+where), n)
+		near(t, "∇h", jac, f("jac_h_"+where))
+		tangent, landing := make([]float64, 3*n), make([]float64, 3*n)
+		b.Tangent(tangent, f("y"))
+		near(t, "Πy", tangent, f("tangent_"+where))
+		b.Landing(landing)
+		explicit, implicit := make([]float64, 3*n), make([]float64, 3*n)
+		for i, x := range f("x_" + where) {
+			explicit[i] = x + 0.1*tangent[i] - ατ*landing[i]
+			implicit[i] = x - landing[i]
+		}
+		near(t, "explicit landing", explicit, f("explicit_"+where))
+		near(t, "implicit landing", implicit, f("implicit_"+where))
+	}
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
+		b := geometry.NewBlock(set, n, 0)
+		if err := b.At(f(c.base), n); err != nil {
+			t.Fatal(err)
+		}
+		y, ok := append([]float64(nil), f(c.base)...), make([]bool, n)
+		if c.move != "" {
+			for i, v := range f(c.move) {
+				y[i] += v
+			}
+		}
+		b.Project(y, y, ok)
+		for i, want := range f(c.want + "_ok") {
+			if ok[i] != (want != 0) {
+				t.Errorf("%s: row %d converged is %v, want %v", c.want, i, ok[i], want != 0)
+			}
+		}
+		near(t, c.want, y, f(c.want))
+	}
+}
+
+// loosely is the Newton iteration of Block.Project, stopped as the reference
+// stops it: at |h| < 1e-4, or one step later where most rows of its batch are not
+// yet there. It returns both states, or nothing if ten steps are too few.
+func loosely(set *Set, base, y []float64) (states [][]float64) {
+	h, n, g := make([]float64, 1), make([]float64, 3), make([]float64, 3)
+	set.Jacobians(h, n, base, 1)
+	z := append([]float64(nil), y...)
+	for μ, k := 0.0, 0; k <= 10 && len(states) < 2; k++ {
+		set.Jacobians(h, g, z, 1)
+		if math.Abs(h[0]) < 1e-4 {
+			states = append(states, append([]float64(nil), z...))
+		}
+		μ += h[0] / (g[0]*n[0] + g[1]*n[1] + g[2]*n[2])
+		for j := range z {
+			z[j] = y[j] - μ*n[j]
+		}
+	}
+	return states
+}
+
+// Three-step trajectories of all samplers in both directions with the noise and
+// the score network of the golden files, in the reference convention. Steps start
+// from the golden states. States that the reference has projected are compared
+// with the same iteration, stopped as early.
+func TestGoldenTrajectories(t *testing.T) {
+	set := bunny(t)
+	for _, c := range []struct {
+		file, name string
+		method     langevin.Method
+		implicit   bool
+	}{
+		{"over", "OLLA_explicit", langevin.OLLA, false},
+		{"over", "OLLA_implicit", langevin.OLLA, true},
+		{"over", "OLLA_P", langevin.OLLAP, false},
+		{"under", "ULLA_explicit", langevin.ULLA, false},
+		{"under", "ULLA_implicit", langevin.ULLA, true},
+		{"under", "ULLA_P", langevin.ULLAP, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := golden.Read(t, "sdf_bunny_"+c.file+".npz")
+			f := func(name string) []float64 { return g[name].AsFloat64() }
+			p := &langevin.Process{
+				Set: set, Method: c.method, Friction: 20, Convention: langevin.Reference, Terminal: true,
+				Schedule: langevin.Schedule{N: 3, T: f("timesteps")[3], SigmaMin: 0.2, SigmaMax: 0.6},
+				Landing:  langevin.Landing{Implicit: c.implicit, Rate: 25},
+			}
+			projected := p.Method.Projected()
+			if projected {
+				p.Set = flat{set}
+				p.Method, p.Landing.Implicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA, langevin.ULLAP: langevin.ULLA}[p.Method], false
+			}
+			if err := p.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			n := len(f("x_init")) / 3
+			s := p.NewStepper(n)
+			failed := make([]bool, n)
+			pseudo := func(c float64) []float64 { // x + c p̃ with p̃ = Π noise_v0
+				x := f("x_init")
+				v := make([]float64, len(x))
+				if p.Method.Underdamped() {
+					b := geometry.NewBlock(set, n, 0)
+					if err := b.At(x, n); err != nil {
+						t.Fatal(err)
+					}
+					b.Tangent(v, f("noise_v0"))
+				}
+				for i := range v {
+					v[i] = x[i] + c*v[i]
+				}
+				return v
+			}
+			row := func(name string, k int) []float64 { return f(name)[k*3*n : (k+1)*3*n] }
+			follow := func(direction string, prev []float64, step func(dst, x, prev []float64, j int) error) {
+				hist, lost := c.name+"_"+direction+"_hist", make([]bool, n)
+				for j := range 3 {
+					x, next := row(hist, j), make([]float64, 3*n)
+					if err := step(next, x, prev, j); err != nil {
+						t.Fatal(err)
+					}
+					for i := range n {
+						r, want := next[3*i:3*i+3], row(hist, j+1)[3*i:3*i+3]
+						var states [][]float64
+						switch {
+						case projected:
+							states = loosely(set, x[3*i:3*i+3], r)
+						case j == 2: // the terminal projection
+							states = loosely(set, r, r)
+						default:
+							continue
+						}
+						if states == nil {
+							lost[i] = true
+							copy(r, x[3*i:3*i+3])
+							continue
+						}
+						copy(r, states[0])
+						if math.Abs(r[0]-want[0]) > goldenTolerance {
+							copy(r, states[1])
+						}
+					}
+					near(t, fmt.Sprintf("%s, state %d", hist, j+1), next, row(hist, j+1))
+					prev = x
+				}
+				for i, ok := range f(c.name + "_" + direction + "_ok") {
+					if lost[i] == (ok != 0) {
+						t.Errorf("%s: row %d is lost: %v; kept by the reference: %v", direction, i, lost[i], ok)
+					}
+				}
+			}
+			follow("fwd", pseudo(-p.Schedule.Tau(0)), func(dst, x, prev []float64, j int) error {
+				return s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+			})
+			net, err := score.FromLayers[float64](g, "net_layer_")
+			if err != nil {
+				t.Fatal(err)
+			}
+			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
+				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net, 8, score.Reading{}))
+			})
+		})
+	}
+}
+
+// flat has the gradients of a set and values of zero, so that landing does
+// nothing and a step is its tangential part.
+type flat struct{ *Set }
+
+func (f flat) Jacobians(values, jac, x []float64, n int) {
+	f.Set.Jacobians(values, jac, x, n)
+	clear(values[:n])
+}
+
+// What is written reads back; files that are no network say why.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	n := bumpy(3)
+	n.Round()
+	var b bytes.Buffer
+	if err := n.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "net.npz")
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	back, err := ReadNetwork(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Beta != n.Beta || len(back.Params) != len(n.Params) {
+		t.Fatalf("read back β = %v, %d parameters", back.Beta, len(back.Params))
+	}
+	for i, v := range n.Params {
+		if back.Params[i] != v {
+			t.Fatalf("parameter %d is %v, was %v", i, back.Params[i], v)
+		}
+	}
+	vec := func(shape []int, x ...float64) arrayfile.Array { return arrayfile.Array{Shape: shape, Float64: x} }
+	good := map[string]arrayfile.Array{
+		"lin0_weight": vec([]int{2, 1}, 1, 2), "lin0_bias": vec([]int{2}, 0, 0),
+		"lin1_weight": vec([]int{1, 2}, 1, 2), "lin1_bias": vec([]int{1}, 0),
+	}
+	for name, c := range map[string]struct {
+		key   string
+		value arrayfile.Array
+		want  string
+	}{
+		"no layers":  {"lin0_weight", arrayfile.Array{}, "no array lin0_weight"},
+		"two values": {"lin1_weight", vec([]int{2, 2}, 1, 2, 3, 4), "layer 1 has weight"},
+		"infinite":   {"lin1_bias", vec([]int{1}, math.Inf(1)), "parameter 6 of 7 is +Inf"},
+		"beta":       {"beta", vec(nil, -1), "beta is [-1]"},
+		"chain":      {"lin1_weight", vec([]int{1, 3}, 1, 2, 3), "takes 3 inputs but layer 0 has 2"},
+	} {
+		arrays := map[string]arrayfile.Array{}
+		for k, v := range good {
+			arrays[k] = v
+		}
+		if arrays[c.key] = c.value; name == "no layers" {
+			delete(arrays, c.key)
+		}
+		if _, err := fromArrays("f.npz", arrays); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := fromArrays("f.npz", good); err != nil {
+		t.Error(err)
+	}
+}
+
+// Calls allocate nothing once warm.
+func TestAllocatesNothing(t *testing.T) {
+	s := New(bumpy(1))
+	x, v, h, g := make([]float64, 300), make([]float64, 300), make([]float64, 100), make([]float64, 300)
+	keyed.New(1, keyed.Probe, 9).Normals(x, 0, 0)
+	keyed.New(1, keyed.Probe, 9).Normals(v, 1, 0)
+	if n := testing.AllocsPerRun(20, func() { s.Jacobians(h, g, x, 100); s.HessianVectors(g, x, v, 100); s.Values(h, x, 100) }); n > 0.5 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkJacobians times value and gradient of the published network.
+func BenchmarkJacobians(b *testing.B) {
+	s := bunny(b)
+	const n = 128
+	x, h, g := make([]float64, 3*n), make([]float64, n), make([]float64, 3*n)
+	keyed.New(1, keyed.Probe, 10).Normals(x, 0, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Jacobians(h, g, x, n)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/n, "ns/point")
+}
+
+// BenchmarkForward simulates 40 000 bunny paths of 30 ULLA steps on all cores,
+// from training rows of the published data.
+func BenchmarkForward(b *testing.B) {
+	p := &langevin.Process{
+		Set: bunny(b), Friction: 20, Convention: langevin.Reference, Terminal: true,
+		Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6},
+		Landing:  langevin.Landing{Rate: 25},
+	}
+	data, err := arrayfile.ReadNPY(testkit.Shared(b, "data/mesh/bunny_eigfn50.npy"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	pool := parallel.New(0)
+	defer pool.Close()
+	sim := langevin.NewSimulator(p, pool, 64)
+	var paths langevin.Paths
+	for b.Loop() {
+		r, err := sim.Forward(context.Background(), &paths, data.AsFloat64()[:3*40_000], 1, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r.Failed > 0 {
+			b.Fatalf("%d paths failed", r.Failed)
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/run")
+}
+
+// round returns a network whose level set is near the unit sphere: softplus of
+// many directions, summed, grows with ‖x‖ alike to all sides.
+func round() *Network {
+	n := &Network{score.NewMLP[float64]([]int{3, 400, 1}, 1), 10}
+	st := keyed.New(5, keyed.Probe, 0)
+	w := n.Weight(0)
+	for i := 0; i < len(w); i += 6 { // pairs of opposite directions
+		st.Normals(w[i:i+3], uint64(i), 0)
+		s := math.Sqrt(w[i]*w[i] + w[i+1]*w[i+1] + w[i+2]*w[i+2])
+		for j := range 3 {
+			w[i+j] /= s
+			w[i+3+j] = -w[i+j]
+		}
+	}
+	clear(n.Bias(0))
+	for i := range n.Weight(1) {
+		n.Weight(1)[i] = 4. / 400
+	}
+	n.Bias(1)[0] = -1.03
+	return n
+}
+
+func TestSurface(t *testing.T) {
+	s, err := NewSurface(round(), ball.Mesh(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	constrainttest.Run(t, s, constrainttest.Options{})
+	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
+	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
+	sum, x := 0.0, make([]float64, 3)
+	for i := range 4000 {
+		s.SampleUniform(x, keyed.New(1, keyed.Probe, 1), uint64(i))
+		sum += x[2] * x[2] / (x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
+	}
+	if math.Abs(sum/4000-1./3) > 0.03 {
+		t.Errorf("mean square of the height is %v", sum/4000)
+	}
+	if _, err := NewSurface(round(), ball.Mesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil || !strings.Contains(err.Error(), "not near") {
+		t.Errorf("a mesh elsewhere: %v", err)
+	}
+	refine, y := NewRefiner(s.Set, 0.5), []float64{0, 0, 3}
+	if refine.Refine(y) || y[2] != 3 {
+		t.Errorf("a point 2 away was moved to %v by a refiner of 0.5", y)
+	}
+}

@@ -1,0 +1,96 @@
+package levelset
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/mesh"
+)
+
+// A Surface is a Set with a mesh near it, which gives it a uniform sampler
+// (constraint.UniformSampler): points uniform by area on the mesh, moved to Σ.
+type Surface struct {
+	*Set
+	Mesh *mesh.Mesh
+
+	sampler *mesh.Sampler
+	refine  *Refiner
+}
+
+// NewSurface joins the level set of a network with a mesh near it. The error says
+// that the mesh is not near: some point of it cannot be moved to Σ.
+func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
+	if n.In() != 3 {
+		return nil, fmt.Errorf("the network takes %d coordinates; expected 3, as a mesh has", n.In())
+	}
+	set := New(n)
+	s := &Surface{Set: set, Mesh: m, sampler: mesh.NewSampler(m, nil), refine: NewRefiner(set, m.Size()/10)}
+	x := make([]float64, 3)
+	for i := range uint64(probes) {
+		s.sampler.Sample(x, keyed.New(0, keyed.Probe, 0), i, 0)
+		if at := [3]float64(x); !s.refine.Refine(x) {
+			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; expected the mesh that the network was fitted to, of the same size and place", at)
+		}
+	}
+	return s, nil
+}
+
+const (
+	probes = 50
+	tries  = 1000 // at points that cannot be moved to Σ, before giving up
+)
+
+// SampleUniform implements constraint.UniformSampler.
+func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
+	for try := range tries {
+		s.sampler.Sample(dst, st, sample, try)
+		if s.refine.Refine(dst) {
+			return
+		}
+	}
+	panic(fmt.Sprintf("levelset: %d points of the mesh in turn cannot be moved to the level set", tries))
+}
+
+// A Refiner moves points to a level set by Newton's method along the gradient,
+// x ← x − h∇h/‖∇h‖².
+type Refiner struct {
+	set  *Set
+	far2 float64
+}
+
+// NewRefiner makes a refiner that moves points by at most far.
+func NewRefiner(s *Set, far float64) *Refiner { return &Refiner{s, far * far} }
+
+// Refine moves one point to |h| ≤ 1e-13, or to 1e-12 where round-off ends the
+// descent there, and reports whether it arrived; if not, x is what it was.
+func (r *Refiner) Refine(x []float64) bool {
+	const steps, tolerance, roundoff = 30, 1e-13, 1e-12
+	q := r.set.take()
+	defer r.set.give(q)
+	copy(q.start, x)
+	last := math.Inf(1)
+	for range steps {
+		q.Value(q.start, 1)
+		h := q.Out[0]
+		size := math.Abs(h)
+		if size <= tolerance || size <= roundoff && size >= last {
+			copy(x, q.start)
+			return true
+		}
+		last = size
+		q.Gradient()
+		gg, far := 0.0, 0.0
+		for _, g := range q.Grad[:len(x)] {
+			gg += g * g
+		}
+		for j, g := range q.Grad[:len(x)] {
+			q.start[j] -= h / gg * g
+			far += (q.start[j] - x[j]) * (q.start[j] - x[j])
+		}
+		if !(far <= r.far2) {
+			return false
+		}
+	}
+	return false
+}

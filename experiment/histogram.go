@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// A histogram is a distance between sets of points by the counts of cells, as
+// the paper has one for some kinds of data. It compares marks: numbers, dim of
+// them a point, that say in which cell it is, so that a point is looked up once.
+type histogram struct {
+	Name, Note string
+	dim        int
+	limit      int // samples that are enough; 0 means as many as there is data
+	marks      func(x []float64) []float64
+	compare    func(a, b []float64) float64
+
+	full, train, heldOut []float64 // marks of the data
+}
+
+// newHistogram returns the distance for the experiment's data, or nil where none
+// is defined.
+func (e *Experiment) newHistogram() *histogram {
+	// Cells that are cheap to find are looked up in each comparison.
+	h := &histogram{Name: "Jensen–Shannon distance", dim: e.Process.Set.Dim(), marks: func(x []float64) []float64 { return x }}
+	if e.onEarth() {
+		h.Note = "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm."
+		h.compare = metric.EarthJSD
+	} else if o, ok := e.Process.Set.(*zoo.Orthogonal); ok {
+		h.Note = "Mean over tr Xᵏ, k = 1, 2, 4, 5, of distances between histograms of 100 bins; square roots of the divergence, natural logarithm."
+		h.compare = func(a, b []float64) float64 {
+			_, mean := metric.PowerTraceJSD(a, b, o.Order())
+			return mean
+		}
+	} else if s := e.surface(); s != nil {
+		tree := mesh.NewTree(s.Mesh)
+		_, faces := s.Mesh.N()
+		h = &histogram{
+			Name: "Jensen–Shannon divergence", dim: 1, limit: 20_000,
+			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural logarithm.", count(faces)),
+			marks: func(x []float64) []float64 {
+				m := make([]float64, len(x)/3)
+				e.eachBlock(len(m), func(lo, hi int) { metric.NearestFaces(m[lo:hi], x[3*lo:3*hi], tree) })
+				return m
+			},
+			compare: func(a, b []float64) float64 { return metric.FaceJSD(a, b, faces) },
+		}
+	} else {
+		return nil
+	}
+	h.full, h.train, h.heldOut = h.marks(e.Data.X), h.marks(e.train), h.marks(e.heldOut)
+	return h
+}
+
+// SampleCount returns how many samples an evaluation takes by default: as many as
+// there is data, or what the distance on a mesh is published with if that is less.
+func (e *Experiment) SampleCount() int {
+	if e.histogram != nil && e.histogram.limit > 0 {
+		return min(e.Data.N, e.histogram.limit)
+	}
+	return e.Data.N
+}
+
+// eachBlock calls f on blocks of n rows, on all workers.
+func (e *Experiment) eachBlock(n int, f func(lo, hi int)) {
+	const rows = 1024
+	e.Pool.Do(parallel.Blocks(n, rows), func(_, b int) {
+		lo, hi := parallel.Block(b, n, rows)
+		f(lo, hi)
+	})
+}
+
+// surface returns the set if it is a level set with a mesh, else nil.
+func (e *Experiment) surface() *levelset.Surface {
+	s, _ := e.Process.Set.(*levelset.Surface)
+	return s
+}
+
+// density turns the faces of points into a density at the mesh's vertices that
+// does not depend on their number.
+func (e *Experiment) density(faces []float64) []float64 {
+	m := e.surface().Mesh
+	count := make([]float64, len(m.Faces)/3)
+	for _, f := range faces {
+		count[int(f)] += 1 / float64(len(faces))
+	}
+	return m.Density(count)
+}

@@ -1,0 +1,57 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/mesh"
+)
+
+// A SurfaceView is an interactive view of functions on a mesh: it is turned by
+// dragging or the arrow keys. Scales are those of Surface.
+type SurfaceView struct {
+	Title, Caption string
+	Mesh           *mesh.Mesh
+	Layers         []SurfaceLayer
+}
+
+// surfaceData is what the script in surface.js reads.
+type surfaceData struct {
+	Vertices []float64   `json:"vertices"` // in the unit ball
+	Faces    []int32     `json:"faces"`
+	Ramp     [][3]uint8  `json:"ramp"`
+	Layers   [][]float64 `json:"layers"` // of each vertex, in [0, 1]
+}
+
+// surfaceView is what the page's template shows of it.
+type surfaceView struct {
+	Title, Caption string
+	Names          []string
+	Data           surfaceData
+}
+
+func (s *SurfaceView) view() (*surfaceView, error) {
+	n, faces := s.Mesh.N()
+	if faces > SurfaceFaces {
+		return nil, fmt.Errorf("figure: a page with a surface of %d faces; expected at most %d", faces, SurfaceFaces)
+	}
+	look := newShading(s.Mesh)
+	v := &surfaceView{Title: s.Title, Caption: s.Caption, Data: surfaceData{Faces: s.Mesh.Faces}}
+	for i := range n {
+		for j, x := range s.Mesh.Vertex(int32(i)) {
+			v.Data.Vertices = append(v.Data.Vertices, decimals((x-look.centre[j])/look.radius, 4))
+		}
+	}
+	for _, c := range ramp {
+		v.Data.Ramp = append(v.Data.Ramp, [3]uint8{c.R, c.G, c.B})
+	}
+	for _, l := range s.Layers {
+		shade := scaled(l.Values, s.Layers[0].Values)
+		for i, x := range shade {
+			shade[i] = math.Round(x*1000) / 1000
+		}
+		v.Names = append(v.Names, l.Name)
+		v.Data.Layers = append(v.Data.Layers, shade)
+	}
+	return v, nil
+}

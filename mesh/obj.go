@@ -1,0 +1,73 @@
+package mesh
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// decodeOBJ reads the lines "v x y z …" and "f a b c …" of an OBJ file; a corner
+// is i, i/j, i/j/k or i//k, and a negative i counts from the last vertex so far.
+// Other lines are passed over.
+func decodeOBJ(file string, src *source) (*Mesh, error) {
+	m := &Mesh{}
+	for {
+		line, err := src.next()
+		if err == io.EOF {
+			return m, nil
+		}
+		bad := func(format string, v ...any) (*Mesh, error) {
+			return nil, &Error{file, fmt.Sprintf("line %d", src.line), fmt.Sprintf(format, v...)}
+		}
+		if err == errLong {
+			src.line++
+			return bad("%v; expected an OBJ file", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		w := strings.Fields(line)
+		if len(w) == 0 {
+			continue
+		}
+		switch w[0] {
+		case "v":
+			if len(w) < 4 {
+				return bad("a vertex with %d coordinates; expected 3", len(w)-1)
+			}
+			for _, s := range w[1:4] {
+				v, err := strconv.ParseFloat(s, 64)
+				if err != nil {
+					return bad("%.20q is not a number", s)
+				}
+				m.Vertices = append(m.Vertices, v)
+			}
+		case "f":
+			if len(w) < 4 || len(w)-1 > maxPolygon {
+				return bad("a face with %d corners; expected 3 to %d", len(w)-1, maxPolygon)
+			}
+			var corner [3]int32
+			for k, s := range w[1:] {
+				s, _, _ = strings.Cut(s, "/")
+				i, err := strconv.Atoi(s)
+				n := len(m.Vertices) / 3
+				switch {
+				case err != nil || i == 0 || i > maxVertices:
+					return bad("%.20q is no index of a vertex; expected 1, 2, … or −1, −2, …", s)
+				case i < -n:
+					return bad("vertex %d, where %d were given so far", i, n)
+				case i < 0:
+					i += n
+				default:
+					i--
+				}
+				corner[min(k, 2)] = int32(i)
+				if k >= 2 { // a fan from the first corner
+					m.Faces = append(m.Faces, corner[:]...)
+					corner[1] = corner[2]
+				}
+			}
+		}
+	}
+}

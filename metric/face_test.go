@@ -1,0 +1,71 @@
+package metric
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/mesh"
+)
+
+// Nearest faces, distances, counts and the divergence on the published bunny.
+func TestGoldenFaces(t *testing.T) {
+	g := golden.Read(t, "mesh_bunny.npz")
+	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, x := mesh.NewTree(m), data.AsFloat64()
+	wantFace, wantDistance := g["face"].AsFloat64(), g["dist"].AsFloat64()
+	for i, want := range wantFace {
+		f, _, d := tree.Nearest([3]float64(x[3*i : 3*i+3]))
+		if f != int(want) || math.Abs(d-wantDistance[i]) > 1e-12 {
+			t.Errorf("row %d: face %d at %v, want %v at %v", i, f, d, want, wantDistance[i])
+		}
+	}
+	if want := g["area"].AsFloat64()[0]; math.Abs(m.Area()-want) > 1e-9 {
+		t.Errorf("area %v, want %v", m.Area(), want)
+	}
+	faces := make([]float64, len(x)/3)
+	NearestFaces(faces, x, tree)
+	count := make([]float64, 5000)
+	for _, f := range faces {
+		count[int(f)]++
+	}
+	// 13 of the 50 000 rows are straight above two faces whose squared distances
+	// differ by less than 1e-8: there the reference goes by its last bit.
+	different := 0.0
+	for f, want := range g["counts"].AsFloat64() {
+		different += math.Abs(count[f]-want) / 2
+	}
+	if different > 13 {
+		t.Errorf("%v rows are on other faces", different)
+	}
+	got, want := FaceJSD(faces[:20_000], faces, 5000), g["jsd_sq_first20000_vs_full"].AsFloat64()[0]
+	if math.Abs(got-want) > 1e-5 {
+		t.Errorf("divergence %v, want %v", got, want)
+	}
+}
+
+func TestFaceJSD(t *testing.T) {
+	for _, c := range []struct {
+		a, b []float64
+		want float64
+	}{
+		{[]float64{0, 1, 1}, []float64{1, 0, 1}, 0},
+		{[]float64{0}, []float64{1, 2}, math.Ln2},
+		{[]float64{0, 1}, []float64{1}, 0.25*math.Log(2) + 0.25*math.Log(2./3) + 0.5*math.Log(4./3)},
+		{nil, []float64{1}, math.NaN()},
+	} {
+		got := FaceJSD(c.a, c.b, 3)
+		if !(math.Abs(got-c.want) < 1e-10) && !(math.IsNaN(c.want) && math.IsNaN(got)) {
+			t.Errorf("%v and %v: %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
