@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -141,7 +142,19 @@ func (r *result) report(w io.Writer) {
 	}
 	t := r.test
 	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n", t.Statistic, t.Floor.Mean, t.Floor.SD, t.PValue)
+	fmt.Fprintf(w, "beads that touch the ball: %.2f %% of the data's, %.2f %% of the samples'\n", 100*touching(r.data), 100*touching(r.samples))
 	fmt.Fprintf(w, "nearest training chain: median distance %.3f; of held-out chains %.3f\n", r.copies.Samples.Median, r.copies.HeldOut.Median)
+}
+
+// touching returns the share of beads at the boundary of the set.
+func touching(x []float64) float64 {
+	n := 0
+	for i := 0; i < len(x); i += 3 {
+		if math.Hypot(math.Hypot(x[i], x[i+1]), x[i+2]) < clearance+1e-9 {
+			n++
+		}
+	}
+	return float64(n) / float64(len(x)/3)
 }
 
 // strands returns the first n chains as strands of beads from the anchor on.
