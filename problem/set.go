@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
@@ -21,6 +22,9 @@ func (s Set) kind() string {
 func (p *Problem) set() (constraint.Set, error) {
 	s := p.Set
 	s.Kind = s.kind()
+	if s.Kind == "" {
+		return nil, p.key("set.kind", nil, "formulas in set.equality or set.inequality, or one of "+strings.Join(setKinds, ", "))
+	}
 	if err := p.oneOf("set.kind", s.Kind, setKinds...); err != nil {
 		return nil, err
 	}
