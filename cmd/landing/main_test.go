@@ -198,6 +198,7 @@ func TestFaults(t *testing.T) {
 	write("one.csv", "lat,lon\n10,20\n")
 	write("points.yaml", "name: p\ndata: {kind: points}\nset: {kind: sphere, dim: 3}\ntrain: {epochs: 1}\n")
 	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
+	write("empty.yaml", "name: e\nset: {dim: 2, equality: [{name: h, expr: \"dot(x, x) + 1\"}]}\ndata: {path: flat.csv}\n")
 	write("all-off.csv", "1,0,0\n0,1.5,0\n0,0,2.25\n")
 	write("flat.csv", "1,0\n0,1\n")
 	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+strings.Repeat(" ", 58)+"\n12345678")
@@ -220,6 +221,7 @@ func TestFaults(t *testing.T) {
 		{3, "sample.draws", []string{"sample", "demo", "--set", "sample.draws=1000000000000000"}},
 		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
 		{3, "expected a potential", []string{"sample", "affine.yaml"}},
+		{4, "Σ may be empty; the last point violates \"h\" by ", []string{"sample", "empty.yaml"}},
 		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
 		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
 		{3, "give --data FILE", []string{"train", "volcano"}},
