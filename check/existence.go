@@ -51,8 +51,12 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 		}
 	}
 	numbers["violation"] = best
+	why := ", which conflict there"
+	if len(left) == 1 {
+		why = ", which nothing lowers there"
+	}
 	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which conflict there", s.tried[0]+s.tried[1], strings.Join(left[:min(len(left), shown)], ", "))}
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s%s", s.tried[0]+s.tried[1], strings.Join(left[:min(len(left), shown)], ", "), why)}
 	return append([]Finding{first}, out...)
 }
 

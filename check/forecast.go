@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/landing-diffusion/landing/score"
@@ -88,7 +89,7 @@ func si(v float64) string {
 		}
 		v, unit = v/1000, u
 	}
-	return fmt.Sprintf("%.3g %s", v, unit)
+	return strings.TrimSpace(fmt.Sprintf("%.3g %s", v, unit))
 }
 
 // span writes seconds as people say them.

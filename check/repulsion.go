@@ -177,5 +177,9 @@ func ChooseRepulsion(p *langevin.Process, data []float64, seed uint64, pool *par
 	case ε > wideShare*shallow:
 		return wideShare * shallow, fmt.Sprintf("a quarter of the shallowest window, %.3g deep; a typical step would want %.3g", shallow, ε)
 	}
-	return ε, fmt.Sprintf("ρε is a typical step across the boundary: median over %d inequalities", len(best))
+	why := "ρε is a typical step across the boundary"
+	if len(best) > 1 {
+		why += fmt.Sprintf(": median over %d inequalities", len(best))
+	}
+	return ε, why
 }

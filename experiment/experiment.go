@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -126,34 +127,66 @@ func (e *Experiment) dataName() string {
 	return e.Data.Name
 }
 
-// checkFeasible refuses data that is further from Σ than data.tolerance.
+// checkFeasible refuses data that is further from Σ than data.tolerance, by the
+// first row that is.
 func (e *Experiment) checkFeasible() error {
-	for _, v := range e.violations(e.Data.X) {
-		if tol := e.Problem.Data.Tolerance; v.Worst > tol {
-			if s, ok := e.Process.Set.(interface{ Fault(x []float64) error }); ok && math.IsInf(v.Worst, 1) {
-				d := e.Process.Set.Dim()
-				if err := s.Fault(e.Data.X[v.WorstSample*d : (v.WorstSample+1)*d]); err != nil {
-					return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", v.WorstSample, err)}
-				}
-			}
-			return &DataError{e.dataName(), fmt.Sprintf(
-				"row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", v.WorstSample, v.Component, v.Worst, tol)}
+	set, d := e.Process.Set, e.Process.Set.Dim()
+	names, values := e.values(e.Data.X)
+	tol, rows, first, worst := e.Problem.Data.Tolerance, 0, metric.Violation{}, metric.Violation{}
+	for i := range e.Data.N {
+		v := worstOf(metric.Violations(names, values[i*len(names):(i+1)*len(names)], 1, len(set.Equalities())))
+		if v.WorstSample = i; !(v.Worst > tol) {
+			continue
+		}
+		if rows++; rows == 1 {
+			first = v
+		}
+		if v.Worst > worst.Worst {
+			worst = v
 		}
 	}
+	if rows > 0 {
+		i := first.WorstSample
+		if s, ok := set.(interface{ Fault(x []float64) error }); ok && math.IsInf(first.Worst, 1) {
+			if err := s.Fault(e.Data.X[i*d : (i+1)*d]); err != nil {
+				return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", i, err)}
+			}
+		}
+		fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", i, first.Component, first.Worst, tol)
+		if rows > 1 {
+			fault += fmt.Sprintf(". So do %d of %d rows, row %d the most, %q by %.3g", rows, e.Data.N, worst.WorstSample, worst.Component, worst.Worst)
+		}
+		return &DataError{e.dataName(), fault}
+	}
 	if i := e.unselected(e.Data.X); i >= 0 {
-		return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(e.Process.Set), e.selection())}
+		return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set), e.selection())}
 	}
 	return nil
 }
 
+// worstOf returns the component that is violated most, the first of equals.
+func worstOf(v []metric.Violation) (worst metric.Violation) {
+	for _, c := range v {
+		if c.Worst > worst.Worst {
+			worst = c
+		}
+	}
+	return worst
+}
+
 // violations summarises how far the rows of x are from Σ, by component.
 func (e *Experiment) violations(x []float64) []metric.Violation {
-	set := e.Process.Set
-	names := constraint.Components(set)
-	n := len(x) / set.Dim()
-	values := make([]float64, n*len(names))
-	set.Values(values, x, n)
-	return metric.Violations(names, values, n, len(set.Equalities()))
+	names, values := e.values(x)
+	return metric.Violations(names, values, len(x)/e.Process.Set.Dim(), len(e.Process.Set.Equalities()))
+}
+
+// values returns the components' names, and their values at the rows of x.
+func (e *Experiment) values(x []float64) (names []string, values []float64) {
+	names = constraint.Components(e.Process.Set)
+	n := len(x) / e.Process.Set.Dim()
+	values = make([]float64, n*len(names))
+	e.Process.Set.Values(values, x, n)
+	return names, values
 }
 
 // Begin fills a new folder: config, verbatim problem and manifest.
@@ -181,7 +214,7 @@ func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error
 		return err
 	}
 	return f.WriteJSON(run.ManifestFile, run.Manifest{
-		Version: run.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
+		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
 		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: files, Chosen: e.Chosen, Machine: run.ThisMachine(),
 	})
 }

@@ -71,14 +71,17 @@ const (
 // with landing and the recommended ε where there are inequalities, its draws then
 // projected. Rounds of doubled length, each from where the last one ended, go on
 // until every coordinate has split-R̂ below 1.01 and 400 effective draws, or the
-// steps allowed are done. The draws of the last round are the prior. It is made
-// once, a function of the problem's seed.
+// steps allowed are done. Data often lie close together on a wide Σ, far from its
+// edges: the draws of a round choose step and ε of the next. Those of the last
+// round are the prior. It is made once, a function of the problem's seed.
 func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 	if e.uniform.States != nil {
 		return e.uniform, nil
 	}
-	chains, x0 := e.priorChains()
-	m := Mixing{Chains: priorChains, Draws: priorChains * priorKeep, Step: chains.Process.Schedule.T}
+	d := e.Process.Set.Dim()
+	wide, x0 := spread(e.train, d), e.priorStarts()
+	chains := e.priorChains(e.train, wide)
+	m := Mixing{Chains: priorChains, Draws: priorChains * priorKeep}
 	var draws *langevin.Draws
 	for round := 0; ; round++ {
 		chains.Seed, chains.Thin = e.Problem.Seed+uint64(round)<<32, 2<<round
@@ -86,15 +89,17 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 		if draws, err = chains.Run(ctx, e.Pool, x0); err != nil {
 			return nil, err
 		}
-		m.Steps += chains.Keep * chains.Thin
+		m.Steps, m.Step = m.Steps+chains.Keep*chains.Thin, chains.Process.Schedule.T
 		m.judge(draws)
 		if float64(m.Rhat) < mixedRhat && m.ESS > mixedESS || m.Steps+2*chains.Keep*chains.Thin > e.Problem.Uniform.MaxSteps {
 			break
 		}
 		for c := range priorChains {
-			last := ((c+1)*priorKeep - 1) * draws.Dim
-			copy(x0[c*draws.Dim:(c+1)*draws.Dim], draws.X[last:last+draws.Dim])
+			last := ((c+1)*priorKeep - 1) * d
+			copy(x0[c*d:(c+1)*d], draws.X[last:last+d])
 		}
+		wide = max(wide, spread(draws.X, d))
+		chains = e.priorChains(draws.X, wide)
 	}
 	if limit := e.Problem.Uniform.MaxRhat; !(float64(m.Rhat) <= limit) {
 		return nil, &MixingError{m, limit}
@@ -129,21 +134,26 @@ func (e *Experiment) arrive(ctx context.Context, o Observer, fresh bool) error {
 	return e.Folder.AppendMetric("prior", 0, *e.Mixing)
 }
 
-// priorChains returns the chains and their starts, rows of the training data at
-// equal distances. The splitting has no error of first order and takes steps of a
-// tenth of the spread of a coordinate. ULLA is off by a boundary layer of 0.4
-// steps at this friction (package check, BenchmarkRepulsion), and more at less:
-// steps of a twentieth.
-func (e *Experiment) priorChains() (*langevin.Chains, []float64) {
-	set := e.Process.Set
-	d := set.Dim()
+// priorStarts returns rows of the training data at equal distances, one a chain.
+func (e *Experiment) priorStarts() []float64 {
+	d := e.Process.Set.Dim()
 	n := len(e.train) / d
 	x0 := make([]float64, 0, priorChains*d)
 	for c := range priorChains {
 		row := c * n / priorChains
 		x0 = append(x0, e.train[row*d:(row+1)*d]...)
 	}
-	scale := spread(e.train, d) / math.Sqrt(float64(max(d-len(set.Equalities()), 1)))
+	return x0
+}
+
+// priorChains returns chains for a Σ that is at least so wide and, where it has
+// edges, has these states. The splitting has no error of first order and takes steps of a tenth of the spread
+// of a coordinate. ULLA is off by a boundary layer of 0.4 steps at this friction
+// (package check, BenchmarkRepulsion), and more at less: steps of a twentieth.
+func (e *Experiment) priorChains(states []float64, wide float64) *langevin.Chains {
+	set := e.Process.Set
+	d := set.Dim()
+	scale := wide / math.Sqrt(float64(max(d-len(set.Equalities()), 1)))
 	τ := 0.1 * scale
 	p := &langevin.Process{
 		Set: set, Method: langevin.ULLAP, Friction: 1 / scale, Landing: langevin.Landing{Implicit: true},
@@ -153,9 +163,9 @@ func (e *Experiment) priorChains() (*langevin.Chains, []float64) {
 	if len(set.Inequalities()) > 0 {
 		p.Method, c.Symmetric, p.Schedule.T = langevin.ULLA, false, τ/2
 		p.Friction = 0.5 / p.Schedule.T
-		p.Repulsion, _ = check.ChooseRepulsion(p, e.train, e.Problem.Seed, e.Pool)
+		p.Repulsion, _ = check.ChooseRepulsion(p, states, e.Problem.Seed, e.Pool)
 	}
-	return c, x0
+	return c
 }
 
 // judge finds the coordinate that has mixed worst.

@@ -66,7 +66,12 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
+// key makes a *KeyError. The keys of a set have no defaults: a zero that nobody
+// wrote is a key that is missing.
 func (p *Problem) key(key string, value any, want string) error {
+	if strings.HasPrefix(key, "set.") && p.origin[key] == "" && (value == 0 || value == 0.0) {
+		value = nil
+	}
 	return &KeyError{Origin: p.where(key), Key: key, Value: value, Want: want}
 }
 

@@ -88,7 +88,9 @@ func TestFaults(t *testing.T) {
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0] <= 1"}]`, `mine.yaml:3: set.equality[0].expr: a: an inequality stands under equality; expected left = right`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0]"}, {name: a, expr: "x[1]"}]`, `mine.yaml:3: set.equality[1].name: "a" names two constraints`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, inequality: []`, `mine.yaml:3: set.equality: missing; expected at least one equality or inequality`},
-		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`, `mine.yaml:3: set.dim is 0; expected a dimension of 1 to`},
+		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in set.equality or set.inequality, or one of sphere`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`, `mine.yaml:3: set.dim is 0; expected a dimension of 1 to`},
+		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`, `mine.yaml:3: set.dim is missing; expected a dimension of 1 to`},
 		{good, "", `mine.yaml:1: expected one YAML document with keys`},
 		{good, "just text", `mine.yaml:1: the file is`},
 	} {

@@ -34,7 +34,7 @@ func TestZooSets(t *testing.T) {
 		{"kind: simplex, dim: 3, n: 2", `f:1: set.n: this key belongs to set.kind orthogonal, special_orthogonal, stiefel; set.kind is "simplex"`},
 		{"kind: cap, axis: [0, 0], height: 0.5", "f:1: set.axis is [0 0]; expected a direction"},
 		{"kind: cap, axis: [0, 1], height: 1", "f:1: set.height is 1; expected a height in (−1, 1)"},
-		{"kind: orthogonal", "f:1: set.n is 0; expected 1 to 100 rows"},
+		{"kind: orthogonal", "f:1: set.n is missing; expected 1 to 100 rows"},
 		{"kind: orthogonal, n: 3, p: 2", `f:1: set.p: this key belongs to set.kind stiefel; set.kind is "orthogonal"`},
 		{"kind: stiefel, n: 3, p: 4", "f:1: set.p is 4; expected 1 to n = 3 columns"},
 		{"kind: chain", "f:1: set.bonds is missing; expected a length for each bond"},

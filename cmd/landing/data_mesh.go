@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -90,6 +91,9 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 				})
 			})
 			bar.done()
+			if fault := new(mesh.Fault); errors.As(err, fault) {
+				return fmt.Errorf("%s was not fitted: %w", args[0], err)
+			}
 			if err != nil {
 				return err
 			}
@@ -230,7 +234,10 @@ other one.`,
 				return err
 			}
 			return a.result(map[string]any{"file": out, "points": n, "lost": lost, "eigenvalue": f.Lambda}, func(w io.Writer) {
-				fmt.Fprintf(w, "%d points in %s; eigenvalue %d is %.4g; %d points could not be moved to the level set and were drawn again\n", n, out, k, f.Lambda, lost)
+				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g\n", plural(n, "point"), out, k, f.Lambda)
+				if lost > 0 {
+					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(lost, "point"))
+				}
 			})
 		},
 	}

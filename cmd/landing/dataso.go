@@ -2,10 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,7 @@ func (a *app) dataSO() *cobra.Command {
 		Long: `so draws rotation matrices from a mixture, in equal parts, of wrapped normal laws
 around random centres of SO(n), and writes them to an NPY file (matrices × n × n).
 The recipes so10-3 and so10-5 train on such files.`,
-		Example: "  landing data so --modes 3 --out so10-3.npy\n  landing train so10-3 --data so10-3.npy",
+		Example: "  landing data so --modes 3 -o so10-3.npy\n  landing train so10-3 --data so10-3.npy",
 		Args:    args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, f := range []struct {
@@ -38,15 +37,13 @@ The recipes so10-3 and so10-5 train on such files.`,
 			if out == "" {
 				out = fmt.Sprintf("so%d-%d.npy", mix.N, mix.Modes)
 			}
-			if !strings.EqualFold(filepath.Ext(out), ".npy") {
-				return &usageError{fmt.Errorf("--out is %q; expected a file that ends in .npy", out)}
-			}
-			if !force {
-				if err := run.Free(out); err != nil {
-					return err
-				}
+			if err := output(out, ".npy", force); err != nil {
+				return err
 			}
 			p, modes, err := mix.Generate()
+			if e := new(dataset.Error); errors.As(err, &e) {
+				return &usageError{fmt.Errorf("--%s is %s; expected %s", e.Column, e.Value, e.Want)}
+			}
 			if err != nil {
 				return err
 			}
@@ -74,7 +71,7 @@ The recipes so10-3 and so10-5 train on such files.`,
 	f.Float64Var(&mix.SD, "sd", 0.1, "standard deviation of the entries above the diagonal of A in C exp(A)")
 	f.IntVar(&mix.Count, "count", 10_000, "matrices")
 	f.Uint64Var(&mix.Seed, "seed", 1, "all random numbers are a function of it")
-	f.StringVar(&out, "out", "", "file to write (default soN-MODES.npy)")
+	f.StringVarP(&out, "output", "o", "", "file to write (default soN-MODES.npy)")
 	f.BoolVar(&force, "force", false, "write over the file if it exists")
 	return cmd
 }

@@ -23,7 +23,7 @@ func TestDataSO(t *testing.T) {
 	if err != nil || len(a.Shape) != 3 || a.Shape[0] != 30 || a.Shape[1] != 4 || a.Shape[2] != 4 {
 		t.Fatalf("%v, %v", a.Shape, err)
 	}
-	if r := ok(t, dir, append(flags, "--out", "b.npy", "--workers", "1")...); !strings.Contains(r.stdout, "30 matrices of SO(4) in 2 modes") {
+	if r := ok(t, dir, append(flags, "-o", "b.npy", "--workers", "1")...); !strings.Contains(r.stdout, "30 matrices of SO(4) in 2 modes") {
 		t.Errorf("got %q", r.stdout)
 	}
 	first, _ := os.ReadFile(filepath.Join(dir, "so4-2.npy"))
@@ -39,9 +39,9 @@ func TestDataSO(t *testing.T) {
 		{exitConfig, flags, "so4-2.npy"},
 		{exitUsage, []string{"data", "so", "--modes", "0"}, "--modes is 0; expected a number above 0"},
 		{exitUsage, []string{"data", "so", "--sd", "-1"}, "--sd is -1"},
-		{exitUsage, []string{"data", "so", "--out", "x.csv"}, "ends in .npy"},
+		{exitUsage, []string{"data", "so", "-o", "x.csv"}, "ends in .npy"},
 		{exitUsage, []string{"data", "soo"}, `there is no verb "soo" under data`},
-		{exitConfig, []string{"data", "so", "--n", "101"}, "rotations: n is 101, expected 2 to 100 rows"},
+		{exitUsage, []string{"data", "so", "--n", "101"}, "--n is 101; expected 2 to 100 rows"},
 	} {
 		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: exit %d, %s", c.args, r.code, r.stderr)
@@ -53,7 +53,7 @@ func TestDataSO(t *testing.T) {
 // constraints and the distance of the power traces with its parts in --json.
 func TestTrainSO(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, "data", "so", "--n", "5", "--modes", "2", "--count", "40", "--out", "d.npy")
+	ok(t, dir, "data", "so", "--n", "5", "--modes", "2", "--count", "40", "--output", "d.npy")
 	ok(t, dir, append([]string{"train", "so10-3", "--set", "set.n=5", "--data", "d.npy", "--out", "r"}, tiny...)...)
 	text := ok(t, dir, "eval", "r").stdout
 	if !strings.Contains(text, "15, the 8 worst of them") || strings.Count(text, "violation of") != 8 {

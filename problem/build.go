@@ -1,0 +1,145 @@
+package problem
+
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// Build returns the process that the problem describes, valid, or a *KeyError.
+func (p *Problem) Build() (*langevin.Process, error) {
+	proc, err := p.process()
+	if err != nil {
+		return nil, err
+	}
+	return proc, p.check(proc)
+}
+
+// process is Assemble with a process that can run.
+func (p *Problem) process() (*langevin.Process, error) {
+	proc, err := p.Assemble()
+	if err != nil {
+		return nil, err
+	}
+	return proc, p.runs(proc)
+}
+
+// runs returns a *KeyError if the process cannot run.
+func (p *Problem) runs(proc *langevin.Process) error {
+	switch e := proc.Validate().(type) {
+	case nil:
+	case *langevin.ConfigError:
+		return p.key("process."+e.Field, e.Value, e.Want)
+	case *constraint.UnsupportedError:
+		return p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+	default:
+		return e
+	}
+	return nil
+}
+
+// Assemble returns the process that the problem describes, or a *KeyError,
+// without asking whether it can run: the doctor says that. A landing rate that
+// is auto is chosen here, from the schedule; a repulsion that is auto needs
+// data, and is 0.
+func (p *Problem) Assemble() (*langevin.Process, error) {
+	set, err := p.set()
+	if err != nil {
+		return nil, err
+	}
+	proc := &langevin.Process{
+		Set:       set,
+		Friction:  p.Process.Friction,
+		Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
+		Schedule: langevin.Schedule{
+			N: p.Process.Steps, T: p.Process.Horizon,
+			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max, Geometric: p.Process.Sigma.Schedule == "geometric",
+		},
+		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: float64(p.Process.Landing.Rate)},
+	}
+	if proc.Method, err = langevin.ParseMethod(p.Process.Method); err != nil {
+		return nil, p.key("process.method", p.Process.Method, "ULLA, OLLA, ULLA-P or OLLA-P (= RDDPM)")
+	}
+	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
+		return nil, p.key("convention", p.Convention, "paper or reference")
+	}
+	if err := p.oneOf("process.sigma.schedule", p.Process.Sigma.Schedule, "linear", "geometric"); err != nil {
+		return nil, err
+	}
+	if err := p.oneOf("process.landing.mode", p.Process.Landing.Mode, "implicit", "explicit"); err != nil {
+		return nil, err
+	}
+	if proc.Potential, err = p.potential(set.Dim()); err != nil {
+		return nil, err
+	}
+	if p.Process.Landing.Rate.IsAuto() {
+		proc.Landing.Rate = proc.MonotoneRate()
+	}
+	if !p.Process.Repulsion.IsAuto() {
+		proc.Repulsion = float64(p.Process.Repulsion)
+	}
+	return proc, nil
+}
+
+func (p *Problem) potential(d int) (langevin.Potential, error) {
+	f := p.Potential
+	length := func(key string, v []float64) error {
+		if v != nil && len(v) != d {
+			return p.key(key, v, fmt.Sprintf("%d numbers, one a coordinate", d))
+		}
+		return nil
+	}
+	switch f.Kind {
+	case "zero":
+		return nil, nil
+	case "quadratic":
+		if err := length("potential.center", f.Center); err != nil {
+			return nil, err
+		}
+		return langevin.Quadratic{Center: f.Center, Weight: f.Weight}, length("potential.weight", f.Weight)
+	case "linear":
+		if f.B == nil {
+			return nil, p.key("potential.b", f.B, fmt.Sprintf("%d numbers, one a coordinate", d))
+		}
+		return langevin.Linear{B: f.B}, length("potential.b", f.B)
+	}
+	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear")
+}
+
+// TrainConfig returns the part of the problem that package train reads; proc is
+// what Build returned.
+func (p *Problem) TrainConfig(proc *langevin.Process) train.Config {
+	t := p.Train
+	c := train.Config{
+		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath, LearningRate: t.LearningRate,
+		Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
+		Loss: cwpm.Options{Reading: p.Reading(proc), Window: t.Window},
+	}
+	// The names were checked by Build.
+	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer)
+	c.Precision, _ = kernel.ParsePrecision(t.Precision)
+	return c
+}
+
+// Reading returns how the problem's network is read as a score.
+func (p *Problem) Reading(proc *langevin.Process) score.Reading {
+	r := score.Reading{Octaves: p.Network.Octaves, Wavelength: p.Network.Wavelength}
+	if p.Network.Output == "scaled" {
+		r.Gain = proc.ScoreGains()
+	}
+	return r
+}
+
+// Widths returns the network's layer widths from input to output.
+func (p *Problem) Widths(in, out int) []int {
+	w := []int{in}
+	for range p.Network.Layers {
+		w = append(w, p.Network.Width)
+	}
+	return append(w, out)
+}

@@ -1,0 +1,56 @@
+package problem
+
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// maxNumbers bounds the kept draws of all chains.
+const maxNumbers = 1e9
+
+// BuildChains returns the unlearned sampler that the problem describes, or a
+// *KeyError. Only the set, the potential, friction, landing and curvature of the
+// rest of the problem count.
+func (p *Problem) BuildChains() (*langevin.Chains, error) {
+	c := p.Sample
+	for _, k := range []struct {
+		key   string
+		value float64
+	}{{"sample.step", c.Step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)}, {"sample.thin", float64(c.Thin)}} {
+		if !(k.value > 0) || k.value > 1e15 {
+			return nil, p.key(k.key, k.value, "a number above 0 and at most 1e15")
+		}
+	}
+	if c.Burn < 0 || c.Burn > 1e12 {
+		return nil, p.key("sample.burn", c.Burn, "a number in [0, 1e12]")
+	}
+	if float64(c.Draws)*float64(c.Thin) > 1e12 {
+		return nil, p.key("sample.thin", c.Thin, "at most 1e12 steps in all")
+	}
+	if !(c.MaxViolation >= 0) {
+		return nil, p.key("sample.max_violation", c.MaxViolation, "a number of at least 0")
+	}
+	q := *p
+	q.Process.Steps, q.Process.Horizon = 1, c.Step
+	q.Process.Sigma = Sigma{Min: 1, Max: 1, Schedule: "linear"}
+	q.Process.TerminalProjection = false
+	symmetric := c.Method == "splitting"
+	if q.Process.Method = c.Method; symmetric {
+		q.Process.Method, q.Process.Curvature = "ULLA-P", false // it projects, so the set must allow that
+	}
+	proc, err := q.process()
+	if err != nil {
+		if e, ok := err.(*KeyError); ok && e.Key == "process.method" {
+			return nil, p.key("sample.method", c.Method, "splitting, ULLA, OLLA, ULLA-P or OLLA-P")
+		}
+		return nil, err
+	}
+	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
+		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
+	}
+	if p.unbounded() && proc.Potential == nil {
+		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
+	}
+	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
+}

@@ -1,0 +1,107 @@
+package problem
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+const (
+	maxDim        = 1_000_000
+	maxParameters = 1e9
+	maxOctaves    = 20
+	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+)
+
+// check validates everything outside the process.
+func (p *Problem) check(proc *langevin.Process) error {
+	for _, r := range p.Title {
+		if unicode.IsControl(r) {
+			return p.key("title", p.Title, "one line of printable text")
+		}
+	}
+	if strings.Trim(p.Name, nameLetters) != "" || p.Name == "" || p.Name[0] == '.' || p.Name[0] == '-' {
+		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it names the run folder")
+	}
+	if w, n := float64(p.Network.Width), float64(p.Network.Layers); w*(w*n+2*float64(proc.Set.Dim())) > maxParameters {
+		return p.key("network.width", p.Network.Width, fmt.Sprintf("a network of at most %.0g parameters", maxParameters))
+	}
+	t := p.Train
+	positive := []struct {
+		key   string
+		value float64
+	}{
+		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
+		{"train.epochs", float64(t.Epochs)}, {"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
+		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength}, {"data.tolerance", p.Data.Tolerance},
+	}
+	for _, c := range positive {
+		if !(c.value > 0) || c.value > 1e15 {
+			return p.key(c.key, c.value, "a number above 0 and at most 1e15")
+		}
+	}
+	for _, c := range []struct {
+		key       string
+		value, hi float64
+	}{
+		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
+		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15},
+		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1}, {"generate.max_failed", p.Generate.MaxFailed, 1},
+		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
+		{"train.checkpoint_every", t.CheckpointEvery, 1e9}, {"train.evaluate_every", float64(t.EvaluateEvery), 1e15},
+		{"train.plateau.factor", t.Plateau.Factor, 0.9999999}, {"train.plateau.patience", float64(t.Plateau.Patience), 1e15},
+		{"train.plateau.threshold", t.Plateau.Threshold, 1}, {"train.plateau.cooldown", float64(t.Plateau.Cooldown), 1e15},
+		{"train.plateau.min_rate", t.Plateau.MinRate, 1e15},
+	} {
+		if !(c.value >= 0 && c.value <= c.hi) {
+			want := "a number of at least 0"
+			if c.hi < 1e9 {
+				want = fmt.Sprintf("a number in [0, %v]", c.hi)
+			}
+			return p.key(c.key, c.value, want)
+		}
+	}
+	for _, o := range []struct {
+		key, value string
+		names      []string
+	}{
+		{"network.output", p.Network.Output, []string{"plain", "scaled"}},
+		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
+		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
+	} {
+		if err := p.oneOf(o.key, o.value, o.names...); err != nil {
+			return err
+		}
+	}
+	if t.Window > 0 {
+		if err := cwpm.CanWindow(proc); err != nil {
+			return p.key("train.window", t.Window, "0: "+err.Error())
+		}
+	}
+	if err := p.oneOf("data.kind", p.Data.Kind, "earth", "points", "demo"); err != nil {
+		return err
+	}
+	if d := proc.Set.Dim(); p.Data.Kind != "points" && d != 3 {
+		return p.key("data.kind", p.Data.Kind, fmt.Sprintf("points, since the set lies in R^%d and not in R³", d))
+	}
+	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
+		return err
+	}
+	if p.Prior == "uniform" && p.unbounded() {
+		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law", constraint.Name(proc.Set)))
+	}
+	if !(p.Uniform.MaxRhat >= 1) {
+		return p.key("uniform.max_rhat", p.Uniform.MaxRhat, "a number of at least 1")
+	}
+	if p.Uniform.MaxSteps < 256 || p.Uniform.MaxSteps > 1e9 {
+		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
+	}
+	if p.Prior == "uniform" && proc.Potential != nil {
+		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")
+	}
+	return nil
+}
