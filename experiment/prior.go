@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,19 +25,13 @@ func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
 		}
 		return e.chainPrior(ctx)
 	}
-	var paths langevin.Paths
-	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
-	if _, err := sim.Forward(ctx, &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+	prior, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.train, e.Problem.Seed, priorRefresh)
+	var none *langevin.PriorError
+	if errors.As(err, &none) {
+		return nil, &FailedError{Failed: none.Paths, Samples: none.Paths, Limit: e.Problem.Train.MaxFailed}
+	}
+	if err != nil {
 		return nil, err
-	}
-	var prior langevin.Empirical
-	for i := range paths.Count {
-		if !paths.Failed[i] {
-			prior.States = append(prior.States, paths.At(i, paths.Steps)...)
-		}
-	}
-	if len(prior.States) == 0 {
-		return nil, &FailedError{Failed: paths.Count, Samples: paths.Count, Limit: e.Problem.Train.MaxFailed}
 	}
 	return prior, nil
 }

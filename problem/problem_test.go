@@ -231,13 +231,46 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
+// Variants fast and fine change how a recipe learns, not what.
+func TestFastRecipes(t *testing.T) {
+	for _, name := range Recipes() {
+		data, origin, err := Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := Variants(data, origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, variant := range names {
+			if variant != "fast" && variant != "fine" {
+				continue
+			}
+			base, err := Load(data, origin, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Load(data, origin, variant, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Train.Optimizer != "muon" || p.Network == base.Network {
+				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
+			}
+			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) || p.Prior != base.Prior || p.Convention != base.Convention {
+				t.Errorf("%s %s is another problem: %+v", name, variant, p)
+			}
+		}
+	}
+}
+
 func TestVariants(t *testing.T) {
 	data, origin, _ := Source("volcano")
 	names, err := Variants(data, origin)
-	if err != nil || strings.Join(names, " ") != "olla ulla-p" {
+	if err != nil || strings.Join(names, " ") != "fast fine olla ulla-p" {
 		t.Errorf("variants %v, %v", names, err)
 	}
-	if _, err := Load(data, origin, "nosuch", nil); err == nil || !strings.Contains(err.Error(), "one of olla, ulla-p") {
+	if _, err := Load(data, origin, "nosuch", nil); err == nil || !strings.Contains(err.Error(), "one of fast, fine, olla, ulla-p") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil || !strings.Contains(err.Error(), `f, variant a: trian: there is no such key`) {
