@@ -154,7 +154,7 @@ func (e *Experiment) checkFeasible() error {
 		}
 		fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", i, first.Component, first.Worst, tol)
 		if rows > 1 {
-			fault += fmt.Sprintf(". So do %d of %d rows, row %d the most, %q by %.3g", rows, e.Data.N, worst.WorstSample, worst.Component, worst.Worst)
+			fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", e.Data.N, rows, worst.WorstSample, worst.Component, worst.Worst)
 		}
 		return &DataError{e.dataName(), fault}
 	}

@@ -232,7 +232,7 @@ func TestFaults(t *testing.T) {
 		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
 		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001` + "\n", []string{"train", "points.yaml", "--data", "off.csv"}},
-		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. So do 2 of 3 rows, row 2 the most, "radius" by 1.25`, []string{"train", "points.yaml", "--data", "all-off.csv"}},
+		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. Of 3 rows 2 do, row 2 the most, "radius" by 1.25`, []string{"train", "points.yaml", "--data", "all-off.csv"}},
 		{3, "flat.csv: its points have 2 coordinates; expected 3", []string{"train", "points.yaml", "--data", "flat.csv"}},
 		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data", "cut.npy"}},
 		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set", "train.epochs=x"}},
