@@ -373,10 +373,12 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 		return err
 	}
 	if err := e.arrive(ctx, o, len(names) == 0); err != nil {
-		if !train.Interrupted(err) {
-			if e := status("failed", err.Error()); e != nil {
-				return e
-			}
+		state, message := "failed", err.Error()
+		if train.Interrupted(err) {
+			state, message = "interrupted", ""
+		}
+		if e := status(state, message); e != nil {
+			return e
 		}
 		return err
 	}

@@ -87,7 +87,7 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 	d := e.Process.Set.Dim()
 	wide, x0 := spread(e.train, d), e.priorStarts()
 	chains := e.priorChains(e.train, wide)
-	m := Mixing{Chains: priorChains, Draws: priorChains * priorKeep}
+	m, limit := Mixing{Chains: priorChains, Draws: priorChains * priorKeep}, e.Problem.Uniform.MaxRhat
 	var draws *langevin.Draws
 	for round := 0; ; round++ {
 		chains.Seed, chains.Thin = e.Problem.Seed+uint64(round)<<32, 2<<round
@@ -97,7 +97,7 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 		}
 		m.Steps, m.Step = m.Steps+chains.Keep*chains.Thin, chains.Process.Schedule.T
 		m.judge(draws)
-		if float64(m.Rhat) < mixedRhat && m.ESS > mixedESS || m.Steps+2*chains.Keep*chains.Thin > e.Problem.Uniform.MaxSteps {
+		if float64(m.Rhat) < min(mixedRhat, limit) && m.ESS > mixedESS || m.Steps+2*chains.Keep*chains.Thin > e.Problem.Uniform.MaxSteps {
 			break
 		}
 		for c := range priorChains {
@@ -107,7 +107,7 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 		wide = max(wide, spread(draws.X, d))
 		chains = e.priorChains(draws.X, wide)
 	}
-	if limit := e.Problem.Uniform.MaxRhat; !(float64(m.Rhat) <= limit) {
+	if !(float64(m.Rhat) <= limit) {
 		return nil, &MixingError{m, limit}
 	}
 	e.uniform.States, m.Returned = e.projected(draws)

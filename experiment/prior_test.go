@@ -134,6 +134,15 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Unlock()
+		stopped, stop := context.WithCancel(context.Background())
+		stop()
+		var status run.Status
+		if err := e.Train(stopped, "", Observer{}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled while the chains run: %v", err)
+		}
+		if err := f.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" {
+			t.Errorf("status %+v, %v; want interrupted", status, err)
+		}
 		heard := false
 		if err := e.Train(context.Background(), "", Observer{Prior: func(m Mixing) { heard = m == *e.Mixing }}); err != nil {
 			t.Fatal(err)
