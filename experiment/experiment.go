@@ -40,7 +40,8 @@ type Experiment struct {
 	Warning string       // something about the run that the user should know; may be empty
 	Chosen  []run.Choice // what auto became
 
-	Mixing *Mixing // of the chains behind a uniform prior, once it was made; nil in closed form
+	mixing func(steps, most int) // Observer.Mixing, or nil
+	Mixing *Mixing               // of the chains behind a uniform prior, once it was made; nil in closed form
 
 	train, heldOut []float64 // rows of Data: n×d
 	uniform        langevin.Empirical
@@ -317,7 +318,8 @@ func (e *Experiment) network() *score.MLP[float32] {
 
 // Observer hears how training goes; any field may be nil.
 type Observer struct {
-	Prior      func(Mixing) // a uniform prior was made by chains
+	Mixing     func(steps, most int) // chains for a uniform prior are at it
+	Prior      func(Mixing)          // a uniform prior was made by them
 	Epoch      func(train.Epoch)
 	Evaluation func(Progress)
 	Checkpoint func(epoch int)

@@ -91,6 +91,9 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 	var draws *langevin.Draws
 	for round := 0; ; round++ {
 		chains.Seed, chains.Thin = e.Problem.Seed+uint64(round)<<32, 2<<round
+		if e.mixing != nil {
+			chains.Progress = func(step int) { e.mixing(m.Steps+step, e.Problem.Uniform.MaxSteps) }
+		}
 		var err error
 		if draws, err = chains.Run(ctx, e.Pool, x0); err != nil {
 			return nil, err
@@ -125,7 +128,9 @@ func (e *Experiment) arrive(ctx context.Context, o Observer, fresh bool) error {
 	if e.Problem.Prior != "uniform" {
 		return nil
 	}
-	if _, err := e.prior(ctx); err != nil {
+	e.mixing = o.Mixing
+	_, err := e.prior(ctx)
+	if e.mixing = nil; err != nil {
 		return err
 	}
 	if e.Mixing == nil {

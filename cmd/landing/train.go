@@ -189,7 +189,13 @@ func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint stri
 			last = t
 			bar.update(t.Epoch == e.Problem.Train.Epochs, func() string { return epochLine(t, e.Problem.Train.Epochs, first, rows, time.Since(start)) })
 		},
+		Mixing: func(steps, most int) {
+			if time.Since(start) > time.Second {
+				bar.update(false, func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })
+			}
+		},
 		Prior: func(m experiment.Mixing) {
+			bar.clear()
 			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps, float64(m.Rhat), float64(m.ESS))
 			if e.Warning != "" {
 				a.say("note: %s", e.Warning)
