@@ -40,10 +40,14 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 		return []Finding{{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
 			"the set seems empty: none of %d starts has finite constraints to start from", s.tried[0]+s.tried[1])}}
 	}
-	s.set.Values(s.val, s.stuck[at].x, 1)
+	ok := s.at(s.stuck[at].x)
 	var left []string
 	var out []Finding
 	for i, v := range s.val {
+		if ok && i < s.m && math.Abs(v) <= onΣ && norm(s.grad(i)) == 0 && len(out) < 2*shown {
+			out = append(out, Finding{Component: s.names[i], Status: Fail, Message: fmt.Sprintf(
+				"its gradient is 0 where the search from %s ends, so no step leads on from there: does it depend on x?", s.stuck[at].from)})
+		}
 		if u := violated(v, i < s.m); u > 0.1*best && u > onΣ && len(out) < 2*shown {
 			left = append(left, fmt.Sprintf("%q by %.3g", s.names[i], u))
 			out = append(out, Finding{Component: s.names[i], Status: Fail, Numbers: Numbers{"violation": u},

@@ -19,6 +19,9 @@ func vanishing(s *subject) []Finding {
 		p := all[i]
 		f := Finding{Component: name, Numbers: Numbers{"exponent": p.exponent, "points": float64(p.points)}, Message: "its gradient does not vanish where it holds"}
 		switch {
+		case i < s.m && p.seen > 0 && p.steepest == 0:
+			f.Status = Fail
+			f.Message = fmt.Sprintf("its gradient is 0 at each of %d points on Σ and near it: it does not depend on x there and constrains nothing. Look for a term that cancels, or leave it out", p.seen)
 		case i >= s.m && p.flat:
 			f.Status = Fail
 			f.Message = "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
@@ -53,6 +56,8 @@ type approach struct {
 
 	exponents []float64
 	still     bool         // somewhere it is 0 without a gradient
+	seen      int          // points, on Σ and near it
+	steepest  float64      // the largest ‖∇c‖ at them
 	base      float64      // |c| at the point in progress
 	rungs     [2][]float64 // log |c| and log ‖∇c‖ at the distances from it
 }
@@ -105,12 +110,14 @@ func (a *approach) start(c, g float64, equality bool) {
 	a.base, a.rungs = math.Abs(c), [2][]float64{}
 	a.oneSided = a.oneSided && (equality || c >= 0)
 	a.still = a.still || c >= 0 && g < 1e-9
+	a.seen, a.steepest = a.seen+1, max(a.steepest, g)
 }
 
 // see notes a point near it.
 func (a *approach) see(c, g float64) {
 	a.still = a.still || c >= 0 && g < 1e-9
 	a.oneSided = a.oneSided && c >= -10*a.base
+	a.seen, a.steepest = a.seen+1, max(a.steepest, g)
 	if math.Abs(c) > 100*a.base && g > 0 && c != 0 {
 		a.rungs[0], a.rungs[1] = append(a.rungs[0], math.Log(math.Abs(c))), append(a.rungs[1], math.Log(g))
 	}

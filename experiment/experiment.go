@@ -154,7 +154,7 @@ func (e *Experiment) checkFeasible() error {
 		}
 		fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", i, first.Component, first.Worst, tol)
 		if rows > 1 {
-			fault += fmt.Sprintf(". So do %d of %d rows, row %d the most, %q by %.3g", rows, e.Data.N, worst.WorstSample, worst.Component, worst.Worst)
+			fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", e.Data.N, rows, worst.WorstSample, worst.Component, worst.Worst)
 		}
 		return &DataError{e.dataName(), fault}
 	}
@@ -373,10 +373,12 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 		return err
 	}
 	if err := e.arrive(ctx, o, len(names) == 0); err != nil {
-		if !train.Interrupted(err) {
-			if e := status("failed", err.Error()); e != nil {
-				return e
-			}
+		state, message := "failed", err.Error()
+		if train.Interrupted(err) {
+			state, message = "interrupted", ""
+		}
+		if e := status(state, message); e != nil {
+			return e
 		}
 		return err
 	}

@@ -1,16 +1,21 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/run"
 )
 
 // priorRefresh numbers the forward paths that make an empirical prior, far from
@@ -73,15 +78,16 @@ const (
 // until every coordinate has split-R̂ below 1.01 and 400 effective draws, or the
 // steps allowed are done. Data often lie close together on a wide Σ, far from its
 // edges: the draws of a round choose step and ε of the next. Those of the last
-// round are the prior. It is made once, a function of the problem's seed.
+// round are the prior. It is made once, a function of the problem's seed, and
+// kept in the run folder.
 func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
-	if e.uniform.States != nil {
-		return e.uniform, nil
+	if err := e.readPrior(); e.uniform.States != nil || err != nil {
+		return e.uniform, err
 	}
 	d := e.Process.Set.Dim()
 	wide, x0 := spread(e.train, d), e.priorStarts()
 	chains := e.priorChains(e.train, wide)
-	m := Mixing{Chains: priorChains, Draws: priorChains * priorKeep}
+	m, limit := Mixing{Chains: priorChains, Draws: priorChains * priorKeep}, e.Problem.Uniform.MaxRhat
 	var draws *langevin.Draws
 	for round := 0; ; round++ {
 		chains.Seed, chains.Thin = e.Problem.Seed+uint64(round)<<32, 2<<round
@@ -91,7 +97,7 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 		}
 		m.Steps, m.Step = m.Steps+chains.Keep*chains.Thin, chains.Process.Schedule.T
 		m.judge(draws)
-		if float64(m.Rhat) < mixedRhat && m.ESS > mixedESS || m.Steps+2*chains.Keep*chains.Thin > e.Problem.Uniform.MaxSteps {
+		if float64(m.Rhat) < min(mixedRhat, limit) && m.ESS > mixedESS || m.Steps+2*chains.Keep*chains.Thin > e.Problem.Uniform.MaxSteps {
 			break
 		}
 		for c := range priorChains {
@@ -101,7 +107,7 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 		wide = max(wide, spread(draws.X, d))
 		chains = e.priorChains(draws.X, wide)
 	}
-	if limit := e.Problem.Uniform.MaxRhat; !(float64(m.Rhat) <= limit) {
+	if !(float64(m.Rhat) <= limit) {
 		return nil, &MixingError{m, limit}
 	}
 	e.uniform.States, m.Returned = e.projected(draws)
@@ -131,7 +137,42 @@ func (e *Experiment) arrive(ctx context.Context, o Observer, fresh bool) error {
 	if !fresh {
 		return nil
 	}
-	return e.Folder.AppendMetric("prior", 0, *e.Mixing)
+	if err := e.Folder.AppendMetric("prior", 0, *e.Mixing); err != nil {
+		return err
+	}
+	return e.savePrior()
+}
+
+// savePrior keeps the draws in the run folder: they may have taken minutes.
+func (e *Experiment) savePrior() error {
+	var b bytes.Buffer
+	d := e.Process.Set.Dim()
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(e.uniform.States) / d, d}, Float64: e.uniform.States}); err != nil {
+		return err
+	}
+	return e.Folder.Write(run.PriorFile, b.Bytes())
+}
+
+// readPrior fetches the draws that the run folder keeps, if it does.
+func (e *Experiment) readPrior() error {
+	if e.uniform.States != nil || e.Folder == nil {
+		return nil
+	}
+	path := e.Folder.Path(run.PriorFile)
+	a, err := arrayfile.ReadNPY(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	d := e.Process.Set.Dim()
+	if err == nil && (len(a.Shape) != 2 || a.Shape[0] < 1 || a.Shape[1] != d || len(a.Float64) != a.Shape[0]*d) {
+		err = fmt.Errorf("it has shape %v; expected float64 points of %d coordinates", a.Shape, d)
+	}
+	if err != nil {
+		fault := strings.TrimPrefix(err.Error(), path+": ")
+		return &run.FolderError{Dir: path, Problem: "is damaged: " + fault + "; without the file the prior is made again"}
+	}
+	e.uniform.States = a.Float64
+	return nil
 }
 
 // priorStarts returns rows of the training data at equal distances, one a chain.

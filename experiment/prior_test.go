@@ -134,6 +134,15 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Unlock()
+		stopped, stop := context.WithCancel(context.Background())
+		stop()
+		var status run.Status
+		if err := e.Train(stopped, "", Observer{}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled while the chains run: %v", err)
+		}
+		if err := f.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" {
+			t.Errorf("status %+v, %v; want interrupted", status, err)
+		}
 		heard := false
 		if err := e.Train(context.Background(), "", Observer{Prior: func(m Mixing) { heard = m == *e.Mixing }}); err != nil {
 			t.Fatal(err)
@@ -144,9 +153,37 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 		}
 		if first == nil {
 			first = e.uniform.States
+			keptPrior(t, f, first)
 		}
 		if !slices.Equal(first, e.uniform.States) {
 			t.Error("the prior depends on the number of workers")
+		}
+	}
+}
+
+// keptPrior opens a run whose prior was made: it is read, not made again, and a
+// damaged file is refused by name.
+func keptPrior(t *testing.T, f *run.Folder, want []float64) {
+	t.Helper()
+	pool := parallel.New(1)
+	defer pool.Close()
+	for _, damaged := range []bool{false, true} {
+		if damaged {
+			if err := os.Truncate(f.Path(run.PriorFile), 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, err := Open(f.Dir, "", pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.prior(context.Background())
+		var fault *run.FolderError
+		switch {
+		case damaged && (!errors.As(err, &fault) || !strings.Contains(err.Error(), run.PriorFile)):
+			t.Errorf("a damaged prior: %v", err)
+		case !damaged && (err != nil || e.Mixing != nil || !slices.Equal(e.uniform.States, want)):
+			t.Errorf("the kept prior has %d numbers, want %d; made again: %v; %v", len(e.uniform.States), len(want), e.Mixing != nil, err)
 		}
 	}
 }

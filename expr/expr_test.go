@@ -30,6 +30,7 @@ func TestFaults(t *testing.T) {
 		{"1 + cc[0]", 5, `unknown name "cc"; did you mean "c"?`},
 		{"1 + blah", 5, `unknown name "blah"; known are c, dim, pi, radius, s, x`},
 		{"radios + 1", 1, `did you mean "radius"?`},
+		{"foo(c)", 1, `unknown function "foo"`}, // three letters are near to everything
 		{"nrom(c)", 1, `unknown function "nrom"; did you mean "norm"?`},
 		{"c(3)", 1, `c is a value, not a function; elements are c[…]`},
 		{"2*norm", 3, `norm is a function: norm(v)`},

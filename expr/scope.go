@@ -195,7 +195,10 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 	const before, after = "ranges(", ")"
 	n, err := s.syntax(before+ranges+after, len(before))
 	if err != nil {
-		err.(*Error).Formula = ranges
+		e := err.(*Error)
+		if e.Formula = ranges; e.From >= len([]rune(ranges)) { // at the bracket that is not the author's
+			e.From, e.To, e.Message = max(0, len([]rune(ranges))-1), len([]rune(ranges)), "the range ends too early; expected one such as j in 0..6"
+		}
 		return err
 	}
 	var stop error
@@ -217,7 +220,7 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 
 // nearest returns a hint at the known name that is nearest to a mistyped one.
 func (s *Scope) nearest(name string, calls bool) string {
-	best, at := max(2, len(name)/2)+1, ""
+	best, at := max(1, len(name)/2)+1, ""
 	known := []string{"x", "dim", "pi"}
 	for n := range s.names {
 		known = append(known, n)

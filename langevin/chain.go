@@ -3,7 +3,9 @@ package langevin
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -121,12 +123,49 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	return draws, err
 }
 
-const chainBlock = 16
+const (
+	chainBlock = 16
+	maxStarts  = 100
+)
+
+// A StartError says that no point of Σ was found for a chain to start from: Σ
+// may be empty, or far from the origin.
+type StartError struct {
+	Chain     int
+	Component string  // the one that the last point tried violates most
+	Violation float64 // of it there
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's method. Σ may be empty; the last point violates %q by %.3g",
+		e.Chain, maxStarts, e.Component, e.Violation)
+}
+
+// noStart is the error of a chain whose last try ended at x.
+func noStart(set constraint.Set, x []float64, chain int) error {
+	e := &StartError{Chain: chain}
+	names, m := constraint.Components(set), len(set.Equalities())
+	values := make([]float64, len(names))
+	set.Values(values, x, 1)
+	for j, v := range values {
+		if j < m {
+			v = math.Abs(v)
+		}
+		if math.IsNaN(v) {
+			v = math.Inf(1)
+		}
+		if v > e.Violation {
+			e.Component, e.Violation = names[j], v
+		}
+	}
+	return e
+}
 
 // Start writes a point on Σ for each of n chains: uniform where the set can
 // draw so, else a Gaussian point projected by Newton's method, ε inside of the
 // inequalities that it violates: on the boundary itself round-off would decide
-// what is active. Starts that fail are tried again with fresh noise, up to 100 times.
+// what is active. Starts that fail are tried again with fresh noise, up to 100
+// times; then the error is a *StartError.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
@@ -142,8 +181,8 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		for try := 0; !ok[0]; try++ {
-			if try == 100 {
-				return nil, fmt.Errorf("no start for chain %d: Newton's projection of 100 Gaussian points onto Σ failed; give starts of your own", i)
+			if try == maxStarts {
+				return nil, noStart(p.Set, xi, i)
 			}
 			s.Normals(xi, uint64(i), try)
 			if b.At(xi, 1) == nil {

@@ -24,6 +24,7 @@ const (
 	StatusFile   = "status.json"   // how far it is
 	MetricsFile  = "metrics.jsonl" // one JSON object an epoch or evaluation
 	SamplesFile  = "samples.npy"   // those of the report
+	PriorFile    = "prior.npy"     // draws of a uniform prior without a closed form
 	ReportFile   = "report.html"
 )
 

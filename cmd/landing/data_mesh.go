@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/levelset/fit"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/mesh/spectrum"
@@ -196,7 +197,7 @@ other one.`,
 					return err
 				}
 				if _, err := levelset.NewSurface(net, m); err != nil {
-					return fmt.Errorf("%s: %w", weights, err)
+					return &experiment.DataError{Path: weights, Problem: err.Error()}
 				}
 				refiner = levelset.NewRefiner(levelset.New(net), m.Size()/10)
 			}
@@ -220,7 +221,7 @@ other one.`,
 				density.Sample(y, stream, i)
 				if refiner != nil && !refiner.Refine(y) {
 					if lost++; lost > n/10+100 {
-						return fmt.Errorf("%d of %d points of %s could not be moved to the level set of %s; expected the mesh that it was fitted to", lost, i+1, args[0], weights)
+						return &experiment.DataError{Path: weights, Problem: fmt.Sprintf("%d of %d points of %s could not be moved to its level set; expected the mesh that it was fitted to", lost, i+1, args[0])}
 					}
 					continue
 				}

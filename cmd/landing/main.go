@@ -77,8 +77,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		fmt.Fprintf(stderr, "landing: %v\n", err)
 	}
-	if code == exitUsage {
+	switch {
+	case code == exitUsage:
 		fmt.Fprintln(stderr, "Try: landing --help")
+	case code == exitDiverged && !errors.As(err, new(*train.LossError)), errors.As(err, new(*langevin.StartError)):
+		fmt.Fprintln(stderr, "Try: landing check")
 	}
 	return code
 }
@@ -116,7 +119,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError)):
+	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged

@@ -198,6 +198,7 @@ func TestFaults(t *testing.T) {
 	write("one.csv", "lat,lon\n10,20\n")
 	write("points.yaml", "name: p\ndata: {kind: points}\nset: {kind: sphere, dim: 3}\ntrain: {epochs: 1}\n")
 	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
+	write("empty.yaml", "name: e\nset: {dim: 2, equality: [{name: h, expr: \"dot(x, x) + 1\"}]}\ndata: {path: flat.csv}\n")
 	write("all-off.csv", "1,0,0\n0,1.5,0\n0,0,2.25\n")
 	write("flat.csv", "1,0\n0,1\n")
 	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+strings.Repeat(" ", 58)+"\n12345678")
@@ -220,6 +221,7 @@ func TestFaults(t *testing.T) {
 		{3, "sample.draws", []string{"sample", "demo", "--set", "sample.draws=1000000000000000"}},
 		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
 		{3, "expected a potential", []string{"sample", "affine.yaml"}},
+		{4, "Σ may be empty; the last point violates \"h\" by ", []string{"sample", "empty.yaml"}},
 		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
 		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
 		{3, "give --data FILE", []string{"train", "volcano"}},
@@ -230,7 +232,7 @@ func TestFaults(t *testing.T) {
 		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
 		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001` + "\n", []string{"train", "points.yaml", "--data", "off.csv"}},
-		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. So do 2 of 3 rows, row 2 the most, "radius" by 1.25`, []string{"train", "points.yaml", "--data", "all-off.csv"}},
+		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. Of 3 rows 2 do, row 2 the most, "radius" by 1.25`, []string{"train", "points.yaml", "--data", "all-off.csv"}},
 		{3, "flat.csv: its points have 2 coordinates; expected 3", []string{"train", "points.yaml", "--data", "flat.csv"}},
 		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data", "cut.npy"}},
 		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set", "train.epochs=x"}},

@@ -184,6 +184,7 @@ func TestSpecFaults(t *testing.T) {
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: expected a closing ]`},
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..2", Expr: "x[j]"}}}, `equality[0].expr: a[2]: index 2 out of range`},
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..x[0]", Expr: "x[j]"}}}, `equality[0].for: a[j]: an index must not depend on x, at column 10`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..", Expr: "x[j]"}}}, `equality[0].for: a[j]: the range ends too early; expected one such as j in 0..6, at column 8 of "j in 0.."`},
 		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..99999", Expr: "x[0] = j"}}}, `equality[0].name: "a[16384]": more than 16384 constraints`},
 	} {
 		_, err := formula.New(c.spec)
