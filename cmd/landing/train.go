@@ -251,7 +251,7 @@ func (a *app) demo() *cobra.Command {
 		Short: "Train, generate, evaluate and report on a week of earthquakes",
 		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many
 samples, scores them, and leaves a run folder with a map and a report. It takes
-less than two minutes on two cores.`,
+half a minute on two cores.`,
 		Args: args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, err := a.begin("demo", &src, &at)
