@@ -252,7 +252,7 @@ func facts(v *Evaluation) []figure.Fact {
 	}
 	if v.JSD != nil {
 		out = append(out, figure.Fact{Label: v.JSD.Metric, Value: fmt.Sprintf("%.3f", v.JSD.Full),
-			Note: fmt.Sprintf("floor %.3f ± %.3f", v.JSD.Floor, v.JSD.FloorSD)})
+			Note: fmt.Sprintf("floor %.4f ± %.4f", v.JSD.Floor, v.JSD.FloorSD)})
 	} else if t := v.TwoSample; t.Samples > 0 {
 		out = append(out, figure.Fact{Label: "Energy distance to held-out data", Value: number(float64(t.Statistic)),
 			Note: fmt.Sprintf("floor %s ± %s, p = %.3f", number(float64(t.Floor)), number(float64(t.FloorSD)), t.PValue)})

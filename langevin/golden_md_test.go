@@ -29,10 +29,10 @@ func TestGoldenAlanineOps(t *testing.T) {
 		}
 		v, jac := make([]float64, 2*n), make([]float64, 60*n)
 		set.Jacobians(v, jac, x, n)
-		near(t, "h", split(v, 1, 0), f("h_"+where))
-		near(t, "g", split(v, 1, 1), f("g_"+where))
-		near(t, "∇h", split(jac, 30, 0), f("jac_h_"+where))
-		near(t, "∇g", split(jac, 30, 1), f("jac_g_"+where))
+		golden.Near(t, "h", split(v, 1, 0), f("h_"+where))
+		golden.Near(t, "g", split(v, 1, 1), f("g_"+where))
+		golden.Near(t, "∇h", split(jac, 30, 0), f("jac_h_"+where))
+		golden.Near(t, "∇g", split(jac, 30, 1), f("jac_g_"+where))
 		for i, a := range g["active_"+where].AsFloat64() {
 			if active := i%2 == 0 || v[i] >= 0; active != (a != 0) {
 				t.Errorf("component %d of point %d: active is %v", i%2, i/2, active)
@@ -40,15 +40,15 @@ func TestGoldenAlanineOps(t *testing.T) {
 		}
 		tangent, landing := make([]float64, 30*n), make([]float64, 30*n)
 		b.Tangent(tangent, f("y"))
-		near(t, "Πy", tangent, f("tangent_"+where))
+		golden.Near(t, "Πy", tangent, f("tangent_"+where))
 		b.Landing(landing)
 		explicit, implicit := make([]float64, 30*n), make([]float64, 30*n)
 		for i, x := range x {
 			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
 			implicit[i] = x - landing[i]
 		}
-		near(t, "explicit landing", explicit, f("explicit_"+where))
-		near(t, "implicit landing", implicit, f("implicit_"+where))
+		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
+		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
 		y := append([]float64(nil), f(c.base)...)
@@ -59,7 +59,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 		}
 		projected := append([]float64(nil), y...)
 		referenceProjection(t, projected)
-		near(t, c.want, projected, f(c.want))
+		golden.Near(t, c.want, projected, f(c.want))
 		// Ours moves along the normals at the base point: the same to second
 		// order, and on Σ.
 		b, ok := geometry.NewBlock(set, n, ε), make([]bool, n)
@@ -167,7 +167,7 @@ func replayLanding(t *testing.T, c goldenCase, p *Process, project func(x []floa
 				project(y)
 			}
 			hist := c.name + "_" + direction + "_hist"
-			near(t, hist, y, row(hist, j+1))
+			golden.Near(t, hist, y, row(hist, j+1))
 			prev, x = x, y
 		}
 	}

@@ -23,25 +23,25 @@ func TestGoldenArmOps(t *testing.T) {
 		jac := make([]float64, 2*d*n)
 		reference.SummedArm{}.Jacobians(make([]float64, 2*n), jac, x, n)
 		for i := range n {
-			near(t, "h", b.Values()[2*i:2*i+1], f("h_" + where)[i:i+1])
-			near(t, "g", b.Values()[2*i+1:2*i+2], f("g_" + where)[i:i+1])
-			near(t, "∇h", jac[2*i*d:(2*i+1)*d], f("jac_h_" + where)[i*d:(i+1)*d])
-			near(t, "∇g", jac[(2*i+1)*d:(2*i+2)*d], f("jac_g_" + where)[i*d:(i+1)*d])
+			golden.Near(t, "h", b.Values()[2*i:2*i+1], f("h_" + where)[i:i+1])
+			golden.Near(t, "g", b.Values()[2*i+1:2*i+2], f("g_" + where)[i:i+1])
+			golden.Near(t, "∇h", jac[2*i*d:(2*i+1)*d], f("jac_h_" + where)[i*d:(i+1)*d])
+			golden.Near(t, "∇g", jac[(2*i+1)*d:(2*i+2)*d], f("jac_g_" + where)[i*d:(i+1)*d])
 			if b.Active(i) != 2 {
 				t.Errorf("point %d has %d active components", i, b.Active(i))
 			}
 		}
 		tangent, landing := make([]float64, d*n), make([]float64, d*n)
 		b.Tangent(tangent, f("y"))
-		near(t, "Πy", tangent, f("tangent_"+where))
+		golden.Near(t, "Πy", tangent, f("tangent_"+where))
 		b.Landing(landing)
 		explicit, implicit := make([]float64, d*n), make([]float64, d*n)
 		for i, x := range x {
 			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
 			implicit[i] = x - landing[i]
 		}
-		near(t, "explicit landing", explicit, f("explicit_"+where))
-		near(t, "implicit landing", implicit, f("implicit_"+where))
+		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
+		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 }
 

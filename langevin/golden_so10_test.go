@@ -36,21 +36,21 @@ func TestGoldenSO10Ops(t *testing.T) {
 		if err := b.At(x, n); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "h", b.Values(), f("h_"+where))
+		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, n*m*d), make([]float64, n*m)
 		set.Jacobians(v, jac, x, n)
-		near(t, "∇h", jac, f("jac_h_"+where))
+		golden.Near(t, "∇h", jac, f("jac_h_"+where))
 		tangent, landing := make([]float64, n*d), make([]float64, n*d)
 		b.Tangent(tangent, f("y"))
-		near(t, "Πy", tangent, f("tangent_"+where))
+		golden.Near(t, "Πy", tangent, f("tangent_"+where))
 		b.Landing(landing)
 		explicit, implicit := make([]float64, n*d), make([]float64, n*d)
 		for i, x := range x {
 			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
 			implicit[i] = x - landing[i]
 		}
-		near(t, "explicit landing", explicit, f("explicit_"+where))
-		near(t, "implicit landing", implicit, f("implicit_"+where))
+		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
+		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
 		b := geometry.NewBlock(set, n, 0)
@@ -64,7 +64,7 @@ func TestGoldenSO10Ops(t *testing.T) {
 			}
 		}
 		b.Project(y, y, ok)
-		near(t, c.want, y, f(c.want))
+		golden.Near(t, c.want, y, f(c.want))
 	}
 }
 

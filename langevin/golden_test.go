@@ -11,20 +11,6 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-const goldenTolerance = 1e-9
-
-func near(t *testing.T, what string, got, want []float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
-	}
-	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= goldenTolerance) {
-			t.Fatalf("%s: element %d is %.15g, want %.15g", what, i, got[i], want[i])
-		}
-	}
-}
-
 // The values of ../shared/golden/sphere_ops.npz: constraint, projector, both
 // landing modes, projection.
 func TestGoldenSphereOps(t *testing.T) {
@@ -38,21 +24,21 @@ func TestGoldenSphereOps(t *testing.T) {
 		if err := b.At(f("x_"+where), n); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "h", b.Values(), f("h_"+where))
+		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, 3*n), make([]float64, n)
 		set.Jacobians(v, jac, f("x_"+where), n)
-		near(t, "∇h", jac, f("jac_h_"+where))
+		golden.Near(t, "∇h", jac, f("jac_h_"+where))
 		tangent, landing := make([]float64, 3*n), make([]float64, 3*n)
 		b.Tangent(tangent, f("y"))
-		near(t, "Πy", tangent, f("tangent_"+where))
+		golden.Near(t, "Πy", tangent, f("tangent_"+where))
 		b.Landing(landing)
 		explicit, implicit := make([]float64, 3*n), make([]float64, 3*n)
 		for i, x := range f("x_" + where) {
 			explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
 			implicit[i] = x - landing[i]
 		}
-		near(t, "explicit landing", explicit, f("explicit_"+where))
-		near(t, "implicit landing", implicit, f("implicit_"+where))
+		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
+		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"}, {"x_off", "", "newton_zero"}} {
 		b := geometry.NewBlock(set, n, 0)
@@ -66,7 +52,7 @@ func TestGoldenSphereOps(t *testing.T) {
 			}
 		}
 		b.Project(y, y, ok)
-		near(t, c.want, y, f(c.want))
+		golden.Near(t, c.want, y, f(c.want))
 	}
 }
 
@@ -154,7 +140,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 					t.Fatal(err)
 				}
 			}
-			near(t, hist, next, row(hist, j+1))
+			golden.Near(t, hist, next, row(hist, j+1))
 			prev, x, next = x, next, make([]float64, d*n)
 		}
 	}

@@ -100,20 +100,6 @@ func bunny(t testing.TB) *Set {
 	return New(n)
 }
 
-const goldenTolerance = 1e-9
-
-func near(t *testing.T, what string, got, want []float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
-	}
-	for i := range got {
-		if !(math.Abs(got[i]-want[i]) <= goldenTolerance) {
-			t.Fatalf("%s: element %d is %.15g, want %.15g", what, i, got[i], want[i])
-		}
-	}
-}
-
 // The values of ../shared/golden/sdf_bunny_ops.npz.
 func TestGoldenOps(t *testing.T) {
 	g := golden.Read(t, "sdf_bunny_ops.npz")
@@ -126,21 +112,21 @@ func TestGoldenOps(t *testing.T) {
 		if err := b.At(f("x_"+where), n); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "h", b.Values(), f("h_"+where))
+		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, 3*n), make([]float64, n)
 		set.Jacobians(v, jac, f("x_"+where), n)
-		near(t, "∇h", jac, f("jac_h_"+where))
+		golden.Near(t, "∇h", jac, f("jac_h_"+where))
 		tangent, landing := make([]float64, 3*n), make([]float64, 3*n)
 		b.Tangent(tangent, f("y"))
-		near(t, "Πy", tangent, f("tangent_"+where))
+		golden.Near(t, "Πy", tangent, f("tangent_"+where))
 		b.Landing(landing)
 		explicit, implicit := make([]float64, 3*n), make([]float64, 3*n)
 		for i, x := range f("x_" + where) {
 			explicit[i] = x + 0.1*tangent[i] - ατ*landing[i]
 			implicit[i] = x - landing[i]
 		}
-		near(t, "explicit landing", explicit, f("explicit_"+where))
-		near(t, "implicit landing", implicit, f("implicit_"+where))
+		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
+		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
 		b := geometry.NewBlock(set, n, 0)
@@ -159,7 +145,7 @@ func TestGoldenOps(t *testing.T) {
 				t.Errorf("%s: row %d converged is %v, want %v", c.want, i, ok[i], want != 0)
 			}
 		}
-		near(t, c.want, y, f(c.want))
+		golden.Near(t, c.want, y, f(c.want))
 	}
 }
 
@@ -260,11 +246,11 @@ func TestGoldenTrajectories(t *testing.T) {
 							continue
 						}
 						copy(r, states[0])
-						if math.Abs(r[0]-want[0]) > goldenTolerance {
+						if math.Abs(r[0]-want[0]) > golden.Tolerance {
 							copy(r, states[1])
 						}
 					}
-					near(t, fmt.Sprintf("%s, state %d", hist, j+1), next, row(hist, j+1))
+					golden.Near(t, fmt.Sprintf("%s, state %d", hist, j+1), next, row(hist, j+1))
 					prev = x
 				}
 				for i, ok := range f(c.name + "_" + direction + "_ok") {
