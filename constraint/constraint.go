@@ -47,6 +47,15 @@ type Retractor interface {
 	Retract(dst, base, v []float64) bool
 }
 
+// A Geodesic set knows its shortest curves in closed form.
+type Geodesic interface {
+	// Geodesic writes the velocity at x of the shortest curve on Σ that reaches y
+	// in unit time, and moves the vector p, tangent at y, in place along it to x
+	// (parallel transport); p may be nil. It reports whether there is one such
+	// curve. Points a little off Σ give nearly what the points beside them give.
+	Geodesic(velocity, p, x, y []float64) bool
+}
+
 // A UniformSampler draws from the uniform (Hausdorff) measure of a compact Σ.
 type UniformSampler interface {
 	// SampleUniform writes one point, a function of (s, sample) alone.

@@ -52,9 +52,10 @@ type Loss[T kernel.Float] struct {
 	table   []coefficients
 	in      []T // rows×w
 
-	windows []window  // by K; nil for one-step targets
-	v, pj   []float64 // rows×d: displacements and momenta of windows
-	chord   []float64 // rows
+	windows  []Window // by K; nil for one-step targets
+	geodesic constraint.Geodesic
+	v, pj    []float64 // rows×d: displacements and momenta of windows
+	chord    []float64 // rows; 0 where v is exact
 }
 
 // Options of a Loss; the zero value is the paper's.
@@ -62,23 +63,9 @@ type Options struct {
 	Reading score.Reading
 	// Window averages targets over the noise of steps that move a point by up to
 	// this length (standard deviation in each tangent direction); 0 means over one
-	// step. See window.go; CanWindow says where it holds.
+	// step. See window.go; CanWindow says where it holds, and SetWindows must be
+	// called before Prepare.
 	Window float64
-}
-
-// CanWindow returns nil if windowed targets hold for the process up to the
-// curvature of Σ, and a *constraint.UnsupportedError otherwise.
-func CanWindow(p *langevin.Process) error {
-	need := ""
-	switch {
-	case len(p.Set.Inequalities()) > 0:
-		need = "equalities only"
-	case p.Potential != nil:
-		need = "a forward process without potential"
-	default:
-		return nil
-	}
-	return &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: need, For: "a windowed target"}
 }
 
 // coefficients of the terms with the same k; c includes the reading's gain.
@@ -116,7 +103,8 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 		if err := CanWindow(p); err != nil {
 			panic("cwpm: " + err.Error())
 		}
-		l.windows, l.v, l.pj, l.chord = windows(p, opt.Window), vec(), vec(), make([]float64, rows)
+		l.v, l.pj, l.chord = vec(), vec(), make([]float64, rows)
+		l.geodesic, _ = p.Set.(constraint.Geodesic)
 	}
 	return l
 }
@@ -131,47 +119,28 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 	if len(terms) > l.Rows() {
 		panic(fmt.Sprintf("cwpm: %d terms in a loss for %d", len(terms), l.Rows()))
 	}
-	n, d := len(terms), l.d
-	l.n, l.terms = n, terms
-	for i, t := range terms {
-		copy(l.x[i*d:(i+1)*d], paths.At(t.Path, t.K+1))
-	}
-	if err := l.at.At(l.x, n); err != nil {
+	if err := l.load(paths, terms, last); err != nil {
 		return nil, err
 	}
-	under := l.proc.Method.Underdamped()
-	if under {
-		for i, t := range terms {
-			p, x := l.p[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
-			if t.K+2 > paths.Steps {
-				last(p, t.Path)
-				continue
-			}
-			for j, v := range paths.At(t.Path, t.K+2) {
-				p[j] = (v - x[j]) / l.table[t.K].τp
-			}
-		}
-		l.at.Tangent(l.p[:n*d], l.p[:n*d])
-	}
+	n, d := len(terms), l.d
 	f := l.proc.Potential
 	if f != nil {
 		f.Gradient(l.grad[:n*d], l.x[:n*d], n)
 	}
-	if l.windows != nil {
+	switch {
+	case l.opt.Window == 0:
+		l.oneStep(paths, terms)
+	case l.windows == nil:
+		panic("cwpm: Prepare without SetWindows")
+	default:
 		l.averaged(paths, terms)
-	} else {
-		for i, t := range terms {
-			for j, v := range paths.At(t.Path, t.K) {
-				l.u[i*d+j] = v - l.x[i*d+j]
-			}
-		}
 	}
 	for i, t := range terms {
 		e := l.table[t.K]
 		l.c[i] = e.c
 		u, x := l.u[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
 		drift, p := -e.τ/2, []float64(nil)
-		if under {
+		if l.proc.Method.Underdamped() {
 			drift, p = e.τ*e.τ, l.p[i*d:(i+1)*d]
 			for j, v := range p {
 				u[j] += e.decay * e.τ * v
@@ -189,6 +158,41 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 	}
 	l.at.Tangent(l.u[:n*d], l.u[:n*d])
 	return l.in[:n*l.w], nil
+}
+
+// load brings x_{k+1} of the terms, the geometry there, and p̃.
+func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) error {
+	n, d := len(terms), l.d
+	l.n, l.terms = n, terms
+	for i, t := range terms {
+		copy(l.x[i*d:(i+1)*d], paths.At(t.Path, t.K+1))
+	}
+	if err := l.at.At(l.x, n); err != nil || !l.proc.Method.Underdamped() {
+		return err
+	}
+	for i, t := range terms {
+		p, x := l.p[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
+		if t.K+2 > paths.Steps {
+			last(p, t.Path)
+			continue
+		}
+		for j, v := range paths.At(t.Path, t.K+2) {
+			p[j] = (v - x[j]) / l.table[t.K].τp
+		}
+	}
+	l.at.Tangent(l.p[:n*d], l.p[:n*d])
+	return nil
+}
+
+// oneStep writes x_k − x_{k+1} to l.u.
+func (l *Loss[T]) oneStep(paths *langevin.Paths, terms []Term) {
+	d := l.d
+	for i, t := range terms {
+		x := l.x[i*d : (i+1)*d]
+		for j, v := range paths.At(t.Path, t.K) {
+			l.u[i*d+j] = v - x[j]
+		}
+	}
 }
 
 // Evaluate returns the weighted sum of the prepared terms for network outputs s

@@ -1,8 +1,10 @@
 package cwpm
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -20,73 +22,183 @@ import (
 //	underdamped  p_{i+1} = a_i p_i + √(1−a_i²) ζ_i,  x_{i+1} = x_i + τ_i p_{i+1},  p̃ = r p_{k+2}
 //	overdamped   x_{i+1} = x_i + √τ_i ζ_i
 //
-// and û is a linear function of the displacement x_{k+1} − x_j in the tangent
-// space, of p_j and of p̃. Where Σ is curved this holds up to the square of the
-// window's length over the radius of curvature, so the window is bounded by a
-// length: it reaches back to the earliest j whose displacement has at most that
-// standard deviation in each tangent direction. At j = k it is one step, and û
-// is u.
+// and û is a linear function of the displacement v = x_{k+1} − x_j, of p_j and of
+// p̃. Where Σ is curved, v is the velocity at x_{k+1} of the shortest curve from
+// x_j, and p_j is carried along it: exactly on a constraint.Geodesic set, to the
+// next order in the angle on others. That û is linear with one coefficient for all
+// directions is then an approximation, better the shorter the window. The coefficients
+// are those of least squares over forward paths of the process itself, so that u − û
+// has no correlation with v, p_j and p̃ on any Σ; they depend on the process
+// alone, not on the data, as long as Σ looks alike from its points.
 //
 // The paper has one-step targets only.
-type window struct {
-	j          int
-	px, pp, pq float64 // E[p_{k+1} | …] = px (x_{k+1} − x_j) + pp p_j + pq p̃
+
+// A Window is how the target of one term is read from a path: the tangential
+// move to x_{k+1} is taken as v V + p_j P + p̃ Q over the steps from J to k.
+type Window struct {
+	J       int
+	V, P, Q float64
 }
 
-// newWindow returns the window of the term k that begins at j, and the variance
-// of its displacement.
-func newWindow(p *langevin.Process, j, k int) (w window, variance float64) {
-	if !p.Method.Underdamped() {
-		for i := j; i <= k; i++ {
-			variance += p.Schedule.Tau(i)
-		}
-		return window{j: j, px: p.Schedule.Tau(k) / variance}, variance
+// windowStart returns the earliest j for which the steps from j to k move a point
+// of a flat Σ by at most the given standard deviation in each direction; k if
+// there is none.
+func windowStart(p *langevin.Process, k int, length float64) int {
+	j := k
+	for j > 0 && displacementVariance(p, j-1, k) <= length*length {
+		j--
 	}
-	// Moments of (x_i − x_j, p_i) given x_j and p_j.
-	var meanX, sxx, sxp float64
-	meanP, spp := 1.0, 0.0 // factors of p_j, and its variance
+	return j
+}
+
+// displacementVariance returns that of x_{k+1} − x_j given x_j, and p_j if j > 0,
+// on the line.
+func displacementVariance(p *langevin.Process, j, k int) float64 {
+	var sxx, sxp, spp float64
 	if j == 0 {
-		meanP, spp = 0, 1
+		spp = 1
 	}
 	for i := j; i <= k; i++ {
 		τ := p.Schedule.Tau(i)
+		if !p.Method.Underdamped() {
+			sxx += τ
+			continue
+		}
 		a := p.Decay(τ)
 		next := a*a*spp + 1 - a*a
 		sxx, sxp, spp = sxx+2*τ*a*sxp+τ*τ*next, a*sxp+τ*next, next
-		meanP *= a
-		meanX += τ * meanP
 	}
-	// Of p_{k+1} given the displacement too; one step determines it.
-	w = window{j: j, px: sxp / sxx}
-	w.pp = meanP - w.px*meanX
-	rest := spp - sxp*sxp/sxx
-	if j == k || rest < 0 {
-		rest = 0
-	}
-	// And given p̃ = r(a p_{k+1} + √(1−a²) ζ). Beyond the last step p̃ is only noise.
-	if k+2 <= p.Schedule.N {
-		τ := p.Schedule.Tau(k + 1)
-		a, r := p.Decay(τ), τ/p.MomentumTau(k)
-		β := rest * a / (rest*a*a + 1 - a*a)
-		w.px, w.pp, w.pq = w.px*(1-β*a), w.pp*(1-β*a), β/r
-	}
-	return w, sxx
+	return sxx
 }
 
-// windows returns the window of each term whose displacement has at most the
-// given standard deviation; at least one step.
-func windows(p *langevin.Process, length float64) []window {
-	out := make([]window, p.Schedule.N)
-	for k := range out {
-		for j := range k + 1 {
-			w, variance := newWindow(p, j, k)
-			out[k] = w
-			if variance <= length*length {
-				break
+// FitWindow returns the window of term k, of the length of Options, with the coefficients
+// that fit the paths best. Their starts should be spread like the data. The
+// error is that of Prepare, its Row an index of paths.
+func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Window, error) {
+	w := Window{J: windowStart(l.proc, k, l.opt.Window)}
+	if w.J == k {
+		w.V = 1
+		return w, nil
+	}
+	// Sums over paths and coordinates of products of (v, p_j, p̃, move).
+	var sum [4][4]float64
+	l.windows = make([]Window, l.proc.Schedule.N)
+	l.windows[k] = w
+	terms := make([]Term, 0, l.Rows())
+	for lo := 0; lo < paths.Count; lo += l.Rows() {
+		terms = terms[:0]
+		for i := lo; i < min(lo+l.Rows(), paths.Count); i++ {
+			if !paths.Failed[i] {
+				terms = append(terms, Term{Path: i, K: k})
+			}
+		}
+		if err := l.load(paths, terms, last); err != nil {
+			return w, err
+		}
+		l.oneStep(paths, terms)
+		n := len(terms) * l.d
+		l.at.Tangent(l.u[:n], l.u[:n])
+		l.lookBack(paths, terms)
+		for i := range n {
+			row := [4]float64{l.v[i], l.pj[i], l.p[i], -l.u[i]}
+			for a, x := range row {
+				for b, y := range row[a:] {
+					sum[a][a+b] += x * y
+				}
 			}
 		}
 	}
-	return out
+	if !l.proc.Method.Underdamped() || k+2 > paths.Steps { // p̃_N is only noise
+		for a := range sum {
+			sum[min(a, 2)][max(a, 2)] = 0
+		}
+	}
+	c := leastSquares(sum)
+	w.V, w.P, w.Q = c[0], c[1], c[2]
+	return w, nil
+}
+
+// SetWindows gives the windows of all terms, by k, as FitWindow found them.
+func (l *Loss[T]) SetWindows(w []Window) {
+	if len(w) != l.proc.Schedule.N {
+		panic(fmt.Sprintf("cwpm: %d windows for %d terms", len(w), l.proc.Schedule.N))
+	}
+	l.windows = w
+}
+
+// leastSquares returns the coefficients of the fourth variable in the first three
+// from their second moments (upper triangle), by Cholesky's method. A variable that
+// is a combination of those before it, or 0, gets none.
+func leastSquares(s [4][4]float64) (c [3]float64) {
+	var pivot [3]float64
+	for a := range 3 {
+		pivot[a] = s[a][a]
+	}
+	skip := [3]bool{}
+	for a := range 3 {
+		if !(s[a][a] > 1e-9*pivot[a]) {
+			skip[a] = true
+			continue
+		}
+		for b := a + 1; b < 4; b++ {
+			f := s[a][b] / s[a][a]
+			for e := b; e < 4; e++ {
+				s[b][e] -= f * s[a][e]
+			}
+		}
+	}
+	for a := 2; a >= 0; a-- {
+		if skip[a] {
+			continue
+		}
+		c[a] = s[a][3]
+		for b := a + 1; b < 3; b++ {
+			c[a] -= s[a][b] * c[b]
+		}
+		c[a] /= s[a][a]
+	}
+	return c
+}
+
+// lookBack writes v and p_j of the terms, tangent at l.x. It needs load.
+func (l *Loss[T]) lookBack(paths *langevin.Paths, terms []Term) {
+	n, d := len(terms), l.d
+	s := l.proc.Schedule
+	under := l.proc.Method.Underdamped()
+	for i, t := range terms {
+		w := l.windows[t.K]
+		from, x, v, p := paths.At(t.Path, w.J), l.x[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
+		clear(p)
+		if under && w.J > 0 {
+			for j, before := range paths.At(t.Path, w.J-1) {
+				p[j] = (from[j] - before) / s.Tau(w.J-1)
+			}
+		}
+		l.chord[i] = 0
+		if w.J < t.K && l.geodesic != nil && l.geodesic.Geodesic(v, p, x, from) {
+			for j := range v {
+				v[j] = -v[j]
+			}
+			continue
+		}
+		chord := 0.0
+		for j := range v {
+			v[j] = x[j] - from[j]
+			chord += v[j] * v[j]
+		}
+		if w.J < t.K {
+			l.chord[i] = math.Sqrt(chord)
+		}
+	}
+	l.at.Tangent(l.v[:n*d], l.v[:n*d])
+	if under {
+		l.at.Tangent(l.pj[:n*d], l.pj[:n*d])
+	}
+	for i := range terms {
+		if c := l.chord[i]; c > 0 {
+			extend(l.v[i*d:(i+1)*d], c)
+		}
+	}
 }
 
 // extend rescales the tangent vector v = Π(x)(x − y) to the distance r of x and
@@ -107,47 +219,36 @@ func extend(v []float64, c float64) {
 	}
 }
 
-// averaged overwrites l.u with −(x_{k+1} − x_k) averaged over the window: −τ_k
-// E[p_{k+1} | …], or −E[x_{k+1} − x_k | …]. It needs l.x and, underdamped, l.p.
+// averaged overwrites l.u with x_k − x_{k+1} averaged over the window. It needs
+// load.
 func (l *Loss[T]) averaged(paths *langevin.Paths, terms []Term) {
-	n, d := len(terms), l.d
-	s := l.proc.Schedule
-	under := l.proc.Method.Underdamped()
+	l.lookBack(paths, terms)
+	d := l.d
 	for i, t := range terms {
 		w := l.windows[t.K]
-		from, x, v, p := paths.At(t.Path, w.j), l.x[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
-		chord := 0.0
-		for j := range v {
-			v[j] = x[j] - from[j]
-			chord += v[j] * v[j]
-			p[j] = 0
-		}
-		l.chord[i] = math.Sqrt(chord)
-		if under && w.j > 0 {
-			for j, before := range paths.At(t.Path, w.j-1) {
-				p[j] = (from[j] - before) / s.Tau(w.j-1)
-			}
-		}
-	}
-	l.at.Tangent(l.v[:n*d], l.v[:n*d])
-	if under {
-		l.at.Tangent(l.pj[:n*d], l.pj[:n*d])
-	}
-	for i, t := range terms {
-		w := l.windows[t.K]
-		u, v := l.u[i*d:(i+1)*d], l.v[i*d:(i+1)*d]
-		if w.j < t.K {
-			extend(v, l.chord[i])
-		}
-		if !under {
-			for j := range u {
-				u[j] = -w.px * v[j]
-			}
-			continue
-		}
-		τ, pj, q := s.Tau(t.K), l.pj[i*d:(i+1)*d], l.p[i*d:(i+1)*d]
+		u, v, pj := l.u[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
 		for j := range u {
-			u[j] = -τ * (w.px*v[j] + w.pp*pj[j] + w.pq*q[j])
+			u[j] = -w.V*v[j] - w.P*pj[j]
+		}
+		if w.Q != 0 {
+			for j, q := range l.p[i*d : (i+1)*d] {
+				u[j] -= w.Q * q
+			}
 		}
 	}
+}
+
+// CanWindow returns nil if windowed targets hold for the process up to the
+// curvature of Σ, and a *constraint.UnsupportedError otherwise.
+func CanWindow(p *langevin.Process) error {
+	need := ""
+	switch {
+	case len(p.Set.Inequalities()) > 0:
+		need = "equalities only"
+	case p.Potential != nil:
+		need = "a forward process without potential"
+	default:
+		return nil
+	}
+	return &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: need, For: "a windowed target"}
 }

@@ -20,7 +20,7 @@ var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
 func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum) {
 	N := p.Schedule.N
 	n := N + 2
-	paths := &langevin.Paths{Count: n, Steps: N, Dim: 1, X: make([]float64, n*(N+1))}
+	paths := &langevin.Paths{Count: n, Steps: N, Dim: 1, X: make([]float64, n*(N+1)), Failed: make([]bool, n)}
 	st := p.NewStepper(1)
 	for i := range n {
 		prev := []float64{0}
@@ -49,6 +49,15 @@ func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum
 // targets returns u of term k on every path, and p̃.
 func targets(t *testing.T, p *langevin.Process, paths *langevin.Paths, last LastMomentum, k int, opt Options) (u, q []float64) {
 	l := NewLoss[float64](p, paths.Count, opt)
+	if opt.Window > 0 {
+		windows := make([]Window, p.Schedule.N)
+		w, err := l.FitWindow(paths, k, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows[k] = w
+		l.SetWindows(windows)
+	}
 	var terms []Term
 	for i := range paths.Count {
 		terms = append(terms, Term{Path: i, K: k, Weight: 1})
@@ -76,24 +85,25 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 				return v
 			}
 			for _, length := range []float64{1e-9, 0.1, 0.25, 0.6, 10} {
-				for k, w := range windows(p, length) {
+				for k := range schedule.N {
+					from := windowStart(p, k, length)
 					u, q := targets(t, p, paths, last, k, Options{})
 					û, _ := targets(t, p, paths, last, k, Options{Window: length})
 					known := [][]float64{column(k + 1)}
-					if w.j > 0 {
-						known = append(known, column(w.j))
+					if from > 0 {
+						known = append(known, column(from))
 					}
 					if m.Underdamped() {
 						known = append(known, q)
-						if w.j > 0 {
-							v := column(w.j)
-							for i, before := range column(w.j - 1) {
+						if from > 0 {
+							v := column(from)
+							for i, before := range column(from - 1) {
 								v[i] -= before
 							}
 							known = append(known, v)
 						}
 					}
-					reached[k-w.j] = true
+					reached[k-from] = true
 					basis := orthonormal(known)
 					for i := range u {
 						u[i] -= û[i]
@@ -101,7 +111,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 					rest := append([]float64(nil), û...)
 					for _, b := range basis {
 						if e := dot(u, b); math.Abs(e) > 1e-9 {
-							t.Errorf("%v %v, length %v, k = %d, j = %d: the remainder has correlation %g with what is known", m, c, length, k, w.j, e)
+							t.Errorf("%v %v, length %v, k = %d, j = %d: the remainder has correlation %g with what is known", m, c, length, k, from, e)
 						}
 						e := dot(rest, b)
 						for i := range rest {
@@ -109,7 +119,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 						}
 					}
 					if e := math.Sqrt(dot(rest, rest)); e > 1e-9 {
-						t.Errorf("%v %v, length %v, k = %d, j = %d: %g of the target is no function of what is known", m, c, length, k, w.j, e)
+						t.Errorf("%v %v, length %v, k = %d, j = %d: %g of the target is no function of what is known", m, c, length, k, from, e)
 					}
 				}
 			}
@@ -179,7 +189,8 @@ func TestWindowOnSphere(t *testing.T) {
 		}
 		stream := keyed.New(6, keyed.LastMomentum, 0)
 		last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
-		for k, w := range windows(p, 0.3) {
+		for k := range p.Schedule.N {
+			from := windowStart(p, k, 0.3)
 			u, q := targets(t, p, &paths, last, k, Options{})
 			û, _ := targets(t, p, &paths, last, k, Options{Window: 0.3})
 			var mean, square [3]float64
@@ -203,7 +214,7 @@ func TestWindowOnSphere(t *testing.T) {
 			}
 			for f, v := range mean {
 				if math.Abs(v) > 0.3*0.3/2+5*math.Sqrt(square[f]/n) {
-					t.Errorf("%v, k = %d, j = %d: the remainder has mean %.4f along function %d", m, k, w.j, v, f)
+					t.Errorf("%v, k = %d, j = %d: the remainder has mean %.4f along function %d", m, k, from, v, f)
 				}
 			}
 		}
