@@ -102,6 +102,7 @@ var checks = []struct {
 	{"forward paths", forwardPaths},
 	{"offset", offsets},
 	{"repulsion", repulsion},
+	{"terminal law", terminalLaw},
 	{"components", connectedness},
 	{"forecast", forecast},
 }
