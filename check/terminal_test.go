@@ -172,6 +172,59 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// Where a shift decays as exp(−λv/2), what is recommended leaves 0.1 standard
+// deviations: a friction if there is one, else a longer time. Nearly free flight
+// and walls are left alone.
+func TestFarther(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	advise := func(p *langevin.Process, λ float64) (left float64, n Numbers, text string) {
+		s := newSubject(context.Background(), Input{Process: p, Uniform: true}, pool)
+		T, γ := p.Schedule.T, p.Friction // σ = 1: t = T
+		if !p.Method.Underdamped() {
+			γ = 0
+		}
+		n = Numbers{}
+		text = s.farther(ending{from: 3, shift: 3 * math.Exp(-λ*reach(γ, T)/2)}, n)
+		if g, ok := n["friction_recommended"]; ok {
+			γ = g
+		}
+		if long, ok := n["time_recommended"]; ok {
+			T = long
+		}
+		return 3 * math.Exp(-λ*reach(γ, T)/2), n, text
+	}
+	one := langevin.Schedule{N: 40, T: 2, SigmaMin: 1, SigmaMax: 1}
+	process := func(m langevin.Method, γ float64) *langevin.Process {
+		return &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: γ, Schedule: one, Landing: langevin.Landing{Implicit: true}}
+	}
+	left, n, text := advise(process(langevin.ULLA, 10), 4.5)
+	if _, longer := n["time_recommended"]; longer || math.Abs(left-little) > 1e-6 {
+		t.Errorf("friction: %v is left, %v, %s", left, n, text)
+	}
+	left, n, text = advise(process(langevin.ULLA, 10), 1)
+	if math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !(n["time_recommended"] > 2) || math.Abs(left-little) > 1e-6 {
+		t.Errorf("both: %v is left, %v, %s", left, n, text)
+	}
+	left, n, text = advise(process(langevin.OLLA, 0), 1)
+	if want := 2 * math.Log(30); math.Abs(n["time_recommended"]-want) > 1e-6 || math.Abs(left-little) > 1e-6 {
+		t.Errorf("overdamped: %v is left, %v, %s", left, n, text)
+	}
+	if _, n, text = advise(process(langevin.ULLA, 0.5), 1); math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !strings.Contains(text, "come back") {
+		t.Errorf("free flight: %v, %s", n, text)
+	}
+	walls := process(langevin.ULLA, 10)
+	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	walls.Set = box
+	left, n, text = advise(walls, 4.5)
+	if _, less := n["friction_recommended"]; less || math.Abs(left-little) > 1e-6 {
+		t.Errorf("walls: %v is left, %v, %s", left, n, text)
+	}
+}
+
 // The distance of distribution functions, by hand.
 func TestDistributionTest(t *testing.T) {
 	D, p := distributionTest([]float64{3, 1, 2, 5}, []float64{2.5, 6, 7, 8})
