@@ -252,7 +252,7 @@ func brute(m *Mesh, p vec) (face int, distance float64) {
 	k := 0
 	if n > 1 && all[0].d2 > 1e-8 && all[1].d2-all[0].d2 < 1e-8 {
 		t := Tree{mesh: m}
-		if t.facing(p, &all[1]) > t.facing(p, &all[0])+1e-12 {
+		if t.facing(p, &all[1]) > t.facing(p, &all[0]) {
 			k = 1
 		}
 	}
