@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -23,16 +22,21 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// readMesh reads a mesh and says what is wrong with it.
-func (a *app) readMesh(path string) (*mesh.Mesh, error) {
+// readMesh reads a mesh and says what is wrong with it. The first fault that
+// refused holds for is returned as the error instead; refused may be nil.
+func (a *app) readMesh(path string, refused func(mesh.Fault) bool) (*mesh.Mesh, error) {
 	m, err := mesh.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range m.Check() {
-		a.say("warning: %s: %v", path, f)
+		if refused == nil || !refused(f) {
+			a.say("warning: %s: %v", path, f)
+		} else if err == nil {
+			err = fmt.Errorf("%s: %w", path, f)
+		}
 	}
-	return m, nil
+	return m, err
 }
 
 // output checks that a file may be written.
@@ -68,7 +72,7 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			if err := output(out, ".npz", force); err != nil {
 				return err
 			}
-			m, err := a.readMesh(args[0])
+			m, err := a.readMesh(args[0], fit.Refuses)
 			if err != nil {
 				return err
 			}
@@ -92,9 +96,6 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 				})
 			})
 			bar.done()
-			if fault := new(mesh.Fault); errors.As(err, fault) {
-				return fmt.Errorf("%s was not fitted: %w", args[0], err)
-			}
 			if err != nil {
 				return err
 			}
@@ -183,7 +184,7 @@ other one.`,
 			if err := output(out, ".npy", force); err != nil {
 				return err
 			}
-			m, err := a.readMesh(args[0])
+			m, err := a.readMesh(args[0], nil)
 			if err != nil {
 				return err
 			}
