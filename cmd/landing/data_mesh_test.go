@@ -36,7 +36,9 @@ func TestMeshFromRawToReport(t *testing.T) {
 		t.Errorf("%v\n%s", v, r.stderr)
 	}
 	draw := []string{"data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy"}
-	wantJSON(t, ok(t, dir, append(draw, "--json")...))
+	if v := wantJSON(t, ok(t, dir, append(draw, "--json")...)); v["subdivided"] != 2. || v["vertices"] != 4098. {
+		t.Errorf("%v", v)
+	}
 	x, err := arrayfile.ReadNPY(filepath.Join(dir, "x.npy"))
 	if err != nil || x.Shape[0] != 300 || x.Shape[1] != 3 {
 		t.Fatalf("%v, %v", x.Shape, err)
@@ -118,7 +120,10 @@ func TestMeshFaults(t *testing.T) {
 		{2, `there is no verb "fly" under data`, []string{"data", "fly"}},
 		{2, "--batch 100", []string{"data", "level-set", "good.ply", "--batch", "100"}},
 		{2, `-o is "a.npy"`, []string{"data", "level-set", "good.ply", "-o", "a.npy"}},
-		{2, "--k is 18; the mesh has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18"}},
+		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18", "--subdivide", "0"}},
+		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "258"}},
+		{2, "--subdivide is -1; expected 0 or more", []string{"data", "eigenfunction", "good.ply", "--subdivide", "-1"}},
+		{2, "--subdivide is 99; cut 9 times the mesh has 8388608 faces", []string{"data", "eigenfunction", "good.ply", "--subdivide", "99"}},
 		{2, "--k 0", []string{"data", "eigenfunction", "good.ply", "--k", "0"}},
 		{3, "nosuch.ply", []string{"data", "level-set", "nosuch.ply"}},
 		{3, "the file is truncated: it ends in face", []string{"data", "level-set", "cut.ply"}},
@@ -163,7 +168,7 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	m := ball.Mesh(3)
 	write("s.ply", m)
 	ok(t, dir, "data", "level-set", "s.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "300", "--batch", "256", "--rate", "0.01")
-	ok(t, dir, "data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy")
+	ok(t, dir, "data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy", "--subdivide", "0")
 	m.Faces = m.Faces[3:]
 	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
 	write("bad.ply", m)
