@@ -37,7 +37,7 @@ func offsets(s *subject) []Finding {
 		}
 		if bent := measured[i] * bend[i]; bent > 0.1 && !s.flat[i] {
 			f.Status = Warn
-			f.Message += fmt.Sprintf(": %.0f %% of the radius of curvature of Σ; %s", 100*bent, s.remedy())
+			f.Message += fmt.Sprintf(": %.0f %% of the smallest radius of curvature seen on Σ; %s", 100*bent, s.remedy())
 		}
 		out = append(out, f)
 	}
