@@ -20,6 +20,9 @@ const (
 // the mesh; Σ does not.
 func meshes(s *subject) []Finding {
 	surface, ok := s.set.(*levelset.Surface)
+	if _, bare := s.set.(*levelset.Set); bare {
+		return []Finding{{Message: "none: a uniform prior comes from chains, and there is no distance on faces"}}
+	}
 	if !ok {
 		return nil
 	}
