@@ -94,6 +94,7 @@ var checks = []struct {
 	{"finite", finiteness},
 	{"derivatives", derivatives},
 	{"data", feasibility},
+	{"mesh", meshes},
 	{"gradient on Σ", vanishing},
 	{"kinks", kinks},
 	{"rank", ranks},

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -252,7 +253,7 @@ func brute(m *Mesh, p vec) (face int, distance float64) {
 	k := 0
 	if n > 1 && all[0].d2 > 1e-8 && all[1].d2-all[0].d2 < 1e-8 {
 		t := Tree{mesh: m}
-		if t.facing(p, &all[1]) > t.facing(p, &all[0])+1e-12 {
+		if t.facing(p, &all[1]) > t.facing(p, &all[0]) {
 			k = 1
 		}
 	}
@@ -423,6 +424,35 @@ func TestDensity(t *testing.T) {
 		}
 		if math.Abs(got*area-want) > 1e-12 {
 			t.Errorf("vertex %d: %v on an area of %v, want %v", v, got, area, want)
+		}
+	}
+}
+
+// Cutting leaves area, volume, box and faults as they are, the old vertices in
+// place, and each face's four parts in it with a quarter of its area.
+func TestSubdivided(t *testing.T) {
+	hole := cube()
+	hole.Faces = hole.Faces[3:]
+	for name, m := range map[string]*Mesh{"cube": cube(), "hole": hole} {
+		s := m.Subdivided()
+		n, faces := m.N()
+		if _, got := s.N(); got != 4*faces || !slices.Equal(s.Vertices[:3*n], m.Vertices) {
+			t.Errorf("%s: %d faces of %d", name, got, faces)
+		}
+		if name == "cube" && len(s.Vertices) != 3*(8+18) {
+			t.Errorf("a cube of 18 edges has %d vertices", len(s.Vertices)/3)
+		}
+		if math.Abs(s.Area()-m.Area()) > 1e-12 || math.Abs(s.Volume()-m.Volume()) > 1e-12 || s.Size() != m.Size() {
+			t.Errorf("%s: area %v, volume %v, size %v; want %v, %v, %v", name, s.Area(), s.Volume(), s.Size(), m.Area(), m.Volume(), m.Size())
+		}
+		for f := range 4 * faces {
+			if part, whole := s.FaceArea(f), m.FaceArea(f/4); math.Abs(part-whole/4) > 1e-12 || s.Normal(f) != m.Normal(f/4) {
+				t.Errorf("%s: face %d has area %v of %v, normal %v of %v", name, f, part, whole, s.Normal(f), m.Normal(f/4))
+			}
+		}
+		was, is := m.Check(), s.Check()
+		if len(was) != len(is) || len(was) > 0 && (is[0].Kind != Hole || is[0].Count != 2*was[0].Count) {
+			t.Errorf("%s: faults %v, before %v", name, is, was)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -435,5 +436,49 @@ func TestSurface(t *testing.T) {
 	refine, y := NewRefiner(s.Set, 0.5), []float64{0, 0, 3}
 	if refine.Refine(y) || y[2] != 3 {
 		t.Errorf("a point 2 away was moved to %v by a refiner of 0.5", y)
+	}
+}
+
+// Each fault of a mesh is named with what it does here; of a mesh without one
+// octant, no uniform point falls into the middle of that.
+func TestMeshFaults(t *testing.T) {
+	whole := ball.Mesh(3)
+	open := &mesh.Mesh{Vertices: append(whole.Vertices, 9, 9, 9)}
+	for f := 0; f < len(whole.Faces); f += 3 {
+		inside := true
+		for _, v := range whole.Faces[f : f+3] {
+			for _, x := range whole.Vertex(v) {
+				inside = inside && x >= 0
+			}
+		}
+		if !inside {
+			open.Faces = append(open.Faces, whole.Faces[f:f+3]...)
+		}
+	}
+	s, err := NewSurface(round(), open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := s.Faults()
+	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 || faults[1].Fault.Kind != mesh.Unused {
+		t.Fatalf("faults %v", faults)
+	}
+	if text := faults[0].String(); !strings.HasPrefix(text, "the mesh has holes: 24 edges have one face only") || !strings.Contains(text, "uniform points are missing") {
+		t.Errorf("%q", text)
+	}
+	seen := map[string]bool{}
+	for k := mesh.Hole; k <= mesh.Unused; k++ {
+		f := MeshFault{mesh.Fault{Kind: k, Count: 1}}
+		if effect := strings.TrimPrefix(f.String(), f.Fault.Name()+"; "); effect == "" || effect == f.String() || seen[effect] {
+			t.Errorf("%v: %q", k, f)
+		} else {
+			seen[effect] = true
+		}
+	}
+	x := make([]float64, 3)
+	for i := range 2000 {
+		if s.SampleUniform(x, keyed.New(1, keyed.Probe, 1), uint64(i)); min(x[0], x[1], x[2]) > 0.1 {
+			t.Fatalf("point %d is %.3g, where the mesh has no face", i, x)
+		}
 	}
 }
