@@ -97,6 +97,54 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Every type of number, with its sign, in both orders of bytes; and polygons as
+// fans from their first corner.
+func TestPLYTypes(t *testing.T) {
+	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
+		for _, k := range []struct {
+			name   string
+			add    func(b []byte, v float64) []byte
+			lo, hi float64
+		}{
+			{"char", func(b []byte, v float64) []byte { return append(b, byte(int8(v))) }, -128, 127},
+			{"uint8", func(b []byte, v float64) []byte { return append(b, byte(v)) }, 0, 255},
+			{"short", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(int16(v))) }, -1 << 15, 1<<15 - 1},
+			{"uint16", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(v)) }, 0, 1<<16 - 1},
+			{"int32", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(int32(v))) }, -1 << 31, 1<<31 - 1},
+			{"uint", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(v)) }, 0, 1<<32 - 1},
+			{"float32", func(b []byte, v float64) []byte { return order.AppendUint32(b, math.Float32bits(float32(v))) }, -2.5e7, 0.125},
+			{"double", func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) }, -math.Pi, 1e40},
+		} {
+			want := &Mesh{
+				Vertices: []float64{k.lo, 0, 0, k.hi, 0, 1, k.hi, k.hi, 0, 1, k.hi, 0, k.lo, 3, 0},
+				Faces:    []int32{0, 1, 2, 0, 2, 3, 0, 3, 4, 4, 3, 2},
+			}
+			b := []byte("ply\nformat binary_" + name + "_endian 1.0\nelement vertex 5\nproperty " + k.name + " x\nproperty " + k.name + " y\nproperty " + k.name +
+				" z\nelement face 2\nproperty list uchar short vertex_index\nend_header\n")
+			for _, v := range want.Vertices {
+				b = k.add(b, v)
+			}
+			for _, face := range [][]uint16{{0, 1, 2, 3, 4}, {4, 3, 2}} {
+				b = append(b, byte(len(face)))
+				for _, v := range face {
+					b = order.AppendUint16(b, v)
+				}
+			}
+			if m, err := read(t, "a.ply", b); err != nil || fmt.Sprint(m) != fmt.Sprint(want) {
+				t.Errorf("%s, %s: %v, %v, want %v", k.name, name, m, err, want)
+			}
+		}
+	}
+	pentagon := "ply\nformat ascii 1.0\nelement vertex 5\nproperty int x\nproperty int y\nproperty int z\nelement face 1\nproperty list uchar uint vertex_indices\nend_header\n" +
+		"0 0 0\n2 0 0\n3 1 0\n2 2 0\n0 2 -1\n5 0 1 2 3 4\n"
+	if m, err := read(t, "a.ply", []byte(pentagon)); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" || m.Vertices[14] != -1 {
+		t.Errorf("a pentagon: %v, %v", m, err)
+	}
+	if m, err := read(t, "a.obj", []byte("v 0 0 0\nv 2 0 0\nv 3 1 0\nv 2 2 0\nv 0 2 0\nf 1 2 3 4 -1\n")); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" {
+		t.Errorf("a pentagon: %v, %v", m, err)
+	}
+}
+
 func TestReadFaults(t *testing.T) {
 	f := files()
 	edit := func(name, old, new string) []byte {
@@ -396,6 +444,38 @@ func TestNearestAroundAnEdge(t *testing.T) {
 		if f, q, _ := tree.Nearest(c.p); f != c.want || q != (vec{0.4, 0, 0}) {
 			t.Errorf("nearest to %v are face %d and %v, want face %d", c.p, f, q, c.want)
 		}
+	}
+}
+
+// Of two faces that a point is straight above, round-off chooses neither by its
+// direction: the nearer counts, to the last bit, and of equals the first.
+func TestNearestStraightAbove(t *testing.T) {
+	st, z, byAngle := keyed.New(1, keyed.Probe, 4), make([]float64, 12), 0
+	for i := range uint64(300) {
+		st.Normals(z, i, 0)
+		a, u, w := vec(z[:3]), vec(z[3:6]), vec(z[6:9])
+		b, c, d := along(a, 1, u), along(a, 1, w), along(along(a, 1.1, u), 0.9, w) // a plane, cut along bc
+		m := &Mesh{}
+		for _, v := range []vec{a, b, c, d} {
+			m.Vertices = append(m.Vertices, v[:]...)
+		}
+		m.Faces = []int32{0, 1, 2, 2, 1, 3}
+		p := along(along(b, 0.3, sub(c, b)), 0.2, m.Normal(0))
+		q, r := nearestOnTriangle(p, a, b, c), nearestOnTriangle(p, c, b, d)
+		x, y := candidate{0, q, dot(sub(p, q), sub(p, q))}, candidate{1, r, dot(sub(p, r), sub(p, r))}
+		tree, want := NewTree(m), 0
+		if y.before(&x) {
+			want = 1
+		}
+		if α, β := tree.facing(p, &x), tree.facing(p, &y); want == 0 && β > α || want == 1 && α > β {
+			byAngle++
+		}
+		if f, _, _ := tree.Nearest(p); f != want {
+			t.Fatalf("plane %d: face %d, want %d", i, f, want)
+		}
+	}
+	if byAngle < 10 {
+		t.Errorf("round-off spoke for the other face %d times only", byAngle)
 	}
 }
 

@@ -146,6 +146,27 @@ func TestDensity(t *testing.T) {
 	}
 }
 
+// On one triangle, with f one at the first corner and zero at the others, coordinates
+// have Dirichlet's law (2, 1, 1): means ½, ¼, ¼, deviations of 4000 points' means 0.0035
+// at most; six of them pass by chance once in 10⁸ seeds.
+func TestDensityWithinAFace(t *testing.T) {
+	m := &mesh.Mesh{Vertices: []float64{0, 0, 1, 1, 0, 0, 0, 1, 0}, Faces: []int32{0, 1, 2}} // z, x, y are the coordinates
+	d, x, mean := NewDensity(m, []float64{1, 0, -1e-300}), make([]float64, 3), [3]float64{}
+	const n = 4000
+	for i := range uint64(n) {
+		d.Sample(x, keyed.New(1, keyed.Probe, 2), i)
+		for j := range mean {
+			mean[j] += x[j] / n
+		}
+	}
+	for j, want := range [3]float64{0.25, 0.25, 0.5} {
+		if math.Abs(mean[j]-want) > 0.021 {
+			t.Errorf("means %v, want ¼, ¼, ½", mean)
+			break
+		}
+	}
+}
+
 // The published points of the cow's 50th eigenfunction have the density that is
 // drawn here, but for the sign: their divergence on faces is near what 20 000 draws
 // from the points themselves have (0.021), and that of neighbouring eigenfunctions
