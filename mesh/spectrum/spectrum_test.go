@@ -54,6 +54,35 @@ func TestSphere(t *testing.T) {
 	}
 }
 
+// Pairs that Lowest returns satisfy S f = λ M f to 1e-8 of λ‖M f‖, and the entry of
+// largest size is positive.
+func TestResiduals(t *testing.T) {
+	m := ball.Mesh(4)
+	for i := range m.Vertices { // no eigenvalue twice
+		m.Vertices[i] *= []float64{1, 1.3, 1.7}[i%3]
+	}
+	l := New(m)
+	sf := make([]float64, len(l.Mass))
+	for i, f := range lowest(t, l, 60)[1:] {
+		l.Apply(sf, f.F)
+		residual, size, largest := 0.0, 0.0, 0.0
+		for v, s := range sf {
+			mf := l.Mass[v] * f.F[v]
+			residual += (s - f.Lambda*mf) * (s - f.Lambda*mf)
+			size += mf * mf
+			if math.Abs(f.F[v]) > math.Abs(largest) {
+				largest = f.F[v]
+			}
+		}
+		if r := math.Sqrt(residual/size) / f.Lambda; r > 1e-8 {
+			t.Errorf("λ_%d = %v: residual %.3g", i+1, f.Lambda, r)
+		}
+		if largest < 0 {
+			t.Errorf("λ_%d = %v: the largest entry is %v", i+1, f.Lambda, largest)
+		}
+	}
+}
+
 // All eigenvalues of small meshes, one of them with a boundary and an unused
 // vertex, another of two parts, are those of the dense pencil.
 func TestDense(t *testing.T) {
