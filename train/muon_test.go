@@ -98,6 +98,9 @@ func TestMuonPolynomial(t *testing.T) {
 		g[5*i] = 7
 	}
 	o.step(w, m, g, 1, 0.1)
+	if math.Abs(m[0]-0.05*7) > 1e-15 {
+		t.Errorf("the momentum is %v, want 0.05 of the gradient 7", m[0])
+	}
 	x := 0.5
 	for range 5 {
 		x = 3.4445*x - 4.7750*x*x*x + 2.0315*x*x*x*x*x

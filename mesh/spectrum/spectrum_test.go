@@ -130,6 +130,34 @@ func TestDense(t *testing.T) {
 	}
 }
 
+// The factor solves (S + εM) y = x over the vertices with a mass, and writes zeros
+// for the others, in place too.
+func TestSolve(t *testing.T) {
+	m := ball.Mesh(2)
+	m.Faces = m.Faces[12:]
+	m.Vertices = append(m.Vertices, 7, 7, 7)
+	l := New(m)
+	const ε = 0.3
+	f, err := newFactor(l, ε)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(l.Mass)
+	x, y, sy := make([]float64, n), make([]float64, n), make([]float64, n)
+	keyed.New(1, keyed.Probe, 3).Normals(x, 0, 0)
+	copy(y, x)
+	f.solve(y, y)
+	l.Apply(sy, y)
+	for v, a := range l.Mass {
+		if a == 0 && y[v] != 0 {
+			t.Errorf("vertex %d has no mass and the value %v", v, y[v])
+		}
+		if e := sy[v] + ε*a*y[v] - x[v]; a > 0 && math.Abs(e) > 1e-12 {
+			t.Errorf("vertex %d: off by %.3g", v, e)
+		}
+	}
+}
+
 func TestTooMany(t *testing.T) {
 	if _, err := New(ball.Mesh(0)).Lowest(context.Background(), 7, nil); err == nil {
 		t.Error("7 eigenfunctions of 6 vertices")
