@@ -465,9 +465,12 @@ func TestSurface(t *testing.T) {
 	constrainttest.Run(t, s, constrainttest.Options{})
 	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
 	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
-	sum, x := 0.0, make([]float64, 3)
+	sum, x, h := 0.0, make([]float64, 3), make([]float64, 1)
 	for i := range 4000 {
 		s.SampleUniform(x, keyed.New(1, keyed.Probe, 1), uint64(i))
+		if s.Values(h, x, 1); math.Abs(h[0]) > 1e-13 { // round-off is far below
+			t.Fatalf("sample %d has h = %v", i, h[0])
+		}
 		sum += x[2] * x[2] / (x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
 	}
 	if math.Abs(sum/4000-1./3) > 0.03 {

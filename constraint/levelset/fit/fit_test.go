@@ -254,6 +254,21 @@ func TestExaminePlane(t *testing.T) {
 	}
 }
 
+// A slab between two half spaces: parts that reach opposite sides of the grid are two.
+func TestExamineSlab(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	for axis := range 3 {
+		n := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 2, 1}, 1), Beta: 200}
+		clear(n.Params)
+		n.Weight(0)[axis], n.Weight(0)[3+axis] = 1, -1
+		n.Weight(1)[0], n.Weight(1)[1], n.Bias(1)[0] = -1, -1, 0.5 // h = ½ − |x_j|
+		if r := Examine(n, ball.Mesh(0), pool); r.Inside != 2 || r.Outside != 1 {
+			t.Errorf("axis %d: %d parts inside and %d outside", axis, r.Inside, r.Outside)
+		}
+	}
+}
+
 // Slopes are measured to both sides of the mesh. With a bend of the level set's
 // function along one of the eight faces they are from 0 to 1 there, ½ on the mesh
 // itself and in the mean, and 0 elsewhere: 1/16 ± 0.0012 in all, 8 deviations.
