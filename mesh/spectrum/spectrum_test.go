@@ -54,32 +54,83 @@ func TestSphere(t *testing.T) {
 	}
 }
 
+// residual returns ‖S f − λ M f‖ / ‖M f‖.
+func residual(l *Laplacian, f Function) float64 {
+	sf := make([]float64, len(l.Mass))
+	l.Apply(sf, f.F)
+	sum, size := 0.0, 0.0
+	for v, s := range sf {
+		mf := l.Mass[v] * f.F[v]
+		sum += (s - f.Lambda*mf) * (s - f.Lambda*mf)
+		size += mf * mf
+	}
+	return math.Sqrt(sum / size)
+}
+
+// ellipsoid is a mesh without symmetry, so that no eigenvalue is there twice.
+func ellipsoid(n int) *mesh.Mesh {
+	m := ball.Mesh(n)
+	for i := range m.Vertices {
+		m.Vertices[i] *= []float64{1, 1.3, 1.7}[i%3]
+	}
+	return m
+}
+
 // Pairs that Lowest returns satisfy S f = λ M f to 1e-8 of λ‖M f‖, and the entry of
 // largest size is positive.
 func TestResiduals(t *testing.T) {
-	m := ball.Mesh(4)
-	for i := range m.Vertices { // no eigenvalue twice
-		m.Vertices[i] *= []float64{1, 1.3, 1.7}[i%3]
-	}
-	l := New(m)
-	sf := make([]float64, len(l.Mass))
+	l := New(ellipsoid(4))
 	for i, f := range lowest(t, l, 60)[1:] {
-		l.Apply(sf, f.F)
-		residual, size, largest := 0.0, 0.0, 0.0
-		for v, s := range sf {
-			mf := l.Mass[v] * f.F[v]
-			residual += (s - f.Lambda*mf) * (s - f.Lambda*mf)
-			size += mf * mf
-			if math.Abs(f.F[v]) > math.Abs(largest) {
-				largest = f.F[v]
-			}
-		}
-		if r := math.Sqrt(residual/size) / f.Lambda; r > 1e-8 {
+		if r := residual(l, f) / f.Lambda; r > 1e-8 {
 			t.Errorf("λ_%d = %v: residual %.3g", i+1, f.Lambda, r)
+		}
+		largest := 0.0
+		for _, v := range f.F {
+			if math.Abs(v) > math.Abs(largest) {
+				largest = v
+			}
 		}
 		if largest < 0 {
 			t.Errorf("λ_%d = %v: the largest entry is %v", i+1, f.Lambda, largest)
 		}
+	}
+}
+
+// While the Krylov space grows there are no eigenfunctions at first, and then only
+// ones that have converged.
+func TestRitzConverges(t *testing.T) {
+	l := New(ellipsoid(3))
+	const count, ε = 5, 0.1
+	factor, err := newFactor(l, ε)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(l.Mass)
+	k := &krylov{factor: factor, root: make([]float64, n), n: n, w: make([]float64, n)}
+	start := make([]float64, n)
+	for i, m := range l.Mass {
+		k.root[i] = math.Sqrt(m)
+		start[i] = math.Sin(float64(i)) * k.root[i]
+	}
+	k.extend(start)
+	first := 0
+	for size := 1; size <= 60; size++ {
+		k.next()
+		out := k.ritz(l, ε, count)
+		if out == nil {
+			continue
+		}
+		if first == 0 {
+			first = size
+		}
+		for i, f := range out {
+			if r := residual(l, f); r > 1e-8*max(f.Lambda, 10*ε) {
+				t.Fatalf("in %d dimensions λ_%d = %v has the residual %.3g", size, i, f.Lambda, r)
+			}
+		}
+	}
+	if first < 2*count || first > 50 {
+		t.Errorf("%d eigenfunctions have converged in %d dimensions", count, first)
 	}
 }
 
