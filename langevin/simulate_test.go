@@ -137,14 +137,15 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	}
 }
 
-// Generation, replayed step by step: x_N from the prior, p̃_N and the noise from
-// their own streams, backward steps, terminal projection. Samples end on Σ, and
-// without the terminal projection they do not.
+// Generation, replayed step by step, in both conventions: x_N from the prior, p̃_N
+// and the noise from their own streams, backward steps, terminal projection. Samples
+// end on Σ, and without the terminal projection they do not.
 func TestBackwardPathsFollowTheStepper(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
-		for _, terminal := range []bool{true, false} {
+		for _, c := range []Convention{Paper, Reference} {
+			terminal := c == Paper
 			p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
-			p.Terminal = terminal
+			p.Terminal, p.Convention = terminal, c
 			pool := parallel.New(2)
 			prior, _ := UniformPrior(p)
 			out, failed := make([]float64, 15), make([]bool, 5)
