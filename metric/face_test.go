@@ -81,3 +81,13 @@ func TestFaceJSDShares(t *testing.T) {
 		t.Errorf("ln 2 − %.3g, want ln 2 − %.3g", math.Ln2-got, math.Ln2-want)
 	}
 }
+
+// Two faces with all points of one set each: with the e = 1e-12 of the published
+// evaluation in the empty ones the divergence is ln 2 less the entropy of
+// (1, e)/(1 + e) but for e².
+func TestFaceJSDOfEmptyFaces(t *testing.T) {
+	const e = 1e-12
+	if got, want := FaceJSD([]float64{0}, []float64{1}, 2), math.Ln2-e*(1-math.Log(e)); math.Abs(got-want) > 1e-14 {
+		t.Errorf("ln 2 − %.5g, want ln 2 − %.5g", math.Ln2-got, math.Ln2-want)
+	}
+}
