@@ -94,6 +94,7 @@ var checks = []struct {
 	{"finite", finiteness},
 	{"derivatives", derivatives},
 	{"data", feasibility},
+	{"mesh", meshes},
 	{"gradient on Σ", vanishing},
 	{"kinks", kinks},
 	{"rank", ranks},
@@ -102,6 +103,7 @@ var checks = []struct {
 	{"forward paths", forwardPaths},
 	{"offset", offsets},
 	{"repulsion", repulsion},
+	{"terminal law", terminalLaw},
 	{"components", connectedness},
 	{"forecast", forecast},
 }

@@ -13,5 +13,5 @@ func dimension(s *subject) []Finding {
 		return []Finding{{Status: Warn, Numbers: numbers, Message: fmt.Sprintf(
 			"m = %d equalities in R^%d: unless some are redundant, Σ is isolated points and nothing can move on it", s.m, s.d)}}
 	}
-	return []Finding{{Status: Pass, Numbers: numbers, Message: fmt.Sprintf("m = %d equalities in R^%d leave room to move", s.m, s.d)}}
+	return []Finding{{Status: Pass, Numbers: numbers, Message: fmt.Sprintf("m = %d in R^%d leaves room to move", s.m, s.d)}}
 }

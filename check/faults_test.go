@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -163,6 +164,24 @@ func TestOffset(t *testing.T) {
 	without := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
 	if with["measured"] > 0.5*without["measured"] || with["predicted"] > 0.5*without["predicted"] {
 		t.Errorf("with curvature %v, without %v", with, without)
+	}
+}
+
+// The offset is compared with the radius of curvature, whatever the scale of h: on
+// a sphere their ratio is the distance from it over its radius, and steps that leave
+// more than a tenth are warned of.
+func TestOffsetOverRadius(t *testing.T) {
+	for _, τ := range []float64{0.01, 0.2} {
+		s := equality(3).equal("h", through(ball(2), func(v float64) (float64, float64) { return 7 * v, 7 }))
+		p := &langevin.Process{Set: s, Method: langevin.OLLA, Landing: langevin.Landing{Rate: 0.5 / τ}, Schedule: langevin.Schedule{N: 40, T: 40 * τ, SigmaMin: 1, SigmaMax: 1}}
+		f := find(run(t, Input{Process: p}), "offset", "h")[0]
+		want := f.Numbers["measured"] / 7 / 2
+		if math.Abs(f.Numbers["over_radius"]/want-1) > 1e-3 {
+			t.Errorf("τ = %v: %.4g of the radius, want %.4g", τ, f.Numbers["over_radius"], want)
+		}
+		if warned := f.Status == Warn && strings.Contains(f.Message, "radius of curvature"); warned != (want > 0.1) || warned != (τ > 0.1) {
+			t.Errorf("τ = %v: %v %q, with %.3g of the radius", τ, f.Status, f.Message, want)
+		}
 	}
 }
 

@@ -78,7 +78,12 @@ func parameters(widths []int) float64 {
 	return n
 }
 
-func bytes(n float64) string { return si(n) + "B" }
+func bytes(n float64) string {
+	if n < 1000 {
+		return si(n) + " B"
+	}
+	return si(n) + "B"
+}
 
 // si writes a number with three digits and a prefix.
 func si(v float64) string {

@@ -37,7 +37,7 @@ func offsets(s *subject) []Finding {
 		}
 		if bent := measured[i] * bend[i]; bent > 0.1 && !s.flat[i] {
 			f.Status = Warn
-			f.Message += fmt.Sprintf(": %.0f %% of the radius of curvature of Σ; %s", 100*bent, s.remedy())
+			f.Message += fmt.Sprintf(": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, s.remedy())
 		}
 		out = append(out, f)
 	}
@@ -57,11 +57,12 @@ func (s *subject) remedy() string {
 }
 
 // predict returns the root mean square of h that the theory expects over the
-// second half of a path, and the largest curvature of each component along Σ,
-// |vᵀ∇²h v|/(‖v‖²‖∇h‖²) in the units of 1/h.
+// second half of a path, and the curvature of each component along Σ, the largest
+// |vᵀ∇²h v|/(‖v‖²‖∇h‖²) of a point in the units of 1/h, as a root mean square over
+// points: offsets are compared with it, and few of them are where Σ is sharpest.
 func (s *subject) predict() (rms, bend []float64) {
 	const draws = 8
-	points := first(s.on, s.budget(float64(draws*8*s.c*s.d), 12))
+	points := first(s.on, s.budget(float64(draws*8*s.c*s.d), maxPoints))
 	f := s.factors()
 	b := geometry.NewBlock(s.set, 1, 0)
 	rms, bend = make([]float64, s.m), make([]float64, s.m)
@@ -75,7 +76,7 @@ func (s *subject) predict() (rms, bend []float64) {
 		for a := range grad {
 			grad[a] = norm(s.grad(a))
 		}
-		mean, square := make([]float64, s.m), make([]float64, s.m)
+		mean, square, most := make([]float64, s.m), make([]float64, s.m), make([]float64, s.m)
 		for t := range draws {
 			s.stream.Normals(v, uint64(i*draws+t), 6)
 			b.Tangent(v, v)
@@ -84,7 +85,7 @@ func (s *subject) predict() (rms, bend []float64) {
 				mean[a] += q[a] / draws
 				square[a] += q[a] * q[a] / draws
 				if u := dot(v, v); u > 0 {
-					bend[a] = max(bend[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
+					most[a] = max(most[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
 				}
 			}
 			if s.proc.Landing.Implicit && !s.proc.Method.Projected() {
@@ -96,6 +97,9 @@ func (s *subject) predict() (rms, bend []float64) {
 			}
 		}
 		n++
+		for a, b := range most {
+			bend[a] += b * b
+		}
 		if s.proc.Landing.Implicit || s.proc.Method.Projected() {
 			continue
 		}
@@ -109,6 +113,7 @@ func (s *subject) predict() (rms, bend []float64) {
 	}
 	for a := range rms {
 		rms[a] = math.Sqrt(rms[a] / float64(max(n, 1)))
+		bend[a] = math.Sqrt(bend[a] / float64(max(n, 1)))
 	}
 	return rms, bend
 }

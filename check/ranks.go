@@ -163,8 +163,8 @@ func (t *tally) finding(s *subject, i int) (Finding, bool) {
 	for k := range t.seen[i] {
 		seen, dependent = seen+t.seen[i][k], dependent+t.dependent[i][k]
 	}
-	if seen == 0 {
-		return Finding{}, false // an inequality that is never active
+	if seen == 0 || s.c == 1 && dependent == 0 {
+		return Finding{}, false // an inequality that is never active, or nothing to depend on
 	}
 	f := Finding{Numbers: Numbers{"points": float64(seen), "dependent": float64(dependent), "least_sine": t.nearest[i]}}
 	others := t.others(s, i)

@@ -37,8 +37,8 @@ func (r *Report) Count(s Status) int {
 	return n
 }
 
-// shown is the number of findings of one check and status that are written out
-// one by one; of more, the first few are.
+// shown is the number of components with findings of one check and status that are
+// written out one by one; of more, the first few are.
 const shown = 4
 
 // Write writes the report for people: one line a finding, aligned. Where one
@@ -81,12 +81,18 @@ func (r *Report) lines() []Finding {
 			if s == Pass {
 				keep = 1
 			}
-			if len(same) <= keep {
-				out = append(out, same...)
-				continue
+			written, rest := map[string]bool{}, map[string]bool{} // components
+			for _, f := range same {
+				if c := f.Component; written[c] || len(written) < keep {
+					written[c] = true
+					out = append(out, f)
+				} else {
+					rest[c] = true
+				}
 			}
-			out = append(out, same[:keep]...)
-			out[len(out)-1].Message += fmt.Sprintf(" (and %s alike)", count(len(same)-keep, "other", "others"))
+			if len(rest) > 0 {
+				out[len(out)-1].Message += fmt.Sprintf(" (and %s alike)", count(len(rest), "other", "others"))
+			}
 		}
 		lo = hi
 	}

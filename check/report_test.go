@@ -17,7 +17,7 @@ import (
 // coloured only when asked; JSON holds everything, with null for NaN.
 func TestReport(t *testing.T) {
 	r := &Report{Set: "a set", Dim: 3, Equalities: 1, Findings: []Finding{
-		{Check: "rank", Component: "a", Message: "fine"},
+		{Check: "rank", Component: "a", Message: "fine"}, {Check: "rank", Component: "a", Message: "fine too"},
 		{Check: "rank", Component: "bb", Message: "fine"},
 		{Check: "rank", Component: "c", Status: Warn, Message: "near", Numbers: Numbers{"x": math.NaN(), "y": 2}},
 		{Check: "rank", Message: "whole"},
@@ -33,13 +33,14 @@ func TestReport(t *testing.T) {
 
 WARN  rank  c   near
 PASS  rank      whole
-PASS  rank  a   fine (and 1 other alike)
+PASS  rank  a   fine
+PASS  rank  a   fine too (and 1 other alike)
 FAIL  data  d1  bad
 FAIL  data  d2  bad
 FAIL  data  d3  bad
 FAIL  data  d4  bad (and 2 others alike)
 
-6 FAIL, 1 WARN, 3 PASS
+6 FAIL, 1 WARN, 4 PASS
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

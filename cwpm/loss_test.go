@@ -138,6 +138,38 @@ func TestGradient(t *testing.T) {
 	}
 }
 
+// With a gain m the loss of an output F is that of the score m(t_{k+1}) F without,
+// and the derivative is m times it.
+func TestGain(t *testing.T) {
+	gain := func(t float64) float64 { return 1 + 3*t }
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p, paths := problem(zoo.Torus{Major: 2, Minor: 0.6}, m, langevin.Paper)
+		plain, scaled := NewLoss[float64](p, 1, Options{}), NewLoss[float64](p, 1, Options{Reading: score.Reading{Gain: gain}})
+		for k := range 4 {
+			term := []Term{{Path: 1, K: k, Weight: 0.6}}
+			for _, l := range []*Loss[float64]{plain, scaled} {
+				if _, err := l.Prepare(paths, term, noise); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, f, s := gain(p.Schedule.Time(k+1)), []float64{0.3, -0.2, 0.9}, make([]float64, 3)
+			for j := range s {
+				s[j] = c * f[j]
+			}
+			df, ds := make([]float64, 3), make([]float64, 3)
+			got, want := scaled.Evaluate(df, f), plain.Evaluate(ds, s)
+			if math.Abs(got-want) > 1e-13*want {
+				t.Errorf("%v, k = %d: loss %v, want %v", m, k, got, want)
+			}
+			for j := range df {
+				if math.Abs(df[j]-c*ds[j]) > 1e-12*(1+math.Abs(df[j])) {
+					t.Errorf("%v, k = %d: derivative %v, want %v times %v", m, k, df, c, ds)
+				}
+			}
+		}
+	}
+}
+
 // Adding a normal vector at x_{k+1} to x_k, or to the score, changes nothing.
 func TestLossSeesOnlyTangents(t *testing.T) {
 	set := zoo.Sphere{D: 3}

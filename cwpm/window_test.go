@@ -164,6 +164,74 @@ func orthonormal(vs [][]float64) [][]float64 {
 	return basis
 }
 
+// A window begins at the earliest j whose displacement to k + 1, given x_j and p_j,
+// has at most the given standard deviation in a direction, or at k.
+func TestWindowsReachBack(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+		paths, _ := responses(t, p)
+		sd := func(j, k int) float64 {
+			sum, first := 0.0, j+1 // ζ_j, …; at j = 0 also p_0
+			if j == 0 {
+				first = 0
+			}
+			for i := first; i <= k+1; i++ {
+				d := paths.At(i, k+1)[0] - paths.At(i, j)[0]
+				sum += d * d
+			}
+			return math.Sqrt(sum)
+		}
+		for _, length := range []float64{1e-9, 0.1, 0.25, 0.6, 0.9, 1.5, 10} {
+			for k, w := range windows(p, length) {
+				if w.j < k && sd(w.j, k) > length || w.j > 0 && sd(w.j-1, k) <= length {
+					t.Errorf("%v: the window of length %v of k = %d begins at %d: %v long, %v from one earlier", m, length, k, w.j, sd(w.j, k), sd(max(w.j-1, 0), k))
+				}
+			}
+		}
+	}
+}
+
+// On the unit circle, overdamped: a window's target is the way along the circle,
+// shared out by τ, up to the fifth power of the angle; that of one step is the
+// paper's chord.
+func TestWindowAlongCircle(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: m, Friction: 3, Convention: langevin.Reference, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+		N := p.Schedule.N
+		paths := &langevin.Paths{Count: 1, Steps: N, Dim: 2, X: make([]float64, 2*(N+1))}
+		angle := func(k int) float64 { return 0.05*float64(k) + 0.02*math.Sin(3*float64(k)) }
+		for k := range N + 1 {
+			sin, cos := math.Sincos(angle(k))
+			copy(paths.At(0, k), []float64{cos, sin})
+		}
+		last := func(dst []float64, _ int) { dst[0], dst[1] = 0.3, -0.8 }
+		const length = 0.5
+		all := windows(p, length)
+		for k := range N {
+			u, _ := targets(t, p, paths, last, k, Options{})
+			û, _ := targets(t, p, paths, last, k, Options{Window: 1e-9})
+			for j := range u {
+				if math.Abs(u[j]-û[j]) > 1e-13*(1+math.Abs(u[j])) {
+					t.Errorf("%v, k = %d: windows of one step have the target %v, without them it is %v", m, k, û, u)
+				}
+			}
+			if m == langevin.ULLA || all[k].j == k {
+				continue
+			}
+			û, _ = targets(t, p, paths, last, k, Options{Window: length})
+			sum, r := 0.0, angle(k+1)-angle(all[k].j)
+			for i := all[k].j; i <= k; i++ {
+				sum += p.Schedule.Tau(i)
+			}
+			τ, x := p.Schedule.Tau(k), paths.At(0, k+1)
+			got := (û[0]*x[1] - û[1]*x[0]) * math.Sqrt(τ) // along −(direction of growing angle)
+			if want := τ / sum * r; math.Abs(got-want) > 0.008*math.Pow(r, 5)*τ/sum {
+				t.Errorf("k = %d, j = %d, angle %v: target %v, want %v", k, all[k].j, r, got, want)
+			}
+		}
+	}
+}
+
 // On the unit sphere, from one point, windows reach back to the start for as
 // long as they are L = 0.3 long. The remainder u − û must have mean 0 along
 // functions of the network's input up to the curvature's part: with targets of

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
 )
 
 func mixture(t *testing.T, r RotationMixture) (*Points, []int) {
@@ -30,7 +31,7 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	h := make([]float64, count*55)
 	group.Values(h, p.X, count)
 	for i, v := range h {
-		if math.Abs(v) > 1e-14 {
+		if math.Abs(v) > 1.5e-15 {
 			t.Fatalf("matrix %d: h = %.3g", i/55, v)
 		}
 	}
@@ -47,6 +48,45 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	}
 	if other, _ := mixture(t, RotationMixture{Count: 20, Seed: 8}); other.X[0] == p.X[0] {
 		t.Error("seed 8 gives the matrices of seed 7")
+	}
+}
+
+// Matrix i is C_j exp(A), in this order, with C, j and A each from a stream of its
+// own; exp by its series.
+func TestRotationsFollowTheirStreams(t *testing.T) {
+	const n, sd, seed = 4, 0.3, 5
+	p, modes := mixture(t, RotationMixture{N: n, Modes: 3, Count: 30, SD: sd, Seed: seed})
+	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, z := make([]float64, n*n), make([]float64, n*n)
+	for i, j := range modes {
+		if want := keyed.New(seed, keyed.Synthetic, 1).Index(3, uint64(i), 0); j != want {
+			t.Fatalf("matrix %d has mode %d, want %d", i, j, want)
+		}
+		group.SampleUniform(c, keyed.New(seed, keyed.Synthetic, 0), uint64(j))
+		keyed.New(seed, keyed.Synthetic, 2).Normals(z, uint64(i), 0)
+		a, power := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
+		for k := range n {
+			for l := range k {
+				a.Set(k, l, sd*z[k*n+l])
+				a.Set(l, k, -sd*z[k*n+l])
+			}
+		}
+		x := mat.NewDense(n, n, c)
+		power.CloneFrom(x)
+		for k := 1; k < 40; k++ { // C Aᵏ/k!
+			var next mat.Dense
+			next.Mul(power, a)
+			power.Scale(1/float64(k), &next)
+			x.Add(x, power)
+		}
+		for e, want := range x.RawMatrix().Data {
+			if math.Abs(p.X[i*n*n+e]-want) > 1e-13 {
+				t.Fatalf("entry %d of matrix %d is %v, want %v", e, i, p.X[i*n*n+e], want)
+			}
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -68,6 +70,18 @@ func TestWrongComponent(t *testing.T) {
 	}
 	if h := e.histogram; h == nil || h.compare(h.full, h.full) != 0 || !(h.compare(h.marks(s.X[:90]), h.full) > 0) {
 		t.Error("no distance between sets of rotations")
+	}
+	// The distance is the mean of the parts, against all data; its marks are the rows.
+	some, h := s.X[:90], e.histogram
+	each, mean := metric.PowerTraceJSD(some, e.Data.X, 3)
+	if got := e.parts(some); h.compare(some, h.full) != mean || float64(got["trace2"]) != each[1] || float64(got["trace4"]) != each[2] {
+		t.Errorf("parts %v and mean %v, want %v", got, h.compare(some, h.full), each)
+	}
+	if !slices.Equal(h.full, e.Data.X) || !slices.Equal(h.train, e.train) || !slices.Equal(h.heldOut, e.heldOut) || len(h.heldOut) == 0 || h.dim != 9 || e.SampleCount() != 40 {
+		t.Errorf("%d, %d and %d marks of dimension %d", len(h.full), len(h.train), len(h.heldOut), h.dim)
+	}
+	if e.unselected(s.X) != 3 || e.unselected(e.Data.X) != -1 || !slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
+		t.Errorf("the first on a wrong component is %d, lost are %v", e.unselected(s.X), s.Lost)
 	}
 	if got := e.parts(e.Data.X); len(got) != 4 || got["trace5"] != 0 {
 		t.Errorf("parts %v", got)

@@ -14,7 +14,8 @@ type Evaluation struct {
 	Samples   int         `json:"samples"` // asked for
 	Failed    int         `json:"failed"`  // of them, lost to a projection or on a wrong component
 	Wrong     int         `json:"wrong_component"`
-	JSD       *JSD        `json:"jsd"` // null where no histogram metric is defined
+	JSD       *JSD        `json:"jsd"`   // null where no histogram metric is defined
+	Start     *Start      `json:"start"` // of CompareStart; null where it was not asked
 	Violation Worst       `json:"violation"`
 	Component []Component `json:"components"`
 	Nearest   Nearest     `json:"nearest"`

@@ -81,6 +81,20 @@ func (e *Experiment) surface() *levelset.Surface {
 	return s
 }
 
+// MeshFaults returns what is wrong with the mesh of the set, if it has one, and
+// what that does to samples and their scores: a line for each kind of fault.
+func (e *Experiment) MeshFaults() []string {
+	s := e.surface()
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for _, f := range s.Faults() {
+		out = append(out, fmt.Sprintf("%s: %v", e.Problem.Set.Mesh, f))
+	}
+	return out
+}
+
 // density turns the faces of points into a density at the mesh's vertices that
 // does not depend on their number.
 func (e *Experiment) density(faces []float64) []float64 {

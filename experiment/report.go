@@ -274,6 +274,16 @@ func (e *Experiment) tables(v *Evaluation) []figure.Table {
 			Note: e.histogram.Note,
 		})
 	}
+	if s := v.Start; s != nil && s.Paths > 0 {
+		out = append(out, figure.Table{
+			Title: "Where generation starts", Header: []string{"", strings.ToLower(s.Metric[:1]) + s.Metric[1:]},
+			Rows: [][]string{
+				{fmt.Sprintf("ends of %s forward paths to the prior", count(s.Paths)), fixed(s.Distance)},
+				{"floor: two sets of one law", fixed(s.Floor)},
+			},
+			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation starts at states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue),
+		})
+	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %", "worst", "at sample"}}
 	for _, c := range v.Component {
 		t.Rows = append(t.Rows, []string{c.Name, number(float64(c.Mean)), number(float64(c.Median)), number(float64(c.Q90)), number(float64(c.Q99)), number(float64(c.Worst)), fmt.Sprint(c.Sample)})

@@ -137,14 +137,15 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	}
 }
 
-// Generation, replayed step by step: x_N from the prior, p̃_N and the noise from
-// their own streams, backward steps, terminal projection. Samples end on Σ, and
-// without the terminal projection they do not.
+// Generation, replayed step by step, in both conventions: x_N from the prior, p̃_N
+// and the noise from their own streams, backward steps, terminal projection. Samples
+// end on Σ, and without the terminal projection they do not.
 func TestBackwardPathsFollowTheStepper(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
-		for _, terminal := range []bool{true, false} {
+		for _, c := range []Convention{Paper, Reference} {
+			terminal := c == Paper
 			p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
-			p.Terminal = terminal
+			p.Terminal, p.Convention = terminal, c
 			pool := parallel.New(2)
 			prior, _ := UniformPrior(p)
 			out, failed := make([]float64, 15), make([]bool, 5)
@@ -234,6 +235,99 @@ func TestFailuresAreCounted(t *testing.T) {
 	report, err = sim.Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
 	if err != nil || report.Failed == 0 {
 		t.Errorf("backward: %d failures, %v", report.Failed, err)
+	}
+}
+
+// A simulator, its paths and its flags carry nothing from one run into the next.
+func TestRunsAreApart(t *testing.T) {
+	rough, calm := process(zoo.Sphere{D: 3}, OLLAP), process(zoo.Sphere{D: 3}, OLLAP)
+	rough.Schedule.SigmaMin, rough.Schedule.SigmaMax = 2, 2
+	calm.Schedule.SigmaMin, calm.Schedule.SigmaMax = 0.01, 0.01
+	x0, _ := Start(rough, 200, 1)
+	for _, workers := range []int{1, 3} {
+		pool := parallel.New(workers)
+		var paths Paths
+		forward := func(sim *Simulator, x []float64) Report {
+			t.Helper()
+			r, err := sim.Forward(context.Background(), &paths, x, 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		sim := NewSimulator(rough, pool, 16)
+		first, second := forward(sim, x0), forward(sim, x0)
+		if first.Failed == 0 || first.Failed != second.Failed || first.Projections != second.Projections {
+			t.Errorf("%d workers: one run reports %+v, the same again %+v", workers, first, second)
+		}
+		if r := forward(NewSimulator(calm, pool, 16), x0); r.Failed != 0 {
+			t.Errorf("%d workers: %d calm paths failed", workers, r.Failed)
+		}
+		// Points off Σ in the first block, in the last one, and none.
+		landing := process(zoo.Sphere{D: 3}, OLLA)
+		landing.Schedule.SigmaMin, landing.Schedule.SigmaMax = 0.01, 0.01
+		sim = NewSimulator(landing, pool, 16)
+		for _, c := range []struct {
+			at   int
+			want float64
+		}{{0, 0.5}, {197, 0.5}, {-1, 0}} {
+			off := append([]float64(nil), x0...)
+			if c.at >= 0 {
+				for j := range 3 {
+					off[3*c.at+j] *= 1.5
+				}
+			}
+			if r := forward(sim, off); math.Abs(r.Worst[0]-c.want) > 0.05 {
+				t.Errorf("%d workers, point %v off by a half: the worst violation is %v", workers, c.at, r.Worst[0])
+			}
+		}
+		prior, _ := UniformPrior(calm)
+		out, failed := make([]float64, 60), make([]bool, 20)
+		for i := range failed {
+			failed[i] = true
+		}
+		r, err := NewSimulator(calm, pool, 16).Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
+		if err != nil || r.Failed != 0 {
+			t.Errorf("%d workers: %d calm samples failed, %v", workers, r.Failed, err)
+		}
+		pool.Close()
+	}
+}
+
+// Of errors in several blocks the first counts, and an error in one is not lost.
+func TestErrorOfABlock(t *testing.T) {
+	p := process(zoo.Sphere{D: 3}, OLLA)
+	x0, _ := Start(p, 40, 1)
+	pool := parallel.New(2)
+	defer pool.Close()
+	sim := NewSimulator(p, pool, 8)
+	for _, bad := range [][]int{{3}, {39}, {13, 30}, {17, 18, 2}} {
+		x, first := append([]float64(nil), x0...), 40
+		for _, i := range bad {
+			x[3*i+1] = math.NaN()
+			first = min(first, i)
+		}
+		var paths Paths
+		var e *DivergedError
+		if _, err := sim.Forward(context.Background(), &paths, x, 1, 0); !errors.As(err, &e) || e.Sample != first || e.Step != 0 {
+			t.Errorf("points %v are NaN: %v", bad, err)
+		}
+	}
+}
+
+// The empirical prior takes any of its states, by the stream's index.
+func TestEmpiricalTakesAny(t *testing.T) {
+	e, st := Empirical{States: []float64{0, 10, 1, 11, 2, 12}}, keyed.New(1, keyed.Prior, 0)
+	x, seen := make([]float64, 2), [3]int{}
+	for i := range uint64(100) {
+		e.Sample(x, st, i)
+		if want := float64(st.Index(3, i, 0)); x[0] != want || x[1] != want+10 {
+			t.Fatalf("sample %d is %v, want state %v", i, x, want)
+		}
+		seen[int(x[0])]++
+	}
+	if min(seen[0], seen[1], seen[2]) == 0 {
+		t.Errorf("states were taken %v times", seen)
 	}
 }
 

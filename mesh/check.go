@@ -26,27 +26,49 @@ type Fault struct {
 
 func (f Fault) Error() string { return f.String() }
 
-// String names the fault and what it does.
+// String names the fault and what it does to what is made from the mesh: a level
+// set that is fitted to it, and eigenfunctions.
 func (f Fault) String() string {
+	return f.Name() + "; " + [...]string{
+		Hole:        "a level set closes them as it likes, and eigenfunctions see a free boundary",
+		NonManifold: "there the surface has no inside, and a level set rounds it off",
+		Flipped:     "normals there point to both sides, so a level set would have no sign",
+		InsideOut:   "a level set would be negative outside",
+		Degenerate:  "they have no normal and count for nothing",
+		Unused:      "they are passed over",
+	}[f.Kind]
+}
+
+// Name says what the fault is, how often it occurs and where first.
+func (f Fault) Name() string {
 	first := ""
 	if f.First != "" {
 		first = " (the first is " + f.First + ")"
 	}
 	switch f.Kind {
 	case Hole:
-		return fmt.Sprintf("the mesh has holes: %d edges have one face only%s; a level set closes them as it likes, and eigenfunctions see a free boundary", f.Count, first)
+		return fmt.Sprintf("the mesh has holes: %s one face only%s", has(f.Count, "edge"), first)
 	case NonManifold:
-		return fmt.Sprintf("%d edges have more than two faces%s; there the surface has no inside, and a level set rounds it off", f.Count, first)
+		return fmt.Sprintf("%s more than two faces%s", has(f.Count, "edge"), first)
 	case Flipped:
-		return fmt.Sprintf("faces are oriented against each other along %d edges%s; normals there point to both sides, so a level set would have no sign", f.Count, first)
+		return fmt.Sprintf("faces are oriented against each other along %s%s", plural(f.Count, "edge", "edges"), first)
 	case InsideOut:
-		return "all normals point inwards; a level set would be negative outside"
+		return "all normals point inwards"
 	case Degenerate:
-		return fmt.Sprintf("%d faces have area zero%s; they have no normal and count for nothing", f.Count, first)
+		return fmt.Sprintf("%s area zero%s", has(f.Count, "face"), first)
 	default:
-		return fmt.Sprintf("%d vertices belong to no face%s; they are passed over", f.Count, first)
+		return fmt.Sprintf("%s to no face%s", plural(f.Count, "vertex belongs", "vertices belong"), first)
 	}
 }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func has(n int, what string) string { return plural(n, what+" has", what+"s have") }
 
 // Check returns the mesh's faults, one of each kind at most.
 func (m *Mesh) Check() []Fault {

@@ -4,12 +4,20 @@ import "math"
 
 type vec = [3]float64
 
-func sub(a, b vec) vec                  { return vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
-func dot(a, b vec) float64              { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
-func along(a vec, s float64, b vec) vec { return vec{a[0] + s*b[0], a[1] + s*b[1], a[2] + s*b[2]} }
-func cross(a, b vec) vec {
-	return vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+// Products are rounded before they are added, never fused with the sum, so that
+// ties between faces fall alike on every machine.
+
+func sub(a, b vec) vec     { return vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+func dot(a, b vec) float64 { return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2]) }
+func along(a vec, s float64, b vec) vec {
+	return vec{a[0] + float64(s*b[0]), a[1] + float64(s*b[1]), a[2] + float64(s*b[2])}
 }
+func cross(a, b vec) vec {
+	return vec{det(a[1], a[2], b[1], b[2]), det(a[2], a[0], b[2], b[0]), det(a[0], a[1], b[0], b[1])}
+}
+
+// det returns ad − bc.
+func det(a, b, c, d float64) float64 { return float64(a*d) - float64(b*c) }
 
 // FaceArea returns the area of face f.
 func (m *Mesh) FaceArea(f int) float64 {

@@ -1,8 +1,8 @@
 // Package mesh reads triangle meshes, measures them, finds their faults and the
 // nearest point on them, and draws points on them.
 //
-// It changes no mesh: no remeshing, no repair. Polygons of a file become fans of
-// triangles.
+// It changes no surface: no repair, no remeshing but cutting faces in four. Polygons
+// of a file become fans of triangles.
 package mesh
 
 import (

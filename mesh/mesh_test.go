@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -94,6 +95,54 @@ func TestRead(t *testing.T) {
 		if f := m.Check(); f != nil {
 			t.Errorf("%s: %v", name, f)
 		}
+	}
+}
+
+// Every type of number, with its sign, in both orders of bytes; and polygons as
+// fans from their first corner.
+func TestPLYTypes(t *testing.T) {
+	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
+		for _, k := range []struct {
+			name   string
+			add    func(b []byte, v float64) []byte
+			lo, hi float64
+		}{
+			{"char", func(b []byte, v float64) []byte { return append(b, byte(int8(v))) }, -128, 127},
+			{"uint8", func(b []byte, v float64) []byte { return append(b, byte(v)) }, 0, 255},
+			{"short", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(int16(v))) }, -1 << 15, 1<<15 - 1},
+			{"uint16", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(v)) }, 0, 1<<16 - 1},
+			{"int32", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(int32(v))) }, -1 << 31, 1<<31 - 1},
+			{"uint", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(v)) }, 0, 1<<32 - 1},
+			{"float32", func(b []byte, v float64) []byte { return order.AppendUint32(b, math.Float32bits(float32(v))) }, -2.5e7, 0.125},
+			{"double", func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) }, -math.Pi, 1e40},
+		} {
+			want := &Mesh{
+				Vertices: []float64{k.lo, 0, 0, k.hi, 0, 1, k.hi, k.hi, 0, 1, k.hi, 0, k.lo, 3, 0},
+				Faces:    []int32{0, 1, 2, 0, 2, 3, 0, 3, 4, 4, 3, 2},
+			}
+			b := []byte("ply\nformat binary_" + name + "_endian 1.0\nelement vertex 5\nproperty " + k.name + " x\nproperty " + k.name + " y\nproperty " + k.name +
+				" z\nelement face 2\nproperty list uchar short vertex_index\nend_header\n")
+			for _, v := range want.Vertices {
+				b = k.add(b, v)
+			}
+			for _, face := range [][]uint16{{0, 1, 2, 3, 4}, {4, 3, 2}} {
+				b = append(b, byte(len(face)))
+				for _, v := range face {
+					b = order.AppendUint16(b, v)
+				}
+			}
+			if m, err := read(t, "a.ply", b); err != nil || fmt.Sprint(m) != fmt.Sprint(want) {
+				t.Errorf("%s, %s: %v, %v, want %v", k.name, name, m, err, want)
+			}
+		}
+	}
+	pentagon := "ply\nformat ascii 1.0\nelement vertex 5\nproperty int x\nproperty int y\nproperty int z\nelement face 1\nproperty list uchar uint vertex_indices\nend_header\n" +
+		"0 0 0\n2 0 0\n3 1 0\n2 2 0\n0 2 -1\n5 0 1 2 3 4\n"
+	if m, err := read(t, "a.ply", []byte(pentagon)); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" || m.Vertices[14] != -1 {
+		t.Errorf("a pentagon: %v, %v", m, err)
+	}
+	if m, err := read(t, "a.obj", []byte("v 0 0 0\nv 2 0 0\nv 3 1 0\nv 2 2 0\nv 0 2 0\nf 1 2 3 4 -1\n")); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" {
+		t.Errorf("a pentagon: %v, %v", m, err)
 	}
 }
 
@@ -191,6 +240,10 @@ func TestMeasure(t *testing.T) {
 	if n := m.Normal(0); n != (vec{0, 0, -1}) {
 		t.Errorf("normal %v", n)
 	}
+	far := &Mesh{Vertices: append(cube().Vertices, 9, 9, 9), Faces: cube().Faces}
+	if far.Size() != m.Size() {
+		t.Errorf("a vertex without a face changes the size to %v", far.Size())
+	}
 	s := m.Scaled([3]float64{1, 2, 3}, 2)
 	if math.Abs(s.Area()-24) > 1e-12 || math.Abs(s.Volume()-8) > 1e-12 || s.Vertices[0] != -2 || s.Vertices[2] != -6 {
 		t.Errorf("scaled: area %v, volume %v", s.Area(), s.Volume())
@@ -205,6 +258,7 @@ func TestCheck(t *testing.T) {
 		"hole":       {func(m *Mesh) { m.Faces = m.Faces[3:] }, "[0 3 from vertex 0 to 2]"},
 		"flipped":    {func(m *Mesh) { m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0] }, "[2 3 from vertex 0 to 2]"},
 		"manifold":   {func(m *Mesh) { m.Faces = append(m.Faces, 0, 2, 3, 3, 2, 0) }, "[1 3 from vertex 0 to 2]"},
+		"fin":        {func(m *Mesh) { m.Faces = append(m.Faces, 0, 2, 6) }, "[1 3 from vertex 0 to 2]"},
 		"degenerate": {func(m *Mesh) { m.Faces = append(m.Faces, 4, 4, 4) }, "[4 1 face 12]"},
 		"unused":     {func(m *Mesh) { m.Vertices = append(m.Vertices, 9, 9, 9) }, "[5 1 vertex 8]"},
 		"inside out": {func(m *Mesh) {
@@ -225,6 +279,19 @@ func TestCheck(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+	// With a hole the sign of the volume says nothing.
+	open := cube()
+	for f := 0; f < 36; f += 3 {
+		open.Faces[f], open.Faces[f+1] = open.Faces[f+1], open.Faces[f]
+	}
+	open.Faces = open.Faces[3:]
+	if faults := open.Check(); len(faults) != 1 || faults[0].Kind != Hole {
+		t.Errorf("an open mesh with normals inwards: %v", faults)
+	}
+	one := &Mesh{Vertices: append(cube().Vertices[:9:9], 9, 9, 9), Faces: []int32{0, 1, 2}}
+	if one.Components() != 1 {
+		t.Errorf("a triangle, and a vertex without a face, are %d parts", one.Components())
 	}
 	two := cube()
 	for _, v := range cube().Vertices {
@@ -252,7 +319,7 @@ func brute(m *Mesh, p vec) (face int, distance float64) {
 	k := 0
 	if n > 1 && all[0].d2 > 1e-8 && all[1].d2-all[0].d2 < 1e-8 {
 		t := Tree{mesh: m}
-		if t.facing(p, &all[1]) > t.facing(p, &all[0])+1e-12 {
+		if t.facing(p, &all[1]) > t.facing(p, &all[0]) {
 			k = 1
 		}
 	}
@@ -305,6 +372,82 @@ func TestNearestOnTriangle(t *testing.T) {
 	}
 }
 
+// The nearest point q of a triangle is the one of its points with (p − q)·(v − q) ≤ 0
+// for each corner v. Random triangles, some of them thin, and points around them.
+func TestNearestOnRandomTriangles(t *testing.T) {
+	st := keyed.New(1, keyed.Probe, 3)
+	z := make([]float64, 12)
+	area := func(a, b, c vec) float64 { n := cross(sub(b, a), sub(c, a)); return math.Sqrt(dot(n, n)) / 2 }
+	for i := range uint64(3000) {
+		st.Normals(z, i, 0)
+		p, a, b, c := vec(z[:3]), vec(z[3:6]), vec(z[6:9]), vec(z[9:])
+		if i%3 == 0 {
+			c = along(a, 1e-3*z[9]+0.5, sub(b, a))
+			c[0] += 0.1
+		}
+		if i%5 == 0 {
+			p = along(along(a, 0.3*z[1], sub(b, a)), 0.3*z[2], sub(c, a))
+		}
+		q := nearestOnTriangle(p, a, b, c)
+		if out := area(q, b, c) + area(a, q, c) + area(a, b, q) - area(a, b, c); out > 1e-12 {
+			t.Fatalf("triangle %d: %v is outside by %.3g", i, q, out)
+		}
+		for _, v := range []vec{a, b, c} {
+			if e := dot(sub(p, q), sub(v, q)); e > 1e-11 {
+				t.Fatalf("triangle %d: from %v towards %v the distance to %v falls (%.3g)", i, q, v, p, e)
+			}
+		}
+	}
+	a, b := vec{0, 0, 0}, vec{2, 0, 0} // and triangles that are a segment or a point
+	for _, k := range [][2]vec{{{-1, 1, 0}, a}, {{3, 1, 0}, b}, {{0.5, 1, 2}, {0.5, 0, 0}}} {
+		for _, c := range [][3]vec{{a, b, b}, {b, a, b}, {b, b, a}, {a, b, {1, 0, 0}}} {
+			if q := nearestOnTriangle(k[0], c[0], c[1], c[2]); q != k[1] {
+				t.Errorf("nearest to %v of %v is %v, want %v", k[0], c, q, k[1])
+			}
+		}
+	}
+	if q := nearestOnTriangle(b, a, a, a); q != a {
+		t.Errorf("nearest on a point: %v", q)
+	}
+}
+
+// Outside an edge the face that looks towards the point is the nearest, unless the
+// point is within 1e-4 of the mesh, where it is the first.
+func TestNearestAroundAnEdge(t *testing.T) {
+	m := cube()
+	tree := NewTree(m)
+	var first, bottom, side int
+	for f := range 12 { // the faces at the edge from (0, 0, 0) to (1, 0, 0)
+		a, b, c := m.Corners(f)
+		on := 0
+		for _, v := range []vec{a, b, c} {
+			if v == (vec{}) || v == (vec{1, 0, 0}) {
+				on++
+			}
+		}
+		if on < 2 {
+			continue
+		}
+		if m.Normal(f) == (vec{0, 0, -1}) {
+			bottom = f
+		} else {
+			side = f
+		}
+	}
+	first = min(bottom, side)
+	for _, c := range []struct {
+		p    vec
+		want int
+	}{
+		{vec{0.4, -0.01, -0.03}, bottom}, {vec{0.4, -0.03, -0.01}, side}, {vec{0.4, -0.02, -0.02}, first},
+		{vec{0.4, -1e-5, -3e-5}, first}, {vec{0.4, -3e-5, -1e-5}, first},
+	} {
+		if f, q, _ := tree.Nearest(c.p); f != c.want || q != (vec{0.4, 0, 0}) {
+			t.Errorf("nearest to %v are face %d and %v, want face %d", c.p, f, q, c.want)
+		}
+	}
+}
+
 // Points are on their faces, and uniform: χ² of 12 000 points over the 4 quarters
 // (by midpoints) of the 12 faces, 47 degrees of freedom; 99 is passed by chance
 // once in 10⁵ seeds.
@@ -325,9 +468,12 @@ func TestSample(t *testing.T) {
 		}
 		count[4*f+quarter]++
 		a, e, c := m.Corners(f)
-		q := nearestOnTriangle(vec(x), a, e, c)
-		if d := sub(vec(x), q); dot(d, d) > 1e-28 {
-			t.Fatalf("sample %d is %v off its face", i, d)
+		q := vec{}
+		for k, corner := range [3]vec{a, e, c} {
+			q = along(q, b[k], corner)
+		}
+		if d := sub(vec(x), q); dot(d, d) > 1e-28 || min(b[0], b[1], b[2]) < 0 {
+			t.Fatalf("sample %d is %v off the point of its face with coordinates %v", i, d, b)
 		}
 	}
 	chi2 := 0.0
@@ -423,6 +569,35 @@ func TestDensity(t *testing.T) {
 		}
 		if math.Abs(got*area-want) > 1e-12 {
 			t.Errorf("vertex %d: %v on an area of %v, want %v", v, got, area, want)
+		}
+	}
+}
+
+// Cutting leaves area, volume, box and faults as they are, the old vertices in
+// place, and each face's four parts in it with a quarter of its area.
+func TestSubdivided(t *testing.T) {
+	hole := cube()
+	hole.Faces = hole.Faces[3:]
+	for name, m := range map[string]*Mesh{"cube": cube(), "hole": hole} {
+		s := m.Subdivided()
+		n, faces := m.N()
+		if _, got := s.N(); got != 4*faces || !slices.Equal(s.Vertices[:3*n], m.Vertices) {
+			t.Errorf("%s: %d faces of %d", name, got, faces)
+		}
+		if name == "cube" && len(s.Vertices) != 3*(8+18) {
+			t.Errorf("a cube of 18 edges has %d vertices", len(s.Vertices)/3)
+		}
+		if math.Abs(s.Area()-m.Area()) > 1e-12 || math.Abs(s.Volume()-m.Volume()) > 1e-12 || s.Size() != m.Size() {
+			t.Errorf("%s: area %v, volume %v, size %v; want %v, %v, %v", name, s.Area(), s.Volume(), s.Size(), m.Area(), m.Volume(), m.Size())
+		}
+		for f := range 4 * faces {
+			if part, whole := s.FaceArea(f), m.FaceArea(f/4); math.Abs(part-whole/4) > 1e-12 || s.Normal(f) != m.Normal(f/4) {
+				t.Errorf("%s: face %d has area %v of %v, normal %v of %v", name, f, part, whole, s.Normal(f), m.Normal(f/4))
+			}
+		}
+		was, is := m.Check(), s.Check()
+		if len(was) != len(is) || len(was) > 0 && (is[0].Kind != Hole || is[0].Count != 2*was[0].Count) {
+			t.Errorf("%s: faults %v, before %v", name, is, was)
 		}
 	}
 }

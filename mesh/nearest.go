@@ -26,9 +26,6 @@ const (
 	// tie: faces whose squared distances from a point differ by less are equally
 	// near, unless the point is as near to the mesh. Meshes have a size near 1.
 	tie = 1e-8
-	// sameAngle: cosines that differ by less are equal, so that round-off does not
-	// choose between two faces that p is straight above.
-	sameAngle = 1e-12
 )
 
 // NewTree builds the hierarchy, by halving along the longest side.
@@ -86,7 +83,11 @@ func (t *Tree) build(centre []vec, lo, hi int32) {
 // distance. Where two faces are equally near, as around an edge, it is the one
 // whose normal points most towards p; of more than two, as around a corner, the
 // two that are nearest to the last bit count. What is left is the nearer face, and
-// of equals the first. The published evaluation decides so, but for the last.
+// of equals the first.
+//
+// The published evaluation decides so, and goes by the computed cosine: where p is
+// straight above or below two faces of a thin part, both are ±1 and the last bit
+// decides. The operations here are in the order that gives the evaluation's bits.
 func (t *Tree) Nearest(p [3]float64) (face int, point [3]float64, distance float64) {
 	var stack [64]int32
 	least := math.Inf(1) // of squares
@@ -102,7 +103,7 @@ func (t *Tree) Nearest(p [3]float64) (face int, point [3]float64, distance float
 		}
 	})
 	best := &two[0]
-	if second := &two[1]; least > tie && second.d2-least < tie && t.facing(p, second) > t.facing(p, best)+sameAngle {
+	if second := &two[1]; least > tie && second.d2-least < tie && t.facing(p, second) > t.facing(p, best) {
 		best = second
 	}
 	return int(best.face), best.point, math.Sqrt(best.d2)
@@ -120,7 +121,11 @@ func (c *candidate) before(o *candidate) bool {
 
 // facing returns the cosine of the angle between a face's normal and the way to p.
 func (t *Tree) facing(p vec, c *candidate) float64 {
-	return dot(t.mesh.Normal(int(c.face)), sub(p, c.point)) / math.Sqrt(c.d2)
+	way, length := sub(p, c.point), math.Sqrt(c.d2)
+	for j := range way {
+		way[j] /= length
+	}
+	return dot(t.mesh.Normal(int(c.face)), way)
 }
 
 // visit calls f for the faces in boxes whose squared distance from p is at most
@@ -179,23 +184,23 @@ func nearestOnTriangle(p, a, b, c vec) vec {
 		return b
 	}
 	// Twice the areas of p's triangles with each side, times that of abc.
-	vc := ab1*ac2 - ab2*ac1
+	vc := det(ab1, ac1, ab2, ac2)
 	if vc <= 0 && ab1 >= 0 && ab2 <= 0 {
 		return along(a, ab1/(ab1-ab2), ab)
 	}
 	if ac3 >= 0 && ab3 <= ac3 {
 		return c
 	}
-	vb := ab3*ac1 - ab1*ac3
+	vb := det(ab3, ac3, ab1, ac1)
 	if vb <= 0 && ac1 >= 0 && ac3 <= 0 {
 		return along(a, ac1/(ac1-ac3), ac)
 	}
-	va := ab2*ac3 - ab3*ac2
+	va := det(ab2, ac2, ab3, ac3)
 	if va <= 0 && ac2-ab2 >= 0 && ab3-ac3 >= 0 {
 		return along(b, (ac2-ab2)/((ac2-ab2)+(ab3-ac3)), sub(c, b))
 	}
-	s := va + vb + vc
-	return along(along(a, vb/s, ab), vc/s, ac)
+	s := 1 / (va + vb + vc)
+	return along(along(a, vb*s, ab), vc*s, ac)
 }
 
 // nearestOnSides is nearestOnTriangle for one without area.

@@ -6,7 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/mesh"
 )
 
-// faceEmpty is added to each count of a face histogram before two of them are
+// faceEmpty is added to each share of a face histogram before two of them are
 // compared, as in the published evaluation.
 const faceEmpty = 1e-12
 
@@ -23,8 +23,8 @@ func NearestFaces(dst []float64, x []float64, t *mesh.Tree) {
 }
 
 // FaceJSD returns the JSDivergence (not its root) of two sets of points given by
-// their nearest faces out of a number: counts, each raised by 1e-12. It is NaN if
-// a set is empty. Empty faces make it depend on the number of points: compare it
+// their nearest faces out of a number: shares of points, each raised by 1e-12. It is
+// NaN if a set is empty. Empty faces make it depend on the number of points: compare it
 // with the NoiseFloor of the same number.
 func FaceJSD(a, b []float64, faces int) float64 {
 	p, q := make([]float64, faces), make([]float64, faces)
@@ -39,8 +39,8 @@ func FaceJSD(a, b []float64, faces int) float64 {
 		return JSDivergence(p, q)
 	}
 	for f := range p {
-		p[f] += faceEmpty
-		q[f] += faceEmpty
+		p[f] = p[f]/float64(len(a)) + faceEmpty
+		q[f] = q[f]/float64(len(b)) + faceEmpty
 	}
 	return JSDivergence(p, q)
 }

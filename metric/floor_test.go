@@ -47,8 +47,10 @@ func TestNoiseFloor(t *testing.T) {
 	if NoiseFloor(train, 2, n, draws, 7, mean) != f {
 		t.Error("the same seed gives another floor")
 	}
-	if NoiseFloor(train, 2, n, draws, 8, mean) == f {
-		t.Error("another seed gives the same floor")
+	for _, seed := range []uint64{8, 9, 7 + 1<<40} {
+		if NoiseFloor(train, 2, n, draws, seed, mean) == f {
+			t.Errorf("seed %d gives the floor of seed 7", seed)
+		}
 	}
 }
 

@@ -53,6 +53,10 @@ func TestPowerTraceJSDLimits(t *testing.T) {
 	if each, mean := PowerTraceJSD(a, a, 2); mean != 0 {
 		t.Errorf("equal sets: %v", each)
 	}
+	one := []float64{1, 0, 0, 1}
+	if each, mean := PowerTraceJSD(one, append(one, one...), 2); mean != 0 {
+		t.Errorf("one value in all: %v", each)
+	}
 	b := []float64{-3, 0, 0, -1, -3.1, 0, 0, -1}
 	if _, mean := PowerTraceJSD(a, b, 2); math.Abs(mean-math.Sqrt(math.Ln2)) > 1e-6 {
 		t.Errorf("disjoint sets: %v", mean)

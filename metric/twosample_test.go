@@ -144,6 +144,15 @@ func TestEnergySubsample(t *testing.T) {
 	if EnergyTest(x, y, 2, 60, 99, 6).Statistic == a.Statistic {
 		t.Error("another seed takes the same points")
 	}
+	// Each side has a choice of its own: two of one set differ, whole sets do not.
+	if s := EnergyTest(x, x, 2, 60, 1, 5).Statistic; s < 1e-6 {
+		t.Errorf("two subsamples of one set have the statistic %g", s)
+	}
+	near(t, "Statistic of a set and itself", EnergyTest(x, x, 2, 500, 1, 5).Statistic, 0, 1e-12)
+	// Whole sets still have relabellings by the seed.
+	if b, c := EnergyTest(y, x[:60], 2, 60, 99, 5), EnergyTest(y, x[:60], 2, 60, 99, 6); b.Statistic != c.Statistic || b.Floor == c.Floor {
+		t.Errorf("seeds 5 and 6 give %+v and %+v", b, c)
+	}
 	// Taken from all over: the same law at ten times the number, in order. The
 	// statistic is about (1/200 + 1/200)·667 = 6.7; the first rows alone would
 	// give 1070.

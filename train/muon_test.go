@@ -89,6 +89,67 @@ func TestMuonLeavesTheRestToAdam(t *testing.T) {
 	}
 }
 
+// Where all singular values are equal each iteration is a polynomial in them: from
+// the identity, W becomes −0.2 √4 η q⁽⁵⁾(½) I, q(x) = 3.4445x − 4.7750x³ + 2.0315x⁵.
+func TestMuonPolynomial(t *testing.T) {
+	o := newMuon(score.NewMLP[float64]([]int{1, 4, 4, 1}, 1), 1)
+	w, m, g := make([]float64, 16), make([]float64, 16), make([]float64, 16)
+	for i := range 4 {
+		g[5*i] = 7
+	}
+	o.step(w, m, g, 1, 0.1)
+	if math.Abs(m[0]-0.05*7) > 1e-15 {
+		t.Errorf("the momentum is %v, want 0.05 of the gradient 7", m[0])
+	}
+	x := 0.5
+	for range 5 {
+		x = 3.4445*x - 4.7750*x*x*x + 2.0315*x*x*x*x*x
+	}
+	for i, v := range w {
+		want := 0.0
+		if i%5 == 0 {
+			want = -0.1 * 0.2 * 2 * x
+		}
+		if math.Abs(v-want) > 1e-14 {
+			t.Errorf("entry %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
+// Every weight has its share in the average, and weights that Muon moves have no
+// second moment: Adam does not move them too.
+func TestMuonIsAveraged(t *testing.T) {
+	cfg := smallConfig
+	cfg.Optimizer = Muon
+	tr := small(t, cfg, 2, langevin.ULLA)
+	if err := tr.prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	tr.State.Epoch = 1
+	want := make([]float64, len(tr.opt.params))
+	for i, v := range tr.opt.params {
+		want[i] = float64(v)
+	}
+	for n := range 3 {
+		if err := tr.batch(); err != nil {
+			t.Fatal(err)
+		}
+		decay := averageDecay(cfg.Average, n+1)
+		for i, v := range tr.opt.params {
+			want[i] = decay*want[i] + (1-decay)*float64(v)
+			if math.Abs(float64(tr.opt.average[i])-want[i]) > 1e-6 {
+				t.Fatalf("update %d: average of parameter %d is %v, want %v", n+1, i, tr.opt.average[i], want[i])
+			}
+		}
+	}
+	lo := (5 + 1) * 16
+	for i, v := range tr.opt.v {
+		if hidden := i >= lo && i < lo+16*16; hidden != (v == 0) {
+			t.Fatalf("parameter %d has the second moment %v", i, v)
+		}
+	}
+}
+
 func TestParseOptimizer(t *testing.T) {
 	for _, o := range []Optimizer{Adam, Muon} {
 		if got, err := ParseOptimizer(o.String()); err != nil || got != o {

@@ -266,6 +266,9 @@ func TestEpochs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if updates := 3 * (epoch + 1); tr.State.Updates != updates || e.Rows != int64(updates*16*3) { // 50 paths in batches of 16
+			t.Errorf("epoch %d: %d updates on %d rows", epoch, tr.State.Updates, e.Rows)
+		}
 		least = min(least, e.LastLoss)
 		if got := *tr.State.Plateau.Best; got != least || e.Loss == e.LastLoss {
 			t.Errorf("epoch %d: the schedule's best is %v, want %v", epoch, got, least)
@@ -385,6 +388,66 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 				t.Errorf("%d times a path: time %d has weight %v", m, k, w)
 			}
 		}
+	}
+}
+
+// The gradient is a mean over paths, whatever their number: that of 200 paths, whose
+// lanes pass through the network in several parts, is the mean of those of four times
+// 50 and of 200 times one, in which most lanes are empty.
+func TestGradientIsMeanOverPaths(t *testing.T) {
+	proc, data := gaussian(langevin.ULLA, 200)
+	pool := parallel.New(2)
+	defer pool.Close()
+	cfg := smallConfig
+	cfg.Batch, cfg.TimesPerPath = 200, 0
+	for _, times := range []int{0, 3} {
+		cfg.TimesPerPath = times
+		tr := New(cfg, proc, data, score.NewMLP[float64]([]int{5, 8, 8, 2}, 4), pool)
+		if err := tr.prepare(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		whole, _, err := tr.gradient(tr.order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := append([]float64(nil), tr.grads[0]...)
+		for _, size := range []int{50, 1} {
+			mean, sum := make([]float64, len(want)), 0.0
+			for lo := 0; lo < 200; lo += size {
+				loss, _, err := tr.gradient(tr.order[lo : lo+size])
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += loss * float64(size) / 200
+				for i, v := range tr.grads[0] {
+					mean[i] += v * float64(size) / 200
+				}
+			}
+			if math.Abs(sum/whole-1) > 1e-12 {
+				t.Errorf("%d times, batches of %d: loss %v, want %v", times, size, sum, whole)
+			}
+			for i, v := range want {
+				if math.Abs(mean[i]-v) > 1e-11*(1+math.Abs(v)) {
+					t.Fatalf("%d times, batches of %d: gradient %d is %v, want %v", times, size, i, mean[i], v)
+				}
+			}
+		}
+	}
+}
+
+// Each path of a batch has times of its own.
+func TestTimesOfPaths(t *testing.T) {
+	tr := small(t, smallConfig, 1, langevin.ULLA)
+	tr.pick([]int{0, 1, 2, 3, 4, 5, 6, 7})
+	seen := map[[3]int]bool{}
+	for i := 0; i < len(tr.terms); i += 3 {
+		if tr.terms[i].Path != i/3 || tr.terms[i+2].Path != i/3 {
+			t.Fatalf("terms %d to %d are %v", i, i+2, tr.terms[i:i+3])
+		}
+		seen[[3]int{tr.terms[i].K, tr.terms[i+1].K, tr.terms[i+2].K}] = true
+	}
+	if len(seen) < 6 { // of 10·11·11 triples
+		t.Errorf("8 paths have %d choices of times", len(seen))
 	}
 }
 

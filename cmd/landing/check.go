@@ -21,7 +21,8 @@ func (a *app) check() *cobra.Command {
 process of a problem and prints PASS, WARN or FAIL for each component: wrong
 derivatives, infeasible data, redundant or conflicting constraints, gradients
 that vanish on the set, kinks, landing and repulsion rates, the offset that steps
-leave, disconnected parts, and what training will cost. It writes nothing.
+leave, disconnected parts, paths that end short of the prior, and what training
+will cost. It writes nothing.
 
 The exit code is 4 if anything failed. PROBLEM is a recipe (landing recipes) or a
 YAML file; without data, points that random starts reach stand in for it.`,

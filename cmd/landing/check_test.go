@@ -129,10 +129,13 @@ func TestCheckRecipes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch p.Data.Kind {
-			case "demo":
-			case "earth":
+			switch {
+			case p.Data.Kind == "demo":
+			case p.Data.Kind == "earth":
 				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
+			case name == "bunny50": // the other surfaces differ in numbers only
+				args = append(args, "--data", testkit.Shared(t, "data/mesh/bunny_eigfn50.npy"),
+					"--set", "set.weights="+testkit.Shared(t, "data/mesh/bunny_sdf.npz"), "--set", "set.mesh="+testkit.Shared(t, "data/mesh/bunny.ply"))
 			default:
 				t.Skipf("no data of kind %s for this test", p.Data.Kind)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,26 +12,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/levelset/fit"
-	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/mesh/spectrum"
 	"github.com/landing-diffusion/landing/run"
 )
 
-// readMesh reads a mesh and says what is wrong with it.
-func (a *app) readMesh(path string) (*mesh.Mesh, error) {
+// readMesh reads a mesh and says what is wrong with it. The first fault that
+// refused holds for is returned as the error instead; refused may be nil.
+func (a *app) readMesh(path string, refused func(mesh.Fault) bool) (*mesh.Mesh, error) {
 	m, err := mesh.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range m.Check() {
-		a.say("warning: %s: %v", path, f)
+		if refused == nil || !refused(f) {
+			a.say("warning: %s: %v", path, f)
+		} else if err == nil {
+			err = fmt.Errorf("%s: %w", path, f)
+		}
 	}
-	return m, nil
+	return m, err
 }
 
 // output checks that a file may be written.
@@ -68,7 +67,7 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			if err := output(out, ".npz", force); err != nil {
 				return err
 			}
-			m, err := a.readMesh(args[0])
+			m, err := a.readMesh(args[0], fit.Refuses)
 			if err != nil {
 				return err
 			}
@@ -92,9 +91,6 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 				})
 			})
 			bar.done()
-			if fault := new(mesh.Fault); errors.As(err, fault) {
-				return fmt.Errorf("%s was not fitted: %w", args[0], err)
-			}
 			if err != nil {
 				return err
 			}
@@ -158,97 +154,4 @@ func unit(m *mesh.Mesh) (scaled *mesh.Mesh, centre [3]float64, scale float64) {
 		centre[j] = (lo[j] + hi[j]) / 2
 	}
 	return m.Scaled(centre, 1/half), centre, 1 / half
-}
-
-func (a *app) dataEigenfunction() *cobra.Command {
-	var out, weights string
-	var k, n int
-	var seed uint64
-	var negative, force bool
-	cmd := &cobra.Command{
-		Use:   "eigenfunction MESH",
-		Short: "Draw points with the density of an eigenfunction on a mesh",
-		Long: `eigenfunction draws points on a mesh with density proportional to max(f, 0) by
-area, f being the k-th eigenfunction of its Laplace–Beltrami operator (the constant
-is number 0), and writes them to an NPY file (n×3). With --weights they are moved to
-the level set of that network, for a problem file with the same weights and mesh.
-The sign of f is that in which its largest value is positive; --negative takes the
-other one.`,
-		Example: "  landing data eigenfunction bunny.ply --k 100 --weights bunny_sdf.npz -o bunny100.npy",
-		Args:    args(1, "a mesh"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if k < 1 || n < 1 || n > maxNumbers/3 {
-				return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points", k, n, maxNumbers/3)}
-			}
-			if err := output(out, ".npy", force); err != nil {
-				return err
-			}
-			m, err := a.readMesh(args[0])
-			if err != nil {
-				return err
-			}
-			if v, _ := m.N(); k >= v {
-				return &usageError{fmt.Errorf("--k is %d; the mesh has %d vertices and as many eigenfunctions, from number 0", k, v)}
-			}
-			var refiner *levelset.Refiner
-			if weights != "" {
-				net, err := levelset.ReadNetwork(weights)
-				if err != nil {
-					return err
-				}
-				if _, err := levelset.NewSurface(net, m); err != nil {
-					return &experiment.DataError{Path: weights, Problem: err.Error()}
-				}
-				refiner = levelset.NewRefiner(levelset.New(net), m.Size()/10)
-			}
-			bar := a.progress()
-			functions, err := spectrum.New(m).Lowest(cmd.Context(), k+1, func(size int) {
-				bar.update(false, func() string { return fmt.Sprintf("eigenfunctions: %d directions", size) })
-			})
-			bar.done()
-			if err != nil {
-				return err
-			}
-			f := functions[k]
-			if negative {
-				for v := range f.F {
-					f.F[v] = -f.F[v]
-				}
-			}
-			density, stream := spectrum.NewDensity(m, f.F), keyed.New(seed, keyed.SurfaceData, uint64(k))
-			x, lost, y := make([]float64, 0, 3*n), 0, make([]float64, 3)
-			for i := uint64(0); len(x) < 3*n; i++ {
-				density.Sample(y, stream, i)
-				if refiner != nil && !refiner.Refine(y) {
-					if lost++; lost > n/10+100 {
-						return &experiment.DataError{Path: weights, Problem: fmt.Sprintf("%d of %d points of %s could not be moved to its level set; expected the mesh that it was fitted to", lost, i+1, args[0])}
-					}
-					continue
-				}
-				x = append(x, y...)
-			}
-			var b bytes.Buffer
-			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 3}, Float64: x}); err != nil {
-				return err
-			}
-			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
-				return err
-			}
-			return a.result(map[string]any{"file": out, "points": n, "lost": lost, "eigenvalue": f.Lambda}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g\n", plural(n, "point"), out, k, f.Lambda)
-				if lost > 0 {
-					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(lost, "point"))
-				}
-			})
-		},
-	}
-	f := cmd.Flags()
-	f.StringVarP(&out, "output", "o", "points.npy", "file to write")
-	f.StringVar(&weights, "weights", "", "network of the level set to move the points to")
-	f.IntVar(&k, "k", 100, "number of the eigenfunction")
-	f.IntVarP(&n, "number", "n", 50_000, "number of points")
-	f.Uint64Var(&seed, "seed", 1, "seed")
-	f.BoolVar(&negative, "negative", false, "the density of −f")
-	f.BoolVar(&force, "force", false, "write over the file if it exists")
-	return cmd
 }

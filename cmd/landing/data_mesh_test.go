@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
+	"github.com/landing-diffusion/landing/mesh"
 )
 
 // From a mesh to a report: a level set is fitted, data drawn on it, a model
@@ -35,7 +36,9 @@ func TestMeshFromRawToReport(t *testing.T) {
 		t.Errorf("%v\n%s", v, r.stderr)
 	}
 	draw := []string{"data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy"}
-	wantJSON(t, ok(t, dir, append(draw, "--json")...))
+	if v := wantJSON(t, ok(t, dir, append(draw, "--json")...)); v["subdivided"] != 2. || v["vertices"] != 4098. {
+		t.Errorf("%v", v)
+	}
 	x, err := arrayfile.ReadNPY(filepath.Join(dir, "x.npy"))
 	if err != nil || x.Shape[0] != 300 || x.Shape[1] != 3 {
 		t.Fatalf("%v, %v", x.Shape, err)
@@ -91,7 +94,13 @@ func TestMeshFaults(t *testing.T) {
 	}
 	add("good.ply")
 	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
+	m.Vertices = append(m.Vertices, 9, 9, 9)
 	add("flipped.ply")
+	m = ball.Mesh(1)
+	for f := 0; f < len(m.Faces); f += 3 {
+		m.Faces[f], m.Faces[f+1] = m.Faces[f+1], m.Faces[f]
+	}
+	add("inside-out.ply")
 	m = ball.Mesh(1)
 	m.Faces = m.Faces[3:]
 	add("hole.ply")
@@ -111,7 +120,10 @@ func TestMeshFaults(t *testing.T) {
 		{2, `there is no verb "fly" under data`, []string{"data", "fly"}},
 		{2, "--batch 100", []string{"data", "level-set", "good.ply", "--batch", "100"}},
 		{2, `-o is "a.npy"`, []string{"data", "level-set", "good.ply", "-o", "a.npy"}},
-		{2, "--k is 18; the mesh has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18"}},
+		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18", "--subdivide", "0"}},
+		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "258"}},
+		{2, "--subdivide is -1; expected 0 or more", []string{"data", "eigenfunction", "good.ply", "--subdivide", "-1"}},
+		{2, "--subdivide is 99; cut 9 times the mesh has 8388608 faces", []string{"data", "eigenfunction", "good.ply", "--subdivide", "99"}},
 		{2, "--k 0", []string{"data", "eigenfunction", "good.ply", "--k", "0"}},
 		{3, "nosuch.ply", []string{"data", "level-set", "nosuch.ply"}},
 		{3, "the file is truncated: it ends in face", []string{"data", "level-set", "cut.ply"}},
@@ -126,5 +138,60 @@ func TestMeshFaults(t *testing.T) {
 	r := ok(t, dir, "data", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
 	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
 		t.Errorf("no warning of the hole:\n%s", r.stderr)
+	}
+	// A fault that is refused is told once, and what else is wrong beside it.
+	for _, name := range []string{"flipped.ply", "inside-out.ply"} {
+		r := do(t, dir, "data", "level-set", name)
+		if n := strings.Count(r.stderr, "oriented against each other") + strings.Count(r.stderr, "normals point inwards"); r.code != 3 || n != 1 || !strings.Contains(r.stderr, "landing: "+name) {
+			t.Errorf("%s: exit %d\n%s", name, r.code, r.stderr)
+		}
+	}
+	if r := do(t, dir, "data", "level-set", "flipped.ply"); !strings.Contains(r.stderr, "warning: flipped.ply: 1 vertex belongs to no face") {
+		t.Errorf("the unused vertex is not told:\n%s", r.stderr)
+	}
+}
+
+// Every verb that uses the mesh of a level set tells its faults once, and what
+// they do; check has them in its table.
+func TestFaultsOfSetMesh(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, m *mesh.Mesh) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := m.WritePLY(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := ball.Mesh(3)
+	write("s.ply", m)
+	ok(t, dir, "data", "level-set", "s.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "300", "--batch", "256", "--rate", "0.01")
+	ok(t, dir, "data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy", "--subdivide", "0")
+	m.Faces = m.Faces[3:]
+	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
+	write("bad.ply", m)
+	yaml := "name: p\ndata: {path: x.npy}\nset: {kind: level-set, weights: s.npz, mesh: bad.ply}\nprocess: {steps: 5, horizon: 1, sigma: {min: 0.2, max: 0.5}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(yaml), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"bad.ply: the mesh has holes: ", "bad.ply: faces are oriented against each other along 3 edges"}
+	told := func(r transcript, verb string) {
+		t.Helper()
+		for _, w := range want {
+			if strings.Count(r.stderr, w) != 1 || strings.Count(r.stderr, "warning: ") != len(want) {
+				t.Errorf("%s: want %q once in\n%s", verb, w, r.stderr)
+			}
+		}
+	}
+	told(ok(t, dir, append([]string{"train", "p.yaml", "--out", "r", "--set", "train.evaluate_every=1"}, tiny...)...), "train")
+	told(ok(t, dir, "eval", "r", "-n", "50"), "eval")
+	told(ok(t, dir, "generate", "r", "-n", "10"), "generate")
+	r := ok(t, dir, "check", "p.yaml")
+	for _, w := range []string{"WARN  mesh                      the mesh has holes: ", "WARN  mesh                      faces are oriented against each other", "uniform points are missing"} {
+		if strings.Count(r.stdout, w) != 1 || r.stderr != "" {
+			t.Errorf("check: want %q once in\n%s%s", w, r.stdout, r.stderr)
+		}
 	}
 }

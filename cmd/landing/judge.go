@@ -29,10 +29,21 @@ const maxComponents = 8
 // open loads a run and says what the user should know of it.
 func (a *app) open(dir, data string) (*experiment.Experiment, error) {
 	e, err := experiment.Open(dir, data, a.workersPool())
-	if err == nil && e.Warning != "" {
+	if err != nil {
+		return nil, err
+	}
+	if e.Warning != "" {
 		a.say("note: %s", e.Warning)
 	}
-	return e, err
+	a.warnOfMesh(e)
+	return e, nil
+}
+
+// warnOfMesh says what is wrong with the mesh of a surface.
+func (a *app) warnOfMesh(e *experiment.Experiment) {
+	for _, fault := range e.MeshFaults() {
+		a.say("warning: %s", fault)
+	}
 }
 
 func (a *app) generate() *cobra.Command {
@@ -186,8 +197,9 @@ func (a *app) eval() *cobra.Command {
 		Use:   "eval RUN",
 		Short: "Score samples of a run against its data",
 		Long: `eval generates samples and reports the Jensen–Shannon distance to the data (with
-its noise floor, against all data and held-out data), the violation of each
-constraint, and distances to the nearest training point. It writes no files.`,
+its noise floor, against all data and held-out data), how far the prior is from
+where forward paths end, the violation of each constraint, and distances to the
+nearest training point. It writes no files.`,
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := a.open(args[0], data)
@@ -257,6 +269,9 @@ func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) 
 		return failed
 	}
 	v, violated := e.Evaluate(s, state)
+	if v.Start, err = e.CompareStart(ctx, n); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -299,6 +314,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("distance (JSD) to all data", fmt.Sprintf("%.4f   floor %.4f ± %.4f   uniform %.4f", d.Full, d.Floor, d.FloorSD, d.Uniform))
 		row("distance (JSD) to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
 	}
+	row("start of backward paths", start(v.Start))
 	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
@@ -311,4 +327,19 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("report", report)
 	}
 	t.Flush()
+}
+
+// start says how far the prior is from where forward paths end.
+func start(s *experiment.Start) string {
+	switch {
+	case s.Prior == "empirical":
+		return "where forward paths end: the prior is empirical"
+	case s.Paths == 0:
+		return "not compared: no forward path kept its projection"
+	}
+	from := "uniform prior"
+	if s.Prior == "chains" {
+		from = "draws of chains"
+	}
+	return fmt.Sprintf("%.4g from where %d forward paths end to the %s, floor %.4g ± %.2g (%s); p = %.3f", s.Distance, s.Paths, from, s.Floor, s.FloorSD, s.Metric, s.PValue)
 }

@@ -126,7 +126,7 @@ func TestVerbs(t *testing.T) {
 	}
 	ok(t, dir, "report", "r")
 	text := ok(t, dir, "eval", "r")
-	if !strings.Contains(text.stdout, "distance (JSD) to all data") {
+	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout, "forward paths end to the uniform prior") {
 		t.Errorf("got %s", text.stdout)
 	}
 }

@@ -115,6 +115,7 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Experiment
 	if err != nil {
 		return nil, err
 	}
+	a.warnOfMesh(e)
 	f, err := at.make(p.Name)
 	if err != nil {
 		return nil, err

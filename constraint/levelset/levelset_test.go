@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -89,6 +90,50 @@ func TestParameterGradient(t *testing.T) {
 		if want := (up - down) / (2 * step); math.Abs(got[i]-want) > 1e-8*(1+math.Abs(want)) {
 			t.Fatalf("parameter %d: gradient %v, by differences %v", i, got[i], want)
 		}
+	}
+}
+
+// A sum of gradients that is used again, for fewer points than its passes have room
+// for, sees these alone.
+func TestGradientForgets(t *testing.T) {
+	n := bumpy(2)
+	x, v, c := make([]float64, 24), make([]float64, 24), []float64{0.3, -1, 0, 2, 0.7, 1, 1, -2}
+	keyed.New(1, keyed.Probe, 8).Normals(x, 0, 0)
+	keyed.New(1, keyed.Probe, 8).Normals(v, 1, 0)
+	p := n.Pack()
+	add := func(g *Gradient, q *Pass, n int) []float64 {
+		q.Value(x, n)
+		q.Gradient()
+		q.Direct(v)
+		q.Tangent()
+		q.Adjoint(c)
+		g.Add(q, c)
+		sum := make([]float64, len(p.net.Params))
+		g.Sum(sum)
+		return sum
+	}
+	g, q := p.NewGradient(8), p.NewPass(8)
+	add(g, q, 8)
+	g.Clear()
+	got := add(g, q, 5)
+	for i, want := range add(p.NewGradient(5), p.NewPass(5), 5) {
+		if math.Abs(got[i]-want) > 1e-13*(1+math.Abs(want)) {
+			t.Fatalf("parameter %d: %v after another sum, %v at first", i, got[i], want)
+		}
+	}
+}
+
+// A refiner bounds the way it moves a point in all: ln(1 + eˣ) falls to e⁻⁶ in
+// steps of 1.4 and less, six and more in all.
+func TestRefinerBoundsTheWholeWay(t *testing.T) {
+	n := &Network{score.NewMLP[float64]([]int{1, 1, 1}, 1), 1}
+	n.Weight(0)[0], n.Bias(0)[0], n.Weight(1)[0], n.Bias(1)[0] = 1, 0, 1, -math.Exp(-6)
+	set, x := New(n), []float64{0}
+	if NewRefiner(set, 2).Refine(x) || x[0] != 0 {
+		t.Errorf("a refiner of 2 moved 0 to %v", x[0])
+	}
+	if want := math.Log(math.Expm1(math.Exp(-6))); !NewRefiner(set, 7).Refine(x) || math.Abs(x[0]-want) > 1e-9 {
+		t.Errorf("a refiner of 7 moved 0 to %v, want %v", x[0], want)
 	}
 }
 
@@ -421,9 +466,12 @@ func TestSurface(t *testing.T) {
 	constrainttest.Run(t, s, constrainttest.Options{})
 	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
 	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
-	sum, x := 0.0, make([]float64, 3)
+	sum, x, h := 0.0, make([]float64, 3), make([]float64, 1)
 	for i := range 4000 {
 		s.SampleUniform(x, keyed.New(1, keyed.Probe, 1), uint64(i))
+		if s.Values(h, x, 1); math.Abs(h[0]) > 1e-13 { // round-off is far below
+			t.Fatalf("sample %d has h = %v", i, h[0])
+		}
 		sum += x[2] * x[2] / (x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
 	}
 	if math.Abs(sum/4000-1./3) > 0.03 {
@@ -432,8 +480,76 @@ func TestSurface(t *testing.T) {
 	if _, err := NewSurface(round(), ball.Mesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil || !strings.Contains(err.Error(), "not near") {
 		t.Errorf("a mesh elsewhere: %v", err)
 	}
+	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of
+	// the area is out of reach, and no point of it is among those that NewSurface
+	// tries.
+	spot := ball.Mesh(3)
+	n := int32(len(spot.Vertices) / 3)
+	spot.Vertices = append(spot.Vertices, 2.2, 0, 0, 2.2, 0.37, 0, 2.2, 0, 0.37)
+	spot.Faces = append(spot.Faces, n, n+1, n+2)
+	s, err = NewSurface(round(), spot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	for i := range uint64(1000) {
+		st := keyed.New(1, keyed.Probe, 1)
+		if s.sampler.Sample(x, st, i, 0); x[0] > 2 {
+			again++
+		}
+		if s.SampleUniform(x, st, i); math.Abs(x[0]*x[0]+x[1]*x[1]+x[2]*x[2]-1) > 0.2 {
+			t.Fatalf("sample %d is %v", i, x)
+		}
+	}
+	if again == 0 {
+		t.Error("no point was drawn again")
+	}
 	refine, y := NewRefiner(s.Set, 0.5), []float64{0, 0, 3}
 	if refine.Refine(y) || y[2] != 3 {
 		t.Errorf("a point 2 away was moved to %v by a refiner of 0.5", y)
+	}
+}
+
+// Each fault of a mesh is named with what it does here; of a mesh without one
+// octant, no uniform point falls into the middle of that.
+func TestMeshFaults(t *testing.T) {
+	whole := ball.Mesh(3)
+	open := &mesh.Mesh{Vertices: append(whole.Vertices, 9, 9, 9)}
+	for f := 0; f < len(whole.Faces); f += 3 {
+		inside := true
+		for _, v := range whole.Faces[f : f+3] {
+			for _, x := range whole.Vertex(v) {
+				inside = inside && x >= 0
+			}
+		}
+		if !inside {
+			open.Faces = append(open.Faces, whole.Faces[f:f+3]...)
+		}
+	}
+	s, err := NewSurface(round(), open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := s.Faults()
+	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 || faults[1].Fault.Kind != mesh.Unused {
+		t.Fatalf("faults %v", faults)
+	}
+	if text := faults[0].String(); !strings.HasPrefix(text, "the mesh has holes: 24 edges have one face only") || !strings.Contains(text, "uniform points are missing") {
+		t.Errorf("%q", text)
+	}
+	seen := map[string]bool{}
+	for k := mesh.Hole; k <= mesh.Unused; k++ {
+		f := MeshFault{mesh.Fault{Kind: k, Count: 1}}
+		if effect := strings.TrimPrefix(f.String(), f.Fault.Name()+"; "); effect == "" || effect == f.String() || seen[effect] {
+			t.Errorf("%v: %q", k, f)
+		} else {
+			seen[effect] = true
+		}
+	}
+	x := make([]float64, 3)
+	for i := range 2000 {
+		if s.SampleUniform(x, keyed.New(1, keyed.Probe, 1), uint64(i)); min(x[0], x[1], x[2]) > 0.1 {
+			t.Fatalf("point %d is %.3g, where the mesh has no face", i, x)
+		}
 	}
 }

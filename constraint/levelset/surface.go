@@ -52,6 +52,22 @@ func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	panic(fmt.Sprintf("levelset: %d points of the mesh in turn cannot be moved to the level set", tries))
 }
 
+// Moves moves n points uniform by area on the mesh to Σ. It returns how far each
+// that arrives is from its start, and how many do not arrive.
+func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
+	x := make([]float64, 3)
+	for i := range uint64(n) {
+		s.sampler.Sample(x, st, i, 0)
+		from := [3]float64(x)
+		if !s.refine.Refine(x) {
+			lost++
+			continue
+		}
+		moved = append(moved, math.Sqrt((x[0]-from[0])*(x[0]-from[0])+(x[1]-from[1])*(x[1]-from[1])+(x[2]-from[2])*(x[2]-from[2])))
+	}
+	return moved, lost
+}
+
 // A Refiner moves points to a level set by Newton's method along the gradient,
 // x ← x − h∇h/‖∇h‖².
 type Refiner struct {

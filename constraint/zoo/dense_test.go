@@ -58,3 +58,38 @@ func TestEigen(t *testing.T) {
 		}
 	}
 }
+
+// gauss: A x = b to round-off for random matrices and for permutations, which have
+// no pivot on the diagonal; a singular matrix is told of.
+func TestGauss(t *testing.T) {
+	st := keyed.New(1, keyed.Probe, 62)
+	for n := 1; n <= 8; n++ {
+		for kind := range 2 {
+			a, x, b := make([]float64, n*n), make([]float64, n), make([]float64, n)
+			st.Normals(x, uint64(n), 0)
+			st.Normals(a, uint64(n), 1)
+			if kind == 1 {
+				clear(a)
+				for i := range n {
+					a[i*n+(i+1)%n] = 2
+				}
+			}
+			for i := range n {
+				for j := range n {
+					b[i] += a[i*n+j] * x[j]
+				}
+			}
+			if !gauss(a, b, n) {
+				t.Fatalf("n = %d, kind %d: told singular", n, kind)
+			}
+			for i := range n {
+				if e := math.Abs(b[i] - x[i]); !(e < 1e-12) {
+					t.Errorf("n = %d, kind %d: x_%d off by %.3g", n, kind, i, e)
+				}
+			}
+		}
+	}
+	if gauss([]float64{1, 2, 2, 4}, []float64{1, 1}, 2) {
+		t.Error("a singular matrix is solved")
+	}
+}

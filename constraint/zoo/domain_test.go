@@ -32,7 +32,7 @@ func TestDomains(t *testing.T) {
 		"bonds":  {chain(3, nil, nil), chain(3, []float64{1, 0}, nil), chain(3, []float64{inf}, nil), chain(3, []float64{nan}, nil)},
 		"angles": {chain(3, []float64{1, 1}, []float64{}), chain(3, []float64{1, 1}, []float64{math.Pi}), chain(3, []float64{1, 1}, []float64{0}), chain(3, []float64{1, 1}, []float64{nan})},
 		"dim":    {chain(1, []float64{1}, nil), simplex(1), simplex(-3)},
-		"n":      {orthogonal(0), orthogonal(101), stiefel(0, 1)},
+		"n":      {orthogonal(0), orthogonal(101), stiefel(0, 1), stiefel(101, 1)},
 		"p":      {stiefel(3, 0), stiefel(3, 4)},
 	} {
 		for i, err := range errs {
@@ -42,7 +42,7 @@ func TestDomains(t *testing.T) {
 			}
 		}
 	}
-	for _, err := range []error{box([]float64{0}, nil), box([]float64{-inf, 0}, []float64{1, inf}), capped([]float64{0, 3}, -0.99), stiefel(1, 1), orthogonal(1)} {
+	for _, err := range []error{box([]float64{0}, nil), box([]float64{-inf, 0}, []float64{1, inf}), capped([]float64{0, 3}, -0.99), stiefel(1, 1), orthogonal(1), orthogonal(100), stiefel(100, 1), stiefel(3, 3)} {
 		if err != nil {
 			t.Error(err)
 		}

@@ -43,8 +43,9 @@ func TestRetractOffGroup(t *testing.T) {
 		set.SampleUniform(base, st, i)
 		st.Normals(noise, i, 90)
 		st.Normals(v, i, 91)
+		size := []float64{0.02, 1e-4, 1e-8}[i%3]
 		for e := range base {
-			base[e] += 0.02 * noise[e]
+			base[e] += size * noise[e]
 			v[e] *= 0.03
 			if i%2 == 0 {
 				v[e] = 0
@@ -69,6 +70,136 @@ func TestRetractOffGroup(t *testing.T) {
 			if math.Abs(e) > 1e-13 {
 				t.Fatalf("sample %d: moved %.3g along the tangent space", i, e)
 			}
+		}
+	}
+}
+
+// A turn B of the plane by φ, stretched by r, and v = B w J: with S = sI the
+// result is B (c I + w J), c² = 1/r² − w², a turn by φ + arcsin(w r) as long as
+// w r < 1. Newton's method gets there from moves that are not small.
+func TestRetractLongMoves(t *testing.T) {
+	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
+	y := make([]float64, 4)
+	for _, r := range []float64{0.9, 1.2} {
+		for _, w := range []float64{-0.7, 0.1, 0.5, 0.75} {
+			const φ = 2.1
+			sin, cos := math.Sincos(φ)
+			base := []float64{r * cos, -r * sin, r * sin, r * cos}
+			v := []float64{-r * w * sin, -r * w * cos, r * w * cos, -r * w * sin}
+			if !set.Retract(y, base, v) {
+				t.Fatalf("r = %v, w = %v: no point", r, w)
+			}
+			sin, cos = math.Sincos(φ + math.Asin(r*w))
+			for e, want := range []float64{cos, -sin, sin, cos} {
+				if math.Abs(y[e]-want) > 1e-13 {
+					t.Errorf("r = %v, w = %v: %v, want the turn by φ + arcsin(w r)", r, w, y)
+					break
+				}
+			}
+		}
+	}
+}
+
+// The polar factor is exact to round-off or refused: of diag(1, δ) with δ² lost in
+// the rounding of BᵀB there is none.
+func TestRetractNearlySingular(t *testing.T) {
+	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
+	y, still := make([]float64, 4), make([]float64, 4)
+	sin, cos := math.Sincos(0.3)
+	for δ, want := range map[float64]bool{0.5: true, 1e-4: true, 1e-7: false} {
+		// A turn times diag(1, δ) times a turn: the polar factor is the product of both.
+		base := []float64{cos*cos - δ*sin*sin, -cos*sin - δ*sin*cos, sin*cos + δ*cos*sin, -sin*sin + δ*cos*cos}
+		if ok := set.Retract(y, base, still); ok != want {
+			t.Errorf("δ = %v: a point is found: %v", δ, ok)
+		} else if e := math.Abs(math.Atan2(y[2], y[0]) - 0.6); ok && e > 1e-15/(δ*δ)+1e-14 {
+			t.Errorf("δ = %v: angle off by %.3g", δ, e)
+		}
+	}
+}
+
+// The closed forms end within rounding of Σ, thanks to their last step: without it
+// they miss by up to 6e-15 here, with it by 9e-16.
+func TestRetractRoundOff(t *testing.T) {
+	const n = 10
+	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	st := keyed.New(1, keyed.Probe, 45)
+	x, v, noise, h := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n), make([]float64, n*(n+1)/2)
+	for i := range uint64(60) {
+		set.SampleUniform(x, st, i)
+		st.Normals(noise, i, 90)
+		clear(v)
+		move := v // of a point of the group, or the point itself
+		if i%2 == 0 {
+			move = x
+		}
+		for e := range noise {
+			move[e] += 0.05 * noise[e]
+		}
+		if !set.Retract(x, x, v) {
+			t.Fatalf("sample %d: no point", i)
+		}
+		set.Values(h, x, 1)
+		for _, e := range h {
+			if math.Abs(e) > 1.5e-15 {
+				t.Fatalf("sample %d: h = %.3g", i, e)
+			}
+		}
+	}
+}
+
+// The reference's h = XXᵀ − I at X is the paper's at Xᵀ: so are its points.
+func TestReferenceIsTransposed(t *testing.T) {
+	const n = 4
+	paper := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	reference := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Reference: true}))
+	turned := func(x []float64) []float64 {
+		y := make([]float64, n*n)
+		for i := range n {
+			for j := range n {
+				y[j*n+i] = x[i*n+j]
+			}
+		}
+		return y
+	}
+	st := keyed.New(1, keyed.Probe, 44)
+	base, v, a, b := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+	for i := range uint64(9) {
+		paper.SampleUniform(base, st, i)
+		st.Normals(v, i, 90)
+		for e := range v {
+			switch i % 3 { // on the group, off it, and still
+			case 0:
+				v[e] *= 0.05
+			case 1:
+				base[e] += 0.02 * v[e]
+				v[e] *= 0.05
+			case 2:
+				base[e] += 0.02 * v[e]
+				v[e] = 0
+			}
+		}
+		if !paper.Retract(a, base, v) || !reference.Retract(b, turned(base), turned(v)) {
+			t.Fatalf("case %d: no point", i%3)
+		}
+		for e, want := range turned(a) {
+			if b[e] != want {
+				t.Fatalf("case %d: the reference's point is %v, the paper's transposed %v", i%3, b, turned(a))
+			}
+		}
+	}
+}
+
+// The reference's projector is (V − XVᵀX)/2, off Σ too; here
+// XVᵀX = (3 17; 4 20).
+func TestReferenceProjector(t *testing.T) {
+	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Reference: true}))
+	x, h, work, regular := []float64{1, 1, 0, 2}, make([]float64, 3), make([]float64, set.WorkSize()), make([]bool, 1)
+	set.Factor(h, work, regular, x, 1)
+	got := make([]float64, 4)
+	set.Tangent(got, []float64{1, 2, 3, 4}, x, work, 1)
+	for e, want := range []float64{-1, -7.5, -0.5, -8} {
+		if got[e] != want {
+			t.Fatalf("got %v", got)
 		}
 	}
 }

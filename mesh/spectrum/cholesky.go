@@ -42,7 +42,7 @@ func newFactor(l *Laplacian, shift float64) (*factor, error) {
 			}
 		}
 		if size += i - int(f.first[i]) + 1; size > maxEnvelope {
-			return nil, fmt.Errorf("spectrum: the mesh of %d vertices is too large: its factor has more than %d numbers; simplify the mesh", len(l.Mass), maxEnvelope)
+			return nil, fmt.Errorf("spectrum: the mesh of %d vertices is too large: its factor has more than %d numbers; cut it less often, or simplify it", len(l.Mass), maxEnvelope)
 		}
 	}
 	for i, v := range f.order {

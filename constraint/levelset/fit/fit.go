@@ -77,7 +77,7 @@ type lane struct {
 // mesh.Fault that leaves h without a sign.
 func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network, error) {
 	for _, f := range m.Check() {
-		if f.Kind == mesh.Flipped || f.Kind == mesh.InsideOut {
+		if Refuses(f) {
 			return nil, f
 		}
 	}
@@ -97,6 +97,9 @@ func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick
 	f.net.Round()
 	return f.net, nil
 }
+
+// Refuses reports whether Fit refuses a mesh with the fault.
+func Refuses(f mesh.Fault) bool { return f.Kind == mesh.Flipped || f.Kind == mesh.InsideOut }
 
 func newFitter(m *mesh.Mesh, o Options, pool *parallel.Pool) *fitter {
 	if o.Batch <= 0 || o.Batch%(2*rows) != 0 {

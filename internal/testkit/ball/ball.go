@@ -15,28 +15,15 @@ func Mesh(n int) *mesh.Mesh {
 		Faces:    []int32{0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5},
 	}
 	for range n {
-		cut := &mesh.Mesh{Vertices: m.Vertices}
-		middle := map[[2]int32]int32{}
-		half := func(a, b int32) int32 {
-			k := [2]int32{min(a, b), max(a, b)}
-			if _, ok := middle[k]; !ok {
-				middle[k] = int32(len(cut.Vertices) / 3)
-				var v [3]float64
-				for j := range v {
-					v[j] = m.Vertices[3*a+int32(j)] + m.Vertices[3*b+int32(j)]
-				}
-				for j := range v {
-					cut.Vertices = append(cut.Vertices, v[j]/math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]))
-				}
+		old := len(m.Vertices)
+		m = m.Subdivided()
+		for v := old; v < len(m.Vertices); v += 3 {
+			x := m.Vertices[v : v+3]
+			r := math.Sqrt(x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
+			for j := range x {
+				x[j] /= r
 			}
-			return middle[k]
 		}
-		for f := 0; f < len(m.Faces); f += 3 {
-			a, b, c := m.Faces[f], m.Faces[f+1], m.Faces[f+2]
-			ab, bc, ca := half(a, b), half(b, c), half(c, a)
-			cut.Faces = append(cut.Faces, a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca)
-		}
-		m = cut
 	}
 	return m
 }

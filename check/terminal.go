@@ -1,0 +1,237 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+const (
+	terminalPaths   = 1000 // at most
+	terminalRefresh = 1 << 42
+	priorPerPath    = 4 // prior draws for each path: they cost little
+	energyPoints    = 512
+	relabellings    = 2999 // p-values of the energy test go down to 1/3000
+
+	terminalAlpha = 1e-3 // false-alarm rate of the check
+	// Sizes that matter. A tenth of the paths elsewhere along one direction is a
+	// quarter of a standard deviation of a Gaussian law, and the square root of its
+	// Jensen–Shannon divergence is 0.09, as large as the floors of the histogram
+	// distances that samples are judged by.
+	misplaced  = 0.1
+	remembered = 0.05 // of the data's energy distance
+
+	little = 0.1 // standard deviations: what a recommendation aims at; 4 % of the paths
+	hardly = 0.9 // of the data's shift: more than this left says nothing of how it decays
+	flight = 3.0 // γt below: paths fly nearly free, and on a closed Σ they come back
+)
+
+// terminalLaw compares where forward paths from the data end with the uniform
+// prior that generation starts from. Where the two differ, backward paths start at
+// states that the network was never trained on.
+//
+// The paths are its own: they start from rows of the data, as those of training do,
+// while the subject's also start from elsewhere, and settle other numbers.
+func terminalLaw(s *subject) []Finding {
+	prior, ok := s.set.(constraint.UniformSampler)
+	switch {
+	case !s.Uniform:
+		return []Finding{{Message: "the prior is made of terminal states: nothing to compare"}}
+	case !ok:
+		return []Finding{{Message: "not compared with the prior: its uniform law has no closed form here, and chains make it in training"}}
+	case len(s.Data) == 0:
+		return []Finding{{Message: "not compared with the prior: there is no data to start from"}}
+	case s.proc.Validate() != nil:
+		return []Finding{{Message: "not compared with the prior: the process cannot run"}}
+	}
+	n := s.budget(float64(s.proc.Schedule.N*s.c*s.d)/2, terminalPaths)
+	x0 := s.rows(n)
+	end, err := s.terminal(x0)
+	if err != nil {
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data breaks down: %v", err)}}
+	}
+	if len(end) == 0 {
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a projection", n)}}
+	}
+	return []Finding{s.judgeEnd(compareEnd(x0, end, s.d, s.Seed, prior))}
+}
+
+// rows returns n rows at equal distances through the data; again from the first
+// where there are fewer.
+func (s *subject) rows(n int) []float64 {
+	have := len(s.Data) / s.d
+	out := make([]float64, 0, n*s.d)
+	for i := range n {
+		row := i % have
+		if n < have {
+			row = i * have / n
+		}
+		out = append(out, s.Data[row*s.d:(row+1)*s.d]...)
+	}
+	return out
+}
+
+// terminal returns x_N of forward paths from x0, projected as the process says,
+// without those that lost a projection.
+func (s *subject) terminal(x0 []float64) ([]float64, error) {
+	proc := s.proc
+	proc.Terminal = s.Process.Terminal
+	sim := langevin.NewSimulator(&proc, s.pool, 8)
+	end, err := sim.EmpiricalPrior(s.ctx, x0, s.Seed, terminalRefresh)
+	if errors.As(err, new(*langevin.PriorError)) {
+		return nil, nil
+	}
+	return end.States, err
+}
+
+// ending is how terminal states differ from the prior.
+type ending struct {
+	paths       int
+	p           float64 // that they are one law
+	share       float64 // of the data's energy distance that remains; NaN if the data has none
+	apart       float64 // largest distance of distribution functions along a direction
+	shift, from float64 // of the mean along it, in the prior's standard deviations; and the data's
+}
+
+// compareEnd compares terminal states with the uniform law in two ways: by the
+// energy distance, which sees any difference, and along the directions in which
+// the data itself differs from that law (probes), which in many dimensions sees
+// what paths still remember much sooner. The directions know nothing of the
+// terminal states, so a test along one of them has its false-alarm rate, and each
+// way gets half of p.
+func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformSampler) ending {
+	n := len(end) / d
+	u := uniformDraws(prior, d, priorPerPath*n, keyed.New(seed, keyed.Probe, 0x7e0))
+	e := ending{paths: n, share: math.NaN()}
+
+	far := metric.EnergyTest(end, u, d, energyPoints, relabellings, seed)
+	start := metric.EnergyTest(x0, u, d, energyPoints, 99, seed)
+	if size := start.Statistic - start.Floor.Mean; size > 3*start.Floor.SD {
+		e.share = max(0, far.Statistic-far.Floor.Mean) / size
+	}
+
+	probes := directions(x0, uniformDraws(prior, d, n, keyed.New(seed, keyed.Probe, 0x7e1)), d)
+	least := 1.0
+	for _, v := range probes {
+		a, b := project(end, v), project(u, v)
+		mean, sd := meanSD(b)
+		if !(sd > 1e-9*norm(u[:d])) { // Σ holds this coordinate
+			continue
+		}
+		apart, p := distributionTest(a, b)
+		least = min(least, p)
+		if apart > e.apart {
+			at, _ := meanSD(a)
+			was, _ := meanSD(project(x0, v))
+			e.apart, e.shift, e.from = apart, math.Abs(at-mean)/sd, math.Abs(was-mean)/sd
+		}
+	}
+	e.p = min(1, 2*min(far.PValue, float64(len(probes))*least))
+	return e
+}
+
+func uniformDraws(prior constraint.UniformSampler, d, n int, st keyed.Stream) []float64 {
+	u := make([]float64, n*d)
+	for i := range n {
+		prior.SampleUniform(u[i*d:(i+1)*d], st, uint64(i))
+	}
+	return u
+}
+
+// judgeEnd words an ending.
+func (s *subject) judgeEnd(e ending) Finding {
+	f := Finding{Numbers: Numbers{"paths": float64(e.paths), "p": e.p, "share": e.share, "apart": e.apart, "shift": e.shift, "shift_of_data": e.from}}
+	size := fmt.Sprintf("in the worst direction the distributions are %.2g apart and the means %.2g standard deviations (the data's: %.2g)", e.apart, e.shift, e.from)
+	if finite(e.share) {
+		size += fmt.Sprintf(", and %.2g %% of the data's energy distance to the prior is left", 100*e.share)
+	}
+	p := fmt.Sprintf("p = %.1g", e.p)
+	if e.p < 1e-16 {
+		p = "p < 1e-16"
+	}
+	size += fmt.Sprintf("; %s, %d paths", p, e.paths)
+	switch {
+	case e.p >= terminalAlpha:
+		f.Message = "paths end in the prior as far as can be seen: " + size
+	case e.apart < misplaced && !(e.share >= remembered):
+		f.Message = "paths end close to the prior: " + size
+	default:
+		f.Status = Warn
+		f.Message = "paths do not end in the prior, from which generation starts: " + size + ". " + s.farther(e, f.Numbers)
+	}
+	return f
+}
+
+// farther says what makes paths forget more. Along a flat direction and in its own
+// time t = Σσ_k²Δt a path covers a distance of variance v = t, or if underdamped
+//
+//	v(γ, t) = (2/γ)(t − (1 − exp(−γt))/γ),
+//
+// 2t/γ for γt ≫ 1 and at most t², in free flight. A coordinate's mean decays as
+// exp(−λv/2), exactly so in flat space, where it is a wave: the shift that is left
+// gives λ, and λ the v that leaves little.
+func (s *subject) farther(e ending, n Numbers) string {
+	γ, t := 0.0, 0.0
+	for k := range s.proc.Schedule.N {
+		t += s.proc.Schedule.Tau(k)
+	}
+	n["time"] = t
+	if s.proc.Method.Underdamped() {
+		γ = s.proc.Friction
+	}
+	switch {
+	case γ > 0 && γ*t < flight:
+		n["friction_recommended"] = flight / t
+		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g in place of %.3g helps (t = Σσ_k²Δt = %.3g), or a longer horizon", flight/t, γ, t)
+	case !(e.shift > little && e.shift < hardly*e.from): // λ cannot be told
+		advice := "A longer horizon or a larger σ_max helps"
+		if γ*t > 2*flight && s.c == s.m {
+			advice += fmt.Sprintf(", and so does less friction: γt is %.3g, t = Σσ_k²Δt = %.3g", γ*t, t)
+		}
+		return advice
+	}
+	v := reach(γ, t) * math.Log(e.from/little) / math.Log(e.from/e.shift)
+	least := γ // where there are walls: with less friction paths stick to them (docs/benchmarks.md)
+	if s.c == s.m {
+		least = min(γ, flight/t)
+	}
+	if γ > 0 && v <= reach(least, t) {
+		better := solve(least, γ, func(γ float64) float64 { return v - reach(γ, t) })
+		n["friction_recommended"] = better
+		return fmt.Sprintf("γ = %.2g in place of %.3g should leave %.2g standard deviations, in the same steps: paths travel %.2g times as far (t = Σσ_k²Δt = %.3g)",
+			better, γ, little, math.Sqrt(v/reach(γ, t)), t)
+	}
+	long := solve(t, t*(2+v/reach(least, t)), func(t float64) float64 { return reach(least, t) - v })
+	n["time_recommended"] = long
+	advice := fmt.Sprintf("t = Σσ_k²Δt = %.2g in place of %.3g should leave %.2g standard deviations: a longer horizon or a larger σ_max", long, t, little)
+	if least < γ {
+		n["friction_recommended"] = least
+		advice += fmt.Sprintf(", with γ = %.2g in place of %.3g", least, γ)
+	}
+	return advice
+}
+
+// reach returns v(γ, t); without friction that of an overdamped path.
+func reach(γ, t float64) float64 {
+	if γ == 0 {
+		return t
+	}
+	return 2 / γ * (t + math.Expm1(-γ*t)/γ)
+}
+
+// solve returns where the increasing function f is 0, between lo and hi.
+func solve(lo, hi float64, f func(float64) float64) float64 {
+	for range 60 {
+		if mid := (lo + hi) / 2; f(mid) < 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}

@@ -1,0 +1,234 @@
+package check
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding {
+	t.Helper()
+	pool := parallel.New(2)
+	defer pool.Close()
+	return terminalLaw(newSubject(context.Background(), Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
+}
+
+// cluster returns n points of the unit sphere in R^d beside ±e_0, or e_0 alone.
+func cluster(n, d int, both bool) []float64 {
+	x := make([]float64, n*d)
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		keyed.New(7, keyed.Probe, 1).Normals(row, uint64(i), 0)
+		for j := range row {
+			row[j] *= 0.1
+		}
+		row[0]++
+		if both && i%2 == 1 {
+			row[0] -= 2
+		}
+		size := norm(row)
+		for j := range row {
+			row[j] /= size
+		}
+	}
+	return x
+}
+
+// Paths that end in the prior are found guilty at most as often as p says. Of 100
+// sets of prior draws 15 have p < 0.05 with probability below 2·10⁻⁴ (binomial),
+// and one has p < 10⁻⁴ with probability below 10⁻².
+func TestTerminalFalseAlarms(t *testing.T) {
+	s := zoo.Sphere{D: 5}
+	x0, guilty := cluster(60, 5, false), 0
+	for seed := range uint64(100) {
+		end := uniformDraws(s, 5, 60, keyed.New(seed, keyed.Probe, 2))
+		e := compareEnd(x0, end, 5, seed, s)
+		if e.p < 0.05 {
+			guilty++
+		}
+		if e.p < 1e-4 {
+			t.Errorf("seed %d: %+v", seed, e)
+		}
+	}
+	if guilty >= 15 {
+		t.Errorf("%d of 100 below p = 0.05", guilty)
+	}
+	t.Logf("%d of 100 below p = 0.05", guilty)
+}
+
+// A process that hardly moves is caught, one mode or two that cancel in the mean;
+// the same with time to forget passes (false-alarm rate 10⁻³ each).
+func TestTerminalHorizon(t *testing.T) {
+	s := zoo.Sphere{D: 10}
+	for _, both := range []bool{false, true} {
+		data := cluster(500, 10, both)
+		p := gentle(s)
+		p.Schedule.T = 0.1
+		f := terminalFinding(t, p, data)
+		if f.Status != Warn || !strings.Contains(f.Message, "horizon") || f.Numbers["apart"] < 0.4 {
+			t.Errorf("two modes %v, short: %+v", both, f)
+		}
+		p.Schedule = langevin.Schedule{N: 60, T: 12, SigmaMin: 0.1, SigmaMax: 1.2}
+		if f := terminalFinding(t, p, data); f.Status != Pass || f.Numbers["p"] < terminalAlpha {
+			t.Errorf("two modes %v, long: %+v", both, f)
+		}
+	}
+}
+
+// Three modes on SO(10) with the paper's schedule: γ = 10 keeps 0.4 of their
+// shift, and the friction that the finding names forgets it.
+func TestTerminalSO10(t *testing.T) {
+	data, _, err := dataset.RotationMixture{N: 10, Modes: 3, Count: 2000, SD: 0.1, Seed: 1}.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Rate: 10}, Terminal: true, Convention: langevin.Reference,
+		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
+	f := terminalFinding(t, p, data.X)
+	if left := f.Numbers["shift"] / f.Numbers["shift_of_data"]; f.Status != Warn || left < 0.35 || left > 0.45 {
+		t.Errorf("γ = 10: %+v", f)
+	}
+	p.Friction = f.Numbers["friction_recommended"]
+	if !(p.Friction > 1 && p.Friction < 3) {
+		t.Fatalf("friction %v", p.Friction)
+	}
+	if f := terminalFinding(t, p, data.X); f.Status != Pass {
+		t.Errorf("γ = %v: %+v", p.Friction, f)
+	}
+}
+
+// What cannot be compared says why, and is no fault.
+func TestTerminalSkips(t *testing.T) {
+	data := cluster(50, 3, false)
+	for word, in := range map[string]Input{
+		"made of terminal states": {Process: gentle(zoo.Sphere{D: 3}), Data: data},
+		"no data":                 {Process: gentle(zoo.Sphere{D: 3}), Uniform: true},
+		"no closed form":          {Process: gentle(equality(3).equal("h", ball(1))), Data: data, Uniform: true},
+	} {
+		says(t, run(t, in), "terminal law", "", Pass, word)
+	}
+}
+
+// The directions find what sets points apart from the uniform law: the mean of one
+// mode, and the axis of two whose means cancel.
+func TestDirections(t *testing.T) {
+	const d = 20
+	u := uniformDraws(zoo.Sphere{D: d}, d, 2000, keyed.New(3, keyed.Probe, 2))
+	if v := directions(cluster(1000, d, false), u, d)[0]; v[0] < 0.99 {
+		t.Errorf("one mode: cosine %v", v[0])
+	}
+	two := directions(cluster(1000, d, true), u, d)
+	if v := two[1]; math.Abs(v[0]) < 0.99 {
+		t.Errorf("two modes: cosine %v", v[0])
+	}
+	for i, v := range two[1:] {
+		for j, w := range two[1 : i+2] {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if math.Abs(dot(v, w)-want) > 1e-12 {
+				t.Errorf("directions %d and %d: product %v", i, j, dot(v, w))
+			}
+		}
+	}
+	if n := len(directions([]float64{1, 0, 1, 0}, []float64{1, 0, 1, 0}, 2)); n != 0 {
+		t.Errorf("%d directions between equal points", n)
+	}
+}
+
+// v(γ, t) is the double integral of exp(−γ|s − u|) over [0, t]², between free
+// flight, t², and diffusion, 2t/γ; solve inverts it.
+func TestReach(t *testing.T) {
+	for _, γ := range []float64{0.3, 2, 10} {
+		const T, n = 1.7, 1000
+		sum, h := 0.0, T/n
+		for i := range n {
+			for j := range n {
+				sum += math.Exp(-γ*h*math.Abs(float64(i-j))) * h * h
+			}
+		}
+		got := reach(γ, T)
+		if math.Abs(got-sum) > 1e-4*sum {
+			t.Errorf("γ = %v: %v, want %v", γ, got, sum)
+		}
+		if back := solve(0.01, 100, func(γ float64) float64 { return got - reach(γ, T) }); math.Abs(back-γ) > 1e-9 {
+			t.Errorf("γ = %v comes back as %v", γ, back)
+		}
+	}
+	if v := reach(1e-4, 2); math.Abs(v-4) > 1e-3 || reach(0, 2) != 2 || math.Abs(reach(1e6, 2)-4e-6) > 1e-11 {
+		t.Errorf("limits: %v", v)
+	}
+}
+
+// Where a shift decays as exp(−λv/2), what is recommended leaves 0.1 standard
+// deviations: a friction if there is one, else a longer time. Nearly free flight
+// and walls are left alone.
+func TestFarther(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	advise := func(p *langevin.Process, λ float64) (left float64, n Numbers, text string) {
+		s := newSubject(context.Background(), Input{Process: p, Uniform: true}, pool)
+		T, γ := p.Schedule.T, p.Friction // σ = 1: t = T
+		if !p.Method.Underdamped() {
+			γ = 0
+		}
+		n = Numbers{}
+		text = s.farther(ending{from: 3, shift: 3 * math.Exp(-λ*reach(γ, T)/2)}, n)
+		if g, ok := n["friction_recommended"]; ok {
+			γ = g
+		}
+		if long, ok := n["time_recommended"]; ok {
+			T = long
+		}
+		return 3 * math.Exp(-λ*reach(γ, T)/2), n, text
+	}
+	one := langevin.Schedule{N: 40, T: 2, SigmaMin: 1, SigmaMax: 1}
+	process := func(m langevin.Method, γ float64) *langevin.Process {
+		return &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: γ, Schedule: one, Landing: langevin.Landing{Implicit: true}}
+	}
+	left, n, text := advise(process(langevin.ULLA, 10), 4.5)
+	if _, longer := n["time_recommended"]; longer || math.Abs(left-little) > 1e-6 {
+		t.Errorf("friction: %v is left, %v, %s", left, n, text)
+	}
+	left, n, text = advise(process(langevin.ULLA, 10), 1)
+	if math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !(n["time_recommended"] > 2) || math.Abs(left-little) > 1e-6 {
+		t.Errorf("both: %v is left, %v, %s", left, n, text)
+	}
+	left, n, text = advise(process(langevin.OLLA, 0), 1)
+	if want := 2 * math.Log(30); math.Abs(n["time_recommended"]-want) > 1e-6 || math.Abs(left-little) > 1e-6 {
+		t.Errorf("overdamped: %v is left, %v, %s", left, n, text)
+	}
+	if _, n, text = advise(process(langevin.ULLA, 0.5), 1); math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !strings.Contains(text, "come back") {
+		t.Errorf("free flight: %v, %s", n, text)
+	}
+	walls := process(langevin.ULLA, 10)
+	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	walls.Set = box
+	left, n, text = advise(walls, 4.5)
+	if _, less := n["friction_recommended"]; less || math.Abs(left-little) > 1e-6 {
+		t.Errorf("walls: %v is left, %v, %s", left, n, text)
+	}
+}
+
+// The distance of distribution functions, by hand.
+func TestDistributionTest(t *testing.T) {
+	D, p := distributionTest([]float64{3, 1, 2, 5}, []float64{2.5, 6, 7, 8})
+	if want := 2 * math.Exp(-2*0.75*0.75*2); D != 0.75 || math.Abs(p-want) > 1e-15 {
+		t.Errorf("D = %v, p = %v; want 0.75, %v", D, p, want)
+	}
+}

@@ -1,0 +1,96 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// Start compares where forward paths from the training rows end with the prior
+// that backward paths start from. What is above the floor no network makes good:
+// the paths have not forgotten the data.
+type Start struct {
+	Prior    string `json:"prior"`    // uniform, chains (uniform, made by chains) or empirical
+	Metric   string `json:"metric"`   // the histogram's, else the energy distance
+	Distance Float  `json:"distance"` // null for an empirical prior: it is made of such ends
+	Floor    Float  `json:"floor"`    // two sets of draws of one law: mean
+	FloorSD  Float  `json:"floor_sd"`
+	PValue   Float  `json:"p_value"` // of the energy test, which sees what a histogram may not
+	Paths    int    `json:"paths"`   // that did not fail; the prior gives as many draws
+}
+
+const (
+	startPaths   = 2000 // at most
+	startRefresh = 1 << 43
+	startFloors  = 5 // pairs of sets of prior draws
+)
+
+// CompareStart compares as many forward paths as there are samples, at most 2000,
+// with the prior: by the data's histogram distance where there is one, its floor
+// being that of two sets of prior draws; else by the energy distance, its floor
+// being that of relabelled points. The p-value is that of metric.EnergyTest in
+// either case. Errors are those of the prior and of forward paths.
+func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, error) {
+	s := &Start{Prior: e.Problem.Prior, Distance: Float(nan), Floor: Float(nan), FloorSD: Float(nan), PValue: Float(nan)}
+	if s.Prior != "uniform" || samples < 1 {
+		return s, nil
+	}
+	prior, err := e.prior(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, chains := prior.(langevin.Empirical); chains {
+		s.Prior = "chains"
+	}
+	d, seed := e.Process.Set.Dim(), e.Problem.Seed
+	ends, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.startRows(min(samples, startPaths)), seed, startRefresh)
+	if errors.As(err, new(*langevin.PriorError)) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Paths = len(ends.States) / d
+	draws := func(set int) []float64 {
+		u, stream := make([]float64, s.Paths*d), keyed.New(seed, keyed.Evaluation, 1<<34+uint64(set))
+		e.eachBlock(s.Paths, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				prior.Sample(u[i*d:(i+1)*d], stream, uint64(i))
+			}
+		})
+		return u
+	}
+	u := draws(0)
+	t := metric.EnergyTest(ends.States, u, d, testPoints, permutations, seed)
+	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", Float(t.Statistic), Float(t.Floor.Mean), Float(t.Floor.SD), Float(t.PValue)
+	if h := e.histogram; h != nil {
+		floors := make([]float64, startFloors)
+		for k := range floors {
+			floors[k] = h.compare(h.marks(draws(2*k)), h.marks(draws(2*k+1)))
+		}
+		mean, sd := stat.MeanStdDev(floors, nil)
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, Float(h.compare(h.marks(ends.States), h.marks(u))), Float(mean), Float(sd)
+	}
+	return s, nil
+}
+
+// startRows returns n training rows at equal distances; again from the first where
+// there are fewer.
+func (e *Experiment) startRows(n int) []float64 {
+	d := e.Process.Set.Dim()
+	have := len(e.train) / d
+	x0 := make([]float64, 0, n*d)
+	for i := range n {
+		row := i % have
+		if n < have {
+			row = i * have / n
+		}
+		x0 = append(x0, e.train[row*d:(row+1)*d]...)
+	}
+	return x0
+}

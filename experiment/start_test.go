@@ -1,0 +1,51 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"testing"
+)
+
+// A process that hardly moves is far from the uniform prior; one that forgets the
+// data is at the floor: its energy test passes at the level 0.001, which is its
+// false-alarm rate. Nothing depends on the call before.
+func TestStart(t *testing.T) {
+	compare := func(settings ...string) *Start {
+		e := begin(t, settings...)
+		s, err := e.CompareStart(context.Background(), 800)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := e.CompareStart(context.Background(), 800)
+		if err != nil || !reflect.DeepEqual(s, again) {
+			t.Errorf("%+v, then %+v, %v", s, again, err)
+		}
+		return s
+	}
+	s := compare("process.horizon=0.01")
+	if s.Prior != "uniform" || s.Metric != "Jensen–Shannon distance" || s.Paths != 800 || s.PValue > 0.001 || s.Distance < s.Floor+5*s.FloorSD {
+		t.Errorf("paths that stay: %+v", s)
+	}
+	s = compare("process.friction=1.5")
+	if s.PValue <= 0.001 || math.Abs(float64(s.Distance-s.Floor)) > 0.1*float64(s.Floor) {
+		t.Errorf("paths that forget: %+v", s)
+	}
+}
+
+// An empirical prior is made of such ends: there is nothing to compare.
+func TestStartEmpirical(t *testing.T) {
+	s, err := begin(t, "prior=empirical").CompareStart(context.Background(), 100)
+	if err != nil || s.Prior != "empirical" || s.Paths != 0 || !math.IsNaN(float64(s.Distance)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Where chains make the uniform law, their draws are what is compared.
+func TestStartChains(t *testing.T) {
+	e := begin(t, "set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`, "process.friction=1.5")
+	s, err := e.CompareStart(context.Background(), 300)
+	if err != nil || s.Prior != "chains" || s.Paths != 300 || math.IsNaN(float64(s.Distance)) || s.PValue <= 0.001 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -1,0 +1,102 @@
+package langevin
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+)
+
+// c_k is what it is said to be: by how many units of noise a unit score moves the
+// backward step x_{k+1} → x_k.
+func TestScoreCoefficient(t *testing.T) {
+	unit := scoreFunc(func(dst, _, _ []float64, _ float64) { dst[0] = 1 })
+	for _, m := range []Method{OLLA, ULLA} {
+		for _, c := range []Convention{Paper, Reference} {
+			p := process(zoo.Euclidean{D: 1}, m)
+			p.Convention = c
+			s := p.NewStepper(1)
+			step := func(k int, ζ float64, score Score) float64 {
+				y := make([]float64, 1)
+				if err := s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k, score); err != nil {
+					t.Fatal(err)
+				}
+				return y[0]
+			}
+			for k := range p.Schedule.N {
+				base := step(k, 0, zeroScore{})
+				noise := step(k, 1, zeroScore{}) - base
+				if m == ULLA { // −τ√(1−a²)ζ
+					noise = math.Abs(noise)
+				}
+				if want, got := (step(k, 0, unit)-base)/noise, p.ScoreCoefficient(k); math.Abs(got-want) > 1e-13 {
+					t.Errorf("%v %v: c_%d = %v, want %v", m, c, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// The gain at t_{k+1} is the root of the largest |c_j| by |c_k|; around it, that of
+// the nearest step; beyond the ends, that of the last.
+func TestScoreGains(t *testing.T) {
+	for _, m := range []Method{OLLA, ULLA} {
+		p := process(zoo.Euclidean{D: 1}, m)
+		N, gain, largest := p.Schedule.N, p.ScoreGains(), 0.0
+		for k := range N {
+			largest = max(largest, math.Abs(p.ScoreCoefficient(k)))
+		}
+		for k := range N {
+			want := math.Sqrt(largest / math.Abs(p.ScoreCoefficient(k)))
+			at := p.Schedule.Time(k + 1)
+			for _, u := range []float64{at, at - 0.4*p.Schedule.Dt(), at + 0.4*p.Schedule.Dt()} {
+				if got := gain(u); got != want {
+					t.Errorf("%v: m(%v) = %v, want %v", m, u, got, want)
+				}
+			}
+		}
+		if gain(-1) != gain(p.Schedule.Time(1)) || gain(9*p.Schedule.T) != gain(p.Schedule.T) {
+			t.Errorf("%v: beyond the ends the gain is %v and %v", m, gain(-1), gain(9*p.Schedule.T))
+		}
+	}
+}
+
+// The monotone rate makes the largest ρ of the steps in use one. On an affine set a
+// step leaves the share 1 − ρ_k of h.
+func TestLandingRates(t *testing.T) {
+	for c, used := range map[Convention]int{Paper: 6, Reference: 5} {
+		p := process(zoo.Affine{A: [][]float64{{1, 2}}, B: []float64{0.5}}, OLLA)
+		p.Convention = c
+		p.Landing.Rate = p.MonotoneRate()
+		if p.Steps() != used {
+			t.Errorf("%v: %d steps in use, want %d", c, p.Steps(), used)
+		}
+		largest := 0.0
+		for k := range used {
+			largest = max(largest, p.Rho(k))
+		}
+		if math.Abs(largest-1) > 1e-15 {
+			t.Errorf("%v: the largest ρ is %v", c, largest)
+		}
+		s, h, x, y := p.NewStepper(1), make([]float64, 1), []float64{1, 2}, make([]float64, 2)
+		for k := range p.Schedule.N {
+			p.Set.Values(h, x, 1)
+			before := h[0]
+			if err := s.Forward(y, x, x, []float64{0.3, -1}, make([]bool, 1), 1, k); err != nil {
+				t.Fatal(err)
+			}
+			p.Set.Values(h, y, 1)
+			if want := (1 - p.Rho(k)) * before; math.Abs(h[0]-want) > 1e-14 {
+				t.Errorf("%v: h = %v after step %d, want %v", c, h[0], k, want)
+			}
+		}
+		p.Landing.Implicit = true
+		if p.Rho(0) != 1 {
+			t.Errorf("implicit landing has ρ = %v", p.Rho(0))
+		}
+		p.Landing.Implicit, p.Method = false, OLLAP
+		if p.Rho(0) != 1 {
+			t.Errorf("projection has ρ = %v", p.Rho(0))
+		}
+	}
+}
