@@ -66,10 +66,13 @@ type Options struct {
 	// step. See window.go; CanWindow says where it holds, and SetWindows must be
 	// called before Prepare.
 	Window float64
+	// Balanced divides each term by (c m)², so that errors of the network's output
+	// weigh alike at all times. The minimiser is the same.
+	Balanced bool
 }
 
 // coefficients of the terms with the same k; c includes the reading's gain.
-type coefficients struct{ τ, τp, decay, c, scale, t float64 }
+type coefficients struct{ τ, τp, decay, c, scale, t, weight float64 }
 
 // A LastMomentum writes the noise whose tangential part is p̃_N of a path.
 type LastMomentum func(dst []float64, path int)
@@ -96,6 +99,9 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 		}
 		if opt.Reading.Gain != nil {
 			e.c *= opt.Reading.Gain(e.t)
+		}
+		if e.weight = 1; opt.Balanced {
+			e.weight = 1 / (e.c * e.c)
 		}
 		l.table = append(l.table, e)
 	}
@@ -211,13 +217,13 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 			l.s[j] = r
 			sq += r * r
 		}
-		sum += t.Weight * sq / 2
+		sum += t.Weight * l.table[t.K].weight * sq / 2
 	}
 	if l.inexact { // otherwise Πr = r
 		l.at.Tangent(l.s[:n*d], l.s[:n*d])
 	}
 	for i, t := range l.terms {
-		w := -t.Weight * l.c[i]
+		w := -t.Weight * l.table[t.K].weight * l.c[i]
 		for j := i * d; j < (i+1)*d; j++ {
 			ds[j] = T(w * l.s[j])
 		}

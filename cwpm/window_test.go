@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
 )
 
 var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
@@ -132,6 +133,56 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 	}
 }
 
+// On the line, TargetSize is the standard deviation of the target whose window is the
+// whole path.
+func TestTargetSize(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+			paths, last := responses(t, p)
+			gain := p.BalancedGains()
+			for k := range schedule.N {
+				û, _ := targets(t, p, paths, last, k, Options{Window: 1e6})
+				want, r := math.Sqrt(dot(û, û)), p.TargetSize(k)
+				if math.Abs(r-want) > 1e-9*want {
+					t.Errorf("%v %v: r_%d = %v, want %v", m, c, k, r, want)
+				}
+				if got := gain(schedule.Time(k+1)) * math.Abs(p.ScoreCoefficient(k)); math.Abs(got-r) > 1e-15 {
+					t.Errorf("%v %v, k = %d: the gain makes targets of size %v, want %v", m, c, k, got/r, 1.)
+				}
+			}
+		}
+	}
+}
+
+// Balanced terms are those of the output itself: ‖u/(cm) − ΠF‖²/2.
+func TestBalanced(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p, paths := problem(zoo.Sphere{D: 3}, m, langevin.Reference)
+		for k := range 4 {
+			terms, out := []Term{{Path: 1, K: k, Weight: 0.7}}, []float64{0.3, -0.2, 0.9}
+			value := func(balanced bool) (v float64, ds []float64, cm float64) {
+				l := NewLoss[float64](p, 1, Options{Reading: score.Reading{Gain: p.BalancedGains()}, Balanced: balanced})
+				if _, err := l.Prepare(paths, terms, noise); err != nil {
+					t.Fatal(err)
+				}
+				ds = make([]float64, 3)
+				return l.Evaluate(ds, out), ds, l.c[0]
+			}
+			v, ds, cm := value(true)
+			plainV, plainDs, _ := value(false)
+			if math.Abs(v*cm*cm-plainV) > 1e-12*plainV {
+				t.Errorf("%v, k = %d: balanced %v, else %v, (cm)² = %v", m, k, v, plainV, cm*cm)
+			}
+			for j := range ds {
+				if math.Abs(ds[j]*cm*cm-plainDs[j]) > 1e-12*(1+math.Abs(plainDs[j])) {
+					t.Errorf("%v, k = %d: gradients %v and %v", m, k, ds, plainDs)
+				}
+			}
+		}
+	}
+}
+
 func dot(a, b []float64) float64 {
 	s := 0.0
 	for i, v := range a {
@@ -182,51 +233,72 @@ func TestWindowsReachBack(t *testing.T) {
 			return math.Sqrt(sum)
 		}
 		for _, length := range []float64{1e-9, 0.1, 0.25, 0.6, 0.9, 1.5, 10} {
-			for k, w := range windows(p, length) {
-				if w.j < k && sd(w.j, k) > length || w.j > 0 && sd(w.j-1, k) <= length {
-					t.Errorf("%v: the window of length %v of k = %d begins at %d: %v long, %v from one earlier", m, length, k, w.j, sd(w.j, k), sd(max(w.j-1, 0), k))
+			for k := range p.Schedule.N {
+				j := windowStart(p, k, length)
+				if j < k && sd(j, k) > length || j > 0 && sd(j-1, k) <= length {
+					t.Errorf("%v: the window of length %v of k = %d begins at %d: %v long, %v from one earlier", m, length, k, j, sd(j, k), sd(max(j-1, 0), k))
 				}
 			}
 		}
 	}
 }
 
-// On the unit circle, overdamped: a window's target is the way along the circle,
-// shared out by τ, up to the fifth power of the angle; that of one step is the
-// paper's chord.
+// plain hides what a set knows beyond its values and derivatives.
+type plain struct{ constraint.Set }
+
+// On the unit circle a window looks back along the circle: v is the angle from x_j, p_j
+// keeps its length; without the circle's geodesics v is right up to the fifth power of the
+// angle. One step is the paper's chord.
 func TestWindowAlongCircle(t *testing.T) {
-	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
-		p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: m, Friction: 3, Convention: langevin.Reference, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+	for name, set := range map[string]constraint.Set{"circle": zoo.Sphere{D: 2}, "without geodesics": plain{zoo.Sphere{D: 2}}} {
+		p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3, Convention: langevin.Reference, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
 		N := p.Schedule.N
-		paths := &langevin.Paths{Count: 1, Steps: N, Dim: 2, X: make([]float64, 2*(N+1))}
+		paths := &langevin.Paths{Count: 1, Steps: N, Dim: 2, X: make([]float64, 2*(N+1)), Failed: make([]bool, 1)}
 		angle := func(k int) float64 { return 0.05*float64(k) + 0.02*math.Sin(3*float64(k)) }
 		for k := range N + 1 {
 			sin, cos := math.Sincos(angle(k))
 			copy(paths.At(0, k), []float64{cos, sin})
 		}
 		last := func(dst []float64, _ int) { dst[0], dst[1] = 0.3, -0.8 }
-		const length = 0.5
-		all := windows(p, length)
 		for k := range N {
 			u, _ := targets(t, p, paths, last, k, Options{})
 			û, _ := targets(t, p, paths, last, k, Options{Window: 1e-9})
 			for j := range u {
 				if math.Abs(u[j]-û[j]) > 1e-13*(1+math.Abs(u[j])) {
-					t.Errorf("%v, k = %d: windows of one step have the target %v, without them it is %v", m, k, û, u)
+					t.Errorf("%s, k = %d: windows of one step have the target %v, without them it is %v", name, k, û, u)
 				}
 			}
-			if m == langevin.ULLA || all[k].j == k {
-				continue
-			}
-			û, _ = targets(t, p, paths, last, k, Options{Window: length})
-			sum, r := 0.0, angle(k+1)-angle(all[k].j)
-			for i := all[k].j; i <= k; i++ {
-				sum += p.Schedule.Tau(i)
-			}
-			τ, x := p.Schedule.Tau(k), paths.At(0, k+1)
-			got := (û[0]*x[1] - û[1]*x[0]) * math.Sqrt(τ) // along −(direction of growing angle)
-			if want := τ / sum * r; math.Abs(got-want) > 0.008*math.Pow(r, 5)*τ/sum {
-				t.Errorf("k = %d, j = %d, angle %v: target %v, want %v", k, all[k].j, r, got, want)
+			for from := range k {
+				l := NewLoss[float64](p, 1, Options{Window: 1})
+				all := make([]Window, N)
+				all[k] = Window{J: from}
+				l.SetWindows(all)
+				terms := []Term{{K: k}}
+				if err := l.load(paths, terms, last); err != nil {
+					t.Fatal(err)
+				}
+				l.lookBack(paths, terms)
+				x, r := paths.At(0, k+1), angle(k+1)-angle(from)
+				bound := 1e-14
+				if name != "circle" {
+					bound += 0.008 * math.Pow(r, 5)
+				}
+				if got := l.v[1]*x[0] - l.v[0]*x[1]; math.Abs(got-r) > bound {
+					t.Errorf("%s, k = %d, j = %d: displacement %v, want %v", name, k, from, got, r)
+				}
+				want := 0.0
+				if from > 0 { // the chord from x_{j−1}, along the circle at x_j or seen from x_{k+1}
+					δ := angle(from) - angle(from-1)
+					want = 2 * math.Sin(δ/2) / p.Schedule.Tau(from-1)
+					if name == "circle" {
+						want *= math.Cos(δ / 2)
+					} else {
+						want *= math.Cos(r + δ/2)
+					}
+				}
+				if got := l.pj[1]*x[0] - l.pj[0]*x[1]; math.Abs(got-want) > 1e-13*(1+want) {
+					t.Errorf("%s, k = %d, j = %d: momentum %v, want %v", name, k, from, got, want)
+				}
 			}
 		}
 	}

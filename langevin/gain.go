@@ -26,6 +26,55 @@ func (p *Process) ScoreGains() func(t float64) float64 {
 	for k, c := range m {
 		m[k] = math.Sqrt(largest / c)
 	}
+	return p.atStep(m)
+}
+
+// TargetSize returns r_k: the standard deviation, in each direction of a flat Σ, of
+// what is known of the noise u of the backward step x_{k+1} → x_k (package cwpm) from
+// the whole displacement x_{k+1} − x_0 and p̃. It is the size of what a network
+// has to learn of that step, whatever the data.
+func (p *Process) TargetSize(k int) float64 {
+	back := p.BackTau(k)
+	if !p.Method.Underdamped() {
+		all := 0.0
+		for i := range k + 1 {
+			all += p.Schedule.Tau(i)
+		}
+		return p.Schedule.Tau(k) / math.Sqrt(all*back)
+	}
+	// Moments of v = x_{k+1} − x_0, m = p_{k+1} and q = p̃.
+	vv, vm := 0.0, 0.0
+	for i := range k + 1 {
+		τ := p.Schedule.Tau(i)
+		a := p.Decay(τ)
+		vv, vm = vv+2*τ*a*vm+τ*τ, a*vm+τ
+	}
+	vq, mq, qq := 0.0, 0.0, 1.0 // beyond the last step p̃ is only noise
+	if k+2 <= p.Schedule.N {
+		τ := p.Schedule.Tau(k + 1)
+		a, r := p.Decay(τ), τ/p.MomentumTau(k)
+		vq, mq, qq = r*a*vm, r*a, r*r
+	}
+	// E[m | v, q] = f v + g q, and u = (a q − m τ_k/τ)/√(1−a²).
+	det := vv*qq - vq*vq
+	f, g := (vm*qq-mq*vq)/det, (mq*vv-vm*vq)/det
+	a, ratio := p.Decay(back), p.Schedule.Tau(k)/back
+	f, g = -ratio*f, a-ratio*g
+	return math.Sqrt((f*f*vv + 2*f*g*vq + g*g*qq) / (1 - a*a))
+}
+
+// BalancedGains returns m(t), at t = t_{k+1} the factor r_k/|c_k| of TargetSize and
+// ScoreCoefficient: with it a network's outputs are of size 1 at all times.
+func (p *Process) BalancedGains() func(t float64) float64 {
+	m := make([]float64, p.Schedule.N)
+	for k := range m {
+		m[k] = p.TargetSize(k) / math.Abs(p.ScoreCoefficient(k))
+	}
+	return p.atStep(m)
+}
+
+// atStep returns the function of t that is m[k] at t_{k+1}, and around it.
+func (p *Process) atStep(m []float64) func(t float64) float64 {
 	return func(t float64) float64 {
 		return m[min(max(int(math.Round(t/p.Schedule.Dt()))-1, 0), len(m)-1)]
 	}

@@ -117,8 +117,8 @@ func (p *Problem) TrainConfig(proc *langevin.Process) train.Config {
 	t := p.Train
 	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath, LearningRate: t.LearningRate,
-		Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
-		Loss: cwpm.Options{Reading: p.Reading(proc), Window: t.Window},
+		Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
+		Loss: cwpm.Options{Reading: p.Reading(proc), Window: t.Window, Balanced: p.Network.Output == "balanced"},
 	}
 	// The names were checked by Build.
 	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer)
@@ -129,8 +129,11 @@ func (p *Problem) TrainConfig(proc *langevin.Process) train.Config {
 // Reading returns how the problem's network is read as a score.
 func (p *Problem) Reading(proc *langevin.Process) score.Reading {
 	r := score.Reading{Octaves: p.Network.Octaves, Wavelength: p.Network.Wavelength}
-	if p.Network.Output == "scaled" {
+	switch p.Network.Output {
+	case "scaled":
 		r.Gain = proc.ScoreGains()
+	case "balanced":
+		r.Gain = proc.BalancedGains()
 	}
 	return r
 }

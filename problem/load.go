@@ -129,30 +129,33 @@ func Source(name string) (data []byte, origin string, err error) {
 	return data, name, err
 }
 
-// Load reads a problem: the source's bytes over Defaults, then one of its
-// variants (if variant is not empty), then settings of the form key=value. origin
-// names the source in messages. It does not check values; Build does.
+// Load reads a problem: the source's bytes over Defaults, then those of its
+// variants that variant lists, as in "olla,fast", one over the other, then settings
+// of the form key=value. origin names the source in messages. It does not check values; Build does.
 func Load(data []byte, origin, variant string, settings []string) (*Problem, error) {
 	p := Defaults()
 	p.origin, p.file = map[string]string{}, origin
 	if err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) }); err != nil {
 		return nil, err
 	}
-	if variant != "" {
-		v, ok := p.Variants[variant]
+	for name := range strings.SplitSeq(variant, ",") {
+		if variant == "" {
+			break
+		}
+		v, ok := p.Variants[name]
 		if !ok {
 			names := slices.Sorted(maps.Keys(p.Variants))
 			want := "a variant that the problem has: it has none"
 			if len(names) > 0 {
-				want = "one of " + strings.Join(names, ", ")
+				want = "one of " + strings.Join(names, ", ") + ", or several with commas between"
 			}
-			return nil, &KeyError{Origin: origin, Key: "variant", Value: variant, Want: want}
+			return nil, &KeyError{Origin: origin, Key: "variant", Value: name, Want: want}
 		}
 		layer, err := yaml.Marshal(v)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.merge(layer, func(int) string { return fmt.Sprintf("%s, variant %s", origin, variant) }); err != nil {
+		if err := p.merge(layer, func(int) string { return fmt.Sprintf("%s, variant %s", origin, name) }); err != nil {
 			return nil, err
 		}
 	}

@@ -111,7 +111,7 @@ type Network struct {
 
 	Octaves    int     `yaml:"octaves"`    // of sines and cosines of x in the input
 	Wavelength float64 `yaml:"wavelength"` // the longest of them
-	Output     string  `yaml:"output"`     // plain, or scaled by langevin.Process.ScoreGains
+	Output     string  `yaml:"output"`     // plain, scaled or balanced: langevin.Process.ScoreGains, BalancedGains
 }
 
 // Train is the training.
@@ -124,6 +124,7 @@ type Train struct {
 	Optimizer       string        `yaml:"optimizer"` // adam or muon
 	Precision       string        `yaml:"precision"` // float32, bfloat16x3, bfloat16
 	LearningRate    float64       `yaml:"learning_rate"`
+	Anneal          float64       `yaml:"anneal"` // share of the updates, the last, over which the rate falls to 0
 	Clip            float64       `yaml:"clip"`
 	Average         float64       `yaml:"average"`
 	Plateau         train.Plateau `yaml:"plateau"`

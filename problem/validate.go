@@ -49,7 +49,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		value, hi float64
 	}{
 		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
-		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15},
+		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15}, {"train.anneal", t.Anneal, 1},
 		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1}, {"generate.max_failed", p.Generate.MaxFailed, 1},
 		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
 		{"train.checkpoint_every", t.CheckpointEvery, 1e9}, {"train.evaluate_every", float64(t.EvaluateEvery), 1e15},
@@ -69,7 +69,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		key, value string
 		names      []string
 	}{
-		{"network.output", p.Network.Output, []string{"plain", "scaled"}},
+		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
 		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
 		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
 	} {

@@ -27,6 +27,7 @@ type Config struct {
 	Refresh      int // l_f: epochs between fresh forward paths
 	TimesPerPath int // times of each path in a batch, one from each of as many strata; 0 means all N
 	LearningRate float64
+	Anneal       float64 // share of the updates, the last, over which the rate falls to 0
 	Clip         float64 // largest gradient norm; 0 means no limit
 	Average      float64 // limit of the decay of the weights' moving average
 	Plateau      Plateau
@@ -311,7 +312,7 @@ func (t *Trainer[T]) batch() error {
 		return err
 	}
 	s.Updates++
-	t.step = kernel.AdamStep{Rate: s.Rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: clip(norm, t.cfg.Clip), T: s.Updates}
+	t.step = kernel.AdamStep{Rate: s.Rate * t.anneal(), Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: clip(norm, t.cfg.Clip), T: s.Updates}
 	if t.decay = -1; s.Epoch > 0 { // the average begins with the second epoch
 		s.Averaged++
 		t.decay = averageDecay(t.cfg.Average, s.Averaged)
@@ -325,6 +326,16 @@ func (t *Trainer[T]) batch() error {
 	s.LastLoss = loss
 	s.Rows += int64(len(t.terms))
 	return nil
+}
+
+// anneal returns the factor of the learning rate in the update in progress: 1, and over
+// the last share Anneal of the updates linear to 0.
+func (t *Trainer[T]) anneal() float64 {
+	if t.cfg.Anneal == 0 {
+		return 1
+	}
+	left := 1 - (float64(t.State.Epoch)+float64(t.State.Step)/float64(t.batches()))/float64(t.cfg.Epochs)
+	return min(1, left/t.cfg.Anneal)
 }
 
 // gradient computes the mean loss over paths and, in grads[0], its gradient;

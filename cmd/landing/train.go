@@ -26,7 +26,7 @@ type source struct {
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.data, "data", "", "data file; replaces data.path")
 	cmd.Flags().StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
-	cmd.Flags().StringVar(&s.variant, "variant", "", "one of the problem's variants, such as olla")
+	cmd.Flags().StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or olla,fast")
 }
 
 // load reads the problem and the bytes to keep as it was given.

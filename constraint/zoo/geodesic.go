@@ -60,26 +60,26 @@ func angleOverSine(c float64) float64 {
 }
 
 // Geodesic implements constraint.Geodesic: the arc of the great circle. With
-// e the direction of y seen from x and θ the angle between them it is
-// θ r e, and transport turns the plane of x and y by −θ.
+// e the direction of y seen from x and θ the angle between them the velocity is
+// θ r e; transport is the rotation R that takes ŷ to x̂ and leaves what is across both:
+//
+//	R p = p − (x̂ + ŷ) (x̂ + ŷ)·p/(1 + cos θ) + 2 x̂ (ŷ·p)
 func (s Sphere) Geodesic(velocity, p, x, y []float64) bool {
 	nx, ny := norm(x), norm(y)
 	cos := min(dot(x, y)/(nx*ny), 1)
 	if !(cos > -1+0x1p-40) {
 		return false
 	}
-	for j, v := range x { // the part of y/‖y‖ across x: sin θ e
-		velocity[j] = y[j]/ny - cos*v/nx
-	}
 	if p != nil {
-		a := dot(p, x) / nx / (1 + cos)
+		py := dot(p, y) / ny
+		a := (dot(p, x)/nx + py) / (1 + cos)
 		for j := range p {
-			p[j] -= a * (x[j]/nx + y[j]/ny)
+			p[j] += 2*py*x[j]/nx - a*(x[j]/nx+y[j]/ny)
 		}
 	}
 	f := s.radius() * angleOverSine(cos)
-	for j := range velocity {
-		velocity[j] *= f
+	for j, v := range x { // the part of ŷ across x: sin θ e
+		velocity[j] = f * (y[j]/ny - cos*v/nx)
 	}
 	return true
 }
