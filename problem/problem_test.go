@@ -270,6 +270,17 @@ func TestVariants(t *testing.T) {
 	if err != nil || strings.Join(names, " ") != "fast fine olla ulla-p" {
 		t.Errorf("variants %v, %v", names, err)
 	}
+	both, err := Load(data, origin, "olla,fast", nil)
+	if err != nil || both.Process.Method != "OLLA" || both.Train.Optimizer != "muon" {
+		t.Errorf("two variants: %+v, %v", both, err)
+	}
+	last, err := Load([]byte("variants: {a: {seed: 3, name: x}, b: {seed: 4}}"), "f", "a,b", nil)
+	if err != nil || last.Seed != 4 || last.Name != "x" {
+		t.Errorf("the last variant does not win: %+v, %v", last, err)
+	}
+	if _, err := Load(data, origin, "olla,", nil); err == nil {
+		t.Error("an empty name is accepted")
+	}
 	if _, err := Load(data, origin, "nosuch", nil); err == nil || !strings.Contains(err.Error(), "one of fast, fine, olla, ulla-p") {
 		t.Errorf("got %v", err)
 	}

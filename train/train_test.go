@@ -152,6 +152,7 @@ func TestResumeIsExact(t *testing.T) {
 		smallConfig.Precision, smallConfig.Optimizer = c.p, c.o
 		if c.o == Muon { // and everything else that a fast recipe sets
 			smallConfig.Loss.Reading = score.Reading{Octaves: 2, Wavelength: 4, Gain: func(t float64) float64 { return 1 + t }}
+			smallConfig.Loss.Balanced, smallConfig.Anneal = true, 0.7
 		}
 		want := finish(small(t, smallConfig, 1, m))
 		for _, workers := range []int{1, 2, 7} {
@@ -182,6 +183,77 @@ func TestResumeIsExact(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Windows are fitted to paths of their own: a run that stops and goes on has those of the
+// whole run.
+func TestResumeWithWindows(t *testing.T) {
+	cfg := smallConfig
+	cfg.Epochs, cfg.Loss.Window = 3, 0.5
+	make := func() *Trainer[float32] {
+		_, data := gaussian(langevin.ULLA, 50)
+		proc := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.ULLA, Friction: 3, Landing: langevin.Landing{Implicit: true},
+			Schedule: langevin.Schedule{N: 6, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
+		for i := range len(data) / 2 {
+			r := math.Hypot(data[2*i], data[2*i+1])
+			data[2*i], data[2*i+1] = data[2*i]/r, data[2*i+1]/r
+		}
+		pool := parallel.New(2)
+		t.Cleanup(pool.Close)
+		return New(cfg, proc, data, score.NewMLP[float32]([]int{5, 16, 16, 2}, 4), pool)
+	}
+	epoch := func(tr *Trainer[float32]) {
+		if _, err := tr.Epoch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := make()
+	epoch(whole)
+	epoch(whole)
+	second := make()
+	if err := second.Restore(whole.Snapshot(), whole.State); err != nil {
+		t.Fatal(err)
+	}
+	epoch(whole)
+	epoch(second)
+	for i, v := range whole.opt.params {
+		if second.opt.params[i] != v {
+			t.Fatalf("parameter %d differs", i)
+		}
+	}
+	cfg.Loss.Window = 0
+	plain := make()
+	for range 3 {
+		epoch(plain)
+	}
+	if plain.opt.params[0] == whole.opt.params[0] {
+		t.Error("windows change nothing")
+	}
+}
+
+// The rate stays, and falls to 0 in equal steps over the last share of all updates.
+func TestAnneal(t *testing.T) {
+	cfg := smallConfig
+	cfg.Epochs, cfg.Anneal, cfg.Plateau.Factor = 4, 0.5, 0
+	tr := small(t, cfg, 1, langevin.OLLA)
+	const batches = 3
+	for n := range cfg.Epochs * batches {
+		if n%batches == 0 {
+			if err := tr.prepare(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tr.batch(); err != nil {
+			t.Fatal(err)
+		}
+		if tr.State.Step == batches {
+			tr.State.Step, tr.State.Epoch = 0, tr.State.Epoch+1
+		}
+		want := cfg.LearningRate * min(1, 2*(1-float64(n)/12))
+		if got := tr.step.Rate; math.Abs(got-want) > 1e-15 {
+			t.Errorf("update %d: rate %v, want %v", n, got, want)
 		}
 	}
 }
