@@ -317,7 +317,8 @@ func brute(m *Mesh, p vec) (face int, distance float64) {
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].d2 < all[j].d2 })
 	k := 0
-	if n > 1 && all[0].d2 > 1e-8 && all[1].d2-all[0].d2 < 1e-8 {
+	tie := tie(m.Size())
+	if n > 1 && all[0].d2 > tie && all[1].d2-all[0].d2 < tie {
 		t := Tree{mesh: m}
 		if t.facing(p, &all[1]) > t.facing(p, &all[0]) {
 			k = 1
@@ -356,6 +357,53 @@ func TestNearest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Points without a nearest face: no panic, and nothing that looks like a face. At
+// the largest coordinates of a mesh, faces are found.
+func TestNearestDomain(t *testing.T) {
+	tree := NewTree(cube())
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e61, -math.MaxFloat64} {
+		for j := range 3 {
+			p := vec{0.5, 0.5, 0.5}
+			p[j] = v
+			if f, q, d := tree.Nearest(p); f != -1 || q[0] == q[0] || d == d {
+				t.Errorf("%v: face %d, point %v, distance %v", p, f, q, d)
+			}
+		}
+	}
+	big := cube().Scaled(vec{}, 1e60)
+	for _, tree := range []*Tree{tree, NewTree(big)} {
+		p := vec{-1e60, 1e60, 1e60}
+		if f, _, d := tree.Nearest(p); f < 0 || d-d != 0 {
+			t.Errorf("%v: face %d, distance %v", p, f, d)
+		}
+	}
+}
+
+// A mesh of another size has the same nearest faces: scaling by powers of two is
+// exact, and points near an edge tie alike.
+func TestNearestIsScaleFree(t *testing.T) {
+	m := cube()
+	tree := NewTree(m)
+	z := make([]float64, 3)
+	for _, scale := range []float64{0x1p-30, 0x1p-10, 0x1p10, 0x1p40} {
+		scaled := NewTree(m.Scaled(vec{}, scale))
+		for i := range uint64(2000) {
+			// Beside an edge by 1e-6, where squared distances to its faces differ by as
+			// much as the tie, and anywhere.
+			keyed.New(1, keyed.Probe, 7).Normals(z, i, 0)
+			p := vec{z[0], z[1], z[2]}
+			if i%2 == 0 {
+				p = vec{1 + 0.1*math.Abs(z[0]), 1 + 1e-8*z[1], 0.5 + 0.1*z[2]}
+			}
+			want, _, d := tree.Nearest(p)
+			got, _, ds := scaled.Nearest(vec{scale * p[0], scale * p[1], scale * p[2]})
+			if got != want || ds != scale*d {
+				t.Fatalf("scale %g, %v: face %d at %v, want %d at %v", scale, p, got, ds, want, scale*d)
+			}
+		}
+	}
 }
 
 func TestNearestOnTriangle(t *testing.T) {
