@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -45,6 +46,16 @@ func output(path, ext string, force bool) error {
 	return run.Free(path)
 }
 
+// same reports whether two paths lead to one file that is there, links followed.
+func same(a, b string) bool {
+	i, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	j, err := os.Stat(b)
+	return err == nil && os.SameFile(i, j)
+}
+
 func (a *app) dataLevelSet() *cobra.Command {
 	var out string
 	var force bool
@@ -75,7 +86,7 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			m, centre, scale := unit(m)
 			if m != given {
 				meshOut = strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
-				if filepath.Clean(meshOut) == filepath.Clean(args[0]) {
+				if same(meshOut, args[0]) {
 					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to %s, over the one given", out, meshOut)}
 				}
 				if err := output(meshOut, ".ply", force); err != nil {

@@ -81,6 +81,35 @@ func TestMeshFromRawToReport(t *testing.T) {
 	}
 }
 
+// The scaled mesh never goes over the one given, by whatever path that is named,
+// even with --force.
+func TestMeshGivenIsKept(t *testing.T) {
+	dir := t.TempDir()
+	var ply bytes.Buffer
+	if err := ball.Mesh(1).Scaled([3]float64{}, 100).WritePLY(&ply); err != nil {
+		t.Fatal(err)
+	}
+	big := filepath.Join(dir, "big.ply")
+	if err := os.WriteFile(big, ply.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(big, filepath.Join(dir, "sub", "link.ply")); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range [][2]string{{big, "big.npz"}, {"big.ply", filepath.Join(dir, "big.npz")}, {"sub/link.ply", "big.npz"}, {"big.ply", "sub/link.npz"}, {"sub/../big.ply", "./big.npz"}} {
+		r := do(t, dir, "data", "level-set", c[0], "-o", c[1], "--force", "--steps", "1", "--batch", "128", "--width", "4", "--layers", "1")
+		if r.code != 2 || !strings.Contains(r.stderr, "over the one given") {
+			t.Errorf("%s to %s: exit %d, %s", c[0], c[1], r.code, r.stderr)
+		}
+		if now, err := os.ReadFile(big); err != nil || !bytes.Equal(now, ply.Bytes()) {
+			t.Fatalf("%s to %s: the mesh given has changed", c[0], c[1])
+		}
+	}
+}
+
 func TestMeshFaults(t *testing.T) {
 	dir := t.TempDir()
 	m := ball.Mesh(1)
