@@ -305,6 +305,32 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A shell with a cavity, with a ball in the cavity, and another beside it, wherever
+// they are.
+func TestCavities(t *testing.T) {
+	m := &Mesh{}
+	add := func(at, scale float64, inwards bool) {
+		c := cube().Scaled(vec{0.5, 0.5, 0.5}, scale)
+		n := int32(len(m.Vertices) / 3)
+		for _, v := range c.Vertices {
+			m.Vertices = append(m.Vertices, v+at)
+		}
+		for f := 0; f < len(c.Faces); f += 3 {
+			a, b := c.Faces[f]+n, c.Faces[f+1]+n
+			if inwards {
+				a, b = b, a
+			}
+			m.Faces = append(m.Faces, a, b, c.Faces[f+2]+n)
+		}
+	}
+	for i, want := range []int{0, 1, 1, 1} {
+		add([]float64{100, 100, 100, -50}[i], []float64{4, 3, 1, 2}[i], i == 1)
+		if m.Components() != i+1 || m.Cavities() != want {
+			t.Errorf("%d parts with %d cavities, want %d with %d", m.Components(), m.Cavities(), i+1, want)
+		}
+	}
+}
+
 // brute is Tree.Nearest by looking at all faces.
 func brute(m *Mesh, p vec) (face int, distance float64) {
 	_, n := m.N()

@@ -123,8 +123,8 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			if err := run.WriteFile(out, weights.Bytes(), force); err != nil {
 				return err
 			}
-			if r.Inside > r.Parts || r.Outside > 1 {
-				a.say("warning: the level set has stray parts: %d inside where the mesh has %d, %d outside; more steps may remove them, or a mesh without thin necks", r.Inside, r.Parts, r.Outside)
+			for _, fault := range r.Faults() {
+				a.say("warning: %s: %s", out, fault)
 			}
 			return a.result(map[string]any{"weights": out, "mesh": meshOut, "centre": centre, "scale": scale, "seconds": seconds, "report": r}, func(w io.Writer) {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -132,7 +132,7 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 				fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean, r.Residual.Q99, r.Residual.Max)
 				fmt.Fprintf(t, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
 				fmt.Fprintf(t, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
-				fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside, on a grid of %.2g of the size\n", r.Inside, r.Parts, r.Outside, r.Cell)
+				fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside (%d), on a grid of %.2g of the size\n", r.Inside, r.Parts-r.Cavities, r.Outside, 1+r.Cavities, r.Cell)
 				t.Flush()
 			})
 		},

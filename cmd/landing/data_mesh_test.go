@@ -168,6 +168,11 @@ func TestMeshFaults(t *testing.T) {
 	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
 		t.Errorf("no warning of the hole:\n%s", r.stderr)
 	}
+	// A bad fit is told, each fault in a line.
+	r = ok(t, dir, "data", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2", "--layers", "1", "--rate", "1")
+	if !strings.Contains(r.stderr, "warning: bad.npz: ") || !strings.Contains(r.stderr, "of the size away from the mesh on average; expected at most 0.002") {
+		t.Errorf("a bad fit is not told:\n%s", r.stderr)
+	}
 	// A fault that is refused is told once, and what else is wrong beside it.
 	for _, name := range []string{"flipped.ply", "inside-out.ply"} {
 		r := do(t, dir, "data", "level-set", name)

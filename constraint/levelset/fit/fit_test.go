@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
@@ -32,7 +33,7 @@ func TestFitSphere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Examine(n, m, pool)
-	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 || r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 {
+	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 || r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 || len(r.Faults()) > 0 {
 		t.Errorf("%d steps, %+v", steps, r)
 	}
 }
@@ -303,8 +304,33 @@ func TestExamineEmpty(t *testing.T) {
 	}
 	top := n.Bias(n.Layers() - 1)
 	top[0] = 100 // nothing is inside
-	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 {
-		t.Errorf("an empty set has %d parts inside and %d outside", r.Inside, r.Outside)
+	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 || !strings.Contains(strings.Join(r.Faults(), "\n"), "empty") {
+		t.Errorf("an empty set has %d parts inside and %d outside; %q", r.Inside, r.Outside, r.Faults())
+	}
+}
+
+// Each bad fit is told, and a good one of a shell with a cavity is not.
+func TestFaults(t *testing.T) {
+	good := Report{Residual: Quantiles{Mean: 1e-3}, Slope: Quantiles{Min: 0.14}, Inside: 1, Outside: 2, Parts: 2, Cavities: 1}
+	if f := good.Faults(); len(f) > 0 {
+		t.Errorf("a good fit: %q", f)
+	}
+	for want, edit := range map[string]func(r *Report){
+		"is empty on a grid":                 func(r *Report) { r.Inside = 0 },
+		"stray or broken parts: 3 inside":    func(r *Report) { r.Inside = 3 },
+		"merged or missing":                  func(r *Report) { r.Parts = 3 },
+		"cavities that the mesh has not: 3 ": func(r *Report) { r.Outside = 3 },
+		"cavities are open or missing":       func(r *Report) { r.Outside = 1 },
+		"0.0021 of the size":                 func(r *Report) { r.Residual.Mean = 0.0021 },
+		"NaN of the size":                    func(r *Report) { r.Residual.Mean = math.NaN() },
+		"as small as 0.09 near":              func(r *Report) { r.Slope.Min = 0.09 },
+		"as small as NaN near":               func(r *Report) { r.Slope.Min = math.NaN() },
+	} {
+		r := good
+		edit(&r)
+		if f := r.Faults(); len(f) != 1 || !strings.Contains(f[0], want) {
+			t.Errorf("%q, want %q", f, want)
+		}
 	}
 }
 
