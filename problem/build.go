@@ -52,6 +52,9 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
+		return nil, p.key("process.steps", n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
+	}
 	proc := &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
