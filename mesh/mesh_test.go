@@ -181,10 +181,10 @@ func TestReadFaults(t *testing.T) {
 		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 -1"), "refers to vertex -1 of 8"},
 		{"a.ply", edit("cube.ply", "3 0 2 3", "2 0 2"), "a list of 2"},
 		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 1.5"), "refers to vertex 1.5"},
-		{"a.ply", edit("cube.ply", "vertex 8", "vertex 1000000000"), "line 40: the line has too few numbers"},
-		{"a.ply", edit("little.ply", "vertex 8", "vertex 1000000000"), "the file is truncated: it ends in vertex 20 of the 1000000000 that its header promises"},
+		{"a.ply", edit("cube.ply", "vertex 8", "vertex 700000000"), "line 40: the line has too few numbers"},
+		{"a.ply", edit("little.ply", "vertex 8", "vertex 700000000"), "the file is truncated: it ends in vertex 20 of the 700000000 that its header promises"},
 		{"a.ply", f["big.ply"][:len(f["big.ply"])-20], "the file is truncated: it ends in face 10 of the 12"},
-		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 1000000000\nend_header\n"), "element vertex has no properties"},
+		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 700000000\nend_header\n"), "element vertex has no properties"},
 		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty float z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n"), "0 vertices and no faces"},
 		{"a.obj", []byte("v 1 2\n"), "line 1: a vertex with 2 coordinates"},
 		{"a.obj", []byte("v 1 2 nan\nv 0 0 0\nv 1 1 1\nf 1 2 3\n"), "coordinate z is NaN"},
@@ -404,6 +404,31 @@ func TestNearestDomain(t *testing.T) {
 		if f, _, d := tree.Nearest(p); f < 0 || d-d != 0 {
 			t.Errorf("%v: face %d, distance %v", p, f, d)
 		}
+	}
+}
+
+// The last vertex and the last face of the largest mesh have places that int32 holds.
+func TestLargestMesh(t *testing.T) {
+	last := int32(maxVertices - 1)
+	if int64(3*last+2) != 3*int64(last)+2 {
+		t.Errorf("place %d overflows", 3*int64(last)+2)
+	}
+	if err := fits("m.ply", maxVertices, maxVertices); err != nil {
+		t.Error(err)
+	}
+	for _, n := range [][2]int{{maxVertices + 1, 1}, {3, maxVertices + 1}} {
+		var e *Error
+		if err := fits("m.ply", n[0], n[1]); !errors.As(err, &e) || e.File != "m.ply" {
+			t.Errorf("%d vertices and %d faces: %v", n[0], n[1], err)
+		}
+	}
+	header := fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty float z\nend_header\n", maxVertices+1)
+	path := filepath.Join(t.TempDir(), "m.ply")
+	if err := os.WriteFile(path, []byte(header), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "expected 0 to 715827882") {
+		t.Errorf("a count of vertices beyond int32: %v", err)
 	}
 }
 
