@@ -64,7 +64,7 @@ type Pass struct {
 	Dot, Bar     [][]float64 // ȧ_l, z̄_l
 	InputAdjoint []float64   // W_0ᵀ z̄_0: ∇²h v if c = 0
 	tmp          []float64   // of the widest layer
-	start        []float64   // one point, for Refine
+	start        []float64   // one point, for a refiner
 }
 
 // NewPass makes room for rows points.

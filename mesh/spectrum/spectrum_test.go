@@ -409,6 +409,20 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+func TestCut(t *testing.T) {
+	m, err := Cut(ball.Mesh(0), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, faces := m.N(); faces != 128 {
+		t.Errorf("%d faces, want 8·4²", faces)
+	}
+	var e *Error
+	if _, err := Cut(ball.Mesh(0), 10); !errors.As(err, &e) || e.Value != 8*1<<20 {
+		t.Errorf("cut ten times: %v", err)
+	}
+}
+
 var long = flag.Bool("long", false, "run the experiment behind the table of docs/benchmarks.md")
 
 // A publication is a file of published points and the sign of its eigenfunction.

@@ -213,9 +213,64 @@ func TestFitRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	o := small()
-	o.Rate, o.Steps = 1e300, 10
-	if _, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil); err == nil {
-		t.Error("a fit that diverges returns a network")
+	for _, steps := range []int{1, 10} {
+		o.Rate, o.Steps = 1e300, steps
+		var e *DivergedError
+		if _, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil); !errors.As(err, &e) || e.Step != min(steps, 2) || e.Steps != steps {
+			t.Errorf("a fit of %d steps that diverges: %v", steps, err)
+		}
+	}
+}
+
+// Zeros are the defaults, and what cannot be is named with its value.
+func TestOptions(t *testing.T) {
+	if o := (Options{}); o.filled() != Defaults() || o.Check() != nil {
+		t.Errorf("%+v: %v", o.filled(), o.Check())
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	for want, edit := range map[string]func(o *Options){
+		"width is 2000; expected 1 to 1024":        func(o *Options) { o.Width = 2000 },
+		"layers is -1; expected 1 to 10":           func(o *Options) { o.Layers = -1 },
+		"steps is -5; expected 1 to 1000000000":    func(o *Options) { o.Steps = -5 },
+		"batch is 100; expected a multiple of 64":  func(o *Options) { o.Batch = 100 },
+		"batch is 32; expected 64 to 16777216":     func(o *Options) { o.Batch = 32 },
+		"rate is NaN; expected a number above 0":   func(o *Options) { o.Rate = math.NaN() },
+		"beta is +Inf; expected a number above 0":  func(o *Options) { o.Beta = math.Inf(1) },
+		"value is -1; expected a number above 0":   func(o *Options) { o.Value = -1 },
+		"normal is -1; expected a number above 0":  func(o *Options) { o.Normal = -1 },
+		"eikonal is -1; expected a number above 0": func(o *Options) { o.Eikonal = -1 },
+	} {
+		var o Options
+		edit(&o)
+		var e *OptionError
+		if _, err := Fit(context.Background(), ball.Mesh(0), o, pool, nil); !errors.As(err, &e) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// One field alone: the rest is the default's.
+	n, err := Fit(context.Background(), ball.Mesh(0), Options{Steps: 1}, pool, nil)
+	if err != nil || n.Layers() != 4 || n.Sizes[1] != 128 {
+		t.Errorf("one step: %v, %v", n.Sizes, err)
+	}
+}
+
+// A mesh that networks learn well stays; others come to [−1, 1]³.
+func TestPlace(t *testing.T) {
+	m := ball.Mesh(1)
+	if p, centre, scale := Place(m); p != m || centre != [3]float64{} || scale != 1 {
+		t.Errorf("moved by %v, scaled by %v", centre, scale)
+	}
+	for name, given := range map[string]*mesh.Mesh{
+		"small": m.Scaled([3]float64{}, 0.4), "far": m.Scaled([3]float64{-1, 0, 0}, 1), "large": m.Scaled([3]float64{1, 2, 3}, 1e5),
+	} {
+		p, centre, scale := Place(given)
+		lo, hi := p.Bounds()
+		for j := range 3 {
+			if math.Abs(lo[j]+1) > 1e-9 || math.Abs(hi[j]-1) > 1e-9 || math.Abs((given.Vertices[j]-centre[j])*scale-p.Vertices[j]) > 1e-12 {
+				t.Errorf("%s: box %v to %v", name, lo, hi)
+			}
+		}
 	}
 }
 
