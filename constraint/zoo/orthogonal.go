@@ -45,7 +45,7 @@ func (s *Orthogonal) String() string {
 	return fmt.Sprintf("O(%d)", s.n)
 }
 
-// ExactProjector reports whether Π² = Π: not with Reference.
+// ExactProjector implements constraint.Exactness: not with Reference.
 func (s *Orthogonal) ExactProjector() bool { return !s.reference }
 
 // Order returns n.
