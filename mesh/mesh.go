@@ -23,10 +23,10 @@ type Mesh struct {
 // N returns the number of vertices and of faces.
 func (m *Mesh) N() (vertices, faces int) { return len(m.Vertices) / 3, len(m.Faces) / 3 }
 
-// Vertex returns vertex i, and Corners the three corners of face f.
+// Vertex returns the coordinates of vertex i, from 0; i is at most 2³¹/3.
 func (m *Mesh) Vertex(i int32) [3]float64 { return [3]float64(m.Vertices[3*i : 3*i+3]) }
 
-// Corners returns the corners of face f.
+// Corners returns the corners of face f, from 0, in the order of Faces.
 func (m *Mesh) Corners(f int) (a, b, c [3]float64) {
 	return m.Vertex(m.Faces[3*f]), m.Vertex(m.Faces[3*f+1]), m.Vertex(m.Faces[3*f+2])
 }
