@@ -76,13 +76,6 @@ type Training struct {
 	Widths []int // of the network
 }
 
-// An Explainer is a set that can say why it is not finite at a point.
-type Explainer interface {
-	// Fault names the first component, and in it the first operation, whose
-	// value or derivative is not finite at x; nil if there is none.
-	Fault(x []float64) error
-}
-
 // checks are all checks, in the order of the report: a later one may rest on
 // what an earlier one has noted in the subject.
 var checks = []struct {

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // finiteness looks for values, gradients and second derivatives that are NaN or
@@ -54,7 +56,7 @@ func finiteness(s *subject) []Finding {
 			continue
 		}
 		message := fmt.Sprintf("its %s is %v at %s", f.what, f.value, f.at.from)
-		if e, ok := s.set.(Explainer); ok {
+		if e, ok := s.set.(constraint.Explainer); ok {
 			if fault := e.Fault(f.at.x); fault != nil {
 				message += ". At that point " + fault.Error()
 			}

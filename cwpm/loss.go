@@ -87,7 +87,7 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
 	}
 	l.inexact = p.Ridge > 0
-	if e, ok := p.Set.(interface{ ExactProjector() bool }); ok && !e.ExactProjector() {
+	if e, ok := p.Set.(constraint.Exactness); ok && !e.ExactProjector() {
 		l.inexact = true
 	}
 	for k := range p.Schedule.N {

@@ -30,7 +30,7 @@ const maxRotations = 1e8 // numbers in a generated set
 
 // Generate returns the matrices, row-major, and the mode of each. Matrix i and
 // centre j depend on the seed and on i and j alone. The error is an *Error that
-// names a field.
+// names a field, or a matrix that round-off made singular.
 func (r RotationMixture) Generate() (*Points, []int, error) {
 	if r.N == 0 {
 		r.N = 10
@@ -85,7 +85,7 @@ func (r RotationMixture) Generate() (*Points, []int, error) {
 		x := p.X[i*d : (i+1)*d]
 		mat.NewDense(n, n, x).Mul(centres[modes[i]], &turn)
 		if !group.Retract(x, x, still) { // the round-off of the products
-			return nil, nil, fmt.Errorf("dataset: matrix %d of the mixture is singular", i)
+			return bad("matrix", fmt.Sprintf("number %d, which is singular", i), "a smaller standard deviation")
 		}
 	}
 	return p, modes, nil

@@ -49,6 +49,7 @@ type Block struct {
 	packed []float64
 	mat    int // numbers in a point's c×d matrices, groups one after the other
 	sq     int // the same of c×c matrices
+	widest int // components of the largest group
 
 	x      []float64 // n×d: the points
 	values []float64 // n×c
@@ -61,7 +62,7 @@ type Block struct {
 	q     []float64 // n×mat: orthonormal basis of the normal space, by rows
 	r     []float64 // n×sq: column i is the i-th pivoted unit gradient in basis q
 
-	z, w, rhs []float64 // small solves: c, c², c
+	z, w, rhs []float64 // small solves: c, widest², c
 	buf, buf2 []float64 // a group's coordinates: d
 	newton    *newton   // made on first use
 	closed    *closed   // nil unless the set is a constraint.Projector
@@ -91,7 +92,7 @@ func NewBlock(s constraint.Set, rows int, ε float64, options ...Option) *Block 
 	b := &Block{
 		set: s, names: constraint.Components(s), ε: ε, d: d, m: m, c: c, rows: rows,
 		x: make([]float64, rows*d), values: make([]float64, rows*c),
-		z: make([]float64, c), w: make([]float64, c*c), rhs: make([]float64, c),
+		z: make([]float64, c), rhs: make([]float64, c),
 		buf: make([]float64, d), buf2: make([]float64, d), comp: make([]float64, rows*c),
 	}
 	for _, o := range options {
@@ -99,7 +100,7 @@ func NewBlock(s constraint.Set, rows int, ε float64, options ...Option) *Block 
 	}
 	b.groups, b.place = makeGroups(s)
 	for _, g := range b.groups {
-		b.mat, b.sq = b.mat+g.c*g.d, b.sq+g.c*g.c
+		b.mat, b.sq, b.widest = b.mat+g.c*g.d, b.sq+g.c*g.c, max(b.widest, g.c)
 	}
 	b.count, b.rank = make([]int, rows*len(b.groups)), make([]int, rows*len(b.groups))
 	b.hess, _ = s.(constraint.HessianVectorer)
@@ -119,7 +120,19 @@ func (b *Block) factored() {
 	}
 	b.jac, b.q, b.r = make([]float64, b.rows*b.mat), make([]float64, b.rows*b.mat), make([]float64, b.rows*b.sq)
 	b.pivot, b.scale = make([]int, b.rows*b.c), make([]float64, b.rows*b.c)
+	b.w = make([]float64, b.widest*b.widest)
 	b.packed = make([]float64, b.rows*len(b.place))
+}
+
+// JacobianSize returns how many numbers a Block keeps of ∇J at each point: m·d of a
+// dense set, fewer of a constraint.Sparse one.
+func JacobianSize(s constraint.Set) int {
+	groups, _ := makeGroups(s)
+	size := 0
+	for _, g := range groups {
+		size += g.c * g.d
+	}
+	return size
 }
 
 // A RankError says that an equality cannot be followed because its gradient

@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -236,5 +237,29 @@ func TestCurvatureOfTheRim(t *testing.T) {
 		if distance(got, c.want) > 1e-14 {
 			t.Errorf("𝓗(%v) = %v with %d active, want %v", c.x, got, b.Active(0), c.want)
 		}
+	}
+}
+
+// A set with a closed form takes no room for Jacobians and their systems before a
+// point needs them.
+func TestClosedFormTakesLittleRoom(t *testing.T) {
+	const n, rows = 60, 2
+	s := orthogonal(t, n)
+	x := haar(s, rows, 0)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b := NewBlock(s, rows, 0)
+	if err := b.At(x, rows); err != nil {
+		t.Fatal(err)
+	}
+	ok := make([]bool, rows)
+	b.Project(x, x, ok)
+	runtime.ReadMemStats(&after)
+	m := n * (n + 1) / 2
+	if bytes := after.TotalAlloc - before.TotalAlloc; !ok[0] || bytes > uint64(8*m*m/2) {
+		t.Errorf("%d bytes, more than half of one matrix of %d×%d; projected %v", bytes, m, m, ok)
+	}
+	if JacobianSize(s) != m*n*n {
+		t.Errorf("a Jacobian of %d numbers, want %d", JacobianSize(s), m*n*n)
 	}
 }

@@ -46,8 +46,8 @@ type newton struct {
 	residual []float64 // rows×groups: violation at the iterate before
 	margin   []float64 // rows×groups: how far inside pushed inequalities go
 	row      []int     // rows still iterating
-	sys, rhs []float64 // c², c
-	active   active
+	sys, rhs []float64 // widest², c
+	active   active    // of sets with inequalities
 }
 
 // Project finds, for every point x_i of the block and proposal y_i, the point
@@ -104,8 +104,8 @@ func (b *Block) factorLeft() {
 		left = append(left, i)
 	}
 	w.row = left
-	if len(left) > 0 && w.jac == nil {
-		w.jac = make([]float64, b.rows*b.mat)
+	if len(left) > 0 {
+		b.systems()
 	}
 }
 
@@ -133,14 +133,24 @@ func (b *Block) scratchNewton() *newton {
 			y: make([]float64, rows*d), x: make([]float64, rows*d),
 			val: make([]float64, rows*c), z: make([]float64, rows*c),
 			pushed: make([]bool, rows*c), done: make([]bool, rows*len(b.groups)),
-			row: make([]int, 0, rows), sys: make([]float64, c*c), rhs: make([]float64, c),
-			residual: make([]float64, rows*len(b.groups)), margin: make([]float64, rows*len(b.groups)), active: newActive(c, d),
+			row: make([]int, 0, rows), rhs: make([]float64, c),
+			residual: make([]float64, rows*len(b.groups)), margin: make([]float64, rows*len(b.groups)),
+		}
+		if c > b.m {
+			b.newton.active = newActive(b.widest, d)
 		}
 		if b.closed == nil {
-			b.newton.jac = make([]float64, rows*b.mat)
+			b.systems()
 		}
 	}
 	return b.newton
+}
+
+// systems makes room for the systems of Newton's method, once.
+func (b *Block) systems() {
+	if w := b.newton; w.jac == nil {
+		w.jac, w.sys = make([]float64, b.rows*b.mat), make([]float64, b.widest*b.widest)
+	}
 }
 
 // An outcome is what one Newton iteration makes of a group at a point.

@@ -120,6 +120,9 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
 }
 
+// MaxSteps bounds the steps of a process: paths keep every state.
+const MaxSteps = 1_000_000
+
 // Validate returns a *ConfigError or *constraint.UnsupportedError if the
 // process cannot run.
 func (p *Process) Validate() error {
@@ -128,6 +131,8 @@ func (p *Process) Validate() error {
 	switch {
 	case s.N <= 0:
 		return &ConfigError{"steps", s.N, "a number of steps N ≥ 1"}
+	case s.N > MaxSteps:
+		return &ConfigError{"steps", s.N, fmt.Sprintf("at most %d steps", MaxSteps)}
 	case bad(s.T) || s.T <= 0:
 		return &ConfigError{"horizon", s.T, "a time T > 0"}
 	case bad(s.SigmaMin) || s.SigmaMin <= 0:

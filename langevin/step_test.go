@@ -513,6 +513,7 @@ func TestValidate(t *testing.T) {
 		edit  func(p *Process)
 	}{
 		{"steps", func(p *Process) { p.Schedule.N = 0 }},
+		{"steps", func(p *Process) { p.Schedule.N = 1e15 }},
 		{"horizon", func(p *Process) { p.Schedule.T = math.NaN() }},
 		{"sigma.min", func(p *Process) { p.Schedule.SigmaMin = 0 }},
 		{"sigma.max", func(p *Process) { p.Schedule.SigmaMax = 0.1 }},

@@ -157,9 +157,32 @@ func (m *Mesh) edges() []edge {
 	return out
 }
 
-// Components returns the number of parts that no edge joins.
+// Components returns the number of parts that no edge or vertex joins.
 func (m *Mesh) Components() int {
-	n, _ := m.N()
+	_, parts := m.parts()
+	return parts
+}
+
+// Cavities returns the number of parts whose volume is negative: on a closed mesh
+// whose faces point out of the solid they are the walls of its cavities.
+func (m *Mesh) Cavities() int {
+	part, parts := m.parts()
+	faces := make([][]int32, parts)
+	for f, p := range part {
+		faces[p] = append(faces[p], m.Faces[3*f:3*f+3]...)
+	}
+	n := 0
+	for _, f := range faces {
+		if (&Mesh{Vertices: m.Vertices, Faces: f}).Volume() < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// parts numbers the parts from 0, and returns the one of each face.
+func (m *Mesh) parts() (part []int, parts int) {
+	n, faces := m.N()
 	parent := make([]int32, n)
 	for i := range parent {
 		parent[i] = int32(i)
@@ -171,13 +194,18 @@ func (m *Mesh) Components() int {
 		}
 		return i
 	}
-	seen := map[int32]bool{}
 	for f := 0; f < len(m.Faces); f += 3 {
 		parent[root(m.Faces[f+1])] = root(m.Faces[f])
 		parent[root(m.Faces[f+2])] = root(m.Faces[f])
 	}
-	for _, i := range m.Faces {
-		seen[root(i)] = true
+	number := map[int32]int{}
+	part = make([]int, faces)
+	for f := range part {
+		r := root(m.Faces[3*f])
+		if _, ok := number[r]; !ok {
+			number[r] = len(number)
+		}
+		part[f] = number[r]
 	}
-	return len(seen)
+	return part, len(number)
 }

@@ -86,8 +86,9 @@ func (m *Mesh) Scaled(centre [3]float64, scale float64) *Mesh {
 	return s
 }
 
-// Density returns counts on faces as a density by area at the vertices: a third
-// of each count goes to each corner, so that neighbours are smoothed.
+// Density returns counts, one a face, as a density by area, one number a vertex: a
+// third of each count goes to each corner, so that neighbours are smoothed. It is 0 at
+// vertices without a face of some area.
 func (m *Mesh) Density(count []float64) []float64 {
 	n, faces := m.N()
 	sum, area := make([]float64, n), make([]float64, n)

@@ -23,10 +23,10 @@ type Mesh struct {
 // N returns the number of vertices and of faces.
 func (m *Mesh) N() (vertices, faces int) { return len(m.Vertices) / 3, len(m.Faces) / 3 }
 
-// Vertex returns vertex i, and Corners the three corners of face f.
+// Vertex returns the coordinates of vertex i, from 0; i is at most 2³¹/3.
 func (m *Mesh) Vertex(i int32) [3]float64 { return [3]float64(m.Vertices[3*i : 3*i+3]) }
 
-// Corners returns the corners of face f.
+// Corners returns the corners of face f, from 0, in the order of Faces.
 func (m *Mesh) Corners(f int) (a, b, c [3]float64) {
 	return m.Vertex(m.Faces[3*f]), m.Vertex(m.Faces[3*f+1]), m.Vertex(m.Faces[3*f+2])
 }
@@ -69,9 +69,20 @@ func Read(path string) (*Mesh, error) {
 	return m, m.valid(path)
 }
 
+// fits checks that a mesh of n vertices and so many faces can be numbered.
+func fits(file string, n, faces int) error {
+	if n > maxVertices || faces > maxVertices {
+		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and %d triangles; expected at most %d of each", n, faces, maxVertices)}
+	}
+	return nil
+}
+
 // valid checks what every user of a mesh relies on.
 func (m *Mesh) valid(file string) error {
 	n, faces := m.N()
+	if err := fits(file, n, faces); err != nil {
+		return err
+	}
 	for i, v := range m.Vertices {
 		if v-v != 0 {
 			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3), fmt.Sprintf("coordinate %c is %v; expected a finite number", "xyz"[i%3], v)}
@@ -96,5 +107,5 @@ func (m *Mesh) valid(file string) error {
 
 const (
 	maxCoordinate = 1e60
-	maxVertices   = math.MaxInt32
+	maxVertices   = math.MaxInt32 / 3 // and of faces: places of coordinates and corners are int32
 )

@@ -181,10 +181,10 @@ func TestReadFaults(t *testing.T) {
 		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 -1"), "refers to vertex -1 of 8"},
 		{"a.ply", edit("cube.ply", "3 0 2 3", "2 0 2"), "a list of 2"},
 		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 1.5"), "refers to vertex 1.5"},
-		{"a.ply", edit("cube.ply", "vertex 8", "vertex 1000000000"), "line 40: the line has too few numbers"},
-		{"a.ply", edit("little.ply", "vertex 8", "vertex 1000000000"), "the file is truncated: it ends in vertex 20 of the 1000000000 that its header promises"},
+		{"a.ply", edit("cube.ply", "vertex 8", "vertex 700000000"), "line 40: the line has too few numbers"},
+		{"a.ply", edit("little.ply", "vertex 8", "vertex 700000000"), "the file is truncated: it ends in vertex 20 of the 700000000 that its header promises"},
 		{"a.ply", f["big.ply"][:len(f["big.ply"])-20], "the file is truncated: it ends in face 10 of the 12"},
-		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 1000000000\nend_header\n"), "element vertex has no properties"},
+		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 700000000\nend_header\n"), "element vertex has no properties"},
 		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty float z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n"), "0 vertices and no faces"},
 		{"a.obj", []byte("v 1 2\n"), "line 1: a vertex with 2 coordinates"},
 		{"a.obj", []byte("v 1 2 nan\nv 0 0 0\nv 1 1 1\nf 1 2 3\n"), "coordinate z is NaN"},
@@ -305,6 +305,32 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A shell with a cavity, with a ball in the cavity, and another beside it, wherever
+// they are.
+func TestCavities(t *testing.T) {
+	m := &Mesh{}
+	add := func(at, scale float64, inwards bool) {
+		c := cube().Scaled(vec{0.5, 0.5, 0.5}, scale)
+		n := int32(len(m.Vertices) / 3)
+		for _, v := range c.Vertices {
+			m.Vertices = append(m.Vertices, v+at)
+		}
+		for f := 0; f < len(c.Faces); f += 3 {
+			a, b := c.Faces[f]+n, c.Faces[f+1]+n
+			if inwards {
+				a, b = b, a
+			}
+			m.Faces = append(m.Faces, a, b, c.Faces[f+2]+n)
+		}
+	}
+	for i, want := range []int{0, 1, 1, 1} {
+		add([]float64{100, 100, 100, -50}[i], []float64{4, 3, 1, 2}[i], i == 1)
+		if m.Components() != i+1 || m.Cavities() != want {
+			t.Errorf("%d parts with %d cavities, want %d with %d", m.Components(), m.Cavities(), i+1, want)
+		}
+	}
+}
+
 // brute is Tree.Nearest by looking at all faces.
 func brute(m *Mesh, p vec) (face int, distance float64) {
 	_, n := m.N()
@@ -317,7 +343,8 @@ func brute(m *Mesh, p vec) (face int, distance float64) {
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].d2 < all[j].d2 })
 	k := 0
-	if n > 1 && all[0].d2 > 1e-8 && all[1].d2-all[0].d2 < 1e-8 {
+	tie := tie(m.Size())
+	if n > 1 && all[0].d2 > tie && all[1].d2-all[0].d2 < tie {
 		t := Tree{mesh: m}
 		if t.facing(p, &all[1]) > t.facing(p, &all[0]) {
 			k = 1
@@ -356,6 +383,78 @@ func TestNearest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Points without a nearest face: no panic, and nothing that looks like a face. At
+// the largest coordinates of a mesh, faces are found.
+func TestNearestDomain(t *testing.T) {
+	tree := NewTree(cube())
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e61, -math.MaxFloat64} {
+		for j := range 3 {
+			p := vec{0.5, 0.5, 0.5}
+			p[j] = v
+			if f, q, d := tree.Nearest(p); f != -1 || q[0] == q[0] || d == d {
+				t.Errorf("%v: face %d, point %v, distance %v", p, f, q, d)
+			}
+		}
+	}
+	big := cube().Scaled(vec{}, 1e60)
+	for _, tree := range []*Tree{tree, NewTree(big)} {
+		p := vec{-1e60, 1e60, 1e60}
+		if f, _, d := tree.Nearest(p); f < 0 || d-d != 0 {
+			t.Errorf("%v: face %d, distance %v", p, f, d)
+		}
+	}
+}
+
+// The last vertex and the last face of the largest mesh have places that int32 holds.
+func TestLargestMesh(t *testing.T) {
+	last := int32(maxVertices - 1)
+	if int64(3*last+2) != 3*int64(last)+2 {
+		t.Errorf("place %d overflows", 3*int64(last)+2)
+	}
+	if err := fits("m.ply", maxVertices, maxVertices); err != nil {
+		t.Error(err)
+	}
+	for _, n := range [][2]int{{maxVertices + 1, 1}, {3, maxVertices + 1}} {
+		var e *Error
+		if err := fits("m.ply", n[0], n[1]); !errors.As(err, &e) || e.File != "m.ply" {
+			t.Errorf("%d vertices and %d faces: %v", n[0], n[1], err)
+		}
+	}
+	header := fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty float z\nend_header\n", maxVertices+1)
+	path := filepath.Join(t.TempDir(), "m.ply")
+	if err := os.WriteFile(path, []byte(header), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "expected 0 to 715827882") {
+		t.Errorf("a count of vertices beyond int32: %v", err)
+	}
+}
+
+// A mesh of another size has the same nearest faces: scaling by powers of two is
+// exact, and points near an edge tie alike.
+func TestNearestIsScaleFree(t *testing.T) {
+	m := cube()
+	tree := NewTree(m)
+	z := make([]float64, 3)
+	for _, scale := range []float64{0x1p-30, 0x1p-10, 0x1p10, 0x1p40} {
+		scaled := NewTree(m.Scaled(vec{}, scale))
+		for i := range uint64(2000) {
+			// Beside an edge by 1e-6, where squared distances to its faces differ by as
+			// much as the tie, and anywhere.
+			keyed.New(1, keyed.Probe, 7).Normals(z, i, 0)
+			p := vec{z[0], z[1], z[2]}
+			if i%2 == 0 {
+				p = vec{1 + 0.1*math.Abs(z[0]), 1 + 1e-8*z[1], 0.5 + 0.1*z[2]}
+			}
+			want, _, d := tree.Nearest(p)
+			got, _, ds := scaled.Nearest(vec{scale * p[0], scale * p[1], scale * p[2]})
+			if got != want || ds != scale*d {
+				t.Fatalf("scale %g, %v: face %d at %v, want %d at %v", scale, p, got, ds, want, scale*d)
+			}
+		}
+	}
 }
 
 func TestNearestOnTriangle(t *testing.T) {

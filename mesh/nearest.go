@@ -9,6 +9,7 @@ import (
 // Any number of goroutines may use it.
 type Tree struct {
 	mesh  *Mesh
+	tie   float64 // faces whose squared distances from a point differ by less are equally near
 	nodes []node
 	face  []int32 // in the order of leaves
 }
@@ -21,17 +22,20 @@ type node struct {
 	right  int32
 }
 
-const (
-	leafFaces = 4
-	// tie: faces whose squared distances from a point differ by less are equally
-	// near, unless the point is as near to the mesh. Meshes have a size near 1.
-	tie = 1e-8
-)
+const leafFaces = 4
+
+// tie returns Tree.tie: the published evaluation's 1e-8 for meshes of a size in
+// [2, 4), where the published ones and those fitted to [−1, 1]³ are, and four times
+// as much with each doubling.
+func tie(size float64) float64 {
+	_, e := math.Frexp(size)
+	return math.Ldexp(1e-8, 2*(e-2))
+}
 
 // NewTree builds the hierarchy, by halving along the longest side.
 func NewTree(m *Mesh) *Tree {
 	_, n := m.N()
-	t := &Tree{mesh: m, face: make([]int32, n)}
+	t := &Tree{mesh: m, tie: tie(m.Size()), face: make([]int32, n)}
 	centre := make([]vec, n)
 	for f := range n {
 		t.face[f] = int32(f)
@@ -83,17 +87,26 @@ func (t *Tree) build(centre []vec, lo, hi int32) {
 // distance. Where two faces are equally near, as around an edge, it is the one
 // whose normal points most towards p; of more than two, as around a corner, the
 // two that are nearest to the last bit count. What is left is the nearer face, and
-// of equals the first.
+// of equals the first. Equally near are squared distances that differ by less than
+// about 1e-9 of the mesh's size squared, unless p itself is as near to the mesh.
+//
+// Coordinates of p must be at most 1e60 in size, as a mesh's are; for others, NaN
+// among them, the face is −1 and the point and the distance are NaN.
 //
 // The published evaluation decides so, and goes by the computed cosine: where p is
 // straight above or below two faces of a thin part, both are ±1 and the last bit
 // decides. The operations here are in the order that gives the evaluation's bits.
 func (t *Tree) Nearest(p [3]float64) (face int, point [3]float64, distance float64) {
+	for _, v := range p {
+		if !(math.Abs(v) <= maxCoordinate) {
+			return -1, vec{math.NaN(), math.NaN(), math.NaN()}, math.NaN()
+		}
+	}
 	var stack [64]int32
 	least := math.Inf(1) // of squares
 	t.visit(&stack, p, func() float64 { return least }, func(_ int32, _ vec, d2 float64) { least = min(least, d2) })
 	two := [2]candidate{{face: -1, d2: math.Inf(1)}, {face: -1, d2: math.Inf(1)}}
-	limit := least + tie
+	limit := least + t.tie
 	t.visit(&stack, p, func() float64 { return limit }, func(f int32, q vec, d2 float64) {
 		switch c := (candidate{f, q, d2}); {
 		case c.before(&two[0]):
@@ -103,7 +116,7 @@ func (t *Tree) Nearest(p [3]float64) (face int, point [3]float64, distance float
 		}
 	})
 	best := &two[0]
-	if second := &two[1]; least > tie && second.d2-least < tie && t.facing(p, second) > t.facing(p, best) {
+	if second := &two[1]; least > t.tie && second.d2-least < t.tie && t.facing(p, second) > t.facing(p, best) {
 		best = second
 	}
 	return int(best.face), best.point, math.Sqrt(best.d2)

@@ -14,7 +14,8 @@ type Sampler struct {
 }
 
 // NewSampler draws with density uniform by area, or, if weight is not nil, uniform
-// on each face and with the weight of each face in all.
+// on each face and with the weight of each face in all: one number a face, at least 0
+// and not all 0.
 func NewSampler(m *Mesh, weight []float64) *Sampler {
 	_, n := m.N()
 	s := &Sampler{mesh: m, upto: make([]float64, n)}
@@ -30,8 +31,8 @@ func NewSampler(m *Mesh, weight []float64) *Sampler {
 	return s
 }
 
-// Sample writes the point of (s, sample, step) and returns its face and its
-// barycentric coordinates.
+// Sample writes the point of (st, sample, step) to dst, 3 numbers, and returns its
+// face and its barycentric coordinates: weights of the face's corners, of sum 1.
 func (s *Sampler) Sample(dst []float64, st keyed.Stream, sample uint64, step int) (face int, bary [3]float64) {
 	var u [3]float64
 	st.Uniforms(u[:], sample, step)

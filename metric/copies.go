@@ -15,11 +15,6 @@ type Copies struct {
 	// for a memoriser, above 1 for one that blurs. NaN if both are 0.
 	Ratio float64
 
-	// Near is the share of samples nearer to the training rows than 5 % of the
-	// held-out rows, HeldOut.Q05, are: 0.05 for a perfect model on data without
-	// repetitions.
-	Near float64
-
 	// Copied is the share of samples within CopyDistance of a training row, and
 	// Repeated that of held-out rows: data may itself repeat places, and only
 	// the excess of Copied over Repeated is the model's.
@@ -38,7 +33,6 @@ func CountCopies(samples, heldOut, train []float64, d int) Copies {
 		Repeated: shareBelow(h, CopyDistance),
 	}
 	c.Ratio = c.Samples.Median / c.HeldOut.Median
-	c.Near = shareBelow(s, c.HeldOut.Q05)
 	return c
 }
 

@@ -13,13 +13,11 @@ func TestCountCopiesByHand(t *testing.T) {
 	near(t, "Samples.Median", c.Samples.Median, 3, 1e-12) // 0 1e-9 3 5 50
 	near(t, "HeldOut.Median", c.HeldOut.Median, 3, 1e-12)
 	near(t, "Ratio", c.Ratio, 1, 1e-12)
-	near(t, "Near", c.Near, 0.4, 0) // below 0.3, the 5 % quantile
 	near(t, "Copied", c.Copied, 0.4, 0)
 	near(t, "Repeated", c.Repeated, 0.25, 0)
 
 	c = CountCopies(train, train, train, 1)
 	isNaN(t, "Ratio of two zeros", c.Ratio)
-	near(t, "Near below a quantile of zero", c.Near, 0, 0)
 }
 
 // Three models of a normal law in the plane: the law itself, a memoriser of the
@@ -32,15 +30,12 @@ func TestCountCopiesTellsMemorisers(t *testing.T) {
 	law := CountCopies(fresh, heldOut, train, d)
 	// The median of n distances, of about unit coefficient of variation, has a
 	// relative error of about 1/√n, and the ratio of two √2 times that: 0.4 is
-	// 6 of them. Near is binomial around a quantile that is itself estimated:
-	// 0.07 away is 5 standard errors of the difference of two shares.
+	// 6 of them.
 	near(t, "law: Ratio", law.Ratio, 1, 0.4)
-	near(t, "law: Near", law.Near, 0.05, 0.07)
 	near(t, "law: Copied", law.Copied, 0, 0)
 
 	memory := CountCopies(train, heldOut, train, d)
 	near(t, "memoriser: Ratio", memory.Ratio, 0, 0)
-	near(t, "memoriser: Near", memory.Near, 1, 0)
 	near(t, "memoriser: Copied", memory.Copied, 1, 0)
 
 	noisy := make([]float64, len(train))
@@ -48,7 +43,7 @@ func TestCountCopiesTellsMemorisers(t *testing.T) {
 		noisy[i] = train[i] + 1e-3*fresh[i]
 	}
 	blurred := CountCopies(noisy, heldOut, train, d)
-	if !(blurred.Ratio < 0.1 && blurred.Near > 0.8 && blurred.Copied == 0) {
+	if !(blurred.Ratio < 0.1 && blurred.Copied == 0) {
 		t.Errorf("noisy memoriser: %+v", blurred)
 	}
 }

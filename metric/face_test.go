@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/mesh"
 )
@@ -61,11 +62,29 @@ func TestFaceJSD(t *testing.T) {
 		{[]float64{0}, []float64{1, 2}, math.Ln2},
 		{[]float64{0, 1}, []float64{1}, 0.25*math.Log(2) + 0.25*math.Log(2./3) + 0.5*math.Log(4./3)},
 		{nil, []float64{1}, math.NaN()},
+		{[]float64{0, math.NaN(), 1}, []float64{math.NaN(), 1}, 0.25*math.Log(2) + 0.25*math.Log(2./3) + 0.5*math.Log(4./3)},
+		{[]float64{math.NaN()}, []float64{1}, math.NaN()},
 	} {
 		got := FaceJSD(c.a, c.b, 3)
 		if !(math.Abs(got-c.want) < 1e-10) && !(math.IsNaN(c.want) && math.IsNaN(got)) {
 			t.Errorf("%v and %v: %v, want %v", c.a, c.b, got, c.want)
 		}
+	}
+}
+
+// Points that are not finite, or too far for a distance, have no face.
+func TestNearestFacesOfFailedPoints(t *testing.T) {
+	tree := mesh.NewTree(ball.Mesh(1))
+	x := []float64{math.NaN(), 0, 0, 0, 1, 0, 0, math.Inf(1), 0, 1e200, 0, 1, 0, 0, 2}
+	got := make([]float64, 5)
+	NearestFaces(got, x, tree)
+	for i, v := range got {
+		if failed := i != 1 && i != 4; math.IsNaN(v) != failed {
+			t.Errorf("point %v: face %v", x[3*i:3*i+3], v)
+		}
+	}
+	if v := FaceJSD(got, got[1:2], 32); !(v > 0) {
+		t.Errorf("divergence %v", v)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
@@ -43,6 +44,12 @@ func (p *Problem) runs(proc *langevin.Process) error {
 	return nil
 }
 
+// Points whose geometry is held at once, and a bound on their Jacobians.
+const (
+	jacobianRows = 64
+	maxJacobian  = 2e8
+)
+
 // Assemble returns the process that the problem describes, or a *KeyError,
 // without asking whether it can run: the doctor says that. A landing rate that
 // is auto is chosen here, from the schedule; a repulsion that is auto needs
@@ -51,6 +58,13 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	set, err := p.set()
 	if err != nil {
 		return nil, err
+	}
+	if n := float64(geometry.JacobianSize(set)) * jacobianRows; n > maxJacobian {
+		return nil, &KeyError{Origin: p.where("set"), Key: "set", Fault: fmt.Sprintf("the first derivatives of %s at %d points have %.2g numbers; expected at most %.0g: a smaller set, or one whose components share fewer coordinates",
+			constraint.Name(set), jacobianRows, n, float64(maxJacobian))}
+	}
+	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
+		return nil, p.key("process.steps", n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
 	}
 	proc := &langevin.Process{
 		Set:       set,

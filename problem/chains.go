@@ -6,7 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// maxNumbers bounds the kept draws of all chains.
+// maxNumbers bounds the kept draws of all chains, and the paths that training keeps.
 const maxNumbers = 1e9
 
 // BuildChains returns the unlearned sampler that the problem describes, or a

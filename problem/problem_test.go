@@ -44,6 +44,9 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"steps: 10", "steps: 0", `mine.yaml:5: process.steps is 0; expected a number of steps N ≥ 1`},
 		{"steps: 10", "steps: -3", `mine.yaml:5: process.steps is -3; expected a number of steps N ≥ 1`},
+		{"steps: 10", "steps: 1000000000000", `mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
+		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: auto}", `mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
+		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: 1}", `mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
 		{"steps: 10", "steps: 1.5", `mine.yaml:5: process.steps is 1.5; expected an integer`},
 		{"steps: 10", "steps: ten", `mine.yaml:5: process.steps is ten; expected an integer`},
 		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; the keys here are method, steps, horizon, sigma, friction, landing, repulsion, curvature, terminal_projection; did you mean "steps"?`},
@@ -400,5 +403,38 @@ func TestAuto(t *testing.T) {
 		if _, err := load(t, good, setting); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", setting, err, want)
 		}
+	}
+}
+
+// Paths and networks that memory cannot hold are refused before they are made.
+func TestCheckPaths(t *testing.T) {
+	p, err := Load([]byte("set: {kind: sphere, dim: 1000}\nprocess: {steps: 999}"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc, err := p.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckPaths(proc, 1000); err != nil {
+		t.Error(err)
+	}
+	var key *KeyError
+	if err := p.CheckPaths(proc, 1001); !errors.As(err, &key) || key.Key != "process.steps" {
+		t.Errorf("1001 rows: %v", err)
+	}
+	p, err = Load([]byte("set: {kind: sphere, dim: 1000000}\nprocess: {steps: 1000}"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = p.Build(); !errors.As(err, &key) || key.Key != "process.steps" {
+		t.Errorf("a path alone: %v", err)
+	}
+	p, err = Load([]byte("set: {kind: sphere, dim: 3}\nnetwork: {width: 1, layers: 900000000}"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = p.Build(); !errors.As(err, &key) || key.Key != "network.layers" {
+		t.Errorf("900 million layers: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 const (
 	maxDim        = 1_000_000
 	maxParameters = 1e9
+	maxLayers     = 1000
 	maxOctaves    = 20
 	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
@@ -26,6 +27,12 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	if strings.Trim(p.Name, nameLetters) != "" || p.Name == "" || p.Name[0] == '.' || p.Name[0] == '-' {
 		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it names the run folder")
+	}
+	if p.Network.Layers > maxLayers {
+		return p.key("network.layers", p.Network.Layers, fmt.Sprintf("at most %d hidden layers", maxLayers))
+	}
+	if err := p.CheckPaths(proc, 1); err != nil {
+		return err
 	}
 	if w, n := float64(p.Network.Width), float64(p.Network.Layers); w*(w*n+2*float64(proc.Set.Dim())) > maxParameters {
 		return p.key("network.width", p.Network.Width, fmt.Sprintf("a network of at most %.0g parameters", maxParameters))
@@ -102,6 +109,15 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	if p.Prior == "uniform" && proc.Potential != nil {
 		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")
+	}
+	return nil
+}
+
+// CheckPaths returns a *KeyError if the paths of so many data rows, which training
+// keeps whole, are too large: rows·(N+1)·d numbers.
+func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
+	if n := float64(rows) * float64(proc.Schedule.N+1) * float64(proc.Set.Dim()); n > maxNumbers {
+		return p.key("process.steps", proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of them in R^%d have %.2g", maxNumbers, rows, proc.Set.Dim(), n))
 	}
 	return nil
 }

@@ -111,3 +111,23 @@ func TestSO10Recipes(t *testing.T) {
 		}
 	}
 }
+
+// Sets whose Jacobians no memory holds are refused; sparse ones count only what
+// their groups of components touch.
+func TestLargeSets(t *testing.T) {
+	for text, want := range map[string]string{
+		"{kind: orthogonal, n: 100}": "p.yaml:1: set: the first derivatives of O(100) at 64 points have 3.2e+09 numbers; expected at most 2e+08",
+		"{kind: simplex, dim: 5000}": "p.yaml:1: set: the first derivatives of ",
+		"{kind: orthogonal, n: 40}":  "",
+		"{kind: sphere, dim: 1000}":  "",
+		"{kind: box, lower: [" + strings.Repeat("0, ", 4000) + "0], upper: [" + strings.Repeat("1, ", 4000) + "1]}": "",
+	} {
+		p, err := Load([]byte("set: "+text+"\nprior: empirical"), "p.yaml", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = p.Build(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+}

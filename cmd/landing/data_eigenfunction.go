@@ -9,15 +9,12 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/mesh/spectrum"
 	"github.com/landing-diffusion/landing/run"
 )
-
-// maxFaces bounds a mesh that is cut on request.
-const maxFaces = 4_000_000
 
 func (a *app) dataEigenfunction() *cobra.Command {
 	var out, weights string
@@ -50,65 +47,42 @@ each change of sign, f is a mixture with its neighbours.`,
 			if err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("subdivide") {
-				levels = spectrum.Levels(m)
-			}
-			fine, err := cutMesh(m, levels)
-			if err != nil {
+			e := dataset.Eigenfunction{K: k, Negative: negative, Count: n, Seed: seed}
+			if e.Mesh, levels, err = cut(m, levels, cmd.Flags().Changed("subdivide")); err != nil {
 				return err
 			}
-			vertices, _ := fine.N()
+			vertices, _ := e.Mesh.N()
 			if k >= vertices {
 				return &usageError{fmt.Errorf("--k is %d; the mesh, cut %s, has %d vertices and as many eigenfunctions, from number 0", k, plural(levels, "time"), vertices)}
 			}
-			var refiner *levelset.Refiner
 			if weights != "" {
 				net, err := levelset.ReadNetwork(weights)
 				if err != nil {
 					return err
 				}
-				if _, err := levelset.NewSurface(net, m); err != nil {
+				if e.Surface, err = levelset.NewSurface(net, m); err != nil {
 					return &experiment.DataError{Path: weights, Problem: err.Error()}
 				}
-				refiner = levelset.NewRefiner(levelset.New(net), m.Size()/10)
 			}
 			bar := a.progress()
-			functions, err := spectrum.New(fine).Lowest(cmd.Context(), k+1, func(size int) {
+			points, err := e.Generate(cmd.Context(), func(size int) {
 				bar.update(false, func() string { return fmt.Sprintf("eigenfunctions: %d directions", size) })
 			})
 			bar.done()
 			if err != nil {
-				return err
-			}
-			f := functions[k]
-			if negative {
-				for v := range f.F {
-					f.F[v] = -f.F[v]
-				}
-			}
-			density, stream := spectrum.NewDensity(fine, f.F), keyed.New(seed, keyed.SurfaceData, uint64(k))
-			x, lost, y := make([]float64, 0, 3*n), 0, make([]float64, 3)
-			for i := uint64(0); len(x) < 3*n; i++ {
-				density.Sample(y, stream, i)
-				if refiner != nil && !refiner.Refine(y) {
-					if lost++; lost > n/10+100 {
-						return &experiment.DataError{Path: weights, Problem: fmt.Sprintf("%d of %d points of %s could not be moved to its level set; expected the mesh that it was fitted to", lost, i+1, args[0])}
-					}
-					continue
-				}
-				x = append(x, y...)
+				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			var b bytes.Buffer
-			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 3}, Float64: x}); err != nil {
+			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 3}, Float64: points.X}); err != nil {
 				return err
 			}
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
-			return a.result(map[string]any{"file": out, "points": n, "lost": lost, "eigenvalue": f.Lambda, "subdivided": levels, "vertices": vertices}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n", plural(n, "point"), out, k, f.Lambda, plural(levels, "time"), vertices)
-				if lost > 0 {
-					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(lost, "point"))
+			return a.result(map[string]any{"file": out, "points": n, "lost": points.Lost, "eigenvalue": points.Lambda, "subdivided": levels, "vertices": vertices}, func(w io.Writer) {
+				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n", plural(n, "point"), out, k, points.Lambda, plural(levels, "time"), vertices)
+				if points.Lost > 0 {
+					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(points.Lost, "point"))
 				}
 			})
 		},
@@ -125,19 +99,18 @@ each change of sign, f is a mixture with its neighbours.`,
 	return cmd
 }
 
-// cutMesh returns the mesh with each face cut in four so many times.
-func cutMesh(m *mesh.Mesh, levels int) (*mesh.Mesh, error) {
-	_, faces := m.N()
-	for l := range max(levels, 0) {
-		if faces *= 4; faces > maxFaces {
-			return nil, &usageError{fmt.Errorf("--subdivide is %d; cut %d times the mesh has %d faces, expected at most %d", levels, l+1, faces, maxFaces)}
-		}
+// cut returns the mesh with each face cut in four, as often as was asked or, if it
+// was not, as spectrum.Levels says, and how often that is.
+func cut(m *mesh.Mesh, levels int, asked bool) (*mesh.Mesh, int, error) {
+	if !asked {
+		levels = spectrum.Levels(m)
 	}
 	if levels < 0 {
-		return nil, &usageError{fmt.Errorf("--subdivide is %d; expected 0 or more", levels)}
+		return nil, 0, &usageError{fmt.Errorf("--subdivide is %d; expected 0 or more", levels)}
 	}
-	for range levels {
-		m = m.Subdivided()
+	fine, err := spectrum.Cut(m, levels)
+	if err != nil {
+		return nil, 0, &usageError{fmt.Errorf("--subdivide is %d: %w", levels, err)}
 	}
-	return m, nil
+	return fine, levels, nil
 }

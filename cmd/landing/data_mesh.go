@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -45,6 +45,35 @@ func output(path, ext string, force bool) error {
 	return run.Free(path)
 }
 
+// save writes a file by the given function, whole or not at all.
+func save(path string, write func(io.Writer) error, force bool) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	return run.WriteFile(path, b.Bytes(), force)
+}
+
+// same reports whether two paths lead to one file that is there, links followed.
+func same(a, b string) bool {
+	i, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	j, err := os.Stat(b)
+	return err == nil && os.SameFile(i, j)
+}
+
+// fitTable prints how well a level set matches its mesh.
+func fitTable(w io.Writer, r *fit.Report) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean, r.Residual.Q99, r.Residual.Max)
+	fmt.Fprintf(t, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
+	fmt.Fprintf(t, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
+	fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside (%d), on a grid of %.2g of the size\n", r.Inside, r.Parts-r.Cavities, r.Outside, 1+r.Cavities, r.Cell)
+	t.Flush()
+}
+
 func (a *app) dataLevelSet() *cobra.Command {
 	var out string
 	var force bool
@@ -60,9 +89,16 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 		Example: "  landing data level-set bunny.obj -o bunny.npz",
 		Args:    args(1, "a mesh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Steps < 1 || o.Batch < 128 || o.Batch%128 != 0 || o.Width < 1 || o.Width > 1024 || o.Layers < 1 || o.Layers > 10 || !(o.Rate > 0) {
-				return &usageError{fmt.Errorf("--steps %d --batch %d --width %d --layers %d --rate %v; expected at least 1 step, a batch that 128 divides, a width of 1 to 1024, 1 to 10 layers and a rate above 0",
-					o.Steps, o.Batch, o.Width, o.Layers, o.Rate)}
+			for _, f := range []struct {
+				name  string
+				given float64
+			}{{"steps", float64(o.Steps)}, {"batch", float64(o.Batch)}, {"width", float64(o.Width)}, {"layers", float64(o.Layers)}, {"rate", o.Rate}} {
+				if !(f.given > 0) { // zero stands for a default in the library
+					return &usageError{fmt.Errorf("--%s is %v; expected a number above 0", f.name, f.given)}
+				}
+			}
+			if err := o.Check(); err != nil {
+				return &usageError{fmt.Errorf("--%w", err)}
 			}
 			if err := output(out, ".npz", force); err != nil {
 				return err
@@ -72,10 +108,10 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 				return err
 			}
 			meshOut, given := args[0], m
-			m, centre, scale := unit(m)
+			m, centre, scale := fit.Place(m)
 			if m != given {
 				meshOut = strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
-				if filepath.Clean(meshOut) == filepath.Clean(args[0]) {
+				if same(meshOut, args[0]) {
 					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to %s, over the one given", out, meshOut)}
 				}
 				if err := output(meshOut, ".ply", force); err != nil {
@@ -97,32 +133,19 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			seconds := time.Since(start).Seconds()
 			r := fit.Examine(n, m, a.workersPool())
 			if m != given {
-				var ply bytes.Buffer
-				if err := m.WritePLY(&ply); err != nil {
-					return err
-				}
-				if err := run.WriteFile(meshOut, ply.Bytes(), force); err != nil {
+				if err := save(meshOut, m.WritePLY, force); err != nil {
 					return err
 				}
 			}
-			var weights bytes.Buffer
-			if err := n.Write(&weights); err != nil {
+			if err := save(out, n.Write, force); err != nil {
 				return err
 			}
-			if err := run.WriteFile(out, weights.Bytes(), force); err != nil {
-				return err
-			}
-			if r.Inside > r.Parts || r.Outside > 1 {
-				a.say("warning: the level set has stray parts: %d inside where the mesh has %d, %d outside; more steps may remove them, or a mesh without thin necks", r.Inside, r.Parts, r.Outside)
+			for _, fault := range r.Faults() {
+				a.say("warning: %s: %s", out, fault)
 			}
 			return a.result(map[string]any{"weights": out, "mesh": meshOut, "centre": centre, "scale": scale, "seconds": seconds, "report": r}, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintf(t, "network\t%s, mesh %s (%.0f s)\n", out, meshOut, seconds)
-				fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean, r.Residual.Q99, r.Residual.Max)
-				fmt.Fprintf(t, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
-				fmt.Fprintf(t, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
-				fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside, on a grid of %.2g of the size\n", r.Inside, r.Parts, r.Outside, r.Cell)
-				t.Flush()
+				fmt.Fprintf(w, "network %s, mesh %s (%.0f s)\n", out, meshOut, seconds)
+				fitTable(w, r)
 			})
 		},
 	}
@@ -136,22 +159,4 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of the points and the first weights")
 	f.BoolVar(&force, "force", false, "write over files that exist")
 	return cmd
-}
-
-// unit returns the mesh in coordinates that networks learn well: as it is if it
-// lies in [−1.5, 1.5]³ and is not small there, else in [−1, 1]³.
-func unit(m *mesh.Mesh) (scaled *mesh.Mesh, centre [3]float64, scale float64) {
-	lo, hi := m.Bounds()
-	far, half := 0.0, 0.0
-	for j := range 3 {
-		far = max(far, math.Abs(lo[j]), math.Abs(hi[j]))
-		half = max(half, (hi[j]-lo[j])/2)
-	}
-	if far <= 1.5 && half >= 0.5 {
-		return m, centre, 1
-	}
-	for j := range centre {
-		centre[j] = (lo[j] + hi[j]) / 2
-	}
-	return m.Scaled(centre, 1/half), centre, 1 / half
 }

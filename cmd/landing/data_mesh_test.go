@@ -81,6 +81,35 @@ func TestMeshFromRawToReport(t *testing.T) {
 	}
 }
 
+// The scaled mesh never goes over the one given, by whatever path that is named,
+// even with --force.
+func TestMeshGivenIsKept(t *testing.T) {
+	dir := t.TempDir()
+	var ply bytes.Buffer
+	if err := ball.Mesh(1).Scaled([3]float64{}, 100).WritePLY(&ply); err != nil {
+		t.Fatal(err)
+	}
+	big := filepath.Join(dir, "big.ply")
+	if err := os.WriteFile(big, ply.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(big, filepath.Join(dir, "sub", "link.ply")); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range [][2]string{{big, "big.npz"}, {"big.ply", filepath.Join(dir, "big.npz")}, {"sub/link.ply", "big.npz"}, {"big.ply", "sub/link.npz"}, {"sub/../big.ply", "./big.npz"}} {
+		r := do(t, dir, "data", "level-set", c[0], "-o", c[1], "--force", "--steps", "1", "--batch", "128", "--width", "4", "--layers", "1")
+		if r.code != 2 || !strings.Contains(r.stderr, "over the one given") {
+			t.Errorf("%s to %s: exit %d, %s", c[0], c[1], r.code, r.stderr)
+		}
+		if now, err := os.ReadFile(big); err != nil || !bytes.Equal(now, ply.Bytes()) {
+			t.Fatalf("%s to %s: the mesh given has changed", c[0], c[1])
+		}
+	}
+}
+
 func TestMeshFaults(t *testing.T) {
 	dir := t.TempDir()
 	m := ball.Mesh(1)
@@ -118,13 +147,17 @@ func TestMeshFaults(t *testing.T) {
 		args []string
 	}{
 		{2, `there is no verb "fly" under data`, []string{"data", "fly"}},
-		{2, "--batch 100", []string{"data", "level-set", "good.ply", "--batch", "100"}},
+		{2, "--batch is 100; expected a multiple of 64", []string{"data", "level-set", "good.ply", "--batch", "100"}},
 		{2, `-o is "a.npy"`, []string{"data", "level-set", "good.ply", "-o", "a.npy"}},
 		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18", "--subdivide", "0"}},
 		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "258"}},
 		{2, "--subdivide is -1; expected 0 or more", []string{"data", "eigenfunction", "good.ply", "--subdivide", "-1"}},
-		{2, "--subdivide is 99; cut 9 times the mesh has 8388608 faces", []string{"data", "eigenfunction", "good.ply", "--subdivide", "99"}},
+		{2, "--subdivide is 99: spectrum: the number of faces, cut 9 times, is 8388608; expected at most 4000000", []string{"data", "eigenfunction", "good.ply", "--subdivide", "99"}},
 		{2, "--k 0", []string{"data", "eigenfunction", "good.ply", "--k", "0"}},
+		{2, "--rate is 0; expected a number above 0", []string{"data", "level-set", "good.ply", "--rate", "0"}},
+		{2, "--width is 5000; expected 1 to 1024", []string{"data", "level-set", "good.ply", "--width", "5000"}},
+		{3, "good.ply: spectrum: the number of eigenfunctions is 1201; expected at most 980", []string{"data", "eigenfunction", "good.ply", "--subdivide", "4", "--k", "1200"}},
+		{5, "the fit diverged at step 2 of 10; a lower learning rate than 1e+300 may help", []string{"data", "level-set", "good.ply", "--rate", "1e300", "--steps", "10", "--batch", "128", "--width", "4"}},
 		{3, "nosuch.ply", []string{"data", "level-set", "nosuch.ply"}},
 		{3, "the file is truncated: it ends in face", []string{"data", "level-set", "cut.ply"}},
 		{3, "no faces", []string{"data", "eigenfunction", "empty.obj"}},
@@ -138,6 +171,11 @@ func TestMeshFaults(t *testing.T) {
 	r := ok(t, dir, "data", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
 	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
 		t.Errorf("no warning of the hole:\n%s", r.stderr)
+	}
+	// A bad fit is told, each fault in a line.
+	r = ok(t, dir, "data", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2", "--layers", "1", "--rate", "1")
+	if !strings.Contains(r.stderr, "warning: bad.npz: ") || !strings.Contains(r.stderr, "of the size away from the mesh on average; expected at most 0.002") {
+		t.Errorf("a bad fit is not told:\n%s", r.stderr)
 	}
 	// A fault that is refused is told once, and what else is wrong beside it.
 	for _, name := range []string{"flipped.ply", "inside-out.ply"} {

@@ -19,12 +19,14 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/constraint/levelset/fit"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/mesh/spectrum"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -80,7 +82,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case code == exitUsage:
 		fmt.Fprintln(stderr, "Try: landing --help")
-	case code == exitDiverged && !errors.As(err, new(*train.LossError)), errors.As(err, new(*langevin.StartError)):
+	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)), errors.As(err, new(*langevin.StartError)):
 		fmt.Fprintln(stderr, "Try: landing check")
 	}
 	return code
@@ -121,10 +123,10 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
 		return exitCheck
-	case is(new(*langevin.DivergedError), new(*train.LossError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
+	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*experiment.DataError), new(*run.FolderError), new(*run.CheckpointError),
-		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*levelset.NetworkError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
+		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
 		return exitConfig
 	}
 	return exitFailure

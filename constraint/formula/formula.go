@@ -295,8 +295,7 @@ func (s *Set) Equalities() []string { return s.equalities }
 // Inequalities returns the names of g.
 func (s *Set) Inequalities() []string { return s.inequalities }
 
-// Fault returns an error that names the first component, and in it the first
-// operation, whose value or derivative is not finite at the point x, or nil.
+// Fault implements constraint.Explainer; the error is a *PointError.
 func (s *Set) Fault(x []float64) error {
 	for i, name := range constraint.Components(s) {
 		if f := s.Program.Fault(x, i); f != nil {

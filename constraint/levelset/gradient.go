@@ -2,7 +2,8 @@ package levelset
 
 import "github.com/landing-diffusion/landing/kernel"
 
-// A Gradient sums derivatives in the parameters over points, in their order.
+// A Gradient sums derivatives in the parameters over points, in their order: Clear,
+// then Add after each pass, then Sum. It is scratch space for one goroutine.
 type Gradient struct {
 	p    *Packed
 	rows int
@@ -39,7 +40,8 @@ func (g *Gradient) Clear() {
 }
 
 // Add adds the derivatives of Σ c_i h(x_i) + v_i·∇h(x_i) over the points of a
-// pass after Adjoint:
+// pass after Adjoint(c), with the same c (one number a point, not nil) and the v of
+// Direct:
 //
 //	∂/∂W_l = Σ z̄_l a_{l−1}ᵀ + δ_l ȧ_{l−1}ᵀ,  ∂/∂b_l = Σ z̄_l
 //
@@ -83,7 +85,7 @@ func (g *Gradient) outer(l int, y, x []float64, n int) {
 	kernel.Mul64(g.w[l], g.left, g.right[l], out, true)
 }
 
-// Sum writes the sum as parameters are laid out.
+// Sum writes the sum as parameters are laid out: len(Network.Params) numbers.
 func (g *Gradient) Sum(dst []float64) {
 	for l := range g.w {
 		in, out := g.p.net.Sizes[l], g.p.net.Sizes[l+1]

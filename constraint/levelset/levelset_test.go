@@ -129,10 +129,10 @@ func TestRefinerBoundsTheWholeWay(t *testing.T) {
 	n := &Network{score.NewMLP[float64]([]int{1, 1, 1}, 1), 1}
 	n.Weight(0)[0], n.Bias(0)[0], n.Weight(1)[0], n.Bias(1)[0] = 1, 0, 1, -math.Exp(-6)
 	set, x := New(n), []float64{0}
-	if NewRefiner(set, 2).Refine(x) || x[0] != 0 {
+	if newRefiner(set, 2).move(x) || x[0] != 0 {
 		t.Errorf("a refiner of 2 moved 0 to %v", x[0])
 	}
-	if want := math.Log(math.Expm1(math.Exp(-6))); !NewRefiner(set, 7).Refine(x) || math.Abs(x[0]-want) > 1e-9 {
+	if want := math.Log(math.Expm1(math.Exp(-6))); !newRefiner(set, 7).move(x) || math.Abs(x[0]-want) > 1e-9 {
 		t.Errorf("a refiner of 7 moved 0 to %v, want %v", x[0], want)
 	}
 }
@@ -504,8 +504,8 @@ func TestSurface(t *testing.T) {
 	if again == 0 {
 		t.Error("no point was drawn again")
 	}
-	refine, y := NewRefiner(s.Set, 0.5), []float64{0, 0, 3}
-	if refine.Refine(y) || y[2] != 3 {
+	refine, y := newRefiner(s.Set, 0.5), []float64{0, 0, 3}
+	if refine.move(y) || y[2] != 3 {
 		t.Errorf("a point 2 away was moved to %v by a refiner of 0.5", y)
 	}
 }

@@ -50,7 +50,9 @@ func (p *Packed) Set() {
 //	ż_l, ȧ_l = s_l ż_l                   after Tangent: derivatives along v
 //	z̄_l = ∂(c h + v·∇h)/∂z_l             after Adjoint, c and v constant
 //
-// Rows are padded to kernel.Pad64 numbers.
+// Rows are padded to kernel.Pad64 numbers. The calls come in the order Value,
+// Gradient, Direct, Tangent, Adjoint, each of them from what those before left; one may
+// stop after any.
 type Pass struct {
 	p       *Packed
 	d, rows int
@@ -64,7 +66,7 @@ type Pass struct {
 	Dot, Bar     [][]float64 // ȧ_l, z̄_l
 	InputAdjoint []float64   // W_0ᵀ z̄_0: ∇²h v if c = 0
 	tmp          []float64   // of the widest layer
-	start        []float64   // one point, for Refine
+	start        []float64   // one point, for a refiner
 }
 
 // NewPass makes room for rows points.
@@ -87,21 +89,21 @@ func (q *Pass) hidden() int        { return q.p.net.Layers() - 1 }
 func (q *Pass) stride(l int) int   { return kernel.Pad64(q.p.net.Sizes[l+1]) }
 func (q *Pass) part(l int) (n int) { return q.N * q.stride(l) }
 
-// Spread copies n rows of d numbers to padded rows.
-func Spread(dst, src []float64, n, d int) {
+// spread copies n rows of d numbers to padded rows.
+func spread(dst, src []float64, n, d int) {
 	stride := kernel.Pad64(d)
 	for i := range n {
 		copy(dst[i*stride:i*stride+d], src[i*d:(i+1)*d])
 	}
 }
 
-// Value computes h at n points x, n×d.
+// Value computes h, Out, at n ≤ rows points x, n×d; it panics if there are more.
 func (q *Pass) Value(x []float64, n int) {
 	if n > q.rows {
 		panic(fmt.Sprintf("levelset: %d points in a pass of %d", n, q.rows))
 	}
 	q.N = n
-	Spread(q.X, x, n, q.p.net.In())
+	spread(q.X, x, n, q.p.net.In())
 	in := q.X
 	for l := range q.hidden() {
 		kernel.Mul64(q.Act[l], in, q.p.forward[l], n, false)
@@ -158,7 +160,7 @@ func (q *Pass) Direct(v []float64) {
 	if q.V == nil {
 		q.V = make([]float64, q.rows*q.d)
 	}
-	Spread(q.V, v, q.N, q.p.net.In())
+	spread(q.V, v, q.N, q.p.net.In())
 }
 
 func (q *Pass) needTangent() {
@@ -166,8 +168,8 @@ func (q *Pass) needTangent() {
 	q.tmp = make([]float64, q.rows*kernel.Pad64(slices.Max(q.p.net.Sizes)))
 }
 
-// Adjoint completes z̄_l, after Tangent; c has a number for each point, or is nil
-// for zeros.
+// Adjoint completes z̄_l and InputAdjoint, once after each Tangent; c has a number for
+// each point, or is nil for zeros.
 func (q *Pass) Adjoint(c []float64) {
 	top := q.hidden() - 1
 	if c != nil {

@@ -15,7 +15,7 @@ type Surface struct {
 	Mesh *mesh.Mesh
 
 	sampler *mesh.Sampler
-	refine  *Refiner
+	refine  *refiner
 }
 
 // NewSurface joins the level set of a network with a mesh near it. The error says
@@ -25,11 +25,11 @@ func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
 		return nil, fmt.Errorf("the network takes %d coordinates; expected 3, as a mesh has", n.In())
 	}
 	set := New(n)
-	s := &Surface{Set: set, Mesh: m, sampler: mesh.NewSampler(m, nil), refine: NewRefiner(set, m.Size()/10)}
+	s := &Surface{Set: set, Mesh: m, sampler: mesh.NewSampler(m, nil), refine: newRefiner(set, m.Size()/10)}
 	x := make([]float64, 3)
 	for i := range uint64(probes) {
 		s.sampler.Sample(x, keyed.New(0, keyed.Probe, 0), i, 0)
-		if at := [3]float64(x); !s.refine.Refine(x) {
+		if at := [3]float64(x); !s.refine.move(x) {
 			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; expected the mesh that the network was fitted to, of the same size and place", at)
 		}
 	}
@@ -41,11 +41,16 @@ const (
 	tries  = 1000 // at points that cannot be moved to Σ, before giving up
 )
 
+// Refine moves a point x (3 numbers) near the mesh to Σ, to |h| ≤ 1e-13 or, where
+// round-off ends the descent there, 1e-12, by at most a tenth of the mesh's size. It
+// reports whether it arrived; if not, x is what it was.
+func (s *Surface) Refine(x []float64) bool { return s.refine.move(x) }
+
 // SampleUniform implements constraint.UniformSampler.
 func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	for try := range tries {
 		s.sampler.Sample(dst, st, sample, try)
-		if s.refine.Refine(dst) {
+		if s.refine.move(dst) {
 			return
 		}
 	}
@@ -59,7 +64,7 @@ func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
 	for i := range uint64(n) {
 		s.sampler.Sample(x, st, i, 0)
 		from := [3]float64(x)
-		if !s.refine.Refine(x) {
+		if !s.refine.move(x) {
 			lost++
 			continue
 		}
@@ -68,19 +73,19 @@ func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
 	return moved, lost
 }
 
-// A Refiner moves points to a level set by Newton's method along the gradient,
+// A refiner moves points to a level set by Newton's method along the gradient,
 // x ← x − h∇h/‖∇h‖².
-type Refiner struct {
+type refiner struct {
 	set  *Set
 	far2 float64
 }
 
-// NewRefiner makes a refiner that moves points by at most far.
-func NewRefiner(s *Set, far float64) *Refiner { return &Refiner{s, far * far} }
+// newRefiner makes a refiner that moves points by at most far.
+func newRefiner(s *Set, far float64) *refiner { return &refiner{s, far * far} }
 
-// Refine moves one point to |h| ≤ 1e-13, or to 1e-12 where round-off ends the
+// move moves one point to |h| ≤ 1e-13, or to 1e-12 where round-off ends the
 // descent there, and reports whether it arrived; if not, x is what it was.
-func (r *Refiner) Refine(x []float64) bool {
+func (r *refiner) move(x []float64) bool {
 	const steps, tolerance, roundoff = 30, 1e-13, 1e-12
 	q := r.set.take()
 	defer r.set.give(q)

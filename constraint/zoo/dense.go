@@ -195,9 +195,10 @@ func tmul(dst, a, b []float64, p int) {
 	}
 }
 
-// determinant of the p×p matrix a, which it overwrites, by elimination with
-// partial pivoting.
-func determinant(a []float64, p int) float64 {
+// eliminate overwrites the p×p matrix a with U and x, of p numbers or nil, with L⁻¹Px
+// of the factorisation PA = LU with partial pivoting, and returns det A. It stops where
+// A is singular, with 0.
+func eliminate(a, x []float64, p int) float64 {
 	det := 1.0
 	for k := range p {
 		at := k
@@ -214,16 +215,77 @@ func determinant(a []float64, p int) float64 {
 			for j := k; j < p; j++ {
 				a[k*p+j], a[at*p+j] = a[at*p+j], a[k*p+j]
 			}
+			if x != nil {
+				x[k], x[at] = x[at], x[k]
+			}
 		}
 		det *= a[k*p+k]
 		for i := k + 1; i < p; i++ {
 			f := a[i*p+k] / a[k*p+k]
+			if f == 0 {
+				continue
+			}
 			for j := k; j < p; j++ {
 				a[i*p+j] -= f * a[k*p+j]
+			}
+			if x != nil {
+				x[i] -= f * x[k]
 			}
 		}
 	}
 	return det
+}
+
+// determinant of the p×p matrix a, which it overwrites.
+func determinant(a []float64, p int) float64 { return eliminate(a, nil, p) }
+
+// gauss solves A x = x in place (A p×p, overwritten); false if A is singular.
+func gauss(a, x []float64, p int) bool {
+	eliminate(a, x, p)
+	for i := range p {
+		if a[i*p+i] == 0 {
+			return false
+		}
+	}
+	for i := p - 1; i >= 0; i-- {
+		for j := i + 1; j < p; j++ {
+			x[i] -= a[i*p+j] * x[j]
+		}
+		x[i] /= a[i*p+i]
+	}
+	return true
+}
+
+// sylvester writes the matrix of E ↦ AᵀE + E A on symmetric matrices, both
+// given by their upper triangles: (AᵀE + E A)_ij = Σ_k A_ki E_kj + E_ik A_kj.
+func sylvester(sys, a []float64, n int) {
+	m := n * (n + 1) / 2
+	at := func(i, j int) int { // place of E_ij in the upper triangle
+		if i > j {
+			i, j = j, i
+		}
+		return i*n - i*(i-1)/2 + j - i
+	}
+	clear(sys)
+	row := 0
+	for i := range n {
+		for j := i; j < n; j++ {
+			for k := range n {
+				sys[row*m+at(k, j)] += a[k*n+i]
+				sys[row*m+at(i, k)] += a[k*n+j]
+			}
+			row++
+		}
+	}
+}
+
+// transpose writes Aᵀ over A.
+func transpose(a []float64, n int) {
+	for i := range n {
+		for j := range i {
+			a[i*n+j], a[j*n+i] = a[j*n+i], a[i*n+j]
+		}
+	}
 }
 
 // orthonormalise makes the vectors x[k*sk+i*si], i < p, k < n, orthonormal by

@@ -45,7 +45,7 @@ func (s *Orthogonal) String() string {
 	return fmt.Sprintf("O(%d)", s.n)
 }
 
-// ExactProjector reports whether Π² = Π: not with Reference.
+// ExactProjector implements constraint.Exactness: not with Reference.
 func (s *Orthogonal) ExactProjector() bool { return !s.reference }
 
 // Order returns n.
@@ -257,72 +257,4 @@ func (w *orthogonalScratch) general(n int) bool {
 		}
 	}
 	return false
-}
-
-// sylvester writes the matrix of E ↦ AᵀE + E A on symmetric matrices, both
-// given by their upper triangles: (AᵀE + E A)_ij = Σ_k A_ki E_kj + E_ik A_kj.
-func sylvester(sys, a []float64, n int) {
-	m := n * (n + 1) / 2
-	at := func(i, j int) int { // place of E_ij in the upper triangle
-		if i > j {
-			i, j = j, i
-		}
-		return i*n - i*(i-1)/2 + j - i
-	}
-	clear(sys)
-	row := 0
-	for i := range n {
-		for j := i; j < n; j++ {
-			for k := range n {
-				sys[row*m+at(k, j)] += a[k*n+i]
-				sys[row*m+at(i, k)] += a[k*n+j]
-			}
-			row++
-		}
-	}
-}
-
-// gauss solves A x = x in place (A n×n, overwritten) with partial pivoting;
-// false if A is singular.
-func gauss(a, x []float64, n int) bool {
-	for k := range n {
-		at := k
-		for i := k + 1; i < n; i++ {
-			if math.Abs(a[i*n+k]) > math.Abs(a[at*n+k]) {
-				at = i
-			}
-		}
-		if a[at*n+k] == 0 {
-			return false
-		}
-		for j := range n {
-			a[k*n+j], a[at*n+j] = a[at*n+j], a[k*n+j]
-		}
-		x[k], x[at] = x[at], x[k]
-		for i := k + 1; i < n; i++ {
-			f := a[i*n+k] / a[k*n+k]
-			if f == 0 {
-				continue
-			}
-			for j := k; j < n; j++ {
-				a[i*n+j] -= f * a[k*n+j]
-			}
-			x[i] -= f * x[k]
-		}
-	}
-	for i := n - 1; i >= 0; i-- {
-		for j := i + 1; j < n; j++ {
-			x[i] -= a[i*n+j] * x[j]
-		}
-		x[i] /= a[i*n+i]
-	}
-	return true
-}
-
-func transpose(a []float64, n int) {
-	for i := range n {
-		for j := range i {
-			a[i*n+j], a[j*n+i] = a[j*n+i], a[i*n+j]
-		}
-	}
 }

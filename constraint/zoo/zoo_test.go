@@ -31,6 +31,7 @@ func TestSuite(t *testing.T) {
 		"O(2)":        must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})),
 		"SO(3)":       must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
 		"SO(6)":       must(zoo.NewOrthogonal(6, zoo.OrthogonalOptions{Special: true})),
+		"reference":   must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Reference: true})),
 		"V(4,2)":      must(zoo.NewStiefel(4, 2)),
 		"V(5,1)":      must(zoo.NewStiefel(5, 1)),
 		"chain":       must(zoo.NewChain(3, []float64{1, 1.5, 0.8}, nil, false)),

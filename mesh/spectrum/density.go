@@ -14,8 +14,8 @@ type Density struct {
 	most    []float64 // largest value of max(f, 0) on each face
 }
 
-// NewDensity takes the values of f at the vertices, some of which must be
-// positive at a face with an area.
+// NewDensity takes the values of f at the vertices, one each, and keeps them. It
+// panics unless some are positive at a face with an area.
 func NewDensity(m *mesh.Mesh, f []float64) *Density {
 	_, n := m.N()
 	d := &Density{mesh: m, f: f, most: make([]float64, n)}
@@ -34,8 +34,8 @@ func NewDensity(m *mesh.Mesh, f []float64) *Density {
 	return d
 }
 
-// Sample writes the point of (s, sample), by rejection: faces in proportion to
-// their area times the largest value there.
+// Sample writes the point of (s, sample) to dst, 3 numbers, by rejection: faces in
+// proportion to their area times the largest value there.
 func (d *Density) Sample(dst []float64, s keyed.Stream, sample uint64) {
 	var u [4]float64 // the first three are those of the mesh's sampler
 	for step := 0; ; step++ {

@@ -68,7 +68,7 @@ func New(m *mesh.Mesh) *Laplacian {
 	return l
 }
 
-// Apply writes S x.
+// Apply writes S x. Both have a number for each vertex, len(l.Mass); dst must not be x.
 func (l *Laplacian) Apply(dst, x []float64) {
 	for i := range dst {
 		s := 0.0

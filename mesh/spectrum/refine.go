@@ -1,10 +1,15 @@
 package spectrum
 
-import "github.com/landing-diffusion/landing/mesh"
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/mesh"
+)
 
 const (
 	refineLevels   = 2
 	refineVertices = 50_000
+	maxFaces       = 4_000_000
 )
 
 // Levels returns how often a mesh is cut (mesh.Mesh.Subdivided) before its
@@ -22,4 +27,19 @@ func Levels(m *mesh.Mesh) int {
 		faces *= 4
 	}
 	return refineLevels
+}
+
+// Cut returns the mesh with each face cut in four so many times, at least 0. The
+// error is an *Error if it would have more than four million faces.
+func Cut(m *mesh.Mesh, levels int) (*mesh.Mesh, error) {
+	_, faces := m.N()
+	for l := range levels {
+		if faces *= 4; faces > maxFaces {
+			return nil, &Error{fmt.Sprintf("the number of faces, cut %d times,", l+1), faces, fmt.Sprintf("at most %d", maxFaces)}
+		}
+	}
+	for range levels {
+		m = m.Subdivided()
+	}
+	return m, nil
 }

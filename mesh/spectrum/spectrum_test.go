@@ -2,6 +2,7 @@ package spectrum
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -103,22 +104,14 @@ func TestResiduals(t *testing.T) {
 func TestRitzConverges(t *testing.T) {
 	l := New(ellipsoid(3))
 	const count, ε = 5, 0.1
-	factor, err := newFactor(l, ε)
+	k, err := newKrylov(context.Background(), l, ε, len(l.Mass))
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := len(l.Mass)
-	k := &krylov{factor: factor, root: make([]float64, n), n: n, w: make([]float64, n)}
-	start := make([]float64, n)
-	for i, m := range l.Mass {
-		k.root[i] = math.Sqrt(m)
-		start[i] = math.Sin(float64(i)) * k.root[i]
-	}
-	k.extend(start)
 	first := 0
 	for size := 1; size <= 60; size++ {
 		k.next()
-		out := k.ritz(l, ε, count)
+		out := k.ritz(context.Background(), l, ε, count)
 		if out == nil {
 			continue
 		}
@@ -136,47 +129,56 @@ func TestRitzConverges(t *testing.T) {
 	}
 }
 
+// twice returns the mesh and a second one, scaled, that shares no vertex with it.
+func twice(m *mesh.Mesh, scale float64) *mesh.Mesh {
+	two := &mesh.Mesh{Vertices: append([]float64(nil), m.Vertices...), Faces: append([]int32(nil), m.Faces...)}
+	n := int32(len(m.Vertices) / 3)
+	for _, v := range m.Vertices {
+		two.Vertices = append(two.Vertices, scale*v)
+	}
+	for _, i := range m.Faces {
+		two.Faces = append(two.Faces, i+n)
+	}
+	return two
+}
+
+// dense returns all eigenvalues in ascending order, of the dense pencil.
+func dense(l *Laplacian) []float64 {
+	var used []int
+	place := map[int]int{}
+	for v, a := range l.Mass {
+		if a > 0 {
+			place[v] = len(used)
+			used = append(used, v)
+		}
+	}
+	s := mat.NewSymDense(len(used), nil)
+	for i, v := range used {
+		for p := l.Start[v]; p < l.Start[v+1]; p++ {
+			c := int(l.Col[p])
+			s.SetSym(i, place[c], l.Value[p]/math.Sqrt(l.Mass[v]*l.Mass[c]))
+		}
+	}
+	var eig mat.EigenSym
+	eig.Factorize(s, false)
+	return eig.Values(nil)
+}
+
 // All eigenvalues of small meshes, one of them with a boundary and an unused
 // vertex, another of two parts, are those of the dense pencil.
 func TestDense(t *testing.T) {
 	open := ball.Mesh(1)
 	open.Faces = open.Faces[9:]
 	open.Vertices = append(open.Vertices, 7, 7, 7)
-	two := ball.Mesh(1)
-	n := int32(len(two.Vertices) / 3)
-	for _, v := range ball.Mesh(1).Vertices {
-		two.Vertices = append(two.Vertices, 1.7*v+5)
-	}
-	for _, i := range ball.Mesh(1).Faces {
-		two.Faces = append(two.Faces, i+n)
-	}
+	two := twice(ball.Mesh(1), 1.7)
 	for name, m := range map[string]*mesh.Mesh{"octahedron": ball.Mesh(0), "open": open, "two": two} {
 		l := New(m)
-		var used []int
-		for v, a := range l.Mass {
-			if a > 0 {
-				used = append(used, v)
-			}
-		}
-		s := mat.NewSymDense(len(used), nil)
-		place := map[int]int{}
-		for i, v := range used {
-			place[v] = i
-		}
-		for i, v := range used {
-			for p := l.Start[v]; p < l.Start[v+1]; p++ {
-				c := int(l.Col[p])
-				s.SetSym(i, place[c], l.Value[p]/math.Sqrt(l.Mass[v]*l.Mass[c]))
-			}
-		}
-		var eig mat.EigenSym
-		eig.Factorize(s, false)
-		want := eig.Values(nil)
-		for i, f := range lowest(t, l, len(used)) {
+		want := dense(l)
+		for i, f := range lowest(t, l, len(want)) {
 			if math.Abs(f.Lambda-want[i]) > 1e-8*(1+want[i]) {
 				t.Errorf("%s: λ_%d = %v, want %v", name, i, f.Lambda, want[i])
 			}
-			if len(f.F) > len(used) && f.F[len(f.F)-1] != 0 {
+			if len(f.F) > len(want) && f.F[len(f.F)-1] != 0 {
 				t.Errorf("%s: an unused vertex has the value %v", name, f.F[len(f.F)-1])
 			}
 		}
@@ -191,7 +193,7 @@ func TestSolve(t *testing.T) {
 	m.Vertices = append(m.Vertices, 7, 7, 7)
 	l := New(m)
 	const ε = 0.3
-	f, err := newFactor(l, ε)
+	f, err := newFactor(context.Background(), l, ε)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,14 +213,118 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+// What is too much is an *Error before anything is computed, and every stage stops
+// when the context ends.
 func TestTooMany(t *testing.T) {
-	if _, err := New(ball.Mesh(0)).Lowest(context.Background(), 7, nil); err == nil {
-		t.Error("7 eigenfunctions of 6 vertices")
+	big := New(ball.Mesh(5)) // 4098 vertices
+	for count, l := range map[int]*Laplacian{0: New(ball.Mesh(0)), 7: New(ball.Mesh(0)), 981: big, 4098: big} {
+		var e *Error
+		if _, err := l.Lowest(context.Background(), count, func(int) { t.Errorf("%d eigenfunctions are tried", count) }); !errors.As(err, &e) {
+			t.Errorf("%d eigenfunctions of %d vertices: %v", count, len(l.Mass), err)
+		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := New(ball.Mesh(2)).Lowest(ctx, 3, nil); err != context.Canceled {
+	l := New(ball.Mesh(2))
+	if _, err := l.Lowest(ctx, 3, nil); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := newFactor(ctx, l, 1); err != context.Canceled {
+		t.Errorf("a factor: %v", err)
+	}
+	f := lowest(t, l, 3)
+	if _, err := l.missing(ctx, f, 0.1); err != context.Canceled {
+		t.Errorf("the count: %v", err)
+	}
+	for size := range 40 { // whenever it ends
+		ctx, stop := context.WithCancel(context.Background())
+		if _, err := l.Lowest(ctx, 3, func(s int) {
+			if s > size {
+				stop()
+			}
+		}); err != context.Canceled {
+			t.Errorf("cancelled at %d dimensions: %v", size, err)
+		}
+	}
+}
+
+// Negative pivots are as many as eigenvalues below the shift.
+func TestInertia(t *testing.T) {
+	for name, m := range map[string]*mesh.Mesh{"ellipsoid": ellipsoid(2), "ball": ball.Mesh(2), "two": twice(ball.Mesh(1), 1)} {
+		l := New(m)
+		values := dense(l)
+		for i := 1; i < len(values); i++ {
+			if values[i]-values[i-1] < 1e-3 {
+				continue
+			}
+			f, err := newFactor(context.Background(), l, -(values[i-1]+values[i])/2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.negative(); got != i {
+				t.Errorf("%s: %d eigenvalues below that of number %d (growth %.3g)", name, got, i, f.growth)
+			}
+		}
+	}
+}
+
+// Of a multiple eigenvalue no copy is left out: on the sphere, where they come by
+// three, five and seven, and on two parts that are equal or not, where zero is double.
+func TestMultiple(t *testing.T) {
+	for name, m := range map[string]*mesh.Mesh{
+		"octahedron": ball.Mesh(1), "ball": ball.Mesh(2),
+		"equal parts": twice(ball.Mesh(2), 1), "parts": twice(ball.Mesh(2), 1.7), "four": twice(twice(ball.Mesh(1), 1), 1),
+	} {
+		l := New(m)
+		want := dense(l)
+		for count := 1; count <= 12; count++ {
+			for i, f := range lowest(t, l, count) {
+				if math.Abs(f.Lambda-want[i]) > 1e-8*(1+want[i]) {
+					t.Errorf("%s: λ_%d of %d = %v, want %v", name, i, count, f.Lambda, want[i])
+				}
+			}
+		}
+	}
+}
+
+// From a start that is the same on two equal parts, the Krylov space holds half of
+// each eigenspace, to the last bit: the other half is found all the same.
+func TestSymmetricStart(t *testing.T) {
+	l := New(twice(ball.Mesh(2), 1))
+	want, n := dense(l), len(l.Mass)
+	for count := 1; count <= 9; count++ {
+		k, err := newKrylov(context.Background(), l, 0.1, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := k.basis[0]
+		copy(start[n/2:], start[:n/2])
+		axpy(start, 1/norm(start)-1, start)
+		f, err := l.converge(context.Background(), k, 0.1, count, 40, n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range f {
+			if math.Abs(f[i].Lambda-want[i]) > 1e-8*(1+want[i]) {
+				t.Errorf("λ_%d of %d = %v, want %v", i, count, f[i].Lambda, want[i])
+			}
+		}
+	}
+}
+
+// A copy that the space does not hold is counted, and one more vector finds it.
+func TestMissing(t *testing.T) {
+	l := New(twice(ball.Mesh(2), 1))
+	f := lowest(t, l, 8) // 0, 0, then three and three
+	for at := range 7 {
+		without := append(append([]Function(nil), f[:at]...), f[at+1:]...)
+		want := 1
+		if at >= 2 { // of the last eigenvalue itself any copies will do
+			want = 0
+		}
+		if got, err := l.missing(context.Background(), without, 0.1); got != want || err != nil {
+			t.Errorf("without number %d: %d are missing, want %d (%v)", at, got, want, err)
+		}
 	}
 }
 
@@ -300,6 +406,20 @@ func TestLevels(t *testing.T) {
 		if got := Levels(ball.Mesh(n)); got != want {
 			t.Errorf("%d levels for 4^%d + 2 vertices, want %d", got, n+1, want)
 		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	m, err := Cut(ball.Mesh(0), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, faces := m.N(); faces != 128 {
+		t.Errorf("%d faces, want 8·4²", faces)
+	}
+	var e *Error
+	if _, err := Cut(ball.Mesh(0), 10); !errors.As(err, &e) || e.Value != 8*1<<20 {
+		t.Errorf("cut ten times: %v", err)
 	}
 }
 

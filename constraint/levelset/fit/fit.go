@@ -4,6 +4,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -16,23 +17,78 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// Options steer Fit; Defaults are those of the published networks where they
-// have a counterpart.
+// Options steer Fit. Zeros stand for the defaults, which suit a mesh of size near 2
+// (Place) and are those of the published networks where they have a counterpart.
 type Options struct {
-	Width, Layers int     // hidden layers
-	Beta          float64 // of softplus
-	Steps         int     // of Adam
-	Batch         int     // points a step, a multiple of 64: half on the surface, half around it
-	Rate          float64 // first learning rate; it falls to a hundredth along a cosine
-	Value         float64 // weight of h² on the surface
-	Normal        float64 // of ‖∇h − n‖² there
-	Eikonal       float64 // of (‖∇h‖ − 1)² everywhere
-	Seed          uint64
+	Width   int     // of the hidden layers, 1 to 1024; default 128
+	Layers  int     // hidden layers, 1 to 10; default 3
+	Beta    float64 // of softplus; default levelset.Beta
+	Steps   int     // of Adam; default 4000
+	Batch   int     // points a step, a multiple of 64: half on the surface, half around it; default 2048
+	Rate    float64 // first learning rate; it falls to a hundredth along a cosine; default 3e-3
+	Value   float64 // weight of h² on the surface; default 100
+	Normal  float64 // of ‖∇h − n‖² there; default 1
+	Eikonal float64 // of (‖∇h‖ − 1)² everywhere; default 0.3
+	Seed    uint64  // of the points and the first weights; default 1
 }
 
-// Defaults returns the options that suit a mesh of size near 2.
-func Defaults() Options {
-	return Options{Width: 128, Layers: 3, Beta: levelset.Beta, Steps: 4000, Batch: 2048, Rate: 3e-3, Value: 100, Normal: 1, Eikonal: 0.3, Seed: 1}
+// Defaults returns the options that zeros stand for.
+func Defaults() Options { return Options{}.filled() }
+
+func (o Options) filled() Options {
+	return Options{
+		Width: cmp.Or(o.Width, 128), Layers: cmp.Or(o.Layers, 3), Beta: cmp.Or(o.Beta, levelset.Beta), Steps: cmp.Or(o.Steps, 4000),
+		Batch: cmp.Or(o.Batch, 2048), Rate: cmp.Or(o.Rate, 3e-3), Value: cmp.Or(o.Value, 100), Normal: cmp.Or(o.Normal, 1),
+		Eikonal: cmp.Or(o.Eikonal, 0.3), Seed: cmp.Or(o.Seed, 1),
+	}
+}
+
+// An OptionError names a field of Options that cannot be.
+type OptionError struct {
+	Field string // in lower case, as the flags of landing data level-set
+	Value any
+	Want  string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("%s is %v; expected %s", e.Field, e.Value, e.Want)
+}
+
+// Check returns an *OptionError if Fit refuses the options.
+func (o Options) Check() error {
+	o = o.filled()
+	for _, c := range []struct {
+		field  string
+		value  int
+		lo, hi int
+	}{{"width", o.Width, 1, 1024}, {"layers", o.Layers, 1, 10}, {"steps", o.Steps, 1, 1e9}, {"batch", o.Batch, 2 * rows, 1 << 24}} {
+		if c.value < c.lo || c.value > c.hi {
+			return &OptionError{c.field, c.value, fmt.Sprintf("%d to %d", c.lo, c.hi)}
+		}
+	}
+	if o.Batch%(2*rows) != 0 {
+		return &OptionError{"batch", o.Batch, fmt.Sprintf("a multiple of %d", 2*rows)}
+	}
+	for _, c := range []struct {
+		field string
+		value float64
+	}{{"beta", o.Beta}, {"rate", o.Rate}, {"value", o.Value}, {"normal", o.Normal}, {"eikonal", o.Eikonal}} {
+		if !(c.value > 0) || math.IsInf(c.value, 1) {
+			return &OptionError{c.field, c.value, "a number above 0"}
+		}
+	}
+	return nil
+}
+
+// A DivergedError says at which step the loss, or after the last the network, was
+// no longer finite.
+type DivergedError struct {
+	Step, Steps int
+	Rate        float64
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("the fit diverged at step %d of %d; a lower learning rate than %g may help", e.Step, e.Steps, e.Rate)
 }
 
 // Step is how far a fit is; the terms are means over the step's points.
@@ -73,14 +129,19 @@ type lane struct {
 }
 
 // Fit returns the network fitted to the mesh, a function of the mesh and the
-// options alone. tick hears of every step. The error is the context's, or a
-// mesh.Fault that leaves h without a sign.
+// options alone. tick, which may be nil, hears of every step. The error is an
+// *OptionError, a mesh.Fault that leaves h without a sign (Refuses), a
+// *DivergedError or the context's.
 func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	for _, f := range m.Check() {
 		if Refuses(f) {
 			return nil, f
 		}
 	}
+	o = o.filled()
 	f := newFitter(m, o, pool)
 	for k := range o.Steps {
 		if err := ctx.Err(); err != nil {
@@ -91,7 +152,12 @@ func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick
 			tick(s)
 		}
 		if s.Value-s.Value != 0 {
-			return nil, fmt.Errorf("the fit diverged at step %d of %d; a lower learning rate than %g may help", k, o.Steps, o.Rate)
+			return nil, &DivergedError{k + 1, o.Steps, o.Rate}
+		}
+	}
+	for _, v := range f.net.Params {
+		if math.Abs(v) > math.MaxFloat32 || v != v { // a file keeps float32
+			return nil, &DivergedError{o.Steps, o.Steps, o.Rate}
 		}
 	}
 	f.net.Round()
@@ -102,9 +168,6 @@ func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick
 func Refuses(f mesh.Fault) bool { return f.Kind == mesh.Flipped || f.Kind == mesh.InsideOut }
 
 func newFitter(m *mesh.Mesh, o Options, pool *parallel.Pool) *fitter {
-	if o.Batch <= 0 || o.Batch%(2*rows) != 0 {
-		panic(fmt.Sprintf("fit: a batch of %d points; want a multiple of %d", o.Batch, 2*rows))
-	}
 	f := &fitter{o: o, mesh: m, sampler: mesh.NewSampler(m, nil), pool: pool}
 	lo, hi := m.Bounds()
 	for j := range 3 {

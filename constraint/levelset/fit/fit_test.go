@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
@@ -32,7 +33,7 @@ func TestFitSphere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Examine(n, m, pool)
-	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 || r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 {
+	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 || r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 || len(r.Faults()) > 0 {
 		t.Errorf("%d steps, %+v", steps, r)
 	}
 }
@@ -212,9 +213,64 @@ func TestFitRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	o := small()
-	o.Rate, o.Steps = 1e300, 10
-	if _, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil); err == nil {
-		t.Error("a fit that diverges returns a network")
+	for _, steps := range []int{1, 10} {
+		o.Rate, o.Steps = 1e300, steps
+		var e *DivergedError
+		if _, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil); !errors.As(err, &e) || e.Step != min(steps, 2) || e.Steps != steps {
+			t.Errorf("a fit of %d steps that diverges: %v", steps, err)
+		}
+	}
+}
+
+// Zeros are the defaults, and what cannot be is named with its value.
+func TestOptions(t *testing.T) {
+	if o := (Options{}); o.filled() != Defaults() || o.Check() != nil {
+		t.Errorf("%+v: %v", o.filled(), o.Check())
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	for want, edit := range map[string]func(o *Options){
+		"width is 2000; expected 1 to 1024":        func(o *Options) { o.Width = 2000 },
+		"layers is -1; expected 1 to 10":           func(o *Options) { o.Layers = -1 },
+		"steps is -5; expected 1 to 1000000000":    func(o *Options) { o.Steps = -5 },
+		"batch is 100; expected a multiple of 64":  func(o *Options) { o.Batch = 100 },
+		"batch is 32; expected 64 to 16777216":     func(o *Options) { o.Batch = 32 },
+		"rate is NaN; expected a number above 0":   func(o *Options) { o.Rate = math.NaN() },
+		"beta is +Inf; expected a number above 0":  func(o *Options) { o.Beta = math.Inf(1) },
+		"value is -1; expected a number above 0":   func(o *Options) { o.Value = -1 },
+		"normal is -1; expected a number above 0":  func(o *Options) { o.Normal = -1 },
+		"eikonal is -1; expected a number above 0": func(o *Options) { o.Eikonal = -1 },
+	} {
+		var o Options
+		edit(&o)
+		var e *OptionError
+		if _, err := Fit(context.Background(), ball.Mesh(0), o, pool, nil); !errors.As(err, &e) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// One field alone: the rest is the default's.
+	n, err := Fit(context.Background(), ball.Mesh(0), Options{Steps: 1}, pool, nil)
+	if err != nil || n.Layers() != 4 || n.Sizes[1] != 128 {
+		t.Errorf("one step: %v, %v", n.Sizes, err)
+	}
+}
+
+// A mesh that networks learn well stays; others come to [−1, 1]³.
+func TestPlace(t *testing.T) {
+	m := ball.Mesh(1)
+	if p, centre, scale := Place(m); p != m || centre != [3]float64{} || scale != 1 {
+		t.Errorf("moved by %v, scaled by %v", centre, scale)
+	}
+	for name, given := range map[string]*mesh.Mesh{
+		"small": m.Scaled([3]float64{}, 0.4), "far": m.Scaled([3]float64{-1, 0, 0}, 1), "large": m.Scaled([3]float64{1, 2, 3}, 1e5),
+	} {
+		p, centre, scale := Place(given)
+		lo, hi := p.Bounds()
+		for j := range 3 {
+			if math.Abs(lo[j]+1) > 1e-9 || math.Abs(hi[j]-1) > 1e-9 || math.Abs((given.Vertices[j]-centre[j])*scale-p.Vertices[j]) > 1e-12 {
+				t.Errorf("%s: box %v to %v", name, lo, hi)
+			}
+		}
 	}
 }
 
@@ -303,8 +359,33 @@ func TestExamineEmpty(t *testing.T) {
 	}
 	top := n.Bias(n.Layers() - 1)
 	top[0] = 100 // nothing is inside
-	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 {
-		t.Errorf("an empty set has %d parts inside and %d outside", r.Inside, r.Outside)
+	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 || !strings.Contains(strings.Join(r.Faults(), "\n"), "empty") {
+		t.Errorf("an empty set has %d parts inside and %d outside; %q", r.Inside, r.Outside, r.Faults())
+	}
+}
+
+// Each bad fit is told, and a good one of a shell with a cavity is not.
+func TestFaults(t *testing.T) {
+	good := Report{Residual: Quantiles{Mean: 1e-3}, Slope: Quantiles{Min: 0.14}, Inside: 1, Outside: 2, Parts: 2, Cavities: 1}
+	if f := good.Faults(); len(f) > 0 {
+		t.Errorf("a good fit: %q", f)
+	}
+	for want, edit := range map[string]func(r *Report){
+		"is empty on a grid":                 func(r *Report) { r.Inside = 0 },
+		"stray or broken parts: 3 inside":    func(r *Report) { r.Inside = 3 },
+		"merged or missing":                  func(r *Report) { r.Parts = 3 },
+		"cavities that the mesh has not: 3 ": func(r *Report) { r.Outside = 3 },
+		"cavities are open or missing":       func(r *Report) { r.Outside = 1 },
+		"0.0021 of the size":                 func(r *Report) { r.Residual.Mean = 0.0021 },
+		"NaN of the size":                    func(r *Report) { r.Residual.Mean = math.NaN() },
+		"as small as 0.09 near":              func(r *Report) { r.Slope.Min = 0.09 },
+		"as small as NaN near":               func(r *Report) { r.Slope.Min = math.NaN() },
+	} {
+		r := good
+		edit(&r)
+		if f := r.Faults(); len(f) != 1 || !strings.Contains(f[0], want) {
+			t.Errorf("%q, want %q", f, want)
+		}
 	}
 }
 

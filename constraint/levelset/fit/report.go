@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,12 +21,47 @@ type Report struct {
 	// Angle between ∇h and the normals of faces, in degrees.
 	Angle Quantiles `json:"angle"`
 	// Parts where h < 0 and where h > 0, by cells of a grid that touch. A closed
-	// mesh in one part has one of each; more of the first are stray components or
-	// broken necks, more of the second are cavities.
-	Inside  int     `json:"inside"`
-	Outside int     `json:"outside"`
-	Parts   int     `json:"mesh_parts"`
-	Cell    float64 `json:"cell"` // side of the grid's cells, as a share of the size
+	// mesh has one inside for each part that is no wall of a cavity, and one outside
+	// more than cavities.
+	Inside   int     `json:"inside"`
+	Outside  int     `json:"outside"`
+	Parts    int     `json:"mesh_parts"`
+	Cavities int     `json:"mesh_cavities"`
+	Cell     float64 `json:"cell"` // side of the grid's cells, as a share of the size
+}
+
+// Bars of Faults.
+const (
+	farMean = 2e-3 // of the mean residual
+	flat    = 0.1  // of the least slope; the published networks have 0.14 and 0.44
+)
+
+// Faults returns what is wrong with the fit, in sentences; none if it is good.
+func (r *Report) Faults() []string {
+	var out []string
+	add := func(format string, v ...any) { out = append(out, fmt.Sprintf(format, v...)) }
+	inside, outside := r.Parts-r.Cavities, 1+r.Cavities
+	switch {
+	case r.Inside == 0 && inside > 0:
+		add("the level set is empty on a grid of %.2g of the size: h is nowhere negative", r.Cell)
+	case r.Inside > inside:
+		add("the level set has stray or broken parts: %d inside, where the mesh has %d; more steps may help, or a mesh without thin necks", r.Inside, inside)
+	case r.Inside < inside:
+		add("parts are merged or missing: the level set has %d inside, the mesh %d; more steps may help, or parts further apart", r.Inside, inside)
+	}
+	switch {
+	case r.Outside > outside:
+		add("the level set has cavities that the mesh has not: %d parts outside, where the mesh has %d; more steps may help", r.Outside, outside)
+	case r.Outside < outside:
+		add("cavities are open or missing: the level set has %d parts outside, the mesh %d; more steps may help", r.Outside, outside)
+	}
+	if !(r.Residual.Mean <= farMean) {
+		add("the level set is %.2g of the size away from the mesh on average; expected at most %g: more steps or a wider network may help", r.Residual.Mean, farMean)
+	}
+	if !(r.Slope.Min >= flat) {
+		add("|∇h| is as small as %.2g near the mesh, where landing and Newton's method fail; expected at least %g: more steps may help", r.Slope.Min, flat)
+	}
+	return out
 }
 
 // Quantiles of a quantity over points.
@@ -67,7 +103,7 @@ func Examine(n *levelset.Network, m *mesh.Mesh, pool *parallel.Pool) *Report {
 		angle[i] = math.Acos(min(max(cos, -1), 1)) * 180 / math.Pi
 		slope[i] = norm(gNear[3*i : 3*i+3])
 	}
-	r := &Report{Residual: quantiles(residual), Angle: quantiles(angle), Slope: quantiles(slope), Parts: m.Components()}
+	r := &Report{Residual: quantiles(residual), Angle: quantiles(angle), Slope: quantiles(slope), Parts: m.Components(), Cavities: m.Cavities()}
 	r.Inside, r.Outside, r.Cell = parts(set, m, pool)
 	return r
 }
