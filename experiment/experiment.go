@@ -6,7 +6,6 @@ package experiment
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +24,6 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // An Experiment is a problem with its data at hand and, once begun, its folder.
@@ -298,158 +296,11 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
 	return e, nil
 }
 
-// LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there
-// is none.
-func (e *Experiment) LastEpoch() (train.Epoch, error) {
-	records, err := e.Folder.Metrics()
-	epochs, _ := decode(records)
-	if err != nil || len(epochs) == 0 {
-		return train.Epoch{}, err
-	}
-	return epochs[len(epochs)-1], nil
-}
-
 // network returns an untrained score network of the problem's shape.
 func (e *Experiment) network() *score.MLP[float32] {
 	d := e.Process.Set.Dim()
 	in := e.Problem.Reading(e.Process).Width(d, e.Process.Method.Underdamped())
 	return score.NewMLP[float32](e.Problem.Widths(in, d), e.Problem.Seed)
-}
-
-// Observer hears how training goes; any field may be nil.
-type Observer struct {
-	Mixing     func(steps, most int) // chains for a uniform prior are at it
-	Prior      func(Mixing)          // a uniform prior was made by them
-	Epoch      func(train.Epoch)
-	Evaluation func(Progress)
-	Checkpoint func(epoch int)
-}
-
-// Progress is an evaluation in the course of training.
-type Progress struct {
-	Epoch     int     `json:"epoch"`
-	Seconds   float64 `json:"seconds"` // trained, without evaluations
-	JSD       Float   `json:"jsd"`     // against the full set; null where it is not defined
-	Violation Float   `json:"violation"`
-	Failed    int     `json:"failed"`
-}
-
-// Train trains to the end, from the newest checkpoint (or the one named) if
-// there is one. When ctx is done it writes a checkpoint and returns the
-// context's error.
-func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) error {
-	t := train.New(e.Problem.TrainConfig(e.Process), e.Process, e.train, e.network(), e.Pool)
-	names, err := e.Folder.Checkpoints()
-	if err != nil {
-		return err
-	}
-	if len(names) > 0 || checkpoint != "" {
-		var state train.State
-		arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
-		if err != nil {
-			return err
-		}
-		if err := t.Restore(arrays, state); err != nil {
-			return err
-		}
-		if checkpoint != "" {
-			if err := e.Folder.SetAside(checkpoint); err != nil {
-				return err
-			}
-		}
-	}
-	if err := e.Folder.RewindMetrics(t.State.Epoch); err != nil {
-		return err
-	}
-	status := func(state, message string) error {
-		return e.Folder.SetStatus(run.Status{State: state, Epoch: t.State.Epoch, Epochs: e.Problem.Train.Epochs, Message: message})
-	}
-	save := func() error {
-		err := e.Folder.SaveCheckpoint(t.State.Updates, t.Snapshot(), t.State, e.config)
-		if err == nil && o.Checkpoint != nil {
-			o.Checkpoint(t.State.Epoch)
-		}
-		return err
-	}
-	if err := status("training", ""); err != nil {
-		return err
-	}
-	if err := e.arrive(ctx, o, len(names) == 0); err != nil {
-		state, message := "failed", err.Error()
-		if train.Interrupted(err) {
-			state, message = "interrupted", ""
-		}
-		if e := status(state, message); e != nil {
-			return e
-		}
-		return err
-	}
-	saved := time.Now()
-	first := len(names) == 0 // the first epoch is saved at once
-	for !t.Done() {
-		epoch, err := t.Epoch(ctx)
-		if train.Interrupted(err) {
-			if err := save(); err != nil {
-				return err
-			}
-			if err := status("interrupted", ""); err != nil {
-				return err
-			}
-			return context.Cause(ctx)
-		}
-		if err != nil { // the last good checkpoint stays as it is
-			if e := status("failed", err.Error()); e != nil {
-				return e
-			}
-			return err
-		}
-		if err := e.Folder.AppendMetric("epoch", epoch.Epoch, epoch); err != nil {
-			return err
-		}
-		if o.Epoch != nil {
-			o.Epoch(epoch)
-		}
-		if every := e.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
-			p, err := e.progress(ctx, t)
-			if err != nil && !train.Interrupted(err) {
-				return err
-			}
-			if err == nil {
-				if err := e.Folder.AppendMetric("evaluation", epoch.Epoch, p); err != nil {
-					return err
-				}
-				if o.Evaluation != nil {
-					o.Evaluation(p)
-				}
-			}
-		}
-		if t.Done() || first || time.Since(saved).Seconds() >= e.Problem.Train.CheckpointEvery {
-			if err := save(); err != nil {
-				return err
-			}
-			saved, first = time.Now(), false
-			if err := status("training", ""); err != nil {
-				return err
-			}
-		}
-	}
-	return status("trained", "")
-}
-
-// progress scores SampleCount samples.
-func (e *Experiment) progress(ctx context.Context, t *train.Trainer[float32]) (Progress, error) {
-	s, err := e.generate(ctx, t.Average(), e.SampleCount(), 0, e.Problem.Seed, nil)
-	if err != nil {
-		return Progress{}, err
-	}
-	p := Progress{Epoch: t.State.Epoch, Seconds: t.State.Seconds, JSD: Float(nan), Failed: s.Failed()}
-	if h := e.histogram; h != nil {
-		p.JSD = Float(h.compare(h.marks(s.Good()), h.full))
-	}
-	for _, v := range e.violations(s.Good()) {
-		p.Violation = max(p.Violation, Float(v.Worst))
-	}
-	return p, nil
 }
 
 // onEarth reports whether points are unit vectors of places on Earth, so that

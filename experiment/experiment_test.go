@@ -250,40 +250,6 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// The state at which training was interrupted is the one that is kept, also
-// when the interruption comes in the course of an evaluation.
-func TestInterruptedTraining(t *testing.T) {
-	e := begin(t, "train.epochs=5", "train.evaluate_every=1")
-	ctx, cancel := context.WithCancel(context.Background())
-	err := e.Train(ctx, "", Observer{Epoch: func(x train.Epoch) {
-		if x.Epoch == 2 {
-			cancel()
-		}
-	}})
-	if !train.Interrupted(err) {
-		t.Fatalf("got %v", err)
-	}
-	_, state, err := e.Load("")
-	if err != nil || state.Epoch != 2 {
-		t.Errorf("kept epoch %d, %v", state.Epoch, err)
-	}
-	var status run.Status
-	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" || status.Epoch != 2 {
-		t.Errorf("%+v, %v", status, err)
-	}
-	if err := e.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	records, err := e.Folder.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
-	epochs, evaluations := decode(records)
-	if len(epochs) != 5 || epochs[4].Epoch != 5 || len(evaluations) < 4 || math.IsNaN(float64(evaluations[0].JSD)) {
-		t.Errorf("%d epochs and %d evaluations are recorded", len(epochs), len(evaluations))
-	}
-}
-
 // Up to eight components have a column each; of more, the largest equality and the
 // largest inequality of each sample count.
 func TestViolationColumns(t *testing.T) {

@@ -203,6 +203,10 @@ func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint stri
 			}
 		},
 		Evaluation: func(p experiment.Progress) {
+			if p.Fault != "" {
+				bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
+				return
+			}
 			bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
 				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
 		},
