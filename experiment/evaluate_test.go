@@ -127,6 +127,14 @@ func TestViolationOfSeveral(t *testing.T) {
 // octahedron as its mesh.
 func octahedron(t *testing.T) *levelset.Surface {
 	t.Helper()
+	s, err := levelset.NewSurface(octahedronNetwork(), ball.Mesh(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func octahedronNetwork() *levelset.Network {
 	net := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 6, 1}, 1), Beta: 200}
 	clear(net.Params)
 	for i := range 6 {
@@ -134,11 +142,7 @@ func octahedron(t *testing.T) *levelset.Surface {
 		net.Weight(1)[i] = 1
 	}
 	net.Bias(1)[0] = -1
-	s, err := levelset.NewSurface(net, ball.Mesh(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return net
 }
 
 // On a surface points are counted on their nearest faces, in all blocks; samples

@@ -10,10 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
-	"runtime"
-	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
@@ -186,114 +182,6 @@ func (e *Experiment) values(x []float64) (names []string, values []float64) {
 	values = make([]float64, n*len(names))
 	e.Process.Set.Values(values, x, n)
 	return names, values
-}
-
-// Begin fills a new folder: config, verbatim problem and manifest.
-func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
-	e.Folder = f
-	if err := f.Lock(); err != nil {
-		return err
-	}
-	data := run.Data{Name: e.Data.Name, SHA256: e.Data.SHA256, Points: e.Data.N, Dim: e.Data.D}
-	if p := e.Problem.Data.Path; p != "" {
-		abs, err := filepath.Abs(p)
-		if err != nil {
-			return err
-		}
-		data.Path = abs
-	}
-	if err := f.Write(run.ConfigFile, e.Problem.Resolved()); err != nil {
-		return err
-	}
-	if err := f.Write(run.ProblemFile, source); err != nil {
-		return err
-	}
-	files, err := e.hashFiles()
-	if err != nil {
-		return err
-	}
-	return f.WriteJSON(run.ManifestFile, run.Manifest{
-		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: files, Chosen: e.Chosen, Machine: run.ThisMachine(),
-	})
-}
-
-// hashFiles returns the hashes of the files that the set is read from, by key.
-func (e *Experiment) hashFiles() (map[string]string, error) {
-	var out map[string]string
-	for key, path := range e.Problem.Files() {
-		if *path == "" || key == "data.path" {
-			continue
-		}
-		data, err := os.ReadFile(*path)
-		if err != nil {
-			return nil, err
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[key] = run.Hash(data)
-	}
-	return out, nil
-}
-
-// Open loads the experiment of a run folder. dataPath, if not empty, replaces
-// the path that the run was started with; the data must be the same bytes.
-func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
-	f, err := run.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
-	}
-	config, err := f.Read(run.ConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	if got := run.Hash(config); got != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run for other settings", got, m.Config)}
-	}
-	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
-	if err != nil {
-		return nil, err
-	}
-	hash := run.Hash(p.Resolved())
-	if p.Data.Kind != "demo" {
-		p.Data.Path = m.Data.Path
-	}
-	if dataPath != "" {
-		p.Data.Path = dataPath
-	}
-	e, err := New(p, pool)
-	if err != nil {
-		return nil, err
-	}
-	if e.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
-	}
-	files, err := e.hashFiles()
-	if err != nil {
-		return nil, err
-	}
-	for key, want := range m.Files {
-		if files[key] != want {
-			return nil, &DataError{*p.Files()[key], fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, files[key], want)}
-		}
-	}
-	e.Folder, e.config = f, hash
-	here, precision := run.ThisMachine(), p.Train.Precision
-	if was := m.Machine; was.Kernel != here.Kernel {
-		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel, here.Kernel)
-	} else if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
-		e.Warning = fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then, here.Products[precision])
-	}
-	if hash != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
-	}
-	return e, nil
 }
 
 // network returns an untrained score network of the problem's shape.
