@@ -37,9 +37,10 @@ type Experiment struct {
 	mixing func(steps, most int) // Observer.Mixing, or nil
 	Mixing *Mixing               // of the chains behind a uniform prior, once it was made; nil in closed form
 
-	train, heldOut []float64 // rows of Data: n×d
-	uniform        langevin.Empirical
-	config         string // hash of config.yaml
+	train, heldOut []float64          // rows of Data: n×d
+	uniform        langevin.Empirical // draws of chains, once made
+	empirical      langevin.Empirical // ends of forward paths, once made
+	config         string             // hash of config.yaml
 	histogram      *histogram
 }
 

@@ -169,36 +169,6 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 	}
 }
 
-// The empirical prior holds the last states of good forward paths from training
-// rows, with noise that training never uses.
-func TestEmpiricalPrior(t *testing.T) {
-	for _, method := range []string{"ULLA", "OLLA-P"} {
-		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}")
-		prior, err := e.prior(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := prior.(langevin.Empirical).States
-		var paths langevin.Paths
-		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
-		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
-			t.Fatal(err)
-		}
-		var want []float64
-		failed := 0
-		for i := range paths.Count {
-			if paths.Failed[i] {
-				failed++
-				continue
-			}
-			want = append(want, paths.At(i, 4)...)
-		}
-		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || priorRefresh < 1<<32 {
-			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
-		}
-	}
-}
-
 // A share of lost samples above generate.max_failed is an error beside the
 // samples.
 func TestTooManyLost(t *testing.T) {

@@ -30,27 +30,61 @@ func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
 		}
 		return e.chainPrior(ctx)
 	}
-	prior, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.train, e.Problem.Seed, priorRefresh)
-	var none *langevin.PriorError
-	if errors.As(err, &none) {
-		return nil, &FailedError{Failed: none.Paths, Samples: none.Paths, Limit: e.Problem.Train.MaxFailed}
+	return e.empiricalPrior(ctx)
+}
+
+// A PriorError says that too many of the states that a prior is made of could not
+// be projected onto Σ.
+type PriorError struct {
+	States string // what they are
+	Lost   int
+	Of     int
+	Limit  float64 // largest share
+	Key    string  // of the limit
+}
+
+func (e *PriorError) Error() string {
+	return fmt.Sprintf("the prior has too few states: %d of %d %s failed a projection, above the allowed share %g (%s)", e.Lost, e.Of, e.States, e.Limit, e.Key)
+}
+
+// lost returns a *PriorError if the share of lost states is above the limit, or all
+// are.
+func lost(states string, lost, of int, limit float64, key string) error {
+	if lost == of || float64(lost) > limit*float64(of) {
+		return &PriorError{states, lost, of, limit, key}
 	}
-	if err != nil {
+	return nil
+}
+
+// empiricalPrior returns the ends of forward paths from the training rows. They are
+// simulated once: a function of the problem's seed.
+func (e *Experiment) empiricalPrior(ctx context.Context) (langevin.Prior, error) {
+	if e.empirical.States != nil {
+		return e.empirical, nil
+	}
+	prior, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.train, e.Problem.Seed, priorRefresh)
+	if err != nil && !errors.As(err, new(*langevin.PriorError)) { // all failed: said below
 		return nil, err
 	}
+	d := e.Process.Set.Dim()
+	paths, ends := len(e.train)/d, len(prior.States)/d
+	if err := lost("forward paths from the training rows", paths-ends, paths, e.Problem.Train.MaxFailed, "train.max_failed"); err != nil {
+		return nil, err
+	}
+	e.empirical = prior
 	return prior, nil
 }
 
 // Mixing says how far the chains behind a uniform prior arrived at their law.
 type Mixing struct {
-	Chains   int     `json:"chains"`
-	Draws    int     `json:"draws"` // kept, of all chains
-	Steps    int     `json:"steps"` // of each chain, in all
-	Step     float64 `json:"step"`  // τ
-	Rhat     Float   `json:"rhat"`  // of the worst coordinate
-	ESS      Float   `json:"ess"`   // of the worst coordinate
-	Worst    int     `json:"worst_coordinate"`
-	Returned int     `json:"not_projected"` // draws that could not be projected onto Σ, left out
+	Chains int     `json:"chains"`
+	Draws  int     `json:"draws"` // kept, of all chains
+	Steps  int     `json:"steps"` // of each chain, in all
+	Step   float64 `json:"step"`  // τ
+	Rhat   Float   `json:"rhat"`  // of the worst coordinate
+	ESS    Float   `json:"ess"`   // of the worst coordinate
+	Worst  int     `json:"worst_coordinate"`
+	Lost   int     `json:"lost"` // draws that could not be projected onto Σ, left out
 }
 
 // A MixingError says that chains did not arrive at the uniform law.
@@ -113,7 +147,11 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 	if !(float64(m.Rhat) <= limit) {
 		return nil, &MixingError{m, limit}
 	}
-	e.uniform.States, m.Returned = e.projected(draws)
+	states, n := e.projected(draws)
+	if err := lost("draws of chains", n, m.Draws, e.Problem.Generate.MaxFailed, "generate.max_failed"); err != nil {
+		return nil, err
+	}
+	e.uniform.States, m.Lost = states, n
 	if float64(m.Rhat) >= mixedRhat || m.ESS < mixedESS {
 		e.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws after %d steps: the prior may be off", float64(m.Rhat), m.Worst, float64(m.ESS), m.Steps)
 	}

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -99,7 +100,7 @@ func TestUniformPriorByChains(t *testing.T) {
 		}
 	}
 	m := e.Mixing
-	if len(cos) != m.Draws-m.Returned || float64(m.Rhat) > mixedRhat || m.ESS < mixedESS || e.Warning != "" {
+	if len(cos) != m.Draws-m.Lost || float64(m.Rhat) > mixedRhat || m.ESS < mixedESS || e.Warning != "" {
 		t.Errorf("%d states, %+v, %s", len(cos), *m, e.Warning)
 	}
 	if got := stat.Mean(cos, nil); math.Abs(got-0.15) > 0.14 {
@@ -323,5 +324,69 @@ set:
 	}
 	if again.Process.Landing.Rate != α || again.Process.Repulsion != ε || again.Problem.Process.Repulsion.IsAuto() {
 		t.Errorf("opened with α = %v, ε = %v", again.Process.Landing.Rate, again.Process.Repulsion)
+	}
+}
+
+// The empirical prior holds the last states of good forward paths from training
+// rows, with noise that training never uses. They are simulated once; a share of
+// failed paths above train.max_failed is an error that names it.
+func TestEmpiricalPrior(t *testing.T) {
+	for _, method := range []string{"ULLA", "OLLA-P"} {
+		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")
+		prior, err := e.prior(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := prior.(langevin.Empirical).States
+		var paths langevin.Paths
+		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
+		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		failed := 0
+		for i := range paths.Count {
+			if paths.Failed[i] {
+				failed++
+				continue
+			}
+			want = append(want, paths.At(i, 4)...)
+		}
+		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || priorRefresh < 1<<32 {
+			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
+		}
+		if again, err := e.prior(context.Background()); err != nil || &again.(langevin.Empirical).States[0] != &got[0] {
+			t.Errorf("%s: the prior is simulated again, %v", method, err)
+		}
+		e.empirical, e.Problem.Train.MaxFailed = langevin.Empirical{}, 0
+		var few *PriorError
+		if _, err := e.prior(context.Background()); errors.As(err, &few) != (failed > 0) || failed > 0 && (few.Lost != failed || few.Of != paths.Count || !strings.Contains(err.Error(), "forward paths") || !strings.Contains(err.Error(), "train.max_failed")) {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
+// Draws of chains that cannot be projected are left out and counted; a share above
+// generate.max_failed, or all of them, is an error that names it.
+func TestLostDraws(t *testing.T) {
+	const text = "name: circle\nset: {dim: 2, equality: [{name: r, expr: \"x[0]^2 + x[1]^2 - 1\"}]}\n"
+	e, err := written(t, text, [][]float64{{1, 0}, {0, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, n := e.projected(&langevin.Draws{Dim: 2, X: []float64{3, 0, 0, 0, 0, -0.5, nan, 1}}) // the gradient vanishes at 0
+	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
+		t.Errorf("%d lost, left are %v", n, x)
+	}
+	for _, c := range []struct {
+		lost, of int
+		limit    float64
+		fails    bool
+	}{{1, 100, 0.01, false}, {2, 100, 0.01, true}, {0, 10, 0, false}, {10, 10, 1, true}, {9, 10, 1, false}} {
+		var few *PriorError
+		err := lost("draws of chains", c.lost, c.of, c.limit, "generate.max_failed")
+		if errors.As(err, &few) != c.fails || c.fails && !strings.Contains(err.Error(), fmt.Sprintf("%d of %d draws of chains failed", c.lost, c.of)) {
+			t.Errorf("%d of %d with limit %v: %v", c.lost, c.of, c.limit, err)
+		}
 	}
 }

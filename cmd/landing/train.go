@@ -198,6 +198,9 @@ func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint stri
 		Prior: func(m experiment.Mixing) {
 			bar.clear()
 			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps, float64(m.Rhat), float64(m.ESS))
+			if m.Lost > 0 {
+				a.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
+			}
 			if e.Warning != "" {
 				a.say("note: %s", e.Warning)
 			}
