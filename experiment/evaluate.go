@@ -106,7 +106,7 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		v.Component = append(v.Component, Component{c.Component, Float(c.Worst), c.WorstSample, Float(c.Mean), Float(c.Median), Float(c.Q90), Float(c.Q99)})
 		v.Violation.Worst = max(v.Violation.Worst, Float(c.Worst))
 	}
-	v.Violation.Mean = Float(e.meanViolation(x))
+	v.Violation.Mean = Float(metric.MeanLargest(e.excess(x)))
 	if h := e.histogram; h != nil {
 		full := func(y []float64) float64 { return h.compare(y, h.full) }
 		held := func(y []float64) float64 { return h.compare(y, h.heldOut) }
@@ -161,25 +161,4 @@ func (e *Experiment) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		}
 	}
 	return components, err
-}
-
-// meanViolation returns the mean over rows of the largest violation of a row.
-func (e *Experiment) meanViolation(x []float64) float64 {
-	set := e.Process.Set
-	m, c := len(set.Equalities()), len(constraint.Components(set))
-	n := len(x) / set.Dim()
-	values := make([]float64, n*c)
-	set.Values(values, x, n)
-	sum := 0.0
-	for i := range n {
-		worst := 0.0
-		for a, v := range values[i*c : (i+1)*c] {
-			if a < m && v < 0 {
-				v = -v
-			}
-			worst = max(worst, v)
-		}
-		sum += worst
-	}
-	return sum / float64(n)
 }

@@ -1,7 +1,8 @@
 // Package experiment carries a problem through its run folder: it loads the
 // data, trains with checkpoints, generates, evaluates and reports.
 //
-// It joins the other packages and adds no numerics of its own.
+// It joins the other packages: files, order and messages. What is computed, they
+// compute.
 package experiment
 
 import (
@@ -174,6 +175,14 @@ func worstOf(v []metric.Violation) (worst metric.Violation) {
 func (e *Experiment) violations(x []float64) []metric.Violation {
 	names, values := e.values(x)
 	return metric.Violations(names, values, len(x)/e.Process.Set.Dim(), len(e.Process.Set.Equalities()))
+}
+
+// excess returns how far each component is from being satisfied at the rows of x,
+// and the number of components.
+func (e *Experiment) excess(x []float64) (excess []float64, components int) {
+	names, values := e.values(x)
+	metric.Excess(values, len(names), len(e.Process.Set.Equalities()))
+	return values, len(names)
 }
 
 // values returns the components' names, and their values at the rows of x.

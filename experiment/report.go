@@ -179,15 +179,8 @@ const maxColumns = 8
 func (e *Experiment) violationColumns(x []float64) []figure.Column {
 	set := e.Process.Set
 	names, m := constraint.Components(set), len(set.Equalities())
-	n, c := len(x)/set.Dim(), len(names)
-	values := make([]float64, n*c)
-	set.Values(values, x, n)
-	for i, v := range values {
-		if i%c < m {
-			v = math.Abs(v)
-		}
-		values[i] = max(v, 0)
-	}
+	values, c := e.excess(x)
+	n := len(x) / set.Dim()
 	var columns []figure.Column
 	add := func(name string, from, to int) {
 		if from == to {
