@@ -173,7 +173,7 @@ func TestFaceHistogram(t *testing.T) {
 	if len(h.full) != n || len(h.train) != 2000 || len(h.heldOut) != 1000 || h.dim != 1 {
 		t.Errorf("%d, %d and %d marks of dimension %d", len(h.full), len(h.train), len(h.heldOut), h.dim)
 	}
-	if h.compare(h.full, h.full) != 0 || h.compare(h.train, h.heldOut) != metric.FaceJSD(h.train, h.heldOut, 8) {
+	if h.distance(h.full, h.full) != 0 || h.distance(h.train, h.heldOut) != metric.FaceJSD(h.train, h.heldOut, 8) {
 		t.Error("the distance is not that of counts on faces")
 	}
 	if got := e.SampleCount(); got != n {

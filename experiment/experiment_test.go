@@ -5,13 +5,9 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -217,47 +213,5 @@ func TestChecks(t *testing.T) {
 	s.Lost = []bool{true, true, true, true, true, true, true, true, true, true}
 	if v, err := e.Evaluate(s, train.State{}); err != nil || v.Failed != 10 {
 		t.Errorf("%+v, %v", v, err)
-	}
-}
-
-// Up to eight components have a column each; of more, the largest equality and the
-// largest inequality of each sample count.
-func TestViolationColumns(t *testing.T) {
-	walls, err := zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	simplex, err := zoo.NewSimplex(9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		set   constraint.Set
-		x     []float64
-		names []string
-		want  [][]float64
-	}{
-		{zoo.Torus{Major: 2, Minor: 0.5}, []float64{2.25, 0, 0, 3, 0, 0}, []string{"tube"}, [][]float64{{0.25, 0.5}}},
-		{walls, []float64{0.5, 2, -0.25}, walls.Inequalities(), [][]float64{{0}, {0}, {0.25}, {0}, {1}, {0}}},
-		{simplex, []float64{2, -0.25, 0, 0, 0, 0, 0, 0, 0}, []string{"largest |h|, m = 1", "largest max(g, 0), l = 9"}, [][]float64{{0.75}, {0.25}}},
-	} {
-		e := &Experiment{Process: &langevin.Process{Set: c.set}}
-		got := e.violationColumns(c.x)
-		for i, column := range got {
-			if i >= len(c.names) || column.Name != c.names[i] || !slices.Equal(column.Values, c.want[i]) {
-				t.Errorf("%v: column %+v", c.set, column)
-			}
-		}
-		if len(got) != len(c.names) {
-			t.Errorf("%v: %d columns", c.set, len(got))
-		}
-	}
-}
-
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{9.97e-14: "1.0×10⁻¹³", 2.2e-16: "2.2×10⁻¹⁶", -3e5: "-3.0×10⁵", 0: "0", 0.25: "0.25"} {
-		if got := number(v); got != want {
-			t.Errorf("%v is %q, want %q", v, got, want)
-		}
 	}
 }

@@ -177,7 +177,7 @@ func (e *Experiment) score(p *Progress, s *Samples) {
 		return
 	}
 	if h := e.histogram; h != nil {
-		p.JSD = Float(h.compare(h.marks(good), h.full))
+		p.JSD = Float(h.distance(h.marks(good), h.full))
 	}
 	p.Violation = Float(worstOf(e.violations(good)).Worst)
 }

@@ -25,6 +25,7 @@ func fullReport(t *testing.T) *Report {
 			Rows:   [][]string{{hostile, "1.5e-7"}, {"b", "−3 ± 1"}},
 		}},
 		Globe:    &Globe{Title: hostile, Caption: hostile, Layers: layers},
+		Notes:    []string{hostile},
 		Config:   "a: " + hostile,
 		Commands: []string{"landing train", hostile},
 	}
