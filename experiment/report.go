@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/figure"
@@ -23,7 +25,7 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 	}
 	r := &figure.Report{
 		Title:    e.Title(),
-		Subtitle: fmt.Sprintf("%s on the %s, %d epochs", e.Process.Method, constraint.Name(e.Process.Set), v.Epoch),
+		Subtitle: fmt.Sprintf("%s on %s, %d epochs", e.Process.Method, withArticle(constraint.Name(e.Process.Set)), v.Epoch),
 		Verdict:  verdict(v),
 		Facts:    facts(v),
 		Figures:  p.figures,
@@ -39,6 +41,14 @@ func (e *Experiment) Report(s *Samples, v *Evaluation) (string, error) {
 		return "", err
 	}
 	return e.Folder.Path(run.ReportFile), e.Folder.Write(run.ReportFile, html.Bytes())
+}
+
+// withArticle returns "the sphere", but "SO(10)".
+func withArticle(set string) string {
+	if first, _ := utf8.DecodeRuneInString(set); unicode.IsUpper(first) {
+		return set
+	}
+	return "the " + set
 }
 
 // Title returns the problem's title, or its name.
@@ -122,7 +132,7 @@ func (e *Experiment) tables(v *Evaluation) []figure.Table {
 	}
 	if s := v.Start; s != nil && s.Paths > 0 {
 		out = append(out, figure.Table{
-			Title: "Where generation starts", Header: []string{"", strings.ToLower(s.Metric[:1]) + s.Metric[1:]},
+			Title: "Where generation starts", Header: []string{"", s.Metric},
 			Rows: [][]string{
 				{fmt.Sprintf("ends of %s forward paths to the prior", count(s.Paths)), fixed(s.Distance)},
 				{"floor: two sets of one law", fixed(s.Floor)},

@@ -98,6 +98,9 @@ func TestReportOfRotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := reportOf(t, e, s, v)
+	if !strings.Contains(page, "ULLA on SO(3), 0 epochs") {
+		t.Error("the subtitle does not name the set")
+	}
 	for _, p := range v.JSD.Parts {
 		if want := "Distance to all data " + fixed(p.Full) + ", floor " + fixed(p.Floor) + " ± " + fixed(p.FloorSD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
 			t.Errorf("the report lacks %q of %s", want, p.Name)

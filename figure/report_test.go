@@ -54,6 +54,15 @@ func TestReportEscapes(t *testing.T) {
 	}
 }
 
+func TestReportNotes(t *testing.T) {
+	page := htmlOf(t, &Report{Title: "Run", Notes: []string{"A picture is left out.", "Another too."}})
+	for _, want := range []string{`<p class="note">A picture is left out.</p>`, `<p class="note">Another too.</p>`} {
+		if strings.Count(page, want) != 1 {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
 func TestReportLoadsNothing(t *testing.T) {
 	page := htmlOf(t, fullReport(t))
 	for _, load := range []string{`\ssrc\s*=`, `\shref\s*=`, `url\(`, `@import`, `\bfetch\(`, `XMLHttpRequest`, `WebSocket`, `<link`, `<img`, `<iframe`, `https://`} {
