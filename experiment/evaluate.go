@@ -26,20 +26,31 @@ type Evaluation struct {
 // JSD holds distances by histograms (natural logarithm), as Metric says: square
 // roots of the Jensen–Shannon divergence, or the divergence itself.
 type JSD struct {
-	Metric       string `json:"metric"`
-	Full         Float  `json:"full"`     // against all data, training rows included, as the paper does
-	HeldOut      Float  `json:"held_out"` // against validation and test rows
-	Floor        Float  `json:"floor"`    // as many draws from the training rows, against all data: mean
-	FloorSD      Float  `json:"floor_sd"`
-	HeldOutFloor Float  `json:"held_out_floor"` // the same draws against the held-out rows
-	Uniform      Float  `json:"uniform"`        // uniform samples against all data; null without a sampler
+	Metric string `json:"metric"`
+	Score
+	Uniform Float  `json:"uniform"` // uniform samples against all data; null without a sampler
+	Parts   []Part `json:"parts,omitempty"`
+}
 
-	Parts map[string]Float `json:"parts,omitempty"` // of Full, where it is a mean over several statistics
+// A Part is one of several statistics whose distances have JSD as their mean.
+type Part struct {
+	Name string `json:"name"`
+	Score
+}
+
+// A Score is a distance of samples to the data, and what perfect copies of the
+// training rows would score.
+type Score struct {
+	Full         Float `json:"full"`     // against all data, training rows included, as the paper does
+	HeldOut      Float `json:"held_out"` // against validation and test rows
+	Floor        Float `json:"floor"`    // as many draws from the training rows, against all data: mean
+	FloorSD      Float `json:"floor_sd"`
+	HeldOutFloor Float `json:"held_out_floor"` // the same draws against the held-out rows
 }
 
 // Worst sums up all components.
 type Worst struct {
-	Worst Float `json:"worst"` // largest violation of any component
+	Worst Float `json:"worst"` // largest violation of any component; null if there is no sample
 	Mean  Float `json:"mean"`  // mean over samples of each sample's largest
 }
 
@@ -94,7 +105,8 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
 		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong,
-		Nearest: Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), Float(nan), Float(nan), 0, 0},
+		Violation: Worst{Float(nan), Float(nan)},
+		Nearest:   Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), Float(nan), Float(nan), 0, 0},
 		Seconds: Seconds{Float(state.Seconds), Float(state.Simulated), Float(s.Time.Seconds())},
 	}
 	n := len(x) / d
@@ -102,31 +114,12 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		return v, nil
 	}
 	components, err := e.CheckViolation(s)
+	v.Violation.Worst = Float(worstOf(components).Worst)
 	for _, c := range components {
 		v.Component = append(v.Component, Component{c.Component, Float(c.Worst), c.WorstSample, Float(c.Mean), Float(c.Median), Float(c.Q90), Float(c.Q99)})
-		v.Violation.Worst = max(v.Violation.Worst, Float(c.Worst))
 	}
-	v.Violation.Mean = Float(e.meanViolation(x))
-	if h := e.histogram; h != nil {
-		full := func(y []float64) float64 { return h.compare(y, h.full) }
-		held := func(y []float64) float64 { return h.compare(y, h.heldOut) }
-		marks := h.marks(x)
-		floor := metric.NoiseFloor(h.train, h.dim, n, floorDraws, e.Problem.Seed, full)
-		v.JSD = &JSD{Metric: h.Name, Full: Float(full(marks)), Floor: Float(floor.Mean), FloorSD: Float(floor.SD), HeldOut: Float(nan), HeldOutFloor: Float(nan), Uniform: Float(nan), Parts: e.parts(x)}
-		if u, ok := e.Process.Set.(constraint.UniformSampler); ok {
-			y, stream := make([]float64, n*d), keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33)
-			e.eachBlock(n, func(lo, hi int) {
-				for i := lo; i < hi; i++ {
-					u.SampleUniform(y[i*d:(i+1)*d], stream, uint64(i))
-				}
-			})
-			v.JSD.Uniform = Float(full(h.marks(y)))
-		}
-		if len(e.heldOut) > 0 {
-			v.JSD.HeldOut = Float(held(marks))
-			v.JSD.HeldOutFloor = Float(metric.NoiseFloor(h.train, h.dim, n, floorDraws, e.Problem.Seed, held).Mean)
-		}
-	}
+	v.Violation.Mean = Float(metric.MeanLargest(e.excess(x)))
+	v.JSD = e.jsd(x)
 	if len(e.heldOut) > 0 {
 		c := metric.CountCopies(x, e.heldOut, e.train, d)
 		v.Nearest = Nearest{Float(c.Samples.Median), Float(c.HeldOut.Median), Float(c.Ratio), Float(c.Copied), Float(c.Repeated)}
@@ -134,6 +127,46 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		v.TwoSample = TwoSample{Float(t.Statistic), Float(t.Floor.Mean), Float(t.Floor.SD), Float(t.PValue), t.N, t.M}
 	}
 	return v, err
+}
+
+// jsd returns the distances of points by histograms, or nil where none is defined.
+func (e *Experiment) jsd(x []float64) *JSD {
+	h := e.histogram
+	if h == nil {
+		return nil
+	}
+	n, marks := len(x)/e.Process.Set.Dim(), h.marks(x)
+	scores := make([]Score, 1+len(h.parts))
+	floors := h.floors(h.full, n, e.Problem.Seed)
+	for k, v := range h.compare(marks, h.full) {
+		scores[k] = Score{Full: Float(v), Floor: Float(floors[k].Mean), FloorSD: Float(floors[k].SD), HeldOut: Float(nan), HeldOutFloor: Float(nan)}
+	}
+	if len(h.heldOut) > 0 {
+		floors := h.floors(h.heldOut, n, e.Problem.Seed)
+		for k, v := range h.compare(marks, h.heldOut) {
+			scores[k].HeldOut, scores[k].HeldOutFloor = Float(v), Float(floors[k].Mean)
+		}
+	}
+	out := &JSD{Metric: h.Name, Score: scores[0], Uniform: Float(nan)}
+	for k, name := range h.parts {
+		out.Parts = append(out.Parts, Part{name, scores[1+k]})
+	}
+	if u, ok := e.Process.Set.(constraint.UniformSampler); ok {
+		out.Uniform = Float(h.distance(h.marks(e.uniformPoints(u, n)), h.full))
+	}
+	return out
+}
+
+// uniformPoints draws n uniform points on Σ.
+func (e *Experiment) uniformPoints(u constraint.UniformSampler, n int) []float64 {
+	d := e.Process.Set.Dim()
+	y, stream := make([]float64, n*d), keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33)
+	e.eachBlock(n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			u.SampleUniform(y[i*d:(i+1)*d], stream, uint64(i))
+		}
+	})
+	return y
 }
 
 // CheckViolation summarises the violations of the samples that did not fail, by
@@ -161,25 +194,4 @@ func (e *Experiment) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		}
 	}
 	return components, err
-}
-
-// meanViolation returns the mean over rows of the largest violation of a row.
-func (e *Experiment) meanViolation(x []float64) float64 {
-	set := e.Process.Set
-	m, c := len(set.Equalities()), len(constraint.Components(set))
-	n := len(x) / set.Dim()
-	values := make([]float64, n*c)
-	set.Values(values, x, n)
-	sum := 0.0
-	for i := range n {
-		worst := 0.0
-		for a, v := range values[i*c : (i+1)*c] {
-			if a < m && v < 0 {
-				v = -v
-			}
-			worst = max(worst, v)
-		}
-		sum += worst
-	}
-	return sum / float64(n)
 }

@@ -81,7 +81,7 @@ func TestViolationOfSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &Experiment{Process: &langevin.Process{Set: box}}
-	if got := e.meanViolation([]float64{0.5, 2, -0.25, 0.5, 0.5, 0.5}); got != 0.5 { // 1 and 0
+	if got := metric.MeanLargest(e.excess([]float64{0.5, 2, -0.25, 0.5, 0.5, 0.5})); got != 0.5 { // 1 and 0
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	simplex, err := zoo.NewSimplex(3)
@@ -89,7 +89,7 @@ func TestViolationOfSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Process = &langevin.Process{Set: simplex}
-	if got := e.meanViolation([]float64{0.25, 0.25, 0, 1.5, -0.25, 0.25}); got != 0.5 { // both the sum
+	if got := metric.MeanLargest(e.excess([]float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 { // both the sum
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	pool := parallel.New(1)
@@ -127,6 +127,14 @@ func TestViolationOfSeveral(t *testing.T) {
 // octahedron as its mesh.
 func octahedron(t *testing.T) *levelset.Surface {
 	t.Helper()
+	s, err := levelset.NewSurface(octahedronNetwork(), ball.Mesh(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func octahedronNetwork() *levelset.Network {
 	net := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 6, 1}, 1), Beta: 200}
 	clear(net.Params)
 	for i := range 6 {
@@ -134,11 +142,7 @@ func octahedron(t *testing.T) *levelset.Surface {
 		net.Weight(1)[i] = 1
 	}
 	net.Bias(1)[0] = -1
-	s, err := levelset.NewSurface(net, ball.Mesh(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return net
 }
 
 // On a surface points are counted on their nearest faces, in all blocks; samples
@@ -169,7 +173,7 @@ func TestFaceHistogram(t *testing.T) {
 	if len(h.full) != n || len(h.train) != 2000 || len(h.heldOut) != 1000 || h.dim != 1 {
 		t.Errorf("%d, %d and %d marks of dimension %d", len(h.full), len(h.train), len(h.heldOut), h.dim)
 	}
-	if h.compare(h.full, h.full) != 0 || h.compare(h.train, h.heldOut) != metric.FaceJSD(h.train, h.heldOut, 8) {
+	if h.distance(h.full, h.full) != 0 || h.distance(h.train, h.heldOut) != metric.FaceJSD(h.train, h.heldOut, 8) {
 		t.Error("the distance is not that of counts on faces")
 	}
 	if got := e.SampleCount(); got != n {

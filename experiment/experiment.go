@@ -1,20 +1,16 @@
 // Package experiment carries a problem through its run folder: it loads the
 // data, trains with checkpoints, generates, evaluates and reports.
 //
-// It joins the other packages and adds no numerics of its own.
+// It joins the other packages: files, order and messages. What is computed, they
+// compute.
 package experiment
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
-	"runtime"
-	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
@@ -25,7 +21,6 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // An Experiment is a problem with its data at hand and, once begun, its folder.
@@ -43,9 +38,10 @@ type Experiment struct {
 	mixing func(steps, most int) // Observer.Mixing, or nil
 	Mixing *Mixing               // of the chains behind a uniform prior, once it was made; nil in closed form
 
-	train, heldOut []float64 // rows of Data: n×d
-	uniform        langevin.Empirical
-	config         string // hash of config.yaml
+	train, heldOut []float64          // rows of Data: n×d
+	uniform        langevin.Empirical // draws of chains, once made
+	empirical      langevin.Empirical // ends of forward paths, once made
+	config         string             // hash of config.yaml
 	histogram      *histogram
 }
 
@@ -84,6 +80,9 @@ func New(p *problem.Problem, pool *parallel.Pool) (*Experiment, error) {
 	e.choose()
 	e.config = run.Hash(p.Resolved())
 	e.Split = dataset.RandomSplit(e.Data.N, p.Data.SplitSeed)
+	if err := p.CheckPaths(proc, len(e.Split.Train)); err != nil {
+		return nil, err
+	}
 	e.train = e.Data.Rows(e.Split.Train)
 	e.heldOut = e.Data.Rows(append(append([]int(nil), e.Split.Val...), e.Split.Test...))
 	e.histogram = e.newHistogram()
@@ -148,7 +147,7 @@ func (e *Experiment) checkFeasible() error {
 	}
 	if rows > 0 {
 		i := first.WorstSample
-		if s, ok := set.(interface{ Fault(x []float64) error }); ok && math.IsInf(first.Worst, 1) {
+		if s, ok := set.(constraint.Explainer); ok && math.IsInf(first.Worst, 1) {
 			if err := s.Fault(e.Data.X[i*d : (i+1)*d]); err != nil {
 				return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", i, err)}
 			}
@@ -181,6 +180,14 @@ func (e *Experiment) violations(x []float64) []metric.Violation {
 	return metric.Violations(names, values, len(x)/e.Process.Set.Dim(), len(e.Process.Set.Equalities()))
 }
 
+// excess returns how far each component is from being satisfied at the rows of x,
+// and the number of components.
+func (e *Experiment) excess(x []float64) (excess []float64, components int) {
+	names, values := e.values(x)
+	metric.Excess(values, len(names), len(e.Process.Set.Equalities()))
+	return values, len(names)
+}
+
 // values returns the components' names, and their values at the rows of x.
 func (e *Experiment) values(x []float64) (names []string, values []float64) {
 	names = constraint.Components(e.Process.Set)
@@ -190,266 +197,11 @@ func (e *Experiment) values(x []float64) (names []string, values []float64) {
 	return names, values
 }
 
-// Begin fills a new folder: config, verbatim problem and manifest.
-func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
-	e.Folder = f
-	if err := f.Lock(); err != nil {
-		return err
-	}
-	data := run.Data{Name: e.Data.Name, SHA256: e.Data.SHA256, Points: e.Data.N, Dim: e.Data.D}
-	if p := e.Problem.Data.Path; p != "" {
-		abs, err := filepath.Abs(p)
-		if err != nil {
-			return err
-		}
-		data.Path = abs
-	}
-	if err := f.Write(run.ConfigFile, e.Problem.Resolved()); err != nil {
-		return err
-	}
-	if err := f.Write(run.ProblemFile, source); err != nil {
-		return err
-	}
-	files, err := e.hashFiles()
-	if err != nil {
-		return err
-	}
-	return f.WriteJSON(run.ManifestFile, run.Manifest{
-		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: files, Chosen: e.Chosen, Machine: run.ThisMachine(),
-	})
-}
-
-// hashFiles returns the hashes of the files that the set is read from, by key.
-func (e *Experiment) hashFiles() (map[string]string, error) {
-	var out map[string]string
-	for key, path := range e.Problem.Files() {
-		if *path == "" || key == "data.path" {
-			continue
-		}
-		data, err := os.ReadFile(*path)
-		if err != nil {
-			return nil, err
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[key] = run.Hash(data)
-	}
-	return out, nil
-}
-
-// Open loads the experiment of a run folder. dataPath, if not empty, replaces
-// the path that the run was started with; the data must be the same bytes.
-func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
-	f, err := run.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
-	}
-	config, err := f.Read(run.ConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	if got := run.Hash(config); got != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run for other settings", got, m.Config)}
-	}
-	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
-	if err != nil {
-		return nil, err
-	}
-	hash := run.Hash(p.Resolved())
-	if p.Data.Kind != "demo" {
-		p.Data.Path = m.Data.Path
-	}
-	if dataPath != "" {
-		p.Data.Path = dataPath
-	}
-	e, err := New(p, pool)
-	if err != nil {
-		return nil, err
-	}
-	if e.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
-	}
-	files, err := e.hashFiles()
-	if err != nil {
-		return nil, err
-	}
-	for key, want := range m.Files {
-		if files[key] != want {
-			return nil, &DataError{*p.Files()[key], fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, files[key], want)}
-		}
-	}
-	e.Folder, e.config = f, hash
-	here, precision := run.ThisMachine(), p.Train.Precision
-	if was := m.Machine; was.Kernel != here.Kernel {
-		e.Warning = fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel, here.Kernel)
-	} else if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
-		e.Warning = fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then, here.Products[precision])
-	}
-	if hash != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
-	}
-	return e, nil
-}
-
-// LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there
-// is none.
-func (e *Experiment) LastEpoch() (train.Epoch, error) {
-	records, err := e.Folder.Metrics()
-	epochs, _ := decode(records)
-	if err != nil || len(epochs) == 0 {
-		return train.Epoch{}, err
-	}
-	return epochs[len(epochs)-1], nil
-}
-
 // network returns an untrained score network of the problem's shape.
 func (e *Experiment) network() *score.MLP[float32] {
 	d := e.Process.Set.Dim()
 	in := e.Problem.Reading(e.Process).Width(d, e.Process.Method.Underdamped())
 	return score.NewMLP[float32](e.Problem.Widths(in, d), e.Problem.Seed)
-}
-
-// Observer hears how training goes; any field may be nil.
-type Observer struct {
-	Mixing     func(steps, most int) // chains for a uniform prior are at it
-	Prior      func(Mixing)          // a uniform prior was made by them
-	Epoch      func(train.Epoch)
-	Evaluation func(Progress)
-	Checkpoint func(epoch int)
-}
-
-// Progress is an evaluation in the course of training.
-type Progress struct {
-	Epoch     int     `json:"epoch"`
-	Seconds   float64 `json:"seconds"` // trained, without evaluations
-	JSD       Float   `json:"jsd"`     // against the full set; null where it is not defined
-	Violation Float   `json:"violation"`
-	Failed    int     `json:"failed"`
-}
-
-// Train trains to the end, from the newest checkpoint (or the one named) if
-// there is one. When ctx is done it writes a checkpoint and returns the
-// context's error.
-func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) error {
-	t := train.New(e.Problem.TrainConfig(e.Process), e.Process, e.train, e.network(), e.Pool)
-	names, err := e.Folder.Checkpoints()
-	if err != nil {
-		return err
-	}
-	if len(names) > 0 || checkpoint != "" {
-		var state train.State
-		arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
-		if err != nil {
-			return err
-		}
-		if err := t.Restore(arrays, state); err != nil {
-			return err
-		}
-		if checkpoint != "" {
-			if err := e.Folder.SetAside(checkpoint); err != nil {
-				return err
-			}
-		}
-	}
-	if err := e.Folder.RewindMetrics(t.State.Epoch); err != nil {
-		return err
-	}
-	status := func(state, message string) error {
-		return e.Folder.SetStatus(run.Status{State: state, Epoch: t.State.Epoch, Epochs: e.Problem.Train.Epochs, Message: message})
-	}
-	save := func() error {
-		err := e.Folder.SaveCheckpoint(t.State.Updates, t.Snapshot(), t.State, e.config)
-		if err == nil && o.Checkpoint != nil {
-			o.Checkpoint(t.State.Epoch)
-		}
-		return err
-	}
-	if err := status("training", ""); err != nil {
-		return err
-	}
-	if err := e.arrive(ctx, o, len(names) == 0); err != nil {
-		state, message := "failed", err.Error()
-		if train.Interrupted(err) {
-			state, message = "interrupted", ""
-		}
-		if e := status(state, message); e != nil {
-			return e
-		}
-		return err
-	}
-	saved := time.Now()
-	first := len(names) == 0 // the first epoch is saved at once
-	for !t.Done() {
-		epoch, err := t.Epoch(ctx)
-		if train.Interrupted(err) {
-			if err := save(); err != nil {
-				return err
-			}
-			if err := status("interrupted", ""); err != nil {
-				return err
-			}
-			return context.Cause(ctx)
-		}
-		if err != nil { // the last good checkpoint stays as it is
-			if e := status("failed", err.Error()); e != nil {
-				return e
-			}
-			return err
-		}
-		if err := e.Folder.AppendMetric("epoch", epoch.Epoch, epoch); err != nil {
-			return err
-		}
-		if o.Epoch != nil {
-			o.Epoch(epoch)
-		}
-		if every := e.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
-			p, err := e.progress(ctx, t)
-			if err != nil && !train.Interrupted(err) {
-				return err
-			}
-			if err == nil {
-				if err := e.Folder.AppendMetric("evaluation", epoch.Epoch, p); err != nil {
-					return err
-				}
-				if o.Evaluation != nil {
-					o.Evaluation(p)
-				}
-			}
-		}
-		if t.Done() || first || time.Since(saved).Seconds() >= e.Problem.Train.CheckpointEvery {
-			if err := save(); err != nil {
-				return err
-			}
-			saved, first = time.Now(), false
-			if err := status("training", ""); err != nil {
-				return err
-			}
-		}
-	}
-	return status("trained", "")
-}
-
-// progress scores SampleCount samples.
-func (e *Experiment) progress(ctx context.Context, t *train.Trainer[float32]) (Progress, error) {
-	s, err := e.generate(ctx, t.Average(), e.SampleCount(), 0, e.Problem.Seed, nil)
-	if err != nil {
-		return Progress{}, err
-	}
-	p := Progress{Epoch: t.State.Epoch, Seconds: t.State.Seconds, JSD: Float(nan), Failed: s.Failed()}
-	if h := e.histogram; h != nil {
-		p.JSD = Float(h.compare(h.marks(s.Good()), h.full))
-	}
-	for _, v := range e.violations(s.Good()) {
-		p.Violation = max(p.Violation, Float(v.Worst))
-	}
-	return p, nil
 }
 
 // onEarth reports whether points are unit vectors of places on Earth, so that

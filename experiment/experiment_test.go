@@ -5,13 +5,9 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -169,36 +165,6 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 	}
 }
 
-// The empirical prior holds the last states of good forward paths from training
-// rows, with noise that training never uses.
-func TestEmpiricalPrior(t *testing.T) {
-	for _, method := range []string{"ULLA", "OLLA-P"} {
-		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}")
-		prior, err := e.prior(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := prior.(langevin.Empirical).States
-		var paths langevin.Paths
-		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
-		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
-			t.Fatal(err)
-		}
-		var want []float64
-		failed := 0
-		for i := range paths.Count {
-			if paths.Failed[i] {
-				failed++
-				continue
-			}
-			want = append(want, paths.At(i, 4)...)
-		}
-		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || priorRefresh < 1<<32 {
-			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
-		}
-	}
-}
-
 // A share of lost samples above generate.max_failed is an error beside the
 // samples.
 func TestTooManyLost(t *testing.T) {
@@ -247,81 +213,5 @@ func TestChecks(t *testing.T) {
 	s.Lost = []bool{true, true, true, true, true, true, true, true, true, true}
 	if v, err := e.Evaluate(s, train.State{}); err != nil || v.Failed != 10 {
 		t.Errorf("%+v, %v", v, err)
-	}
-}
-
-// The state at which training was interrupted is the one that is kept, also
-// when the interruption comes in the course of an evaluation.
-func TestInterruptedTraining(t *testing.T) {
-	e := begin(t, "train.epochs=5", "train.evaluate_every=1")
-	ctx, cancel := context.WithCancel(context.Background())
-	err := e.Train(ctx, "", Observer{Epoch: func(x train.Epoch) {
-		if x.Epoch == 2 {
-			cancel()
-		}
-	}})
-	if !train.Interrupted(err) {
-		t.Fatalf("got %v", err)
-	}
-	_, state, err := e.Load("")
-	if err != nil || state.Epoch != 2 {
-		t.Errorf("kept epoch %d, %v", state.Epoch, err)
-	}
-	var status run.Status
-	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" || status.Epoch != 2 {
-		t.Errorf("%+v, %v", status, err)
-	}
-	if err := e.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	records, err := e.Folder.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
-	epochs, evaluations := decode(records)
-	if len(epochs) != 5 || epochs[4].Epoch != 5 || len(evaluations) < 4 || math.IsNaN(float64(evaluations[0].JSD)) {
-		t.Errorf("%d epochs and %d evaluations are recorded", len(epochs), len(evaluations))
-	}
-}
-
-// Up to eight components have a column each; of more, the largest equality and the
-// largest inequality of each sample count.
-func TestViolationColumns(t *testing.T) {
-	walls, err := zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	simplex, err := zoo.NewSimplex(9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		set   constraint.Set
-		x     []float64
-		names []string
-		want  [][]float64
-	}{
-		{zoo.Torus{Major: 2, Minor: 0.5}, []float64{2.25, 0, 0, 3, 0, 0}, []string{"tube"}, [][]float64{{0.25, 0.5}}},
-		{walls, []float64{0.5, 2, -0.25}, walls.Inequalities(), [][]float64{{0}, {0}, {0.25}, {0}, {1}, {0}}},
-		{simplex, []float64{2, -0.25, 0, 0, 0, 0, 0, 0, 0}, []string{"largest |h|, m = 1", "largest max(g, 0), l = 9"}, [][]float64{{0.75}, {0.25}}},
-	} {
-		e := &Experiment{Process: &langevin.Process{Set: c.set}}
-		got := e.violationColumns(c.x)
-		for i, column := range got {
-			if i >= len(c.names) || column.Name != c.names[i] || !slices.Equal(column.Values, c.want[i]) {
-				t.Errorf("%v: column %+v", c.set, column)
-			}
-		}
-		if len(got) != len(c.names) {
-			t.Errorf("%v: %d columns", c.set, len(got))
-		}
-	}
-}
-
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{9.97e-14: "1.0×10⁻¹³", 2.2e-16: "2.2×10⁻¹⁶", -3e5: "-3.0×10⁵", 0: "0", 0.25: "0.25"} {
-		if got := number(v); got != want {
-			t.Errorf("%v is %q, want %q", v, got, want)
-		}
 	}
 }

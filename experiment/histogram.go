@@ -3,6 +3,8 @@ package experiment
 import (
 	"fmt"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/mesh"
@@ -18,7 +20,8 @@ type histogram struct {
 	dim        int
 	limit      int // samples that are enough; 0 means as many as there is data
 	marks      func(x []float64) []float64
-	compare    func(a, b []float64) float64
+	compare    func(a, b []float64) []float64 // the distance, then those of the parts that it is the mean of
+	parts      []string                       // their names
 
 	full, train, heldOut []float64 // marks of the data
 }
@@ -30,13 +33,19 @@ func (e *Experiment) newHistogram() *histogram {
 	h := &histogram{Name: "Jensen–Shannon distance", dim: e.Process.Set.Dim(), marks: func(x []float64) []float64 { return x }}
 	if e.onEarth() {
 		h.Note = "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm."
-		h.compare = metric.EarthJSD
+		h.compare = func(a, b []float64) []float64 { return []float64{metric.EarthJSD(a, b)} }
 	} else if o, ok := e.Process.Set.(*zoo.Orthogonal); ok {
 		h.Note = "Mean over tr Xᵏ, k = 1, 2, 4, 5, of distances between histograms of 100 bins; square roots of the divergence, natural logarithm."
-		h.compare = func(a, b []float64) float64 {
-			_, mean := metric.PowerTraceJSD(a, b, o.Order())
-			return mean
+		h.dim, h.marks = len(metric.TracePowers), func(x []float64) []float64 {
+			m, d := make([]float64, len(x)/o.Dim()*len(metric.TracePowers)), o.Dim()
+			e.eachBlock(len(x)/d, func(lo, hi int) { metric.PowerTraces(m[4*lo:4*hi], x[d*lo:d*hi], o.Order()) })
+			return m
 		}
+		h.compare = func(a, b []float64) []float64 {
+			each, mean := metric.TraceJSD(a, b)
+			return append([]float64{mean}, each[:]...)
+		}
+		h.parts = traceNames()
 	} else if s := e.surface(); s != nil {
 		tree := mesh.NewTree(s.Mesh)
 		_, faces := s.Mesh.N()
@@ -48,13 +57,48 @@ func (e *Experiment) newHistogram() *histogram {
 				e.eachBlock(len(m), func(lo, hi int) { metric.NearestFaces(m[lo:hi], x[3*lo:3*hi], tree) })
 				return m
 			},
-			compare: func(a, b []float64) float64 { return metric.FaceJSD(a, b, faces) },
+			compare: func(a, b []float64) []float64 { return []float64{metric.FaceJSD(a, b, faces)} },
 		}
 	} else {
 		return nil
 	}
 	h.full, h.train, h.heldOut = h.marks(e.Data.X), h.marks(e.train), h.marks(e.heldOut)
 	return h
+}
+
+// traceNames returns "tr X", "tr X²", …
+func traceNames() []string {
+	var names []string
+	for _, k := range metric.TracePowers {
+		name := "tr X"
+		if k > 1 {
+			name += superscript.Replace(fmt.Sprint(k))
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// distance returns the distance between two sets of points, given by their marks.
+func (h *histogram) distance(a, b []float64) float64 { return h.compare(a, b)[0] }
+
+// floors returns the noise floors of the distance to data and of its parts, of n
+// points.
+func (h *histogram) floors(data []float64, n int, seed uint64) []metric.Floor {
+	each := make([][]float64, 1+len(h.parts))
+	metric.NoiseFloor(h.train, h.dim, n, floorDraws, seed, func(y []float64) float64 {
+		all := h.compare(y, data)
+		for k, v := range all {
+			each[k] = append(each[k], v)
+		}
+		return all[0]
+	})
+	out := make([]metric.Floor, len(each))
+	for k, v := range each {
+		mean, sd := stat.MeanStdDev(v, nil)
+		out[k] = metric.Floor{Mean: mean, SD: sd, Draws: len(v)}
+	}
+	return out
 }
 
 // SampleCount returns how many samples an evaluation takes by default: as many as
@@ -101,7 +145,9 @@ func (e *Experiment) density(faces []float64) []float64 {
 	m := e.surface().Mesh
 	count := make([]float64, len(m.Faces)/3)
 	for _, f := range faces {
-		count[int(f)] += 1 / float64(len(faces))
+		if f == f { // NaN: a point that is near no face
+			count[int(f)] += 1 / float64(len(faces))
+		}
 	}
 	return m.Density(count)
 }

@@ -11,9 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat"
-
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -43,71 +41,6 @@ func written(t *testing.T, text string, rows [][]float64) (*Experiment, error) {
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	return New(p, pool)
-}
-
-// states returns the prior's states.
-func states(t *testing.T, e *Experiment) [][]float64 {
-	t.Helper()
-	if _, err := e.prior(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	var out [][]float64
-	d := e.Process.Set.Dim()
-	for i := 0; i < len(e.uniform.States); i += d {
-		out = append(out, e.uniform.States[i:i+d])
-	}
-	return out
-}
-
-// torusRows are points on a torus of radii 2 and 0.6, all in one quarter of it.
-func torusRows() [][]float64 {
-	var rows [][]float64
-	u := make([]float64, 2)
-	for i := range 100 {
-		keyed.New(1, keyed.Probe, 5).Uniforms(u, uint64(i), 0)
-		a, b := u[0]*math.Pi/2, u[1]
-		rows = append(rows, []float64{(2 + 0.6*math.Cos(b)) * math.Cos(a), (2 + 0.6*math.Cos(b)) * math.Sin(a), 0.6 * math.Sin(b)})
-	}
-	return rows
-}
-
-const torusText = `
-name: torus
-set:
-  dim: 3
-  equality:
-    - {name: tube, expr: "sqrt((norm(x[0:2]) - 2)^2 + x[2]^2) - 0.6"}
-`
-
-// The chains find the uniform law of the torus, whose angle φ of the tube has
-// density ∝ R + r cos φ, so E cos φ = r/(2R) = 0.15, and not a flat φ; from data
-// that lies in one quarter. The mean of cos φ has standard error about
-// 0.7/√400 = 0.035 by the effective draws asked for; the limit is 4 of them (a false alarm
-// rate below 1e-4, at fixed seeds).
-func TestUniformPriorByChains(t *testing.T) {
-	e, err := written(t, torusText, torusRows())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cos, x []float64
-	for _, s := range states(t, e) {
-		ρ := math.Hypot(s[0], s[1])
-		cos = append(cos, (ρ-2)/0.6)
-		x = append(x, s[0])
-		if h := math.Hypot(ρ-2, s[2]) - 0.6; math.Abs(h) > 1e-12 {
-			t.Fatalf("a state of the prior has h = %g", h)
-		}
-	}
-	m := e.Mixing
-	if len(cos) != m.Draws-m.Returned || float64(m.Rhat) > mixedRhat || m.ESS < mixedESS || e.Warning != "" {
-		t.Errorf("%d states, %+v, %s", len(cos), *m, e.Warning)
-	}
-	if got := stat.Mean(cos, nil); math.Abs(got-0.15) > 0.14 {
-		t.Errorf("E cos φ = %.3f, want 0.15", got)
-	}
-	if got := stat.Mean(x, nil); math.Abs(got) > 4*1.5/math.Sqrt(float64(m.ESS)) {
-		t.Errorf("E x = %.3f, want 0", got)
-	}
 }
 
 // The prior is a function of the seed, whatever the number of workers; training
@@ -188,69 +121,6 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 	}
 }
 
-// With inequalities: a spherical cap, whose height is uniform on [0.2, 1].
-func TestUniformPriorInside(t *testing.T) {
-	const text = `
-name: cap
-set:
-  dim: 3
-  equality: [{name: radius, expr: "norm(x) - 1"}]
-  inequality: [{name: height, expr: "x[2] >= 0.2"}]
-`
-	e, err := written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var z []float64
-	for _, s := range states(t, e) {
-		z = append(z, s[2])
-		if s[2] < 0.2-1e-12 || math.Abs(math.Hypot(math.Hypot(s[0], s[1]), s[2])-1) > 1e-12 {
-			t.Fatalf("state %v is not on the cap", s)
-		}
-	}
-	// Standard deviation 0.8/√12, 400 effective draws: 4 standard errors are 0.046.
-	if got := stat.Mean(z, nil); math.Abs(got-0.6) > 0.046 {
-		t.Errorf("mean height %.3f, want 0.6; %+v", got, *e.Mixing)
-	}
-	if got := stat.StdDev(z, nil); math.Abs(got-0.8/math.Sqrt(12)) > 0.04 {
-		t.Errorf("standard deviation of the height %.3f, want 0.231", got)
-	}
-}
-
-// Data in a narrow part of Σ, far from its edge: an arc of ±120°, and data within
-// 6° of its middle. The first rounds choose the step and ε of those that count.
-func TestUniformPriorFromNarrowData(t *testing.T) {
-	const text = `
-name: arc
-set:
-  dim: 2
-  equality: [{name: radius, expr: "norm(x) - 1"}]
-  inequality: [{name: floor, expr: "x[0] >= -0.5"}]
-`
-	var rows [][]float64
-	for i := range 20 {
-		θ := 0.01 * float64(i-10)
-		rows = append(rows, []float64{math.Cos(θ), math.Sin(θ)})
-	}
-	e, err := written(t, text, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var angle []float64
-	for _, s := range states(t, e) {
-		angle = append(angle, math.Atan2(s[1], s[0]))
-	}
-	// θ is uniform on ±2π/3, of standard deviation 1.209. Four standard errors of
-	// the mean at 400 effective draws are 0.24; of the standard deviation,
-	// 4·1.209·√(0.8/4/400) = 0.11. At fixed seeds a false alarm has odds below 1e-3.
-	if got := stat.Mean(angle, nil); math.Abs(got) > 0.24 {
-		t.Errorf("mean angle %.3f, want 0; %+v", got, *e.Mixing)
-	}
-	if got := stat.StdDev(angle, nil); math.Abs(got-2*math.Pi/math.Sqrt(27)) > 0.11 {
-		t.Errorf("standard deviation of the angle %.3f, want 1.209; %+v", got, *e.Mixing)
-	}
-}
-
 // Two circles: chains stay on theirs, and the prior is refused with the figure;
 // a higher limit accepts it with a warning.
 func TestUniformPriorThatDoesNotMix(t *testing.T) {
@@ -323,5 +193,60 @@ set:
 	}
 	if again.Process.Landing.Rate != α || again.Process.Repulsion != ε || again.Problem.Process.Repulsion.IsAuto() {
 		t.Errorf("opened with α = %v, ε = %v", again.Process.Landing.Rate, again.Process.Repulsion)
+	}
+}
+
+// The empirical prior holds the last states of good forward paths from training
+// rows, with noise that training never uses. They are simulated once; a share of
+// failed paths above train.max_failed is an error that names it.
+func TestEmpiricalPrior(t *testing.T) {
+	for _, method := range []string{"ULLA", "OLLA-P"} {
+		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")
+		prior, err := e.prior(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := prior.(langevin.Empirical).States
+		var paths langevin.Paths
+		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
+		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		failed := 0
+		for i := range paths.Count {
+			if paths.Failed[i] {
+				failed++
+				continue
+			}
+			want = append(want, paths.At(i, 4)...)
+		}
+		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || priorRefresh < 1<<32 {
+			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
+		}
+		if again, err := e.prior(context.Background()); err != nil || &again.(langevin.Empirical).States[0] != &got[0] {
+			t.Errorf("%s: the prior is simulated again, %v", method, err)
+		}
+		e.empirical, e.Problem.Train.MaxFailed = langevin.Empirical{}, 0
+		var few *PriorError
+		if _, err := e.prior(context.Background()); errors.As(err, &few) != (failed > 0) || failed > 0 && (few.Lost != failed || few.Of != paths.Count || !strings.Contains(err.Error(), "forward paths") || !strings.Contains(err.Error(), "train.max_failed")) {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}
+
+// A share of lost draws above the limit, or all of them, is an error that names its
+// key.
+func TestLostDraws(t *testing.T) {
+	for _, c := range []struct {
+		lost, of int
+		limit    float64
+		fails    bool
+	}{{1, 100, 0.01, false}, {2, 100, 0.01, true}, {0, 10, 0, false}, {10, 10, 1, true}, {9, 10, 1, false}} {
+		var few *PriorError
+		err := lost("draws of chains", c.lost, c.of, c.limit, "some.key")
+		if errors.As(err, &few) != c.fails || c.fails && !strings.Contains(err.Error(), fmt.Sprintf("%d of %d draws of chains failed a projection, above the allowed share %g (some.key)", c.lost, c.of, c.limit)) {
+			t.Errorf("%d of %d with limit %v: %v", c.lost, c.of, c.limit, err)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: v.Worst, Limit: limit, Key: "sample.max_violation"}
 		}
 	}
-	r.Violation.Mean = Float(e.meanViolation(draws.X))
+	r.Violation.Mean = Float(metric.MeanLargest(e.excess(draws.X)))
 	r.Seconds = time.Since(start).Seconds()
 	return r, check
 }

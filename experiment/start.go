@@ -71,10 +71,10 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 	if h := e.histogram; h != nil {
 		floors := make([]float64, startFloors)
 		for k := range floors {
-			floors[k] = h.compare(h.marks(draws(2*k)), h.marks(draws(2*k+1)))
+			floors[k] = h.distance(h.marks(draws(2*k)), h.marks(draws(2*k+1)))
 		}
 		mean, sd := stat.MeanStdDev(floors, nil)
-		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, Float(h.compare(h.marks(ends.States), h.marks(u))), Float(mean), Float(sd)
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, Float(h.distance(h.marks(ends.States), h.marks(u))), Float(mean), Float(sd)
 	}
 	return s, nil
 }

@@ -16,6 +16,7 @@ type Report struct {
 	Verdict         string // one sentence
 	Facts           []Fact
 	Figures         []FigureRef
+	Notes           []string // what the figures leave out, and why
 	Tables          []Table
 	Globe           *Globe       // optional
 	Surface         *SurfaceView // optional

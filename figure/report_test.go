@@ -25,6 +25,7 @@ func fullReport(t *testing.T) *Report {
 			Rows:   [][]string{{hostile, "1.5e-7"}, {"b", "−3 ± 1"}},
 		}},
 		Globe:    &Globe{Title: hostile, Caption: hostile, Layers: layers},
+		Notes:    []string{hostile},
 		Config:   "a: " + hostile,
 		Commands: []string{"landing train", hostile},
 	}
@@ -50,6 +51,15 @@ func TestReportEscapes(t *testing.T) {
 	}
 	if strings.Contains(page, "ZgotmplZ") {
 		t.Error("html/template refused a value")
+	}
+}
+
+func TestReportNotes(t *testing.T) {
+	page := htmlOf(t, &Report{Title: "Run", Notes: []string{"A picture is left out.", "Another too."}})
+	for _, want := range []string{`<p class="note">A picture is left out.</p>`, `<p class="note">Another too.</p>`} {
+		if strings.Count(page, want) != 1 {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }
 

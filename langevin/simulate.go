@@ -55,7 +55,7 @@ type Report struct {
 // rank.
 type DivergedError struct {
 	Direction string // "forward", "backward" or "chain"
-	Sample    int
+	Sample    int    // its number: of Backward, counted with first
 	Step      int
 	Component string // constraint's name, or "state" if no constraint saw it first
 	Err       error
@@ -67,17 +67,18 @@ func (e *DivergedError) Error() string {
 
 func (e *DivergedError) Unwrap() error { return e.Err }
 
-// diverged wraps an error of package geometry at row lo+Row.
-func diverged(direction string, lo, step int, err error) *DivergedError {
-	e := &DivergedError{Direction: direction, Sample: lo, Step: step, Component: "state", Err: err}
+// diverged wraps an error of package geometry at a row of the block whose first
+// sample has the number given.
+func diverged(direction string, first, step int, err error) *DivergedError {
+	e := &DivergedError{Direction: direction, Sample: first, Step: step, Component: "state", Err: err}
 	var nf *geometry.NonFiniteError
 	var re *geometry.RankError
 	switch {
 	case errors.As(err, &nf):
-		e.Sample, e.Component = lo+nf.Row, nf.Component
+		e.Sample, e.Component = first+nf.Row, nf.Component
 		e.Err = fmt.Errorf("the value is %v", nf.Value)
 	case errors.As(err, &re):
-		e.Sample, e.Component = lo+re.Row, re.Component
+		e.Sample, e.Component = first+re.Row, re.Component
 		e.Err = fmt.Errorf("its gradient vanishes (norm %.3g), so the rank drops", re.Norm)
 	}
 	return e
@@ -259,18 +260,18 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		}
 		if s.proc.Method.Underdamped() {
 			if err := w.pseudoPoint(next, x, momentum, first+uint64(lo), n, s.proc.MomentumTau(N-1)); err != nil {
-				return diverged("backward", lo, N, err)
+				return diverged("backward", int(first)+lo, N, err)
 			}
 		}
 		for k := N - 1; k >= 0; k-- {
 			w.draw(noise, first+uint64(lo), n, k)
 			if err := w.Backward(out, x, next, w.ζ, failed[lo:hi], n, k, w.net); err != nil {
-				return diverged("backward", lo, k+1, err)
+				return diverged("backward", int(first)+lo, k+1, err)
 			}
 			x, next, out = out, x, next
 		}
 		if err := w.last(x, failed[lo:hi], n); err != nil {
-			return diverged("backward", lo, 0, err)
+			return diverged("backward", int(first)+lo, 0, err)
 		}
 		copy(dst[lo*d:hi*d], x)
 		return nil

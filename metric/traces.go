@@ -8,10 +8,7 @@ import (
 // TracePowers are the k of PowerTraces, those of the paper's SO(10) experiment.
 var TracePowers = [4]int{1, 2, 4, 5}
 
-const (
-	traceBins  = 100
-	traceEmpty = 1e-10 // added to each bin's density, as in the published evaluation
-)
+const traceEmpty = 1e-10 // added to each bin's density, as in the published evaluation
 
 // PowerTraces writes tr S^k for k = 1, 2, 4, 5 of each of the row-major n×n
 // matrices x: rows×4. A nil dst is allocated.
@@ -54,15 +51,24 @@ func square(dst, s []float64, n int) {
 	}
 }
 
-// PowerTraceJSD returns the JSDistance between the histograms of each power
-// trace of the n×n matrices a and b, and the mean of the four. A histogram has
-// 100 equal bins between the smallest and the largest value of both sides, as a
-// density, raised by 1e-10 in every bin. All are NaN if either side is empty or
-// has a value that is not finite.
+// PowerTraceJSD returns TraceJSD of the power traces of the n×n matrices a and b.
 func PowerTraceJSD(a, b []float64, n int) (each [4]float64, mean float64) {
-	ta, tb := PowerTraces(nil, a, n), PowerTraces(nil, b, n)
+	return TraceJSD(PowerTraces(nil, a, n), PowerTraces(nil, b, n))
+}
+
+// TraceBins is the number of bins of TraceJSD.
+const TraceBins = 100
+
+// TraceJSD returns the JSDistance between the histograms of each power trace of
+// two sets of matrices, given by their PowerTraces, and the mean of the four. A
+// histogram has 100 equal bins between the smallest and the largest value of both
+// sides, as a density, raised by 1e-10 in every bin. All are NaN if either side is
+// empty or has a value that is not finite.
+func TraceJSD(a, b []float64) (each [4]float64, mean float64) {
+	rowsOf("TraceJSD", a, len(each))
+	rowsOf("TraceJSD", b, len(each))
 	for k := range each {
-		each[k] = traceJSD(ta, tb, k)
+		each[k] = traceJSD(a, b, k)
 		mean += each[k] / float64(len(each))
 	}
 	return each, mean
@@ -86,11 +92,11 @@ func traceJSD(ta, tb []float64, k int) float64 {
 
 // traceDensity bins [lo, hi]; a bin holds its lower edge, the last one both.
 func traceDensity(t []float64, k int, lo, hi float64) []float64 {
-	h := make([]float64, traceBins)
+	h := make([]float64, TraceBins)
 	count := len(t) / len(TracePowers)
-	weight := traceBins / (float64(count) * (hi - lo))
+	weight := TraceBins / (float64(count) * (hi - lo))
 	for i := k; i < len(t); i += len(TracePowers) {
-		h[min(int((t[i]-lo)/(hi-lo)*traceBins), traceBins-1)] += weight
+		h[min(int((t[i]-lo)/(hi-lo)*TraceBins), TraceBins-1)] += weight
 	}
 	for i := range h {
 		h[i] += traceEmpty

@@ -24,16 +24,17 @@ type Violation struct {
 // one sample.
 func Violations(names []string, values []float64, n int, equality int) []Violation {
 	c := len(names)
-	if n < 1 || len(values) != n*c || equality < 0 || equality > c {
-		panic(fmt.Sprintf("metric: %d constraint values for %d samples of %d components, %d of them equalities",
-			len(values), n, c, equality))
+	if n < 1 || len(values) != n*c {
+		panic(fmt.Sprintf("metric: %d constraint values for %d samples of %d components", len(values), n, c))
 	}
+	excess := slices.Clone(values)
+	Excess(excess, c, equality)
 	out := make([]Violation, c)
 	v := make([]float64, n)
 	for j, name := range names {
 		worst := 0
 		for i := range v {
-			v[i] = violation(values[i*c+j], j < equality)
+			v[i] = excess[i*c+j]
 			if v[i] > v[worst] {
 				worst = i
 			}
@@ -48,14 +49,31 @@ func Violations(names []string, values []float64, n int, equality int) []Violati
 	return out
 }
 
-// violation returns |value| of an equality, max(value, 0) of an inequality.
-func violation(value float64, equality bool) float64 {
-	switch {
-	case math.IsNaN(value):
-		return math.Inf(1)
-	case equality:
-		return math.Abs(value)
-	default:
-		return max(value, 0)
+// Excess replaces constraint values, row-major in rows of c, by how far each is
+// from satisfying its constraint: |h| in the first equality columns, max(g, 0) in
+// the others, +Inf for NaN.
+func Excess(values []float64, c, equality int) {
+	if equality < 0 || equality > c || c > 0 && len(values)%c != 0 || c == 0 && len(values) > 0 {
+		panic(fmt.Sprintf("metric: %d constraint values of %d components, %d of them equalities", len(values), c, equality))
 	}
+	for i, v := range values {
+		switch {
+		case math.IsNaN(v):
+			values[i] = math.Inf(1)
+		case i%c < equality:
+			values[i] = math.Abs(v)
+		default:
+			values[i] = max(v, 0)
+		}
+	}
+}
+
+// MeanLargest returns the mean over rows of c numbers of each row's largest; NaN
+// without rows.
+func MeanLargest(x []float64, c int) float64 {
+	sum, n := 0.0, rowsOf("MeanLargest", x, c)
+	for i := range n {
+		sum += slices.Max(x[i*c : (i+1)*c])
+	}
+	return sum / float64(n)
 }

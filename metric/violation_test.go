@@ -54,3 +54,27 @@ func TestViolationsQuantiles(t *testing.T) {
 		t.Errorf("%d components of none", len(got))
 	}
 }
+
+// A row counts by its largest excess, be it of an equality or of an inequality.
+func TestMeanLargestExcess(t *testing.T) {
+	values := []float64{
+		-3, 2, // 3 and 2
+		0.5, -7, // 0.5 and 0
+		0, 4, // 0 and 4
+		0, -1, // 0 and 0
+	}
+	Excess(values, 2, 1)
+	if want := []float64{3, 2, 0.5, 0, 0, 4, 0, 0}; !slices.Equal(values, want) {
+		t.Errorf("excess %v, want %v", values, want)
+	}
+	if got := MeanLargest(values, 2); got != 7.5/4 {
+		t.Errorf("mean %v, want %v", got, 7.5/4)
+	}
+	if got := MeanLargest(nil, 2); !math.IsNaN(got) {
+		t.Errorf("mean of no rows %v", got)
+	}
+	nan := []float64{math.NaN(), math.NaN()}
+	if Excess(nan, 2, 1); !math.IsInf(nan[0], 1) || !math.IsInf(nan[1], 1) {
+		t.Errorf("excess of NaN %v", nan)
+	}
+}

@@ -20,8 +20,10 @@ type Manifest struct {
 	Seed    uint64    `json:"seed"`
 	Data    Data      `json:"data"`
 	Config  string    `json:"config_sha256"` // of config.yaml
-	// SHA-256 of the files that the set is read from, by key
+	// SHA-256 of the files that the set is read from, by key; and the names of their
+	// copies in the folder, which older versions did not make
 	Files   map[string]string `json:"files_sha256,omitempty"`
+	Kept    map[string]string `json:"files,omitempty"`
 	Chosen  []Choice          `json:"chosen,omitempty"`
 	Machine Machine           `json:"machine"`
 }

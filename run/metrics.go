@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// A Record is one line of metrics.jsonl. Kind is "epoch" or "evaluation".
+// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation"
+// or "prior".
 type Record struct {
 	Kind  string          `json:"kind"`
 	Epoch int             `json:"epoch"`

@@ -121,7 +121,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
+	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged

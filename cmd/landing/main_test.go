@@ -388,3 +388,14 @@ func TestVolcanoRecipe(t *testing.T) {
 		}
 	}
 }
+
+// A message names the first ten samples that failed.
+func TestNumbers(t *testing.T) {
+	all := []uint64{3, 5, 8, 9, 11, 12, 13, 20, 21, 22, 23}
+	if got := numbers(all[:10]); got != "numbers 3, 5, 8, 9, 11, 12, 13, 20, 21, 22" {
+		t.Errorf("ten: %q", got)
+	}
+	if got := numbers(all); got != "numbers 3, 5, 8, 9, 11, 12, 13, 20, 21, 22, …" {
+		t.Errorf("eleven: %q", got)
+	}
+}

@@ -50,18 +50,18 @@ func TestDataSO(t *testing.T) {
 }
 
 // A run on SO(n) goes from the data to the table, which lists the worst of many
-// constraints and the distance of the power traces with its parts in --json.
+// constraints and the distance of the power traces with its parts, as --json does.
 func TestTrainSO(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, "data", "so", "--n", "5", "--modes", "2", "--count", "40", "--output", "d.npy")
 	ok(t, dir, append([]string{"train", "so10-3", "--set", "set.n=5", "--data", "d.npy", "--out", "r"}, tiny...)...)
 	text := ok(t, dir, "eval", "r").stdout
-	if !strings.Contains(text, "15, the 8 worst of them") || strings.Count(text, "violation of") != 8 {
+	if !strings.Contains(text, "15, the 8 worst of them") || strings.Count(text, "violation of") != 8 || strings.Count(text, "  of tr X") != 8 {
 		t.Errorf("got\n%s", text)
 	}
 	v := wantJSON(t, ok(t, dir, "eval", "r", "--json"))
 	jsd := v["jsd"].(map[string]any)
-	if len(v["components"].([]any)) != 15 || v["wrong_component"] != 0.0 || len(jsd["parts"].(map[string]any)) != 4 || jsd["uniform"] == nil || jsd["floor"] == nil {
+	if len(v["components"].([]any)) != 15 || v["wrong_component"] != 0.0 || len(jsd["parts"].([]any)) != 4 || jsd["uniform"] == nil || jsd["floor"] == nil {
 		t.Errorf("got %v", v)
 	}
 }

@@ -40,7 +40,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Ex
 }
 
 // Data with det < 0 is refused with its row; samples there are lost, counted and
-// written out nowhere; the distance is that of the power traces.
+// written out nowhere.
 func TestWrongComponent(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
@@ -68,25 +68,58 @@ func TestWrongComponent(t *testing.T) {
 	if s.Wrong != 2 || s.Failed() != 3 || len(s.Good()) != 37*9 {
 		t.Errorf("%d on a wrong component, %d lost, %d numbers left", s.Wrong, s.Failed(), len(s.Good()))
 	}
-	if h := e.histogram; h == nil || h.compare(h.full, h.full) != 0 || !(h.compare(h.marks(s.X[:90]), h.full) > 0) {
-		t.Error("no distance between sets of rotations")
-	}
-	// The distance is the mean of the parts, against all data; its marks are the rows.
-	some, h := s.X[:90], e.histogram
-	each, mean := metric.PowerTraceJSD(some, e.Data.X, 3)
-	if got := e.parts(some); h.compare(some, h.full) != mean || float64(got["trace2"]) != each[1] || float64(got["trace4"]) != each[2] {
-		t.Errorf("parts %v and mean %v, want %v", got, h.compare(some, h.full), each)
-	}
-	if !slices.Equal(h.full, e.Data.X) || !slices.Equal(h.train, e.train) || !slices.Equal(h.heldOut, e.heldOut) || len(h.heldOut) == 0 || h.dim != 9 || e.SampleCount() != 40 {
-		t.Errorf("%d, %d and %d marks of dimension %d", len(h.full), len(h.train), len(h.heldOut), h.dim)
-	}
 	if e.unselected(s.X) != 3 || e.unselected(e.Data.X) != -1 || !slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
 		t.Errorf("the first on a wrong component is %d, lost are %v", e.unselected(s.X), s.Lost)
 	}
-	if got := e.parts(e.Data.X); len(got) != 4 || got["trace5"] != 0 {
-		t.Errorf("parts %v", got)
-	}
 	if text := (&FailedError{Failed: 5, Samples: 40, Limit: 0.01, Wrong: 2}).Error(); !strings.HasPrefix(text, "3 of 40 samples failed a projection and 2 are on a wrong component") {
 		t.Error(text)
+	}
+}
+
+// The distance between sets of rotations is the mean of those of four power traces,
+// each with its floors; a point's traces are taken once.
+func TestPowerTraceHistogram(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	e, err := rotations(t, pool, func([]float64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, some := e.histogram, e.Data.X[:90]
+	if h == nil || h.dim != 4 || !slices.Equal(h.full, metric.PowerTraces(nil, e.Data.X, 3)) || !slices.Equal(h.train, metric.PowerTraces(nil, e.train, 3)) ||
+		!slices.Equal(h.heldOut, metric.PowerTraces(nil, e.heldOut, 3)) || len(h.heldOut) == 0 || e.SampleCount() != 40 {
+		t.Fatalf("the marks are not the power traces: %+v", h)
+	}
+	j := e.jsd(some)
+	if len(j.Parts) != 4 || j.Parts[0].Name != "tr X" || j.Parts[3].Name != "tr X⁵" {
+		t.Fatalf("parts %+v", j.Parts)
+	}
+	for _, c := range []struct {
+		data       []float64
+		got, floor func(s Score) Float
+	}{
+		{e.Data.X, func(s Score) Float { return s.Full }, func(s Score) Float { return s.Floor }},
+		{e.heldOut, func(s Score) Float { return s.HeldOut }, func(s Score) Float { return s.HeldOutFloor }},
+	} {
+		each, mean := metric.PowerTraceJSD(some, c.data, 3)
+		if float64(c.got(j.Score)) != mean || mean == 0 {
+			t.Errorf("distance %v, want %v", c.got(j.Score), mean)
+		}
+		floor := metric.NoiseFloor(e.train, 9, 10, floorDraws, e.Problem.Seed, func(y []float64) float64 {
+			_, mean := metric.PowerTraceJSD(y, c.data, 3)
+			return mean
+		})
+		if float64(c.floor(j.Score)) != floor.Mean {
+			t.Errorf("floor %v, want %v", c.floor(j.Score), floor.Mean)
+		}
+		for k, p := range j.Parts {
+			floor := metric.NoiseFloor(e.train, 9, 10, floorDraws, e.Problem.Seed, func(y []float64) float64 {
+				each, _ := metric.PowerTraceJSD(y, c.data, 3)
+				return each[k]
+			})
+			if float64(c.got(p.Score)) != each[k] || float64(c.floor(p.Score)) != floor.Mean {
+				t.Errorf("%s: %v and floor %v, want %v and %v", p.Name, c.got(p.Score), c.floor(p.Score), each[k], floor.Mean)
+			}
+		}
 	}
 }

@@ -1,26 +1,6 @@
 package experiment
 
-import (
-	"fmt"
-
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/metric"
-)
-
-// parts returns the statistics behind the distance of x to all data, or nil.
-func (e *Experiment) parts(x []float64) map[string]Float {
-	o, ok := e.Process.Set.(*zoo.Orthogonal)
-	if !ok {
-		return nil
-	}
-	each, _ := metric.PowerTraceJSD(x, e.Data.X, o.Order())
-	out := map[string]Float{}
-	for k, v := range each {
-		out[fmt.Sprintf("trace%d", metric.TracePowers[k])] = Float(v)
-	}
-	return out
-}
+import "github.com/landing-diffusion/landing/constraint"
 
 // unselected returns the first row of x that the set does not select, or −1.
 func (e *Experiment) unselected(x []float64) int {

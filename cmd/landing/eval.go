@@ -1,0 +1,176 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/experiment"
+)
+
+// maxComponents bounds the constraints that a table lists.
+const maxComponents = 8
+
+// judgement is what eval, report and demo have in common.
+type judgement struct {
+	checkpoint string
+	n          int // samples; 0 means as many as data points
+	seed       uint64
+	seeded     bool // use seed instead of the problem's
+	report     bool
+}
+
+func (j *judgement) flags(cmd *cobra.Command, data *string) {
+	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
+	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points; on a mesh at most 20 000)")
+	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
+	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+}
+
+func (a *app) eval() *cobra.Command {
+	var j judgement
+	var data string
+	cmd := &cobra.Command{
+		Use:   "eval RUN",
+		Short: "Score samples of a run against its data",
+		Long: `eval generates samples and reports the Jensen–Shannon distance to the data (with
+its noise floor, against all data and held-out data), how far the prior is from
+where forward paths end, the violation of each constraint, and distances to the
+nearest training point. It writes no files.`,
+		Args: args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := a.open(args[0], data)
+			if err != nil {
+				return err
+			}
+			j.seeded = cmd.Flags().Changed("seed")
+			return a.judge(cmd.Context(), e, j)
+		},
+	}
+	j.flags(cmd, &data)
+	return cmd
+}
+
+// judge generates, evaluates, reports if asked to, and prints. A failed check is
+// returned after everything is written.
+func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) error {
+	net, state, err := e.Load(j.checkpoint)
+	if err != nil {
+		return err
+	}
+	n, seed := j.n, j.seed
+	if n == 0 {
+		n = e.SampleCount()
+	}
+	if n < 0 || float64(n)*float64(e.Data.D) > maxNumbers {
+		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n, float64(maxNumbers))}
+	}
+	if !j.seeded {
+		seed = e.Problem.Seed
+	}
+	bar := a.progress()
+	s, failed := e.Generate(ctx, net, n, 0, seed, func(done int) {
+		bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+	})
+	bar.done()
+	if s == nil {
+		return failed
+	}
+	v, violated := e.Evaluate(s, state)
+	if v.Start, err = e.CompareStart(ctx, n); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	out := struct {
+		*experiment.Evaluation
+		Report string `json:"report,omitempty"`
+	}{Evaluation: v}
+	if j.report {
+		if err := e.SaveSamples(s); err != nil {
+			return err
+		}
+		if out.Report, err = e.Report(s, v); err != nil {
+			return err
+		}
+	}
+	if err := a.result(out, func(w io.Writer) { printEvaluation(w, v, out.Report) }); err != nil {
+		return err
+	}
+	return errors.Join(failed, violated)
+}
+
+func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
+	samples := fmt.Sprintf("%d, %d failed", v.Samples, v.Failed)
+	if v.Wrong > 0 {
+		samples += fmt.Sprintf(", %d of them on a wrong component", v.Wrong)
+	}
+	row("samples", samples)
+	shown := slices.Clone(v.Component)
+	if len(shown) > maxComponents { // the worst ones; --json has all
+		slices.SortStableFunc(shown, func(a, b experiment.Component) int { return cmp.Compare(b.Worst, a.Worst) })
+		shown = shown[:maxComponents]
+		row("components", fmt.Sprintf("%d, the %d worst of them:", len(v.Component), maxComponents))
+	}
+	for _, c := range shown {
+		row("violation of "+c.Name, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
+	}
+	if d := v.JSD; d != nil {
+		all := against(d.Full, d.Floor, d.FloorSD)
+		if !math.IsNaN(float64(d.Uniform)) {
+			all += fmt.Sprintf("   uniform %.4f", d.Uniform)
+		}
+		row("distance (JSD) to all data", all)
+		for _, p := range d.Parts {
+			row("  of "+p.Name, against(p.Full, p.Floor, p.FloorSD))
+		}
+		row("distance (JSD) to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
+		for _, p := range d.Parts {
+			row("  of "+p.Name, fmt.Sprintf("%.4f   floor %.4f", p.HeldOut, p.HeldOutFloor))
+		}
+	}
+	row("start of backward paths", start(v.Start))
+	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
+	if v.Nearest.HeldOut == 0 {
+		ratio = "no ratio: most held-out points repeat a training point"
+	}
+	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples, v.Nearest.HeldOut, ratio))
+	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
+	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic, v.TwoSample.Floor, v.TwoSample.FloorSD, v.TwoSample.PValue))
+	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
+	if report != "" {
+		row("report", report)
+	}
+	t.Flush()
+}
+
+// against writes a distance with its floor.
+func against(distance, floor, sd experiment.Float) string {
+	return fmt.Sprintf("%.4f   floor %.4f ± %.4f", distance, floor, sd)
+}
+
+// start says how far the prior is from where forward paths end.
+func start(s *experiment.Start) string {
+	switch {
+	case s.Prior == "empirical":
+		return "where forward paths end: the prior is empirical"
+	case s.Paths == 0:
+		return "not compared: no forward path kept its projection"
+	}
+	from := "uniform prior"
+	if s.Prior == "chains" {
+		from = "draws of chains"
+	}
+	return fmt.Sprintf("%.4g from where %d forward paths end to the %s, floor %.4g ± %.2g (%s); p = %.3f", s.Distance, s.Paths, from, s.Floor, s.FloorSD, s.Metric, s.PValue)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// maxNumbers bounds the numbers that one call generates.
+const maxNumbers = 1_000_000_000
+
+func (a *app) generate() *cobra.Command {
+	var n int
+	var out, checkpoint, data string
+	var seed, first uint64
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "generate RUN",
+		Short: "Generate samples from a run",
+		Long: `generate draws samples with the averaged weights of a run's newest checkpoint and
+writes them to an NPY file (n×d, float64) or a CSV file. Sample number i is a
+function of the seed and i alone.`,
+		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy",
+		Args:    args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n <= 0 {
+				return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
+			}
+			ext := strings.ToLower(filepath.Ext(out))
+			if ext != ".npy" && ext != ".csv" {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy or .csv", out)}
+			}
+			e, err := a.open(args[0], data)
+			if err != nil {
+				return err
+			}
+			if float64(n)*float64(e.Data.D) > maxNumbers {
+				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an earlier call", n, float64(maxNumbers))}
+			}
+			if !force {
+				if err := run.Free(out); err != nil {
+					return err
+				}
+			}
+			net, _, err := e.Load(checkpoint)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("seed") {
+				seed = e.Problem.Seed
+			}
+			bar := a.progress()
+			s, failed := e.Generate(cmd.Context(), net, n, first, seed, func(done int) {
+				bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+			})
+			bar.done()
+			if s == nil {
+				return failed
+			}
+			var b bytes.Buffer
+			if ext == ".npy" {
+				err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()})
+			} else {
+				err = writeCSV(&b, s.Good(), s.Dim, e.Problem.Data.Kind != "points")
+			}
+			if err != nil {
+				return err
+			}
+			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
+				return err
+			}
+			components, violated := e.CheckViolation(s)
+			worst, told := math.NaN(), "nothing to measure"
+			if len(components) > 0 {
+				worst = 0
+				for _, c := range components {
+					worst = max(worst, c.Worst)
+				}
+				told = fmt.Sprintf("worst violation %.2g", worst)
+			}
+			lost := []uint64{}
+			for i, l := range s.Lost {
+				if l {
+					lost = append(lost, first+uint64(i))
+				}
+			}
+			if len(lost) > 0 {
+				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", len(lost), n, s.Wrong, out, numbers(lost))
+			}
+			if err := a.result(map[string]any{
+				"run": e.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost, "wrong_component": s.Wrong,
+				"violation": map[string]any{"worst": experiment.Float(worst)},
+				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
+			}, func(w io.Writer) {
+				fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", s.N()-s.Failed(), out, s.Time.Seconds(), told)
+			}); err != nil {
+				return err
+			}
+			return errors.Join(failed, violated)
+		},
+	}
+	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
+	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, or .csv")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
+	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
+	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
+	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
+	return cmd
+}
+
+// maxNamed bounds the samples that a message names; --json has all.
+const maxNamed = 10
+
+// numbers lists the first samples by their numbers.
+func numbers(samples []uint64) string {
+	var b strings.Builder
+	for i, n := range samples {
+		if i == maxNamed {
+			b.WriteString(", …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	return "numbers " + b.String()
+}
+
+// writeCSV writes rows with a header; places on Earth as latitude, longitude.
+func writeCSV(w io.Writer, x []float64, d int, earth bool) error {
+	var b bytes.Buffer
+	if earth {
+		fmt.Fprintln(&b, "latitude,longitude")
+	} else {
+		for j := range d {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "x%d", j)
+		}
+		b.WriteByte('\n')
+	}
+	for i := 0; i < len(x); i += d {
+		if earth {
+			lat, lon := dataset.LatLon(x[i], x[i+1], x[i+2])
+			fmt.Fprintf(&b, "%.8f,%.8f\n", lat, lon)
+			continue
+		}
+		for j, v := range x[i : i+d] {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "%.17g", v)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := b.WriteTo(w)
+	return err
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/run"
+)
+
+func (a *app) report() *cobra.Command {
+	j := judgement{report: true}
+	var data string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Write figures and the HTML report of a run",
+		Args:  args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := a.open(args[0], data)
+			if err != nil {
+				return err
+			}
+			e.Folder.Force = force
+			if err := e.Folder.Free(run.ReportFile); err != nil {
+				return err
+			}
+			// The report is written last: without it, samples and figures are
+			// what an unfinished report left.
+			e.Folder.Force = true
+			j.seeded = cmd.Flags().Changed("seed")
+			return a.judge(cmd.Context(), e, j)
+		},
+	}
+	j.flags(cmd, &data)
+	cmd.Flags().BoolVar(&force, "force", false, "write over an earlier report and its figures")
+	return cmd
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/run"
+)
+
+func (a *app) sample() *cobra.Command {
+	var src source
+	var out string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "sample PROBLEM",
+		Short: "Sample exp(−f) on the set by Markov chains, without learning",
+		Long: `sample runs chains on the problem's set with its potential and writes their draws
+to an NPY file (chains × draws × dimension), with effective sample sizes and
+split-R̂ of every coordinate. The keys are those under "sample:".`,
+		Args: args(1, "a recipe or a problem file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !strings.EqualFold(filepath.Ext(out), ".npy") {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy", out)}
+			}
+			p, _, err := src.load(args[0])
+			if err != nil {
+				return err
+			}
+			if !force {
+				if err := run.Free(out); err != nil {
+					return err
+				}
+			}
+			bar := a.progress()
+			steps := p.Sample.Burn + p.Sample.Draws*p.Sample.Thin
+			r, err := experiment.Sample(cmd.Context(), p, a.workersPool(), func(step int) {
+				bar.update(step >= steps, func() string { return fmt.Sprintf("step %d of %d", step, steps) })
+			})
+			bar.done()
+			if r == nil {
+				return err
+			}
+			if err := r.Write(out, force); err != nil {
+				return err
+			}
+			r.File = out
+			return errors.Join(err, a.result(r, func(w io.Writer) {
+				fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed projections\n",
+					r.Chains, r.Draws, out, r.Seconds, r.Violation.Worst, r.Failed)
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")
+				for j, c := range r.Coordinates {
+					fmt.Fprintf(t, "x[%d]\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", j, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
+				}
+				t.Flush()
+			}))
+		},
+	}
+	src.flags(cmd)
+	cmd.Flags().StringVarP(&out, "output", "o", "draws.npy", "file to write")
+	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
+	return cmd
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/run"
+)
+
+func (a *app) show() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show what a run folder holds",
+		Args:  args(1, "a run folder"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := run.Open(args[0])
+			if err != nil {
+				return err
+			}
+			var out struct {
+				Run         string          `json:"run"`
+				Manifest    run.Manifest    `json:"manifest"`
+				Status      run.Status      `json:"status"`
+				Checkpoints []string        `json:"checkpoints"`
+				Last        json.RawMessage `json:"last_epoch"`
+				Config      string          `json:"config"`
+			}
+			out.Run = f.Dir
+			if err := f.ReadJSON(run.ManifestFile, &out.Manifest); err != nil {
+				return err
+			}
+			if err := f.ReadJSON(run.StatusFile, &out.Status); err != nil {
+				return err
+			}
+			if out.Checkpoints, err = f.Checkpoints(); err != nil {
+				return err
+			}
+			config, err := f.Read(run.ConfigFile)
+			if err != nil {
+				return err
+			}
+			out.Config = string(config)
+			records, err := f.Metrics()
+			if err != nil {
+				return err
+			}
+			for _, r := range records {
+				if r.Kind == "epoch" {
+					out.Last = r.Data
+				}
+			}
+			return a.result(out, func(w io.Writer) {
+				m, s := out.Manifest, out.Status
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintf(t, "run\t%s\nstate\t%s, epoch %d of %d\n", f.Dir, s.State, s.Epoch, s.Epochs)
+				if s.Message != "" {
+					fmt.Fprintf(t, "message\t%s\n", s.Message)
+				}
+				fmt.Fprintf(t, "created\t%s by version %s\n", m.Created.Format(time.RFC3339), m.Version)
+				fmt.Fprintf(t, "data\t%s, %d points in R^%d, SHA-256 %.12s…\n", m.Data.Name, m.Data.Points, m.Data.Dim, m.Data.SHA256)
+				fmt.Fprintf(t, "machine\t%s, %d cores, %s/%s\n", m.Machine.CPU, m.Machine.Cores, m.Machine.OS, m.Machine.Arch)
+				fmt.Fprintf(t, "checkpoints\t%v\n", out.Checkpoints)
+				if out.Last != nil {
+					var last struct {
+						Loss    float64
+						Rate    float64
+						Seconds float64
+					}
+					if json.Unmarshal(out.Last, &last) == nil {
+						fmt.Fprintf(t, "last epoch\tloss %.4g, learning rate %.3g, %s of training\n", last.Loss, last.Rate, clock(last.Seconds))
+					}
+				}
+				t.Flush()
+				fmt.Fprintf(w, "\n%s", out.Config)
+			})
+		},
+	}
+}

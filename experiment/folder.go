@@ -1,0 +1,166 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// Begin fills a new folder: config, verbatim problem, the files of the set and
+// the manifest.
+func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
+	e.Folder = f
+	if err := f.Lock(); err != nil {
+		return err
+	}
+	data := run.Data{Name: e.Data.Name, SHA256: e.Data.SHA256, Points: e.Data.N, Dim: e.Data.D}
+	if p := e.Problem.Data.Path; p != "" {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return err
+		}
+		data.Path = abs
+	}
+	if err := f.Write(run.ConfigFile, e.Problem.Resolved()); err != nil {
+		return err
+	}
+	if err := f.Write(run.ProblemFile, source); err != nil {
+		return err
+	}
+	kept, hashes, err := e.keepFiles()
+	if err != nil {
+		return err
+	}
+	return f.WriteJSON(run.ManifestFile, run.Manifest{
+		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
+		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: hashes, Kept: kept, Chosen: e.Chosen, Machine: run.ThisMachine(),
+	})
+}
+
+// keepFiles copies the files that the set is read from into the folder, so that
+// it can be moved, and returns the copies' names and hashes by key.
+func (e *Experiment) keepFiles() (names, hashes map[string]string, err error) {
+	names, hashes = map[string]string{}, map[string]string{}
+	for key, path := range setFiles(e.Problem) {
+		data, err := os.ReadFile(*path)
+		if err != nil {
+			return nil, nil, err
+		}
+		name := key + strings.ToLower(filepath.Ext(*path)) // readers go by the extension
+		if err := e.Folder.Write(name, data); err != nil {
+			return nil, nil, err
+		}
+		names[key], hashes[key] = name, run.Hash(data)
+	}
+	return names, hashes, nil
+}
+
+// setFiles returns the paths of the files that the problem's set is read from, by
+// key.
+func setFiles(p *problem.Problem) map[string]*string {
+	files := p.Files()
+	maps.DeleteFunc(files, func(key string, path *string) bool { return *path == "" || key == "data.path" })
+	return files
+}
+
+// Open loads the experiment of a run folder. dataPath, if not empty, replaces
+// the path that the run was started with; the data must be the same bytes. The
+// files of the set are those that the folder keeps, or in a folder of a version
+// that kept none, those that config.yaml names.
+func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
+	f, err := run.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		return nil, err
+	}
+	p, err := openConfig(f, &m)
+	if err != nil {
+		return nil, err
+	}
+	hash := run.Hash(p.Resolved())
+	if p.Data.Kind != "demo" {
+		p.Data.Path = m.Data.Path
+	}
+	if dataPath != "" {
+		p.Data.Path = dataPath
+	}
+	if err := openFiles(f, &m, p); err != nil {
+		return nil, err
+	}
+	e, err := New(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	if e.Data.SHA256 != m.Data.SHA256 {
+		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
+	}
+	e.Folder, e.config = f, hash
+	e.Warning = kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision)
+	if hash != m.Config {
+		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
+	}
+	return e, nil
+}
+
+// openConfig reads config.yaml, which must be that of the manifest.
+func openConfig(f *run.Folder, m *run.Manifest) (*problem.Problem, error) {
+	config, err := f.Read(run.ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	if got := run.Hash(config); got != m.Config {
+		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
+			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run for other settings", got, m.Config)}
+	}
+	return problem.Load(config, f.Path(run.ConfigFile), "", nil)
+}
+
+// openFiles points the problem to the files that the folder keeps, and checks
+// that each is what the run was made with.
+func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
+	paths := setFiles(p)
+	for _, key := range slices.Sorted(maps.Keys(m.Files)) {
+		path, ok := paths[key]
+		if !ok {
+			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf(
+				"names a file for %q, which is no file of the set in %s; the run was made by another version of the program, or the manifest is damaged", key, run.ConfigFile)}
+		}
+		if name, kept := m.Kept[key]; kept {
+			if filepath.Base(name) != name {
+				return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf("keeps %q as %q; expected the name of a file in the folder", key, name)}
+			}
+			*path = f.Path(name)
+		}
+		data, err := os.ReadFile(*path)
+		if err != nil {
+			return err
+		}
+		if got, want := run.Hash(data), m.Files[key]; got != want {
+			return &DataError{*path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got, want)}
+		}
+	}
+	return nil
+}
+
+// kernelWarning says what differs between the machine of a run and this one.
+func kernelWarning(was, here run.Machine, precision string) string {
+	if was.Kernel != here.Kernel {
+		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel, here.Kernel)
+	}
+	if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
+		return fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then, here.Products[precision])
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit/ball"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// levelSetRun makes a run on the octahedron of files in a folder of their own.
+func levelSetRun(t *testing.T) (e *Experiment, files string) {
+	t.Helper()
+	s := octahedron(t)
+	files = t.TempDir()
+	write := func(name string, encode func(b *bytes.Buffer) error) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(files, name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("net.npz", func(b *bytes.Buffer) error { return octahedronNetwork().Write(b) })
+	write("mesh.ply", func(b *bytes.Buffer) error { return ball.Mesh(0).WritePLY(b) })
+	const n = 60
+	x := make([]float64, 3*n)
+	for i := range n {
+		s.SampleUniform(x[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
+	}
+	write("x.npy", func(b *bytes.Buffer) error {
+		return arrayfile.EncodeNPY(b, arrayfile.Array{Shape: []int{n, 3}, Float64: x})
+	})
+	text := []byte("data: {path: " + filepath.Join(files, "x.npy") + ", tolerance: 0.1}\nset: {kind: level-set, weights: " + filepath.Join(files, "net.npz") + ", mesh: " + filepath.Join(files, "mesh.ply") + "}\nnetwork: {width: 8, layers: 1}\n")
+	p, err := problem.Load(text, "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	t.Cleanup(pool.Close)
+	if e, err = New(p, pool); err != nil {
+		t.Fatal(err)
+	}
+	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Begin(f, text, []string{"test"}); err != nil {
+		t.Fatal(err)
+	}
+	f.Unlock()
+	return e, files
+}
+
+// changeManifest rewrites manifest.json.
+func changeManifest(t *testing.T, f *run.Folder, change func(m *run.Manifest)) {
+	t.Helper()
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		t.Fatal(err)
+	}
+	change(&m)
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(f.Path(run.ManifestFile), data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run folder holds the files of its set: with the data it can be moved to where
+// the files it was started with are not. A copy that was changed is refused.
+func TestRunOnALevelSetMoves(t *testing.T) {
+	e, files := levelSetRun(t)
+	there := t.TempDir()
+	moved, data := filepath.Join(there, "r"), filepath.Join(there, "x.npy")
+	for from, to := range map[string]string{e.Folder.Dir: moved, filepath.Join(files, "x.npy"): data} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(files); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(moved, data, e.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.config != e.config || !slices.Equal(again.histogram.full, e.histogram.full) {
+		t.Error("the moved run is another one")
+	}
+	mesh := filepath.Join(moved, "set.mesh.ply")
+	text, err := os.ReadFile(mesh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mesh, append(text, '\n'), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var fault *DataError
+	if _, err := Open(moved, data, e.Pool); !errors.As(err, &fault) || fault.Path != mesh || !strings.Contains(err.Error(), "is not the set.mesh of this run") {
+		t.Errorf("a changed copy: %v", err)
+	}
+}
+
+// Runs of versions that kept no files open from where config.yaml says.
+func TestRunThatKeptNoFiles(t *testing.T) {
+	e, files := levelSetRun(t)
+	changeManifest(t, e.Folder, func(m *run.Manifest) {
+		for key, name := range m.Kept {
+			if err := os.Remove(e.Folder.Path(name)); err != nil {
+				t.Fatal(key, err)
+			}
+		}
+		m.Kept = nil
+	})
+	again, err := Open(e.Folder.Dir, "", e.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Problem.Set.Mesh; got != filepath.Join(files, "mesh.ply") {
+		t.Errorf("the mesh is read from %s", got)
+	}
+}
+
+// A manifest that names what this version does not know, or a file outside the
+// folder, is refused.
+func TestManifestFaults(t *testing.T) {
+	e, _ := levelSetRun(t)
+	for _, c := range []struct {
+		want   string
+		change func(m *run.Manifest)
+	}{
+		{`names a file for "set.atlas"`, func(m *run.Manifest) { m.Files["set.atlas"] = "00" }},
+		{`keeps "set.mesh" as "../m.ply"`, func(m *run.Manifest) {
+			delete(m.Files, "set.atlas")
+			m.Kept["set.mesh"] = "../m.ply"
+		}},
+	} {
+		changeManifest(t, e.Folder, c.change)
+		var fault *run.FolderError
+		if _, err := Open(e.Folder.Dir, "", e.Pool); !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %q", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// The state at which training was interrupted is the one that is kept, also
+// when the interruption comes in the course of an evaluation.
+func TestInterruptedTraining(t *testing.T) {
+	e := begin(t, "train.epochs=5", "train.evaluate_every=1")
+	ctx, cancel := context.WithCancel(context.Background())
+	err := e.Train(ctx, "", Observer{Epoch: func(x train.Epoch) {
+		if x.Epoch == 2 {
+			cancel()
+		}
+	}})
+	if !train.Interrupted(err) {
+		t.Fatalf("got %v", err)
+	}
+	_, state, err := e.Load("")
+	if err != nil || state.Epoch != 2 {
+		t.Errorf("kept epoch %d, %v", state.Epoch, err)
+	}
+	var status run.Status
+	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" || status.Epoch != 2 {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if err := e.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	records, err := e.Folder.Metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	epochs, evaluations := decode(records)
+	if len(epochs) != 5 || epochs[4].Epoch != 5 || len(evaluations) < 4 || math.IsNaN(float64(evaluations[0].JSD)) {
+		t.Errorf("%d epochs and %d evaluations are recorded", len(epochs), len(evaluations))
+	}
+}
+
+// An evaluation of which no sample is left has neither distance nor violation.
+func TestProgressWithoutSamples(t *testing.T) {
+	e := begin(t)
+	p := Progress{JSD: Float(nan), Violation: Float(nan)}
+	e.score(&p, &Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}})
+	if p.Failed != 2 || !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) {
+		t.Errorf("%+v", p)
+	}
+	e.score(&p, &Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: []bool{false, false}})
+	if p.Failed != 0 || math.IsNaN(float64(p.JSD)) || p.Violation != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// byChains makes an experiment whose uniform prior is what the test puts into
+// e.uniform.
+func byChains(t *testing.T, settings ...string) *Experiment {
+	return begin(t, append([]string{"set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`}, settings...)...)
+}
+
+func statusOf(t *testing.T, e *Experiment) run.Status {
+	t.Helper()
+	var status run.Status
+	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// Backward paths that break down in an evaluation are recorded, and training goes
+// on to its end.
+func TestEvaluationThatBreaksDown(t *testing.T) {
+	e := byChains(t, "train.evaluate_every=1")
+	e.uniform = langevin.Empirical{States: []float64{nan, 0, 1}}
+	var heard []Progress
+	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p Progress) { heard = append(heard, p) }}); err != nil {
+		t.Fatal(err)
+	}
+	records, err := e.Folder.Metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, evaluations := decode(records)
+	if len(evaluations) != 2 || len(heard) != 2 {
+		t.Fatalf("%d evaluations are recorded, %d heard of", len(evaluations), len(heard))
+	}
+	for _, p := range evaluations {
+		if !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) || !strings.HasPrefix(p.Fault, "backward simulation broke down at sample ") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if s := statusOf(t, e); s.State != "trained" || s.Epoch != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Whatever stops the loop, the status says so, and what was trained is kept.
+func TestTrainingThatFails(t *testing.T) {
+	e := begin(t, "train.epochs=5", "train.checkpoint_every=1000")
+	err := e.Train(context.Background(), "", Observer{Epoch: func(x train.Epoch) {
+		if x.Epoch == 2 { // metrics.jsonl cannot be appended to any more
+			if err := os.Rename(e.Folder.Path(run.MetricsFile), e.Folder.Path("moved")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(e.Folder.Path(run.MetricsFile), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), run.MetricsFile) {
+		t.Fatalf("got %v", err)
+	}
+	if s := statusOf(t, e); s.State != "failed" || s.Epoch != 3 || s.Message != err.Error() {
+		t.Errorf("%+v", s)
+	}
+	if _, state, err := e.Load(""); err != nil || state.Epoch != 3 {
+		t.Errorf("kept epoch %d, %v", state.Epoch, err)
+	}
+}
+
+// Where the checkpoint of an interruption cannot be written, that is the error: not
+// all is kept.
+func TestInterruptedAndNotSaved(t *testing.T) {
+	e := begin(t, "train.epochs=5", "train.checkpoint_every=1000")
+	ctx, cancel := context.WithCancel(context.Background())
+	err := e.Train(ctx, "", Observer{Epoch: func(x train.Epoch) {
+		if x.Epoch == 2 {
+			cancel()
+			if err := os.RemoveAll(e.Folder.Path("checkpoints")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(e.Folder.Path("checkpoints"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}})
+	var fault *os.PathError
+	if !errors.As(err, &fault) || train.Interrupted(err) {
+		t.Errorf("got %v", err)
+	}
+	if s := statusOf(t, e); s.State != "failed" || s.Message == "" {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,190 @@
+// Package uniform draws from the uniform law on Σ by chains, where it has no
+// closed form, and says how far they have mixed.
+//
+// Chains stay on the components of Σ that they start from. What is done with draws
+// that have not mixed is the caller's affair.
+package uniform
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+const (
+	chains = 32
+	keep   = 128 // draws of each chain
+
+	// Chains have mixed with split-R̂ below mixedRhat and more effective draws than
+	// mixedESS, in every coordinate.
+	mixedRhat = 1.01
+	mixedESS  = 400
+)
+
+// Config says what to draw from.
+type Config struct {
+	Set      constraint.Set
+	Starts   []float64 // points on Σ, n×d: chains start from some at equal distances
+	Seed     uint64    // of all random numbers
+	MaxRhat  float64   // a split-R̂ that will do; 0 means 1.01
+	MaxSteps int       // of each chain
+	Pool     *parallel.Pool
+	Progress func(steps int) // hears of the steps done; may be nil
+}
+
+// Draws are the states that chains ended with.
+type Draws struct {
+	States []float64 // on Σ, d numbers each: Kept − Lost of them
+	Chains int
+	Kept   int     // of all chains, before the projection
+	Lost   int     // of them, that could not be projected onto Σ
+	Steps  int     // of each chain, in all
+	Step   float64 // τ of the last round
+	Rhat   float64 // split-R̂ of the coordinate that has mixed worst
+	ESS    float64 // the fewest effective draws of a coordinate; +Inf if none varies
+	Worst  int     // the coordinate of Rhat
+}
+
+// Mixed reports whether every coordinate has split-R̂ below 1.01 and 400 effective
+// draws.
+func (d *Draws) Mixed() bool { return d.Rhat < mixedRhat && d.ESS > mixedESS }
+
+// Draw runs long unlearned chains: the symmetric splitting where there are
+// equalities alone, ULLA with landing and the recommended ε where there are
+// inequalities, its draws then projected. Rounds of doubled length, each from where
+// the last one ended, go on until the chains have mixed or the steps allowed are
+// done. Starts often lie close together on a wide Σ, far from its edges: the draws
+// of a round choose step and ε of the next. Those of the last round are returned.
+// Errors are those of langevin.Chains.
+func Draw(ctx context.Context, c Config) (*Draws, error) {
+	d := c.Set.Dim()
+	wide, x0 := spread(c.Starts, d), c.starts()
+	run := c.chains(c.Starts, wide)
+	out := &Draws{Chains: chains, Kept: chains * keep}
+	target := mixedRhat
+	if c.MaxRhat > 0 {
+		target = min(target, c.MaxRhat)
+	}
+	for round := 0; ; round++ {
+		run.Seed, run.Thin = c.Seed+uint64(round)<<32, 2<<round
+		if c.Progress != nil {
+			run.Progress = func(step int) { c.Progress(out.Steps + step) }
+		}
+		draws, err := run.Run(ctx, c.Pool, x0)
+		if err != nil {
+			return nil, err
+		}
+		out.Steps, out.Step = out.Steps+run.Keep*run.Thin, run.Process.Schedule.T
+		out.judge(draws)
+		if out.Rhat < target && out.ESS > mixedESS || out.Steps+2*run.Keep*run.Thin > c.MaxSteps {
+			out.States, out.Lost = projected(c.Set, draws.X)
+			return out, nil
+		}
+		for k := range chains {
+			last := ((k+1)*keep - 1) * d
+			copy(x0[k*d:(k+1)*d], draws.X[last:last+d])
+		}
+		wide = max(wide, spread(draws.X, d))
+		run = c.chains(draws.X, wide)
+	}
+}
+
+// starts returns starts at equal distances, one a chain.
+func (c *Config) starts() []float64 {
+	d := c.Set.Dim()
+	n := len(c.Starts) / d
+	x0 := make([]float64, 0, chains*d)
+	for k := range chains {
+		row := k * n / chains
+		x0 = append(x0, c.Starts[row*d:(row+1)*d]...)
+	}
+	return x0
+}
+
+// chains returns chains for a Σ that is at least so wide and, where it has edges,
+// has these states. The splitting has no error of first order and takes steps of a
+// tenth of the spread of a coordinate. ULLA is off by a boundary layer of 0.4 steps
+// at this friction (package check, BenchmarkRepulsion), and more at less: steps of a
+// twentieth.
+func (c *Config) chains(states []float64, wide float64) *langevin.Chains {
+	set := c.Set
+	d := set.Dim()
+	scale := wide / math.Sqrt(float64(max(d-len(set.Equalities()), 1)))
+	τ := 0.1 * scale
+	p := &langevin.Process{
+		Set: set, Method: langevin.ULLAP, Friction: 1 / scale, Landing: langevin.Landing{Implicit: true},
+		Schedule: langevin.Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
+	}
+	run := &langevin.Chains{Process: p, Symmetric: true, Count: chains, Keep: keep}
+	if len(set.Inequalities()) > 0 {
+		p.Method, run.Symmetric, p.Schedule.T = langevin.ULLA, false, τ/2
+		p.Friction = 0.5 / p.Schedule.T
+		p.Repulsion, _ = check.ChooseRepulsion(p, states, c.Seed, c.Pool)
+	}
+	return run
+}
+
+// judge finds the coordinate that has mixed worst.
+func (d *Draws) judge(draws *langevin.Draws) {
+	d.Rhat, d.ESS = 0, math.Inf(1)
+	for j := range draws.Dim {
+		series := draws.Series(j)
+		r, ess := metric.SplitRhat(series), metric.ESS(series)
+		if math.IsNaN(r) || constant(series) {
+			continue
+		}
+		if r > d.Rhat {
+			d.Rhat, d.Worst = r, j
+		}
+		d.ESS = min(d.ESS, ess)
+	}
+}
+
+// constant reports whether a coordinate is the same in all draws, to round-off: Σ
+// may hold it.
+func constant(series [][]float64) bool {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range series {
+		lo, hi = min(lo, slices.Min(s)), max(hi, slices.Max(s))
+	}
+	return hi-lo <= 1e-9*(1+max(math.Abs(lo), math.Abs(hi)))
+}
+
+// projected returns the rows of x brought onto Σ, and how many could not be.
+func projected(set constraint.Set, x []float64) (states []float64, lost int) {
+	b, d := geometry.NewBlock(set, 1, 0), set.Dim()
+	ok := make([]bool, 1)
+	for i := 0; i < len(x); i += d {
+		row := x[i : i+d]
+		if b.At(row, 1) == nil {
+			if b.Project(row, row, ok); ok[0] {
+				states = append(states, row...)
+				continue
+			}
+		}
+		lost++
+	}
+	return states, lost
+}
+
+// spread returns the root mean square distance of rows from their mean.
+func spread(x []float64, d int) float64 {
+	mean, sum, n := make([]float64, d), 0.0, float64(len(x)/d)
+	for i, v := range x {
+		mean[i%d] += v / n
+	}
+	for i, v := range x {
+		sum += (v - mean[i%d]) * (v - mean[i%d]) / n
+	}
+	if sum == 0 {
+		return 1
+	}
+	return math.Sqrt(sum)
+}
