@@ -75,8 +75,10 @@ func TestMeshFromRawToReport(t *testing.T) {
 	if err := ball.Mesh(2).WritePLY(&moved); err != nil {
 		t.Fatal(err)
 	}
-	write("s.ply", moved.String())
-	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "s.ply: is not the set.mesh of this run") {
+	write("s.ply", moved.String()) // the run has its own
+	ok(t, dir, "eval", "r")
+	write("r/set.mesh.ply", moved.String())
+	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "is not the set.mesh of this run") {
 		t.Errorf("another mesh: exit %d, %s", r.code, r.stderr)
 	}
 }
