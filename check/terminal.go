@@ -202,9 +202,11 @@ func (s *subject) farther(e ending, n Numbers) string {
 	}
 	if γ > 0 && v <= reach(least, t) {
 		better := solve(least, γ, func(γ float64) float64 { return v - reach(γ, t) })
-		n["friction_recommended"] = better
-		return fmt.Sprintf("γ = %.2g in place of %.3g should leave %.2g standard deviations, in the same steps: paths travel %.2g times as far (t = Σσ_k²Δt = %.3g)",
-			better, γ, little, math.Sqrt(v/reach(γ, t)), t)
+		same := solve(t, t*(2+v/reach(γ, t)), func(t float64) float64 { return reach(γ, t) - v })
+		n["friction_recommended"], n["time_at_friction"] = better, same
+		return fmt.Sprintf("γ = %.2g in place of %.3g should leave %.2g standard deviations, in the same steps: paths travel %.2g times as far (t = Σσ_k²Δt = %.3g). "+
+			"So does t = %.2g at this γ, by a longer horizon or a larger σ_max and more steps: slower to sample, easier to learn",
+			better, γ, little, math.Sqrt(v/reach(γ, t)), t, same)
 	}
 	long := solve(t, t*(2+v/reach(least, t)), func(t float64) float64 { return reach(least, t) - v })
 	n["time_recommended"] = long

@@ -202,6 +202,9 @@ func TestFarther(t *testing.T) {
 	if _, longer := n["time_recommended"]; longer || math.Abs(left-little) > 1e-6 {
 		t.Errorf("friction: %v is left, %v, %s", left, n, text)
 	}
+	if same, less := reach(10, n["time_at_friction"]), reach(n["friction_recommended"], 2); math.Abs(same-less) > 1e-6*less {
+		t.Errorf("t = %v goes as far as %v, less friction %v", n["time_at_friction"], same, less)
+	}
 	left, n, text = advise(process(langevin.ULLA, 10), 1)
 	if math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !(n["time_recommended"] > 2) || math.Abs(left-little) > 1e-6 {
 		t.Errorf("both: %v is left, %v, %s", left, n, text)

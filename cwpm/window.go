@@ -108,10 +108,8 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 			}
 		}
 	}
-	if !l.proc.Method.Underdamped() || k+2 > paths.Steps { // p̃_N is only noise
-		for a := range sum {
-			sum[min(a, 2)][max(a, 2)] = 0
-		}
+	if !l.proc.Method.Underdamped() || k+2 > paths.Steps { // no p̃, or only noise
+		sum[0][2], sum[1][2], sum[2][2], sum[2][3] = 0, 0, 0, 0
 	}
 	c := leastSquares(sum)
 	w.V, w.P, w.Q = c[0], c[1], c[2]
