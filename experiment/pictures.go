@@ -167,7 +167,7 @@ func (p *pictures) loss(epochs []train.Epoch) {
 	}
 	p.add("loss", figure.FigureRef{Title: "Training loss", Caption: "Mean over the batches of each epoch."},
 		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "CWPM loss", LogY: true}, figure.Series{Name: "loss", X: x, Y: loss}))
-	p.add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Lowered when the loss stops falling."},
+	p.add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Of each epoch's last batch. It falls when the loss stops falling, and with train.anneal at the end."},
 		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "learning rate", LogY: true}, figure.Series{Name: "rate", X: x, Y: rate}))
 }
 

@@ -342,6 +342,9 @@ func TestEpochs(t *testing.T) {
 			t.Errorf("epoch %d: %d updates on %d rows", epoch, tr.State.Updates, e.Rows)
 		}
 		least = min(least, e.LastLoss)
+		if e.Rate != tr.step.Rate || !(e.Rate > 0) {
+			t.Errorf("epoch %d: rate %v, of its last batch %v", epoch, e.Rate, tr.step.Rate)
+		}
 		if got := *tr.State.Plateau.Best; got != least || e.Loss == e.LastLoss {
 			t.Errorf("epoch %d: the schedule's best is %v, want %v", epoch, got, least)
 		}

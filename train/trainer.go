@@ -107,7 +107,7 @@ type Epoch struct {
 	Loss      float64   `json:"loss"`  // mean over batches
 	LastLoss  float64   `json:"last_loss"`
 	GradNorm  float64   `json:"grad_norm"` // mean over batches, before clipping
-	Rate      float64   `json:"rate"`      // learning rate of the next epoch
+	Rate      float64   `json:"rate"`      // learning rate of its last batch
 	Worst     []float64 `json:"worst"`     // largest violation of each component on forward paths
 	Failed    int       `json:"failed"`    // forward paths that failed
 	Rows      int64     `json:"rows"`      // in all
@@ -220,7 +220,7 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	s.Epoch++
 	clock()
 	e := Epoch{
-		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: s.Rate,
+		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.step.Rate,
 		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed,
 		Rows: s.Rows, Seconds: s.Seconds, Simulated: s.Simulated,
 	}
