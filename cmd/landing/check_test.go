@@ -97,7 +97,7 @@ func TestCheckVerb(t *testing.T) {
 		{0, "PASS  derivatives", "", []string{"demo"}},
 		{0, "no data was given", "", []string{"volcano"}},
 		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--set", "process.landing={mode: explicit, rate: 20}"}},
-		{0, "process.landing.rate: auto is 6.494", "", []string{"demo", "--set", "process.landing={mode: explicit, rate: auto}"}},
+		{0, "process.landing.rate: auto is 4.158", "", []string{"demo", "--set", "process.landing={mode: explicit, rate: auto}"}},
 		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--set", "process.repulsion=auto"}},
 		{4, "1 of 3 rows are beyond the tolerance 0.001, first row 2 with 0.5", "check failed", []string{"points.yaml", "--data", "off.csv"}},
 		{3, "", "its points have 2 coordinates", []string{"points.yaml", "--data", "flat.csv"}},
