@@ -50,7 +50,7 @@ func terminalLaw(s *subject) []Finding {
 		return []Finding{{Message: "not compared with the prior: the process cannot run"}}
 	}
 	n := s.budget(float64(s.proc.Schedule.N*s.c*s.d)/2, terminalPaths)
-	x0 := s.rows(n)
+	x0 := langevin.Starts(s.Data, s.d, n)
 	end, err := s.terminal(x0)
 	if err != nil {
 		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data breaks down: %v", err)}}
@@ -59,21 +59,6 @@ func terminalLaw(s *subject) []Finding {
 		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a projection", n)}}
 	}
 	return []Finding{s.judgeEnd(compareEnd(x0, end, s.d, s.Seed, prior))}
-}
-
-// rows returns n rows at equal distances through the data; again from the first
-// where there are fewer.
-func (s *subject) rows(n int) []float64 {
-	have := len(s.Data) / s.d
-	out := make([]float64, 0, n*s.d)
-	for i := range n {
-		row := i % have
-		if n < have {
-			row = i * have / n
-		}
-		out = append(out, s.Data[row*s.d:(row+1)*s.d]...)
-	}
-	return out
 }
 
 // terminal returns x_N of forward paths from x0, projected as the process says,

@@ -52,7 +52,8 @@ type Loss[T kernel.Float] struct {
 	table   []coefficients
 	in      []T // rows×w
 
-	windows  []Window // by K; nil for one-step targets
+	start    []int    // of windows, by K; nil for one-step targets
+	windows  []Window // by K; nil before SetWindows
 	geodesic constraint.Geodesic
 	v, pj    []float64 // rows×d: displacements and momenta of windows
 	chord    []float64 // rows; 0 where v is exact
@@ -109,6 +110,7 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 		if err := CanWindow(p); err != nil {
 			panic("cwpm: " + err.Error())
 		}
+		l.start = windowStarts(p, opt.Window)
 		l.v, l.pj, l.chord = vec(), vec(), make([]float64, rows)
 		l.geodesic, _ = p.Set.(constraint.Geodesic)
 	}

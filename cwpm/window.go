@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
 )
@@ -34,21 +36,21 @@ import (
 // The paper has one-step targets only.
 
 // A Window is how the target of one term is read from a path: the tangential
-// move to x_{k+1} is taken as v V + p_j P + p̃ Q over the steps from J to k.
-type Window struct {
-	J       int
-	V, P, Q float64
-}
+// move to x_{k+1} is taken as V v + P p_j + Q p̃.
+type Window struct{ V, P, Q float64 }
 
-// windowStart returns the earliest j for which the steps from j to k move a point
-// of a flat Σ by at most the given standard deviation in each direction; k if
+// windowStarts returns for each k the earliest j for which the steps from j to k move
+// a point of a flat Σ by at most the given standard deviation in each direction; k if
 // there is none.
-func windowStart(p *langevin.Process, k int, length float64) int {
-	j := k
-	for j > 0 && displacementVariance(p, j-1, k) <= length*length {
-		j--
+func windowStarts(p *langevin.Process, length float64) []int {
+	start, j := make([]int, p.Schedule.N), 0
+	for k := range start {
+		for j < k && displacementVariance(p, j, k) > length*length { // it grows with k
+			j++
+		}
+		start[k] = j
 	}
-	return j
+	return start
 }
 
 // displacementVariance returns that of x_{k+1} − x_j given x_j, and p_j if j > 0,
@@ -75,15 +77,11 @@ func displacementVariance(p *langevin.Process, j, k int) float64 {
 // that fit the paths best. Their starts should be spread like the data. The
 // error is that of Prepare, its Row an index of paths.
 func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Window, error) {
-	w := Window{J: windowStart(l.proc, k, l.opt.Window)}
-	if w.J == k {
-		w.V = 1
-		return w, nil
+	if l.start[k] == k {
+		return Window{V: 1}, nil
 	}
 	// Sums over paths and coordinates of products of (v, p_j, p̃, move).
 	var sum [4][4]float64
-	l.windows = make([]Window, l.proc.Schedule.N)
-	l.windows[k] = w
 	terms := make([]Term, 0, l.Rows())
 	for lo := 0; lo < paths.Count; lo += l.Rows() {
 		terms = terms[:0]
@@ -93,7 +91,7 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 			}
 		}
 		if err := l.load(paths, terms, last); err != nil {
-			return w, err
+			return Window{}, err
 		}
 		l.oneStep(paths, terms)
 		n := len(terms) * l.d
@@ -112,8 +110,7 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		sum[0][2], sum[1][2], sum[2][2], sum[2][3] = 0, 0, 0, 0
 	}
 	c := leastSquares(sum)
-	w.V, w.P, w.Q = c[0], c[1], c[2]
-	return w, nil
+	return Window{c[0], c[1], c[2]}, nil
 }
 
 // SetWindows gives the windows of all terms, by k, as FitWindow found them.
@@ -125,66 +122,64 @@ func (l *Loss[T]) SetWindows(w []Window) {
 }
 
 // leastSquares returns the coefficients of the fourth variable in the first three
-// from their second moments (upper triangle), by Cholesky's method. A variable that
-// is a combination of those before it, or 0, gets none.
+// from their second moments (upper triangle). Of variables that say the same any
+// combination will do; a variable that is 0 gets none.
 func leastSquares(s [4][4]float64) (c [3]float64) {
-	var pivot [3]float64
-	for a := range 3 {
-		pivot[a] = s[a][a]
-	}
-	skip := [3]bool{}
-	for a := range 3 {
-		if !(s[a][a] > 1e-9*pivot[a]) {
-			skip[a] = true
+	size, a, b := [3]float64{}, mat.NewDense(3, 3, nil), mat.NewVecDense(3, nil)
+	for i := range c {
+		if size[i] = math.Sqrt(s[i][i]); size[i] == 0 {
 			continue
 		}
-		for b := a + 1; b < 4; b++ {
-			f := s[a][b] / s[a][a]
-			for e := b; e < 4; e++ {
-				s[b][e] -= f * s[a][e]
+		for j := range i + 1 {
+			if size[j] > 0 {
+				a.Set(i, j, s[j][i]/(size[i]*size[j]))
+				a.Set(j, i, a.At(i, j))
 			}
 		}
+		b.SetVec(i, s[i][3]/size[i])
 	}
-	for a := 2; a >= 0; a-- {
-		if skip[a] {
-			continue
+	var svd mat.SVD
+	if !svd.Factorize(a, mat.SVDFull) || svd.Rank(1e-9) == 0 {
+		return c
+	}
+	var x mat.VecDense
+	svd.SolveVecTo(&x, b, svd.Rank(1e-9))
+	for i := range c {
+		if size[i] > 0 {
+			c[i] = x.AtVec(i) / size[i]
 		}
-		c[a] = s[a][3]
-		for b := a + 1; b < 3; b++ {
-			c[a] -= s[a][b] * c[b]
-		}
-		c[a] /= s[a][a]
 	}
 	return c
 }
 
-// lookBack writes v and p_j of the terms, tangent at l.x. It needs load.
+// lookBack writes v and p_j of the terms, tangent at l.x, for windows that begin at
+// l.start. It needs load.
 func (l *Loss[T]) lookBack(paths *langevin.Paths, terms []Term) {
 	n, d := len(terms), l.d
 	s := l.proc.Schedule
 	under := l.proc.Method.Underdamped()
 	for i, t := range terms {
-		w := l.windows[t.K]
-		from, x, v, p := paths.At(t.Path, w.J), l.x[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
+		j := l.start[t.K]
+		from, x, v, p := paths.At(t.Path, j), l.x[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
 		clear(p)
-		if under && w.J > 0 {
-			for j, before := range paths.At(t.Path, w.J-1) {
-				p[j] = (from[j] - before) / s.Tau(w.J-1)
+		if under && j > 0 {
+			for e, before := range paths.At(t.Path, j-1) {
+				p[e] = (from[e] - before) / s.Tau(j-1)
 			}
 		}
 		l.chord[i] = 0
-		if w.J < t.K && l.geodesic != nil && l.geodesic.Geodesic(v, p, x, from) {
-			for j := range v {
-				v[j] = -v[j]
+		if j < t.K && l.geodesic != nil && l.geodesic.Geodesic(v, p, x, from) {
+			for e := range v {
+				v[e] = -v[e]
 			}
 			continue
 		}
 		chord := 0.0
-		for j := range v {
-			v[j] = x[j] - from[j]
-			chord += v[j] * v[j]
+		for e := range v {
+			v[e] = x[e] - from[e]
+			chord += v[e] * v[e]
 		}
-		if w.J < t.K {
+		if j < t.K {
 			l.chord[i] = math.Sqrt(chord)
 		}
 	}

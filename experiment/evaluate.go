@@ -1,8 +1,8 @@
 package experiment
 
 import (
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -151,19 +151,19 @@ func (e *Experiment) jsd(x []float64) *JSD {
 	for k, name := range h.parts {
 		out.Parts = append(out.Parts, Part{name, scores[1+k]})
 	}
-	if u, ok := e.Process.Set.(constraint.UniformSampler); ok {
-		out.Uniform = Float(h.distance(h.marks(e.uniformPoints(u, n)), h.full))
+	if prior, err := langevin.UniformPrior(e.Process); err == nil {
+		out.Uniform = Float(h.distance(h.marks(e.draws(prior, keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33), n)), h.full))
 	}
 	return out
 }
 
-// uniformPoints draws n uniform points on Σ.
-func (e *Experiment) uniformPoints(u constraint.UniformSampler, n int) []float64 {
+// draws returns n draws of a prior.
+func (e *Experiment) draws(prior langevin.Prior, st keyed.Stream, n int) []float64 {
 	d := e.Process.Set.Dim()
-	y, stream := make([]float64, n*d), keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33)
+	y := make([]float64, n*d)
 	e.eachBlock(n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			u.SampleUniform(y[i*d:(i+1)*d], stream, uint64(i))
+			prior.Sample(y[i*d:(i+1)*d], st, uint64(i))
 		}
 	})
 	return y

@@ -48,7 +48,7 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 		s.Prior = "chains"
 	}
 	d, seed := e.Process.Set.Dim(), e.Problem.Seed
-	ends, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.startRows(min(samples, startPaths)), seed, startRefresh)
+	ends, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, langevin.Starts(e.train, d, min(samples, startPaths)), seed, startRefresh)
 	if errors.As(err, new(*langevin.PriorError)) {
 		return s, nil
 	}
@@ -56,14 +56,8 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 		return nil, err
 	}
 	s.Paths = len(ends.States) / d
-	draws := func(set int) []float64 {
-		u, stream := make([]float64, s.Paths*d), keyed.New(seed, keyed.Evaluation, 1<<34+uint64(set))
-		e.eachBlock(s.Paths, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				prior.Sample(u[i*d:(i+1)*d], stream, uint64(i))
-			}
-		})
-		return u
+	draws := func(set uint64) []float64 {
+		return e.draws(prior, keyed.New(seed, keyed.Evaluation, 1<<34+set), s.Paths)
 	}
 	u := draws(0)
 	t := metric.EnergyTest(ends.States, u, d, testPoints, permutations, seed)
@@ -71,26 +65,10 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 	if h := e.histogram; h != nil {
 		floors := make([]float64, startFloors)
 		for k := range floors {
-			floors[k] = h.distance(h.marks(draws(2*k)), h.marks(draws(2*k+1)))
+			floors[k] = h.distance(h.marks(draws(uint64(2*k))), h.marks(draws(uint64(2*k+1))))
 		}
 		mean, sd := stat.MeanStdDev(floors, nil)
 		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, Float(h.distance(h.marks(ends.States), h.marks(u))), Float(mean), Float(sd)
 	}
 	return s, nil
-}
-
-// startRows returns n training rows at equal distances; again from the first where
-// there are fewer.
-func (e *Experiment) startRows(n int) []float64 {
-	d := e.Process.Set.Dim()
-	have := len(e.train) / d
-	x0 := make([]float64, 0, n*d)
-	for i := range n {
-		row := i % have
-		if n < have {
-			row = i * have / n
-		}
-		x0 = append(x0, e.train[row*d:(row+1)*d]...)
-	}
-	return x0
 }

@@ -190,6 +190,22 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 	return report, err
 }
 
+// Starts returns n rows of x (rows of d numbers) for paths or chains to start from:
+// rows at equal distances through x, or where it has fewer all of them, again and
+// again from the first.
+func Starts(x []float64, d, n int) []float64 {
+	have := len(x) / d
+	out := make([]float64, 0, n*d)
+	for i := range n {
+		row := i % have
+		if n < have {
+			row = i * have / n
+		}
+		out = append(out, x[row*d:(row+1)*d]...)
+	}
+	return out
+}
+
 // A Prior writes x_N of one generated sample: a function of (s, sample) alone.
 type Prior interface {
 	Sample(dst []float64, s keyed.Stream, sample uint64)

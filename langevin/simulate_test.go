@@ -3,6 +3,7 @@ package langevin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -380,5 +381,14 @@ func BenchmarkVolcanoForward(b *testing.B) {
 			b.Fatal(err)
 		}
 		refresh++
+	}
+}
+
+func TestStarts(t *testing.T) {
+	x := []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5} // rows of two
+	for n, want := range map[int]string{1: "[0 0.5]", 2: "[0 0.5 2 2.5]", 5: fmt.Sprint(x), 7: "[0 0.5 1 1.5 2 2.5 3 3.5 4 4.5 0 0.5 1 1.5]"} {
+		if got := fmt.Sprint(Starts(x, 2, n)); got != want {
+			t.Errorf("%d starts: %v, want %v", n, got, want)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func (d *Draws) Mixed() bool { return d.Rhat < mixedRhat && d.ESS > mixedESS }
 // Errors are those of langevin.Chains.
 func Draw(ctx context.Context, c Config) (*Draws, error) {
 	d := c.Set.Dim()
-	wide, x0 := spread(c.Starts, d), c.starts()
+	wide, x0 := spread(c.Starts, d), langevin.Starts(c.Starts, d, chains)
 	run := c.chains(c.Starts, wide)
 	out := &Draws{Chains: chains, Kept: chains * keep}
 	target := mixedRhat
@@ -94,18 +94,6 @@ func Draw(ctx context.Context, c Config) (*Draws, error) {
 		wide = max(wide, spread(draws.X, d))
 		run = c.chains(draws.X, wide)
 	}
-}
-
-// starts returns starts at equal distances, one a chain.
-func (c *Config) starts() []float64 {
-	d := c.Set.Dim()
-	n := len(c.Starts) / d
-	x0 := make([]float64, 0, chains*d)
-	for k := range chains {
-		row := k * n / chains
-		x0 = append(x0, c.Starts[row*d:(row+1)*d]...)
-	}
-	return x0
 }
 
 // chains returns chains for a Σ that is at least so wide and, where it has edges,
