@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// module writes a module with a package whose test sees some faults, and one that
+// uses it.
+func module(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/m\n\ngo 1.26\n",
+		"a/a.go": "package a\n\nfunc Sum(x, y int) int { return x + y }\n\nfunc Loose(x int) int {\n\tif x > 3 {\n\t\treturn 3\n\t}\n\treturn x\n}\n" +
+			"\n//go:noinline\nfunc Far(x float64) float64 { return -x * 0.5 }\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(2, 3) != 5 {\n\t\tt.Fail()\n\t}\n}\n",
+		"b/b.go":      "package b\n\nimport \"example.org/m/a\"\n\nfunc Twice(x float64) float64 { return a.Far(2 * x) }\n",
+		"b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(3) != -3 {\n\t\tt.Fail()\n\t}\n}\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// A fault that the package's own test sees, one that a dependent's test sees and one
+// that nobody sees are told apart, and the checkout is left as it was.
+func TestFates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds modules")
+	}
+	root := module(t)
+	before, err := os.ReadFile(filepath.Join(root, "a/a.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := run(context.Background(), config{n: 1000, workers: 2, packages: []string{"a"}, root: root, limit: time.Minute}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fates := map[string]result{}
+	for _, r := range s.Results {
+		fates[r.Name] = r
+	}
+	for name, want := range map[string]result{
+		"a/a.go Sum: operator: x + y -> x - y":       {Fate: caught, Killer: "a"},
+		"a/a.go Far: sign: -x -> +x":                 {Fate: caught, Killer: "b"},
+		"a/a.go Far: constant: 0.5 -> (2 * 0.5)":     {Fate: caught, Killer: "b"},
+		"a/a.go Loose: operator: x > 3 -> x >= 3":    {Fate: survived},
+		"a/a.go Loose: condition: x > 3 -> !(x > 3)": {Fate: survived},
+		"a/a.go Loose: constant: 3 -> 4":             {Fate: survived},
+		"a/a.go Far: operator: -x * 0.5 -> -x / 0.5": {Fate: caught, Killer: "b"},
+	} {
+		if got := fates[name]; got.Fate != want.Fate || got.Killer != want.Killer {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if s.Caught != 4 || s.Counted != 8 || s.Possible != 8 {
+		t.Errorf("%d of %d caught, %d possible", s.Caught, s.Counted, s.Possible)
+	}
+	after, err := os.ReadFile(filepath.Join(root, "a/a.go"))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the checkout was changed: %v", err)
+	}
+	if !strings.Contains(s.String(), "4 of 8 caught (50.0 %)") || !strings.Contains(s.String(), "survived: line 6 of a/a.go Loose: operator") {
+		t.Errorf("the score reads\n%s", s)
+	}
+}
+
+// Faults written down are laid over the file that they name, once.
+func TestPatches(t *testing.T) {
+	root := module(t)
+	list := filepath.Join(root, "faults.txt")
+	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n- import \"example.org/m/a\"\n+ import \"example.org/m/none\"\n"
+	if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, err := readPatches(root, list)
+	if err != nil || len(m) != 2 {
+		t.Fatalf("%d faults, %v", len(m), err)
+	}
+	if !strings.Contains(string(m[0].source), "return 5") || m[0].Line != 6 || m[1].Path != "b/b.go" {
+		t.Errorf("got %s at line %d of\n%s", m[0].Path, m[0].Line, m[0].source)
+	}
+	for fault, want := range map[string]string{
+		"a/a.go\n- return 7\n+ return 8\n":        "does not stand",
+		"a/a.go\n- }\n+ } // twice\n":             "more than once",
+		"- return x\n+ return y\n":                "expected a line with a file",
+		"a/a.go\nb/b.go\n- return x\n":            "expected a line with a file",
+		"a/none.go\n- return x\n+ return x + 1\n": "none.go",
+	} {
+		if err := os.WriteFile(list, []byte(fault), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readPatches(root, list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", fault, err, want)
+		}
+	}
+}
+
+// Every kind of mutation is made, none in messages, and each file still parses.
+func TestMutants(t *testing.T) {
+	source := "package p\n\nimport \"math\"\n\nfunc f(x []float64, i int) float64 {\n\ts := 0.0\n\tfor j := range x {\n\t\ts += x[j] * 2\n\t\ts = max(s, 1)\n\t}\n" +
+		"\tif i < 3 && s != 0 {\n\t\tpanic(\"p: 3 + 4\")\n\t}\n\treturn -math.Sin(s)\n}\n\nfunc String() string { return \"a\" + \"b\" }\n"
+	all, err := mutants("p/p.go", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, m := range all {
+		seen[m.Kind+": "+m.Was+" -> "+m.Is] = true
+		if _, err := mutants("p/p.go", m.source); err != nil {
+			t.Errorf("%s: %v", m.name(), err)
+		}
+		if strings.Contains(m.Was, "panic") {
+			t.Errorf("planted in a message: %s", m.name())
+		}
+	}
+	for _, want := range []string{
+		"operator: s += x[j] * 2 -> s -= x[j] * 2", "operator: x[j] * 2 -> x[j] / 2", "index: x[j] -> x[j-1]", "constant: 2 -> 3",
+		"call: max(s, 1) -> min(s, 1)", "statement: s = max(s, 1) -> nothing", "operator: i < 3 -> i <= 3", "operator: s != 0 -> s == 0",
+		"operator: i < 3 && s != 0 -> i < 3 || s != 0", "condition: i < 3 && s != 0 -> !(i < 3 && s != 0)",
+		"sign: -math.Sin(s) -> +math.Sin(s)", "call: math.Sin -> math.Cos",
+	} {
+		if !seen[want] {
+			t.Errorf("no %q among %v", want, seen)
+		}
+	}
+}
