@@ -7,8 +7,6 @@ import (
 	"math"
 	"reflect"
 	"testing"
-
-	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 type entry struct {
@@ -99,20 +97,23 @@ func TestDecodeNPZOverlap(t *testing.T) {
 	wantError(t, "overlap", err, "its entries overlap")
 }
 
+// goldenFiles is where package golden, which reads by this package, keeps them.
+const goldenFiles = "../internal/testkit/golden/testdata/"
+
 func TestReadNPZReference(t *testing.T) {
 	for _, c := range []struct {
 		file, array string
 		shape       []int
 	}{
-		{"golden/optim.npz", "losses", []int{6}},
-		{"golden/optim.npz", "init_layer_0_weight", []int{8, 7}},
-		{"golden/md_ops.npz", "active_on", []int{6, 2}},
-		{"golden/md_jsd.npz", "psi", []int{500}},
-		{"golden/md_jsd.npz", "psi_jsd", []int{}},
-		{"golden/s2_splits.npz", "volcano_train", []int{663}},
-		{"golden/mesh_bunny.npz", "n_faces", []int{}},
+		{"optim.npz", "losses", []int{6}},
+		{"optim.npz", "init_layer_0_weight", []int{8, 7}},
+		{"md_ops.npz", "active_on", []int{6, 2}},
+		{"md_jsd.npz", "psi", []int{500}},
+		{"md_jsd.npz", "psi_jsd", []int{}},
+		{"s2_splits.npz", "volcano_train", []int{663}},
+		{"mesh_bunny.npz", "n_faces", []int{}},
 	} {
-		arrays, err := ReadNPZ(testkit.Shared(t, c.file))
+		arrays, err := ReadNPZ(goldenFiles + c.file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func TestReadNPZReference(t *testing.T) {
 			}
 		}
 	}
-	arrays, err := ReadNPZ(testkit.Shared(t, "golden/mesh_bunny.npz"))
+	arrays, err := ReadNPZ(goldenFiles + "mesh_bunny.npz")
 	if err != nil {
 		t.Fatal(err)
 	}

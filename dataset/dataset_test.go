@@ -19,6 +19,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
 func write(t *testing.T, name string, data []byte) string {
@@ -55,14 +56,11 @@ func TestMersenneTwister(t *testing.T) {
 }
 
 func TestRandomSplitGolden(t *testing.T) {
-	golden, err := arrayfile.ReadNPZ(testkit.Shared(t, "golden/s2_splits.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	splits := golden.Read(t, "s2_splits.npz")
 	for name, n := range map[string]int{"volcano": 827, "earthquake": 6120, "flood": 4875, "fire": 12809} {
 		s := RandomSplit(n, 1)
 		for part, rows := range map[string][]int{"train": s.Train, "val": s.Val, "test": s.Test} {
-			want, ok := golden[name+"_"+part]
+			want, ok := splits[name+"_"+part]
 			if !ok {
 				t.Fatalf("no array %s_%s", name, part)
 			}

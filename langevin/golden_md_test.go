@@ -9,7 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
 
-// The values of ../shared/golden/md_ops.npz, with its ridge.
+// The values of md_ops.npz, with its ridge.
 func TestGoldenAlanineOps(t *testing.T) {
 	g := golden.Read(t, "md_ops.npz")
 	f := func(name string) []float64 { return g[name].AsFloat64() }

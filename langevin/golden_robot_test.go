@@ -8,7 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
 
-// The values of ../shared/golden/robot10_ops.npz: the ridge is what keeps the
+// The values of robot10_ops.npz: the ridge is what keeps the
 // vanishing gradients from being an error, at the price that Π is no projector.
 func TestGoldenArmOps(t *testing.T) {
 	g := golden.Read(t, "robot10_ops.npz")

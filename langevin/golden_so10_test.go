@@ -22,7 +22,7 @@ func referenceO10(t *testing.T) *zoo.Orthogonal {
 	return set
 }
 
-// The values of ../shared/golden/so10_ops.npz: constraint, gradient, projector,
+// The values of so10_ops.npz: constraint, gradient, projector,
 // both landing modes, projection.
 func TestGoldenSO10Ops(t *testing.T) {
 	g := golden.Read(t, "so10_ops.npz")

@@ -11,7 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// The values of ../shared/golden/sphere_ops.npz: constraint, projector, both
+// The values of sphere_ops.npz: constraint, projector, both
 // landing modes, projection.
 func TestGoldenSphereOps(t *testing.T) {
 	g := golden.Read(t, "sphere_ops.npz")

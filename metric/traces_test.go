@@ -9,7 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
-// The values of ../shared/golden/so10_jsd.npz on the matrices of ../shared/data:
+// The values of so10_jsd.npz on the matrices of ../shared/data:
 // statistics of the first 200, and rows 0 … 999 against all 2000.
 func TestGoldenPowerTraces(t *testing.T) {
 	g := golden.Read(t, "so10_jsd.npz")

@@ -20,7 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// Six updates of ../shared/golden/optim.npz: loss, gradient norm, clipping,
+// Six updates of optim.npz: loss, gradient norm, clipping,
 // Adam and the moving average.
 func TestGoldenOptimiser(t *testing.T) {
 	g, under := golden.Read(t, "optim.npz"), golden.Read(t, "sphere_under.npz")

@@ -145,7 +145,7 @@ func bunny(t testing.TB) *Set {
 	return New(n)
 }
 
-// The values of ../shared/golden/sdf_bunny_ops.npz.
+// The values of sdf_bunny_ops.npz.
 func TestGoldenOps(t *testing.T) {
 	g := golden.Read(t, "sdf_bunny_ops.npz")
 	f := func(name string) []float64 { return g[name].AsFloat64() }

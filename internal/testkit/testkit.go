@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Shared returns the path of a file of the reference data and golden numbers.
+// Shared returns the path of a file of the reference data.
 // They are looked for under $LANDING_SHARED, else in a folder "shared" beside
 // the checkout. Without them the test is skipped; with LANDING_SHARED set, a
 // missing file fails it.

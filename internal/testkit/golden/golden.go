@@ -1,22 +1,30 @@
 // Package golden reads the golden numbers: results of the reference
-// implementation in float64, with given noise.
+// implementation in float64, with given noise. They lie in testdata, whose
+// README.md says what each is.
 package golden
 
 import (
+	"bytes"
+	"embed"
 	"math"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
-// Read reads an NPZ file of golden numbers, or skips the test; see
-// testkit.Shared.
+//go:embed testdata
+var files embed.FS
+
+// Read reads an NPZ file of golden numbers.
 func Read(t testing.TB, name string) map[string]arrayfile.Array {
 	t.Helper()
-	a, err := arrayfile.ReadNPZ(testkit.Shared(t, "golden/"+name))
+	b, err := files.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
+	}
+	a, err := arrayfile.DecodeNPZ(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
 	return a
 }
