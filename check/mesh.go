@@ -43,7 +43,7 @@ func meshes(s *subject) []Finding {
 
 // meshNear measures how far Σ is from the mesh, at points of the mesh.
 func (s *subject) meshNear(surface *levelset.Surface) Finding {
-	moved, lost := surface.Moves(keyed.New(s.Seed, keyed.Probe, 0xd0d), meshDraws)
+	moved, lost := surface.Moves(keyed.MeshPoints.Stream(s.Seed, 0), meshDraws)
 	size, sum := surface.Mesh.Size(), 0.0
 	slices.Sort(moved)
 	for _, d := range moved {

@@ -30,7 +30,7 @@ func directions(x, u []float64, d int) [][]float64 {
 	basis, next := make([][]float64, k), make([][]float64, k)
 	for i := range basis {
 		basis[i], next[i] = make([]float64, d), make([]float64, d)
-		keyed.New(0, keyed.Probe, 0x7e2).Normals(basis[i], uint64(i), 0)
+		keyed.SubspaceStart.Stream(0, 0).Normals(basis[i], uint64(i), 0)
 	}
 	for range iterations {
 		orthonormalise(basis)

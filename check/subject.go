@@ -64,7 +64,7 @@ func newSubject(ctx context.Context, in Input, pool *parallel.Pool) *subject {
 	set := in.Process.Set
 	s := &subject{
 		Input: in, ctx: ctx, pool: pool, set: set, names: constraint.Components(set), d: set.Dim(), m: len(set.Equalities()),
-		stream: keyed.New(in.Seed, keyed.Probe, 0xd0c),
+		stream: keyed.EvidencePoints.Stream(in.Seed, 0),
 	}
 	s.c = len(s.names)
 	s.flat = make([]bool, s.c)
@@ -256,7 +256,7 @@ func (s *subject) simulate() {
 	}
 	sim := langevin.NewSimulator(&s.proc, s.pool, 8)
 	start := time.Now()
-	_, s.broken = sim.Forward(s.ctx, &s.paths, x0, s.Seed, 1<<41)
+	_, s.broken = sim.Forward(s.ctx, &s.paths, x0, s.Seed, keyed.CheckPaths.At(0))
 	s.elapsed = time.Since(start)
 	if s.broken != nil {
 		s.paths = langevin.Paths{}

@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	terminalPaths   = 1000 // at most
-	terminalRefresh = 1 << 42
-	priorPerPath    = 4 // prior draws for each path: they cost little
-	energyPoints    = 512
-	relabellings    = 2999 // p-values of the energy test go down to 1/3000
+	terminalPaths = 1000 // at most
+	priorPerPath  = 4    // prior draws for each path: they cost little
+	energyPoints  = 512
+	relabellings  = 2999 // p-values of the energy test go down to 1/3000
 
 	terminalAlpha = 1e-3 // false-alarm rate of the check
 	// Sizes that matter. A tenth of the paths elsewhere along one direction is a
@@ -67,7 +66,7 @@ func (s *subject) terminal(x0 []float64) ([]float64, error) {
 	proc := s.proc
 	proc.Terminal = s.Process.Terminal
 	sim := langevin.NewSimulator(&proc, s.pool, 8)
-	end, err := sim.EmpiricalPrior(s.ctx, x0, s.Seed, terminalRefresh)
+	end, err := sim.EmpiricalPrior(s.ctx, x0, s.Seed, keyed.TerminalPaths.At(0))
 	if errors.As(err, new(*langevin.PriorError)) {
 		return nil, nil
 	}
@@ -91,7 +90,7 @@ type ending struct {
 // way gets half of p.
 func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformSampler) ending {
 	n := len(end) / d
-	u := uniformDraws(prior, d, priorPerPath*n, keyed.New(seed, keyed.Probe, 0x7e0))
+	u := uniformDraws(prior, d, priorPerPath*n, keyed.TerminalPrior.Stream(seed, 0))
 	e := ending{paths: n, share: math.NaN()}
 
 	far := metric.EnergyTest(end, u, d, energyPoints, relabellings, seed)
@@ -100,7 +99,7 @@ func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformS
 		e.share = max(0, far.Statistic-far.Floor.Mean) / size
 	}
 
-	probes := directions(x0, uniformDraws(prior, d, n, keyed.New(seed, keyed.Probe, 0x7e1)), d)
+	probes := directions(x0, uniformDraws(prior, d, n, keyed.TerminalDirections.Stream(seed, 0)), d)
 	least := 1.0
 	for _, v := range probes {
 		a, b := project(end, v), project(u, v)

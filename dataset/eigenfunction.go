@@ -61,7 +61,7 @@ func (e Eigenfunction) Generate(ctx context.Context, tick func(size int)) (*Eige
 			f.F[v] = -f.F[v]
 		}
 	}
-	density, stream := spectrum.NewDensity(e.Mesh, f.F), keyed.New(e.Seed, keyed.SurfaceData, uint64(e.K))
+	density, stream := spectrum.NewDensity(e.Mesh, f.F), keyed.EigenfunctionData.Stream(e.Seed, uint64(e.K))
 	p := &Points{Name: fmt.Sprintf("eigenfunction%d", e.K), N: e.Count, D: 3, X: make([]float64, 0, 3*e.Count)}
 	out, y := &EigenfunctionSample{Points: p, Lambda: f.Lambda}, make([]float64, 3)
 	for i := uint64(0); len(p.X) < 3*e.Count; i++ {

@@ -62,12 +62,12 @@ func (r RotationMixture) Generate() (*Points, []int, error) {
 	centres := make([]*mat.Dense, r.Modes)
 	for j := range centres {
 		c := make([]float64, d)
-		group.SampleUniform(c, keyed.New(r.Seed, keyed.Synthetic, 0), uint64(j))
+		group.SampleUniform(c, keyed.RotationCentres.Stream(r.Seed, 0), uint64(j))
 		centres[j] = mat.NewDense(n, n, c)
 	}
 	p := &Points{Name: fmt.Sprintf("so%d-%d", n, r.Modes), N: r.Count, D: d, X: make([]float64, r.Count*d)}
 	modes := make([]int, r.Count)
-	which, tangent := keyed.New(r.Seed, keyed.Synthetic, 1), keyed.New(r.Seed, keyed.Synthetic, 2)
+	which, tangent := keyed.RotationChoice.Stream(r.Seed, 0), keyed.RotationTangent.Stream(r.Seed, 0)
 	a, z := mat.NewDense(n, n, nil), make([]float64, d)
 	still := make([]float64, d)
 	var turn mat.Dense

@@ -152,7 +152,7 @@ func (e *Experiment) jsd(x []float64) *JSD {
 		out.Parts = append(out.Parts, Part{name, scores[1+k]})
 	}
 	if prior, err := langevin.UniformPrior(e.Process); err == nil {
-		out.Uniform = Float(h.distance(h.marks(e.draws(prior, keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33), n)), h.full))
+		out.Uniform = Float(h.distance(h.marks(e.draws(prior, keyed.UniformScore.Stream(e.Problem.Seed, 0), n)), h.full))
 	}
 	return out
 }

@@ -9,14 +9,11 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/uniform"
 )
-
-// priorRefresh numbers the forward paths that make an empirical prior, far from
-// those of training.
-const priorRefresh = 1 << 40
 
 // prior returns the law of x_N of generated paths.
 func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
@@ -58,7 +55,7 @@ func (e *Experiment) empiricalPrior(ctx context.Context) (langevin.Prior, error)
 	if e.empirical.States != nil {
 		return e.empirical, nil
 	}
-	prior, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.train, e.Problem.Seed, priorRefresh)
+	prior, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.train, e.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil && !errors.As(err, new(*langevin.PriorError)) { // all failed: said below
 		return nil, err
 	}

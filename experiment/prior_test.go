@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -209,7 +210,7 @@ func TestEmpiricalPrior(t *testing.T) {
 		got := prior.(langevin.Empirical).States
 		var paths langevin.Paths
 		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
-		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, priorRefresh); err != nil {
+		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, keyed.PriorPaths.At(0)); err != nil {
 			t.Fatal(err)
 		}
 		var want []float64
@@ -221,7 +222,7 @@ func TestEmpiricalPrior(t *testing.T) {
 			}
 			want = append(want, paths.At(i, 4)...)
 		}
-		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || priorRefresh < 1<<32 {
+		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || keyed.PriorPaths.At(0) < 1<<32 {
 			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
 		}
 		if again, err := e.prior(context.Background()); err != nil || &again.(langevin.Empirical).States[0] != &got[0] {

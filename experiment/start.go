@@ -25,9 +25,8 @@ type Start struct {
 }
 
 const (
-	startPaths   = 2000 // at most
-	startRefresh = 1 << 43
-	startFloors  = 5 // pairs of sets of prior draws
+	startPaths  = 2000 // at most
+	startFloors = 5    // pairs of sets of prior draws
 )
 
 // CompareStart compares as many forward paths as there are samples, at most 2000,
@@ -48,7 +47,7 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 		s.Prior = "chains"
 	}
 	d, seed := e.Process.Set.Dim(), e.Problem.Seed
-	ends, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, langevin.Starts(e.train, d, min(samples, startPaths)), seed, startRefresh)
+	ends, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, langevin.Starts(e.train, d, min(samples, startPaths)), seed, keyed.StartPaths.At(0))
 	if errors.As(err, new(*langevin.PriorError)) {
 		return s, nil
 	}
@@ -57,7 +56,7 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 	}
 	s.Paths = len(ends.States) / d
 	draws := func(set uint64) []float64 {
-		return e.draws(prior, keyed.New(seed, keyed.Evaluation, 1<<34+set), s.Paths)
+		return e.draws(prior, keyed.StartDraws.Stream(seed, set), s.Paths)
 	}
 	u := draws(0)
 	t := metric.EnergyTest(ends.States, u, d, testPoints, permutations, seed)

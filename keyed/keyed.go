@@ -17,8 +17,8 @@ import "math"
 // numbers, whatever their indices.
 type Purpose uint32
 
-// The purposes used by this module. Values are part of the promise: append,
-// never renumber.
+// The purposes used by this module; ledger.go names the indices of each. Values
+// are part of the promise: append, never renumber.
 const (
 	ForwardNoise    Purpose = 1  // ζ_k of forward paths; index: refresh number
 	ForwardMomentum Purpose = 2  // p̃_0 of forward paths; index: refresh number
@@ -41,7 +41,8 @@ const (
 // usable but belongs to no seed; take streams from New.
 type Stream struct{ key [2]uint32 }
 
-// New returns the stream of the given purpose and index under seed. Keys of
+// New returns the stream of the given purpose and index under seed; code of this
+// module takes its streams from the ledger instead. Keys of
 // different (purpose, index) are outputs of the generator itself under the key
 // seed, so streams are independent of each other.
 func New(seed uint64, p Purpose, index uint64) Stream {

@@ -57,7 +57,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	}
 	d, thin := p.Set.Dim(), max(c.Thin, 1)
 	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}
-	noise, start := keyed.New(c.Seed, keyed.ChainNoise, 0), keyed.New(c.Seed, keyed.ChainStart, 0)
+	noise, start := keyed.ChainSteps.Stream(c.Seed, 0), keyed.ChainMomenta.Stream(c.Seed, 0)
 	sim := NewSimulator(p, pool, chainBlock)
 	failed := make([]bool, c.Count)
 	report, err := sim.run(ctx, c.Count, func(w *simWorker, lo, hi int) error {
@@ -169,7 +169,7 @@ func noStart(set constraint.Set, x []float64, chain int) error {
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
-	s := keyed.New(seed, keyed.ChainStart, 1)
+	s := keyed.ChainPoints.Stream(seed, 0)
 	if u, err := UniformPrior(p); err == nil {
 		for i := range n {
 			u.Sample(x[i*d:(i+1)*d], s, uint64(i))

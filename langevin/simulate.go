@@ -151,8 +151,8 @@ func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi 
 func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, seed, refresh uint64) (Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	paths.resize(len(x0)/d, N, d)
-	noise := keyed.New(seed, keyed.ForwardNoise, refresh)
-	momentum := keyed.New(seed, keyed.ForwardMomentum, refresh)
+	noise := keyed.PathNoise.Stream(seed, refresh)
+	momentum := keyed.PathMomentum.Stream(seed, refresh)
 	report, err := s.run(ctx, paths.Count, func(w *simWorker, lo, hi int) error {
 		n := hi - lo
 		x, prev, next := w.a, w.b, w.c
@@ -262,8 +262,8 @@ func (e *PriorError) Error() string {
 func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, first uint64, seed uint64, prior Prior, score func(worker int) Score) (Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	count := len(dst) / d
-	start, noise := keyed.New(seed, keyed.Prior, 0), keyed.New(seed, keyed.BackwardNoise, 0)
-	momentum := keyed.New(seed, keyed.Prior, 1)
+	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
+	momentum := keyed.GeneratedMomentum.Stream(seed, 0)
 	for i, w := range s.workers {
 		w.net = score(i)
 	}

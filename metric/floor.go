@@ -30,7 +30,7 @@ func NoiseFloor(train []float64, d, n, draws int, seed uint64, score func(sample
 	sample := make([]float64, n*d)
 	scores := make([]float64, draws)
 	for k := range scores {
-		stream := keyed.New(seed, keyed.Evaluation, uint64(k))
+		stream := keyed.FloorDraws.Stream(seed, uint64(k))
 		for i := range n {
 			r := stream.Index(rows, uint64(i), 0)
 			copy(sample[i*d:(i+1)*d], train[r*d:(r+1)*d])

@@ -10,13 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// Indices of the Evaluation streams of EnergyTest; those of NoiseFloor count
-// from 0.
-const (
-	subsampleStream   = 1 << 32
-	permutationStream = 1<<32 + 1
-)
-
 // TwoSample is the outcome of a two-sample test: the Statistic of N points
 // against M, and the share PValue of relabellings that are at least as
 // extreme, the given one among them. Floor is the statistic of those
@@ -53,7 +46,7 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	}
 	n, m := min(nx, maxPoints), min(ny, maxPoints)
 	pool := make([]float64, 0, (n+m)*d)
-	stream := keyed.New(seed, keyed.Evaluation, subsampleStream)
+	stream := keyed.Subsample.Stream(seed, 0)
 	pool = appendRows(pool, x, d, n, stream, 0)
 	pool = appendRows(pool, y, d, m, stream, 1)
 
@@ -75,7 +68,7 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	}
 	// Relabellings that tie in exact arithmetic must count as ties.
 	bar := t.Statistic - 1e-12*e.total/float64(len(first)*len(first))
-	stream = keyed.New(seed, keyed.Evaluation, permutationStream)
+	stream = keyed.Relabelling.Stream(seed, 0)
 	order := make([]int, n+m)
 	extreme := 1
 	relabelled := make([]float64, permutations)

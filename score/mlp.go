@@ -31,7 +31,7 @@ func NewMLP[T kernel.Float](sizes []int, seed uint64) *MLP[T] {
 		bound := 1 / math.Sqrt(float64(sizes[l]))
 		for part, dst := range [][]T{m.Weight(l), m.Bias(l)} {
 			u := make([]float64, len(dst))
-			keyed.New(seed, keyed.InitWeights, uint64(l)).Uniforms(u, uint64(part), 0)
+			keyed.Layers.Stream(seed, uint64(l)).Uniforms(u, uint64(part), 0)
 			for i, v := range u {
 				dst[i] = T(bound * (2*v - 1))
 			}

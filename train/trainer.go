@@ -234,7 +234,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		return err
 	}
 	epoch := t.State.Epoch
-	refresh := uint64(epoch / t.cfg.Refresh)
+	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
 	if t.fresh != refresh+1 {
 		start := time.Now()
 		var err error
@@ -247,12 +247,12 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 			return &FailedError{t.report.Failed, t.paths.Count, t.cfg.MaxFailed}
 		}
 		t.fresh = refresh + 1
-		momentum := keyed.New(t.cfg.Seed, keyed.LastMomentum, refresh)
+		momentum := keyed.PathLastMomentum.Stream(t.cfg.Seed, refresh)
 		t.last = func(dst []float64, path int) { momentum.Normals(dst, uint64(path), 0) }
 	}
 	if t.mixed != epoch+1 {
 		t.order = t.order[:t.paths.Count]
-		keyed.New(t.cfg.Seed, keyed.Shuffle, uint64(epoch)).Permutation(t.order, 0, 0)
+		keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
 		kept := t.order[:0]
 		for _, i := range t.order {
 			if !t.paths.Failed[i] {
@@ -280,12 +280,12 @@ func (t *Trainer[T]) fitWindows(ctx context.Context) error {
 		return nil
 	}
 	d, N := t.proc.Set.Dim(), t.proc.Schedule.N
-	const index = math.MaxUint64 // no refresh has it
+	index := keyed.WindowPaths.At(0)
 	var paths langevin.Paths
 	if _, err := t.sim.Forward(ctx, &paths, langevin.Starts(t.data, d, (fitNumbers+d-1)/d), t.cfg.Seed, index); err != nil {
 		return err
 	}
-	momentum := keyed.New(t.cfg.Seed, keyed.LastMomentum, index)
+	momentum := keyed.PathLastMomentum.Stream(t.cfg.Seed, index)
 	last := func(dst []float64, path int) { momentum.Normals(dst, uint64(path), 0) }
 	windows, errs := make([]cwpm.Window, N), make([]error, N)
 	t.pool.Do(N, func(worker, k int) { windows[k], errs[k] = t.loss[worker].FitWindow(&paths, k, last) })
@@ -366,7 +366,7 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 func (t *Trainer[T]) pick(batch []int) {
 	N, m := t.proc.Schedule.N, t.cfg.TimesPerPath
 	t.terms = t.terms[:0]
-	draw := keyed.New(t.cfg.Seed, keyed.TimeSubset, uint64(t.State.Epoch))
+	draw := keyed.BatchTimes.Stream(t.cfg.Seed, uint64(t.State.Epoch))
 	for _, path := range batch {
 		if m == N {
 			for k := range N {

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -73,7 +74,7 @@ func Draw(ctx context.Context, c Config) (*Draws, error) {
 		target = min(target, c.MaxRhat)
 	}
 	for round := 0; ; round++ {
-		run.Seed, run.Thin = c.Seed+uint64(round)<<32, 2<<round
+		run.Seed, run.Thin = keyed.Round(c.Seed, round), 2<<round
 		if c.Progress != nil {
 			run.Progress = func(step int) { c.Progress(out.Steps + step) }
 		}

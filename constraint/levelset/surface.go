@@ -28,7 +28,7 @@ func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
 	s := &Surface{Set: set, Mesh: m, sampler: mesh.NewSampler(m, nil), refine: newRefiner(set, m.Size()/10)}
 	x := make([]float64, 3)
 	for i := range uint64(probes) {
-		s.sampler.Sample(x, keyed.New(0, keyed.Probe, 0), i, 0)
+		s.sampler.Sample(x, keyed.SurfaceProbe.Stream(0, 0), i, 0)
 		if at := [3]float64(x); !s.refine.move(x) {
 			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; expected the mesh that the network was fitted to, of the same size and place", at)
 		}

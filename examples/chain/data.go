@@ -35,8 +35,8 @@ func demonstrations(set constraint.Set, n int, seed uint64) (x []float64, failed
 // ball on one of three sides, with shaky beads.
 func lay(x []float64, seed, sample uint64) {
 	u, z := make([]float64, 1), make([]float64, 2+dim)
-	keyed.New(seed, keyed.Synthetic, 0).Uniforms(u, sample, 0)
-	keyed.New(seed, keyed.Synthetic, 1).Normals(z, sample, 0)
+	keyed.OwnData.Stream(seed, 0).Uniforms(u, sample, 0)
+	keyed.OwnData.Stream(seed, 1).Normals(z, sample, 0)
 	side := 90.0 // degrees around the x axis: over the ball for half of the chains
 	switch {
 	case u[0] < 0.2:

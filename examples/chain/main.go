@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -96,7 +97,7 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 
 	// Samples: from the ends of fresh forward paths, back.
 	simulator := langevin.NewSimulator(process, pool, 128)
-	prior, err := simulator.EmpiricalPrior(ctx, training, seed, 1<<40)
+	prior, err := simulator.EmpiricalPrior(ctx, training, seed, keyed.PriorPaths.At(0))
 	if err != nil {
 		return nil, err
 	}

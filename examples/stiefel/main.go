@@ -40,17 +40,17 @@ func pairs(n int, seed uint64) (x []float64, centres [3][]float64, err error) {
 	}
 	for j := range centres {
 		centres[j] = make([]float64, dim)
-		set.SampleUniform(centres[j], keyed.New(seed, keyed.Synthetic, 0), uint64(j))
+		set.SampleUniform(centres[j], keyed.OwnData.Stream(seed, 0), uint64(j))
 	}
 	x = make([]float64, n*dim)
 	u := make([]float64, 1)
 	for i := range n {
 		xi := x[i*dim : (i+1)*dim]
-		keyed.New(seed, keyed.Synthetic, 1).Uniforms(u, uint64(i), 0)
+		keyed.OwnData.Stream(seed, 1).Uniforms(u, uint64(i), 0)
 		c := centres[cluster(u[0])]
 		for try := uint64(1); ; try++ {
-			set.SampleUniform(xi, keyed.New(seed, keyed.Synthetic, 2*try), uint64(i))
-			keyed.New(seed, keyed.Synthetic, 2*try+1).Uniforms(u, uint64(i), 0)
+			set.SampleUniform(xi, keyed.OwnData.Stream(seed, 2*try), uint64(i))
+			keyed.OwnData.Stream(seed, 2*try+1).Uniforms(u, uint64(i), 0)
 			if u[0] < math.Exp(κ*(overlap(c, xi)-cols)) {
 				break
 			}

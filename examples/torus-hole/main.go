@@ -49,9 +49,9 @@ func points(n int, seed uint64) []float64 {
 	for i := range n {
 		xi := x[3*i : 3*i+3]
 		for try := uint64(0); ; try++ {
-			s := keyed.New(seed, keyed.Synthetic, 2*try)
+			s := keyed.OwnData.Stream(seed, 2*try)
 			torus.SampleUniform(xi, s, uint64(i))
-			keyed.New(seed, keyed.Synthetic, 2*try+1).Uniforms(accept, uint64(i), 0)
+			keyed.OwnData.Stream(seed, 2*try+1).Uniforms(accept, uint64(i), 0)
 			if !inHole(xi) && accept[0] < density(xi) {
 				break
 			}

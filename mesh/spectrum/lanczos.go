@@ -147,7 +147,7 @@ func newKrylov(ctx context.Context, l *Laplacian, ε float64, n int) (*krylov, e
 	for i, m := range l.Mass {
 		k.root[i] = math.Sqrt(m)
 	}
-	keyed.New(0, keyed.Probe, 5).Normals(k.w, 0, 0)
+	keyed.LanczosStart.Stream(0, 0).Normals(k.w, 0, 0)
 	for i := range k.w {
 		k.w[i] *= k.root[i]
 	}
@@ -199,7 +199,7 @@ func (k *krylov) widen(count int) {
 	for want := min(k.n, len(k.basis)+count); len(k.basis) < want; {
 		from := len(k.basis)
 		for try := 0; len(k.basis) == from; try++ {
-			keyed.New(0, keyed.Probe, 6).Normals(k.w, uint64(from), try)
+			keyed.LanczosRestart.Stream(0, 0).Normals(k.w, uint64(from), try)
 			for i := range k.w {
 				k.w[i] *= k.root[i]
 			}

@@ -200,7 +200,7 @@ func initial(o Options, centre [3]float64, radius float64) *levelset.Network {
 	n := &levelset.Network{MLP: score.NewMLP[float64](append(sizes, 1), o.Seed), Beta: o.Beta}
 	for l := range n.Layers() {
 		w := n.Weight(l)
-		keyed.New(o.Seed, keyed.InitWeights, uint64(l)).Normals(w, 2, 0)
+		keyed.Layers.Stream(o.Seed, uint64(l)).Normals(w, keyed.LevelSetWeights, 0)
 		clear(n.Bias(l))
 		for i := range w {
 			if l == n.Layers()-1 {
@@ -297,20 +297,20 @@ func (f *fitter) chunk(w *lane, k, first int, on bool) {
 // point writes a point of step k: on the surface with its normal, or around it:
 // half of those near the surface, half anywhere in the box.
 func (f *fitter) point(x, n []float64, i uint64, k int, on bool) {
-	face, _ := f.sampler.Sample(x, keyed.New(f.o.Seed, keyed.SurfaceFit, 0), i, k)
+	face, _ := f.sampler.Sample(x, keyed.FitSurface.Stream(f.o.Seed, 0), i, k)
 	if on {
 		normal := f.mesh.Normal(face)
 		copy(n, normal[:])
 		return
 	}
 	if i%2 == 0 {
-		keyed.New(f.o.Seed, keyed.SurfaceFit, 1).Normals(n, i, k)
+		keyed.FitNear.Stream(f.o.Seed, 0).Normals(n, i, k)
 		for j := range x {
 			x[j] += 0.1 * f.half * n[j]
 		}
 		return
 	}
-	keyed.New(f.o.Seed, keyed.SurfaceFit, 2).Uniforms(n, i, k)
+	keyed.FitVolume.Stream(f.o.Seed, 0).Uniforms(n, i, k)
 	for j := range x {
 		x[j] = f.centre[j] + f.half*(2*n[j]-1)
 	}

@@ -85,9 +85,9 @@ func Examine(n *levelset.Network, m *mesh.Mesh, pool *parallel.Pool) *Report {
 	normal, shift := make([][3]float64, reportPoints), make([]float64, 3)
 	for i := range reportPoints {
 		x := on[3*i : 3*i+3]
-		face, _ := sampler.Sample(x, keyed.New(0, keyed.SurfaceFit, 3), uint64(i), 0)
+		face, _ := sampler.Sample(x, keyed.FitReport.Stream(0, 0), uint64(i), 0)
 		normal[i] = m.Normal(face)
-		keyed.New(0, keyed.SurfaceFit, 3).Uniforms(shift, uint64(i), 1)
+		keyed.FitReport.Stream(0, 0).Uniforms(shift, uint64(i), 1)
 		for j := range 3 {
 			near[3*i+j] = x[j] + 0.01*size*(2*shift[0]-1)*normal[i][j]
 		}
