@@ -40,7 +40,8 @@ func feasibility(s *subject) []Finding {
 			}
 		}
 		f := Finding{Component: v.Component, Numbers: Numbers{
-			"median": v.Median, "q90": v.Q90, "q99": v.Q99, "worst": v.Worst, "worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": s.Tolerance}}
+			"median": float64(v.Median), "q90": float64(v.Q90), "q99": float64(v.Q99), "worst": float64(v.Worst),
+			"worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": s.Tolerance}}
 		f.Message = fmt.Sprintf("violated by %.2g (median), %.2g (99 %%), %.2g (worst, row %d)", v.Median, v.Q99, v.Worst, v.WorstSample)
 		if bad > 0 {
 			f.Status = Fail

@@ -95,8 +95,8 @@ func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformS
 
 	far := metric.EnergyTest(end, u, d, energyPoints, relabellings, seed)
 	start := metric.EnergyTest(x0, u, d, energyPoints, 99, seed)
-	if size := start.Statistic - start.Floor.Mean; size > 3*start.Floor.SD {
-		e.share = max(0, far.Statistic-far.Floor.Mean) / size
+	if size := start.Statistic - start.Mean; size > 3*start.SD {
+		e.share = float64(max(0, far.Statistic-far.Mean) / size)
 	}
 
 	probes := directions(x0, uniformDraws(prior, d, n, keyed.TerminalDirections.Stream(seed, 0)), d)
@@ -115,7 +115,7 @@ func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformS
 			e.apart, e.shift, e.from = apart, math.Abs(at-mean)/sd, math.Abs(was-mean)/sd
 		}
 	}
-	e.p = min(1, 2*min(far.PValue, float64(len(probes))*least))
+	e.p = min(1, 2*min(float64(far.PValue), float64(len(probes))*least))
 	return e
 }
 

@@ -9,87 +9,46 @@ import (
 
 // An Evaluation scores samples against the data.
 type Evaluation struct {
-	Run       string      `json:"run"`
-	Epoch     int         `json:"epoch"`   // of the network
-	Samples   int         `json:"samples"` // asked for
-	Failed    int         `json:"failed"`  // of them, lost to a projection or on a wrong component
-	Wrong     int         `json:"wrong_component"`
-	JSD       *JSD        `json:"jsd"`   // null where no histogram metric is defined
-	Start     *Start      `json:"start"` // of CompareStart; null where it was not asked
-	Violation Worst       `json:"violation"`
-	Component []Component `json:"components"`
-	Nearest   Nearest     `json:"nearest"`
-	TwoSample TwoSample   `json:"two_sample"`
-	Seconds   Seconds     `json:"seconds"`
+	Run       string             `json:"run"`
+	Epoch     int                `json:"epoch"`   // of the network
+	Samples   int                `json:"samples"` // asked for
+	Failed    int                `json:"failed"`  // of them, lost to a projection or on a wrong component
+	Wrong     int                `json:"wrong_component"`
+	JSD       *JSD               `json:"jsd"`   // null where no histogram metric is defined
+	Start     *Start             `json:"start"` // of CompareStart; null where it was not asked
+	Violation Worst              `json:"violation"`
+	Component []metric.Violation `json:"components"`
+	Nearest   metric.Copies      `json:"nearest"`
+	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
+	Seconds   Seconds            `json:"seconds"`
 }
 
 // JSD holds distances by histograms (natural logarithm), as Metric says: square
 // roots of the Jensen–Shannon divergence, or the divergence itself.
 type JSD struct {
 	Metric string `json:"metric"`
-	Score
-	Uniform Float  `json:"uniform"` // uniform samples against all data; null without a sampler
-	Parts   []Part `json:"parts,omitempty"`
+	metric.Score
+	Uniform metric.Float `json:"uniform"` // uniform samples against all data; null without a sampler
+	Parts   []Part       `json:"parts,omitempty"`
 }
 
 // A Part is one of several statistics whose distances have JSD as their mean.
 type Part struct {
 	Name string `json:"name"`
-	Score
-}
-
-// A Score is a distance of samples to the data, and what perfect copies of the
-// training rows would score.
-type Score struct {
-	Full         Float `json:"full"`     // against all data, training rows included, as the paper does
-	HeldOut      Float `json:"held_out"` // against validation and test rows
-	Floor        Float `json:"floor"`    // as many draws from the training rows, against all data: mean
-	FloorSD      Float `json:"floor_sd"`
-	HeldOutFloor Float `json:"held_out_floor"` // the same draws against the held-out rows
+	metric.Score
 }
 
 // Worst sums up all components.
 type Worst struct {
-	Worst Float `json:"worst"` // largest violation of any component; null if there is no sample
-	Mean  Float `json:"mean"`  // mean over samples of each sample's largest
-}
-
-// A Component is one constraint's violation over the samples: |h|, or max(g, 0).
-type Component struct {
-	Name   string `json:"name"`
-	Worst  Float  `json:"worst"`
-	Sample int    `json:"worst_sample"`
-	Mean   Float  `json:"mean"`
-	Median Float  `json:"median"`
-	Q90    Float  `json:"q90"`
-	Q99    Float  `json:"q99"`
-}
-
-// Nearest compares distances to the nearest training row: samples that are much
-// nearer than held-out rows are copies.
-type Nearest struct {
-	Samples  Float `json:"samples_median"`
-	HeldOut  Float `json:"held_out_median"`
-	Ratio    Float `json:"ratio"`
-	Copied   Float `json:"copied"`   // share of samples within 1e-6 of a training row
-	Repeated Float `json:"repeated"` // the same share of held-out rows
-}
-
-// TwoSample is an energy-distance test of samples against held-out rows.
-type TwoSample struct {
-	Statistic Float `json:"statistic"`
-	Floor     Float `json:"floor"` // the statistic of two samples of one law: mean
-	FloorSD   Float `json:"floor_sd"`
-	PValue    Float `json:"p_value"`
-	Samples   int   `json:"samples"` // used
-	HeldOut   int   `json:"held_out"`
+	Worst metric.Float `json:"worst"` // largest violation of any component; null if there is no sample
+	Mean  metric.Float `json:"mean"`  // mean over samples of each sample's largest
 }
 
 // Seconds is time spent.
 type Seconds struct {
-	Train    Float `json:"train"`    // in all, simulation included
-	Simulate Float `json:"simulate"` // of it, forward paths
-	Generate Float `json:"generate"` // these samples
+	Train    metric.Float `json:"train"`    // in all, simulation included
+	Simulate metric.Float `json:"simulate"` // of it, forward paths
+	Generate metric.Float `json:"generate"` // these samples
 }
 
 const (
@@ -105,26 +64,21 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
 		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong,
-		Violation: Worst{Float(nan), Float(nan)},
-		Nearest:   Nearest{Float(nan), Float(nan), Float(nan), Float(nan), Float(nan)}, TwoSample: TwoSample{Float(nan), Float(nan), Float(nan), Float(nan), 0, 0},
-		Seconds: Seconds{Float(state.Seconds), Float(state.Simulated), Float(s.Time.Seconds())},
+		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
+		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
 	n := len(x) / d
 	if n == 0 {
 		return v, nil
 	}
-	components, err := e.CheckViolation(s)
-	v.Violation.Worst = Float(worstOf(components).Worst)
-	for _, c := range components {
-		v.Component = append(v.Component, Component{c.Component, Float(c.Worst), c.WorstSample, Float(c.Mean), Float(c.Median), Float(c.Q90), Float(c.Q99)})
-	}
-	v.Violation.Mean = Float(metric.MeanLargest(e.excess(x)))
+	var err error
+	v.Component, err = e.CheckViolation(s)
+	v.Violation.Worst = worstOf(v.Component).Worst
+	v.Violation.Mean = metric.Float(metric.MeanLargest(e.excess(x)))
 	v.JSD = e.jsd(x)
 	if len(e.heldOut) > 0 {
-		c := metric.CountCopies(x, e.heldOut, e.train, d)
-		v.Nearest = Nearest{Float(c.Samples.Median), Float(c.HeldOut.Median), Float(c.Ratio), Float(c.Copied), Float(c.Repeated)}
-		t := metric.EnergyTest(x, e.heldOut, d, testPoints, permutations, e.Problem.Seed)
-		v.TwoSample = TwoSample{Float(t.Statistic), Float(t.Floor.Mean), Float(t.Floor.SD), Float(t.PValue), t.N, t.M}
+		v.Nearest = metric.CountCopies(x, e.heldOut, e.train, d)
+		v.TwoSample = metric.EnergyTest(x, e.heldOut, d, testPoints, permutations, e.Problem.Seed)
 	}
 	return v, err
 }
@@ -136,23 +90,23 @@ func (e *Experiment) jsd(x []float64) *JSD {
 		return nil
 	}
 	n, marks := len(x)/e.Process.Set.Dim(), h.marks(x)
-	scores := make([]Score, 1+len(h.parts))
+	scores := make([]metric.Score, 1+len(h.parts))
 	floors := h.floors(h.full, n, e.Problem.Seed)
 	for k, v := range h.compare(marks, h.full) {
-		scores[k] = Score{Full: Float(v), Floor: Float(floors[k].Mean), FloorSD: Float(floors[k].SD), HeldOut: Float(nan), HeldOutFloor: Float(nan)}
+		scores[k] = metric.Score{Full: metric.Float(v), Floor: floors[k], HeldOut: metric.NaN, HeldOutFloor: metric.NaN}
 	}
 	if len(h.heldOut) > 0 {
 		floors := h.floors(h.heldOut, n, e.Problem.Seed)
 		for k, v := range h.compare(marks, h.heldOut) {
-			scores[k].HeldOut, scores[k].HeldOutFloor = Float(v), Float(floors[k].Mean)
+			scores[k].HeldOut, scores[k].HeldOutFloor = metric.Float(v), floors[k].Mean
 		}
 	}
-	out := &JSD{Metric: h.Name, Score: scores[0], Uniform: Float(nan)}
+	out := &JSD{Metric: h.Name, Score: scores[0], Uniform: metric.NaN}
 	for k, name := range h.parts {
 		out.Parts = append(out.Parts, Part{name, scores[1+k]})
 	}
 	if prior, err := langevin.UniformPrior(e.Process); err == nil {
-		out.Uniform = Float(h.distance(h.marks(e.draws(prior, keyed.UniformScore.Stream(e.Problem.Seed, 0), n)), h.full))
+		out.Uniform = metric.Float(h.distance(h.marks(e.draws(prior, keyed.UniformScore.Stream(e.Problem.Seed, 0), n)), h.full))
 	}
 	return out
 }
@@ -189,8 +143,8 @@ func (e *Experiment) CheckViolation(s *Samples) ([]metric.Violation, error) {
 	for i := range components {
 		c := &components[i]
 		c.WorstSample = number[c.WorstSample]
-		if limit > 0 && projected && c.Worst > limit && err == nil {
-			err = &ViolationError{Component: c.Component, Sample: c.WorstSample, Worst: c.Worst, Limit: limit, Key: "generate.max_violation"}
+		if worst := float64(c.Worst); limit > 0 && projected && worst > limit && err == nil {
+			err = &ViolationError{Component: c.Component, Sample: c.WorstSample, Worst: worst, Limit: limit, Key: "generate.max_violation"}
 		}
 	}
 	return components, err

@@ -132,7 +132,7 @@ func (e *Experiment) dataName() string {
 func (e *Experiment) checkFeasible() error {
 	set, d := e.Process.Set, e.Process.Set.Dim()
 	names, values := e.values(e.Data.X)
-	tol, rows, first, worst := e.Problem.Data.Tolerance, 0, metric.Violation{}, metric.Violation{}
+	tol, rows, first, worst := metric.Float(e.Problem.Data.Tolerance), 0, metric.Violation{}, metric.Violation{}
 	for i := range e.Data.N {
 		v := worstOf(metric.Violations(names, values[i*len(names):(i+1)*len(names)], 1, len(set.Equalities())))
 		if v.WorstSample = i; !(v.Worst > tol) {
@@ -147,7 +147,7 @@ func (e *Experiment) checkFeasible() error {
 	}
 	if rows > 0 {
 		i := first.WorstSample
-		if s, ok := set.(constraint.Explainer); ok && math.IsInf(first.Worst, 1) {
+		if s, ok := set.(constraint.Explainer); ok && math.IsInf(float64(first.Worst), 1) {
 			if err := s.Fault(e.Data.X[i*d : (i+1)*d]); err != nil {
 				return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", i, err)}
 			}

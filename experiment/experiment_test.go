@@ -56,7 +56,7 @@ func TestMemoriserShows(t *testing.T) {
 		t.Errorf("copied share %v, ratio %v", v.Nearest.Copied, v.Nearest.Ratio)
 	}
 	// The training rows themselves are closer to the data than draws from them.
-	if v.JSD.Full > v.JSD.Floor || v.JSD.Full <= 0 || v.JSD.Uniform < 5*v.JSD.Floor {
+	if v.JSD.Full > v.JSD.Floor.Mean || v.JSD.Full <= 0 || v.JSD.Uniform < 5*v.JSD.Floor.Mean {
 		t.Errorf("distances %+v", v.JSD)
 	}
 }
@@ -186,7 +186,7 @@ func TestFloor(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := metric.NoiseFloor(e.train, 3, n, floorDraws, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
-	if float64(v.JSD.Floor) != want.Mean {
+	if v.JSD.Floor.Mean != want.Mean {
 		t.Errorf("floor %v, want %v", v.JSD.Floor, want.Mean)
 	}
 }

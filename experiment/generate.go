@@ -3,9 +3,7 @@ package experiment
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -14,28 +12,6 @@ import (
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
-
-var nan = math.NaN()
-
-// A Float is a number in JSON, or null where it is not finite.
-type Float float64
-
-// MarshalJSON implements json.Marshaler.
-func (f Float) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(f))
-}
-
-// UnmarshalJSON implements json.Unmarshaler; null is NaN.
-func (f *Float) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		*f = Float(nan)
-		return nil
-	}
-	return json.Unmarshal(data, (*float64)(f))
-}
 
 // Samples are generated points, with those marked that lost a projection or
 // ended on a component that the set does not select.

@@ -3,8 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/mesh"
@@ -95,8 +93,7 @@ func (h *histogram) floors(data []float64, n int, seed uint64) []metric.Floor {
 	})
 	out := make([]metric.Floor, len(each))
 	for k, v := range each {
-		mean, sd := stat.MeanStdDev(v, nil)
-		out[k] = metric.Floor{Mean: mean, SD: sd, Draws: len(v)}
+		out[k] = metric.NewFloor(v)
 	}
 	return out
 }

@@ -137,7 +137,7 @@ func (p *pictures) traces() {
 	for k, name := range h.parts {
 		caption := ""
 		if j := p.evaluation.JSD; j != nil {
-			caption = fmt.Sprintf("Distance to all data %s, floor %s ± %s.", fixed(j.Parts[k].Full), fixed(j.Parts[k].Floor), fixed(j.Parts[k].FloorSD))
+			caption = fmt.Sprintf("Distance to all data %s, floor %s ± %s.", fixed(j.Parts[k].Full), fixed(j.Parts[k].Mean), fixed(j.Parts[k].SD))
 		}
 		p.add(fmt.Sprintf("trace-%d", metric.TracePowers[k]), figure.FigureRef{Title: name, Caption: caption},
 			figure.Histogram(figure.HistogramOptions{XLabel: name, Bins: metric.TraceBins},
@@ -179,7 +179,7 @@ func (p *pictures) progress(evaluations []Progress) {
 	}
 	var x, y, floor []float64
 	for _, v := range evaluations {
-		x, y, floor = append(x, v.Seconds), append(y, float64(v.JSD)), append(floor, float64(j.Floor))
+		x, y, floor = append(x, v.Seconds), append(y, float64(v.JSD)), append(floor, float64(j.Mean))
 	}
 	p.add("jsd", figure.FigureRef{Title: "Distance to the data against training time", Caption: "Against all data; the floor is what a perfect memoriser of the training rows scores."},
 		figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: j.Metric, LogX: true},

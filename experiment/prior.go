@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/uniform"
 )
@@ -70,14 +71,14 @@ func (e *Experiment) empiricalPrior(ctx context.Context) (langevin.Prior, error)
 
 // Mixing says how far the chains behind a uniform prior arrived at their law.
 type Mixing struct {
-	Chains int     `json:"chains"`
-	Draws  int     `json:"draws"` // kept, of all chains
-	Steps  int     `json:"steps"` // of each chain, in all
-	Step   float64 `json:"step"`  // τ
-	Rhat   Float   `json:"rhat"`  // of the worst coordinate
-	ESS    Float   `json:"ess"`   // of the worst coordinate
-	Worst  int     `json:"worst_coordinate"`
-	Lost   int     `json:"lost"` // draws that could not be projected onto Σ, left out
+	Chains int          `json:"chains"`
+	Draws  int          `json:"draws"` // kept, of all chains
+	Steps  int          `json:"steps"` // of each chain, in all
+	Step   float64      `json:"step"`  // τ
+	Rhat   metric.Float `json:"rhat"`  // of the worst coordinate
+	ESS    metric.Float `json:"ess"`   // of the worst coordinate
+	Worst  int          `json:"worst_coordinate"`
+	Lost   int          `json:"lost"` // draws that could not be projected onto Σ, left out
 }
 
 // A MixingError says that chains did not arrive at the uniform law.
@@ -107,7 +108,7 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := Mixing{d.Chains, d.Kept, d.Steps, d.Step, Float(d.Rhat), Float(d.ESS), d.Worst, d.Lost}
+	m := Mixing{d.Chains, d.Kept, d.Steps, d.Step, metric.Float(d.Rhat), metric.Float(d.ESS), d.Worst, d.Lost}
 	if !(d.Rhat <= limits.MaxRhat) {
 		return nil, &MixingError{m, limits.MaxRhat}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -91,7 +92,7 @@ func verdict(v *Evaluation) string {
 	}
 	s := fmt.Sprintf("%s samples, worst violation %s, %s.", count(v.Samples), number(float64(v.Violation.Worst)), losses(v))
 	if v.JSD != nil {
-		s += fmt.Sprintf(" Distance to the data %.3f; perfect copies of the training rows would score %.3f", v.JSD.Full, v.JSD.Floor)
+		s += fmt.Sprintf(" Distance to the data %.3f; perfect copies of the training rows would score %.3f", v.JSD.Full, v.JSD.Floor.Mean)
 		if !math.IsNaN(float64(v.JSD.Uniform)) {
 			s += fmt.Sprintf(", uniform samples %.3f", v.JSD.Uniform)
 		}
@@ -116,10 +117,10 @@ func facts(v *Evaluation) []figure.Fact {
 	}
 	if v.JSD != nil {
 		out = append(out, figure.Fact{Label: v.JSD.Metric, Value: fmt.Sprintf("%.3f", v.JSD.Full),
-			Note: fmt.Sprintf("floor %.4f ± %.4f", v.JSD.Floor, v.JSD.FloorSD)})
-	} else if t := v.TwoSample; t.Samples > 0 {
+			Note: fmt.Sprintf("floor %.4f ± %.4f", v.JSD.Floor.Mean, v.JSD.SD)})
+	} else if t := v.TwoSample; t.N > 0 {
 		out = append(out, figure.Fact{Label: "Energy distance to held-out data", Value: number(float64(t.Statistic)),
-			Note: fmt.Sprintf("floor %s ± %s, p = %.3f", number(float64(t.Floor)), number(float64(t.FloorSD)), t.PValue)})
+			Note: fmt.Sprintf("floor %s ± %s, p = %.3f", number(float64(t.Mean)), number(float64(t.SD)), t.PValue)})
 	}
 	return append(out, figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
@@ -142,7 +143,7 @@ func (e *Experiment) tables(v *Evaluation) []figure.Table {
 	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %", "worst", "at sample"}}
 	for _, c := range v.Component {
-		t.Rows = append(t.Rows, []string{c.Name, number(float64(c.Mean)), number(float64(c.Median)), number(float64(c.Q90)), number(float64(c.Q99)), number(float64(c.Worst)), fmt.Sprint(c.Sample)})
+		t.Rows = append(t.Rows, []string{c.Component, number(float64(c.Mean)), number(float64(c.Median)), number(float64(c.Q90)), number(float64(c.Q99)), number(float64(c.Worst)), fmt.Sprint(c.WorstSample)})
 	}
 	if len(t.Rows) > 0 {
 		out = append(out, t)
@@ -155,7 +156,7 @@ func (e *Experiment) tables(v *Evaluation) []figure.Table {
 				{"share within 10⁻⁶ of a training point", percent(n.Copied), percent(n.Repeated)},
 			},
 			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at %s ± %s; p = %.3f.",
-				number(float64(v.TwoSample.Statistic)), number(float64(v.TwoSample.Floor)), number(float64(v.TwoSample.FloorSD)), v.TwoSample.PValue),
+				number(float64(v.TwoSample.Statistic)), number(float64(v.TwoSample.Mean)), number(float64(v.TwoSample.SD)), v.TwoSample.PValue),
 		})
 	}
 	return out
@@ -167,7 +168,7 @@ func (e *Experiment) distances(j *JSD) []figure.Table {
 		Title: j.Metric, Header: []string{"", "against all data", "against held-out data"},
 		Rows: [][]string{
 			{"samples", fixed(j.Full), fixed(j.HeldOut)},
-			{"floor: draws from the training rows", fixed(j.Floor), fixed(j.HeldOutFloor)},
+			{"floor: draws from the training rows", fixed(j.Mean), fixed(j.HeldOutFloor)},
 			{"uniform samples", fixed(j.Uniform), ""},
 		},
 		Note: e.histogram.Note,
@@ -177,27 +178,27 @@ func (e *Experiment) distances(j *JSD) []figure.Table {
 	}
 	parts := figure.Table{Title: j.Metric + " by statistic", Header: []string{"", "against all data", "floor", "against held-out data", "floor"}}
 	for _, p := range j.Parts {
-		parts.Rows = append(parts.Rows, []string{p.Name, fixed(p.Full), fmt.Sprintf("%s ± %s", fixed(p.Floor), fixed(p.FloorSD)), fixed(p.HeldOut), fixed(p.HeldOutFloor)})
+		parts.Rows = append(parts.Rows, []string{p.Name, fixed(p.Full), fmt.Sprintf("%s ± %s", fixed(p.Mean), fixed(p.SD)), fixed(p.HeldOut), fixed(p.HeldOutFloor)})
 	}
 	return append(out, parts)
 }
 
 // measured writes a figure, or a dash where nothing was measured.
-func measured(f Float) string {
+func measured(f metric.Float) string {
 	if math.IsNaN(float64(f)) {
 		return "–"
 	}
 	return number(float64(f))
 }
 
-func fixed(f Float) string {
+func fixed(f metric.Float) string {
 	if math.IsNaN(float64(f)) {
 		return "–"
 	}
 	return fmt.Sprintf("%.4f", f)
 }
 
-func percent(f Float) string { return fmt.Sprintf("%.1f %%", 100*f) }
+func percent(f metric.Float) string { return fmt.Sprintf("%.1f %%", 100*f) }
 
 // count groups digits by three with thin spaces.
 func count(n int) string {

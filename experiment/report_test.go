@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
@@ -22,7 +23,7 @@ import (
 
 // Both ways to lose a sample are told apart; of nothing, nothing is claimed.
 func TestVerdict(t *testing.T) {
-	v := &Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: Worst{2.2e-16, 1e-17}, JSD: &JSD{Metric: "distance", Score: Score{Full: 0.25, Floor: 0.125}, Uniform: Float(nan)}}
+	v := &Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: Worst{2.2e-16, 1e-17}, JSD: &JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}}, Uniform: metric.NaN}}
 	const losses = "3 lost to a projection, 2 on a wrong component"
 	if got, want := verdict(v), "1\u202f000 samples, worst violation 2.2×10⁻¹⁶, "+losses+". Distance to the data 0.250; perfect copies of the training rows would score 0.125."; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -102,7 +103,7 @@ func TestReportOfRotations(t *testing.T) {
 		t.Error("the subtitle does not name the set")
 	}
 	for _, p := range v.JSD.Parts {
-		if want := "Distance to all data " + fixed(p.Full) + ", floor " + fixed(p.Floor) + " ± " + fixed(p.FloorSD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
+		if want := "Distance to all data " + fixed(p.Full) + ", floor " + fixed(p.Mean) + " ± " + fixed(p.SD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
 			t.Errorf("the report lacks %q of %s", want, p.Name)
 		}
 	}

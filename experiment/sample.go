@@ -30,11 +30,11 @@ type SampleReport struct {
 
 // A Coordinate is one coordinate over all chains.
 type Coordinate struct {
-	Mean  Float `json:"mean"`
-	Error Float `json:"mc_error"` // Monte Carlo standard error of the mean
-	SD    Float `json:"sd"`
-	ESS   Float `json:"ess"` // bulk effective sample size
-	Rhat  Float `json:"rhat"`
+	Mean  metric.Float `json:"mean"`
+	Error metric.Float `json:"mc_error"` // Monte Carlo standard error of the mean
+	SD    metric.Float `json:"sd"`
+	ESS   metric.Float `json:"ess"` // bulk effective sample size
+	Rhat  metric.Float `json:"rhat"`
 }
 
 // Sample runs the problem's chains from starts on Σ. tick hears of steps. A
@@ -65,17 +65,17 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 			all = append(all, s...)
 		}
 		mean, sd := stat.MeanStdDev(all, nil)
-		r.Coordinates = append(r.Coordinates, Coordinate{Float(mean), Float(metric.MCSE(series)), Float(sd), Float(metric.ESS(series)), Float(metric.SplitRhat(series))})
+		r.Coordinates = append(r.Coordinates, Coordinate{metric.Float(mean), metric.Float(metric.MCSE(series)), metric.Float(sd), metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))})
 	}
 	e := &Experiment{Problem: p, Process: c.Process}
 	var check error
 	for _, v := range e.violations(draws.X) {
-		r.Violation.Worst = max(r.Violation.Worst, Float(v.Worst))
-		if limit := p.Sample.MaxViolation; limit > 0 && v.Worst > limit {
-			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: v.Worst, Limit: limit, Key: "sample.max_violation"}
+		r.Violation.Worst = max(r.Violation.Worst, v.Worst)
+		if worst, limit := float64(v.Worst), p.Sample.MaxViolation; limit > 0 && worst > limit {
+			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: worst, Limit: limit, Key: "sample.max_violation"}
 		}
 	}
-	r.Violation.Mean = Float(metric.MeanLargest(e.excess(draws.X)))
+	r.Violation.Mean = metric.Float(metric.MeanLargest(e.excess(draws.X)))
 	r.Seconds = time.Since(start).Seconds()
 	return r, check
 }

@@ -96,10 +96,10 @@ func TestPowerTraceHistogram(t *testing.T) {
 	}
 	for _, c := range []struct {
 		data       []float64
-		got, floor func(s Score) Float
+		got, floor func(s metric.Score) metric.Float
 	}{
-		{e.Data.X, func(s Score) Float { return s.Full }, func(s Score) Float { return s.Floor }},
-		{e.heldOut, func(s Score) Float { return s.HeldOut }, func(s Score) Float { return s.HeldOutFloor }},
+		{e.Data.X, func(s metric.Score) metric.Float { return s.Full }, func(s metric.Score) metric.Float { return s.Floor.Mean }},
+		{e.heldOut, func(s metric.Score) metric.Float { return s.HeldOut }, func(s metric.Score) metric.Float { return s.HeldOutFloor }},
 	} {
 		each, mean := metric.PowerTraceJSD(some, c.data, 3)
 		if float64(c.got(j.Score)) != mean || mean == 0 {
@@ -109,7 +109,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 			_, mean := metric.PowerTraceJSD(y, c.data, 3)
 			return mean
 		})
-		if float64(c.floor(j.Score)) != floor.Mean {
+		if c.floor(j.Score) != floor.Mean {
 			t.Errorf("floor %v, want %v", c.floor(j.Score), floor.Mean)
 		}
 		for k, p := range j.Parts {
@@ -117,7 +117,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 				each, _ := metric.PowerTraceJSD(y, c.data, 3)
 				return each[k]
 			})
-			if float64(c.got(p.Score)) != each[k] || float64(c.floor(p.Score)) != floor.Mean {
+			if float64(c.got(p.Score)) != each[k] || c.floor(p.Score) != floor.Mean {
 				t.Errorf("%s: %v and floor %v, want %v and %v", p.Name, c.got(p.Score), c.floor(p.Score), each[k], floor.Mean)
 			}
 		}

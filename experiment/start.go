@@ -15,13 +15,13 @@ import (
 // that backward paths start from. What is above the floor no network makes good:
 // the paths have not forgotten the data.
 type Start struct {
-	Prior    string `json:"prior"`    // uniform, chains (uniform, made by chains) or empirical
-	Metric   string `json:"metric"`   // the histogram's, else the energy distance
-	Distance Float  `json:"distance"` // null for an empirical prior: it is made of such ends
-	Floor    Float  `json:"floor"`    // two sets of draws of one law: mean
-	FloorSD  Float  `json:"floor_sd"`
-	PValue   Float  `json:"p_value"` // of the energy test, which sees what a histogram may not
-	Paths    int    `json:"paths"`   // that did not fail; the prior gives as many draws
+	Prior    string       `json:"prior"`    // uniform, chains (uniform, made by chains) or empirical
+	Metric   string       `json:"metric"`   // the histogram's, else the energy distance
+	Distance metric.Float `json:"distance"` // null for an empirical prior: it is made of such ends
+	Floor    metric.Float `json:"floor"`    // two sets of draws of one law: mean
+	FloorSD  metric.Float `json:"floor_sd"`
+	PValue   metric.Float `json:"p_value"` // of the energy test, which sees what a histogram may not
+	Paths    int          `json:"paths"`   // that did not fail; the prior gives as many draws
 }
 
 const (
@@ -35,7 +35,7 @@ const (
 // being that of relabelled points. The p-value is that of metric.EnergyTest in
 // either case. Errors are those of the prior and of forward paths.
 func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, error) {
-	s := &Start{Prior: e.Problem.Prior, Distance: Float(nan), Floor: Float(nan), FloorSD: Float(nan), PValue: Float(nan)}
+	s := &Start{Prior: e.Problem.Prior, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN}
 	if s.Prior != "uniform" || samples < 1 {
 		return s, nil
 	}
@@ -60,14 +60,14 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 	}
 	u := draws(0)
 	t := metric.EnergyTest(ends.States, u, d, testPoints, permutations, seed)
-	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", Float(t.Statistic), Float(t.Floor.Mean), Float(t.Floor.SD), Float(t.PValue)
+	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", t.Statistic, t.Mean, t.SD, t.PValue
 	if h := e.histogram; h != nil {
 		floors := make([]float64, startFloors)
 		for k := range floors {
 			floors[k] = h.distance(h.marks(draws(uint64(2*k))), h.marks(draws(uint64(2*k+1))))
 		}
 		mean, sd := stat.MeanStdDev(floors, nil)
-		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, Float(h.distance(h.marks(ends.States), h.marks(u))), Float(mean), Float(sd)
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.distance(h.marks(ends.States), h.marks(u))), metric.Float(mean), metric.Float(sd)
 	}
 	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -21,12 +22,12 @@ type Observer struct {
 
 // Progress is an evaluation in the course of training.
 type Progress struct {
-	Epoch     int     `json:"epoch"`
-	Seconds   float64 `json:"seconds"`   // trained, without evaluations
-	JSD       Float   `json:"jsd"`       // against the full set; null where it is not defined
-	Violation Float   `json:"violation"` // null if no sample was left
-	Failed    int     `json:"failed"`
-	Fault     string  `json:"fault,omitempty"` // why there are no samples: the simulation broke down
+	Epoch     int          `json:"epoch"`
+	Seconds   float64      `json:"seconds"`   // trained, without evaluations
+	JSD       metric.Float `json:"jsd"`       // against the full set; null where it is not defined
+	Violation metric.Float `json:"violation"` // null if no sample was left
+	Failed    int          `json:"failed"`
+	Fault     string       `json:"fault,omitempty"` // why there are no samples: the simulation broke down
 }
 
 // training is one call of Train.
@@ -149,7 +150,7 @@ func (r *training) epoch(ctx context.Context) error {
 // evaluate records an evaluation. Backward paths that break down, as those of a
 // network at the start of its training may, are recorded too: the training goes on.
 func (r *training) evaluate(ctx context.Context) error {
-	p := Progress{Epoch: r.trainer.State.Epoch, Seconds: r.trainer.State.Seconds, JSD: Float(nan), Violation: Float(nan)}
+	p := Progress{Epoch: r.trainer.State.Epoch, Seconds: r.trainer.State.Seconds, JSD: metric.NaN, Violation: metric.NaN}
 	s, err := r.generate(ctx, r.trainer.Average(), r.SampleCount(), 0, r.Problem.Seed, nil)
 	var diverged *langevin.DivergedError
 	switch {
@@ -177,9 +178,9 @@ func (e *Experiment) score(p *Progress, s *Samples) {
 		return
 	}
 	if h := e.histogram; h != nil {
-		p.JSD = Float(h.distance(h.marks(good), h.full))
+		p.JSD = metric.Float(h.distance(h.marks(good), h.full))
 	}
-	p.Violation = Float(worstOf(e.violations(good)).Worst)
+	p.Violation = worstOf(e.violations(good)).Worst
 }
 
 // save writes a checkpoint. It is tried once for each state.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -50,7 +51,7 @@ func TestInterruptedTraining(t *testing.T) {
 // An evaluation of which no sample is left has neither distance nor violation.
 func TestProgressWithoutSamples(t *testing.T) {
 	e := begin(t)
-	p := Progress{JSD: Float(nan), Violation: Float(nan)}
+	p := Progress{JSD: metric.NaN, Violation: metric.NaN}
 	e.score(&p, &Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}})
 	if p.Failed != 2 || !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) {
 		t.Errorf("%+v", p)
@@ -80,7 +81,7 @@ func statusOf(t *testing.T, e *Experiment) run.Status {
 // on to its end.
 func TestEvaluationThatBreaksDown(t *testing.T) {
 	e := byChains(t, "train.evaluate_every=1")
-	e.uniform = langevin.Empirical{States: []float64{nan, 0, 1}}
+	e.uniform = langevin.Empirical{States: []float64{math.NaN(), 0, 1}}
 	var heard []Progress
 	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p Progress) { heard = append(heard, p) }}); err != nil {
 		t.Fatal(err)

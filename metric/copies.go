@@ -8,18 +8,22 @@ const CopyDistance = 1e-6
 // trained on, come to the training rows. A perfect model's samples are as far
 // away as held-out rows are; a memoriser's are on top of them.
 type Copies struct {
-	Samples Quantiles // distances of samples to their nearest training row
-	HeldOut Quantiles // the same of held-out rows
+	Samples Float `json:"samples_median"`  // median distance of samples to their nearest training row
+	HeldOut Float `json:"held_out_median"` // the same of held-out rows
 
-	// Ratio is Samples.Median / HeldOut.Median: 1 for a perfect model, near 0
-	// for a memoriser, above 1 for one that blurs. NaN if both are 0.
-	Ratio float64
+	// Ratio is Samples / HeldOut: 1 for a perfect model, near 0 for a memoriser,
+	// above 1 for one that blurs. NaN if both are 0.
+	Ratio Float `json:"ratio"`
 
 	// Copied is the share of samples within CopyDistance of a training row, and
 	// Repeated that of held-out rows: data may itself repeat places, and only
 	// the excess of Copied over Repeated is the model's.
-	Copied, Repeated float64
+	Copied   Float `json:"copied"`
+	Repeated Float `json:"repeated"`
 }
+
+// NoCopies is what is known of copies where nothing was measured.
+func NoCopies() Copies { return Copies{NaN, NaN, NaN, NaN, NaN} }
 
 // CountCopies measures points of dimension d in the Euclidean distance. Each
 // of the three sets must have at least one point.
@@ -27,12 +31,12 @@ func CountCopies(samples, heldOut, train []float64, d int) Copies {
 	s := NearestDistances(nil, samples, train, d)
 	h := NearestDistances(nil, heldOut, train, d)
 	c := Copies{
-		Samples:  Summary(s),
-		HeldOut:  Summary(h),
-		Copied:   shareBelow(s, CopyDistance),
-		Repeated: shareBelow(h, CopyDistance),
+		Samples:  Float(median(s)),
+		HeldOut:  Float(median(h)),
+		Copied:   Float(shareBelow(s, CopyDistance)),
+		Repeated: Float(shareBelow(h, CopyDistance)),
 	}
-	c.Ratio = c.Samples.Median / c.HeldOut.Median
+	c.Ratio = c.Samples / c.HeldOut
 	return c
 }
 

@@ -10,8 +10,15 @@ import (
 
 // Floor is the mean and standard deviation of a score over Draws repetitions.
 type Floor struct {
-	Mean, SD float64
-	Draws    int
+	Mean  Float `json:"floor"`
+	SD    Float `json:"floor_sd"`
+	Draws int   `json:"-"`
+}
+
+// NewFloor returns the floor of scores.
+func NewFloor(scores []float64) Floor {
+	mean, sd := stat.MeanStdDev(scores, nil)
+	return Floor{Float(mean), Float(sd), len(scores)}
 }
 
 // NoiseFloor returns what a perfect memoriser would score: it draws n rows
@@ -37,6 +44,5 @@ func NoiseFloor(train []float64, d, n, draws int, seed uint64, score func(sample
 		}
 		scores[k] = score(sample)
 	}
-	mean, sd := stat.MeanStdDev(scores, nil)
-	return Floor{Mean: mean, SD: sd, Draws: draws}
+	return NewFloor(scores)
 }

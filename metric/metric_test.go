@@ -21,15 +21,17 @@ func uniforms(n int, seed uint64) []float64 {
 	return x
 }
 
-func near(t *testing.T, what string, got, want, tol float64) {
+func near[F ~float64](t *testing.T, what string, f F, want, tol float64) {
 	t.Helper()
+	got := float64(f)
 	if !(math.Abs(got-want) <= tol) && got != want {
 		t.Errorf("%s = %.17g, want %.17g ± %.2g", what, got, want, tol)
 	}
 }
 
-func isNaN(t *testing.T, what string, got float64) {
+func isNaN[F ~float64](t *testing.T, what string, f F) {
 	t.Helper()
+	got := float64(f)
 	if !math.IsNaN(got) {
 		t.Errorf("%s = %v, want NaN", what, got)
 	}
@@ -65,7 +67,7 @@ func TestShapesPanic(t *testing.T) {
 		"EnergyTest with no permutation":   func() { EnergyTest(x, x, 3, 5, 0, 0) },
 		"NearestDistances to no points":    func() { NearestDistances(nil, x, nil, 3) },
 		"NearestDistances to a short dst":  func() { NearestDistances(x[:1], x, x, 3) },
-		"Summary of no numbers":            func() { Summary(nil) },
+		"Summary of no numbers":            func() { median(nil) },
 		"CountCopies of no samples":        func() { CountCopies(nil, x, x, 3) },
 		"Violations of no samples":         func() { Violations([]string{"h"}, nil, 0, 1) },
 		"Violations of a broken row":       func() { Violations([]string{"h", "g"}, x[1:], 3, 1) },

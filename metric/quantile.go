@@ -2,18 +2,15 @@ package metric
 
 import "slices"
 
-// Quantiles describes the spread of a set of numbers.
-type Quantiles struct{ Q05, Median, Q95 float64 }
-
-// Summary returns the quantiles of x, which may hold +Inf but neither −Inf
-// nor NaN. It leaves x as it is, and panics if x is empty.
-func Summary(x []float64) Quantiles {
+// median returns the median of x, which may hold +Inf but neither −Inf nor NaN. It
+// leaves x as it is, and panics if x is empty.
+func median(x []float64) float64 {
 	if len(x) == 0 {
-		panic("metric: Summary of no numbers")
+		panic("metric: the median of no numbers")
 	}
 	s := slices.Clone(x)
 	slices.Sort(s)
-	return Quantiles{Q05: quantile(s, 0.05), Median: quantile(s, 0.5), Q95: quantile(s, 0.95)}
+	return quantile(s, 0.5)
 }
 
 // quantile returns the p-quantile of s, sorted, not empty and above −Inf: linear

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -16,10 +15,16 @@ import (
 // relabellings: what two samples of one law score, pooled points being that law. Its SD is NaN
 // for a single relabelling.
 type TwoSample struct {
-	Statistic, PValue float64
-	Floor             Floor
-	N, M              int
-	Permutations      int
+	Statistic Float `json:"statistic"`
+	Floor
+	PValue Float `json:"p_value"`
+	N      int   `json:"samples"`
+	M      int   `json:"held_out"`
+}
+
+// NoTest is a test that was not made.
+func NoTest() TwoSample {
+	return TwoSample{Statistic: NaN, Floor: Floor{Mean: NaN, SD: NaN}, PValue: NaN}
 }
 
 // EnergyTest asks whether the points x and y of dimension d come from the same
@@ -60,14 +65,13 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	for i := lo; i < lo+e.n; i++ {
 		first[i] = true
 	}
-	t := TwoSample{Statistic: e.statistic(first), N: n, M: m, Permutations: permutations}
-	if math.IsNaN(t.Statistic) {
-		t.PValue = math.NaN()
-		t.Floor = Floor{math.NaN(), math.NaN(), permutations}
+	statistic := e.statistic(first)
+	t := TwoSample{Statistic: Float(statistic), Floor: Floor{NaN, NaN, permutations}, PValue: NaN, N: n, M: m}
+	if math.IsNaN(statistic) {
 		return t
 	}
 	// Relabellings that tie in exact arithmetic must count as ties.
-	bar := t.Statistic - 1e-12*e.total/float64(len(first)*len(first))
+	bar := statistic - 1e-12*e.total/float64(len(first)*len(first))
 	stream = keyed.Relabelling.Stream(seed, 0)
 	order := make([]int, n+m)
 	extreme := 1
@@ -83,9 +87,8 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 			extreme++
 		}
 	}
-	t.PValue = float64(extreme) / float64(1+permutations)
-	t.Floor.Draws = permutations
-	t.Floor.Mean, t.Floor.SD = stat.MeanStdDev(relabelled, nil)
+	t.PValue = Float(extreme) / Float(1+permutations)
+	t.Floor = NewFloor(relabelled)
 	return t
 }
 

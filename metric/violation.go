@@ -12,9 +12,13 @@ import (
 // constraint, in the units of its values. WorstSample is the first sample
 // that attains Worst.
 type Violation struct {
-	Component                     string
-	Worst, Mean, Median, Q90, Q99 float64
-	WorstSample                   int
+	Component   string `json:"name"`
+	Worst       Float  `json:"worst"`
+	WorstSample int    `json:"worst_sample"`
+	Mean        Float  `json:"mean"`
+	Median      Float  `json:"median"`
+	Q90         Float  `json:"q90"`
+	Q99         Float  `json:"q99"`
 }
 
 // Violations measures constraint values, row-major n×len(names) with one row
@@ -39,12 +43,12 @@ func Violations(names []string, values []float64, n int, equality int) []Violati
 				worst = i
 			}
 		}
-		out[j] = Violation{Component: name, Worst: v[worst], WorstSample: worst}
+		out[j] = Violation{Component: name, Worst: Float(v[worst]), WorstSample: worst}
 		slices.Sort(v)
-		out[j].Mean = floats.Sum(v) / float64(n)
-		out[j].Median = quantile(v, 0.5)
-		out[j].Q90 = quantile(v, 0.9)
-		out[j].Q99 = quantile(v, 0.99)
+		out[j].Mean = Float(floats.Sum(v) / float64(n))
+		out[j].Median = Float(quantile(v, 0.5))
+		out[j].Q90 = Float(quantile(v, 0.9))
+		out[j].Q99 = Float(quantile(v, 0.99))
 	}
 	return out
 }

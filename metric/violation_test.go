@@ -8,6 +8,7 @@ import (
 
 func TestViolations(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
+	far := Float(inf)
 	names := []string{"h[0]", "h[1]", "g[0]", "g[1]"}
 	values := []float64{
 		-3, 0, -5, 1,
@@ -25,7 +26,7 @@ func TestViolations(t *testing.T) {
 		// 0 0 0 2 2.
 		{Component: "g[0]", Worst: 2, Mean: 4. / 5, Median: 0, Q90: 2, Q99: 2, WorstSample: 1},
 		// 0 1 4 ∞ ∞.
-		{Component: "g[1]", Worst: inf, Mean: inf, Median: 4, Q90: inf, Q99: inf, WorstSample: 2},
+		{Component: "g[1]", Worst: far, Mean: far, Median: 4, Q90: far, Q99: far, WorstSample: 2},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
 )
 
 // maxComponents bounds the constraints that a table lists.
@@ -119,21 +120,21 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	row("samples", samples)
 	shown := slices.Clone(v.Component)
 	if len(shown) > maxComponents { // the worst ones; --json has all
-		slices.SortStableFunc(shown, func(a, b experiment.Component) int { return cmp.Compare(b.Worst, a.Worst) })
+		slices.SortStableFunc(shown, func(a, b metric.Violation) int { return cmp.Compare(b.Worst, a.Worst) })
 		shown = shown[:maxComponents]
 		row("components", fmt.Sprintf("%d, the %d worst of them:", len(v.Component), maxComponents))
 	}
 	for _, c := range shown {
-		row("violation of "+c.Name, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
+		row("violation of "+c.Component, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
 	}
 	if d := v.JSD; d != nil {
-		all := against(d.Full, d.Floor, d.FloorSD)
+		all := against(d.Full, d.Mean, d.SD)
 		if !math.IsNaN(float64(d.Uniform)) {
 			all += fmt.Sprintf("   uniform %.4f", d.Uniform)
 		}
 		row("distance (JSD) to all data", all)
 		for _, p := range d.Parts {
-			row("  of "+p.Name, against(p.Full, p.Floor, p.FloorSD))
+			row("  of "+p.Name, against(p.Full, p.Mean, p.SD))
 		}
 		row("distance (JSD) to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
 		for _, p := range d.Parts {
@@ -147,7 +148,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	}
 	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples, v.Nearest.HeldOut, ratio))
 	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
-	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic, v.TwoSample.Floor, v.TwoSample.FloorSD, v.TwoSample.PValue))
+	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic, v.TwoSample.Mean, v.TwoSample.SD, v.TwoSample.PValue))
 	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
 	if report != "" {
 		row("report", report)
@@ -156,7 +157,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 }
 
 // against writes a distance with its floor.
-func against(distance, floor, sd experiment.Float) string {
+func against(distance, floor, sd metric.Float) string {
 	return fmt.Sprintf("%.4f   floor %.4f ± %.4f", distance, floor, sd)
 }
 

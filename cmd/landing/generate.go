@@ -13,7 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -85,7 +85,7 @@ function of the seed and i alone.`,
 			if len(components) > 0 {
 				worst = 0
 				for _, c := range components {
-					worst = max(worst, c.Worst)
+					worst = max(worst, float64(c.Worst))
 				}
 				told = fmt.Sprintf("worst violation %.2g", worst)
 			}
@@ -100,7 +100,7 @@ function of the seed and i alone.`,
 			}
 			if err := a.result(map[string]any{
 				"run": e.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost, "wrong_component": s.Wrong,
-				"violation": map[string]any{"worst": experiment.Float(worst)},
+				"violation": map[string]any{"worst": metric.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 			}, func(w io.Writer) {
 				fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", s.N()-s.Failed(), out, s.Time.Seconds(), told)

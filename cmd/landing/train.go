@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
@@ -154,8 +155,8 @@ stopped.`,
 type trained struct {
 	Run     string             `json:"run"`
 	Epochs  int                `json:"epochs"`
-	Loss    experiment.Float   `json:"loss"`
-	Worst   []experiment.Float `json:"worst_violation"` // on forward paths, by component
+	Loss    metric.Float       `json:"loss"`
+	Worst   []metric.Float     `json:"worst_violation"` // on forward paths, by component
 	Seconds experiment.Seconds `json:"seconds"`
 }
 
@@ -164,10 +165,10 @@ func (a *app) trainAndTell(ctx context.Context, e *experiment.Experiment, checkp
 	if err != nil {
 		return err
 	}
-	t := trained{Run: e.Folder.Dir, Epochs: last.Epoch, Loss: experiment.Float(last.Loss), Worst: []experiment.Float{},
-		Seconds: experiment.Seconds{Train: experiment.Float(last.Seconds), Simulate: experiment.Float(last.Simulated)}}
+	t := trained{Run: e.Folder.Dir, Epochs: last.Epoch, Loss: metric.Float(last.Loss), Worst: []metric.Float{},
+		Seconds: experiment.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
 	for _, v := range last.Worst {
-		t.Worst = append(t.Worst, experiment.Float(v))
+		t.Worst = append(t.Worst, metric.Float(v))
 	}
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)

@@ -142,9 +142,9 @@ func (r *result) report(w io.Writer) {
 		fmt.Fprintf(w, "  %-8s worst violation %.1e\n", v.Component, v.Worst)
 	}
 	t := r.test
-	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n", t.Statistic, t.Floor.Mean, t.Floor.SD, t.PValue)
+	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n", t.Statistic, t.Mean, t.SD, t.PValue)
 	fmt.Fprintf(w, "beads that touch the ball: %.2f %% of the data's, %.2f %% of the samples'\n", 100*touching(r.data), 100*touching(r.samples))
-	fmt.Fprintf(w, "nearest training chain: median distance %.3f; of held-out chains %.3f\n", r.copies.Samples.Median, r.copies.HeldOut.Median)
+	fmt.Fprintf(w, "nearest training chain: median distance %.3f; of held-out chains %.3f\n", r.copies.Samples, r.copies.HeldOut)
 }
 
 // touching returns the share of beads at the boundary of the set.
