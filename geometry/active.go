@@ -1,6 +1,10 @@
 package geometry
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+)
 
 // dependent: a unit gradient at a smaller squared sine to the span of the
 // working set's counts as dependent on them (an angle of 3e-7).
@@ -46,20 +50,20 @@ func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64) outco
 	pushed := w.pushed[i*b.c+g.vec:][:g.c]
 	move := s.move[:g.d] // y − z
 	copy(move, g.take(b.buf, w.y[i*b.d:(i+1)*b.d]))
-	axpy(move, -1, g.take(b.buf, z))
+	dense.Axpy(move, -1, g.take(b.buf, z))
 	reach := 1.0
 	for _, v := range move {
 		reach = max(reach, math.Abs(v))
 	}
 	for l, comp := range g.comp {
-		s.size[l] = norm(base[l*g.d : (l+1)*g.d])
+		s.size[l] = dense.Norm4(base[l*g.d : (l+1)*g.d])
 		if s.size[l] < GradientTolerance { // no direction to push in
 			if l < g.m || val[comp] > newtonTolerance {
 				return unreachable
 			}
 			s.size[l] = math.Inf(1)
 		}
-		v := val[comp] + dot(jac[l*g.d:(l+1)*g.d], move)
+		v := val[comp] + dense.Dot4(jac[l*g.d:(l+1)*g.d], move)
 		if pushed[l] {
 			v += margin
 		}
@@ -114,7 +118,7 @@ func (s *active) equalities(g *group, base, jac []float64) bool {
 func (s *active) column(p int, g *group, base, jac []float64) {
 	bp := base[p*g.d : (p+1)*g.d]
 	for e := range g.c {
-		s.m[e*g.c+p] = dot(jac[e*g.d:(e+1)*g.d], bp) / (s.size[e] * s.size[p])
+		s.m[e*g.c+p] = dense.Dot4(jac[e*g.d:(e+1)*g.d], bp) / (s.size[e] * s.size[p])
 	}
 }
 
@@ -159,7 +163,7 @@ func (s *active) solve(c int) bool {
 			s.lu[e*n+p] = s.m[r*c+l]
 		}
 	}
-	return gauss(s.lu, s.t[:n], n)
+	return dense.Gauss(s.lu, s.t[:n], n)
 }
 
 // violation is row e's at the present multipliers.
@@ -264,7 +268,7 @@ func (b *Block) applyActive(out []float64, i, a int, base []float64) outcome {
 			return notFinite
 		}
 		λ[l] = v
-		axpy(t, v/s.size[l], base[l*g.d:(l+1)*g.d])
+		dense.Axpy(t, v/s.size[l], base[l*g.d:(l+1)*g.d])
 	}
 	g.put(out, t)
 	return moved

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -12,7 +13,7 @@ type component = func(x []float64) (float64, []float64)
 
 // half is a·x − e as a component.
 func half(e float64, a ...float64) component {
-	return func(x []float64) (float64, []float64) { return dot(a, x) - e, a }
+	return func(x []float64) (float64, []float64) { return dense.Dot4(a, x) - e, a }
 }
 
 // makeSet names its components h[i] and g[j]; the first m are equalities.
@@ -112,7 +113,7 @@ func TestProjectHalfSpace(t *testing.T) {
 	for i := range uint64(50) {
 		x, y := normals(3, 2*i, 2), normals(3, 2*i+1, 2)
 		z, _ := project(t, s, x, y, 0)
-		k := max(dot(a, y)-e, 0) / 169
+		k := max(dense.Dot4(a, y)-e, 0) / 169
 		for j := range z {
 			if math.Abs(z[j]-(y[j]-k*a[j])) > 1e-14 {
 				t.Fatalf("%v → %v", y, z)
@@ -159,7 +160,7 @@ func TestProjectSimplex(t *testing.T) {
 func TestProjectCap(t *testing.T) {
 	const c = 0.3
 	sphere := func(x []float64) (float64, []float64) {
-		r := norm(x)
+		r := dense.Norm4(x)
 		return r - 1, []float64{x[0] / r, x[1] / r, x[2] / r}
 	}
 	s := makeSet(3, 1, sphere, half(-c, 0, 0, -1))
@@ -222,7 +223,7 @@ func TestProjectQuadraticProgram(t *testing.T) {
 			p := at(t, makeSet(d, len(sub), sub...), 0, y...)
 			p.Landing(p.buf2)
 			w := append([]float64(nil), y...)
-			axpy(w, -1, p.buf2)
+			dense.Axpy(w, -1, p.buf2)
 			v := make([]float64, m+l)
 			s.Values(v, w, 1)
 			worst := math.Abs(v[0])
@@ -276,7 +277,7 @@ func TestProjectCurved(t *testing.T) {
 			continue
 		}
 		y := normals(3, 5000+i, 0.15)
-		axpy(y, 1, x)
+		dense.Axpy(y, 1, x)
 		b = at(t, s, 0, x...)
 		z := make([]float64, 3)
 		b.Project(z, y, ok)
@@ -295,21 +296,21 @@ func TestProjectCurved(t *testing.T) {
 		}
 		left := make([]float64, 3) // y + ∇Jᵀλ − z
 		copy(left, y)
-		axpy(left, -1, z)
+		dense.Axpy(left, -1, z)
 		for l := range 3 {
 			λ := b.newton.z[l]
 			if l > 0 && (λ > 0 || λ < 0 && v[l] < -1e-12) {
 				t.Fatalf("multiplier %g with g = %g", λ, v[l])
 			}
 			if λ != 0 {
-				axpy(left, λ/norm(b.jac[3*l:3*l+3]), b.jac[3*l:3*l+3])
+				dense.Axpy(left, λ/dense.Norm4(b.jac[3*l:3*l+3]), b.jac[3*l:3*l+3])
 			}
 			if l > 0 && λ < 0 {
 				pushed++
 			}
 		}
-		if norm(left) > 1e-12 {
-			t.Fatalf("moved %g across the normals", norm(left))
+		if dense.Norm4(left) > 1e-12 {
+			t.Fatalf("moved %g across the normals", dense.Norm4(left))
 		}
 	}
 	if done < 200 || pushed < 20 {
@@ -352,7 +353,7 @@ func TestMarginWithoutRoom(t *testing.T) {
 	line := makeSet(3, 2, half(0, 1, 0, 0), half(0, 0, 1, 0), func(x []float64) (float64, []float64) {
 		return x[0] + x[1] + x[0]*x[0], []float64{1 + 2*x[0], 1, 0}
 	})
-	if z, _ := project(t, line, []float64{0, 0, 0}, []float64{0.3, 0.4, 2}, 0.2); norm(z[:2]) > 1e-13 || z[2] != 2 {
+	if z, _ := project(t, line, []float64{0, 0, 0}, []float64{0.3, 0.4, 2}, 0.2); dense.Norm4(z[:2]) > 1e-13 || z[2] != 2 {
 		t.Errorf("on the z-axis at %v", z)
 	}
 }
@@ -380,7 +381,7 @@ func TestProjectAtTheWall(t *testing.T) {
 // to g = 0, where its multiplier belongs.
 func TestProjectOntoABall(t *testing.T) {
 	s := makeSet(2, 0, func(x []float64) (float64, []float64) {
-		return 0.25 - dot(x, x), []float64{-2 * x[0], -2 * x[1]}
+		return 0.25 - dense.Dot4(x, x), []float64{-2 * x[0], -2 * x[1]}
 	})
 	z, b := project(t, s, []float64{0.4, 0}, []float64{0.3, 0.2}, 0)
 	if want := math.Sqrt(0.25 - 0.04); math.Abs(z[0]-want) > 1e-13 || z[1] != 0.2 || b.Projections.Iterations < 3 {
@@ -393,8 +394,8 @@ func TestProjectDependentEqualities(t *testing.T) {
 	for i := range uint64(50) {
 		a, c, g := normals(4, 3*i, 1), normals(4, 3*i+1, 1), normals(4, 3*i+2, 1)
 		both := make([]float64, 4)
-		axpy(both, 0.3, a)
-		axpy(both, 0.7, c)
+		dense.Axpy(both, 0.3, a)
+		dense.Axpy(both, 0.7, c)
 		x, y := normals(4, 700+i, 1), normals(4, 900+i, 2)
 		twice := makeSet(4, 3, half(0.1, a...), half(-0.2, c...), half(0.3*0.1-0.7*0.2, both...), half(0, g...))
 		once := makeSet(4, 2, half(0.1, a...), half(-0.2, c...), half(0, g...))
@@ -409,12 +410,12 @@ func TestProjectDependentEqualities(t *testing.T) {
 // Where round-off in h is far above 1e-13 the iteration ends at round-off.
 func TestProjectAtScale(t *testing.T) {
 	circle := func(x []float64) (float64, []float64) {
-		return dot(x, x) - 1e12, []float64{2 * x[0], 2 * x[1]}
+		return dense.Dot4(x, x) - 1e12, []float64{2 * x[0], 2 * x[1]}
 	}
 	for _, s := range []formula{makeSet(2, 1, circle), makeSet(2, 1, circle, half(7e5, 0, 1))} {
 		z, _ := project(t, s, []float64{6e5, 8e5}, []float64{5.3e5, 8.3e5}, 0)
-		if math.Abs(norm(z)-1e6) > 1e-9 || len(s.f) == 2 && math.Abs(z[1]-7e5) > 1e-9 {
-			t.Errorf("projected to %v, %g off the circle", z, norm(z)-1e6)
+		if math.Abs(dense.Norm4(z)-1e6) > 1e-9 || len(s.f) == 2 && math.Abs(z[1]-7e5) > 1e-9 {
+			t.Errorf("projected to %v, %g off the circle", z, dense.Norm4(z)-1e6)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func BenchmarkEvaluation(b *testing.B) {
 			s := steps{blocks: blocks, k: 7, more: more, wall: math.Inf(1)}
 			run(fmt.Sprintf("block=%d/d=%d/groups", 7+more, s.Dim()), s, s.near1(16))
 			if blocks == 10 {
-				run(fmt.Sprintf("block=%d/d=%d/whole", 7+more, s.Dim()), dense{s, s}, s.near1(2))
+				run(fmt.Sprintf("block=%d/d=%d/whole", 7+more, s.Dim()), whole{s, s}, s.near1(2))
 			}
 		}
 	}

@@ -16,9 +16,9 @@ package geometry
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 const (
@@ -255,7 +255,7 @@ func (b *Block) tangent(out, v []float64, i int) {
 			b.ridgeTangent(t, i, a)
 		} else {
 			for q := b.basis(i, a); len(q) > 0; q = q[g.d:] {
-				axpy(t, -dot(q[:g.d], t), q[:g.d])
+				dense.Axpy(t, -dense.Dot4(q[:g.d], t), q[:g.d])
 			}
 		}
 		g.put(out, t)
@@ -341,6 +341,3 @@ func (b *Block) check(i, comp int, norm float64) error {
 	}
 	return nil
 }
-
-// norm is the Euclidean length.
-func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }

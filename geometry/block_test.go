@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -134,7 +135,7 @@ func TestNearlyParallel(t *testing.T) {
 			if i == j {
 				want = 1
 			}
-			if e := math.Abs(dot(q[5*i:5*i+5], q[5*j:5*j+5]) - want); e > 1e-14 {
+			if e := math.Abs(dense.Dot4(q[5*i:5*i+5], q[5*j:5*j+5]) - want); e > 1e-14 {
 				t.Errorf("basis vectors %d and %d: off by %g", i, j, e)
 			}
 		}
@@ -202,7 +203,7 @@ func TestNewton(t *testing.T) {
 			normal[j] = y[j] - x[j]
 		}
 		b.Tangent(normal, normal)
-		if n := math.Sqrt(dot(normal, normal)); n > 1e-12*(1+math.Sqrt(dot(y, y))) {
+		if n := math.Sqrt(dense.Dot4(normal, normal)); n > 1e-12*(1+math.Sqrt(dense.Dot4(y, y))) {
 			t.Fatalf("Newton moved %g along the tangent space", n)
 		}
 	}

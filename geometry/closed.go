@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A closed is the geometry of a set that knows its normal space
@@ -141,7 +142,7 @@ func (b *Block) projectChord(dst []float64, ok []bool) (total int) {
 				break
 			}
 			b.closed.set.Normal(w.x[:d], h, b.x[i*d:(i+1)*d], b.work(i), 1)
-			axpy(z, -1, w.x[:d])
+			dense.Axpy(z, -1, w.x[:d])
 			total++
 		}
 	}

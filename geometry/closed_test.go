@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -36,7 +37,7 @@ func haar(s *zoo.Orthogonal, k int, off float64) []float64 {
 	for i := range k {
 		s.SampleUniform(x[i*d:(i+1)*d], keyed.New(5, keyed.Probe, 1), uint64(i))
 	}
-	axpy(x, off/math.Sqrt(float64(d)), noise)
+	dense.Axpy(x, off/math.Sqrt(float64(d)), noise)
 	return x
 }
 
@@ -50,7 +51,7 @@ func TestProjectWithClosedForm(t *testing.T) {
 		x, move := haar(s, k, c.off), make([]float64, k*d)
 		keyed.New(5, keyed.Probe, 3).Normals(move, 0, 0)
 		y := append([]float64(nil), x...)
-		axpy(y, c.move/math.Sqrt(float64(d)), move)
+		dense.Axpy(y, c.move/math.Sqrt(float64(d)), move)
 		quick, newton := NewBlock(noRetract{s, s}, k, 0), NewBlock(plain{s}, k, 0)
 		if quick.At(x, k) != nil || newton.At(x, k) != nil {
 			t.Fatal("no geometry")

@@ -1,6 +1,9 @@
 package geometry
 
-import "github.com/landing-diffusion/landing/constraint"
+import (
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
 
 // CanCurve returns nil if the set has the Hessian-vector products that the
 // curvature terms need, and a *constraint.UnsupportedError otherwise.
@@ -55,7 +58,7 @@ func (b *Block) MomentumCurvature(dst, p []float64, s float64) {
 		pi, li := p[i*d:(i+1)*d], landing[i*d:(i+1)*d]
 		for a := range c {
 			hv := b.hv[(i*c+a)*d : (i*c+a+1)*d]
-			u[i*c+a] = dot(pi, hv) + s*dot(li, hv)
+			u[i*c+a] = dense.Dot4(pi, hv) + s*dense.Dot4(li, hv)
 		}
 	}
 	b.Normal(dst, u)

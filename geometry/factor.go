@@ -1,13 +1,6 @@
 package geometry
 
-const (
-	// apart: rows that keep this share of their length outside the span of the
-	// rows before them need no pivoting.
-	apart = 0.1
-	// again: a row that keeps less is orthogonalised twice (Kahan's and Parlett's
-	// "twice is enough").
-	again = 0.5
-)
+import "github.com/landing-diffusion/landing/internal/dense"
 
 // factor computes the QR factorisation of the unit gradients of the active
 // components of group a at point i, by modified Gram–Schmidt: in their own order
@@ -26,7 +19,7 @@ func (b *Block) factor(i, a int) error {
 	k := 0
 	for l, comp := range g.comp {
 		row := jac[l*d : (l+1)*d]
-		s := norm(row)
+		s := dense.Norm4(row)
 		if err := b.check(i, comp, s); err != nil {
 			return err
 		}
@@ -36,7 +29,7 @@ func (b *Block) factor(i, a int) error {
 		if b.ridge > 0 {
 			s = 1 // the reference does not scale
 		}
-		scaled(q[k*d:(k+1)*d], 1/s, row)
+		dense.Scaled(q[k*d:(k+1)*d], 1/s, row)
 		pivot[k], scale[k] = l, s
 		k++
 	}
@@ -47,90 +40,13 @@ func (b *Block) factor(i, a int) error {
 		b.factorRidge(q, r, k, c, d)
 	case k == 1:
 		r[0] = 1
-	case !gramSchmidt(q, r, k, c, d):
+	case !dense.QR(q, r, k, c, d):
 		for e := range k {
-			scaled(q[e*d:(e+1)*d], 1/scale[e], jac[pivot[e]*d:(pivot[e]+1)*d])
+			dense.Scaled(q[e*d:(e+1)*d], 1/scale[e], jac[pivot[e]*d:(pivot[e]+1)*d])
 		}
-		b.rank[at] = pivotedGramSchmidt(q, r, pivot, scale, k, c, d)
+		b.rank[at] = dense.PivotedQR(q, r, pivot, scale, k, c, d, RankTolerance)
 	}
 	return nil
-}
-
-// gramSchmidt orthonormalises the k unit rows of q (each of d) in their order
-// and writes R with stride c. It gives up, with q spoilt, at a row that is too
-// near the span of those before it.
-func gramSchmidt(q, r []float64, k, c, d int) bool {
-	for j := range k {
-		qj := q[j*d : (j+1)*d]
-		for p := range j {
-			qp := q[p*d : (p+1)*d]
-			s := dot(qp, qj)
-			r[p*c+j] = s
-			axpy(qj, -s, qp)
-		}
-		s := norm(qj)
-		if s < apart {
-			return false
-		}
-		if s < again {
-			for p := range j {
-				qp := q[p*d : (p+1)*d]
-				s := dot(qp, qj)
-				r[p*c+j] += s
-				axpy(qj, -s, qp)
-			}
-			s = norm(qj)
-		}
-		r[j*c+j] = s
-		scaled(qj, 1/s, qj)
-	}
-	return true
-}
-
-// pivotedGramSchmidt orthonormalises the k rows of q (each of d) with column pivoting,
-// writes R with stride c, and returns the rank. Every row is orthogonalised twice.
-func pivotedGramSchmidt(q, r []float64, pivot []int, scale []float64, k, c, d int) int {
-	clear(r)
-	for j := range k {
-		// The row with the most left outside the span so far; ties keep the
-		// order of the components.
-		best, size := j, 0.0
-		for p := j; p < k; p++ {
-			if s := dot(q[p*d:(p+1)*d], q[p*d:(p+1)*d]); s > size*(1+1e-12) {
-				best, size = p, s
-			}
-		}
-		if best != j {
-			swap(q[j*d:(j+1)*d], q[best*d:(best+1)*d])
-			pivot[j], pivot[best] = pivot[best], pivot[j]
-			scale[j], scale[best] = scale[best], scale[j]
-			for p := range j {
-				r[p*c+j], r[p*c+best] = r[p*c+best], r[p*c+j]
-			}
-		}
-		qj := q[j*d : (j+1)*d]
-		for p := range j { // reorthogonalise
-			qp := q[p*d : (p+1)*d]
-			s := dot(qp, qj)
-			r[p*c+j] += s
-			axpy(qj, -s, qp)
-		}
-		s := norm(qj)
-		if s <= RankTolerance {
-			return j
-		}
-		r[j*c+j] = s
-		for t := range qj {
-			qj[t] /= s
-		}
-		for p := j + 1; p < k; p++ {
-			qp := q[p*d : (p+1)*d]
-			s := dot(qj, qp)
-			r[j*c+p] = s
-			axpy(qp, -s, qj)
-		}
-	}
-	return k
 }
 
 // basis returns the orthonormal rows that span the normal space of group a at
@@ -156,10 +72,10 @@ func (b *Block) solve(out []float64, i, a int) {
 			z[j] = s / r[j*c+j]
 		}
 	} else {
-		leastSquares(z, r, b.rhs[:k], c, 1, b.w)
+		dense.LeastSquares(z, r, b.rhs[:k], c, 1, b.w)
 	}
 	clear(out)
 	for j, s := range z {
-		axpy(out, s, q[j*d:(j+1)*d])
+		dense.Axpy(out, s, q[j*d:(j+1)*d])
 	}
 }

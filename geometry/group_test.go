@@ -168,8 +168,8 @@ func (s steps) HessianVectors(dst, _, v []float64, n int) {
 	}
 }
 
-// dense hides what a set knows beyond Jacobians and Hessian products.
-type dense struct {
+// whole hides what a set knows beyond Jacobians and Hessian products.
+type whole struct {
 	constraint.Set
 	constraint.HessianVectorer
 }
@@ -237,7 +237,7 @@ func TestGroups(t *testing.T) {
 			return out
 		}
 		grouped := results(s, x, y, v, u, n)
-		for name, want := range results(dense{s, s}, x, y, v, u, n) {
+		for name, want := range results(whole{s, s}, x, y, v, u, n) {
 			for i, w := range want {
 				if !(math.Abs(grouped[name][i]-w) <= 1e-12*(1+math.Abs(w))) {
 					t.Fatalf("%+v: %s by groups %v, whole %v", s, name, grouped[name][i], w)

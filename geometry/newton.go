@@ -1,6 +1,10 @@
 package geometry
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+)
 
 const (
 	newtonTolerance  = 1e-13 // on |h| and g, besides their own round-off
@@ -283,15 +287,15 @@ func (b *Block) newtonStep(out []float64, i, a int, val, jac []float64) outcome 
 	for e, comp := range g.comp {
 		h[e] = val[comp]
 		for p := range rank {
-			m[e*rank+p] = dot(jac[e*d:(e+1)*d], q[p*d:(p+1)*d])
+			m[e*rank+p] = dense.Dot4(jac[e*d:(e+1)*d], q[p*d:(p+1)*d])
 		}
 	}
 	δ := w.rhs[:rank]
 	if rank < c {
-		leastSquares(δ, m, h, 1, rank, b.w)
+		dense.LeastSquares(δ, m, h, 1, rank, b.w)
 	} else {
 		copy(δ, h)
-		if !gauss(m, δ, c) {
+		if !dense.Gauss(m, δ, c) {
 			return unreachable
 		}
 	}
@@ -305,7 +309,7 @@ func (b *Block) newtonStep(out []float64, i, a int, val, jac []float64) outcome 
 		if ζ[p]-ζ[p] != 0 {
 			return notFinite
 		}
-		axpy(t, ζ[p], q[p*d:(p+1)*d])
+		dense.Axpy(t, ζ[p], q[p*d:(p+1)*d])
 	}
 	g.put(out, t)
 	return moved

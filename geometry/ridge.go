@@ -1,5 +1,7 @@
 package geometry
 
+import "github.com/landing-diffusion/landing/internal/dense"
+
 // The reference implementation's geometry: least squares with G + λI in place
 // of G†, on gradients as they are. The active ones stand in the rows of q, the
 // Cholesky factor of G + λI in r.
@@ -8,32 +10,32 @@ func (b *Block) factorRidge(q, r []float64, k, c, d int) {
 	w := r[:k*k]
 	for p := range k {
 		for t := range p + 1 {
-			w[p*k+t] = dot(q[p*d:(p+1)*d], q[t*d:(t+1)*d])
+			w[p*k+t] = dense.Dot4(q[p*d:(p+1)*d], q[t*d:(t+1)*d])
 		}
 		w[p*k+p] += b.ridge
 	}
-	factorCholesky(w, k)
+	dense.FactorCholesky(w, k)
 }
 
 // ridgeTangent overwrites v with v − ∇Jᵀ (G + λI)⁻¹ ∇J v.
 func (b *Block) ridgeTangent(v []float64, i, a int) {
 	q, r, k, d := b.ridgeRows(i, a)
 	for p := range k {
-		b.rhs[p] = dot(q[p*d:(p+1)*d], v)
+		b.rhs[p] = dense.Dot4(q[p*d:(p+1)*d], v)
 	}
-	solveCholesky(r, b.rhs[:k], k)
+	dense.SolveCholesky(r, b.rhs[:k], k)
 	for p := range k {
-		axpy(v, -b.rhs[p], q[p*d:(p+1)*d])
+		dense.Axpy(v, -b.rhs[p], q[p*d:(p+1)*d])
 	}
 }
 
 // ridgeNormal writes ∇Jᵀ (G + λI)⁻¹ rhs.
 func (b *Block) ridgeNormal(out []float64, i, a int) {
 	q, r, k, d := b.ridgeRows(i, a)
-	solveCholesky(r, b.rhs[:k], k)
+	dense.SolveCholesky(r, b.rhs[:k], k)
 	clear(out)
 	for p := range k {
-		axpy(out, b.rhs[p], q[p*d:(p+1)*d])
+		dense.Axpy(out, b.rhs[p], q[p*d:(p+1)*d])
 	}
 }
 

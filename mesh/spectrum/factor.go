@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A factor is L and D of a symmetric sparse matrix A = L D Lᵀ after its rows were
@@ -83,7 +85,7 @@ func (f *factor) eliminate(l *Laplacian, place []int32, i int, shift float64) {
 	size := math.Abs(y[k]) + math.Abs(shift)*l.Mass[v]
 	for j := lo; j < int32(i); j++ {
 		from := max(lo, f.first[j])
-		y[j-lo] -= dot(y[from-lo:j-lo], f.row[j][from-f.first[j]:])
+		y[j-lo] -= dense.Dot(y[from-lo:j-lo], f.row[j][from-f.first[j]:])
 	}
 	row, sum := make([]float64, k), 0.0
 	for j, w := range y[:k] {
@@ -110,13 +112,13 @@ func (f *factor) negative() (n int) {
 func (f *factor) solve(dst, x []float64) {
 	y := f.work
 	for i, v := range f.order {
-		y[i] = x[v] - dot(f.row[i], y[f.first[i]:i])
+		y[i] = x[v] - dense.Dot(f.row[i], y[f.first[i]:i])
 	}
 	for i, d := range f.pivot {
 		y[i] /= d
 	}
 	for i := len(y) - 1; i >= 0; i-- {
-		axpy(y[f.first[i]:i], -y[i], f.row[i])
+		dense.Axpy(y[f.first[i]:i], -y[i], f.row[i])
 	}
 	clear(dst)
 	for i, v := range f.order {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -159,19 +160,13 @@ func newKrylov(ctx context.Context, l *Laplacian, ε float64, n int) (*krylov, e
 // left; what it takes away is added to the coefficients h, of as many vectors as it
 // has room for.
 func (k *krylov) extend(x, h []float64) {
-	before := norm(x)
+	before := dense.Norm(x)
 	for range 2 {
-		for i, q := range k.basis {
-			s := dot(q, x)
-			axpy(x, -s, q)
-			if i < len(h) {
-				h[i] += s
-			}
-		}
+		dense.Reject(x, k.basis, h)
 	}
-	if length := norm(x); length > 1e-14*before {
+	if length := dense.Norm(x); length > 1e-14*before {
 		q := make([]float64, len(x))
-		axpy(q, 1/length, x)
+		dense.Axpy(q, 1/length, x)
 		k.basis = append(k.basis, q)
 	}
 }
@@ -188,7 +183,7 @@ func (k *krylov) next() {
 		k.extend(k.w, h)
 	} else {
 		for i := range h {
-			h[i] = dot(k.basis[i], k.w)
+			h[i] = dense.Dot(k.basis[i], k.w)
 		}
 	}
 	k.h = append(k.h, h)
@@ -247,7 +242,7 @@ func (k *krylov) ritz(ctx context.Context, l *Laplacian, ε float64, count int) 
 		i := m - 1 - c // ascending eigenvalues of the inverse
 		f := make([]float64, len(k.root))
 		for j := range m {
-			axpy(f, vectors.At(j, i), k.basis[j])
+			dense.Axpy(f, vectors.At(j, i), k.basis[j])
 		}
 		largest := 0.0
 		for v := range f { // f = M^−½ y

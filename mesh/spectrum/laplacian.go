@@ -4,7 +4,6 @@
 package spectrum
 
 import (
-	"math"
 	"slices"
 
 	"github.com/landing-diffusion/landing/mesh"
@@ -84,18 +83,3 @@ type Function struct {
 	Lambda float64
 	F      []float64
 }
-
-func dot(a, b []float64) (s float64) {
-	for i, v := range a {
-		s += v * b[i]
-	}
-	return s
-}
-
-func axpy(y []float64, s float64, x []float64) {
-	for i, v := range x {
-		y[i] += s * v
-	}
-}
-
-func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }

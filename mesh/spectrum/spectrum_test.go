@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/keyed"
@@ -142,8 +143,8 @@ func twice(m *mesh.Mesh, scale float64) *mesh.Mesh {
 	return two
 }
 
-// dense returns all eigenvalues in ascending order, of the dense pencil.
-func dense(l *Laplacian) []float64 {
+// full returns all eigenvalues in ascending order, of the dense pencil.
+func full(l *Laplacian) []float64 {
 	var used []int
 	place := map[int]int{}
 	for v, a := range l.Mass {
@@ -173,7 +174,7 @@ func TestDense(t *testing.T) {
 	two := twice(ball.Mesh(1), 1.7)
 	for name, m := range map[string]*mesh.Mesh{"octahedron": ball.Mesh(0), "open": open, "two": two} {
 		l := New(m)
-		want := dense(l)
+		want := full(l)
 		for i, f := range lowest(t, l, len(want)) {
 			if math.Abs(f.Lambda-want[i]) > 1e-8*(1+want[i]) {
 				t.Errorf("%s: λ_%d = %v, want %v", name, i, f.Lambda, want[i])
@@ -252,7 +253,7 @@ func TestTooMany(t *testing.T) {
 func TestInertia(t *testing.T) {
 	for name, m := range map[string]*mesh.Mesh{"ellipsoid": ellipsoid(2), "ball": ball.Mesh(2), "two": twice(ball.Mesh(1), 1)} {
 		l := New(m)
-		values := dense(l)
+		values := full(l)
 		for i := 1; i < len(values); i++ {
 			if values[i]-values[i-1] < 1e-3 {
 				continue
@@ -276,7 +277,7 @@ func TestMultiple(t *testing.T) {
 		"equal parts": twice(ball.Mesh(2), 1), "parts": twice(ball.Mesh(2), 1.7), "four": twice(twice(ball.Mesh(1), 1), 1),
 	} {
 		l := New(m)
-		want := dense(l)
+		want := full(l)
 		for count := 1; count <= 12; count++ {
 			for i, f := range lowest(t, l, count) {
 				if math.Abs(f.Lambda-want[i]) > 1e-8*(1+want[i]) {
@@ -291,7 +292,7 @@ func TestMultiple(t *testing.T) {
 // each eigenspace, to the last bit: the other half is found all the same.
 func TestSymmetricStart(t *testing.T) {
 	l := New(twice(ball.Mesh(2), 1))
-	want, n := dense(l), len(l.Mass)
+	want, n := full(l), len(l.Mass)
 	for count := 1; count <= 9; count++ {
 		k, err := newKrylov(context.Background(), l, 0.1, n)
 		if err != nil {
@@ -299,7 +300,7 @@ func TestSymmetricStart(t *testing.T) {
 		}
 		start := k.basis[0]
 		copy(start[n/2:], start[:n/2])
-		axpy(start, 1/norm(start)-1, start)
+		dense.Axpy(start, 1/dense.Norm(start)-1, start)
 		f, err := l.converge(context.Background(), k, 0.1, count, 40, n, nil)
 		if err != nil {
 			t.Fatal(err)

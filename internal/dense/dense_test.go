@@ -1,0 +1,254 @@
+package dense
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+func random(n int, sample uint64) []float64 {
+	v := make([]float64, n)
+	keyed.New(1, keyed.Probe, 70).Normals(v, sample, 0)
+	return v
+}
+
+// Every length around the width of the lanes: sums by both orders, and what writes
+// writes each element once and no others.
+func TestVectors(t *testing.T) {
+	for n := range 14 {
+		a, b := random(n, 1), random(n+1, 2)
+		want, exact := 0.0, 0.0
+		for i := range a {
+			want += a[i] * b[i]
+			exact += math.Abs(a[i] * b[i])
+		}
+		if got := Dot(a, b); got != want {
+			t.Errorf("n = %d: Dot is %v, added in order %v", n, got, want)
+		}
+		if got := Dot4(a, b); math.Abs(got-want) > 1e-15*exact {
+			t.Errorf("n = %d: Dot4 is %v, want %v", n, got, want)
+		}
+		if want := floats.Norm(a, 2); math.Abs(Norm(a)-want) > 1e-15*want || math.Abs(Norm4(a)-want) > 1e-15*want {
+			t.Errorf("n = %d: norms %v and %v, want %v", n, Norm(a), Norm4(a), want)
+		}
+		y := append(random(n, 3), 7)
+		x := append([]float64(nil), y...)
+		sum, times := make([]float64, n), make([]float64, n)
+		AddScaled(sum, x, -0.3, b)
+		Scaled(times, -0.3, b)
+		Axpy(y[:n], -0.3, b)
+		for i := range n {
+			if y[i] != x[i]-0.3*b[i] || sum[i] != y[i] || times[i] != -0.3*b[i] {
+				t.Errorf("n = %d: element %d is %v, %v and %v", n, i, y[i], sum[i], times[i])
+			}
+		}
+		if y[n] != 7 {
+			t.Errorf("n = %d: Axpy wrote past the end", n)
+		}
+		p, q := random(n, 4), random(n, 5)
+		if Swap(p, q); !floats.Equal(p, random(n, 5)) || !floats.Equal(q, random(n, 4)) {
+			t.Errorf("n = %d: Swap", n)
+		}
+	}
+}
+
+// Four lanes: element i goes to lane i mod 4 and the lanes are added in pairs.
+func TestDot4AddsInLanes(t *testing.T) {
+	a := []float64{1e16, 1, -1e16, 1, 1, 1, 1, 1}
+	one := []float64{1, 1, 1, 1, 1, 1, 1, 1}
+	// In lanes 1e16+1 → 1e16, 1+1, −1e16+1 → −1e16, 1+1.
+	if got, want := Dot4(a, one), (1e16+2)+(-1e16+2); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Residuals of the solvers on random systems, and 0 or false on singular ones.
+func TestSolvers(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		a, x := random(n*n, uint64(n)), random(n, 100+uint64(n))
+		A, X := mat.NewDense(n, n, append([]float64(nil), a...)), mat.NewVecDense(n, append([]float64(nil), x...))
+		residual := func(what string, z []float64) {
+			t.Helper()
+			var r mat.VecDense
+			r.MulVec(A, mat.NewVecDense(n, z))
+			r.SubVec(&r, X)
+			if e := mat.Norm(&r, math.Inf(1)); !(e < 1e-12*mat.Norm(mat.NewVecDense(n, z), 2)+1e-13) {
+				t.Errorf("%s: ‖A z − x‖ = %.3g at n = %d", what, e, n)
+			}
+		}
+		work := func() ([]float64, []float64) { return append([]float64(nil), a...), append([]float64(nil), x...) }
+		u, z := work()
+		if !Gauss(u, z, n) {
+			t.Fatal("singular")
+		}
+		residual("Gauss", z)
+		u, z = work()
+		if !GaussInOrder(u, z, n) {
+			t.Fatal("singular")
+		}
+		residual("GaussInOrder", z)
+		u, _ = work()
+		if got, want := Eliminate(u, nil, n), mat.Det(A); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+			t.Errorf("determinant %v, want %v", got, want)
+		}
+		u, z = work()
+		copy(u[:n], make([]float64, n))
+		if Eliminate(append([]float64(nil), u...), nil, n) != 0 || Gauss(append([]float64(nil), u...), z, n) || GaussInOrder(u, z, n) {
+			t.Errorf("n = %d: a zero row is not singular", n)
+		}
+		// W = A Aᵀ + I.
+		var W mat.SymDense
+		W.SymOuterK(1, A)
+		w := make([]float64, n*n)
+		for i := range n {
+			W.SetSym(i, i, W.At(i, i)+1)
+			for j := range i + 1 {
+				w[i*n+j] = W.At(i, j)
+			}
+		}
+		z = append(z[:0], x...)
+		FactorCholesky(w, n)
+		SolveCholesky(w, z, n)
+		A = mat.DenseCopyOf(&W)
+		residual("Cholesky", z)
+	}
+}
+
+// LeastSquares: the residual is orthogonal to the columns, in both layouts.
+func TestLeastSquares(t *testing.T) {
+	const rows, cols = 7, 3
+	a, rhs := random(rows*cols, 1), random(rows, 2)
+	for _, byRow := range []bool{true, false} {
+		z := make([]float64, cols)
+		col, row := 1, cols
+		if !byRow {
+			col, row = rows, 1
+		}
+		LeastSquares(z, a, rhs, col, row, make([]float64, cols*cols))
+		r := append([]float64(nil), rhs...)
+		for e := range r {
+			for p, v := range z {
+				r[e] -= a[p*col+e*row] * v
+			}
+		}
+		for p := range cols {
+			s := 0.0
+			for e, v := range r {
+				s += a[p*col+e*row] * v
+			}
+			if math.Abs(s) > 1e-13 {
+				t.Errorf("the residual has product %.3g with column %d", s, p)
+			}
+		}
+	}
+}
+
+// QR and PivotedQR give orthonormal rows with QR = A; QR gives up where rows are
+// nearly dependent, and PivotedQR finds the rank.
+func TestQR(t *testing.T) {
+	const k, c, d = 4, 5, 6
+	unit := func(sample uint64) []float64 {
+		q := random(k*d, sample)
+		for j := range k {
+			Scaled(q[j*d:(j+1)*d], 1/Norm(q[j*d:(j+1)*d]), q[j*d:(j+1)*d])
+		}
+		return q
+	}
+	check := func(what string, a, q, r []float64, pivot []int, rank int) {
+		t.Helper()
+		for j := range k {
+			row := append([]float64(nil), a[pivot[j]*d:(pivot[j]+1)*d]...)
+			for p := range min(j+1, rank) {
+				Axpy(row, -r[p*c+j], q[p*d:(p+1)*d])
+			}
+			if e := Norm(row); e > 1e-12 {
+				t.Errorf("%s: row %d is missed by %.3g", what, j, e)
+			}
+		}
+		for j := range rank {
+			for p := range j + 1 {
+				want := 0.0
+				if p == j {
+					want = 1
+				}
+				if e := Dot(q[p*d:(p+1)*d], q[j*d:(j+1)*d]) - want; math.Abs(e) > 1e-14 {
+					t.Errorf("%s: rows %d and %d are off by %.3g", what, p, j, e)
+				}
+			}
+		}
+	}
+	a := unit(1)
+	q, r := append([]float64(nil), a...), make([]float64, k*c)
+	if !QR(q, r, k, c, d) {
+		t.Fatal("QR gave up")
+	}
+	check("QR", a, q, r, []int{0, 1, 2, 3}, k)
+	for _, rank := range []int{k, 3} {
+		a := unit(2)
+		if rank == 3 { // row 1 in the span of 0 and 2
+			clear(a[d : 2*d])
+			Axpy(a[d:2*d], 0.6, a[:d])
+			Axpy(a[d:2*d], -0.5, a[2*d:3*d])
+			Scaled(a[d:2*d], 1/Norm(a[d:2*d]), a[d:2*d])
+		}
+		q := append([]float64(nil), a...)
+		pivot, scale := []int{0, 1, 2, 3}, []float64{10, 11, 12, 13}
+		if got := PivotedQR(q, r, pivot, scale, k, c, d, 1e-10); got != rank {
+			t.Fatalf("rank %d, want %d", got, rank)
+		}
+		for j, p := range pivot {
+			if scale[j] != float64(10+p) {
+				t.Errorf("scale %v of pivots %v", scale, pivot)
+			}
+		}
+		check("PivotedQR", a, q, r, pivot, rank)
+		if rank == 3 && QR(append([]float64(nil), a...), r, k, c, d) {
+			t.Error("QR did not give up at dependent rows")
+		}
+	}
+}
+
+// Orthonormalise and Reject, in both layouts of the vectors.
+func TestOrthonormalise(t *testing.T) {
+	const n, p = 5, 3
+	for _, s := range []struct{ k, i int }{{1, n}, {p, 1}} {
+		x := random(n*p, 1)
+		if !Orthonormalise(x, n, p, s.k, s.i) {
+			t.Fatal("dependent")
+		}
+		vector := func(i int) (v []float64) {
+			for k := range n {
+				v = append(v, x[k*s.k+i*s.i])
+			}
+			return v
+		}
+		basis := [][]float64{vector(0), vector(1), vector(2)}
+		first := random(n*p, 1)
+		v, r := make([]float64, n), make([]float64, 2)
+		for k := range n {
+			v[k] = first[k*s.k+2*s.i]
+		}
+		was := append([]float64(nil), v...)
+		Reject(v, basis, r)
+		for i, b := range basis {
+			for j := range i + 1 {
+				if e := Dot(b, basis[j]) - float64((j+1)/(i+1)); math.Abs(e) > 1e-15*10 {
+					t.Errorf("vectors %d and %d are off by %.3g", i, j, e)
+				}
+			}
+			if i < 2 && math.Abs(r[i]-Dot(b, was)) > 1e-14 {
+				t.Errorf("coefficient %d is %v, want %v", i, r[i], Dot(b, was))
+			}
+		}
+		if e := Norm(v); e > 1e-14 {
+			t.Errorf("%.3g is left of a vector of the span", e)
+		}
+	}
+	if x := []float64{1, 2, 2, 4}; Orthonormalise(x, 2, 2, 1, 2) {
+		t.Error("parallel vectors became orthonormal")
+	}
+}

@@ -1,0 +1,128 @@
+package dense
+
+import "math"
+
+// Eliminate overwrites the n×n matrix a with U and x, of n numbers or nil, with L⁻¹Px
+// of the factorisation PA = LU with partial pivoting, and returns det A. It stops where
+// A is singular, with 0.
+func Eliminate(a, x []float64, n int) float64 {
+	det := 1.0
+	for k := range n {
+		at := k
+		for i := k + 1; i < n; i++ {
+			if math.Abs(a[i*n+k]) > math.Abs(a[at*n+k]) {
+				at = i
+			}
+		}
+		if a[at*n+k] == 0 {
+			return 0
+		}
+		if at != k {
+			det = -det
+			Swap(a[k*n+k:(k+1)*n], a[at*n+k:(at+1)*n])
+			if x != nil {
+				x[k], x[at] = x[at], x[k]
+			}
+		}
+		det *= a[k*n+k]
+		for i := k + 1; i < n; i++ {
+			f := a[i*n+k] / a[k*n+k]
+			if f == 0 {
+				continue
+			}
+			Axpy(a[i*n+k:(i+1)*n], -f, a[k*n+k:(k+1)*n])
+			if x != nil {
+				x[i] -= f * x[k]
+			}
+		}
+	}
+	return det
+}
+
+// Gauss solves A x = x in place (A n×n, overwritten) by elimination with partial
+// pivoting; false if A is singular. Its sums are those of Dot4.
+func Gauss(a, x []float64, n int) bool {
+	Eliminate(a, x, n)
+	if singular(a, n) {
+		return false
+	}
+	for i := n - 1; i >= 0; i-- {
+		x[i] = (x[i] - Dot4(a[i*n+i+1:(i+1)*n], x[i+1:n])) / a[i*n+i]
+	}
+	return true
+}
+
+// GaussInOrder is Gauss with one term taken away after the other.
+func GaussInOrder(a, x []float64, n int) bool {
+	Eliminate(a, x, n)
+	if singular(a, n) {
+		return false
+	}
+	for i := n - 1; i >= 0; i-- {
+		for j := i + 1; j < n; j++ {
+			x[i] -= a[i*n+j] * x[j]
+		}
+		x[i] /= a[i*n+i]
+	}
+	return true
+}
+
+// singular reports whether what Eliminate left has a zero on its diagonal: it stops
+// at the first.
+func singular(u []float64, n int) bool {
+	for i := range n {
+		if u[i*n+i] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// FactorCholesky overwrites the lower triangle of a symmetric positive definite W
+// (n×n) with L, W = LLᵀ.
+func FactorCholesky(w []float64, n int) {
+	for i := range n {
+		for j := range i + 1 {
+			s := w[i*n+j] - Dot4(w[i*n:i*n+j], w[j*n:j*n+j])
+			if i == j {
+				w[i*n+i] = math.Sqrt(s)
+			} else {
+				w[i*n+j] = s / w[j*n+j]
+			}
+		}
+	}
+}
+
+// SolveCholesky solves LLᵀ z = z in place.
+func SolveCholesky(w, z []float64, n int) {
+	for i := range n {
+		z[i] = (z[i] - Dot4(w[i*n:i*n+i], z[:i])) / w[i*n+i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		z[i] /= w[i*n+i]
+		Axpy(z[:i], -z[i], w[i*n:i*n+i])
+	}
+}
+
+// LeastSquares minimises ‖A z − rhs‖ for a matrix A of len(rhs)×len(z) and full
+// column rank, by the normal equations AᵀA z = Aᵀ rhs. Element (e, p) of A is
+// a[p·col + e·row]; w is scratch of len(z)².
+func LeastSquares(z, a, rhs []float64, col, row int, w []float64) {
+	n := len(z)
+	for p := range n {
+		s := 0.0
+		for e, v := range rhs {
+			s += a[p*col+e*row] * v
+		}
+		z[p] = s
+		for t := range p + 1 {
+			s := 0.0
+			for e := range rhs {
+				s += a[p*col+e*row] * a[t*col+e*row]
+			}
+			w[p*n+t] = s
+		}
+	}
+	FactorCholesky(w, n)
+	SolveCholesky(w, z, n)
+}
