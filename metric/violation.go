@@ -2,10 +2,11 @@ package metric
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // Violation says how far n samples are from satisfying one component of a
@@ -54,21 +55,14 @@ func Violations(names []string, values []float64, n int, equality int) []Violati
 }
 
 // Excess replaces constraint values, row-major in rows of c, by how far each is
-// from satisfying its constraint: |h| in the first equality columns, max(g, 0) in
-// the others, +Inf for NaN.
+// from satisfying its constraint (constraint.Excess); the first equality columns are
+// components of h = 0, the others of g ≤ 0.
 func Excess(values []float64, c, equality int) {
 	if equality < 0 || equality > c || c > 0 && len(values)%c != 0 || c == 0 && len(values) > 0 {
 		panic(fmt.Sprintf("metric: %d constraint values of %d components, %d of them equalities", len(values), c, equality))
 	}
 	for i, v := range values {
-		switch {
-		case math.IsNaN(v):
-			values[i] = math.Inf(1)
-		case i%c < equality:
-			values[i] = math.Abs(v)
-		default:
-			values[i] = max(v, 0)
-		}
+		values[i] = constraint.Excess(v, i%c < equality)
 	}
 }
 
