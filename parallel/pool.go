@@ -23,11 +23,17 @@ type Pool struct {
 	panics  []any
 }
 
-// New starts a pool; workers ≤ 0 means one for each core that Go may use.
-// Close ends it.
+// MaxWorkers is the largest number of workers of a pool: each has buffers of its own.
+const MaxWorkers = 1024
+
+// New starts a pool of at most MaxWorkers; workers ≤ 0 means one for each core that
+// Go may use. Close ends it.
 func New(workers int) *Pool {
+	if workers > MaxWorkers {
+		panic(fmt.Sprintf("parallel: %d workers; expected at most %d", workers, MaxWorkers))
+	}
 	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+		workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
 	}
 	p := &Pool{workers: workers, panics: make([]any, workers)}
 	for w := 1; w < workers; w++ {

@@ -59,3 +59,14 @@ func TestDoAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A pool that no machine could use is a programmer's mistake, told before anything is
+// allocated.
+func TestNewRefuses(t *testing.T) {
+	defer func() {
+		if v := recover(); v == nil {
+			t.Error("no panic")
+		}
+	}()
+	New(MaxWorkers + 1)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/bench"
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -72,14 +73,11 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 	return cmd
 }
 
-// maxCores bounds --cores: each worker has buffers of its own.
-const maxCores = 1024
-
 // checkBench looks at the flags and compiles the filter.
 func checkBench(o *bench.Options, only string) (err error) {
 	for _, n := range o.Cores {
-		if n < 1 || n > maxCores {
-			return fmt.Errorf("--cores is %d; expected numbers of 1 to %d", n, maxCores)
+		if n < 1 || n > parallel.MaxWorkers {
+			return fmt.Errorf("--cores is %d; expected numbers of 1 to %d", n, parallel.MaxWorkers)
 		}
 	}
 	if !(o.Seconds >= 0 && o.Seconds <= 3600) {

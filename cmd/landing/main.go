@@ -158,6 +158,12 @@ Start with:  landing demo`,
 			}
 			return nil
 		},
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.workers < 0 || a.workers > parallel.MaxWorkers {
+				return &usageError{fmt.Errorf("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)}
+			}
+			return nil
+		},
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
