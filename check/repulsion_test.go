@@ -79,35 +79,3 @@ func TestRecommendedRepulsion(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkRepulsion prints the table of docs/benchmarks.md: the distance to the
-// uniform law on an interval against r = ρε/s.
-func BenchmarkRepulsion(b *testing.B) {
-	pool := parallel.New(0)
-	defer pool.Close()
-	for _, c := range []struct {
-		name    string
-		method  langevin.Method
-		τ, ρ, γ float64
-	}{{"OLLA/ρ=1", langevin.OLLA, 0.0025, 1, 1}, {"OLLA/ρ=0.3", langevin.OLLA, 0.0025, 0.3, 1}, {"ULLA/ρ=1", langevin.ULLA, 0.05, 1, 1},
-		{"ULLA/ρ=0.3", langevin.ULLA, 0.05, 0.3, 1}, {"ULLA/ρ=1,γ=10", langevin.ULLA, 0.05, 1, 10}} {
-		for _, r := range []struct {
-			name  string
-			value float64
-		}{{"0.01", 0.01}, {"0.1", 0.1}, {"0.3", 0.3}, {"1", 1}, {"3", 3}, {"6", 6}} {
-			b.Run(c.name+"/r="+r.name, func(b *testing.B) {
-				p := constant(c.method, c.τ, c.ρ, c.γ)
-				step := c.τ
-				if !c.method.Underdamped() {
-					step = math.Sqrt(c.τ)
-				}
-				p.Repulsion = r.value * step / c.ρ
-				for range b.N {
-					d, out := kolmogorov(b, p, pool)
-					b.ReportMetric(d, "distance")
-					b.ReportMetric(out, "outside")
-				}
-			})
-		}
-	}
-}

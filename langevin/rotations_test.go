@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -71,53 +70,6 @@ func TestHaarFromAPoint(t *testing.T) {
 				t.Errorf("%v: %s = %.3f ± %.3f, want %v", c.method, []string{"E tr X", "E(tr X)²", "E tr X²"}[k], mean, se, want)
 			}
 		}
-	}
-}
-
-// The offsets from SO(10) that the paper's and the recipes' landing rates leave,
-// in docs/data.md. (Where the paths start does not matter: left multiplication
-// moves any point to any other and changes no |h|.)
-func TestOffsetsOnSO10(t *testing.T) {
-	if !*long {
-		t.Skip("an experiment: run it with -long -v")
-	}
-	const n, count = 10, 400
-	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x0, h := make([]float64, count*n*n), make([]float64, n*(n+1)/2)
-	for i := range count {
-		group.SampleUniform(x0[i*n*n:(i+1)*n*n], keyed.New(1, keyed.Probe, 51), uint64(i))
-	}
-	pool := parallel.New(0)
-	defer pool.Close()
-	for _, c := range []struct {
-		method   Method
-		rate     float64
-		schedule Schedule
-	}{
-		{ULLA, 15, Schedule{50, 2.5, 0.2, 2, true}}, {ULLA, 10, Schedule{50, 2.5, 0.2, 2, true}}, {ULLA, 7.5, Schedule{50, 2.5, 0.2, 2, true}},
-		{ULLA, 5, Schedule{50, 2.5, 0.2, 2, true}}, {ULLA, 0, Schedule{50, 2.5, 0.2, 2, true}}, {OLLA, 50, Schedule{100, 1, 0.2, 2, false}},
-	} {
-		p := &Process{Set: group, Method: c.method, Friction: 10, Convention: Reference, Schedule: c.schedule, Landing: Landing{Implicit: c.rate == 0, Rate: c.rate}}
-		var paths Paths
-		if _, err := NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, 1, 0); err != nil {
-			t.Fatal(err)
-		}
-		mean, crossed := 0.0, 0
-		for i := range count {
-			group.Values(h, paths.At(i, p.Schedule.N-1), 1)
-			worst := 0.0
-			for _, v := range h {
-				worst = max(worst, math.Abs(v))
-			}
-			mean += worst / count
-			if !group.Selects(paths.At(i, p.Schedule.N)) {
-				crossed++
-			}
-		}
-		t.Logf("%v, α = %v (0: implicit), ρ = %.2f: mean of max |h| before the last step %.3f, %d paths with det < 0", c.method, c.rate, c.rate*p.Schedule.Tau(p.Schedule.N-1), mean, crossed)
 	}
 }
 

@@ -100,7 +100,7 @@ func Draw(ctx context.Context, c Config) (*Draws, error) {
 // chains returns chains for a Σ that is at least so wide and, where it has edges,
 // has these states. The splitting has no error of first order and takes steps of a
 // tenth of the spread of a coordinate. ULLA is off by a boundary layer of 0.4 steps
-// at this friction (package check, BenchmarkRepulsion), and more at less: steps of a
+// at this friction (bench/tables repulsion), and more at less: steps of a
 // twentieth.
 func (c *Config) chains(states []float64, wide float64) *langevin.Chains {
 	set := c.Set

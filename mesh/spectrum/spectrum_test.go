@@ -3,20 +3,16 @@ package spectrum
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/metric"
 )
 
 func lowest(t *testing.T, l *Laplacian, count int) []Function {
@@ -421,102 +417,5 @@ func TestCut(t *testing.T) {
 	var e *Error
 	if _, err := Cut(ball.Mesh(0), 10); !errors.As(err, &e) || e.Value != 8*1<<20 {
 		t.Errorf("cut ten times: %v", err)
-	}
-}
-
-var long = flag.Bool("long", false, "run the experiment behind the table of docs/benchmarks.md")
-
-// A publication is a file of published points and the sign of its eigenfunction.
-type publication struct {
-	name string
-	k    int
-	sign float64
-}
-
-var published = []publication{{"bunny", 50, 1}, {"bunny", 100, 1}, {"spot", 50, -1}, {"spot", 100, -1}}
-
-// facesOf returns the nearest faces of points.
-func facesOf(tree *mesh.Tree, x []float64) []float64 {
-	out := make([]float64, len(x)/3)
-	metric.NearestFaces(out, x, tree)
-	return out
-}
-
-// drawn returns the faces of n points of the density of sign·f on a cut mesh.
-func drawn(tree *mesh.Tree, cut *mesh.Mesh, f []float64, sign float64, n int, seed uint64) []float64 {
-	g := make([]float64, len(f))
-	for v := range g {
-		g[v] = sign * f[v]
-	}
-	d, x := NewDensity(cut, g), make([]float64, 3*n)
-	for i := range n {
-		d.Sample(x[3*i:3*i+3], keyed.New(seed, keyed.SurfaceData, 0), uint64(i))
-	}
-	return facesOf(tree, x)
-}
-
-// compare returns the divergences of published points from 20 000 of their
-// eigenfunction, and from 20 000 of the one before it, on a mesh cut so many times.
-func compare(t *testing.T, name string, levels int) (of map[publication][2]float64) {
-	t.Helper()
-	m, err := mesh.Read(testkit.Shared(t, "data/mesh/"+name+".ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, n := m.N()
-	tree, cut := mesh.NewTree(m), m
-	for range levels {
-		cut = cut.Subdivided()
-	}
-	functions := lowest(t, New(cut), 101)
-	of = map[publication][2]float64{}
-	for _, p := range published {
-		if p.name != name {
-			continue
-		}
-		data, err := arrayfile.ReadNPY(testkit.Shared(t, fmt.Sprintf("data/mesh/%s_eigfn%d.npy", name, p.k)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, f := facesOf(tree, data.AsFloat64()), functions[p.k].F
-		sample := drawn(tree, cut, f, p.sign, 20_000, 1)
-		before := func(sign float64) float64 {
-			return metric.FaceJSD(drawn(tree, cut, functions[p.k-1].F, sign, 20_000, 1), want, n)
-		}
-		same := metric.FaceJSD(sample, want, n)
-		if levels == 0 { // signs are those of cut meshes
-			same = min(same, metric.FaceJSD(drawn(tree, cut, f, -p.sign, 20_000, 1), want, n))
-		}
-		of[p] = [2]float64{same, min(before(1), before(-1))}
-		if *long {
-			own := drawn(tree, cut, f, p.sign, 50_000, 2)
-			t.Logf("%s %d, cut %d times: divergence %.4f; from 50 000 points of its own %.4f; of the function before %.4f", name, p.k, levels, of[p][0], metric.FaceJSD(sample, own, n), of[p][1])
-		}
-	}
-	return of
-}
-
-// The published points have the densities of eigenfunctions on the cut mesh: cut
-// once, the divergence on faces is near what 20 000 draws have from 50 000 of the
-// same law (0.027), and that of the function before is far above. Without a cut it
-// is far off for the 100th.
-func TestPublishedDensities(t *testing.T) {
-	for _, name := range []string{"bunny", "spot"} {
-		for p, jsd := range compare(t, name, 1) {
-			if jsd[0] > 0.038 || jsd[1] < 0.2 {
-				t.Errorf("%v: divergence %.4f, of the function before %.4f", p, jsd[0], jsd[1])
-			}
-		}
-		if *long {
-			compare(t, name, 2)
-		}
-		if name == "bunny" && !*long {
-			continue
-		}
-		for p, jsd := range compare(t, name, 0) {
-			if p.k == 100 && jsd[0] < 0.1 {
-				t.Errorf("%v: divergence %.4f without a cut", p, jsd[0])
-			}
-		}
 	}
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Every table prints its rows, small.
+func TestTables(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows int
+		says string
+	}{
+		"boundary":  {36, "OLLA explicit=true τ=0.005 γ=0 ε=0.25 steps:  half line"},
+		"repulsion": {30, "ULLA ρ=1 γ=10 r=6: distance"},
+		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
+		"densities": {2, "bunny 100, cut 0 times: divergence 0.15"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options{small: true, pool: parallel.New(2)}
+			defer o.pool.Close()
+			if name == "densities" {
+				if testing.Short() {
+					t.Skip("finds 101 eigenfunctions of a mesh")
+				}
+				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply")))
+			}
+			var out bytes.Buffer
+			if err := run(t.Context(), &out, o, []string{name}); err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(out.String(), "\n"); n != c.rows || !strings.Contains(out.String(), c.says) {
+				t.Errorf("%d rows, want %d, one with %q:\n%s", n, c.rows, c.says, &out)
+			}
+		})
+	}
+}
+
+func TestUnknownTable(t *testing.T) {
+	for _, names := range [][]string{nil, {"offset"}} {
+		if err := run(t.Context(), nil, options{}, names); err == nil || !strings.Contains(err.Error(), "boundary, repulsion") {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+}
