@@ -194,44 +194,40 @@ func readArray(r io.Reader, k kind, shape []int, order binary.ByteOrder) (Array,
 	if err != nil {
 		return Array{}, err
 	}
-	switch k {
-	case float32Kind:
-		a.Float32, err = readSlice[float32](r, n, kinds[k].size, order)
-	case float64Kind:
-		a.Float64, err = readSlice[float64](r, n, kinds[k].size, order)
-	case int32Kind:
-		a.Int32, err = readSlice[int32](r, n, kinds[k].size, order)
-	case int64Kind:
-		a.Int64, err = readSlice[int64](r, n, kinds[k].size, order)
-	case boolKind:
-		a.Bool, err = readSlice[bool](r, n, kinds[k].size, order)
-	case uint8Kind:
-		a.Uint8, err = readSlice[uint8](r, n, kinds[k].size, order)
+	read := [...]func() error{
+		float32Kind: func() error { return readSlice(&a.Float32, r, n, order) },
+		float64Kind: func() error { return readSlice(&a.Float64, r, n, order) },
+		int32Kind:   func() error { return readSlice(&a.Int32, r, n, order) },
+		int64Kind:   func() error { return readSlice(&a.Int64, r, n, order) },
+		boolKind:    func() error { return readSlice(&a.Bool, r, n, order) },
+		uint8Kind:   func() error { return readSlice(&a.Uint8, r, n, order) },
 	}
-	if err != nil {
+	if err := read[k](); err != nil {
 		return Array{}, err
 	}
 	return a, nil
 }
 
-// readSlice reads n elements of size bytes. The slice grows as bytes arrive:
-// n is only a header's claim.
-func readSlice[T any](r io.Reader, n, size int, order binary.ByteOrder) ([]T, error) {
+// readSlice reads n elements. The slice grows as bytes arrive: n is only a header's
+// claim.
+func readSlice[T any](dst *[]T, r io.Reader, n int, order binary.ByteOrder) error {
+	size := binary.Size(*new(T))
 	buf := make([]byte, min(n*size, chunk))
 	data := make([]T, 0, len(buf)/size)
 	for len(data) < n {
 		done := len(data)
 		b := buf[:min((n-done)*size, chunk)]
 		if got, err := io.ReadFull(r, b); err != nil {
-			return nil, readError("data end", done*size+got, n*size, err)
+			return readError("data end", done*size+got, n*size, err)
 		}
 		m := len(b) / size
 		data = slices.Grow(data, m)[:done+m]
 		if _, err := binary.Decode(b, order, data[done:]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return data, nil
+	*dst = data
+	return nil
 }
 
 // writeArray writes the elements of a, which has kind k, in little-endian

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -42,15 +43,7 @@ func connectedness(s *subject) []Finding {
 			pairs = append(pairs, pair{i, j, norm(diff)})
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int {
-		switch {
-		case a.d < b.d:
-			return -1
-		case a.d > b.d:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.d, b.d) })
 	tries := map[[2]int]int{}
 	w := newWalk(s)
 	left := s.budget(300*s.factoring(), 400)

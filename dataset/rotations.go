@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
@@ -32,18 +33,7 @@ const maxRotations = 1e8 // numbers in a generated set
 // centre j depend on the seed and on i and j alone. The error is an *Error that
 // names a field, or a matrix that round-off made singular.
 func (r RotationMixture) Generate() (*Points, []int, error) {
-	if r.N == 0 {
-		r.N = 10
-	}
-	if r.Modes == 0 {
-		r.Modes = 3
-	}
-	if r.SD == 0 {
-		r.SD = 0.1
-	}
-	if r.Count == 0 {
-		r.Count = 10_000
-	}
+	r.N, r.Modes, r.SD, r.Count = cmp.Or(r.N, 10), cmp.Or(r.Modes, 3), cmp.Or(r.SD, 0.1), cmp.Or(r.Count, 10_000)
 	bad := func(field string, value any, want string) (*Points, []int, error) {
 		return nil, nil, &Error{File: "rotations", Column: field, Value: fmt.Sprint(value), Want: want}
 	}

@@ -38,15 +38,7 @@ func MulTransposed[T Float](y, x []T, w *Weights[T], n int, scratch []T) {
 	need("MulTransposed: scratch", len(scratch), Scratch[T](n, w.out, w.in))
 	y, x = y[:n*w.out], x[:n*w.in]
 	apart("MulTransposed", y, x)
-	if w.im == nil {
-		mulNT(y, x, w.w, n, w.out, w.in, false)
-		return
-	}
-	if w.pairs != nil {
-		w.pairs.product(single(y), single(x), bits(w.forward), n, w.out, w.in, w.precision, bits(scratch))
-		return
-	}
-	w.im.product(single(y), single(x), w.forward, n, w.out, w.in, single(scratch))
+	w.product(y, x, w.w, w.forward, n, w.out, w.in, scratch)
 }
 
 // MulWeights computes the gradient of the layer's input dX = dY·W: dY n×out,
@@ -60,15 +52,19 @@ func MulWeights[T Float](dx, dy []T, w *Weights[T], n int, scratch []T) {
 	if w.t == nil && w.backward == nil && w.out*w.in > 0 {
 		panic("kernel: MulWeights: the weights were made without gradients")
 	}
-	if w.im == nil {
-		mulNT(dx, dy, w.t, n, w.in, w.out, false)
-		return
+	w.product(dx, dy, w.t, w.backward, n, w.in, w.out, scratch)
+}
+
+// product computes C = A·Bᵀ with A n×k and B m×k as rows or, packed, as panels.
+func (w *Weights[T]) product(c, a, rows []T, panels []float32, n, m, k int, scratch []T) {
+	switch {
+	case w.im == nil:
+		mulNT(c, a, rows, n, m, k, false)
+	case w.pairs != nil:
+		w.pairs.product(single(c), single(a), bits(panels), n, m, k, w.precision, bits(scratch))
+	default:
+		w.im.product(single(c), single(a), panels, n, m, k, single(scratch))
 	}
-	if w.pairs != nil {
-		w.pairs.product(single(dx), single(dy), bits(w.backward), n, w.in, w.out, w.precision, bits(scratch))
-		return
-	}
-	w.im.product(single(dx), single(dy), w.backward, n, w.in, w.out, single(scratch))
 }
 
 // product computes C = A·B with A n×k and B in panels, k×m.
@@ -135,14 +131,17 @@ func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, p Precision, 
 	im.gradient(single(dw), single(dy), single(x), n, out, in, add, single(scratch))
 }
 
-func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch []float32) {
-	if out == 0 || in == 0 {
-		return
+// nothing reports whether a weight gradient out×in of n rows has no terms, and
+// clears it if it is not one that is added to.
+func nothing(dw []float32, n, out, in int, add bool) bool {
+	if n == 0 && !add && out > 0 && in > 0 {
+		clear(dw)
 	}
-	if n == 0 {
-		if !add {
-			clear(dw)
-		}
+	return n == 0 || out == 0 || in == 0
+}
+
+func (im *impl) gradient(dw, dy, x []float32, n, out, in int, add bool, scratch []float32) {
+	if nothing(dw, n, out, in, add) {
 		return
 	}
 	wide := roundUp(in, im.cols)

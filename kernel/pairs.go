@@ -154,13 +154,7 @@ func (q *pairing) share(n int) int {
 
 // gradient computes dW = dYᵀ·X, or adds it.
 func (q *pairing) gradient(dw, dy, x []float32, n, out, in int, add bool, p Precision, scratch []uint32) {
-	if out == 0 || in == 0 {
-		return
-	}
-	if n == 0 {
-		if !add {
-			clear(dw)
-		}
+	if nothing(dw, n, out, in, add) {
 		return
 	}
 	parts, copies := p.parts()

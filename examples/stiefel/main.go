@@ -6,16 +6,10 @@
 package main
 
 import (
-	"bytes"
-	"flag"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 
-	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/examples/internal/program"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -97,39 +91,17 @@ func draw(data, samples []float64, centres [3][]float64) *figure.Chart {
 	)
 }
 
-func run(dir, samples string, n int, seed uint64) error {
-	x, centres, err := pairs(n, seed)
-	if err != nil {
-		return err
+// example draws about the centres that its data were made with.
+func example() program.Example {
+	var centres [3][]float64
+	return program.Example{
+		Name: "stiefel", Points: 6000, Dim: dim,
+		Make: func(n int, seed uint64) (x []float64, err error) {
+			x, centres, err = pairs(n, seed)
+			return x, err
+		},
+		Draw: func(data, samples []float64) (*figure.Chart, error) { return draw(data, samples, centres), nil },
 	}
-	var out bytes.Buffer
-	if samples == "" {
-		if err := arrayfile.EncodeNPY(&out, arrayfile.Array{Shape: []int{n, dim}, Float64: x}); err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, "data.npy"), out.Bytes(), 0o644)
-	}
-	s, err := dataset.ReadPoints(samples)
-	if err != nil {
-		return err
-	}
-	if s.D != dim {
-		return fmt.Errorf("%s: points have %d coordinates; expected %d", samples, s.D, dim)
-	}
-	if err := draw(x, s.X, centres).WritePNG(&out, 960); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "picture.png"), out.Bytes(), 0o644)
 }
 
-func main() {
-	n := flag.Int("n", 6000, "points to make")
-	seed := flag.Uint64("seed", 1, "seed")
-	dir := flag.String("o", "examples/stiefel", "folder to write to")
-	samples := flag.String("draw", "", "samples to draw beside the data")
-	flag.Parse()
-	if err := run(*dir, *samples, max(*n, 0), *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "stiefel:", err)
-		os.Exit(1)
-	}
-}
+func main() { example().Main() }

@@ -66,7 +66,7 @@ func TestData(t *testing.T) {
 // the same run twice gives the same bytes.
 func TestExample(t *testing.T) {
 	dir := t.TempDir()
-	if err := run(dir, "", 200, 1); err != nil {
+	if err := example().Run(dir, "", 200, 1); err != nil {
 		t.Fatal(err)
 	}
 	a := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy"))
@@ -77,7 +77,7 @@ func TestExample(t *testing.T) {
 		t.Errorf("%d samples failed", a.Failed())
 	}
 	path := trial.Save(t, a)
-	if err := run(dir, path, 200, 1); err != nil {
+	if err := example().Run(dir, path, 200, 1); err != nil {
 		t.Fatal(err)
 	}
 	png, err := os.ReadFile(filepath.Join(dir, "picture.png"))

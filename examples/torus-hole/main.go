@@ -6,18 +6,13 @@
 package main
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/examples/internal/program"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -96,40 +91,18 @@ func stripe(x []float64) (mean, standardError float64) {
 	return mean, sd / math.Sqrt(float64(len(wave)))
 }
 
-func run(dir, samples string, n int, seed uint64) error {
-	x := points(n, seed)
-	var out bytes.Buffer
-	if samples == "" {
-		if err := arrayfile.EncodeNPY(&out, arrayfile.Array{Shape: []int{n, 3}, Float64: x}); err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, "data.npy"), out.Bytes(), 0o644)
-	}
-	s, err := dataset.ReadPoints(samples)
-	if err != nil {
-		return err
-	}
-	if s.D != 3 {
-		return fmt.Errorf("%s: points have %d coordinates; expected 3", samples, s.D)
-	}
-	for i, x := range [][]float64{x, s.X} {
+// compare prints how far data and samples follow the stripe, and draws them.
+func compare(data, samples []float64) (*figure.Chart, error) {
+	for i, x := range [][]float64{data, samples} {
 		mean, standardError := stripe(x)
 		fmt.Printf("%-8s mean of cos(3θ − 2φ) %.3f ± %.3f\n", []string{"data", "samples"}[i], mean, standardError)
 	}
-	if err := draw(x, s.X).WritePNG(&out, 960); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "picture.png"), out.Bytes(), 0o644)
+	return draw(data, samples), nil
 }
 
-func main() {
-	n := flag.Int("n", 8000, "points of data")
-	seed := flag.Uint64("seed", 1, "seed")
-	dir := flag.String("o", "examples/torus-hole", "folder to write to")
-	samples := flag.String("draw", "", "samples to draw beside the data")
-	flag.Parse()
-	if err := run(*dir, *samples, max(*n, 0), *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "torus-hole:", err)
-		os.Exit(1)
-	}
+var example = program.Example{
+	Name: "torus-hole", Points: 8000, Dim: 3, Draw: compare,
+	Make: func(n int, seed uint64) ([]float64, error) { return points(n, seed), nil },
 }
+
+func main() { example.Main() }

@@ -77,7 +77,7 @@ func TestDensity(t *testing.T) {
 // the same run twice gives the same bytes.
 func TestExample(t *testing.T) {
 	dir := t.TempDir()
-	if err := run(dir, "", 300, 1); err != nil {
+	if err := example.Run(dir, "", 300, 1); err != nil {
 		t.Fatal(err)
 	}
 	a := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy"))
@@ -93,7 +93,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	path := trial.Save(t, a)
-	if err := run(dir, path, 300, 1); err != nil {
+	if err := example.Run(dir, path, 300, 1); err != nil {
 		t.Fatal(err)
 	}
 	png, err := os.ReadFile(filepath.Join(dir, "picture.png"))
