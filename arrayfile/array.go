@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/input"
 )
 
 // ErrTruncated is wrapped by the errors of input that ends too early.
@@ -296,9 +298,12 @@ func expectEnd(r io.Reader) error {
 	}
 }
 
+// maxFile bounds the files that are read by name: no array in this project comes near.
+const maxFile = 64 << 30
+
 // withFile calls decode on the named file and puts its name before an error.
 func withFile(path string, decode func(f *os.File) error) error {
-	f, err := os.Open(path)
+	f, err := input.Open(path, maxFile)
 	if err != nil {
 		return err
 	}

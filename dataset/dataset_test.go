@@ -428,3 +428,34 @@ func TestQuotedRowIsNoHeader(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A file of too many numbers is refused: text of two bytes a number takes eight in
+// memory.
+func TestTooManyNumbers(t *testing.T) {
+	defer func() { maxNumbers = MaxNumbers }()
+	maxNumbers = 6
+	npy := func(n int) []byte {
+		var b bytes.Buffer
+		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 1}, Uint8: make([]byte, n)}); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	for _, c := range []struct {
+		name  string
+		bytes []byte
+		fits  bool
+	}{
+		{"a.csv", []byte("0,1\n0,1\n0,1\n"), true}, {"b.csv", []byte("0,1\n0,1\n0,1\n0,1\n"), false},
+		{"c.npy", npy(6), true}, {"d.npy", npy(7), false},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, c.bytes, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadPoints(path)
+		if c.fits != (err == nil) || err != nil && !strings.Contains(err.Error(), c.name+": more than 6 numbers") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/input"
 )
 
 // Points are N points in R^D: point i is X[i*D : (i+1)*D].
@@ -86,9 +86,15 @@ func ReadPoints(path string) (*Points, error) {
 	}
 }
 
+// Bounds of data files: larger ones are refused, a file before it is read.
+const (
+	MaxFile    = 4 << 30 // bytes
+	MaxNumbers = 1 << 28 // coordinates in all
+)
+
 // readFile calls decode on the named file.
 func readFile(path string, decode func(name string, r io.Reader) (*Points, error)) (*Points, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path, MaxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +122,9 @@ func decodeNPY(name string, r io.Reader) (*Points, error) {
 	}
 	if a.Bool != nil {
 		return nil, &Error{File: name, Value: "an array of booleans", Want: "numbers"}
+	}
+	if a.Len() > maxNumbers {
+		return nil, tooMany(name)
 	}
 	if len(a.Shape) < 2 || a.Len() == 0 {
 		return nil, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape), Want: "[n d], both at least 1"}

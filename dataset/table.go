@@ -93,6 +93,9 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 				}
 				return nil, &Error{File: file, Line: number, Column: c.name, Value: show(cell), Want: want}
 			}
+			if len(x) == maxNumbers {
+				return nil, tooMany(file)
+			}
 			x = append(x, v)
 			j++
 		}
@@ -109,6 +112,13 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		return nil, &Error{File: file, Value: "the file has no data", Want: wantRows(columns)}
 	}
 	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// maxNumbers is MaxNumbers, but in tests.
+var maxNumbers = MaxNumbers
+
+func tooMany(file string) error {
+	return &Error{File: file, Value: fmt.Sprintf("more than %d numbers", maxNumbers), Want: "a smaller file"}
 }
 
 // isHeader reports whether no cell of the line is a number, in quotes or not: a

@@ -8,9 +8,10 @@ package mesh
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/input"
 )
 
 // A Mesh is a set of triangles in R³. Meshes from Read are finite, with indices
@@ -45,6 +46,9 @@ func (e *Error) Error() string {
 	return e.File + ": " + e.Where + ": " + e.Problem
 }
 
+// maxFile bounds the bytes of a file.
+const maxFile = 2 << 30
+
 // Read reads the named PLY or OBJ file. Errors are *Error and those of the file
 // system.
 func Read(path string) (*Mesh, error) {
@@ -57,7 +61,7 @@ func Read(path string) (*Mesh, error) {
 	default:
 		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply or .obj", ext)}
 	}
-	f, err := os.Open(path)
+	f, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path"
 	"reflect"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/input"
 )
 
 //go:embed recipes/*.yaml
@@ -115,14 +115,14 @@ func Recipes() []string {
 }
 
 // Source returns the bytes of a problem file, or of the recipe of that name, and
-// the name to use in messages.
+// the name to use in messages. No more is read than a problem file may have, 1 MiB.
 func Source(name string) (data []byte, origin string, err error) {
 	if !strings.ContainsAny(name, `/\.`) {
 		if data, err := recipes.ReadFile("recipes/" + name + ".yaml"); err == nil {
 			return data, "recipe " + name, nil
 		}
 	}
-	data, err = os.ReadFile(name)
+	data, err = input.ReadStream(name, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", &SyntaxError{name, "neither a file nor one of the recipes " + strings.Join(Recipes(), ", ")}
 	}

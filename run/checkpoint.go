@@ -15,13 +15,15 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/input"
 )
 
 const (
 	checkpointDir = "checkpoints"
 	weightsFile   = "weights.safetensors"
 	stateFile     = "state.json"
-	keepCount     = 3 // checkpoints kept
+	keepCount     = 3        // checkpoints kept
+	maxWeights    = 64 << 30 // bytes of the weights of one
 )
 
 // envelope is state.json: the trainer's state, and what it belongs to.
@@ -156,7 +158,7 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	if at > 0 {
 		hint = fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[at-1], names[at-1])
 	}
-	meta, err := os.ReadFile(filepath.Join(dir, stateFile))
+	meta, err := input.Read(filepath.Join(dir, stateFile), maxText)
 	if err != nil {
 		return nil, &CheckpointError{dir, "has no readable " + stateFile + hint}
 	}
@@ -172,7 +174,7 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 		return nil, &CheckpointError{dir, fmt.Sprintf("belongs to another problem: it was made with a config.yaml of SHA-256 %.12s…, this run's is %.12s…", e.Config, config)}
 	}
 	path := filepath.Join(dir, weightsFile)
-	data, err := os.ReadFile(path)
+	data, err := input.Read(path, maxWeights)
 	if err != nil {
 		return nil, &CheckpointError{path, "cannot be read" + hint}
 	}

@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/landing-diffusion/landing/internal/input"
 )
 
 // Names of the files in a run folder.
@@ -139,8 +141,11 @@ func Open(dir string) (*Folder, error) {
 // Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, filepath.FromSlash(name)) }
 
+// maxText bounds the files of a folder that are read whole, but for weights.
+const maxText = 1 << 30
+
 // Read returns a file of the folder.
-func (f *Folder) Read(name string) ([]byte, error) { return os.ReadFile(f.Path(name)) }
+func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
 // Write creates a file of the folder. It fails with an *ExistsError if the file
 // is there, unless Force is set.

@@ -257,6 +257,47 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A device where a file is expected is refused by name, and not read to its end.
+func TestDevices(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "zero.csv")); err != nil {
+		t.Skip(err)
+	}
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	for _, link := range []string{"zero.npz", "zero.ply", "zero.npy", "r/metrics.jsonl"} {
+		if err := os.Remove(filepath.Join(dir, link)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/dev/zero", filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	level := "name: l\nset: {kind: level-set, weights: zero.npz}\n"
+	if err := os.WriteFile(filepath.Join(dir, "level.yaml"), []byte(level), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	regular := "is a device, a pipe or a socket; expected a regular file"
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"/dev/zero: has more than 1048576 bytes", []string{"check", "/dev/zero"}},
+		{"/dev/zero: " + regular, []string{"check", "volcano", "--data", "/dev/zero"}},
+		{"zero.csv: " + regular, []string{"train", "so10-3", "--data", "zero.csv"}},
+		{"zero.npy: " + regular, []string{"train", "so10-3", "--data", "zero.npy"}},
+		{"zero.ply: " + regular, []string{"data", "eigenfunction", "zero.ply"}},
+		{"zero.npz: " + regular, []string{"check", "level.yaml"}},
+		{"metrics.jsonl: " + regular, []string{"show", "r"}},
+	} {
+		if r := do(t, dir, c.args...); r.code != 3 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
+			t.Errorf("landing %v: exit %d, want 3 with %q; got\n%s%s", c.args, r.code, c.want, r.stdout, r.stderr)
+		}
+	}
+}
+
 // A run whose folder was tampered with, or whose data changed, is refused.
 func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
