@@ -301,9 +301,11 @@ func expectEnd(r io.Reader) error {
 // maxFile bounds the files that are read by name: no array in this project comes near.
 const maxFile = 64 << 30
 
+func open(path string) (*os.File, error) { return input.Open(path, maxFile) }
+
 // withFile calls decode on the named file and puts its name before an error.
 func withFile(path string, decode func(f *os.File) error) error {
-	f, err := input.Open(path, maxFile)
+	f, err := open(path)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -37,7 +38,10 @@ func ReadNPY(path string) (Array, error) {
 // DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r
 // behind its last byte. It understands the types f4, f8, i4, i8, b1 and u1 in
 // either byte order. An array in Fortran order is rearranged into C order.
-func DecodeNPY(r io.Reader) (Array, error) {
+func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
+
+// decodeNPY is DecodeNPY of an array of at most so many elements.
+func decodeNPY(r io.Reader, most int) (Array, error) {
 	start := make([]byte, len(npyMagic)+2)
 	if got, err := io.ReadFull(r, start); err != nil {
 		if !strings.HasPrefix(npyMagic, string(start[:min(got, len(npyMagic))])) {
@@ -77,6 +81,9 @@ func DecodeNPY(r io.Reader) (Array, error) {
 	h, err := parseNPYHeader(string(text))
 	if err != nil {
 		return Array{}, err
+	}
+	if n, err := elements(h.shape, kinds[h.kind].size); err == nil && n > most {
+		return Array{}, fmt.Errorf("shape %s has %d elements, expected at most %d", tuple(h.shape), n, most)
 	}
 	a, err := readArray(r, h.kind, h.shape, h.order)
 	if err != nil {

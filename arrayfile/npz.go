@@ -5,28 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 )
 
-// ReadNPZ reads all arrays of the named NPZ file, by name (without ".npy").
-func ReadNPZ(path string) (map[string]Array, error) {
-	var arrays map[string]Array
-	err := withFile(path, func(f *os.File) error {
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		arrays, err = DecodeNPZ(f, info.Size())
-		return err
-	})
-	return arrays, err
+// An NPZ is an open archive: a zip file, its entries stored or deflated, with an NPY
+// file in each. Nothing is inflated but the arrays that are read.
+type NPZ struct {
+	names   []string // in the archive's order, without ".npy"
+	entries map[string]*zip.File
+	file    *os.File // to close; nil if there is none
 }
 
-// DecodeNPZ reads all arrays of an NPZ archive of the given size: a zip file,
-// its entries stored or deflated, with an NPY file in each. It returns them by
-// name, without ".npy".
-func DecodeNPZ(r io.ReaderAt, size int64) (map[string]Array, error) {
+// OpenNPZ opens the named archive. Close closes it.
+func OpenNPZ(path string) (*NPZ, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	var z *NPZ
+	info, err := f.Stat()
+	if err == nil {
+		z, err = NewNPZ(f, info.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	z.file = f
+	return z, nil
+}
+
+// NewNPZ opens an archive of the given size.
+func NewNPZ(r io.ReaderAt, size int64) (*NPZ, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("expected an NPZ file, a zip archive of arrays: %w", err)
@@ -40,26 +53,50 @@ func DecodeNPZ(r io.ReaderAt, size int64) (map[string]Array, error) {
 		}
 		left -= f.CompressedSize64
 	}
-
-	arrays := make(map[string]Array)
+	npz := &NPZ{entries: map[string]*zip.File{}}
 	for _, f := range z.File {
 		name, ok := strings.CutSuffix(f.Name, ".npy")
 		if !ok {
 			return nil, fmt.Errorf("entry %s is not an array, expected a name that ends in .npy", excerpt(f.Name))
 		}
-		if _, ok := arrays[name]; ok {
+		if npz.entries[name] != nil {
 			return nil, fmt.Errorf("entry %s is there twice", excerpt(f.Name))
 		}
-		a, err := decodeEntry(f)
-		if err != nil {
-			return nil, fmt.Errorf("entry %s: %w", excerpt(f.Name), err)
-		}
-		arrays[name] = a
+		npz.names, npz.entries[name] = append(npz.names, name), f
 	}
-	return arrays, nil
+	return npz, nil
 }
 
-func decodeEntry(f *zip.File) (Array, error) {
+// Close closes the file of OpenNPZ.
+func (z *NPZ) Close() error {
+	if z.file == nil {
+		return nil
+	}
+	return z.file.Close()
+}
+
+// Names returns the names of the arrays, without ".npy", in the archive's order.
+func (z *NPZ) Names() []string { return slices.Clone(z.names) }
+
+// Read reads an array of at most so many elements: one whose header promises more is
+// refused before any of them is inflated.
+func (z *NPZ) Read(name string, most int) (Array, error) {
+	a, err := z.read(name, most)
+	if err != nil {
+		err = fmt.Errorf("entry %s: %w", excerpt(name+".npy"), err)
+		if z.file != nil {
+			err = fmt.Errorf("%s: %w", z.file.Name(), err)
+		}
+		return Array{}, err
+	}
+	return a, nil
+}
+
+func (z *NPZ) read(name string, most int) (Array, error) {
+	f := z.entries[name]
+	if f == nil {
+		return Array{}, errors.New("there is none")
+	}
 	r, err := f.Open()
 	if errors.Is(err, zip.ErrAlgorithm) {
 		return Array{}, fmt.Errorf("compression method %d, expected 0 (stored) or 8 (deflated)", f.Method)
@@ -68,10 +105,42 @@ func decodeEntry(f *zip.File) (Array, error) {
 		return Array{}, err
 	}
 	defer r.Close()
-	a, err := DecodeNPY(r)
+	a, err := decodeNPY(r, most)
 	if err != nil {
 		return Array{}, err
 	}
 	// The end is also where the checksum is compared.
 	return a, expectEnd(r)
+}
+
+// ReadNPZ reads all arrays of the named NPZ file, by name (without ".npy"). It is for
+// files that are trusted in size; OpenNPZ is for others.
+func ReadNPZ(path string) (map[string]Array, error) {
+	z, err := OpenNPZ(path)
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	return z.all()
+}
+
+// DecodeNPZ reads all arrays of an NPZ archive of the given size, by name.
+func DecodeNPZ(r io.ReaderAt, size int64) (map[string]Array, error) {
+	z, err := NewNPZ(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return z.all()
+}
+
+func (z *NPZ) all() (map[string]Array, error) {
+	arrays := make(map[string]Array)
+	for _, name := range z.names {
+		a, err := z.Read(name, math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		arrays[name] = a
+	}
+	return arrays, nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -74,6 +76,46 @@ func TestReadNPZRefuses(t *testing.T) {
 			t.Errorf("%s: got %+v beside the error", c.name, got)
 		}
 	}
+}
+
+// Only the arrays that are asked for are inflated, and none that promises more
+// elements than the caller takes.
+func TestNPZReadsWhatIsAsked(t *testing.T) {
+	const huge = 1 << 20
+	head := npyHead(t, huge)
+	data := npzFile(t,
+		entry{"a.npy", zip.Store, numpyFiles[0].data},
+		entry{"bomb.npy", zip.Deflate, head + strings.Repeat("\x00", huge)},
+		entry{"damaged.npy", zip.Store, "no array"})
+	path := write(t, "a.npz", data)
+	z, err := OpenNPZ(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if names := z.Names(); !slices.Equal(names, []string{"a", "bomb", "damaged"}) {
+		t.Errorf("names %v", names)
+	}
+	if a, err := z.Read("a", numpyFiles[0].want.Len()); err != nil || !reflect.DeepEqual(a, numpyFiles[0].want) {
+		t.Errorf("%+v, %v", a, err)
+	}
+	_, err = z.Read("bomb", huge-1)
+	wantError(t, "bomb", err, path+`: entry "bomb.npy": shape (1048576,) has 1048576 elements, expected at most 1048575`)
+	if _, err := z.Read("bomb", huge); err != nil {
+		t.Error(err)
+	}
+	_, err = z.Read("nosuch", 1)
+	wantError(t, "nosuch", err, `entry "nosuch.npy": there is none`)
+}
+
+// npyHead is the beginning of an NPY file of n bytes.
+func npyHead(t *testing.T, n int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := EncodeNPY(&b, Array{Shape: []int{n}, Uint8: make([]uint8, n)}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()[:b.Len()-n]
 }
 
 // An archive whose directory lists the same bytes many times.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -36,11 +37,14 @@ func (e *NetworkError) Error() string { return e.File + ": " + e.Problem }
 // maxWidth bounds a network's layers; the memory of a pass grows with it.
 const maxWidth = 4096
 
+// maxParameters bounds a network's parameters.
+const maxParameters = 1 << 27
+
 // ReadNetwork reads an NPZ file with arrays lin0_weight (out×in), lin0_bias,
 // lin1_weight, … and an optional scalar beta. Errors are *NetworkError and those
 // of the file system.
 func ReadNetwork(path string) (*Network, error) {
-	arrays, err := arrayfile.ReadNPZ(path)
+	arrays, err := readArrays(path)
 	if errors.As(err, new(*fs.PathError)) {
 		return nil, err
 	}
@@ -49,6 +53,30 @@ func ReadNetwork(path string) (*Network, error) {
 	}
 	return fromArrays(path, arrays)
 }
+
+// readArrays reads the arrays that ReadNetwork names, and no others.
+func readArrays(path string) (map[string]arrayfile.Array, error) {
+	z, err := arrayfile.OpenNPZ(path)
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	arrays, left := map[string]arrayfile.Array{}, maxParameters
+	for _, name := range z.Names() {
+		if name != "beta" && !layer.MatchString(name) {
+			continue
+		}
+		a, err := z.Read(name, min(left, maxWidth*maxWidth))
+		if err != nil {
+			return nil, err
+		}
+		arrays[name], left = a, left-a.Len()
+	}
+	return arrays, nil
+}
+
+// layer is the name of an array of a layer.
+var layer = regexp.MustCompile(`^lin[0-9]+[._](weight|bias)$`)
 
 func fromArrays(path string, arrays map[string]arrayfile.Array) (*Network, error) {
 	bad := func(format string, v ...any) (*Network, error) {
