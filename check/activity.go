@@ -42,7 +42,7 @@ func (s *subject) share(points []point) (share []float64, zero []bool) {
 		zero[i] = len(points) > 0
 	}
 	for _, p := range points {
-		s.set.Values(s.val, p.x, 1)
+		s.eval.Values(s.val, p.x, 1)
 		for i, v := range s.val {
 			if v >= 0 {
 				share[i]++

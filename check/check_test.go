@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -25,6 +26,12 @@ func (s *set) String() string         { return "test set" }
 func (s *set) Dim() int               { return s.d }
 func (s *set) Equalities() []string   { return s.names[:s.m] }
 func (s *set) Inequalities() []string { return s.names[s.m:] }
+func (s *set) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String()}
+}
+
+func (s *set) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
+
 func (s *set) Values(v, x []float64, n int) {
 	s.Jacobians(v, make([]float64, n*len(s.terms)*s.d), x, n)
 }

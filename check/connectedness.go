@@ -87,7 +87,7 @@ func connectedness(s *subject) []Finding {
 }
 
 func (s *subject) priorAdvice() string {
-	if _, closed := s.set.(constraint.UniformSampler); s.Uniform && !closed {
+	if s.Uniform && s.set.Capabilities().SampleUniform == nil {
 		return "so the chains behind the uniform prior will not mix: use prior: empirical, or keep one component"
 	}
 	if s.Uniform {
@@ -118,7 +118,7 @@ type walk struct {
 }
 
 func newWalk(s *subject) *walk {
-	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), geometry.NewBlock(equalities(s.set), 1, 0), newDescent(s.set)}
+	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), geometry.NewBlock(constraint.EqualitiesOf(s.set), 1, 0), newDescent(s.set)}
 }
 
 // reaches walks from a towards b by tangential steps of a tenth of the way or of

@@ -3,8 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-
-	"github.com/landing-diffusion/landing/constraint"
 )
 
 // derivatives compares gradients and Hessian-vector products with central
@@ -19,7 +17,7 @@ func derivatives(s *subject) []Finding {
 	points = points[:min(len(points), s.budget(20*float64(s.c*s.d), 8))]
 	var out []Finding
 	first, second := newSlopes(s.c), newSlopes(s.c)
-	h, hessian := s.hessian()
+	hessian := s.eval.HessianVectors != nil
 	plus, minus, x := make([]float64, s.c), make([]float64, s.c), make([]float64, s.d)
 	jp, jm, hv := make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c*s.d)
 	for n, p := range points {
@@ -28,21 +26,21 @@ func derivatives(s *subject) []Finding {
 		}
 		v := s.direction(n, 2)
 		if hessian {
-			h.HessianVectors(hv, p.x, v, 1)
+			s.eval.HessianVectors(hv, p.x, v, 1)
 		}
 		for decade := range decades {
 			step := math.Pow(10, -1-float64(decade)) * s.scale
 			along(x, p.x, step, v)
 			if !hessian {
-				s.set.Values(plus, x, 1)
+				s.eval.Values(plus, x, 1)
 			} else {
-				s.set.Jacobians(plus, jp, x, 1)
+				s.eval.Jacobians(plus, jp, x, 1)
 			}
 			along(x, p.x, -step, v)
 			if !hessian {
-				s.set.Values(minus, x, 1)
+				s.eval.Values(minus, x, 1)
 			} else {
-				s.set.Jacobians(minus, jm, x, 1)
+				s.eval.Jacobians(minus, jm, x, 1)
 			}
 			for i := range s.c {
 				g := s.grad(i)
@@ -69,16 +67,6 @@ func derivatives(s *subject) []Finding {
 		}
 	}
 	return out
-}
-
-// hessian returns the set's Hessian-vector products, if it has them: formulas may
-// be too large to be differentiated twice.
-func (s *subject) hessian() (constraint.HessianVectorer, bool) {
-	if f, ok := s.set.(interface{ Second() error }); ok && f.Second() != nil {
-		return nil, false
-	}
-	h, ok := s.set.(constraint.HessianVectorer)
-	return h, ok
 }
 
 const decades = 7

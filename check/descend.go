@@ -10,7 +10,7 @@ import (
 
 // A descent moves one point at a time towards a set.
 type descent struct {
-	set      constraint.Set
+	eval     constraint.Evaluator
 	m        int
 	block    *geometry.Block // ε = 0
 	val, jac []float64
@@ -20,8 +20,8 @@ type descent struct {
 func newDescent(s constraint.Set) *descent {
 	d, c := s.Dim(), len(constraint.Components(s))
 	return &descent{
-		set: s, m: len(s.Equalities()), block: geometry.NewBlock(s, 1, 0), val: make([]float64, c), jac: make([]float64, c*d),
-		y: make([]float64, d), step: make([]float64, d),
+		eval: s.NewEvaluator(1), m: len(s.Equalities()), block: geometry.NewBlock(s, 1, 0),
+		val: make([]float64, c), jac: make([]float64, c*d), y: make([]float64, d), step: make([]float64, d),
 	}
 }
 
@@ -96,7 +96,7 @@ func (w *descent) at(x []float64) (float64, error) {
 }
 
 func (w *descent) arrived(x []float64, tol float64) bool {
-	w.set.Jacobians(w.val, w.jac, x, 1)
+	w.eval.Jacobians(w.val, w.jac, x, 1)
 	for i, v := range w.val {
 		size := 1.0
 		for j, u := range x {

@@ -66,7 +66,7 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 
 // worst returns the largest violation at x.
 func (s *subject) worst(x []float64) float64 {
-	s.set.Values(s.val, x, 1)
+	s.eval.Values(s.val, x, 1)
 	worst := 0.0
 	for i, v := range s.val {
 		worst = max(worst, violated(v, i < s.m))

@@ -90,7 +90,11 @@ func TestSelected(t *testing.T) {
 
 type upper struct{ *set }
 
-func (upper) Selects(x []float64) bool { return x[0] > 0 }
+func (s upper) Capabilities() constraint.Capabilities {
+	c := s.set.Capabilities()
+	c.Selects = func(x []float64) bool { return x[0] > 0 }
+	return c
+}
 
 // An inequality that nothing satisfies is not called a ReLU.
 func TestNeverSatisfied(t *testing.T) {
@@ -188,6 +192,12 @@ func TestOffsetOverRadius(t *testing.T) {
 // curved gives a unit sphere its Hessian products.
 type curved struct{ constraint.Set }
 
+func (c curved) NewEvaluator(rows int) constraint.Evaluator {
+	e := c.Set.NewEvaluator(rows)
+	e.HessianVectors = c.HessianVectors
+	return e
+}
+
 func (c curved) HessianVectors(dst, x, v []float64, n int) {
 	d := c.Dim()
 	for i := range n {
@@ -211,6 +221,12 @@ func TestHessian(t *testing.T) {
 }
 
 type wrongHessian struct{ curved }
+
+func (w wrongHessian) NewEvaluator(rows int) constraint.Evaluator {
+	e := w.Set.NewEvaluator(rows)
+	e.HessianVectors = w.HessianVectors
+	return e
+}
 
 func (w wrongHessian) HessianVectors(dst, x, v []float64, n int) {
 	w.curved.HessianVectors(dst, x, v, n)

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/metric"
 )
 
@@ -16,8 +17,7 @@ func feasibility(s *subject) []Finding {
 	if s.c == 0 {
 		return []Finding{{Message: "there is nothing to violate"}}
 	}
-	values := make([]float64, n*s.c)
-	s.set.Values(values, s.Data, n)
+	values := constraint.Values(s.set, s.Data[:n*s.d])
 	feasible := 0
 	for i := range n {
 		bad := false

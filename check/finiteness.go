@@ -3,8 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-
-	"github.com/landing-diffusion/landing/constraint"
 )
 
 // finiteness looks for values, gradients and second derivatives that are NaN or
@@ -34,9 +32,9 @@ func finiteness(s *subject) []Finding {
 			if !s.Process.Curvature {
 				continue
 			}
-			if h, ok := s.hessian(); ok {
+			if s.eval.HessianVectors != nil {
 				hv := make([]float64, s.c*s.d)
-				h.HessianVectors(hv, p.x, s.direction(0, 9), 1)
+				s.eval.HessianVectors(hv, p.x, s.direction(0, 9), 1)
 				for i := range s.c {
 					if v, bad := notFinite(hv[i*s.d : (i+1)*s.d]); bad && first[i] == nil {
 						first[i] = &fault{status, "second derivative", v, p}
@@ -56,8 +54,8 @@ func finiteness(s *subject) []Finding {
 			continue
 		}
 		message := fmt.Sprintf("its %s is %v at %s", f.what, f.value, f.at.from)
-		if e, ok := s.set.(constraint.Explainer); ok {
-			if fault := e.Fault(f.at.x); fault != nil {
+		if explain := s.set.Capabilities().Fault; explain != nil {
+			if fault := explain(f.at.x); fault != nil {
 				message += ". At that point " + fault.Error()
 			}
 		}

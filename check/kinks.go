@@ -65,7 +65,7 @@ func (s *subject) jumps(x, v []float64, r float64) []jump {
 	slopes, sizes := make([][]float64, grid+1), make([]float64, s.c)
 	at := func(t float64) []float64 {
 		along(y, x, t, v)
-		s.set.Jacobians(s.val, s.jac, y, 1)
+		s.eval.Jacobians(s.val, s.jac, y, 1)
 		out := make([]float64, s.c)
 		for i := range out {
 			out[i] = dot(s.grad(i), v)

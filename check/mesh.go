@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
@@ -19,8 +20,8 @@ const (
 // to Σ. A uniform prior and the distance on faces rest on
 // the mesh; Σ does not.
 func meshes(s *subject) []Finding {
-	surface, ok := s.set.(*levelset.Surface)
-	if _, bare := s.set.(*levelset.Set); bare {
+	surface, ok := constraint.As[*levelset.Surface](s.set)
+	if _, bare := constraint.As[*levelset.Set](s.set); bare {
 		return []Finding{{Message: "none: a uniform prior comes from chains, and there is no distance on faces"}}
 	}
 	if !ok {

@@ -145,11 +145,11 @@ func (s *subject) bend(dst, x, v []float64) {
 	t := 1e-3 * s.scale / size
 	y := make([]float64, s.d)
 	mid, plus, minus := make([]float64, s.c), make([]float64, s.c), make([]float64, s.c)
-	s.set.Values(mid, x, 1)
+	s.eval.Values(mid, x, 1)
 	along(y, x, t, v)
-	s.set.Values(plus, y, 1)
+	s.eval.Values(plus, y, 1)
 	along(y, x, -t, v)
-	s.set.Values(minus, y, 1)
+	s.eval.Values(minus, y, 1)
 	for i := range dst {
 		dst[i] = (plus[i] - 2*mid[i] + minus[i]) / (2 * t * t)
 	}
@@ -163,7 +163,7 @@ func (s *subject) hover() (rms, worst []float64) {
 	n := 0.0
 	for i := range s.paths.Count {
 		for k := 1; k <= s.paths.Steps; k++ {
-			s.set.Values(s.val, s.paths.At(i, k), 1)
+			s.eval.Values(s.val, s.paths.At(i, k), 1)
 			counts := 2*k > s.paths.Steps
 			for _, g := range s.val[s.m:] {
 				counts = counts && g < -1.01*s.proc.Repulsion

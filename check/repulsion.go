@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -92,7 +93,7 @@ func (s *subject) windows() []window {
 	points := slices.Concat(s.boundary, s.typical(), s.data, s.states(200))
 	values := make([]float64, len(points)*s.c)
 	for i, p := range points {
-		s.set.Values(values[i*s.c:(i+1)*s.c], p.x, 1)
+		s.eval.Values(values[i*s.c:(i+1)*s.c], p.x, 1)
 	}
 	out := make([]window, s.c)
 	visits := make([][]int, len(points)) // the inequalities to look at from each point
@@ -114,7 +115,7 @@ func (s *subject) windows() []window {
 		}
 	}
 	sizes := make([][]float64, s.c)
-	b := geometry.NewBlock(equalities(s.set), 1, 0)
+	b := geometry.NewBlock(constraint.EqualitiesOf(s.set), 1, 0)
 	t := make([]float64, s.d)
 	for i, p := range points {
 		if len(visits[i]) == 0 || !s.at(p.x) || b.At(p.x, 1) != nil {

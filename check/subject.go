@@ -21,6 +21,7 @@ type subject struct {
 	pool *parallel.Pool
 
 	set     constraint.Set
+	eval    constraint.Evaluator // of one point
 	names   []string
 	d, m, c int
 	proc    langevin.Process // the input's, with what cannot run replaced
@@ -63,7 +64,8 @@ const (
 func newSubject(ctx context.Context, in Input, pool *parallel.Pool) *subject {
 	set := in.Process.Set
 	s := &subject{
-		Input: in, ctx: ctx, pool: pool, set: set, names: constraint.Components(set), d: set.Dim(), m: len(set.Equalities()),
+		Input: in, ctx: ctx, pool: pool, set: set, eval: set.NewEvaluator(1),
+		names: constraint.Components(set), d: set.Dim(), m: len(set.Equalities()),
 		stream: keyed.EvidencePoints.Stream(in.Seed, 0),
 	}
 	s.c = len(s.names)
@@ -152,8 +154,8 @@ func (s *subject) land() {
 // selected reports whether the set counts a point as its own: one that is some of
 // the components of {h = 0, g ≤ 0}, as SO(n) of O(n), says so.
 func (s *subject) selected(x []float64) bool {
-	of, ok := s.set.(interface{ Selects(x []float64) bool })
-	return !ok || of.Selects(x)
+	selects := s.set.Capabilities().Selects
+	return selects == nil || selects(x)
 }
 
 // largestStep returns the standard deviation of the largest step's move along
@@ -233,7 +235,7 @@ func (s *subject) visitBoundaries() {
 	some := min(l, s.budget(100*float64(s.c*s.c*s.d), maxBounded))
 	for i := range some {
 		j := i * l / some
-		w := newDescent(edge(s.set, j))
+		w := newDescent(constraint.Edge(s.set, j))
 		for t := range min(3, len(from)) {
 			p := from[(i+t*len(from)/3)%len(from)]
 			x := append([]float64(nil), p.x...)
@@ -279,7 +281,7 @@ func (s *subject) states(n int) []point {
 // at evaluates the components and their gradients at a point and reports
 // whether all are finite.
 func (s *subject) at(x []float64) bool {
-	s.set.Jacobians(s.val, s.jac, x, 1)
+	s.eval.Jacobians(s.val, s.jac, x, 1)
 	for _, v := range s.val {
 		if !finite(v) {
 			return false

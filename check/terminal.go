@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
@@ -37,11 +36,11 @@ const (
 // The paths are its own: they start from rows of the data, as those of training do,
 // while the subject's also start from elsewhere, and settle other numbers.
 func terminalLaw(s *subject) []Finding {
-	prior, ok := s.set.(constraint.UniformSampler)
+	prior := s.set.Capabilities().SampleUniform
 	switch {
 	case !s.Uniform:
 		return []Finding{{Message: "the prior is made of terminal states: nothing to compare"}}
-	case !ok:
+	case prior == nil:
 		return []Finding{{Message: "not compared with the prior: its uniform law has no closed form here, and chains make it in training"}}
 	case len(s.Data) == 0:
 		return []Finding{{Message: "not compared with the prior: there is no data to start from"}}
@@ -88,7 +87,7 @@ type ending struct {
 // what paths still remember much sooner. The directions know nothing of the
 // terminal states, so a test along one of them has its false-alarm rate, and each
 // way gets half of p.
-func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformSampler) ending {
+func compareEnd(x0, end []float64, d int, seed uint64, prior langevin.Uniform) ending {
 	n := len(end) / d
 	u := uniformDraws(prior, d, priorPerPath*n, keyed.TerminalPrior.Stream(seed, 0))
 	e := ending{paths: n, share: math.NaN()}
@@ -119,10 +118,10 @@ func compareEnd(x0, end []float64, d int, seed uint64, prior constraint.UniformS
 	return e
 }
 
-func uniformDraws(prior constraint.UniformSampler, d, n int, st keyed.Stream) []float64 {
+func uniformDraws(prior langevin.Uniform, d, n int, st keyed.Stream) []float64 {
 	u := make([]float64, n*d)
 	for i := range n {
-		prior.SampleUniform(u[i*d:(i+1)*d], st, uint64(i))
+		prior(u[i*d:(i+1)*d], st, uint64(i))
 	}
 	return u
 }

@@ -45,7 +45,7 @@ func cluster(n, d int, both bool) []float64 {
 // sets of prior draws 15 have p < 0.05 with probability below 2·10⁻⁴ (binomial),
 // and one has p < 10⁻⁴ with probability below 10⁻².
 func TestTerminalFalseAlarms(t *testing.T) {
-	s := zoo.Sphere{D: 5}
+	s := zoo.Sphere{D: 5}.SampleUniform
 	x0, guilty := cluster(60, 5, false), 0
 	for seed := range uint64(100) {
 		end := uniformDraws(s, 5, 60, keyed.New(seed, keyed.Probe, 2))
@@ -124,7 +124,7 @@ func TestTerminalSkips(t *testing.T) {
 // mode, and the axis of two whose means cancel.
 func TestDirections(t *testing.T) {
 	const d = 20
-	u := uniformDraws(zoo.Sphere{D: d}, d, 2000, keyed.New(3, keyed.Probe, 2))
+	u := uniformDraws(zoo.Sphere{D: d}.SampleUniform, d, 2000, keyed.New(3, keyed.Probe, 2))
 	if v := directions(cluster(1000, d, false), u, d)[0]; v[0] < 0.99 {
 		t.Errorf("one mode: cosine %v", v[0])
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// A Set is a feasible set with values and Jacobians. Blocks of points are
-// row-major, n×d; every method treats each row alone, so a row's result does
-// not depend on its neighbours. Implementations must allow concurrent calls.
+// A Set is a feasible set. Its methods allow concurrent calls.
+//
+// A set that wraps another embeds it and overrides what it changes: what the
+// inner set can do is then kept without a word. As finds the inner set again.
 type Set interface {
 	// Dim returns d, the dimension of the ambient space.
 	Dim() int
@@ -25,53 +26,71 @@ type Set interface {
 	// of g. The lengths are m and l.
 	Equalities() []string
 	Inequalities() []string
+	// Capabilities says what the set knows of itself beyond its components. The
+	// zero value says: nothing.
+	Capabilities() Capabilities
+	// NewEvaluator returns what evaluates the set at blocks of up to rows points.
+	// It owns its scratch: one goroutine uses it at a time.
+	NewEvaluator(rows int) Evaluator
+}
+
+// An Evaluator evaluates a set. Values and Jacobians are always there; the
+// others are nil if the set lacks them. Blocks of points are row-major, n×d;
+// every function treats each row alone, so a row's result does not depend on its
+// neighbours, and allocates at its first call at most.
+type Evaluator struct {
 	// Values writes c at each of n points: n×(m+l).
-	Values(values, x []float64, n int)
+	Values func(values, x []float64, n int)
 	// Jacobians writes c and its first derivatives at each of n points:
 	// n×(m+l) and n×(m+l)×d.
-	Jacobians(values, jac, x []float64, n int)
-}
-
-// A HessianVectorer also gives second derivatives, which curvature terms need.
-type HessianVectorer interface {
+	Jacobians func(values, jac, x []float64, n int)
 	// HessianVectors writes ∇²c_i(x) v for every component: n×(m+l)×d, from n
-	// points x and n vectors v.
-	HessianVectors(dst, x, v []float64, n int)
-}
-
-// A Retractor solves the projection that follows a tangential move in closed
-// form.
-type Retractor interface {
-	// Retract writes the point y = base + v − ∇h(base)ᵀμ on Σ that is nearest
-	// in μ to the start μ = 0, and reports whether there is one. dst may be v.
-	Retract(dst, base, v []float64) bool
-}
-
-// A Geodesic set knows its shortest curves in closed form.
-type Geodesic interface {
+	// points x and n vectors v. Curvature terms need it.
+	HessianVectors func(dst, x, v []float64, n int)
+	// SparseJacobians is Jacobians with only the derivatives along
+	// Capabilities.Support, component by component: n×(m+l), and n×(all the
+	// support's lengths added). It is there if and only if Support is.
+	SparseJacobians func(values, jac, x []float64, n int)
+	// Retract solves the projection that follows a tangential move in closed form:
+	// it writes the point y = base + v − ∇h(base)ᵀμ on Σ that is nearest in μ to the
+	// start μ = 0, and reports whether there is one. dst may be v.
+	Retract func(dst, base, v []float64) bool
 	// Geodesic writes the velocity at x of the shortest curve on Σ that reaches y
 	// in unit time, and moves the vector p, tangent at y, in place along it to x
 	// (parallel transport); p may be nil. It reports whether there is one such
 	// curve. Points a little off Σ give nearly what the points beside them give.
-	Geodesic(velocity, p, x, y []float64) bool
+	Geodesic func(velocity, p, x, y []float64) bool
+	// Projector is the normal space in closed form, of sets of equalities alone.
+	Projector Projector
 }
 
-// A UniformSampler draws from the uniform (Hausdorff) measure of a compact Σ.
-type UniformSampler interface {
-	// SampleUniform writes one point, a function of (s, sample) alone.
-	SampleUniform(dst []float64, s keyed.Stream, sample uint64)
-}
-
-// A Sparse set knows which coordinates each component depends on. Components
-// that share none, directly or through others, have orthogonal gradients, and
-// package geometry then factors each group of them alone.
-type Sparse interface {
-	// Support returns the coordinates of every component in ascending order,
-	// equalities first. It may name too many, never too few.
-	Support() [][]int
-	// SparseJacobians is Jacobians with only the derivatives along the support,
-	// component by component: n×(m+l), and n×(all the support's lengths added).
-	SparseJacobians(values, jac, x []float64, n int)
+// Capabilities is what a set knows of itself. Its functions are nil if the set
+// lacks them, and allow concurrent calls.
+type Capabilities struct {
+	// Name is for messages: "sphere in R^3".
+	Name string
+	// Support holds the coordinates that each component depends on, in ascending
+	// order, equalities first; nil if the set does not say. It may name too many,
+	// never too few. Components that share none, directly or through others, have
+	// orthogonal gradients, and package geometry then factors each group alone.
+	Support [][]int
+	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
+	// compact Σ, a function of (s, sample) alone.
+	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
+	// Fault returns an error that names the first component, and in it the first
+	// operation, whose value or derivative is not finite at the point x (d numbers),
+	// or nil if all are finite.
+	Fault func(x []float64) error
+	// Selects is of a set that is only some of the connected components of
+	// {h = 0, g ≤ 0}, told apart by something that is no smooth constraint: SO(n) is
+	// the half of O(n) with positive determinant. It reports whether the point x, on
+	// or near {h = 0, g ≤ 0}, belongs. The dynamics follow h and g alone; who uses
+	// points of the set must reject those that it does not select. Selection names
+	// the condition, for messages: "det > 0".
+	Selects   func(x []float64) bool
+	Selection string
+	// Inexact is of a set whose Projector writes the orthogonal projector on Σ only.
+	Inexact bool
 }
 
 // A Projector knows the normal space of its Σ in closed form. Package geometry
@@ -92,9 +111,35 @@ type Projector interface {
 	Landing(dst, x, work []float64, n int)
 }
 
+// As returns the first set of type T in s or in what s wraps: a set with a method
+// Unwrap() []Set stands for those that it returns.
+func As[T any](s Set) (T, bool) {
+	if t, ok := s.(T); ok {
+		return t, true
+	}
+	if w, ok := s.(interface{ Unwrap() []Set }); ok {
+		for _, inner := range w.Unwrap() {
+			if t, ok := As[T](inner); ok {
+				return t, true
+			}
+		}
+	}
+	var none T
+	return none, false
+}
+
 // Components returns all names, equalities first.
 func Components(s Set) []string {
 	return append(append([]string(nil), s.Equalities()...), s.Inequalities()...)
+}
+
+// Values returns c at each of the points x (n×d): n×(m+l). Loops keep an Evaluator
+// instead.
+func Values(s Set, x []float64) []float64 {
+	n := len(x) / s.Dim()
+	values := make([]float64, n*(len(s.Equalities())+len(s.Inequalities())))
+	s.NewEvaluator(n).Values(values, x, n)
+	return values
 }
 
 // An UnsupportedError says that a set lacks a capability.
@@ -110,8 +155,8 @@ func (e *UnsupportedError) Error() string {
 
 // Name returns a short name of a set for messages.
 func Name(s Set) string {
-	if n, ok := s.(fmt.Stringer); ok {
-		return n.String()
+	if name := s.Capabilities().Name; name != "" {
+		return name
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", s), "*")
 }

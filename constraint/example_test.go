@@ -3,16 +3,28 @@ package constraint_test
 import (
 	"fmt"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 )
 
-// parabola is {x ∈ R² : x₁ − x₀² = 0}, written by hand. Values and Jacobians make a
-// constraint.Set; HessianVectors, which curvature terms need, is optional.
+// parabola is {x ∈ R² : x₁ − x₀² = 0}, written by hand. An evaluator of values and
+// Jacobians makes a constraint.Set; HessianVectors, which curvature terms need, is
+// optional.
 type parabola struct{}
 
 func (parabola) Dim() int               { return 2 }
 func (parabola) Equalities() []string   { return []string{"height"} }
 func (parabola) Inequalities() []string { return nil }
+
+// Capabilities has a name for messages; the parabola knows no more of itself.
+func (parabola) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: "parabola"}
+}
+
+// NewEvaluator needs no scratch, so every evaluator is the same.
+func (p parabola) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: p.Values, Jacobians: p.Jacobians, HessianVectors: p.HessianVectors}
+}
 
 func (parabola) Values(values, x []float64, n int) {
 	for i := range n {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
@@ -52,11 +51,11 @@ type Loss[T kernel.Float] struct {
 	table   []coefficients
 	in      []T // rows×w
 
-	start    []int    // of windows, by K; nil for one-step targets
-	windows  []Window // by K; nil before SetWindows
-	geodesic constraint.Geodesic
-	v, pj    []float64 // rows×d: displacements and momenta of windows
-	chord    []float64 // rows; 0 where v is exact
+	start    []int                                  // of windows, by K; nil for one-step targets
+	windows  []Window                               // by K; nil before SetWindows
+	geodesic func(velocity, p, x, y []float64) bool // of the set, or nil
+	v, pj    []float64                              // rows×d: displacements and momenta of windows
+	chord    []float64                              // rows; 0 where v is exact
 }
 
 // Options of a Loss; the zero value is the paper's.
@@ -87,10 +86,7 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 		proc: p, opt: opt, at: p.Geometry(rows), d: d, w: w,
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
 	}
-	l.inexact = p.Ridge > 0
-	if e, ok := p.Set.(constraint.Exactness); ok && !e.ExactProjector() {
-		l.inexact = true
-	}
+	l.inexact = p.Ridge > 0 || p.Set.Capabilities().Inexact
 	for k := range p.Schedule.N {
 		τ := p.BackTau(k)
 		e := coefficients{τ: τ, τp: p.MomentumTau(k), c: p.ScoreCoefficient(k), scale: 1 / math.Sqrt(τ), t: p.Schedule.Time(k + 1)}
@@ -112,7 +108,7 @@ func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T
 		}
 		l.start = windowStarts(p, opt.Window)
 		l.v, l.pj, l.chord = vec(), vec(), make([]float64, rows)
-		l.geodesic, _ = p.Set.(constraint.Geodesic)
+		l.geodesic = p.Set.NewEvaluator(1).Geodesic
 	}
 	return l
 }

@@ -26,7 +26,7 @@ import (
 //
 // and û is a linear function of the displacement v = x_{k+1} − x_j, of p_j and of
 // p̃. Where Σ is curved, v is the velocity at x_{k+1} of the shortest curve from
-// x_j, and p_j is carried along it: exactly on a constraint.Geodesic set, to the
+// x_j, and p_j is carried along it: exactly on a set that knows its geodesics, to the
 // next order in the angle on others. That û is linear with one coefficient for all
 // directions is then an approximation, better the shorter the window. The coefficients
 // are those of least squares over forward paths of the process itself, so that u − û
@@ -168,7 +168,7 @@ func (l *Loss[T]) lookBack(paths *langevin.Paths, terms []Term) {
 			}
 		}
 		l.chord[i] = 0
-		if j < t.K && l.geodesic != nil && l.geodesic.Geodesic(v, p, x, from) {
+		if j < t.K && l.geodesic != nil && l.geodesic(v, p, x, from) {
 			for e := range v {
 				v[e] = -v[e]
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -242,14 +243,11 @@ func TestWindowsReachBack(t *testing.T) {
 	}
 }
 
-// plain hides what a set knows beyond its values and derivatives.
-type plain struct{ constraint.Set }
-
 // On the unit circle a window looks back along the circle: v is the angle from x_j, p_j
 // keeps its length; without the circle's geodesics v is right up to the fifth power of the
 // angle. One step is the paper's chord.
 func TestWindowAlongCircle(t *testing.T) {
-	for name, set := range map[string]constraint.Set{"circle": zoo.Sphere{D: 2}, "without geodesics": plain{zoo.Sphere{D: 2}}} {
+	for name, set := range map[string]constraint.Set{"circle": zoo.Sphere{D: 2}, "without geodesics": sets.Plain(zoo.Sphere{D: 2})} {
 		p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3, Convention: langevin.Reference, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
 		N := p.Schedule.N
 		paths := &langevin.Paths{Count: 1, Steps: N, Dim: 2, X: make([]float64, 2*(N+1)), Failed: make([]bool, 1)}

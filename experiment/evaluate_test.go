@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
@@ -27,14 +26,14 @@ func TestEvaluationByParts(t *testing.T) {
 	const n = 1100 // more than a block of uniform samples
 	s := &Samples{X: make([]float64, 3*n), Dim: 3, Lost: make([]bool, n), Wrong: 1}
 	for i := range n {
-		e.Process.Set.(constraint.UniformSampler).SampleUniform(s.X[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
+		e.Process.Set.Capabilities().SampleUniform(s.X[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
 	}
 	s.Lost[0], s.Lost[7] = true, true
 	s.X[0] = 5 // lost: not seen
 	good := append(append([]float64(nil), s.X[3:21]...), s.X[24:]...)
 	uniform := make([]float64, len(good))
 	for i := range len(good) / 3 {
-		e.Process.Set.(constraint.UniformSampler).SampleUniform(uniform[3*i:3*i+3], keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33), uint64(i))
+		e.Process.Set.Capabilities().SampleUniform(uniform[3*i:3*i+3], keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33), uint64(i))
 	}
 	v, err := e.Evaluate(s, train.State{Epoch: 4})
 	if err != nil {

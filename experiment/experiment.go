@@ -147,8 +147,8 @@ func (e *Experiment) checkFeasible() error {
 	}
 	if rows > 0 {
 		i := first.WorstSample
-		if s, ok := set.(constraint.Explainer); ok && math.IsInf(float64(first.Worst), 1) {
-			if err := s.Fault(e.Data.X[i*d : (i+1)*d]); err != nil {
+		if fault := set.Capabilities().Fault; fault != nil && math.IsInf(float64(first.Worst), 1) {
+			if err := fault(e.Data.X[i*d : (i+1)*d]); err != nil {
 				return &DataError{e.dataName(), fmt.Sprintf("row %d (from 0): %v", i, err)}
 			}
 		}
@@ -190,11 +190,7 @@ func (e *Experiment) excess(x []float64) (excess []float64, components int) {
 
 // values returns the components' names, and their values at the rows of x.
 func (e *Experiment) values(x []float64) (names []string, values []float64) {
-	names = constraint.Components(e.Process.Set)
-	n := len(x) / e.Process.Set.Dim()
-	values = make([]float64, n*len(names))
-	e.Process.Set.Values(values, x, n)
-	return names, values
+	return constraint.Components(e.Process.Set), constraint.Values(e.Process.Set, x)
 }
 
 // network returns an untrained score network of the problem's shape.

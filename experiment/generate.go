@@ -19,7 +19,7 @@ type Samples struct {
 	X      []float64 // n×d, lost rows included
 	Dim    int
 	Lost   []bool
-	Wrong  int // of the lost, those that the set does not select (constraint.Selector)
+	Wrong  int // of the lost, those that the set does not select (Capabilities.Selects)
 	Time   time.Duration
 	Newton int // iterations in all
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/mesh"
@@ -32,7 +33,7 @@ func (e *Experiment) newHistogram() *histogram {
 	if e.onEarth() {
 		h.Note = "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm."
 		h.compare = func(a, b []float64) []float64 { return []float64{metric.EarthJSD(a, b)} }
-	} else if o, ok := e.Process.Set.(*zoo.Orthogonal); ok {
+	} else if o, ok := constraint.As[*zoo.Orthogonal](e.Process.Set); ok {
 		h.Note = "Mean over tr Xᵏ, k = 1, 2, 4, 5, of distances between histograms of 100 bins; square roots of the divergence, natural logarithm."
 		h.dim, h.marks = len(metric.TracePowers), func(x []float64) []float64 {
 			m, d := make([]float64, len(x)/o.Dim()*len(metric.TracePowers)), o.Dim()
@@ -118,7 +119,7 @@ func (e *Experiment) eachBlock(n int, f func(lo, hi int)) {
 
 // surface returns the set if it is a level set with a mesh, else nil.
 func (e *Experiment) surface() *levelset.Surface {
-	s, _ := e.Process.Set.(*levelset.Surface)
+	s, _ := constraint.As[*levelset.Surface](e.Process.Set)
 	return s
 }
 

@@ -38,7 +38,7 @@ type pictures struct {
 
 // draw draws what there is to see: first the points themselves.
 func (p *pictures) draw() error {
-	_, matrices := p.Process.Set.(*zoo.Orthogonal)
+	_, matrices := constraint.As[*zoo.Orthogonal](p.Process.Set)
 	switch {
 	case p.onEarth():
 		p.maps()

@@ -1,16 +1,14 @@
 package experiment
 
-import "github.com/landing-diffusion/landing/constraint"
-
 // unselected returns the first row of x that the set does not select, or −1.
 func (e *Experiment) unselected(x []float64) int {
-	s, ok := e.Process.Set.(constraint.Selector)
-	if !ok {
+	selects := e.Process.Set.Capabilities().Selects
+	if selects == nil {
 		return -1
 	}
 	d := e.Process.Set.Dim()
 	for i := range len(x) / d {
-		if !s.Selects(x[i*d : (i+1)*d]) {
+		if !selects(x[i*d : (i+1)*d]) {
 			return i
 		}
 	}
@@ -19,18 +17,18 @@ func (e *Experiment) unselected(x []float64) int {
 
 // selection names the condition that tells a set's own components from others.
 func (e *Experiment) selection() string {
-	return e.Process.Set.(constraint.Selector).Selection()
+	return e.Process.Set.Capabilities().Selection
 }
 
 // reject marks the samples lo … hi−1 that the set does not select as lost, and
 // counts them.
 func (e *Experiment) reject(s *Samples, lo, hi int) {
-	set, ok := e.Process.Set.(constraint.Selector)
-	if !ok {
+	selects := e.Process.Set.Capabilities().Selects
+	if selects == nil {
 		return
 	}
 	for i := lo; i < hi; i++ {
-		if !s.Lost[i] && !set.Selects(s.X[i*s.Dim:(i+1)*s.Dim]) {
+		if !s.Lost[i] && !selects(s.X[i*s.Dim:(i+1)*s.Dim]) {
 			s.Lost[i] = true
 			s.Wrong++
 		}

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// A Program evaluates formulas, their gradients and Hessian-vector products at
-// blocks of points. It is safe for concurrent use, and its calls allocate
-// nothing once as many have run at a time before.
+// A Program is formulas, their gradients and Hessian-vector products, compiled. It
+// is safe for concurrent use; its Evaluators compute.
 type Program struct {
 	d      int
 	roots  []int32
@@ -93,19 +92,58 @@ func (p *Program) Operations() (values, jacobians int) {
 	return len(p.values.code), len(p.jac.code)
 }
 
+// An Evaluator runs a Program at blocks of any number of points. It owns the scratch
+// of the runs, which each of its methods makes when first called; one goroutine uses
+// it at a time.
+type Evaluator struct {
+	p                       *Program
+	values, jac, sparse, hv []float64
+}
+
+// NewEvaluator returns an evaluator of its own.
+func (p *Program) NewEvaluator() *Evaluator { return &Evaluator{p: p} }
+
+func (t *tape) once(s *[]float64) []float64 {
+	if *s == nil {
+		*s = t.scratch()
+	}
+	return *s
+}
+
 // Values writes all components at each of n points x (n×d): n×c.
-func (p *Program) Values(dst, x []float64, n int) {
+func (e *Evaluator) Values(dst, x []float64, n int) {
+	p := e.p
 	p.fits("x", x, n*p.d)
 	p.fits("values", dst, n*len(p.roots))
-	p.values.run([2][]float64{dst}, x, nil, p.d, n)
+	p.values.run(p.values.once(&e.values), [2][]float64{dst}, x, nil, p.d, n)
 }
 
 // Jacobians writes components and their gradients: n×c and n×c×d.
-func (p *Program) Jacobians(values, jac, x []float64, n int) {
+func (e *Evaluator) Jacobians(values, jac, x []float64, n int) {
+	p := e.p
 	p.fits("x", x, n*p.d)
 	p.fits("values", values, n*len(p.roots))
 	p.fits("Jacobians", jac, n*len(p.roots)*p.d)
-	p.jac.run([2][]float64{values, jac}, x, nil, p.d, n)
+	p.jac.run(p.jac.once(&e.jac), [2][]float64{values, jac}, x, nil, p.d, n)
+}
+
+// Values, Jacobians, SparseJacobians and HessianVectors are those of an Evaluator
+// made for the call, for a look from outside the loops.
+func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
+
+// Jacobians is that of an Evaluator; see Values.
+func (p *Program) Jacobians(values, jac, x []float64, n int) {
+	p.NewEvaluator().Jacobians(values, jac, x, n)
+}
+
+// SparseJacobians is that of an Evaluator; see Values.
+func (p *Program) SparseJacobians(values, jac, x []float64, n int) {
+	p.NewEvaluator().SparseJacobians(values, jac, x, n)
+}
+
+// HessianVectors is that of an Evaluator; see Values.
+func (p *Program) HessianVectors(dst, x, v []float64, n int) {
+	p.NewEvaluator().HessianVectors(dst, x, v, n)
 }
 
 // Support returns Touches of every component.
@@ -119,23 +157,25 @@ func (p *Program) Support() [][]int {
 
 // SparseJacobians is Jacobians with the derivatives along the support alone,
 // component by component: n×c and n×(all the support's lengths added).
-func (p *Program) SparseJacobians(values, jac, x []float64, n int) {
+func (e *Evaluator) SparseJacobians(values, jac, x []float64, n int) {
+	p := e.p
 	p.fits("x", x, n*p.d)
 	p.fits("values", values, n*len(p.roots))
 	p.fits("sparse Jacobians", jac, n*p.length)
-	p.sparse.run([2][]float64{values, jac}, x, nil, p.d, n)
+	p.sparse.run(p.sparse.once(&e.sparse), [2][]float64{values, jac}, x, nil, p.d, n)
 }
 
 // HessianVectors writes ∇²c_i(x) v for each component, from n points x and n
 // vectors v: n×c×d. The first call differentiates once more.
-func (p *Program) HessianVectors(dst, x, v []float64, n int) {
+func (e *Evaluator) HessianVectors(dst, x, v []float64, n int) {
+	p := e.p
 	p.fits("x", x, n*p.d)
 	p.fits("v", v, n*p.d)
 	p.fits("Hessian products", dst, n*len(p.roots)*p.d)
 	if err := p.Second(); err != nil {
 		panic(err)
 	}
-	p.hv.run([2][]float64{dst}, x, v, p.d, n)
+	p.hv.run(p.hv.once(&e.hv), [2][]float64{dst}, x, v, p.d, n)
 }
 
 // Second prepares Hessian-vector products: forward over reverse, the derivative of

@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // instr is one operation over a chunk of points. Operands are offsets in the
 // scratch memory.
@@ -24,7 +21,6 @@ type tape struct {
 	stride  int    // between registers
 	chunk   int    // points at a time
 	size    int    // of the scratch memory
-	pool    sync.Pool
 }
 
 type move struct{ at, register int32 } // place in a row; register offset
@@ -34,34 +30,31 @@ type fill struct {
 	c        float64
 }
 
-func (t *tape) scratch() *[]float64 {
-	if s, ok := t.pool.Get().(*[]float64); ok {
-		return s
-	}
+// scratch makes the memory of runs, with the constants in their places.
+func (t *tape) scratch() []float64 {
 	s := make([]float64, t.size)
 	for _, f := range t.fills {
 		for i := range t.chunk {
 			s[int(f.register)+i] = f.c
 		}
 	}
-	return &s
+	return s
 }
 
-// run evaluates n points. x holds the first d inputs, v the others (nil where
-// there are none). dst[k] is n×strides[k]; places without a store become 0.
-func (t *tape) run(dst [2][]float64, x, v []float64, d, n int) {
-	s := t.scratch()
+// run evaluates n points in the scratch memory s. x holds the first d inputs, v the
+// others (nil where there are none). dst[k] is n×strides[k]; places without a store
+// become 0.
+func (t *tape) run(s []float64, dst [2][]float64, x, v []float64, d, n int) {
 	for from := 0; from < n; from += t.chunk {
 		count := min(t.chunk, n-from)
-		t.load(*s, x, v, d, from, count)
-		t.execute(*s, count)
+		t.load(s, x, v, d, from, count)
+		t.execute(s, count)
 		for k, stores := range t.stores {
 			if dst[k] != nil {
-				t.store(dst[k][from*t.strides[k]:(from+count)*t.strides[k]], *s, stores, t.strides[k], count)
+				t.store(dst[k][from*t.strides[k]:(from+count)*t.strides[k]], s, stores, t.strides[k], count)
 			}
 		}
 	}
-	t.pool.Put(s)
 }
 
 func (t *tape) load(s, x, v []float64, d, from, count int) {

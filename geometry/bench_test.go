@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
 // BenchmarkEvaluation times one evaluation of the geometry, At, Tangent and
@@ -36,11 +37,11 @@ func BenchmarkEvaluation(b *testing.B) {
 			s := steps{blocks: blocks, k: 7, more: more, wall: math.Inf(1)}
 			run(fmt.Sprintf("block=%d/d=%d/groups", 7+more, s.Dim()), s, s.near1(16))
 			if blocks == 10 {
-				run(fmt.Sprintf("block=%d/d=%d/whole", 7+more, s.Dim()), whole{s, s}, s.near1(2))
+				run(fmt.Sprintf("block=%d/d=%d/whole", 7+more, s.Dim()), sets.Dense(s), s.near1(2))
 			}
 		}
 	}
 	o := orthogonal(b, 10)
 	run("m=55/d=100/closed", o, haar(o, 64, 0.1))
-	run("m=55/d=100/factored", plain{o}, haar(o, 16, 0.1))
+	run("m=55/d=100/factored", sets.Plain(o), haar(o, 16, 0.1))
 }

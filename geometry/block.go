@@ -10,7 +10,7 @@
 // ∇J gives an orthonormal basis Q of the normal space, so Π = I − QᵀQ is a
 // projector to round-off even where constraints are redundant, and nothing
 // depends on how the rows of a constraint are scaled. Components that share no
-// coordinates (constraint.Sparse) are factored apart, at the sum of their costs;
+// coordinates (their Support) are factored apart, at the sum of their costs;
 // a set that knows its normal space (constraint.Projector) is not factored.
 package geometry
 
@@ -33,12 +33,11 @@ const (
 // whatever happens to the points afterwards. It is scratch space for one
 // goroutine; methods allocate at most once.
 type Block struct {
-	set     constraint.Set
-	hess    constraint.HessianVectorer // nil if the set has none
-	retract constraint.Retractor       // nil if the set has none
-	names   []string
-	ε       float64
-	ridge   float64 // 0, or the reference's λ in (G + λI)⁻¹
+	set   constraint.Set
+	eval  constraint.Evaluator // of rows points
+	names []string
+	ε     float64
+	ridge float64 // 0, or the reference's λ in (G + λI)⁻¹
 
 	d, m, c int // ambient dimension, equalities, all components
 	rows, n int // room, and points held
@@ -90,7 +89,7 @@ func NewBlock(s constraint.Set, rows int, ε float64, options ...Option) *Block 
 	d, m := s.Dim(), len(s.Equalities())
 	c := m + len(s.Inequalities())
 	b := &Block{
-		set: s, names: constraint.Components(s), ε: ε, d: d, m: m, c: c, rows: rows,
+		set: s, eval: s.NewEvaluator(rows), names: constraint.Components(s), ε: ε, d: d, m: m, c: c, rows: rows,
 		x: make([]float64, rows*d), values: make([]float64, rows*c),
 		z: make([]float64, c), rhs: make([]float64, c),
 		buf: make([]float64, d), buf2: make([]float64, d), comp: make([]float64, rows*c),
@@ -103,8 +102,6 @@ func NewBlock(s constraint.Set, rows int, ε float64, options ...Option) *Block 
 		b.mat, b.sq, b.widest = b.mat+g.c*g.d, b.sq+g.c*g.c, max(b.widest, g.c)
 	}
 	b.count, b.rank = make([]int, rows*len(b.groups)), make([]int, rows*len(b.groups))
-	b.hess, _ = s.(constraint.HessianVectorer)
-	b.retract, _ = s.(constraint.Retractor)
 	b.closed = b.newClosed()
 	b.single = b.one() && b.closed == nil
 	if b.closed == nil {
@@ -125,7 +122,7 @@ func (b *Block) factored() {
 }
 
 // JacobianSize returns how many numbers a Block keeps of ∇J at each point: m·d of a
-// dense set, fewer of a constraint.Sparse one.
+// dense set, fewer of one with a Support.
 func JacobianSize(s constraint.Set) int {
 	groups, _ := makeGroups(s)
 	size := 0
@@ -197,11 +194,11 @@ func (b *Block) evaluate(n int) error {
 // jacobians writes values (n×c) and derivatives by groups (n×mat) at n points.
 func (b *Block) jacobians(values, jac, x []float64, n int) {
 	if b.place == nil {
-		b.set.Jacobians(values[:n*b.c], jac[:n*b.mat], x[:n*b.d], n)
+		b.eval.Jacobians(values[:n*b.c], jac[:n*b.mat], x[:n*b.d], n)
 		return
 	}
 	packed, k := b.packed, len(b.place)
-	b.set.(constraint.Sparse).SparseJacobians(values[:n*b.c], packed[:n*k], x[:n*b.d], n)
+	b.eval.SparseJacobians(values[:n*b.c], packed[:n*k], x[:n*b.d], n)
 	for i := range n {
 		out, in := jac[i*b.mat:(i+1)*b.mat], packed[i*k:(i+1)*k]
 		for a, p := range b.place {

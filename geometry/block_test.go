@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -18,9 +19,13 @@ type formula struct {
 	f     []func(x []float64) (float64, []float64)
 }
 
-func (s formula) Dim() int               { return s.d }
-func (s formula) Equalities() []string   { return s.names[:s.m] }
-func (s formula) Inequalities() []string { return s.names[s.m:] }
+func (s formula) Dim() int                            { return s.d }
+func (s formula) Equalities() []string                { return s.names[:s.m] }
+func (s formula) Inequalities() []string              { return s.names[s.m:] }
+func (formula) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s formula) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
+
 func (s formula) Values(v, x []float64, n int) {
 	s.Jacobians(v, make([]float64, n*len(s.f)*s.d), x, n)
 }

@@ -19,8 +19,8 @@ type closed struct {
 }
 
 func (b *Block) newClosed() *closed {
-	p, ok := b.set.(constraint.Projector)
-	if !ok || b.c != b.m || b.ridge > 0 {
+	p := b.eval.Projector
+	if p == nil || b.c != b.m || b.ridge > 0 {
 		return nil
 	}
 	size := p.WorkSize()
@@ -126,7 +126,7 @@ func (b *Block) projectChord(dst []float64, ok []bool) (total int) {
 		}
 		z, h, size := dst[i*d:(i+1)*d], w.val[:b.c], math.Inf(1)
 		for !ok[i] {
-			b.set.Values(h, z, 1)
+			b.eval.Values(h, z, 1)
 			before := size
 			size = 0
 			for _, v := range h {

@@ -8,17 +8,17 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
 // noRetract keeps O(n)'s normal space in closed form and hides its retraction.
-type noRetract struct {
-	constraint.Set
-	constraint.Projector
-}
+type noRetract struct{ constraint.Set }
 
-// plain hides every closed form.
-type plain struct{ constraint.Set }
+func (s noRetract) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.Set.NewEvaluator(rows)
+	return constraint.Evaluator{Values: e.Values, Jacobians: e.Jacobians, Projector: e.Projector}
+}
 
 func orthogonal(t testing.TB, n int) *zoo.Orthogonal {
 	t.Helper()
@@ -52,7 +52,7 @@ func TestProjectWithClosedForm(t *testing.T) {
 		keyed.New(5, keyed.Probe, 3).Normals(move, 0, 0)
 		y := append([]float64(nil), x...)
 		dense.Axpy(y, c.move/math.Sqrt(float64(d)), move)
-		quick, newton := NewBlock(noRetract{s, s}, k, 0), NewBlock(plain{s}, k, 0)
+		quick, newton := NewBlock(noRetract{s}, k, 0), NewBlock(sets.Plain(s), k, 0)
 		if quick.At(x, k) != nil || newton.At(x, k) != nil {
 			t.Fatal("no geometry")
 		}
@@ -87,7 +87,7 @@ func TestIrregularPoints(t *testing.T) {
 		t.Error("a vanishing gradient goes unseen")
 	}
 	copy(x[9:], []float64{1, 1e-9, 0, 1, -1e-9, 0, 0, 0, 1}) // nearly
-	whole := NewBlock(plain{s}, 3, 0)
+	whole := NewBlock(sets.Plain(s), 3, 0)
 	if err := b.At(x, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestIrregularPoints(t *testing.T) {
 			}
 		}
 	}
-	quick := NewBlock(noRetract{s, s}, 3, 0)
+	quick := NewBlock(noRetract{s}, 3, 0)
 	if err := quick.At(x, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestIrregularPoints(t *testing.T) {
 // evaluated anew, and after an error there is none.
 func TestNoStaleGeometry(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
-		"one": plain{zoo.Sphere{D: 3}}, "retraction": zoo.Sphere{D: 3}, "box": box(3), "closed": noRetract{orthogonal(t, 3), orthogonal(t, 3)},
+		"one": sets.Plain(zoo.Sphere{D: 3}), "retraction": zoo.Sphere{D: 3}, "box": box(3), "closed": noRetract{orthogonal(t, 3)},
 	} {
 		d := set.Dim()
 		fresh := func(x []float64) (out [][]float64) {

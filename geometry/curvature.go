@@ -8,7 +8,7 @@ import (
 // CanCurve returns nil if the set has the Hessian-vector products that the
 // curvature terms need, and a *constraint.UnsupportedError otherwise.
 func (b *Block) CanCurve() error {
-	if b.hess == nil {
+	if b.eval.HessianVectors == nil {
 		return &constraint.UnsupportedError{Set: constraint.Name(b.set), Need: "Hessian-vector products", For: "curvature terms"}
 	}
 	return nil
@@ -37,7 +37,7 @@ func (b *Block) MeanCurvature(dst []float64) {
 			b.hd[i*d+j] = 1
 		}
 		b.Tangent(b.hd[:n*d], b.hd[:n*d])
-		b.hess.HessianVectors(b.hv, b.x, b.hd, n)
+		b.eval.HessianVectors(b.hv, b.x, b.hd, n)
 		for a := range tr {
 			tr[a] -= b.hv[a*d+j]
 		}
@@ -50,7 +50,7 @@ func (b *Block) MeanCurvature(dst []float64) {
 func (b *Block) MomentumCurvature(dst, p []float64, s float64) {
 	b.curvatureScratch()
 	n, d, c := b.n, b.d, b.c
-	b.hess.HessianVectors(b.hv, b.x, p, n)
+	b.eval.HessianVectors(b.hv, b.x, p, n)
 	landing := b.hd[:n*d]
 	b.Landing(landing)
 	u := b.comp[:n*c]

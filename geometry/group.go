@@ -20,8 +20,8 @@ type group struct {
 func makeGroups(s constraint.Set) (groups []group, place []int) {
 	d, m := s.Dim(), len(s.Equalities())
 	c := m + len(s.Inequalities())
-	sparse, ok := s.(constraint.Sparse)
-	if !ok {
+	support := s.Capabilities().Support
+	if support == nil {
 		all := make([]int, c)
 		for a := range all {
 			all[a] = a
@@ -31,7 +31,6 @@ func makeGroups(s constraint.Set) (groups []group, place []int) {
 		}
 		return []group{{comp: all, m: m, c: c, d: d}}, nil
 	}
-	support := sparse.Support()
 	parent := make([]int, c+d) // components, then coordinates
 	for i := range parent {
 		parent[i] = i

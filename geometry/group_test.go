@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -110,6 +111,16 @@ func (s steps) gradient(g, x []float64, kind int) (v float64) {
 	return v
 }
 
+func (s steps) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Support: s.Support()}
+}
+
+func (s steps) NewEvaluator(int) constraint.Evaluator {
+	e := sets.Evaluator(s)
+	e.SparseJacobians = s.SparseJacobians
+	return e
+}
+
 func (s steps) SparseJacobians(values, jac, x []float64, n int) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	for i := range n {
@@ -166,12 +177,6 @@ func (s steps) HessianVectors(dst, _, v []float64, n int) {
 			}
 		})
 	}
-}
-
-// whole hides what a set knows beyond Jacobians and Hessian products.
-type whole struct {
-	constraint.Set
-	constraint.HessianVectorer
 }
 
 // near1 returns n points of the arm near its unit circles.
@@ -237,7 +242,7 @@ func TestGroups(t *testing.T) {
 			return out
 		}
 		grouped := results(s, x, y, v, u, n)
-		for name, want := range results(whole{s, s}, x, y, v, u, n) {
+		for name, want := range results(sets.Dense(s), x, y, v, u, n) {
 			for i, w := range want {
 				if !(math.Abs(grouped[name][i]-w) <= 1e-12*(1+math.Abs(w))) {
 					t.Fatalf("%+v: %s by groups %v, whole %v", s, name, grouped[name][i], w)
@@ -292,8 +297,9 @@ type sparseSupport struct {
 	support [][]int
 }
 
-func (s sparseSupport) Dim() int                                 { return s.d }
-func (s sparseSupport) Equalities() []string                     { return make([]string, len(s.support)) }
-func (s sparseSupport) Inequalities() []string                   { return nil }
-func (s sparseSupport) Support() [][]int                         { return s.support }
-func (s sparseSupport) SparseJacobians(_, _, _ []float64, _ int) {}
+func (s sparseSupport) Dim() int               { return s.d }
+func (s sparseSupport) Equalities() []string   { return make([]string, len(s.support)) }
+func (s sparseSupport) Inequalities() []string { return nil }
+func (s sparseSupport) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Support: s.support}
+}

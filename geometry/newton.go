@@ -74,7 +74,7 @@ func (b *Block) Project(dst, y []float64, ok []bool) (iterations int) {
 func (b *Block) ProjectInside(dst, y []float64, ok []bool, margin float64) (iterations int) {
 	b.Projections.Points += b.n
 	w := b.scratchNewton()
-	if b.retract != nil && b.c == b.m {
+	if b.eval.Retract != nil && b.c == b.m {
 		b.projectRetract(dst, y, ok)
 		return 0
 	}
@@ -121,7 +121,7 @@ func (b *Block) projectRetract(dst, y []float64, ok []bool) {
 		for j := range v {
 			v[j] = y[i*d+j] - b.x[i*d+j]
 		}
-		if ok[i] = b.retract.Retract(v, b.x[i*d:(i+1)*d], v); ok[i] {
+		if ok[i] = b.eval.Retract(v, b.x[i*d:(i+1)*d], v); ok[i] {
 			copy(dst[i*d:(i+1)*d], v)
 		} else {
 			copy(dst[i*d:(i+1)*d], y[i*d:(i+1)*d])

@@ -145,9 +145,7 @@ func (e *StartError) Error() string {
 func noStart(set constraint.Set, x []float64, chain int) error {
 	e := &StartError{Chain: chain}
 	names, m := constraint.Components(set), len(set.Equalities())
-	values := make([]float64, len(names))
-	set.Values(values, x, 1)
-	for j, v := range values {
+	for j, v := range constraint.Values(set, x) {
 		if j < m {
 			v = math.Abs(v)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 )
 
@@ -80,12 +81,12 @@ func TestLandingRates(t *testing.T) {
 		}
 		s, h, x, y := p.NewStepper(1), make([]float64, 1), []float64{1, 2}, make([]float64, 2)
 		for k := range p.Schedule.N {
-			p.Set.Values(h, x, 1)
+			copy(h, constraint.Values(p.Set, x))
 			before := h[0]
 			if err := s.Forward(y, x, x, []float64{0.3, -1}, make([]bool, 1), 1, k); err != nil {
 				t.Fatal(err)
 			}
-			p.Set.Values(h, y, 1)
+			copy(h, constraint.Values(p.Set, y))
 			if want := (1 - p.Rho(k)) * before; math.Abs(h[0]-want) > 1e-14 {
 				t.Errorf("%v: h = %v after step %d, want %v", c, h[0], k, want)
 			}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
@@ -75,6 +76,12 @@ func TestGoldenSO10Ops(t *testing.T) {
 type looseNewton struct {
 	*zoo.Orthogonal
 	tolerance float64
+}
+
+func (s looseNewton) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.Orthogonal.NewEvaluator(rows)
+	e.Retract = s.Retract
+	return e
 }
 
 func (s looseNewton) Retract(dst, base, v []float64) bool {

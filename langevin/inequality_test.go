@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -134,14 +135,12 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			if report.Projections.Points != 8*p.Schedule.N || report.NewtonIterations == 0 || report.Projections.Failed() > 8*p.Schedule.N/20 {
 				t.Errorf("%s %v: %+v", name, m, report.Projections)
 			}
-			c := make([]float64, len(constraint.Components(set)))
 			met, left := 0, 0
 			for i := range 8 {
 				was := false
 				for k := 1; k <= p.Schedule.N; k++ {
-					set.Values(c, paths.At(i, k), 1)
 					at := false
-					for a, v := range c {
+					for a, v := range constraint.Values(set, paths.At(i, k)) {
 						if a < len(set.Equalities()) && math.Abs(v) > 1e-12 || a >= len(set.Equalities()) && v > 1e-13 {
 							t.Fatalf("%s %v: component %d is %g at step %d", name, m, a, v, k)
 						}
@@ -187,15 +186,26 @@ func twice(names []string) []string { return append(append([]string(nil), names.
 func (s again) Equalities() []string   { return twice(s.Set.Equalities()) }
 func (s again) Inequalities() []string { return twice(s.Set.Inequalities()) }
 
-func (s again) Values(values, x []float64, n int) {
+func (s again) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s again) NewEvaluator(rows int) constraint.Evaluator {
+	return sets.Evaluator(againEvaluator{s, s.Set.NewEvaluator(rows)})
+}
+
+type againEvaluator struct {
+	again
+	inner constraint.Evaluator
+}
+
+func (s againEvaluator) Values(values, x []float64, n int) {
 	s.Jacobians(values, make([]float64, len(values)*s.Dim()), x, n)
 }
 
-func (s again) Jacobians(values, jac, x []float64, n int) {
+func (s againEvaluator) Jacobians(values, jac, x []float64, n int) {
 	d, m, l := s.Dim(), len(s.Set.Equalities()), len(s.Set.Inequalities())
 	c := m + l
 	v, j := make([]float64, n*c), make([]float64, n*c*d)
-	s.Set.Jacobians(v, j, x, n)
+	s.inner.Jacobians(v, j, x, n)
 	for i := range n {
 		for a := range 2 * c {
 			from, f := a, 1.0
@@ -313,13 +323,12 @@ func TestSplittingTurnsBackAtWalls(t *testing.T) {
 		}
 		d := c.set.Dim()
 		draws := chains(t, Chains{Process: p, Symmetric: true, Count: n, Keep: 15, Seed: 3}, x0)
-		u, v, met := make([]float64, n), make([]float64, len(constraint.Components(c.set))), 0
+		u, met := make([]float64, n), 0
 		for i := range u {
 			series := draws.X[i*15*d : (i+1)*15*d]
 			u[i] = c.u(series[14*d:])
 			for k := range 15 {
-				c.set.Values(v, series[k*d:(k+1)*d], 1)
-				for a, w := range v {
+				for a, w := range constraint.Values(c.set, series[k*d:(k+1)*d]) {
 					if a >= len(c.set.Equalities()) && w > 0 || a < len(c.set.Equalities()) && math.Abs(w) > 1e-12 {
 						t.Fatalf("%s: component %d is %g", name, a, w)
 					}

@@ -211,13 +211,11 @@ type Prior interface {
 	Sample(dst []float64, s keyed.Stream, sample uint64)
 }
 
-// Uniform is the prior of a compact Σ with f = 0.
-type Uniform struct{ constraint.UniformSampler }
+// Uniform is the prior of a compact Σ with f = 0: the set's SampleUniform.
+type Uniform func(dst []float64, s keyed.Stream, sample uint64)
 
 // Sample implements Prior.
-func (u Uniform) Sample(dst []float64, s keyed.Stream, sample uint64) {
-	u.SampleUniform(dst, s, sample)
-}
+func (u Uniform) Sample(dst []float64, s keyed.Stream, sample uint64) { u(dst, s, sample) }
 
 // Empirical draws from a fixed set of terminal states, m×d.
 type Empirical struct{ States []float64 }
@@ -336,9 +334,9 @@ func (w *simWorker) last(x []float64, failed []bool, n int) error {
 // UniformPrior returns the uniform prior of the process's set, or a
 // *constraint.UnsupportedError.
 func UniformPrior(p *Process) (Prior, error) {
-	u, ok := p.Set.(constraint.UniformSampler)
-	if !ok {
+	draw := p.Set.Capabilities().SampleUniform
+	if draw == nil {
 		return nil, &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: "a uniform sampler", For: "the uniform prior"}
 	}
-	return Uniform{u}, nil
+	return Uniform(draw), nil
 }

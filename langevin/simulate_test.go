@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
@@ -184,7 +185,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 						t.Fatalf("%v: sample %d leaves its stepper", m, i)
 					}
 				}
-				p.Set.Values(h, x, 1)
+				copy(h, constraint.Values(p.Set, x))
 				if on := math.Abs(h[0]) < 1e-12; on != terminal {
 					t.Errorf("%v terminal=%v: sample %d has h = %g", m, terminal, i, h[0])
 				}

@@ -24,10 +24,10 @@ import (
 // It is of second order where the paper's O-B̃-A is of first; on a quadratic f
 // and an affine Σ its positions have exactly the covariance of exp(−f).
 type splitting struct {
-	set     *geometry.Block // of the equalities
-	whole   constraint.Set
-	c, m    int       // all components, equalities
-	values  []float64 // rows×c
+	set     *geometry.Block      // of the equalities
+	all     constraint.Evaluator // of the whole set
+	c, m    int                  // all components, equalities
+	values  []float64            // rows×c
 	f       Potential
 	d       int
 	τ, a, b float64
@@ -81,7 +81,7 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int) error {
 	}
 	s.set.Project(s.y, s.y, s.ok)
 	if s.c > s.m {
-		s.whole.Values(s.values[:n*s.c], s.y[:n*s.d], n)
+		s.all.Values(s.values[:n*s.c], s.y[:n*s.d], n)
 	}
 	for i, ok := range s.ok[:n] {
 		failed[i] = failed[i] || !ok
@@ -109,7 +109,7 @@ func (s *splitting) components(x []float64, n int) []float64 {
 	if s.c == s.m {
 		return s.set.Values()
 	}
-	s.whole.Values(s.values[:n*s.c], x[:n*s.d], n)
+	s.all.Values(s.values[:n*s.c], x[:n*s.d], n)
 	return s.values
 }
 
@@ -118,53 +118,21 @@ func newSplitting(p *Process, rows int) *splitting {
 	a := p.Decay(τ)
 	set := p.Set
 	if len(set.Inequalities()) > 0 {
-		set = &equalities{Set: p.Set, m: len(p.Set.Equalities()), rows: rows}
+		set = whole{constraint.EqualitiesOf(p.Set)}
 	}
 	return &splitting{
-		set: geometry.NewBlock(set, rows, 0), whole: p.Set, f: p.Potential, d: d,
+		set: geometry.NewBlock(set, rows, 0), all: p.Set.NewEvaluator(rows), f: p.Potential, d: d,
 		c: len(constraint.Components(p.Set)), m: len(p.Set.Equalities()), values: make([]float64, rows*len(constraint.Components(p.Set))),
 		τ: τ, a: a, b: math.Sqrt(1 - a*a),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
 	}
 }
 
-// equalities is a set without its inequalities, for one goroutine and blocks of
-// up to rows points.
-type equalities struct {
-	constraint.Set
-	m, rows     int
-	values, jac []float64 // of the whole set
-}
+// whole hides the Support of a set, so that its geometry is one group.
+type whole struct{ constraint.Set }
 
-func (*equalities) Inequalities() []string { return nil }
-
-func (s *equalities) Values(values, x []float64, n int) {
-	c := s.room()
-	s.Set.Values(s.values[:n*c], x, n)
-	s.keep(values, s.values, n, 1)
-}
-
-func (s *equalities) Jacobians(values, jac, x []float64, n int) {
-	c, d := s.room(), s.Dim()
-	s.Set.Jacobians(s.values[:n*c], s.jac[:n*c*d], x, n)
-	s.keep(values, s.values, n, 1)
-	s.keep(jac, s.jac, n, d)
-}
-
-// room returns the number of components of the whole set.
-func (s *equalities) room() int {
-	c := len(s.values) / s.rows
-	if s.values == nil {
-		c = len(constraint.Components(s.Set))
-		s.values, s.jac = make([]float64, s.rows*c), make([]float64, s.rows*c*s.Dim())
-	}
+func (s whole) Capabilities() constraint.Capabilities {
+	c := s.Set.Capabilities()
+	c.Support = nil
 	return c
-}
-
-// keep copies the equalities' share of src, width numbers a component.
-func (s *equalities) keep(dst, src []float64, n, width int) {
-	c := len(s.values) / s.rows
-	for i := range n {
-		copy(dst[i*s.m*width:(i+1)*s.m*width], src[i*c*width:])
-	}
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// sets are the sets that step tests run on, with a point on each and one off it.
-func sets(t *testing.T) map[string]constraint.Set {
+// several are the sets that step tests run on, with a point on each and one off it.
+func several(t *testing.T) map[string]constraint.Set {
 	t.Helper()
 	return map[string]constraint.Set{
 		"R3":        zoo.Euclidean{D: 3},
@@ -67,7 +68,7 @@ func (zeroScore) Eval(dst, _, _ []float64, n int, _ float64) { clear(dst) }
 // Zero and unit noise recover a step's mean and covariance: σ²ΔtΠ for OLLA,
 // (σ²Δt)²(1−a²)Π for ULLA, in both directions and conventions.
 func TestStepCovariance(t *testing.T) {
-	for name, set := range sets(t) {
+	for name, set := range several(t) {
 		for _, m := range []Method{OLLA, ULLA} {
 			for _, c := range []Convention{Paper, Reference} {
 				p := process(set, m)
@@ -129,7 +130,7 @@ func TestStepCovariance(t *testing.T) {
 // On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and
 // implicit landing is exact in one step.
 func TestAffineLandingIsExact(t *testing.T) {
-	set := sets(t)["affine"]
+	set := several(t)["affine"]
 	for _, m := range []Method{OLLA, ULLA} {
 		for _, implicit := range []bool{false, true} {
 			p := process(set, m)
@@ -146,8 +147,8 @@ func TestAffineLandingIsExact(t *testing.T) {
 				if err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
 					t.Fatal(err)
 				}
-				set.Values(h0, x, 1)
-				set.Values(h1, y, 1)
+				copy(h0, constraint.Values(set, x))
+				copy(h1, constraint.Values(set, y))
 				factor := 1 - p.Landing.Rate*p.Schedule.Tau(k)
 				if implicit {
 					factor = 0
@@ -165,7 +166,7 @@ func TestAffineLandingIsExact(t *testing.T) {
 
 // The same backward, with the τ of the backward step, in both conventions.
 func TestAffineLandingIsExactBackward(t *testing.T) {
-	set := sets(t)["affine"]
+	set := several(t)["affine"]
 	for _, m := range []Method{OLLA, ULLA} {
 		for _, c := range []Convention{Paper, Reference} {
 			p := process(set, m)
@@ -181,8 +182,8 @@ func TestAffineLandingIsExactBackward(t *testing.T) {
 				if err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}); err != nil {
 					t.Fatal(err)
 				}
-				set.Values(h0, x, 1)
-				set.Values(h1, y, 1)
+				copy(h0, constraint.Values(set, x))
+				copy(h1, constraint.Values(set, y))
 				for i := range h0 {
 					if want := (1 - p.Landing.Rate*p.BackTau(k)) * h0[i]; math.Abs(h1[i]-want) > 1e-13 {
 						t.Fatalf("%v %v step %d: h = %v, want %v", m, c, k, h1[i], want)
@@ -331,9 +332,13 @@ func TestTerminalFailureIsMarked(t *testing.T) {
 // rootless is {x ∈ R² : ‖x‖² + 1 = 0}.
 type rootless struct{}
 
-func (rootless) Dim() int               { return 2 }
-func (rootless) Equalities() []string   { return []string{"never"} }
-func (rootless) Inequalities() []string { return nil }
+func (rootless) Dim() int                              { return 2 }
+func (rootless) Equalities() []string                  { return []string{"never"} }
+func (rootless) Inequalities() []string                { return nil }
+func (rootless) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s rootless) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
+
 func (rootless) Values(v, x []float64, n int) {
 	for i := range n {
 		v[i] = x[2*i]*x[2*i] + x[2*i+1]*x[2*i+1] + 1
@@ -373,9 +378,13 @@ func TestInequalityLanding(t *testing.T) {
 // halfSpace is {x ∈ R² : x_0 ≤ 0}.
 type halfSpace struct{}
 
-func (halfSpace) Dim() int               { return 2 }
-func (halfSpace) Equalities() []string   { return nil }
-func (halfSpace) Inequalities() []string { return []string{"wall"} }
+func (halfSpace) Dim() int                              { return 2 }
+func (halfSpace) Equalities() []string                  { return nil }
+func (halfSpace) Inequalities() []string                { return []string{"wall"} }
+func (halfSpace) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s halfSpace) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
+
 func (halfSpace) Values(v, x []float64, n int) {
 	for i := range n {
 		v[i] = x[2*i]
@@ -392,7 +401,7 @@ func (h halfSpace) Jacobians(v, j, x []float64, n int) {
 // The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an
 // affine set, where Π does not depend on x.
 func TestCollapsedULLA(t *testing.T) {
-	set := sets(t)["affine"].(zoo.Affine)
+	set := several(t)["affine"].(zoo.Affine)
 	p := process(set, ULLA)
 	p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0}, Weight: []float64{1, 2, 0.5, 1}}
 	st := keyed.New(9, keyed.Probe, 0)

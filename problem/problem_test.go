@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 const good = `name: mine
@@ -171,10 +173,9 @@ set:
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, v := make([]float64, 14), make([]float64, 8)
+	x := make([]float64, 14)
 	x[0], x[7] = 0.5, 2
-	proc.Set.Values(v, x, 1)
-	if v[0] != 3.25 || v[6] != -1 || v[7] != 0.2-0.5 {
+	if v := constraint.Values(proc.Set, x); v[0] != 3.25 || v[6] != -1 || v[7] != 0.2-0.5 {
 		t.Errorf("values %v", v)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // Every kind of set builds from a file, and every fault of its keys is named.
@@ -53,7 +55,7 @@ func TestZooSets(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		} else {
-			got = proc.Set.(interface{ String() string }).String()
+			got = constraint.Name(proc.Set)
 		}
 		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\n got  %s\n want %s", c.set, got, c.want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
 // curvature: 𝓗, 𝓗₁ and 𝓗₂ against differences of Π itself. With ∇J Π = 0,
@@ -16,7 +17,7 @@ import (
 //	∇JᵀG†𝓗₂(x, p)     = −(I−Π) (∂_l Π) p      with l = ∇JᵀG†J
 //
 // at points that are no step away from another active set.
-func curvature(t *testing.T, s constraint.Set, x []float64) {
+func curvature(t *testing.T, s evaluated, x []float64) {
 	b := geometry.NewBlock(s, 1, 0)
 	if b.CanCurve() != nil {
 		t.Skip("no Hessian-vector products")
@@ -71,7 +72,7 @@ func curvature(t *testing.T, s constraint.Set, x []float64) {
 }
 
 // clearOfEdges reports whether no inequality changes its state within 0.3 of x.
-func clearOfEdges(s constraint.Set, x []float64) bool {
+func clearOfEdges(s evaluated, x []float64) bool {
 	m, c, d := len(s.Equalities()), len(constraint.Components(s)), s.Dim()
 	v, jac := make([]float64, c), make([]float64, c*d)
 	s.Jacobians(v, jac, x, 1)
@@ -84,7 +85,7 @@ func clearOfEdges(s constraint.Set, x []float64) bool {
 }
 
 // turn returns (Π(x + h u) − Π(x − h u)) w / 2h, for |u| ≤ 1.
-func turn(t *testing.T, s constraint.Set, x, u, w []float64, h float64) []float64 {
+func turn(t *testing.T, s evaluated, x, u, w []float64, h float64) []float64 {
 	t.Helper()
 	out := make([]float64, len(x))
 	b, v := geometry.NewBlock(s, 1, 0), nans(len(x))
@@ -118,14 +119,14 @@ func add(y []float64, s float64, x []float64) {
 func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
 // closedForm: what a Projector says is what the factorisation says.
-func closedForm(t *testing.T, s constraint.Set, x []float64) {
-	p, ok := s.(constraint.Projector)
-	if !ok {
+func closedForm(t *testing.T, s evaluated, x []float64) {
+	p := s.Projector
+	if p == nil {
 		t.Skip("no closed form of the normal space")
 	}
 	d, m := s.Dim(), len(s.Equalities())
 	n := len(x) / d
-	b := geometry.NewBlock(withoutRetract{s}, n, 0)
+	b := geometry.NewBlock(sets.Plain(s), n, 0)
 	if err := b.At(x, n); err != nil {
 		t.Fatal(err)
 	}

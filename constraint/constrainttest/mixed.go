@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
 // mixed returns a set with the same Σ: equalities h → A h with a fixed
@@ -70,15 +71,26 @@ func numbered(prefix string, n int) []string {
 	return names
 }
 
-func (s *linear) Values(values, x []float64, n int) {
+func (s *linear) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s *linear) NewEvaluator(rows int) constraint.Evaluator {
+	return sets.Evaluator(&linearEvaluator{s, s.set.NewEvaluator(rows)})
+}
+
+type linearEvaluator struct {
+	*linear
+	inner constraint.Evaluator
+}
+
+func (s *linearEvaluator) Values(values, x []float64, n int) {
 	v := make([]float64, n*s.cols)
-	s.set.Values(v, x, n)
+	s.inner.Values(v, x, n)
 	s.combine(values, v, n, 1)
 }
 
-func (s *linear) Jacobians(values, jac, x []float64, n int) {
+func (s *linearEvaluator) Jacobians(values, jac, x []float64, n int) {
 	v, j := make([]float64, n*s.cols), make([]float64, n*s.cols*s.Dim())
-	s.set.Jacobians(v, j, x, n)
+	s.inner.Jacobians(v, j, x, n)
 	s.combine(values, v, n, 1)
 	s.combine(jac, j, n, s.Dim())
 }

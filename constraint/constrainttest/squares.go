@@ -6,12 +6,13 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
 // squares: with h_a replaced by h_a², whose gradient vanishes on Σ, geometry
 // must name the component instead of letting go of it, and must not return NaN.
 // The point is put on Σ to the last bit by shifting h_a to zero there.
-func squares(t *testing.T, s constraint.Set, x []float64) {
+func squares(t *testing.T, s evaluated, x []float64) {
 	d, m := s.Dim(), len(s.Equalities())
 	if m == 0 {
 		t.Skip("no equalities")
@@ -34,8 +35,19 @@ type square struct {
 	at float64
 }
 
-func (s *square) Values(values, x []float64, n int) {
-	s.Set.Values(values, x, n)
+func (s *square) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s *square) NewEvaluator(rows int) constraint.Evaluator {
+	return sets.Evaluator(&squareEvaluator{s, s.Set.NewEvaluator(rows)})
+}
+
+type squareEvaluator struct {
+	*square
+	inner constraint.Evaluator
+}
+
+func (s *squareEvaluator) Values(values, x []float64, n int) {
+	s.inner.Values(values, x, n)
 	c := len(constraint.Components(s.Set))
 	for i := range n {
 		v := values[i*c+s.a] - s.at
@@ -43,8 +55,8 @@ func (s *square) Values(values, x []float64, n int) {
 	}
 }
 
-func (s *square) Jacobians(values, jac, x []float64, n int) {
-	s.Set.Jacobians(values, jac, x, n)
+func (s *squareEvaluator) Jacobians(values, jac, x []float64, n int) {
+	s.inner.Jacobians(values, jac, x, n)
 	c, d := len(constraint.Components(s.Set)), s.Dim()
 	for i := range n {
 		v := values[i*c+s.a] - s.at

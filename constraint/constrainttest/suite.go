@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -22,10 +23,10 @@ type Options struct {
 	Off    float64 // distance of the off-Σ points from Σ; default 0.05
 }
 
-// Run checks s at points on and near Σ, made from Gaussian points by Newton's
+// Run checks a set at points on and near Σ, made from Gaussian points by Newton's
 // projection, or by landing where there are inequalities (many points are then
 // on the boundary) or Newton's method fails.
-func Run(t *testing.T, s constraint.Set, o Options) {
+func Run(t *testing.T, set constraint.Set, o Options) {
 	t.Helper()
 	if o.Points == 0 {
 		o.Points = 20
@@ -36,6 +37,7 @@ func Run(t *testing.T, s constraint.Set, o Options) {
 	if o.Off == 0 {
 		o.Off = 0.05
 	}
+	s := evaluated{set, set.NewEvaluator(o.Points)}
 	on := onSigma(t, s, o)
 	off := append([]float64(nil), on...)
 	noise := make([]float64, len(off))
@@ -46,10 +48,11 @@ func Run(t *testing.T, s constraint.Set, o Options) {
 	for name, x := range map[string][]float64{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("blocks", func(t *testing.T) { blocks(t, s, x) })
+			t.Run("evaluators", func(t *testing.T) { evaluators(t, s, x) })
 			t.Run("sparse", func(t *testing.T) { sparse(t, s, x) })
 			t.Run("jacobian", func(t *testing.T) { jacobian(t, s, x) })
 			t.Run("hessian", func(t *testing.T) { hessian(t, s, x) })
-			if e, ok := s.(constraint.Exactness); ok && !e.ExactProjector() && name == "off" {
+			if s.Capabilities().Inexact && name == "off" {
 				return // Π is declared to be exact on Σ only
 			}
 			t.Run("projector", func(t *testing.T) { projector(t, s, x) })
@@ -63,7 +66,7 @@ func Run(t *testing.T, s constraint.Set, o Options) {
 	t.Run("retraction", func(t *testing.T) { retraction(t, s, on) })
 }
 
-func onSigma(t *testing.T, s constraint.Set, o Options) []float64 {
+func onSigma(t *testing.T, s evaluated, o Options) []float64 {
 	t.Helper()
 	d := s.Dim()
 	x := make([]float64, o.Points*d)
@@ -74,7 +77,7 @@ func onSigma(t *testing.T, s constraint.Set, o Options) []float64 {
 	if len(s.Inequalities()) > 0 {
 		return landed(t, s, x)
 	}
-	b := geometry.NewBlock(withoutRetract{s}, o.Points, 0)
+	b := geometry.NewBlock(sets.Plain(s), o.Points, 0)
 	if err := b.At(x, o.Points); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +97,7 @@ func onSigma(t *testing.T, s constraint.Set, o Options) []float64 {
 }
 
 // landed follows the landing direction from x until it vanishes.
-func landed(t *testing.T, s constraint.Set, x []float64) []float64 {
+func landed(t *testing.T, s evaluated, x []float64) []float64 {
 	t.Helper()
 	n := len(x) / s.Dim()
 	b, dir := geometry.NewBlock(s, n, 0), make([]float64, len(x))
@@ -116,12 +119,15 @@ func landed(t *testing.T, s constraint.Set, x []float64) []float64 {
 	return nil
 }
 
-// withoutRetract hides closed forms, so that the general algorithms run.
-type withoutRetract struct{ constraint.Set }
+// evaluated is a set with an evaluator for as many points as the suite looks at.
+type evaluated struct {
+	constraint.Set
+	constraint.Evaluator
+}
 
 // blocks: outputs are written whole, rows are independent, Values and Jacobians
 // agree.
-func blocks(t *testing.T, s constraint.Set, x []float64) {
+func blocks(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	n := len(x) / d
 	v, j, v2 := nans(n*c), nans(n*c*d), nans(n*c)
@@ -147,14 +153,63 @@ func blocks(t *testing.T, s constraint.Set, x []float64) {
 	s.Jacobians(nil, nil, nil, 0)
 }
 
+// evaluators: each owns its scratch, so that several at once give what one gives, and
+// none allocates after its first call.
+func evaluators(t *testing.T, s evaluated, x []float64) {
+	d, c := s.Dim(), len(constraint.Components(s))
+	n := len(x) / d
+	want := nans(n*c + n*c*d)
+	s.Jacobians(want[:n*c], want[n*c:], x, n)
+	const users = 4
+	done := make(chan bool, users)
+	for range users {
+		e := s.NewEvaluator(n)
+		go func() {
+			same := true
+			for range 3 {
+				got := nans(len(want))
+				e.Jacobians(got[:n*c], got[n*c:], x, n)
+				same = same && equal(got, want)
+			}
+			done <- same
+		}()
+	}
+	for range users {
+		if !<-done {
+			t.Error("evaluators used at once give other numbers than one")
+		}
+	}
+	e, v, m := s.NewEvaluator(n), make([]float64, n*c), make([]float64, n*c*d)
+	calls := map[string]func(){
+		"Values":    func() { e.Values(v, x, n) },
+		"Jacobians": func() { e.Jacobians(v, m, x, n) },
+	}
+	if e.HessianVectors != nil {
+		calls["HessianVectors"] = func() { e.HessianVectors(m, x, x, n) }
+	}
+	if e.SparseJacobians != nil {
+		calls["SparseJacobians"] = func() { e.SparseJacobians(v, m, x, n) }
+	}
+	for name, call := range calls {
+		if a := testing.AllocsPerRun(5, call); a >= 1 {
+			t.Errorf("%s allocates %v times a call", name, a)
+		}
+	}
+}
+
 // sparse: the packed Jacobian is the full one, which is zero elsewhere.
-func sparse(t *testing.T, s constraint.Set, x []float64) {
-	sp, ok := s.(constraint.Sparse)
-	if !ok {
+func sparse(t *testing.T, s evaluated, x []float64) {
+	support := s.Capabilities().Support
+	if (support == nil) != (s.SparseJacobians == nil) {
+		t.Fatalf("the set says a support: %v; its evaluator has sparse Jacobians: %v", support != nil, s.SparseJacobians != nil)
+	}
+	if support == nil {
 		t.Skip("no sparse Jacobian")
 	}
 	d, c, size := s.Dim(), len(constraint.Components(s)), 0
-	support := sp.Support()
+	if len(support) != c {
+		t.Fatalf("the support is of %d components; there are %d", len(support), c)
+	}
 	for a, at := range support {
 		size += len(at)
 		if !slices.IsSorted(at) || len(slices.Compact(slices.Clone(at))) != len(at) {
@@ -164,7 +219,7 @@ func sparse(t *testing.T, s constraint.Set, x []float64) {
 	n := len(x) / d
 	v, jac, v2, packed := nans(n*c), nans(n*c*d), nans(n*c), nans(n*size)
 	s.Jacobians(v, jac, x, n)
-	sp.SparseJacobians(v2, packed, x, n)
+	s.SparseJacobians(v2, packed, x, n)
 	if !equal(v, v2) {
 		t.Fatal("Jacobians and SparseJacobians give different values")
 	}
@@ -204,7 +259,7 @@ func slope(t *testing.T, what string, unit float64, err func(step float64) float
 	}
 }
 
-func jacobian(t *testing.T, s constraint.Set, x []float64) {
+func jacobian(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	for i := range min(4, len(x)/d) {
 		xi := x[i*d : (i+1)*d]
@@ -223,16 +278,15 @@ func jacobian(t *testing.T, s constraint.Set, x []float64) {
 	}
 }
 
-func hessian(t *testing.T, s constraint.Set, x []float64) {
-	hs, ok := s.(constraint.HessianVectorer)
-	if !ok {
+func hessian(t *testing.T, s evaluated, x []float64) {
+	if s.HessianVectors == nil {
 		t.Skip("no Hessian-vector products")
 	}
 	d, c := s.Dim(), len(constraint.Components(s))
 	for i := range min(4, len(x)/d) {
 		xi, dir := x[i*d:(i+1)*d], unit(d, uint64(i)+100)
 		hv := nans(c * d)
-		hs.HessianVectors(hv, xi, dir, 1)
+		s.HessianVectors(hv, xi, dir, 1)
 		v, plus, minus := make([]float64, c), make([]float64, c*d), make([]float64, c*d)
 		for a := range c * d {
 			slope(t, fmt.Sprintf("∇²v element %d at point %d", a, i), 10+math.Abs(hv[a]), func(h float64) float64 {
@@ -246,7 +300,7 @@ func hessian(t *testing.T, s constraint.Set, x []float64) {
 
 // projector: Π² = Π = Πᵀ, ∇J Π = 0, trace Π = d − rank; unchanged under
 // J → AJ and under a repeated constraint.
-func projector(t *testing.T, s constraint.Set, x []float64) {
+func projector(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	n := len(x) / d
 	b := geometry.NewBlock(s, n, 0)
@@ -315,7 +369,7 @@ func projector(t *testing.T, s constraint.Set, x []float64) {
 // gradients are independent it solves ∇J·v = J, and A·h or a repeated constraint
 // change nothing. (Where they are dependent and J is inconsistent off Σ, the
 // least-squares solution depends on the weights, which rows of unit length fix.)
-func landing(t *testing.T, s constraint.Set, x []float64) {
+func landing(t *testing.T, s evaluated, x []float64) {
 	d, m := s.Dim(), len(s.Equalities())
 	c := len(constraint.Components(s))
 	n := len(x) / d
@@ -364,16 +418,16 @@ func landing(t *testing.T, s constraint.Set, x []float64) {
 	}
 }
 
-func samplers(t *testing.T, s constraint.Set) {
-	u, ok := s.(constraint.UniformSampler)
-	if !ok {
+func samplers(t *testing.T, s evaluated) {
+	sample := s.Capabilities().SampleUniform
+	if sample == nil {
 		t.Skip("no uniform sampler")
 	}
 	x, y, v := make([]float64, s.Dim()), make([]float64, s.Dim()), make([]float64, len(constraint.Components(s)))
 	st := keyed.New(3, keyed.Probe, 2)
 	for i := range uint64(200) {
-		u.SampleUniform(x, st, i)
-		u.SampleUniform(y, st, i)
+		sample(x, st, i)
+		sample(y, st, i)
 		if !equal(x, y) {
 			t.Fatal("a sample is not a function of its address")
 		}
@@ -387,13 +441,13 @@ func samplers(t *testing.T, s constraint.Set) {
 }
 
 // retraction: the closed form lands where Newton's method does.
-func retraction(t *testing.T, s constraint.Set, x []float64) {
-	if _, ok := s.(constraint.Retractor); !ok {
+func retraction(t *testing.T, s evaluated, x []float64) {
+	if s.Retract == nil {
 		t.Skip("no closed-form retraction")
 	}
 	d := s.Dim()
 	n := len(x) / d
-	closed, newton := geometry.NewBlock(s, n, 0), geometry.NewBlock(withoutRetract{s}, n, 0)
+	closed, newton := geometry.NewBlock(s, n, 0), geometry.NewBlock(sets.Plain(s), n, 0)
 	if err := closed.At(x, n); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -20,6 +20,10 @@ type torsion struct{ target float64 }
 func (torsion) Dim() int               { return 30 }
 func (torsion) Equalities() []string   { return []string{"phi"} }
 func (torsion) Inequalities() []string { return nil }
+
+func (torsion) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s torsion) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
 
 func (s torsion) Values(values, x []float64, n int) {
 	for i := range n {
@@ -77,6 +81,10 @@ type arms struct{}
 func (arms) Dim() int               { return 140 }
 func (arms) Equalities() []string   { return make([]string, 14) }
 func (arms) Inequalities() []string { return nil }
+
+func (arms) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s arms) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
 
 func (arms) Values(values, x []float64, n int) {
 	for i := range 14 * n {
@@ -150,15 +158,16 @@ func TestHandWritten(t *testing.T) {
 		x := points(n, d)
 		v, w, j, k := make([]float64, n*c), make([]float64, n*c), make([]float64, n*c*d), make([]float64, n*c*d)
 		set.Jacobians(v, j, x, n)
-		r.hand.Jacobians(w, k, x, n)
+		hand := r.hand.NewEvaluator(n)
+		hand.Jacobians(w, k, x, n)
 		near(t, r.name, v, w, 1e-13)
 		near(t, r.name+" ∇", j, k, 1e-11)
 		set.Values(w, x, n)
 		near(t, r.name+" values", w, v, 0)
-		if h, ok := r.hand.(constraint.HessianVectorer); ok {
+		if hand.HessianVectors != nil {
 			u := points(n+1, d)[d:]
 			set.HessianVectors(j, x, u, n)
-			h.HessianVectors(k, x, u, n)
+			hand.HessianVectors(k, x, u, n)
 			near(t, r.name+" ∇²v", j, k, 1e-11)
 		}
 	}
@@ -184,16 +193,17 @@ func BenchmarkJacobians(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/n=%d", r.name, n), func(b *testing.B) {
 				x, v, j := points(n, d), make([]float64, n*c), make([]float64, n*c*d)
 				calls := max(1, 100_000/(n*d))
-				least := func(s constraint.Set, so float64) float64 {
+				least := func(s constraint.Evaluator, so float64) float64 {
 					start := time.Now()
 					for range calls {
 						s.Jacobians(v, j, x, n)
 					}
 					return min(so, float64(time.Since(start).Nanoseconds())/float64(calls*n))
 				}
+				byHand, compiled := r.hand.NewEvaluator(n), f.NewEvaluator(n)
 				hand, tape := math.Inf(1), math.Inf(1)
 				for b.Loop() {
-					hand, tape = least(r.hand, hand), least(f, tape)
+					hand, tape = least(byHand, hand), least(compiled, tape)
 				}
 				b.ReportMetric(hand, "ns/hand")
 				b.ReportMetric(tape, "ns/tape")
@@ -205,8 +215,8 @@ func BenchmarkJacobians(b *testing.B) {
 
 // A call allocates nothing.
 func TestNoAllocation(t *testing.T) {
-	s := build(t, torsionText)
 	const n = 100
+	s := build(t, torsionText).NewEvaluator(n)
 	x, v, j := points(n, 30), make([]float64, n), make([]float64, n*30)
 	for name, call := range map[string]func(){
 		"Values":         func() { s.Values(v, x, n) },
@@ -218,5 +228,3 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
-
-var _ constraint.HessianVectorer = (*formula.Set)(nil)

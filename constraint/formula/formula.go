@@ -261,22 +261,28 @@ func (b *Builder) Set() (*Set, error) {
 	return s, nil
 }
 
-// Set is a feasible set of formulas. Values, Jacobians and HessianVectors are
-// those of its Program.
+// Set is a feasible set of formulas. Values, Jacobians, SparseJacobians and
+// HessianVectors are those of its Program.
 type Set struct {
 	*expr.Program
 	dim                      int
 	equalities, inequalities []string
 }
 
-var _ interface {
-	constraint.Set
-	constraint.HessianVectorer
-	constraint.Sparse
-} = (*Set)(nil)
-
 func (s *Set) String() string {
-	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim, count(len(s.equalities), "equality", "equalities"), count(len(s.inequalities), "inequality", "inequalities"))
+	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim,
+		count(len(s.equalities), "equality", "equalities"), count(len(s.inequalities), "inequality", "inequalities"))
+}
+
+func (s *Set) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), Support: s.Support(), Fault: s.Fault}
+}
+
+func (s *Set) NewEvaluator(int) constraint.Evaluator {
+	e := s.Program.NewEvaluator()
+	return constraint.Evaluator{
+		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors, SparseJacobians: e.SparseJacobians,
+	}
 }
 
 func count(n int, one, many string) string {
@@ -295,7 +301,7 @@ func (s *Set) Equalities() []string { return s.equalities }
 // Inequalities returns the names of g.
 func (s *Set) Inequalities() []string { return s.inequalities }
 
-// Fault implements constraint.Explainer; the error is a *PointError.
+// Fault is as in constraint.Capabilities; the error is a *PointError.
 func (s *Set) Fault(x []float64) error {
 	for i, name := range constraint.Components(s) {
 		if f := s.Program.Fault(x, i); f != nil {

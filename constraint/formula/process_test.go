@@ -5,8 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 )
@@ -15,6 +17,10 @@ import (
 type bowl struct{ zoo.Sphere }
 
 func (bowl) Inequalities() []string { return []string{"rim"} }
+
+func (bowl) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s bowl) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
 
 func (b bowl) Values(values, x []float64, n int) {
 	h := make([]float64, n)

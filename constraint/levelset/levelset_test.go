@@ -386,7 +386,7 @@ func TestFiles(t *testing.T) {
 
 // Calls allocate nothing once warm.
 func TestAllocatesNothing(t *testing.T) {
-	s := New(bumpy(1))
+	s := New(bumpy(1)).NewEvaluator(100)
 	x, v, h, g := make([]float64, 300), make([]float64, 300), make([]float64, 100), make([]float64, 300)
 	keyed.New(1, keyed.Probe, 9).Normals(x, 0, 0)
 	keyed.New(1, keyed.Probe, 9).Normals(v, 1, 0)

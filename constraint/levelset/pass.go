@@ -66,13 +66,12 @@ type Pass struct {
 	Dot, Bar     [][]float64 // ȧ_l, z̄_l
 	InputAdjoint []float64   // W_0ᵀ z̄_0: ∇²h v if c = 0
 	tmp          []float64   // of the widest layer
-	start        []float64   // one point, for a refiner
 }
 
 // NewPass makes room for rows points.
 func (p *Packed) NewPass(rows int) *Pass {
 	d := kernel.Pad64(p.net.In())
-	q := &Pass{p: p, d: d, rows: rows, X: make([]float64, rows*d), Out: make([]float64, rows*kernel.Pad64(1)), start: make([]float64, p.net.In())}
+	q := &Pass{p: p, d: d, rows: rows, X: make([]float64, rows*d), Out: make([]float64, rows*kernel.Pad64(1))}
 	q.Act, q.Slope = q.layers(), q.layers()
 	return q
 }

@@ -1,8 +1,7 @@
 package levelset
 
 import (
-	"sync"
-
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/kernel"
 )
 
@@ -10,15 +9,10 @@ import (
 // kernel, so that their layers stay in the level-2 cache beside the weights.
 const blockRows = 28
 
-// A Set is Σ = {x : h(x) = 0}. It implements constraint.Set and
-// constraint.HessianVectorer; calls may be concurrent and do not allocate once
-// warm.
+// A Set is Σ = {x : h(x) = 0}.
 type Set struct {
 	net    *Network
 	packed *Packed
-
-	mu   sync.Mutex
-	free []*Pass // as many as there were calls at once
 }
 
 // New returns the zero level set of a network, whose parameters must not change
@@ -27,72 +21,67 @@ func New(n *Network) *Set {
 	return &Set{net: n, packed: n.Pack()}
 }
 
-// take lends a pass until give.
-func (s *Set) take() *Pass {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.free)
-	if n == 0 {
-		return s.packed.NewPass(blockRows)
-	}
-	q := s.free[n-1]
-	s.free = s.free[:n-1]
-	return q
-}
-
-func (s *Set) give(q *Pass) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free = append(s.free, q)
-}
-
 func (s *Set) String() string       { return "level set of a network" }
 func (s *Set) Dim() int             { return s.net.In() }
 func (*Set) Equalities() []string   { return []string{"surface"} }
 func (*Set) Inequalities() []string { return nil }
 
-// Values implements constraint.Set.
-func (s *Set) Values(values, x []float64, n int) {
-	s.blocks(n, func(q *Pass, lo, hi int) {
-		q.Value(x[lo*s.Dim():], hi-lo)
-		q.outputs(values[lo:hi])
-	})
+func (s *Set) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String()}
 }
 
-// Jacobians implements constraint.Set.
-func (s *Set) Jacobians(values, jac, x []float64, n int) {
-	d := s.Dim()
-	s.blocks(n, func(q *Pass, lo, hi int) {
-		q.Value(x[lo*d:], hi-lo)
-		q.Gradient()
-		q.outputs(values[lo:hi])
-		gather(jac[lo*d:], q.Grad, hi-lo, d)
-	})
+func (s *Set) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.evaluator(rows)
+	return constraint.Evaluator{Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors}
 }
 
-// HessianVectors implements constraint.HessianVectorer.
-func (s *Set) HessianVectors(dst, x, v []float64, n int) {
-	d := s.Dim()
-	s.blocks(n, func(q *Pass, lo, hi int) {
-		q.Value(x[lo*d:], hi-lo)
-		q.Gradient()
-		q.Direct(v[lo*d:])
-		q.Tangent()
-		q.Adjoint(nil)
-		gather(dst[lo*d:], q.InputAdjoint, hi-lo, d)
-	})
+func (s *Set) evaluator(rows int) *evaluator {
+	return &evaluator{s.packed.NewPass(max(1, min(rows, blockRows))), s.Dim()}
 }
 
-// blocks calls f on blocks of n rows.
-func (s *Set) blocks(n int, f func(q *Pass, lo, hi int)) {
-	if n == 0 {
-		return
+// Values writes h at n points; loops keep an evaluator instead.
+func (s *Set) Values(values, x []float64, n int) { s.evaluator(n).Values(values, x, n) }
+
+// Jacobians writes h and ∇h; see Values.
+func (s *Set) Jacobians(values, jac, x []float64, n int) { s.evaluator(n).Jacobians(values, jac, x, n) }
+
+// HessianVectors writes ∇²h v; see Values.
+func (s *Set) HessianVectors(dst, x, v []float64, n int) { s.evaluator(n).HessianVectors(dst, x, v, n) }
+
+// An evaluator takes points through a pass, as many at once as it has rows.
+type evaluator struct {
+	*Pass
+	d int
+}
+
+func (e *evaluator) Values(values, x []float64, n int) {
+	for lo := 0; lo < n; lo += e.rows {
+		hi := min(n, lo+e.rows)
+		e.Value(x[lo*e.d:], hi-lo)
+		e.outputs(values[lo:hi])
 	}
-	q := s.take()
-	for lo := 0; lo < n; lo += blockRows {
-		f(q, lo, min(n, lo+blockRows))
+}
+
+func (e *evaluator) Jacobians(values, jac, x []float64, n int) {
+	for lo := 0; lo < n; lo += e.rows {
+		hi := min(n, lo+e.rows)
+		e.Value(x[lo*e.d:], hi-lo)
+		e.Gradient()
+		e.outputs(values[lo:hi])
+		gather(jac[lo*e.d:], e.Grad, hi-lo, e.d)
 	}
-	s.give(q)
+}
+
+func (e *evaluator) HessianVectors(dst, x, v []float64, n int) {
+	for lo := 0; lo < n; lo += e.rows {
+		hi := min(n, lo+e.rows)
+		e.Value(x[lo*e.d:], hi-lo)
+		e.Gradient()
+		e.Direct(v[lo*e.d:])
+		e.Tangent()
+		e.Adjoint(nil)
+		gather(dst[lo*e.d:], e.InputAdjoint, hi-lo, e.d)
+	}
 }
 
 func (q *Pass) outputs(h []float64) {

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
 )
 
-// A Surface is a Set with a mesh near it, which gives it a uniform sampler
-// (constraint.UniformSampler): points uniform by area on the mesh, moved to Σ.
+// A Surface is a Set with a mesh near it, which gives it a uniform sampler: points
+// uniform by area on the mesh, moved to Σ.
 type Surface struct {
 	*Set
 	Mesh *mesh.Mesh
 
 	sampler *mesh.Sampler
-	refine  *refiner
+	far     float64 // Refine moves points by at most this
 }
 
 // NewSurface joins the level set of a network with a mesh near it. The error says
@@ -25,12 +26,13 @@ func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
 		return nil, fmt.Errorf("the network takes %d coordinates; expected 3, as a mesh has", n.In())
 	}
 	set := New(n)
-	s := &Surface{Set: set, Mesh: m, sampler: mesh.NewSampler(m, nil), refine: newRefiner(set, m.Size()/10)}
-	x := make([]float64, 3)
+	s := &Surface{Set: set, Mesh: m, sampler: mesh.NewSampler(m, nil), far: m.Size() / 10}
+	x, r := make([]float64, 3), newRefiner(set, s.far)
 	for i := range uint64(probes) {
 		s.sampler.Sample(x, keyed.SurfaceProbe.Stream(0, 0), i, 0)
-		if at := [3]float64(x); !s.refine.move(x) {
-			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; expected the mesh that the network was fitted to, of the same size and place", at)
+		if at := [3]float64(x); !r.move(x) {
+			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; "+
+				"expected the mesh that the network was fitted to, of the same size and place", at)
 		}
 	}
 	return s, nil
@@ -44,13 +46,20 @@ const (
 // Refine moves a point x (3 numbers) near the mesh to Σ, to |h| ≤ 1e-13 or, where
 // round-off ends the descent there, 1e-12, by at most a tenth of the mesh's size. It
 // reports whether it arrived; if not, x is what it was.
-func (s *Surface) Refine(x []float64) bool { return s.refine.move(x) }
+func (s *Surface) Refine(x []float64) bool { return newRefiner(s.Set, s.far).move(x) }
 
-// SampleUniform implements constraint.UniformSampler.
+func (s *Surface) Capabilities() constraint.Capabilities {
+	c := s.Set.Capabilities()
+	c.SampleUniform = s.SampleUniform
+	return c
+}
+
+// SampleUniform is as in constraint.Capabilities.
 func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
+	r := newRefiner(s.Set, s.far)
 	for try := range tries {
 		s.sampler.Sample(dst, st, sample, try)
-		if s.refine.move(dst) {
+		if r.move(dst) {
 			return
 		}
 	}
@@ -60,11 +69,11 @@ func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 // Moves moves n points uniform by area on the mesh to Σ. It returns how far each
 // that arrives is from its start, and how many do not arrive.
 func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
-	x := make([]float64, 3)
+	x, r := make([]float64, 3), newRefiner(s.Set, s.far)
 	for i := range uint64(n) {
 		s.sampler.Sample(x, st, i, 0)
 		from := [3]float64(x)
-		if !s.refine.move(x) {
+		if !r.move(x) {
 			lost++
 			continue
 		}
@@ -74,29 +83,31 @@ func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
 }
 
 // A refiner moves points to a level set by Newton's method along the gradient,
-// x ← x − h∇h/‖∇h‖².
+// x ← x − h∇h/‖∇h‖². It is scratch for one goroutine.
 type refiner struct {
-	set  *Set
+	pass *Pass
+	y    []float64 // the point on its way
 	far2 float64
 }
 
 // newRefiner makes a refiner that moves points by at most far.
-func newRefiner(s *Set, far float64) *refiner { return &refiner{s, far * far} }
+func newRefiner(s *Set, far float64) *refiner {
+	return &refiner{s.packed.NewPass(1), make([]float64, s.Dim()), far * far}
+}
 
 // move moves one point to |h| ≤ 1e-13, or to 1e-12 where round-off ends the
 // descent there, and reports whether it arrived; if not, x is what it was.
 func (r *refiner) move(x []float64) bool {
 	const steps, tolerance, roundoff = 30, 1e-13, 1e-12
-	q := r.set.take()
-	defer r.set.give(q)
-	copy(q.start, x)
+	q, y := r.pass, r.y
+	copy(y, x)
 	last := math.Inf(1)
 	for range steps {
-		q.Value(q.start, 1)
+		q.Value(y, 1)
 		h := q.Out[0]
 		size := math.Abs(h)
 		if size <= tolerance || size <= roundoff && size >= last {
-			copy(x, q.start)
+			copy(x, y)
 			return true
 		}
 		last = size
@@ -106,8 +117,8 @@ func (r *refiner) move(x []float64) bool {
 			gg += g * g
 		}
 		for j, g := range q.Grad[:len(x)] {
-			q.start[j] -= h / gg * g
-			far += (q.start[j] - x[j]) * (q.start[j] - x[j])
+			y[j] -= h / gg * g
+			far += (y[j] - x[j]) * (y[j] - x[j])
 		}
 		if !(far <= r.far2) {
 			return false

@@ -1,6 +1,10 @@
 package zoo
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
 
 // Affine is {x ∈ R^d : a_i·x = b_i, i = 1 … m}.
 type Affine struct {
@@ -20,6 +24,14 @@ func (s Affine) Equalities() []string {
 }
 
 func (Affine) Inequalities() []string { return nil }
+
+func (s Affine) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String()}
+}
+
+func (s Affine) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
 
 func (s Affine) Values(values, x []float64, n int) {
 	d, m := s.Dim(), len(s.A)

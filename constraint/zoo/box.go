@@ -82,6 +82,17 @@ func (s Bounds) Inequalities() []string {
 	return names
 }
 
+func (s Bounds) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), Support: s.Support()}
+}
+
+func (s Bounds) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{
+		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+		SparseJacobians: s.SparseJacobians,
+	}
+}
+
 func (s Bounds) Values(values, x []float64, n int) {
 	d, l := len(s.lower), len(s.bound)
 	for i := range n {
@@ -107,7 +118,7 @@ func (s Bounds) HessianVectors(dst, _, _ []float64, n int) {
 	clear(dst[:n*len(s.bound)*len(s.lower)])
 }
 
-// Support implements constraint.Sparse: each bound is on one coordinate.
+// Support of each bound is one coordinate.
 func (s Bounds) Support() [][]int {
 	out := make([][]int, len(s.bound))
 	for a, b := range s.bound {
@@ -116,12 +127,18 @@ func (s Bounds) Support() [][]int {
 	return out
 }
 
-// SparseJacobians implements constraint.Sparse.
+// SparseJacobians writes one derivative a bound.
 func (s Bounds) SparseJacobians(values, jac, x []float64, n int) {
 	s.Values(values, x, n)
 	for i := range n * len(s.bound) {
 		jac[i] = s.bound[i%len(s.bound)].sign
 	}
+}
+
+func (s Box) Capabilities() constraint.Capabilities {
+	c := s.Bounds.Capabilities()
+	c.SampleUniform = s.SampleUniform
+	return c
 }
 
 // SampleUniform draws each coordinate between its bounds.

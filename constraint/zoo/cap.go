@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -40,6 +41,14 @@ func (s Cap) Dim() int             { return len(s.axis) }
 func (Cap) Equalities() []string   { return []string{"radius"} }
 func (Cap) Inequalities() []string { return []string{"height"} }
 
+func (s Cap) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+}
+
+func (s Cap) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
+
 func (s Cap) Values(values, x []float64, n int) {
 	d := len(s.axis)
 	for i := range n {
@@ -61,7 +70,7 @@ func (s Cap) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors implements constraint.HessianVectorer; the height is linear.
+// HessianVectors: the height is linear.
 func (s Cap) HessianVectors(dst, x, v []float64, n int) {
 	d := len(s.axis)
 	for i := range n {

@@ -3,6 +3,8 @@ package zoo
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // Chain is the set of positions x_0 … x_K ∈ R^k of a chain of atoms with fixed
@@ -81,6 +83,17 @@ func (s Chain) Equalities() []string {
 	return names
 }
 
+func (s Chain) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), Support: s.Support()}
+}
+
+func (s Chain) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{
+		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+		SparseJacobians: s.SparseJacobians,
+	}
+}
+
 func (s Chain) Values(values, x []float64, n int) {
 	d, c := s.Dim(), s.components()
 	for i := range n {
@@ -118,7 +131,7 @@ func (s Chain) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// SparseJacobians implements constraint.Sparse.
+// SparseJacobians writes a link's derivatives at its two atoms.
 func (s Chain) SparseJacobians(values, jac, x []float64, n int) {
 	s.Values(values, x, n)
 	d := s.Dim()
@@ -168,7 +181,7 @@ func (s Chain) HessianVectors(dst, x, v []float64, n int) {
 	}
 }
 
-// Support implements constraint.Sparse.
+// Support is the coordinates of a link's atoms, or one of the anchor.
 func (s Chain) Support() [][]int {
 	var out [][]int
 	for _, l := range s.link {

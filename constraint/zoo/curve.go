@@ -3,6 +3,8 @@ package zoo
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // A Term is Coefficient · x^X · y^Y.
@@ -44,6 +46,14 @@ func (Curve) Dim() int               { return 2 }
 func (Curve) Equalities() []string   { return []string{"curve"} }
 func (Curve) Inequalities() []string { return nil }
 
+func (s Curve) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String()}
+}
+
+func (s Curve) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
+
 func (s Curve) Values(values, x []float64, n int) {
 	for i := range n {
 		values[i] = s.derivative(x[2*i], x[2*i+1], 0, 0)
@@ -58,7 +68,6 @@ func (s Curve) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors implements constraint.HessianVectorer.
 func (s Curve) HessianVectors(dst, x, v []float64, n int) {
 	for i := range n {
 		px, py := x[2*i], x[2*i+1]

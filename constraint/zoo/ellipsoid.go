@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -16,6 +17,14 @@ func (s Ellipsoid) String() string       { return fmt.Sprintf("ellipsoid in R^%d
 func (s Ellipsoid) Dim() int             { return len(s.Axes) }
 func (Ellipsoid) Equalities() []string   { return []string{"surface"} }
 func (Ellipsoid) Inequalities() []string { return nil }
+
+func (s Ellipsoid) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+}
+
+func (s Ellipsoid) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
 
 func (s Ellipsoid) Values(values, x []float64, n int) {
 	d := len(s.Axes)

@@ -2,7 +2,7 @@ package zoo
 
 import "math"
 
-// Geodesic implements constraint.Geodesic. With y = x exp(A) the shortest curve
+// Geodesic is as in constraint.Evaluator. With y = x exp(A) the shortest curve
 // is x exp(tA), with velocity xA at x, and parallel transport from y to x takes
 // yΩ to x exp(A/2) Ω exp(−A/2). Of V = xᵀy, the symmetric part C = cos A and the
 // skew part W = sin A commute, so with c = cos θ for each angle θ of A
@@ -11,8 +11,12 @@ import "math"
 //
 // There is none if an angle is π, nor between two components of O(n).
 func (s *Orthogonal) Geodesic(velocity, p, x, y []float64) bool {
-	w := s.scratch.Get().(*orthogonalScratch)
-	defer s.scratch.Put(w)
+	return (&orthogonalEvaluator{s, newOrthogonalScratch(s.n)}).Geodesic(velocity, p, x, y)
+}
+
+// Geodesic is that of the set.
+func (s *orthogonalEvaluator) Geodesic(velocity, p, x, y []float64) bool {
+	w := s.w
 	n := s.n
 	copy(w.b, x)
 	copy(w.y, y)
@@ -59,7 +63,7 @@ func angleOverSine(c float64) float64 {
 	return math.Acos(c) / math.Sqrt((1-c)*(1+c))
 }
 
-// Geodesic implements constraint.Geodesic: the arc of the great circle. With
+// Geodesic is the arc of the great circle. With
 // e the direction of y seen from x and θ the angle between them the velocity is
 // θ r e; transport is the rotation R that takes ŷ to x̂ and leaves what is across both:
 //

@@ -15,22 +15,20 @@ import (
 // curves returns, for sets that know their geodesics, the point at time t of the one that
 // leaves x with velocity v, by other means, and the projection on the tangent space at x.
 func curves(t *testing.T) map[string]struct {
-	set     constraint.Geodesic
+	set     constraint.Set
 	dim     int
-	uniform constraint.UniformSampler
 	exp     func(x, v []float64, t float64) []float64
 	tangent func(x, v []float64) []float64
 } {
 	type curve = struct {
-		set     constraint.Geodesic
+		set     constraint.Set
 		dim     int
-		uniform constraint.UniformSampler
 		exp     func(x, v []float64, t float64) []float64
 		tangent func(x, v []float64) []float64
 	}
 	out := map[string]curve{}
 	sphere := Sphere{D: 4, R: 2}
-	out["sphere"] = curve{sphere, 4, sphere,
+	out["sphere"] = curve{sphere, 4,
 		func(x, v []float64, t float64) []float64 {
 			y, θ := make([]float64, 4), norm(v)/2
 			for j := range y {
@@ -49,7 +47,7 @@ func curves(t *testing.T) map[string]struct {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out[fmt.Sprintf("SO(%d) rows %v", n, rows)] = curve{set, n * n, set,
+			out[fmt.Sprintf("SO(%d) rows %v", n, rows)] = curve{set, n * n,
 				func(x, v []float64, t float64) []float64 {
 					var a, e, y mat.Dense
 					X := mat.NewDense(n, n, x)
@@ -80,9 +78,10 @@ func curves(t *testing.T) map[string]struct {
 func TestGeodesic(t *testing.T) {
 	for name, c := range curves(t) {
 		stream := keyed.New(1, keyed.Probe, 7)
+		geodesic := c.set.NewEvaluator(1).Geodesic
 		x, v, p := make([]float64, c.dim), make([]float64, c.dim), make([]float64, c.dim)
 		for trial := range uint64(6) {
-			c.uniform.SampleUniform(x, stream, trial)
+			c.set.Capabilities().SampleUniform(x, stream, trial)
 			stream.Normals(v, 100+trial, 0)
 			stream.Normals(p, 100+trial, 1)
 			v = c.tangent(x, v)
@@ -103,7 +102,7 @@ func TestGeodesic(t *testing.T) {
 				return q
 			}
 			carried, found := c.tangent(y, p), make([]float64, c.dim)
-			if !c.set.Geodesic(found, carried, x, y) {
+			if !geodesic(found, carried, x, y) {
 				t.Fatalf("%s: no geodesic", name)
 			}
 			if d := floats.Distance(found, v, 2); d > 1e-12*(1+norm(v)) {
@@ -116,7 +115,7 @@ func TestGeodesic(t *testing.T) {
 			if two > 0.02*norm(p) || two > 0.6*one && two > 1e-9 {
 				t.Errorf("%s, trial %d: carried by projections it is off by %g and %g", name, trial, one, two)
 			}
-			if !c.set.Geodesic(found, nil, x, y) || floats.Distance(found, v, 2) > 1e-12*(1+norm(v)) {
+			if !geodesic(found, nil, x, y) || floats.Distance(found, v, 2) > 1e-12*(1+norm(v)) {
 				t.Errorf("%s, trial %d: without a vector the velocity is another", name, trial)
 			}
 		}
@@ -129,7 +128,7 @@ func TestGeodesic(t *testing.T) {
 				opposite[i*n], opposite[i*n+1] = -opposite[i*n], -opposite[i*n+1]
 			}
 		}
-		if c.set.Geodesic(v, nil, x, opposite) {
+		if geodesic(v, nil, x, opposite) {
 			t.Errorf("%s: a shortest curve to the opposite point", name)
 		}
 	}

@@ -3,6 +3,7 @@ package zoo
 import (
 	"fmt"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -44,6 +45,12 @@ func (g gram) Equalities() []string {
 		}
 	}
 	return names
+}
+
+func (g gram) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{
+		Values: g.Values, Jacobians: g.Jacobians, HessianVectors: g.HessianVectors, Projector: g,
+	}
 }
 
 func (g gram) Values(values, x []float64, n int) {

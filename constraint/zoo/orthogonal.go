@@ -3,8 +3,9 @@ package zoo
 import (
 	"fmt"
 	"math"
-	"sync"
+	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -14,7 +15,6 @@ import (
 type Orthogonal struct {
 	gram
 	special, reference bool
-	scratch            *sync.Pool // of *orthogonalScratch
 }
 
 // OrthogonalOptions choose between variants; the zero value is O(n) as the
@@ -33,9 +33,7 @@ func NewOrthogonal(n int, o OrthogonalOptions) (*Orthogonal, error) {
 	if n < 1 || n > maxOrder {
 		return nil, &DomainError{"orthogonal", "n", n, fmt.Sprintf("1 to %d rows", maxOrder)}
 	}
-	s := &Orthogonal{gram: gram{n: n, p: n, rows: o.Reference}, special: o.Special, reference: o.Reference}
-	s.scratch = &sync.Pool{New: func() any { return newOrthogonalScratch(n) }}
-	return s, nil
+	return &Orthogonal{gram: gram{n: n, p: n, rows: o.Reference}, special: o.Special, reference: o.Reference}, nil
 }
 
 func (s *Orthogonal) String() string {
@@ -45,29 +43,35 @@ func (s *Orthogonal) String() string {
 	return fmt.Sprintf("O(%d)", s.n)
 }
 
-// ExactProjector implements constraint.Exactness: not with Reference.
-func (s *Orthogonal) ExactProjector() bool { return !s.reference }
+func (s *Orthogonal) Capabilities() constraint.Capabilities {
+	c := constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform, Inexact: s.reference}
+	if s.special {
+		c.Selects, c.Selection = s.Selects, "det > 0"
+	}
+	return c
+}
+
+func (s *Orthogonal) NewEvaluator(rows int) constraint.Evaluator {
+	e, own := s.gram.NewEvaluator(rows), &orthogonalEvaluator{s, newOrthogonalScratch(s.n)}
+	e.Projector, e.Retract, e.Geodesic = s, own.Retract, own.Geodesic
+	return e
+}
+
+// An orthogonalEvaluator is the closed forms of O(n), with scratch of their own.
+type orthogonalEvaluator struct {
+	*Orthogonal
+	w *orthogonalScratch
+}
 
 // Order returns n.
 func (s *Orthogonal) Order() int { return s.n }
 
-// Selects implements constraint.Selector: det X > 0 on SO(n).
+// Selects reports det X > 0 on SO(n), and all points on O(n).
 func (s *Orthogonal) Selects(x []float64) bool {
 	if !s.special {
 		return true
 	}
-	w := s.scratch.Get().(*orthogonalScratch)
-	defer s.scratch.Put(w)
-	copy(w.b, x)
-	return determinant(w.b, s.n) > 0
-}
-
-// Selection implements constraint.Selector.
-func (s *Orthogonal) Selection() string {
-	if s.special {
-		return "det > 0"
-	}
-	return ""
+	return determinant(slices.Clone(x), s.n) > 0
 }
 
 // SampleUniform draws from Haar measure. On SO(n) a reflection is turned into a
@@ -119,8 +123,12 @@ func newOrthogonalScratch(n int) *orthogonalScratch {
 //     (W + T)ᵀ(W + T) = I commutes with W. There is no Y if ‖W‖₂ > 1.
 //   - otherwise Newton's method in S.
 func (s *Orthogonal) Retract(dst, base, v []float64) bool {
-	w := s.scratch.Get().(*orthogonalScratch)
-	defer s.scratch.Put(w)
+	return (&orthogonalEvaluator{s, newOrthogonalScratch(s.n)}).Retract(dst, base, v)
+}
+
+// Retract is that of the set.
+func (s *orthogonalEvaluator) Retract(dst, base, v []float64) bool {
+	w := s.w
 	n, still := s.n, true
 	for e, b := range base {
 		w.b[e], w.c[e] = b, b+v[e]

@@ -210,14 +210,14 @@ func TestOrthogonalAllocates(t *testing.T) {
 	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
 	x, v, h := make([]float64, n*n), make([]float64, n*n), make([]float64, 55)
 	set.SampleUniform(x, keyed.New(1, keyed.Probe, 42), 0)
-	work, regular := make([]float64, set.WorkSize()), make([]bool, 1)
+	work, regular, e := make([]float64, set.WorkSize()), make([]bool, 1), set.NewEvaluator(1)
 	if a := testing.AllocsPerRun(100, func() {
 		set.Factor(h, work, regular, x, 1)
 		set.Tangent(v, x, x, work, 1)
 		set.Landing(v, x, work, 1)
 		clear(v)
-		set.Retract(v, x, v)
-		set.Selects(x)
+		e.Retract(v, x, v)
+		e.Geodesic(v, nil, x, x)
 	}); a >= 1 {
 		t.Errorf("%v allocations", a)
 	}

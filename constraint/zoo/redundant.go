@@ -1,5 +1,7 @@
 package zoo
 
+import "github.com/landing-diffusion/landing/constraint"
+
 // RedundantAxis is the z-axis {x_1 = x_2 = 0} of R³ with an inequality that
 // holds there anyway,
 //
@@ -13,6 +15,14 @@ func (RedundantAxis) String() string         { return "z-axis with a redundant i
 func (RedundantAxis) Dim() int               { return 3 }
 func (RedundantAxis) Equalities() []string   { return []string{"x[0]", "x[1]"} }
 func (RedundantAxis) Inequalities() []string { return []string{"redundant"} }
+
+func (s RedundantAxis) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String()}
+}
+
+func (s RedundantAxis) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
 
 func (RedundantAxis) Values(values, x []float64, n int) {
 	for i := range n {
@@ -28,7 +38,6 @@ func (s RedundantAxis) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors implements constraint.HessianVectorer.
 func (RedundantAxis) HessianVectors(dst, _, v []float64, n int) {
 	clear(dst[:9*n])
 	for i := range n {

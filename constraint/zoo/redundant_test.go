@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
@@ -45,5 +44,3 @@ func TestRedundantAxis(t *testing.T) {
 		t.Errorf("g is active at %d of %d points", active, n)
 	}
 }
-
-var _ constraint.Selector = (*zoo.Orthogonal)(nil)

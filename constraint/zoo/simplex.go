@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -28,6 +29,14 @@ func (s Simplex) Inequalities() []string {
 		names[j] = fmt.Sprintf("lower[%d]", j)
 	}
 	return names
+}
+
+func (s Simplex) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+}
+
+func (s Simplex) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
 }
 
 func (s Simplex) Values(values, x []float64, n int) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -27,6 +28,17 @@ func (s Sphere) String() string       { return fmt.Sprintf("sphere in R^%d", s.D
 func (s Sphere) Dim() int             { return s.D }
 func (Sphere) Equalities() []string   { return []string{"radius"} }
 func (Sphere) Inequalities() []string { return nil }
+
+func (s Sphere) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+}
+
+func (s Sphere) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{
+		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+		Retract: s.Retract, Geodesic: s.Geodesic,
+	}
+}
 
 func (s Sphere) Values(values, x []float64, n int) {
 	r, d := s.radius(), s.D

@@ -1,6 +1,10 @@
 package zoo
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
 
 // Stiefel is V(n, p) = {X ∈ R^(n×p) : XᵀX − I = 0}, with the equalities i ≤ j. A
 // point is the row-major matrix.
@@ -21,3 +25,7 @@ func NewStiefel(n, p int) (Stiefel, error) {
 const maxOrder = 100
 
 func (s Stiefel) String() string { return fmt.Sprintf("Stiefel manifold V(%d, %d)", s.n, s.p) }
+
+func (s Stiefel) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+}

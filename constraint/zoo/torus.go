@@ -3,6 +3,7 @@ package zoo
 import (
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -16,6 +17,14 @@ func (Torus) String() string         { return "torus" }
 func (Torus) Dim() int               { return 3 }
 func (Torus) Equalities() []string   { return []string{"tube"} }
 func (Torus) Inequalities() []string { return nil }
+
+func (s Torus) Capabilities() constraint.Capabilities {
+	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+}
+
+func (s Torus) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
 
 func (s Torus) Values(values, x []float64, n int) {
 	for i := range n {

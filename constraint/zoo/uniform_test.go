@@ -17,7 +17,7 @@ func uniformly(t *testing.T, name string, s constraint.Set, law func(x []float64
 	const n = 20_000
 	u, x, st := make([]float64, n), make([]float64, s.Dim()), keyed.New(1, keyed.Probe, 21)
 	for i := range u {
-		s.(constraint.UniformSampler).SampleUniform(x, st, uint64(i))
+		s.Capabilities().SampleUniform(x, st, uint64(i))
 		u[i] = law(x)
 	}
 	sort.Float64s(u)

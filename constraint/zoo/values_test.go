@@ -30,8 +30,7 @@ func TestValues(t *testing.T) {
 		{zoo.RedundantAxis{}, []float64{2, -1, 9}, map[string]float64{"x[0]": 2, "x[1]": -1, "redundant": 5}},
 	} {
 		names := constraint.Components(c.set)
-		v := make([]float64, len(names))
-		c.set.Values(v, c.x, 1)
+		v := constraint.Values(c.set, c.x)
 		if len(names) != len(c.want) {
 			t.Errorf("%s: components %v", constraint.Name(c.set), names)
 		}

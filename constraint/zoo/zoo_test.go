@@ -77,11 +77,11 @@ func TestCurvatureByDifferences(t *testing.T) {
 		"ellipsoid": zoo.Ellipsoid{Axes: []float64{1, 2, 0.5}},
 		"sphere":    zoo.Sphere{D: 3, R: 0.8},
 	} {
-		d := s.Dim()
+		d, e := s.Dim(), s.NewEvaluator(1)
 		st := keyed.New(1, keyed.Probe, 9)
 		x, n, p, got, v := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, 1)
 		for i := range uint64(10) {
-			s.(constraint.UniformSampler).SampleUniform(x, st, i)
+			s.Capabilities().SampleUniform(x, st, i)
 			x[0] *= 1.01 // off Σ, so that 𝓗₂ is not zero
 			b := geometry.NewBlock(s, 1, 0)
 			if err := b.At(x, 1); err != nil {
@@ -89,7 +89,7 @@ func TestCurvatureByDifferences(t *testing.T) {
 			}
 			normal := func(y []float64) []float64 {
 				j := make([]float64, d)
-				s.Jacobians(v, j, y, 1)
+				e.Jacobians(v, j, y, 1)
 				q := math.Sqrt(j[0]*j[0] + j[1]*j[1] + j[2]*j[2])
 				for a := range j {
 					j[a] /= q
@@ -120,11 +120,11 @@ func TestCurvatureByDifferences(t *testing.T) {
 					y[a] += step * p[a]
 				}
 				j := make([]float64, d)
-				s.Jacobians(v, j, y, 1)
+				e.Jacobians(v, j, y, 1)
 				return j
 			}
 			plus, minus, at := grad(h), grad(-h), grad(0)
-			s.Values(v, x, 1)
+			e.Values(v, x, 1)
 			var h1, h2, g2 float64
 			for a := range d {
 				g2 += at[a] * at[a]

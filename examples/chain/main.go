@@ -126,9 +126,7 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	}
 	names := constraint.Components(set)
 	n := len(r.samples) / dim
-	values := make([]float64, n*len(names))
-	set.Values(values, r.samples, n)
-	r.violations = metric.Violations(names, values, n, len(set.Equalities()))
+	r.violations = metric.Violations(names, constraint.Values(set, r.samples), n, len(set.Equalities()))
 	r.test = metric.EnergyTest(r.samples, heldOut, dim, 1000, 199, seed)
 	r.copies = metric.CountCopies(r.samples, heldOut, training, dim)
 	return r, nil

@@ -43,9 +43,7 @@ func TestOneSet(t *testing.T) {
 	}
 	x := make([]float64, 20*dim)
 	keyed.New(1, keyed.Probe, 0).Normals(x, 0, 0)
-	u, v := make([]float64, 20*len(names)), make([]float64, 20*len(names))
-	a.Values(u, x, 20)
-	b.Values(v, x, 20)
+	u, v := constraint.Values(a, x), constraint.Values(b, x)
 	for i := range u {
 		if math.Abs(u[i]-v[i]) > 1e-14 {
 			t.Errorf("%s is %g and %g", names[i%len(names)], u[i], v[i])

@@ -75,13 +75,10 @@ func Run(t *testing.T, file, path string) *experiment.Samples {
 func Feasible(t *testing.T, set constraint.Set, x []float64) {
 	t.Helper()
 	names, m := constraint.Components(set), len(set.Equalities())
-	n := len(x) / set.Dim()
-	if n == 0 {
+	if len(x) == 0 {
 		t.Fatal("there are no samples")
 	}
-	values := make([]float64, n*len(names))
-	set.Values(values, x, n)
-	for i, v := range values {
+	for i, v := range constraint.Values(set, x) {
 		a := i % len(names)
 		if a < m && !(v >= -Equality && v <= Equality) || a >= m && !(v <= Inequality) {
 			t.Errorf("sample %d: %s is %g", i/len(names), names[a], v)

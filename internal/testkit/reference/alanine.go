@@ -2,7 +2,11 @@
 // writes them, for tests against its numbers.
 package reference
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
 
 // Alanine is the set on ten atoms in R³ where the torsion φ of atoms 1, 3, 4, 6
 // is fixed and ψ of 3, 4, 6, 8 stays in a window, written as one maximum.
@@ -13,6 +17,12 @@ type alanine struct{ φ, lo, hi float64 }
 func (alanine) Dim() int               { return 30 }
 func (alanine) Equalities() []string   { return []string{"φ"} }
 func (alanine) Inequalities() []string { return []string{"ψ"} }
+
+func (alanine) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s alanine) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians}
+}
 
 func (s alanine) Values(values, x []float64, n int) {
 	s.Jacobians(values, make([]float64, 60*n), x, n)

@@ -1,6 +1,10 @@
 package reference
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
 
 // SummedArm is the set for trajectories of a seven-joint arm, ten
 // steps of (cos q, sin q), summed up in one equality and one inequality:
@@ -16,6 +20,12 @@ const armSteps = 10
 func (SummedArm) Dim() int               { return 14 * armSteps }
 func (SummedArm) Equalities() []string   { return []string{"sum of squares"} }
 func (SummedArm) Inequalities() []string { return []string{"sum of overlaps"} }
+
+func (SummedArm) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+
+func (s SummedArm) NewEvaluator(int) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians}
+}
 
 func (s SummedArm) Values(values, x []float64, n int) {
 	s.Jacobians(values, make([]float64, 2*s.Dim()*n), x, n)

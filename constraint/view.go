@@ -1,0 +1,164 @@
+package constraint
+
+import "slices"
+
+// View returns the set of the components index[0], index[1], … of s, numbered
+// equalities first; the first equalities of them are equalities of the view, the
+// others its inequalities. So an inequality can be made an equality, left out or
+// moved. What s knows in closed form of its Σ is not true of the view, and is left
+// out, unless the view is s.
+func View(s Set, index []int, equalities int) Set {
+	v := &view{Set: s, index: slices.Clone(index), m: equalities}
+	all := Components(s)
+	v.c = len(all)
+	identity := len(index) == v.c && equalities == len(s.Equalities())
+	for a, i := range index {
+		identity = identity && a == i
+		v.names = append(v.names, all[i])
+	}
+	if identity {
+		return s
+	}
+	return v
+}
+
+// EqualitiesOf returns s without its inequalities.
+func EqualitiesOf(s Set) Set {
+	m := len(s.Equalities())
+	return View(s, upTo(0, m), m)
+}
+
+// Edge returns s with inequality j made an equality, the last of them: the part of
+// Σ where g_j = 0.
+func Edge(s Set, j int) Set {
+	m, l := len(s.Equalities()), len(s.Inequalities())
+	index := append(upTo(0, m), m+j)
+	index = append(index, upTo(m, m+j)...)
+	return View(s, append(index, upTo(m+j+1, m+l)...), m+1)
+}
+
+func upTo(lo, hi int) []int {
+	out := make([]int, hi-lo)
+	for i := range out {
+		out[i] = lo + i
+	}
+	return out
+}
+
+// A view is a set with some of another's components, in another order.
+type view struct {
+	Set
+	names []string
+	index []int // components of Set
+	m     int   // of them, equalities
+	c     int   // components of Set
+}
+
+func (v *view) Equalities() []string   { return v.names[:v.m] }
+func (v *view) Inequalities() []string { return v.names[v.m:] }
+
+// Unwrap is for As.
+func (v *view) Unwrap() []Set { return []Set{v.Set} }
+
+func (v *view) Capabilities() Capabilities {
+	c := v.Set.Capabilities()
+	c.SampleUniform = nil
+	if all := c.Support; all != nil {
+		c.Support = make([][]int, len(v.index))
+		for a, i := range v.index {
+			c.Support[a] = all[i]
+		}
+	}
+	return c
+}
+
+func (v *view) NewEvaluator(rows int) Evaluator {
+	d, inner := v.Dim(), v.Set.NewEvaluator(rows)
+	e := &viewEvaluator{view: v, d: d, inner: inner}
+	e.values.n = rows * v.c
+	e.matrix.n = rows * v.c * d
+	out := Evaluator{Values: e.Values, Jacobians: e.Jacobians}
+	if inner.HessianVectors != nil {
+		out.HessianVectors = e.HessianVectors
+	}
+	if support := v.Set.Capabilities().Support; support != nil {
+		e.from = starts(support)
+		e.packed.n = rows * e.from[v.c]
+		out.SparseJacobians = e.SparseJacobians
+	}
+	return out
+}
+
+// starts returns where each component's derivatives begin in a packed row, and at
+// the end the length of the row.
+func starts(support [][]int) []int {
+	from := []int{0}
+	for _, at := range support {
+		from = append(from, from[len(from)-1]+len(at))
+	}
+	return from
+}
+
+// A scratch is memory for n numbers, made when it is first used.
+type scratch struct {
+	n int
+	v []float64
+}
+
+func (s *scratch) get(n int) []float64 {
+	if s.v == nil {
+		s.v = make([]float64, s.n)
+	}
+	return s.v[:n]
+}
+
+// A viewEvaluator evaluates all components and gathers those of the view.
+type viewEvaluator struct {
+	*view
+	d                      int
+	inner                  Evaluator
+	from                   []int
+	values, matrix, packed scratch
+}
+
+func (e *viewEvaluator) Values(values, x []float64, n int) {
+	all := e.values.get(n * e.c)
+	e.inner.Values(all, x, n)
+	e.gather(values, all, n, 1)
+}
+
+func (e *viewEvaluator) Jacobians(values, jac, x []float64, n int) {
+	all, j := e.values.get(n*e.c), e.matrix.get(n*e.c*e.d)
+	e.inner.Jacobians(all, j, x, n)
+	e.gather(values, all, n, 1)
+	e.gather(jac, j, n, e.d)
+}
+
+func (e *viewEvaluator) HessianVectors(dst, x, v []float64, n int) {
+	all := e.matrix.get(n * e.c * e.d)
+	e.inner.HessianVectors(all, x, v, n)
+	e.gather(dst, all, n, e.d)
+}
+
+func (e *viewEvaluator) SparseJacobians(values, jac, x []float64, n int) {
+	width := e.from[e.c]
+	all, j := e.values.get(n*e.c), e.packed.get(n*width)
+	e.inner.SparseJacobians(all, j, x, n)
+	e.gather(values, all, n, 1)
+	for p := range n {
+		row := j[p*width : (p+1)*width]
+		for _, i := range e.index {
+			jac = jac[copy(jac, row[e.from[i]:e.from[i+1]]):]
+		}
+	}
+}
+
+// gather copies the view's share of all, width numbers a component.
+func (e *viewEvaluator) gather(dst, all []float64, n, width int) {
+	k := len(e.index)
+	for p := range n {
+		for a, i := range e.index {
+			copy(dst[(p*k+a)*width:(p*k+a+1)*width], all[(p*e.c+i)*width:])
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package constraint_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
+)
+
+// A view has the components it says, with the values, gradients and second
+// derivatives of the set it looks at, dense and packed.
+func TestView(t *testing.T) {
+	s, err := formula.New(formula.Spec{
+		Dim:      4,
+		Equality: []formula.Component{{Name: "a", Expr: "x[0]^2 + x[1]"}, {Name: "b", Expr: "x[2] - 1"}},
+		Inequality: []formula.Component{
+			{Name: "p", Expr: "x[0] - x[3]"}, {Name: "q", Expr: "x[1]^3"}, {Name: "r", Expr: "x[2]*x[3]"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, d = 2, 4
+	x, u := []float64{0.5, -1, 2, 3, 0.1, 0.2, -0.3, 0.4}, []float64{1, 2, -1, 0.5, 0.3, -0.7, 1, 1}
+	all := constraint.Components(s)
+	values, jac, hess := make([]float64, n*5), make([]float64, n*5*d), make([]float64, n*5*d)
+	s.Jacobians(values, jac, x, n)
+	s.HessianVectors(hess, x, u, n)
+	for _, c := range []struct {
+		view   constraint.Set
+		h, g   []string
+		sparse bool
+	}{
+		{constraint.Edge(s, 1), []string{"a", "b", "q"}, []string{"p", "r"}, true},
+		{constraint.Edge(s, 0), []string{"a", "b", "p"}, []string{"q", "r"}, true},
+		{constraint.EqualitiesOf(s), []string{"a", "b"}, nil, true},
+		{constraint.View(s, []int{4, 1}, 1), []string{"r"}, []string{"b"}, true},
+		{constraint.Edge(sets.Plain(s), 2), []string{"a", "b", "r"}, []string{"p", "q"}, false},
+	} {
+		names := append(slices.Clone(c.h), c.g...)
+		if !slices.Equal(c.view.Equalities(), c.h) || !slices.Equal(c.view.Inequalities(), c.g) {
+			t.Fatalf("got %v %v, want %v %v", c.view.Equalities(), c.view.Inequalities(), c.h, c.g)
+		}
+		k := len(names)
+		v, j, v2, w := make([]float64, n*k), make([]float64, n*k*d), make([]float64, n*k), make([]float64, n*k*d)
+		e := c.view.NewEvaluator(n)
+		e.Jacobians(v, j, x, n)
+		e.Values(v2, x, n)
+		support := c.view.Capabilities().Support
+		if (support != nil) != c.sparse || (e.SparseJacobians != nil) != c.sparse || (e.HessianVectors != nil) != c.sparse {
+			t.Fatalf("%v: support %v, want one: %v", names, support, c.sparse)
+		}
+		var packed []float64
+		if c.sparse {
+			e.HessianVectors(w, x, u, n)
+			total := 0
+			for _, s := range support {
+				total += len(s)
+			}
+			packed = make([]float64, n*total)
+			e.SparseJacobians(make([]float64, n*k), packed, x, n)
+		}
+		for i := range n {
+			for a, name := range names {
+				o := slices.Index(all, name)
+				if want := values[i*5+o]; v[i*k+a] != want || v2[i*k+a] != want {
+					t.Errorf("%v: value of %s is %v, want %v", names, name, v[i*k+a], want)
+				}
+				row := jac[(i*5+o)*d : (i*5+o+1)*d]
+				if !slices.Equal(j[(i*k+a)*d:(i*k+a+1)*d], row) {
+					t.Errorf("%v: gradient of %s differs", names, name)
+				}
+				if !c.sparse {
+					continue
+				}
+				if !slices.Equal(w[(i*k+a)*d:(i*k+a+1)*d], hess[(i*5+o)*d:(i*5+o+1)*d]) {
+					t.Errorf("%v: second derivative of %s differs", names, name)
+				}
+				for _, at := range support[a] {
+					if packed[0] != row[at] {
+						t.Errorf("%v: packed gradient of %s differs", names, name)
+					}
+					packed = packed[1:]
+				}
+			}
+		}
+	}
+}
+
+// What a set knows of itself survives a view of it where it is still true.
+func TestViewKeeps(t *testing.T) {
+	so, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if constraint.EqualitiesOf(so) != constraint.Set(so) {
+		t.Error("the equalities of a set of equalities are another set")
+	}
+	some := constraint.View(so, []int{0, 2}, 2)
+	c, e := some.Capabilities(), some.NewEvaluator(1)
+	if c.Selects == nil || c.Selection != "det > 0" || c.Name != "SO(3)" {
+		t.Errorf("lost: %+v", c)
+	}
+	if c.SampleUniform != nil || e.Retract != nil || e.Geodesic != nil || e.Projector != nil {
+		t.Error("a closed form of another Σ is kept")
+	}
+	if o, ok := constraint.As[*zoo.Orthogonal](some); !ok || o != so {
+		t.Error("the set within a view is not found")
+	}
+	if _, ok := constraint.As[zoo.Torus](some); ok {
+		t.Error("a torus is found in SO(3)")
+	}
+	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := constraint.EqualitiesOf(box)
+	if s := none.Capabilities().Support; s == nil || len(s) != 0 || len(constraint.Components(none)) != 0 {
+		t.Errorf("a box without its walls has support %v and components %v", s, constraint.Components(none))
+	}
+}
