@@ -41,6 +41,18 @@ type Array struct {
 	Uint8   []uint8
 }
 
+// Of returns data, whose memory it shares, as an array of a shape.
+func Of[T float32 | float64](data []T, shape ...int) Array {
+	a := Array{Shape: shape}
+	switch v := any(data).(type) {
+	case []float32:
+		a.Float32 = v
+	case []float64:
+		a.Float64 = v
+	}
+	return a
+}
+
 // Len returns the number of elements that a holds.
 func (a Array) Len() int {
 	return len(a.Float32) + len(a.Float64) + len(a.Int32) + len(a.Int64) + len(a.Bool) + len(a.Uint8)

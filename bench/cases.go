@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
@@ -162,8 +163,11 @@ func step(s shape, paths int, p kernel.Precision) work {
 				return nil, nil, err
 			}
 			// The rate is small: a step takes as long, and does not diverge.
-			cfg := train.Config{Epochs: 1, Batch: paths, Refresh: math.MaxInt, LearningRate: 1e-5, Clip: 10, Average: 0.999, Seed: 1, Precision: p}
-			t := train.New(cfg, proc, x0, score.NewMLP[float32](s.sizes(), 1), pool)
+			cfg := train.Config{
+				Epochs: 1, Batch: paths, Refresh: math.MaxInt, LearningRate: 1e-5, Clip: 10, Average: 0.999, Seed: 1,
+			}
+			source := pathmatch.New(proc, pathmatch.Options{}).Source(x0, pool)
+			t := train.New(cfg, source, score.NewMLP[float32](s.sizes(), 1).Model(score.Reading{}, p), pool)
 			epoch := func() error {
 				_, err := t.Epoch(ctx)
 				return err
@@ -227,18 +231,18 @@ func inference(s shape, rows int, p kernel.Precision) work {
 		precision: p,
 		flop:      2 * float64(rows) * float64(all),
 		start: func(_ context.Context, pool *parallel.Pool) (func() error, func() error, error) {
-			m := score.NewMLP[float32](s.sizes(), 1).WithPrecision(p)
+			m := score.NewMLP[float32](s.sizes(), 1).Model(score.Reading{}, p)
 			net, in := m.Pack(false), make([]float32, rows*m.In())
 			fill(in)
 			workers := min(pool.Workers(), rows)
 			parts := parallel.Blocks(parallel.Blocks(rows, blockPoints), workers) * workers
-			ws := make([]*score.Workspace[float32], pool.Workers())
+			ws := make([]score.Workspace[float32], pool.Workers())
 			for i := range ws {
-				ws[i] = m.NewForward((rows + parts - 1) / parts)
+				ws[i] = net.NewWorkspace((rows+parts-1)/parts, false)
 			}
 			part := func(worker, i int) {
 				lo, hi := i*rows/parts, (i+1)*rows/parts
-				net.Forward(ws[worker], in[lo*m.In():], hi-lo)
+				ws[worker].Forward(in[lo*m.In():], hi-lo)
 			}
 			return func() error { pool.Do(parts, part); return nil }, nil, nil
 		},

@@ -14,7 +14,9 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -71,9 +73,10 @@ type Input struct {
 
 // Training is what the forecast of training needs to know.
 type Training struct {
-	Config train.Config
-	Rows   int   // training rows
-	Widths []int // of the network
+	Config  train.Config
+	Rows    int // training rows
+	Method  method.Method
+	Network score.Config
 }
 
 // checks are all checks, in the order of the report: a later one may rest on

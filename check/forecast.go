@@ -23,7 +23,11 @@ func forecast(s *subject) []Finding {
 		return []Finding{f}
 	}
 	t := s.Training
-	cost, err := s.trial()
+	parameters, err := t.Network.Parameters()
+	cost := 0.0
+	if err == nil {
+		cost, err = s.trial()
+	}
 	if err != nil {
 		f.Status = Warn
 		f.Message += fmt.Sprintf("; training could not be tried: %v", err)
@@ -36,7 +40,7 @@ func forecast(s *subject) []Finding {
 	rows := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times) * float64(t.Config.Epochs)
 	refreshes := float64(t.Config.Epochs) / float64(t.Config.Refresh)
 	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
-	memory := path*float64(t.Rows) + 4*8*parameters(t.Widths)
+	memory := path*float64(t.Rows) + 4*8*parameters
 	f.Message += fmt.Sprintf("; training takes about %s (%s network rows, %.0f %% of the time on forward paths) and holds %s of paths and weights",
 		span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
 	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds, memory, cost, rows
@@ -56,7 +60,11 @@ func (s *subject) trial() (float64, error) {
 		data = append(data, s.on[i%len(s.on)].x...)
 	}
 	cfg.MaxFailed = 1
-	t := train.New(cfg, s.Process, data, score.NewMLP[float32](s.Training.Widths, s.Seed), s.pool)
+	model, err := score.New(s.Training.Network)
+	if err != nil {
+		return 0, err
+	}
+	t := train.New(cfg, s.Training.Method.Source(data, s.pool), model, s.pool)
 	best := 0.0
 	for !t.Done() {
 		start := time.Now()
@@ -68,14 +76,6 @@ func (s *subject) trial() (float64, error) {
 		}
 	}
 	return best / float64(cfg.Batch*cfg.TimesPerPath), nil
-}
-
-func parameters(widths []int) float64 {
-	n := 0.0
-	for i := range len(widths) - 1 {
-		n += float64(widths[i]+1) * float64(widths[i+1])
-	}
-	return n
 }
 
 func bytes(n float64) string {

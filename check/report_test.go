@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -92,7 +94,11 @@ func TestWorkers(t *testing.T) {
 // The forecast counts rows and bytes exactly and measures times.
 func TestForecast(t *testing.T) {
 	p := gentle(equality(3).equal("h", ball(1)))
-	in := Input{Process: p, Training: &Training{Config: train.Config{Epochs: 100, Batch: 32, Refresh: 10, LearningRate: 1e-3, Average: 0.9}, Rows: 1000, Widths: []int{7, 16, 3}}}
+	in := Input{Process: p, Training: &Training{
+		Config: train.Config{Epochs: 100, Batch: 32, Refresh: 10, LearningRate: 1e-3, Average: 0.9}, Rows: 1000,
+		Method:  pathmatch.New(p, pathmatch.Options{}),
+		Network: score.Config{Dim: 3, Momentum: true, Width: 16, Layers: 1},
+	}}
 	f := find(run(t, in), "forecast", "")[0]
 	n := f.Numbers
 	if n["rows"] != 992*20*100 || n["bytes_per_path"] != 21*3*8 || n["train_bytes"] != 1000*21*3*8+32*(8*16+17*3) {

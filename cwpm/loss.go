@@ -14,14 +14,12 @@ import (
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/score"
 )
 
-// A Term is one summand of the loss: the backward step x_{k+1} → x_k of a path.
-type Term struct {
-	Path, K int
-	Weight  float64 // factor of the term; 1/paths for the mean over a batch
-}
+// A Term is one summand of the loss: the backward step x_{k+1} → x_k of the path Item.
+type Term = method.Term
 
 // A Loss evaluates terms, rows at a time. It is scratch space for one goroutine;
 // no method allocates.
@@ -39,6 +37,7 @@ type Loss[T kernel.Float] struct {
 	inexact bool // Π² ≠ Π: the reference's geometries
 	at      *geometry.Block
 	opt     Options
+	reader  score.Reader[T]
 	d, w    int // dimension, width of a network row
 
 	n       int
@@ -60,7 +59,6 @@ type Loss[T kernel.Float] struct {
 
 // Options of a Loss; the zero value is the paper's.
 type Options struct {
-	Reading score.Reading
 	// Window averages targets over the noise of steps that move a point by up to
 	// this length (standard deviation in each tangent direction); 0 means over one
 	// step. See window.go; CanWindow says where it holds, and SetWindows must be
@@ -71,32 +69,32 @@ type Options struct {
 	Balanced bool
 }
 
-// coefficients of the terms with the same k; c includes the reading's gain.
+// coefficients of the terms with the same k; c includes the gain.
 type coefficients struct{ τ, τp, decay, c, scale, t, weight float64 }
 
 // A LastMomentum writes the noise whose tangential part is p̃_N of a path.
 type LastMomentum func(dst []float64, path int)
 
-// NewLoss makes room for rows terms. The process must be valid.
-func NewLoss[T kernel.Float](p *langevin.Process, rows int, opt Options) *Loss[T] {
-	d := p.Set.Dim()
-	w := opt.Reading.Width(d, p.Method.Underdamped())
+// NewLoss makes room for rows terms of a network that is read by r. The process must
+// be valid.
+func NewLoss[T kernel.Float](p *langevin.Process, r score.Reader[T], rows int, opt Options) *Loss[T] {
+	d, w := p.Set.Dim(), r.In()
 	vec := func() []float64 { return make([]float64, rows*d) }
 	l := &Loss[T]{
-		proc: p, opt: opt, at: p.Geometry(rows), d: d, w: w,
+		proc: p, opt: opt, reader: r, at: p.Geometry(rows), d: d, w: w,
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
 	}
 	l.inexact = p.Ridge > 0 || p.Set.Capabilities().Inexact
 	for k := range p.Schedule.N {
 		τ := p.BackTau(k)
-		e := coefficients{τ: τ, τp: p.MomentumTau(k), c: p.ScoreCoefficient(k), scale: 1 / math.Sqrt(τ), t: p.Schedule.Time(k + 1)}
+		e := coefficients{
+			τ: τ, τp: p.MomentumTau(k), c: p.ScoreCoefficient(k), scale: 1 / math.Sqrt(τ), t: p.Schedule.Time(k + 1),
+		}
 		if p.Method.Underdamped() {
 			e.decay = p.Decay(τ)
 			e.scale = 1 / (τ * math.Sqrt(1-e.decay*e.decay))
 		}
-		if opt.Reading.Gain != nil {
-			e.c *= opt.Reading.Gain(e.t)
-		}
+		e.c *= r.Gain(e.t)
 		if e.weight = 1; opt.Balanced {
 			e.weight = 1 / (e.c * e.c)
 		}
@@ -158,7 +156,7 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 		for j := range u {
 			u[j] *= e.scale
 		}
-		score.Row(l.in[i*l.w:(i+1)*l.w], l.opt.Reading, x, p, e.t)
+		l.reader.Row(l.in[i*l.w:(i+1)*l.w], score.Input{X: x, P: p, T: e.t, Item: t.Item})
 	}
 	l.at.Tangent(l.u[:n*d], l.u[:n*d])
 	return l.in[:n*l.w], nil
@@ -169,7 +167,7 @@ func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) e
 	n, d := len(terms), l.d
 	l.n, l.terms = n, terms
 	for i, t := range terms {
-		copy(l.x[i*d:(i+1)*d], paths.At(t.Path, t.K+1))
+		copy(l.x[i*d:(i+1)*d], paths.At(t.Item, t.K+1))
 	}
 	if err := l.at.At(l.x, n); err != nil || !l.proc.Method.Underdamped() {
 		return err
@@ -177,10 +175,10 @@ func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) e
 	for i, t := range terms {
 		p, x := l.p[i*d:(i+1)*d], l.x[i*d:(i+1)*d]
 		if t.K+2 > paths.Steps {
-			last(p, t.Path)
+			last(p, t.Item)
 			continue
 		}
-		for j, v := range paths.At(t.Path, t.K+2) {
+		for j, v := range paths.At(t.Item, t.K+2) {
 			p[j] = (v - x[j]) / l.table[t.K].τp
 		}
 	}
@@ -193,7 +191,7 @@ func (l *Loss[T]) oneStep(paths *langevin.Paths, terms []Term) {
 	d := l.d
 	for i, t := range terms {
 		x := l.x[i*d : (i+1)*d]
-		for j, v := range paths.At(t.Path, t.K) {
+		for j, v := range paths.At(t.Item, t.K) {
 			l.u[i*d+j] = v - x[j]
 		}
 	}

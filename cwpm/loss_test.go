@@ -10,16 +10,27 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
 )
 
+// reads is the reader of the paper's networks.
+func reads[T kernel.Float](p *langevin.Process) score.Reader[T] {
+	return score.NewReader[T](score.Reading{}, p.Set.Dim(), p.Method.Underdamped())
+}
+
+// gained is a reader with a gain.
+func gained(p *langevin.Process, gain func(t float64) float64) score.Reader[float64] {
+	return score.NewReader[float64](score.Reading{Gain: gain}, p.Set.Dim(), p.Method.Underdamped())
+}
+
 func allTerms(paths *langevin.Paths) []Term {
 	var terms []Term
 	for i := range paths.Count {
 		for k := range paths.Steps {
-			terms = append(terms, Term{Path: i, K: k, Weight: 1 / float64(paths.Count)})
+			terms = append(terms, Term{Item: i, K: k, Weight: 1 / float64(paths.Count)})
 		}
 	}
 	return terms
@@ -72,18 +83,18 @@ func TestGoldenLoss(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			packed, terms := net.Pack(true), allTerms(paths)
-			l, ws := NewLoss[float64](p, len(terms), Options{}), net.NewWorkspace(len(terms))
+			model, terms := net.Model(score.Reading{}, kernel.Float32), allTerms(paths)
+			l, ws := NewLoss(p, model, len(terms), Options{}), model.Pack(true).NewWorkspace(len(terms), true)
 			in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*d:]) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			ds, grad := make([]float64, len(terms)*d), make([]float64, len(net.Params))
-			loss := l.Evaluate(ds, packed.Forward(ws, in, len(terms)))
+			loss := l.Evaluate(ds, ws.Forward(in, len(terms)))
 			if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
 				t.Errorf("loss %.15g, want %.15g", loss, want)
 			}
-			packed.Backward(ws, grad, ds, len(terms), false)
+			ws.Backward(grad, ds, len(terms), false)
 			want, err := score.FromLayers[float64](g, "lossgrad_layer_")
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +130,7 @@ func TestGradient(t *testing.T) {
 				p, paths := problem(set, m, c)
 				terms := allTerms(paths)
 				terms[2].Weight = 0.7
-				l := NewLoss[float64](p, len(terms), Options{})
+				l := NewLoss(p, reads[float64](p), len(terms), Options{})
 				if _, err := l.Prepare(paths, terms, noise); err != nil {
 					t.Fatal(err)
 				}
@@ -150,9 +161,9 @@ func TestGain(t *testing.T) {
 	gain := func(t float64) float64 { return 1 + 3*t }
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p, paths := problem(zoo.Torus{Major: 2, Minor: 0.6}, m, langevin.Paper)
-		plain, scaled := NewLoss[float64](p, 1, Options{}), NewLoss[float64](p, 1, Options{Reading: score.Reading{Gain: gain}})
+		plain, scaled := NewLoss(p, reads[float64](p), 1, Options{}), NewLoss(p, gained(p, gain), 1, Options{})
 		for k := range 4 {
-			term := []Term{{Path: 1, K: k, Weight: 0.6}}
+			term := []Term{{Item: 1, K: k, Weight: 0.6}}
 			for _, l := range []*Loss[float64]{plain, scaled} {
 				if _, err := l.Prepare(paths, term, noise); err != nil {
 					t.Fatal(err)
@@ -181,9 +192,9 @@ func TestLossSeesOnlyTangents(t *testing.T) {
 	set := zoo.Sphere{D: 3}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p, paths := problem(set, m, langevin.Paper)
-		l := NewLoss[float64](p, 1, Options{})
+		l := NewLoss(p, reads[float64](p), 1, Options{})
 		for k := range 4 {
-			term := []Term{{Path: 1, K: k, Weight: 1}}
+			term := []Term{{Item: 1, K: k, Weight: 1}}
 			s, ds := []float64{0.3, -0.2, 0.9}, make([]float64, 3)
 			value := func() float64 {
 				if _, err := l.Prepare(paths, term, noise); err != nil {
@@ -225,8 +236,8 @@ func TestLossMatchesBackwardStep(t *testing.T) {
 					t.Fatal(err)
 				}
 				copy(paths.At(0, k), next)
-				l := NewLoss[float64](p, 1, Options{})
-				if _, err := l.Prepare(paths, []Term{{Path: 0, K: k, Weight: 1}}, noise); err != nil {
+				l := NewLoss(p, reads[float64](p), 1, Options{})
+				if _, err := l.Prepare(paths, []Term{{Item: 0, K: k, Weight: 1}}, noise); err != nil {
 					t.Fatal(err)
 				}
 				if v := l.Evaluate(make([]float64, 3), s); v > 1e-24 {
@@ -244,7 +255,7 @@ func (c constant) Eval(dst, _, _ []float64, _ int, _ float64) { copy(dst, c) }
 func TestLossAllocatesNothing(t *testing.T) {
 	p, paths := problem(zoo.Sphere{D: 3}, langevin.ULLA, langevin.Paper)
 	terms := allTerms(paths)
-	l := NewLoss[float32](p, len(terms), Options{})
+	l := NewLoss(p, reads[float32](p), len(terms), Options{})
 	s, ds, last := make([]float32, 3*len(terms)), make([]float32, 3*len(terms)), LastMomentum(noise)
 	if n := testing.AllocsPerRun(20, func() {
 		if _, err := l.Prepare(paths, terms, last); err != nil {

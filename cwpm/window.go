@@ -87,7 +87,7 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		terms = terms[:0]
 		for i := lo; i < min(lo+l.Rows(), paths.Count); i++ {
 			if !paths.Failed[i] {
-				terms = append(terms, Term{Path: i, K: k})
+				terms = append(terms, Term{Item: i, K: k})
 			}
 		}
 		if err := l.load(paths, terms, last); err != nil {
@@ -160,10 +160,10 @@ func (l *Loss[T]) lookBack(paths *langevin.Paths, terms []Term) {
 	under := l.proc.Method.Underdamped()
 	for i, t := range terms {
 		j := l.start[t.K]
-		from, x, v, p := paths.At(t.Path, j), l.x[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
+		from, x, v, p := paths.At(t.Item, j), l.x[i*d:(i+1)*d], l.v[i*d:(i+1)*d], l.pj[i*d:(i+1)*d]
 		clear(p)
 		if under && j > 0 {
-			for e, before := range paths.At(t.Path, j-1) {
+			for e, before := range paths.At(t.Item, j-1) {
 				p[e] = (from[e] - before) / s.Tau(j-1)
 			}
 		}

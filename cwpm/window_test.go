@@ -12,7 +12,6 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/score"
 )
 
 var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
@@ -51,7 +50,7 @@ func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum
 
 // targets returns u of term k on every path, and p̃.
 func targets(t *testing.T, p *langevin.Process, paths *langevin.Paths, last LastMomentum, k int, opt Options) (u, q []float64) {
-	l := NewLoss[float64](p, paths.Count, opt)
+	l := NewLoss(p, reads[float64](p), paths.Count, opt)
 	if opt.Window > 0 {
 		windows := make([]Window, p.Schedule.N)
 		w, err := l.FitWindow(paths, k, last)
@@ -63,7 +62,7 @@ func targets(t *testing.T, p *langevin.Process, paths *langevin.Paths, last Last
 	}
 	var terms []Term
 	for i := range paths.Count {
-		terms = append(terms, Term{Path: i, K: k, Weight: 1})
+		terms = append(terms, Term{Item: i, K: k, Weight: 1})
 	}
 	if _, err := l.Prepare(paths, terms, last); err != nil {
 		t.Fatal(err)
@@ -161,9 +160,9 @@ func TestBalanced(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p, paths := problem(zoo.Sphere{D: 3}, m, langevin.Reference)
 		for k := range 4 {
-			terms, out := []Term{{Path: 1, K: k, Weight: 0.7}}, []float64{0.3, -0.2, 0.9}
+			terms, out := []Term{{Item: 1, K: k, Weight: 0.7}}, []float64{0.3, -0.2, 0.9}
 			value := func(balanced bool) (v float64, ds []float64, cm float64) {
-				l := NewLoss[float64](p, 1, Options{Reading: score.Reading{Gain: p.BalancedGains()}, Balanced: balanced})
+				l := NewLoss(p, gained(p, p.BalancedGains()), 1, Options{Balanced: balanced})
 				if _, err := l.Prepare(paths, terms, noise); err != nil {
 					t.Fatal(err)
 				}
@@ -266,7 +265,7 @@ func TestWindowAlongCircle(t *testing.T) {
 				}
 			}
 			for from := range k {
-				l := NewLoss[float64](p, 1, Options{Window: 1})
+				l := NewLoss(p, reads[float64](p), 1, Options{Window: 1})
 				l.start[k] = from
 				terms := []Term{{K: k}}
 				if err := l.load(paths, terms, last); err != nil {
@@ -394,7 +393,7 @@ func TestWindowOnRotations(t *testing.T) {
 	stream := keyed.New(6, keyed.LastMomentum, 0)
 	last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
 	for _, length := range []float64{0.3, 0.5, 1} {
-		l := NewLoss[float64](p, n, Options{Window: length})
+		l := NewLoss(p, reads[float64](p), n, Options{Window: length})
 		for _, k := range []int{10, 20, 30, 36, 42, 46} {
 			u, q := targets(t, p, &paths, last, k, Options{})
 			w := make([]Window, p.Schedule.N)
@@ -404,7 +403,7 @@ func TestWindowOnRotations(t *testing.T) {
 			l.SetWindows(w)
 			terms := make([]Term, n)
 			for i := range terms {
-				terms[i] = Term{Path: i, K: k}
+				terms[i] = Term{Item: i, K: k}
 			}
 			if _, err := l.Prepare(&paths, terms, last); err != nil {
 				t.Fatal(err)

@@ -52,10 +52,10 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		if _, err := p.Build(); err != nil { // keys of training
 			return nil, err
 		}
-		d := proc.Set.Dim()
+		m := p.Method(proc)
 		in.Training = &check.Training{
-			Config: p.TrainConfig(proc), Rows: len(dataset.RandomSplit(e.Data.N, p.Data.SplitSeed).Train),
-			Widths: p.Widths(p.Reading(proc).Width(d, proc.Method.Underdamped()), d),
+			Config: p.TrainConfig(), Rows: len(dataset.RandomSplit(e.Data.N, p.Data.SplitSeed).Train),
+			Method: m, Network: p.NetworkConfig(m, proc.Set.Dim()),
 		}
 	}
 	r, err := check.Run(ctx, in, pool)

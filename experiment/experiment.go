@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/demo"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -193,11 +194,12 @@ func (e *Experiment) values(x []float64) (names []string, values []float64) {
 	return constraint.Components(e.Process.Set), constraint.Values(e.Process.Set, x)
 }
 
-// network returns an untrained score network of the problem's shape.
-func (e *Experiment) network() *score.MLP[float32] {
-	d := e.Process.Set.Dim()
-	in := e.Problem.Reading(e.Process).Width(d, e.Process.Method.Underdamped())
-	return score.NewMLP[float32](e.Problem.Widths(in, d), e.Problem.Seed)
+// method returns how the problem's law is learned and drawn from.
+func (e *Experiment) method() method.Method { return e.Problem.Method(e.Process) }
+
+// model returns an untrained network of the problem.
+func (e *Experiment) model() (score.Model[float32], error) {
+	return score.New(e.Problem.NetworkConfig(e.method(), e.Process.Set.Dim()))
 }
 
 // onEarth reports whether points are unit vectors of places on Earth, so that

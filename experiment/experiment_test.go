@@ -74,7 +74,7 @@ func TestFormulaTrainsAsZoo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return net.Params
+		return net.Parameters()
 	}
 	zoo, formula := weights(), weights("set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`)
 	for i := range zoo {
@@ -149,7 +149,7 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return net.Params
+		return net.Parameters()
 	}
 	a, b := weights(false), weights(true)
 	for i := range a {
@@ -170,8 +170,12 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 // samples.
 func TestTooManyLost(t *testing.T) {
 	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
+	model, err := e.model()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var bad *FailedError
-	s, err := e.Generate(context.Background(), e.network(), 50, 0, 1, nil)
+	s, err := e.Generate(context.Background(), model, 50, 0, 1, nil)
 	if !errors.As(err, &bad) || s == nil || s.Failed() != bad.Failed || bad.Failed == 0 {
 		t.Errorf("%v, %v", s, err)
 	}

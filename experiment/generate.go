@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
@@ -81,26 +81,24 @@ func (e *ViolationError) Error() string {
 
 // Load returns the network of the newest checkpoint (or the one named) and the
 // state of training it is from.
-func (e *Experiment) Load(checkpoint string) (*score.MLP[float32], train.State, error) {
+func (e *Experiment) Load(checkpoint string) (score.Model[float32], train.State, error) {
 	var state train.State
 	arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
 	if err != nil {
 		return nil, state, err
 	}
-	net, err := train.LoadNetwork[float32](arrays, state)
+	model, err := e.model()
 	if err != nil {
 		return nil, state, err
 	}
-	if want := e.network().Sizes; fmt.Sprint(net.Sizes) != fmt.Sprint(want) {
-		return nil, state, fmt.Errorf("the checkpoint's network has widths %v; expected %v", net.Sizes, want)
-	}
-	return net.WithPrecision(e.Problem.TrainConfig(e.Process).Precision), state, nil
+	model, err = train.Load(model, arrays, state)
+	return model, state, err
 }
 
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not
 // nil, hears how many are done. Samples that fail are kept and marked; a share
 // above generate.max_failed is a *FailedError, returned beside the samples.
-func (e *Experiment) Generate(ctx context.Context, net *score.MLP[float32], n int, first, seed uint64, tick func(done int)) (*Samples, error) {
+func (e *Experiment) Generate(ctx context.Context, net score.Model[float32], n int, first, seed uint64, tick func(done int)) (*Samples, error) {
 	s, err := e.generate(ctx, net, n, first, seed, tick)
 	if err != nil {
 		return nil, err
@@ -116,7 +114,7 @@ const (
 	generateChunk = 4096 // samples between ticks
 )
 
-func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n int, first, seed uint64, tick func(int)) (*Samples, error) {
+func (e *Experiment) generate(ctx context.Context, net score.Model[float32], n int, first, seed uint64, tick func(int)) (*Samples, error) {
 	start := time.Now()
 	d := e.Process.Set.Dim()
 	prior, err := e.prior(ctx)
@@ -124,19 +122,16 @@ func (e *Experiment) generate(ctx context.Context, net *score.MLP[float32], n in
 		return nil, err
 	}
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
-	sim := langevin.NewSimulator(e.Process, e.Pool, generateRows)
-	reading := e.Problem.Reading(e.Process)
-	packed, fields := net.Pack(false), make([]langevin.Score, e.Pool.Workers())
-	for w := range fields {
-		fields[w] = packed.NewField(generateRows, reading)
-	}
+	sampler := e.method().Sampler(generateRows, e.Pool)
+	fields := score.NewFields(net, generateRows, e.Pool.Workers())
+	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
-		report, err := sim.Backward(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed, prior, func(w int) langevin.Score { return fields[w] })
+		report, err := sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed, prior, scores)
 		if err != nil {
 			return nil, err
 		}
-		s.Newton += report.NewtonIterations
+		s.Newton += report.Iterations
 		e.reject(s, lo, hi)
 		if tick != nil {
 			tick(hi)

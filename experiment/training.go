@@ -56,7 +56,11 @@ func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) e
 // restore makes a trainer and puts it, and the folder's metrics, where the
 // checkpoint left off.
 func (e *Experiment) restore(checkpoint string) (*training, error) {
-	r := &training{Experiment: e, trainer: train.New(e.Problem.TrainConfig(e.Process), e.Process, e.train, e.network(), e.Pool)}
+	model, err := e.model()
+	if err != nil {
+		return nil, err
+	}
+	r := &training{Experiment: e, trainer: train.New(e.Problem.TrainConfig(), e.method().Source(e.train, e.Pool), model, e.Pool)}
 	names, err := e.Folder.Checkpoints()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -62,7 +63,7 @@ func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return score.NewField(net, 8, score.Reading{})
+	return score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
 }
 
 // goldenCase is a sampler in a golden file of trajectories.

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -125,38 +126,43 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear")
 }
 
-// TrainConfig returns the part of the problem that package train reads; proc is
-// what Build returned.
-func (p *Problem) TrainConfig(proc *langevin.Process) train.Config {
+// TrainConfig returns the part of the problem that package train reads.
+func (p *Problem) TrainConfig() train.Config {
 	t := p.Train
 	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath, LearningRate: t.LearningRate,
 		Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
-		Loss: cwpm.Options{Reading: p.Reading(proc), Window: t.Window, Balanced: p.Network.Output == "balanced"},
 	}
-	// The names were checked by Build.
-	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer)
-	c.Precision, _ = kernel.ParsePrecision(t.Precision)
+	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer) // checked by Build
 	return c
 }
 
-// Reading returns how the problem's network is read as a score.
-func (p *Problem) Reading(proc *langevin.Process) score.Reading {
-	r := score.Reading{Octaves: p.Network.Octaves, Wavelength: p.Network.Wavelength}
+// Method returns how the problem's law is learned and drawn from; proc is what Build
+// returned.
+func (p *Problem) Method(proc *langevin.Process) method.Method {
+	o := pathmatch.Options{Window: p.Train.Window}
 	switch p.Network.Output {
 	case "scaled":
-		r.Gain = proc.ScoreGains()
+		o.Output = pathmatch.Scaled
 	case "balanced":
-		r.Gain = proc.BalancedGains()
+		o.Output = pathmatch.Balanced
 	}
-	return r
+	return pathmatch.New(proc, o)
 }
 
-// Widths returns the network's layer widths from input to output.
-func (p *Problem) Widths(in, out int) []int {
-	w := []int{in}
-	for range p.Network.Layers {
-		w = append(w, p.Network.Width)
+// NetworkConfig returns the problem's network for a method on points in R^d.
+func (p *Problem) NetworkConfig(m method.Method, d int) score.Config {
+	c := p.network(d, m.Momentum())
+	c.Gain = m.Gain()
+	return c
+}
+
+func (p *Problem) network(d int, momentum bool) score.Config {
+	n := p.Network
+	c := score.Config{
+		Kind: n.Kind, Dim: d, Momentum: momentum, Width: n.Width, Layers: n.Layers,
+		Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Seed: p.Seed,
 	}
-	return append(w, out)
+	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
+	return c
 }

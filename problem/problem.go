@@ -106,12 +106,15 @@ type Landing struct {
 
 // Network is the score network.
 type Network struct {
-	Width  int `yaml:"width"`
-	Layers int `yaml:"layers"` // hidden layers
+	Kind   string `yaml:"kind,omitempty"` // of score.Kinds; mlp
+	Width  int    `yaml:"width"`
+	Layers int    `yaml:"layers"` // hidden layers
 
 	Octaves    int     `yaml:"octaves"`    // of sines and cosines of x in the input
 	Wavelength float64 `yaml:"wavelength"` // the longest of them
 	Output     string  `yaml:"output"`     // plain, scaled or balanced: langevin.Process.ScoreGains, BalancedGains
+
+	Options map[string]float64 `yaml:"options,omitempty"` // keys of the kind's own
 }
 
 // Train is the training.

@@ -224,7 +224,8 @@ func TestRecipes(t *testing.T) {
 			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != want.min || s.SigmaMax != want.max || p.Train.Batch != batch {
 				t.Errorf("%s %s: %+v, batch %d", name, variant, s, p.Train.Batch)
 			}
-			if name != "demo" && (p.Network != Network{Width: 512, Layers: 5, Wavelength: 2, Output: "plain"} || p.Train.Epochs != 20000 || p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
+			network := Network{Width: 512, Layers: 5, Wavelength: 2, Output: "plain"}
+			if name != "demo" && (!reflect.DeepEqual(p.Network, network) || p.Train.Epochs != 20000 || p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
 			}
 			again, err := Load(p.Resolved(), "resolved", "", nil)
@@ -261,7 +262,7 @@ func TestFastRecipes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Train.Optimizer != "muon" || p.Network == base.Network {
+			if p.Train.Optimizer != "muon" || reflect.DeepEqual(p.Network, base.Network) {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
 			}
 			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) || p.Prior != base.Prior || p.Convention != base.Convention {

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
 )
 
 const (
@@ -34,8 +35,17 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.CheckPaths(proc, 1); err != nil {
 		return err
 	}
-	if w, n := float64(p.Network.Width), float64(p.Network.Layers); w*(w*n+2*float64(proc.Set.Dim())) > maxParameters {
-		return p.key("network.width", p.Network.Width, fmt.Sprintf("a network of at most %.0g parameters", maxParameters))
+	switch n, err := p.network(proc.Set.Dim(), proc.Method.Underdamped()).Parameters(); e := err.(type) {
+	case nil:
+		if n > maxParameters {
+			return p.key("network.width", p.Network.Width, fmt.Sprintf("a network of at most %.0g parameters", maxParameters))
+		}
+	case *score.ConfigError:
+		key := "network.kind"
+		if e.Option != "" {
+			key = "network.options." + e.Option
+		}
+		return p.key(key, e.Value, e.Want)
 	}
 	t := p.Train
 	positive := []struct {

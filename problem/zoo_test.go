@@ -2,6 +2,7 @@ package problem
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -93,7 +94,8 @@ func TestSO10Recipes(t *testing.T) {
 			}
 			s := proc.Schedule
 			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != 0.2 || s.SigmaMax != 2 || s.Geometric != want.geometric ||
-				proc.Friction != want.friction || p.Train.Batch != batch || p.Train.Epochs != 2000 || p.Train.Refresh != 5 || p.Network != (Network{Width: 1024, Layers: 5, Wavelength: 2, Output: "plain"}) {
+				proc.Friction != want.friction || p.Train.Batch != batch || p.Train.Epochs != 2000 || p.Train.Refresh != 5 ||
+				!reflect.DeepEqual(p.Network, Network{Width: 1024, Layers: 5, Wavelength: 2, Output: "plain"}) {
 				t.Errorf("%s %s: %+v", name, variant, p)
 			}
 			if ρ := proc.Landing.Rate * s.Tau(s.N-1); want.ρ > 0 && math.Abs(ρ-want.ρ) > 0.005 {

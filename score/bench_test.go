@@ -16,15 +16,14 @@ func BenchmarkForward(b *testing.B) {
 			if kernel.Effective(p) != p {
 				continue
 			}
-			m := NewMLP[float32](sizes, 1).WithPrecision(p)
-			net := m.Pack(false)
-			ws, in := m.NewWorkspace(n), make([]float32, n*m.In())
+			m := NewMLP[float32](sizes, 1)
+			ws, in := pack(m, p, false).NewWorkspace(n, false), make([]float32, n*m.In())
 			for i := range in {
 				in[i] = float32(i%17) / 17
 			}
 			b.Run(fmt.Sprintf("%s/%v/%dwide/%drows", kernel.Name(), p, sizes[1], n), func(b *testing.B) {
 				for b.Loop() {
-					net.Forward(ws, in, n)
+					ws.Forward(in, n)
 				}
 				flops := 0
 				for l := range m.Layers() {

@@ -1,8 +1,3 @@
-// Package score holds the networks s_θ(x, p̃, t) that learn the backward
-// process: their forward pass, the gradients of their parameters, and their
-// weights as named arrays.
-//
-// It knows nothing of losses or processes. Rows are independent of each other.
 package score
 
 import (
@@ -14,13 +9,11 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// An MLP is a multilayer perceptron with SiLU between its linear layers
-// y = x Wᵀ + b, W stored out×in.
+// An MLP is the weights of a multilayer perceptron: linear layers
+// y = x Wᵀ + b, W stored out×in. As a Model it has SiLU between them.
 type MLP[T kernel.Float] struct {
 	Sizes  []int // widths: input, hidden layers, output
 	Params []T   // W_0, b_0, W_1, b_1, …
-
-	Precision kernel.Precision // of the products in float32 passes
 }
 
 // NewMLP makes a network with the given widths and weights and biases uniform on
@@ -51,21 +44,6 @@ func alloc[T kernel.Float](sizes []int) *MLP[T] {
 	return &MLP[T]{Sizes: append([]int(nil), sizes...), Params: make([]T, n)}
 }
 
-// With returns the same architecture over other parameters, such as an average
-// of them.
-func (m *MLP[T]) With(params []T) *MLP[T] {
-	if len(params) != len(m.Params) {
-		panic(fmt.Sprintf("score: %d parameters for a network of %d", len(params), len(m.Params)))
-	}
-	return &MLP[T]{Sizes: m.Sizes, Params: params, Precision: m.Precision}
-}
-
-// WithPrecision returns the same network, over the same parameters, with passes
-// whose products may run in precision p.
-func (m *MLP[T]) WithPrecision(p kernel.Precision) *MLP[T] {
-	return &MLP[T]{Sizes: m.Sizes, Params: m.Params, Precision: p}
-}
-
 // Layers returns the number of linear layers.
 func (m *MLP[T]) Layers() int { return len(m.Sizes) - 1 }
 
@@ -73,10 +51,10 @@ func (m *MLP[T]) Layers() int { return len(m.Sizes) - 1 }
 func (m *MLP[T]) In() int  { return m.Sizes[0] }
 func (m *MLP[T]) Out() int { return m.Sizes[len(m.Sizes)-1] }
 
-// Weight returns W_l, out×in, and Bias returns b_l; both are backed by Params.
+// Weight returns W_l, out×in, backed by Params.
 func (m *MLP[T]) Weight(l int) []T { w, _ := layer(m.Sizes, m.Params, l); return w }
 
-// Bias returns b_l.
+// Bias returns b_l, backed by Params.
 func (m *MLP[T]) Bias(l int) []T { _, b := layer(m.Sizes, m.Params, l); return b }
 
 func layer[T any](sizes []int, params []T, l int) (w, b []T) {
@@ -86,31 +64,6 @@ func layer[T any](sizes []int, params []T, l int) (w, b []T) {
 	}
 	nw := sizes[l] * sizes[l+1]
 	return params[o : o+nw], params[o+nw : o+nw+sizes[l+1]]
-}
-
-// Tensors returns params, laid out as m's, as arrays named
-// layer_0.weight, layer_0.bias, …
-func (m *MLP[T]) Tensors(params []T) []arrayfile.Named {
-	var out []arrayfile.Named
-	for l := range m.Layers() {
-		w, b := layer(m.Sizes, params, l)
-		name := fmt.Sprintf("layer_%d.", l)
-		out = append(out,
-			arrayfile.Named{Name: name + "weight", Array: array(w, m.Sizes[l+1], m.Sizes[l])},
-			arrayfile.Named{Name: name + "bias", Array: array(b, m.Sizes[l+1])})
-	}
-	return out
-}
-
-func array[T kernel.Float](data []T, shape ...int) arrayfile.Array {
-	a := arrayfile.Array{Shape: shape}
-	switch v := any(data).(type) {
-	case []float32:
-		a.Float32 = v
-	case []float64:
-		a.Float64 = v
-	}
-	return a
 }
 
 // FromLayers builds a network from arrays named prefix0SUFFIXweight,
@@ -133,12 +86,14 @@ func FromLayers[T kernel.Float](arrays map[string]arrayfile.Array, prefix string
 		}
 		b, ok := find(l, "bias")
 		if !ok || len(w.Shape) != 2 || len(b.Shape) != 1 || b.Shape[0] != w.Shape[0] {
-			return nil, fmt.Errorf("score: layer %d has weight of shape %v and bias of shape %v; want out×in and out", l, w.Shape, b.Shape)
+			return nil, fmt.Errorf("score: layer %d has weight of shape %v and bias of shape %v; want out×in and out",
+				l, w.Shape, b.Shape)
 		}
 		if l == 0 {
 			sizes = []int{w.Shape[1]}
 		} else if sizes[l] != w.Shape[1] {
-			return nil, fmt.Errorf("score: layer %d takes %d inputs but layer %d has %d outputs", l, w.Shape[1], l-1, sizes[l])
+			return nil, fmt.Errorf("score: layer %d takes %d inputs but layer %d has %d outputs",
+				l, w.Shape[1], l-1, sizes[l])
 		}
 		sizes = append(sizes, w.Shape[0])
 		values = append(values, w.AsFloat64(), b.AsFloat64())

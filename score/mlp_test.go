@@ -19,26 +19,27 @@ func TestBackward(t *testing.T) {
 	for i := range weight {
 		weight[i] = math.Cos(float64(2*i + 1))
 	}
-	ws, net := m.NewWorkspace(n), m.Pack(true)
+	net := pack(m, kernel.Float32, true)
+	ws := net.NewWorkspace(n, true)
 	loss := func() (s float64) { // Σ w y + ½ y²
 		for l := range m.Layers() {
 			net.Update(l)
 		}
-		for i, y := range net.Forward(ws, in, n) {
+		for i, y := range ws.Forward(in, n) {
 			s += weight[i]*y + y*y/2
 		}
 		return s
 	}
 	loss()
 	dout := make([]float64, n*3)
-	for i, y := range ws.pre[2][:n*3] {
+	for i, y := range ws.(*mlpWorkspace[float64]).pre[2][:n*3] {
 		dout[i] = weight[i] + y
 	}
 	grad := make([]float64, len(m.Params))
 	for i := range grad {
 		grad[i] = math.NaN()
 	}
-	net.Backward(ws, grad, dout, n, false)
+	ws.Backward(grad, dout, n, false)
 	for i := range m.Params {
 		at := m.Params[i]
 		diff := func(h float64) float64 {
@@ -59,12 +60,17 @@ func TestBackward(t *testing.T) {
 		again[i] = 1
 	}
 	loss()
-	net.Backward(ws, again, dout, n, true)
+	ws.Backward(again, dout, n, true)
 	for i := range again {
 		if math.Abs(again[i]-1-grad[i]) > 1e-14*(1+math.Abs(grad[i])) {
 			t.Fatal("Backward does not add")
 		}
 	}
+}
+
+// pack packs a network whose rows need be no reading's.
+func pack[T kernel.Float](m *MLP[T], p kernel.Precision, gradients bool) Packed[T] {
+	return (&mlpModel[T]{net: m, precision: p}).Pack(gradients)
 }
 
 // precisions runs a test in each precision that this machine computes.
@@ -82,17 +88,17 @@ func TestForwardRowsAreIndependent(t *testing.T) {
 }
 
 func testForwardRowsAreIndependent(t *testing.T, p kernel.Precision) {
-	m := NewMLP[float32]([]int{7, 33, 33, 3}, 2).WithPrecision(p)
+	m := NewMLP[float32]([]int{7, 33, 33, 3}, 2)
 	const n = 19
 	in := make([]float32, n*7)
 	for i := range in {
 		in[i] = float32(math.Sin(float64(i)))
 	}
-	net := m.Pack(false)
-	all := append([]float32(nil), net.Forward(m.NewWorkspace(n), in, n)...)
-	ws := m.NewWorkspace(n)
+	net := pack(m, p, false)
+	all := append([]float32(nil), net.NewWorkspace(n, false).Forward(in, n)...)
+	ws := net.NewWorkspace(n, false)
 	for i := range n {
-		for j, v := range net.Forward(ws, in[i*7:(i+1)*7], 1) {
+		for j, v := range ws.Forward(in[i*7:(i+1)*7], 1) {
 			if v != all[i*3+j] {
 				t.Fatalf("row %d differs alone", i)
 			}
@@ -119,9 +125,9 @@ func TestPrecisionOfGradient(t *testing.T) {
 	for i, v := range m.Params {
 		exact.Params[i] = float64(v)
 	}
-	want, y := gradient(exact, in, dout)
+	want, y := gradient(exact, kernel.Float32, in, dout)
 	precisions(t, func(t *testing.T, p kernel.Precision) {
-		got, z := gradient(m.WithPrecision(p), in, dout)
+		got, z := gradient(m, p, in, dout)
 		eg, ey := distance(got, want), distance(z, y)
 		t.Logf("%s: relative rms error of the output %.2g, of the gradient %.2g", kernel.Name(), ey, eg)
 		if limit := map[kernel.Precision]float64{kernel.Float32: 1e-6, kernel.BFloat16x3: 1e-5, kernel.BFloat16: 5e-3}[p]; eg > limit || ey > limit {
@@ -131,7 +137,7 @@ func TestPrecisionOfGradient(t *testing.T) {
 }
 
 // gradient returns the gradient of parameters and the output of a pass.
-func gradient[T kernel.Float](m *MLP[T], in, dout []float64) (grad, out []T) {
+func gradient[T kernel.Float](m *MLP[T], p kernel.Precision, in, dout []float64) (grad, out []T) {
 	convert := func(x []float64) []T {
 		y := make([]T, len(x))
 		for i, v := range x {
@@ -140,9 +146,9 @@ func gradient[T kernel.Float](m *MLP[T], in, dout []float64) (grad, out []T) {
 		return y
 	}
 	n := len(in) / m.In()
-	ws, net := m.NewWorkspace(n), m.Pack(true)
-	grad, out = make([]T, len(m.Params)), append(out, net.Forward(ws, convert(in), n)...)
-	net.Backward(ws, grad, convert(dout), n, false)
+	ws := pack(m, p, true).NewWorkspace(n, true)
+	grad, out = make([]T, len(m.Params)), append(out, ws.Forward(convert(in), n)...)
+	ws.Backward(grad, convert(dout), n, false)
 	return grad, out
 }
 
@@ -158,17 +164,18 @@ func distance(a []float32, b []float64) float64 {
 
 // A workspace for forward passes alone gives the same bits, and refuses the other
 // pass; layers differ in width both ways, as they share memory.
-func TestNewForward(t *testing.T) {
+func TestForwardAlone(t *testing.T) {
 	m := NewMLP[float32]([]int{7, 40, 16, 33, 3}, 2)
 	const n = 19
 	in := make([]float32, n*7)
 	for i := range in {
 		in[i] = float32(math.Sin(float64(i)))
 	}
-	net, ws := m.Pack(true), m.NewForward(n)
-	want := net.Forward(m.NewWorkspace(n), in, n)
+	net := pack(m, kernel.Float32, true)
+	ws := net.NewWorkspace(n, false)
+	want := net.NewWorkspace(n, true).Forward(in, n)
 	for range 2 {
-		for i, v := range net.Forward(ws, in, n) {
+		for i, v := range ws.Forward(in, n) {
 			if v != want[i] {
 				t.Fatalf("number %d is %v, not %v", i, v, want[i])
 			}
@@ -179,7 +186,7 @@ func TestNewForward(t *testing.T) {
 			t.Errorf("Backward: %v", v)
 		}
 	}()
-	net.Backward(ws, make([]float32, len(m.Params)), make([]float32, n*3), n, false)
+	ws.Backward(make([]float32, len(m.Params)), make([]float32, n*3), n, false)
 }
 
 func TestPassesAllocateNothing(t *testing.T) {
@@ -187,16 +194,16 @@ func TestPassesAllocateNothing(t *testing.T) {
 }
 
 func testPassesAllocateNothing(t *testing.T, p kernel.Precision) {
-	m := NewMLP[float32]([]int{7, 16, 16, 3}, 2).WithPrecision(p)
-	ws, in, grad, dout := m.NewWorkspace(8), make([]float32, 56), make([]float32, len(m.Params)), make([]float32, 24)
-	net := m.Pack(true)
+	m := NewMLP[float32]([]int{7, 16, 16, 3}, 2).Model(Reading{}, p)
+	in, grad, dout := make([]float32, 56), make([]float32, len(m.Parameters())), make([]float32, 24)
+	ws := m.Pack(true).NewWorkspace(8, true)
 	if n := testing.AllocsPerRun(20, func() {
-		net.Forward(ws, in, 8)
-		net.Backward(ws, grad, dout, 8, true)
+		ws.Forward(in, 8)
+		ws.Backward(grad, dout, 8, true)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	f := NewField(m, 8, Reading{})
+	f := NewField(m, 8)
 	x, s := make([]float64, 24), make([]float64, 24)
 	if n := testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }); n != 0 {
 		t.Errorf("%v allocations in Field", n)

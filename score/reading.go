@@ -31,40 +31,50 @@ func (r Reading) Width(d int, momentum bool) int {
 	return w
 }
 
-// Row writes one input row (x, p̃, t, φ(x)) of a network; p may be nil.
-func Row[T kernel.Float](dst []T, r Reading, x, p []float64, t float64) {
-	d := len(x)
+// NewReader returns the reader of rows (x, p̃, t, φ(x)) for points in R^d; without
+// momentum, of rows (x, t, φ(x)).
+func NewReader[T kernel.Float](r Reading, d int, momentum bool) Reader[T] {
+	return reader[T]{r, d, momentum}
+}
+
+type reader[T kernel.Float] struct {
+	reading  Reading
+	d        int
+	momentum bool
+}
+
+func (r reader[T]) In() int { return r.reading.Width(r.d, r.momentum) }
+
+func (r reader[T]) Gain(t float64) float64 {
+	if r.reading.Gain == nil {
+		return 1
+	}
+	return r.reading.Gain(t)
+}
+
+func (r reader[T]) Row(dst []T, at Input) {
+	d, x, p := r.d, at.X, at.P
+	if len(x) != d || r.momentum != (p != nil) {
+		panic(fmt.Sprintf("score: a row of %d coordinates (momentum: %v) for a network of %d (momentum: %v)",
+			len(x), p != nil, d, r.momentum))
+	}
 	for j, v := range x {
 		dst[j] = T(v)
 	}
 	for j, v := range p {
 		dst[d+j] = T(v)
 	}
-	dst[d+len(p)] = T(t)
-	if r.Octaves == 0 {
+	dst[d+len(p)] = T(at.T)
+	octaves := r.reading.Octaves
+	if octaves == 0 {
 		return
 	}
-	φ := dst[d+len(p)+1:][:2*d*r.Octaves]
+	φ := dst[d+len(p)+1:][:2*d*octaves]
 	for j, v := range x {
-		sin, cos := math.Sincos(2 * math.Pi / r.Wavelength * v)
-		for i := range r.Octaves {
+		sin, cos := math.Sincos(2 * math.Pi / r.reading.Wavelength * v)
+		for i := range octaves {
 			φ[2*(i*d+j)], φ[2*(i*d+j)+1] = T(sin), T(cos)
 			sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
 		}
-	}
-}
-
-// scale returns m(t).
-func (r Reading) scale(t float64) float64 {
-	if r.Gain == nil {
-		return 1
-	}
-	return r.Gain(t)
-}
-
-// check panics unless a network takes the rows of the reading.
-func (r Reading) check(network, d int, momentum bool) {
-	if want := r.Width(d, momentum); want != network {
-		panic(fmt.Sprintf("score: a row has %d numbers but the network takes %d", want, network))
 	}
 }

@@ -3,6 +3,8 @@ package score
 import (
 	"math"
 	"testing"
+
+	"github.com/landing-diffusion/landing/kernel"
 )
 
 // φ against its formula: doubling angles loses a bit an octave.
@@ -13,7 +15,7 @@ func TestRow(t *testing.T) {
 		t.Fatalf("width %d", w)
 	}
 	row := make([]float64, 29)
-	Row(row, r, x, p, 0.5)
+	NewReader[float64](r, 2, true).Row(row, Input{X: x, P: p, T: 0.5})
 	want := []float64{0.3, -1.7, 5, 6, 0.5}
 	for i := range 6 {
 		for _, v := range x {
@@ -29,7 +31,7 @@ func TestRow(t *testing.T) {
 	if w := (Reading{}).Width(2, false); w != 3 {
 		t.Errorf("plain width %d", w)
 	}
-	Row(row[:3], Reading{}, x, nil, 0.5)
+	NewReader[float64](Reading{}, 2, false).Row(row[:3], Input{X: x, T: 0.5})
 	if row[0] != 0.3 || row[1] != -1.7 || row[2] != 0.5 {
 		t.Errorf("plain row %v", row[:3])
 	}
@@ -38,22 +40,31 @@ func TestRow(t *testing.T) {
 // A field's score is the gain times the network's output on the row.
 func TestFieldReading(t *testing.T) {
 	r := Reading{Octaves: 2, Wavelength: 2, Gain: func(t float64) float64 { return 10 * t }}
-	m := NewMLP[float64]([]int{r.Width(2, true), 8, 2}, 3)
+	net := NewMLP[float64]([]int{r.Width(2, true), 8, 2}, 3)
+	m := net.Model(r, kernel.Float32)
 	x, p, t0 := []float64{0.1, 0.2}, []float64{-1, 2}, 0.25
 	in := make([]float64, m.In())
-	Row(in, r, x, p, t0)
-	want := m.Pack(false).Forward(m.NewWorkspace(1), in, 1)
+	m.Row(in, Input{X: x, P: p, T: t0})
+	want := m.Pack(false).NewWorkspace(1, false).Forward(in, 1)
 	got := make([]float64, 2)
-	NewField(m, 1, r).Eval(got, x, p, 1, t0)
+	NewField(m, 1).Eval(got, x, p, 1, t0)
 	for j := range got {
 		if got[j] != 2.5*want[j] {
 			t.Errorf("s_%d = %v, want %v", j, got[j], 2.5*want[j])
 		}
 	}
-	defer func() {
-		if recover() == nil {
-			t.Error("a network that takes other rows is accepted")
-		}
-	}()
-	NewField(m, 1, Reading{}).Eval(got, x, p, 1, t0)
+	for name, mistake := range map[string]func(){
+		"a reading of other rows":  func() { net.Model(Reading{}, kernel.Float32) },
+		"a point without momentum": func() { NewField(m, 1).Eval(got, x, nil, 1, t0) },
+		"a point of other width":   func() { m.Row(in, Input{X: x[:1], P: p[:1]}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s is accepted", name)
+				}
+			}()
+			mistake()
+		}()
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -30,11 +31,11 @@ func BenchmarkStep(b *testing.B) {
 		if kernel.Effective(p) != p {
 			continue
 		}
-		cfg.Precision = p
 		b.Run(fmt.Sprintf("%s/%v/%dworkers", kernel.Name(), p, workers), func(b *testing.B) {
 			pool := parallel.New(workers)
 			defer pool.Close()
-			t := New(cfg, proc, x0, score.NewMLP[float32](sizes, 1), pool)
+			source := pathmatch.NewSource[float32](pathmatch.New(proc, pathmatch.Options{}), x0, pool)
+			t := New(cfg, source, score.NewMLP[float32](sizes, 1).Model(score.Reading{}, p), pool)
 			if err := t.prepare(context.Background()); err != nil {
 				b.Fatal(err)
 			}

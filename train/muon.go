@@ -48,7 +48,7 @@ const (
 // N/‖N‖. The factor gives updates the size of Adam's (Liu et al. 2025), so that
 // one learning rate serves both.
 type muon[T kernel.Float] struct {
-	layer, lo, out, in int // W is Params[lo : lo+out*in]
+	score.Matrix // W
 
 	x, c    []T // out×in
 	a, b    []T // out×out
@@ -56,16 +56,13 @@ type muon[T kernel.Float] struct {
 	scratch []T
 }
 
-func newMuon[T kernel.Float](net *score.MLP[T], layer int) *muon[T] {
-	in, out := net.Sizes[layer], net.Sizes[layer+1]
-	lo := 0
-	for l := range layer {
-		lo += (net.Sizes[l] + 1) * net.Sizes[l+1]
-	}
+func newMuon[T kernel.Float](w score.Matrix, p kernel.Precision) *muon[T] {
+	in, out := w.In, w.Out
 	return &muon[T]{
-		layer: layer, lo: lo, out: out, in: in,
-		x: make([]T, out*in), c: make([]T, out*in), a: make([]T, out*out), b: make([]T, out*out),
-		wx: kernel.NewWeights[T](out, in, true, net.Precision), wa: kernel.NewWeights[T](out, out, false, net.Precision),
+		Matrix: w,
+		x:      make([]T, out*in), c: make([]T, out*in), a: make([]T, out*out), b: make([]T, out*out),
+		wx:      kernel.NewWeights[T](out, in, true, p),
+		wa:      kernel.NewWeights[T](out, out, false, p),
 		scratch: make([]T, max(kernel.Scratch[T](out, out, in), kernel.Scratch[T](out, out, out))),
 	}
 }
@@ -87,12 +84,12 @@ func (o *muon[T]) step(w, m, g []T, scale, rate float64) {
 	kernel.Blend(o.x, o.x, 1/math.Sqrt(sum), 0)
 	for range muonIterations {
 		o.wx.Set(o.x)
-		kernel.MulTransposed(o.a, o.x, o.wx, o.out, o.scratch) // A = XXᵀ
+		kernel.MulTransposed(o.a, o.x, o.wx, o.Out, o.scratch) // A = XXᵀ
 		o.wa.Set(o.a)
-		kernel.MulTransposed(o.b, o.a, o.wa, o.out, o.scratch) // A² = AAᵀ
+		kernel.MulTransposed(o.b, o.a, o.wa, o.Out, o.scratch) // A² = AAᵀ
 		kernel.Blend(o.b, o.a, 2.0315, -4.7750)
-		kernel.MulWeights(o.c, o.b, o.wx, o.out, o.scratch)
+		kernel.MulWeights(o.c, o.b, o.wx, o.Out, o.scratch)
 		kernel.Blend(o.x, o.c, 3.4445, 1)
 	}
-	kernel.Blend(w, o.x, 1, -rate*0.2*math.Sqrt(float64(max(o.out, o.in))))
+	kernel.Blend(w, o.x, 1, -rate*0.2*math.Sqrt(float64(max(o.Out, o.In))))
 }

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
@@ -16,18 +17,14 @@ import (
 // singular vectors of the momentum and S is near 1: singular values above 1e-2 of
 // the largest end within 0.65 … 1.25.
 func TestMuonOrthogonalises(t *testing.T) {
-	for _, sizes := range [][]int{{3, 20, 20, 2}, {3, 12, 30, 2}, {3, 30, 12, 2}} {
-		net := score.NewMLP[float64](sizes, 1)
-		o := newMuon(net, 1)
-		if o.lo != 4*sizes[1] || o.in != sizes[1] || o.out != sizes[2] {
-			t.Fatalf("the hidden matrix of %v is %d×%d at %d", sizes, o.out, o.in, o.lo)
-		}
-		n := o.in * o.out
+	for _, sizes := range [][2]int{{20, 20}, {12, 30}, {30, 12}} {
+		o := newMuon[float64](score.Matrix{Out: sizes[1], In: sizes[0]}, kernel.Float32)
+		n := o.In * o.Out
 		w, m, g := make([]float64, n), make([]float64, n), make([]float64, n)
 		keyed.New(2, keyed.Probe, 0).Normals(g, 0, 0)
 		keyed.New(2, keyed.Probe, 1).Normals(m, 0, 0)
 		const scale, rate = 0.5, 0.1
-		direction := mat.NewDense(o.out, o.in, nil)
+		direction := mat.NewDense(o.Out, o.In, nil)
 		for i := range g {
 			next := muonMomentum*m[i] + (1-muonMomentum)*scale*g[i]
 			direction.RawMatrix().Data[i] = muonMomentum*next + (1-muonMomentum)*scale*g[i]
@@ -40,8 +37,8 @@ func TestMuonOrthogonalises(t *testing.T) {
 		var u, v, s mat.Dense
 		svd.UTo(&u)
 		svd.VTo(&v)
-		move := mat.NewDense(o.out, o.in, w)
-		move.Scale(-1/(rate*0.2*math.Sqrt(float64(max(o.in, o.out)))), move)
+		move := mat.NewDense(o.Out, o.In, w)
+		move.Scale(-1/(rate*0.2*math.Sqrt(float64(max(o.In, o.Out)))), move)
 		s.Product(u.T(), move, &v) // must be diagonal
 		values := svd.Values(nil)
 		for i, σ := range values {
@@ -53,7 +50,7 @@ func TestMuonOrthogonalises(t *testing.T) {
 			}
 		}
 	}
-	o := newMuon(score.NewMLP[float64]([]int{1, 4, 4, 1}, 1), 1)
+	o := newMuon[float64](score.Matrix{Out: 4, In: 4}, kernel.Float32)
 	w, zero := []float64{15: 1}, make([]float64, 16)
 	o.step(w, make([]float64, 16), zero, 1, 0.1)
 	if w[15] != 1 || w[0] != 0 {
@@ -92,7 +89,7 @@ func TestMuonLeavesTheRestToAdam(t *testing.T) {
 // Where all singular values are equal each iteration is a polynomial in them: from
 // the identity, W becomes −0.2 √4 η q⁽⁵⁾(½) I, q(x) = 3.4445x − 4.7750x³ + 2.0315x⁵.
 func TestMuonPolynomial(t *testing.T) {
-	o := newMuon(score.NewMLP[float64]([]int{1, 4, 4, 1}, 1), 1)
+	o := newMuon[float64](score.Matrix{Out: 4, In: 4}, kernel.Float32)
 	w, m, g := make([]float64, 16), make([]float64, 16), make([]float64, 16)
 	for i := range 4 {
 		g[5*i] = 7

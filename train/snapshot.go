@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -9,8 +8,8 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// Prefixes of the arrays in a snapshot; each is followed by layer_0.weight and
-// so on.
+// Prefixes of the arrays in a snapshot; each is followed by a name of the model's
+// Tensors.
 const (
 	PrefixRaw     = "raw."     // weights that Adam moves
 	PrefixAverage = "average." // their moving average
@@ -33,7 +32,7 @@ func (t *Trainer[T]) parts() []struct {
 func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	var out []arrayfile.Named
 	for _, p := range t.parts() {
-		for _, a := range t.net.Tensors(p.data) {
+		for _, a := range t.model.Tensors(p.data) {
 			a.Name = p.prefix + a.Name
 			out = append(out, a)
 		}
@@ -44,36 +43,38 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 // Restore continues from a snapshot of the same network.
 func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 	for _, p := range t.parts() {
-		net, err := load[T](arrays, p.prefix)
+		v, err := read(t.model, arrays, p.prefix)
 		if err != nil {
 			return err
 		}
-		if len(net.Params) != len(p.data) {
-			return fmt.Errorf("the checkpoint's network has widths %v, the problem's %v", net.Sizes, t.net.Sizes)
-		}
-		copy(p.data, net.Params)
+		copy(p.data, v)
 	}
-	t.pool.Do(t.net.Layers(), t.packTask)
+	t.pool.Do(t.model.Parts(), t.packTask)
 	t.State, t.fresh, t.mixed = s, 0, 0
 	return nil
 }
 
-// LoadNetwork returns the network to generate with from a snapshot: that of
-// averaged weights, or the raw one if the average had not begun. Its precision is
-// float32, as a snapshot names none.
-func LoadNetwork[T kernel.Float](arrays []arrayfile.Named, s State) (*score.MLP[T], error) {
+// Load returns m with the parameters to generate with from a snapshot: the averaged
+// ones, or the raw ones if the average had not begun.
+func Load[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, s State) (score.Model[T], error) {
+	prefix := PrefixAverage
 	if s.Averaged == 0 {
-		return load[T](arrays, PrefixRaw)
+		prefix = PrefixRaw
 	}
-	return load[T](arrays, PrefixAverage)
+	v, err := read(m, arrays, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return m.With(v), nil
 }
 
-func load[T kernel.Float](arrays []arrayfile.Named, prefix string) (*score.MLP[T], error) {
+// read returns parameters of m from the arrays whose names begin with prefix.
+func read[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, prefix string) ([]T, error) {
 	byName := map[string]arrayfile.Array{}
 	for _, a := range arrays {
 		if name, ok := strings.CutPrefix(a.Name, prefix); ok {
 			byName[name] = a.Array
 		}
 	}
-	return score.FromLayers[T](byName, "layer_")
+	return m.Read(byName)
 }

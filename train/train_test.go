@@ -16,9 +16,40 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
+
+// given is a source of paths that are given.
+type given struct {
+	proc  *langevin.Process
+	paths langevin.Paths
+	last  cwpm.LastMomentum
+}
+
+func (g *given) Items() int                            { return g.paths.Count }
+func (g *given) Times() int                            { return g.proc.Schedule.N }
+func (g *given) Failed(int) bool                       { return false }
+func (g *given) Prepare(context.Context, uint64) error { return nil }
+
+func (g *given) Refresh(context.Context, uint64, uint64) (method.Report, error) {
+	return method.Report{}, nil
+}
+
+func (g *given) NewLoss(r score.Reader[float64], rows int) method.Loss[float64] {
+	return givenLoss{cwpm.NewLoss(g.proc, r, rows, cwpm.Options{}), g}
+}
+
+type givenLoss struct {
+	*cwpm.Loss[float64]
+	g *given
+}
+
+func (l givenLoss) Prepare(terms []method.Term) ([]float64, error) {
+	return l.Loss.Prepare(&l.g.paths, terms, l.g.last)
+}
 
 // Six updates of optim.npz: loss, gradient norm, clipping,
 // Adam and the moving average.
@@ -35,15 +66,15 @@ func TestGoldenOptimiser(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	cfg := Config{Epochs: 6, Batch: 4, Refresh: 1, LearningRate: 0.01, Clip: 0.05, Average: 0.999}
-	tr := New(cfg, proc, under["x_init"].AsFloat64(), net, pool)
-	tr.order = []int{0, 1, 2, 3}
-	tr.paths = langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 48)}
+	src := &given{proc: proc, paths: langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 48)}}
 	for k := range 4 {
 		for i := range 4 {
-			copy(tr.paths.At(i, k), under["loss_path"].Float64[(k*4+i)*3:][:3])
+			copy(src.paths.At(i, k), under["loss_path"].Float64[(k*4+i)*3:][:3])
 		}
 	}
-	tr.last = func(dst []float64, path int) { copy(dst, under["loss_vN"].Float64[path*3:]) }
+	src.last = func(dst []float64, path int) { copy(dst, under["loss_vN"].Float64[path*3:]) }
+	tr := New(cfg, src, net.Model(score.Reading{}, kernel.Float32), pool)
+	tr.order = []int{0, 1, 2, 3}
 	for i, want := range g["losses"].AsFloat64() {
 		tr.State.Epoch, tr.State.Step, tr.State.NormSum = i, 0, 0
 		if err := tr.batch(); err != nil {
@@ -101,13 +132,30 @@ func gaussian(m langevin.Method, n int) (*langevin.Process, []float64) {
 	return proc, data
 }
 
+// model returns a network 16 wide for points in R².
+func model(r score.Reading, p kernel.Precision, momentum bool) score.Model[float32] {
+	return score.NewMLP[float32]([]int{r.Width(2, momentum), 16, 16, 2}, 4).Model(r, p)
+}
+
+// trainer makes a trainer on a process's paths from the rows of data.
+func trainer[T kernel.Float](
+	cfg Config, p *langevin.Process, o pathmatch.Options, data []float64, m score.Model[T], pool *parallel.Pool,
+) *Trainer[T] {
+	return New(cfg, pathmatch.NewSource[T](pathmatch.New(p, o), data, pool), m, pool)
+}
+
+// material is what a trainer is trained on.
+func material[T kernel.Float](tr *Trainer[T]) (*langevin.Paths, cwpm.LastMomentum) {
+	return tr.source.(*pathmatch.Source[T]).Paths()
+}
+
 func small(t *testing.T, cfg Config, workers int, m langevin.Method) *Trainer[float32] {
 	t.Helper()
 	proc, data := gaussian(m, 50)
 	pool := parallel.New(workers)
 	t.Cleanup(pool.Close)
-	in := cfg.Loss.Reading.Width(2, m.Underdamped())
-	return New(cfg, proc, data, score.NewMLP[float32]([]int{in, 16, 16, 2}, 4), pool)
+	net := model(score.Reading{}, kernel.Float32, m.Underdamped())
+	return trainer(cfg, proc, pathmatch.Options{}, data, net, pool)
 }
 
 var smallConfig = Config{
@@ -143,21 +191,29 @@ func TestResumeIsExact(t *testing.T) {
 		m langevin.Method
 		o Optimizer
 		p kernel.Precision
-	}{{langevin.ULLA, Adam, kernel.Float32}, {langevin.OLLA, Adam, kernel.Float32}, {langevin.ULLA, Muon, kernel.Float32},
-		{langevin.ULLA, Muon, kernel.BFloat16}, {langevin.ULLA, Adam, kernel.BFloat16x3}} {
+	}{
+		{langevin.ULLA, Adam, kernel.Float32}, {langevin.OLLA, Adam, kernel.Float32}, {langevin.ULLA, Muon, kernel.Float32},
+		{langevin.ULLA, Muon, kernel.BFloat16}, {langevin.ULLA, Adam, kernel.BFloat16x3},
+	} {
 		if kernel.Effective(c.p) != c.p {
 			continue
 		}
-		m, smallConfig := c.m, smallConfig
-		smallConfig.Precision, smallConfig.Optimizer = c.p, c.o
+		m, cfg, reading, opt := c.m, smallConfig, score.Reading{}, pathmatch.Options{}
+		cfg.Optimizer = c.o
 		if c.o == Muon { // and everything else that a fast recipe sets
-			smallConfig.Loss.Reading = score.Reading{Octaves: 2, Wavelength: 4, Gain: func(t float64) float64 { return 1 + t }}
-			smallConfig.Loss.Balanced, smallConfig.Anneal = true, 0.7
+			reading = score.Reading{Octaves: 2, Wavelength: 4, Gain: func(t float64) float64 { return 1 + t }}
+			opt.Output, cfg.Anneal = pathmatch.Balanced, 0.7
 		}
-		want := finish(small(t, smallConfig, 1, m))
+		begin := func(workers int) *Trainer[float32] {
+			proc, data := gaussian(m, 50)
+			pool := parallel.New(workers)
+			t.Cleanup(pool.Close)
+			return trainer(cfg, proc, opt, data, model(reading, c.p, m.Underdamped()), pool)
+		}
+		want := finish(begin(1))
 		for _, workers := range []int{1, 2, 7} {
 			for _, stop := range []int{0, 1, 4, 7, 11, 17} {
-				first := small(t, smallConfig, workers, m)
+				first := begin(workers)
 				var err error
 				ctx := &stopAfter{context.Background(), stop + 20} // simulations look too
 				for err == nil && !first.Done() {
@@ -171,7 +227,7 @@ func TestResumeIsExact(t *testing.T) {
 					a.Array.Float32 = append([]float32(nil), a.Array.Float32...)
 					copied = append(copied, a)
 				}
-				second := small(t, smallConfig, 1+workers%3, m)
+				second := begin(1 + workers%3)
 				if err := second.Restore(copied, first.State); err != nil {
 					t.Fatal(err)
 				}
@@ -190,19 +246,21 @@ func TestResumeIsExact(t *testing.T) {
 // Windows are fitted to paths of their own: a run that stops and goes on has those of the
 // whole run.
 func TestResumeWithWindows(t *testing.T) {
-	cfg := smallConfig
-	cfg.Epochs, cfg.Loss.Window = 3, 0.5
+	cfg, opt := smallConfig, pathmatch.Options{Window: 0.5}
+	cfg.Epochs = 3
 	make := func() *Trainer[float32] {
 		_, data := gaussian(langevin.ULLA, 50)
-		proc := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.ULLA, Friction: 3, Landing: langevin.Landing{Implicit: true},
-			Schedule: langevin.Schedule{N: 6, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
+		proc := &langevin.Process{
+			Set: zoo.Sphere{D: 2}, Method: langevin.ULLA, Friction: 3, Landing: langevin.Landing{Implicit: true},
+			Schedule: langevin.Schedule{N: 6, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+		}
 		for i := range len(data) / 2 {
 			r := math.Hypot(data[2*i], data[2*i+1])
 			data[2*i], data[2*i+1] = data[2*i]/r, data[2*i+1]/r
 		}
 		pool := parallel.New(2)
 		t.Cleanup(pool.Close)
-		return New(cfg, proc, data, score.NewMLP[float32]([]int{5, 16, 16, 2}, 4), pool)
+		return trainer(cfg, proc, opt, data, model(score.Reading{}, kernel.Float32, true), pool)
 	}
 	epoch := func(tr *Trainer[float32]) {
 		if _, err := tr.Epoch(context.Background()); err != nil {
@@ -223,7 +281,7 @@ func TestResumeWithWindows(t *testing.T) {
 			t.Fatalf("parameter %d differs", i)
 		}
 	}
-	cfg.Loss.Window = 0
+	opt.Window = 0
 	plain := make()
 	for range 3 {
 		epoch(plain)
@@ -258,15 +316,17 @@ func TestAnneal(t *testing.T) {
 	}
 }
 
-// The precision of Config is the trained and the averaged network's, and it
-// changes what training computes exactly where the machine has it.
+// The precision of the trained model is the averaged one's, and it changes what
+// training computes exactly where the machine has it.
 func TestPrecision(t *testing.T) {
 	train := func(p kernel.Precision) *Trainer[float32] {
-		cfg := smallConfig
-		cfg.Precision = p
-		tr := small(t, cfg, 1, langevin.ULLA)
+		proc, data := gaussian(langevin.ULLA, 50)
+		pool := parallel.New(1)
+		t.Cleanup(pool.Close)
+		net := model(score.Reading{}, p, true)
+		tr := trainer(smallConfig, proc, pathmatch.Options{}, data, net, pool)
 		for range 3 {
-			if got := tr.Average().Precision; got != p {
+			if got := tr.Average().Precision(); got != p {
 				t.Fatalf("after %d epochs the network to generate with has precision %v, not %v", tr.State.Epoch, got, p)
 			}
 			if _, err := tr.Epoch(context.Background()); err != nil {
@@ -296,13 +356,13 @@ func TestGenerationUsesAverage(t *testing.T) {
 	tr := small(t, smallConfig, 1, langevin.ULLA)
 	check := func(want []float32) {
 		t.Helper()
-		loaded, err := LoadNetwork[float32](tr.Snapshot(), tr.State)
+		loaded, err := Load(tr.model, tr.Snapshot(), tr.State)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range want {
-			if loaded.Params[i] != v || tr.Average().Params[i] != v {
-				t.Fatalf("parameter %d: loaded %v, averaged %v, want %v", i, loaded.Params[i], tr.Average().Params[i], v)
+			if l, a := loaded.Parameters()[i], tr.Average().Parameters()[i]; l != v || a != v {
+				t.Fatalf("parameter %d: loaded %v, averaged %v, want %v", i, l, a, v)
 			}
 		}
 	}
@@ -361,11 +421,13 @@ func TestEpochs(t *testing.T) {
 		}
 		order = append([]int(nil), tr.order...)
 		v := make([]float64, 2)
-		tr.last(v, 3)
-		if fresh := epoch%cfg.Refresh == 0; epoch > 0 && (same(path, tr.paths.X) == fresh || same(last, v) == fresh) {
-			t.Errorf("epoch %d: fresh paths %v, fresh momenta %v, want %v", epoch, !same(path, tr.paths.X), !same(last, v), fresh)
+		paths, momentum := material(tr)
+		momentum(v, 3)
+		if fresh := epoch%cfg.Refresh == 0; epoch > 0 && (same(path, paths.X) == fresh || same(last, v) == fresh) {
+			t.Errorf("epoch %d: fresh paths %v, fresh momenta %v, want %v",
+				epoch, !same(path, paths.X), !same(last, v), fresh)
 		}
-		path, last = append([]float64(nil), tr.paths.X...), v
+		path, last = append([]float64(nil), paths.X...), v
 	}
 }
 
@@ -410,16 +472,16 @@ func TestAverageDoesNotLeak(t *testing.T) {
 		if _, err := tr.Epoch(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		f := score.NewField(tr.Average(), 1, score.Reading{})
+		f := score.NewField(tr.Average(), 1)
 		f.Eval(make([]float64, 2), []float64{1, 0}, []float64{0, 0}, 1, 0.3)
 		if _, err := twin.Epoch(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	same := true
-	for i := range tr.net.Params {
-		same = same && tr.net.Params[i] == tr.opt.average[i]
-		if tr.net.Params[i] != twin.net.Params[i] {
+	for i, v := range tr.opt.params {
+		same = same && v == tr.opt.average[i]
+		if v != twin.opt.params[i] {
 			t.Fatal("evaluating the average changed training")
 		}
 	}
@@ -435,7 +497,7 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 		cfg := smallConfig
 		cfg.TimesPerPath = m
 		tr := small(t, cfg, 1, langevin.ULLA)
-		N := tr.proc.Schedule.N
+		N := tr.source.Times()
 		weight := make([]float64, N)
 		const draws = 4000
 		for e := range draws {
@@ -477,7 +539,8 @@ func TestGradientIsMeanOverPaths(t *testing.T) {
 	cfg.Batch, cfg.TimesPerPath = 200, 0
 	for _, times := range []int{0, 3} {
 		cfg.TimesPerPath = times
-		tr := New(cfg, proc, data, score.NewMLP[float64]([]int{5, 8, 8, 2}, 4), pool)
+		net := score.NewMLP[float64]([]int{5, 8, 8, 2}, 4).Model(score.Reading{}, kernel.Float32)
+		tr := trainer(cfg, proc, pathmatch.Options{}, data, net, pool)
 		if err := tr.prepare(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -516,7 +579,7 @@ func TestTimesOfPaths(t *testing.T) {
 	tr.pick([]int{0, 1, 2, 3, 4, 5, 6, 7})
 	seen := map[[3]int]bool{}
 	for i := 0; i < len(tr.terms); i += 3 {
-		if tr.terms[i].Path != i/3 || tr.terms[i+2].Path != i/3 {
+		if tr.terms[i].Item != i/3 || tr.terms[i+2].Item != i/3 {
 			t.Fatalf("terms %d to %d are %v", i, i+2, tr.terms[i:i+3])
 		}
 		seen[[3]int{tr.terms[i].K, tr.terms[i+1].K, tr.terms[i+2].K}] = true
@@ -552,7 +615,7 @@ func TestLossError(t *testing.T) {
 	if err := tr.prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	tr.net.Bias(2)[0] = float32(math.Inf(1))
+	tr.opt.params[len(tr.opt.params)-1] = float32(math.Inf(1)) // a bias of the output
 	var e *LossError
 	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Path < 0 {
 		t.Errorf("got %v", err)
@@ -572,17 +635,21 @@ func TestFailedPathsStopTraining(t *testing.T) {
 	defer pool.Close()
 	var e *FailedError
 	cfg := Config{Epochs: 1, Batch: 4, Refresh: 1, LearningRate: 1e-3, MaxFailed: 0.05}
-	if _, err := New(cfg, proc, x0, score.NewMLP[float32]([]int{4, 4, 3}, 1), pool).Epoch(context.Background()); !errors.As(err, &e) {
+	begin := func() *Trainer[float32] {
+		net := score.NewMLP[float32]([]int{4, 4, 3}, 1).Model(score.Reading{}, kernel.Float32)
+		return trainer(cfg, proc, pathmatch.Options{}, x0, net, pool)
+	}
+	if _, err := begin().Epoch(context.Background()); !errors.As(err, &e) {
 		t.Fatalf("got %v", err)
 	}
 	cfg.MaxFailed = 1
-	tr := New(cfg, proc, x0, score.NewMLP[float32]([]int{4, 4, 3}, 1), pool)
+	tr := begin()
 	done, err := tr.Epoch(context.Background())
 	if err != nil || done.Failed != e.Failed {
 		t.Fatalf("%d failed, then %d: %v", e.Failed, done.Failed, err)
 	}
 	for _, i := range tr.order {
-		if tr.paths.Failed[i] {
+		if tr.source.Failed(i) {
 			t.Error("a failed path is trained on")
 		}
 	}
@@ -607,9 +674,12 @@ func TestGaussianEndToEnd(t *testing.T) {
 		proc, data := gaussian(m, n)
 		proc.Convention = langevin.Reference
 		pool := parallel.New(0)
-		cfg := Config{Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 4e-3, Clip: 10, Average: 0.98, Seed: 3, Precision: c.p}
+		cfg := Config{
+			Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 4e-3, Clip: 10, Average: 0.98, Seed: 3,
+		}
 		in := score.Reading{}.Width(2, m.Underdamped())
-		tr := New(cfg, proc, data, score.NewMLP[float32]([]int{in, 32, 32, 2}, 4), pool)
+		net := score.NewMLP[float32]([]int{in, 32, 32, 2}, 4).Model(score.Reading{}, c.p)
+		tr := trainer(cfg, proc, pathmatch.Options{}, data, net, pool)
 		var last Epoch
 		for !tr.Done() {
 			if tr.State.Epoch == 18 {
@@ -626,12 +696,13 @@ func TestGaussianEndToEnd(t *testing.T) {
 		}
 		out, failed := make([]float64, 2*n), make([]bool, n)
 		prior := langevin.Empirical{}
-		for i := range tr.paths.Count {
-			prior.States = append(prior.States, tr.paths.At(i, proc.Schedule.N)...)
+		paths, _ := material(tr)
+		for i := range paths.Count {
+			prior.States = append(prior.States, paths.At(i, proc.Schedule.N)...)
 		}
-		sim := langevin.NewSimulator(proc, pool, 64)
-		net := tr.Average()
-		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, func(int) langevin.Score { return score.NewField(net, 64, score.Reading{}) }); err != nil {
+		sim, net := langevin.NewSimulator(proc, pool, 64), tr.Average()
+		field := func(int) langevin.Score { return score.NewField(net, 64) }
+		if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, field); err != nil {
 			t.Fatal(err)
 		}
 		pool.Close()
@@ -658,13 +729,15 @@ func TestGaussianEndToEnd(t *testing.T) {
 func bestLinearLoss(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) float64 {
 	t.Helper()
 	total := 0.0
-	l := cwpm.NewLoss[float64](proc, tr.paths.Count, cwpm.Options{})
+	paths, last := material(tr)
+	reader := score.NewReader[float64](score.Reading{}, 2, proc.Method.Underdamped())
+	l := cwpm.NewLoss(proc, reader, paths.Count, cwpm.Options{})
 	for k := range proc.Schedule.N {
 		var terms []cwpm.Term
-		for i := range tr.paths.Count {
-			terms = append(terms, cwpm.Term{Path: i, K: k, Weight: 1 / float64(tr.paths.Count)})
+		for i := range paths.Count {
+			terms = append(terms, cwpm.Term{Item: i, K: k, Weight: 1 / float64(paths.Count)})
 		}
-		in, err := l.Prepare(&tr.paths, terms, tr.last)
+		in, err := l.Prepare(paths, terms, last)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
-// Package train fits a score network to forward paths with the CWPM loss: fresh
-// paths, batches, Adam, clipping, moving averages, learning-rate schedule, and a
-// state that resumes bit for bit.
+// Package train fits a score.Model to the material of a method: batches, Adam, Muon,
+// clipping, moving averages, learning-rate schedule, and a state that resumes bit for
+// bit.
 //
 // It touches no files; package run keeps states on disk.
 package train
@@ -12,32 +12,12 @@ import (
 	"math"
 	"time"
 
-	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
-
-// Config says how to train.
-type Config struct {
-	Epochs       int
-	Batch        int // paths a batch
-	Refresh      int // l_f: epochs between fresh forward paths
-	TimesPerPath int // times of each path in a batch, one from each of as many strata; 0 means all N
-	LearningRate float64
-	Anneal       float64 // share of the updates, the last, over which the rate falls to 0
-	Clip         float64 // largest gradient norm; 0 means no limit
-	Average      float64 // limit of the decay of the weights' moving average
-	Plateau      Plateau
-	MaxFailed    float64 // largest share of forward paths that may fail
-	Seed         uint64
-
-	Optimizer Optimizer
-	Loss      cwpm.Options     // how the network is read, and its targets
-	Precision kernel.Precision // of the network's products; all else is as without
-}
 
 // lanes is the number of partial gradients of a batch. Rows are cut into lanes
 // by their index, so sums run in the same order at any number of workers; it
@@ -50,30 +30,26 @@ const laneRows = 256
 
 // A Trainer trains one network. Its fields other than State are fixed.
 type Trainer[T kernel.Float] struct {
-	cfg  Config
-	proc *langevin.Process
-	data []float64 // training rows, n×d
-	net  *score.MLP[T]
-	pack *score.Packed[T] // net's weights after the last update
-	opt  *optimizer[T]
-	muon []*muon[T] // hidden matrices that Adam leaves alone
-	pool *parallel.Pool
-	sim  *langevin.Simulator
+	cfg    Config
+	source method.Source[T]
+	model  score.Model[T]
+	pack   score.Packed[T] // the model after the last update
+	opt    *optimizer[T]
+	muon   []*muon[T] // matrices that Adam leaves alone
+	pool   *parallel.Pool
 
 	State State
 
-	paths  langevin.Paths
-	report langevin.Report
-	order  []int // this epoch's order of paths
-	last   cwpm.LastMomentum
-	fresh  uint64 // refresh number of paths, plus one; 0 before the first
-	fitted bool   // windows of the loss
+	ready  bool // source is prepared
+	report method.Report
+	order  []int  // this epoch's order of items
+	fresh  uint64 // refresh number of the source's items, plus one; 0 before the first
 	mixed  int    // epoch of order, plus one
 
-	terms   []cwpm.Term
+	terms   []method.Term
 	uniform []float64
-	loss    []*cwpm.Loss[T] // by worker
-	ws      []*score.Workspace[T]
+	loss    []method.Loss[T] // by worker
+	ws      []score.Workspace[T]
 	ds      [][]T
 	grads   [][]T           // by lane
 	sums    []float64       // by lane
@@ -118,14 +94,16 @@ type Epoch struct {
 // A LossError says that the loss left the finite numbers.
 type LossError struct {
 	Epoch, Step int
-	Path, Time  int // the first term that is not finite; −1 if only the gradient is
+	Path, Time  int // item and time of the first term that is not finite; −1 if only the gradient is
 }
 
 func (e *LossError) Error() string {
 	if e.Path < 0 {
-		return fmt.Sprintf("the gradient is not finite in epoch %d, batch %d; a lower learning rate may help", e.Epoch, e.Step)
+		return fmt.Sprintf("the gradient is not finite in epoch %d, batch %d; a lower learning rate may help",
+			e.Epoch, e.Step)
 	}
-	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; a lower learning rate may help", e.Epoch, e.Step, e.Path, e.Time)
+	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; a lower learning rate may help",
+		e.Epoch, e.Step, e.Path, e.Time)
 }
 
 // A FailedError says that too many forward paths lost their projection.
@@ -135,46 +113,44 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
+	return fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; "+
+		"smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
 }
 
-// New makes a trainer of net's parameters on the rows of data (n×d). Process and
-// Config must be valid. The network's precision is that of Config.
-func New[T kernel.Float](cfg Config, proc *langevin.Process, data []float64, net *score.MLP[T], pool *parallel.Pool) *Trainer[T] {
-	d := proc.Set.Dim()
-	n := len(data) / d
-	if cfg.Batch > n {
-		cfg.Batch = n
+// New makes a trainer of m's parameters on what src makes. It panics if Config is not
+// valid.
+func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], pool *parallel.Pool) *Trainer[T] {
+	if err := cfg.Validate(); err != nil {
+		panic("train: " + err.Error())
 	}
-	if cfg.TimesPerPath <= 0 || cfg.TimesPerPath > proc.Schedule.N {
-		cfg.TimesPerPath = proc.Schedule.N
-	}
-	net = net.WithPrecision(cfg.Precision)
+	cfg = cfg.resolved(src.Items(), src.Times())
+	θ := m.Parameters()
 	t := &Trainer[T]{
-		cfg: cfg, proc: proc, data: data, net: net, pack: net.Pack(true), pool: pool,
-		opt: newOptimizer(net.Params), sim: langevin.NewSimulator(proc, pool, 64),
-		State: State{Rate: cfg.LearningRate},
-		order: make([]int, 0, n), terms: make([]cwpm.Term, 0, cfg.Batch*cfg.TimesPerPath),
+		cfg: cfg, source: src, model: m, pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
+		State:   State{Rate: cfg.LearningRate},
+		order:   make([]int, 0, src.Items()),
+		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
 		uniform: make([]float64, cfg.TimesPerPath),
-		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes), squares: make([]float64, segments),
+		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
+		squares: make([]float64, segments),
 	}
 	rows := min(laneRows, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)
 	for range pool.Workers() {
-		t.loss = append(t.loss, cwpm.NewLoss[T](proc, rows, cfg.Loss))
-		t.ws = append(t.ws, net.NewWorkspace(rows))
-		t.ds = append(t.ds, make([]T, rows*d))
+		t.loss = append(t.loss, src.NewLoss(m, rows))
+		t.ws = append(t.ws, t.pack.NewWorkspace(rows, true))
+		t.ds = append(t.ds, make([]T, rows*m.Out()))
 	}
 	for i := range t.grads {
-		t.grads[i] = make([]T, len(net.Params))
+		t.grads[i] = make([]T, len(θ))
 	}
 	t.laneTask, t.reduceTask, t.updateTask = t.lane, t.reduce, t.update
 	if cfg.Optimizer == Muon {
-		for l := 1; l < net.Layers()-1; l++ {
-			t.muon = append(t.muon, newMuon(net, l))
+		for _, w := range m.Matrices() {
+			t.muon = append(t.muon, newMuon[T](w, m.Precision()))
 		}
 	}
 	t.muonTask = t.orthogonal
-	t.packTask = func(_, layer int) { t.pack.Update(layer) }
+	t.packTask = func(_, part int) { t.pack.Update(part) }
 	return t
 }
 
@@ -185,13 +161,13 @@ func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.cfg.Epochs }
 // dropped, unless it is the only one.
 func (t *Trainer[T]) batches() int { return max(1, len(t.order)/t.cfg.Batch) }
 
-// Average returns the network of averaged weights, or the raw one before the
+// Average returns the model of averaged weights, or the raw one before the
 // average has begun. It shares the trainer's memory.
-func (t *Trainer[T]) Average() *score.MLP[T] {
+func (t *Trainer[T]) Average() score.Model[T] {
 	if t.State.Averaged == 0 {
-		return t.net
+		return t.model
 	}
-	return t.net.With(t.opt.average)
+	return t.model.With(t.opt.average)
 }
 
 // Epoch trains to the end of the current epoch. If ctx is done it stops after
@@ -228,76 +204,44 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	return e, nil
 }
 
-// prepare brings the forward paths and the order of the current epoch.
+// prepare brings the items and the order of the current epoch.
 func (t *Trainer[T]) prepare(ctx context.Context) error {
-	if err := t.fitWindows(ctx); err != nil {
-		return err
+	if !t.ready {
+		if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
+			return err
+		}
+		t.ready = true
 	}
-	epoch := t.State.Epoch
+	epoch, items := t.State.Epoch, t.source.Items()
 	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
 	if t.fresh != refresh+1 {
 		start := time.Now()
 		var err error
-		t.report, err = t.sim.Forward(ctx, &t.paths, t.data, t.cfg.Seed, refresh)
+		t.report, err = t.source.Refresh(ctx, t.cfg.Seed, refresh)
 		t.State.Simulated += time.Since(start).Seconds()
 		if err != nil {
 			return err
 		}
-		if float64(t.report.Failed) > t.cfg.MaxFailed*float64(t.paths.Count) {
-			return &FailedError{t.report.Failed, t.paths.Count, t.cfg.MaxFailed}
+		if float64(t.report.Failed) > t.cfg.MaxFailed*float64(items) {
+			return &FailedError{t.report.Failed, items, t.cfg.MaxFailed}
 		}
 		t.fresh = refresh + 1
-		momentum := keyed.PathLastMomentum.Stream(t.cfg.Seed, refresh)
-		t.last = func(dst []float64, path int) { momentum.Normals(dst, uint64(path), 0) }
 	}
 	if t.mixed != epoch+1 {
-		t.order = t.order[:t.paths.Count]
+		t.order = t.order[:items]
 		keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
 		kept := t.order[:0]
 		for _, i := range t.order {
-			if !t.paths.Failed[i] {
+			if !t.source.Failed(i) {
 				kept = append(kept, i)
 			}
 		}
 		t.order = kept
 		t.mixed = epoch + 1
 		if len(kept) == 0 {
-			return &FailedError{t.report.Failed, t.paths.Count, t.cfg.MaxFailed}
+			return &FailedError{t.report.Failed, items, t.cfg.MaxFailed}
 		}
 	}
-	return nil
-}
-
-// fitNumbers is how many coordinates windows are fitted to, for each term. A target
-// that explains a share r of the noise's variance is then known to about a part in
-// √(r·131 072): 0.9 % for a tenth.
-const fitNumbers = 1 << 17
-
-// fitWindows fits the windows of the loss, if it has any, to paths of their own, so
-// that they are a function of data and seed alone.
-func (t *Trainer[T]) fitWindows(ctx context.Context) error {
-	if t.cfg.Loss.Window == 0 || t.fitted {
-		return nil
-	}
-	d, N := t.proc.Set.Dim(), t.proc.Schedule.N
-	index := keyed.WindowPaths.At(0)
-	var paths langevin.Paths
-	if _, err := t.sim.Forward(ctx, &paths, langevin.Starts(t.data, d, (fitNumbers+d-1)/d), t.cfg.Seed, index); err != nil {
-		return err
-	}
-	momentum := keyed.PathLastMomentum.Stream(t.cfg.Seed, index)
-	last := func(dst []float64, path int) { momentum.Normals(dst, uint64(path), 0) }
-	windows, errs := make([]cwpm.Window, N), make([]error, N)
-	t.pool.Do(N, func(worker, k int) { windows[k], errs[k] = t.loss[worker].FitWindow(&paths, k, last) })
-	for k, err := range errs {
-		if err != nil {
-			return fmt.Errorf("window of step %d: %w", k, err)
-		}
-	}
-	for _, l := range t.loss {
-		l.SetWindows(windows)
-	}
-	t.fitted = true
 	return nil
 }
 
@@ -309,14 +253,16 @@ func (t *Trainer[T]) batch() error {
 		return err
 	}
 	s.Updates++
-	t.step = kernel.AdamStep{Rate: s.Rate * t.anneal(), Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: clip(norm, t.cfg.Clip), T: s.Updates}
+	t.step = kernel.AdamStep{
+		Rate: s.Rate * t.anneal(), Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: clip(norm, t.cfg.Clip), T: s.Updates,
+	}
 	if t.decay = -1; s.Epoch > 0 { // the average begins with the second epoch
 		s.Averaged++
 		t.decay = averageDecay(t.cfg.Average, s.Averaged)
 	}
 	t.pool.Do(segments, t.updateTask)
 	t.pool.Do(len(t.muon), t.muonTask)
-	t.pool.Do(t.net.Layers(), t.packTask)
+	t.pool.Do(t.model.Parts(), t.packTask)
 	s.Step++
 	s.LossSum += loss
 	s.NormSum += norm
@@ -360,25 +306,25 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	return loss, norm, nil
 }
 
-// pick lists the terms of a batch: all times of each path, or one time from each
+// pick lists the terms of a batch: all times of each item, or one time from each
 // of TimesPerPath strata, weighted by the stratum's size so that the loss and
 // its gradient keep their expectation.
 func (t *Trainer[T]) pick(batch []int) {
-	N, m := t.proc.Schedule.N, t.cfg.TimesPerPath
+	N, m := t.source.Times(), t.cfg.TimesPerPath
 	t.terms = t.terms[:0]
 	draw := keyed.BatchTimes.Stream(t.cfg.Seed, uint64(t.State.Epoch))
-	for _, path := range batch {
+	for _, item := range batch {
 		if m == N {
 			for k := range N {
-				t.terms = append(t.terms, cwpm.Term{Path: path, K: k, Weight: 1 / float64(len(batch))})
+				t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: 1 / float64(len(batch))})
 			}
 			continue
 		}
-		draw.Uniforms(t.uniform, uint64(path), 0)
+		draw.Uniforms(t.uniform, uint64(item), 0)
 		for j, u := range t.uniform {
 			lo, hi := j*N/m, (j+1)*N/m
 			k := min(lo+int(u*float64(hi-lo)), hi-1)
-			t.terms = append(t.terms, cwpm.Term{Path: path, K: k, Weight: float64(hi-lo) / float64(len(batch))})
+			t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: float64(hi-lo) / float64(len(batch))})
 		}
 	}
 }
@@ -393,13 +339,14 @@ func (t *Trainer[T]) lane(worker, lane int) {
 	}
 	for first := lo; lo < hi; {
 		n := min(l.Rows(), hi-lo)
-		in, err := l.Prepare(&t.paths, t.terms[lo:lo+n], t.last)
+		in, err := l.Prepare(t.terms[lo : lo+n])
 		if err != nil {
-			t.errs[lane] = fmt.Errorf("epoch %d, batch %d, terms from sample %d on: %w", t.State.Epoch+1, t.State.Step+1, t.terms[lo].Path, err)
+			t.errs[lane] = fmt.Errorf("epoch %d, batch %d, terms from sample %d on: %w",
+				t.State.Epoch+1, t.State.Step+1, t.terms[lo].Item, err)
 			return
 		}
-		t.sums[lane] += l.Evaluate(ds, t.pack.Forward(ws, in, n))
-		t.pack.Backward(ws, grad, ds, n, lo > first)
+		t.sums[lane] += l.Evaluate(ds, ws.Forward(in, n))
+		ws.Backward(grad, ds, n, lo > first)
 		lo += n
 	}
 }
@@ -408,12 +355,12 @@ func (t *Trainer[T]) lane(worker, lane int) {
 func (t *Trainer[T]) blame() error {
 	l, ws, ds := t.loss[0], t.ws[0], t.ds[0]
 	for i := range t.terms {
-		in, err := l.Prepare(&t.paths, t.terms[i:i+1], t.last)
+		in, err := l.Prepare(t.terms[i : i+1])
 		if err != nil {
 			return err
 		}
-		if v := l.Evaluate(ds, t.pack.Forward(ws, in, 1)); v-v != 0 {
-			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Path, t.terms[i].K}
+		if v := l.Evaluate(ds, ws.Forward(in, 1)); v-v != 0 {
+			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Item, t.terms[i].K}
 		}
 	}
 	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1}
@@ -424,7 +371,7 @@ func (t *Trainer[T]) blame() error {
 const segments = 64
 
 func (t *Trainer[T]) segment(i int) (lo, hi int) {
-	n := len(t.net.Params)
+	n := len(t.opt.params)
 	return i * n / segments, (i + 1) * n / segments
 }
 
@@ -446,7 +393,7 @@ func (t *Trainer[T]) reduce(_, segment int) {
 func (t *Trainer[T]) update(_, segment int) {
 	lo, hi := t.segment(segment)
 	for _, o := range t.muon {
-		if first, end := o.lo, o.lo+o.out*o.in; first < hi && end > lo {
+		if first, end := o.At, o.At+o.Out*o.In; first < hi && end > lo {
 			t.adam(lo, min(first, hi))
 			lo = max(lo, min(end, hi))
 		}
@@ -462,10 +409,10 @@ func (t *Trainer[T]) adam(lo, hi int) {
 	t.mix(lo, hi)
 }
 
-// orthogonal applies Muon to a hidden matrix.
+// orthogonal applies Muon to a matrix.
 func (t *Trainer[T]) orthogonal(_, i int) {
 	o := t.muon[i]
-	lo, hi := o.lo, o.lo+o.out*o.in
+	lo, hi := o.At, o.At+o.Out*o.In
 	o.step(t.opt.params[lo:hi], t.opt.m[lo:hi], t.grads[0][lo:hi], t.step.Scale, t.step.Rate)
 	t.mix(lo, hi)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/mesh"
@@ -312,7 +313,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				t.Fatal(err)
 			}
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
-				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net, 8, score.Reading{}))
+				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
 			})
 		})
 	}

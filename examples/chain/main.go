@@ -9,6 +9,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ import (
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
@@ -75,15 +78,19 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	// Training.
 	pool := parallel.New(s.workers)
 	defer pool.Close()
-	reading := score.Reading{Gain: process.ScoreGains()}
-	net := score.NewMLP[float32]([]int{reading.Width(dim, true), s.width, s.width, s.width, dim}, seed)
+	learner := pathmatch.New(process, pathmatch.Options{Output: pathmatch.Scaled})
+	model, err := score.New(score.Config{
+		Dim: dim, Momentum: learner.Momentum(), Width: s.width, Layers: 3, Gain: learner.Gain(), Seed: seed,
+	})
+	if err != nil {
+		return nil, err
+	}
 	config := train.Config{
 		Epochs: s.epochs, Batch: 256, Refresh: 4, TimesPerPath: 10, Optimizer: train.Muon, LearningRate: 3e-3,
 		Clip: 10, Average: 0.999, MaxFailed: 0.01, Seed: seed,
 		Plateau: train.Plateau{Factor: 0.6, Patience: 20, Threshold: 5e-5, Cooldown: 10, MinRate: 1e-5},
 	}
-	config.Loss.Reading = reading
-	trainer := train.New(config, process, training, net, pool)
+	trainer := train.New(config, learner.Source(training, pool), model, pool)
 	start := time.Now()
 	for !trainer.Done() {
 		e, err := trainer.Epoch(ctx)
@@ -96,19 +103,19 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	}
 
 	// Samples: from the ends of fresh forward paths, back.
-	simulator := langevin.NewSimulator(process, pool, 128)
-	prior, err := simulator.EmpiricalPrior(ctx, training, seed, keyed.PriorPaths.At(0))
+	sampler := learner.Sampler(128, pool)
+	ends, err := sampler.Ends(ctx, training, seed, keyed.PriorPaths.At(0))
 	if err != nil {
 		return nil, err
 	}
-	packed := trainer.Average().Pack(false)
-	fields := make([]langevin.Score, pool.Workers())
-	for w := range fields {
-		fields[w] = packed.NewField(128, reading)
+	if len(ends) == 0 {
+		return nil, errors.New("all forward paths failed their projection")
 	}
+	fields := score.NewFields(trainer.Average(), 128, pool.Workers())
 	x, lost := make([]float64, s.samples*dim), make([]bool, s.samples)
 	start = time.Now()
-	if _, err := simulator.Backward(ctx, x, lost, 0, seed, prior, func(worker int) langevin.Score { return fields[worker] }); err != nil {
+	scores := func(worker int) method.Score { return fields[worker] }
+	if _, err := sampler.Generate(ctx, x, lost, 0, seed, langevin.Empirical{States: ends}, scores); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(log, "%d samples in %.1f s\n", s.samples, time.Since(start).Seconds())

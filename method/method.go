@@ -1,0 +1,106 @@
+// Package method says what training and generation need of a method: where its
+// training rows and targets come from, its loss on network outputs, how it generates,
+// and what it counts. Packages train and experiment know no more of one.
+//
+// It holds no method. The four Langevin processes of the paper are one, in folder
+// pathmatch.
+package method
+
+import (
+	"context"
+
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A Method is a way to learn the law of points on Σ and to draw from it.
+type Method interface {
+	// Name is that of the registry.
+	Name() string
+	// Momentum reports whether scores are asked for at (x, p̃) and not at x alone.
+	Momentum() bool
+	// Gain is m(t) of package score, which brings a network's outputs to one size at all
+	// times; nil is m = 1.
+	Gain() func(t float64) float64
+	// Feasible reports whether samples that do not fail are on Σ to round-off.
+	Feasible() bool
+	// Prior returns the law of the states that generation begins with, or nil: then it is
+	// the uniform law on Σ or that of the Sampler's Ends, as the problem says.
+	Prior() Prior
+
+	// Source returns what a network is trained on, to learn the law of the rows of data
+	// (n×d).
+	Source(data []float64, pool *parallel.Pool) Source[float32]
+	// Sampler makes room to generate in blocks of so many rows.
+	Sampler(rows int, pool *parallel.Pool) Sampler
+}
+
+// A Source makes what a network is trained on: items, one a training row, each with as
+// many terms as there are times. All that it makes is a function of the data, the
+// seed and the refresh number: neither of the workers nor of what it made before.
+type Source[T kernel.Float] interface {
+	Items() int
+	Times() int
+	// NewLoss makes room for the terms of up to rows network rows, as r reads them. One
+	// goroutine uses a loss at a time.
+	NewLoss(r score.Reader[T], rows int) Loss[T]
+	// Prepare is called once, after NewLoss and before the first Refresh of a Trainer,
+	// resumed ones too.
+	Prepare(ctx context.Context, seed uint64) error
+	// Refresh replaces the items by fresh ones.
+	Refresh(ctx context.Context, seed, refresh uint64) (Report, error)
+	// Failed reports whether an item is not to be trained on.
+	Failed(item int) bool
+}
+
+// A Term is one summand of the loss: time K of an item.
+type Term struct {
+	Item, K int
+	Weight  float64 // factor of the term; 1/items for the mean over a batch
+}
+
+// A Loss evaluates terms of its Source's present items. No method allocates.
+type Loss[T kernel.Float] interface {
+	// Rows is the number of terms there is room for.
+	Rows() int
+	// Prepare makes the network rows of the terms, one a row, and their targets. They are
+	// valid until the next call.
+	Prepare(terms []Term) ([]T, error)
+	// Evaluate returns the weighted sum of the prepared terms for network outputs s (n×d),
+	// and writes its gradient with respect to s to ds.
+	Evaluate(ds, s []T) float64
+}
+
+// A Sampler generates. One goroutine uses it at a time.
+type Sampler interface {
+	// Generate makes the samples first … first+n−1 of a seed, n×d, with the score of each
+	// worker: sample i is a function of the seed, i, the prior and the score alone. failed
+	// (n) is set for samples that are lost.
+	Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
+		prior Prior, scores func(worker int) Score) (Report, error)
+	// Ends returns the states, m×d, in which training's way of noising leaves the points
+	// x0 (n×d), but for those that failed.
+	Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error)
+}
+
+// A Report is what a Source or a Sampler counts.
+type Report struct {
+	Failed     int       // items or samples
+	Worst      []float64 // largest violation of each component on the way
+	Iterations int       // of Newton's method, in all
+}
+
+// A Prior writes the state that one sample begins with: a function of (s, sample)
+// alone.
+type Prior interface {
+	Sample(dst []float64, s keyed.Stream, sample uint64)
+}
+
+// A Score is a network read as one, such as a score.Field. One goroutine uses it at a
+// time.
+type Score interface {
+	// Eval writes s at n rows (x_i, p_i), n×d, at time t; p is nil without momentum.
+	Eval(dst, x, p []float64, n int, t float64)
+}

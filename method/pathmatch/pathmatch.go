@@ -1,0 +1,85 @@
+// Package pathmatch is the paper's method: a network learns, by the path-matching loss,
+// to retrace the paths of a constrained Langevin process, and generates by its backward
+// process. The process is one of OLLA, ULLA, OLLA-P and ULLA-P (package langevin).
+package pathmatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// A Method is a process, learned by path matching.
+type Method struct {
+	proc *langevin.Process
+	opt  Options
+}
+
+// Options of a Method; the zero value is the paper's.
+type Options struct {
+	Window float64 // as in cwpm.Options
+	Output Output
+}
+
+// An Output says how a network's outputs are scaled, so that errors weigh alike at all
+// times.
+type Output int
+
+const (
+	Plain    Output = iota // not at all: the paper's
+	Scaled                 // by langevin.Process.ScoreGains
+	Balanced               // by langevin.Process.BalancedGains, and the loss as in cwpm.Options.Balanced
+)
+
+// New returns the method of a process, which must be valid.
+func New(p *langevin.Process, o Options) *Method { return &Method{p, o} }
+
+// Process returns the process. It is not to be changed.
+func (m *Method) Process() *langevin.Process { return m.proc }
+
+func (m *Method) Name() string        { return m.proc.Method.String() }
+func (m *Method) Momentum() bool      { return m.proc.Method.Underdamped() }
+func (m *Method) Feasible() bool      { return m.proc.Terminal || m.proc.Method.Projected() }
+func (m *Method) Prior() method.Prior { return nil }
+
+func (m *Method) Gain() func(t float64) float64 {
+	switch m.opt.Output {
+	case Scaled:
+		return m.proc.ScoreGains()
+	case Balanced:
+		return m.proc.BalancedGains()
+	}
+	return nil
+}
+
+func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float32] {
+	return NewSource[float32](m, data, pool)
+}
+
+func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
+	return &sampler{langevin.NewSimulator(m.proc, pool, rows)}
+}
+
+type sampler struct{ sim *langevin.Simulator }
+
+func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
+	prior method.Prior, scores func(worker int) method.Score) (method.Report, error) {
+	r, err := s.sim.Backward(ctx, dst, failed, first, seed, prior,
+		func(worker int) langevin.Score { return scores(worker) })
+	return report(r), err
+}
+
+func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
+	ends, err := s.sim.EmpiricalPrior(ctx, x0, seed, refresh)
+	if errors.As(err, new(*langevin.PriorError)) { // all failed
+		err = nil
+	}
+	return ends.States, err
+}
+
+func report(r langevin.Report) method.Report {
+	return method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations}
+}

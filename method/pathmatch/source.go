@@ -1,0 +1,101 @@
+package pathmatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A Source is a method.Source whose items are forward paths.
+type Source[T kernel.Float] struct {
+	m    *Method
+	data []float64
+	pool *parallel.Pool
+	sim  *langevin.Simulator
+
+	paths  langevin.Paths
+	last   cwpm.LastMomentum
+	losses []*cwpm.Loss[T]
+}
+
+// simulated is the number of points in a block of the forward simulation.
+const simulated = 64
+
+// NewSource makes the source of forward paths from the rows of data (n×d).
+func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *Source[T] {
+	return &Source[T]{m: m, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated)}
+}
+
+func (s *Source[T]) Items() int           { return len(s.data) / s.m.proc.Set.Dim() }
+func (s *Source[T]) Times() int           { return s.m.proc.Schedule.N }
+func (s *Source[T]) Failed(item int) bool { return s.paths.Failed[item] }
+
+// Paths returns the paths of the last Refresh, and the last momenta of their loss.
+func (s *Source[T]) Paths() (*langevin.Paths, cwpm.LastMomentum) { return &s.paths, s.last }
+
+// loss is a cwpm.Loss on the present paths of a Source.
+type loss[T kernel.Float] struct {
+	*cwpm.Loss[T]
+	s *Source[T]
+}
+
+func (l loss[T]) Prepare(terms []method.Term) ([]T, error) {
+	return l.Loss.Prepare(&l.s.paths, terms, l.s.last)
+}
+
+func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] {
+	l := cwpm.NewLoss(s.m.proc, r, rows, cwpm.Options{Window: s.m.opt.Window, Balanced: s.m.opt.Output == Balanced})
+	s.losses = append(s.losses, l)
+	return loss[T]{l, s}
+}
+
+// Refresh simulates a path from each row of data.
+func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
+	r, err := s.sim.Forward(ctx, &s.paths, s.data, seed, refresh)
+	s.last = momenta(seed, refresh)
+	return report(r), err
+}
+
+func momenta(seed, refresh uint64) cwpm.LastMomentum {
+	stream := keyed.PathLastMomentum.Stream(seed, refresh)
+	return func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
+}
+
+// fitNumbers is how many coordinates windows are fitted to, for each term. A target
+// that explains a share r of the noise's variance is then known to about a part in
+// √(r·131 072): 0.9 % for a tenth.
+const fitNumbers = 1 << 17
+
+// Prepare fits the windows of the losses, if they have any, to paths of their own, so
+// that they are a function of data and seed alone. There is a loss for each worker.
+func (s *Source[T]) Prepare(ctx context.Context, seed uint64) error {
+	if s.m.opt.Window == 0 {
+		return nil
+	}
+	d, N := s.m.proc.Set.Dim(), s.Times()
+	index := keyed.WindowPaths.At(0)
+	var paths langevin.Paths
+	starts := langevin.Starts(s.data, d, (fitNumbers+d-1)/d)
+	if _, err := s.sim.Forward(ctx, &paths, starts, seed, index); err != nil {
+		return err
+	}
+	last := momenta(seed, index)
+	windows, errs := make([]cwpm.Window, N), make([]error, N)
+	s.pool.Do(N, func(worker, k int) { windows[k], errs[k] = s.losses[worker].FitWindow(&paths, k, last) })
+	for k, err := range errs {
+		if err != nil {
+			return fmt.Errorf("window of step %d: %w", k, err)
+		}
+	}
+	for _, l := range s.losses {
+		l.SetWindows(windows)
+	}
+	return nil
+}
