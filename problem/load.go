@@ -242,17 +242,8 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 			return nil
 		}
 		values, _ := pairs(node)
-		seen := map[string]bool{}
 		for _, v := range values {
-			name := v.Key.GetToken().Value
-			if seen[name] {
-				return &KeyError{
-					Origin: where(v.Key.GetToken().Position.Line), Key: strings.TrimPrefix(key+"."+name, "."),
-					Fault: "the key was given before; expected each key once",
-				}
-			}
-			seen[name] = true
-			if err := p.walk(v.Value, t.Elem(), key+"."+name, where); err != nil {
+			if err := p.walk(v.Value, t.Elem(), key+"."+v.Key.GetToken().Value, where); err != nil {
 				return err
 			}
 		}

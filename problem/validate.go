@@ -45,6 +45,9 @@ func (p *Problem) check(proc *langevin.Process) error {
 		if e.Option != "" {
 			key = "network.options." + e.Option
 		}
+		if e.Fault != "" {
+			return &KeyError{Origin: p.where(key), Key: key, Fault: e.Fault}
+		}
 		return p.key(key, e.Value, e.Want)
 	}
 	t := p.Train

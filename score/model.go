@@ -6,6 +6,9 @@
 package score
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/kernel"
 )
@@ -93,4 +96,26 @@ type Workspace[T kernel.Float] interface {
 	// gradient with respect to the output of the last Forward, n×Out. It adds it to grad,
 	// or sets grad to it unless add. Sums over rows run in row order.
 	Backward(grad, dout []T, n int, add bool)
+}
+
+// ReadTensors copies arrays into those of want, as Tensors gives them, by name. The
+// error says which is missing or of another shape.
+func ReadTensors(arrays map[string]arrayfile.Array, want []arrayfile.Named) error {
+	for _, w := range want {
+		a, ok := arrays[w.Name]
+		if !ok {
+			return fmt.Errorf("the checkpoint has no array %s", w.Name)
+		}
+		if !slices.Equal(a.Shape, w.Array.Shape) {
+			return fmt.Errorf("the checkpoint's array %s has shape %v; expected %v", w.Name, a.Shape, w.Array.Shape)
+		}
+		for i, v := range a.AsFloat64() {
+			if w.Array.Float32 != nil {
+				w.Array.Float32[i] = float32(v)
+			} else {
+				w.Array.Float64[i] = v
+			}
+		}
+	}
+	return nil
 }

@@ -77,11 +77,15 @@ type ConfigError struct {
 	Option string // the option's name; "" for Kind
 	Value  any
 	Want   string
+	Fault  string // instead of Value and Want: what is wrong with the option itself
 }
 
 func (e *ConfigError) Error() string {
-	if e.Option == "" {
+	switch {
+	case e.Option == "":
 		return fmt.Sprintf("the kind of network is %q; expected %s", e.Value, e.Want)
+	case e.Fault != "":
+		return fmt.Sprintf("option %s of the network: %s", e.Option, e.Fault)
 	}
 	return fmt.Sprintf("option %s of the network is %v; expected %s", e.Option, e.Value, e.Want)
 }
@@ -104,18 +108,18 @@ func (c Config) resolve() (Kind, Config, error) {
 			v = o.Default
 		}
 		if !(v >= o.Lowest && v <= o.Most) {
-			return k, c, &ConfigError{o.Name, v, fmt.Sprintf("a number in [%v, %v]", o.Lowest, o.Most)}
+			return k, c, &ConfigError{Option: o.Name, Value: v, Want: fmt.Sprintf("a number in [%v, %v]", o.Lowest, o.Most)}
 		}
 		c.Options[o.Name] = v
 		names = append(names, o.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(names, name) {
-			want := fmt.Sprintf("no such option: %s has none", k.Name)
+			fault := fmt.Sprintf("there is no such option; %s has none", k.Name)
 			if len(names) > 0 {
-				want = "one of " + strings.Join(names, ", ")
+				fault = fmt.Sprintf("there is no such option; those of %s are %s", k.Name, strings.Join(names, ", "))
 			}
-			return k, c, &ConfigError{name, given[name], want}
+			return k, c, &ConfigError{Option: name, Value: given[name], Fault: fault}
 		}
 	}
 	return k, c, nil

@@ -1,0 +1,159 @@
+// Package newnetwork is an example of a network of one's own: affine in the point,
+// with coefficients that are polynomials of time,
+//
+//	F_θ(z, t) = Σ_{k≤K} t^k (W_k z + b_k),    z = x, or (x, p̃) with momentum.
+//
+// It is what a score.Model takes: rows, passes, named arrays, and a row of the
+// registry, which a problem file names as network: {kind: polynomial}.
+package newnetwork
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// Kind is the registry's row. A program registers it before it reads problems:
+//
+//	score.Register(newnetwork.Kind)
+var Kind = score.Kind{
+	Name:    "polynomial",
+	Options: []score.Option{{Name: "degree", Default: 3, Lowest: 0, Most: 20, Doc: "K, of the coefficients"}},
+	Parameters: func(c score.Config) float64 {
+		w := float64(width(c.Dim, c.Momentum))
+		return (c.Options["degree"] + 1) * (w + 1) * float64(c.Dim)
+	},
+	New: func(c score.Config) score.Model[float32] { return New[float32](c) },
+}
+
+// Polynomial is the network; its parameters are W_0, b_0, W_1, b_1, …
+type Polynomial[T kernel.Float] struct {
+	score.Reader[T] // rows (z, t), and the gain
+	dim, z, degree  int
+	precision       kernel.Precision
+	θ               []T
+}
+
+func width(dim int, momentum bool) int {
+	if momentum {
+		return 2 * dim
+	}
+	return dim
+}
+
+// New makes a network whose W_k and b_k are uniform on ±1/√width.
+func New[T kernel.Float](c score.Config) *Polynomial[T] {
+	z, degree := width(c.Dim, c.Momentum), int(c.Options["degree"])
+	m := &Polynomial[T]{
+		Reader: score.NewReader[T](score.Reading{Gain: c.Gain}, c.Dim, c.Momentum),
+		dim:    c.Dim, z: z, degree: degree, precision: c.Precision,
+		θ: make([]T, (degree+1)*(z+1)*c.Dim),
+	}
+	u := make([]float64, len(m.θ))
+	keyed.Layers.Stream(c.Seed, 0).Uniforms(u, 0, 0)
+	for i, v := range u {
+		m.θ[i] = T((2*v - 1) / math.Sqrt(float64(z)))
+	}
+	return m
+}
+
+// coefficients returns W_k, dim×z, and b_k of parameters laid out as the network's.
+func (m *Polynomial[T]) coefficients(θ []T, k int) (w, b []T) {
+	n := m.dim * m.z
+	at := k * (n + m.dim)
+	return θ[at : at+n], θ[at+n : at+n+m.dim]
+}
+
+func (m *Polynomial[T]) Out() int                    { return m.dim }
+func (m *Polynomial[T]) Parameters() []T             { return m.θ }
+func (m *Polynomial[T]) Matrices() []score.Matrix    { return nil } // Adam moves everything
+func (m *Polynomial[T]) Precision() kernel.Precision { return m.precision }
+
+func (m *Polynomial[T]) With(θ []T) score.Model[T] {
+	if len(θ) != len(m.θ) {
+		panic(fmt.Sprintf("newnetwork: %d parameters for a network of %d", len(θ), len(m.θ)))
+	}
+	other := *m
+	other.θ = θ
+	return &other
+}
+
+func (m *Polynomial[T]) Tensors(θ []T) (out []arrayfile.Named) {
+	for k := range m.degree + 1 {
+		w, b := m.coefficients(θ, k)
+		out = append(out,
+			arrayfile.Named{Name: fmt.Sprintf("power_%d.weight", k), Array: arrayfile.Of(w, m.dim, m.z)},
+			arrayfile.Named{Name: fmt.Sprintf("power_%d.bias", k), Array: arrayfile.Of(b, m.dim)})
+	}
+	return out
+}
+
+func (m *Polynomial[T]) Read(arrays map[string]arrayfile.Array) ([]T, error) {
+	θ := make([]T, len(m.θ))
+	return θ, score.ReadTensors(arrays, m.Tensors(θ))
+}
+
+// The passes read the parameters where they are: there is nothing to pack.
+func (m *Polynomial[T]) Parts() int                { return 0 }
+func (m *Polynomial[T]) Pack(bool) score.Packed[T] { return packed[T]{m} }
+
+type packed[T kernel.Float] struct{ m *Polynomial[T] }
+
+func (p packed[T]) Update(int) {}
+
+func (p packed[T]) NewWorkspace(rows int, _ bool) score.Workspace[T] {
+	return &workspace[T]{m: p.m, out: make([]T, rows*p.m.dim)}
+}
+
+type workspace[T kernel.Float] struct {
+	m       *Polynomial[T]
+	in, out []T
+}
+
+// Forward computes F_θ of each row (z, t).
+func (ws *workspace[T]) Forward(in []T, n int) []T {
+	m := ws.m
+	ws.in = in
+	clear(ws.out)
+	for i := range n {
+		row, y := in[i*m.In():(i+1)*m.In()], ws.out[i*m.dim:(i+1)*m.dim]
+		z, t, power := row[:m.z], row[m.z], T(1)
+		for k := range m.degree + 1 {
+			w, b := m.coefficients(m.θ, k)
+			for j := range y {
+				sum := b[j]
+				for l, v := range z {
+					sum += w[j*m.z+l] * v
+				}
+				y[j] += power * sum
+			}
+			power *= t
+		}
+	}
+	return ws.out[:n*m.dim]
+}
+
+// Backward computes ∂W_k = Σ t^k d zᵀ and ∂b_k = Σ t^k d over rows, in their order.
+func (ws *workspace[T]) Backward(grad, d []T, n int, add bool) {
+	m := ws.m
+	if !add {
+		clear(grad)
+	}
+	for i := range n {
+		row, power := ws.in[i*m.In():(i+1)*m.In()], T(1)
+		for k := range m.degree + 1 {
+			w, b := m.coefficients(grad, k)
+			for j, v := range d[i*m.dim : (i+1)*m.dim] {
+				b[j] += power * v
+				for l, z := range row[:m.z] {
+					w[j*m.z+l] += power * v * z
+				}
+			}
+			power *= row[m.z]
+		}
+	}
+}
