@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -54,6 +54,9 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err != nil {
 		return err
 	}
+	if err := f.inside(checkpointDir); err != nil {
+		return err
+	}
 	parent := f.Path(checkpointDir)
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return err
@@ -80,7 +83,7 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
 		return err
 	}
-	dir := filepath.Join(parent, fmt.Sprintf("%08d", step))
+	dir := filepath.Join(parent, fmt.Sprintf("%0*d", numberDigits, step))
 	if err := os.RemoveAll(dir); err != nil { // the same step, made again after a resume
 		return err
 	}
@@ -104,8 +107,11 @@ func (f *Folder) SetAside(after string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.inside(checkpointDir); err != nil {
+		return err
+	}
 	for _, name := range names {
-		if name <= after {
+		if compareNumbers(name, after) <= 0 {
 			continue
 		}
 		hidden := f.Path(checkpointDir + "/.set-aside-" + name)
@@ -119,7 +125,24 @@ func (f *Folder) SetAside(after string) error {
 	return nil
 }
 
-// Checkpoints returns the names of the checkpoints, oldest first.
+// numberDigits is the least number of digits in a checkpoint's name.
+const numberDigits = 8
+
+// isNumber reports whether SaveCheckpoint gives a checkpoint that name.
+func isNumber(name string) bool {
+	if len(name) < numberDigits || strings.Trim(name, "0123456789") != "" {
+		return false
+	}
+	return len(name) == numberDigits || name[0] != '0'
+}
+
+// compareNumbers orders names of checkpoints by their numbers.
+func compareNumbers(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// Checkpoints returns the names of the checkpoints, oldest first. What else lies in
+// their folder is left alone.
 func (f *Folder) Checkpoints() ([]string, error) {
 	entries, err := os.ReadDir(f.Path(checkpointDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,16 +150,17 @@ func (f *Folder) Checkpoints() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+		if e.IsDir() && isNumber(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
-	sort.Strings(names)
+	slices.SortFunc(names, compareNumbers)
 	return names, err
 }
 
 // LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
-// verifies it, and decodes its state. config is the hash of the config.yaml that
+// verifies it, and decodes its state, which is asked to Validate if it can; numbers
+// that are not finite are damage. config is the hash of the config.yaml that
 // it must belong to. The error is a *CheckpointError.
 func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
 	names, err := f.Checkpoints()
@@ -185,11 +209,25 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	if err != nil {
 		return nil, &CheckpointError{path, err.Error() + hint}
 	}
-	if err := json.Unmarshal(e.State, state); err != nil {
+	for _, a := range arrays {
+		i := max(slices.IndexFunc(a.Array.Float32, notFinite), slices.IndexFunc(a.Array.Float64, notFinite))
+		if i >= 0 {
+			fault := fmt.Sprintf("is damaged: element %d of %q is not a finite number", i, a.Name)
+			return nil, &CheckpointError{path, fault + hint}
+		}
+	}
+	if err = json.Unmarshal(e.State, state); err == nil {
+		if s, ok := state.(interface{ Validate() error }); ok {
+			err = s.Validate()
+		}
+	}
+	if err != nil {
 		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: " + err.Error() + hint}
 	}
 	return arrays, nil
 }
+
+func notFinite[T float32 | float64](v T) bool { return v-v != 0 }
 
 // Hash returns the SHA-256 of data in hexadecimal.
 func Hash(data []byte) string {

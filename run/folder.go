@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/landing-diffusion/landing/internal/input"
 )
@@ -150,6 +151,9 @@ func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(na
 // Write creates a file of the folder. It fails with an *ExistsError if the file
 // is there, unless Force is set.
 func (f *Folder) Write(name string, data []byte) error {
+	if err := f.inside(name); err != nil {
+		return err
+	}
 	return WriteFile(f.Path(name), data, f.Force)
 }
 
@@ -171,6 +175,9 @@ func Free(path string) error {
 
 // replace writes a file that changes as the run goes on.
 func (f *Folder) replace(name string, data []byte) error {
+	if err := f.inside(name); err != nil {
+		return err
+	}
 	return WriteFile(f.Path(name), data, true)
 }
 
@@ -247,10 +254,30 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+const lockName = ".lock"
+
+// inside returns a *FolderError if a file of the folder leads out of it, by itself or
+// by a folder above it that is a symbolic link: nothing is written there.
+func (f *Folder) inside(name string) error {
+	root, err := os.OpenRoot(f.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, err = root.Stat(filepath.FromSlash(name))
+	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
+		return nil // what the system says of it, writing will say too
+	}
+	return &FolderError{f.Path(name), "is a symbolic link out of the run folder, or lies behind one; nothing is written there"}
+}
+
 // Lock keeps other processes from working on the folder until Unlock or the end
 // of the process.
 func (f *Folder) Lock() error {
-	file, err := os.OpenFile(f.Path(".lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	if err := f.inside(lockName); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(f.Path(lockName), os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,9 @@ func (f *Folder) AppendMetric(kind string, epoch int, data any) error {
 	if err != nil {
 		return err
 	}
+	if err := f.inside(MetricsFile); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(f.Path(MetricsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err

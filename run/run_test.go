@@ -2,6 +2,8 @@ package run
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +115,13 @@ func TestLock(t *testing.T) {
 
 type state struct{ Epoch int }
 
+func (s state) Validate() error {
+	if s.Epoch < 0 {
+		return fmt.Errorf("epoch is %d", s.Epoch)
+	}
+	return nil
+}
+
 func checkpoint(t *testing.T) *Folder {
 	t.Helper()
 	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
@@ -158,6 +167,118 @@ func TestCheckpoint(t *testing.T) {
 	}
 	if _, err := os.Stat(f.Path("checkpoints/.set-aside-00000050/" + weightsFile)); err != nil {
 		t.Error("a checkpoint set aside is gone")
+	}
+}
+
+// What lies beside the checkpoints is no checkpoint, and stays; numbers of more digits
+// come after those of fewer.
+func TestStrayNames(t *testing.T) {
+	f := checkpoint(t)
+	for _, name := range []string{"notes", "00000060-old", "60", "0000000060", "00000061.bak"} {
+		if err := os.Mkdir(f.Path(checkpointDir+"/"+name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(f.Path(checkpointDir+"/00000070"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var s state
+	if _, err := f.LoadCheckpoint("", "abc", &s); err != nil || s.Epoch != 5 {
+		t.Errorf("%v, %v", s, err)
+	}
+	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
+	for _, step := range []int{99_999_999, 100_000_000} {
+		if err := f.SaveCheckpoint(step, arrays, state{step}, "abc"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000050 99999999 100000000" {
+		t.Errorf("kept %v", names)
+	}
+	if err := f.SetAside("99999999"); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000050 99999999" {
+		t.Errorf("left %v", names)
+	}
+	if _, err := os.Stat(f.Path(checkpointDir + "/notes")); err != nil {
+		t.Error("what was beside the checkpoints is gone")
+	}
+}
+
+// A forged checkpoint, its hashes right, is damaged if its state or its numbers cannot
+// be.
+func TestForgedCheckpoint(t *testing.T) {
+	f := checkpoint(t)
+	nan := float32(math.NaN())
+	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{2}, Float32: []float32{1, nan}}}}
+	if err := f.SaveCheckpoint(60, arrays, state{6}, "abc"); err != nil {
+		t.Fatal(err)
+	}
+	damaged := func(want string) {
+		t.Helper()
+		var s state
+		var bad *CheckpointError
+		if _, err := f.LoadCheckpoint("", "abc", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	damaged(`weights.safetensors: is damaged: element 1 of "w" is not a finite number; the one before it is 00000050`)
+	arrays[0].Array.Float32[1] = 2
+	if err := f.SaveCheckpoint(61, arrays, state{-1}, "abc"); err != nil {
+		t.Fatal(err)
+	}
+	damaged("state.json: is damaged: epoch is -1; the one before it is 00000060")
+}
+
+// Nothing is written through a symbolic link out of the folder; one that stays in it
+// is as good as a folder.
+func TestLinksOut(t *testing.T) {
+	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
+	for name, write := range map[string]func(*Folder) error{
+		"figures":     func(f *Folder) error { return f.Write("figures/map.svg", nil) },
+		checkpointDir: func(f *Folder) error { return f.SaveCheckpoint(1, arrays, state{1}, "abc") },
+		lockName:      func(f *Folder) error { return f.Lock() },
+		MetricsFile:   func(f *Folder) error { return f.AppendMetric("epoch", 1, 1) },
+		StatusFile:    func(f *Folder) error { return f.SetStatus(Status{}) },
+	} {
+		f, err := Create(filepath.Join(t.TempDir(), "r"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := t.TempDir()
+		if err := os.Symlink(filepath.Join(out, "x"), f.Path(name)); err != nil {
+			t.Skip(err)
+		}
+		for _, there := range []bool{false, true} { // where the link leads
+			if there {
+				if err := os.Mkdir(filepath.Join(out, "x"), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var bad *FolderError
+			if err := write(f); !errors.As(err, &bad) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "out of the run folder") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if left, _ := filepath.Glob(filepath.Join(out, "x", "*")); len(left) > 0 {
+			t.Errorf("%s: written outside: %v", name, left)
+		}
+		if err := os.Remove(f.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+		if name != "figures" {
+			continue
+		}
+		if err := os.Mkdir(f.Path("drawn"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("drawn", f.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(f); err != nil {
+			t.Errorf("a link within the folder: %v", err)
+		}
 	}
 }
 
