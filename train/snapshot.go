@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -40,8 +41,20 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	return out
 }
 
-// Restore continues from a snapshot of the same network.
+// A SnapshotError says why a training cannot go on from a snapshot.
+type SnapshotError struct{ Problem string }
+
+func (e *SnapshotError) Error() string { return "the checkpoint is damaged: " + e.Problem }
+
+// Restore continues from a snapshot of the same network. The error is a
+// *SnapshotError.
 func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
+	if err := s.Validate(); err != nil {
+		return &SnapshotError{err.Error()}
+	}
+	if most := max(1, t.source.Items()/t.cfg.Batch); s.Step > most {
+		return &SnapshotError{fmt.Sprintf("step is %d; expected at most %d, the batches of an epoch", s.Step, most)}
+	}
 	for _, p := range t.parts() {
 		v, err := read(t.model, arrays, p.prefix)
 		if err != nil {
@@ -55,7 +68,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 }
 
 // Load returns m with the parameters to generate with from a snapshot: the averaged
-// ones, or the raw ones if the average had not begun.
+// ones, or the raw ones if the average had not begun. The error is a *SnapshotError.
 func Load[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, s State) (score.Model[T], error) {
 	prefix := PrefixAverage
 	if s.Averaged == 0 {
@@ -76,5 +89,9 @@ func read[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, prefix str
 			byName[name] = a.Array
 		}
 	}
-	return m.Read(byName)
+	v, err := m.Read(byName)
+	if err != nil {
+		return nil, &SnapshotError{err.Error()}
+	}
+	return v, nil
 }

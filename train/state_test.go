@@ -1,9 +1,18 @@
 package train
 
 import (
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method/pathmatch"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
 )
 
 func TestStateValidate(t *testing.T) {
@@ -35,5 +44,42 @@ func TestStateValidate(t *testing.T) {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// A snapshot of another network, without an array, or with a state that its training
+// cannot be in, is refused as damaged.
+func TestRestoreRefuses(t *testing.T) {
+	proc, data := gaussian(langevin.ULLA, 50)
+	pool := parallel.New(1)
+	defer pool.Close()
+	small := model(score.Reading{}, kernel.Float32, true)
+	make := func() *Trainer[float32] { return trainer(smallConfig, proc, pathmatch.Options{}, data, small, pool) }
+	first := make()
+	if _, err := first.Epoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	arrays, state := first.Snapshot(), first.State
+	if err := make().Restore(arrays, state); err != nil {
+		t.Fatal(err)
+	}
+	far := state
+	far.Step, far.Updates = 1000, 5000
+	other := slices.Clone(arrays)
+	other[0].Array.Shape = []int{1, other[0].Array.Len()}
+	for name, c := range map[string]struct {
+		arrays []arrayfile.Named
+		state  State
+	}{
+		"step": {arrays, far}, "epoch": {arrays, State{Epoch: -1}}, "missing": {arrays[1:], state}, "shape": {other, state},
+	} {
+		var bad *SnapshotError
+		if err := make().Restore(c.arrays, c.state); !errors.As(err, &bad) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var bad *SnapshotError
+	if _, err := Load(small, arrays[1:], State{}); !errors.As(err, &bad) {
+		t.Errorf("an array is missing: %v", err)
 	}
 }
