@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -37,17 +38,32 @@ YAML file; without data, points that random starts reach stand in for it.`,
 			if r == nil {
 				return failed
 			}
+			if colored(a.stdout) && !a.json {
+				return errors.Join(failed, legible(r).Write(a.stdout, true))
+			}
 			var written error
 			printed := a.result(struct {
 				Problem string       `json:"problem"`
 				Status  check.Status `json:"status"`
 				*check.Report
-			}{p.Name, r.Status(), r}, func(w io.Writer) { written = r.Write(w, colored(a.stdout)) })
+			}{p.Name, r.Status(), r}, func(w io.Writer) { written = r.Write(w, false) })
 			return errors.Join(failed, printed, written)
 		},
 	}
 	src.flags(cmd)
 	return cmd
+}
+
+// legible returns a report whose text has no control characters, to be written with
+// those of colours.
+func legible(r *check.Report) *check.Report {
+	out := *r
+	out.Set, out.Findings = oneLine(r.Set), slices.Clone(r.Findings)
+	for i := range out.Findings {
+		f := &out.Findings[i]
+		f.Component, f.Message = oneLine(f.Component), oneLine(f.Message)
+	}
+	return &out
 }
 
 // colored reports whether a stream is a terminal that takes colours.

@@ -1,13 +1,22 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -97,5 +106,215 @@ func TestLinksOut(t *testing.T) {
 	}
 	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
 		t.Errorf("written outside: %v, %v", left, err)
+	}
+}
+
+// With --json an error is one object on standard output, its message on standard error
+// and the exit code as without.
+func TestErrorsAsJSON(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("bad.yaml", "name: x\nset: {kind: sphere, dim: 3}\nprocess:\n  steps: 0\n")
+	write("not.yaml", "name: x\nset: [\n")
+	write("lat.csv", "lat,lon\n10,20\n95,0\n")
+	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
+	write("points.yaml", "name: p\ndata: {kind: points}\nset: {kind: sphere, dim: 3}\ntrain: {epochs: 1}\n")
+	write("empty.yaml", "name: e\nset: {dim: 2, equality: [{name: h, expr: \"dot(x, x) + 1\"}]}\n")
+	for _, c := range []struct {
+		code            int
+		kind, file, key string
+		line            int
+		args            []string
+	}{
+		{2, "usage", "", "", 0, []string{"demo", "--nosuch"}},
+		{2, "usage", "", "", 0, []string{"fly"}},
+		{2, "usage", "", "", 0, []string{"eval"}},
+		{2, "usage", "", "", 0, []string{"env", "--workers", "-1"}},
+		{3, "problem", "bad.yaml", "process.steps", 4, []string{"train", "bad.yaml"}},
+		{3, "problem", "", "train.epochs", 0, []string{"train", "demo", "--set", "train.epochs=x"}},
+		{3, "problem", "not.yaml", "", 2, []string{"check", "not.yaml"}},
+		{3, "data", "lat.csv", "", 3, []string{"train", "volcano", "--data", "lat.csv"}},
+		{3, "data", "off.csv", "", 0, []string{"train", "points.yaml", "--data", "off.csv"}},
+		{3, "file", "nosuch.csv", "", 0, []string{"train", "volcano", "--data", "nosuch.csv"}},
+		{3, "run", "nosuch", "", 0, []string{"eval", "nosuch"}},
+		{3, "exists", "lat.csv.npy", "", 0, []string{"data", "so", "-o", "lat.csv.npy"}},
+		{4, "check", "", "", 0, []string{"sample", "empty.yaml"}},
+	} {
+		if c.kind == "exists" {
+			write(c.file, "")
+		}
+		plain, r := do(t, dir, c.args...), do(t, dir, append(c.args, "--json")...)
+		if r.code != c.code || plain.code != c.code || r.stderr != plain.stderr || r.stderr == "" {
+			t.Errorf("landing %v: exit %d and %d with --json, %q and %q", c.args, plain.code, r.code, plain.stderr, r.stderr)
+		}
+		e, _ := wantJSON(t, r)["error"].(map[string]any)
+		message, _ := e["message"].(string)
+		if message == "" || !strings.Contains(r.stderr, message) {
+			t.Errorf("landing %v: message %q, standard error %q", c.args, message, r.stderr)
+		}
+		delete(e, "message")
+		want := map[string]any{"code": float64(c.code), "kind": c.kind}
+		if c.file != "" {
+			want["file"] = c.file
+		}
+		if c.key != "" {
+			want["key"] = c.key
+		}
+		if c.line != 0 {
+			want["line"] = float64(c.line)
+		}
+		if !maps.Equal(e, want) {
+			t.Errorf("landing %v: %v, want %v", c.args, e, want)
+		}
+	}
+	// A check that fails has its report there, and nothing else.
+	r := do(t, dir, "check", "empty.yaml", "--json")
+	if v := wantJSON(t, r); r.code != 4 || v["findings"] == nil || v["error"] != nil {
+		t.Errorf("exit %d, %s", r.code, r.stdout)
+	}
+	if v := wantJSON(t, ok(t, dir, "--version", "--json")); len(v) != 1 || v["version"] == "" {
+		t.Errorf("got %v", v)
+	}
+	if r := ok(t, dir, "--version"); !strings.HasPrefix(r.stdout, "landing version ") {
+		t.Errorf("got %q", r.stdout)
+	}
+}
+
+// A run that was killed before it could say how far it is can be shown.
+func TestShowWithoutStatus(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	if err := os.Remove(filepath.Join(dir, "r", "status.json")); err != nil {
+		t.Fatal(err)
+	}
+	if r := ok(t, dir, "show", "r"); !strings.Contains(r.stdout, "state        unknown\n") {
+		t.Errorf("got %s", r.stdout)
+	}
+	v := wantJSON(t, ok(t, dir, "show", "r", "--json"))
+	if s := v["status"].(map[string]any); s["state"] != "unknown" {
+		t.Errorf("got %v", s)
+	}
+}
+
+// Control characters of files, keys and names never reach the terminal; JSON has them
+// as its own escapes.
+func TestControlCharacters(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Skip(err)
+		}
+	}
+	write("key.yaml", "name: x\n\"a\\e[31m\\nlanding: \\u202eb\": 3\n")
+	write("name.yaml", "name: e\nset: {dim: 2, equality: [{name: \"h\\e]0;x\\a\", expr: \"dot(x, x) - 1\"}]}\n"+
+		"potential: {kind: linear, b: [1, 0]}\nprior: empirical\n")
+	write("\x1b[2J.yaml", "name: x\nset: {kind: sphere, dim: 0}\n")
+	write("\x1b[2J.csv", "1,x\n")
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{3, `a\x1b[31m\nlanding: \u202eb: there is no such key`, []string{"check", "key.yaml"}},
+		{3, `\x1b[2J.yaml:2: set.dim`, []string{"check", "\x1b[2J.yaml"}},
+		{3, `\x1b[2J.csv:1: longitude is "x"`, []string{"train", "volcano", "--data", "\x1b[2J.csv"}},
+		{2, `there is no verb "\x1b[31m"`, []string{"\x1b[31m"}},
+		{2, `unknown flag: --\x9b`, []string{"env", "--\x9b"}},
+		{0, `h\x1b]0;x\x07`, []string{"check", "name.yaml"}},
+	} {
+		r := do(t, dir, c.args...)
+		if out := r.stdout + r.stderr; r.code != c.code || !strings.Contains(out, c.want) || strings.ContainsFunc(out, unprintable) {
+			t.Errorf("landing %q: exit %d, want %q in\n%q\n%q", c.args, r.code, c.want, r.stdout, r.stderr)
+		}
+	}
+	e := wantJSON(t, do(t, dir, "check", "key.yaml", "--json"))["error"].(map[string]any)
+	if e["key"] != "a\x1b[31m\nlanding: \u202eb" {
+		t.Errorf("got %q", e["key"])
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"σ_k² ≤ 1\tΣ\u202f…\n": "σ_k² ≤ 1\tΣ\u202f…\n",
+		"a\x1b[31mb\x7f":       `a\x1b[31mb\x7f`,
+		"a\rb\r\nc":            `a\x0db` + "\nc",
+		"\u009b31m\u202e":      `\x9b31m\u202e`,
+		"\x9b\xff":             `\x9b\xff`,
+	} {
+		if got := printable(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := oneLine("a\nb"); got != `a\nb` {
+		t.Errorf("got %q", got)
+	}
+	joined := errors.Join(errors.New("a\nb"), errors.Join(errors.New("c"), errors.New("d")))
+	if got := lines(joined); !slices.Equal(got, []string{`a\nb`, "c", "d"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Output without room is a failure of its own, no fault of the configuration.
+func TestFull(t *testing.T) {
+	for err, want := range map[error]int{
+		&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}:                                  exitFailure,
+		fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC}):           exitFailure,
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:                                exitConfig,
+		errors.Join(&experiment.CheckError{}, &fs.PathError{Op: "write", Err: io.ErrClosedPipe}): exitCheck,
+	} {
+		if got := exitCode(err); got != want {
+			t.Errorf("%v: exit %d, want %d", err, got, want)
+		}
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"}, {"env", "--help"}} {
+		var stderr bytes.Buffer
+		if code := Main(t.Context(), args, full, &stderr); code != exitFailure || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("landing %v: exit %d, %s", args, code, stderr.String())
+		}
+	}
+}
+
+// A training goes on when nobody reads what it says: train 2>&1 | head -1.
+func TestClosedPipe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for name, both := range map[string]bool{"messages": false, "all": true} {
+		cmd := exec.Command(self, append([]string{"train", "demo", "--out", name}, tiny...)...)
+		cmd.Dir, cmd.Stderr = dir, w
+		want := exitOK
+		if both {
+			cmd.Stdout, want = w, exitFailure
+		}
+		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		status, err := os.ReadFile(filepath.Join(dir, name, "status.json"))
+		if err != nil || !strings.Contains(string(status), `"state": "trained"`) {
+			t.Errorf("%s: %s, %v", name, status, err)
+		}
 	}
 }

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -50,6 +49,7 @@ func main() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
 	}()
+	signal.Ignore(syscall.SIGPIPE) // nobody who stops reading ends a training; writes fail instead
 	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -58,7 +58,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr, args: args}
 	root := a.root()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	help := &keeper{Writer: stdout}
+	root.SetOut(help)
 	root.SetErr(stderr)
 	if err := kernel.Check(); err != nil {
 		fmt.Fprintf(stderr, "landing: %v\n", err)
@@ -69,21 +70,29 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		a.pool.Close()
 	}
 	if err == nil {
+		err = help.err
+	}
+	if err == nil {
 		return exitOK
 	}
 	code := exitCode(err)
 	switch {
 	case errors.As(err, new(*said)):
 	case code == exitInterrupted:
-		fmt.Fprintln(stderr, "landing: interrupted")
+		a.say("landing: interrupted")
 	default:
-		fmt.Fprintf(stderr, "landing: %v\n", err)
+		a.say("landing: %v", err)
 	}
 	switch {
 	case code == exitUsage:
-		fmt.Fprintln(stderr, "Try: landing --help")
+		a.say("Try: landing --help")
 	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)), errors.As(err, new(*langevin.StartError)):
-		fmt.Fprintln(stderr, "Try: landing check")
+		a.say("Try: landing check")
+	}
+	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) { // of a line that is no use, flags may be unread
+		if e := a.object(map[string]fault{"error": describe(err, code)}); e != nil {
+			a.say("landing: %v", e)
+		}
 	}
 	return code
 }
@@ -93,11 +102,16 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func execute(ctx context.Context, root *cobra.Command) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("internal error: %v\n%s", v, debug.Stack())
+			err = &internalError{fmt.Sprintf("internal error: %v\n%s", v, debug.Stack())}
 		}
 	}()
 	return root.ExecuteContext(ctx)
 }
+
+// internalError is a panic, with its stack.
+type internalError struct{ text string }
+
+func (e *internalError) Error() string { return e.text }
 
 // usageError marks an error of the command line itself.
 type usageError struct{ error }
@@ -119,12 +133,16 @@ func exitCode(err error) int {
 	switch {
 	case is(new(*usageError)):
 		return exitUsage
+	case is(new(*internalError)):
+		return exitFailure
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
 		return exitDiverged
+	case unwritten(err):
+		return exitFailure
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*experiment.DataError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
 		return exitConfig
@@ -137,11 +155,13 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	json, quiet    bool
+	told           bool // standard output has its JSON object
 	workers        int
 	pool           *parallel.Pool
 }
 
 func (a *app) root() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "landing",
 		Short: "Generative models whose samples stay on a feasible set",
@@ -150,8 +170,13 @@ samples from them, with the landing dynamics OLLA and ULLA.
 
 Start with:  landing demo`,
 		SilenceErrors: true, SilenceUsage: true,
-		Version: run.Version(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				v := map[string]string{"version": run.Version()}
+				return a.result(v, func(w io.Writer) { fmt.Fprintf(w, "landing version %s\n", run.Version()) })
+			}
+			return cmd.Help()
+		},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return &usageError{fmt.Errorf("there is no verb %q", args[0])}
@@ -165,6 +190,7 @@ Start with:  landing demo`,
 			return nil
 		},
 	}
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for landing")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0, "worker threads; 0 means one for each core (results do not depend on it)")
@@ -192,23 +218,4 @@ func (a *app) workersPool() *parallel.Pool {
 		}
 	}
 	return a.pool
-}
-
-// say writes a line for people to standard error.
-func (a *app) say(format string, v ...any) {
-	fmt.Fprintf(a.stderr, format+"\n", v...)
-}
-
-// result prints v as JSON if asked to, and the text otherwise.
-func (a *app) result(v any, text func(w io.Writer)) error {
-	if !a.json {
-		var b bytes.Buffer
-		text(&b)
-		_, err := b.WriteTo(a.stdout)
-		return err
-	}
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

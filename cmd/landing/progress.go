@@ -49,7 +49,7 @@ func (p *progress) update(last bool, text func() string) {
 		return
 	}
 	p.last = time.Now()
-	s := text()
+	s := oneLine(text())
 	if !p.terminal {
 		fmt.Fprintln(p.w, s)
 		return
@@ -70,7 +70,7 @@ func (p *progress) line(s string) {
 		return
 	}
 	p.clear()
-	fmt.Fprintln(p.w, s)
+	fmt.Fprintln(p.w, oneLine(s))
 }
 
 func (p *progress) clear() {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"text/tabwriter"
 	"time"
 
@@ -34,7 +36,10 @@ func (a *app) show() *cobra.Command {
 			if err := f.ReadJSON(run.ManifestFile, &out.Manifest); err != nil {
 				return err
 			}
-			if err := f.ReadJSON(run.StatusFile, &out.Status); err != nil {
+			switch err := f.ReadJSON(run.StatusFile, &out.Status); {
+			case errors.Is(err, fs.ErrNotExist): // a process that was killed before its first status
+				out.Status.State = "unknown"
+			case err != nil:
 				return err
 			}
 			if out.Checkpoints, err = f.Checkpoints(); err != nil {
@@ -57,7 +62,11 @@ func (a *app) show() *cobra.Command {
 			return a.result(out, func(w io.Writer) {
 				m, s := out.Manifest, out.Status
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintf(t, "run\t%s\nstate\t%s, epoch %d of %d\n", f.Dir, s.State, s.Epoch, s.Epochs)
+				fmt.Fprintf(t, "run\t%s\nstate\t%s", f.Dir, s.State)
+				if s.Epochs > 0 {
+					fmt.Fprintf(t, ", epoch %d of %d", s.Epoch, s.Epochs)
+				}
+				fmt.Fprintln(t)
 				if s.Message != "" {
 					fmt.Fprintf(t, "message\t%s\n", s.Message)
 				}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printable returns text that a terminal takes for text: control characters other than
+// tabs and line ends, characters that turn the direction of writing, and bytes that are
+// not UTF-8 become escapes as in Go's strings.
+func printable(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case !unprintable(r):
+			b.WriteString(s[:n])
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// oneLine is printable of text that is a part of a line.
+func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
+
+// lines returns an error's message, a line for each of errors that were joined.
+func lines(err error) []string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		parts := joined.Unwrap()
+		if err.Error() == errors.Join(parts...).Error() {
+			var all []string
+			for _, e := range parts {
+				all = append(all, lines(e)...)
+			}
+			return all
+		}
+	}
+	if errors.As(err, new(*internalError)) { // its stack
+		return []string{printable(err.Error())}
+	}
+	return []string{oneLine(err.Error())}
+}
+
+// say writes a line for people to standard error. What cannot be written there is
+// dropped: a training goes on when nobody reads its messages.
+func (a *app) say(format string, v ...any) {
+	for i := range v {
+		switch x := v[i].(type) {
+		case string:
+			v[i] = oneLine(x)
+		case error:
+			v[i] = strings.Join(lines(x), "\n")
+		case fmt.Stringer:
+			v[i] = oneLine(x.String())
+		}
+	}
+	fmt.Fprintf(a.stderr, format+"\n", v...)
+}
+
+// result prints v as JSON if asked to, and the text otherwise.
+func (a *app) result(v any, text func(w io.Writer)) error {
+	if a.json {
+		return a.object(v)
+	}
+	var b bytes.Buffer
+	text(&b)
+	_, err := io.WriteString(a.stdout, printable(b.String()))
+	return err
+}
+
+// object prints v as the one JSON object of standard output.
+func (a *app) object(v any) error {
+	a.told = true
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// unwritten reports whether an error is that of output that found no room or no reader.
+func unwritten(err error) bool {
+	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	var e *fs.PathError
+	return errors.As(err, &e) && (e.Op == "write" || e.Op == "sync" || e.Op == "close")
+}
+
+// A keeper is a writer that keeps its first error, for writers that drop theirs.
+type keeper struct {
+	io.Writer
+	err error
+}
+
+func (k *keeper) Write(b []byte) (int, error) {
+	n, err := k.Writer.Write(b)
+	if k.err == nil {
+		k.err = err
+	}
+	return n, err
+}
