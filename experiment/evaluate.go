@@ -1,9 +1,11 @@
 package experiment
 
 import (
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -52,18 +54,17 @@ type Seconds struct {
 }
 
 const (
-	floorDraws   = 20
 	testPoints   = 1000 // at most, on each side of the two-sample test
 	permutations = 999
 )
 
-// Evaluate scores samples; state is that of their network. A *ViolationError,
-// returned beside the evaluation, says that projected samples are not feasible
-// to generate.max_violation.
-func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error) {
+// Evaluate scores samples; state is that of their network, start of CompareStart, or
+// nil. A *ViolationError, returned beside the evaluation, says that projected samples
+// are not feasible to generate.max_violation.
+func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation, error) {
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
-		Run: e.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong,
+		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Start: start,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
@@ -72,50 +73,37 @@ func (e *Experiment) Evaluate(s *Samples, state train.State) (*Evaluation, error
 		return v, nil
 	}
 	var err error
-	v.Component, err = e.CheckViolation(s)
+	v.Component, err = r.CheckViolation(s)
 	v.Violation.Worst = worstOf(v.Component).Worst
-	v.Violation.Mean = metric.Float(metric.MeanLargest(e.excess(x)))
-	v.JSD = e.jsd(x)
-	if len(e.heldOut) > 0 {
-		v.Nearest = metric.CountCopies(x, e.heldOut, e.train, d)
-		v.TwoSample = metric.EnergyTest(x, e.heldOut, d, testPoints, permutations, e.Problem.Seed)
+	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
+	if r.score != nil {
+		v.JSD = r.jsd(r.score, x)
+	}
+	if len(r.HeldOutRows) > 0 {
+		v.Nearest = metric.CountCopies(x, r.HeldOutRows, r.TrainRows, d)
+		v.TwoSample = metric.EnergyTest(x, r.HeldOutRows, d, testPoints, permutations, r.Problem.Seed)
 	}
 	return v, err
 }
 
-// jsd returns the distances of points by histograms, or nil where none is defined.
-func (e *Experiment) jsd(x []float64) *JSD {
-	h := e.histogram
-	if h == nil {
-		return nil
+// jsd returns the distances of points to the data.
+func (l *Loaded) jsd(ref *domain.Reference, x []float64) *JSD {
+	whole, parts := ref.Score(ref.Marks(x), l.Problem.Seed)
+	out := &JSD{Metric: ref.Name, Score: whole, Uniform: metric.NaN}
+	for k, name := range ref.Parts {
+		out.Parts = append(out.Parts, Part{name, parts[k]})
 	}
-	n, marks := len(x)/e.Process.Set.Dim(), h.marks(x)
-	scores := make([]metric.Score, 1+len(h.parts))
-	floors := h.floors(h.full, n, e.Problem.Seed)
-	for k, v := range h.compare(marks, h.full) {
-		scores[k] = metric.Score{Full: metric.Float(v), Floor: floors[k], HeldOut: metric.NaN, HeldOutFloor: metric.NaN}
-	}
-	if len(h.heldOut) > 0 {
-		floors := h.floors(h.heldOut, n, e.Problem.Seed)
-		for k, v := range h.compare(marks, h.heldOut) {
-			scores[k].HeldOut, scores[k].HeldOutFloor = metric.Float(v), floors[k].Mean
-		}
-	}
-	out := &JSD{Metric: h.Name, Score: scores[0], Uniform: metric.NaN}
-	for k, name := range h.parts {
-		out.Parts = append(out.Parts, Part{name, scores[1+k]})
-	}
-	if prior, err := langevin.UniformPrior(e.Process); err == nil {
-		out.Uniform = metric.Float(h.distance(h.marks(e.draws(prior, keyed.UniformScore.Stream(e.Problem.Seed, 0), n)), h.full))
+	if prior, err := langevin.UniformPrior(l.Process); err == nil {
+		d := l.Data.D
+		out.Uniform = ref.To(draws(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), len(x)/d))
 	}
 	return out
 }
 
-// draws returns n draws of a prior.
-func (e *Experiment) draws(prior langevin.Prior, st keyed.Stream, n int) []float64 {
-	d := e.Process.Set.Dim()
+// draws returns n draws of a prior of points of dimension d.
+func draws(pool *parallel.Pool, prior langevin.Prior, d int, st keyed.Stream, n int) []float64 {
 	y := make([]float64, n*d)
-	e.eachBlock(n, func(lo, hi int) {
+	domain.EachBlock(pool, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			prior.Sample(y[i*d:(i+1)*d], st, uint64(i))
 		}
@@ -127,7 +115,7 @@ func (e *Experiment) draws(prior langevin.Prior, st keyed.Stream, n int) []float
 // component; samples are numbered with the failed ones. Beside them it returns a
 // *ViolationError if samples are projected and not feasible to
 // generate.max_violation.
-func (e *Experiment) CheckViolation(s *Samples) ([]metric.Violation, error) {
+func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 	var number []int // of each good row
 	for i, lost := range s.Lost {
 		if !lost {
@@ -137,8 +125,8 @@ func (e *Experiment) CheckViolation(s *Samples) ([]metric.Violation, error) {
 	if len(number) == 0 {
 		return nil, nil
 	}
-	components := e.violations(s.Good())
-	limit, projected := e.Problem.Generate.MaxViolation, e.Process.Terminal || e.Process.Method.Projected()
+	components := violations(l.Process.Set, s.Good())
+	limit, projected := l.Problem.Generate.MaxViolation, l.Process.Terminal || l.Process.Method.Projected()
 	var err error
 	for i := range components {
 		c := &components[i]

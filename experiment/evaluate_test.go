@@ -5,17 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -35,25 +28,25 @@ func TestEvaluationByParts(t *testing.T) {
 	for i := range len(good) / 3 {
 		e.Process.Set.Capabilities().SampleUniform(uniform[3*i:3*i+3], keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33), uint64(i))
 	}
-	v, err := e.Evaluate(s, train.State{Epoch: 4})
+	v, err := e.Evaluate(s, train.State{Epoch: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	floor := func(data []float64) metric.Floor {
-		return metric.NoiseFloor(e.train, 3, n-2, floorDraws, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, data) })
+		return metric.NoiseFloor(e.TrainRows, 3, n-2, 20, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, data) })
 	}
-	copies := metric.CountCopies(good, e.heldOut, e.train, 3)
-	test := metric.EnergyTest(good, e.heldOut, 3, testPoints, permutations, e.Problem.Seed)
+	copies := metric.CountCopies(good, e.HeldOutRows, e.TrainRows, 3)
+	test := metric.EnergyTest(good, e.HeldOutRows, 3, testPoints, permutations, e.Problem.Seed)
 	mean := 0.0
 	for i := 0; i < len(good); i += 3 {
 		mean += math.Abs(math.Sqrt(good[i]*good[i]+good[i+1]*good[i+1]+good[i+2]*good[i+2])-1) / float64(n-2)
 	}
 	for name, c := range map[string][2]float64{
 		"distance":            {float64(v.JSD.Full), metric.EarthJSD(good, e.Data.X)},
-		"held-out distance":   {float64(v.JSD.HeldOut), metric.EarthJSD(good, e.heldOut)},
+		"held-out distance":   {float64(v.JSD.HeldOut), metric.EarthJSD(good, e.HeldOutRows)},
 		"floor":               {float64(v.JSD.Mean), float64(floor(e.Data.X).Mean)},
 		"its deviation":       {float64(v.JSD.SD), float64(floor(e.Data.X).SD)},
-		"held-out floor":      {float64(v.JSD.HeldOutFloor), float64(floor(e.heldOut).Mean)},
+		"held-out floor":      {float64(v.JSD.HeldOutFloor), float64(floor(e.HeldOutRows).Mean)},
 		"uniform":             {float64(v.JSD.Uniform), metric.EarthJSD(uniform, e.Data.X)},
 		"nearest of samples":  {float64(v.Nearest.Samples), float64(copies.Samples)},
 		"nearest of held-out": {float64(v.Nearest.HeldOut), float64(copies.HeldOut)},
@@ -79,30 +72,28 @@ func TestViolationOfSeveral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Experiment{Process: &langevin.Process{Set: box}}
-	if got := metric.MeanLargest(e.excess([]float64{0.5, 2, -0.25, 0.5, 0.5, 0.5})); got != 0.5 { // 1 and 0
+	if got := metric.MeanLargest(excess(box, []float64{0.5, 2, -0.25, 0.5, 0.5, 0.5})); got != 0.5 { // 1 and 0
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	simplex, err := zoo.NewSimplex(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Process = &langevin.Process{Set: simplex}
-	if got := metric.MeanLargest(e.excess([]float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 { // both the sum
+	if got := metric.MeanLargest(excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 { // both the sum
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	pool := parallel.New(1)
 	defer pool.Close()
-	r, err := rotations(t, pool, func([]float64) {})
+	l, err := rotations(t, pool, func([]float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Folder = begin(t).Folder
+	r := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &Samples{X: append([]float64(nil), r.Data.X...), Dim: 9, Lost: make([]bool, 40)}
 	for j := range 3 { // the first column of sample 5 is a tenth too long: 0.21 in gram[0,0], the first of six
 		s.X[9*5+3*j] *= 1.1
 	}
-	v, err := r.Evaluate(s, train.State{})
+	v, err := r.Evaluate(s, train.State{}, nil)
 	var bad *ViolationError
 	if !errors.As(err, &bad) || bad.Sample != 5 || math.Abs(float64(v.Violation.Worst)-0.21) > 1e-12 || math.Abs(float64(v.Violation.Mean)-0.21/40) > 1e-12 {
 		t.Errorf("%+v, %v", v.Violation, err)
@@ -119,78 +110,5 @@ func TestViolationOfSeveral(t *testing.T) {
 	r.Process.Terminal = false
 	if _, err := r.CheckViolation(s); err != nil {
 		t.Errorf("without projection: %v", err)
-	}
-}
-
-// octahedron is the level set Σ |x_j| = 1 but for a rounding of its edges, with the
-// octahedron as its mesh.
-func octahedron(t *testing.T) *levelset.Surface {
-	t.Helper()
-	s, err := levelset.NewSurface(octahedronNetwork(), ball.Mesh(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func octahedronNetwork() *levelset.Network {
-	net := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 6, 1}, 1), Beta: 200}
-	clear(net.Params)
-	for i := range 6 {
-		net.Weight(0)[3*i+i/2] = float64(2*(i%2) - 1)
-		net.Weight(1)[i] = 1
-	}
-	net.Bias(1)[0] = -1
-	return net
-}
-
-// On a surface points are counted on their nearest faces, in all blocks; samples
-// are as many as data, up to 20 000; densities do not depend on the number of
-// points, and integrate to one.
-func TestFaceHistogram(t *testing.T) {
-	s := octahedron(t)
-	pool := parallel.New(2)
-	defer pool.Close()
-	const n = 3000
-	x := make([]float64, 3*n)
-	for i := range n {
-		s.SampleUniform(x[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
-	}
-	e := &Experiment{
-		Problem: &problem.Problem{}, Process: &langevin.Process{Set: s}, Pool: pool, Data: &dataset.Points{N: n, D: 3, X: x},
-		train: x[:3*2000], heldOut: x[3*2000:],
-	}
-	h := e.newHistogram()
-	e.histogram = h
-	tree := mesh.NewTree(s.Mesh)
-	for i := range n {
-		face, _, _ := tree.Nearest([3]float64(x[3*i : 3*i+3]))
-		if h.full[i] != float64(face) || i < 2000 && h.train[i] != float64(face) || i >= 2000 && h.heldOut[i-2000] != float64(face) {
-			t.Fatalf("point %d is counted on face %v, its nearest is %d", i, h.full[i], face)
-		}
-	}
-	if len(h.full) != n || len(h.train) != 2000 || len(h.heldOut) != 1000 || h.dim != 1 {
-		t.Errorf("%d, %d and %d marks of dimension %d", len(h.full), len(h.train), len(h.heldOut), h.dim)
-	}
-	if h.distance(h.full, h.full) != 0 || h.distance(h.train, h.heldOut) != metric.FaceJSD(h.train, h.heldOut, 8) {
-		t.Error("the distance is not that of counts on faces")
-	}
-	if got := e.SampleCount(); got != n {
-		t.Errorf("%d samples for %d points", got, n)
-	}
-	e.Data = &dataset.Points{N: 50_000}
-	if got := e.SampleCount(); got != 20_000 {
-		t.Errorf("%d samples for 50 000 points", got)
-	}
-	one, corner := e.density(h.full), s.Mesh.Area()/6 // four thirds of a face at each of six corners
-	sum := 0.0
-	for v, f := range e.density(append(append([]float64(nil), h.full...), h.full...)) {
-		sum += f * corner
-		if math.Abs(f-one[v]) > 1e-12 {
-			t.Errorf("vertex %d: density %v, of the points twice %v", v, one[v], f)
-		}
-	}
-	if math.Abs(sum-1) > 1e-12 {
-		t.Errorf("the density integrates to %v", sum)
 	}
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // A CheckError says that the doctor found something that cannot work.
@@ -37,24 +37,25 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		_, err := p.Build()
 		return nil, err
 	}
-	e := &Experiment{Problem: p, Process: proc, Pool: pool}
-	if p.Data.Kind == "demo" || p.Data.Path != "" {
-		if err := e.load(); err != nil {
+	var data *dataset.Points
+	if kind, _ := kinds.Of(p.Data.Kind, proc.Set); kind.Bundled || p.Data.Path != "" {
+		if _, data, err = readData(p, proc.Set); err != nil {
 			return nil, err
 		}
 	}
-	in := check.Input{Process: proc, Tolerance: p.Data.Tolerance, Uniform: p.Prior == "uniform", Seed: p.Seed}
-	if e.Data != nil {
-		in.Data = e.Data.X
+	var x []float64
+	if data != nil {
+		x = data.X
 	}
-	chosen := e.choose()
-	if e.Data != nil && proc.Validate() == nil {
+	p, proc, chosen := resolve(p, proc, x, pool)
+	in := check.Input{Process: proc, Data: x, Tolerance: p.Data.Tolerance, Uniform: p.Prior == "uniform", Seed: p.Seed}
+	if data != nil && proc.Validate() == nil {
 		if _, err := p.Build(); err != nil { // keys of training
 			return nil, err
 		}
 		m := p.Method(proc)
 		in.Training = &check.Training{
-			Config: p.TrainConfig(), Rows: len(dataset.RandomSplit(e.Data.N, p.Data.SplitSeed).Train),
+			Config: p.TrainConfig(), Rows: len(dataset.RandomSplit(data.N, p.Data.SplitSeed).Train),
 			Method: m, Network: p.NetworkConfig(m, proc.Set.Dim()),
 		}
 	}
@@ -69,25 +70,4 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		return r, &CheckError{n}
 	}
 	return r, nil
-}
-
-// choose replaces what is auto in the problem and its process by numbers, and
-// notes them: the landing rate by langevin.Process.MonotoneRate, the repulsion by
-// check.ChooseRepulsion.
-func (e *Experiment) choose() []run.Choice {
-	p := &e.Problem.Process
-	if p.Landing.Rate.IsAuto() {
-		e.Chosen = append(e.Chosen, run.Choice{Key: "process.landing.rate", Value: e.Process.Landing.Rate, Reason: "the largest α with ασ_k²Δt ≤ 1 at every step"})
-		p.Landing.Rate = problem.Choice(e.Process.Landing.Rate)
-	}
-	if p.Repulsion.IsAuto() {
-		var data []float64
-		if e.Data != nil {
-			data = e.Data.X
-		}
-		ε, reason := check.ChooseRepulsion(e.Process, data, e.Problem.Seed, e.Pool)
-		e.Chosen = append(e.Chosen, run.Choice{Key: "process.repulsion", Value: ε, Reason: reason})
-		e.Process.Repulsion, p.Repulsion = ε, problem.Choice(ε)
-	}
-	return e.Chosen
 }

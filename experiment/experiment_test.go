@@ -16,7 +16,7 @@ import (
 )
 
 // begin starts a tiny experiment on the data in the binary.
-func begin(t *testing.T, settings ...string) *Experiment {
+func begin(t *testing.T, settings ...string) *Run {
 	t.Helper()
 	data, origin, err := problem.Source("demo")
 	if err != nil {
@@ -29,7 +29,7 @@ func begin(t *testing.T, settings ...string) *Experiment {
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	e, err := New(p, pool)
+	l, err := Load(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,18 +37,29 @@ func begin(t *testing.T, settings ...string) *Experiment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Begin(f, data, []string{"test"}); err != nil {
+	e, err := l.Begin(f, data, []string{"test"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Unlock)
 	return e
 }
 
+// drawn are samples of a model, with the problem's prior.
+func drawn(t *testing.T, e *Run, model *Trained, n int) (*Samples, error) {
+	t.Helper()
+	prior, err := e.Prior(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Generate(context.Background(), model, prior, n, 0, 1, nil)
+}
+
 // A memoriser scores the floor against all data, and shows as one.
 func TestMemoriserShows(t *testing.T) {
 	e := begin(t)
-	x := append([]float64(nil), e.train...)
-	v, err := e.Evaluate(&Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{})
+	x := append([]float64(nil), e.TrainRows...)
+	v, err := e.Evaluate(&Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +81,11 @@ func TestFormulaTrainsAsZoo(t *testing.T) {
 		if err := e.Train(context.Background(), "", Observer{}); err != nil {
 			t.Fatal(err)
 		}
-		net, _, err := e.Load("")
+		trained, err := e.Trained("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return net.Parameters()
+		return trained.Model.Parameters()
 	}
 	zoo, formula := weights(), weights("set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`)
 	for i := range zoo {
@@ -96,7 +107,7 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 	}
 	pool := parallel.New(1)
 	defer pool.Close()
-	_, err = New(p, pool)
+	_, err = Load(p, pool)
 	var bad *DataError
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) || !strings.Contains(err.Error(), `is NaN, at column 1 of "sqrt(x[0] - 5)"`) {
 		t.Errorf("got %v", err)
@@ -119,12 +130,12 @@ func TestHeldOutRowsAreHeldOut(t *testing.T) {
 	}
 	for a, i := range e.Split.Train {
 		for j := range 3 {
-			if e.train[3*a+j] != e.Data.X[3*i+j] {
+			if e.TrainRows[3*a+j] != e.Data.X[3*i+j] {
 				t.Fatal("the training rows are not those of the split")
 			}
 		}
 	}
-	if len(e.train)+len(e.heldOut) != len(e.Data.X) {
+	if len(e.TrainRows)+len(e.HeldOutRows) != len(e.Data.X) {
 		t.Error("rows are missing")
 	}
 }
@@ -138,18 +149,18 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 			for _, i := range append(append([]int(nil), e.Split.Val...), e.Split.Test...) {
 				copy(e.Data.X[3*i:3*i+3], []float64{0, 0, 1})
 			}
-			for i := range e.heldOut {
-				e.heldOut[i] = 0
+			for i := range e.HeldOutRows {
+				e.HeldOutRows[i] = 0
 			}
 		}
 		if err := e.Train(context.Background(), "", Observer{}); err != nil {
 			t.Fatal(err)
 		}
-		net, _, err := e.Load("")
+		trained, err := e.Trained("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return net.Parameters()
+		return trained.Model.Parameters()
 	}
 	a, b := weights(false), weights(true)
 	for i := range a {
@@ -170,12 +181,12 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 // samples.
 func TestTooManyLost(t *testing.T) {
 	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
+	var bad *FailedError
 	model, err := e.model()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bad *FailedError
-	s, err := e.Generate(context.Background(), model, 50, 0, 1, nil)
+	s, err := drawn(t, e, &Trained{Model: model}, 50)
 	if !errors.As(err, &bad) || s == nil || s.Failed() != bad.Failed || bad.Failed == 0 {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -185,11 +196,11 @@ func TestTooManyLost(t *testing.T) {
 func TestFloor(t *testing.T) {
 	e := begin(t)
 	n := 300
-	v, err := e.Evaluate(&Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{})
+	v, err := e.Evaluate(&Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := metric.NoiseFloor(e.train, 3, n, floorDraws, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
+	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
 	if v.JSD.Floor.Mean != want.Mean {
 		t.Errorf("floor %v, want %v", v.JSD.Floor, want.Mean)
 	}
@@ -199,24 +210,24 @@ func TestFloor(t *testing.T) {
 // number they were generated under; lost samples are not scored.
 func TestChecks(t *testing.T) {
 	e := begin(t)
-	x := append([]float64(nil), e.train[:30]...)
+	x := append([]float64(nil), e.TrainRows[:30]...)
 	x[9] += 1e-6
 	s := &Samples{X: x, Dim: 3, Lost: make([]bool, 10)}
 	var bad *ViolationError
-	if _, err := e.Evaluate(s, train.State{}); !errors.As(err, &bad) || bad.Sample != 3 || bad.Component != "radius" {
+	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 || bad.Component != "radius" {
 		t.Errorf("got %v", err)
 	}
 	s.Lost[0] = true
-	if _, err := e.Evaluate(s, train.State{}); !errors.As(err, &bad) || bad.Sample != 3 {
+	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 {
 		t.Errorf("with a lost sample before it: %v", err)
 	}
 	s.Lost[0], s.Lost[3] = false, true
-	v, err := e.Evaluate(s, train.State{})
+	v, err := e.Evaluate(s, train.State{}, nil)
 	if err != nil || v.Failed != 1 || v.Samples != 10 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	s.Lost = []bool{true, true, true, true, true, true, true, true, true, true}
-	if v, err := e.Evaluate(s, train.State{}); err != nil || v.Failed != 10 {
+	if v, err := e.Evaluate(s, train.State{}, nil); err != nil || v.Failed != 10 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // Samples are generated points, with those marked that lost a projection or
@@ -79,32 +78,16 @@ func (e *ViolationError) Error() string {
 	return fmt.Sprintf("sample %d violates %q by %.3g, above %s = %g", e.Sample, e.Component, e.Worst, e.Key, e.Limit)
 }
 
-// Load returns the network of the newest checkpoint (or the one named) and the
-// state of training it is from.
-func (e *Experiment) Load(checkpoint string) (score.Model[float32], train.State, error) {
-	var state train.State
-	arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
-	if err != nil {
-		return nil, state, err
-	}
-	model, err := e.model()
-	if err != nil {
-		return nil, state, err
-	}
-	model, err = train.Load(model, arrays, state)
-	return model, state, err
-}
-
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not
 // nil, hears how many are done. Samples that fail are kept and marked; a share
 // above generate.max_failed is a *FailedError, returned beside the samples.
-func (e *Experiment) Generate(ctx context.Context, net score.Model[float32], n int, first, seed uint64, tick func(done int)) (*Samples, error) {
-	s, err := e.generate(ctx, net, n, first, seed, tick)
+func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64, tick func(done int)) (*Samples, error) {
+	s, err := l.generate(ctx, t.Model, prior, n, first, seed, tick)
 	if err != nil {
 		return nil, err
 	}
-	if f := s.Failed(); float64(f) > e.Problem.Generate.MaxFailed*float64(n) {
-		return s, &FailedError{f, n, e.Problem.Generate.MaxFailed, s.Wrong}
+	if f := s.Failed(); float64(f) > l.Problem.Generate.MaxFailed*float64(n) {
+		return s, &FailedError{f, n, l.Problem.Generate.MaxFailed, s.Wrong}
 	}
 	return s, nil
 }
@@ -114,25 +97,21 @@ const (
 	generateChunk = 4096 // samples between ticks
 )
 
-func (e *Experiment) generate(ctx context.Context, net score.Model[float32], n int, first, seed uint64, tick func(int)) (*Samples, error) {
+func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *Prior, n int, first, seed uint64, tick func(int)) (*Samples, error) {
 	start := time.Now()
-	d := e.Process.Set.Dim()
-	prior, err := e.prior(ctx)
-	if err != nil {
-		return nil, err
-	}
+	d := l.Process.Set.Dim()
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
-	sampler := e.method().Sampler(generateRows, e.Pool)
-	fields := score.NewFields(net, generateRows, e.Pool.Workers())
+	sampler := l.method().Sampler(generateRows, l.Pool)
+	fields := score.NewFields(net, generateRows, l.Pool.Workers())
 	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
-		report, err := sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed, prior, scores)
+		report, err := sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed, prior.Prior, scores)
 		if err != nil {
 			return nil, err
 		}
 		s.Newton += report.Iterations
-		e.reject(s, lo, hi)
+		s.reject(l.Process.Set, lo, hi)
 		if tick != nil {
 			tick(hi)
 		}
@@ -141,12 +120,27 @@ func (e *Experiment) generate(ctx context.Context, net score.Model[float32], n i
 	return s, nil
 }
 
+// reject marks the samples lo … hi−1 that the set does not select as lost, and
+// counts them.
+func (s *Samples) reject(set constraint.Set, lo, hi int) {
+	selects := set.Capabilities().Selects
+	if selects == nil {
+		return
+	}
+	for i := lo; i < hi; i++ {
+		if !s.Lost[i] && !selects(s.X[i*s.Dim:(i+1)*s.Dim]) {
+			s.Lost[i] = true
+			s.Wrong++
+		}
+	}
+}
+
 // SaveSamples writes the samples that did not fail to samples.npy in the run
 // folder.
-func (e *Experiment) SaveSamples(s *Samples) error {
+func (r *Run) SaveSamples(s *Samples) error {
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()}); err != nil {
+	if err := r.Domain.Writer(".npy")(&b, s.Good(), s.Dim); err != nil {
 		return err
 	}
-	return e.Folder.Write(run.SamplesFile, b.Bytes())
+	return r.Folder.Write(run.SamplesFile, b.Bytes())
 }

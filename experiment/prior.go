@@ -16,15 +16,41 @@ import (
 	"github.com/landing-diffusion/landing/uniform"
 )
 
-// prior returns the law of x_N of generated paths.
-func (e *Experiment) prior(ctx context.Context) (langevin.Prior, error) {
-	if e.Problem.Prior == "uniform" {
-		if prior, err := langevin.UniformPrior(e.Process); err == nil {
-			return prior, nil
-		}
-		return e.chainPrior(ctx)
+// A Prior is the law of x_N of generated paths.
+type Prior struct {
+	langevin.Prior
+	Kind    string  // uniform, chains (uniform, made by chains) or empirical
+	Mixing  *Mixing // of the chains, where this call ran them
+	Warning string  // something about the prior that the user should know; may be empty
+}
+
+// states returns the draws that the prior is made of; nil in closed form.
+func (p *Prior) states() []float64 {
+	e, _ := p.Prior.(langevin.Empirical)
+	return e.States
+}
+
+// Prior makes the prior, a function of the problem's seed. progress, which may be
+// nil, hears of the steps of chains, and of the most that they may take.
+func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
+	if l.Problem.Prior != "uniform" {
+		return l.empiricalPrior(ctx)
 	}
-	return e.empiricalPrior(ctx)
+	if p, err := langevin.UniformPrior(l.Process); err == nil {
+		return &Prior{Prior: p, Kind: "uniform"}, nil
+	}
+	return l.chainPrior(ctx, progress)
+}
+
+// Prior is that of the problem; draws of chains that the folder keeps are not made
+// again.
+func (r *Run) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
+	if _, err := langevin.UniformPrior(r.Process); r.Problem.Prior == "uniform" && err != nil {
+		if kept, err := readPrior(r.Folder, r.Process.Set.Dim()); kept != nil || err != nil {
+			return kept, err
+		}
+	}
+	return r.Loaded.Prior(ctx, progress)
 }
 
 // A PriorError says that too many of the states that a prior is made of could not
@@ -50,23 +76,17 @@ func lost(states string, lost, of int, limit float64, key string) error {
 	return nil
 }
 
-// empiricalPrior returns the ends of forward paths from the training rows. They are
-// simulated once: a function of the problem's seed.
-func (e *Experiment) empiricalPrior(ctx context.Context) (langevin.Prior, error) {
-	if e.empirical.States != nil {
-		return e.empirical, nil
-	}
-	prior, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, e.train, e.Problem.Seed, keyed.PriorPaths.At(0))
+// empiricalPrior returns the ends of forward paths from the training rows.
+func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
+	p, err := langevin.NewSimulator(l.Process, l.Pool, generateRows).EmpiricalPrior(ctx, l.TrainRows, l.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil && !errors.As(err, new(*langevin.PriorError)) { // all failed: said below
 		return nil, err
 	}
-	d := e.Process.Set.Dim()
-	paths, ends := len(e.train)/d, len(prior.States)/d
-	if err := lost("forward paths from the training rows", paths-ends, paths, e.Problem.Train.MaxFailed, "train.max_failed"); err != nil {
+	paths, ends := len(l.TrainRows)/l.Data.D, len(p.States)/l.Data.D
+	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed, "train.max_failed"); err != nil {
 		return nil, err
 	}
-	e.empirical = prior
-	return prior, nil
+	return &Prior{Prior: p, Kind: "empirical"}, nil
 }
 
 // Mixing says how far the chains behind a uniform prior arrived at their law.
@@ -88,21 +108,17 @@ type MixingError struct {
 }
 
 func (e *MixingError) Error() string {
-	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). "+
-		"Σ may be disconnected or unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps, float64(e.Rhat), e.Worst, e.Limit, float64(e.ESS))
+	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: split-R̂ is %.3f at x[%d], "+
+		"above uniform.max_rhat = %g (effective draws %.0f). Σ may be disconnected or unbounded (landing check looks); "+
+		"use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps, float64(e.Rhat), e.Worst, e.Limit, float64(e.ESS))
 }
 
-// chainPrior draws from the uniform law on Σ by chains from training rows. The
-// draws are made once, a function of the problem's seed, and kept in the run
-// folder.
-func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
-	if err := e.readPrior(); e.uniform.States != nil || err != nil {
-		return e.uniform, err
-	}
-	limits := e.Problem.Uniform
-	c := uniform.Config{Set: e.Process.Set, Starts: e.train, Seed: e.Problem.Seed, MaxRhat: limits.MaxRhat, MaxSteps: limits.MaxSteps, Pool: e.Pool}
-	if e.mixing != nil {
-		c.Progress = func(steps int) { e.mixing(steps, limits.MaxSteps) }
+// chainPrior draws from the uniform law on Σ by chains from training rows.
+func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
+	limits := l.Problem.Uniform
+	c := uniform.Config{Set: l.Process.Set, Starts: l.TrainRows, Seed: l.Problem.Seed, MaxRhat: limits.MaxRhat, MaxSteps: limits.MaxSteps, Pool: l.Pool}
+	if progress != nil {
+		c.Progress = func(steps int) { progress(steps, limits.MaxSteps) }
 	}
 	d, err := uniform.Draw(ctx, c)
 	if err != nil {
@@ -112,71 +128,41 @@ func (e *Experiment) chainPrior(ctx context.Context) (langevin.Prior, error) {
 	if !(d.Rhat <= limits.MaxRhat) {
 		return nil, &MixingError{m, limits.MaxRhat}
 	}
-	if err := lost("draws of chains", d.Lost, d.Kept, e.Problem.Generate.MaxFailed, "generate.max_failed"); err != nil {
+	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed, "generate.max_failed"); err != nil {
 		return nil, err
 	}
+	p := &Prior{Prior: langevin.Empirical{States: d.States}, Kind: "chains", Mixing: &m}
 	if !d.Mixed() {
-		e.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws after %d steps: the prior may be off", d.Rhat, d.Worst, d.ESS, d.Steps)
+		p.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws after %d steps: "+
+			"the prior may be off", d.Rhat, d.Worst, d.ESS, d.Steps)
 	}
-	e.uniform.States, e.Mixing = d.States, &m
-	return e.uniform, nil
+	return p, nil
 }
 
-// arrive makes a uniform prior that has no closed form before any training, so
-// that chains that do not mix are known at once. A fresh run records how far they
-// came in its metrics.
-func (e *Experiment) arrive(ctx context.Context, o Observer, fresh bool) error {
-	if e.Problem.Prior != "uniform" {
-		return nil
-	}
-	e.mixing = o.Mixing
-	_, err := e.prior(ctx)
-	if e.mixing = nil; err != nil {
-		return err
-	}
-	if e.Mixing == nil {
-		return nil
-	}
-	if o.Prior != nil {
-		o.Prior(*e.Mixing)
-	}
-	if !fresh {
-		return nil
-	}
-	if err := e.Folder.AppendMetric("prior", 0, *e.Mixing); err != nil {
-		return err
-	}
-	return e.savePrior()
-}
-
-// savePrior keeps the draws in the run folder: they may have taken minutes.
-func (e *Experiment) savePrior() error {
+// savePrior keeps the draws of chains in the run folder: they may have taken minutes.
+func (r *Run) savePrior(p *Prior) error {
 	var b bytes.Buffer
-	d := e.Process.Set.Dim()
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(e.uniform.States) / d, d}, Float64: e.uniform.States}); err != nil {
+	d := r.Process.Set.Dim()
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(p.states()) / d, d}, Float64: p.states()}); err != nil {
 		return err
 	}
-	return e.Folder.Write(run.PriorFile, b.Bytes())
+	return r.Folder.Write(run.PriorFile, b.Bytes())
 }
 
-// readPrior fetches the draws that the run folder keeps, if it does.
-func (e *Experiment) readPrior() error {
-	if e.uniform.States != nil || e.Folder == nil {
-		return nil
-	}
-	path := e.Folder.Path(run.PriorFile)
+// readPrior returns the draws of chains, points of dimension d, that a folder keeps;
+// nil if it keeps none.
+func readPrior(f *run.Folder, d int) (*Prior, error) {
+	path := f.Path(run.PriorFile)
 	a, err := arrayfile.ReadNPY(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
-	d := e.Process.Set.Dim()
 	if err == nil && (len(a.Shape) != 2 || a.Shape[0] < 1 || a.Shape[1] != d || len(a.Float64) != a.Shape[0]*d) {
 		err = fmt.Errorf("it has shape %v; expected float64 points of %d coordinates", a.Shape, d)
 	}
 	if err != nil {
 		fault := strings.TrimPrefix(err.Error(), path+": ")
-		return &run.FolderError{Dir: path, Problem: "is damaged: " + fault + "; without the file the prior is made again"}
+		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault + "; without the file the prior is made again"}
 	}
-	e.uniform.States = a.Float64
-	return nil
+	return &Prior{Prior: langevin.Empirical{States: a.Float64}, Kind: "chains"}, nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // written makes an experiment of a problem's text and rows of data.
-func written(t *testing.T, text string, rows [][]float64) (*Experiment, error) {
+func written(t *testing.T, text string, rows [][]float64) (*Loaded, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.csv")
 	var b strings.Builder
@@ -41,7 +41,7 @@ func written(t *testing.T, text string, rows [][]float64) (*Experiment, error) {
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	return New(p, pool)
+	return Load(p, pool)
 }
 
 // The prior is a function of the seed, whatever the number of workers; training
@@ -54,17 +54,18 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 	}
 	var first []float64
 	for _, workers := range []int{1, 3} {
-		e, err := written(t, text, rows)
+		l, err := written(t, text, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Pool = parallel.New(workers)
-		defer e.Pool.Close()
+		l.Pool = parallel.New(workers)
+		defer l.Pool.Close()
 		f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Begin(f, []byte(text), []string{"test"}); err != nil {
+		e, err := l.Begin(f, []byte(text), []string{"test"})
+		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Unlock()
@@ -77,19 +78,19 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 		if err := f.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" {
 			t.Errorf("status %+v, %v; want interrupted", status, err)
 		}
-		heard := false
-		if err := e.Train(context.Background(), "", Observer{Prior: func(m Mixing) { heard = m == *e.Mixing }}); err != nil {
+		var made Prior
+		if err := e.Train(context.Background(), "", Observer{Prior: func(p Prior) { made = p }}); err != nil {
 			t.Fatal(err)
 		}
 		records, err := f.Metrics()
-		if err != nil || len(records) == 0 || records[0].Kind != "prior" || !heard {
-			t.Fatalf("records %v, %v, heard %v", records, err, heard)
+		if err != nil || len(records) == 0 || records[0].Kind != "prior" || made.Kind != "chains" || made.Mixing == nil {
+			t.Fatalf("records %v, %v, heard %+v", records, err, made)
 		}
 		if first == nil {
-			first = e.uniform.States
+			first = made.states()
 			keptPrior(t, f, first)
 		}
-		if !slices.Equal(first, e.uniform.States) {
+		if !slices.Equal(first, made.states()) {
 			t.Error("the prior depends on the number of workers")
 		}
 	}
@@ -111,13 +112,13 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = e.prior(context.Background())
+		prior, err := e.Prior(context.Background(), nil)
 		var fault *run.FolderError
 		switch {
 		case damaged && (!errors.As(err, &fault) || !strings.Contains(err.Error(), run.PriorFile)):
 			t.Errorf("a damaged prior: %v", err)
-		case !damaged && (err != nil || e.Mixing != nil || !slices.Equal(e.uniform.States, want)):
-			t.Errorf("the kept prior has %d numbers, want %d; made again: %v; %v", len(e.uniform.States), len(want), e.Mixing != nil, err)
+		case !damaged && (err != nil || prior.Mixing != nil || !slices.Equal(prior.states(), want)):
+			t.Errorf("the kept prior is another, or made again: %+v, %v", prior, err)
 		}
 	}
 }
@@ -142,14 +143,14 @@ set:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.prior(context.Background())
+	_, err = e.Prior(context.Background(), nil)
 	var mixing *MixingError
 	if !errors.As(err, &mixing) || mixing.Worst != 2 || mixing.Limit != 1.05 || float64(mixing.Rhat) < 2 || !strings.Contains(err.Error(), "disconnected") {
 		t.Fatalf("got %v", err)
 	}
 	e.Problem.Uniform.MaxRhat = math.Inf(1)
-	if _, err := e.prior(context.Background()); err != nil || !strings.Contains(e.Warning, "x[2]") {
-		t.Errorf("%v, warning %q", err, e.Warning)
+	if p, err := e.Prior(context.Background(), nil); err != nil || !strings.Contains(p.Warning, "x[2]") {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
@@ -165,7 +166,7 @@ set:
   equality: [{name: radius, expr: "norm(x) - 1"}]
   inequality: [{name: height, expr: "x[2] >= 0.2"}]
 `
-	e, err := written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}})
+	l, err := written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,8 @@ set:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Begin(f, []byte(text), []string{"test"}); err != nil {
+	e, err := l.Begin(f, []byte(text), []string{"test"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Unlock()
@@ -198,19 +200,19 @@ set:
 }
 
 // The empirical prior holds the last states of good forward paths from training
-// rows, with noise that training never uses. They are simulated once; a share of
+// rows, with noise that training never uses. a share of
 // failed paths above train.max_failed is an error that names it.
 func TestEmpiricalPrior(t *testing.T) {
 	for _, method := range []string{"ULLA", "OLLA-P"} {
 		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")
-		prior, err := e.prior(context.Background())
+		prior, err := e.Prior(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := prior.(langevin.Empirical).States
+		got := prior.states()
 		var paths langevin.Paths
 		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
-		if _, err := sim.Forward(context.Background(), &paths, e.train, e.Problem.Seed, keyed.PriorPaths.At(0)); err != nil {
+		if _, err := sim.Forward(context.Background(), &paths, e.TrainRows, e.Problem.Seed, keyed.PriorPaths.At(0)); err != nil {
 			t.Fatal(err)
 		}
 		var want []float64
@@ -225,12 +227,12 @@ func TestEmpiricalPrior(t *testing.T) {
 		if !slices.Equal(got, want) || (method == "OLLA-P") != (failed > 0) || keyed.PriorPaths.At(0) < 1<<32 {
 			t.Errorf("%s: %d states of %d good ones, %d failed", method, len(got)/3, len(want)/3, failed)
 		}
-		if again, err := e.prior(context.Background()); err != nil || &again.(langevin.Empirical).States[0] != &got[0] {
-			t.Errorf("%s: the prior is simulated again, %v", method, err)
+		if again, err := e.Prior(context.Background(), nil); err != nil || !slices.Equal(again.states(), got) {
+			t.Errorf("%s: the prior is another one at the second call, %v", method, err)
 		}
-		e.empirical, e.Problem.Train.MaxFailed = langevin.Empirical{}, 0
+		e.Problem.Train.MaxFailed = 0
 		var few *PriorError
-		if _, err := e.prior(context.Background()); errors.As(err, &few) != (failed > 0) || failed > 0 && (few.Lost != failed || few.Of != paths.Count || !strings.Contains(err.Error(), "forward paths") || !strings.Contains(err.Error(), "train.max_failed")) {
+		if _, err := e.Prior(context.Background(), nil); errors.As(err, &few) != (failed > 0) || failed > 0 && (few.Lost != failed || few.Of != paths.Count || !strings.Contains(err.Error(), "forward paths") || !strings.Contains(err.Error(), "train.max_failed")) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

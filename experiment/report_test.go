@@ -5,19 +5,15 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit/ball"
-	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -41,7 +37,7 @@ func TestVerdict(t *testing.T) {
 func TestReportOfNothing(t *testing.T) {
 	e := begin(t)
 	s := &Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}}
-	v, err := e.Evaluate(s, train.State{})
+	v, err := e.Evaluate(s, train.State{}, nil)
 	if err != nil || !math.IsNaN(float64(v.Violation.Worst)) || !math.IsNaN(float64(v.Violation.Mean)) {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -62,7 +58,7 @@ func TestReportOfNothing(t *testing.T) {
 func TestReportOfViolation(t *testing.T) {
 	e := begin(t, "process.terminal_projection=false")
 	s := &Samples{X: []float64{0, 0, 1, 0, 0, 1.25}, Dim: 3, Lost: make([]bool, 2)}
-	v, err := e.Evaluate(s, train.State{})
+	v, err := e.Evaluate(s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +67,7 @@ func TestReportOfViolation(t *testing.T) {
 	}
 }
 
-func reportOf(t *testing.T, e *Experiment, s *Samples, v *Evaluation) string {
+func reportOf(t *testing.T, e *Run, s *Samples, v *Evaluation) string {
 	t.Helper()
 	path, err := e.Report(s, v)
 	if err != nil {
@@ -88,13 +84,13 @@ func reportOf(t *testing.T, e *Experiment, s *Samples, v *Evaluation) string {
 func TestReportOfRotations(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
-	e, err := rotations(t, pool, func([]float64) {})
+	l, err := rotations(t, pool, func([]float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Folder = begin(t).Folder
+	e := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &Samples{X: slices.Clone(e.Data.X), Dim: 9, Lost: make([]bool, 40)}
-	v, err := e.Evaluate(s, train.State{})
+	v, err := e.Evaluate(s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +99,7 @@ func TestReportOfRotations(t *testing.T) {
 		t.Error("the subtitle does not name the set")
 	}
 	for _, p := range v.JSD.Parts {
-		if want := "Distance to all data " + fixed(p.Full) + ", floor " + fixed(p.Mean) + " ± " + fixed(p.SD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
+		if want := "Distance to all data " + text.Fixed(p.Full) + ", floor " + text.Fixed(p.Mean) + " ± " + text.Fixed(p.SD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
 			t.Errorf("the report lacks %q of %s", want, p.Name)
 		}
 	}
@@ -114,46 +110,6 @@ func TestReportOfRotations(t *testing.T) {
 	}
 	if _, err := os.Stat(e.Folder.Path("figures/points.png")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("three of the coordinates are drawn: %v", err)
-	}
-}
-
-// The picture of a mesh with more faces than a page can draw is a file, and the
-// report says so.
-func TestPictureOfAFineMesh(t *testing.T) {
-	for _, c := range []struct {
-		cuts  int
-		shown bool
-	}{{1, true}, {6, false}} {
-		m := ball.Mesh(0) // flat faces: on the level set
-		for range c.cuts {
-			m = m.Subdivided()
-		}
-		s, err := levelset.NewSurface(octahedronNetwork(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := begin(t)
-		e.Process, e.Folder = &langevin.Process{Set: s}, f
-		e.Data.N, e.Data.X = 1, []float64{1, 0, 0}
-		e.histogram = &histogram{full: []float64{0}, marks: func(x []float64) []float64 { return make([]float64, len(x)/3) }}
-		p := &pictures{Experiment: e, good: []float64{0, 1, 0}, evaluation: &Evaluation{}}
-		if p.onSurface(); p.err != nil {
-			t.Fatal(p.err)
-		}
-		png, err := os.Stat(f.Path("figures/surface.png"))
-		if err != nil || png.Size() < 10_000 {
-			t.Errorf("%d cuts: %v", c.cuts, err)
-		}
-		if (len(p.figures) == 1 && p.surface != nil) != c.shown || (len(p.notes) == 0) != c.shown {
-			t.Errorf("%d cuts: %d figures, notes %q", c.cuts, len(p.figures), p.notes)
-		}
-		if !c.shown && !strings.Contains(p.notes[0], "32\u202f768 faces") {
-			t.Errorf("%q", p.notes[0])
-		}
 	}
 }
 
@@ -178,8 +134,7 @@ func TestViolationColumns(t *testing.T) {
 		{walls, []float64{0.5, 2, -0.25}, walls.Inequalities(), [][]float64{{0}, {0}, {0.25}, {0}, {1}, {0}}},
 		{simplex, []float64{2, -0.25, 0, 0, 0, 0, 0, 0, 0}, []string{"largest |h|, m = 1", "largest max(g, 0), l = 9"}, [][]float64{{0.75}, {0.25}}},
 	} {
-		e := &Experiment{Process: &langevin.Process{Set: c.set}}
-		got := e.violationColumns(c.x)
+		got := violationColumns(c.set, c.x)
 		for i, column := range got {
 			if i >= len(c.names) || column.Name != c.names[i] || !slices.Equal(column.Values, c.want[i]) {
 				t.Errorf("%v: column %+v", c.set, column)
@@ -187,14 +142,6 @@ func TestViolationColumns(t *testing.T) {
 		}
 		if len(got) != len(c.names) {
 			t.Errorf("%v: %d columns", c.set, len(got))
-		}
-	}
-}
-
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{9.97e-14: "1.0×10⁻¹³", 2.2e-16: "2.2×10⁻¹⁶", -3e5: "-3.0×10⁵", 0: "0", 0.25: "0.25"} {
-		if got := number(v); got != want {
-			t.Errorf("%v is %q, want %q", v, got, want)
 		}
 	}
 }

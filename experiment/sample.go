@@ -47,7 +47,7 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 		return nil, err
 	}
 	c.Progress = tick
-	(&Experiment{Problem: p, Process: c.Process, Pool: pool}).choose()
+	p, c.Process, _ = resolve(p, c.Process, nil, pool)
 	start := time.Now()
 	x0, err := langevin.Start(c.Process, c.Count, p.Seed)
 	if err != nil {
@@ -67,15 +67,14 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 		mean, sd := stat.MeanStdDev(all, nil)
 		r.Coordinates = append(r.Coordinates, Coordinate{metric.Float(mean), metric.Float(metric.MCSE(series)), metric.Float(sd), metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))})
 	}
-	e := &Experiment{Problem: p, Process: c.Process}
 	var check error
-	for _, v := range e.violations(draws.X) {
+	for _, v := range violations(c.Process.Set, draws.X) {
 		r.Violation.Worst = max(r.Violation.Worst, v.Worst)
 		if worst, limit := float64(v.Worst), p.Sample.MaxViolation; limit > 0 && worst > limit {
 			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: worst, Limit: limit, Key: "sample.max_violation"}
 		}
 	}
-	r.Violation.Mean = metric.Float(metric.MeanLargest(e.excess(draws.X)))
+	r.Violation.Mean = metric.Float(metric.MeanLargest(excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()
 	return r, check
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Experiment, error) {
+func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Loaded, error) {
 	t.Helper()
 	data, _, err := dataset.RotationMixture{N: 3, Modes: 2, Count: 40, Seed: 1}.Generate()
 	if err != nil {
@@ -36,7 +36,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Ex
 		t.Fatal(err)
 	}
 	p.Data.Path = file
-	return New(p, pool)
+	return Load(p, pool)
 }
 
 // Data with det < 0 is refused with its row; samples there are lost, counted and
@@ -63,13 +63,13 @@ func TestWrongComponent(t *testing.T) {
 	flip(s.X[9*30:])
 	flip(s.X[9*31:])
 	s.Lost[3] = true // a projection was lost there already
-	e.reject(s, 0, 31)
-	e.reject(s, 31, 40)
+	s.reject(e.Process.Set, 0, 31)
+	s.reject(e.Process.Set, 31, 40)
 	if s.Wrong != 2 || s.Failed() != 3 || len(s.Good()) != 37*9 {
 		t.Errorf("%d on a wrong component, %d lost, %d numbers left", s.Wrong, s.Failed(), len(s.Good()))
 	}
-	if e.unselected(s.X) != 3 || e.unselected(e.Data.X) != -1 || !slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
-		t.Errorf("the first on a wrong component is %d, lost are %v", e.unselected(s.X), s.Lost)
+	if unselected(e.Process.Set, s.X) != 3 || unselected(e.Process.Set, e.Data.X) != -1 || !slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
+		t.Errorf("the first on a wrong component is %d, lost are %v", unselected(e.Process.Set, s.X), s.Lost)
 	}
 	if text := (&FailedError{Failed: 5, Samples: 40, Limit: 0.01, Wrong: 2}).Error(); !strings.HasPrefix(text, "3 of 40 samples failed a projection and 2 are on a wrong component") {
 		t.Error(text)
@@ -85,12 +85,12 @@ func TestPowerTraceHistogram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, some := e.histogram, e.Data.X[:90]
-	if h == nil || h.dim != 4 || !slices.Equal(h.full, metric.PowerTraces(nil, e.Data.X, 3)) || !slices.Equal(h.train, metric.PowerTraces(nil, e.train, 3)) ||
-		!slices.Equal(h.heldOut, metric.PowerTraces(nil, e.heldOut, 3)) || len(h.heldOut) == 0 || e.SampleCount() != 40 {
+	h, some := e.score, e.Data.X[:90]
+	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) || !slices.Equal(h.Train, metric.PowerTraces(nil, e.TrainRows, 3)) ||
+		!slices.Equal(h.HeldOut, metric.PowerTraces(nil, e.HeldOutRows, 3)) || len(h.HeldOut) == 0 || e.SampleCount() != 40 {
 		t.Fatalf("the marks are not the power traces: %+v", h)
 	}
-	j := e.jsd(some)
+	j := e.jsd(h, some)
 	if len(j.Parts) != 4 || j.Parts[0].Name != "tr X" || j.Parts[3].Name != "tr X⁵" {
 		t.Fatalf("parts %+v", j.Parts)
 	}
@@ -99,13 +99,13 @@ func TestPowerTraceHistogram(t *testing.T) {
 		got, floor func(s metric.Score) metric.Float
 	}{
 		{e.Data.X, func(s metric.Score) metric.Float { return s.Full }, func(s metric.Score) metric.Float { return s.Floor.Mean }},
-		{e.heldOut, func(s metric.Score) metric.Float { return s.HeldOut }, func(s metric.Score) metric.Float { return s.HeldOutFloor }},
+		{e.HeldOutRows, func(s metric.Score) metric.Float { return s.HeldOut }, func(s metric.Score) metric.Float { return s.HeldOutFloor }},
 	} {
 		each, mean := metric.PowerTraceJSD(some, c.data, 3)
 		if float64(c.got(j.Score)) != mean || mean == 0 {
 			t.Errorf("distance %v, want %v", c.got(j.Score), mean)
 		}
-		floor := metric.NoiseFloor(e.train, 9, 10, floorDraws, e.Problem.Seed, func(y []float64) float64 {
+		floor := metric.NoiseFloor(e.TrainRows, 9, 10, 20, e.Problem.Seed, func(y []float64) float64 {
 			_, mean := metric.PowerTraceJSD(y, c.data, 3)
 			return mean
 		})
@@ -113,7 +113,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 			t.Errorf("floor %v, want %v", c.floor(j.Score), floor.Mean)
 		}
 		for k, p := range j.Parts {
-			floor := metric.NoiseFloor(e.train, 9, 10, floorDraws, e.Problem.Seed, func(y []float64) float64 {
+			floor := metric.NoiseFloor(e.TrainRows, 9, 10, 20, e.Problem.Seed, func(y []float64) float64 {
 				each, _ := metric.PowerTraceJSD(y, c.data, 3)
 				return each[k]
 			})

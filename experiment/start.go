@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
@@ -33,21 +31,15 @@ const (
 // with the prior: by the data's histogram distance where there is one, its floor
 // being that of two sets of prior draws; else by the energy distance, its floor
 // being that of relabelled points. The p-value is that of metric.EnergyTest in
-// either case. Errors are those of the prior and of forward paths.
-func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, error) {
-	s := &Start{Prior: e.Problem.Prior, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN}
-	if s.Prior != "uniform" || samples < 1 {
+// either case. Errors are those of forward paths.
+func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*Start, error) {
+	s := &Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN}
+	if s.Prior == "empirical" || samples < 1 {
 		return s, nil
 	}
-	prior, err := e.prior(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, chains := prior.(langevin.Empirical); chains {
-		s.Prior = "chains"
-	}
-	d, seed := e.Process.Set.Dim(), e.Problem.Seed
-	ends, err := langevin.NewSimulator(e.Process, e.Pool, generateRows).EmpiricalPrior(ctx, langevin.Starts(e.train, d, min(samples, startPaths)), seed, keyed.StartPaths.At(0))
+	d, seed := l.Process.Set.Dim(), l.Problem.Seed
+	starts := langevin.Starts(l.TrainRows, d, min(samples, startPaths))
+	ends, err := langevin.NewSimulator(l.Process, l.Pool, generateRows).EmpiricalPrior(ctx, starts, seed, keyed.StartPaths.At(0))
 	if errors.As(err, new(*langevin.PriorError)) {
 		return s, nil
 	}
@@ -55,19 +47,19 @@ func (e *Experiment) CompareStart(ctx context.Context, samples int) (*Start, err
 		return nil, err
 	}
 	s.Paths = len(ends.States) / d
-	draws := func(set uint64) []float64 {
-		return e.draws(prior, keyed.StartDraws.Stream(seed, set), s.Paths)
+	drawn := func(set uint64) []float64 {
+		return draws(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
 	}
-	u := draws(0)
+	u := drawn(0)
 	t := metric.EnergyTest(ends.States, u, d, testPoints, permutations, seed)
 	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", t.Statistic, t.Mean, t.SD, t.PValue
-	if h := e.histogram; h != nil {
+	if h := l.Domain.Distance; h != nil {
 		floors := make([]float64, startFloors)
 		for k := range floors {
-			floors[k] = h.distance(h.marks(draws(uint64(2*k))), h.marks(draws(uint64(2*k+1))))
+			floors[k] = h.Between(h.Marks(drawn(uint64(2*k))), h.Marks(drawn(uint64(2*k+1))))
 		}
-		mean, sd := stat.MeanStdDev(floors, nil)
-		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.distance(h.marks(ends.States), h.marks(u))), metric.Float(mean), metric.Float(sd)
+		floor := metric.NewFloor(floors)
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends.States), h.Marks(u))), floor.Mean, floor.SD
 	}
 	return s, nil
 }

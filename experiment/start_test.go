@@ -7,17 +7,27 @@ import (
 	"testing"
 )
 
+// compared is CompareStart with the problem's prior.
+func compared(t *testing.T, e *Run, n int) (*Start, error) {
+	t.Helper()
+	prior, err := e.Prior(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.CompareStart(context.Background(), prior, n)
+}
+
 // A process that hardly moves is far from the uniform prior; one that forgets the
 // data is at the floor: its energy test passes at the level 0.001, which is its
 // false-alarm rate. Nothing depends on the call before.
 func TestStart(t *testing.T) {
 	compare := func(settings ...string) *Start {
 		e := begin(t, settings...)
-		s, err := e.CompareStart(context.Background(), 800)
+		s, err := compared(t, e, 800)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := e.CompareStart(context.Background(), 800)
+		again, err := compared(t, e, 800)
 		if err != nil || !reflect.DeepEqual(s, again) {
 			t.Errorf("%+v, then %+v, %v", s, again, err)
 		}
@@ -35,7 +45,7 @@ func TestStart(t *testing.T) {
 
 // An empirical prior is made of such ends: there is nothing to compare.
 func TestStartEmpirical(t *testing.T) {
-	s, err := begin(t, "prior=empirical").CompareStart(context.Background(), 100)
+	s, err := compared(t, begin(t, "prior=empirical"), 100)
 	if err != nil || s.Prior != "empirical" || s.Paths != 0 || !math.IsNaN(float64(s.Distance)) {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -44,7 +54,7 @@ func TestStartEmpirical(t *testing.T) {
 // Where chains make the uniform law, their draws are what is compared.
 func TestStartChains(t *testing.T) {
 	e := begin(t, "set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`, "process.friction=1.5")
-	s, err := e.CompareStart(context.Background(), 300)
+	s, err := compared(t, e, 300)
 	if err != nil || s.Prior != "chains" || s.Paths != 300 || math.IsNaN(float64(s.Distance)) || s.PValue <= 0.001 {
 		t.Errorf("%+v, %v", s, err)
 	}

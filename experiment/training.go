@@ -14,7 +14,7 @@ import (
 // Observer hears how training goes; any field may be nil.
 type Observer struct {
 	Mixing     func(steps, most int) // chains for a uniform prior are at it
-	Prior      func(Mixing)          // a uniform prior was made by them
+	Prior      func(Prior)           // a uniform prior was made by them
 	Epoch      func(train.Epoch)
 	Evaluation func(Progress)
 	Checkpoint func(epoch int)
@@ -32,7 +32,8 @@ type Progress struct {
 
 // training is one call of Train.
 type training struct {
-	*Experiment
+	*Run
+	prior    *Prior // once made
 	trainer  *train.Trainer[float32]
 	observer Observer
 	fresh    bool      // there is no checkpoint yet
@@ -44,56 +45,56 @@ type training struct {
 // there is one. However it ends, status.json says so; and unless the epoch itself
 // broke down, a checkpoint holds all that was trained. When ctx is done the error
 // is the context's.
-func (e *Experiment) Train(ctx context.Context, checkpoint string, o Observer) error {
-	r, err := e.restore(checkpoint)
+func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
+	t, err := r.restore(checkpoint)
 	if err != nil {
 		return err
 	}
-	r.observer = o
-	return r.end(r.run(ctx))
+	t.observer = o
+	return t.end(t.run(ctx))
 }
 
 // restore makes a trainer and puts it, and the folder's metrics, where the
 // checkpoint left off.
-func (e *Experiment) restore(checkpoint string) (*training, error) {
-	model, err := e.model()
+func (r *Run) restore(checkpoint string) (*training, error) {
+	model, err := r.model()
 	if err != nil {
 		return nil, err
 	}
-	r := &training{Experiment: e, trainer: train.New(e.Problem.TrainConfig(), e.method().Source(e.train, e.Pool), model, e.Pool)}
-	names, err := e.Folder.Checkpoints()
+	t := &training{Run: r, trainer: train.New(r.Problem.TrainConfig(), r.method().Source(r.TrainRows, r.Pool), model, r.Pool)}
+	names, err := r.Folder.Checkpoints()
 	if err != nil {
 		return nil, err
 	}
-	if r.fresh = len(names) == 0; !r.fresh || checkpoint != "" {
+	if t.fresh = len(names) == 0; !t.fresh || checkpoint != "" {
 		var state train.State
-		arrays, err := e.Folder.LoadCheckpoint(checkpoint, e.config, &state)
+		arrays, err := r.Folder.LoadCheckpoint(checkpoint, r.config, &state)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.trainer.Restore(arrays, state); err != nil {
+		if err := t.trainer.Restore(arrays, state); err != nil {
 			return nil, err
 		}
 	}
 	if checkpoint != "" {
-		if err := e.Folder.SetAside(checkpoint); err != nil {
+		if err := r.Folder.SetAside(checkpoint); err != nil {
 			return nil, err
 		}
 	}
-	return r, e.Folder.RewindMetrics(r.trainer.State.Epoch)
+	return t, r.Folder.RewindMetrics(t.trainer.State.Epoch)
 }
 
 // run makes the prior and trains the epochs that are left.
-func (r *training) run(ctx context.Context) error {
-	if err := r.status("training", ""); err != nil {
+func (t *training) run(ctx context.Context) error {
+	if err := t.status("training", ""); err != nil {
 		return err
 	}
-	if err := r.arrive(ctx, r.observer, r.fresh); err != nil {
+	if err := t.arrive(ctx); err != nil {
 		return err
 	}
-	r.saved = time.Now()
-	for !r.trainer.Done() {
-		if err := r.epoch(ctx); err != nil {
+	t.saved = time.Now()
+	for !t.trainer.Done() {
+		if err := t.epoch(ctx); err != nil {
 			return err
 		}
 	}
@@ -101,9 +102,9 @@ func (r *training) run(ctx context.Context) error {
 }
 
 // end leaves the last checkpoint and the last status; err is that of run.
-func (r *training) end(err error) error {
-	if err != nil && r.unsaved {
-		switch e := r.save(); {
+func (t *training) end(err error) error {
+	if err != nil && t.unsaved {
+		switch e := t.save(); {
 		case e != nil && train.Interrupted(err): // not all is kept
 			err = e
 		case e != nil:
@@ -117,45 +118,72 @@ func (r *training) end(err error) error {
 	case err != nil:
 		state, message = "failed", err.Error()
 	}
-	if e := r.status(state, message); e != nil {
+	if e := t.status(state, message); e != nil {
 		return errors.Join(e, err)
 	}
 	return err
 }
 
 // epoch trains one epoch, records it, evaluates and saves where it is time to.
-func (r *training) epoch(ctx context.Context) error {
-	epoch, err := r.trainer.Epoch(ctx)
-	r.unsaved = err == nil || train.Interrupted(err)
+func (t *training) epoch(ctx context.Context) error {
+	epoch, err := t.trainer.Epoch(ctx)
+	t.unsaved = err == nil || train.Interrupted(err)
 	if err != nil {
 		return err
 	}
-	if err := r.Folder.AppendMetric("epoch", epoch.Epoch, epoch); err != nil {
+	if err := t.Folder.AppendMetric("epoch", epoch.Epoch, epoch); err != nil {
 		return err
 	}
-	if r.observer.Epoch != nil {
-		r.observer.Epoch(epoch)
+	if t.observer.Epoch != nil {
+		t.observer.Epoch(epoch)
 	}
-	if every := r.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
-		if err := r.evaluate(ctx); err != nil && !train.Interrupted(err) { // the next epoch sees the interruption
+	if every := t.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
+		if err := t.evaluate(ctx); err != nil && !train.Interrupted(err) { // the next epoch sees the interruption
 			return err
 		}
 	}
 	// The first epoch is saved at once.
-	if r.trainer.Done() || r.fresh || time.Since(r.saved).Seconds() >= r.Problem.Train.CheckpointEvery {
-		if err := r.save(); err != nil {
+	if t.trainer.Done() || t.fresh || time.Since(t.saved).Seconds() >= t.Problem.Train.CheckpointEvery {
+		if err := t.save(); err != nil {
 			return err
 		}
-		return r.status("training", "")
+		return t.status("training", "")
 	}
 	return nil
 }
 
+// arrive makes a uniform prior that has no closed form before any training, so
+// that chains that do not mix are known at once. A fresh run records how far they
+// came in its metrics.
+func (t *training) arrive(ctx context.Context) (err error) {
+	if t.Problem.Prior != "uniform" {
+		return nil
+	}
+	if t.prior, err = t.Prior(ctx, t.observer.Mixing); err != nil || t.prior.Mixing == nil {
+		return err
+	}
+	if t.observer.Prior != nil {
+		t.observer.Prior(*t.prior)
+	}
+	if !t.fresh {
+		return nil
+	}
+	if err := t.Folder.AppendMetric("prior", 0, *t.prior.Mixing); err != nil {
+		return err
+	}
+	return t.savePrior(t.prior)
+}
+
 // evaluate records an evaluation. Backward paths that break down, as those of a
 // network at the start of its training may, are recorded too: the training goes on.
-func (r *training) evaluate(ctx context.Context) error {
-	p := Progress{Epoch: r.trainer.State.Epoch, Seconds: r.trainer.State.Seconds, JSD: metric.NaN, Violation: metric.NaN}
-	s, err := r.generate(ctx, r.trainer.Average(), r.SampleCount(), 0, r.Problem.Seed, nil)
+func (t *training) evaluate(ctx context.Context) (err error) {
+	p := Progress{Epoch: t.trainer.State.Epoch, Seconds: t.trainer.State.Seconds, JSD: metric.NaN, Violation: metric.NaN}
+	if t.prior == nil {
+		if t.prior, err = t.Prior(ctx, nil); err != nil {
+			return err
+		}
+	}
+	s, err := t.generate(ctx, t.trainer.Average(), t.prior, t.SampleCount(), 0, t.Problem.Seed, nil)
 	var diverged *langevin.DivergedError
 	switch {
 	case errors.As(err, &diverged) && diverged.Direction == "backward":
@@ -163,52 +191,52 @@ func (r *training) evaluate(ctx context.Context) error {
 	case err != nil:
 		return err
 	default:
-		r.score(&p, s)
+		t.judge(&p, s)
 	}
-	if err := r.Folder.AppendMetric("evaluation", p.Epoch, p); err != nil {
+	if err := t.Folder.AppendMetric("evaluation", p.Epoch, p); err != nil {
 		return err
 	}
-	if r.observer.Evaluation != nil {
-		r.observer.Evaluation(p)
+	if t.observer.Evaluation != nil {
+		t.observer.Evaluation(p)
 	}
 	return nil
 }
 
-// score fills in what the samples that are left say.
-func (e *Experiment) score(p *Progress, s *Samples) {
+// judge fills in what the samples that are left say.
+func (l *Loaded) judge(p *Progress, s *Samples) {
 	p.Failed = s.Failed()
 	good := s.Good()
 	if len(good) == 0 {
 		return
 	}
-	if h := e.histogram; h != nil {
-		p.JSD = metric.Float(h.distance(h.marks(good), h.full))
+	if l.score != nil {
+		p.JSD = l.score.To(good)
 	}
-	p.Violation = worstOf(e.violations(good)).Worst
+	p.Violation = worstOf(violations(l.Process.Set, good)).Worst
 }
 
 // save writes a checkpoint. It is tried once for each state.
-func (r *training) save() error {
-	r.unsaved = false
-	t := r.trainer
-	if err := r.Folder.SaveCheckpoint(t.State.Updates, t.Snapshot(), t.State, r.config); err != nil {
+func (t *training) save() error {
+	t.unsaved = false
+	state := t.trainer.State
+	if err := t.Folder.SaveCheckpoint(state.Updates, t.trainer.Snapshot(), state, t.config); err != nil {
 		return err
 	}
-	r.saved, r.fresh = time.Now(), false
-	if r.observer.Checkpoint != nil {
-		r.observer.Checkpoint(t.State.Epoch)
+	t.saved, t.fresh = time.Now(), false
+	if t.observer.Checkpoint != nil {
+		t.observer.Checkpoint(state.Epoch)
 	}
 	return nil
 }
 
-func (r *training) status(state, message string) error {
-	return r.Folder.SetStatus(run.Status{State: state, Epoch: r.trainer.State.Epoch, Epochs: r.Problem.Train.Epochs, Message: message})
+func (t *training) status(state, message string) error {
+	return t.Folder.SetStatus(run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.Problem.Train.Epochs, Message: message})
 }
 
 // LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there
 // is none.
-func (e *Experiment) LastEpoch() (train.Epoch, error) {
-	records, err := e.Folder.Metrics()
+func (r *Run) LastEpoch() (train.Epoch, error) {
+	records, err := r.Folder.Metrics()
 	epochs, _ := decode(records)
 	if err != nil || len(epochs) == 0 {
 		return train.Epoch{}, err

@@ -27,9 +27,9 @@ func TestInterruptedTraining(t *testing.T) {
 	if !train.Interrupted(err) {
 		t.Fatalf("got %v", err)
 	}
-	_, state, err := e.Load("")
-	if err != nil || state.Epoch != 2 {
-		t.Errorf("kept epoch %d, %v", state.Epoch, err)
+	trained, err := e.Trained("")
+	if err != nil || trained.State.Epoch != 2 {
+		t.Errorf("kept epoch %d, %v", trained.State.Epoch, err)
 	}
 	var status run.Status
 	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" || status.Epoch != 2 {
@@ -52,23 +52,22 @@ func TestInterruptedTraining(t *testing.T) {
 func TestProgressWithoutSamples(t *testing.T) {
 	e := begin(t)
 	p := Progress{JSD: metric.NaN, Violation: metric.NaN}
-	e.score(&p, &Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}})
+	e.judge(&p, &Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}})
 	if p.Failed != 2 || !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) {
 		t.Errorf("%+v", p)
 	}
-	e.score(&p, &Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: []bool{false, false}})
+	e.judge(&p, &Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: []bool{false, false}})
 	if p.Failed != 0 || math.IsNaN(float64(p.JSD)) || p.Violation != 1 {
 		t.Errorf("%+v", p)
 	}
 }
 
-// byChains makes an experiment whose uniform prior is what the test puts into
-// e.uniform.
-func byChains(t *testing.T, settings ...string) *Experiment {
+// byChains makes a run whose uniform prior is made by chains, or read from the folder.
+func byChains(t *testing.T, settings ...string) *Run {
 	return begin(t, append([]string{"set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`}, settings...)...)
 }
 
-func statusOf(t *testing.T, e *Experiment) run.Status {
+func statusOf(t *testing.T, e *Run) run.Status {
 	t.Helper()
 	var status run.Status
 	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil {
@@ -81,7 +80,9 @@ func statusOf(t *testing.T, e *Experiment) run.Status {
 // on to its end.
 func TestEvaluationThatBreaksDown(t *testing.T) {
 	e := byChains(t, "train.evaluate_every=1")
-	e.uniform = langevin.Empirical{States: []float64{math.NaN(), 0, 1}}
+	if err := e.savePrior(&Prior{Prior: langevin.Empirical{States: []float64{math.NaN(), 0, 1}}}); err != nil {
+		t.Fatal(err)
+	}
 	var heard []Progress
 	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p Progress) { heard = append(heard, p) }}); err != nil {
 		t.Fatal(err)
@@ -123,8 +124,8 @@ func TestTrainingThatFails(t *testing.T) {
 	if s := statusOf(t, e); s.State != "failed" || s.Epoch != 3 || s.Message != err.Error() {
 		t.Errorf("%+v", s)
 	}
-	if _, state, err := e.Load(""); err != nil || state.Epoch != 3 {
-		t.Errorf("kept epoch %d, %v", state.Epoch, err)
+	if trained, err := e.Trained(""); err != nil || trained.State.Epoch != 3 {
+		t.Errorf("kept epoch %d, %v", trained.State.Epoch, err)
 	}
 }
 

@@ -12,6 +12,12 @@ package figure
 
 import "io"
 
+// A Picture can be drawn as SVG and PNG: a [Chart] or a [Map].
+type Picture interface {
+	WriteSVG(w io.Writer) error
+	WritePNG(w io.Writer, widthPx int) error
+}
+
 // A Chart is a finished figure in plane coordinates.
 type Chart struct{ scene *scene }
 

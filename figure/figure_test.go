@@ -58,9 +58,9 @@ func gallery() map[string]drawing {
 		"no views":          Space(SpaceOptions{From: [3]float64{0, 0, 1}}),
 		"one place":         Space(SpaceOptions{}, SpaceLayer{Points: []float64{1, 2, 3}}),
 		"far apart":         Space(SpaceOptions{}, SpaceLayer{Points: []float64{largest, 0, 0, -largest, 0, 1}}),
-		"histogram":         Histogram(HistogramOptions{Log: true}, Column{"a", []float64{1e-9, 1e-3, 0, nan, 1e-3}}),
-		"flat histogram":    Histogram(HistogramOptions{}, Column{"a", []float64{2, 2}}),
-		"unfilled columns":  Histogram(HistogramOptions{Log: true, Bins: 3}, Column{"a", nil}, Column{"b", []float64{0}}),
+		"histogram":         Histogram(HistogramOptions{Log: true}, Column{Name: "a", Values: []float64{1e-9, 1e-3, 0, nan, 1e-3}}),
+		"flat histogram":    Histogram(HistogramOptions{}, Column{Name: "a", Values: []float64{2, 2}}),
+		"unfilled columns":  Histogram(HistogramOptions{Log: true, Bins: 3}, Column{Name: "a", Values: nil}, Column{Name: "b", Values: []float64{0}}),
 		"sixty-four series": Lines(LineOptions{}, make([]Series, 64)...),
 	}
 }
@@ -225,7 +225,7 @@ func TestLinesBreakAtGaps(t *testing.T) {
 }
 
 func TestHistogramShares(t *testing.T) {
-	c := Histogram(HistogramOptions{Bins: 2}, Column{"a", []float64{0, 0.4, 0.6, 1}}, Column{"b", []float64{0.1}})
+	c := Histogram(HistogramOptions{Bins: 2}, Column{Name: "a", Values: []float64{0, 0.4, 0.6, 1}}, Column{Name: "b", Values: []float64{0.1}})
 	// Two bins of a with 50 % each, one of b with 100 %: b's stair is twice as high.
 	var heights []float64
 	for _, i := range c.scene.items {

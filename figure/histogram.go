@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"math"
 )
 
 // HistogramOptions describe a histogram.
@@ -10,29 +11,44 @@ type HistogramOptions struct {
 	XLabel string
 	Log    bool // bins of equal ratio, for values over many decades such as violations
 	Bins   int  // 0: 40
+
+	// The range, if Lo < Hi; else it is that of the values. Values outside count in
+	// the bins at its ends, or with Circular are moved into it by whole periods
+	// Hi − Lo. Not with Log.
+	Lo, Hi   float64
+	Circular bool
+
+	Density bool // per unit of x, in place of percent per bin
 }
 
 // A Column is a named set of values.
 type Column struct {
 	Name   string
 	Values []float64
+	Thin   bool // a thin outline alone, for what others are held against
 }
 
-// Histogram draws the share of each column's values per bin, in percent, overlaid in
-// common bins. Shares are of all values of a column, so what cannot be drawn (not
-// finite, or not positive with Log) is missing from its area; the chart says how many
-// values that is, and how many of them are exactly 0.
+// Histogram draws the share of each column's values per bin, overlaid in common
+// bins. Shares are of all values of a column, so what cannot be drawn (not finite, or
+// not positive with Log) is missing from its area; the chart says how many values that
+// is, and how many of them are exactly 0.
 func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 	bins := opts.Bins
 	if bins <= 0 {
 		bins = 40
 	}
 	xs := newSpan(opts.Log)
+	fixed := opts.Lo < opts.Hi
+	if fixed {
+		xs.add(opts.Lo)
+		xs.add(opts.Hi)
+	}
 	var missing []string
 	for _, c := range columns {
 		var zero, other int
 		for _, v := range c.Values {
 			switch {
+			case xs.shows(v) && fixed: // the range stays
 			case xs.shows(v):
 				xs.add(v)
 			case v == 0:
@@ -49,14 +65,22 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 		}
 	}
 	x := xs.axis(0)
+	weight, yName := 100.0, "share of values, %"
+	if opts.Density {
+		weight, yName = float64(bins)/(x.hi-x.lo), "density"
+	}
 	shares := make([][]float64, len(columns))
 	var highest float64
 	for i, c := range columns {
 		shares[i] = make([]float64, bins)
 		for _, v := range c.Values {
 			if x.shows(v) {
-				bin := min(bins-1, int(x.at(v)*float64(bins)))
-				shares[i][bin] += 100 / float64(len(c.Values))
+				at := x.at(v)
+				if fixed && opts.Circular {
+					at -= math.Floor(at)
+				}
+				bin := int(math.Max(0, math.Min(at*float64(bins), float64(bins-1))))
+				shares[i][bin] += weight / float64(len(c.Values))
 			}
 		}
 		for _, v := range shares[i] {
@@ -69,26 +93,29 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 
 	var keys []key
 	for i, c := range columns {
-		keys = append(keys, key{name: c.Name + ", " + count(len(c.Values)), ink: seriesInk(i, nil)})
+		k := key{name: c.Name + ", " + count(len(c.Values)), ink: seriesInk(i, nil)}
+		if c.Thin {
+			k.ink = muted
+		}
+		keys = append(keys, k)
 	}
 	s := newScene(chartWidth, 0, alt(opts.Title, keys))
 	top := s.legend(margin, s.heading(opts.Title), chartWidth-2*margin, keys)
 	f := frame{x: x, y: newAxis(0, highest*1.06, 0, false)}
-	const yName = "share of values, %"
 	f.x0, f.x1 = margin+gutter(f.y, 5, yName), chartWidth-margin-8
 	f.y0, f.y1 = top+6, top+6+plotHeight
 	s.grow(f.y1 + axisNameRoom + 12)
 	f.draw(s, opts.XLabel, yName, 7, 5)
-	for i := range columns {
-		staircase(s, f, shares[i], keys[i].ink)
+	for i, c := range columns {
+		staircase(s, f, shares[i], keys[i].ink, c.Thin)
 	}
 	s.notes(missing)
 	return &Chart{s}
 }
 
 // staircase draws a histogram's outline over a pale fill, in one piece for each run
-// of bins that are not empty.
-func staircase(s *scene, f frame, shares []float64, k ink) {
+// of bins that are not empty; thin ones have no fill.
+func staircase(s *scene, f frame, shares []float64, k ink, thin bool) {
 	width := (f.x1 - f.x0) / float64(len(shares))
 	var pieces [][]xy
 	for i, share := range shares {
@@ -104,6 +131,10 @@ func staircase(s *scene, f frame, shares []float64, k ink) {
 		if i == len(shares)-1 || shares[i+1] == 0 {
 			*piece = append(*piece, xy{left + width, f.y1})
 		}
+	}
+	if thin {
+		s.stroke(k, 0.8, pieces...)
+		return
 	}
 	s.add(shape{lines: pieces, closed: true, fill: &k, alpha: 0.18})
 	s.stroke(k, 1.6, pieces...)

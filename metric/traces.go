@@ -8,7 +8,9 @@ import (
 // TracePowers are the k of PowerTraces, those of the paper's SO(10) experiment.
 var TracePowers = [4]int{1, 2, 4, 5}
 
-const traceEmpty = 1e-10 // added to each bin's density, as in the published evaluation
+// TraceBinning are the bins of TraceJSD: the density that empty ones are given is that of
+// the published evaluation.
+var TraceBinning = Bins{N: 100, Empty: 1e-10}
 
 // PowerTraces writes tr S^k for k = 1, 2, 4, 5 of each of the row-major n×n
 // matrices x: rows×4. A nil dst is allocated.
@@ -56,8 +58,6 @@ func PowerTraceJSD(a, b []float64, n int) (each [4]float64, mean float64) {
 	return TraceJSD(PowerTraces(nil, a, n), PowerTraces(nil, b, n))
 }
 
-// TraceBins is the number of bins of TraceJSD.
-const TraceBins = 100
 
 // TraceJSD returns the JSDistance between the histograms of each power trace of
 // two sets of matrices, given by their PowerTraces, and the mean of the four. A
@@ -75,31 +75,18 @@ func TraceJSD(a, b []float64) (each [4]float64, mean float64) {
 }
 
 func traceJSD(ta, tb []float64, k int) float64 {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, t := range [][]float64{ta, tb} {
-		if len(t) == 0 || !finite(t) {
-			return math.NaN()
-		}
-		for i := k; i < len(t); i += len(TracePowers) {
-			lo, hi = min(lo, t[i]), max(hi, t[i])
-		}
+	if !finite(ta) || !finite(tb) {
+		return math.NaN()
 	}
-	if lo == hi {
-		return 0
-	}
-	return JSDistance(traceDensity(ta, k, lo, hi), traceDensity(tb, k, lo, hi))
+	const powers = len(TracePowers)
+	return TraceBinning.JSD(Column(ta, k, powers), Column(tb, k, powers))
 }
 
-// traceDensity bins [lo, hi]; a bin holds its lower edge, the last one both.
-func traceDensity(t []float64, k int, lo, hi float64) []float64 {
-	h := make([]float64, TraceBins)
-	count := len(t) / len(TracePowers)
-	weight := TraceBins / (float64(count) * (hi - lo))
-	for i := k; i < len(t); i += len(TracePowers) {
-		h[min(int((t[i]-lo)/(hi-lo)*TraceBins), TraceBins-1)] += weight
+// Column returns numbers k, k+d, k+2d … of x: the k-th of each row of d.
+func Column(x []float64, k, d int) []float64 {
+	out := make([]float64, 0, len(x)/d)
+	for i := k; i < len(x); i += d {
+		out = append(out, x[i])
 	}
-	for i := range h {
-		h[i] += traceEmpty
-	}
-	return h
+	return out
 }

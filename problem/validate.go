@@ -7,6 +7,9 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -102,11 +105,11 @@ func (p *Problem) check(proc *langevin.Process) error {
 			return p.key("train.window", t.Window, "0: "+err.Error())
 		}
 	}
-	if err := p.oneOf("data.kind", p.Data.Kind, "earth", "points", "demo"); err != nil {
+	if err := p.oneOf("data.kind", p.Data.Kind, kinds.Names()...); err != nil {
 		return err
 	}
-	if d := proc.Set.Dim(); p.Data.Kind != "points" && d != 3 {
-		return p.key("data.kind", p.Data.Kind, fmt.Sprintf("points, since the set lies in R^%d and not in R³", d))
+	if kind, ok := kinds.Of(p.Data.Kind, proc.Set); !ok {
+		return p.key("data.kind", p.Data.Kind, misfit(kind, proc.Set))
 	}
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
 		return err
@@ -124,6 +127,14 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")
 	}
 	return nil
+}
+
+// misfit says what fits a set that a kind of data does not.
+func misfit(kind domain.Kind, set constraint.Set) string {
+	if d := set.Dim(); kind.Dim != 0 && kind.Dim != d {
+		return fmt.Sprintf("points, since the set lies in R^%d and not in R%s", d, text.Superscript(kind.Dim))
+	}
+	return fmt.Sprintf("points, since %s is no set of this kind", constraint.Name(set))
 }
 
 // CheckPaths returns a *KeyError if the paths of so many data rows, which training

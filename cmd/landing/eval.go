@@ -48,12 +48,12 @@ where forward paths end, the violation of each constraint, and distances to the
 nearest training point. It writes no files.`,
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := a.open(args[0], data)
+			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
 			j.seeded = cmd.Flags().Changed("seed")
-			return a.judge(cmd.Context(), e, j)
+			return a.judge(cmd.Context(), r, j)
 		},
 	}
 	j.flags(cmd, &data)
@@ -62,33 +62,38 @@ nearest training point. It writes no files.`,
 
 // judge generates, evaluates, reports if asked to, and prints. A failed check is
 // returned after everything is written.
-func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) error {
-	net, state, err := e.Load(j.checkpoint)
+func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
+	t, err := r.Trained(j.checkpoint)
 	if err != nil {
 		return err
 	}
 	n, seed := j.n, j.seed
 	if n == 0 {
-		n = e.SampleCount()
+		n = r.SampleCount()
 	}
-	if n < 0 || float64(n)*float64(e.Data.D) > maxNumbers {
+	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
 		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n, float64(maxNumbers))}
 	}
 	if !j.seeded {
-		seed = e.Problem.Seed
+		seed = r.Problem.Seed
+	}
+	prior, err := r.Prior(ctx, nil)
+	if err != nil {
+		return err
 	}
 	bar := a.progress()
-	s, failed := e.Generate(ctx, net, n, 0, seed, func(done int) {
+	s, failed := r.Generate(ctx, t, prior, n, 0, seed, func(done int) {
 		bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
 	})
 	bar.done()
 	if s == nil {
 		return failed
 	}
-	v, violated := e.Evaluate(s, state)
-	if v.Start, err = e.CompareStart(ctx, n); err != nil {
+	start, err := r.CompareStart(ctx, prior, n)
+	if err != nil {
 		return err
 	}
+	v, violated := r.Evaluate(s, t.State, start)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -97,10 +102,10 @@ func (a *app) judge(ctx context.Context, e *experiment.Experiment, j judgement) 
 		Report string `json:"report,omitempty"`
 	}{Evaluation: v}
 	if j.report {
-		if err := e.SaveSamples(s); err != nil {
+		if err := r.SaveSamples(s); err != nil {
 			return err
 		}
-		if out.Report, err = e.Report(s, v); err != nil {
+		if out.Report, err = r.Report(s, v); err != nil {
 			return err
 		}
 	}
@@ -141,7 +146,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 			row("  of "+p.Name, fmt.Sprintf("%.4f   floor %.4f", p.HeldOut, p.HeldOutFloor))
 		}
 	}
-	row("start of backward paths", start(v.Start))
+	row("start of backward paths", whereStarts(v.Start))
 	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
@@ -161,8 +166,8 @@ func against(distance, floor, sd metric.Float) string {
 	return fmt.Sprintf("%.4f   floor %.4f ± %.4f", distance, floor, sd)
 }
 
-// start says how far the prior is from where forward paths end.
-func start(s *experiment.Start) string {
+// whereStarts says how far the prior is from where forward paths end.
+func whereStarts(s *experiment.Start) string {
 	switch {
 	case s.Prior == "empirical":
 		return "where forward paths end: the prior is empirical"

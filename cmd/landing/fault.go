@@ -28,15 +28,15 @@ type fault struct {
 	Message string `json:"message"`
 }
 
-// kinds of faults by exit code; describe says more of some.
-var kinds = map[int]string{
+// faultKinds are kinds of faults by exit code; describe says more of some.
+var faultKinds = map[int]string{
 	exitFailure: "failure", exitUsage: "usage", exitConfig: "configuration", exitCheck: "check", exitDiverged: "diverged",
 	exitInterrupted: "interrupted",
 }
 
 // describe tells a fault's kind and place by the type of the error.
 func describe(err error, code int) fault {
-	f := fault{Code: code, Kind: kinds[code], Message: strings.ToValidUTF8(err.Error(), "\ufffd")}
+	f := fault{Code: code, Kind: faultKinds[code], Message: strings.ToValidUTF8(err.Error(), "\ufffd")}
 	if code == exitInterrupted {
 		f.Message = "interrupted"
 	}

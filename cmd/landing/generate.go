@@ -7,12 +7,12 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -38,14 +38,18 @@ function of the seed and i alone.`,
 				return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
 			}
 			ext := strings.ToLower(filepath.Ext(out))
-			if ext != ".npy" && ext != ".csv" {
-				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy or .csv", out)}
+			if known := kinds.Extensions(); !slices.Contains(known, ext) {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out, strings.Join(known, " or "))}
 			}
-			e, err := a.open(args[0], data)
+			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
-			if float64(n)*float64(e.Data.D) > maxNumbers {
+			write := r.Domain.Writer(ext)
+			if write == nil {
+				return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv", out)}
+			}
+			if float64(n)*float64(r.Data.D) > maxNumbers {
 				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an earlier call", n, float64(maxNumbers))}
 			}
 			if !force {
@@ -53,15 +57,19 @@ function of the seed and i alone.`,
 					return err
 				}
 			}
-			net, _, err := e.Load(checkpoint)
+			t, err := r.Trained(checkpoint)
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("seed") {
-				seed = e.Problem.Seed
+				seed = r.Problem.Seed
+			}
+			prior, err := r.Prior(cmd.Context(), nil)
+			if err != nil {
+				return err
 			}
 			bar := a.progress()
-			s, failed := e.Generate(cmd.Context(), net, n, first, seed, func(done int) {
+			s, failed := r.Generate(cmd.Context(), t, prior, n, first, seed, func(done int) {
 				bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
 			})
 			bar.done()
@@ -69,18 +77,13 @@ function of the seed and i alone.`,
 				return failed
 			}
 			var b bytes.Buffer
-			if ext == ".npy" {
-				err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()})
-			} else {
-				err = writeCSV(&b, s.Good(), s.Dim, e.Problem.Data.Kind != "points")
-			}
-			if err != nil {
+			if err := write(&b, s.Good(), s.Dim); err != nil {
 				return err
 			}
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
-			components, violated := e.CheckViolation(s)
+			components, violated := r.CheckViolation(s)
 			worst, told := math.NaN(), "nothing to measure"
 			if len(components) > 0 {
 				worst = 0
@@ -99,7 +102,7 @@ function of the seed and i alone.`,
 				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", len(lost), n, s.Wrong, out, numbers(lost))
 			}
 			if err := a.result(map[string]any{
-				"run": e.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost, "wrong_component": s.Wrong,
+				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost, "wrong_component": s.Wrong,
 				"violation": map[string]any{"worst": metric.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 			}, func(w io.Writer) {
@@ -137,36 +140,4 @@ func numbers(samples []uint64) string {
 		fmt.Fprint(&b, n)
 	}
 	return "numbers " + b.String()
-}
-
-// writeCSV writes rows with a header; places on Earth as latitude, longitude.
-func writeCSV(w io.Writer, x []float64, d int, earth bool) error {
-	var b bytes.Buffer
-	if earth {
-		fmt.Fprintln(&b, "latitude,longitude")
-	} else {
-		for j := range d {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(&b, "x%d", j)
-		}
-		b.WriteByte('\n')
-	}
-	for i := 0; i < len(x); i += d {
-		if earth {
-			lat, lon := dataset.LatLon(x[i], x[i+1], x[i+2])
-			fmt.Fprintf(&b, "%.8f,%.8f\n", lat, lon)
-			continue
-		}
-		for j, v := range x[i : i+d] {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(&b, "%.17g", v)
-		}
-		b.WriteByte('\n')
-	}
-	_, err := b.WriteTo(w)
-	return err
 }

@@ -5,21 +5,21 @@ import (
 )
 
 // open loads a run and says what the user should know of it.
-func (a *app) open(dir, data string) (*experiment.Experiment, error) {
-	e, err := experiment.Open(dir, data, a.workersPool())
+func (a *app) open(dir, data string) (*experiment.Run, error) {
+	r, err := experiment.Open(dir, data, a.workersPool())
 	if err != nil {
 		return nil, err
 	}
-	if e.Warning != "" {
-		a.say("note: %s", e.Warning)
+	if r.Warning != "" {
+		a.say("note: %s", r.Warning)
 	}
-	a.warnOfMesh(e)
-	return e, nil
+	a.warnOfFaults(r.Loaded)
+	return r, nil
 }
 
-// warnOfMesh says what is wrong with the mesh of a surface.
-func (a *app) warnOfMesh(e *experiment.Experiment) {
-	for _, fault := range e.MeshFaults() {
+// warnOfFaults says what is wrong with files that the domain reads.
+func (a *app) warnOfFaults(l *experiment.Loaded) {
+	for _, fault := range l.Domain.Faults {
 		a.say("warning: %s", fault)
 	}
 }

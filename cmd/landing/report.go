@@ -15,19 +15,19 @@ func (a *app) report() *cobra.Command {
 		Short: "Write figures and the HTML report of a run",
 		Args:  args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := a.open(args[0], data)
+			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
-			e.Folder.Force = force
-			if err := e.Folder.Free(run.ReportFile); err != nil {
+			r.Folder.Force = force
+			if err := r.Folder.Free(run.ReportFile); err != nil {
 				return err
 			}
 			// The report is written last: without it, samples and figures are
 			// what an unfinished report left.
-			e.Folder.Force = true
+			r.Folder.Force = true
 			j.seeded = cmd.Flags().Changed("seed")
-			return a.judge(cmd.Context(), e, j)
+			return a.judge(cmd.Context(), r, j)
 		},
 	}
 	j.flags(cmd, &data)

@@ -93,11 +93,11 @@ func (a *app) train() *cobra.Command {
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --set train.epochs=500",
 		Args:    args(1, "a recipe or a problem file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := a.begin(args[0], &src, &at)
+			r, err := a.begin(args[0], &src, &at)
 			if err != nil {
 				return err
 			}
-			return a.trainAndTell(cmd.Context(), e, "")
+			return a.trainAndTell(cmd.Context(), r, "")
 		},
 	}
 	src.flags(cmd)
@@ -107,16 +107,16 @@ func (a *app) train() *cobra.Command {
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
 // data is at fault.
-func (a *app) begin(name string, src *source, at *place) (*experiment.Experiment, error) {
+func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error) {
 	p, verbatim, err := src.load(name)
 	if err != nil {
 		return nil, err
 	}
-	e, err := experiment.New(p, a.workersPool())
+	l, err := experiment.Load(p, a.workersPool())
 	if err != nil {
 		return nil, err
 	}
-	a.warnOfMesh(e)
+	a.warnOfFaults(l)
 	f, err := at.make(p.Name)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Experiment
 	if f.Moved != "" {
 		a.say("the run that was there is now %s", f.Moved)
 	}
-	return e, e.Begin(f, verbatim, append([]string{"landing"}, a.args...))
+	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
 }
 
 func (a *app) resume() *cobra.Command {
@@ -136,14 +136,14 @@ func (a *app) resume() *cobra.Command {
 stopped.`,
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := a.open(args[0], data)
+			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
-			if err := e.Folder.Lock(); err != nil {
+			if err := r.Folder.Lock(); err != nil {
 				return err
 			}
-			return a.trainAndTell(cmd.Context(), e, checkpoint)
+			return a.trainAndTell(cmd.Context(), r, checkpoint)
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
@@ -160,50 +160,54 @@ type trained struct {
 	Seconds experiment.Seconds `json:"seconds"`
 }
 
-func (a *app) trainAndTell(ctx context.Context, e *experiment.Experiment, checkpoint string) error {
-	last, err := a.fit(ctx, e, checkpoint)
+func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint string) error {
+	last, err := a.fit(ctx, r, checkpoint)
 	if err != nil {
 		return err
 	}
-	t := trained{Run: e.Folder.Dir, Epochs: last.Epoch, Loss: metric.Float(last.Loss), Worst: []metric.Float{},
+	t := trained{Run: r.Folder.Dir, Epochs: last.Epoch, Loss: metric.Float(last.Loss), Worst: []metric.Float{},
 		Seconds: experiment.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
 	for _, v := range last.Worst {
 		t.Worst = append(t.Worst, metric.Float(v))
 	}
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
-		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n", quoted(e.Folder.Dir), quoted(e.Folder.Dir))
+		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n", quoted(r.Folder.Dir), quoted(r.Folder.Dir))
 	})
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
-func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint string) (train.Epoch, error) {
+func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
 	var last train.Epoch
 	bar := a.progress()
-	a.say("%s: %s on %s, %d training and %d held-out points", e.Title(), e.Process.Method, e.Data.Name, len(e.Split.Train), e.Data.N-len(e.Split.Train))
-	a.say("run folder: %s", e.Folder.Dir)
+	a.say("%s: %s on %s, %d training and %d held-out points", r.Title(), r.Process.Method, r.Data.Name,
+		len(r.Split.Train), r.Data.N-len(r.Split.Train))
+	a.say("run folder: %s", r.Folder.Dir)
 	start, first, rows := time.Now(), -1, int64(0)
-	err := e.Train(ctx, checkpoint, experiment.Observer{
+	err := r.Train(ctx, checkpoint, experiment.Observer{
 		Epoch: func(t train.Epoch) {
 			if first < 0 {
 				first, rows, start = t.Epoch, t.Rows, time.Now()
 			}
 			last = t
-			bar.update(t.Epoch == e.Problem.Train.Epochs, func() string { return epochLine(t, e.Problem.Train.Epochs, first, rows, time.Since(start)) })
+			bar.update(t.Epoch == r.Problem.Train.Epochs, func() string { return epochLine(t, r.Problem.Train.Epochs, first, rows, time.Since(start)) })
 		},
 		Mixing: func(steps, most int) {
 			if time.Since(start) > time.Second {
 				bar.update(false, func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })
 			}
 		},
-		Prior: func(m experiment.Mixing) {
+		Prior: func(p experiment.Prior) {
+			m := p.Mixing
 			bar.clear()
 			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps, float64(m.Rhat), float64(m.ESS))
 			if m.Lost > 0 {
 				a.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
 			}
-			if e.Warning != "" {
-				a.say("note: %s", e.Warning)
+			for _, note := range []string{r.Warning, p.Warning} {
+				if note != "" {
+					a.say("note: %s", note)
+				}
 			}
 		},
 		Evaluation: func(p experiment.Progress) {
@@ -217,12 +221,12 @@ func (a *app) fit(ctx context.Context, e *experiment.Experiment, checkpoint stri
 	})
 	bar.done()
 	if train.Interrupted(err) {
-		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch, quoted(e.Folder.Dir))
+		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch, quoted(r.Folder.Dir))
 		return last, &said{err}
 	}
 	if err == nil && last.Epoch == 0 {
-		a.say("all %d epochs were trained before", e.Problem.Train.Epochs)
-		return e.LastEpoch()
+		a.say("all %d epochs were trained before", r.Problem.Train.Epochs)
+		return r.LastEpoch()
 	}
 	return last, err
 }
@@ -263,14 +267,14 @@ samples, scores them, and leaves a run folder with a map and a report. It takes
 half a minute on two cores.`,
 		Args: args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e, err := a.begin("demo", &src, &at)
+			r, err := a.begin("demo", &src, &at)
 			if err != nil {
 				return err
 			}
-			if _, err := a.fit(cmd.Context(), e, ""); err != nil {
+			if _, err := a.fit(cmd.Context(), r, ""); err != nil {
 				return err
 			}
-			return a.judge(cmd.Context(), e, judgement{report: true})
+			return a.judge(cmd.Context(), r, judgement{report: true})
 		},
 	}
 	cmd.Flags().StringArrayVar(&src.settings, "set", nil, "replace one key, as in train.epochs=50 (repeatable)")

@@ -43,7 +43,7 @@ func Run(t *testing.T, file, path string) *experiment.Samples {
 	p.Data.Path = path
 	pool := parallel.New(2)
 	defer pool.Close()
-	e, err := experiment.New(p, pool)
+	l, err := experiment.Load(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,23 +51,28 @@ func Run(t *testing.T, file, path string) *experiment.Samples {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Begin(folder, source, []string{"test"}); err != nil {
+	r, err := l.Begin(folder, source, []string{"test"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Unlock()
 	ctx := context.Background()
-	if err := e.Train(ctx, "", experiment.Observer{}); err != nil {
+	if err := r.Train(ctx, "", experiment.Observer{}); err != nil {
 		t.Fatal(err)
 	}
-	net, _, err := e.Load("")
+	trained, err := r.Trained("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := e.Generate(ctx, net, Samples, 0, p.Seed, nil)
+	prior, err := r.Prior(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	Feasible(t, e.Process.Set, s.Good())
+	s, err := r.Generate(ctx, trained, prior, Samples, 0, p.Seed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Feasible(t, r.Process.Set, s.Good())
 	return s
 }
 

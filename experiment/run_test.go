@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
+	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -19,9 +20,9 @@ import (
 )
 
 // levelSetRun makes a run on the octahedron of files in a folder of their own.
-func levelSetRun(t *testing.T) (e *Experiment, files string) {
+func levelSetRun(t *testing.T) (e *Run, files string) {
 	t.Helper()
-	s := octahedron(t)
+	s := octahedron.Surface()
 	files = t.TempDir()
 	write := func(name string, encode func(b *bytes.Buffer) error) {
 		t.Helper()
@@ -33,7 +34,7 @@ func levelSetRun(t *testing.T) (e *Experiment, files string) {
 			t.Fatal(err)
 		}
 	}
-	write("net.npz", func(b *bytes.Buffer) error { return octahedronNetwork().Write(b) })
+	write("net.npz", func(b *bytes.Buffer) error { return octahedron.Network().Write(b) })
 	write("mesh.ply", func(b *bytes.Buffer) error { return ball.Mesh(0).WritePLY(b) })
 	const n = 60
 	x := make([]float64, 3*n)
@@ -50,14 +51,15 @@ func levelSetRun(t *testing.T) (e *Experiment, files string) {
 	}
 	pool := parallel.New(1)
 	t.Cleanup(pool.Close)
-	if e, err = New(p, pool); err != nil {
+	l, err := Load(p, pool)
+	if err != nil {
 		t.Fatal(err)
 	}
 	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Begin(f, text, []string{"test"}); err != nil {
+	if e, err = l.Begin(f, text, []string{"test"}); err != nil {
 		t.Fatal(err)
 	}
 	f.Unlock()
@@ -99,7 +101,7 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.config != e.config || !slices.Equal(again.histogram.full, e.histogram.full) {
+	if again.config != e.config || !slices.Equal(again.score.Full, e.score.Full) {
 		t.Error("the moved run is another one")
 	}
 	mesh := filepath.Join(moved, "set.mesh.ply")

@@ -15,48 +15,58 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// Begin fills a new folder: config, verbatim problem, the files of the set and
-// the manifest.
-func (e *Experiment) Begin(f *run.Folder, source []byte, command []string) error {
-	e.Folder = f
+// A Run is a loaded problem and its folder.
+type Run struct {
+	*Loaded
+	Folder  *run.Folder
+	Warning string // something about the folder that the user should know; may be empty
+
+	config string // hash of config.yaml
+}
+
+// Begin fills a new folder: config, verbatim problem, the files of the set and the
+// manifest.
+func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, error) {
 	if err := f.Lock(); err != nil {
-		return err
+		return nil, err
 	}
-	data := run.Data{Name: e.Data.Name, SHA256: e.Data.SHA256, Points: e.Data.N, Dim: e.Data.D}
-	if p := e.Problem.Data.Path; p != "" {
+	data := run.Data{Name: l.Data.Name, SHA256: l.Data.SHA256, Points: l.Data.N, Dim: l.Data.D}
+	if p := l.Problem.Data.Path; p != "" {
 		abs, err := filepath.Abs(p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		data.Path = abs
 	}
-	if err := f.Write(run.ConfigFile, e.Problem.Resolved()); err != nil {
-		return err
+	config := l.Problem.Resolved()
+	if err := f.Write(run.ConfigFile, config); err != nil {
+		return nil, err
 	}
 	if err := f.Write(run.ProblemFile, source); err != nil {
-		return err
+		return nil, err
 	}
-	kept, hashes, err := e.keepFiles()
+	kept, hashes, err := keepFiles(f, l.Problem)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.WriteJSON(run.ManifestFile, run.Manifest{
+	r := &Run{Loaded: l, Folder: f, config: run.Hash(config)}
+	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: e.Problem.Seed, Data: data, Config: e.config, Files: hashes, Kept: kept, Chosen: e.Chosen, Machine: run.ThisMachine(),
+		Seed: l.Problem.Seed, Data: data, Config: r.config, Files: hashes, Kept: kept, Chosen: l.Chosen, Machine: run.ThisMachine(),
 	})
 }
 
 // keepFiles copies the files that the set is read from into the folder, so that
 // it can be moved, and returns the copies' names and hashes by key.
-func (e *Experiment) keepFiles() (names, hashes map[string]string, err error) {
+func keepFiles(f *run.Folder, p *problem.Problem) (names, hashes map[string]string, err error) {
 	names, hashes = map[string]string{}, map[string]string{}
-	for key, path := range setFiles(e.Problem) {
+	for key, path := range setFiles(p) {
 		data, err := os.ReadFile(*path)
 		if err != nil {
 			return nil, nil, err
 		}
 		name := key + strings.ToLower(filepath.Ext(*path)) // readers go by the extension
-		if err := e.Folder.Write(name, data); err != nil {
+		if err := f.Write(name, data); err != nil {
 			return nil, nil, err
 		}
 		names[key], hashes[key] = name, run.Hash(data)
@@ -72,11 +82,11 @@ func setFiles(p *problem.Problem) map[string]*string {
 	return files
 }
 
-// Open loads the experiment of a run folder. dataPath, if not empty, replaces
+// Open loads the problem of a run folder. dataPath, if not empty, replaces
 // the path that the run was started with; the data must be the same bytes. The
 // files of the set are those that the folder keeps, or in a folder of a version
 // that kept none, those that config.yaml names.
-func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
+func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 	f, err := run.Open(dir)
 	if err != nil {
 		return nil, err
@@ -99,19 +109,17 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Experiment, error) {
 	if err := openFiles(f, &m, p); err != nil {
 		return nil, err
 	}
-	e, err := New(p, pool)
+	l, err := Load(p, pool)
 	if err != nil {
 		return nil, err
 	}
-	if e.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{e.dataName(), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", e.Data.SHA256, m.Data.SHA256)}
+	if l.Data.SHA256 != m.Data.SHA256 {
+		return nil, &DataError{dataName(p, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
 	}
-	e.Folder, e.config = f, hash
-	e.Warning = kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision)
 	if hash != m.Config {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
 	}
-	return e, nil
+	return &Run{l, f, kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision), hash}, nil
 }
 
 // openConfig reads config.yaml, which must be that of the manifest.

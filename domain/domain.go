@@ -1,0 +1,102 @@
+// Package domain says what a kind of data is to the rest of the program: how its
+// files are read and written, which numbers of a point are compared, by which
+// distance, and how data and samples are drawn.
+//
+// Each kind is a package of its own beside this one, and a row in package
+// domain/kinds. What it knows of data is a Domain; what it lacks has a default, so
+// that a new kind brings only what is its own.
+package domain
+
+import (
+	"io"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// A Kind is a row of the registry: how a kind of data is recognised, read and made.
+type Kind struct {
+	Name string // of the kind
+	Data string // value of data.kind in a problem file
+	Dim  int    // dimension that the set must have; 0: any
+
+	// Fits reports whether the kind is that of points on the set; nil: on any set.
+	Fits func(set constraint.Set) bool
+
+	// Read reads the data; Bundled data is in the binary, and has no path. The error
+	// is a *dataset.Error or one of the file system, or a damaged file's, which it
+	// names.
+	Read    func(path string) (*dataset.Points, error)
+	Bundled bool
+
+	// Writes are the extensions of files that its domains write besides .npy and .csv,
+	// with the dot.
+	Writes []string
+
+	// New makes the domain of data that has been read.
+	New func(in Input) (*Domain, error)
+}
+
+// Input is what a domain is made of. Points are rows of the set's dimension.
+type Input struct {
+	Set   constraint.Set
+	Data  []float64         // all of it, held-out rows included
+	Train []float64         // the rows to train on
+	Files map[string]string // paths of the files that the problem names, by key
+	Pool  *parallel.Pool
+}
+
+// A Domain is a kind of data on a set. What is nil or zero has the default that is
+// named.
+type Domain struct {
+	// Distance is the distance that results on this kind of data are published in;
+	// nil: none, and the observables' is the distance of a run.
+	Distance *Distance
+
+	// Observables are numbers of a point that are compared one by one where a
+	// problem names none of its own; nil: none.
+	Observables *Observables
+
+	// Samples is how many samples the distance is taken of by default, if that is
+	// less than there is data; 0: as many as there is data.
+	Samples int
+
+	// Draw shows data and samples on a canvas; nil: they are not shown.
+	Draw func(c Canvas, v View)
+
+	// Writers write points to files, by extension with its dot, in small letters;
+	// ".npy" (n×d, float64) and ".csv" (a header x0,x1,…) are there for all.
+	Writers map[string]Writer
+
+	// Faults are what is wrong with the files that the domain reads, and what that
+	// does to samples and scores: a line each.
+	Faults []string
+}
+
+// A Writer writes points, rows of d numbers.
+type Writer func(w io.Writer, x []float64, d int) error
+
+var writers = map[string]Writer{".npy": writeNPY, ".csv": writeCSV}
+
+// Writer returns how points are written to files of an extension, or nil.
+func (d *Domain) Writer(ext string) Writer {
+	if w := d.Writers[ext]; w != nil {
+		return w
+	}
+	return writers[ext]
+}
+
+func writeNPY(w io.Writer, x []float64, d int) error {
+	return arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{len(x) / d, d}, Float64: x})
+}
+
+// EachBlock calls f on blocks of n rows, on all workers.
+func EachBlock(pool *parallel.Pool, n int, f func(lo, hi int)) {
+	const rows = 1024
+	pool.Do(parallel.Blocks(n, rows), func(_, b int) {
+		lo, hi := parallel.Block(b, n, rows)
+		f(lo, hi)
+	})
+}

@@ -1,0 +1,69 @@
+// Package earth is the domain of places on Earth: catalogues of latitude and
+// longitude, kept as unit vectors.
+package earth
+
+import (
+	"io"
+
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/demo"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// Kind is data.kind earth: lines latitude,longitude.
+var Kind = domain.Kind{Name: "earth", Data: "earth", Dim: 3, Read: dataset.ReadEarth, New: New}
+
+// Demo is data.kind demo: the earthquakes in the binary.
+var Demo = domain.Kind{Name: "earth", Data: "demo", Dim: 3, Bundled: true, New: New,
+	Read: func(string) (*dataset.Points, error) {
+		return dataset.DecodeEarth(demo.EarthquakesName, demo.Earthquakes())
+	},
+}
+
+// New makes the domain.
+func New(domain.Input) (*domain.Domain, error) {
+	return &domain.Domain{
+		Distance: &domain.Distance{
+			Name: "Jensen–Shannon distance",
+			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm.",
+			Dim:  3,
+			// Cells that are cheap to find are looked up in each comparison.
+			Marks:   func(x []float64) []float64 { return x },
+			Compare: func(a, b []float64) []float64 { return []float64{metric.EarthJSD(a, b)} },
+		},
+		Draw:    draw,
+		Writers: map[string]domain.Writer{".csv": writeCSV},
+	}, nil
+}
+
+// writeCSV writes places as a catalogue has them.
+func writeCSV(w io.Writer, x []float64, _ int) error {
+	return domain.WriteTable(w, []string{"latitude", "longitude"}, "%.8f", latLon(x))
+}
+
+func draw(c domain.Canvas, v domain.View) {
+	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
+	c.Add("map", figure.FigureRef{Title: "Data and samples", Wide: true,
+		Caption: "Each point is one place: the catalogue, training rows and held-out ones, and the generated samples."},
+		figure.WorldMap("", layers))
+	side := figure.WorldMap("", layers)
+	side.Panels = true
+	c.Add("map-panels", figure.FigureRef{Title: "Side by side", Caption: "The same points apart.", Wide: true}, side)
+	globe := &figure.Globe{Title: "On the sphere", Layers: layers}
+	if len(v.Samples) > 0 {
+		globe.Caption = "The worst violation of a sample is " + text.Measured(v.Worst) + "."
+	}
+	c.Globe(globe)
+}
+
+func latLon(x []float64) []float64 {
+	out := make([]float64, 0, len(x)/3*2)
+	for i := 0; i < len(x); i += 3 {
+		lat, lon := dataset.LatLon(x[i], x[i+1], x[i+2])
+		out = append(out, lat, lon)
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// loss shows how training went.
+func (p *page) loss(epochs []train.Epoch) {
+	if len(epochs) < 2 {
+		return
+	}
+	var x, loss, rate []float64
+	for _, r := range epochs {
+		x, loss, rate = append(x, float64(r.Epoch)), append(loss, r.Loss), append(rate, r.Rate)
+	}
+	p.Add("loss", figure.FigureRef{Title: "Training loss", Caption: "Mean over the batches of each epoch."},
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "CWPM loss", LogY: true}, figure.Series{Name: "loss", X: x, Y: loss}))
+	p.Add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Of each epoch's last batch. It falls when the loss stops falling, and with train.anneal at the end."},
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "learning rate", LogY: true}, figure.Series{Name: "rate", X: x, Y: rate}))
+}
+
+// progress shows the distances of evaluations in the course of training.
+func (p *page) progress(evaluations []Progress, j *JSD) {
+	if len(evaluations) < 2 || j == nil {
+		return
+	}
+	var x, y, floor []float64
+	for _, v := range evaluations {
+		x, y, floor = append(x, v.Seconds), append(y, float64(v.JSD)), append(floor, float64(j.Mean))
+	}
+	p.Add("jsd", figure.FigureRef{Title: "Distance to the data against training time", Caption: "Against all data; the floor is what a perfect memoriser of the training rows scores."},
+		figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: j.Metric, LogX: true},
+			figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor}))
+}
+
+// nearest shows whether samples are copies.
+func (l *Loaded) nearest(p *page, x []float64) {
+	if len(l.HeldOutRows) == 0 {
+		return
+	}
+	d := l.Data.D
+	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point", Caption: "Samples much nearer than held-out points would be copies."},
+		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
+			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.HeldOutRows, l.TrainRows, d)},
+			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, x, l.TrainRows, d)}))
+}
+
+// violation shows how far the samples are from Σ.
+func (p *page) violation(set constraint.Set, x []float64) {
+	label := "|h(x)|"
+	if len(set.Inequalities()) > 0 {
+		label = "|h(x)|, max(g(x), 0)"
+	}
+	p.Add("violation", figure.FigureRef{Title: "Constraint violation of the samples", Caption: "Values that are exactly zero are counted below the axis."},
+		figure.Histogram(figure.HistogramOptions{XLabel: label, Log: true}, violationColumns(set, x)...))
+}
+
+// maxColumns bounds the components that a histogram can tell apart.
+const maxColumns = 8
+
+// violationColumns returns each component's violations, or where there are many
+// the largest of the equalities and of the inequalities of each sample.
+func violationColumns(set constraint.Set, x []float64) []figure.Column {
+	names, m := constraint.Components(set), len(set.Equalities())
+	values, c := excess(set, x)
+	n := len(x) / set.Dim()
+	var columns []figure.Column
+	add := func(name string, from, to int) {
+		if from == to {
+			return
+		}
+		column := figure.Column{Name: name}
+		for i := range n {
+			column.Values = append(column.Values, slices.Max(values[i*c+from:i*c+to]))
+		}
+		columns = append(columns, column)
+	}
+	if c > maxColumns {
+		add(fmt.Sprintf("largest |h|, m = %d", m), 0, m)
+		add(fmt.Sprintf("largest max(g, 0), l = %d", c-m), m, c)
+		return columns
+	}
+	for a, name := range names {
+		add(name, a, a+1)
+	}
+	return columns
+}

@@ -1,0 +1,158 @@
+// Package experiment carries a problem to its results by values that flow: a
+// problem is Loaded with its data, gets a folder (Run), a Prior and a Trained
+// network, gives Samples, an Evaluation of them and a report. Each value is made
+// whole by one function, which changes none of its arguments.
+//
+// The package joins the others: files, order and messages. What is computed, they
+// compute.
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// Loaded is a problem with its data at hand: all that is known before anything is
+// computed.
+type Loaded struct {
+	Problem     *problem.Problem // resolved: what was auto is chosen
+	Process     *langevin.Process
+	Chosen      []run.Choice // what auto became
+	Data        *dataset.Points
+	Split       dataset.Split
+	TrainRows   []float64 // of Data: n×d
+	HeldOutRows []float64 // the others
+	Domain      *domain.Domain
+	Pool        *parallel.Pool
+
+	score *domain.Reference // the distance of the run; nil where none is defined
+}
+
+// A DataError says that the data cannot be read or does not fit the problem.
+type DataError struct {
+	Path    string // empty if Problem names it
+	Problem string
+}
+
+func (e *DataError) Error() string {
+	if e.Path == "" {
+		return e.Problem
+	}
+	return e.Path + ": " + e.Problem
+}
+
+// Load builds the problem's process and reads its data. Errors are *KeyError,
+// *dataset.Error, *DataError and those of the file system.
+func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
+	proc, err := p.Build()
+	if err != nil {
+		return nil, err
+	}
+	resolved := p.Resolved()
+	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil || !bytes.Equal(again.Resolved(), resolved) {
+		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); "+
+			"plainer text in title and data.path helps", run.ConfigFile, err)}
+	}
+	kind, data, err := readData(p, proc.Set)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFeasible(p, proc.Set, data); err != nil {
+		return nil, err
+	}
+	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
+	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
+	if err := p.CheckPaths(proc, len(l.Split.Train)); err != nil {
+		return nil, err
+	}
+	l.TrainRows = data.Rows(l.Split.Train)
+	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
+	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: paths(p), Pool: pool}); err != nil {
+		return nil, err
+	}
+	l.score = l.reference()
+	return l, nil
+}
+
+// readData reads the problem's data, and refuses what does not fit the set.
+func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
+	kind, _ = kinds.Of(p.Data.Kind, set)
+	if kind.Read == nil {
+		return kind, nil, &problem.KeyError{Key: "data.kind", Value: p.Data.Kind, Want: "one of " + strings.Join(kinds.Names(), ", ")}
+	}
+	if !kind.Bundled && p.Data.Path == "" {
+		return kind, nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
+	}
+	data, err = kind.Read(p.Data.Path)
+	if err != nil {
+		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
+			return kind, nil, err
+		}
+		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
+	}
+	if d := set.Dim(); data.D != d {
+		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("its points have %d coordinates; expected %d, for %s", data.D, d, constraint.Name(set))}
+	}
+	if data.N < 2 {
+		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}
+	}
+	return kind, data, nil
+}
+
+func dataName(p *problem.Problem, data *dataset.Points) string {
+	if p.Data.Path != "" {
+		return p.Data.Path
+	}
+	return data.Name
+}
+
+// paths returns the paths that the problem names, by key.
+func paths(p *problem.Problem) map[string]string {
+	out := map[string]string{}
+	for key, path := range p.Files() {
+		out[key] = *path
+	}
+	return out
+}
+
+// Title returns the problem's title, or its name.
+func (l *Loaded) Title() string {
+	if l.Problem.Title != "" {
+		return l.Problem.Title
+	}
+	return l.Problem.Name
+}
+
+// SampleCount returns how many samples an evaluation takes by default: as many as
+// there is data, or what the domain's distance is published with if that is less.
+func (l *Loaded) SampleCount() int {
+	if n := l.Domain.Samples; n > 0 {
+		return min(l.Data.N, n)
+	}
+	return l.Data.N
+}
+
+// reference returns what the distance of the run compares with: the domain's own
+// distance, or that of its observables; nil where there is neither.
+func (l *Loaded) reference() *domain.Reference {
+	d := l.Domain.Distance
+	if d == nil && l.Domain.Observables != nil {
+		d = l.Domain.Observables.Distance(l.Data.D, l.Pool)
+	}
+	if d == nil {
+		return nil
+	}
+	return d.Against(l.Data.X, l.TrainRows, l.HeldOutRows)
+}

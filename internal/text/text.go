@@ -1,0 +1,57 @@
+// Package text writes numbers for people, as reports and messages show them.
+package text
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+var superscript = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
+	"8", "⁸", "9", "⁹", "-", "⁻")
+
+// Superscript writes an exponent: 12 is ¹².
+func Superscript(n int) string { return superscript.Replace(strconv.Itoa(n)) }
+
+// Count groups digits by three with thin spaces.
+func Count(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "\u202f" + s[i:]
+	}
+	return s
+}
+
+// Number writes three digits, and small and large numbers as 2.2×10⁻¹⁶.
+func Number[F ~float64](f F) string {
+	v := float64(f)
+	if v == 0 || math.Abs(v) >= 0.01 && math.Abs(v) < 1e4 || v-v != 0 {
+		return fmt.Sprintf("%.3g", v)
+	}
+	mantissa, exp, _ := strings.Cut(fmt.Sprintf("%.1e", v), "e")
+	power, err := strconv.Atoi(exp)
+	if err != nil {
+		panic("text: " + err.Error()) // %e always has a whole exponent
+	}
+	return mantissa + "×10" + Superscript(power)
+}
+
+// Measured is Number, or a dash where nothing was measured.
+func Measured[F ~float64](f F) string {
+	if math.IsNaN(float64(f)) {
+		return "–"
+	}
+	return Number(f)
+}
+
+// Fixed writes four decimals, or a dash where nothing was measured.
+func Fixed[F ~float64](f F) string {
+	if math.IsNaN(float64(f)) {
+		return "–"
+	}
+	return fmt.Sprintf("%.4f", float64(f))
+}
+
+// Percent writes a share.
+func Percent[F ~float64](share F) string { return fmt.Sprintf("%.1f %%", 100*float64(share)) }

@@ -1,0 +1,27 @@
+package text
+
+import (
+	"math"
+	"testing"
+)
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{
+		9.97e-14: "1.0×10⁻¹³", 2.2e-16: "2.2×10⁻¹⁶", -3e5: "-3.0×10⁵", 0: "0", 0.25: "0.25",
+	} {
+		if got := Number(v); got != want {
+			t.Errorf("%v is %q, want %q", v, got, want)
+		}
+	}
+	if Measured(math.NaN()) != "–" || Fixed(math.NaN()) != "–" || Fixed(0.12345) != "0.1235" || Percent(0.125) != "12.5 %" {
+		t.Error("what was not measured is no dash, or what was is not written")
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{7: "7", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567"} {
+		if got := Count(n); got != want {
+			t.Errorf("%d is %q", n, got)
+		}
+	}
+}
