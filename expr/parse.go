@@ -214,6 +214,9 @@ func (s *Scope) named(n *ast.IdentifierNode) Value {
 	if f, ok := functions[n.Value]; ok {
 		s.failAt(n, "%s is a function: %s", n.Value, f.form)
 	}
+	if n.Value == s.defining {
+		s.failAt(n, "%q is defined by itself: definitions cannot be recursive", n.Value)
+	}
 	s.failAt(n, "unknown name %q%s", n.Value, s.nearest(n.Value, false))
 	panic("unreachable")
 }
@@ -376,6 +379,11 @@ func (s *Scope) call(n *ast.CallNode, depth int) Value {
 	if !ok {
 		if _, value := s.names[callee.Value]; value {
 			s.failAt(n, "%s is a value, not a function; elements are %s[…]", callee.Value, callee.Value)
+		}
+		if m := s.macros[callee.Value]; m != nil && m.order == s.order {
+			s.failAt(n, "%s calls itself: definitions cannot be recursive", m.form)
+		} else if m != nil {
+			s.failAt(n, "%s is defined later: a definition sees those before it, so none is recursive", m.form)
 		}
 		s.failAt(n, "unknown function %q%s", callee.Value, s.nearest(callee.Value, true))
 	}

@@ -21,6 +21,8 @@ type Scope struct {
 	x      Value // made on first use
 	steps  int   // taken by all formulas so far
 
+	defining string // name of the value whose formula is being parsed
+
 	text string // being parsed
 	skip int    // runes before the author's
 	at   Place
@@ -85,7 +87,9 @@ func (s *Scope) Let(name, formula string) error {
 	if err := s.free(name); err != nil {
 		return err
 	}
+	s.defining = name
 	v, err := s.Parse(formula)
+	s.defining = ""
 	if err != nil {
 		err.(*Error).Name = name
 		return err
