@@ -131,7 +131,8 @@ func Source(name string) (data []byte, origin string, err error) {
 
 // Load reads a problem: the source's bytes over Defaults, then those of its
 // variants that variant lists, as in "olla,fast", one over the other, then settings
-// of the form key=value. origin names the source in messages. It does not check values; Build does.
+// of the form key=value. origin names the source in messages. Keys and types are checked,
+// those of variants that are not applied too; values are not: Build does that.
 func Load(data []byte, origin, variant string, settings []string) (*Problem, error) {
 	p := Defaults()
 	p.origin, p.file = map[string]string{}, origin
@@ -155,7 +156,7 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 		if err != nil {
 			return nil, err
 		}
-		if err := p.merge(layer, func(int) string { return fmt.Sprintf("%s, variant %s", origin, name) }); err != nil {
+		if err := p.apply(name, layer); err != nil {
 			return nil, err
 		}
 	}
@@ -211,7 +212,7 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
 		return &SyntaxError{p.file, line}
 	}
-	return nil
+	return p.checkVariants(file.Docs[0].Body, where)
 }
 
 // walk checks the keys and types of a node against the struct that it will be
@@ -219,7 +220,7 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 // pass a fraction as an integer.
 func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(line int) string) error {
 	bad := func(n ast.Node, want string) error {
-		return &KeyError{Origin: where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"), Value: literal(short(n.String())), Want: want}
+		return &KeyError{Origin: where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"), Value: literal(cmp.Or(short(n.String()), "empty")), Want: want}
 	}
 	switch n := node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:

@@ -29,6 +29,7 @@ type Problem struct {
 	Variants   map[string]any `yaml:"variants,omitempty"` // named changes, chosen with --variant
 	origin     map[string]string
 	file       string
+	written    map[string]map[string]string // the origins of the keys of each variant
 }
 
 // Data says where the data is.

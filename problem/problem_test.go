@@ -295,7 +295,7 @@ func TestVariants(t *testing.T) {
 	if _, err := Load(data, origin, "nosuch", nil); err == nil || !strings.Contains(err.Error(), "one of fast, fine, olla, ulla-p") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil || !strings.Contains(err.Error(), `f, variant a: trian: there is no such key`) {
+	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil || !strings.Contains(err.Error(), `f:1: variants.a.trian: there is no such key`) {
 		t.Errorf("got %v", err)
 	}
 }
