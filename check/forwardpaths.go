@@ -16,7 +16,7 @@ func forwardPaths(s *subject) []Finding {
 	var config *langevin.ConfigError
 	var lacks *constraint.UnsupportedError
 	switch {
-	case errors.As(s.invalid, &config) && config.Field == "landing.rate": // reported by its own check
+	case errors.As(s.invalid, &config) && config.Field == "Landing.Rate": // reported by its own check
 	case errors.As(s.invalid, &config), errors.As(s.invalid, &lacks):
 		out = append(out, Finding{Status: Fail, Message: "the process cannot run: " + s.invalid.Error()})
 	}

@@ -101,7 +101,7 @@ func (s *subject) runnable() {
 	s.proc.Terminal = false
 	s.invalid = s.Process.Validate()
 	var config *langevin.ConfigError
-	if errors.As(s.invalid, &config) && config.Field == "landing.rate" {
+	if errors.As(s.invalid, &config) && config.Field == "Landing.Rate" {
 		s.proc.Landing.Rate = s.proc.MonotoneRate()
 	}
 	if errors.As(s.invalid, new(*constraint.UnsupportedError)) {

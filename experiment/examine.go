@@ -33,7 +33,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		return nil, err
 	}
 	var config *langevin.ConfigError
-	if invalid := proc.Validate(); errors.As(invalid, &config) && config.Field != "landing.rate" {
+	if invalid := proc.Validate(); errors.As(invalid, &config) && config.Field != "Landing.Rate" {
 		_, err := p.Build()
 		return nil, err
 	}

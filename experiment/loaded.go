@@ -79,7 +79,7 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	}
 	l.TrainRows = data.Rows(l.Split.Train)
 	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
-	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: paths(p), Pool: pool}); err != nil {
+	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(), Pool: pool}); err != nil {
 		return nil, err
 	}
 	l.score = l.reference()
@@ -116,15 +116,6 @@ func dataName(p *problem.Problem, data *dataset.Points) string {
 		return p.Data.Path
 	}
 	return data.Name
-}
-
-// paths returns the paths that the problem names, by key.
-func paths(p *problem.Problem) map[string]string {
-	out := map[string]string{}
-	for key, path := range p.Files() {
-		out[key] = *path
-	}
-	return out
 }
 
 // Title returns the problem's title, or its name.

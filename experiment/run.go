@@ -61,11 +61,11 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 func keepFiles(f *run.Folder, p *problem.Problem) (names, hashes map[string]string, err error) {
 	names, hashes = map[string]string{}, map[string]string{}
 	for key, path := range setFiles(p) {
-		data, err := os.ReadFile(*path)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		name := key + strings.ToLower(filepath.Ext(*path)) // readers go by the extension
+		name := key + strings.ToLower(filepath.Ext(path)) // readers go by the extension
 		if err := f.Write(name, data); err != nil {
 			return nil, nil, err
 		}
@@ -76,9 +76,9 @@ func keepFiles(f *run.Folder, p *problem.Problem) (names, hashes map[string]stri
 
 // setFiles returns the paths of the files that the problem's set is read from, by
 // key.
-func setFiles(p *problem.Problem) map[string]*string {
+func setFiles(p *problem.Problem) map[string]string {
 	files := p.Files()
-	maps.DeleteFunc(files, func(key string, path *string) bool { return *path == "" || key == "data.path" })
+	maps.DeleteFunc(files, func(key, path string) bool { return path == "" || key == "data.path" })
 	return files
 }
 
@@ -149,14 +149,15 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 			if filepath.Base(name) != name {
 				return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf("keeps %q as %q; expected the name of a file in the folder", key, name)}
 			}
-			*path = f.Path(name)
+			path = f.Path(name)
+			p.SetFile(key, path)
 		}
-		data, err := os.ReadFile(*path)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
 		if got, want := run.Hash(data), m.Files[key]; got != want {
-			return &DataError{*path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got, want)}
+			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got, want)}
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func TestRunThatKeptNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := again.Problem.Set.Mesh; got != filepath.Join(files, "mesh.ply") {
+	if got := again.Problem.Files()["set.mesh"]; got != filepath.Join(files, "mesh.ply") {
 		t.Errorf("the mesh is read from %s", got)
 	}
 }

@@ -53,7 +53,7 @@ func (d *Draws) Series(j int) [][]float64 {
 func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*Draws, error) {
 	p := c.Process
 	if s := p.Schedule; s.SigmaMin != s.SigmaMax {
-		return nil, &ConfigError{"sigma", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax), "σ_min = σ_max for chains"}
+		return nil, &ConfigError{"Schedule.SigmaMax", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax), "σ_min = σ_max for chains"}
 	}
 	d, thin := p.Set.Dim(), max(c.Thin, 1)
 	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}

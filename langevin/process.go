@@ -41,7 +41,7 @@ func ParseMethod(name string) (Method, error) {
 			return Method(m), nil
 		}
 	}
-	return 0, &ConfigError{Field: "method", Value: name, Want: "one of " + strings.Join(methodNames[:], ", ")}
+	return 0, &ConfigError{Field: "Method", Value: name, Want: "one of " + strings.Join(methodNames[:], ", ")}
 }
 
 // Underdamped reports whether the method carries a momentum.
@@ -74,7 +74,7 @@ func ParseConvention(name string) (Convention, error) {
 			return Convention(c), nil
 		}
 	}
-	return 0, &ConfigError{Field: "convention", Value: name, Want: "paper or reference"}
+	return 0, &ConfigError{Field: "Convention", Value: name, Want: "paper or reference"}
 }
 
 // Landing says how a step without projection returns to Σ.
@@ -111,7 +111,7 @@ type Process struct {
 
 // A ConfigError names a field of a Process that cannot be.
 type ConfigError struct {
-	Field string // as in problem files, below "process."
+	Field string // of Process
 	Value any
 	Want  string
 }
@@ -130,25 +130,25 @@ func (p *Process) Validate() error {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 	switch {
 	case s.N <= 0:
-		return &ConfigError{"steps", s.N, "a number of steps N ≥ 1"}
+		return &ConfigError{"Schedule.N", s.N, "a number of steps N ≥ 1"}
 	case s.N > MaxSteps:
-		return &ConfigError{"steps", s.N, fmt.Sprintf("at most %d steps", MaxSteps)}
+		return &ConfigError{"Schedule.N", s.N, fmt.Sprintf("at most %d steps", MaxSteps)}
 	case bad(s.T) || s.T <= 0:
-		return &ConfigError{"horizon", s.T, "a time T > 0"}
+		return &ConfigError{"Schedule.T", s.T, "a time T > 0"}
 	case bad(s.SigmaMin) || s.SigmaMin <= 0:
-		return &ConfigError{"sigma.min", s.SigmaMin, "σ_min > 0"}
+		return &ConfigError{"Schedule.SigmaMin", s.SigmaMin, "σ_min > 0"}
 	case bad(s.SigmaMax) || s.SigmaMax < s.SigmaMin:
-		return &ConfigError{"sigma.max", s.SigmaMax, fmt.Sprintf("σ_max ≥ σ_min = %v", s.SigmaMin)}
+		return &ConfigError{"Schedule.SigmaMax", s.SigmaMax, fmt.Sprintf("σ_max ≥ σ_min = %v", s.SigmaMin)}
 	case p.Method.Underdamped() && (bad(p.Friction) || p.Friction <= 0):
-		return &ConfigError{"friction", p.Friction, "γ > 0"}
+		return &ConfigError{"Friction", p.Friction, "γ > 0"}
 	case bad(p.Repulsion) || p.Repulsion < 0:
-		return &ConfigError{"repulsion", p.Repulsion, "ε ≥ 0"}
+		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
 	case bad(p.Ridge) || p.Ridge < 0:
-		return &ConfigError{"ridge", p.Ridge, "λ ≥ 0"}
+		return &ConfigError{"Ridge", p.Ridge, "λ ≥ 0"}
 	}
 	if !p.Method.Projected() && !p.Landing.Implicit {
 		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {
-			return &ConfigError{"landing.rate", p.Landing.Rate, "α > 0, or implicit landing"}
+			return &ConfigError{"Landing.Rate", p.Landing.Rate, "α > 0, or implicit landing"}
 		}
 		// h_{k+1} = (1 − ρ_k) h_k with ρ_k = ασ_k²Δt on an affine set.
 		ρ, at := 0.0, 0
@@ -158,7 +158,7 @@ func (p *Process) Validate() error {
 			}
 		}
 		if ρ >= 2 {
-			return &ConfigError{"landing.rate", p.Landing.Rate, fmt.Sprintf(
+			return &ConfigError{"Landing.Rate", p.Landing.Rate, fmt.Sprintf(
 				"α σ_k²Δt < 2, or landing diverges: it is %.3g at step k = %d; α ≤ %.3g is monotone there", ρ, at, 1/s.Tau(at))}
 		}
 	}

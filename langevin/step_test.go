@@ -521,15 +521,15 @@ func TestValidate(t *testing.T) {
 		field string
 		edit  func(p *Process)
 	}{
-		{"steps", func(p *Process) { p.Schedule.N = 0 }},
-		{"steps", func(p *Process) { p.Schedule.N = 1e15 }},
-		{"horizon", func(p *Process) { p.Schedule.T = math.NaN() }},
-		{"sigma.min", func(p *Process) { p.Schedule.SigmaMin = 0 }},
-		{"sigma.max", func(p *Process) { p.Schedule.SigmaMax = 0.1 }},
-		{"friction", func(p *Process) { p.Friction = 0 }},
-		{"repulsion", func(p *Process) { p.Repulsion = -1 }},
-		{"landing.rate", func(p *Process) { p.Landing.Rate = 0 }},
-		{"landing.rate", func(p *Process) { p.Landing.Rate = 2 / (0.81 * 0.1) }},
+		{"Schedule.N", func(p *Process) { p.Schedule.N = 0 }},
+		{"Schedule.N", func(p *Process) { p.Schedule.N = 1e15 }},
+		{"Schedule.T", func(p *Process) { p.Schedule.T = math.NaN() }},
+		{"Schedule.SigmaMin", func(p *Process) { p.Schedule.SigmaMin = 0 }},
+		{"Schedule.SigmaMax", func(p *Process) { p.Schedule.SigmaMax = 0.1 }},
+		{"Friction", func(p *Process) { p.Friction = 0 }},
+		{"Repulsion", func(p *Process) { p.Repulsion = -1 }},
+		{"Landing.Rate", func(p *Process) { p.Landing.Rate = 0 }},
+		{"Landing.Rate", func(p *Process) { p.Landing.Rate = 2 / (0.81 * 0.1) }},
 	} {
 		p := process(zoo.Sphere{D: 3}, ULLA)
 		if err := p.Validate(); err != nil {

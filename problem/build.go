@@ -36,13 +36,20 @@ func (p *Problem) runs(proc *langevin.Process) error {
 	switch e := proc.Validate().(type) {
 	case nil:
 	case *langevin.ConfigError:
-		return p.key("process."+e.Field, e.Value, e.Want)
+		return p.key(processKeys[e.Field], e.Value, e.Want)
 	case *constraint.UnsupportedError:
-		return p.key("set.kind", p.Set.kind(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+		return p.key("set.kind", p.Set.Is(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
 	default:
 		return e
 	}
 	return nil
+}
+
+// processKeys are the keys of the fields that langevin.ConfigError names.
+var processKeys = map[string]string{
+	"Schedule.N": "process.steps", "Schedule.T": "process.horizon",
+	"Schedule.SigmaMin": "process.sigma.min", "Schedule.SigmaMax": "process.sigma.max",
+	"Friction": "process.friction", "Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate",
 }
 
 // Points whose geometry is held at once, and a bound on their Jacobians.

@@ -49,7 +49,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
 		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
 	}
-	if p.unbounded() && proc.Potential == nil {
+	if p.Set.Unbounded() && proc.Potential == nil {
 		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
 	}
 	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil

@@ -23,6 +23,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/problem/sets"
 )
 
 //go:embed recipes/*.yaml
@@ -208,11 +209,25 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 	if err := p.walk(file.Docs[0].Body, reflect.TypeFor[Problem](), "", where); err != nil {
 		return err
 	}
+	before := p.Set
+	p.Set = sets.Set{}
 	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
 		return &SyntaxError{p.file, line}
 	}
+	p.Set = before.Over(p.Set, written(file.Docs[0].Body, "set", "kind"))
 	return p.checkVariants(file.Docs[0].Body, where)
+}
+
+// written reports whether a node has a key, a key in it, and so on.
+func written(node ast.Node, keys ...string) bool {
+	if len(keys) == 0 {
+		return true
+	}
+	values, _ := pairs(node)
+	return slices.ContainsFunc(values, func(v *ast.MappingValueNode) bool {
+		return v.Key.GetToken().Value == keys[0] && written(v.Value, keys[1:]...)
+	})
 }
 
 // walk checks the keys and types of a node against the struct that it will be
@@ -250,24 +265,36 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 		return nil
 	case reflect.Struct:
+		names, typeOf := fields(t), func(name string) (reflect.Type, bool) {
+			f, ok := field(t, name)
+			return f.Type, ok
+		}
+		if t == reflect.TypeFor[sets.Set]() {
+			kind := setKind(node)
+			if kind == "" && key == ".set" {
+				kind = p.Set.Is() // of an earlier layer
+			}
+			names, typeOf = sets.Keys(), func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
+		}
 		values, ok := pairs(node)
 		if !ok {
-			return bad(node, "a mapping with keys "+strings.Join(fields(t), ", "))
+			return bad(node, "a mapping with keys "+strings.Join(names, ", "))
 		}
 		seen := map[string]bool{}
 		for _, v := range values {
 			name := v.Key.GetToken().Value
 			line := where(v.Key.GetToken().Position.Line)
 			full := strings.TrimPrefix(key+"."+name, ".")
-			f, ok := field(t, name)
+			inner, ok := typeOf(name)
 			if !ok {
-				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are %s%s", strings.Join(fields(t), ", "), suggest(name, fields(t)))}
+				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf(
+					"there is no such key; the keys here are %s%s", strings.Join(names, ", "), suggest(name, names))}
 			}
 			if seen[name] {
 				return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
 			}
 			seen[name] = true
-			if err := p.walk(v.Value, f.Type, key+"."+name, where); err != nil {
+			if err := p.walk(v.Value, inner, key+"."+name, where); err != nil {
 				return err
 			}
 		}
@@ -320,6 +347,17 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 	}
 	return nil
+}
+
+// setKind returns the kind that a set's node names, if it does.
+func setKind(node ast.Node) string {
+	values, _ := pairs(node)
+	for _, v := range values {
+		if v.Key.GetToken().Value == "kind" {
+			return v.Value.GetToken().Value
+		}
+	}
+	return ""
 }
 
 // number says what a key of a type of float64 takes.

@@ -5,7 +5,7 @@
 package problem
 
 import (
-	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/problem/sets"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -17,7 +17,7 @@ type Problem struct {
 	Seed       uint64         `yaml:"seed"`
 	Convention string         `yaml:"convention"` // paper or reference
 	Data       Data           `yaml:"data"`
-	Set        Set            `yaml:"set"`
+	Set        sets.Set       `yaml:"set"`
 	Potential  Potential      `yaml:"potential"`
 	Process    Process        `yaml:"process"`
 	Network    Network        `yaml:"network"`
@@ -38,37 +38,6 @@ type Data struct {
 	Path      string  `yaml:"path"`
 	SplitSeed uint64  `yaml:"split_seed"`
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
-}
-
-// Set is a feasible set: of the zoo, of formulas, or the level set of a network.
-type Set struct {
-	Kind   string      `yaml:"kind"` // one of setKinds; formula if there are formulas and no kind
-	Dim    int         `yaml:"dim,omitempty"`
-	Radius float64     `yaml:"radius,omitempty"`
-	Axes   []float64   `yaml:"axes,omitempty"`
-	Major  float64     `yaml:"major,omitempty"`
-	Minor  float64     `yaml:"minor,omitempty"`
-	A      [][]float64 `yaml:"a,omitempty"`
-	B      []float64   `yaml:"b,omitempty"`
-
-	Weights string `yaml:"weights,omitempty"` // of a level set's network: NPZ
-	Mesh    string `yaml:"mesh,omitempty"`    // near it: PLY or OBJ
-
-	Lower    []float64   `yaml:"lower,omitempty"`
-	Upper    []float64   `yaml:"upper,omitempty"`
-	Axis     []float64   `yaml:"axis,omitempty"`
-	Height   float64     `yaml:"height,omitempty"`
-	Terms    [][]float64 `yaml:"terms,omitempty"` // rows (coefficient, power of x, power of y)
-	N        int         `yaml:"n,omitempty"`
-	P        int         `yaml:"p,omitempty"`
-	Bonds    []float64   `yaml:"bonds,omitempty"`
-	Angles   []float64   `yaml:"angles,omitempty"` // radians
-	Anchored bool        `yaml:"anchored,omitempty"`
-
-	// Of formulas; see formula.Spec.
-	Let        formula.Definitions `yaml:"let,omitempty"`
-	Equality   []formula.Component `yaml:"equality,omitempty"`
-	Inequality []formula.Component `yaml:"inequality,omitempty"`
 }
 
 // Potential is f of the target exp(−f).

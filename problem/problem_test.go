@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/problem/sets"
 )
 
 const good = `name: mine
@@ -366,7 +367,13 @@ func TestKeysAreDocumented(t *testing.T) {
 	visit = func(typ reflect.Type, prefix string) {
 		for _, name := range fields(typ) {
 			f, _ := field(typ, name)
-			if f.Type.Kind() == reflect.Struct {
+			if f.Type == reflect.TypeFor[sets.Set]() {
+				for _, key := range sets.Keys() {
+					if !strings.Contains(string(page), "`set."+key+"`") {
+						t.Errorf("docs/problem-file.md does not name set.%s", key)
+					}
+				}
+			} else if f.Type.Kind() == reflect.Struct {
 				visit(f.Type, prefix+name+".")
 			} else if !strings.Contains(string(page), "`"+prefix+name+"`") {
 				t.Errorf("docs/problem-file.md does not name %s%s", prefix, name)

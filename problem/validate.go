@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	maxDim        = 1_000_000
 	maxParameters = 1e9
 	maxLayers     = 1000
 	maxOctaves    = 20
@@ -114,7 +113,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
 		return err
 	}
-	if p.Prior == "uniform" && p.unbounded() {
+	if p.Prior == "uniform" && p.Set.Unbounded() {
 		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law", constraint.Name(proc.Set)))
 	}
 	if !(p.Uniform.MaxRhat >= 1) {

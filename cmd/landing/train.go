@@ -44,21 +44,23 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 		p.Data.Path = s.data
 	}
 	for key, path := range p.Files() {
-		if *path == "" || key == "data.path" && s.data != "" {
+		if path == "" || key == "data.path" && s.data != "" {
 			continue
 		}
-		section, _, _ := strings.Cut(key, ".")
-		given := slices.ContainsFunc(s.settings, func(set string) bool {
-			return strings.HasPrefix(set, key+"=") || strings.HasPrefix(set, section+"=")
+		given := slices.ContainsFunc(s.settings, func(setting string) bool { // it, or what it is part of
+			set, _, _ := strings.Cut(setting, "=")
+			rest, ok := strings.CutPrefix(key, set)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 		})
-		if !filepath.IsAbs(*path) && !given {
-			*path = filepath.Join(filepath.Dir(name), *path) // as the problem file means it
+		if !filepath.IsAbs(path) && !given {
+			path = filepath.Join(filepath.Dir(name), path) // as the problem file means it
 		}
 		if key != "data.path" { // config.yaml must find it from anywhere; the manifest keeps the data's path
-			if *path, err = filepath.Abs(*path); err != nil {
+			if path, err = filepath.Abs(path); err != nil {
 				return nil, nil, err
 			}
 		}
+		p.SetFile(key, path)
 	}
 	return p, data, nil
 }

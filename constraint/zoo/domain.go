@@ -8,13 +8,13 @@ import (
 // A DomainError says that a set cannot be made of what it was given.
 type DomainError struct {
 	Set   string // kind of set
-	Field string // as in problem files, below "set."
+	Param string // of the constructor
 	Value any
 	Want  string
 }
 
 func (e *DomainError) Error() string {
-	return fmt.Sprintf("%s: %s is %v; want %s", e.Set, e.Field, e.Value, e.Want)
+	return fmt.Sprintf("%s: %s is %v; want %s", e.Set, e.Param, e.Value, e.Want)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

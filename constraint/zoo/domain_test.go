@@ -37,7 +37,7 @@ func TestDomains(t *testing.T) {
 	} {
 		for i, err := range errs {
 			var e *zoo.DomainError
-			if !errors.As(err, &e) || e.Field != field {
+			if !errors.As(err, &e) || e.Param != field {
 				t.Errorf("%s, case %d: %v", field, i, err)
 			}
 		}

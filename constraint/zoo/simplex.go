@@ -11,12 +11,12 @@ import (
 // Simplex is the probability simplex {x ∈ R^d : Σ x_j = 1, x ≥ 0}.
 type Simplex struct{ d int }
 
-// NewSimplex returns the simplex of d ≥ 2 vertices, or a *DomainError.
-func NewSimplex(d int) (Simplex, error) {
-	if d < 2 {
-		return Simplex{}, &DomainError{"simplex", "dim", d, "at least 2 coordinates"}
+// NewSimplex returns the simplex of dim ≥ 2 vertices, or a *DomainError.
+func NewSimplex(dim int) (Simplex, error) {
+	if dim < 2 {
+		return Simplex{}, &DomainError{"simplex", "dim", dim, "at least 2 coordinates"}
 	}
-	return Simplex{d}, nil
+	return Simplex{dim}, nil
 }
 
 func (s Simplex) String() string     { return fmt.Sprintf("simplex in R^%d", s.d) }

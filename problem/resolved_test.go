@@ -1,0 +1,77 @@
+package problem
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Run folders hold their resolved problem, and its hash: what a problem resolves to
+// does not change from version to version. testdata/resolved.txt has the SHA-256 of
+// recipes with their variants, of the examples, and of a set of each kind.
+func TestResolvedStays(t *testing.T) {
+	var got bytes.Buffer
+	line := func(name string, data []byte, variant string, settings ...string) {
+		p, err := Load(data, name, variant, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&got, "%x  %s\n", sha256.Sum256(p.Resolved()), name)
+	}
+	for _, name := range Recipes() {
+		data, origin, err := Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		variants, err := Variants(data, origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range append([]string{""}, variants...) {
+			line("recipe "+name+" "+v, data, v)
+		}
+	}
+	examples, _ := filepath.Glob("../examples/*/problem.yaml")
+	slices.Sort(examples)
+	for _, file := range examples {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line(filepath.ToSlash(file), data, "")
+	}
+	for _, set := range []string{
+		"kind: sphere, dim: 3", "kind: sphere, dim: 4, radius: 2.5", "kind: ellipsoid, axes: [1, 2, 0.5]",
+		"kind: torus, major: 2, minor: 0.6", "kind: affine, a: [[1, 2.5, 0], [0, 1, 1e-3]], b: [1, 0]",
+		"kind: curve, terms: [[1, 2, 0], [1, 0, 2], [-1, 0, 0]]", "kind: box, lower: [0, -1], upper: [1, 2.5]",
+		"kind: box, lower: [0]", "kind: simplex, dim: 4", "kind: cap, axis: [0, 0, 2], height: 0.5",
+		"kind: orthogonal, n: 3", "kind: special_orthogonal, n: 10", "kind: stiefel, n: 5, p: 2",
+		"kind: chain, bonds: [1, 1.5], angles: [1.9], anchored: true", "kind: chain, dim: 2, bonds: [1, 1.5]",
+		"kind: redundant_axis", "kind: level-set, weights: w.npz, mesh: m.ply",
+		`dim: 3, let: {r: "norm(x)", a: 2}, equality: [{name: h, expr: "r = a"}], inequality: [{name: "g[i]", for: "i in 0..2", expr: "x[i]"}]`,
+		`kind: formula, dim: 1, inequality: [{name: "yes: \"no\"", expr: "x[0]"}]`,
+	} {
+		line("set "+set, []byte("set: {"+set+"}"), "")
+	}
+	torus := []byte("set: {kind: torus, major: 2, minor: 0.6}")
+	line("another kind and keys", torus, "", "set.kind=sphere", "set.dim=5", "set.major=0", "set.minor=0")
+	line("a key more", torus, "", "set.minor=1e-1")
+	line("a whole set", torus, "", "set={kind: cap, axis: [1, 1]}")
+	want, err := os.ReadFile("testdata/resolved.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLines, wantLines := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
+	if len(gotLines) != len(wantLines) {
+		t.Errorf("%d lines, want %d", len(gotLines), len(wantLines))
+	}
+	for i := range min(len(gotLines), len(wantLines)) {
+		if !bytes.Equal(gotLines[i], wantLines[i]) {
+			t.Errorf("%s\n want %s", gotLines[i], wantLines[i])
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// Package sets is the registry of the kinds of feasible set that a problem file can
+// name, and their reading: a row a kind, with its keys and a constructor.
+//
+// A new kind is a package that makes a constraint.Set, and one row in Kinds. It knows
+// nothing of this package.
+package sets
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
+
+// Kinds returns the registry, in the order of messages and pages.
+func Kinds() []Kind {
+	return []Kind{
+		row("sphere", sphere),
+		row("ellipsoid", ellipsoid),
+		row("torus", torus),
+		row("affine", affine).unbounded(always),
+		row("curve", curve),
+		row("box", box).unbounded(halfOpen),
+		row("simplex", simplex),
+		row("cap", spherical),
+		row("orthogonal", orthogonal),
+		row("special_orthogonal", specialOrthogonal),
+		row("stiefel", stiefel),
+		row("chain", chain).unbounded(adrift),
+		row("redundant_axis", redundantAxis).unbounded(always),
+		row("formula", formulas).implied(),
+		row("level-set", levelSet),
+	}
+}
+
+// A Kind is a kind of feasible set.
+type Kind struct {
+	Name string
+	// Keys is the struct of the kind's own keys: fields with a yaml tag that has
+	// omitempty, and a doc tag. A field of type File is a path.
+	Keys reflect.Type
+
+	build   func(keys any, at string) (constraint.Set, error)
+	endless func(keys any) bool
+	implies bool
+}
+
+// row makes a Kind of a constructor from its keys. The constructor's error is an
+// *Error, or a *zoo.DomainError whose Param is the Go name of a key but for case.
+func row[K any](name string, build func(keys K) (constraint.Set, error)) Kind {
+	return compound(name, func(keys K, _ string) (constraint.Set, error) { return build(keys) })
+}
+
+// compound is row for a kind whose keys hold sets: their place in the file is below
+// at.
+func compound[K any](name string, build func(keys K, at string) (constraint.Set, error)) Kind {
+	return Kind{
+		Name: name, Keys: reflect.TypeFor[K](),
+		build: func(keys any, at string) (constraint.Set, error) { return build(keys.(K), at) },
+	}
+}
+
+// unbounded says that sets with such keys have no uniform law. Of a kind without it
+// some may have none either: chains that do not mix tell.
+func (k Kind) unbounded(endless func(keys any) bool) Kind {
+	k.endless = endless
+	return k
+}
+
+// implied says that a set without a kind is of this one if it has a key that no other
+// kind has.
+func (k Kind) implied() Kind {
+	k.implies = true
+	return k
+}
+
+func always(any) bool { return true }
+
+// find returns the kind of that name.
+func find(name string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+func names() (out []string) {
+	for _, k := range Kinds() {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// field returns the field of a key.
+func (k Kind) field(key string) (reflect.StructField, bool) {
+	for i := range k.Keys.NumField() {
+		if f := k.Keys.Field(i); tag(f) == key {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func tag(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	return name
+}
+
+// owners returns the kinds that have a key.
+func owners(key string) (out []Kind) {
+	for _, k := range Kinds() {
+		if _, ok := k.field(key); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Keys returns the names of all keys of a set: kind, and those of the kinds in order.
+func Keys() []string {
+	out, seen := []string{"kind"}, map[string]bool{"kind": true}
+	for _, k := range Kinds() {
+		for i := range k.Keys.NumField() {
+			if key := tag(k.Keys.Field(i)); !seen[key] {
+				seen[key] = true
+				out = append(out, key)
+			}
+		}
+	}
+	return out
+}
+
+// KeyType returns the type of a key in a set of a kind; if the kind lacks it, or is
+// none, the type in the first kind that has it.
+func KeyType(kind, key string) (reflect.Type, bool) {
+	if key == "kind" {
+		return reflect.TypeFor[string](), true
+	}
+	if k, ok := find(kind); ok {
+		if f, ok := k.field(key); ok {
+			return f.Type, true
+		}
+	}
+	for _, k := range owners(key) {
+		f, _ := k.field(key)
+		return f.Type, true
+	}
+	return nil, false
+}

@@ -1,0 +1,256 @@
+package sets
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+)
+
+// A Set is a feasible set as a problem file writes it: a kind and its keys. It is a
+// value: its methods change nothing that a copy shares.
+type Set struct {
+	Kind string         // one of Kinds, or empty where the keys imply it
+	keys map[string]any // what was written, by key, of the type that KeyType says
+}
+
+// A File is a path in a problem file.
+type File string
+
+// An Error says which key of a set cannot be as it is.
+type Error struct {
+	Key   string // its place: "set.radius", "set.product[1].radius"
+	Value any    // nil where it is missing
+	Want  string // in a constructor's error {key} stands for the place of another key
+	Fault string // instead of Value and Want: what is wrong
+}
+
+func (e *Error) Error() string {
+	if e.Fault != "" {
+		return e.Key + ": " + e.Fault
+	}
+	return fmt.Sprintf("%s is %v; expected %s", e.Key, e.Value, e.Want)
+}
+
+// bad is a constructor's error about one of its keys.
+func bad(key string, value any, want string) error { return &Error{Key: key, Value: value, Want: want} }
+
+// Is returns the kind's name: the one written, or the one that the keys imply.
+func (s Set) Is() string {
+	if s.Kind != "" {
+		return s.Kind
+	}
+	for key := range s.keys {
+		if of := owners(key); len(of) == 1 && of[0].implies && s.has(key) {
+			return of[0].Name
+		}
+	}
+	return ""
+}
+
+// has reports whether a key was given: a zero is none.
+func (s Set) has(key string) bool {
+	v, ok := s.keys[key]
+	return ok && !reflect.ValueOf(v).IsZero()
+}
+
+// Build makes the set that stands at the place at, such as "set". The error is an
+// *Error.
+func (s Set) Build(at string) (constraint.Set, error) {
+	s.Kind = s.Is()
+	k, ok := find(s.Kind)
+	if !ok {
+		e := &Error{Key: at + ".kind", Want: "one of " + strings.Join(names(), ", ")}
+		if s.Kind == "" {
+			e.Want = fmt.Sprintf("formulas in %s.equality or %[1]s.inequality, or %s", at, e.Want)
+		} else {
+			e.Value = s.Kind
+		}
+		return nil, e
+	}
+	for _, key := range Keys() {
+		if _, own := k.field(key); s.has(key) && !own {
+			var of []string
+			for _, o := range owners(key) {
+				of = append(of, o.Name)
+			}
+			return nil, &Error{Key: at + "." + key, Fault: fmt.Sprintf(
+				"this key belongs to %s.kind %s; %[1]s.kind is %[3]q", at, strings.Join(of, ", "), s.Kind)}
+		}
+	}
+	keys, err := s.of(k)
+	if err != nil {
+		return nil, place(err, at, k)
+	}
+	set, err := k.build(keys, at)
+	return set, place(err, at, k)
+}
+
+// Unbounded reports whether the set's kind says that it has no uniform law.
+func (s Set) Unbounded() bool {
+	k, ok := find(s.Is())
+	if !ok || k.endless == nil {
+		return false
+	}
+	keys, err := s.of(k)
+	return err == nil && k.endless(keys)
+}
+
+var other = regexp.MustCompile(`\{(\w+)\}`)
+
+// place makes a constructor's error one of the set at a place in the file. A key that
+// is a place already, of a set within, stays.
+func place(err error, at string, k Kind) error {
+	var e *Error
+	var d *zoo.DomainError
+	switch {
+	case errors.As(err, &e) && !strings.HasPrefix(e.Key, at+"."):
+		e := *e
+		e.Key, e.Want = at+"."+e.Key, other.ReplaceAllString(e.Want, at+".$1")
+		return &e
+	case errors.As(err, &d):
+		for i := range k.Keys.NumField() {
+			if f := k.Keys.Field(i); strings.EqualFold(f.Name, d.Param) {
+				return &Error{Key: at + "." + tag(f), Value: d.Value, Want: d.Want}
+			}
+		}
+	}
+	return err
+}
+
+// of returns the keys as the struct of a kind.
+func (s Set) of(k Kind) (any, error) {
+	keys := reflect.New(k.Keys).Elem()
+	for i := range k.Keys.NumField() {
+		f, to := k.Keys.Field(i), keys.Field(i)
+		given, ok := s.keys[tag(f)]
+		if !ok {
+			continue
+		}
+		if v := reflect.ValueOf(given); v.Type() == f.Type {
+			to.Set(v)
+			continue
+		}
+		// Read when the set was of another kind, which has a key of that name too.
+		text, err := yaml.Marshal(given)
+		if err == nil {
+			err = yaml.UnmarshalWithOptions(text, to.Addr().Interface(), yaml.Strict())
+		}
+		if err != nil {
+			return nil, bad(tag(f), given, "what it is of a "+k.Name)
+		}
+	}
+	return keys.Interface(), nil
+}
+
+// Over returns the set with the keys of a later layer written over its own; kind says
+// whether the layer writes the kind too.
+func (s Set) Over(layer Set, kind bool) Set {
+	out := Set{s.Kind, maps.Clone(s.keys)}
+	if kind {
+		out.Kind = layer.Kind
+	}
+	if out.keys == nil {
+		out.keys = map[string]any{}
+	}
+	maps.Copy(out.keys, layer.keys)
+	return out
+}
+
+// UnmarshalYAML reads a mapping with keys of Keys alone.
+func (s *Set) UnmarshalYAML(decode func(any) error) error {
+	var raw map[string]any
+	if err := decode(&raw); err != nil {
+		return err
+	}
+	kind, _ := raw["kind"].(string)
+	var fields []reflect.StructField
+	for i, key := range slices.Sorted(maps.Keys(raw)) {
+		t, ok := KeyType(kind, key)
+		if !ok {
+			return fmt.Errorf("a set has no key %q", key)
+		}
+		fields = append(fields, structField(i, t, key))
+	}
+	v := reflect.New(reflect.StructOf(fields))
+	if err := decode(v.Interface()); err != nil {
+		return err
+	}
+	*s = Set{kind, map[string]any{}}
+	for i, f := range fields {
+		if key := tag(f); key != "kind" {
+			s.keys[key] = v.Elem().Field(i).Interface()
+		}
+	}
+	return nil
+}
+
+// MarshalYAML writes the kind and the keys in the order of Keys.
+func (s Set) MarshalYAML() (any, error) {
+	fields, values := []reflect.StructField{{Name: "Kind", Type: reflect.TypeFor[string](), Tag: `yaml:"kind"`}}, []any{s.Kind}
+	for _, key := range Keys() {
+		if v, ok := s.keys[key]; ok {
+			fields, values = append(fields, structField(len(fields), reflect.TypeOf(v), key)), append(values, v)
+		}
+	}
+	out := reflect.New(reflect.StructOf(fields)).Elem()
+	for i, v := range values {
+		out.Field(i).Set(reflect.ValueOf(v))
+	}
+	return out.Interface(), nil
+}
+
+func structField(i int, t reflect.Type, key string) reflect.StructField {
+	return reflect.StructField{
+		Name: fmt.Sprintf("F%d", i), Type: t, Tag: reflect.StructTag(fmt.Sprintf(`yaml:"%s,omitempty"`, key)),
+	}
+}
+
+// Files returns the paths among the keys, by place below the set: "mesh",
+// "product[1].mesh".
+func (s Set) Files() map[string]string {
+	out := map[string]string{}
+	for key, v := range s.keys {
+		switch v := v.(type) {
+		case File:
+			out[key] = string(v)
+		case []Set:
+			for i, inner := range v {
+				for k, path := range inner.Files() {
+					out[fmt.Sprintf("%s[%d].%s", key, i, k)] = path
+				}
+			}
+		}
+	}
+	return out
+}
+
+// WithFile returns the set with another path at a place that Files names.
+func (s Set) WithFile(place, path string) Set {
+	s.keys = maps.Clone(s.keys)
+	for key, v := range s.keys {
+		switch v := v.(type) {
+		case File:
+			if key == place {
+				s.keys[key] = File(path)
+			}
+		case []Set:
+			v = slices.Clone(v)
+			for i := range v {
+				if rest, ok := strings.CutPrefix(place, fmt.Sprintf("%s[%d].", key, i)); ok {
+					v[i] = v[i].WithFile(rest, path)
+				}
+			}
+			s.keys[key] = v
+		}
+	}
+	return s
+}

@@ -1,0 +1,98 @@
+package sets
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+)
+
+// Every row has keys with tags that leave out zeros, a doc for each, and a name of its
+// own; a key that several kinds have is of one type, so that a layer read before the
+// kind is known stands for all of them.
+func TestRegistry(t *testing.T) {
+	types, names := map[string]reflect.Type{}, map[string]bool{}
+	for _, k := range Kinds() {
+		if names[k.Name] || k.Name == "" {
+			t.Errorf("the name %q is taken", k.Name)
+		}
+		names[k.Name] = true
+		for i := range k.Keys.NumField() {
+			f := k.Keys.Field(i)
+			key := tag(f)
+			if key == "" || key == "kind" || f.Tag.Get("yaml") != key+",omitempty" || f.Tag.Get("doc") == "" {
+				t.Errorf("%s: the key %s has tags %q", k.Name, f.Name, f.Tag)
+			}
+			if before, ok := types[key]; ok && before != f.Type {
+				t.Errorf("%s: the key %s is a %v, and a %v elsewhere", k.Name, key, f.Type, before)
+			}
+			types[key] = f.Type
+		}
+	}
+}
+
+// A constructor's error is placed in the file, with the keys that it speaks of.
+func TestPlace(t *testing.T) {
+	k := row("made up", func(struct {
+		Length float64 `yaml:"l,omitempty"`
+	}) (constraint.Set, error) {
+		return nil, nil
+	})
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{bad("l", 3, "less than {m}"), "set.all[1].l is 3; expected less than set.all[1].m"},
+		{&zoo.DomainError{Set: "x", Param: "length", Value: -1, Want: "more"}, "set.all[1].l is -1; expected more"},
+		{&Error{Key: "set.all[1].all[0].r", Fault: "no"}, "set.all[1].all[0].r: no"},
+		{&Error{Key: "expr", Fault: "not {x}"}, "set.all[1].expr: not {x}"},
+	} {
+		if got := place(c.err, "set.all[1]", k); got.Error() != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// A key that was read when the set was of a kind where it has another type is read
+// again, or refused.
+func TestKeyOfAnotherType(t *testing.T) {
+	k := row("made up", func(struct {
+		Dim []float64 `yaml:"dim,omitempty"`
+	}) (constraint.Set, error) {
+		return nil, nil
+	})
+	if got, err := (Set{keys: map[string]any{"dim": []any{1, 2.5}}}).of(k); err != nil ||
+		!reflect.DeepEqual(reflect.ValueOf(got).Field(0).Interface(), []float64{1, 2.5}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := (Set{keys: map[string]any{"dim": 3}}).of(k); err == nil || !strings.Contains(err.Error(), "dim is 3") {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A set is a value: what is done to a copy leaves it alone.
+func TestSetIsAValue(t *testing.T) {
+	var s Set
+	if err := yaml.Unmarshal([]byte("{kind: level-set, weights: a.npz}"), &s); err != nil {
+		t.Fatal(err)
+	}
+	other := s.WithFile("weights", "b.npz")
+	if s.Files()["weights"] != "a.npz" || other.Files()["weights"] != "b.npz" {
+		t.Errorf("%v and %v", s.Files(), other.Files())
+	}
+	var layer Set
+	if err := yaml.Unmarshal([]byte("{kind: sphere, dim: 3, weights: ''}"), &layer); err != nil {
+		t.Fatal(err)
+	}
+	over := s.Over(layer, true)
+	if _, err := over.Build("set"); err != nil {
+		t.Error(err)
+	}
+	if s.Is() != "level-set" || s.has("dim") || over.has("weights") || !over.has("dim") {
+		t.Errorf("%+v, %+v", s, over)
+	}
+}

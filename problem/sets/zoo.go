@@ -1,0 +1,211 @@
+package sets
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+)
+
+// maxDim bounds the coordinates of one set.
+const maxDim = 1_000_000
+
+// Sphere is {‖x‖ = r}.
+type Sphere struct {
+	Dim    int     `yaml:"dim,omitempty" doc:"coordinates"`
+	Radius float64 `yaml:"radius,omitempty" doc:"r; 1 unless given"`
+}
+
+func sphere(k Sphere) (constraint.Set, error) {
+	if k.Dim < 1 || k.Dim > maxDim {
+		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+	}
+	if k.Radius < 0 {
+		return nil, bad("radius", k.Radius, "a radius above 0")
+	}
+	return zoo.Sphere{D: k.Dim, R: k.Radius}, nil
+}
+
+// Ellipsoid is {Σ x_j²/a_j² = 1}.
+type Ellipsoid struct {
+	Axes []float64 `yaml:"axes,omitempty" doc:"semi-axes a_j"`
+}
+
+func ellipsoid(k Ellipsoid) (constraint.Set, error) {
+	if len(k.Axes) == 0 {
+		return nil, bad("axes", k.Axes, "a list of semi-axes")
+	}
+	for _, a := range k.Axes {
+		if !(a > 0) {
+			return nil, bad("axes", k.Axes, "semi-axes above 0")
+		}
+	}
+	return zoo.Ellipsoid{Axes: k.Axes}, nil
+}
+
+// Torus is the torus in R³.
+type Torus struct {
+	Major float64 `yaml:"major,omitempty" doc:"radius R of the core circle"`
+	Minor float64 `yaml:"minor,omitempty" doc:"radius r < R of the tube"`
+}
+
+func torus(k Torus) (constraint.Set, error) {
+	if !(k.Minor > 0) {
+		return nil, bad("minor", k.Minor, "a radius above 0")
+	}
+	if !(k.Major > k.Minor) {
+		return nil, bad("major", k.Major, fmt.Sprintf("a radius above {minor} = %v", k.Minor))
+	}
+	return zoo.Torus{Major: k.Major, Minor: k.Minor}, nil
+}
+
+// Affine is {A x = b}.
+type Affine struct {
+	A [][]float64 `yaml:"a,omitempty" doc:"rows of A"`
+	B []float64   `yaml:"b,omitempty" doc:"right-hand sides"`
+}
+
+func affine(k Affine) (constraint.Set, error) {
+	if len(k.A) == 0 || len(k.A[0]) == 0 {
+		return nil, bad("a", k.A, "a list of rows, one an equation")
+	}
+	for _, row := range k.A {
+		if len(row) != len(k.A[0]) {
+			return nil, bad("a", row, fmt.Sprintf("rows of equal length, as the first with %d numbers", len(k.A[0])))
+		}
+		if !slices.ContainsFunc(row, func(v float64) bool { return v != 0 }) {
+			return nil, bad("a", row, "rows that are not zero")
+		}
+	}
+	if len(k.B) != len(k.A) {
+		return nil, bad("b", k.B, fmt.Sprintf("%d right-hand sides, one a row of {a}", len(k.A)))
+	}
+	return zoo.Affine{A: k.A, B: k.B}, nil
+}
+
+// Curve is the plane curve {Σ c x^a y^b = 0}.
+type Curve struct {
+	Terms [][]float64 `yaml:"terms,omitempty" doc:"rows (c, a, b)"`
+}
+
+func curve(k Curve) (constraint.Set, error) {
+	var terms []zoo.Term
+	for _, row := range k.Terms {
+		if len(row) != 3 {
+			return nil, bad("terms", row, "rows (coefficient, power of x, power of y)")
+		}
+		for _, v := range row[1:] {
+			if v != math.Trunc(v) || math.Abs(v) > 1e6 {
+				return nil, bad("terms", row, "powers that are whole numbers")
+			}
+		}
+		terms = append(terms, zoo.Term{Coefficient: row[0], X: int(row[1]), Y: int(row[2])})
+	}
+	return made(zoo.NewCurve(terms))
+}
+
+// made returns a set, or nil with an error.
+func made[S constraint.Set](s S, err error) (constraint.Set, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Box is {lower ≤ x ≤ upper}.
+type Box struct {
+	Lower []float64 `yaml:"lower,omitempty" doc:"a number for each coordinate; no bounds unless given"`
+	Upper []float64 `yaml:"upper,omitempty" doc:"likewise; one of the two is needed"`
+}
+
+func box(k Box) (constraint.Set, error) { return zoo.NewBox(k.Lower, k.Upper) }
+
+func halfOpen(keys any) bool { k := keys.(Box); return k.Lower == nil || k.Upper == nil }
+
+// Simplex is {Σ x_j = 1, x ≥ 0}.
+type Simplex struct {
+	Dim int `yaml:"dim,omitempty" doc:"coordinates"`
+}
+
+func simplex(k Simplex) (constraint.Set, error) {
+	if k.Dim > maxDim {
+		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 2 to %d", maxDim))
+	}
+	return made(zoo.NewSimplex(k.Dim))
+}
+
+// Cap is {‖x‖ = 1, axis·x ≥ height}.
+type Cap struct {
+	Axis   []float64 `yaml:"axis,omitempty" doc:"its direction; scaled to length 1"`
+	Height float64   `yaml:"height,omitempty" doc:"in (−1, 1)"`
+}
+
+func spherical(k Cap) (constraint.Set, error) { return made(zoo.NewCap(k.Axis, k.Height)) }
+
+// Matrices is O(n) or SO(n).
+type Matrices struct {
+	N int `yaml:"n,omitempty" doc:"rows of the matrices; points are row-major"`
+}
+
+func orthogonal(k Matrices) (constraint.Set, error) {
+	return made(zoo.NewOrthogonal(k.N, zoo.OrthogonalOptions{}))
+}
+
+func specialOrthogonal(k Matrices) (constraint.Set, error) {
+	return made(zoo.NewOrthogonal(k.N, zoo.OrthogonalOptions{Special: true}))
+}
+
+// Stiefel is {X ∈ R^(n×p) : XᵀX = I}.
+type Stiefel struct {
+	N int `yaml:"n,omitempty" doc:"rows of the matrices; points are row-major"`
+	P int `yaml:"p,omitempty" doc:"their columns"`
+}
+
+func stiefel(k Stiefel) (constraint.Set, error) { return made(zoo.NewStiefel(k.N, k.P)) }
+
+// Chain is a chain of atoms with fixed bonds.
+type Chain struct {
+	Dim      int       `yaml:"dim,omitempty" doc:"coordinates of each atom; 3 unless given"`
+	Bonds    []float64 `yaml:"bonds,omitempty" doc:"lengths"`
+	Angles   []float64 `yaml:"angles,omitempty" doc:"bond angles in radians, one for each inner atom; free unless given"`
+	Anchored bool      `yaml:"anchored,omitempty" doc:"the first atom is at the origin"`
+}
+
+func chain(k Chain) (constraint.Set, error) {
+	dim := 3
+	if k.Dim != 0 {
+		dim = k.Dim
+	}
+	if dim > maxDim/(len(k.Bonds)+1) {
+		return nil, bad("dim", k.Dim, fmt.Sprintf("at most %d coordinates in all", maxDim))
+	}
+	return made(zoo.NewChain(dim, k.Bonds, k.Angles, k.Anchored))
+}
+
+func adrift(keys any) bool { return !keys.(Chain).Anchored }
+
+func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
+
+// Formulas is a set of formulas; package formula says what they are.
+type Formulas struct {
+	Dim        int                 `yaml:"dim,omitempty" doc:"coordinates"`
+	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
+	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
+	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
+}
+
+func formulas(k Formulas) (constraint.Set, error) {
+	if k.Dim < 1 || k.Dim > maxDim {
+		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+	}
+	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality})
+	var e *formula.Error
+	if errors.As(err, &e) {
+		return nil, &Error{Key: e.Key, Fault: e.Err.Error()}
+	}
+	return made(set, err)
+}
