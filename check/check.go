@@ -130,21 +130,4 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-func dot(a, b []float64) (s float64) {
-	b = b[:len(a)]
-	for i, v := range a {
-		s += v * b[i]
-	}
-	return s
-}
-
-func norm(a []float64) float64 { return math.Sqrt(dot(a, a)) }
-
-// along writes x + t·v.
-func along(dst, x []float64, t float64, v []float64) {
-	for j := range dst {
-		dst[j] = x[j] + t*v[j]
-	}
-}
-
 func finite(v float64) bool { return v-v == 0 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -82,7 +83,7 @@ func circle(i, j int, r float64) term {
 // ball is ‖x‖ − r.
 func ball(r float64) term {
 	return func(x []float64) (float64, []float64) {
-		n := norm(x)
+		n := dense.Norm(x)
 		g := make([]float64, len(x))
 		for j := range g {
 			g[j] = x[j] / n
@@ -119,7 +120,7 @@ func sum(terms ...term) term {
 		for _, t := range terms {
 			v, g := t(x)
 			total += v
-			along(grad, grad, 1, g)
+			dense.AddScaled(grad, grad, 1, g)
 		}
 		return total, grad
 	}

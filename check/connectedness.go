@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // connectedness looks for parts of Σ that no walk along Σ joins. It links points
@@ -39,8 +40,8 @@ func connectedness(s *subject) []Finding {
 	diff := make([]float64, s.d)
 	for i := range points {
 		for j := range i {
-			along(diff, points[i].x, -1, points[j].x)
-			pairs = append(pairs, pair{i, j, norm(diff)})
+			dense.AddScaled(diff, points[i].x, -1, points[j].x)
+			pairs = append(pairs, pair{i, j, dense.Norm(diff)})
 		}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.d, b.d) })
@@ -113,12 +114,12 @@ func (s *subject) spreadOut() []point {
 type walk struct {
 	s       *subject
 	x, y, v []float64
-	smooth  *geometry.Block // of the equalities
-	descent *descent
+	smooth  geometry.Geometry // of the equalities
+	descent *geometry.Solver
 }
 
 func newWalk(s *subject) *walk {
-	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), geometry.NewBlock(constraint.EqualitiesOf(s.set), 1, 0), newDescent(s.set)}
+	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), geometry.New(constraint.EqualitiesOf(s.set), 1, 0), geometry.NewSolver(s.set, 0)}
 }
 
 // reaches walks from a towards b by tangential steps of a tenth of the way or of
@@ -138,17 +139,17 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 			}
 			w.smooth.Tangent(w.v, w.v)
 			step := 0.5
-			if n := norm(w.v); n > 0 {
+			if n := dense.Norm(w.v); n > 0 {
 				step = min(0.5, 0.2*w.s.scale/n)
 			}
 			moved := false
 			for ; step > 1e-2; step /= 2 {
-				along(w.y, w.x, step, w.v)
-				if !w.descent.run(w.y, onΣ) {
+				dense.AddScaled(w.y, w.x, step, w.v)
+				if !w.descent.Descend(w.y, onΣ) {
 					continue
 				}
 				old := append([]float64(nil), w.v...)
-				if d := w.to(b, w.y); d < 0.999*distance && w.gap() < 2*step*norm(old)+1e-12 {
+				if d := w.to(b, w.y); d < 0.999*distance && w.gap() < 2*step*dense.Norm(old)+1e-12 {
 					distance, moved = d, true
 					copy(w.x, w.y)
 					break
@@ -163,8 +164,8 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 			return false
 		}
 		w.smooth.Tangent(w.v, w.s.direction(seed*8+tries, 7))
-		along(w.y, w.x, 0.3*min(distance, w.s.scale), w.v)
-		if w.descent.run(w.y, onΣ) && w.gap() < 2*distance {
+		dense.AddScaled(w.y, w.x, 0.3*min(distance, w.s.scale), w.v)
+		if w.descent.Descend(w.y, onΣ) && w.gap() < 2*distance {
 			copy(w.x, w.y)
 		}
 		distance = w.to(b, w.x)
@@ -174,8 +175,8 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 
 // to sets v to the way from x to b, and returns its length.
 func (w *walk) to(b, x []float64) float64 {
-	along(w.v, b, -1, x)
-	return norm(w.v)
+	dense.AddScaled(w.v, b, -1, x)
+	return dense.Norm(w.v)
 }
 
 // gap returns how far y is from x.

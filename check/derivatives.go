@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // derivatives compares gradients and Hessian-vector products with central
@@ -30,13 +32,13 @@ func derivatives(s *subject) []Finding {
 		}
 		for decade := range decades {
 			step := math.Pow(10, -1-float64(decade)) * s.scale
-			along(x, p.x, step, v)
+			dense.AddScaled(x, p.x, step, v)
 			if !hessian {
 				s.eval.Values(plus, x, 1)
 			} else {
 				s.eval.Jacobians(plus, jp, x, 1)
 			}
-			along(x, p.x, -step, v)
+			dense.AddScaled(x, p.x, -step, v)
 			if !hessian {
 				s.eval.Values(minus, x, 1)
 			} else {
@@ -44,14 +46,14 @@ func derivatives(s *subject) []Finding {
 			}
 			for i := range s.c {
 				g := s.grad(i)
-				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dot(g, v), norm(g), terms(s.val[i], g, p.x))
+				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g), terms(s.val[i], g, p.x))
 				if hessian {
 					row := hv[i*s.d : (i+1)*s.d]
 					worst := 0.0
 					for j := range row {
 						worst = max(worst, math.Abs((jp[i*s.d+j]-jm[i*s.d+j])/(2*step)-row[j]))
 					}
-					second.add(i, decade, step, worst, norm(row), norm(g)+norm(row)*norm(p.x))
+					second.add(i, decade, step, worst, dense.Norm(row), dense.Norm(g)+dense.Norm(row)*dense.Norm(p.x))
 				}
 			}
 		}
@@ -77,7 +79,7 @@ func terms(value float64, grad, x []float64) float64 {
 	for j, g := range grad {
 		s += math.Abs(x[j] * g)
 	}
-	return s + norm(grad)
+	return s + dense.Norm(grad)
 }
 
 // slopes collects errors of one kind of derivative, by component: those of the

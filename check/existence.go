@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // existence reports whether Gauss–Newton steps find points of Σ, and if not
@@ -44,11 +47,11 @@ func (s *subject) nothingFound(numbers Numbers) []Finding {
 	var left []string
 	var out []Finding
 	for i, v := range s.val {
-		if ok && i < s.m && math.Abs(v) <= onΣ && norm(s.grad(i)) == 0 && len(out) < 2*shown {
+		if ok && i < s.m && math.Abs(v) <= onΣ && dense.Norm(s.grad(i)) == 0 && len(out) < 2*shown {
 			out = append(out, Finding{Component: s.names[i], Status: Fail, Message: fmt.Sprintf(
 				"its gradient is 0 where the search from %s ends, so no step leads on from there: does it depend on x?", s.stuck[at].from)})
 		}
-		if u := violated(v, i < s.m); u > 0.1*best && u > onΣ && len(out) < 2*shown {
+		if u := constraint.Excess(v, i < s.m); u > 0.1*best && u > onΣ && len(out) < 2*shown {
 			left = append(left, fmt.Sprintf("%q by %.3g", s.names[i], u))
 			out = append(out, Finding{Component: s.names[i], Status: Fail, Numbers: Numbers{"violation": u},
 				Message: fmt.Sprintf("stays violated by %.3g where the search from %s ends", u, s.stuck[at].from)})
@@ -69,7 +72,7 @@ func (s *subject) worst(x []float64) float64 {
 	s.eval.Values(s.val, x, 1)
 	worst := 0.0
 	for i, v := range s.val {
-		worst = max(worst, violated(v, i < s.m))
+		worst = max(worst, constraint.Excess(v, i < s.m))
 	}
 	return worst
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -202,9 +203,9 @@ func (c curved) HessianVectors(dst, x, v []float64, n int) {
 	d := c.Dim()
 	for i := range n {
 		xi, vi := x[i*d:(i+1)*d], v[i*d:(i+1)*d]
-		r := norm(xi)
+		r := dense.Norm(xi)
 		for j := range d {
-			dst[i*d+j] = (vi[j] - dot(xi, vi)/(r*r)*xi[j]) / r
+			dst[i*d+j] = (vi[j] - dense.Dot(xi, vi)/(r*r)*xi[j]) / r
 		}
 	}
 }

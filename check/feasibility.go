@@ -22,7 +22,7 @@ func feasibility(s *subject) []Finding {
 	for i := range n {
 		bad := false
 		for a, v := range values[i*s.c : (i+1)*s.c] {
-			bad = bad || violated(v, a < s.m) > s.Tolerance
+			bad = bad || constraint.Excess(v, a < s.m) > s.Tolerance
 		}
 		if !bad {
 			feasible++
@@ -32,7 +32,7 @@ func feasibility(s *subject) []Finding {
 	for a, v := range metric.Violations(s.names, values, n, s.m) {
 		bad, first := 0, -1
 		for i := range n {
-			if violated(values[i*s.c+a], a < s.m) > s.Tolerance {
+			if constraint.Excess(values[i*s.c+a], a < s.m) > s.Tolerance {
 				bad++
 				if first < 0 {
 					first = i
@@ -46,7 +46,7 @@ func feasibility(s *subject) []Finding {
 		if bad > 0 {
 			f.Status = Fail
 			f.Numbers["first_row"] = float64(first)
-			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %g, first row %d with %.3g", bad, n, s.Tolerance, first, violated(values[first*s.c+a], a < s.m))
+			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %g, first row %d with %.3g", bad, n, s.Tolerance, first, constraint.Excess(values[first*s.c+a], a < s.m))
 		} else if v.Worst == 0 {
 			f.Message = "no row violates it"
 		}

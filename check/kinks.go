@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // kinks looks for jumps of the gradient near Σ, along lines through points on Σ
@@ -45,7 +47,7 @@ func (s *subject) acts(i int, value float64) bool {
 	if i < s.m {
 		return true
 	}
-	return value >= -max(s.proc.Repulsion, 1e-3*norm(s.grad(i))*s.scale, 1e-9)
+	return value >= -max(s.proc.Repulsion, 1e-3*dense.Norm(s.grad(i))*s.scale, 1e-9)
 }
 
 // A jump is a discontinuity of a directional derivative.
@@ -64,12 +66,12 @@ func (s *subject) jumps(x, v []float64, r float64) []jump {
 	y := make([]float64, s.d)
 	slopes, sizes := make([][]float64, grid+1), make([]float64, s.c)
 	at := func(t float64) []float64 {
-		along(y, x, t, v)
+		dense.AddScaled(y, x, t, v)
 		s.eval.Jacobians(s.val, s.jac, y, 1)
 		out := make([]float64, s.c)
 		for i := range out {
-			out[i] = dot(s.grad(i), v)
-			sizes[i] = max(sizes[i], norm(s.grad(i)))
+			out[i] = dense.Dot(s.grad(i), v)
+			sizes[i] = max(sizes[i], dense.Norm(s.grad(i)))
 		}
 		return out
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -64,7 +65,7 @@ func (s *subject) predict() (rms, bend []float64) {
 	const draws = 8
 	points := first(s.on, s.budget(float64(draws*8*s.c*s.d), maxPoints))
 	f := s.factors()
-	b := geometry.NewBlock(s.set, 1, 0)
+	b := geometry.New(s.set, 1, 0)
 	rms, bend = make([]float64, s.m), make([]float64, s.m)
 	v, q, l := make([]float64, s.d), make([]float64, s.c), make([]float64, s.d)
 	n := 0
@@ -74,7 +75,7 @@ func (s *subject) predict() (rms, bend []float64) {
 		}
 		grad := make([]float64, s.m)
 		for a := range grad {
-			grad[a] = norm(s.grad(a))
+			grad[a] = dense.Norm(s.grad(a))
 		}
 		mean, square, most := make([]float64, s.m), make([]float64, s.m), make([]float64, s.m)
 		for t := range draws {
@@ -84,7 +85,7 @@ func (s *subject) predict() (rms, bend []float64) {
 			for a := range s.m {
 				mean[a] += q[a] / draws
 				square[a] += q[a] * q[a] / draws
-				if u := dot(v, v); u > 0 {
+				if u := dense.Dot(v, v); u > 0 {
 					most[a] = max(most[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
 				}
 			}
@@ -137,7 +138,7 @@ func (s *subject) factors() factors {
 
 // bend writes ½ vᵀ∇²c v for every component, by second differences.
 func (s *subject) bend(dst, x, v []float64) {
-	size := norm(v)
+	size := dense.Norm(v)
 	if size == 0 {
 		clear(dst)
 		return
@@ -146,9 +147,9 @@ func (s *subject) bend(dst, x, v []float64) {
 	y := make([]float64, s.d)
 	mid, plus, minus := make([]float64, s.c), make([]float64, s.c), make([]float64, s.c)
 	s.eval.Values(mid, x, 1)
-	along(y, x, t, v)
+	dense.AddScaled(y, x, t, v)
 	s.eval.Values(plus, y, 1)
-	along(y, x, -t, v)
+	dense.AddScaled(y, x, -t, v)
 	s.eval.Values(minus, y, 1)
 	for i := range dst {
 		dst[i] = (plus[i] - 2*mid[i] + minus[i]) / (2 * t * t)

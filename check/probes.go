@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -44,14 +45,14 @@ func directions(x, u []float64, d int) [][]float64 {
 	orthonormalise(basis)
 	out := append([][]float64{mean}, basis...)
 	orthonormalise(out[:1])
-	return slices.DeleteFunc(out, func(v []float64) bool { return norm(v) == 0 })
+	return slices.DeleteFunc(out, func(v []float64) bool { return dense.Norm(v) == 0 })
 }
 
 // add adds c times the mean of the rows of x to dst.
 func add(dst, x []float64, c float64) {
 	d := len(dst)
 	for i := 0; i < len(x); i += d {
-		along(dst, dst, c*float64(d)/float64(len(x)), x[i:i+d])
+		dense.AddScaled(dst, dst, c*float64(d)/float64(len(x)), x[i:i+d])
 	}
 }
 
@@ -68,7 +69,7 @@ func moment(dst, x, v []float64, c float64) {
 	d := len(v)
 	for i := 0; i < len(x); i += d {
 		row := x[i : i+d]
-		along(dst, dst, c*float64(d)/float64(len(x))*dot(row, v), row)
+		dense.AddScaled(dst, dst, c*float64(d)/float64(len(x))*dense.Dot(row, v), row)
 	}
 }
 
@@ -76,11 +77,9 @@ func moment(dst, x, v []float64, c float64) {
 // those before it becomes 0.
 func orthonormalise(v [][]float64) {
 	for i, a := range v {
-		was := norm(a)
-		for _, b := range v[:i] {
-			along(a, a, -dot(a, b), b)
-		}
-		size := norm(a)
+		was := dense.Norm(a)
+		dense.Reject(a, v[:i], nil)
+		size := dense.Norm(a)
 		for j := range a {
 			if size > 1e-12*was {
 				a[j] /= size
@@ -95,7 +94,7 @@ func orthonormalise(v [][]float64) {
 func project(x, v []float64) []float64 {
 	out := make([]float64, 0, len(x)/len(v))
 	for i := 0; i < len(x); i += len(v) {
-		out = append(out, dot(x[i:i+len(v)], v))
+		out = append(out, dense.Dot(x[i:i+len(v)], v))
 	}
 	return out
 }

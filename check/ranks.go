@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // ranks examines the rank of ∇J, the unit gradients of h and of the inequalities
@@ -143,7 +144,7 @@ func (t *tally) perturb(s *subject, points []point) {
 		if len(lost) == 0 {
 			continue
 		}
-		along(x, p.x, 1e-2*s.radius, s.direction(n, 5))
+		dense.AddScaled(x, p.x, 1e-2*s.radius, s.direction(n, 5))
 		if !s.at(x) {
 			continue
 		}
@@ -243,21 +244,17 @@ func (s *subject) factor(index []int) []leg {
 	var base []int // the component that made each q
 	out := make([]leg, 0, len(index))
 	for _, i := range index {
-		size := norm(s.grad(i))
+		size := dense.Norm(s.grad(i))
 		if size < geometry.GradientTolerance {
 			continue
 		}
 		u := make([]float64, s.d)
-		along(u, u, 1/size, s.grad(i))
+		dense.AddScaled(u, u, 1/size, s.grad(i))
 		r := make([]float64, len(q), len(q)+1)
 		for range 2 {
-			for p, qp := range q {
-				a := dot(qp, u)
-				r[p] += a
-				along(u, u, -a, qp)
-			}
+			dense.Reject(u, q, r)
 		}
-		l := leg{component: i, sine: norm(u)}
+		l := leg{component: i, sine: dense.Norm(u)}
 		if l.sine < nearlyParallel {
 			for p, w := range weights(rows, r) {
 				if math.Abs(w) > 1e-6 {
@@ -266,7 +263,7 @@ func (s *subject) factor(index []int) []leg {
 			}
 		}
 		if l.sine > geometry.RankTolerance {
-			along(u, u, 1/l.sine-1, u)
+			dense.AddScaled(u, u, 1/l.sine-1, u)
 			q, base = append(q, u), append(base, i)
 			rows = append(rows, append(r, l.sine))
 		}

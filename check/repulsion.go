@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -115,7 +116,7 @@ func (s *subject) windows() []window {
 		}
 	}
 	sizes := make([][]float64, s.c)
-	b := geometry.NewBlock(constraint.EqualitiesOf(s.set), 1, 0)
+	b := geometry.New(constraint.EqualitiesOf(s.set), 1, 0)
 	t := make([]float64, s.d)
 	for i, p := range points {
 		if len(visits[i]) == 0 || !s.at(p.x) || b.At(p.x, 1) != nil {
@@ -124,7 +125,7 @@ func (s *subject) windows() []window {
 		for _, j := range visits[i] {
 			copy(t, s.grad(j))
 			b.Tangent(t, t)
-			sizes[j] = append(sizes[j], norm(t))
+			sizes[j] = append(sizes[j], dense.Norm(t))
 		}
 	}
 	step, ρ := s.typicalStep()

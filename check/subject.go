@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -43,7 +45,7 @@ type subject struct {
 
 	flat []bool // components whose gradient vanishes where they hold
 
-	descent  *descent
+	descent  *geometry.Solver
 	val, jac []float64 // c, c×d
 	stream   keyed.Stream
 }
@@ -71,7 +73,7 @@ func newSubject(ctx context.Context, in Input, pool *parallel.Pool) *subject {
 	s.c = len(s.names)
 	s.flat = make([]bool, s.c)
 	s.val, s.jac = make([]float64, s.c), make([]float64, s.c*s.d)
-	s.descent = newDescent(set)
+	s.descent = geometry.NewSolver(set, 0)
 	s.runnable()
 	s.sampleData()
 	s.land()
@@ -90,7 +92,7 @@ func (s *subject) budget(work float64, most int) int {
 
 // factoring returns the operations of one evaluation of the geometry.
 func (s *subject) factoring() float64 {
-	g := float64(max(s.descent.block.Groups(), 1))
+	g := float64(max(geometry.Groups(s.set), 1))
 	return float64(s.c)*float64(s.c)*float64(s.d)/(g*g) + float64(s.c*s.d)
 }
 
@@ -134,7 +136,7 @@ func (s *subject) land() {
 		}
 		s.tried[kind]++
 		x := append([]float64(nil), p.x...)
-		if s.descent.run(x, onΣ) && s.selected(x) {
+		if s.descent.Descend(x, onΣ) && s.selected(x) {
 			s.arrived[kind]++
 			s.on = append(s.on, point{x, "the point of Σ next to " + p.from})
 		} else if s.stuck = append(s.stuck, point{x, p.from}); len(s.stuck) > 8 {
@@ -146,7 +148,7 @@ func (s *subject) land() {
 	s.radius = min(τ*math.Sqrt(float64(max(s.d-s.m, 1))), 0.1*s.scale)
 	for i, p := range s.on {
 		x := make([]float64, s.d)
-		along(x, p.x, s.radius*[]float64{1, 0.1}[i%2], s.direction(i, 1))
+		dense.AddScaled(x, p.x, s.radius*[]float64{1, 0.1}[i%2], s.direction(i, 1))
 		s.near = append(s.near, point{x, "a point beside " + p.from})
 	}
 }
@@ -210,7 +212,7 @@ func (s *subject) starts(n int) []point {
 func (s *subject) direction(i, purpose int) []float64 {
 	v := make([]float64, s.d)
 	s.stream.Normals(v, uint64(i), purpose)
-	n := norm(v)
+	n := dense.Norm(v)
 	for j := range v {
 		v[j] /= n
 	}
@@ -235,11 +237,11 @@ func (s *subject) visitBoundaries() {
 	some := min(l, s.budget(100*float64(s.c*s.c*s.d), maxBounded))
 	for i := range some {
 		j := i * l / some
-		w := newDescent(constraint.Edge(s.set, j))
+		w := geometry.NewSolver(constraint.Edge(s.set, j), 0)
 		for t := range min(3, len(from)) {
 			p := from[(i+t*len(from)/3)%len(from)]
 			x := append([]float64(nil), p.x...)
-			if w.run(x, onΣ) {
+			if w.Descend(x, onΣ) {
 				s.boundary = append(s.boundary, point{x, fmt.Sprintf("the edge of %q next to %s", s.names[s.m+j], p.from)})
 			}
 		}
@@ -311,7 +313,7 @@ func spread(points []point, d int) float64 {
 			sum += (v - mean[j]) * (v - mean[j]) / float64(len(points))
 		}
 	}
-	if !(math.Sqrt(sum) > 1e-6*norm(mean)) || sum == 0 {
+	if !(math.Sqrt(sum) > 1e-6*dense.Norm(mean)) || sum == 0 {
 		return 1
 	}
 	return math.Sqrt(sum)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
@@ -103,7 +104,7 @@ func compareEnd(x0, end []float64, d int, seed uint64, prior langevin.Uniform) e
 	for _, v := range probes {
 		a, b := project(end, v), project(u, v)
 		mean, sd := meanSD(b)
-		if !(sd > 1e-9*norm(u[:d])) { // Σ holds this coordinate
+		if !(sd > 1e-9*dense.Norm(u[:d])) { // Σ holds this coordinate
 			continue
 		}
 		apart, p := distributionTest(a, b)

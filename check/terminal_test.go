@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -33,7 +34,7 @@ func cluster(n, d int, both bool) []float64 {
 		if both && i%2 == 1 {
 			row[0] -= 2
 		}
-		size := norm(row)
+		size := dense.Norm(row)
 		for j := range row {
 			row[j] /= size
 		}
@@ -138,8 +139,8 @@ func TestDirections(t *testing.T) {
 			if i == j {
 				want = 1
 			}
-			if math.Abs(dot(v, w)-want) > 1e-12 {
-				t.Errorf("directions %d and %d: product %v", i, j, dot(v, w))
+			if math.Abs(dense.Dot(v, w)-want) > 1e-12 {
+				t.Errorf("directions %d and %d: product %v", i, j, dense.Dot(v, w))
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // vanishing looks for constraints whose gradient goes to zero where they hold.
@@ -81,16 +83,16 @@ func (s *subject) approaches() []approach {
 			continue
 		}
 		for i := range out {
-			out[i].start(s.val[i], norm(s.grad(i)), i < s.m)
+			out[i].start(s.val[i], dense.Norm(s.grad(i)), i < s.m)
 		}
 		v := s.direction(n, 4)
 		for k := range rungs {
-			along(x, p.x, s.radius*math.Pow(4, -float64(k)), v)
+			dense.AddScaled(x, p.x, s.radius*math.Pow(4, -float64(k)), v)
 			if !s.at(x) {
 				continue
 			}
 			for i := range out {
-				out[i].see(s.val[i], norm(s.grad(i)))
+				out[i].see(s.val[i], dense.Norm(s.grad(i)))
 			}
 		}
 		for i := range out {

@@ -89,8 +89,6 @@ type Capabilities struct {
 	// the condition, for messages: "det > 0".
 	Selects   func(x []float64) bool
 	Selection string
-	// Inexact is of a set whose Projector writes the orthogonal projector on Σ only.
-	Inexact bool
 }
 
 // A Projector knows the normal space of its Σ in closed form. Package geometry

@@ -48,7 +48,7 @@ func (parabola) HessianVectors(dst, _, v []float64, n int) {
 // A set with its own code works wherever one of the zoo does. constrainttest.Run
 // checks it.
 func Example() {
-	b := geometry.NewBlock(parabola{}, 1, 0)
+	b := geometry.New(parabola{}, 1, 0)
 	if err := b.At([]float64{1, 1}, 1); err != nil {
 		fmt.Println(err)
 		return

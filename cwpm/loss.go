@@ -33,12 +33,11 @@ type Term = method.Term
 //	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
 //	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
 type Loss[T kernel.Float] struct {
-	proc    *langevin.Process
-	inexact bool // Π² ≠ Π: the reference's geometries
-	at      *geometry.Block
-	opt     Options
-	reader  score.Reader[T]
-	d, w    int // dimension, width of a network row
+	proc   *langevin.Process
+	at     geometry.Geometry
+	opt    Options
+	reader score.Reader[T]
+	d, w   int // dimension, width of a network row
 
 	n       int
 	terms   []Term
@@ -84,7 +83,6 @@ func NewLoss[T kernel.Float](p *langevin.Process, r score.Reader[T], rows int, o
 		proc: p, opt: opt, reader: r, at: p.Geometry(rows), d: d, w: w,
 		x: vec(), p: vec(), u: vec(), s: vec(), grad: vec(), c: make([]float64, rows), in: make([]T, rows*w),
 	}
-	l.inexact = p.Ridge > 0 || p.Set.Capabilities().Inexact
 	for k := range p.Schedule.N {
 		τ := p.BackTau(k)
 		e := coefficients{
@@ -215,9 +213,7 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 		}
 		sum += t.Weight * l.table[t.K].weight * sq / 2
 	}
-	if l.inexact { // otherwise Πr = r
-		l.at.Tangent(l.s[:n*d], l.s[:n*d])
-	}
+	// The gradient asks for Πr, which is r: it is tangent, and Π² = Π.
 	for i, t := range l.terms {
 		w := -t.Weight * l.table[t.K].weight * l.c[i]
 		for j := i * d; j < (i+1)*d; j++ {

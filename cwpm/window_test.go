@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -34,7 +35,7 @@ func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum
 			if i == k+1 {
 				ζ[0] = 1
 			}
-			if err := st.Forward(paths.At(i, k+1), paths.At(i, k), prev, ζ, make([]bool, 1), 1, k); err != nil {
+			if _, err := st.Forward(paths.At(i, k+1), paths.At(i, k), prev, ζ, make([]bool, 1), 1, k); err != nil {
 				t.Fatal(err)
 			}
 			prev = paths.At(i, k)
@@ -111,15 +112,15 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 					}
 					rest := append([]float64(nil), û...)
 					for _, b := range basis {
-						if e := dot(u, b); math.Abs(e) > 1e-9 {
+						if e := dense.Dot(u, b); math.Abs(e) > 1e-9 {
 							t.Errorf("%v %v, length %v, k = %d, j = %d: the remainder has correlation %g with what is known", m, c, length, k, from, e)
 						}
-						e := dot(rest, b)
+						e := dense.Dot(rest, b)
 						for i := range rest {
 							rest[i] -= e * b[i]
 						}
 					}
-					if e := math.Sqrt(dot(rest, rest)); e > 1e-9 {
+					if e := math.Sqrt(dense.Dot(rest, rest)); e > 1e-9 {
 						t.Errorf("%v %v, length %v, k = %d, j = %d: %g of the target is no function of what is known", m, c, length, k, from, e)
 					}
 				}
@@ -143,7 +144,7 @@ func TestTargetSize(t *testing.T) {
 			gain := p.BalancedGains()
 			for k := range schedule.N {
 				û, _ := targets(t, p, paths, last, k, Options{Window: 1e6})
-				want, r := math.Sqrt(dot(û, û)), p.TargetSize(k)
+				want, r := math.Sqrt(dense.Dot(û, û)), p.TargetSize(k)
 				if math.Abs(r-want) > 1e-9*want {
 					t.Errorf("%v %v: r_%d = %v, want %v", m, c, k, r, want)
 				}
@@ -183,27 +184,14 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
-func dot(a, b []float64) float64 {
-	s := 0.0
-	for i, v := range a {
-		s += v * b[i]
-	}
-	return s
-}
-
 func orthonormal(vs [][]float64) [][]float64 {
 	var basis [][]float64
 	for _, v := range vs {
-		size := math.Sqrt(dot(v, v))
+		size := math.Sqrt(dense.Dot(v, v))
 		for range 2 {
-			for _, b := range basis {
-				e := dot(v, b)
-				for i := range v {
-					v[i] -= e * b[i]
-				}
-			}
+			dense.Reject(v, basis, nil)
 		}
-		n := math.Sqrt(dot(v, v))
+		n := math.Sqrt(dense.Dot(v, v))
 		if n < 1e-9*size { // p_{k+1} and x_{k+1} − x_k say the same
 			continue
 		}
@@ -338,8 +326,8 @@ func TestWindowOnSphere(t *testing.T) {
 				qi := [3]float64{}
 				copy(qi[:], q[3*i:3*i+3])
 				for f, v := range [][3]float64{away, around, qi} {
-					if s := math.Sqrt(dot(v[:], v[:])); s > 0 {
-						along := dot(e[:], v[:]) / s
+					if s := math.Sqrt(dense.Dot(v[:], v[:])); s > 0 {
+						along := dense.Dot(e[:], v[:]) / s
 						mean[f] += along / n
 						square[f] += along * along / n
 					}
@@ -419,10 +407,10 @@ func TestWindowOnRotations(t *testing.T) {
 			for i := range rest {
 				rest[i] = u[i] - û[i]
 			}
-			t.Logf("length %v, k = %d, j = %d: |u|² %.3f, |û|² %.3f", length, k, l.start[k], dot(u, u)/(45*n), dot(û, û)/(45*n))
+			t.Logf("length %v, k = %d, j = %d: |u|² %.3f, |û|² %.3f", length, k, l.start[k], dense.Dot(u, u)/(45*n), dense.Dot(û, û)/(45*n))
 			for f, way := range ways {
-				size := dot(way, way)
-				part, left, se := dot(u, way)/size, dot(rest, way)/size, math.Sqrt(dot(rest, rest)/(45*n)/size)
+				size := dense.Dot(way, way)
+				part, left, se := dense.Dot(u, way)/size, dense.Dot(rest, way)/size, math.Sqrt(dense.Dot(rest, rest)/(45*n)/size)
 				t.Logf("   way %d: u %.4f, left %.4f ± %.4f", f, part, left, se)
 				share := 0.02
 				if length > 0.3 && k > 30 {

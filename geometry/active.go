@@ -42,15 +42,15 @@ func newActive(c, d int) active {
 // programs", 1983), with ∇J(z)∇J(x)ᵀ in place of G: of the violated rows the
 // most violated enters; a row whose multiplier would turn from pushing to
 // pulling leaves. On an affine set one step is exact.
-func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64) outcome {
-	w, g := b.newton, &b.groups[a]
-	margin := w.margin[i*len(b.groups)+a]
+func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []float64) fate {
+	g := &w.groups[a]
+	margin := w.margin[i*len(w.groups)+a]
 	s := &w.active
-	base := b.jac[i*b.mat+g.mat:][:g.c*g.d]
-	pushed := w.pushed[i*b.c+g.vec:][:g.c]
+	base := b.gradients(i, a)
+	pushed := w.pushed[i*w.c+g.vec:][:g.c]
 	move := s.move[:g.d] // y − z
-	copy(move, g.take(b.buf, w.y[i*b.d:(i+1)*b.d]))
-	dense.Axpy(move, -1, g.take(b.buf, z))
+	copy(move, g.take(w.buf, w.y[i*w.d:(i+1)*w.d]))
+	dense.Axpy(move, -1, g.take(w.buf, z))
 	reach := 1.0
 	for _, v := range move {
 		reach = max(reach, math.Abs(v))
@@ -76,7 +76,7 @@ func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64) outco
 	for range 10*g.c + 50 {
 		l, v := s.mostViolated(g)
 		if v <= 0x1p-50*reach {
-			return b.applyActive(out, i, a, base)
+			return w.applyActive(out, i, a, base)
 		}
 		if margin > 0 && !pushed[l] {
 			pushed[l] = true
@@ -87,8 +87,8 @@ func (b *Block) activeStep(out []float64, i, a int, z, val, jac []float64) outco
 			if margin == 0 {
 				return unreachable
 			}
-			w.margin[i*len(b.groups)+a] = 0 // no room for it
-			return b.activeStep(out, i, a, z, val, jac)
+			w.margin[i*len(w.groups)+a] = 0 // no room for it
+			return w.activeStep(out, b, i, a, z, val, jac)
 		}
 	}
 	return unreachable
@@ -246,18 +246,17 @@ func (s *active) enter(l int, g *group, base, jac []float64) bool {
 
 // applyActive solves once more for the final working set, which removes the
 // round-off of the path to it, and moves out to y + ∇J(x)ᵀλ.
-func (b *Block) applyActive(out []float64, i, a int, base []float64) outcome {
-	w, g := b.newton, &b.groups[a]
-	s := &w.active
+func (w *Projection) applyActive(out []float64, i, a int, base []float64) fate {
+	g, s := &w.groups[a], &w.active
 	for e, r := range s.rows {
 		s.t[e] = -s.res[r]
 	}
 	if !s.solve(g.c) {
 		return unreachable
 	}
-	λ := w.z[i*b.c+g.vec:][:g.c]
+	λ := w.z[i*w.c+g.vec:][:g.c]
 	clear(λ)
-	t := g.take(b.buf2, w.y[i*b.d:(i+1)*b.d])
+	t := g.take(w.buf2, w.y[i*w.d:(i+1)*w.d])
 	if g.coord == nil {
 		copy(out, t)
 		t = out

@@ -54,13 +54,13 @@ func simplex(d int) formula {
 }
 
 // project projects y from base point x.
-func project(t *testing.T, s formula, x, y []float64, margin float64) ([]float64, *Block) {
+func project(t *testing.T, s formula, x, y []float64, margin float64) ([]float64, *tested) {
 	t.Helper()
 	b := at(t, s, 0, x...)
 	z, ok := make([]float64, len(y)), make([]bool, 1)
-	b.ProjectInside(z, y, ok, margin)
+	b.project(z, y, ok, margin)
 	if !ok[0] {
-		t.Fatalf("no projection of %v from %v: %+v", y, x, b.Projections)
+		t.Fatalf("no projection of %v from %v: %+v", y, x, b.outcome)
 	}
 	return z, b
 }
@@ -221,9 +221,10 @@ func TestProjectQuadraticProgram(t *testing.T) {
 				continue
 			}
 			p := at(t, makeSet(d, len(sub), sub...), 0, y...)
-			p.Landing(p.buf2)
+			landing := make([]float64, d)
+			p.Landing(landing)
 			w := append([]float64(nil), y...)
-			dense.Axpy(w, -1, p.buf2)
+			dense.Axpy(w, -1, landing)
 			v := make([]float64, m+l)
 			s.Values(v, w, 1)
 			worst := math.Abs(v[0])
@@ -237,7 +238,7 @@ func TestProjectQuadraticProgram(t *testing.T) {
 		if distance(z, want) > 1e-11 {
 			t.Fatalf("set %d: %v, nearest %v; %v against %v away", i, z, want, distance(z, y), best)
 		}
-		iterations += b.Projections.Iterations
+		iterations += b.outcome.Iterations
 		twice := makeSet(d, 2*m, f[0], f[0])
 		for _, g := range f[m:] {
 			twice.f, twice.names = append(twice.f, g, g), append(twice.names, "g", "again")
@@ -273,18 +274,18 @@ func TestProjectCurved(t *testing.T) {
 		x := normals(3, i, 1)
 		b := at(t, s, 0, x...)
 		ok := make([]bool, 1)
-		if b.Project(x, x, ok); !ok[0] {
+		if b.project(x, x, ok, 0); !ok[0] {
 			continue
 		}
 		y := normals(3, 5000+i, 0.15)
 		dense.Axpy(y, 1, x)
 		b = at(t, s, 0, x...)
 		z := make([]float64, 3)
-		b.Project(z, y, ok)
+		b.project(z, y, ok, 0)
 		if !ok[0] {
 			failed++
-			if b.Projections.Failed() != 1 || z[0] != y[0] || z[1] != y[1] || z[2] != y[2] {
-				t.Fatalf("a failed row has %+v and moved to %v from %v", b.Projections, z, y)
+			if b.outcome.Failed() != 1 || z[0] != y[0] || z[1] != y[1] || z[2] != y[2] {
+				t.Fatalf("a failed row has %+v and moved to %v from %v", b.outcome, z, y)
 			}
 			continue
 		}
@@ -294,16 +295,17 @@ func TestProjectCurved(t *testing.T) {
 		if math.Abs(v[0]) > 1e-13 || v[1] > 1e-13 || v[2] > 1e-13 {
 			t.Fatalf("projected to c = %v", v)
 		}
+		jac := b.Geometry.(*factored).jac
 		left := make([]float64, 3) // y + ∇Jᵀλ − z
 		copy(left, y)
 		dense.Axpy(left, -1, z)
 		for l := range 3 {
-			λ := b.newton.z[l]
+			λ := b.projection.z[l]
 			if l > 0 && (λ > 0 || λ < 0 && v[l] < -1e-12) {
 				t.Fatalf("multiplier %g with g = %g", λ, v[l])
 			}
 			if λ != 0 {
-				dense.Axpy(left, λ/dense.Norm4(b.jac[3*l:3*l+3]), b.jac[3*l:3*l+3])
+				dense.Axpy(left, λ/dense.Norm4(jac[3*l:3*l+3]), jac[3*l:3*l+3])
 			}
 			if l > 0 && λ < 0 {
 				pushed++
@@ -326,19 +328,19 @@ func TestProjectFailures(t *testing.T) {
 		name string
 		set  formula
 		x, y []float64
-		want Projections
+		want Outcome
 	}{
-		{"conflict", makeSet(2, 0, half(0, 1, 0), half(-1, -1, 0)), []float64{0.5, 0}, []float64{0.3, 2}, Projections{Points: 1, Unreachable: 1}},
-		{"equality against inequality", makeSet(2, 1, half(3, 1, 0), half(1, 1, 0)), []float64{0.5, 0}, []float64{0.3, 2}, Projections{Points: 1, Unreachable: 1}},
-		{"logarithm", makeSet(2, 1, log, half(9, 0, 1)), []float64{1, 0}, []float64{-1, 0}, Projections{Points: 1, NotFinite: 1}},
-		{"no root", makeSet(2, 1, never, half(9, 0, 1)), []float64{1, 0}, []float64{0.3, 0}, Projections{Points: 1, Stalled: 1, Iterations: 50}},
-		{"no gradient", makeSet(2, 0, func(x []float64) (float64, []float64) { return 1, []float64{0, 0} }), []float64{1, 0}, []float64{0.3, 0}, Projections{Points: 1, Unreachable: 1}},
+		{"conflict", makeSet(2, 0, half(0, 1, 0), half(-1, -1, 0)), []float64{0.5, 0}, []float64{0.3, 2}, Outcome{Points: 1, Unreachable: 1}},
+		{"equality against inequality", makeSet(2, 1, half(3, 1, 0), half(1, 1, 0)), []float64{0.5, 0}, []float64{0.3, 2}, Outcome{Points: 1, Unreachable: 1}},
+		{"logarithm", makeSet(2, 1, log, half(9, 0, 1)), []float64{1, 0}, []float64{-1, 0}, Outcome{Points: 1, NotFinite: 1}},
+		{"no root", makeSet(2, 1, never, half(9, 0, 1)), []float64{1, 0}, []float64{0.3, 0}, Outcome{Points: 1, Stalled: 1, Iterations: 50}},
+		{"no gradient", makeSet(2, 0, func(x []float64) (float64, []float64) { return 1, []float64{0, 0} }), []float64{1, 0}, []float64{0.3, 0}, Outcome{Points: 1, Unreachable: 1}},
 	} {
 		b := at(t, c.set, 0.1, c.x...)
 		z, ok := make([]float64, 2), []bool{true}
-		b.Project(z, c.y, ok)
-		if ok[0] || b.Projections != c.want || z[0] != c.y[0] || z[1] != c.y[1] {
-			t.Errorf("%s: ok %v, %+v, at %v", c.name, ok[0], b.Projections, z)
+		b.project(z, c.y, ok, 0)
+		if ok[0] || b.outcome != c.want || z[0] != c.y[0] || z[1] != c.y[1] {
+			t.Errorf("%s: ok %v, %+v, at %v", c.name, ok[0], b.outcome, z)
 		}
 	}
 }
@@ -370,7 +372,7 @@ func TestProjectAtTheWall(t *testing.T) {
 	for _, c := range []struct{ y, margin, want float64 }{
 		{1 + 1e-9, 0, 1}, {2, 0.1, 0.9}, {0.95, 0.1, 0.95}, {1, 0.1, 0.9}, {1, 0, 1}, {1 - 1e-9, 0.1, 1 - 1e-9},
 	} {
-		b.ProjectInside(z, []float64{c.y, 3}, ok, c.margin)
+		b.project(z, []float64{c.y, 3}, ok, c.margin)
 		if !ok[0] || math.Abs(z[0]-c.want) > 1e-15 || math.Abs(z[1]-(2-c.margin)) > 1e-15 {
 			t.Errorf("%v with margin %v goes to %v, want %v", c.y, c.margin, z, c.want)
 		}
@@ -384,8 +386,8 @@ func TestProjectOntoABall(t *testing.T) {
 		return 0.25 - dense.Dot4(x, x), []float64{-2 * x[0], -2 * x[1]}
 	})
 	z, b := project(t, s, []float64{0.4, 0}, []float64{0.3, 0.2}, 0)
-	if want := math.Sqrt(0.25 - 0.04); math.Abs(z[0]-want) > 1e-13 || z[1] != 0.2 || b.Projections.Iterations < 3 {
-		t.Errorf("projected to %v after %d iterations, want (%v, 0.2)", z, b.Projections.Iterations, want)
+	if want := math.Sqrt(0.25 - 0.04); math.Abs(z[0]-want) > 1e-13 || z[1] != 0.2 || b.outcome.Iterations < 3 {
+		t.Errorf("projected to %v after %d iterations, want (%v, 0.2)", z, b.outcome.Iterations, want)
 	}
 }
 

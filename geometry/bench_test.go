@@ -17,7 +17,7 @@ func BenchmarkEvaluation(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			d := s.Dim()
 			n := len(x) / d
-			block := NewBlock(s, n, 0.1)
+			block := New(s, n, 0.1)
 			v, out := normals(n*d, 3, 1), make([]float64, n*d)
 			for b.Loop() {
 				if err := block.At(x, n); err != nil {

@@ -1,151 +1,118 @@
 package geometry
 
-import (
-	"math"
-
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/internal/dense"
-)
+import "github.com/landing-diffusion/landing/constraint"
 
 // A closed is the geometry of a set that knows its normal space
 // (constraint.Projector). Points where it says that ∇h loses rank are factored
 // like those of any other set.
 type closed struct {
-	set     constraint.Projector
+	*points
+	l       *layout
+	normals constraint.Projector
 	size    int       // numbers kept of a point
 	work    []float64 // rows×size
 	regular []bool    // rows
 	all     bool      // every point held is regular
+	rest    *factored // of the other points; made when there is one
 }
 
-func (b *Block) newClosed() *closed {
-	p := b.eval.Projector
-	if p == nil || b.c != b.m || b.ridge > 0 {
-		return nil
+func newClosed(p *points, l *layout) *closed {
+	size := p.eval.Projector.WorkSize()
+	return &closed{
+		points: p, l: l, normals: p.eval.Projector, size: size,
+		work: make([]float64, p.rows*size), regular: make([]bool, p.rows),
 	}
-	size := p.WorkSize()
-	return &closed{set: p, size: size, work: make([]float64, b.rows*size), regular: make([]bool, b.rows)}
 }
 
-func (b *Block) factorClosed(n int) error {
-	k := b.closed
-	k.set.Factor(b.values[:n*b.c], k.work[:n*k.size], k.regular[:n], b.x[:n*b.d], n)
-	k.all = true
+// At implements Geometry.
+func (g *closed) At(x []float64, n int) error { return g.hold(x, n, g.factor) }
+
+func (g *closed) factor(n int) error {
+	g.normals.Factor(g.values[:n*g.c], g.work[:n*g.size], g.regular[:n], g.x[:n*g.d], n)
+	g.all = true
 	for i := range n {
-		if !k.regular[i] {
-			k.all = false
-			if err := b.factorRow(i); err != nil {
+		if !g.regular[i] {
+			g.all = false
+			if err := g.factorRow(i); err != nil {
 				return err
 			}
 			continue
 		}
-		for comp := range b.c {
-			if err := b.check(i, comp, 1); err != nil {
+		for comp := range g.c {
+			if err := g.check(i, comp, 1); err != nil {
 				return err
 			}
-		}
-		for a := range b.groups {
-			b.count[i*len(b.groups)+a], b.rank[i*len(b.groups)+a] = b.groups[a].c, b.groups[a].c
 		}
 	}
 	return nil
 }
 
-// factorRow computes the gradients and factors of point i alone.
-func (b *Block) factorRow(i int) error {
-	b.factored()
-	b.jacobians(b.values[i*b.c:], b.jac[i*b.mat:], b.x[i*b.d:], 1)
-	for a := range b.groups {
-		if err := b.factor(i, a); err != nil {
-			return err
-		}
+// factorRow computes the gradients and factors of point i.
+func (g *closed) factorRow(i int) error {
+	if g.rest == nil {
+		g.rest = newFactored(g.points, g.l, 0)
 	}
-	return nil
+	return g.rest.factorRow(i)
 }
 
-func (b *Block) tangentClosed(dst, v []float64) {
-	k, d := b.closed, b.d
-	if k.all {
-		k.set.Tangent(dst[:b.n*d], v[:b.n*d], b.x[:b.n*d], k.work, b.n)
+// Active implements Geometry.
+func (g *closed) Active(int) int { return g.c }
+
+// Rank implements Geometry.
+func (g *closed) Rank(i int) int {
+	if g.regular[i] {
+		return g.c
+	}
+	return g.rest.Rank(i)
+}
+
+// Tangent implements Geometry.
+func (g *closed) Tangent(dst, v []float64) {
+	d := g.d
+	if g.all {
+		g.normals.Tangent(dst[:g.n*d], v[:g.n*d], g.x[:g.n*d], g.work, g.n)
 		return
 	}
-	for i := range b.n {
-		if k.regular[i] {
-			k.set.Tangent(dst[i*d:(i+1)*d], v[i*d:(i+1)*d], b.x[i*d:(i+1)*d], b.work(i), 1)
+	for i := range g.n {
+		if out, in := dst[i*d:(i+1)*d], v[i*d:(i+1)*d]; g.regular[i] {
+			g.normals.Tangent(out, in, g.point(i), g.workOf(i), 1)
 		} else {
-			b.tangent(dst[i*d:(i+1)*d], v[i*d:(i+1)*d], i)
+			g.rest.tangent(out, in, i)
 		}
 	}
 }
 
-func (b *Block) landingClosed(dst []float64) {
-	k, d := b.closed, b.d
-	if k.all {
-		k.set.Landing(dst[:b.n*d], b.x[:b.n*d], k.work, b.n)
+// Normal implements Geometry.
+func (g *closed) Normal(dst, u []float64) {
+	d, c := g.d, g.c
+	if g.all {
+		g.normals.Normal(dst[:g.n*d], u[:g.n*c], g.x[:g.n*d], g.work, g.n)
 		return
 	}
-	for i := range b.n {
-		if k.regular[i] {
-			k.set.Landing(dst[i*d:(i+1)*d], b.x[i*d:(i+1)*d], b.work(i), 1)
+	for i := range g.n {
+		if out, ui := dst[i*d:(i+1)*d], u[i*c:(i+1)*c]; g.regular[i] {
+			g.normals.Normal(out, ui, g.point(i), g.workOf(i), 1)
 		} else {
-			b.landing(dst[i*d:(i+1)*d], i)
+			g.rest.normal(out, ui, 0, i)
 		}
 	}
 }
 
-func (b *Block) normalClosed(dst, u []float64) {
-	k, d, c := b.closed, b.d, b.c
-	if k.all {
-		k.set.Normal(dst[:b.n*d], u[:b.n*c], b.x[:b.n*d], k.work, b.n)
+// Landing implements Geometry.
+func (g *closed) Landing(dst []float64) {
+	d := g.d
+	if g.all {
+		g.normals.Landing(dst[:g.n*d], g.x[:g.n*d], g.work, g.n)
 		return
 	}
-	for i := range b.n {
-		if k.regular[i] {
-			k.set.Normal(dst[i*d:(i+1)*d], u[i*c:(i+1)*c], b.x[i*d:(i+1)*d], b.work(i), 1)
+	for i := range g.n {
+		if out := dst[i*d : (i+1)*d]; g.regular[i] {
+			g.normals.Landing(out, g.point(i), g.workOf(i), 1)
 		} else {
-			b.normal(dst[i*d:(i+1)*d], u[i*c:(i+1)*c], 0, i)
+			g.rest.landing(out, i)
 		}
 	}
 }
 
-func (b *Block) work(i int) []float64 {
-	return b.closed.work[i*b.closed.size : (i+1)*b.closed.size]
-}
-
-// projectChord projects the rows in w.row by Newton's method with the matrix
-// ∇h(x) ∇h(x)ᵀ of the base point throughout: linear convergence, at the price of
-// one Normal an iteration. It keeps in w.row those for Newton's method proper,
-// where that is too slow or the base point is not regular.
-func (b *Block) projectChord(dst []float64, ok []bool) (total int) {
-	w, d := b.newton, b.d
-	left := w.row[:0]
-	for _, i := range w.row {
-		if !b.closed.regular[i] {
-			left = append(left, i)
-			continue
-		}
-		z, h, size := dst[i*d:(i+1)*d], w.val[:b.c], math.Inf(1)
-		for !ok[i] {
-			b.eval.Values(h, z, 1)
-			before := size
-			size = 0
-			for _, v := range h {
-				size = max(size, math.Abs(v))
-			}
-			if size <= newtonTolerance {
-				ok[i] = true
-				break
-			}
-			if !(size < 0.7*before) {
-				copy(z, w.y[i*d:(i+1)*d])
-				left = append(left, i)
-				break
-			}
-			b.closed.set.Normal(w.x[:d], h, b.x[i*d:(i+1)*d], b.work(i), 1)
-			dense.Axpy(z, -1, w.x[:d])
-			total++
-		}
-	}
-	w.row = left
-	return total
-}
+func (g *closed) point(i int) []float64  { return g.x[i*g.d : (i+1)*g.d] }
+func (g *closed) workOf(i int) []float64 { return g.work[i*g.size : (i+1)*g.size] }

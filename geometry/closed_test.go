@@ -52,14 +52,14 @@ func TestProjectWithClosedForm(t *testing.T) {
 		keyed.New(5, keyed.Probe, 3).Normals(move, 0, 0)
 		y := append([]float64(nil), x...)
 		dense.Axpy(y, c.move/math.Sqrt(float64(d)), move)
-		quick, newton := NewBlock(noRetract{s}, k, 0), NewBlock(sets.Plain(s), k, 0)
+		quick, newton := newTested(noRetract{s}, k, 0), newTested(sets.Plain(s), k, 0)
 		if quick.At(x, k) != nil || newton.At(x, k) != nil {
 			t.Fatal("no geometry")
 		}
 		a, b := make([]float64, k*d), make([]float64, k*d)
 		okA, okB := make([]bool, k), make([]bool, k)
-		quick.Project(a, y, okA)
-		newton.Project(b, y, okB)
+		quick.project(a, y, okA, 0)
+		newton.project(b, y, okB, 0)
 		both := 0
 		for i := range k {
 			if !okA[i] || !okB[i] {
@@ -70,8 +70,8 @@ func TestProjectWithClosedForm(t *testing.T) {
 				t.Errorf("off %v, move %v: point %d differs by %g", c.off, c.move, i, e)
 			}
 		}
-		if both < k/2 || quick.Projections.Failed()+both > k {
-			t.Errorf("off %v, move %v: %d points in common, %+v", c.off, c.move, both, quick.Projections)
+		if both < k/2 || quick.outcome.Failed()+both > k {
+			t.Errorf("off %v, move %v: %d points in common, %+v", c.off, c.move, both, quick.outcome)
 		}
 	}
 }
@@ -82,27 +82,27 @@ func TestIrregularPoints(t *testing.T) {
 	s := orthogonal(t, 3)
 	x := haar(s, 3, 0.1)
 	copy(x[9:], []float64{1, 0, 0, 1, 0, 0, 0, 0, 1}) // column 1 is 0: h_11 has no gradient
-	b := NewBlock(s, 3, 0)
+	b := newTested(s, 3, 0)
 	if _, ok := b.At(x, 3).(*RankError); !ok {
 		t.Error("a vanishing gradient goes unseen")
 	}
 	copy(x[9:], []float64{1, 1e-9, 0, 1, -1e-9, 0, 0, 0, 1}) // nearly
-	whole := NewBlock(sets.Plain(s), 3, 0)
+	whole := newTested(sets.Plain(s), 3, 0)
 	if err := b.At(x, 3); err != nil {
 		t.Fatal(err)
 	}
 	if err := whole.At(x, 3); err != nil {
 		t.Fatal(err)
 	}
-	if b.closed.regular[1] || !b.closed.regular[0] {
-		t.Fatalf("regular points: %v", b.closed.regular)
+	if regular := b.Geometry.(*closed).regular; regular[1] || !regular[0] {
+		t.Fatalf("regular points: %v", regular)
 	}
 	v, got, want := make([]float64, 27), make([]float64, 27), make([]float64, 27)
 	keyed.New(5, keyed.Probe, 4).Normals(v, 0, 0)
-	for name, f := range map[string]func(b *Block, dst []float64){
-		"tangent": func(b *Block, dst []float64) { b.Tangent(dst, v) },
-		"landing": (*Block).Landing,
-		"normal":  func(b *Block, dst []float64) { b.Normal(dst, v[:18]) },
+	for name, f := range map[string]func(b *tested, dst []float64){
+		"tangent": func(b *tested, dst []float64) { b.Tangent(dst, v) },
+		"landing": func(b *tested, dst []float64) { b.Landing(dst) },
+		"normal":  func(b *tested, dst []float64) { b.Normal(dst, v[:18]) },
 	} {
 		f(b, got)
 		f(whole, want)
@@ -112,13 +112,13 @@ func TestIrregularPoints(t *testing.T) {
 			}
 		}
 	}
-	quick := NewBlock(noRetract{s}, 3, 0)
+	quick := newTested(noRetract{s}, 3, 0)
 	if err := quick.At(x, 3); err != nil {
 		t.Fatal(err)
 	}
 	okA, okB := make([]bool, 3), make([]bool, 3)
-	quick.Project(got, x, okA)
-	whole.Project(want, x, okB)
+	quick.project(got, x, okA, 0)
+	whole.project(want, x, okB, 0)
 	for i := range 3 {
 		if okA[i] != okB[i] || distance(got[9*i:9*i+9], want[9*i:9*i+9]) > 1e-11 {
 			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9], okB[i])
@@ -138,7 +138,7 @@ func TestNoStaleGeometry(t *testing.T) {
 	} {
 		d := set.Dim()
 		fresh := func(x []float64) (out [][]float64) {
-			b := NewBlock(set, 2, 0.1)
+			b := newTested(set, 2, 0.1)
 			if err := b.At(x, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestNoStaleGeometry(t *testing.T) {
 		}
 		x := normals(d, 1, 0.7)
 		first := fresh(x)
-		b := NewBlock(set, 2, 0.1)
+		b := newTested(set, 2, 0.1)
 		if err := b.At(x, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -178,45 +178,16 @@ func TestNoStaleGeometry(t *testing.T) {
 	}
 }
 
-func everything(b *Block, d int) [][]float64 {
+func everything(b *tested, d int) [][]float64 {
 	v := normals(d, 2, 1)
 	tangent, landing, y := make([]float64, d), make([]float64, d), make([]float64, d)
 	b.Tangent(tangent, v)
 	b.Landing(landing)
 	for j := range y {
-		y[j] = b.x[j] + 0.05*v[j]
+		y[j] = b.Points()[j] + 0.05*v[j]
 	}
-	b.Project(y, y, make([]bool, 1))
+	b.project(y, y, make([]bool, 1), 0)
 	return [][]float64{append([]float64(nil), b.Values()...), tangent, landing, y}
-}
-
-// With a ridge, Π = I − ∇Jᵀ(G + λI)⁻¹∇J and the landing direction are the
-// formulas, inactive rows left out; a vanishing gradient is no error.
-func TestRidge(t *testing.T) {
-	const λ = 0.3
-	s := makeSet(2, 1, half(1, 2, 0), half(0, 0, 3), half(9, 1, 1))
-	b := NewBlock(s, 1, 0.5, Ridge(λ))
-	if err := b.At([]float64{2, 1}, 1); err != nil {
-		t.Fatal(err)
-	}
-	v := []float64{1, 1}
-	b.Tangent(v, v)
-	if math.Abs(v[0]-(1-4/(4+λ))) > 1e-15 || math.Abs(v[1]-(1-9/(9+λ))) > 1e-15 {
-		t.Errorf("Π(1, 1) = %v", v)
-	}
-	b.Landing(v)
-	if math.Abs(v[0]-2*3/(4+λ)) > 1e-15 || math.Abs(v[1]-3*3.5/(9+λ)) > 1e-15 {
-		t.Errorf("landing %v", v)
-	}
-	square := makeSet(2, 1, squared(half(1, 2, 0)))
-	b = NewBlock(square, 1, 0, Ridge(λ))
-	if err := b.At([]float64{0.5, 7}, 1); err != nil {
-		t.Fatal(err)
-	}
-	v = []float64{3, 4}
-	if b.Tangent(v, v); v[0] != 3 || v[1] != 4 {
-		t.Errorf("Π of nothing moves to %v", v)
-	}
 }
 
 // At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above
@@ -230,11 +201,15 @@ func TestCurvatureOfTheRim(t *testing.T) {
 		{[]float64{0.48, 0.64, 0.6}, []float64{-0.48 / 0.64, -0.64 / 0.64, 0}}, // ρ = 0.8
 		{[]float64{0.36, 0.48, 0.8}, []float64{-0.72, -0.96, -1.6}},
 	} {
-		b, got := NewBlock(s, 1, 0), make([]float64, 3)
+		b, got := New(s, 1, 0), make([]float64, 3)
+		k, err := NewCurvature(s, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := b.At(c.x, 1); err != nil {
 			t.Fatal(err)
 		}
-		b.MeanCurvature(got)
+		k.Mean(got, b)
 		if distance(got, c.want) > 1e-14 {
 			t.Errorf("𝓗(%v) = %v with %d active, want %v", c.x, got, b.Active(0), c.want)
 		}
@@ -249,12 +224,12 @@ func TestClosedFormTakesLittleRoom(t *testing.T) {
 	x := haar(s, rows, 0)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	b := NewBlock(s, rows, 0)
+	b := newTested(s, rows, 0)
 	if err := b.At(x, rows); err != nil {
 		t.Fatal(err)
 	}
 	ok := make([]bool, rows)
-	b.Project(x, x, ok)
+	b.project(x, x, ok, 0)
 	runtime.ReadMemStats(&after)
 	m := n * (n + 1) / 2
 	if bytes := after.TotalAlloc - before.TotalAlloc; !ok[0] || bytes > uint64(8*m*m/2) {

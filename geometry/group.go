@@ -14,6 +14,32 @@ type group struct {
 	vec, mat, sq int
 }
 
+// A layout says how the components of a set fall into groups, and where each number
+// of a point is kept.
+type layout struct {
+	groups []group
+	place  []int // of packed derivatives in a point's matrices; nil if dense
+	mat    int   // numbers in a point's c×d matrices, groups one after the other
+	sq     int   // the same of c×c matrices
+	widest int   // components of the largest group
+}
+
+func newLayout(s constraint.Set) *layout {
+	l := &layout{}
+	l.groups, l.place = makeGroups(s)
+	for _, g := range l.groups {
+		l.mat, l.sq, l.widest = l.mat+g.c*g.d, l.sq+g.c*g.c, max(l.widest, g.c)
+	}
+	return l
+}
+
+// Groups returns how many groups of components that share no coordinates s falls into.
+func Groups(s constraint.Set) int { return len(newLayout(s).groups) }
+
+// JacobianSize returns how many numbers are kept of ∇J at each point: m·d of a
+// dense set, fewer of one that knows its support.
+func JacobianSize(s constraint.Set) int { return newLayout(s).mat }
+
 // makeGroups finds the connected components of the graph that joins components
 // to the coordinates they touch, and where each number of a packed Jacobian
 // goes among the groups' c×d matrices (nil for a dense set).

@@ -211,7 +211,7 @@ func TestGroups(t *testing.T) {
 			y[i] += 0.05 * v[i]
 		}
 		results := func(set constraint.Set, x, y, v, u []float64, n int) map[string][]float64 {
-			b := NewBlock(set, n, 0.05)
+			b := newTested(set, n, 0.05)
 			if err := b.At(x, n); err != nil {
 				t.Fatal(err)
 			}
@@ -227,10 +227,14 @@ func TestGroups(t *testing.T) {
 			make1("tangent", func(dst []float64) { b.Tangent(dst, v) })
 			make1("landing", b.Landing)
 			make1("normal", func(dst []float64) { b.Normal(dst, u) })
-			make1("mean curvature", b.MeanCurvature)
-			make1("momentum curvature", func(dst []float64) { b.MomentumCurvature(dst, v, 2) })
+			k, err := NewCurvature(set, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			make1("mean curvature", func(dst []float64) { k.Mean(dst, b) })
+			make1("momentum curvature", func(dst []float64) { k.Momentum(dst, b, v, 2) })
 			ok, ranks := make([]bool, n), []float64{}
-			make1("projection", func(dst []float64) { b.ProjectInside(dst, y, ok, 0.01) })
+			make1("projection", func(dst []float64) { b.project(dst, y, ok, 0.01) })
 			for i := range n {
 				reached := 0.0 // 1 if projected
 				if ok[i] {
@@ -256,7 +260,7 @@ func TestGroups(t *testing.T) {
 		if reached < n/2 {
 			t.Errorf("%+v: %d of %d rows have a projection", s, reached, n)
 		}
-		if got := NewBlock(s, 1, 0).Groups(); got != s.blocks {
+		if got := Groups(s); got != s.blocks {
 			t.Errorf("%+v falls into %d groups", s, got)
 		}
 		for i := range n {

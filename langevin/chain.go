@@ -3,9 +3,9 @@ package langevin
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -90,27 +90,26 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 				}
 			}
 			w.draw(noise, uint64(lo), n, step)
+			var info Info
 			var err error
 			if c.Symmetric {
-				err = split.step(x, p0, w.ζ, failed[lo:hi], n)
+				info.Projections, err = split.step(x, p0, w.ζ, failed[lo:hi], n)
 				if err == nil {
-					w.observe(split.components(x, n), n)
+					info.Worst = w.excess(split.components(x, n), n)
 				}
 			} else {
-				err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
+				info, err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
 				x, prev, next = next, x, prev
 			}
 			if err != nil {
 				return diverged("chain", lo, step, err)
 			}
+			w.report.add(info)
 			if t := step - c.Burn; t > 0 && t%thin == 0 {
 				for i := range n {
 					copy(draws.X[((lo+i)*c.Keep+t/thin-1)*d:], x[i*d:(i+1)*d])
 				}
 			}
-		}
-		if split != nil {
-			w.Projections.Add(split.set.TakeProjections())
 		}
 		return nil
 	})
@@ -144,17 +143,10 @@ func (e *StartError) Error() string {
 // noStart is the error of a chain whose last try ended at x.
 func noStart(set constraint.Set, x []float64, chain int) error {
 	e := &StartError{Chain: chain}
-	names, m := constraint.Components(set), len(set.Equalities())
-	for j, v := range constraint.Values(set, x) {
-		if j < m {
-			v = math.Abs(v)
-		}
-		if math.IsNaN(v) {
-			v = math.Inf(1)
-		}
-		if v > e.Violation {
-			e.Component, e.Violation = names[j], v
-		}
+	var component int
+	e.Violation, component = constraint.Worst(constraint.Values(set, x), len(set.Equalities()))
+	if component >= 0 {
+		e.Component = constraint.Components(set)[component]
 	}
 	return e
 }
@@ -174,20 +166,18 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	b := p.Geometry(1)
-	ok := make([]bool, 1)
+	solver := geometry.NewSolver(p.Set, p.Repulsion)
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
-		for try := 0; !ok[0]; try++ {
+		for try := 0; ; try++ {
 			if try == maxStarts {
 				return nil, noStart(p.Set, xi, i)
 			}
 			s.Normals(xi, uint64(i), try)
-			if b.At(xi, 1) == nil {
-				b.ProjectInside(xi, xi, ok, p.Repulsion)
+			if solver.Project(xi, p.Repulsion) {
+				break
 			}
 		}
-		ok[0] = false
 	}
 	return x, nil
 }

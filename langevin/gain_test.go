@@ -19,7 +19,7 @@ func TestScoreCoefficient(t *testing.T) {
 			s := p.NewStepper(1)
 			step := func(k int, ζ float64, score Score) float64 {
 				y := make([]float64, 1)
-				if err := s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k, score); err != nil {
+				if _, err := s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k, score); err != nil {
 					t.Fatal(err)
 				}
 				return y[0]
@@ -83,7 +83,7 @@ func TestLandingRates(t *testing.T) {
 		for k := range p.Schedule.N {
 			copy(h, constraint.Values(p.Set, x))
 			before := h[0]
-			if err := s.Forward(y, x, x, []float64{0.3, -1}, make([]bool, 1), 1, k); err != nil {
+			if _, err := s.Forward(y, x, x, []float64{0.3, -1}, make([]bool, 1), 1, k); err != nil {
 				t.Fatal(err)
 			}
 			copy(h, constraint.Values(p.Set, y))

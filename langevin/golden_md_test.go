@@ -23,7 +23,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 	set := reference.Alanine
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
-		b := geometry.NewBlock(set, n, ε, geometry.Ridge(1e-6))
+		b := reference.NewRidge(set, 1e-6, ε)(n)
 		if err := b.At(x, n); err != nil {
 			t.Fatal(err)
 		}
@@ -62,12 +62,12 @@ func TestGoldenAlanineOps(t *testing.T) {
 		golden.Near(t, c.want, projected, f(c.want))
 		// Ours moves along the normals at the base point: the same to second
 		// order, and on Σ.
-		b, ok := geometry.NewBlock(set, n, ε), make([]bool, n)
+		b, ok := geometry.New(set, n, ε), make([]bool, n)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)
 		}
 		ours, v := make([]float64, len(y)), make([]float64, 2*n)
-		b.Project(ours, y, ok)
+		geometry.NewProjection(set, n).Project(b, ours, y, ok, 0)
 		set.Values(v, ours, n)
 		for i := range n {
 			step, apart := 0.0, 0.0
@@ -87,7 +87,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 func referenceProjection(t *testing.T, x []float64) {
 	t.Helper()
 	n := len(x) / 30
-	b, v := geometry.NewBlock(reference.Alanine, 1, 0, geometry.Ridge(1e-6)), make([]float64, 30)
+	b, v := reference.NewRidge(reference.Alanine, 1e-6, 0)(1), make([]float64, 30)
 	for i := range n {
 		xi := x[30*i : 30*i+30]
 		for range 50 {
@@ -111,9 +111,10 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 	for _, c := range goldenCases("md") {
 		t.Run(c.name, func(t *testing.T) {
 			replayLanding(t, c, &Process{
-				Set: reference.Alanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.05,
-				Schedule: Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
-				Landing:  Landing{Implicit: c.implicit, Rate: 50},
+				Set: reference.Alanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Repulsion: 0.05,
+				NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0.05),
+				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
+				Landing:     Landing{Implicit: c.implicit, Rate: 50},
 			}, func(x []float64) { referenceProjection(t, x) })
 		})
 	}
@@ -148,9 +149,9 @@ func replayLanding(t *testing.T, c goldenCase, p *Process, project func(x []floa
 			var err error
 			y, failed := make([]float64, d*n), make([]bool, n)
 			if direction == "fwd" {
-				err = s.Forward(y, x, prev, row("noise_z", j), failed, n, j)
+				_, err = s.Forward(y, x, prev, row("noise_z", j), failed, n, j)
 			} else {
-				err = s.Backward(y, x, prev, row("noise_z", j), failed, n, 2-j, net)
+				_, err = s.Backward(y, x, prev, row("noise_z", j), failed, n, 2-j, net)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package langevin
 import (
 	"testing"
 
-	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
@@ -16,7 +15,7 @@ func TestGoldenArmOps(t *testing.T) {
 	const n, d, α, τ, ε = 6, 140, 200.0, 0.002, 0.001
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
-		b := geometry.NewBlock(reference.SummedArm{}, n, ε, geometry.Ridge(1e-6))
+		b := reference.NewRidge(reference.SummedArm{}, 1e-6, ε)(n)
 		if err := b.At(x, n); err != nil {
 			t.Fatal(err)
 		}
@@ -54,9 +53,10 @@ func TestGoldenArmTrajectories(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			replayLanding(t, c, &Process{
-				Set: reference.SummedArm{}, Method: c.method, Friction: 1, Convention: Reference, Terminal: true, Ridge: 1e-6, Repulsion: 0.001,
-				Schedule: Schedule{N: 3, T: 0.006, SigmaMin: 0.1, SigmaMax: 2},
-				Landing:  Landing{Implicit: c.implicit, Rate: 200},
+				Set: reference.SummedArm{}, Method: c.method, Friction: 1, Convention: Reference, Terminal: true, Repulsion: 0.001,
+				NewGeometry: reference.NewRidge(reference.SummedArm{}, 1e-6, 0.001),
+				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.1, SigmaMax: 2},
+				Landing:     Landing{Implicit: c.implicit, Rate: 200},
 			}, nil)
 		})
 	}

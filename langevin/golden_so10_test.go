@@ -11,12 +11,13 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
 
 // The reference's O(10): h = XXᵀ − I, and (V − XVᵀX)/2 for Π.
-func referenceO10(t *testing.T) *zoo.Orthogonal {
+func referenceO10(t *testing.T) reference.Group {
 	t.Helper()
-	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true, Reference: true})
+	set, err := reference.NewGroup(10, zoo.OrthogonalOptions{Special: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +34,13 @@ func TestGoldenSO10Ops(t *testing.T) {
 	const α, τ = 15, 0.5 * 0.05
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
-		b := geometry.NewBlock(set, n, 0)
+		b := geometry.New(set, n, 0)
 		if err := b.At(x, n); err != nil {
 			t.Fatal(err)
 		}
 		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, n*m*d), make([]float64, n*m)
-		set.Jacobians(v, jac, x, n)
+		set.NewEvaluator(n).Jacobians(v, jac, x, n)
 		golden.Near(t, "∇h", jac, f("jac_h_"+where))
 		tangent, landing := make([]float64, n*d), make([]float64, n*d)
 		b.Tangent(tangent, f("y"))
@@ -54,7 +55,7 @@ func TestGoldenSO10Ops(t *testing.T) {
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
-		b := geometry.NewBlock(set, n, 0)
+		b := geometry.New(set, n, 0)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func TestGoldenSO10Ops(t *testing.T) {
 				y[i] += v
 			}
 		}
-		b.Project(y, y, ok)
+		geometry.NewProjection(set, n).Project(b, y, y, ok, 0)
 		golden.Near(t, c.want, y, f(c.want))
 	}
 }
@@ -74,28 +75,28 @@ func TestGoldenSO10Ops(t *testing.T) {
 // end of OLLA and ULLA. Its points are up to that far from ours, which are on Σ to
 // round-off.
 type looseNewton struct {
-	*zoo.Orthogonal
+	reference.Group
 	tolerance float64
 }
 
 func (s looseNewton) NewEvaluator(rows int) constraint.Evaluator {
-	e := s.Orthogonal.NewEvaluator(rows)
-	e.Retract = s.Retract
+	e := s.Group.NewEvaluator(rows)
+	e.Retract = func(dst, base, v []float64) bool { return s.retract(e, dst, base, v) }
 	return e
 }
 
-func (s looseNewton) Retract(dst, base, v []float64) bool {
+func (s looseNewton) retract(e constraint.Evaluator, dst, base, v []float64) bool {
 	const d, m = 100, 55
 	h, jac, normal := make([]float64, m), make([]float64, m*d), make([]float64, m*d)
-	s.Jacobians(h, normal, base, 1)
+	e.Jacobians(h, normal, base, 1)
 	y := make([]float64, d)
-	for e := range y {
-		y[e] = base[e] + v[e]
+	for i := range y {
+		y[i] = base[i] + v[i]
 	}
 	var sys mat.Dense
 	var step, λ mat.VecDense
 	for range 20 {
-		s.Jacobians(h, jac, y, 1)
+		e.Jacobians(h, jac, y, 1)
 		if floats.Norm(h, 2) < s.tolerance {
 			copy(dst, y)
 			return true
@@ -134,12 +135,12 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 func TestReferenceProjectorIsInexact(t *testing.T) {
 	g := golden.Read(t, "so10_ops.npz")
 	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()
-	left := func(reference bool) float64 {
-		set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Reference: reference})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := geometry.NewBlock(set, 4, 0)
+	exact, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func(set constraint.Set) float64 {
+		b := geometry.New(set, 4, 0)
 		if err := b.At(x, 4); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestReferenceProjectorIsInexact(t *testing.T) {
 		}
 		return worst
 	}
-	if ours, theirs := left(false), left(true); ours > 1e-14 || theirs < 1e-3 {
+	if ours, theirs := left(exact), left(referenceO10(t)); ours > 1e-14 || theirs < 1e-3 {
 		t.Errorf("Π² differs from Π by %.3g, in the reference by %.3g", ours, theirs)
 	}
 }

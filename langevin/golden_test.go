@@ -21,7 +21,7 @@ func TestGoldenSphereOps(t *testing.T) {
 	n := len(f("x_on")) / 3
 	const α, τ = 10.0, 0.8 * 0.04
 	for _, where := range []string{"on", "off"} {
-		b := geometry.NewBlock(set, n, 0)
+		b := geometry.New(set, n, 0)
 		if err := b.At(f("x_"+where), n); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestGoldenSphereOps(t *testing.T) {
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"}, {"x_off", "", "newton_zero"}} {
-		b := geometry.NewBlock(set, n, 0)
+		b := geometry.New(set, n, 0)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestGoldenSphereOps(t *testing.T) {
 				y[i] += v
 			}
 		}
-		b.Project(y, y, ok)
+		geometry.NewProjection(set, n).Project(b, y, y, ok, 0)
 		golden.Near(t, c.want, y, f(c.want))
 	}
 }
@@ -137,7 +137,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 				t.Fatal(err)
 			}
 			if j == 2 && !p.Method.Projected() {
-				if err := s.Terminal(next, failed, n); err != nil {
+				if _, err := s.Terminal(next, failed, n); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -146,11 +146,13 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 		}
 	}
 	follow("fwd", pseudo(-p.Schedule.Tau(0)), func(dst, x, prev []float64, j int) error {
-		return s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+		_, err := s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+		return err
 	})
 	net := goldenNet(t, g)
 	follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
-		return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, net)
+		_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, net)
+		return err
 	})
 	for i, bad := range failed {
 		if bad {

@@ -62,9 +62,9 @@ func TestDecayWithInequalities(t *testing.T) {
 					var err error
 					if backward {
 						τ = p.BackTau(k)
-						err = s.Backward(y, x, prev, ζ, make([]bool, 1), 1, k, smooth)
+						_, err = s.Backward(y, x, prev, ζ, make([]bool, 1), 1, k, smooth)
 					} else {
-						err = s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k)
+						_, err = s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k)
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -168,7 +168,7 @@ func TestTerminalWithInequalities(t *testing.T) {
 	p.Repulsion = 0.1
 	s := p.NewStepper(2)
 	x, failed := []float64{1.1, 0, -0.3, 0, 0.2, 0.9}, make([]bool, 2)
-	if err := s.Terminal(x, failed, 2); err != nil || failed[0] || failed[1] {
+	if _, err := s.Terminal(x, failed, 2); err != nil || failed[0] || failed[1] {
 		t.Fatal(err, failed)
 	}
 	c := make([]float64, 4)

@@ -88,7 +88,8 @@ func TestStationaryCovariance(t *testing.T) {
 					s := p.NewStepper(1)
 					A, B = linearise(d, d, func(x, ζ []float64) []float64 {
 						y := make([]float64, d)
-						check(s.Forward(y, x, nil, ζ, nil, 1, 0))
+						_, err := s.Forward(y, x, nil, ζ, nil, 1, 0)
+						check(err)
 						return y
 					})
 				case "ULLA":
@@ -96,14 +97,16 @@ func TestStationaryCovariance(t *testing.T) {
 					s := p.NewStepper(1)
 					A, B = linearise(2*d, d, func(z, ζ []float64) []float64 {
 						y := make([]float64, d)
-						check(s.Forward(y, z[:d], z[d:], ζ, nil, 1, 0))
+						_, err := s.Forward(y, z[:d], z[d:], ζ, nil, 1, 0)
+						check(err)
 						return append(y, z[:d]...)
 					})
 				case "splitting":
 					s := newSplitting(p, 1)
 					A, B = linearise(2*d, d, func(z, ζ []float64) []float64 {
 						z = append([]float64(nil), z...)
-						check(s.step(z[:d], z[d:], ζ, make([]bool, 1), 1))
+						_, err := s.step(z[:d], z[d:], ζ, make([]bool, 1), 1)
+						check(err)
 						return z
 					})
 				}
@@ -374,7 +377,7 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 		for k := range N {
 			a, b := linearise(2, 1, func(z, ζ []float64) []float64 {
 				y := make([]float64, 1)
-				if err := s.Forward(y, z[:1], z[1:], ζ, nil, 1, k); err != nil {
+				if _, err := s.Forward(y, z[:1], z[1:], ζ, nil, 1, k); err != nil {
 					t.Fatal(err)
 				}
 				return append(y, z[0])
@@ -406,7 +409,7 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 			sc := score(k + 1)
 			a, b := linearise(2, 1, func(z, ζ []float64) []float64 {
 				y := make([]float64, 1)
-				if err := s.Backward(y, z[:1], z[1:], ζ, nil, 1, k, sc); err != nil {
+				if _, err := s.Backward(y, z[:1], z[1:], ζ, nil, 1, k, sc); err != nil {
 					t.Fatal(err)
 				}
 				return append(y, z[0])

@@ -38,8 +38,8 @@ func (s *Stepper) noise(c float64, ζ []float64, n int) {
 }
 
 func (s *Stepper) meanCurvature(τ float64, n int) {
-	if s.proc.Curvature && !s.proc.Method.Projected() {
-		s.at.MeanCurvature(s.curve)
+	if s.curvature != nil {
+		s.curvature.Mean(s.curve, s.at)
 		for i := range s.curve[:n*s.d] {
 			s.curve[i] *= τ / 2
 		}

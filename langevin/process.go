@@ -104,9 +104,9 @@ type Process struct {
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
 	Terminal   bool      // Newton projection of the last state
 	Convention Convention
-	// Ridge, if not 0, is λ of (G + λI)⁻¹ in place of G†: 1e-6 gives the
-	// reference implementation's numbers. See geometry.Ridge.
-	Ridge float64
+	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of
+	// Set and Repulsion. Tests plug in the reference implementation's.
+	NewGeometry func(rows int) geometry.Geometry
 }
 
 // A ConfigError names a field of a Process that cannot be.
@@ -143,8 +143,6 @@ func (p *Process) Validate() error {
 		return &ConfigError{"Friction", p.Friction, "γ > 0"}
 	case bad(p.Repulsion) || p.Repulsion < 0:
 		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
-	case bad(p.Ridge) || p.Ridge < 0:
-		return &ConfigError{"Ridge", p.Ridge, "λ ≥ 0"}
 	}
 	if !p.Method.Projected() && !p.Landing.Implicit {
 		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {
@@ -163,14 +161,17 @@ func (p *Process) Validate() error {
 		}
 	}
 	if p.Curvature && !p.Method.Projected() {
-		return p.Geometry(1).CanCurve()
+		return geometry.CanCurve(p.Set)
 	}
 	return nil
 }
 
 // Geometry makes room for the geometry of rows points as the process uses it.
-func (p *Process) Geometry(rows int) *geometry.Block {
-	return geometry.NewBlock(p.Set, rows, p.Repulsion, geometry.Ridge(p.Ridge))
+func (p *Process) Geometry(rows int) geometry.Geometry {
+	if p.NewGeometry != nil {
+		return p.NewGeometry(rows)
+	}
+	return geometry.New(p.Set, rows, p.Repulsion)
 }
 
 // steps returns how many of σ_0, σ_1, … the process uses.

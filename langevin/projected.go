@@ -1,5 +1,7 @@
 package langevin
 
+import "github.com/landing-diffusion/landing/geometry"
+
 // OLLA-P (= RDDPM) and ULLA-P replace the landing and curvature terms by a
 // Newton solve at every step (paper, Forward-OLLA-P and Forward-ULLA-P):
 //
@@ -12,13 +14,13 @@ package langevin
 
 // project moves the proposals in dst to Σ along the normals at x. A row whose
 // solve fails goes back to x and is marked.
-func (s *Stepper) project(dst, x []float64, failed []bool, n int) {
-	s.at.ProjectInside(dst, dst, s.ok, s.inside)
-	s.Projections.Add(s.at.TakeProjections())
+func (s *Stepper) project(dst, x []float64, failed []bool, n int) geometry.Outcome {
+	o := s.projection.Project(s.at, dst, dst, s.ok, s.proc.Repulsion)
 	for i, ok := range s.ok[:n] {
 		if !ok {
 			failed[i] = true
 			copy(dst[i*s.d:(i+1)*s.d], x[i*s.d:(i+1)*s.d])
 		}
 	}
+	return o
 }

@@ -48,7 +48,16 @@ type Report struct {
 
 	// Projections counts every call of Newton's method or a closed form, and
 	// its failures by reason; a row may fail more than once.
-	Projections geometry.Projections
+	Projections geometry.Outcome
+}
+
+// add adds what happened in a step.
+func (r *Report) add(i Info) {
+	for a, v := range i.Worst {
+		r.Worst[a] = max(r.Worst[a], v)
+	}
+	r.Projections.Add(i.Projections)
+	r.NewtonIterations = r.Projections.Iterations
 }
 
 // A DivergedError says where a simulation left the finite numbers or lost its
@@ -95,6 +104,7 @@ type Simulator struct {
 
 type simWorker struct {
 	*Stepper
+	report     Report    // of the run in progress
 	a, b, c, ζ []float64 // three positions and the noise: rows×d
 	net        Score     // of the backward simulation in progress
 }
@@ -115,9 +125,9 @@ func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 // run calls f on every block of n rows and gathers the report; of several
 // errors it returns that of the first block.
 func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi int) error) (Report, error) {
+	c := len(constraint.Components(s.proc.Set))
 	for _, w := range s.workers {
-		w.Projections = geometry.Projections{}
-		clear(w.Worst)
+		w.report = Report{Worst: make([]float64, c)}
 	}
 	blocks := parallel.Blocks(n, s.rows)
 	errs := make([]error, blocks)
@@ -129,14 +139,10 @@ func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi 
 		lo, hi := parallel.Block(b, n, s.rows)
 		errs[b] = f(s.workers[worker], lo, hi)
 	})
-	r := Report{Worst: make([]float64, len(s.workers[0].Worst))}
+	r := Report{Worst: make([]float64, c)}
 	for _, w := range s.workers {
-		r.Projections.Add(w.Projections)
-		for a, v := range w.Worst {
-			r.Worst[a] = max(r.Worst[a], v)
-		}
+		r.add(Info{w.report.Worst, w.report.Projections})
 	}
-	r.NewtonIterations = r.Projections.Iterations
 	for _, err := range errs {
 		if err != nil {
 			return r, err
@@ -171,9 +177,11 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 				return nil
 			}
 			w.draw(noise, uint64(lo), n, k)
-			if err := w.Forward(next, x, prev, w.ζ, failed, n, k); err != nil {
+			info, err := w.Forward(next, x, prev, w.ζ, failed, n, k)
+			if err != nil {
 				return diverged("forward", lo, k, err)
 			}
+			w.report.add(info)
 			if k == N-1 {
 				if err := w.last(next, failed, n); err != nil {
 					return diverged("forward", lo, N, err)
@@ -279,9 +287,11 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		}
 		for k := N - 1; k >= 0; k-- {
 			w.draw(noise, first+uint64(lo), n, k)
-			if err := w.Backward(out, x, next, w.ζ, failed[lo:hi], n, k, w.net); err != nil {
+			info, err := w.Backward(out, x, next, w.ζ, failed[lo:hi], n, k, w.net)
+			if err != nil {
 				return diverged("backward", int(first)+lo, k+1, err)
 			}
+			w.report.add(info)
 			x, next, out = out, x, next
 		}
 		if err := w.last(x, failed[lo:hi], n); err != nil {
@@ -326,7 +336,9 @@ func (w *simWorker) last(x []float64, failed []bool, n int) error {
 		}
 	}
 	if w.proc.Terminal && !w.proc.Method.Projected() {
-		return w.Terminal(x, failed, n)
+		o, err := w.Terminal(x, failed, n)
+		w.report.add(Info{Projections: o})
+		return err
 	}
 	return nil
 }

@@ -113,11 +113,11 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 				before = paths.At(i, k-1)
 			}
 			keyed.New(9, keyed.ForwardNoise, 4).Normals(ζ, uint64(i), k)
-			if err := s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k); err != nil {
+			if _, err := s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k); err != nil {
 				t.Fatal(err)
 			}
 			if k == N-1 {
-				if err := s.Terminal(y, make([]bool, 1), 1); err != nil {
+				if _, err := s.Terminal(y, make([]bool, 1), 1); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -170,13 +170,13 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 				}
 				for k := N - 1; k >= 0; k-- {
 					keyed.New(8, keyed.BackwardNoise, 0).Normals(ζ, uint64(3+i), k)
-					if err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth); err != nil {
+					if _, err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth); err != nil {
 						t.Fatal(err)
 					}
 					x, next, y = y, x, next
 				}
 				if terminal {
-					if err := s.Terminal(x, make([]bool, 1), 1); err != nil {
+					if _, err := s.Terminal(x, make([]bool, 1), 1); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -24,7 +24,8 @@ import (
 // It is of second order where the paper's O-B̃-A is of first; on a quadratic f
 // and an affine Σ its positions have exactly the covariance of exp(−f).
 type splitting struct {
-	set     *geometry.Block      // of the equalities
+	set     geometry.Geometry    // of the equalities
+	project *geometry.Projection // on them
 	all     constraint.Evaluator // of the whole set
 	c, m    int                  // all components, equalities
 	values  []float64            // rows×c
@@ -38,13 +39,13 @@ type splitting struct {
 // step advances (x, p) in place. A row whose flight fails turns back: it keeps
 // its point and reverses its momentum, which leaves exp(−f − ‖p‖²/2) invariant
 // up to the kicks; it is marked in failed.
-func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) error {
+func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) (o geometry.Outcome, err error) {
 	if err := s.set.At(x, n); err != nil {
-		return err
+		return o, err
 	}
 	s.kick(x, p, n)
-	if err := s.flight(x, p, failed, n); err != nil {
-		return err
+	if err := s.flight(x, p, failed, n, &o); err != nil {
+		return o, err
 	}
 	nd := n * s.d
 	for i := range s.y[:nd] {
@@ -54,11 +55,11 @@ func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) error {
 	for i, v := range s.y[:nd] {
 		p[i] = s.a*p[i] + v
 	}
-	if err := s.flight(x, p, failed, n); err != nil {
-		return err
+	if err := s.flight(x, p, failed, n, &o); err != nil {
+		return o, err
 	}
 	s.kick(x, p, n)
-	return nil
+	return o, nil
 }
 
 // kick is B; the geometry must be that of x.
@@ -74,12 +75,12 @@ func (s *splitting) kick(x, p []float64, n int) {
 }
 
 // flight is A. It leaves the geometry at the new points.
-func (s *splitting) flight(x, p []float64, failed []bool, n int) error {
+func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Outcome) error {
 	h := s.τ / 2
 	for i, v := range p[:n*s.d] {
 		s.y[i] = x[i] + h*v
 	}
-	s.set.Project(s.y, s.y, s.ok)
+	o.Add(s.project.Project(s.set, s.y, s.y, s.ok, 0))
 	if s.c > s.m {
 		s.all.Values(s.values[:n*s.c], s.y[:n*s.d], n)
 	}
@@ -121,7 +122,7 @@ func newSplitting(p *Process, rows int) *splitting {
 		set = whole{constraint.EqualitiesOf(p.Set)}
 	}
 	return &splitting{
-		set: geometry.NewBlock(set, rows, 0), all: p.Set.NewEvaluator(rows), f: p.Potential, d: d,
+		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows), f: p.Potential, d: d,
 		c: len(constraint.Components(p.Set)), m: len(p.Set.Equalities()), values: make([]float64, rows*len(constraint.Components(p.Set))),
 		τ: τ, a: a, b: math.Sqrt(1 - a*a),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),

@@ -44,7 +44,7 @@ func pointOn(t *testing.T, p *Process) []float64 {
 func tangentMatrix(t *testing.T, set constraint.Set, x []float64) []float64 {
 	t.Helper()
 	d := len(x)
-	b := geometry.NewBlock(set, 1, 0)
+	b := geometry.New(set, 1, 0)
 	if err := b.At(x, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +82,9 @@ func TestStepCovariance(t *testing.T) {
 						y, failed := make([]float64, d), make([]bool, 1)
 						var err error
 						if direction == "forward" {
-							err = s.Forward(y, x, x, ζ, failed, 1, k)
+							_, err = s.Forward(y, x, x, ζ, failed, 1, k)
 						} else {
-							err = s.Backward(y, x, x, ζ, failed, 1, k, zeroScore{})
+							_, err = s.Backward(y, x, x, ζ, failed, 1, k, zeroScore{})
 						}
 						if err != nil {
 							t.Fatal(err)
@@ -144,7 +144,7 @@ func TestAffineLandingIsExact(t *testing.T) {
 			h0, h1 := make([]float64, 2), make([]float64, 2)
 			for k := range p.Schedule.N {
 				st.Normals(ζ, 2, k)
-				if err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
+				if _, err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
 					t.Fatal(err)
 				}
 				copy(h0, constraint.Values(set, x))
@@ -179,7 +179,7 @@ func TestAffineLandingIsExactBackward(t *testing.T) {
 				st.Normals(x, 0, k)
 				st.Normals(next, 1, k)
 				st.Normals(ζ, 2, k)
-				if err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}); err != nil {
+				if _, err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}); err != nil {
 					t.Fatal(err)
 				}
 				copy(h0, constraint.Values(set, x))
@@ -222,9 +222,9 @@ func TestULLACurvatureTerm(t *testing.T) {
 				s, y := p.NewStepper(1), make([]float64, 3)
 				var err error
 				if direction == "forward" {
-					err = s.Forward(y, x, near, ζ, make([]bool, 1), 1, k)
+					_, err = s.Forward(y, x, near, ζ, make([]bool, 1), 1, k)
 				} else {
-					err = s.Backward(y, x, near, ζ, make([]bool, 1), 1, k, zeroScore{})
+					_, err = s.Backward(y, x, near, ζ, make([]bool, 1), 1, k, zeroScore{})
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -239,7 +239,7 @@ func TestULLACurvatureTerm(t *testing.T) {
 				}
 				return y
 			}
-			b := geometry.NewBlock(set, 1, 0)
+			b := geometry.New(set, 1, 0)
 			if err := b.At(x, 1); err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +249,11 @@ func TestULLACurvatureTerm(t *testing.T) {
 				α = 1 / τ
 			}
 			κ := make([]float64, 3)
-			b.MomentumCurvature(κ, momentum, sign*α)
+			curved, err := geometry.NewCurvature(set, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			curved.Momentum(κ, b, momentum, sign*α)
 			with, without := step(true), step(false)
 			for j := range κ {
 				if got, want := with[j]-without[j], -τ*τ*κ[j]; math.Abs(got-want) > 1e-13 {
@@ -267,10 +271,10 @@ func TestPotentialsInPartBlocks(t *testing.T) {
 		p.Potential = f
 		x, ζ := pointOn(t, p), []float64{0.1, 0.2, 0.3}
 		one, part, failed := make([]float64, 3), make([]float64, 3), make([]bool, 1)
-		if err := p.NewStepper(1).Forward(one, x, x, ζ, failed, 1, 1); err != nil {
+		if _, err := p.NewStepper(1).Forward(one, x, x, ζ, failed, 1, 1); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.NewStepper(8).Forward(part, x, x, ζ, failed, 1, 1); err != nil {
+		if _, err := p.NewStepper(8).Forward(part, x, x, ζ, failed, 1, 1); err != nil {
 			t.Fatal(err)
 		}
 		if one[0] != part[0] || one[1] != part[1] || one[2] != part[2] {
@@ -278,7 +282,9 @@ func TestPotentialsInPartBlocks(t *testing.T) {
 		}
 		a, b := newSplitting(p, 1), newSplitting(p, 8)
 		xa, xb, pa, pb := append([]float64(nil), x...), append([]float64(nil), x...), make([]float64, 3), make([]float64, 3)
-		if a.step(xa, pa, ζ, failed, 1) != nil || b.step(xb, pb, ζ, failed, 1) != nil || xa[0] != xb[0] {
+		_, errA := a.step(xa, pa, ζ, failed, 1)
+		_, errB := b.step(xb, pb, ζ, failed, 1)
+		if errA != nil || errB != nil || xa[0] != xb[0] {
 			t.Errorf("%T: splitting differs in a part block", f)
 		}
 	}
@@ -293,8 +299,12 @@ func TestSplittingTurnsBack(t *testing.T) {
 	if err := s.set.At(x, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.flight(x, v, failed, 1); err != nil {
+	var o geometry.Outcome
+	if err := s.flight(x, v, failed, 1, &o); err != nil {
 		t.Fatal(err)
+	}
+	if o != (geometry.Outcome{Points: 1, Unreachable: 1}) {
+		t.Errorf("the flight's projection ends as %+v", o)
 	}
 	if !failed[0] || x[0] != 1 || x[1] != 0 || v[1] != -5/s.τ {
 		t.Errorf("failed %v, x = %v, p = %v", failed, x, v)
@@ -307,7 +317,7 @@ func TestFailedProjectionGoesBack(t *testing.T) {
 		p := process(zoo.Sphere{D: 3}, m)
 		x, y, failed := []float64{1, 0, 0, 0, 1, 0}, make([]float64, 6), make([]bool, 2)
 		ζ := []float64{0, 1e3, 0, 0.1, 0, 0} // the first row leaps out of reach
-		if err := p.NewStepper(2).Forward(y, x, x, ζ, failed, 2, 1); err != nil {
+		if _, err := p.NewStepper(2).Forward(y, x, x, ζ, failed, 2, 1); err != nil {
 			t.Fatal(err)
 		}
 		if !failed[0] || failed[1] || y[0] != 1 || y[1] != 0 || y[2] != 0 || y[3] == 0 {
@@ -321,7 +331,7 @@ func TestTerminalFailureIsMarked(t *testing.T) {
 	p := process(rootless{}, OLLA)
 	s := p.NewStepper(2)
 	x, failed := []float64{1, 2, 3, 4}, make([]bool, 2)
-	if err := s.Terminal(x, failed, 2); err != nil {
+	if _, err := s.Terminal(x, failed, 2); err != nil {
 		t.Fatal(err)
 	}
 	if !failed[0] || !failed[1] || x[0] != 1 || x[3] != 4 {
@@ -366,7 +376,7 @@ func TestInequalityLanding(t *testing.T) {
 		{-0.3, 1, -0.3 + 0.5*math.Sqrt(0.1)},          // inside: free
 	} {
 		k := 1 // σ_1 = 0.5, Δt = 0.1
-		if err := s.Forward(y, []float64{c.x, 7}, nil, []float64{c.noise, 0}, failed, 1, k); err != nil {
+		if _, err := s.Forward(y, []float64{c.x, 7}, nil, []float64{c.noise, 0}, failed, 1, k); err != nil {
 			t.Fatal(err)
 		}
 		if math.Abs(y[0]-c.want) > 1e-14 || y[1] != 7 {
@@ -427,7 +437,7 @@ func TestCollapsedULLA(t *testing.T) {
 	s, grad := p.NewStepper(1), make([]float64, 4)
 	for k := range p.Schedule.N {
 		st.Normals(ζ, 1, k)
-		if err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
+		if _, err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
 			t.Fatal(err)
 		}
 		τ := p.Schedule.Tau(k)
@@ -458,7 +468,7 @@ func TestEuclidean(t *testing.T) {
 			p.Schedule.N, p.Schedule.SigmaMin, p.Schedule.SigmaMax = N, σ[0], σ[1]
 			p.Potential = f
 			τ := p.Schedule.Tau(0)
-			if err := p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0); err != nil {
+			if _, err := p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0); err != nil {
 				t.Fatal(err)
 			}
 			for i := range y {
@@ -468,7 +478,7 @@ func TestEuclidean(t *testing.T) {
 			}
 			for _, γ := range []float64{1e-12, 3, 1e12} {
 				p.Method, p.Friction = ULLA, γ
-				if err := p.NewStepper(1).Forward(y, x, prev, ζ, nil, 1, 0); err != nil {
+				if _, err := p.NewStepper(1).Forward(y, x, prev, ζ, nil, 1, 0); err != nil {
 					t.Fatal(err)
 				}
 				a := math.Exp(-γ * τ)
@@ -593,9 +603,9 @@ func stepBenchmarks() []stepBenchmark {
 						return func() {
 							var err error
 							if direction == "forward" {
-								err = s.Forward(y, x, x, ζ, failed, n, 1)
+								_, err = s.Forward(y, x, x, ζ, failed, n, 1)
 							} else {
-								err = s.Backward(y, x, x, ζ, failed, n, 1, zeroScore{})
+								_, err = s.Backward(y, x, x, ζ, failed, n, 1, zeroScore{})
 							}
 							if err != nil {
 								t.Fatal(err)
@@ -612,7 +622,7 @@ func stepBenchmarks() []stepBenchmark {
 		x, _ := Start(p, n, 1)
 		v, ζ, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
 		return func() {
-			if err := s.step(x, v, ζ, failed, n); err != nil {
+			if _, err := s.step(x, v, ζ, failed, n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -640,17 +650,17 @@ func TestTerminalBesideATip(t *testing.T) {
 	set := zoo.Ellipsoid{Axes: []float64{1, 0.1}}
 	s := process(set, OLLA).NewStepper(2)
 	start := []float64{1.05, 0.2, 0.3, 0.12}
-	b := geometry.NewBlock(set, 2, 0)
+	b := geometry.New(set, 2, 0)
 	if err := b.At(start, 2); err != nil {
 		t.Fatal(err)
 	}
 	newton, ok := make([]float64, 4), make([]bool, 2)
-	b.Project(newton, start, ok)
+	geometry.NewProjection(set, 2).Project(b, newton, start, ok, 0)
 	if ok[0] || !ok[1] {
 		t.Fatalf("the test's points have projections %v, want none and one", ok)
 	}
 	x, failed, h := append([]float64(nil), start...), make([]bool, 2), make([]float64, 2)
-	if err := s.Terminal(x, failed, 2); err != nil {
+	if _, err := s.Terminal(x, failed, 2); err != nil {
 		t.Fatal(err)
 	}
 	set.Values(h, x, 2)

@@ -46,8 +46,8 @@ func (s *Stepper) ullaBackward(x, next, ζ []float64, n, k int, score Score) {
 
 // momentumCurvature sets κ = −τ² ∇JᵀG†(𝓗₁ + c𝓗₂).
 func (s *Stepper) momentumCurvature(τ, c float64, n int) {
-	if s.proc.Curvature && !s.proc.Method.Projected() {
-		s.at.MomentumCurvature(s.curve, s.p, c)
+	if s.curvature != nil {
+		s.curvature.Momentum(s.curve, s.at, s.p, c)
 		for i := range s.curve[:n*s.d] {
 			s.curve[i] *= -τ * τ
 		}

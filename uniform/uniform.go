@@ -148,17 +148,13 @@ func constant(series [][]float64) bool {
 
 // projected returns the rows of x brought onto Σ, and how many could not be.
 func projected(set constraint.Set, x []float64) (states []float64, lost int) {
-	b, d := geometry.NewBlock(set, 1, 0), set.Dim()
-	ok := make([]bool, 1)
+	solver, d := geometry.NewSolver(set, 0), set.Dim()
 	for i := 0; i < len(x); i += d {
-		row := x[i : i+d]
-		if b.At(row, 1) == nil {
-			if b.Project(row, row, ok); ok[0] {
-				states = append(states, row...)
-				continue
-			}
+		if row := x[i : i+d]; solver.Project(row, 0) {
+			states = append(states, row...)
+		} else {
+			lost++
 		}
-		lost++
 	}
 	return states, lost
 }

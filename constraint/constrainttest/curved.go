@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
@@ -18,8 +19,9 @@ import (
 //
 // at points that are no step away from another active set.
 func curvature(t *testing.T, s evaluated, x []float64) {
-	b := geometry.NewBlock(s, 1, 0)
-	if b.CanCurve() != nil {
+	b := geometry.New(s, 1, 0)
+	k, err := geometry.NewCurvature(s, 1)
+	if err != nil {
 		t.Skip("no Hessian-vector products")
 	}
 	d := s.Dim()
@@ -36,32 +38,32 @@ func curvature(t *testing.T, s evaluated, x []float64) {
 		want, l, p := nans(d), nans(d), unit(d, uint64(i)+200)
 		b.Landing(l)
 		b.Tangent(p, p)
-		if math.Sqrt(dot(p, p)) < 1e-6 {
+		if math.Sqrt(dense.Dot(p, p)) < 1e-6 {
 			continue // no tangent direction
 		}
-		b.MeanCurvature(want)
-		slope(t, fmt.Sprintf("𝓗 at point %d", i), 10+norm(want), func(h float64) float64 {
+		k.Mean(want, b)
+		slope(t, fmt.Sprintf("𝓗 at point %d", i), 10+dense.Norm(want), func(h float64) float64 {
 			sum := make([]float64, d)
 			for j := range d {
 				e := make([]float64, d)
 				e[j] = 1
 				b.Tangent(e, e)
-				add(sum, 1, turn(t, s, xi, e, e, h))
+				dense.Axpy(sum, 1, turn(t, s, xi, e, e, h))
 			}
 			return away(b, sum, want)
 		})
-		b.MomentumCurvature(want, p, 0)
-		slope(t, fmt.Sprintf("𝓗₁ at point %d", i), 10+norm(want), func(h float64) float64 {
+		k.Momentum(want, b, p, 0)
+		slope(t, fmt.Sprintf("𝓗₁ at point %d", i), 10+dense.Norm(want), func(h float64) float64 {
 			sum := make([]float64, d)
-			add(sum, -1, turn(t, s, xi, p, p, h))
+			dense.Axpy(sum, -1, turn(t, s, xi, p, p, h))
 			return away(b, sum, want)
 		})
-		b.MomentumCurvature(want, p, 2)
-		slope(t, fmt.Sprintf("𝓗₁ + 2𝓗₂ at point %d", i), 10+norm(want), func(h float64) float64 {
+		k.Momentum(want, b, p, 2)
+		slope(t, fmt.Sprintf("𝓗₁ + 2𝓗₂ at point %d", i), 10+dense.Norm(want), func(h float64) float64 {
 			sum := make([]float64, d)
-			add(sum, -1, turn(t, s, xi, p, p, h))
-			if norm(l) > 1e-12 {
-				add(sum, -2, turn(t, s, xi, l, p, h))
+			dense.Axpy(sum, -1, turn(t, s, xi, p, p, h))
+			if dense.Norm(l) > 1e-12 {
+				dense.Axpy(sum, -2, turn(t, s, xi, l, p, h))
 			}
 			return away(b, sum, want)
 		})
@@ -77,7 +79,7 @@ func clearOfEdges(s evaluated, x []float64) bool {
 	v, jac := make([]float64, c), make([]float64, c*d)
 	s.Jacobians(v, jac, x, 1)
 	for a := m; a < c; a++ {
-		if math.Abs(v[a]) < 0.3*norm(jac[a*d:(a+1)*d]) {
+		if math.Abs(v[a]) < 0.3*dense.Norm(jac[a*d:(a+1)*d]) {
 			return false
 		}
 	}
@@ -88,19 +90,19 @@ func clearOfEdges(s evaluated, x []float64) bool {
 func turn(t *testing.T, s evaluated, x, u, w []float64, h float64) []float64 {
 	t.Helper()
 	out := make([]float64, len(x))
-	b, v := geometry.NewBlock(s, 1, 0), nans(len(x))
+	b, v := geometry.New(s, 1, 0), nans(len(x))
 	for _, sign := range []float64{1, -1} {
 		if err := b.At(shifted(x, sign*h, u), 1); err != nil {
 			t.Fatal(err)
 		}
 		b.Tangent(v, w)
-		add(out, sign/(2*h), v)
+		dense.Axpy(out, sign/(2*h), v)
 	}
 	return out
 }
 
 // away returns the distance of the normal part of v from want.
-func away(b *geometry.Block, v, want []float64) float64 {
+func away(b geometry.Geometry, v, want []float64) float64 {
 	π := nans(len(v))
 	b.Tangent(π, v)
 	e := 0.0
@@ -110,14 +112,6 @@ func away(b *geometry.Block, v, want []float64) float64 {
 	return math.Sqrt(e)
 }
 
-func add(y []float64, s float64, x []float64) {
-	for j, v := range x {
-		y[j] += s * v
-	}
-}
-
-func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
-
 // closedForm: what a Projector says is what the factorisation says.
 func closedForm(t *testing.T, s evaluated, x []float64) {
 	p := s.Projector
@@ -126,7 +120,7 @@ func closedForm(t *testing.T, s evaluated, x []float64) {
 	}
 	d, m := s.Dim(), len(s.Equalities())
 	n := len(x) / d
-	b := geometry.NewBlock(sets.Plain(s), n, 0)
+	b := geometry.New(sets.Plain(s), n, 0)
 	if err := b.At(x, n); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func squares(t *testing.T, s evaluated, x []float64) {
 		v := make([]float64, len(constraint.Components(s)))
 		s.Values(v, x[:d], 1)
 		var e *geometry.RankError
-		err := geometry.NewBlock(&square{s, a, v[a]}, 1, 0).At(x[:d], 1)
+		err := geometry.New(&square{s, a, v[a]}, 1, 0).At(x[:d], 1)
 		if !errors.As(err, &e) || e.Component != s.Equalities()[a] {
 			t.Errorf("with component %q squared: %v", s.Equalities()[a], err)
 		}

@@ -82,7 +82,7 @@ inequality:
 						failed, over := make([]bool, rows), 0
 						for k := range steps {
 							start.Normals(ζ, 1000, k)
-							if err := s.Forward(next, x, prev, ζ, failed, rows, k); err != nil {
+							if _, err := s.Forward(next, x, prev, ζ, failed, rows, k); err != nil {
 								t.Fatal(err)
 							}
 							prev, x, next = x, next, prev
@@ -133,7 +133,7 @@ inequality:
 	active := 0
 	for k := range 10 {
 		st.Normals(ζ, 1, k)
-		if err := s.Forward(next, x, nil, ζ, failed, rows, k); err != nil {
+		if _, err := s.Forward(next, x, nil, ζ, failed, rows, k); err != nil {
 			t.Fatal(err)
 		}
 		f.Values(before, x, rows)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit"
@@ -130,10 +131,10 @@ func TestRefinerBoundsTheWholeWay(t *testing.T) {
 	n := &Network{score.NewMLP[float64]([]int{1, 1, 1}, 1), 1}
 	n.Weight(0)[0], n.Bias(0)[0], n.Weight(1)[0], n.Bias(1)[0] = 1, 0, 1, -math.Exp(-6)
 	set, x := New(n), []float64{0}
-	if newRefiner(set, 2).move(x) || x[0] != 0 {
+	if arrives(newRefiner(set, 2), x) || x[0] != 0 {
 		t.Errorf("a refiner of 2 moved 0 to %v", x[0])
 	}
-	if want := math.Log(math.Expm1(math.Exp(-6))); !newRefiner(set, 7).move(x) || math.Abs(x[0]-want) > 1e-9 {
+	if want := math.Log(math.Expm1(math.Exp(-6))); !arrives(newRefiner(set, 7), x) || math.Abs(x[0]-want) > 1e-9 {
 		t.Errorf("a refiner of 7 moved 0 to %v, want %v", x[0], want)
 	}
 }
@@ -154,7 +155,7 @@ func TestGoldenOps(t *testing.T) {
 	n := len(f("x_on")) / 3
 	const ατ = 25 * 0.15 * 0.1
 	for _, where := range []string{"on", "off"} {
-		b := geometry.NewBlock(set, n, 0)
+		b := geometry.New(set, n, 0)
 		if err := b.At(f("x_"+where), n); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +176,7 @@ func TestGoldenOps(t *testing.T) {
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
-		b := geometry.NewBlock(set, n, 0)
+		b := geometry.New(set, n, 0)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +186,7 @@ func TestGoldenOps(t *testing.T) {
 				y[i] += v
 			}
 		}
-		b.Project(y, y, ok)
+		geometry.NewProjection(set, n).Project(b, y, y, ok, 0)
 		for i, want := range f(c.want + "_ok") {
 			if ok[i] != (want != 0) {
 				t.Errorf("%s: row %d converged is %v, want %v", c.want, i, ok[i], want != 0)
@@ -256,7 +257,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				x := f("x_init")
 				v := make([]float64, len(x))
 				if p.Method.Underdamped() {
-					b := geometry.NewBlock(set, n, 0)
+					b := geometry.New(set, n, 0)
 					if err := b.At(x, n); err != nil {
 						t.Fatal(err)
 					}
@@ -306,14 +307,16 @@ func TestGoldenTrajectories(t *testing.T) {
 				}
 			}
 			follow("fwd", pseudo(-p.Schedule.Tau(0)), func(dst, x, prev []float64, j int) error {
-				return s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+				_, err := s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
+				return err
 			})
 			net, err := score.FromLayers[float64](g, "net_layer_")
 			if err != nil {
 				t.Fatal(err)
 			}
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
-				return s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
+				_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
+				return err
 			})
 		})
 	}
@@ -323,9 +326,14 @@ func TestGoldenTrajectories(t *testing.T) {
 // nothing and a step is its tangential part.
 type flat struct{ *Set }
 
-func (f flat) Jacobians(values, jac, x []float64, n int) {
-	f.Set.Jacobians(values, jac, x, n)
-	clear(values[:n])
+func (f flat) NewEvaluator(rows int) constraint.Evaluator {
+	e := f.Set.NewEvaluator(rows)
+	jacobians := e.Jacobians
+	e.Jacobians = func(values, jac, x []float64, n int) {
+		jacobians(values, jac, x, n)
+		clear(values[:n])
+	}
+	return e
 }
 
 // What is written reads back; files that are no network say why.
@@ -506,7 +514,7 @@ func TestSurface(t *testing.T) {
 		t.Error("no point was drawn again")
 	}
 	refine, y := newRefiner(s.Set, 0.5), []float64{0, 0, 3}
-	if refine.move(y) || y[2] != 3 {
+	if arrives(refine, y) || y[2] != 3 {
 		t.Errorf("a point 2 away was moved to %v by a refiner of 0.5", y)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
 )
@@ -30,7 +31,7 @@ func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
 	x, r := make([]float64, 3), newRefiner(set, s.far)
 	for i := range uint64(probes) {
 		s.sampler.Sample(x, keyed.SurfaceProbe.Stream(0, 0), i, 0)
-		if at := [3]float64(x); !r.move(x) {
+		if at := [3]float64(x); !arrives(r, x) {
 			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; "+
 				"expected the mesh that the network was fitted to, of the same size and place", at)
 		}
@@ -46,7 +47,7 @@ const (
 // Refine moves a point x (3 numbers) near the mesh to Σ, to |h| ≤ 1e-13 or, where
 // round-off ends the descent there, 1e-12, by at most a tenth of the mesh's size. It
 // reports whether it arrived; if not, x is what it was.
-func (s *Surface) Refine(x []float64) bool { return newRefiner(s.Set, s.far).move(x) }
+func (s *Surface) Refine(x []float64) bool { return arrives(newRefiner(s.Set, s.far), x) }
 
 func (s *Surface) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
@@ -59,7 +60,7 @@ func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	r := newRefiner(s.Set, s.far)
 	for try := range tries {
 		s.sampler.Sample(dst, st, sample, try)
-		if r.move(dst) {
+		if arrives(r, dst) {
 			return
 		}
 	}
@@ -73,7 +74,7 @@ func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
 	for i := range uint64(n) {
 		s.sampler.Sample(x, st, i, 0)
 		from := [3]float64(x)
-		if !r.move(x) {
+		if !arrives(r, x) {
 			lost++
 			continue
 		}
@@ -82,47 +83,38 @@ func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
 	return moved, lost
 }
 
-// A refiner moves points to a level set by Newton's method along the gradient,
-// x ← x − h∇h/‖∇h‖². It is scratch for one goroutine.
-type refiner struct {
-	pass *Pass
-	y    []float64 // the point on its way
-	far2 float64
+// newRefiner makes what moves points to a level set by Newton's method along the
+// gradient, x ← x − h∇h/‖∇h‖², by at most far.
+func newRefiner(s *Set, far float64) *geometry.Approach {
+	return geometry.NewApproach(gradient{s.packed.NewPass(1)}, s.Dim(), geometry.ApproachOptions{Steps: 30, Reach: far})
 }
 
-// newRefiner makes a refiner that moves points by at most far.
-func newRefiner(s *Set, far float64) *refiner {
-	return &refiner{s.packed.NewPass(1), make([]float64, s.Dim()), far * far}
+// A gradient is the way to a level set from a point; ∇h is computed only where a
+// step is taken.
+type gradient struct{ *Pass }
+
+// At implements geometry.Lander.
+func (g gradient) At(x []float64, n int) error {
+	g.Value(x, n)
+	return nil
 }
 
-// move moves one point to |h| ≤ 1e-13, or to 1e-12 where round-off ends the
-// descent there, and reports whether it arrived; if not, x is what it was.
-func (r *refiner) move(x []float64) bool {
-	const steps, tolerance, roundoff = 30, 1e-13, 1e-12
-	q, y := r.pass, r.y
-	copy(y, x)
-	last := math.Inf(1)
-	for range steps {
-		q.Value(y, 1)
-		h := q.Out[0]
-		size := math.Abs(h)
-		if size <= tolerance || size <= roundoff && size >= last {
-			copy(x, y)
-			return true
-		}
-		last = size
-		q.Gradient()
-		gg, far := 0.0, 0.0
-		for _, g := range q.Grad[:len(x)] {
-			gg += g * g
-		}
-		for j, g := range q.Grad[:len(x)] {
-			y[j] -= h / gg * g
-			far += (y[j] - x[j]) * (y[j] - x[j])
-		}
-		if !(far <= r.far2) {
-			return false
-		}
+// Values implements geometry.Lander.
+func (g gradient) Values() []float64 { return g.Out[:1] }
+
+// Landing implements geometry.Lander.
+func (g gradient) Landing(dst []float64) {
+	g.Gradient()
+	gg := 0.0
+	for _, v := range g.Grad[:len(dst)] {
+		gg += v * v
 	}
-	return false
+	for j, v := range g.Grad[:len(dst)] {
+		dst[j] = g.Out[0] / gg * v
+	}
+}
+
+func arrives(a *geometry.Approach, x []float64) bool {
+	_, ok := a.Run(x)
+	return ok
 }

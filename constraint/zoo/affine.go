@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // Affine is {x ∈ R^d : a_i·x = b_i, i = 1 … m}.
@@ -37,7 +38,7 @@ func (s Affine) Values(values, x []float64, n int) {
 	d, m := s.Dim(), len(s.A)
 	for p := range n {
 		for i, a := range s.A {
-			values[p*m+i] = dot(a, x[p*d:(p+1)*d]) - s.B[i]
+			values[p*m+i] = dense.Dot(a, x[p*d:(p+1)*d]) - s.B[i]
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -20,7 +21,7 @@ type Cap struct {
 // the given height in (−1, 1) along the axis, which is scaled to length 1. The
 // error is a *DomainError.
 func NewCap(axis []float64, height float64) (Cap, error) {
-	length := norm(axis)
+	length := dense.Norm(axis)
 	switch {
 	case len(axis) < 2:
 		return Cap{}, &DomainError{"cap", "axis", axis, "at least 2 coordinates"}
@@ -54,7 +55,7 @@ func (s Cap) Values(values, x []float64, n int) {
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		s.sphere.Values(values[2*i:], xi, 1)
-		values[2*i+1] = s.height - dot(s.axis, xi)
+		values[2*i+1] = s.height - dense.Dot(s.axis, xi)
 	}
 }
 
@@ -63,7 +64,7 @@ func (s Cap) Jacobians(values, jac, x []float64, n int) {
 	for i := range n {
 		xi, ji := x[i*d:(i+1)*d], jac[2*i*d:2*(i+1)*d]
 		s.sphere.Jacobians(values[2*i:], ji[:d], xi, 1)
-		values[2*i+1] = s.height - dot(s.axis, xi)
+		values[2*i+1] = s.height - dense.Dot(s.axis, xi)
 		for j, a := range s.axis {
 			ji[d+j] = -a
 		}
@@ -102,11 +103,11 @@ func (s Cap) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	for {
 		step++
 		st.Normals(dst, sample, step)
-		along := dot(s.axis, dst)
+		along := dense.Dot(s.axis, dst)
 		for j, a := range s.axis {
 			dst[j] -= along * a
 		}
-		if across := norm(dst); across > 0x1p-20 {
+		if across := dense.Norm(dst); across > 0x1p-20 {
 			r := math.Sqrt(1 - z*z)
 			for j, a := range s.axis {
 				dst[j] = z*a + r*(dst[j]/across)

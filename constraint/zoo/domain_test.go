@@ -64,12 +64,12 @@ func TestSingularPoints(t *testing.T) {
 		{must(zoo.NewCap([]float64{0, 1}, 0.2)), []float64{0, 0}, "radius"},
 	} {
 		var e *geometry.RankError
-		if err := geometry.NewBlock(c.set, 1, 0).At(c.x, 1); !errors.As(err, &e) || e.Component != c.component {
+		if err := geometry.New(c.set, 1, 0).At(c.x, 1); !errors.As(err, &e) || e.Component != c.component {
 			t.Errorf("%s at %v: %v, want a rank error of %q", constraint.Name(c.set), c.x, err, c.component)
 		}
 	}
 	// Dependent gradients, rank 2 of 3, none of them zero: no error, and Π is a projector.
-	b := geometry.NewBlock(must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), 1, 0)
+	b := geometry.New(must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), 1, 0)
 	if err := b.At([]float64{1, 1, 1, 1}, 1); err != nil || b.Rank(0) != 2 {
 		t.Errorf("two equal columns: rank %d, %v", b.Rank(0), err)
 	}

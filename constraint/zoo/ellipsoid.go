@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -63,7 +64,7 @@ func (s Ellipsoid) SampleUniform(dst []float64, st keyed.Stream, sample uint64) 
 	u := make([]float64, 1)
 	for step := 0; ; step += 2 {
 		st.Normals(dst, sample, step)
-		q, w := norm(dst), 0.0
+		q, w := dense.Norm(dst), 0.0
 		if q == 0 {
 			continue
 		}

@@ -1,6 +1,10 @@
 package zoo
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+)
 
 // Geodesic is as in constraint.Evaluator. With y = x exp(A) the shortest curve
 // is x exp(tA), with velocity xA at x, and parallel transport from y to x takes
@@ -20,7 +24,7 @@ func (s *orthogonalEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 	n := s.n
 	copy(w.b, x)
 	copy(w.y, y)
-	tmul(w.m, w.b, w.y, n)
+	dense.TMul(w.m, w.b, w.y, n)
 	for i := range n {
 		w.c[i*n+i] = 0
 		for j := range i {
@@ -29,29 +33,29 @@ func (s *orthogonalEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 			w.m[i*n+j], w.m[j*n+i] = (a+b)/2, (a+b)/2
 		}
 	}
-	eigen(w.m, w.u, w.λ, n)
+	dense.Eigen(w.m, w.u, w.λ, n)
 	for i := range n {
 		if w.λ[i] = min(w.m[i*n+i], 1); !(w.λ[i] > -1+0x1p-40) {
 			return false
 		}
 	}
 	function(w.k, w.λ, w.u, n, angleOverSine)
-	mul(w.m, w.c, w.k, n) // A
-	mul(velocity, w.b, w.m, n)
+	dense.Mul(w.m, w.c, w.k, n) // A
+	dense.Mul(velocity, w.b, w.m, n)
 	if p == nil {
 		return true
 	}
 	// E = exp(A/2) to k.
 	function(w.m, w.λ, w.u, n, func(c float64) float64 { return 1 / math.Sqrt(2*(1+c)) })
-	mul(w.k, w.c, w.m, n)
+	dense.Mul(w.k, w.c, w.m, n)
 	function(w.m, w.λ, w.u, n, func(c float64) float64 { return math.Sqrt((1 + c) / 2) })
 	for e, v := range w.m {
 		w.k[e] += v
 	}
-	tmul(w.m, w.y, p, n) // Ω
-	mul(w.c, w.k, w.m, n)
-	mulT(w.m, w.c, w.k, n)
-	mul(p, w.b, w.m, n)
+	dense.TMul(w.m, w.y, p, n) // Ω
+	dense.Mul(w.c, w.k, w.m, n)
+	dense.MulT(w.m, w.c, w.k, n)
+	dense.Mul(p, w.b, w.m, n)
 	return true
 }
 
@@ -69,14 +73,14 @@ func angleOverSine(c float64) float64 {
 //
 //	R p = p − (x̂ + ŷ) (x̂ + ŷ)·p/(1 + cos θ) + 2 x̂ (ŷ·p)
 func (s Sphere) Geodesic(velocity, p, x, y []float64) bool {
-	nx, ny := norm(x), norm(y)
-	cos := min(dot(x, y)/(nx*ny), 1)
+	nx, ny := dense.Norm(x), dense.Norm(y)
+	cos := min(dense.Dot(x, y)/(nx*ny), 1)
 	if !(cos > -1+0x1p-40) {
 		return false
 	}
 	if p != nil {
-		py := dot(p, y) / ny
-		a := (dot(p, x)/nx + py) / (1 + cos)
+		py := dense.Dot(p, y) / ny
+		a := (dense.Dot(p, x)/nx + py) / (1 + cos)
 		for j := range p {
 			p[j] += 2*py*x[j]/nx - a*(x[j]/nx+y[j]/ny)
 		}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -30,7 +31,7 @@ func curves(t *testing.T) map[string]struct {
 	sphere := Sphere{D: 4, R: 2}
 	out["sphere"] = curve{sphere, 4,
 		func(x, v []float64, t float64) []float64 {
-			y, θ := make([]float64, 4), norm(v)/2
+			y, θ := make([]float64, 4), dense.Norm(v)/2
 			for j := range y {
 				y[j] = math.Cos(t*θ)*x[j] + math.Sin(t*θ)/θ*v[j]
 			}
@@ -38,35 +39,33 @@ func curves(t *testing.T) map[string]struct {
 		},
 		func(x, v []float64) []float64 {
 			y := append([]float64(nil), v...)
-			floats.AddScaled(y, -dot(x, v)/4, x)
+			floats.AddScaled(y, -dense.Dot(x, v)/4, x)
 			return y
 		}}
 	for _, n := range []int{2, 3, 6} {
-		for _, rows := range []bool{false, true} {
-			set, err := NewOrthogonal(n, OrthogonalOptions{Special: true, Reference: rows})
-			if err != nil {
-				t.Fatal(err)
-			}
-			out[fmt.Sprintf("SO(%d) rows %v", n, rows)] = curve{set, n * n,
-				func(x, v []float64, t float64) []float64 {
-					var a, e, y mat.Dense
-					X := mat.NewDense(n, n, x)
-					a.Mul(X.T(), mat.NewDense(n, n, append([]float64(nil), v...)))
-					a.Scale(t, &a)
-					e.Exp(&a)
-					y.Mul(X, &e)
-					return y.RawMatrix().Data
-				},
-				func(x, v []float64) []float64 { // x skew(xᵀv)
-					var w, s, y mat.Dense
-					X := mat.NewDense(n, n, x)
-					w.Mul(X.T(), mat.NewDense(n, n, append([]float64(nil), v...)))
-					s.Sub(&w, w.T())
-					s.Scale(0.5, &s)
-					y.Mul(X, &s)
-					return y.RawMatrix().Data
-				}}
+		set, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
+		if err != nil {
+			t.Fatal(err)
 		}
+		out[fmt.Sprintf("SO(%d)", n)] = curve{set, n * n,
+			func(x, v []float64, t float64) []float64 {
+				var a, e, y mat.Dense
+				X := mat.NewDense(n, n, x)
+				a.Mul(X.T(), mat.NewDense(n, n, append([]float64(nil), v...)))
+				a.Scale(t, &a)
+				e.Exp(&a)
+				y.Mul(X, &e)
+				return y.RawMatrix().Data
+			},
+			func(x, v []float64) []float64 { // x skew(xᵀv)
+				var w, s, y mat.Dense
+				X := mat.NewDense(n, n, x)
+				w.Mul(X.T(), mat.NewDense(n, n, append([]float64(nil), v...)))
+				s.Sub(&w, w.T())
+				s.Scale(0.5, &s)
+				y.Mul(X, &s)
+				return y.RawMatrix().Data
+			}}
 	}
 	return out
 }
@@ -86,7 +85,7 @@ func TestGeodesic(t *testing.T) {
 			stream.Normals(p, 100+trial, 1)
 			v = c.tangent(x, v)
 			// The largest angle of the curve is 3, 1, 0.3, … radians.
-			angle := norm(v) / 2
+			angle := dense.Norm(v) / 2
 			if name != "sphere" {
 				angle = spectral(x, v)
 			}
@@ -95,9 +94,9 @@ func TestGeodesic(t *testing.T) {
 			back := func(m int) []float64 {
 				q := c.tangent(y, p)
 				for i := m - 1; i >= 0; i-- {
-					size := norm(q)
+					size := dense.Norm(q)
 					q = c.tangent(c.exp(x, v, float64(i)/float64(m)), q)
-					floats.Scale(size/norm(q), q)
+					floats.Scale(size/dense.Norm(q), q)
 				}
 				return q
 			}
@@ -105,17 +104,17 @@ func TestGeodesic(t *testing.T) {
 			if !geodesic(found, carried, x, y) {
 				t.Fatalf("%s: no geodesic", name)
 			}
-			if d := floats.Distance(found, v, 2); d > 1e-12*(1+norm(v)) {
-				t.Errorf("%s, trial %d: velocity off by %g of %g", name, trial, d, norm(v))
+			if d := floats.Distance(found, v, 2); d > 1e-12*(1+dense.Norm(v)) {
+				t.Errorf("%s, trial %d: velocity off by %g of %g", name, trial, d, dense.Norm(v))
 			}
-			if d := norm(carried) - norm(c.tangent(y, p)); math.Abs(d) > 1e-13*norm(p) {
+			if d := dense.Norm(carried) - dense.Norm(c.tangent(y, p)); math.Abs(d) > 1e-13*dense.Norm(p) {
 				t.Errorf("%s, trial %d: length changes by %g", name, trial, d)
 			}
 			one, two := floats.Distance(back(200), carried, 2), floats.Distance(back(400), carried, 2)
-			if two > 0.02*norm(p) || two > 0.6*one && two > 1e-9 {
+			if two > 0.02*dense.Norm(p) || two > 0.6*one && two > 1e-9 {
 				t.Errorf("%s, trial %d: carried by projections it is off by %g and %g", name, trial, one, two)
 			}
-			if !geodesic(found, nil, x, y) || floats.Distance(found, v, 2) > 1e-12*(1+norm(v)) {
+			if !geodesic(found, nil, x, y) || floats.Distance(found, v, 2) > 1e-12*(1+dense.Norm(v)) {
 				t.Errorf("%s, trial %d: without a vector the velocity is another", name, trial)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -11,26 +12,14 @@ import (
 //
 //	h_ij = a_i·a_j − δ_ij,   i ≤ j, row by row,
 //
-// with A = (a_0 … a_{p−1}) stored row-major as the n×p matrix X = A, or, for the
-// reference's h = XXᵀ − I, as X = Aᵀ. With M = AᵀA and a symmetric p×p matrix S,
+// with A = (a_0 … a_{p−1}) stored row-major, an n×p matrix. With M = AᵀA and a symmetric p×p matrix S,
 // everything normal has the form A S, and ∇h(A S) = M S + S M. So the geometry
 // needs no factorisation of the p(p+1)/2 gradients, only the eigenvalues of M:
 //
 //	Π V          = V − A S,       M S + S M = AᵀV + VᵀA
 //	∇hᵀG⁻¹u      = A S,           M S + S M = u
 //	landing      = A (I − M⁻¹)/2
-type gram struct {
-	n, p int
-	rows bool // X = Aᵀ
-}
-
-// at returns the strides of A: element k of a_i is x[k*sk+i*si].
-func (g gram) at() (sk, si int) {
-	if g.rows {
-		return 1, g.n
-	}
-	return g.p, 1
-}
+type gram struct{ n, p int }
 
 func (g gram) Dim() int             { return g.n * g.p }
 func (g gram) components() int      { return g.p * (g.p + 1) / 2 }
@@ -55,14 +44,13 @@ func (g gram) NewEvaluator(int) constraint.Evaluator {
 
 func (g gram) Values(values, x []float64, n int) {
 	d, e := g.Dim(), 0
-	sk, si := g.at()
 	for t := range n {
 		xt := x[t*d : (t+1)*d]
 		for i := range g.p {
 			for j := i; j < g.p; j++ {
 				sum := 0.0
 				for k := range g.n {
-					sum += xt[k*sk+i*si] * xt[k*sk+j*si]
+					sum += xt[k*g.p+i] * xt[k*g.p+j]
 				}
 				if i == j {
 					sum--
@@ -83,15 +71,14 @@ func (g gram) Jacobians(values, jac, x []float64, n int) {
 // a_j, whatever x is.
 func (g gram) HessianVectors(dst, _, v []float64, n int) {
 	d := g.Dim()
-	sk, si := g.at()
 	clear(dst[:n*g.components()*d])
 	for t := range n {
 		vt := v[t*d : (t+1)*d]
 		for i := range g.p {
 			for j := i; j < g.p; j++ {
 				for k := range g.n {
-					dst[k*sk+i*si] += vt[k*sk+j*si]
-					dst[k*sk+j*si] += vt[k*sk+i*si]
+					dst[k*g.p+i] += vt[k*g.p+j]
+					dst[k*g.p+j] += vt[k*g.p+i]
 				}
 				dst = dst[d:]
 			}
@@ -125,7 +112,7 @@ func (g gram) Factor(values, work []float64, regular []bool, x []float64, n int)
 		for i := range g.p {
 			s[i*g.p+i]++
 		}
-		eigen(s, u, scratch, g.p)
+		dense.Eigen(s, u, scratch, g.p)
 		lo, hi := s[0], s[0]
 		for i := range λ {
 			λ[i] = s[i*g.p+i]
@@ -138,7 +125,6 @@ func (g gram) Factor(values, work []float64, regular []bool, x []float64, n int)
 // Tangent implements constraint.Projector.
 func (g gram) Tangent(dst, v, x, work []float64, n int) {
 	d, p := g.Dim(), g.p
-	sk, si := g.at()
 	for t := range n {
 		λ, u, s, scratch := g.work(work, t)
 		xt, vt, out := x[t*d:(t+1)*d], v[t*d:(t+1)*d], dst[t*d:(t+1)*d]
@@ -147,9 +133,9 @@ func (g gram) Tangent(dst, v, x, work []float64, n int) {
 		copy(out, vt)
 		for k := range g.n { // out −= A S
 			for i := range p {
-				a := xt[k*sk+i*si]
+				a := xt[k*g.p+i]
 				for j, w := range s[i*p : (i+1)*p] {
-					out[k*sk+j*si] -= a * w
+					out[k*g.p+j] -= a * w
 				}
 			}
 		}
@@ -159,14 +145,13 @@ func (g gram) Tangent(dst, v, x, work []float64, n int) {
 // cross writes AᵀV + VᵀA.
 func (g gram) cross(s, x, v []float64) {
 	p := g.p
-	sk, si := g.at()
 	clear(s)
 	for k := range g.n {
 		for i := range p {
-			a := x[k*sk+i*si]
+			a := x[k*g.p+i]
 			row := s[i*p : (i+1)*p]
 			for j := range row {
-				row[j] += a * v[k*sk+j*si]
+				row[j] += a * v[k*g.p+j]
 			}
 		}
 	}
@@ -202,13 +187,12 @@ func (g gram) Landing(dst, x, work []float64, n int) {
 // times writes A S.
 func (g gram) times(dst, x, s []float64) {
 	p := g.p
-	sk, si := g.at()
 	clear(dst)
 	for k := range g.n {
 		for i := range p {
-			a := x[k*sk+i*si]
+			a := x[k*g.p+i]
 			for j, w := range s[i*p : (i+1)*p] {
-				dst[k*sk+j*si] += a * w
+				dst[k*g.p+j] += a * w
 			}
 		}
 	}
@@ -218,10 +202,9 @@ func (g gram) times(dst, x, s []float64) {
 // factorisation with positive diagonal of R, so the law is the invariant one
 // (Haar measure); other signs of R would not give it.
 func (g gram) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
-	sk, si := g.at()
 	for step := 0; ; step++ {
 		st.Normals(dst, sample, step)
-		if orthonormalise(dst, g.n, g.p, sk, si) {
+		if dense.Orthonormalise(dst, g.n, g.p) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -14,7 +15,7 @@ import (
 // the row-major matrix.
 type Orthogonal struct {
 	gram
-	special, reference bool
+	special bool
 }
 
 // OrthogonalOptions choose between variants; the zero value is O(n) as the
@@ -23,9 +24,6 @@ type OrthogonalOptions struct {
 	// Special selects SO(n): uniform samples have det = 1, and Selects rejects
 	// points with det < 0. The equalities are those of O(n).
 	Special bool
-	// Reference takes h = XXᵀ − I and the projector (V − XVᵀX)/2 of the
-	// reference implementation, which is exact only on Σ: for golden numbers.
-	Reference bool
 }
 
 // NewOrthogonal returns O(n), or a *DomainError.
@@ -33,7 +31,7 @@ func NewOrthogonal(n int, o OrthogonalOptions) (*Orthogonal, error) {
 	if n < 1 || n > maxOrder {
 		return nil, &DomainError{"orthogonal", "n", n, fmt.Sprintf("1 to %d rows", maxOrder)}
 	}
-	return &Orthogonal{gram: gram{n: n, p: n, rows: o.Reference}, special: o.Special, reference: o.Reference}, nil
+	return &Orthogonal{gram: gram{n, n}, special: o.Special}, nil
 }
 
 func (s *Orthogonal) String() string {
@@ -44,7 +42,7 @@ func (s *Orthogonal) String() string {
 }
 
 func (s *Orthogonal) Capabilities() constraint.Capabilities {
-	c := constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform, Inexact: s.reference}
+	c := constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
 	if s.special {
 		c.Selects, c.Selection = s.Selects, "det > 0"
 	}
@@ -53,7 +51,7 @@ func (s *Orthogonal) Capabilities() constraint.Capabilities {
 
 func (s *Orthogonal) NewEvaluator(rows int) constraint.Evaluator {
 	e, own := s.gram.NewEvaluator(rows), &orthogonalEvaluator{s, newOrthogonalScratch(s.n)}
-	e.Projector, e.Retract, e.Geodesic = s, own.Retract, own.Geodesic
+	e.Retract, e.Geodesic = own.Retract, own.Geodesic
 	return e
 }
 
@@ -71,7 +69,7 @@ func (s *Orthogonal) Selects(x []float64) bool {
 	if !s.special {
 		return true
 	}
-	return determinant(slices.Clone(x), s.n) > 0
+	return dense.Eliminate(slices.Clone(x), nil, s.n) > 0
 }
 
 // SampleUniform draws from Haar measure. On SO(n) a reflection is turned into a
@@ -81,24 +79,6 @@ func (s *Orthogonal) SampleUniform(dst []float64, st keyed.Stream, sample uint64
 	if !s.Selects(dst) {
 		for i := range s.n {
 			dst[i*s.n] = -dst[i*s.n]
-		}
-	}
-}
-
-// Tangent implements constraint.Projector.
-func (s *Orthogonal) Tangent(dst, v, x, work []float64, n int) {
-	if !s.reference {
-		s.gram.Tangent(dst, v, x, work, n)
-		return
-	}
-	d := s.Dim()
-	for t := range n {
-		_, _, w, xvx := s.work(work, t)
-		xt, vt, out := x[t*d:(t+1)*d], v[t*d:(t+1)*d], dst[t*d:(t+1)*d]
-		mulT(w, xt, vt, s.n)
-		mul(xvx, w, xt, s.n)
-		for e, y := range vt {
-			out[e] = (y - xvx[e]) / 2
 		}
 	}
 }
@@ -134,11 +114,7 @@ func (s *orthogonalEvaluator) Retract(dst, base, v []float64) bool {
 		w.b[e], w.c[e] = b, b+v[e]
 		still = still && v[e] == 0
 	}
-	if s.rows {
-		transpose(w.b, n)
-		transpose(w.c, n)
-	}
-	tmul(w.m, w.b, w.b, n)
+	dense.TMul(w.m, w.b, w.b, n)
 	off := 0.0
 	for e, m := range w.m {
 		if e%(n+1) == 0 {
@@ -158,9 +134,6 @@ func (s *orthogonalEvaluator) Retract(dst, base, v []float64) bool {
 	if !ok || !allFinite(w.y) {
 		return false
 	}
-	if s.rows {
-		transpose(w.y, n)
-	}
 	copy(dst, w.y)
 	return true
 }
@@ -170,14 +143,14 @@ func (w *orthogonalScratch) polar(n int) bool {
 	if !w.root(n, 0x1p-40, func(λ float64) float64 { return 1 / math.Sqrt(λ) }) {
 		return false
 	}
-	mul(w.y, w.b, w.k, n)
+	dense.Mul(w.y, w.b, w.k, n)
 	w.polish(n)
 	return true
 }
 
 // onGroup writes y = B (W + √(I + W²)).
 func (w *orthogonalScratch) onGroup(n int) bool {
-	tmul(w.k, w.b, w.c, n)
+	dense.TMul(w.k, w.b, w.c, n)
 	for i := range n {
 		w.k[i*n+i] = 0
 		for j := range i {
@@ -185,7 +158,7 @@ func (w *orthogonalScratch) onGroup(n int) bool {
 			w.k[i*n+j], w.k[j*n+i] = a, -a
 		}
 	}
-	mul(w.m, w.k, w.k, n)
+	dense.Mul(w.m, w.k, w.k, n)
 	for i := range n {
 		w.m[i*n+i]++
 	}
@@ -196,14 +169,14 @@ func (w *orthogonalScratch) onGroup(n int) bool {
 	for e := range w.k {
 		w.k[e] += w.c[e]
 	}
-	mul(w.y, w.b, w.k, n)
+	dense.Mul(w.y, w.b, w.k, n)
 	w.polish(n)
 	return true
 }
 
 // root writes f(M) to k; false if an eigenvalue of M is not above least.
 func (w *orthogonalScratch) root(n int, least float64, f func(float64) float64) bool {
-	eigen(w.m, w.u, w.λ, n)
+	dense.Eigen(w.m, w.u, w.λ, n)
 	for i := range n {
 		if w.λ[i] = w.m[i*n+i]; !(w.λ[i] > least) {
 			return false
@@ -215,14 +188,14 @@ func (w *orthogonalScratch) root(n int, least float64, f func(float64) float64) 
 
 // polish removes round-off by one Newton–Schulz step, y ← y (3I − yᵀy)/2.
 func (w *orthogonalScratch) polish(n int) {
-	tmul(w.m, w.y, w.y, n)
+	dense.TMul(w.m, w.y, w.y, n)
 	for e := range w.m {
 		w.m[e] /= -2
 		if e%(n+1) == 0 {
 			w.m[e] += 1.5
 		}
 	}
-	mul(w.k, w.y, w.m, n)
+	dense.Mul(w.k, w.y, w.m, n)
 	copy(w.y, w.k)
 }
 
@@ -237,7 +210,7 @@ func (w *orthogonalScratch) general(n int) bool {
 	last := math.Inf(1)
 	for range 50 {
 		size := 0.0
-		tmul(w.m, w.y, w.y, n)
+		dense.TMul(w.m, w.y, w.y, n)
 		e := 0
 		for i := range n {
 			w.m[i*n+i]--
@@ -253,13 +226,13 @@ func (w *orthogonalScratch) general(n int) bool {
 		if last = size; size != size {
 			return false
 		}
-		tmul(w.k, w.b, w.y, n)
+		dense.TMul(w.k, w.b, w.y, n)
 		sylvester(w.sys, w.k, n)
-		if !gauss(w.sys, w.rhs, m) {
+		if !dense.GaussInOrder(w.sys, w.rhs, m) {
 			return false
 		}
 		unpack(w.m, w.rhs, n)
-		mul(w.k, w.b, w.m, n)
+		dense.Mul(w.k, w.b, w.m, n)
 		for e, v := range w.k {
 			w.y[e] -= v
 		}

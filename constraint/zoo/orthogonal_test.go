@@ -147,63 +147,6 @@ func TestRetractRoundOff(t *testing.T) {
 	}
 }
 
-// The reference's h = XXᵀ − I at X is the paper's at Xᵀ: so are its points.
-func TestReferenceIsTransposed(t *testing.T) {
-	const n = 4
-	paper := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
-	reference := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Reference: true}))
-	turned := func(x []float64) []float64 {
-		y := make([]float64, n*n)
-		for i := range n {
-			for j := range n {
-				y[j*n+i] = x[i*n+j]
-			}
-		}
-		return y
-	}
-	st := keyed.New(1, keyed.Probe, 44)
-	base, v, a, b := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
-	for i := range uint64(9) {
-		paper.SampleUniform(base, st, i)
-		st.Normals(v, i, 90)
-		for e := range v {
-			switch i % 3 { // on the group, off it, and still
-			case 0:
-				v[e] *= 0.05
-			case 1:
-				base[e] += 0.02 * v[e]
-				v[e] *= 0.05
-			case 2:
-				base[e] += 0.02 * v[e]
-				v[e] = 0
-			}
-		}
-		if !paper.Retract(a, base, v) || !reference.Retract(b, turned(base), turned(v)) {
-			t.Fatalf("case %d: no point", i%3)
-		}
-		for e, want := range turned(a) {
-			if b[e] != want {
-				t.Fatalf("case %d: the reference's point is %v, the paper's transposed %v", i%3, b, turned(a))
-			}
-		}
-	}
-}
-
-// The reference's projector is (V − XVᵀX)/2, off Σ too; here
-// XVᵀX = (3 17; 4 20).
-func TestReferenceProjector(t *testing.T) {
-	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Reference: true}))
-	x, h, work, regular := []float64{1, 1, 0, 2}, make([]float64, 3), make([]float64, set.WorkSize()), make([]bool, 1)
-	set.Factor(h, work, regular, x, 1)
-	got := make([]float64, 4)
-	set.Tangent(got, []float64{1, 2, 3, 4}, x, work, 1)
-	for e, want := range []float64{-1, -7.5, -0.5, -8} {
-		if got[e] != want {
-			t.Fatalf("got %v", got)
-		}
-	}
-}
-
 // The closed forms allocate nothing once warm.
 func TestOrthogonalAllocates(t *testing.T) {
 	const n = 10

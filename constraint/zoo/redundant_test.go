@@ -23,7 +23,7 @@ func TestRedundantAxis(t *testing.T) {
 		x[3*i] *= scale
 		x[3*i+1] *= scale
 	}
-	b := geometry.NewBlock(zoo.RedundantAxis{}, n, 0)
+	b := geometry.New(zoo.RedundantAxis{}, n, 0)
 	if err := b.At(x, n); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -43,7 +44,7 @@ func (s Sphere) NewEvaluator(int) constraint.Evaluator {
 func (s Sphere) Values(values, x []float64, n int) {
 	r, d := s.radius(), s.D
 	for i := range n {
-		values[i] = norm(x[i*d:(i+1)*d]) - r
+		values[i] = dense.Norm(x[i*d:(i+1)*d]) - r
 	}
 }
 
@@ -51,7 +52,7 @@ func (s Sphere) Jacobians(values, jac, x []float64, n int) {
 	r, d := s.radius(), s.D
 	for i := range n {
 		xi, ji := x[i*d:(i+1)*d], jac[i*d:(i+1)*d]
-		ρ := norm(xi)
+		ρ := dense.Norm(xi)
 		values[i] = ρ - r
 		for j, v := range xi {
 			ji[j] = v / ρ
@@ -67,9 +68,9 @@ func (s Sphere) HessianVectors(dst, x, v []float64, n int) {
 	d := s.D
 	for i := range n {
 		xi, vi, out := x[i*d:(i+1)*d], v[i*d:(i+1)*d], dst[i*d:(i+1)*d]
-		ρ2 := dot(xi, xi)
+		ρ2 := dense.Dot(xi, xi)
 		ρ := math.Sqrt(ρ2)
-		along := dot(xi, vi) / ρ2
+		along := dense.Dot(xi, vi) / ρ2
 		for j := range out {
 			out[j] = (vi[j] - along*xi[j]) / ρ
 		}
@@ -80,7 +81,7 @@ func (s Sphere) HessianVectors(dst, x, v []float64, n int) {
 // whose smaller root in modulus is taken. For base on the sphere and v tangent
 // the point is base·√(1 − ‖v‖²/r²) + v, and there is none if ‖v‖ > r.
 func (s Sphere) Retract(dst, base, v []float64) bool {
-	r, ρ := s.radius(), norm(base)
+	r, ρ := s.radius(), dense.Norm(base)
 	if ρ == 0 {
 		return false
 	}
@@ -109,7 +110,7 @@ func (s Sphere) Retract(dst, base, v []float64) bool {
 		dst[j] = b + v[j] - μ*b/ρ
 	}
 	// One rescaling removes the round-off of the sums above.
-	if q := norm(dst); q > 0 {
+	if q := dense.Norm(dst); q > 0 {
 		for j := range dst {
 			dst[j] *= r / q
 		}
@@ -121,7 +122,7 @@ func (s Sphere) Retract(dst, base, v []float64) bool {
 func (s Sphere) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	for step := 0; ; step++ {
 		st.Normals(dst, sample, step)
-		if q := norm(dst); q > 0 {
+		if q := dense.Norm(dst); q > 0 {
 			for j := range dst {
 				dst[j] *= s.radius() / q
 			}
@@ -129,13 +130,3 @@ func (s Sphere) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 		}
 	}
 }
-
-func dot(a, b []float64) (s float64) {
-	b = b[:len(a)]
-	for i, v := range a {
-		s += v * b[i]
-	}
-	return s
-}
-
-func norm(a []float64) float64 { return math.Sqrt(dot(a, a)) }

@@ -16,12 +16,12 @@ func demonstrations(set constraint.Set, n int, seed uint64) (x []float64, failed
 	for i := range n {
 		lay(x[i*dim:(i+1)*dim], seed, uint64(i))
 	}
-	b := geometry.NewBlock(set, n, 0)
+	b := geometry.New(set, n, 0)
 	if err := b.At(x, n); err != nil {
 		return nil, 0, err
 	}
 	ok := make([]bool, n)
-	b.Project(x, x, ok)
+	geometry.NewProjection(set, n).Project(b, x, x, ok, 0)
 	kept := x[:0]
 	for i := range n {
 		if ok[i] {

@@ -212,43 +212,62 @@ func TestQR(t *testing.T) {
 	}
 }
 
-// Orthonormalise and Reject, in both layouts of the vectors.
+// Orthonormalise and Reject: orthonormal columns that span what the old ones did.
 func TestOrthonormalise(t *testing.T) {
 	const n, p = 5, 3
-	for _, s := range []struct{ k, i int }{{1, n}, {p, 1}} {
-		x := random(n*p, 1)
-		if !Orthonormalise(x, n, p, s.k, s.i) {
-			t.Fatal("dependent")
-		}
-		vector := func(i int) (v []float64) {
-			for k := range n {
-				v = append(v, x[k*s.k+i*s.i])
-			}
-			return v
-		}
-		basis := [][]float64{vector(0), vector(1), vector(2)}
-		first := random(n*p, 1)
-		v, r := make([]float64, n), make([]float64, 2)
+	x := random(n*p, 1)
+	if !Orthonormalise(x, n, p) {
+		t.Fatal("dependent")
+	}
+	column := func(x []float64, i int) (v []float64) {
 		for k := range n {
-			v[k] = first[k*s.k+2*s.i]
+			v = append(v, x[k*p+i])
 		}
-		was := append([]float64(nil), v...)
-		Reject(v, basis, r)
-		for i, b := range basis {
-			for j := range i + 1 {
-				if e := Dot(b, basis[j]) - float64((j+1)/(i+1)); math.Abs(e) > 1e-15*10 {
-					t.Errorf("vectors %d and %d are off by %.3g", i, j, e)
-				}
-			}
-			if i < 2 && math.Abs(r[i]-Dot(b, was)) > 1e-14 {
-				t.Errorf("coefficient %d is %v, want %v", i, r[i], Dot(b, was))
+		return v
+	}
+	basis := [][]float64{column(x, 0), column(x, 1), column(x, 2)}
+	was, r := column(random(n*p, 1), 2), make([]float64, 2)
+	v := append([]float64(nil), was...)
+	Reject(v, basis, r)
+	for i, b := range basis {
+		for j := range i + 1 {
+			if e := Dot(b, basis[j]) - float64((j+1)/(i+1)); math.Abs(e) > 1e-15*10 {
+				t.Errorf("vectors %d and %d are off by %.3g", i, j, e)
 			}
 		}
-		if e := Norm(v); e > 1e-14 {
-			t.Errorf("%.3g is left of a vector of the span", e)
+		if i < 2 && math.Abs(r[i]-Dot(b, was)) > 1e-14 {
+			t.Errorf("coefficient %d is %v, want %v", i, r[i], Dot(b, was))
 		}
 	}
-	if x := []float64{1, 2, 2, 4}; Orthonormalise(x, 2, 2, 1, 2) {
+	if e := Norm(v); e > 1e-14 {
+		t.Errorf("%.3g is left of a vector of the span", e)
+	}
+	if x := []float64{1, 2, 2, 4}; Orthonormalise(x, 2, 2) {
 		t.Error("parallel vectors became orthonormal")
+	}
+}
+
+// Products against gonum.
+func TestProducts(t *testing.T) {
+	for p := 1; p <= 5; p++ {
+		a, b := random(p*p, uint64(p)), random(p*p, 50+uint64(p))
+		A, B, got := mat.NewDense(p, p, a), mat.NewDense(p, p, b), make([]float64, p*p)
+		var want mat.Dense
+		check := func(name string) {
+			t.Helper()
+			if !floats.EqualApprox(got, want.RawMatrix().Data, 1e-14) {
+				t.Errorf("%s of %d×%d", name, p, p)
+			}
+			want.Reset()
+		}
+		want.Mul(A, B)
+		Mul(got, a, b, p)
+		check("A B")
+		want.Mul(A, B.T())
+		MulT(got, a, b, p)
+		check("A Bᵀ")
+		want.Mul(A.T(), B)
+		TMul(got, a, b, p)
+		check("AᵀB")
 	}
 }

@@ -15,32 +15,31 @@ func Reject(v []float64, basis [][]float64, r []float64) {
 	}
 }
 
-// Orthonormalise makes the vectors x[k*sk+i*si], i < p, k < n, orthonormal in their
-// order by modified Gram–Schmidt steps, each taken twice; false, with x spoilt, if they are
-// dependent.
-func Orthonormalise(x []float64, n, p, sk, si int) bool {
+// Orthonormalise makes the columns of an n×p matrix orthonormal in their order by
+// modified Gram–Schmidt steps, each taken twice; false, with x spoilt, if they are dependent.
+func Orthonormalise(x []float64, n, p int) bool {
 	for i := range p {
 		for range 2 {
 			for j := range i {
 				s := 0.0
 				for k := range n {
-					s += x[k*sk+i*si] * x[k*sk+j*si]
+					s += x[k*p+i] * x[k*p+j]
 				}
 				for k := range n {
-					x[k*sk+i*si] -= s * x[k*sk+j*si]
+					x[k*p+i] -= s * x[k*p+j]
 				}
 			}
 		}
 		s := 0.0
 		for k := range n {
-			s += x[k*sk+i*si] * x[k*sk+i*si]
+			s += x[k*p+i] * x[k*p+i]
 		}
 		if !(s > 0x1p-40) {
 			return false
 		}
 		s = math.Sqrt(s)
 		for k := range n {
-			x[k*sk+i*si] /= s
+			x[k*p+i] /= s
 		}
 	}
 	return true

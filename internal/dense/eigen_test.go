@@ -1,4 +1,4 @@
-package zoo
+package dense
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// eigen: A U = U Λ and UᵀU = I to round-off, for random matrices, matrices near
+// Eigen: A U = U Λ and UᵀU = I to round-off, for random matrices, matrices near
 // I, diagonal and repeated eigenvalues, and zero.
 func TestEigen(t *testing.T) {
 	st := keyed.New(1, keyed.Probe, 61)
@@ -37,10 +37,10 @@ func TestEigen(t *testing.T) {
 				}
 			}
 			d, u, off := append([]float64(nil), a...), make([]float64, p*p), make([]float64, p)
-			eigen(d, u, off, p)
+			Eigen(d, u, off, p)
 			au, uu := make([]float64, p*p), make([]float64, p*p)
-			mul(au, a, u, p)
-			tmul(uu, u, u, p)
+			Mul(au, a, u, p)
+			TMul(uu, u, u, p)
 			for i := range p {
 				for j := range p {
 					δ := 0.0
@@ -59,9 +59,9 @@ func TestEigen(t *testing.T) {
 	}
 }
 
-// gauss: A x = b to round-off for random matrices and for permutations, which have
+// GaussInOrder: A x = b to round-off for random matrices and for permutations, which have
 // no pivot on the diagonal; a singular matrix is told of.
-func TestGauss(t *testing.T) {
+func TestGaussInOrder(t *testing.T) {
 	st := keyed.New(1, keyed.Probe, 62)
 	for n := 1; n <= 8; n++ {
 		for kind := range 2 {
@@ -79,7 +79,7 @@ func TestGauss(t *testing.T) {
 					b[i] += a[i*n+j] * x[j]
 				}
 			}
-			if !gauss(a, b, n) {
+			if !GaussInOrder(a, b, n) {
 				t.Fatalf("n = %d, kind %d: told singular", n, kind)
 			}
 			for i := range n {
@@ -89,7 +89,7 @@ func TestGauss(t *testing.T) {
 			}
 		}
 	}
-	if gauss([]float64{1, 2, 2, 4}, []float64{1, 1}, 2) {
+	if GaussInOrder([]float64{1, 2, 2, 4}, []float64{1, 1}, 2) {
 		t.Error("a singular matrix is solved")
 	}
 }

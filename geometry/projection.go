@@ -1,0 +1,222 @@
+package geometry
+
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
+
+// An Outcome counts points that were given to be projected, and what became of them.
+type Outcome struct {
+	Points     int
+	Iterations int // Newton steps in all
+	// Points that failed, by reason:
+	Unreachable int // no point of Σ in the normal directions, to first order; or a closed form has none
+	Stalled     int // no convergence in 50 iterations
+	NotFinite   int // left the finite numbers
+}
+
+// Failed returns how many points have no projection.
+func (o Outcome) Failed() int { return o.Unreachable + o.Stalled + o.NotFinite }
+
+// Add adds q's counts.
+func (o *Outcome) Add(q Outcome) {
+	o.Points += q.Points
+	o.Iterations += q.Iterations
+	o.Unreachable += q.Unreachable
+	o.Stalled += q.Stalled
+	o.NotFinite += q.NotFinite
+}
+
+// A Projection projects blocks of up to rows points onto a set along its normals:
+// in closed form where the set has one, otherwise by Newton's method. It is scratch
+// space for one goroutine.
+type Projection struct {
+	set     constraint.Set
+	d, m, c int
+	rows    int
+	eval    constraint.Evaluator
+	*layout
+	der derivatives
+
+	y, x     []float64 // rows×d: proposals, and iterates gathered
+	val, jac []float64 // rows×c, rows×mat
+	z        []float64 // rows×c: multipliers, in the basis of the normals or of the components
+	pushed   []bool    // rows×c: inequalities that an iterate reached
+	done     []bool    // rows×groups
+	residual []float64 // rows×groups: violation at the iterate before
+	margin   []float64 // rows×groups: how far inside pushed inequalities go
+	row      []int     // rows still iterating
+	sys      []float64 // widest²
+	h, δ     []float64 // c
+	square   []float64 // widest²: scratch of least squares
+	buf      []float64 // a group's coordinates: d
+	buf2     []float64
+	active   active   // of sets with inequalities
+	own      Geometry // at base points whose Geometry is not of this package
+}
+
+// NewProjection makes room for rows points of s; what is large, at the first call.
+func NewProjection(s constraint.Set, rows int) *Projection {
+	d, m, l := s.Dim(), len(s.Equalities()), newLayout(s)
+	c := m + len(s.Inequalities())
+	return &Projection{set: s, d: d, m: m, c: c, rows: rows, eval: s.NewEvaluator(rows), layout: l}
+}
+
+// base is what Newton's method needs of the base points: a Geometry of this package
+// that has factors.
+type base interface {
+	// basis returns the orthonormal rows that span the normal space of group a at
+	// point i, and how many there are.
+	basis(i, a int) (q []float64, rank int)
+	// gradients returns those of group a's components at point i.
+	gradients(i, a int) []float64
+}
+
+// Project finds, for every point x_i of g and proposal y_i, the point
+//
+//	y_i + ∇J(x_i)ᵀ λ with h = 0, g ≤ 0, λ_j ≤ 0 and λ_j g_j = 0 for inequalities
+//
+// (paper, Forward-OLLA-P): in closed form where the set has one, otherwise by
+// Newton's method in λ with an active set. Every inequality may push, whether
+// or not it is active at x_i; none pulls. On an affine Σ it is the point of Σ
+// nearest to y_i. The points go to dst (n×d; dst may be y) and their success to
+// ok (n); a row that fails keeps its proposal. |h| and g are at most 1e-13 then,
+// or their round-off.
+//
+// With a margin, g_j ≤ −margin for each inequality that the proposal or an iterate
+// violates: the paper's J(x) = 0 with margin = ε. Where no point keeps that
+// distance, as between walls that are closer, it is 0.
+func (w *Projection) Project(g Geometry, dst, y []float64, ok []bool, margin float64) Outcome {
+	d := w.d
+	n := len(g.Points()) / d
+	w.room()
+	if w.eval.Retract != nil && w.c == w.m {
+		return w.retract(g.Points(), dst, y, ok)
+	}
+	o := Outcome{Points: n}
+	copy(w.y, y[:n*d])
+	copy(dst[:n*d], y[:n*d])
+	w.row = w.row[:0]
+	for i := range n {
+		ok[i] = false
+		w.row = append(w.row, i)
+	}
+	var from base
+	switch g := g.(type) {
+	case *closed:
+		w.chord(g, dst, ok, &o)
+		w.factorLeft(g, &o)
+		from = g.rest
+	case base:
+		from = g
+	default:
+		if w.own == nil {
+			w.own = New(w.set, w.rows, 0)
+		}
+		if w.own.At(g.Points(), n) != nil {
+			o.Unreachable = n
+			return o
+		}
+		return w.Project(w.own, dst, y, ok, margin)
+	}
+	w.newton(from, dst, ok, margin, &o)
+	return o
+}
+
+// retract is Project by the set's own formula, from the base points x.
+func (w *Projection) retract(x, dst, y []float64, ok []bool) Outcome {
+	d := w.d
+	o, v := Outcome{Points: len(x) / d}, w.x[:d]
+	for i := range o.Points {
+		for j := range v {
+			v[j] = y[i*d+j] - x[i*d+j]
+		}
+		if ok[i] = w.eval.Retract(v, x[i*d:(i+1)*d], v); ok[i] {
+			copy(dst[i*d:(i+1)*d], v)
+		} else {
+			copy(dst[i*d:(i+1)*d], y[i*d:(i+1)*d])
+			o.Unreachable++
+		}
+	}
+	return o
+}
+
+// chord projects the rows in w.row by Newton's method with the matrix
+// ∇h(x) ∇h(x)ᵀ of the base point throughout: linear convergence, at the price of
+// one Normal an iteration. It keeps in w.row those for Newton's method proper,
+// where that is too slow or the base point is not regular.
+func (w *Projection) chord(g *closed, dst []float64, ok []bool, o *Outcome) {
+	d := w.d
+	left := w.row[:0]
+	for _, i := range w.row {
+		if !g.regular[i] {
+			left = append(left, i)
+			continue
+		}
+		z, h, size := dst[i*d:(i+1)*d], w.val[:w.c], math.Inf(1)
+		for !ok[i] {
+			w.eval.Values(h, z, 1)
+			before := size
+			size = 0
+			for _, v := range h {
+				size = max(size, math.Abs(v))
+			}
+			if size <= newtonTolerance {
+				ok[i] = true
+				break
+			}
+			if !(size < 0.7*before) {
+				copy(z, w.y[i*d:(i+1)*d])
+				left = append(left, i)
+				break
+			}
+			g.normals.Normal(w.x[:d], h, g.point(i), g.workOf(i), 1)
+			for j, v := range w.x[:d] {
+				z[j] -= v
+			}
+			o.Iterations++
+		}
+	}
+	w.row = left
+}
+
+// factorLeft computes gradients and factors where the closed form has none yet
+// and Newton's method needs them.
+func (w *Projection) factorLeft(g *closed, o *Outcome) {
+	left := w.row[:0]
+	for _, i := range w.row {
+		if g.regular[i] && g.factorRow(i) != nil {
+			o.Unreachable++
+			continue
+		}
+		left = append(left, i)
+	}
+	w.row = left
+}
+
+// room makes what every projection needs, once.
+func (w *Projection) room() {
+	if w.y != nil {
+		return
+	}
+	rows, c, d, groups := w.rows, w.c, w.d, len(w.groups)
+	vec := func(n int) []float64 { return make([]float64, n) }
+	w.y, w.x, w.val = vec(rows*d), vec(rows*d), vec(rows*c)
+	w.row = make([]int, 0, rows)
+	w.buf, w.buf2, w.h, w.δ, w.z = vec(d), vec(d), vec(c), vec(c), vec(rows*c)
+	w.pushed, w.done = make([]bool, rows*c), make([]bool, rows*groups)
+	w.residual, w.margin = vec(rows*groups), vec(rows*groups)
+	if c > w.m {
+		w.active = newActive(w.widest, d)
+	}
+}
+
+// systems makes room for the systems of Newton's method, once.
+func (w *Projection) systems() {
+	if w.sys == nil {
+		w.der = newDerivatives(w.eval, w.layout, w.c, w.d, w.rows)
+		w.jac = make([]float64, w.rows*w.mat)
+		w.sys, w.square = make([]float64, w.widest*w.widest), make([]float64, w.widest*w.widest)
+	}
+}
