@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -23,7 +23,7 @@ func forecast(s *subject) []Finding {
 		return []Finding{f}
 	}
 	t := s.Training
-	parameters, err := t.Network.Parameters()
+	parameters, err := networks.Parameters(t.Network)
 	cost := 0.0
 	if err == nil {
 		cost, err = s.trial()
@@ -60,7 +60,7 @@ func (s *subject) trial() (float64, error) {
 		data = append(data, s.on[i%len(s.on)].x...)
 	}
 	cfg.MaxFailed = 1
-	model, err := score.New(s.Training.Network)
+	model, err := networks.New(s.Training.Network)
 	if err != nil {
 		return 0, err
 	}

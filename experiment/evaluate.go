@@ -126,7 +126,7 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		return nil, nil
 	}
 	components := violations(l.Process.Set, s.Good())
-	limit, projected := l.Problem.Generate.MaxViolation, l.Process.Terminal || l.Process.Method.Projected()
+	limit, projected := l.Problem.Generate.MaxViolation, l.Method.Feasible()
 	var err error
 	for i := range components {
 		c := &components[i]

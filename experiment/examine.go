@@ -53,7 +53,10 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		if _, err := p.Build(); err != nil { // keys of training
 			return nil, err
 		}
-		m := p.Method(proc)
+		m, err := p.Method(proc)
+		if err != nil {
+			return nil, err
+		}
 		in.Training = &check.Training{
 			Config: p.TrainConfig(), Rows: len(dataset.RandomSplit(data.N, p.Data.SplitSeed).Train),
 			Method: m, Network: p.NetworkConfig(m, proc.Set.Dim()),

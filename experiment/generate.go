@@ -101,7 +101,7 @@ func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *
 	start := time.Now()
 	d := l.Process.Set.Dim()
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
-	sampler := l.method().Sampler(generateRows, l.Pool)
+	sampler := l.Method.Sampler(generateRows, l.Pool)
 	fields := score.NewFields(net, generateRows, l.Pool.Workers())
 	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {

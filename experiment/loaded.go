@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -29,6 +30,7 @@ import (
 type Loaded struct {
 	Problem     *problem.Problem // resolved: what was auto is chosen
 	Process     *langevin.Process
+	Method      method.Method
 	Chosen      []run.Choice // what auto became
 	Data        *dataset.Points
 	Split       dataset.Split
@@ -74,6 +76,9 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
+	if l.Method, err = l.Problem.Method(l.Process); err != nil {
+		return nil, err
+	}
 	if err := p.CheckPaths(proc, len(l.Split.Train)); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/uniform"
@@ -18,8 +19,8 @@ import (
 
 // A Prior is the law of x_N of generated paths.
 type Prior struct {
-	langevin.Prior
-	Kind    string  // uniform, chains (uniform, made by chains) or empirical
+	method.Prior
+	Kind    string  // uniform, chains (uniform, made by chains), empirical, or the name of a method that has its own
 	Mixing  *Mixing // of the chains, where this call ran them
 	Warning string  // something about the prior that the user should know; may be empty
 }
@@ -33,6 +34,9 @@ func (p *Prior) states() []float64 {
 // Prior makes the prior, a function of the problem's seed. progress, which may be
 // nil, hears of the steps of chains, and of the most that they may take.
 func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
+	if own := l.Method.Prior(); own != nil {
+		return &Prior{Prior: own, Kind: l.Method.Name()}, nil
+	}
 	if l.Problem.Prior != "uniform" {
 		return l.empiricalPrior(ctx)
 	}
@@ -45,7 +49,7 @@ func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Pr
 // Prior is that of the problem; draws of chains that the folder keeps are not made
 // again.
 func (r *Run) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
-	if _, err := langevin.UniformPrior(r.Process); r.Problem.Prior == "uniform" && err != nil {
+	if _, err := langevin.UniformPrior(r.Process); err != nil && r.Problem.Prior == "uniform" && r.Method.Prior() == nil {
 		if kept, err := readPrior(r.Folder, r.Process.Set.Dim()); kept != nil || err != nil {
 			return kept, err
 		}
@@ -78,15 +82,15 @@ func lost(states string, lost, of int, limit float64, key string) error {
 
 // empiricalPrior returns the ends of forward paths from the training rows.
 func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
-	p, err := langevin.NewSimulator(l.Process, l.Pool, generateRows).EmpiricalPrior(ctx, l.TrainRows, l.Problem.Seed, keyed.PriorPaths.At(0))
-	if err != nil && !errors.As(err, new(*langevin.PriorError)) { // all failed: said below
+	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, l.TrainRows, l.Problem.Seed, keyed.PriorPaths.At(0))
+	if err != nil {
 		return nil, err
 	}
-	paths, ends := len(l.TrainRows)/l.Data.D, len(p.States)/l.Data.D
+	paths, ends := len(l.TrainRows)/l.Data.D, len(states)/l.Data.D
 	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed, "train.max_failed"); err != nil {
 		return nil, err
 	}
-	return &Prior{Prior: p, Kind: "empirical"}, nil
+	return &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}, nil
 }
 
 // Mixing says how far the chains behind a uniform prior arrived at their law.

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -13,7 +12,7 @@ import (
 // that backward paths start from. What is above the floor no network makes good:
 // the paths have not forgotten the data.
 type Start struct {
-	Prior    string       `json:"prior"`    // uniform, chains (uniform, made by chains) or empirical
+	Prior    string       `json:"prior"`    // Prior.Kind
 	Metric   string       `json:"metric"`   // the histogram's, else the energy distance
 	Distance metric.Float `json:"distance"` // null for an empirical prior: it is made of such ends
 	Floor    metric.Float `json:"floor"`    // two sets of draws of one law: mean
@@ -39,19 +38,19 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 	}
 	d, seed := l.Process.Set.Dim(), l.Problem.Seed
 	starts := langevin.Starts(l.TrainRows, d, min(samples, startPaths))
-	ends, err := langevin.NewSimulator(l.Process, l.Pool, generateRows).EmpiricalPrior(ctx, starts, seed, keyed.StartPaths.At(0))
-	if errors.As(err, new(*langevin.PriorError)) {
-		return s, nil
-	}
+	ends, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, seed, keyed.StartPaths.At(0))
 	if err != nil {
 		return nil, err
 	}
-	s.Paths = len(ends.States) / d
+	if len(ends) == 0 { // all failed
+		return s, nil
+	}
+	s.Paths = len(ends) / d
 	drawn := func(set uint64) []float64 {
 		return draws(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
 	}
 	u := drawn(0)
-	t := metric.EnergyTest(ends.States, u, d, testPoints, permutations, seed)
+	t := metric.EnergyTest(ends, u, d, testPoints, permutations, seed)
 	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", t.Statistic, t.Mean, t.SD, t.PValue
 	if h := l.Domain.Distance; h != nil {
 		floors := make([]float64, startFloors)
@@ -59,7 +58,7 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 			floors[k] = h.Between(h.Marks(drawn(uint64(2*k))), h.Marks(drawn(uint64(2*k+1))))
 		}
 		floor := metric.NewFloor(floors)
-		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends.States), h.Marks(u))), floor.Mean, floor.SD
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends), h.Marks(u))), floor.Mean, floor.SD
 	}
 	return s, nil
 }

@@ -1,8 +1,8 @@
 package experiment
 
 import (
-	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -29,10 +29,7 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	return &Trained{model, state}, nil
 }
 
-// method returns how the problem's law is learned and drawn from.
-func (l *Loaded) method() method.Method { return l.Problem.Method(l.Process) }
-
 // model returns an untrained network of the problem.
 func (l *Loaded) model() (score.Model[float32], error) {
-	return score.New(l.Problem.NetworkConfig(l.method(), l.Process.Set.Dim()))
+	return networks.New(l.Problem.NetworkConfig(l.Method, l.Process.Set.Dim()))
 }

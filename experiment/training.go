@@ -61,7 +61,7 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &training{Run: r, trainer: train.New(r.Problem.TrainConfig(), r.method().Source(r.TrainRows, r.Pool), model, r.Pool)}
+	t := &training{Run: r, trainer: train.New(r.Problem.TrainConfig(), r.Method.Source(r.TrainRows, r.Pool), model, r.Pool)}
 	names, err := r.Folder.Checkpoints()
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/method/pathmatch"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -84,9 +84,10 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		},
 		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: float64(p.Process.Landing.Rate)},
 	}
-	if proc.Method, err = langevin.ParseMethod(p.Process.Method); err != nil {
-		return nil, p.key("process.method", p.Process.Method, "ULLA, OLLA, ULLA-P or OLLA-P (= RDDPM)")
+	if _, ok := methods.Of(p.Process.Method); !ok {
+		return nil, p.key("process.method", p.Process.Method, methods.Names())
 	}
+	proc.Method, _ = langevin.ParseMethod(p.Process.Method) // of other methods the process is not used
 	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
 		return nil, p.key("convention", p.Convention, "paper or reference")
 	}
@@ -144,31 +145,37 @@ func (p *Problem) TrainConfig() train.Config {
 	return c
 }
 
-// Method returns how the problem's law is learned and drawn from; proc is what Build
-// returned.
-func (p *Problem) Method(proc *langevin.Process) method.Method {
-	o := pathmatch.Options{Window: p.Train.Window}
-	switch p.Network.Output {
-	case "scaled":
-		o.Output = pathmatch.Scaled
-	case "balanced":
-		o.Output = pathmatch.Balanced
+// Method returns how the problem's law is learned and drawn from, or a *KeyError; proc
+// is what Build returned.
+func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
+	m, err := methods.New(method.Config{
+		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Output: p.Network.Output, Options: p.Process.Options,
+	})
+	switch e := err.(type) {
+	case *score.OptionError:
+		return nil, p.option("process.options.", e)
+	case *method.ConfigError:
+		key := map[string]string{"Window": "train.window", "Output": "network.output", "Process": "process.method"}[e.Field]
+		return nil, p.key(key, e.Value, e.Want)
 	}
-	return pathmatch.New(proc, o)
+	return m, err
+}
+
+// option says at its key what is wrong with an option.
+func (p *Problem) option(prefix string, e *score.OptionError) error {
+	key := prefix + e.Option
+	if e.Fault != "" {
+		return &KeyError{Origin: p.where(key), Key: key, Fault: e.Fault}
+	}
+	return p.key(key, e.Value, e.Want)
 }
 
 // NetworkConfig returns the problem's network for a method on points in R^d.
 func (p *Problem) NetworkConfig(m method.Method, d int) score.Config {
-	c := p.network(d, m.Momentum())
-	c.Gain = m.Gain()
-	return c
-}
-
-func (p *Problem) network(d int, momentum bool) score.Config {
 	n := p.Network
 	c := score.Config{
-		Kind: n.Kind, Dim: d, Momentum: momentum, Width: n.Width, Layers: n.Layers,
-		Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Seed: p.Seed,
+		Kind: n.Kind, Dim: d, Momentum: m.Momentum(), Width: n.Width, Layers: n.Layers,
+		Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c

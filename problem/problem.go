@@ -6,6 +6,7 @@ package problem
 
 import (
 	"github.com/landing-diffusion/landing/problem/sets"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -59,6 +60,8 @@ type Process struct {
 	Repulsion          Choice  `yaml:"repulsion"`
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
+
+	Options score.Options `yaml:"options,omitempty"` // keys of the method's own
 }
 
 // Sigma is the noise schedule.
@@ -76,7 +79,7 @@ type Landing struct {
 
 // Network is the score network.
 type Network struct {
-	Kind   string `yaml:"kind,omitempty"` // of score.Kinds; mlp
+	Kind   string `yaml:"kind,omitempty"` // of networks.All; mlp
 	Width  int    `yaml:"width"`
 	Layers int    `yaml:"layers"` // hidden layers
 
@@ -84,7 +87,7 @@ type Network struct {
 	Wavelength float64 `yaml:"wavelength"` // the longest of them
 	Output     string  `yaml:"output"`     // plain, scaled or balanced: langevin.Process.ScoreGains, BalancedGains
 
-	Options map[string]float64 `yaml:"options,omitempty"` // keys of the kind's own
+	Options score.Options `yaml:"options,omitempty"` // keys of the kind's own
 }
 
 // Train is the training.

@@ -6,12 +6,12 @@ import (
 	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
 )
 
 const (
@@ -36,21 +36,6 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	if err := p.CheckPaths(proc, 1); err != nil {
 		return err
-	}
-	switch n, err := p.network(proc.Set.Dim(), proc.Method.Underdamped()).Parameters(); e := err.(type) {
-	case nil:
-		if n > maxParameters {
-			return p.key("network.width", p.Network.Width, fmt.Sprintf("a network of at most %.0g parameters", maxParameters))
-		}
-	case *score.ConfigError:
-		key := "network.kind"
-		if e.Option != "" {
-			key = "network.options." + e.Option
-		}
-		if e.Fault != "" {
-			return &KeyError{Origin: p.where(key), Key: key, Fault: e.Fault}
-		}
-		return p.key(key, e.Value, e.Want)
 	}
 	t := p.Train
 	positive := []struct {
@@ -99,10 +84,12 @@ func (p *Problem) check(proc *langevin.Process) error {
 			return err
 		}
 	}
-	if t.Window > 0 {
-		if err := cwpm.CanWindow(proc); err != nil {
-			return p.key("train.window", t.Window, "0: "+err.Error())
-		}
+	m, err := p.Method(proc)
+	if err != nil {
+		return err
+	}
+	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set.Dim())); err != nil {
+		return err
 	}
 	if err := p.oneOf("data.kind", p.Data.Kind, kinds.Names()...); err != nil {
 		return err
@@ -113,7 +100,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
 		return err
 	}
-	if p.Prior == "uniform" && p.Set.Unbounded() {
+	uniform := p.Prior == "uniform" && m.Prior() == nil
+	if uniform && p.Set.Unbounded() {
 		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law", constraint.Name(proc.Set)))
 	}
 	if !(p.Uniform.MaxRhat >= 1) {
@@ -122,7 +110,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if p.Uniform.MaxSteps < 256 || p.Uniform.MaxSteps > 1e9 {
 		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
-	if p.Prior == "uniform" && proc.Potential != nil {
+	if uniform && proc.Potential != nil {
 		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")
 	}
 	return nil
@@ -134,6 +122,24 @@ func misfit(kind domain.Kind, set constraint.Set) string {
 		return fmt.Sprintf("points, since the set lies in R^%d and not in R%s", d, text.Superscript(kind.Dim))
 	}
 	return fmt.Sprintf("points, since %s is no set of this kind", constraint.Name(set))
+}
+
+// checkNetwork returns a *KeyError if there is no such network, before it is made.
+func (p *Problem) checkNetwork(c score.Config) error {
+	n, err := networks.Parameters(c)
+	switch e := err.(type) {
+	case nil:
+		if n > maxParameters {
+			want := fmt.Sprintf("a network of at most %.0g parameters", maxParameters)
+			return p.key("network.width", p.Network.Width, want)
+		}
+		return nil
+	case *networks.KindError:
+		return p.key("network.kind", e.Kind, e.Want)
+	case *score.OptionError:
+		return p.option("network.options.", e)
+	}
+	return err
 }
 
 // CheckPaths returns a *KeyError if the paths of so many data rows, which training

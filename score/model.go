@@ -104,10 +104,10 @@ func ReadTensors(arrays map[string]arrayfile.Array, want []arrayfile.Named) erro
 	for _, w := range want {
 		a, ok := arrays[w.Name]
 		if !ok {
-			return fmt.Errorf("the checkpoint has no array %s", w.Name)
+			return fmt.Errorf("there is no array %s", w.Name)
 		}
 		if !slices.Equal(a.Shape, w.Array.Shape) {
-			return fmt.Errorf("the checkpoint's array %s has shape %v; expected %v", w.Name, a.Shape, w.Array.Shape)
+			return fmt.Errorf("array %s has shape %v; expected %v", w.Name, a.Shape, w.Array.Shape)
 		}
 		for i, v := range a.AsFloat64() {
 			if w.Array.Float32 != nil {

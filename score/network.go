@@ -13,7 +13,7 @@ import (
 // A Config describes a network to be made. Its zero values mean what the defaults of
 // problem files mean.
 type Config struct {
-	Kind     string // a name of Kinds; "" is mlp
+	Kind     string // a name of networks.All; "" is mlp
 	Dim      int    // of points
 	Momentum bool   // rows hold p̃
 
@@ -21,7 +21,7 @@ type Config struct {
 	Layers     int     // hidden layers; 0 is 4
 	Octaves    int     // as in Reading
 	Wavelength float64 // as in Reading; 0 is 2
-	Options    map[string]float64
+	Options    Options // keys of the kind's own
 
 	Gain      func(t float64) float64 // as in Reading; nil is 1
 	Precision kernel.Precision
@@ -33,18 +33,30 @@ func (c Config) Reading() Reading {
 	return Reading{Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Gain: c.Gain}
 }
 
-// A Kind is a row of the registry: a kind of network, by name.
+// A Kind is a kind of network, by name: what a row of the registry holds.
 type Kind struct {
 	Name    string
 	Options []Option // keys of its own
 	// Parameters returns how many parameters New would allocate, as a number that cannot
-	// overflow.
+	// overflow. It and New are given every option.
 	Parameters func(Config) float64
-	// New makes the network; of options that Config lacks it gets the defaults.
+	// New makes the network, its parameters a function of Config alone.
 	New func(Config) Model[float32]
 }
 
-// An Option is a key of a kind of network that is not a field of Config.
+// Resolve returns c with every number given, those of the kind's options too. The error
+// is an *OptionError.
+func (k Kind) Resolve(c Config) (Config, error) {
+	c.Width, c.Layers = cmp.Or(c.Width, 128), cmp.Or(c.Layers, 4)
+	var err error
+	c.Options, err = c.Options.Resolve(k.Name, k.Options)
+	return c, err
+}
+
+// Options are numbers by name: keys that belong to one kind alone.
+type Options map[string]float64
+
+// An Option is a key of one kind.
 type Option struct {
 	Name         string
 	Default      float64
@@ -52,98 +64,51 @@ type Option struct {
 	Doc          string
 }
 
-var kinds = []Kind{
-	{Name: "mlp", Parameters: mlpParameters, New: newMLP},
-}
-
-// Register adds a kind of network. It panics if there is one of its name.
-func Register(k Kind) {
-	if slices.Contains(Kinds(), k.Name) {
-		panic(fmt.Sprintf("score: two kinds of network are called %q", k.Name))
-	}
-	kinds = append(kinds, k)
-}
-
-// Kinds returns the names of the kinds of networks.
-func Kinds() (names []string) {
-	for _, k := range kinds {
-		names = append(names, k.Name)
-	}
-	return names
-}
-
-// A ConfigError says what no network can be made with.
-type ConfigError struct {
-	Option string // the option's name; "" for Kind
-	Value  any
+// An OptionError says which option cannot be as it is.
+type OptionError struct {
+	Option string
+	Value  float64
 	Want   string
 	Fault  string // instead of Value and Want: what is wrong with the option itself
 }
 
-func (e *ConfigError) Error() string {
-	switch {
-	case e.Option == "":
-		return fmt.Sprintf("the kind of network is %q; expected %s", e.Value, e.Want)
-	case e.Fault != "":
-		return fmt.Sprintf("option %s of the network: %s", e.Option, e.Fault)
+func (e *OptionError) Error() string {
+	if e.Fault != "" {
+		return fmt.Sprintf("option %s: %s", e.Option, e.Fault)
 	}
-	return fmt.Sprintf("option %s of the network is %v; expected %s", e.Option, e.Value, e.Want)
+	return fmt.Sprintf("option %s is %v; expected %s", e.Option, e.Value, e.Want)
 }
 
-// resolve returns the row of c's kind, and c with every option given. Errors are
-// *ConfigError.
-func (c Config) resolve() (Kind, Config, error) {
-	name := cmp.Or(c.Kind, "mlp")
-	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
-	if i < 0 {
-		return Kind{}, c, &ConfigError{Value: name, Want: "one of " + strings.Join(Kinds(), ", ")}
-	}
-	k, given := kinds[i], c.Options
-	c.Kind, c.Width, c.Layers = name, cmp.Or(c.Width, 128), cmp.Or(c.Layers, 4)
-	c.Options = map[string]float64{}
-	var names []string
-	for _, o := range k.Options {
-		v, ok := given[o.Name]
+// Resolve returns the options that the kind of a name has, those that o lacks at their
+// defaults. The error is an *OptionError.
+func (o Options) Resolve(kind string, has []Option) (Options, error) {
+	all, names := Options{}, []string(nil)
+	for _, h := range has {
+		v, ok := o[h.Name]
 		if !ok {
-			v = o.Default
+			v = h.Default
 		}
-		if !(v >= o.Lowest && v <= o.Most) {
-			return k, c, &ConfigError{Option: o.Name, Value: v, Want: fmt.Sprintf("a number in [%v, %v]", o.Lowest, o.Most)}
+		if !(v >= h.Lowest && v <= h.Most) {
+			return nil, &OptionError{Option: h.Name, Value: v, Want: fmt.Sprintf("a number in [%v, %v]", h.Lowest, h.Most)}
 		}
-		c.Options[o.Name] = v
-		names = append(names, o.Name)
+		all[h.Name] = v
+		names = append(names, h.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(names, name) {
-			fault := fmt.Sprintf("there is no such option; %s has none", k.Name)
-			if len(names) > 0 {
-				fault = fmt.Sprintf("there is no such option; those of %s are %s", k.Name, strings.Join(names, ", "))
-			}
-			return k, c, &ConfigError{Option: name, Value: given[name], Fault: fault}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if slices.Contains(names, name) {
+			continue
 		}
+		fault := fmt.Sprintf("there is no such option; %s has none", kind)
+		if len(names) > 0 {
+			fault = fmt.Sprintf("there is no such option; those of %s are %s", kind, strings.Join(names, ", "))
+		}
+		return nil, &OptionError{Option: name, Value: o[name], Fault: fault}
 	}
-	return k, c, nil
+	return all, nil
 }
 
-// Parameters returns the number of parameters of the network, without making it. The
-// error is a *ConfigError.
-func (c Config) Parameters() (float64, error) {
-	k, c, err := c.resolve()
-	if err != nil {
-		return 0, err
-	}
-	return k.Parameters(c), nil
-}
-
-// New makes a network, its parameters a function of Config alone. The error is a
-// *ConfigError.
-func New(c Config) (Model[float32], error) {
-	k, c, err := c.resolve()
-	if err != nil {
-		return nil, err
-	}
-	return k.New(c), nil
-}
+// MLPKind is the multilayer perceptron with SiLU between layers of equal width.
+var MLPKind = Kind{Name: "mlp", Parameters: mlpParameters, New: newMLP}
 
 func newMLP(c Config) Model[float32] {
 	sizes := []int{c.Reading().Width(c.Dim, c.Momentum)}

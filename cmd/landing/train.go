@@ -182,7 +182,7 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
 	var last train.Epoch
 	bar := a.progress()
-	a.say("%s: %s on %s, %d training and %d held-out points", r.Title(), r.Process.Method, r.Data.Name,
+	a.say("%s: %s on %s, %d training and %d held-out points", r.Title(), r.Method.Name(), r.Data.Name,
 		len(r.Split.Train), r.Data.N-len(r.Split.Train))
 	a.say("run folder: %s", r.Folder.Dir)
 	start, first, rows := time.Now(), -1, int64(0)

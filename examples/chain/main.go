@@ -29,6 +29,7 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -79,7 +80,7 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	pool := parallel.New(s.workers)
 	defer pool.Close()
 	learner := pathmatch.New(process, pathmatch.Options{Output: pathmatch.Scaled})
-	model, err := score.New(score.Config{
+	model, err := networks.New(score.Config{
 		Dim: dim, Momentum: learner.Momentum(), Width: s.width, Layers: 3, Gain: learner.Gain(), Seed: seed,
 	})
 	if err != nil {

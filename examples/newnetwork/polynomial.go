@@ -17,9 +17,9 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// Kind is the registry's row. A program registers it before it reads problems:
+// Kind is the row that package networks would list, or a program adds to its list:
 //
-//	score.Register(newnetwork.Kind)
+//	networks.All = append(networks.All, newnetwork.Kind)
 var Kind = score.Kind{
 	Name:    "polynomial",
 	Options: []score.Option{{Name: "degree", Default: 3, Lowest: 0, Most: 20, Doc: "K, of the coefficients"}},

@@ -1,17 +1,38 @@
 package newnetwork
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/score/scoretest"
 )
 
 func TestPolynomial(t *testing.T) {
-	options := map[string]float64{"degree": 2}
+	options := score.Options{"degree": 2}
 	for _, momentum := range []bool{false, true} {
 		scoretest.Run(t, New[float64](score.Config{Dim: 3, Momentum: momentum, Seed: 1, Options: options}), momentum)
 	}
-	score.Register(Kind)
-	scoretest.Kind(t, score.Config{Kind: "polynomial", Dim: 3, Seed: 1})
+	scoretest.Kind(t, Kind, score.Config{Dim: 3, Seed: 1})
+}
+
+// Once listed it is made by its name, and its options are checked.
+func TestListed(t *testing.T) {
+	networks.All = append(networks.All, Kind)
+	c := score.Config{Kind: "polynomial", Dim: 2, Options: score.Options{"degree": 1}}
+	if m, err := networks.New(c); err != nil || len(m.Parameters()) != 2*3*2 {
+		t.Errorf("%v, %v", m, err)
+	}
+	var e *score.OptionError
+	for name, v := range map[string]float64{"degree": 21, "depth": 1} {
+		c.Options = score.Options{name: v}
+		if _, err := networks.New(c); !errors.As(err, &e) || e.Option != name {
+			t.Errorf("%s = %v: %v", name, v, err)
+		}
+	}
+	var unknown *networks.KindError
+	if _, err := networks.New(score.Config{Kind: "cnn", Dim: 2}); !errors.As(err, &unknown) {
+		t.Errorf("%v", err)
+	}
 }

@@ -4,9 +4,12 @@
 package pathmatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
@@ -33,6 +36,31 @@ const (
 	Scaled                 // by langevin.Process.ScoreGains
 	Balanced               // by langevin.Process.BalancedGains, and the loss as in cwpm.Options.Balanced
 )
+
+var outputNames = [...]string{"plain", "scaled", "balanced"}
+
+func (o Output) String() string { return outputNames[o] }
+
+// The rows of the registry: the paper's methods.
+var (
+	ULLA  = method.Kind{Name: "ULLA", New: fromConfig}
+	OLLA  = method.Kind{Name: "OLLA", New: fromConfig}
+	ULLAP = method.Kind{Name: "ULLA-P", New: fromConfig}
+	OLLAP = method.Kind{Name: "OLLA-P", Alias: "RDDPM", New: fromConfig}
+)
+
+func fromConfig(c method.Config) (method.Method, error) {
+	output := slices.Index(outputNames[:], cmp.Or(c.Output, "plain"))
+	if output < 0 {
+		return nil, &method.ConfigError{Field: "Output", Value: c.Output, Want: "one of plain, scaled, balanced"}
+	}
+	if c.Window > 0 {
+		if err := cwpm.CanWindow(c.Process); err != nil {
+			return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: "0: " + err.Error()}
+		}
+	}
+	return New(c.Process, Options{Window: c.Window, Output: Output(output)}), nil
+}
 
 // New returns the method of a process, which must be valid.
 func New(p *langevin.Process, o Options) *Method { return &Method{p, o} }

@@ -1,0 +1,40 @@
+package method
+
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A Kind is a method by name: what a row of the registry holds.
+type Kind struct {
+	Name    string // in any case
+	Alias   string // another name, or ""
+	Options []score.Option
+	// New makes the method. It is given every option. The error is a *ConfigError.
+	New func(Config) (Method, error)
+}
+
+// A Config describes a method to be made. What means nothing to a method it ignores;
+// what it cannot do it refuses.
+type Config struct {
+	Name string
+	// Process has the set, the schedule and the constants of the problem. Its Method is
+	// that of Name, or the zero one if Name is none of package langevin's.
+	Process *langevin.Process
+	Window  float64 // as in cwpm.Options
+	Output  string  // plain, scaled or balanced, as in pathmatch.Options
+	Options score.Options
+}
+
+// A ConfigError says which field of Config a method cannot do with.
+type ConfigError struct {
+	Field string
+	Value any
+	Want  string
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
+}

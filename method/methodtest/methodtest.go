@@ -1,0 +1,307 @@
+// Package methodtest is the suite that any method.Method must pass: what it makes is a
+// function of seed and number alone, its losses have the gradients that they say, and
+// samples do not depend on blocks, workers or on how they are asked for.
+package methodtest
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// Run runs the suite on m, for the training rows data (n×d, at least 12 of them).
+// Samples begin with prior, if the method has none of its own.
+func Run(t *testing.T, m method.Method, data []float64, d int, prior method.Prior) {
+	if own := m.Prior(); own != nil {
+		prior = own
+	}
+	s := &suite{m, data, d, prior}
+	t.Run("Source", s.source)
+	t.Run("Loss", s.loss)
+	t.Run("Allocations", s.allocations)
+	t.Run("Sampler", s.sampler)
+	t.Run("Ends", s.ends)
+}
+
+type suite struct {
+	m     method.Method
+	data  []float64
+	d     int
+	prior method.Prior
+}
+
+// material is a Source with a loss for each worker.
+type material struct {
+	method.Source[float32]
+	losses []method.Loss[float32]
+}
+
+func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes ...uint64) *material {
+	t.Helper()
+	pool := parallel.New(workers)
+	t.Cleanup(pool.Close)
+	m := &material{Source: s.m.Source(s.data, pool)}
+	reader := score.NewReader[float32](score.Reading{Gain: s.m.Gain()}, s.d, s.m.Momentum())
+	for range workers {
+		m.losses = append(m.losses, m.NewLoss(reader, rows))
+	}
+	if err := m.Prepare(context.Background(), seed); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range refreshes {
+		report, err := m.Refresh(context.Background(), seed, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := 0
+		for i := range m.Items() {
+			if m.Failed(i) {
+				failed++
+			}
+		}
+		if failed != report.Failed {
+			t.Errorf("%d items failed; the report says %d", failed, report.Failed)
+		}
+	}
+	return m
+}
+
+// terms are every time of some items that did not fail, not in order.
+func (m *material) terms() (terms []method.Term) {
+	for i := m.Items() - 1; i >= 0; i -= 5 {
+		for k := range m.Times() {
+			if !m.Failed(i) {
+				terms = append(terms, method.Term{Item: i, K: k, Weight: 0.1 + 0.01*float64(i)})
+			}
+		}
+	}
+	return terms
+}
+
+// made is the rows and, at outputs that are given, the gradients of terms.
+func (m *material) made(t *testing.T, worker, d int, terms []method.Term) []float32 {
+	t.Helper()
+	l := m.losses[worker]
+	var out []float32
+	for lo := 0; lo < len(terms); {
+		part := terms[lo:min(lo+l.Rows(), len(terms))]
+		rows, err := l.Prepare(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, rows...)
+		ds := make([]float32, len(part)*d)
+		l.Evaluate(ds, outputs(lo*d, len(ds)))
+		out = append(out, ds...)
+		lo += len(part)
+	}
+	return out
+}
+
+// outputs are numbers first … first+n−1 of what a network could say.
+func outputs(first, n int) []float32 {
+	s := make([]float32, n)
+	for i := range s {
+		s[i] = float32(math.Sin(float64(3*(first+i) + 1)))
+	}
+	return s
+}
+
+// What a source makes is a function of data, seed and refresh: neither of workers nor
+// of what was made before.
+func (s *suite) source(t *testing.T) {
+	base := s.material(t, 1, 8, 5, 2)
+	if base.Items() != len(s.data)/s.d || base.Times() < 1 {
+		t.Fatalf("%d items of %d rows, %d times", base.Items(), len(s.data)/s.d, base.Times())
+	}
+	terms := base.terms()
+	want := base.made(t, 0, s.d, terms)
+	for name, other := range map[string]*material{
+		"twice":                  s.material(t, 1, 8, 5, 2),
+		"with more workers":      s.material(t, 3, 8, 5, 2),
+		"after another refresh":  s.material(t, 1, 8, 5, 0, 7, 2),
+		"after the same refresh": s.material(t, 1, 8, 5, 2, 2),
+	} {
+		for worker := range other.losses {
+			if !equal(other.made(t, worker, s.d, terms), want) {
+				t.Errorf("%s the material is another (worker %d)", name, worker)
+			}
+		}
+	}
+	for name, other := range map[string]*material{
+		"seed": s.material(t, 1, 8, 6, 2), "refresh": s.material(t, 1, 8, 5, 3),
+	} {
+		if equal(other.made(t, 0, s.d, terms), want) {
+			t.Errorf("another %s makes the same material", name)
+		}
+	}
+}
+
+// A term's row and gradient do not depend on those beside it; the loss is the sum over
+// terms; its gradient is that of central differences, which are exact for losses of
+// second degree.
+func (s *suite) loss(t *testing.T) {
+	m := s.material(t, 1, 64, 5, 0)
+	terms := m.terms()
+	terms = terms[:min(len(terms), 64)]
+	l, n := m.losses[0], len(terms)
+	all, err := l.Prepare(terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, w := append([]float32(nil), all...), len(all)/n
+	f, ds, scratch := outputs(0, n*s.d), make([]float32, n*s.d), make([]float32, n*s.d)
+	for i := range ds {
+		ds[i] = float32(math.NaN())
+	}
+	value := l.Evaluate(ds, f)
+	for i := 0; i < n*s.d; i += 1 + n*s.d/200 {
+		at := f[i]
+		f[i] = at + 0.25
+		up := l.Evaluate(scratch, f)
+		f[i] = at - 0.25
+		down := l.Evaluate(scratch, f)
+		step := float64(at+0.25) - float64(at-0.25)
+		f[i] = at
+		if got, want := float64(ds[i]), (up-down)/step; !(math.Abs(got-want) <= 1e-5*(math.Abs(want)+value/float64(n*s.d))+1e-12*value) {
+			t.Fatalf("derivative %d is %v, by differences %v", i, got, want)
+		}
+	}
+	sum := 0.0
+	for i := range terms {
+		row, err := l.Prepare(terms[i : i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !equal(row, rows[i*w:(i+1)*w]) {
+			t.Fatalf("the row of term %d alone is another", i)
+		}
+		sum += l.Evaluate(scratch, f[i*s.d:(i+1)*s.d])
+		if !equal(scratch[:s.d], ds[i*s.d:(i+1)*s.d]) {
+			t.Fatalf("the gradient of term %d alone is another", i)
+		}
+	}
+	if math.Abs(sum-value) > 1e-9*math.Abs(value) {
+		t.Errorf("the loss is %v, the sum over its terms %v", value, sum)
+	}
+}
+
+func (s *suite) allocations(t *testing.T) {
+	m := s.material(t, 1, 16, 5, 0)
+	terms, l := m.terms(), m.losses[0]
+	terms = terms[:min(16, len(terms))]
+	f, ds := outputs(0, len(terms)*s.d), make([]float32, len(terms)*s.d)
+	if n := testing.AllocsPerRun(10, func() {
+		if _, err := l.Prepare(terms); err != nil {
+			t.Fatal(err)
+		}
+		l.Evaluate(ds, f)
+	}); n != 0 {
+		t.Errorf("a loss allocates %v times", n)
+	}
+}
+
+// towards is a score that is easy to compute and never large.
+type towards struct{}
+
+func (towards) Eval(dst, x, p []float64, n int, t float64) {
+	for i := range dst[:len(dst)/n*n] {
+		dst[i] = -0.5*math.Tanh(x[i]) + 0.1*math.Cos(t)
+		if p != nil {
+			dst[i] += 0.3 * math.Tanh(p[i])
+		}
+	}
+}
+
+// generate returns samples first … first+n−1, and which failed.
+func (s *suite) generate(t *testing.T, rows, workers, first, n int, seed uint64) ([]float64, []bool) {
+	t.Helper()
+	pool := parallel.New(workers)
+	defer pool.Close()
+	x, failed := make([]float64, n*s.d), make([]bool, n)
+	r, err := s.m.Sampler(rows, pool).Generate(context.Background(), x, failed, uint64(first), seed, s.prior,
+		func(int) method.Score { return towards{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, f := range failed {
+		if f {
+			lost++
+		}
+	}
+	if lost != r.Failed {
+		t.Errorf("%d samples failed; the report says %d", lost, r.Failed)
+	}
+	return x, failed
+}
+
+// A sample is a function of seed and number: of no block, worker or range.
+func (s *suite) sampler(t *testing.T) {
+	const n = 23
+	x, failed := s.generate(t, 64, 1, 100, n, 3)
+	for i, v := range x {
+		if v-v != 0 && !failed[i/s.d] {
+			t.Fatalf("sample %d is %v", i/s.d, x[i/s.d*s.d:][:s.d])
+		}
+	}
+	for _, c := range []struct{ rows, workers, lo, hi int }{
+		{64, 1, 0, n}, {5, 1, 0, n}, {1, 3, 0, n}, {7, 2, 4, 19}, {64, 2, n - 1, n},
+	} {
+		got, lost := s.generate(t, c.rows, c.workers, 100+c.lo, c.hi-c.lo, 3)
+		if !equal(got, x[c.lo*s.d:c.hi*s.d]) || !equal(lost, failed[c.lo:c.hi]) {
+			t.Errorf("samples %d to %d in blocks of %d by %d workers are others", c.lo, c.hi-1, c.rows, c.workers)
+		}
+	}
+	if other, _ := s.generate(t, 64, 1, 100, n, 4); equal(other, x) {
+		t.Error("another seed makes the same samples")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	pool := parallel.New(1)
+	defer pool.Close()
+	if _, err := s.m.Sampler(4, pool).Generate(ctx, make([]float64, s.d), make([]bool, 1), 0, 1, s.prior,
+		func(int) method.Score { return towards{} }); err == nil {
+		t.Error("a context that is done does not stop generation")
+	}
+}
+
+// Ends are a function of rows, seed and refresh.
+func (s *suite) ends(t *testing.T) {
+	ends := func(rows, workers int, seed, refresh uint64) []float64 {
+		pool := parallel.New(workers)
+		defer pool.Close()
+		x, err := s.m.Sampler(rows, pool).Ends(context.Background(), s.data, seed, refresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(x)%s.d != 0 || len(x) > len(s.data) {
+			t.Fatalf("%d numbers of %d", len(x), len(s.data))
+		}
+		return x
+	}
+	want := ends(64, 1, 3, 9)
+	if !equal(ends(5, 2, 3, 9), want) {
+		t.Error("ends depend on blocks or workers")
+	}
+	if equal(ends(64, 1, 4, 9), want) || equal(ends(64, 1, 3, 8), want) {
+		t.Error("another seed or refresh has the same ends")
+	}
+}
+
+// equal compares bits: a row that failed may hold NaN.
+func equal[T float32 | float64 | bool](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, v := range a {
+		if v != b[i] && (v == v || b[i] == b[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,60 @@
+// Package networks is the registry of networks: a list of rows. A new network is a
+// package that has a score.Kind, and its row here.
+package networks
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/landing-diffusion/landing/score"
+)
+
+// All are the kinds of networks; the first is the default.
+var All = []score.Kind{score.MLPKind}
+
+// Names returns the values that network.kind of a problem can have.
+func Names() (names []string) {
+	for _, k := range All {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// A KindError says that there is no network of a name.
+type KindError struct{ Kind, Want string }
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("the network is %q; expected %s", e.Kind, e.Want)
+}
+
+// resolve returns the kind that c names, and c with every number given.
+func resolve(c score.Config) (score.Kind, score.Config, error) {
+	name := cmp.Or(c.Kind, All[0].Name)
+	for _, k := range All {
+		if k.Name == name {
+			c, err := k.Resolve(c)
+			return k, c, err
+		}
+	}
+	return score.Kind{}, c, &KindError{name, "one of " + strings.Join(Names(), ", ")}
+}
+
+// Parameters returns the number of parameters of the network that c describes, without
+// making it. The error is a *KindError or a *score.OptionError.
+func Parameters(c score.Config) (float64, error) {
+	k, c, err := resolve(c)
+	if err != nil {
+		return 0, err
+	}
+	return k.Parameters(c), nil
+}
+
+// New makes the network that c describes. Errors are those of Parameters.
+func New(c score.Config) (score.Model[float32], error) {
+	k, c, err := resolve(c)
+	if err != nil {
+		return nil, err
+	}
+	return k.New(c), nil
+}
