@@ -58,7 +58,6 @@ func PowerTraceJSD(a, b []float64, n int) (each [4]float64, mean float64) {
 	return TraceJSD(PowerTraces(nil, a, n), PowerTraces(nil, b, n))
 }
 
-
 // TraceJSD returns the JSDistance between the histograms of each power trace of
 // two sets of matrices, given by their PowerTraces, and the mean of the four. A
 // histogram has 100 equal bins between the smallest and the largest value of both

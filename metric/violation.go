@@ -67,8 +67,11 @@ func Excess(values []float64, c, equality int) {
 }
 
 // MeanLargest returns the mean over rows of c numbers of each row's largest; NaN
-// without rows.
+// without rows, and 0 without numbers in them: a set without components asks nothing.
 func MeanLargest(x []float64, c int) float64 {
+	if c == 0 {
+		return 0
+	}
 	sum, n := 0.0, rowsOf("MeanLargest", x, c)
 	for i := range n {
 		sum += slices.Max(x[i*c : (i+1)*c])

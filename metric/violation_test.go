@@ -71,6 +71,9 @@ func TestMeanLargestExcess(t *testing.T) {
 	if got := MeanLargest(values, 2); got != 7.5/4 {
 		t.Errorf("mean %v, want %v", got, 7.5/4)
 	}
+	if got := MeanLargest(nil, 0); got != 0 {
+		t.Errorf("without components the mean is %v", got)
+	}
 	if got := MeanLargest(nil, 2); !math.IsNaN(got) {
 		t.Errorf("mean of no rows %v", got)
 	}

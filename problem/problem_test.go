@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 		{"steps: 10", "steps: 10\n  curvature: 1", `mine.yaml:6: process.curvature is 1; expected true or false`},
 		{"torus", "klein", `mine.yaml:3: set.kind is "klein"; expected one of sphere, ellipsoid, torus, affine, curve`},
 		{"major: 2", "major: 0.2", `mine.yaml:3: set.major is 0.2; expected a radius above set.minor = 0.5`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: torus, major: 2, minor: 0.5, dim: 3", `mine.yaml:3: set.dim: this key belongs to set.kind sphere, simplex, chain, formula; set.kind is "torus"`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: torus, major: 2, minor: 0.5, dim: 3", `mine.yaml:3: set.dim: this key belongs to set.kind sphere, simplex, chain, euclidean, formula; set.kind is "torus"`},
 		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[0, 0]], b: [1]", `mine.yaml:3: set.a is [0 0]; expected rows that are not zero`},
 		{"name: mine", "name: ../mine", `mine.yaml:1: name is "../mine"; expected letters`},
 		{"name: mine", "title: \"a\\tb\"", `mine.yaml:1: title is "a\tb"; expected one line of printable text`},

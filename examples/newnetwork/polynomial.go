@@ -1,8 +1,9 @@
 // Package newnetwork is an example of a network of one's own: affine in the point,
 // with coefficients that are polynomials of time,
 //
-//	F_θ(z, t) = Σ_{k≤K} t^k (W_k z + b_k),    z = x, or (x, p̃) with momentum.
+//	F_θ(z, t) = Σ_{k≤K} T_k(2t/H − 1) (W_k z + b_k),    z = x, or (x, p̃) with momentum,
 //
+// T_k being Chebyshev's: T_0 = 1, T_1(u) = u, T_{k+1}(u) = 2u T_k(u) − T_{k−1}(u).
 // It is what a score.Model takes: rows, passes, named arrays, and a row of the
 // registry, which a problem file names as network: {kind: polynomial}.
 package newnetwork
@@ -21,8 +22,11 @@ import (
 //
 //	networks.All = append(networks.All, newnetwork.Kind)
 var Kind = score.Kind{
-	Name:    "polynomial",
-	Options: []score.Option{{Name: "degree", Default: 3, Lowest: 0, Most: 20, Doc: "K, of the coefficients"}},
+	Name: "polynomial",
+	Options: []score.Option{
+		{Name: "degree", Default: 3, Lowest: 0, Most: 20, Doc: "K, of the coefficients"},
+		{Name: "horizon", Default: 1, Lowest: 1e-9, Most: 1e9, Doc: "H, the last time"},
+	},
 	Parameters: func(c score.Config) float64 {
 		w := float64(width(c.Dim, c.Momentum))
 		return (c.Options["degree"] + 1) * (w + 1) * float64(c.Dim)
@@ -34,6 +38,7 @@ var Kind = score.Kind{
 type Polynomial[T kernel.Float] struct {
 	score.Reader[T] // rows (z, t), and the gain
 	dim, z, degree  int
+	horizon         float64
 	precision       kernel.Precision
 	θ               []T
 }
@@ -50,7 +55,7 @@ func New[T kernel.Float](c score.Config) *Polynomial[T] {
 	z, degree := width(c.Dim, c.Momentum), int(c.Options["degree"])
 	m := &Polynomial[T]{
 		Reader: score.NewReader[T](score.Reading{Gain: c.Gain}, c.Dim, c.Momentum),
-		dim:    c.Dim, z: z, degree: degree, precision: c.Precision,
+		dim:    c.Dim, z: z, degree: degree, horizon: c.Options["horizon"], precision: c.Precision,
 		θ: make([]T, (degree+1)*(z+1)*c.Dim),
 	}
 	u := make([]float64, len(m.θ))
@@ -86,8 +91,8 @@ func (m *Polynomial[T]) Tensors(θ []T) (out []arrayfile.Named) {
 	for k := range m.degree + 1 {
 		w, b := m.coefficients(θ, k)
 		out = append(out,
-			arrayfile.Named{Name: fmt.Sprintf("power_%d.weight", k), Array: arrayfile.Of(w, m.dim, m.z)},
-			arrayfile.Named{Name: fmt.Sprintf("power_%d.bias", k), Array: arrayfile.Of(b, m.dim)})
+			arrayfile.Named{Name: fmt.Sprintf("term_%d.weight", k), Array: arrayfile.Of(w, m.dim, m.z)},
+			arrayfile.Named{Name: fmt.Sprintf("term_%d.bias", k), Array: arrayfile.Of(b, m.dim)})
 	}
 	return out
 }
@@ -114,6 +119,16 @@ type workspace[T kernel.Float] struct {
 	in, out []T
 }
 
+// chebyshev is T_k(u) and T_{k+1}(u).
+type chebyshev[T kernel.Float] struct{ value, after, u T }
+
+func (m *Polynomial[T]) chebyshev(t T) chebyshev[T] {
+	u := 2*t/T(m.horizon) - 1
+	return chebyshev[T]{1, u, u}
+}
+
+func (c *chebyshev[T]) next() { c.value, c.after = c.after, 2*c.u*c.after-c.value }
+
 // Forward computes F_θ of each row (z, t).
 func (ws *workspace[T]) Forward(in []T, n int) []T {
 	m := ws.m
@@ -121,7 +136,7 @@ func (ws *workspace[T]) Forward(in []T, n int) []T {
 	clear(ws.out)
 	for i := range n {
 		row, y := in[i*m.In():(i+1)*m.In()], ws.out[i*m.dim:(i+1)*m.dim]
-		z, t, power := row[:m.z], row[m.z], T(1)
+		z, c := row[:m.z], m.chebyshev(row[m.z])
 		for k := range m.degree + 1 {
 			w, b := m.coefficients(m.θ, k)
 			for j := range y {
@@ -129,31 +144,32 @@ func (ws *workspace[T]) Forward(in []T, n int) []T {
 				for l, v := range z {
 					sum += w[j*m.z+l] * v
 				}
-				y[j] += power * sum
+				y[j] += c.value * sum
 			}
-			power *= t
+			c.next()
 		}
 	}
 	return ws.out[:n*m.dim]
 }
 
-// Backward computes ∂W_k = Σ t^k d zᵀ and ∂b_k = Σ t^k d over rows, in their order.
+// Backward computes ∂W_k = Σ T_k d zᵀ and ∂b_k = Σ T_k d over rows, in their order.
 func (ws *workspace[T]) Backward(grad, d []T, n int, add bool) {
 	m := ws.m
 	if !add {
 		clear(grad)
 	}
 	for i := range n {
-		row, power := ws.in[i*m.In():(i+1)*m.In()], T(1)
+		row := ws.in[i*m.In() : (i+1)*m.In()]
+		c := m.chebyshev(row[m.z])
 		for k := range m.degree + 1 {
 			w, b := m.coefficients(grad, k)
 			for j, v := range d[i*m.dim : (i+1)*m.dim] {
-				b[j] += power * v
+				b[j] += c.value * v
 				for l, z := range row[:m.z] {
-					w[j*m.z+l] += power * v * z
+					w[j*m.z+l] += c.value * v * z
 				}
 			}
-			power *= row[m.z]
+			c.next()
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPolynomial(t *testing.T) {
-	options := score.Options{"degree": 2}
+	options := score.Options{"degree": 4, "horizon": 2}
 	for _, momentum := range []bool{false, true} {
 		scoretest.Run(t, New[float64](score.Config{Dim: 3, Momentum: momentum, Seed: 1, Options: options}), momentum)
 	}

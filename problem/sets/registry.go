@@ -28,6 +28,7 @@ func Kinds() []Kind {
 		row("stiefel", stiefel),
 		row("chain", chain).unbounded(adrift),
 		row("redundant_axis", redundantAxis).unbounded(always),
+		row("euclidean", euclidean).unbounded(always),
 		row("formula", formulas).implied(),
 		row("level-set", levelSet),
 	}

@@ -188,6 +188,18 @@ func chain(k Chain) (constraint.Set, error) {
 
 func adrift(keys any) bool { return !keys.(Chain).Anchored }
 
+// Euclidean is R^d: no constraint at all.
+type Euclidean struct {
+	Dim int `yaml:"dim,omitempty" doc:"coordinates"`
+}
+
+func euclidean(k Euclidean) (constraint.Set, error) {
+	if k.Dim < 1 || k.Dim > maxDim {
+		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+	}
+	return zoo.Euclidean{D: k.Dim}, nil
+}
+
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
 // Formulas is a set of formulas; package formula says what they are.
