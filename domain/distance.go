@@ -1,6 +1,9 @@
 package domain
 
-import "github.com/landing-diffusion/landing/metric"
+import (
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+)
 
 // A Distance is one between sets of points by what is counted of them. It compares
 // marks: numbers, Dim of them a point, that say in which cells it is, so that a point
@@ -70,6 +73,22 @@ func (r *Reference) floors(data []float64, n int, seed uint64) []metric.Floor {
 	out := make([]metric.Floor, len(each))
 	for k, v := range each {
 		out[k] = metric.NewFloor(v)
+	}
+	return out
+}
+
+// draw returns the marks of n training rows, drawn with replacement: those of the first
+// set of draws of a floor. They are nil if there is nothing to draw.
+func (r *Reference) draw(n int, seed uint64) []float64 {
+	rows := len(r.Train) / r.Dim
+	if n == 0 || rows == 0 {
+		return nil
+	}
+	out := make([]float64, 0, n*r.Dim)
+	stream := keyed.FloorDraws.Stream(seed, 0)
+	for i := range n {
+		at := stream.Index(rows, uint64(i), 0)
+		out = append(out, r.Train[at*r.Dim:(at+1)*r.Dim]...)
 	}
 	return out
 }

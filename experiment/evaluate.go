@@ -16,8 +16,9 @@ type Evaluation struct {
 	Samples   int                `json:"samples"` // asked for
 	Failed    int                `json:"failed"`  // of them, lost to a projection or on a wrong component
 	Wrong     int                `json:"wrong_component"`
-	JSD       *JSD               `json:"jsd"`   // null where no histogram metric is defined
-	Start     *Start             `json:"start"` // of CompareStart; null where it was not asked
+	JSD       *JSD               `json:"jsd"`                // null where no histogram metric is defined
+	Observed  *JSD               `json:"observed,omitempty"` // of what the problem observes beside a published distance
+	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
 	Violation Worst              `json:"violation"`
 	Component []metric.Violation `json:"components"`
 	Nearest   metric.Copies      `json:"nearest"`
@@ -38,6 +39,7 @@ type JSD struct {
 type Part struct {
 	Name string `json:"name"`
 	metric.Score
+	Histogram *domain.Histogram `json:"histogram,omitempty"` // of an observable
 }
 
 // Worst sums up all components.
@@ -76,9 +78,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	v.Component, err = r.CheckViolation(s)
 	v.Violation.Worst = worstOf(v.Component).Worst
 	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
-	if r.score != nil {
-		v.JSD = r.jsd(r.score, x)
-	}
+	v.JSD, v.Observed = r.jsd(r.distance, x), r.jsd(r.observed, x)
 	if len(r.HeldOutRows) > 0 {
 		v.Nearest = metric.CountCopies(x, r.HeldOutRows, r.TrainRows, d)
 		v.TwoSample = metric.EnergyTest(x, r.HeldOutRows, d, testPoints, permutations, r.Problem.Seed)
@@ -86,16 +86,31 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	return v, err
 }
 
-// jsd returns the distances of points to the data.
-func (l *Loaded) jsd(ref *domain.Reference, x []float64) *JSD {
-	whole, parts := ref.Score(ref.Marks(x), l.Problem.Seed)
-	out := &JSD{Metric: ref.Name, Score: whole, Uniform: metric.NaN}
-	for k, name := range ref.Parts {
-		out.Parts = append(out.Parts, Part{name, parts[k]})
+// jsd returns the distances of points to the data; nil where none is defined.
+func (l *Loaded) jsd(ref *compared, x []float64) *JSD {
+	if ref == nil {
+		return nil
+	}
+	marks := ref.Marks(x)
+	out := ref.score(marks, l.Problem.Seed)
+	if o := ref.observables; o != nil {
+		for k, h := range o.Histograms(ref.Reference, marks, l.Problem.Seed) {
+			out.Parts[k].Histogram = &h
+		}
 	}
 	if prior, err := langevin.UniformPrior(l.Process); err == nil {
 		d := l.Data.D
 		out.Uniform = ref.To(draws(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), len(x)/d))
+	}
+	return out
+}
+
+// score returns the distances of points, given by their marks, to the data.
+func (c *compared) score(marks []float64, seed uint64) *JSD {
+	whole, parts := c.Score(marks, seed)
+	out := &JSD{Metric: c.Name, Score: whole, Uniform: metric.NaN}
+	for k, name := range c.Parts {
+		out.Parts = append(out.Parts, Part{Name: name, Score: parts[k]})
 	}
 	return out
 }

@@ -39,7 +39,14 @@ type Loaded struct {
 	Domain      *domain.Domain
 	Pool        *parallel.Pool
 
-	score *domain.Reference // the distance of the run; nil where none is defined
+	distance *compared // the distance of the run; nil where none is defined
+	observed *compared // of observables beside a published distance; nil where there are none
+}
+
+// compared is the data as a distance sees it.
+type compared struct {
+	*domain.Reference
+	observables *domain.Observables // that the distance is the mean over; nil if it is another
 }
 
 // A DataError says that the data cannot be read or does not fit the problem.
@@ -87,8 +94,7 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(), Pool: pool}); err != nil {
 		return nil, err
 	}
-	l.score = l.reference()
-	return l, nil
+	return l, l.compare()
 }
 
 // readData reads the problem's data, and refuses what does not fit the set.
@@ -140,15 +146,33 @@ func (l *Loaded) SampleCount() int {
 	return l.Data.N
 }
 
-// reference returns what the distance of the run compares with: the domain's own
-// distance, or that of its observables; nil where there is neither.
-func (l *Loaded) reference() *domain.Reference {
-	d := l.Domain.Distance
-	if d == nil && l.Domain.Observables != nil {
-		d = l.Domain.Observables.Distance(l.Data.D, l.Pool)
+// compare makes the references that samples are held against: the domain's own
+// distance is that of the run, and what the problem observes stands beside it; a domain
+// without one is compared by what the problem observes, or else by the domain's
+// observables.
+func (l *Loaded) compare() error {
+	observables, err := l.Problem.Observables(l.Data.D)
+	if err != nil {
+		return err
 	}
-	if d == nil {
+	own := l.Domain.Distance
+	if observables == nil && own == nil {
+		observables = l.Domain.Observables
+	}
+	if own != nil {
+		l.distance = &compared{own.Against(l.Data.X, l.TrainRows, l.HeldOutRows), nil}
+	}
+	if observables == nil {
 		return nil
 	}
-	return d.Against(l.Data.X, l.TrainRows, l.HeldOutRows)
+	if observables, err = observables.Over(l.Data.X, l.Data.D, l.Pool); err != nil {
+		return &DataError{dataName(l.Problem, l.Data), err.Error()}
+	}
+	by := &compared{observables.Distance(l.Data.D, l.Pool).Against(l.Data.X, l.TrainRows, l.HeldOutRows), observables}
+	if own != nil {
+		l.observed = by
+	} else {
+		l.distance = by
+	}
+	return nil
 }

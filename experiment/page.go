@@ -63,17 +63,15 @@ func (p *page) Surface(s *figure.SurfaceView) { p.surface = s }
 // draw draws what there is to see of samples x and their evaluation: first the points
 // themselves.
 func (r *Run) draw(p *page, x []float64, v *Evaluation) {
-	view := domain.View{Dim: r.Data.D, Data: r.Data.X, Samples: x, Worst: v.Violation.Worst, Reference: r.score, Seed: r.Problem.Seed}
-	if r.score != nil {
-		view.Marks = r.score.Marks(x)
+	view := domain.View{Dim: r.Data.D, Data: r.Data.X, Samples: x, Worst: v.Violation.Worst, Parts: v.JSD.parts(), Seed: r.Problem.Seed}
+	if r.distance != nil {
+		view.Reference, view.Marks = r.distance.Reference, r.distance.Marks(x)
 	}
-	view.Parts = v.JSD.parts()
 	if r.Domain.Draw != nil {
 		r.Domain.Draw(p, view)
 	}
-	if r.Domain.Distance == nil && r.score != nil {
-		r.Domain.Observables.Draw(p, r.score, view.Marks, view.Parts, r.Problem.Seed)
-	}
+	r.distance.draw(p, x, v.JSD, r.Problem.Seed)
+	r.observed.draw(p, x, v.Observed, r.Problem.Seed)
 	records, err := r.Folder.Metrics()
 	if err != nil && p.err == nil {
 		p.err = err
@@ -85,6 +83,13 @@ func (r *Run) draw(p *page, x []float64, v *Evaluation) {
 	if len(x) > 0 {
 		r.nearest(p, x)
 		p.violation(r.Process.Set, x)
+	}
+}
+
+// draw shows the observables of points x, if it is they that are compared.
+func (c *compared) draw(p *page, x []float64, j *JSD, seed uint64) {
+	if c != nil && c.observables != nil {
+		c.observables.Draw(p, c.Reference, c.Marks(x), j.parts(), seed)
 	}
 }
 

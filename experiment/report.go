@@ -121,7 +121,10 @@ func facts(v *Evaluation) []figure.Fact {
 func (l *Loaded) tables(v *Evaluation) []figure.Table {
 	var out []figure.Table
 	if v.JSD != nil {
-		out = append(out, distances(v.JSD, l.score.Note)...)
+		out = append(out, distances(v.JSD, l.distance.Note)...)
+	}
+	if v.Observed != nil {
+		out = append(out, distances(v.Observed, l.observed.Note)...)
 	}
 	if s := v.Start; s != nil && s.Paths > 0 {
 		out = append(out, figure.Table{

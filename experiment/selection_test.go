@@ -85,7 +85,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, some := e.score, e.Data.X[:90]
+	h, some := e.distance, e.Data.X[:90]
 	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) || !slices.Equal(h.Train, metric.PowerTraces(nil, e.TrainRows, 3)) ||
 		!slices.Equal(h.HeldOut, metric.PowerTraces(nil, e.HeldOutRows, 3)) || len(h.HeldOut) == 0 || e.SampleCount() != 40 {
 		t.Fatalf("the marks are not the power traces: %+v", h)

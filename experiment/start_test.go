@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// compared is CompareStart with the problem's prior.
-func compared(t *testing.T, e *Run, n int) (*Start, error) {
+// compareStart is CompareStart with the problem's prior.
+func compareStart(t *testing.T, e *Run, n int) (*Start, error) {
 	t.Helper()
 	prior, err := e.Prior(context.Background(), nil)
 	if err != nil {
@@ -23,11 +23,11 @@ func compared(t *testing.T, e *Run, n int) (*Start, error) {
 func TestStart(t *testing.T) {
 	compare := func(settings ...string) *Start {
 		e := begin(t, settings...)
-		s, err := compared(t, e, 800)
+		s, err := compareStart(t, e, 800)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := compared(t, e, 800)
+		again, err := compareStart(t, e, 800)
 		if err != nil || !reflect.DeepEqual(s, again) {
 			t.Errorf("%+v, then %+v, %v", s, again, err)
 		}
@@ -45,7 +45,7 @@ func TestStart(t *testing.T) {
 
 // An empirical prior is made of such ends: there is nothing to compare.
 func TestStartEmpirical(t *testing.T) {
-	s, err := compared(t, begin(t, "prior=empirical"), 100)
+	s, err := compareStart(t, begin(t, "prior=empirical"), 100)
 	if err != nil || s.Prior != "empirical" || s.Paths != 0 || !math.IsNaN(float64(s.Distance)) {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -54,7 +54,7 @@ func TestStartEmpirical(t *testing.T) {
 // Where chains make the uniform law, their draws are what is compared.
 func TestStartChains(t *testing.T) {
 	e := begin(t, "set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`, "process.friction=1.5")
-	s, err := compared(t, e, 300)
+	s, err := compareStart(t, e, 300)
 	if err != nil || s.Prior != "chains" || s.Paths != 300 || math.IsNaN(float64(s.Distance)) || s.PValue <= 0.001 {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -22,12 +22,13 @@ type Observer struct {
 
 // Progress is an evaluation in the course of training.
 type Progress struct {
-	Epoch     int          `json:"epoch"`
-	Seconds   float64      `json:"seconds"`   // trained, without evaluations
-	JSD       metric.Float `json:"jsd"`       // against the full set; null where it is not defined
-	Violation metric.Float `json:"violation"` // null if no sample was left
-	Failed    int          `json:"failed"`
-	Fault     string       `json:"fault,omitempty"` // why there are no samples: the simulation broke down
+	Epoch       int          `json:"epoch"`
+	Seconds     float64      `json:"seconds"`               // trained, without evaluations
+	JSD         metric.Float `json:"jsd"`                   // against the full set; null where it is not defined
+	Observables []Part       `json:"observables,omitempty"` // each with its floors
+	Violation   metric.Float `json:"violation"`             // null if no sample was left
+	Failed      int          `json:"failed"`
+	Fault       string       `json:"fault,omitempty"` // why there are no samples: the simulation broke down
 }
 
 // training is one call of Train.
@@ -209,8 +210,13 @@ func (l *Loaded) judge(p *Progress, s *Samples) {
 	if len(good) == 0 {
 		return
 	}
-	if l.score != nil {
-		p.JSD = l.score.To(good)
+	if l.distance != nil {
+		p.JSD = l.distance.To(good)
+	}
+	for _, c := range []*compared{l.distance, l.observed} {
+		if c != nil && c.observables != nil {
+			p.Observables = append(p.Observables, c.score(c.Marks(good), l.Problem.Seed).Parts...)
+		}
 	}
 	p.Violation = worstOf(violations(l.Process.Set, good)).Worst
 }

@@ -84,6 +84,18 @@ func (h Bins) Wrap(v float64) float64 {
 	return v
 }
 
+// Shares returns the share of the values in each bin, for bins that have a range.
+// Values that are not finite are in none.
+func (h Bins) Shares(values []float64) []float64 {
+	out := make([]float64, h.N)
+	for _, v := range values {
+		if v-v == 0 {
+			out[h.Bin(v)] += 1 / float64(len(values))
+		}
+	}
+	return out
+}
+
 // density counts the values, and in one more bin those that are not finite if lost.
 func (h Bins) density(values []float64, lost bool) []float64 {
 	n := h.N

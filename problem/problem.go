@@ -19,6 +19,7 @@ type Problem struct {
 	Convention string         `yaml:"convention"` // paper or reference
 	Data       Data           `yaml:"data"`
 	Set        sets.Set       `yaml:"set"`
+	Observe    []Observe      `yaml:"observe,omitempty"` // numbers that are compared between data and samples
 	Potential  Potential      `yaml:"potential"`
 	Process    Process        `yaml:"process"`
 	Network    Network        `yaml:"network"`

@@ -97,6 +97,9 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if kind, ok := kinds.Of(p.Data.Kind, proc.Set); !ok {
 		return p.key("data.kind", p.Data.Kind, misfit(kind, proc.Set))
 	}
+	if _, err := p.Observables(proc.Set.Dim()); err != nil {
+		return err
+	}
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
 		return err
 	}

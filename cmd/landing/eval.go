@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -132,20 +131,25 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	for _, c := range shown {
 		row("violation of "+c.Component, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
 	}
-	if d := v.JSD; d != nil {
+	distances := func(what string, d *experiment.JSD) {
+		if d == nil {
+			return
+		}
 		all := against(d.Full, d.Mean, d.SD)
-		if !math.IsNaN(float64(d.Uniform)) {
+		if !d.Uniform.IsNaN() {
 			all += fmt.Sprintf("   uniform %.4f", d.Uniform)
 		}
-		row("distance (JSD) to all data", all)
+		row(what+" to all data", all)
 		for _, p := range d.Parts {
 			row("  of "+p.Name, against(p.Full, p.Mean, p.SD))
 		}
-		row("distance (JSD) to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
+		row(what+" to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
 		for _, p := range d.Parts {
 			row("  of "+p.Name, fmt.Sprintf("%.4f   floor %.4f", p.HeldOut, p.HeldOutFloor))
 		}
 	}
+	distances("distance (JSD)", v.JSD)
+	distances("observables (JSD)", v.Observed)
 	row("start of backward paths", whereStarts(v.Start))
 	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
 	if v.Nearest.HeldOut == 0 {

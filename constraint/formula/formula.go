@@ -176,6 +176,8 @@ func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, 
 	}
 	switch {
 	case relation == expr.None || relation == kind:
+	case kind == expr.None:
+		return &Error{"expr", &expr.Error{Name: name, Message: "a relation stands where a number is observed; expected a formula"}}
 	case relation == expr.AtLeast && kind == expr.AtMost:
 		v = v.Neg()
 	case kind == expr.Equal:
@@ -195,6 +197,7 @@ type Builder struct {
 	*expr.Graph
 	equalities, inequalities []named
 	taken                    map[string]bool
+	many                     string // what the names name, for messages
 }
 
 type named struct {
@@ -204,7 +207,7 @@ type named struct {
 
 // NewBuilder returns a builder of sets in R^dim.
 func NewBuilder(dim int) *Builder {
-	return &Builder{Graph: expr.NewGraph(dim), taken: map[string]bool{}}
+	return &Builder{Graph: expr.NewGraph(dim), taken: map[string]bool{}, many: "constraints"}
 }
 
 // Equality adds v = 0; a vector or matrix adds its elements, named name[0], …
@@ -229,10 +232,10 @@ func (b *Builder) add(to *[]named, name string, v expr.Value) error {
 			n = fmt.Sprintf("%s[%d]", name, i)
 		}
 		if b.taken[n] {
-			return fmt.Errorf("%q names two constraints", n)
+			return fmt.Errorf("%q names two %s", n, b.many)
 		}
 		if len(b.taken) == MaxComponents {
-			return fmt.Errorf("%q: more than %d constraints", n, MaxComponents)
+			return fmt.Errorf("%q: more than %d %s", n, MaxComponents, b.many)
 		}
 		b.taken[n] = true
 		*to = append(*to, named{n, v.Element(i)})

@@ -14,45 +14,31 @@ import (
 )
 
 const (
-	most    = 4   // components
-	bins    = 60  // of each
-	room    = 0.1 // on both sides of the data's range, of its span
-	least   = 1e-9
-	maxRows = 512 // training rows that components are fitted to where there are more coordinates
+	most    = 4    // components
+	least   = 1e-9 // variance of one, as a part of the first's
+	maxRows = 512  // training rows that components are fitted to where there are more coordinates
 )
 
 // Components returns the leading principal components of the training rows as
-// observables: at most four, those that vary. Their range is that of the data,
-// widened by a tenth of it on both sides. They are nil if the rows do not vary.
-func Components(data, train []float64, d int) *domain.Observables {
+// observables: at most four, those that vary. They are nil if the rows do not vary.
+func Components(train []float64, d int) *domain.Observables {
 	mean, axes, share := principal(train, d)
 	o := &domain.Observables{}
-	var kept [][]float64
-	for k, v := range axes {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i := 0; i < len(data); i += d {
-			y := project(data[i:i+d], mean, v)
-			lo, hi = min(lo, y), max(hi, y)
-		}
-		if !(hi > lo) {
-			continue
-		}
-		margin := room * (hi - lo)
-		kept = append(kept, v)
+	for k := range axes {
 		o.List = append(o.List, domain.Observable{
 			Name: fmt.Sprintf("principal component %d", k+1), File: fmt.Sprintf("component-%d", k+1),
-			Bins: metric.Bins{Lo: lo - margin, Hi: hi + margin, N: bins},
+			Bins: metric.Bins{N: domain.DefaultBins},
 		})
 	}
-	if len(kept) == 0 {
+	if len(axes) == 0 {
 		return nil
 	}
 	o.Note = fmt.Sprintf("Principal components of the training rows, %.3g %% of their variance in all; "+
 		"observe in the problem file names numbers that say more.", 100*share)
 	o.Values = func(dst, x []float64, n int) {
 		for i := range n {
-			for k, v := range kept {
-				dst[i*len(kept)+k] = project(x[i*d:(i+1)*d], mean, v)
+			for k, v := range axes {
+				dst[i*len(axes)+k] = project(x[i*d:(i+1)*d], mean, v)
 			}
 		}
 	}

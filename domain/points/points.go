@@ -14,7 +14,7 @@ var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
 // New makes the domain. It has no published distance; its observables are the
 // leading principal components.
 func New(in domain.Input) (*domain.Domain, error) {
-	return &domain.Domain{Observables: Components(in.Data, in.Train, in.Set.Dim()), Draw: draw}, nil
+	return &domain.Domain{Observables: Components(in.Train, in.Set.Dim()), Draw: draw}, nil
 }
 
 // draw shows coordinates, and in R³ the points in space.

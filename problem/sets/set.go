@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 )
 
@@ -92,6 +93,16 @@ func (s Set) Build(at string) (constraint.Set, error) {
 	}
 	set, err := k.build(keys, at)
 	return set, place(err, at, k)
+}
+
+// Definitions returns the names that a set of formulas defines, in order; nil of
+// others.
+func (s Set) Definitions() formula.Definitions {
+	if s.Is() != "formula" {
+		return nil
+	}
+	d, _ := s.keys["let"].(formula.Definitions)
+	return d
 }
 
 // Unbounded reports whether the set's kind says that it has no uniform law.

@@ -1,0 +1,174 @@
+package domain
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// plane observes points of the plane by their first coordinate and their angle.
+func plane() *Observables {
+	return &Observables{
+		List: []Observable{
+			{Name: "across", File: "across", Bins: metric.Bins{N: 20}},
+			{Name: "angle", Unit: "rad", File: "angle", Bins: metric.Bins{Lo: -math.Pi, Hi: math.Pi, N: 30, Circular: true}},
+		},
+		Values: func(dst, x []float64, n int) {
+			for i := range n {
+				dst[2*i], dst[2*i+1] = x[2*i], math.Atan2(x[2*i+1], x[2*i])
+			}
+		},
+	}
+}
+
+func cloud(n int, stream uint64) []float64 {
+	x := make([]float64, 2*n)
+	for i := range n {
+		keyed.New(7, keyed.Probe, stream).Normals(x[2*i:2*i+2], uint64(i), 0)
+	}
+	return x
+}
+
+// The distance is the mean of those of the observables, each between histograms of its
+// bins; the range that is not given is the data's and a tenth on both sides.
+func TestObservablesDistance(t *testing.T) {
+	pool := parallel.New(3)
+	defer pool.Close()
+	data := cloud(3000, 1) // more than a block
+	o, err := plane().Over(data, 2, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lo, hi := slices.Min(metric.Column(data, 0, 2)), slices.Max(metric.Column(data, 0, 2))
+	b := o.List[0].Bins
+	if math.Abs(b.Lo-(lo-0.1*(hi-lo))) > 1e-12 || math.Abs(b.Hi-(hi+0.1*(hi-lo))) > 1e-12 || o.List[1].Hi != math.Pi {
+		t.Errorf("ranges %+v of data in [%v, %v]", o.List, lo, hi)
+	}
+	d := o.Distance(2, pool)
+	r := d.Against(data, data[:4000], data[4000:])
+	x := cloud(500, 2)
+	marks := r.Marks(x)
+	got := d.Compare(marks, r.Full)
+	for k, v := range o.List {
+		v.Empty = 1e-6 / (v.Hi - v.Lo)
+		if want := v.JSD(metric.Column(marks, k, 2), metric.Column(r.Full, k, 2)); got[1+k] != want || want < 0.01 {
+			t.Errorf("%s: %v, want %v", v.Name, got[1+k], want)
+		}
+	}
+	if math.Abs(got[0]-(got[1]+got[2])/2) > 1e-15 || !slices.Equal(d.Parts, []string{"across", "angle"}) {
+		t.Errorf("distances %v of %v: the first is not the mean", got, d.Parts)
+	}
+	if same := d.Compare(r.Full, r.Full); same[0] != 0 {
+		t.Errorf("the data is %v from itself", same)
+	}
+	// Floors fall with the number of samples; scores do not depend on the workers.
+	few, _ := r.Score(r.Marks(x[:100]), 1)
+	many, parts := r.Score(r.Marks(x), 1)
+	if !(many.Mean < few.Mean) || len(parts) != 2 || many.HeldOut.IsNaN() {
+		t.Errorf("floors %v of 50 points, %v of 500", few, many)
+	}
+	one := parallel.New(1)
+	defer one.Close()
+	if again := o.Distance(2, one).Marks(data); !slices.Equal(again, r.Full) {
+		t.Error("values depend on the workers")
+	}
+}
+
+// A number that the data holds still has a range; one that has no value is an error.
+func TestObservablesOver(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	o := &Observables{List: []Observable{{Name: "held", Bins: metric.Bins{N: 4}}}, Values: func(dst, x []float64, n int) {
+		for i := range n {
+			dst[i] = 20
+		}
+	}}
+	over, err := o.Over([]float64{1, 2}, 1, pool)
+	if err != nil || over.List[0].Lo != 18 || over.List[0].Hi != 22 || o.List[0].Hi != 0 {
+		t.Errorf("%+v, %v; before %+v", over, err, o.List)
+	}
+	o.Values = func(dst, _ []float64, n int) {
+		for i := range n {
+			dst[i] = math.NaN()
+		}
+	}
+	if _, err := o.Over([]float64{1, 2}, 1, pool); err == nil || !strings.Contains(err.Error(), `"held" is finite at no row`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type canvas struct {
+	names []string
+	refs  []figure.FigureRef
+	svg   []string
+}
+
+func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
+	var b bytes.Buffer
+	if err := pic.WriteSVG(&b); err != nil {
+		panic(err)
+	}
+	c.names, c.refs, c.svg = append(c.names, name), append(c.refs, ref), append(c.svg, b.String())
+}
+func (c *canvas) PNG(string, figure.Picture)  {}
+func (c *canvas) Note(string)                 {}
+func (c *canvas) Globe(*figure.Globe)         {}
+func (c *canvas) Surface(*figure.SurfaceView) {}
+
+// Each observable is a picture with distance, floor and what the range does.
+func TestObservablesDraw(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	data := cloud(200, 1)
+	o, err := plane().Over(data, 2, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := o.Distance(2, pool).Against(data, data, nil)
+	marks := r.Marks([]float64{50, 0, -50, 0, 0, 1})
+	_, parts := r.Score(marks, 1)
+	var c canvas
+	o.Draw(&c, r, marks, parts, 1)
+	if !slices.Equal(c.names, []string{"across", "angle"}) || !strings.Contains(c.refs[0].Caption, "Distance to all data 0.") ||
+		!strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") || !strings.Contains(c.refs[1].Caption, "Circular: -3.142 and 3.142 are one place.") {
+		t.Errorf("%v %+v", c.names, c.refs)
+	}
+	for i, want := range []string{"across", "angle, rad (circular"} {
+		for _, text := range []string{want, "density", "data, 200", "samples, 3", "draws from the training rows, 3"} {
+			if !strings.Contains(c.svg[i], text) {
+				t.Errorf("picture %d lacks %q", i, text)
+			}
+		}
+	}
+	h := o.Histograms(r, marks, 1)
+	if len(h) != 2 || !h[1].Circular || h[1].Unit != "rad" || len(h[0].Data) != 20 || len(h[0].Floor) != 20 {
+		t.Fatalf("%+v", h)
+	}
+	// Two samples outside: in the bins at the ends.
+	if math.Abs(h[0].Samples[0]-1./3) > 1e-15 || math.Abs(h[0].Samples[19]-1./3) > 1e-15 {
+		t.Errorf("shares %v", h[0].Samples)
+	}
+}
+
+// Points are written as tables and arrays; a domain's own writer goes first.
+func TestWriters(t *testing.T) {
+	d := &Domain{Writers: map[string]Writer{".xyz": writeCSV}}
+	var b bytes.Buffer
+	if err := d.Writer(".csv")(&b, []float64{1, 0.5, -2, 3}, 2); err != nil || b.String() != "x0,x1\n1,0.5\n-2,3\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	if d.Writer(".npy") == nil || d.Writer(".xyz") == nil || d.Writer(".txt") != nil {
+		t.Error("writers by extension")
+	}
+	b.Reset()
+	if err := writeCSV(&b, nil, 2); err != nil || b.String() != "x0,x1\n" {
+		t.Errorf("no points: %q, %v", b.String(), err)
+	}
+}
