@@ -17,7 +17,7 @@ func ExampleRun() {
 		panic(err)
 	}
 	process := &langevin.Process{
-		Set: set, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Implicit: true},
+		Set: set, Method: langevin.ULLA, Friction: 5,
 		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 1},
 	}
 	pool := parallel.New(0)

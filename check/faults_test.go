@@ -150,7 +150,7 @@ func TestOffset(t *testing.T) {
 	for _, method := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		const τ = 0.01
 		ρ := 0.5
-		p := &langevin.Process{Set: s, Method: method, Friction: 1, Landing: langevin.Landing{Rate: ρ / τ},
+		p := &langevin.Process{Set: s, Method: method, Friction: 1, Landing: langevin.Landing{Explicit: true, Rate: ρ / τ},
 			Schedule: langevin.Schedule{N: 200, T: 200 * τ, SigmaMin: 1, SigmaMax: 1}}
 		f := find(run(t, Input{Process: p}), "offset", "h")[0]
 		b := 5 * τ / 2 / ρ
@@ -163,7 +163,7 @@ func TestOffset(t *testing.T) {
 	}
 	// With the curvature term OLLA's drift is gone.
 	p := gentle(curved{s})
-	p.Method, p.Curvature, p.Landing = langevin.OLLA, true, langevin.Landing{Rate: 5}
+	p.Method, p.Curvature, p.Landing = langevin.OLLA, true, langevin.Landing{Explicit: true, Rate: 5}
 	with := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
 	p.Curvature = false
 	without := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
@@ -178,7 +178,7 @@ func TestOffset(t *testing.T) {
 func TestOffsetOverRadius(t *testing.T) {
 	for _, τ := range []float64{0.01, 0.2} {
 		s := equality(3).equal("h", through(ball(2), func(v float64) (float64, float64) { return 7 * v, 7 }))
-		p := &langevin.Process{Set: s, Method: langevin.OLLA, Landing: langevin.Landing{Rate: 0.5 / τ}, Schedule: langevin.Schedule{N: 40, T: 40 * τ, SigmaMin: 1, SigmaMax: 1}}
+		p := &langevin.Process{Set: s, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: 0.5 / τ}, Schedule: langevin.Schedule{N: 40, T: 40 * τ, SigmaMin: 1, SigmaMax: 1}}
 		f := find(run(t, Input{Process: p}), "offset", "h")[0]
 		want := f.Numbers["measured"] / 7 / 2
 		if math.Abs(f.Numbers["over_radius"]/want-1) > 1e-3 {
@@ -239,7 +239,7 @@ func (w wrongHessian) HessianVectors(dst, x, v []float64, n int) {
 func TestLandingRate(t *testing.T) {
 	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 8: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn, 55.7: Fail, 1000: Fail} {
 		p := gentle(equality(3).equal("h", ball(1)))
-		p.Landing = langevin.Landing{Rate: rate} // τ_{N−1} = 0.575²/10
+		p.Landing = langevin.Landing{Explicit: true, Rate: rate} // τ_{N−1} = 0.575²/10
 		f := find(run(t, Input{Process: p}), "landing rate", "")[0]
 		if rate == 55.5 || rate == 55.7 { // ρ on either side of 2, in the paper's convention
 			p.Convention = langevin.Paper

@@ -13,7 +13,7 @@ func landingRate(s *subject) []Finding {
 	if p.Method.Projected() {
 		return []Finding{{Message: fmt.Sprintf("%s projects at every step and has no landing rate", p.Method)}}
 	}
-	if p.Landing.Implicit {
+	if !p.Landing.Explicit {
 		return []Finding{{Message: "implicit landing: ρ_k = ασ_k²Δt = 1 at every step", Numbers: Numbers{"rho_max": 1, "rho_min": 1}}}
 	}
 	lo, hi, at, sum := p.Rho(0), 0.0, 0, 0.0

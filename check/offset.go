@@ -49,9 +49,9 @@ func (s *subject) remedy() string {
 	switch {
 	case s.proc.Method.Projected():
 		return "take smaller steps (a larger N, or a smaller σ_max)"
-	case !s.proc.Landing.Implicit && s.proc.Rho(s.proc.Schedule.N-1) < 0.5:
+	case s.proc.Landing.Explicit && s.proc.Rho(s.proc.Schedule.N-1) < 0.5:
 		return fmt.Sprintf("raise α towards %.3g, or take smaller steps", s.proc.MonotoneRate())
-	case s.proc.Method == langevin.OLLA && !s.proc.Curvature && !s.proc.Landing.Implicit:
+	case s.proc.Method == langevin.OLLA && !s.proc.Curvature && s.proc.Landing.Explicit:
 		return "turn on the curvature term, or take smaller steps"
 	}
 	return "take smaller steps (a larger N, or a smaller σ_max)"
@@ -89,7 +89,7 @@ func (s *subject) predict() (rms, bend []float64) {
 					most[a] = max(most[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
 				}
 			}
-			if s.proc.Landing.Implicit && !s.proc.Method.Projected() {
+			if !s.proc.Landing.Explicit && !s.proc.Method.Projected() {
 				b.Normal(l, q)
 				s.bend(q, p.x, l)
 				for a := range s.m {
@@ -101,7 +101,7 @@ func (s *subject) predict() (rms, bend []float64) {
 		for a, b := range most {
 			bend[a] += b * b
 		}
-		if s.proc.Landing.Implicit || s.proc.Method.Projected() {
+		if !s.proc.Landing.Explicit || s.proc.Method.Projected() {
 			continue
 		}
 		for a := range s.m {

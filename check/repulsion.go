@@ -147,7 +147,7 @@ func (s *subject) typicalStep() (step, ρ float64) {
 	if !s.proc.Method.Underdamped() {
 		step = math.Sqrt(mean)
 	}
-	if !s.proc.Landing.Implicit {
+	if s.proc.Landing.Explicit {
 		ρ = min(s.proc.Landing.Rate*mean, 1)
 	}
 	return step, ρ

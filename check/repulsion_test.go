@@ -44,7 +44,7 @@ func kolmogorov(t testing.TB, p *langevin.Process, pool *parallel.Pool) (distanc
 }
 
 func constant(method langevin.Method, τ, ρ, γ float64) *langevin.Process {
-	return &langevin.Process{Set: interval(), Method: method, Friction: γ, Landing: langevin.Landing{Rate: ρ / τ},
+	return &langevin.Process{Set: interval(), Method: method, Friction: γ, Landing: langevin.Landing{Explicit: true, Rate: ρ / τ},
 		Schedule: langevin.Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1}}
 }
 

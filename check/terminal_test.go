@@ -94,7 +94,7 @@ func TestTerminalSO10(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Rate: 10}, Terminal: true, Convention: langevin.Reference,
+	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Explicit: true, Rate: 10}, Terminal: true,
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
 	f := terminalFinding(t, p, data.X)
 	if left := f.Numbers["shift"] / f.Numbers["shift_of_data"]; f.Status != Warn || left < 0.35 || left > 0.45 {
@@ -197,7 +197,7 @@ func TestFarther(t *testing.T) {
 	}
 	one := langevin.Schedule{N: 40, T: 2, SigmaMin: 1, SigmaMax: 1}
 	process := func(m langevin.Method, γ float64) *langevin.Process {
-		return &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: γ, Schedule: one, Landing: langevin.Landing{Implicit: true}}
+		return &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: γ, Schedule: one}
 	}
 	left, n, text := advise(process(langevin.ULLA, 10), 4.5)
 	if _, longer := n["time_recommended"]; longer || math.Abs(left-little) > 1e-6 {

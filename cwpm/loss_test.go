@@ -68,7 +68,7 @@ func TestGoldenLoss(t *testing.T) {
 				}
 				p.Set = levelset.New(network)
 			}
-			p.Method, p.Convention, p.Landing.Rate = c.method, langevin.Reference, 10
+			p.Method, p.Landing = c.method, langevin.Landing{Explicit: true, Rate: 10}
 			g := golden.Read(t, c.file)
 			f := func(name string) []float64 { return g[name].AsFloat64() }
 			d := p.Set.Dim()
@@ -120,7 +120,7 @@ func TestGoldenLoss(t *testing.T) {
 
 func problem(set constraint.Set, m langevin.Method, c langevin.Convention) (*langevin.Process, *langevin.Paths) {
 	p := &langevin.Process{
-		Set: set, Method: m, Friction: 2, Convention: c, Landing: langevin.Landing{Rate: 1}, Potential: langevin.Quadratic{},
+		Set: set, Method: m, Friction: 2, Convention: c, Landing: langevin.Landing{Explicit: true, Rate: 1}, Potential: langevin.Quadratic{},
 		Schedule: langevin.Schedule{N: 4, T: 0.8, SigmaMin: 0.3, SigmaMax: 0.8},
 	}
 	d := set.Dim()

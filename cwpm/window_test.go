@@ -78,7 +78,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 	reached := map[int]bool{}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
-			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule}
 			paths, last := responses(t, p)
 			column := func(k int) []float64 {
 				v := make([]float64, paths.Count)
@@ -139,7 +139,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 func TestTargetSize(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
-			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule}
 			paths, last := responses(t, p)
 			gain := p.BalancedGains()
 			for k := range schedule.N {
@@ -207,7 +207,7 @@ func orthonormal(vs [][]float64) [][]float64 {
 // has at most the given standard deviation in a direction, or at k.
 func TestWindowsReachBack(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
-		p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+		p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Schedule: schedule}
 		paths, _ := responses(t, p)
 		sd := func(j, k int) float64 {
 			sum, first := 0.0, j+1 // ζ_j, …; at j = 0 also p_0
@@ -235,7 +235,7 @@ func TestWindowsReachBack(t *testing.T) {
 // angle. One step is the paper's chord.
 func TestWindowAlongCircle(t *testing.T) {
 	for name, set := range map[string]constraint.Set{"circle": zoo.Sphere{D: 2}, "without geodesics": sets.Plain(zoo.Sphere{D: 2})} {
-		p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3, Convention: langevin.Reference, Schedule: schedule, Landing: langevin.Landing{Implicit: true}}
+		p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3, Schedule: schedule}
 		N := p.Schedule.N
 		paths := &langevin.Paths{Count: 1, Steps: N, Dim: 2, X: make([]float64, 2*(N+1)), Failed: make([]bool, 1)}
 		angle := func(k int) float64 { return 0.05*float64(k) + 0.02*math.Sin(3*float64(k)) }
@@ -303,8 +303,8 @@ func TestWindowOnSphere(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
-		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3, Convention: langevin.Reference,
-			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}, Landing: langevin.Landing{Implicit: true}}
+		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3,
+			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}}
 		var paths langevin.Paths
 		if _, err := langevin.NewSimulator(p, pool, 64).Forward(context.Background(), &paths, start, 5, 0); err != nil {
 			t.Fatal(err)
@@ -369,8 +369,8 @@ func TestWindowOnRotations(t *testing.T) {
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
-	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Convention: langevin.Reference, Terminal: true,
-		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4}, Landing: langevin.Landing{Implicit: true}}
+	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Terminal: true,
+		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4}}
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths, others langevin.Paths
 	for refresh, to := range []*langevin.Paths{&paths, &others} {

@@ -17,7 +17,6 @@ func ExampleChains() {
 	process := &langevin.Process{
 		Set:       zoo.Sphere{D: 3},
 		Friction:  1,
-		Landing:   langevin.Landing{Implicit: true},
 		Potential: langevin.Linear{B: []float64{0, 0, κ}},
 		Schedule:  langevin.Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 	}

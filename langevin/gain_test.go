@@ -91,11 +91,11 @@ func TestLandingRates(t *testing.T) {
 				t.Errorf("%v: h = %v after step %d, want %v", c, h[0], k, want)
 			}
 		}
-		p.Landing.Implicit = true
+		p.Landing.Explicit = false
 		if p.Rho(0) != 1 {
 			t.Errorf("implicit landing has ρ = %v", p.Rho(0))
 		}
-		p.Landing.Implicit, p.Method = false, OLLAP
+		p.Landing.Explicit, p.Method = true, OLLAP
 		if p.Rho(0) != 1 {
 			t.Errorf("projection has ρ = %v", p.Rho(0))
 		}

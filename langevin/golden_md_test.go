@@ -111,10 +111,10 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 	for _, c := range goldenCases("md") {
 		t.Run(c.name, func(t *testing.T) {
 			replayLanding(t, c, &Process{
-				Set: reference.Alanine, Method: c.method, Friction: 10, Convention: Reference, Terminal: true, Repulsion: 0.05,
+				Set: reference.Alanine, Method: c.method, Friction: 10, Terminal: true, Repulsion: 0.05,
 				NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0.05),
 				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
-				Landing:     Landing{Implicit: c.implicit, Rate: 50},
+				Landing:     Landing{Explicit: !c.implicit, Rate: 50},
 			}, func(x []float64) { referenceProjection(t, x) })
 		})
 	}

@@ -122,9 +122,9 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			replay(t, c, &Process{
-				Set: set, Method: c.method, Friction: 10, Convention: Reference, Terminal: true,
+				Set: set, Method: c.method, Friction: 10, Terminal: true,
 				Schedule: Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
-				Landing:  Landing{Implicit: c.implicit, Rate: 15},
+				Landing:  Landing{Explicit: !c.implicit, Rate: 15},
 			})
 		})
 	}

@@ -45,7 +45,7 @@ func TestDecayWithInequalities(t *testing.T) {
 		for _, implicit := range []bool{false, true} {
 			for _, backward := range []bool{false, true} {
 				p := process(set, m)
-				p.Repulsion, p.Landing.Implicit = ε, implicit
+				p.Repulsion, p.Landing.Explicit = ε, !implicit
 				p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0, 1}}
 				s := p.NewStepper(1)
 				x, prev, y, ζ := make([]float64, 5), make([]float64, 5), make([]float64, 5), make([]float64, 5)
@@ -266,7 +266,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 func TestRedundantAxisIsALine(t *testing.T) {
 	const n = 10
 	p := process(zoo.RedundantAxis{}, OLLA)
-	p.Repulsion, p.Landing.Implicit, p.Terminal = 0, true, true
+	p.Repulsion, p.Landing.Explicit, p.Terminal = 0, false, true
 	p.Schedule.N = 40
 	x0 := make([]float64, 3*n)
 	pool := parallel.New(2)

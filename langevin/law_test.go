@@ -71,7 +71,7 @@ func TestStationaryCovariance(t *testing.T) {
 			for _, m := range []string{"OLLA", "ULLA", "splitting"} {
 				d := set.Dim()
 				p := &Process{
-					Set: set, Friction: 1.5, Landing: Landing{Rate: 1}, Potential: Quadratic{},
+					Set: set, Friction: 1.5, Landing: Landing{Explicit: true, Rate: 1}, Potential: Quadratic{},
 					Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
 				}
 				a := p.Decay(τ)
@@ -142,7 +142,7 @@ func TestCurvatureOffset(t *testing.T) {
 	const α, τ = 20, 0.002
 	for _, curvature := range []bool{false, true} {
 		p := &Process{
-			Set: zoo.Sphere{D: 3}, Method: OLLA, Landing: Landing{Rate: α}, Curvature: curvature,
+			Set: zoo.Sphere{D: 3}, Method: OLLA, Landing: Landing{Explicit: true, Rate: α}, Curvature: curvature,
 			Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
 		}
 		x0, err := Start(p, 64, 1)
@@ -233,7 +233,7 @@ func TestUniformLawOfChains(t *testing.T) {
 			{"splitting", ULLA, true, 0.2, 60},
 		} {
 			p := &Process{
-				Set: law.set, Method: c.method, Friction: 1, Landing: Landing{Rate: 4}, Curvature: true,
+				Set: law.set, Method: c.method, Friction: 1, Landing: Landing{Explicit: true, Rate: 4}, Curvature: true,
 				Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1},
 			}
 			if err := p.Validate(); err != nil {
@@ -303,7 +303,7 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 	for _, c := range []Convention{Paper, Reference} {
 		for _, d := range []int{2, 3} {
 			p := &Process{
-				Set: zoo.Sphere{D: d}, Method: OLLA, Landing: Landing{Implicit: true}, Terminal: true, Convention: c,
+				Set: zoo.Sphere{D: d}, Method: OLLA, Terminal: true, Convention: c,
 				Schedule: Schedule{N: 400, T: 6, SigmaMin: 0.1, SigmaMax: 1.5},
 			}
 			S := make([]float64, p.Schedule.N+1) // ∫σ² up to t_k
@@ -366,7 +366,7 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 	const data = 0.3 // variance of x_0
 	run := func(c Convention, N int) float64 {
 		p := &Process{
-			Set: zoo.Euclidean{D: 1}, Method: ULLA, Friction: 2, Landing: Landing{Rate: 1}, Convention: c,
+			Set: zoo.Euclidean{D: 1}, Method: ULLA, Friction: 2, Landing: Landing{Explicit: true, Rate: 1}, Convention: c,
 			Potential: Quadratic{}, Schedule: Schedule{N: N, T: 20, SigmaMin: 0.5, SigmaMax: 1},
 		}
 		s := p.NewStepper(1)
@@ -430,7 +430,7 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 // Chains keep their keys: the same draws whatever the number of workers.
 func TestChainsAreReproducible(t *testing.T) {
 	p := &Process{
-		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Landing: Landing{Rate: 1}, Potential: Linear{B: []float64{0, 0, 3}},
+		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Landing: Landing{Explicit: true, Rate: 1}, Potential: Linear{B: []float64{0, 0, 3}},
 		Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 	}
 	x0, err := Start(p, 40, 1)

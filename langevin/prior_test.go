@@ -23,7 +23,7 @@ func TestEmpiricalPrior(t *testing.T) {
 		σ     float64
 		fails bool
 	}{{1, true}, {20, true}, {0.1, false}} {
-		p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Landing: Landing{Implicit: true},
+		p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP,
 			Schedule: Schedule{N: 4, T: 1, SigmaMin: c.σ, SigmaMax: c.σ}}
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)

@@ -55,15 +55,15 @@ func (m Method) Projected() bool { return m == ULLAP || m == OLLAP }
 type Convention int
 
 const (
-	// Paper: the backward step x_{k+1} → x_k uses σ_{k+1}, and its momentum
-	// is (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
-	Paper Convention = iota
-	// Reference: the backward step uses σ_k, the forward step's own, and its
-	// momentum is (x_{k+2} − x_{k+1})/(σ_{k+1}²Δt).
-	Reference
+	// Reference: the backward step x_{k+1} → x_k uses σ_k, the forward step's own,
+	// and its momentum is (x_{k+2} − x_{k+1})/(σ_{k+1}²Δt).
+	Reference Convention = iota
+	// Paper: the backward step uses σ_{k+1}, and its momentum is
+	// (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
+	Paper
 )
 
-var conventionNames = [...]string{"paper", "reference"}
+var conventionNames = [...]string{"reference", "paper"}
 
 func (c Convention) String() string { return conventionNames[c] }
 
@@ -77,13 +77,12 @@ func ParseConvention(name string) (Convention, error) {
 	return 0, &ConfigError{Field: "Convention", Value: name, Want: "paper or reference"}
 }
 
-// Landing says how a step without projection returns to Σ.
+// Landing says how a step without projection returns to Σ. The zero value is
+// implicit landing: the landing term at the step's proposal with
+// α_k = 1/(σ_k²Δt), one Gauss–Newton step.
 type Landing struct {
-	// Implicit evaluates the landing term at the step's proposal with
-	// α_k = 1/(σ_k²Δt): one Gauss–Newton step.
-	Implicit bool
-	// Rate is α of explicit landing, −ασ_k²Δt ∇JᵀG†J at x_k.
-	Rate float64
+	Explicit bool    // the landing term is −ασ_k²Δt ∇JᵀG†J at x_k
+	Rate     float64 // α of explicit landing
 }
 
 // A Potential is f in the target exp(−f) of the forward process.
@@ -144,7 +143,7 @@ func (p *Process) Validate() error {
 	case bad(p.Repulsion) || p.Repulsion < 0:
 		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
 	}
-	if !p.Method.Projected() && !p.Landing.Implicit {
+	if !p.Method.Projected() && p.Landing.Explicit {
 		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {
 			return &ConfigError{"Landing.Rate", p.Landing.Rate, "α > 0, or implicit landing"}
 		}
@@ -205,7 +204,7 @@ func (p *Process) Decay(τ float64) float64 { return math.Exp(-p.Friction * τ) 
 
 // landingRate returns α for a step of size τ.
 func (p *Process) landingRate(τ float64) float64 {
-	if p.Landing.Implicit {
+	if !p.Landing.Explicit {
 		return 1 / τ
 	}
 	return p.Landing.Rate

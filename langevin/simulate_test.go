@@ -368,7 +368,7 @@ func TestDivergence(t *testing.T) {
 // The main job's simulation: 663 paths of 50 steps on the sphere.
 func BenchmarkVolcanoForward(b *testing.B) {
 	p := &Process{
-		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5, Landing: Landing{Implicit: true}, Terminal: true,
+		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5, Terminal: true,
 		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
 	}
 	x0, _ := Start(p, 663, 1)

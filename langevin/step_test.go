@@ -26,7 +26,7 @@ func several(t *testing.T) map[string]constraint.Set {
 
 func process(set constraint.Set, m Method) *Process {
 	return &Process{
-		Set: set, Method: m, Friction: 3, Landing: Landing{Rate: 4},
+		Set: set, Method: m, Friction: 3, Landing: Landing{Explicit: true, Rate: 4}, Convention: Paper,
 		Schedule: Schedule{N: 5, T: 0.5, SigmaMin: 0.4, SigmaMax: 0.9},
 	}
 }
@@ -134,7 +134,7 @@ func TestAffineLandingIsExact(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
 		for _, implicit := range []bool{false, true} {
 			p := process(set, m)
-			p.Landing.Implicit = implicit
+			p.Landing.Explicit = !implicit
 			p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0}}
 			s := p.NewStepper(1)
 			st := keyed.New(1, keyed.Probe, 0)
@@ -205,7 +205,7 @@ func TestULLACurvatureTerm(t *testing.T) {
 		for _, direction := range []string{"forward", "backward"} {
 			const k = 2
 			p := process(set, ULLA)
-			p.Landing.Implicit = implicit
+			p.Landing.Explicit = !implicit
 			τ, τp, sign := p.Schedule.Tau(k), p.Schedule.Tau(k-1), -1.0
 			momentum := []float64{x[0] - near[0], x[1] - near[1], x[2] - near[2]}
 			if direction == "backward" {
@@ -592,7 +592,7 @@ func stepBenchmarks() []stepBenchmark {
 				for _, direction := range []string{"forward", "backward"} {
 					out = append(out, stepBenchmark{fmt.Sprintf("%s/%v/%s/%s", name, m, v, direction), func(t testing.TB) func() {
 						p := process(set, m)
-						p.Landing.Implicit, p.Curvature = v == "implicit", v == "curvature"
+						p.Landing.Explicit, p.Curvature = v != "implicit", v == "curvature"
 						s := p.NewStepper(n)
 						x, err := Start(p, n, 1)
 						if err != nil {

@@ -147,7 +147,7 @@ func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) (In
 			dst[i] += κ
 		}
 	}
-	if s.proc.Landing.Implicit { // α_k τ_k = 1, at the proposal
+	if !s.proc.Landing.Explicit { // α_k τ_k = 1, at the proposal
 		if err := s.proposal.At(dst, n); err != nil {
 			return info, err
 		}

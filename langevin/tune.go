@@ -15,7 +15,7 @@ func (p *Process) MonotoneRate() float64 {
 // Rho returns ρ_k, the share of a violation that landing removes in forward
 // step k; 1 for implicit landing and for projection.
 func (p *Process) Rho(k int) float64 {
-	if p.Landing.Implicit || p.Method.Projected() {
+	if !p.Landing.Explicit || p.Method.Projected() {
 		return 1
 	}
 	return p.Landing.Rate * p.Schedule.Tau(k)

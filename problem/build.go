@@ -82,7 +82,7 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 			N: p.Process.Steps, T: p.Process.Horizon,
 			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max, Geometric: p.Process.Sigma.Schedule == "geometric",
 		},
-		Landing: langevin.Landing{Implicit: p.Process.Landing.Mode == "implicit", Rate: float64(p.Process.Landing.Rate)},
+		Landing: langevin.Landing{Explicit: p.Process.Landing.Mode == "explicit", Rate: float64(p.Process.Landing.Rate)},
 	}
 	if _, ok := methods.Of(p.Process.Method); !ok {
 		return nil, p.key("process.method", p.Process.Method, methods.Names())

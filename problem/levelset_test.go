@@ -67,7 +67,7 @@ func TestMeshRecipes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if proc.Schedule != v.schedule || proc.Method != v.method || proc.Friction != 20 && v.method.Underdamped() ||
-				v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Rate: 25}) || v.method == langevin.OLLA && !proc.Landing.Implicit {
+				v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true, Rate: 25}) || v.method == langevin.OLLA && proc.Landing.Explicit {
 				t.Errorf("%s %s: %v %+v %+v", name, variant, proc.Method, proc.Schedule, proc.Landing)
 			}
 			if tr := p.Train; p.Network.Width != 256 || p.Network.Layers != 5 || p.Network.Octaves != 0 || tr.Epochs != 2000 || tr.Batch != 2048 || tr.Refresh != 100 || tr.Plateau.Patience != 50 || tr.Plateau.Factor != 0.6 {

@@ -17,7 +17,7 @@ import (
 // of 50 times, 6400 rows, through the network 7-512-512-512-512-512-3.
 func BenchmarkStep(b *testing.B) {
 	proc := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Rate: 10},
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	x0, err := langevin.Start(proc, 128, 1)

@@ -60,7 +60,7 @@ func TestGoldenOptimiser(t *testing.T) {
 		t.Fatal(err)
 	}
 	proc := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Convention: langevin.Reference, Landing: langevin.Landing{Rate: 10},
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	pool := parallel.New(2)
@@ -120,7 +120,7 @@ func TestGoldenPlateau(t *testing.T) {
 func gaussian(m langevin.Method, n int) (*langevin.Process, []float64) {
 	proc := &langevin.Process{
 		Set: zoo.Affine{A: [][]float64{{1, 1}}, B: []float64{1}}, Method: m, Friction: 2,
-		Landing: langevin.Landing{Implicit: true}, Potential: langevin.Quadratic{}, Terminal: true,
+		Potential: langevin.Quadratic{}, Terminal: true,
 		Schedule: langevin.Schedule{N: 32, T: 4, SigmaMin: 0.4, SigmaMax: 1},
 	}
 	data, z := make([]float64, 0, 2*n), make([]float64, 1)
@@ -251,7 +251,7 @@ func TestResumeWithWindows(t *testing.T) {
 	make := func() *Trainer[float32] {
 		_, data := gaussian(langevin.ULLA, 50)
 		proc := &langevin.Process{
-			Set: zoo.Sphere{D: 2}, Method: langevin.ULLA, Friction: 3, Landing: langevin.Landing{Implicit: true},
+			Set: zoo.Sphere{D: 2}, Method: langevin.ULLA, Friction: 3,
 			Schedule: langevin.Schedule{N: 6, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 		}
 		for i := range len(data) / 2 {

@@ -108,7 +108,7 @@ func (c *Config) chains(states []float64, wide float64) *langevin.Chains {
 	scale := wide / math.Sqrt(float64(max(d-len(set.Equalities()), 1)))
 	τ := 0.1 * scale
 	p := &langevin.Process{
-		Set: set, Method: langevin.ULLAP, Friction: 1 / scale, Landing: langevin.Landing{Implicit: true},
+		Set: set, Method: langevin.ULLAP, Friction: 1 / scale,
 		Schedule: langevin.Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
 	}
 	run := &langevin.Chains{Process: p, Symmetric: true, Count: chains, Keep: keep}

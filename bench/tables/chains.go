@@ -86,8 +86,8 @@ func offsets(ctx context.Context, w io.Writer, o options) error {
 		{langevin.ULLA, 0, long}, {langevin.OLLA, 50, langevin.Schedule{N: 100, T: 1, SigmaMin: 0.2, SigmaMax: 2}},
 	} {
 		p := &langevin.Process{
-			Set: group, Method: c.method, Friction: 10, Convention: langevin.Reference, Schedule: c.schedule,
-			Landing: langevin.Landing{Implicit: c.rate == 0, Rate: c.rate},
+			Set: group, Method: c.method, Friction: 10, Schedule: c.schedule,
+			Landing: langevin.Landing{Explicit: c.rate != 0, Rate: c.rate},
 		}
 		var paths langevin.Paths
 		if _, err := langevin.NewSimulator(p, o.pool, 64).Forward(ctx, &paths, x0, 1, keyed.TrainingPaths.At(0)); err != nil {

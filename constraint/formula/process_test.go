@@ -67,7 +67,7 @@ inequality:
 					walk := func(p *langevin.Process) ([]float64, int) {
 						p.Method, p.Friction, p.Repulsion, p.Curvature = method, 5, 0.02, curvature
 						p.Schedule = langevin.Schedule{N: steps, T: 1, SigmaMin: 0.5, SigmaMax: 1}
-						p.Landing = langevin.Landing{Implicit: implicit, Rate: 20}
+						p.Landing = langevin.Landing{Explicit: !implicit, Rate: 20}
 						if err := p.Validate(); err != nil {
 							t.Fatal(err)
 						}
@@ -119,7 +119,7 @@ inequality:
 `)
 	const rows, α, ε = 16, 3.0, 0.05
 	p := &langevin.Process{
-		Set: f, Method: langevin.OLLA, Repulsion: ε, Landing: langevin.Landing{Rate: α},
+		Set: f, Method: langevin.OLLA, Repulsion: ε, Landing: langevin.Landing{Explicit: true, Rate: α},
 		Schedule: langevin.Schedule{N: 10, T: 1, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	if err := p.Validate(); err != nil {

@@ -238,14 +238,14 @@ func TestGoldenTrajectories(t *testing.T) {
 			g := golden.Read(t, "sdf_bunny_"+c.file+".npz")
 			f := func(name string) []float64 { return g[name].AsFloat64() }
 			p := &langevin.Process{
-				Set: set, Method: c.method, Friction: 20, Convention: langevin.Reference, Terminal: true,
+				Set: set, Method: c.method, Friction: 20, Terminal: true,
 				Schedule: langevin.Schedule{N: 3, T: f("timesteps")[3], SigmaMin: 0.2, SigmaMax: 0.6},
-				Landing:  langevin.Landing{Implicit: c.implicit, Rate: 25},
+				Landing:  langevin.Landing{Explicit: !c.implicit, Rate: 25},
 			}
 			projected := p.Method.Projected()
 			if projected {
 				p.Set = flat{set}
-				p.Method, p.Landing.Implicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA, langevin.ULLAP: langevin.ULLA}[p.Method], false
+				p.Method, p.Landing.Explicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA, langevin.ULLAP: langevin.ULLA}[p.Method], true
 			}
 			if err := p.Validate(); err != nil {
 				t.Fatal(err)
@@ -421,9 +421,9 @@ func BenchmarkJacobians(b *testing.B) {
 // from training rows of the published data.
 func BenchmarkForward(b *testing.B) {
 	p := &langevin.Process{
-		Set: bunny(b), Friction: 20, Convention: langevin.Reference, Terminal: true,
+		Set: bunny(b), Friction: 20, Terminal: true,
 		Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6},
-		Landing:  langevin.Landing{Rate: 25},
+		Landing:  langevin.Landing{Explicit: true, Rate: 25},
 	}
 	data, err := arrayfile.ReadNPY(testkit.Shared(b, "data/mesh/bunny_eigfn50.npy"))
 	if err != nil {

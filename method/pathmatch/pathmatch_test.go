@@ -20,8 +20,8 @@ func TestConforms(t *testing.T) {
 		{Name: "ULLA", Output: "balanced", Window: 0.5}, {Name: "OLLA", Window: 0.3},
 	} {
 		p := &langevin.Process{
-			Set: zoo.Sphere{D: 3}, Friction: 3, Landing: langevin.Landing{Implicit: true}, Terminal: true,
-			Convention: langevin.Reference, Schedule: langevin.Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.3},
+			Set: zoo.Sphere{D: 3}, Friction: 3, Terminal: true,
+			Schedule: langevin.Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.3},
 		}
 		var err error
 		if p.Method, err = langevin.ParseMethod(c.Name); err != nil {

@@ -19,7 +19,7 @@ type Interval struct {
 func (c Interval) Process() *langevin.Process {
 	return &langevin.Process{
 		Set: made(zoo.NewBox([]float64{0}, []float64{1})), Method: c.Method, Friction: c.Friction,
-		Landing:  langevin.Landing{Rate: c.Rho / c.Tau},
+		Landing:  langevin.Landing{Explicit: true, Rate: c.Rho / c.Tau},
 		Schedule: langevin.Schedule{N: 1, T: c.Tau, SigmaMin: 1, SigmaMax: 1},
 	}
 }
