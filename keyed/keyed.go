@@ -51,6 +51,14 @@ func New(seed uint64, p Purpose, index uint64) Stream {
 	return Stream{key: [2]uint32{c[0], c[1]}}
 }
 
+// Part returns a stream of its own for part i of a sample that is drawn in parts: a
+// function of s and i, independent of s and of other parts. Parts have parts. Its key
+// is an output of s at a block that no draw reaches.
+func (s Stream) Part(i uint64) Stream {
+	u, _ := s.words(i, 0x70617274, math.MaxUint32)
+	return Stream{key: [2]uint32{uint32(u >> 32), uint32(u)}}
+}
+
 // Normals fills dst with independent standard normal numbers, those of
 // (sample, step). A longer dst begins with the same numbers as a shorter one.
 func (s Stream) Normals(dst []float64, sample uint64, step int) {

@@ -170,3 +170,36 @@ func BenchmarkNormals3(b *testing.B) {
 }
 
 var goldenNormals = [3]float64{0.027642962900707422, -1.2381728311802143, 0.065303533436201225}
+
+// The parts of a sample, parts of parts, and the sample itself have different numbers,
+// and those of two parts are not correlated: of 20 000 products of standard normals the
+// mean is within 5/√20000 = 0.035 with a false-alarm rate of 6·10⁻⁷. They are promised.
+func TestParts(t *testing.T) {
+	s := New(1, Probe, 40)
+	streams := []Stream{s, s.Part(0), s.Part(1), s.Part(1 << 40), s.Part(0).Part(0), s.Part(0).Part(1), s.Part(1).Part(0)}
+	const n = 20_000
+	x := make([][]float64, len(streams))
+	for i, st := range streams {
+		x[i] = make([]float64, n)
+		for k := range n {
+			st.Normals(x[i][k:k+1], uint64(k), 0)
+		}
+	}
+	for i := range x {
+		for j := range i {
+			sum := 0.0
+			for k, v := range x[i] {
+				if v == x[j][k] {
+					t.Fatalf("streams %d and %d share a number", j, i)
+				}
+				sum += v * x[j][k]
+			}
+			if math.Abs(sum/n) > 0.035 {
+				t.Errorf("streams %d and %d: mean product %v", j, i, sum/n)
+			}
+		}
+	}
+	if got := s.Part(7).key; got != [2]uint32{0x105643d1, 0xcc46a79b} {
+		t.Errorf("the key of a part is %#x", got)
+	}
+}

@@ -274,6 +274,9 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 			if kind == "" && key == ".set" {
 				kind = p.Set.Is() // of an earlier layer
 			}
+			if strings.Count(key, "[") > sets.MaxDepth {
+				return bad(node, fmt.Sprintf("sets within sets at most %d deep", sets.MaxDepth))
+			}
 			names, typeOf = sets.Keys(), func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
 		}
 		values, ok := pairs(node)

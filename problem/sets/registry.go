@@ -31,6 +31,8 @@ func Kinds() []Kind {
 		row("euclidean", euclidean).unbounded(always),
 		row("formula", formulas).implied(),
 		row("level-set", levelSet),
+		compound("product", product).unbounded(endlessFactor).implied(),
+		compound("all", all).implied(),
 	}
 }
 

@@ -49,9 +49,11 @@ func (s Set) Is() string {
 	if s.Kind != "" {
 		return s.Kind
 	}
-	for key := range s.keys {
-		if of := owners(key); len(of) == 1 && of[0].implies && s.has(key) {
-			return of[0].Name
+	for _, k := range Kinds() {
+		for i := range k.Keys.NumField() {
+			if key := tag(k.Keys.Field(i)); k.implies && s.has(key) && len(owners(key)) == 1 {
+				return k.Name
+			}
 		}
 	}
 	return ""

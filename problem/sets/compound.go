@@ -1,0 +1,107 @@
+package sets
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
+
+const (
+	// MaxDepth bounds how deep sets are nested in a file.
+	MaxDepth = 8
+	// maxDerivatives bounds the first derivatives of a compound at one point.
+	maxDerivatives = 3e6
+)
+
+// Product is a product of sets, each with coordinates of its own, one after the other.
+type Product struct {
+	Product []Set    `yaml:"product,omitempty" doc:"the factors, each a set as under set"`
+	Names   []string `yaml:"names,omitempty" doc:"of the factors, for the names of components; their numbers unless given"`
+}
+
+func product(k Product, at string) (constraint.Set, error) {
+	factors, err := within(k.Product, at, "product")
+	if err != nil {
+		return nil, err
+	}
+	d := 0
+	for _, f := range factors {
+		d += f.Dim()
+	}
+	if d > maxDim {
+		return nil, &Error{Key: "product", Fault: fmt.Sprintf("the product lies in R^%d; expected at most %d coordinates", d, maxDim)}
+	}
+	if k.Names == nil {
+		return constraint.Product(factors...), nil
+	}
+	if len(k.Names) != len(factors) {
+		return nil, bad("names", k.Names, fmt.Sprintf("%d names, one a factor", len(factors)))
+	}
+	seen := map[string]bool{}
+	for i, name := range k.Names {
+		if seen[name] || name == "" || strings.ContainsAny(name, ".[] \t") {
+			return nil, bad("names", k.Names, "different names without dots, brackets and spaces")
+		}
+		seen[name] = true
+		factors[i] = constraint.Factor{Name: name, Set: factors[i]}
+	}
+	return constraint.Product(factors...), nil
+}
+
+// All is an intersection: the constraints of several sets on the same coordinates.
+type All struct {
+	All []Set `yaml:"all,omitempty" doc:"the sets, each as under set; all of one dimension"`
+}
+
+func all(k All, at string) (constraint.Set, error) {
+	inner, err := within(k.All, at, "all")
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range inner {
+		if s.Dim() != inner[0].Dim() {
+			return nil, &Error{Key: fmt.Sprintf("%s.all[%d]", at, i), Fault: fmt.Sprintf(
+				"%s lies in R^%d; expected R^%d, as %s.all[0]", constraint.Name(s), s.Dim(), inner[0].Dim(), at)}
+		}
+	}
+	return constraint.All(inner...), nil
+}
+
+// within makes the sets under a key.
+func within(of []Set, at, key string) ([]constraint.Set, error) {
+	if len(of) == 0 {
+		return nil, bad(key, nil, "a list of sets")
+	}
+	var out []constraint.Set
+	size := 0.0
+	for i, s := range of {
+		set, err := s.Build(fmt.Sprintf("%s.%s[%d]", at, key, i))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, set)
+		if support := set.Capabilities().Support; support != nil {
+			for _, js := range support {
+				size += float64(len(js))
+			}
+		} else {
+			size += float64(set.Dim()) * float64(len(constraint.Components(set)))
+		}
+		if size > maxDerivatives {
+			return nil, &Error{Key: key, Fault: fmt.Sprintf(
+				"the sets have more than %.0g first derivatives in all; expected fewer or smaller ones", float64(maxDerivatives))}
+		}
+	}
+	return out, nil
+}
+
+// endlessFactor: a product is unbounded where a factor is.
+func endlessFactor(keys any) bool {
+	for _, s := range keys.(Product).Product {
+		if s.Unbounded() {
+			return true
+		}
+	}
+	return false
+}
