@@ -67,6 +67,8 @@ func TestFaults(t *testing.T) {
 		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[0, 0]], b: [1]", `mine.yaml:3: set.a is [0 0]; expected rows that are not zero`},
 		{"name: mine", "name: ../mine", `mine.yaml:1: name is "../mine"; expected letters`},
 		{"name: mine", "title: \"a\\tb\"", `mine.yaml:1: title is "a\tb"; expected one line of printable text`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: chain, dim: 0, bonds: [1]", `mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for 3`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: sphere, dim: 3, radius: 0.0", `mine.yaml:3: set.radius is 0; expected a number above 0, or no such key for 1`},
 		{"name: mine", "network: {width: 99999999}", `mine.yaml:1: network.width is 99999999; expected a network of at most 1e+09 parameters`},
 		{"name: mine", "\ufeff'nam': mine", `mine.yaml:1: nam: there is no such key`},
 		{"name: mine", "name: " + strings.Repeat("[", 200), `mine.yaml:1: expected at most`},

@@ -40,7 +40,8 @@ func Kinds() []Kind {
 type Kind struct {
 	Name string
 	// Keys is the struct of the kind's own keys: fields with a yaml tag that has
-	// omitempty, and a doc tag. A field of type File is a path.
+	// omitempty, and a doc tag. A field of type File is a path. A number with a default
+	// tag may be left out, but not be written as 0.
 	Keys reflect.Type
 
 	build   func(keys any, at string) (constraint.Set, error)

@@ -17,7 +17,7 @@ const maxDim = 1_000_000
 // Sphere is {‖x‖ = r}.
 type Sphere struct {
 	Dim    int     `yaml:"dim,omitempty" doc:"coordinates"`
-	Radius float64 `yaml:"radius,omitempty" doc:"r; 1 unless given"`
+	Radius float64 `yaml:"radius,omitempty" default:"1" doc:"r; 1 unless given"`
 }
 
 func sphere(k Sphere) (constraint.Set, error) {
@@ -169,7 +169,7 @@ func stiefel(k Stiefel) (constraint.Set, error) { return made(zoo.NewStiefel(k.N
 
 // Chain is a chain of atoms with fixed bonds.
 type Chain struct {
-	Dim      int       `yaml:"dim,omitempty" doc:"coordinates of each atom; 3 unless given"`
+	Dim      int       `yaml:"dim,omitempty" default:"3" doc:"coordinates of each atom; 3 unless given"`
 	Bonds    []float64 `yaml:"bonds,omitempty" doc:"lengths"`
 	Angles   []float64 `yaml:"angles,omitempty" doc:"bond angles in radians, one for each inner atom; free unless given"`
 	Anchored bool      `yaml:"anchored,omitempty" doc:"the first atom is at the origin"`
