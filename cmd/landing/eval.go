@@ -151,6 +151,23 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	distances("distance (JSD)", v.JSD)
 	distances("observables (JSD)", v.Observed)
 	row("start of backward paths", whereStarts(v.Start))
+	switch {
+	case v.TwoSample.M > 0:
+		copies(row, v)
+	case v.Failed == v.Samples:
+		row("held-out points", "not compared: no sample is left")
+	default:
+		row("held-out points", "not compared: the data has too few points to hold any out")
+	}
+	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
+	if report != "" {
+		row("report", report)
+	}
+	t.Flush()
+}
+
+// copies compares samples with held-out points.
+func copies(row func(cells ...string), v *experiment.Evaluation) {
 	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
@@ -158,11 +175,6 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples, v.Nearest.HeldOut, ratio))
 	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
 	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic, v.TwoSample.Mean, v.TwoSample.SD, v.TwoSample.PValue))
-	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
-	if report != "" {
-		row("report", report)
-	}
-	t.Flush()
 }
 
 // against writes a distance with its floor.

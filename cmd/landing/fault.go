@@ -98,7 +98,7 @@ func describe(err error, code int) fault {
 		place("run", checkpoint.Path, 0, "")
 	case errors.As(err, new(*train.SnapshotError)):
 		place("run", "", 0, "")
-	case errors.As(err, &path):
+	case errors.As(err, &path) && !strings.Contains(path.Path, ".tmp-"): // one that nobody named
 		place("file", path.Path, 0, "")
 	}
 	return f

@@ -17,8 +17,9 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// maxNumbers bounds the numbers that one call generates.
-const maxNumbers = 1_000_000_000
+// maxNumbers bounds the numbers that one call generates: with the file, they are in
+// memory about three times.
+const maxNumbers = 100_000_000
 
 func (a *app) generate() *cobra.Command {
 	var n int
@@ -51,6 +52,9 @@ function of the seed and i alone.`,
 			}
 			if float64(n)*float64(r.Data.D) > maxNumbers {
 				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an earlier call", n, float64(maxNumbers))}
+			}
+			if first > math.MaxUint64-uint64(n) {
+				return &usageError{fmt.Errorf("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits", first, math.MaxUint64-uint64(n), n)}
 			}
 			if !force {
 				if err := run.Free(out); err != nil {

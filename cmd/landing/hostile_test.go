@@ -318,3 +318,45 @@ func TestClosedPipe(t *testing.T) {
 		}
 	}
 }
+
+// Data of two rows trains, with a warning and without NaN.
+func TestFewRows(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"p.yaml":  "name: p\ndata: {kind: points, path: two.csv}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\ntrain: {epochs: 2}\n",
+		"two.csv": "1,0,0\n0,1,0\n", "earth.csv": "10,20\n30,40\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	warning := "warning: 2 data points are too few to hold any out"
+	for run, args := range map[string][]string{"r": {"p.yaml"}, "e": append([]string{"volcano", "--data", "earth.csv"}, tiny...)} {
+		if r := ok(t, dir, append([]string{"train", "--out", run}, args...)...); strings.Count(r.stderr, warning) != 1 {
+			t.Errorf("train: %s", r.stderr)
+		}
+		for _, verb := range []string{"eval", "report"} {
+			r := ok(t, dir, verb, run)
+			if strings.Count(r.stderr, warning) != 1 || strings.Contains(r.stdout, "median NaN") || !strings.Contains(r.stdout, "too few points to hold any out") {
+				t.Errorf("%s %s: %s%s", verb, run, r.stderr, r.stdout)
+			}
+		}
+		page, err := os.ReadFile(filepath.Join(dir, run, "report.html"))
+		if err != nil || bytes.Contains(page, []byte(">NaN")) {
+			t.Errorf("%s: the page has NaN, or is missing: %v", run, err)
+		}
+	}
+}
+
+// The number of a sample fits in 64 bits.
+func TestLastSamples(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	if r := do(t, dir, "generate", "r", "-n", "5", "--first", "18446744073709551611"); r.code != 2 || !strings.Contains(r.stderr, "--first is 18446744073709551611; expected at most 18446744073709551610") {
+		t.Errorf("exit %d, %s", r.code, r.stderr)
+	}
+	ok(t, dir, "generate", "r", "-n", "5", "--first", "18446744073709551610")
+	if r := do(t, dir, "generate", "r", "-n", "333333333", "--force"); r.code != 2 || !strings.Contains(r.stderr, "expected at most 1e+08 numbers") {
+		t.Errorf("exit %d, %s", r.code, r.stderr)
+	}
+}

@@ -17,8 +17,12 @@ func (a *app) open(dir, data string) (*experiment.Run, error) {
 	return r, nil
 }
 
-// warnOfFaults says what is wrong with files that the domain reads.
+// warnOfFaults says what is wrong with files that the domain reads, and that data is
+// too little to tell samples from copies.
 func (a *app) warnOfFaults(l *experiment.Loaded) {
+	if len(l.HeldOutRows) == 0 {
+		a.say("warning: %d data points are too few to hold any out: nothing can tell whether samples are copies of them", l.Data.N)
+	}
 	for _, fault := range l.Domain.Faults {
 		a.say("warning: %s", fault)
 	}
