@@ -18,7 +18,7 @@ func kinks(s *subject) []Finding {
 	for n, p := range points {
 		v := s.direction(n, 3)
 		for i, j := range s.jumps(p.x, v, 2*s.radius) {
-			if j.relative > worst[i].relative && s.acts(i, j.value) {
+			if j.relative > worst[i].relative && s.acts(i, j) {
 				j.from = p.from
 				worst[i] = j
 			}
@@ -42,18 +42,19 @@ func kinks(s *subject) []Finding {
 	return out
 }
 
-// acts reports whether a component with this value shapes steps near Σ.
-func (s *subject) acts(i int, value float64) bool {
+// acts reports whether component i shapes steps near Σ where it jumps.
+func (s *subject) acts(i int, j jump) bool {
 	if i < s.m {
 		return true
 	}
-	return value >= -max(s.proc.Repulsion, 1e-3*dense.Norm(s.grad(i))*s.scale, 1e-9)
+	return j.value >= -max(s.proc.Repulsion, 1e-3*j.gradient*s.scale, 1e-9)
 }
 
 // A jump is a discontinuity of a directional derivative.
 type jump struct {
 	relative float64 // to the gradient's norm; 0: none
 	value    float64 // of the component there
+	gradient float64 // its norm there
 	from     string
 }
 
@@ -108,7 +109,7 @@ func (s *subject) jumps(x, v []float64, r float64) []jump {
 		}
 		if left := math.Abs(b - a); left >= change/8 {
 			at(hi)
-			out[i] = jump{relative: left / sizes[i], value: s.val[i]}
+			out[i] = jump{relative: left / sizes[i], value: s.val[i], gradient: dense.Norm(s.grad(i))}
 		}
 	}
 	return out

@@ -49,7 +49,8 @@ func ranks(s *subject) []Finding {
 	return append(out, t.summary(s))
 }
 
-func first(p []point, n int) []point { return p[:min(n, len(p))] }
+// first returns at most n points; what is appended to them leaves p alone.
+func first(p []point, n int) []point { return slices.Clip(p[:min(n, len(p))]) }
 
 // A tally counts, by component and kind of place, where its gradient is in the
 // span of the others before it.
