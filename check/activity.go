@@ -1,24 +1,28 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/evidence"
+)
 
 // activity reports how often each inequality is active, g ≥ 0, on the data and
 // along forward paths. One that nearly always is acts as an equality: it holds
 // points at its edge instead of keeping them inside.
-func activity(s *subject) []Finding {
+func activity(e *Evidence) []Finding {
 	const nearly = 0.9
-	if s.c == s.m {
+	if e.C == e.M {
 		return nil
 	}
-	where, from := "the data", s.data
+	where, from := "the data", e.Sample
 	if len(from) == 0 {
-		where, from = "points on Σ", s.on
+		where, from = "points on Σ", e.On
 	}
-	data, exact := s.share(from)
-	paths, _ := s.share(s.states(1000))
+	data, exact := e.share(from)
+	paths, _ := e.share(e.States(1000))
 	var out []Finding
-	for i := s.m; i < s.c; i++ {
-		f := Finding{Component: s.names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}
+	for i := e.M; i < e.C; i++ {
+		f := Finding{Component: e.Names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}
 		f.Message = fmt.Sprintf("active at %s of %s, %s of forward states", percent(data[i]), where, percent(paths[i]))
 		if data[i] > nearly || paths[i] > nearly || exact[i] {
 			f.Status = Warn
@@ -36,18 +40,19 @@ func activity(s *subject) []Finding {
 
 // share returns at which share of points each component is at or above 0, NaN
 // without points, and whether it is 0 to round-off at all of them.
-func (s *subject) share(points []point) (share []float64, zero []bool) {
-	share, zero = make([]float64, s.c), make([]bool, s.c)
+func (e *Evidence) share(points []evidence.Point) (share []float64, zero []bool) {
+	share, zero = make([]float64, e.C), make([]bool, e.C)
 	for i := range zero {
 		zero[i] = len(points) > 0
 	}
+	probe := e.Probe()
 	for _, p := range points {
-		s.eval.Values(s.val, p.x, 1)
-		for i, v := range s.val {
+		probe.Values(probe.Val, p.X, 1)
+		for i, v := range probe.Val {
 			if v >= 0 {
 				share[i]++
 			}
-			zero[i] = zero[i] && v < onΣ && v > -onΣ
+			zero[i] = zero[i] && v < evidence.Tolerance && v > -evidence.Tolerance
 		}
 	}
 	for i := range share {

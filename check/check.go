@@ -2,17 +2,17 @@
 // a feasible set, its data and a process, and says component by component what
 // will work, what will work badly and what cannot work.
 //
-// Every check is one file with one function over the same subject: the set, the
-// data, the process, and points on Σ, near Σ and along forward paths. A check
-// only looks: it changes nothing, and its numbers are a function of the seed.
+// What is looked at is gathered first, once, as Evidence: points on Σ, near Σ and
+// along forward paths (package evidence), and what these checks alone ask for. Every
+// check is one file with one pure function from evidence to findings, so its numbers
+// are a function of the seed, and no check rests on another.
 package check
 
 import (
 	"context"
 	"encoding/json"
-	"math"
-	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
@@ -79,11 +79,10 @@ type Training struct {
 	Network score.Config
 }
 
-// checks are all checks, in the order of the report: a later one may rest on
-// what an earlier one has noted in the subject.
+// checks are all checks, in the order of the report.
 var checks = []struct {
 	name string
-	run  func(*subject) []Finding
+	run  func(*Evidence) []Finding
 }{
 	{"dimension", dimension},
 	{"feasible points", existence},
@@ -107,27 +106,21 @@ var checks = []struct {
 // Run examines the input with every check. The error is the context's; faults of
 // the input are findings.
 func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
-	s := newSubject(ctx, in, pool)
-	r := &Report{Set: s.title(), Dim: s.d, Equalities: s.m, Inequalities: s.c - s.m, Points: len(in.Data) / s.d}
+	e, err := gather(ctx, in, pool)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Set: constraint.Name(e.Set), Dim: e.D, Equalities: e.M, Inequalities: e.C - e.M, Points: len(in.Data) / e.D}
 	for _, c := range checks {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for _, f := range c.run(s) {
+		for _, f := range c.run(e) {
 			f.Check = c.name
 			r.Findings = append(r.Findings, f)
 		}
 	}
 	return r, ctx.Err()
-}
-
-// median returns the median of x, which it sorts; NaN if x is empty.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(x)
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 func finite(v float64) bool { return v-v == 0 }

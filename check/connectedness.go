@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -16,11 +17,11 @@ import (
 // distance along the tangent space; what stays apart after many tries is called
 // a component. A set can have components that no start reached, and a walk can
 // fail to find a way that exists: the finding is a warning.
-func connectedness(s *subject) []Finding {
-	if len(s.on) < 2 || s.anyFlat() {
+func connectedness(e *Evidence) []Finding {
+	if len(e.On) < 2 || e.anyFlat() {
 		return nil
 	}
-	points := s.spreadOut()
+	points := e.spreadOut()
 	group := make([]int, len(points))
 	for i := range group {
 		group[i] = i
@@ -37,17 +38,17 @@ func connectedness(s *subject) []Finding {
 		d    float64
 	}
 	var pairs []pair
-	diff := make([]float64, s.d)
+	diff := make([]float64, e.D)
 	for i := range points {
 		for j := range i {
-			dense.AddScaled(diff, points[i].x, -1, points[j].x)
+			dense.AddScaled(diff, points[i].X, -1, points[j].X)
 			pairs = append(pairs, pair{i, j, dense.Norm(diff)})
 		}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.d, b.d) })
 	tries := map[[2]int]int{}
-	w := newWalk(s)
-	left := s.budget(300*s.factoring(), 400)
+	w := newWalk(e)
+	left := e.Budget(300*e.Factoring(), 400)
 	for n, p := range pairs {
 		a, b := group[p.i], group[p.j]
 		key := [2]int{min(a, b), max(a, b)}
@@ -56,7 +57,7 @@ func connectedness(s *subject) []Finding {
 		}
 		left--
 		tries[key]++
-		if w.reaches(points[p.i].x, points[p.j].x, n) || w.reaches(points[p.j].x, points[p.i].x, n) {
+		if w.reaches(points[p.i].X, points[p.j].X, n) || w.reaches(points[p.j].X, points[p.i].X, n) {
 			join(a, b)
 		}
 	}
@@ -82,29 +83,27 @@ func connectedness(s *subject) []Finding {
 	default:
 		f.Status = Warn
 		f.Message = fmt.Sprintf("Σ seems to have %d components: no walk joins groups of %v of the %d points. Paths stay on the component that they start from, %s",
-			len(sizes), sizes, len(points), s.priorAdvice())
+			len(sizes), sizes, len(points), e.priorAdvice())
 	}
 	return []Finding{f}
 }
 
-func (s *subject) priorAdvice() string {
-	if s.Uniform && s.set.Capabilities().SampleUniform == nil {
+func (e *Evidence) priorAdvice() string {
+	if e.Uniform && e.Set.Capabilities().SampleUniform == nil {
 		return "so the chains behind the uniform prior will not mix: use prior: empirical, or keep one component"
 	}
-	if s.Uniform {
+	if e.Uniform {
 		return "and the uniform prior gives each its share of the area, not of the data: use prior: empirical, or keep one component"
 	}
 	return "so the prior (terminal states of paths from the data) gives each the share that it has in the training rows"
 }
 
-func (s *subject) anyFlat() bool { return slices.Contains(s.flat, true) }
-
 // spreadOut returns at most 32 points of Σ, half of them from random starts.
-func (s *subject) spreadOut() []point {
-	n := min(32, len(s.on)) // of at most 96
-	out := make([]point, n)
+func (e *Evidence) spreadOut() []evidence.Point {
+	n := min(32, len(e.On)) // of at most 96
+	out := make([]evidence.Point, n)
 	for i := range out {
-		out[i] = s.on[i*len(s.on)/n]
+		out[i] = e.On[i*len(e.On)/n]
 	}
 	return out
 }
@@ -112,14 +111,14 @@ func (s *subject) spreadOut() []point {
 // A walk goes along Σ towards a goal. Its steps follow the equalities; the descent
 // that lands them keeps to the inequalities, at whose edges a walk may start.
 type walk struct {
-	s       *subject
+	e       *Evidence
 	x, y, v []float64
 	smooth  geometry.Geometry // of the equalities
 	descent *geometry.Solver
 }
 
-func newWalk(s *subject) *walk {
-	return &walk{s, make([]float64, s.d), make([]float64, s.d), make([]float64, s.d), geometry.New(constraint.EqualitiesOf(s.set), 1, 0), geometry.NewSolver(s.set, 0)}
+func newWalk(e *Evidence) *walk {
+	return &walk{e, make([]float64, e.D), make([]float64, e.D), make([]float64, e.D), geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0)}
 }
 
 // reaches walks from a towards b by tangential steps of a tenth of the way or of
@@ -128,7 +127,7 @@ func newWalk(s *subject) *walk {
 func (w *walk) reaches(a, b []float64, seed int) bool {
 	copy(w.x, a)
 	distance := w.to(b, w.x)
-	goal := 1e-3 * w.s.scale
+	goal := 1e-3 * w.e.Scale
 	for tries := 0; tries < 4; tries++ {
 		for range 60 {
 			if distance < goal {
@@ -140,12 +139,12 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 			w.smooth.Tangent(w.v, w.v)
 			step := 0.5
 			if n := dense.Norm(w.v); n > 0 {
-				step = min(0.5, 0.2*w.s.scale/n)
+				step = min(0.5, 0.2*w.e.Scale/n)
 			}
 			moved := false
 			for ; step > 1e-2; step /= 2 {
 				dense.AddScaled(w.y, w.x, step, w.v)
-				if !w.descent.Descend(w.y, onΣ) {
+				if !w.descent.Descend(w.y, evidence.Tolerance) {
 					continue
 				}
 				old := append([]float64(nil), w.v...)
@@ -163,9 +162,9 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 		if w.smooth.At(w.x, 1) != nil {
 			return false
 		}
-		w.smooth.Tangent(w.v, w.s.direction(seed*8+tries, 7))
-		dense.AddScaled(w.y, w.x, 0.3*min(distance, w.s.scale), w.v)
-		if w.descent.Descend(w.y, onΣ) && w.gap() < 2*distance {
+		w.smooth.Tangent(w.v, w.e.Direction(seed*8+tries, evidence.ForWalks))
+		dense.AddScaled(w.y, w.x, 0.3*min(distance, w.e.Scale), w.v)
+		if w.descent.Descend(w.y, evidence.Tolerance) && w.gap() < 2*distance {
 			copy(w.x, w.y)
 		}
 		distance = w.to(b, w.x)

@@ -4,65 +4,68 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/metric"
 )
 
 // derivatives compares gradients and Hessian-vector products with central
 // differences by slope: over decades of step sizes the error of a correct
 // derivative falls like step² until round-off. One that stops falling earlier
 // is wrong by what is left.
-func derivatives(s *subject) []Finding {
-	points := s.near
+func derivatives(e *Evidence) []Finding {
+	points := e.Near
 	if len(points) == 0 {
-		points = s.stuck
+		points = e.Stuck
 	}
-	points = points[:min(len(points), s.budget(20*float64(s.c*s.d), 8))]
+	points = points[:min(len(points), e.Budget(20*float64(e.C*e.D), 8))]
 	var out []Finding
-	first, second := newSlopes(s.c), newSlopes(s.c)
-	hessian := s.eval.HessianVectors != nil
-	plus, minus, x := make([]float64, s.c), make([]float64, s.c), make([]float64, s.d)
-	jp, jm, hv := make([]float64, s.c*s.d), make([]float64, s.c*s.d), make([]float64, s.c*s.d)
+	first, second := newSlopes(e.C), newSlopes(e.C)
+	probe := e.Probe()
+	hessian := probe.HessianVectors != nil
+	plus, minus, x := make([]float64, e.C), make([]float64, e.C), make([]float64, e.D)
+	jp, jm, hv := make([]float64, e.C*e.D), make([]float64, e.C*e.D), make([]float64, e.C*e.D)
 	for n, p := range points {
-		if !s.at(p.x) {
+		if !probe.At(p.X) {
 			continue
 		}
-		v := s.direction(n, 2)
+		v := e.Direction(n, evidence.ForDerivatives)
 		if hessian {
-			s.eval.HessianVectors(hv, p.x, v, 1)
+			probe.HessianVectors(hv, p.X, v, 1)
 		}
 		for decade := range decades {
-			step := math.Pow(10, -1-float64(decade)) * s.scale
-			dense.AddScaled(x, p.x, step, v)
+			step := math.Pow(10, -1-float64(decade)) * e.Scale
+			dense.AddScaled(x, p.X, step, v)
 			if !hessian {
-				s.eval.Values(plus, x, 1)
+				probe.Values(plus, x, 1)
 			} else {
-				s.eval.Jacobians(plus, jp, x, 1)
+				probe.Jacobians(plus, jp, x, 1)
 			}
-			dense.AddScaled(x, p.x, -step, v)
+			dense.AddScaled(x, p.X, -step, v)
 			if !hessian {
-				s.eval.Values(minus, x, 1)
+				probe.Values(minus, x, 1)
 			} else {
-				s.eval.Jacobians(minus, jm, x, 1)
+				probe.Jacobians(minus, jm, x, 1)
 			}
-			for i := range s.c {
-				g := s.grad(i)
-				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g), terms(s.val[i], g, p.x))
+			for i := range e.C {
+				g := probe.Grad(i)
+				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g), terms(probe.Val[i], g, p.X))
 				if hessian {
-					row := hv[i*s.d : (i+1)*s.d]
+					row := hv[i*e.D : (i+1)*e.D]
 					worst := 0.0
 					for j := range row {
-						worst = max(worst, math.Abs((jp[i*s.d+j]-jm[i*s.d+j])/(2*step)-row[j]))
+						worst = max(worst, math.Abs((jp[i*e.D+j]-jm[i*e.D+j])/(2*step)-row[j]))
 					}
-					second.add(i, decade, step, worst, dense.Norm(row), dense.Norm(g)+dense.Norm(row)*dense.Norm(p.x))
+					second.add(i, decade, step, worst, dense.Norm(row), dense.Norm(g)+dense.Norm(row)*dense.Norm(p.X))
 				}
 			}
 		}
-		first.close(p.from, func(i int) bool { return s.kinked(p.x, v, i) })
+		first.close(p.From, func(i int) bool { return e.kinked(p.X, v, i) })
 		if hessian {
-			second.close(p.from, func(i int) bool { return s.kinked(p.x, v, i) })
+			second.close(p.From, func(i int) bool { return e.kinked(p.X, v, i) })
 		}
 	}
-	for i, name := range s.names {
+	for i, name := range e.Names {
 		out = append(out, first.finding(i, name, "∇"))
 		if hessian {
 			out = append(out, second.finding(i, name, "∇²v"))
@@ -147,7 +150,7 @@ func (s *slopes) judge(i int) slope {
 		}
 		out.relative = min(out.relative, e/size)
 	}
-	out.rate = median(rates)
+	out.rate = metric.Median(rates)
 	return out
 }
 

@@ -3,79 +3,82 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/evidence"
 )
 
 // finiteness looks for values, gradients and second derivatives that are NaN or
 // infinite: at data, on Σ and along forward paths they end a run; near Σ they
 // may.
-func finiteness(s *subject) []Finding {
+func finiteness(e *Evidence) []Finding {
 	type fault struct {
 		status Status
 		what   string
 		value  float64
-		at     point
+		at     evidence.Point
 	}
-	first := make([]*fault, s.c)
-	look := func(points []point, status Status) {
+	first := make([]*fault, e.C)
+	probe := e.Probe()
+	look := func(points []evidence.Point, status Status) {
 		for _, p := range points {
-			s.at(p.x)
-			for i := range s.c {
+			probe.At(p.X)
+			for i := range e.C {
 				if first[i] != nil {
 					continue
 				}
-				if v := s.val[i]; !finite(v) {
+				if v := probe.Val[i]; !finite(v) {
 					first[i] = &fault{status, "value", v, p}
-				} else if v, bad := notFinite(s.grad(i)); bad {
+				} else if v, bad := notFinite(probe.Grad(i)); bad {
 					first[i] = &fault{status, "gradient", v, p}
 				}
 			}
-			if !s.Process.Curvature {
+			if !e.Process.Curvature {
 				continue
 			}
-			if s.eval.HessianVectors != nil {
-				hv := make([]float64, s.c*s.d)
-				s.eval.HessianVectors(hv, p.x, s.direction(0, 9), 1)
-				for i := range s.c {
-					if v, bad := notFinite(hv[i*s.d : (i+1)*s.d]); bad && first[i] == nil {
+			if probe.HessianVectors != nil {
+				hv := make([]float64, e.C*e.D)
+				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
+				for i := range e.C {
+					if v, bad := notFinite(hv[i*e.D : (i+1)*e.D]); bad && first[i] == nil {
 						first[i] = &fault{status, "second derivative", v, p}
 					}
 				}
 			}
 		}
 	}
-	look(s.everyRow(), Fail)
-	look(s.on, Fail)
-	look(s.boundary, Fail)
-	look(s.states(200), Fail)
-	look(s.near, Warn)
+	look(e.everyRow(), Fail)
+	look(e.On, Fail)
+	look(e.Boundary, Fail)
+	look(e.States(200), Fail)
+	look(e.Near, Warn)
 	var out []Finding
 	for i, f := range first {
 		if f == nil {
 			continue
 		}
-		message := fmt.Sprintf("its %s is %v at %s", f.what, f.value, f.at.from)
-		if explain := s.set.Capabilities().Fault; explain != nil {
-			if fault := explain(f.at.x); fault != nil {
+		message := fmt.Sprintf("its %s is %v at %s", f.what, f.value, f.at.From)
+		if explain := e.Set.Capabilities().Fault; explain != nil {
+			if fault := explain(f.at.X); fault != nil {
 				message += ". At that point " + fault.Error()
 			}
 		}
-		out = append(out, Finding{Component: s.names[i], Status: f.status, Message: message, Numbers: Numbers{"value": f.value}})
+		out = append(out, Finding{Component: e.Names[i], Status: f.status, Message: message, Numbers: Numbers{"value": f.value}})
 	}
-	if n := len(s.Data)/s.d + len(s.on); n == 0 {
+	if n := len(e.Data)/e.D + len(e.On); n == 0 {
 		return []Finding{{Status: Warn, Message: "no point is known to look at"}}
 	}
 	if out == nil {
 		out = []Finding{{Status: Pass, Message: fmt.Sprintf("values and derivatives are finite at %s",
-			count(len(s.Data)/s.d+len(s.on)+len(s.near)+len(s.boundary)+len(s.states(200)), "point", "points"))}}
+			count(len(e.Data)/e.D+len(e.On)+len(e.Near)+len(e.Boundary)+len(e.States(200)), "point", "points"))}}
 	}
 	return out
 }
 
 // everyRow returns all rows of the data.
-func (s *subject) everyRow() []point {
-	out := make([]point, len(s.Data)/s.d)
+func (e *Evidence) everyRow() []evidence.Point {
+	out := make([]evidence.Point, len(e.Data)/e.D)
 	for i := range out {
-		out[i] = point{s.Data[i*s.d : (i+1)*s.d], fmt.Sprintf("data row %d", i)}
+		out[i] = evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: fmt.Sprintf("data row %d", i)}
 	}
 	return out
 }

@@ -1,81 +1,95 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
 
-// forecast measures forward paths and a few batches of training on this machine,
-// and extrapolates to the whole run.
-func forecast(s *subject) []Finding {
-	if s.paths.Count == 0 {
+// forecast extrapolates the times of forward paths and of a few batches of training
+// on this machine to the whole run.
+func forecast(e *Evidence) []Finding {
+	if e.Paths.Count == 0 {
 		return nil
 	}
-	perPath := s.elapsed.Seconds() / float64(s.paths.Count)
-	path := float64(s.paths.Steps+1) * float64(s.d) * 8
+	perPath := e.Elapsed.Seconds() / float64(e.Paths.Count)
+	path := float64(e.Paths.Steps+1) * float64(e.D) * 8
 	f := Finding{Numbers: Numbers{"seconds_per_path": perPath, "bytes_per_path": path}}
 	f.Message = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, bytes(path))
-	if s.Training == nil || s.invalid != nil {
+	if !e.trains() {
 		return []Finding{f}
 	}
-	t := s.Training
-	parameters, err := networks.Parameters(t.Network)
-	cost := 0.0
-	if err == nil {
-		cost, err = s.trial()
-	}
-	if err != nil {
+	t := e.Training
+	if err := e.trial.err; err != nil {
 		f.Status = Warn
 		f.Message += fmt.Sprintf("; training could not be tried: %v", err)
 		return []Finding{f}
 	}
+	cost := e.trial.perRow
 	times := t.Config.TimesPerPath
 	if times == 0 {
-		times = s.paths.Steps
+		times = e.Paths.Steps
 	}
 	rows := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times) * float64(t.Config.Epochs)
 	refreshes := float64(t.Config.Epochs) / float64(t.Config.Refresh)
 	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
-	memory := path*float64(t.Rows) + 4*8*parameters
+	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
 	f.Message += fmt.Sprintf("; training takes about %s (%s network rows, %.0f %% of the time on forward paths) and holds %s of paths and weights",
 		span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
 	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds, memory, cost, rows
 	return []Finding{f}
 }
 
-// trial trains on a few batches of points on Σ and returns the seconds that one
-// network row takes, forward simulation left out.
-func (s *subject) trial() (float64, error) {
+// trains reports whether training can be tried.
+func (e *Evidence) trains() bool { return e.Paths.Count > 0 && e.Training != nil && e.Invalid == nil }
+
+// A trial is a few batches of training.
+type trial struct {
+	perRow     float64 // seconds of one network row, forward simulation left out
+	parameters float64 // of the network
+	err        error
+}
+
+// try trains on a few batches of points on Σ.
+func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
+	if !e.trains() {
+		return trial{}
+	}
 	const most = 1500 // rows a batch
-	cfg := s.Training.Config
-	cfg.TimesPerPath = min(s.paths.Steps, 25)
+	cfg := e.Training.Config
+	cfg.TimesPerPath = min(e.Paths.Steps, 25)
 	cfg.Batch = max(1, min(cfg.Batch, most/cfg.TimesPerPath))
 	cfg.Epochs, cfg.Refresh = 3, 3
-	data := make([]float64, 0, cfg.Batch*s.d)
+	data := make([]float64, 0, cfg.Batch*e.D)
 	for i := range cfg.Batch {
-		data = append(data, s.on[i%len(s.on)].x...)
+		data = append(data, e.On[i%len(e.On)].X...)
 	}
 	cfg.MaxFailed = 1
-	model, err := networks.New(s.Training.Network)
+	parameters, err := networks.Parameters(e.Training.Network)
 	if err != nil {
-		return 0, err
+		return trial{err: err}
 	}
-	t := train.New(cfg, s.Training.Method.Source(data, s.pool), model, s.pool)
+	model, err := networks.New(e.Training.Network)
+	if err != nil {
+		return trial{err: err}
+	}
+	t := train.New(cfg, e.Training.Method.Source(data, pool), model, pool)
 	best := 0.0
 	for !t.Done() {
 		start := time.Now()
-		if _, err := t.Epoch(s.ctx); err != nil {
-			return 0, err
+		if _, err := t.Epoch(ctx); err != nil {
+			return trial{err: err}
 		}
 		if took := time.Since(start).Seconds(); best == 0 || took < best { // the first also simulates and warms up
 			best = took
 		}
 	}
-	return best / float64(cfg.Batch*cfg.TimesPerPath), nil
+	return trial{perRow: best / float64(cfg.Batch*cfg.TimesPerPath), parameters: parameters}
 }
 
 func bytes(n float64) string {

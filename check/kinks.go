@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
@@ -11,21 +12,22 @@ import (
 // and on its edges. Newton's method, the curvature terms and the order of a step
 // rest on constraints that are smooth where they act: for an equality near
 // h = 0, for an inequality where g ≥ −ε or nearly so.
-func kinks(s *subject) []Finding {
-	points := append(append([]point(nil), s.boundary...), s.on...)
-	points = points[:min(len(points), s.budget(80*float64(s.c*s.d), 48))]
-	worst := make([]jump, s.c)
+func kinks(e *Evidence) []Finding {
+	points := append(append([]evidence.Point(nil), e.Boundary...), e.On...)
+	points = points[:min(len(points), e.Budget(80*float64(e.C*e.D), 48))]
+	worst := make([]jump, e.C)
+	probe := e.Probe()
 	for n, p := range points {
-		v := s.direction(n, 3)
-		for i, j := range s.jumps(p.x, v, 2*s.radius) {
-			if j.relative > worst[i].relative && s.acts(i, j) {
-				j.from = p.from
+		v := e.Direction(n, evidence.ForKinks)
+		for i, j := range jumps(probe, p.X, v, 2*e.Radius) {
+			if j.relative > worst[i].relative && e.acts(i, j) {
+				j.from = p.From
 				worst[i] = j
 			}
 		}
 	}
 	var out []Finding
-	for i, name := range s.names {
+	for i, name := range e.Names {
 		j := worst[i]
 		f := Finding{Component: name, Numbers: Numbers{"jump": j.relative}, Message: "no kink found near Σ"}
 		if j.relative > 0 {
@@ -43,11 +45,11 @@ func kinks(s *subject) []Finding {
 }
 
 // acts reports whether component i shapes steps near Σ where it jumps.
-func (s *subject) acts(i int, j jump) bool {
-	if i < s.m {
+func (e *Evidence) acts(i int, j jump) bool {
+	if i < e.M {
 		return true
 	}
-	return j.value >= -max(s.proc.Repulsion, 1e-3*j.gradient*s.scale, 1e-9)
+	return j.value >= -max(e.Running.Repulsion, 1e-3*j.gradient*e.Scale, 1e-9)
 }
 
 // A jump is a discontinuity of a directional derivative.
@@ -63,23 +65,24 @@ const grid = 16
 // jumps finds for each component the largest jump of φ'(t) = ∇c(x + tv)·v on
 // [−r, r]. It takes the cell of a grid where φ' changes most and halves it: the
 // change of a smooth φ' halves with the cell, that of a jump stays.
-func (s *subject) jumps(x, v []float64, r float64) []jump {
-	y := make([]float64, s.d)
-	slopes, sizes := make([][]float64, grid+1), make([]float64, s.c)
+func jumps(probe *evidence.Probe, x, v []float64, r float64) []jump {
+	c := len(probe.Val)
+	y := make([]float64, len(x))
+	slopes, sizes := make([][]float64, grid+1), make([]float64, c)
 	at := func(t float64) []float64 {
 		dense.AddScaled(y, x, t, v)
-		s.eval.Jacobians(s.val, s.jac, y, 1)
-		out := make([]float64, s.c)
+		probe.At(y)
+		out := make([]float64, c)
 		for i := range out {
-			out[i] = dense.Dot(s.grad(i), v)
-			sizes[i] = max(sizes[i], dense.Norm(s.grad(i)))
+			out[i] = dense.Dot(probe.Grad(i), v)
+			sizes[i] = max(sizes[i], dense.Norm(probe.Grad(i)))
 		}
 		return out
 	}
 	for k := range slopes {
 		slopes[k] = at(r * (2*float64(k)/grid - 1))
 	}
-	out := make([]jump, s.c)
+	out := make([]jump, c)
 	for i := range out {
 		cell, change, total := 0, 0.0, 0.0
 		for k := range grid {
@@ -109,7 +112,7 @@ func (s *subject) jumps(x, v []float64, r float64) []jump {
 		}
 		if left := math.Abs(b - a); left >= change/8 {
 			at(hi)
-			out[i] = jump{relative: left / sizes[i], value: s.val[i], gradient: dense.Norm(s.grad(i))}
+			out[i] = jump{relative: left / sizes[i], value: probe.Val[i], gradient: dense.Norm(probe.Grad(i))}
 		}
 	}
 	return out
@@ -117,8 +120,6 @@ func (s *subject) jumps(x, v []float64, r float64) []jump {
 
 // kinked reports whether component i has a kink on the lines that the finite
 // differences at x run along.
-func (s *subject) kinked(x, v []float64, i int) bool {
-	val, jac := append([]float64(nil), s.val...), append([]float64(nil), s.jac...)
-	defer func() { copy(s.val, val); copy(s.jac, jac) }()
-	return s.jumps(x, v, 1e-1*s.scale)[i].relative > 0
+func (e *Evidence) kinked(x, v []float64, i int) bool {
+	return jumps(e.Probe(), x, v, 1e-1*e.Scale)[i].relative > 0
 }

@@ -8,8 +8,8 @@ import (
 // landingRate looks at ρ_k = ασ_k²Δt, the share of a violation that explicit
 // landing removes at step k: h_{k+1} = (1 − ρ_k) h_k to leading order. It
 // diverges at ρ ≥ 2 and overshoots above 1.
-func landingRate(s *subject) []Finding {
-	p := s.Process
+func landingRate(e *Evidence) []Finding {
+	p := e.Process
 	if p.Method.Projected() {
 		return []Finding{{Message: fmt.Sprintf("%s projects at every step and has no landing rate", p.Method)}}
 	}

@@ -19,9 +19,9 @@ const (
 // meshes looks at the mesh of a level set: its faults, how near Σ is to it, and it
 // to Σ. A uniform prior and the distance on faces rest on
 // the mesh; Σ does not.
-func meshes(s *subject) []Finding {
-	surface, ok := constraint.As[*levelset.Surface](s.set)
-	if _, bare := constraint.As[*levelset.Set](s.set); bare {
+func meshes(e *Evidence) []Finding {
+	surface, ok := constraint.As[*levelset.Surface](e.Set)
+	if _, bare := constraint.As[*levelset.Set](e.Set); bare {
 		return []Finding{{Message: "none: a uniform prior comes from chains, and there is no distance on faces"}}
 	}
 	if !ok {
@@ -39,12 +39,12 @@ func meshes(s *subject) []Finding {
 		_, faces := surface.Mesh.N()
 		out = append(out, Finding{Numbers: Numbers{"faces": float64(faces)}, Message: fmt.Sprintf("%d faces, closed and oriented alike, in %s", faces, count(surface.Mesh.Components(), "part", "parts"))})
 	}
-	return append(append(out, s.meshNear(surface)), s.meshUnder(surface)...)
+	return append(append(out, e.meshNear(surface)), e.meshUnder(surface)...)
 }
 
 // meshNear measures how far Σ is from the mesh, at points of the mesh.
-func (s *subject) meshNear(surface *levelset.Surface) Finding {
-	moved, lost := surface.Moves(keyed.MeshPoints.Stream(s.Seed, 0), meshDraws)
+func (e *Evidence) meshNear(surface *levelset.Surface) Finding {
+	moved, lost := surface.Moves(keyed.MeshPoints.Stream(e.Seed, 0), meshDraws)
 	size, sum := surface.Mesh.Size(), 0.0
 	slices.Sort(moved)
 	for _, d := range moved {
@@ -66,18 +66,18 @@ func (s *subject) meshNear(surface *levelset.Surface) Finding {
 
 // meshUnder measures how far points of Σ are from the mesh: Σ may have parts that
 // the mesh has not.
-func (s *subject) meshUnder(surface *levelset.Surface) []Finding {
-	if len(s.on) == 0 {
+func (e *Evidence) meshUnder(surface *levelset.Surface) []Finding {
+	if len(e.On) == 0 {
 		return nil
 	}
 	tree, size, far, at := mesh.NewTree(surface.Mesh), surface.Mesh.Size(), 0.0, 0
-	for i, p := range s.on {
-		if _, _, d := tree.Nearest([3]float64(p.x)); d/size > far {
+	for i, p := range e.On {
+		if _, _, d := tree.Nearest([3]float64(p.X)); d/size > far {
 			far, at = d/size, i
 		}
 	}
-	f := Finding{Numbers: Numbers{"worst": far, "points": float64(len(s.on))}}
-	f.Message = fmt.Sprintf("of %d points of Σ the worst is %.2g of the mesh's size away from it (%s)", len(s.on), far, s.on[at].from)
+	f := Finding{Numbers: Numbers{"worst": far, "points": float64(len(e.On))}}
+	f.Message = fmt.Sprintf("of %d points of Σ the worst is %.2g of the mesh's size away from it (%s)", len(e.On), far, e.On[at].From)
 	if far > meshAlone {
 		f.Status = Warn
 		f.Message += ": a uniform prior draws no point of the parts of Σ that the mesh has not, and points there count on faces that are not theirs"

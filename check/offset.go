@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
@@ -20,38 +21,38 @@ import (
 // The curvature term of OLLA cancels b; that of ULLA turns it round. Implicit
 // landing and projection return from the proposal itself: implicit landing by
 // one Gauss–Newton step, which leaves ½ Lᵀ∇²h L with L = ∇JᵀG†q.
-func offsets(s *subject) []Finding {
-	if s.m == 0 || s.paths.Count == 0 {
+func offsets(e *Evidence) []Finding {
+	if e.M == 0 || e.Paths.Count == 0 {
 		return nil
 	}
-	predicted, bend := s.predict()
-	measured, worst := s.hover()
+	predicted, bend := e.predict()
+	measured, worst := e.hover()
 	var out []Finding
-	for i := range s.m {
-		f := Finding{Component: s.names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i], "worst": worst[i], "over_radius": measured[i] * bend[i]}}
+	for i := range e.M {
+		f := Finding{Component: e.Names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i], "worst": worst[i], "over_radius": measured[i] * bend[i]}}
 		f.Message = fmt.Sprintf("|h| hovers at %.2g (theory %.2g), at worst %.2g", measured[i], predicted[i], worst[i])
-		if predicted[i] > 1e3*max(worst[i], onΣ) { // where the rank drops, or steps are far too large
+		if predicted[i] > 1e3*max(worst[i], evidence.Tolerance) { // where the rank drops, or steps are far too large
 			f.Message = fmt.Sprintf("|h| hovers at %.2g, at worst %.2g; the theory of small steps does not hold here", measured[i], worst[i])
 		}
 		if math.IsNaN(measured[i]) {
 			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge (theory away from edges %.2g)", worst[i], predicted[i])
 		}
-		if bent := measured[i] * bend[i]; bent > 0.1 && !s.flat[i] {
+		if bent := measured[i] * bend[i]; bent > 0.1 && !e.flat[i] {
 			f.Status = Warn
-			f.Message += fmt.Sprintf(": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, s.remedy())
+			f.Message += fmt.Sprintf(": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, e.remedy())
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-func (s *subject) remedy() string {
+func (e *Evidence) remedy() string {
 	switch {
-	case s.proc.Method.Projected():
+	case e.Running.Method.Projected():
 		return "take smaller steps (a larger N, or a smaller σ_max)"
-	case s.proc.Landing.Explicit && s.proc.Rho(s.proc.Schedule.N-1) < 0.5:
-		return fmt.Sprintf("raise α towards %.3g, or take smaller steps", s.proc.MonotoneRate())
-	case s.proc.Method == langevin.OLLA && !s.proc.Curvature && s.proc.Landing.Explicit:
+	case e.Running.Landing.Explicit && e.Running.Rho(e.Running.Schedule.N-1) < 0.5:
+		return fmt.Sprintf("raise α towards %.3g, or take smaller steps", e.Running.MonotoneRate())
+	case e.Running.Method == langevin.OLLA && !e.Running.Curvature && e.Running.Landing.Explicit:
 		return "turn on the curvature term, or take smaller steps"
 	}
 	return "take smaller steps (a larger N, or a smaller σ_max)"
@@ -61,38 +62,38 @@ func (s *subject) remedy() string {
 // second half of a path, and the curvature of each component along Σ, the largest
 // |vᵀ∇²h v|/(‖v‖²‖∇h‖²) of a point in the units of 1/h, as a root mean square over
 // points: offsets are compared with it, and few of them are where Σ is sharpest.
-func (s *subject) predict() (rms, bend []float64) {
+func (e *Evidence) predict() (rms, bend []float64) {
 	const draws = 8
-	points := first(s.on, s.budget(float64(draws*8*s.c*s.d), maxPoints))
-	f := s.factors()
-	b := geometry.New(s.set, 1, 0)
-	rms, bend = make([]float64, s.m), make([]float64, s.m)
-	v, q, l := make([]float64, s.d), make([]float64, s.c), make([]float64, s.d)
+	points := evidence.First(e.On, e.Budget(float64(draws*8*e.C*e.D), evidence.MaxPoints))
+	f := e.factors()
+	b, probe := geometry.New(e.Set, 1, 0), e.Probe()
+	rms, bend = make([]float64, e.M), make([]float64, e.M)
+	v, q, l := make([]float64, e.D), make([]float64, e.C), make([]float64, e.D)
 	n := 0
 	for i, p := range points {
-		if !s.at(p.x) || b.At(p.x, 1) != nil {
+		if !probe.At(p.X) || b.At(p.X, 1) != nil {
 			continue
 		}
-		grad := make([]float64, s.m)
+		grad := make([]float64, e.M)
 		for a := range grad {
-			grad[a] = dense.Norm(s.grad(a))
+			grad[a] = dense.Norm(probe.Grad(a))
 		}
-		mean, square, most := make([]float64, s.m), make([]float64, s.m), make([]float64, s.m)
+		mean, square, most := make([]float64, e.M), make([]float64, e.M), make([]float64, e.M)
 		for t := range draws {
-			s.stream.Normals(v, uint64(i*draws+t), 6)
+			e.Normals(v, i*draws+t, evidence.ForBends)
 			b.Tangent(v, v)
-			s.bend(q, p.x, v)
-			for a := range s.m {
+			e.bend(probe, q, p.X, v)
+			for a := range e.M {
 				mean[a] += q[a] / draws
 				square[a] += q[a] * q[a] / draws
 				if u := dense.Dot(v, v); u > 0 {
 					most[a] = max(most[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
 				}
 			}
-			if !s.proc.Landing.Explicit && !s.proc.Method.Projected() {
+			if !e.Running.Landing.Explicit && !e.Running.Method.Projected() {
 				b.Normal(l, q)
-				s.bend(q, p.x, l)
-				for a := range s.m {
+				e.bend(probe, q, p.X, l)
+				for a := range e.M {
 					rms[a] += f.eighth * q[a] * q[a] / draws
 				}
 			}
@@ -101,12 +102,12 @@ func (s *subject) predict() (rms, bend []float64) {
 		for a, b := range most {
 			bend[a] += b * b
 		}
-		if !s.proc.Landing.Explicit || s.proc.Method.Projected() {
+		if !e.Running.Landing.Explicit || e.Running.Method.Projected() {
 			continue
 		}
-		for a := range s.m {
+		for a := range e.M {
 			drift := f.drift * mean[a] * mean[a]
-			if s.proc.Curvature && !s.proc.Method.Underdamped() {
+			if e.Running.Curvature && !e.Running.Method.Underdamped() {
 				drift = 0
 			}
 			rms[a] += drift + f.variance*max(square[a]-mean[a]*mean[a], 0)
@@ -123,11 +124,11 @@ func (s *subject) predict() (rms, bend []float64) {
 // the steps.
 type factors struct{ drift, variance, eighth float64 }
 
-func (s *subject) factors() factors {
+func (e *Evidence) factors() factors {
 	var f factors
-	n := s.proc.Schedule.N
+	n := e.Running.Schedule.N
 	for k := n / 2; k < n; k++ {
-		q, ρ := math.Pow(s.stepSize(k), 4), s.proc.Rho(k)
+		q, ρ := math.Pow(e.StepSize(k), 4), e.Running.Rho(k)
 		f.drift += q / (ρ * ρ)
 		f.variance += q / (ρ * (2 - ρ))
 		f.eighth += q * q
@@ -137,20 +138,20 @@ func (s *subject) factors() factors {
 }
 
 // bend writes ½ vᵀ∇²c v for every component, by second differences.
-func (s *subject) bend(dst, x, v []float64) {
+func (e *Evidence) bend(probe *evidence.Probe, dst, x, v []float64) {
 	size := dense.Norm(v)
 	if size == 0 {
 		clear(dst)
 		return
 	}
-	t := 1e-3 * s.scale / size
-	y := make([]float64, s.d)
-	mid, plus, minus := make([]float64, s.c), make([]float64, s.c), make([]float64, s.c)
-	s.eval.Values(mid, x, 1)
+	t := 1e-3 * e.Scale / size
+	y := make([]float64, e.D)
+	mid, plus, minus := make([]float64, e.C), make([]float64, e.C), make([]float64, e.C)
+	probe.Values(mid, x, 1)
 	dense.AddScaled(y, x, t, v)
-	s.eval.Values(plus, y, 1)
+	probe.Values(plus, y, 1)
 	dense.AddScaled(y, x, -t, v)
-	s.eval.Values(minus, y, 1)
+	probe.Values(minus, y, 1)
 	for i := range dst {
 		dst[i] = (plus[i] - 2*mid[i] + minus[i]) / (2 * t * t)
 	}
@@ -159,23 +160,23 @@ func (s *subject) bend(dst, x, v []float64) {
 // hover returns the root mean square of h over the second half of the forward
 // paths, away from edges, whose pushes disturb h too; and the largest |h|
 // anywhere on them.
-func (s *subject) hover() (rms, worst []float64) {
-	rms, worst = make([]float64, s.m), make([]float64, s.m)
-	n := 0.0
-	for i := range s.paths.Count {
-		for k := 1; k <= s.paths.Steps; k++ {
-			s.eval.Values(s.val, s.paths.At(i, k), 1)
-			counts := 2*k > s.paths.Steps
-			for _, g := range s.val[s.m:] {
-				counts = counts && g < -1.01*s.proc.Repulsion
+func (e *Evidence) hover() (rms, worst []float64) {
+	rms, worst = make([]float64, e.M), make([]float64, e.M)
+	n, probe := 0.0, e.Probe()
+	for i := range e.Paths.Count {
+		for k := 1; k <= e.Paths.Steps; k++ {
+			probe.Values(probe.Val, e.Paths.At(i, k), 1)
+			counts := 2*k > e.Paths.Steps
+			for _, g := range probe.Val[e.M:] {
+				counts = counts && g < -1.01*e.Running.Repulsion
 			}
 			if counts {
 				n++
 			}
 			for a := range rms {
-				worst[a] = max(worst[a], math.Abs(s.val[a]))
+				worst[a] = max(worst[a], math.Abs(probe.Val[a]))
 				if counts {
-					rms[a] += s.val[a] * s.val[a]
+					rms[a] += probe.Val[a] * probe.Val[a]
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -15,42 +16,39 @@ import (
 // paper asks for constant rank (rCRCQ): a component that depends on others
 // everywhere is redundant and harmless; one that depends on them on Σ but not
 // beside it, or only here and there, makes Π jump.
-func ranks(s *subject) []Finding {
-	if s.c == 0 {
+func ranks(e *Evidence) []Finding {
+	if e.C == 0 {
 		return nil
 	}
-	n := s.budget(float64(s.c*s.c*s.d), maxPoints)
+	n := e.Budget(float64(e.C*e.C*e.D), evidence.MaxPoints)
 	places := []struct {
 		name   string
-		points []point
-	}{{"on Σ", first(s.on, n)}, {"on an edge", first(s.boundary, n)}, {"near Σ", first(s.near, n)}, {"on forward paths", s.states(n)}}
-	t := newTally(s.c)
+		points []evidence.Point
+	}{{"on Σ", evidence.First(e.On, n)}, {"on an edge", evidence.First(e.Boundary, n)}, {"near Σ", evidence.First(e.Near, n)}, {"on forward paths", e.States(n)}}
+	t, probe := newTally(e.C), e.Probe()
 	for k, where := range places {
 		for _, p := range where.points {
-			if s.at(p.x) {
-				t.add(s, k, p)
+			if probe.At(p.X) {
+				t.add(e, probe, k, p)
 			}
 		}
 	}
-	t.perturb(s, append(first(s.on, n/2), first(s.boundary, n/2)...))
+	t.perturb(e, append(evidence.First(e.On, n/2), evidence.First(e.Boundary, n/2)...))
 	var out []Finding
-	for i, name := range s.names {
-		if s.flat[i] {
+	for i, name := range e.Names {
+		if e.flat[i] {
 			continue // no gradient to compare
 		}
-		if f, ok := t.finding(s, i); ok {
+		if f, ok := t.finding(e, i); ok {
 			f.Component = name
 			out = append(out, f)
 		}
 	}
-	if s.anyFlat() {
+	if e.anyFlat() {
 		return out
 	}
-	return append(out, t.summary(s))
+	return append(out, t.summary(e))
 }
-
-// first returns at most n points; what is appended to them leaves p alone.
-func first(p []point, n int) []point { return slices.Clip(p[:min(n, len(p))]) }
 
 // A tally counts, by component and kind of place, where its gradient is in the
 // span of the others before it.
@@ -74,39 +72,38 @@ func newTally(c int) *tally {
 	return t
 }
 
-// present returns the components in J at the values in s.val: equalities, and
+// present returns the components in J at the values of the probe: equalities, and
 // inequalities at or beyond 0.
-func (s *subject) present() []int {
+func (e *Evidence) present(probe *evidence.Probe) []int {
 	var index []int
-	for i, v := range s.val {
-		if !s.flat[i] && (i < s.m || v >= -onΣ) {
+	for i, v := range probe.Val {
+		if !e.flat[i] && (i < e.M || v >= -evidence.Tolerance) {
 			index = append(index, i)
 		}
 	}
 	return index
 }
 
-func (t *tally) add(s *subject, kind int, p point) {
-	index := s.present()
-	b := s.factor(index)
+func (t *tally) add(e *Evidence, probe *evidence.Probe, kind int, p evidence.Point) {
+	b := factor(probe, e.present(probe))
 	equalities := 0
 	for _, l := range b {
 		t.seen[l.component][kind]++
 		if l.sine <= geometry.RankTolerance {
 			t.dependent[l.component][kind]++
 			if t.dropped[l.component] == "" {
-				t.dropped[l.component] = p.from
+				t.dropped[l.component] = p.From
 			}
 			for _, o := range l.on {
 				t.on[l.component][o]++
 			}
 			continue
 		}
-		if l.component < s.m {
+		if l.component < e.M {
 			equalities++
 		}
 		if l.sine < t.nearest[l.component] {
-			t.nearest[l.component], t.at[l.component] = l.sine, p.from
+			t.nearest[l.component], t.at[l.component] = l.sine, p.From
 			if l.sine < nearlyParallel {
 				for _, o := range l.on {
 					t.on[l.component][o]++
@@ -129,15 +126,15 @@ const lostSine = 1e-5
 
 // perturb looks at the same components a little beside each point: one that is
 // dependent at the point and not beside it breaks constant rank.
-func (t *tally) perturb(s *subject, points []point) {
-	x := make([]float64, s.d)
+func (t *tally) perturb(e *Evidence, points []evidence.Point) {
+	x, probe := make([]float64, e.D), e.Probe()
 	for n, p := range points {
-		if !s.at(p.x) {
+		if !probe.At(p.X) {
 			continue
 		}
-		index := s.present()
+		index := e.present(probe)
 		lost := map[int]float64{}
-		for _, l := range s.factor(index) {
+		for _, l := range factor(probe, index) {
 			if l.sine < lostSine {
 				lost[l.component] = l.sine
 			}
@@ -145,13 +142,13 @@ func (t *tally) perturb(s *subject, points []point) {
 		if len(lost) == 0 {
 			continue
 		}
-		dense.AddScaled(x, p.x, 1e-2*s.radius, s.direction(n, 5))
-		if !s.at(x) {
+		dense.AddScaled(x, p.X, 1e-2*e.Radius, e.Direction(n, evidence.ForRanks))
+		if !probe.At(x) {
 			continue
 		}
-		for _, l := range s.factor(index) {
+		for _, l := range factor(probe, index) {
 			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) && t.gained[l.component] == "" {
-				t.gained[l.component] = p.from
+				t.gained[l.component] = p.From
 			}
 		}
 	}
@@ -160,16 +157,16 @@ func (t *tally) perturb(s *subject, points []point) {
 // nearlyParallel is the sine below which a gradient is called nearly dependent.
 const nearlyParallel = 1e-3
 
-func (t *tally) finding(s *subject, i int) (Finding, bool) {
+func (t *tally) finding(e *Evidence, i int) (Finding, bool) {
 	seen, dependent := 0, 0
 	for k := range t.seen[i] {
 		seen, dependent = seen+t.seen[i][k], dependent+t.dependent[i][k]
 	}
-	if seen == 0 || s.c == 1 && dependent == 0 {
+	if seen == 0 || e.C == 1 && dependent == 0 {
 		return Finding{}, false // an inequality that is never active, or nothing to depend on
 	}
 	f := Finding{Numbers: Numbers{"points": float64(seen), "dependent": float64(dependent), "least_sine": t.nearest[i]}}
-	others := t.others(s, i)
+	others := t.others(e, i)
 	switch {
 	case t.gained[i] != "":
 		f.Status = Fail
@@ -177,7 +174,7 @@ func (t *tally) finding(s *subject, i int) (Finding, bool) {
 	case dependent == seen:
 		f.Status = Warn
 		f.Message = fmt.Sprintf("is redundant: its gradient is in the span of %s at each of %d points. The geometry copes; it can be left out", others, seen)
-	case dependent > 0 && i < s.m:
+	case dependent > 0 && i < e.M:
 		f.Status = Fail
 		f.Message = fmt.Sprintf("its gradient depends on %s at %d of %d points, first %s: the rank is not constant", others, dependent, seen, t.dropped[i])
 	case dependent > 0:
@@ -192,7 +189,7 @@ func (t *tally) finding(s *subject, i int) (Finding, bool) {
 }
 
 // others names the components that i depends on, the most frequent first.
-func (t *tally) others(s *subject, i int) string {
+func (t *tally) others(e *Evidence, i int) string {
 	var index []int
 	for o := range t.on[i] {
 		index = append(index, o)
@@ -205,7 +202,7 @@ func (t *tally) others(s *subject, i int) string {
 	})
 	var names []string
 	for _, o := range index[:min(len(index), shown)] {
-		names = append(names, fmt.Sprintf("%q", s.names[o]))
+		names = append(names, fmt.Sprintf("%q", e.Names[o]))
 	}
 	if len(index) > shown {
 		names = append(names, fmt.Sprintf("%d more", len(index)-shown))
@@ -214,17 +211,17 @@ func (t *tally) others(s *subject, i int) string {
 }
 
 // summary tells the rank of ∇h on Σ.
-func (t *tally) summary(s *subject) Finding {
+func (t *tally) summary(e *Evidence) Finding {
 	f := Finding{Numbers: Numbers{"rank_min": float64(t.rank[0]), "rank_max": float64(t.rank[1])}}
 	switch {
 	case t.empty:
 		f.Status, f.Message = Warn, "no point of Σ is known to look at"
 	case t.rank[0] != t.rank[1]:
 		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])
-	case t.rank[0] == s.d:
-		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ is d = %d: Σ is isolated points", s.d)
+	case t.rank[0] == e.D:
+		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ is d = %d: Σ is isolated points", e.D)
 	default:
-		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d", t.rank[0], s.d-t.rank[0])
+		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d", t.rank[0], e.D-t.rank[0])
 	}
 	return f
 }
@@ -236,21 +233,21 @@ type leg struct {
 	on        []int   // components in whose span the rest lies
 }
 
-// factor orthogonalises the unit gradients in s.jac of the components index, in
+// factor orthogonalises the unit gradients at a probe of the components index, in
 // that order, by Gram–Schmidt done twice. Order matters here: a dependent
 // component is the later one.
-func (s *subject) factor(index []int) []leg {
+func factor(probe *evidence.Probe, index []int) []leg {
 	var q [][]float64 // orthonormal
 	var rows [][]float64
 	var base []int // the component that made each q
 	out := make([]leg, 0, len(index))
 	for _, i := range index {
-		size := dense.Norm(s.grad(i))
+		size := dense.Norm(probe.Grad(i))
 		if size < geometry.GradientTolerance {
 			continue
 		}
-		u := make([]float64, s.d)
-		dense.AddScaled(u, u, 1/size, s.grad(i))
+		u := make([]float64, len(probe.Grad(i)))
+		dense.AddScaled(u, u, 1/size, probe.Grad(i))
 		r := make([]float64, len(q), len(q)+1)
 		for range 2 {
 			dense.Reject(u, q, r)

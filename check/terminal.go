@@ -1,14 +1,18 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
 )
 
 const (
@@ -35,42 +39,56 @@ const (
 // states that the network was never trained on.
 //
 // The paths are its own: they start from rows of the data, as those of training do,
-// while the subject's also start from elsewhere, and settle other numbers.
-func terminalLaw(s *subject) []Finding {
-	prior := s.set.Capabilities().SampleUniform
+// while the others also start from elsewhere, and settle other numbers.
+func terminalLaw(e *Evidence) []Finding {
+	end := e.ends
 	switch {
-	case !s.Uniform:
-		return []Finding{{Message: "the prior is made of terminal states: nothing to compare"}}
-	case prior == nil:
-		return []Finding{{Message: "not compared with the prior: its uniform law has no closed form here, and chains make it in training"}}
-	case len(s.Data) == 0:
-		return []Finding{{Message: "not compared with the prior: there is no data to start from"}}
-	case s.proc.Validate() != nil:
-		return []Finding{{Message: "not compared with the prior: the process cannot run"}}
+	case e.uncompared() != "":
+		return []Finding{{Message: e.uncompared()}}
+	case end.err != nil:
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data breaks down: %v", end.err)}}
+	case len(end.states) == 0:
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a projection", len(end.x0)/e.D)}}
 	}
-	n := s.budget(float64(s.proc.Schedule.N*s.c*s.d)/2, terminalPaths)
-	x0 := langevin.Starts(s.Data, s.d, n)
-	end, err := s.terminal(x0)
-	if err != nil {
-		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data breaks down: %v", err)}}
-	}
-	if len(end) == 0 {
-		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a projection", n)}}
-	}
-	return []Finding{s.judgeEnd(compareEnd(x0, end, s.d, s.Seed, prior))}
+	return []Finding{e.judgeEnd(compareEnd(end.x0, end.states, e.D, e.Seed, e.Set.Capabilities().SampleUniform))}
 }
 
-// terminal returns x_N of forward paths from x0, projected as the process says,
-// without those that lost a projection.
-func (s *subject) terminal(x0 []float64) ([]float64, error) {
-	proc := s.proc
-	proc.Terminal = s.Process.Terminal
-	sim := langevin.NewSimulator(&proc, s.pool, 8)
-	end, err := sim.EmpiricalPrior(s.ctx, x0, s.Seed, keyed.TerminalPaths.At(0))
-	if errors.As(err, new(*langevin.PriorError)) {
-		return nil, nil
+// uncompared says why there is nothing to compare; empty if there is.
+func (e *Evidence) uncompared() string {
+	switch {
+	case !e.Uniform:
+		return "the prior is made of terminal states: nothing to compare"
+	case e.Set.Capabilities().SampleUniform == nil:
+		return "not compared with the prior: its uniform law has no closed form here, and chains make it in training"
+	case len(e.Data) == 0:
+		return "not compared with the prior: there is no data to start from"
+	case e.Running.Validate() != nil:
+		return "not compared with the prior: the process cannot run"
 	}
-	return end.States, err
+	return ""
+}
+
+// ends are of forward paths from the data.
+type ends struct {
+	x0, states []float64 // where they start, and x_N of those that lost no projection
+	err        error     // why a path breaks down
+}
+
+// finish simulates paths from the data to their ends, projected as the process says.
+func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
+	if e.uncompared() != "" {
+		return ends{}
+	}
+	n := e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths)
+	x0 := langevin.Starts(e.Data, e.D, n)
+	proc := e.Running
+	proc.Terminal = e.Process.Terminal
+	sim := langevin.NewSimulator(&proc, pool, 8)
+	end, err := sim.EmpiricalPrior(ctx, x0, e.Seed, keyed.TerminalPaths.At(0))
+	if errors.As(err, new(*langevin.PriorError)) {
+		err = nil
+	}
+	return ends{x0, end.States, err}
 }
 
 // ending is how terminal states differ from the prior.
@@ -99,24 +117,33 @@ func compareEnd(x0, end []float64, d int, seed uint64, prior langevin.Uniform) e
 		e.share = float64(max(0, far.Statistic-far.Mean) / size)
 	}
 
-	probes := directions(x0, uniformDraws(prior, d, n, keyed.TerminalDirections.Stream(seed, 0)), d)
+	probes := metric.Directions(x0, uniformDraws(prior, d, n, keyed.TerminalDirections.Stream(seed, 0)), d)
 	least := 1.0
 	for _, v := range probes {
-		a, b := project(end, v), project(u, v)
-		mean, sd := meanSD(b)
+		a, b := along(end, v), along(u, v)
+		mean, sd := stat.MeanStdDev(b, nil)
 		if !(sd > 1e-9*dense.Norm(u[:d])) { // Σ holds this coordinate
 			continue
 		}
-		apart, p := distributionTest(a, b)
+		apart, p := metric.KolmogorovTest(a, b)
 		least = min(least, p)
 		if apart > e.apart {
-			at, _ := meanSD(a)
-			was, _ := meanSD(project(x0, v))
+			at, _ := stat.MeanStdDev(a, nil)
+			was, _ := stat.MeanStdDev(along(x0, v), nil)
 			e.apart, e.shift, e.from = apart, math.Abs(at-mean)/sd, math.Abs(was-mean)/sd
 		}
 	}
 	e.p = min(1, 2*min(float64(far.PValue), float64(len(probes))*least))
 	return e
+}
+
+// along returns the rows of x along v.
+func along(x, v []float64) []float64 {
+	out := make([]float64, 0, len(x)/len(v))
+	for i := 0; i < len(x); i += len(v) {
+		out = append(out, dense.Dot(x[i:i+len(v)], v))
+	}
+	return out
 }
 
 func uniformDraws(prior langevin.Uniform, d, n int, st keyed.Stream) []float64 {
@@ -128,7 +155,7 @@ func uniformDraws(prior langevin.Uniform, d, n int, st keyed.Stream) []float64 {
 }
 
 // judgeEnd words an ending.
-func (s *subject) judgeEnd(e ending) Finding {
+func (s *Evidence) judgeEnd(e ending) Finding {
 	f := Finding{Numbers: Numbers{"paths": float64(e.paths), "p": e.p, "share": e.share, "apart": e.apart, "shift": e.shift, "shift_of_data": e.from}}
 	size := fmt.Sprintf("in the worst direction the distributions are %.2g apart and the means %.2g standard deviations (the data's: %.2g)", e.apart, e.shift, e.from)
 	if finite(e.share) {
@@ -159,14 +186,14 @@ func (s *subject) judgeEnd(e ending) Finding {
 // 2t/γ for γt ≫ 1 and at most t², in free flight. A coordinate's mean decays as
 // exp(−λv/2), exactly so in flat space, where it is a wave: the shift that is left
 // gives λ, and λ the v that leaves little.
-func (s *subject) farther(e ending, n Numbers) string {
+func (s *Evidence) farther(e ending, n Numbers) string {
 	γ, t := 0.0, 0.0
-	for k := range s.proc.Schedule.N {
-		t += s.proc.Schedule.Tau(k)
+	for k := range s.Running.Schedule.N {
+		t += s.Running.Schedule.Tau(k)
 	}
 	n["time"] = t
-	if s.proc.Method.Underdamped() {
-		γ = s.proc.Friction
+	if s.Running.Method.Underdamped() {
+		γ = s.Running.Friction
 	}
 	switch {
 	case γ > 0 && γ*t < flight:
@@ -174,14 +201,14 @@ func (s *subject) farther(e ending, n Numbers) string {
 		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g in place of %.3g helps (t = Σσ_k²Δt = %.3g), or a longer horizon", flight/t, γ, t)
 	case !(e.shift > little && e.shift < hardly*e.from): // λ cannot be told
 		advice := "A longer horizon or a larger σ_max helps"
-		if γ*t > 2*flight && s.c == s.m {
+		if γ*t > 2*flight && s.C == s.M {
 			advice += fmt.Sprintf(", and so does less friction: γt is %.3g, t = Σσ_k²Δt = %.3g", γ*t, t)
 		}
 		return advice
 	}
 	v := reach(γ, t) * math.Log(e.from/little) / math.Log(e.from/e.shift)
 	least := γ // where there are walls: with less friction paths stick to them (docs/benchmarks.md)
-	if s.c == s.m {
+	if s.C == s.M {
 		least = min(γ, flight/t)
 	}
 	if γ > 0 && v <= reach(least, t) {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
@@ -14,11 +13,20 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 )
 
+func gathered(t *testing.T, in Input, pool *parallel.Pool) *Evidence {
+	t.Helper()
+	e, err := gather(t.Context(), in, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding {
 	t.Helper()
 	pool := parallel.New(2)
 	defer pool.Close()
-	return terminalLaw(newSubject(context.Background(), Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
+	return terminalLaw(gathered(t, Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
 }
 
 // cluster returns n points of the unit sphere in R^d beside ±e_0, or e_0 alone.
@@ -121,34 +129,6 @@ func TestTerminalSkips(t *testing.T) {
 	}
 }
 
-// The directions find what sets points apart from the uniform law: the mean of one
-// mode, and the axis of two whose means cancel.
-func TestDirections(t *testing.T) {
-	const d = 20
-	u := uniformDraws(zoo.Sphere{D: d}.SampleUniform, d, 2000, keyed.New(3, keyed.Probe, 2))
-	if v := directions(cluster(1000, d, false), u, d)[0]; v[0] < 0.99 {
-		t.Errorf("one mode: cosine %v", v[0])
-	}
-	two := directions(cluster(1000, d, true), u, d)
-	if v := two[1]; math.Abs(v[0]) < 0.99 {
-		t.Errorf("two modes: cosine %v", v[0])
-	}
-	for i, v := range two[1:] {
-		for j, w := range two[1 : i+2] {
-			want := 0.0
-			if i == j {
-				want = 1
-			}
-			if math.Abs(dense.Dot(v, w)-want) > 1e-12 {
-				t.Errorf("directions %d and %d: product %v", i, j, dense.Dot(v, w))
-			}
-		}
-	}
-	if n := len(directions([]float64{1, 0, 1, 0}, []float64{1, 0, 1, 0}, 2)); n != 0 {
-		t.Errorf("%d directions between equal points", n)
-	}
-}
-
 // v(γ, t) is the double integral of exp(−γ|s − u|) over [0, t]², between free
 // flight, t², and diffusion, 2t/γ; solve inverts it.
 func TestReach(t *testing.T) {
@@ -180,13 +160,13 @@ func TestFarther(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	advise := func(p *langevin.Process, λ float64) (left float64, n Numbers, text string) {
-		s := newSubject(context.Background(), Input{Process: p, Uniform: true}, pool)
+		e := gathered(t, Input{Process: p, Uniform: true}, pool)
 		T, γ := p.Schedule.T, p.Friction // σ = 1: t = T
 		if !p.Method.Underdamped() {
 			γ = 0
 		}
 		n = Numbers{}
-		text = s.farther(ending{from: 3, shift: 3 * math.Exp(-λ*reach(γ, T)/2)}, n)
+		text = e.farther(ending{from: 3, shift: 3 * math.Exp(-λ*reach(γ, T)/2)}, n)
 		if g, ok := n["friction_recommended"]; ok {
 			γ = g
 		}
@@ -226,13 +206,5 @@ func TestFarther(t *testing.T) {
 	left, n, text = advise(walls, 4.5)
 	if _, less := n["friction_recommended"]; less || math.Abs(left-little) > 1e-6 {
 		t.Errorf("walls: %v is left, %v, %s", left, n, text)
-	}
-}
-
-// The distance of distribution functions, by hand.
-func TestDistributionTest(t *testing.T) {
-	D, p := distributionTest([]float64{3, 1, 2, 5}, []float64{2.5, 6, 7, 8})
-	if want := 2 * math.Exp(-2*0.75*0.75*2); D != 0.75 || math.Abs(p-want) > 1e-15 {
-		t.Errorf("D = %v, p = %v; want 0.75, %v", D, p, want)
 	}
 }

@@ -3,8 +3,11 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/metric"
 )
 
 // vanishing looks for constraints whose gradient goes to zero where they hold.
@@ -14,34 +17,15 @@ import (
 //	‖∇c‖ ∼ |c|^q:   q = 0 for a regular constraint, (p−1)/p for a p-th power,
 //
 // so ½ for a square or a sum of squares.
-func vanishing(s *subject) []Finding {
+func vanishing(e *Evidence) []Finding {
 	var out []Finding
-	all := s.approaches()
-	for i, name := range s.names {
-		p := all[i]
-		f := Finding{Component: name, Numbers: Numbers{"exponent": p.exponent, "points": float64(p.points)}, Message: "its gradient does not vanish where it holds"}
-		switch {
-		case i < s.m && p.seen > 0 && p.steepest == 0:
-			f.Status = Fail
-			f.Message = fmt.Sprintf("its gradient is 0 at each of %d points on Σ and near it: it does not depend on x there and constrains nothing. Look for a term that cancels, or leave it out", p.seen)
-		case i >= s.m && p.flat:
-			f.Status = Fail
-			f.Message = "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
-				"gives no direction to keep away from the edge: write its terms as separate inequalities, without the ReLU"
-		case p.exponent > 0.25 && p.oneSided && p.exponent < 0.6:
-			f.Status = Fail
-			f.Message = fmt.Sprintf("is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
-				"Write its terms as separate equalities, without the squares", p.exponent)
-		case p.exponent > 0.25 && p.oneSided:
-			f.Status = Fail
-			f.Message = fmt.Sprintf("behaves like a power %.2g of a constraint: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
-				"Write its terms as separate equalities, without the power", 1/(1-p.exponent), p.exponent)
-		case p.exponent > 0.25:
-			f.Status = Fail
-			f.Message = fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, or a constraint with a gradient", p.exponent, 1/(1-p.exponent))
-		}
-		s.flat[i] = f.Status == Fail
-		if f.Status != Fail && p.points == 0 && i < s.m {
+	for i, name := range e.Names {
+		p := e.approaches[i]
+		f := Finding{Component: name, Numbers: Numbers{"exponent": p.exponent, "points": float64(p.points)},
+			Message: "its gradient does not vanish where it holds"}
+		if fault := p.fault(i < e.M); fault != "" {
+			f.Status, f.Message = Fail, fault
+		} else if p.points == 0 && i < e.M {
 			continue
 		}
 		out = append(out, f)
@@ -66,43 +50,66 @@ type approach struct {
 
 // approaches comes near Σ from several sides at distances r, r/4, r/16 … and
 // watches every component.
-func (s *subject) approaches() []approach {
-	const rungs = 7
-	points := append(append([]point(nil), s.on...), s.boundary...)
-	points = points[:min(len(points), s.budget(rungs*float64(s.c*s.d), 12))]
-	if k := len(s.boundary); k > 0 && len(s.on) > len(points)/2 { // half of them at edges
-		points = append(first(s.on, max(len(points)/2, 1)), first(s.boundary, max(len(points)/2, 1))...)
+// fault says why the component has no normal direction where it holds; empty if it
+// has one.
+func (a *approach) fault(equality bool) string {
+	switch {
+	case equality && a.seen > 0 && a.steepest == 0:
+		return fmt.Sprintf("its gradient is 0 at each of %d points on Σ and near it: it does not depend on x there and constrains nothing. "+
+			"Look for a term that cancels, or leave it out", a.seen)
+	case !equality && a.flat:
+		return "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
+			"gives no direction to keep away from the edge: write its terms as separate inequalities, without the ReLU"
+	case a.exponent > 0.25 && a.oneSided && a.exponent < 0.6:
+		return fmt.Sprintf("is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
+			"Write its terms as separate equalities, without the squares", a.exponent)
+	case a.exponent > 0.25 && a.oneSided:
+		return fmt.Sprintf("behaves like a power %.2g of a constraint: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
+			"Write its terms as separate equalities, without the power", 1/(1-a.exponent), a.exponent)
+	case a.exponent > 0.25:
+		return fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, or a constraint with a gradient",
+			a.exponent, 1/(1-a.exponent))
 	}
-	out := make([]approach, s.c)
+	return ""
+}
+
+func approaches(e *evidence.Evidence) []approach {
+	const rungs = 7
+	points := append(append([]evidence.Point(nil), e.On...), e.Boundary...)
+	points = points[:min(len(points), e.Budget(rungs*float64(e.C*e.D), 12))]
+	if k := len(e.Boundary); k > 0 && len(e.On) > len(points)/2 { // half of them at edges
+		points = append(evidence.First(e.On, max(len(points)/2, 1)), evidence.First(e.Boundary, max(len(points)/2, 1))...)
+	}
+	out := make([]approach, e.C)
 	for i := range out {
 		out[i].oneSided = true
 	}
-	x := make([]float64, s.d)
+	x, probe := make([]float64, e.D), e.Probe()
 	for n, p := range points {
-		if !s.at(p.x) {
+		if !probe.At(p.X) {
 			continue
 		}
 		for i := range out {
-			out[i].start(s.val[i], dense.Norm(s.grad(i)), i < s.m)
+			out[i].start(probe.Val[i], dense.Norm(probe.Grad(i)), i < e.M)
 		}
-		v := s.direction(n, 4)
+		v := e.Direction(n, evidence.ForVanishing)
 		for k := range rungs {
-			dense.AddScaled(x, p.x, s.radius*math.Pow(4, -float64(k)), v)
-			if !s.at(x) {
+			dense.AddScaled(x, p.X, e.Radius*math.Pow(4, -float64(k)), v)
+			if !probe.At(x) {
 				continue
 			}
 			for i := range out {
-				out[i].see(s.val[i], dense.Norm(s.grad(i)))
+				out[i].see(probe.Val[i], dense.Norm(probe.Grad(i)))
 			}
 		}
 		for i := range out {
-			out[i].end(i < s.m)
+			out[i].end(i < e.M)
 		}
 	}
 	for i := range out {
 		a := &out[i]
-		a.points, a.exponent = len(a.exponents), median(a.exponents)
-		a.flat = i >= s.m && a.oneSided && a.still && !(a.exponent > 0.25)
+		a.points, a.exponent = len(a.exponents), metric.Median(a.exponents)
+		a.flat = i >= e.M && a.oneSided && a.still && !(a.exponent > 0.25)
 	}
 	return out
 }
@@ -127,7 +134,7 @@ func (a *approach) see(c, g float64) {
 
 // end fits the exponent, where the component holds with equality.
 func (a *approach) end(equality bool) {
-	if q, ok := regress(a.rungs[0], a.rungs[1]); ok && (equality || a.base < onΣ) {
+	if q, ok := regress(a.rungs[0], a.rungs[1]); ok && (equality || a.base < evidence.Tolerance) {
 		a.exponents = append(a.exponents, q)
 	}
 }
@@ -135,22 +142,8 @@ func (a *approach) end(equality bool) {
 // regress returns the least-squares slope of y on x, from at least four values
 // that span a factor of ten.
 func regress(x, y []float64) (float64, bool) {
-	n := float64(len(x))
-	if n < 4 {
+	if len(x) < 4 || slices.Max(x)-slices.Min(x) < math.Log(10) {
 		return 0, false
 	}
-	var mx, my, sxx, sxy, lo, hi float64
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for i := range x {
-		mx, my = mx+x[i]/n, my+y[i]/n
-		lo, hi = min(lo, x[i]), max(hi, x[i])
-	}
-	for i := range x {
-		sxx += (x[i] - mx) * (x[i] - mx)
-		sxy += (x[i] - mx) * (y[i] - my)
-	}
-	if hi-lo < math.Log(10) {
-		return 0, false
-	}
-	return sxy / sxx, true
+	return metric.Slope(x, y), true
 }

@@ -10,7 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
@@ -115,7 +115,7 @@ func (c *Config) chains(states []float64, wide float64) *langevin.Chains {
 	if len(set.Inequalities()) > 0 {
 		p.Method, run.Symmetric, p.Schedule.T = langevin.ULLA, false, τ/2
 		p.Friction = 0.5 / p.Schedule.T
-		p.Repulsion, _ = check.ChooseRepulsion(p, states, c.Seed, c.Pool)
+		p.Repulsion, _ = choose.Repulsion(p, states, c.Seed, c.Pool)
 	}
 	return run
 }
@@ -159,17 +159,12 @@ func projected(set constraint.Set, x []float64) (states []float64, lost int) {
 	return states, lost
 }
 
-// spread returns the root mean square distance of rows from their mean.
+// spread returns the root mean square distance of rows from their mean, or 1 if they
+// are one point.
 func spread(x []float64, d int) float64 {
-	mean, sum, n := make([]float64, d), 0.0, float64(len(x)/d)
-	for i, v := range x {
-		mean[i%d] += v / n
-	}
-	for i, v := range x {
-		sum += (v - mean[i%d]) * (v - mean[i%d]) / n
-	}
-	if sum == 0 {
+	_, distance := metric.Spread(x, d)
+	if distance == 0 {
 		return 1
 	}
-	return math.Sqrt(sum)
+	return distance
 }

@@ -1,10 +1,7 @@
-package check
+package metric
 
 import (
-	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
@@ -15,12 +12,12 @@ const (
 	iterations = 20 // of the subspace
 )
 
-// directions returns unit vectors of R^d along which the points x (n×d) differ from
+// Directions returns unit vectors of R^d along which the points x (n×d) differ from
 // u: that between the means first, then the eigenvectors of the largest
 // eigenvalues, by size, of the difference of second moments about the mean of u.
 // Modes whose shifts cancel in the mean show there. The vectors are approximate
 // (subspace iteration): tests along them are valid all the same.
-func directions(x, u []float64, d int) [][]float64 {
+func Directions(x, u []float64, d int) [][]float64 {
 	centre := make([]float64, d)
 	add(centre, u, 1)
 	x, u = minus(x, centre), minus(u, centre)
@@ -88,27 +85,4 @@ func orthonormalise(v [][]float64) {
 			}
 		}
 	}
-}
-
-// project returns the rows of x along v.
-func project(x, v []float64) []float64 {
-	out := make([]float64, 0, len(x)/len(v))
-	for i := 0; i < len(x); i += len(v) {
-		out = append(out, dense.Dot(x[i:i+len(v)], v))
-	}
-	return out
-}
-
-func meanSD(x []float64) (mean, sd float64) { return stat.MeanStdDev(x, nil) }
-
-// distributionTest returns the largest distance D of the distribution functions of a and
-// b, which it sorts, and a bound of its p-value, 2 exp(−2D² nm/(n+m)): the first
-// term of Kolmogorov's alternating series. D is at most the total variation
-// distance of the laws.
-func distributionTest(a, b []float64) (D, p float64) {
-	slices.Sort(a)
-	slices.Sort(b)
-	D = stat.KolmogorovSmirnov(a, nil, b, nil)
-	n, m := float64(len(a)), float64(len(b))
-	return D, min(1, 2*math.Exp(-2*D*D*n*m/(n+m)))
 }

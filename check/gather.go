@@ -1,0 +1,44 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/evidence"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Evidence is what the checks look at. Nothing changes it once it is gathered.
+type Evidence struct {
+	*evidence.Evidence
+	Tolerance float64
+	Uniform   bool
+	Training  *Training
+
+	approaches []approach      // how each component behaves where it holds
+	flat       []bool          // components whose gradient vanishes there
+	windows    []choose.Window // of inequalities
+	ends       ends            // of paths from the data
+	trial      trial           // of training
+}
+
+// gather gathers the evidence of an input. The error is the context's.
+func gather(ctx context.Context, in Input, pool *parallel.Pool) (*Evidence, error) {
+	e := &Evidence{
+		Evidence:  evidence.Gather(ctx, evidence.Case{Process: in.Process, Data: in.Data, Seed: in.Seed}, pool),
+		Tolerance: in.Tolerance, Uniform: in.Uniform, Training: in.Training,
+	}
+	e.approaches = approaches(e.Evidence)
+	for i, a := range e.approaches {
+		e.flat = append(e.flat, a.fault(i < e.M) != "")
+	}
+	if e.judgesRepulsion() {
+		e.windows = choose.Windows(e.Evidence)
+	}
+	e.ends = e.finish(ctx, pool)
+	e.trial = e.try(ctx, pool)
+	return e, ctx.Err()
+}
+
+func (e *Evidence) anyFlat() bool { return slices.Contains(e.flat, true) }

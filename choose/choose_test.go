@@ -1,0 +1,81 @@
+package choose
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/law"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// A narrow window caps ε at a quarter of its depth, below a step's 0.1, which throws
+// points 0.2 beyond it; without inequalities it is 0.
+func TestRepulsionReasons(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	process := func(lower, upper []float64) *langevin.Process {
+		box, err := zoo.NewBox(lower, upper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := law.Interval{Method: langevin.OLLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
+		p.Set = box
+		return p
+	}
+	narrow := process([]float64{0}, []float64{0.2})
+	ε, why := Repulsion(narrow, []float64{0.1, 0.05, 0.15}, 1, pool)
+	if !(ε > 0.05 && ε < 0.1) || !strings.Contains(why, "a quarter of the shallowest window") {
+		t.Errorf("ε = %v: %s", ε, why)
+	}
+	sphere := process([]float64{0}, nil)
+	sphere.Set = zoo.Sphere{D: 3}
+	if ε, why := Repulsion(sphere, nil, 1, pool); ε != 0 || why != "there are no inequalities" {
+		t.Errorf("sphere: ε = %v: %s", ε, why)
+	}
+}
+
+// The rate makes the largest step land exactly what it finds.
+func TestRate(t *testing.T) {
+	p := &langevin.Process{Schedule: langevin.Schedule{N: 10, T: 2, SigmaMin: 0.1, SigmaMax: 1.5}}
+	α, why := Rate(p)
+	p.Landing = langevin.Landing{Explicit: true, Rate: α}
+	most := 0.0
+	for k := range p.Steps() {
+		most = max(most, p.Rho(k))
+	}
+	if math.Abs(most-1) > 1e-12 || why == "" {
+		t.Errorf("largest ρ is %v (%s)", most, why)
+	}
+}
+
+// The ε that is recommended gives the uniform law on an interval to within 0.03;
+// ten times less sticks and five times more leaves edges empty or throws points
+// out, both by more than twice that distance. The chains have some 3000
+// independent draws, so the noise of a distance is about 0.01; a false alarm needs
+// five of those, a rate below 1e-6. The seeds are fixed.
+func TestRecommendedRepulsion(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	for _, c := range []law.Interval{
+		{Method: langevin.OLLA, Tau: 0.0025, Rho: 1, Friction: 1}, {Method: langevin.OLLA, Tau: 0.0025, Rho: 0.3, Friction: 1},
+		{Method: langevin.ULLA, Tau: 0.05, Rho: 1, Friction: 1}, {Method: langevin.ULLA, Tau: 0.05, Rho: 0.3, Friction: 1},
+	} {
+		ε, reason := Repulsion(c.Process(), nil, 1, pool)
+		if want := c.Best(); math.Abs(ε/want-1) > 1e-9 {
+			t.Errorf("%v: ε = %v (%s), want s/ρ = %v", c.Method, ε, reason, want)
+		}
+		var d [3]float64
+		for i, f := range []float64{0.1, 1, 5} {
+			var err error
+			if d[i], _, err = c.Distance(t.Context(), f*ε, 400, pool); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d[1] > 0.03 || d[0] < 2*d[1] || d[2] < 2*d[1] {
+			t.Errorf("%v, ρ = %v: distances %.4f at ε/10, %.4f at ε, %.4f at 5ε", c.Method, c.Rho, d[0], d[1], d[2])
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+func capOf(t *testing.T, workers int) *Evidence {
+	t.Helper()
+	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(workers)
+	defer pool.Close()
+	data := make([]float64, 3*100)
+	for i := range 100 {
+		set.SampleUniform(data[3*i:3*i+3], keyed.New(1, keyed.Probe, 90), uint64(i))
+	}
+	p := &langevin.Process{
+		Set: set, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: -1}, Terminal: true,
+		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.1, SigmaMax: 1},
+	}
+	return Gather(t.Context(), Case{Process: p, Data: data, Seed: 3}, pool)
+}
+
+// Points are where they say they are, and in the order that they say.
+func TestGather(t *testing.T) {
+	e := capOf(t, 2)
+	probe := e.Probe()
+	if len(e.Sample) != 100 || e.Rows != (Tries{MaxPoints, MaxPoints}) || e.Starts.Tried != MaxPoints || e.Starts.Arrived < 40 {
+		t.Fatalf("%d rows sampled, %+v of data and %+v of starts arrived", len(e.Sample), e.Rows, e.Starts)
+	}
+	if len(e.On) != e.Rows.Arrived+e.Starts.Arrived || len(e.Near) != len(e.On) || len(e.Typical()) != MaxPoints {
+		t.Fatalf("%d points on Σ, %d near, %d typical", len(e.On), len(e.Near), len(e.Typical()))
+	}
+	for i, p := range e.On {
+		if !probe.At(p.X) || math.Abs(probe.Val[0]) > 1e-8 || probe.Val[1] > 1e-8 {
+			t.Errorf("%s: values %v", p.From, probe.Val)
+		}
+		if from := map[bool]string{true: "data row", false: "random start"}[i < MaxPoints]; !strings.Contains(p.From, from) {
+			t.Errorf("point %d is %s", i, p.From)
+		}
+		far := 0.0
+		for j, v := range e.Near[i].X {
+			far += (v - p.X[j]) * (v - p.X[j])
+		}
+		if want := e.Radius * []float64{1, 0.1}[i%2]; math.Abs(math.Sqrt(far)-want) > 1e-12 {
+			t.Errorf("near point %d is %v away, want %v", i, math.Sqrt(far), want)
+		}
+	}
+	for _, p := range e.Boundary {
+		if probe.At(p.X); math.Abs(probe.Val[0]) > 1e-8 || math.Abs(probe.Val[1]) > 1e-8 {
+			t.Errorf("%s: values %v", p.From, probe.Val)
+		}
+	}
+	if len(e.Boundary) != 3 {
+		t.Errorf("%d points at the edge, want 3 of one inequality", len(e.Boundary))
+	}
+	if math.Abs(e.Scale-1) > 0.5 || e.D != 3 || e.M != 1 || e.C != 2 {
+		t.Errorf("scale %v, d = %d, m = %d, c = %d", e.Scale, e.D, e.M, e.C)
+	}
+}
+
+// A process that cannot run is mended in a copy, and its paths are looked at.
+func TestRunnable(t *testing.T) {
+	e := capOf(t, 2)
+	if e.Invalid == nil || e.Process.Landing.Rate != -1 || e.Running.Landing.Rate != e.Process.MonotoneRate() || e.Running.Terminal {
+		t.Errorf("given %+v, running %+v, %v", e.Process.Landing, e.Running.Landing, e.Invalid)
+	}
+	if e.Broken != nil || e.Paths.Count != maxPaths || e.Paths.Steps != 20 || len(e.States(50)) != 50 {
+		t.Errorf("%d paths of %d steps, %v", e.Paths.Count, e.Paths.Steps, e.Broken)
+	}
+	if s := e.States(1); !slices.Equal(s[0].X, e.Paths.At(0, 1)) || s[0].From != "step 1 of forward path 0" {
+		t.Errorf("first state %+v", s[0])
+	}
+}
+
+// Evidence is a function of the case: workers do not matter, nor does a probe
+// change it.
+func TestRepeats(t *testing.T) {
+	a, b := capOf(t, 1), capOf(t, 3)
+	a.Probe().At(a.On[0].X)
+	for i := range a.On {
+		if !slices.Equal(a.On[i].X, b.On[i].X) || !slices.Equal(a.Near[i].X, b.Near[i].X) {
+			t.Fatalf("point %d differs", i)
+		}
+	}
+	if !slices.Equal(a.Paths.X, b.Paths.X) {
+		t.Error("paths differ")
+	}
+	if u, v := a.Direction(3, ForKinks), a.Direction(3, ForRanks); slices.Equal(u, v) {
+		t.Error("two uses have the same directions")
+	}
+}
+
+// What is appended to the first points of a list leaves the list alone.
+func TestFirstIsClipped(t *testing.T) {
+	list := []Point{{From: "a"}, {From: "b"}, {From: "c"}}
+	_ = append(First(list, 1), Point{From: "x"})
+	if list[1].From != "b" || len(First(list, 9)) != 3 {
+		t.Errorf("%v", list)
+	}
+}
+
+// Points that were not brought to Σ are kept, with the least violation found.
+func TestStuck(t *testing.T) {
+	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	data := []float64{math.NaN(), 0, 0.5, 0.5}
+	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	e := Gather(t.Context(), Case{Process: p, Data: data, Seed: 1}, pool)
+	if e.Rows != (Tries{2, 1}) || len(e.Stuck) == 0 || e.Stuck[0].From != "data row 0" {
+		t.Errorf("%+v, stuck %v", e.Rows, e.Stuck)
+	}
+}
