@@ -40,13 +40,20 @@ func allTerms(paths *langevin.Paths) []Term {
 // on the sphere, on SO(10), on the bunny's level set, and on alanine with an inequality that is active at
 // some points.
 func TestGoldenLoss(t *testing.T) {
-	sphere := langevin.Process{Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1}}
-	alanine := langevin.Process{Set: reference.Alanine, Friction: 10, NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0), Schedule: langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
+	sphere := langevin.Process{
+		Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
+	}
+	alanine := langevin.Process{
+		Set: reference.Alanine, Friction: 10, NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0),
+		Schedule: langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
 	group, err := reference.NewGroup(10, zoo.OrthogonalOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	so10 := langevin.Process{Set: group, Friction: 10, Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true}}
+	so10 := langevin.Process{
+		Set: group, Friction: 10,
+		Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
+	}
 	// Its set is read where it is used: the network is data of the paper.
 	bunny := langevin.Process{Friction: 20, Schedule: langevin.Schedule{N: 3, T: 0.3, SigmaMin: 0.2, SigmaMax: 0.6}}
 	for _, c := range []struct {
@@ -120,7 +127,8 @@ func TestGoldenLoss(t *testing.T) {
 
 func problem(set constraint.Set, m langevin.Method, c langevin.Convention) (*langevin.Process, *langevin.Paths) {
 	p := &langevin.Process{
-		Set: set, Method: m, Friction: 2, Convention: c, Landing: langevin.Landing{Explicit: true, Rate: 1}, Potential: langevin.Quadratic{},
+		Set: set, Method: m, Friction: 2, Convention: c,
+		Landing: langevin.Landing{Explicit: true, Rate: 1}, Potential: langevin.Quadratic{},
 		Schedule: langevin.Schedule{N: 4, T: 0.8, SigmaMin: 0.3, SigmaMax: 0.8},
 	}
 	d := set.Dim()
@@ -134,7 +142,9 @@ func noise(dst []float64, path int) { keyed.New(1, keyed.Probe, 1).Normals(dst, 
 // The gradient with respect to the score by central differences: the loss is
 // quadratic in s, so they are exact up to round-off.
 func TestGradient(t *testing.T) {
-	for name, set := range map[string]constraint.Set{"torus": zoo.Torus{Major: 2, Minor: 0.6}, "R3": zoo.Euclidean{D: 3}} {
+	for name, set := range map[string]constraint.Set{
+		"torus": zoo.Torus{Major: 2, Minor: 0.6}, "R3": zoo.Euclidean{D: 3},
+	} {
 		for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 			for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
 				p, paths := problem(set, m, c)
@@ -144,7 +154,8 @@ func TestGradient(t *testing.T) {
 				if _, err := l.Prepare(paths, terms, noise); err != nil {
 					t.Fatal(err)
 				}
-				s, ds, scratch := make([]float64, 3*len(terms)), make([]float64, 3*len(terms)), make([]float64, 3*len(terms))
+				n := 3 * len(terms)
+				s, ds, scratch := make([]float64, n), make([]float64, n), make([]float64, n)
 				for i := range s {
 					s[i] = math.Sin(float64(i))
 				}
@@ -241,7 +252,8 @@ func TestLossMatchesBackwardStep(t *testing.T) {
 			for k := range 3 {
 				s := []float64{0.4, -1, 0.2}
 				next := make([]float64, 3)
-				_, err := st.Backward(next, paths.At(0, k+1), paths.At(0, k+2), make([]float64, 3), make([]bool, 1), 1, k, constant(s))
+				x, after, still := paths.At(0, k+1), paths.At(0, k+2), make([]float64, 3)
+				_, err := st.Backward(next, x, after, still, make([]bool, 1), 1, k, constant(s))
 				if err != nil {
 					t.Fatal(err)
 				}

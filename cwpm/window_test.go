@@ -17,6 +17,13 @@ import (
 
 var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
 
+// line is a process on the line.
+func line(m langevin.Method, c langevin.Convention) *langevin.Process {
+	return &langevin.Process{
+		Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule,
+	}
+}
+
 // responses returns the paths on the line that start at 0 and follow a single
 // unit of noise each: of p_0, ζ_0, …, ζ_{N−1}, and, last, of p̃_N. A path with
 // any noise is their sum, so covariances are sums over paths, exactly.
@@ -50,7 +57,9 @@ func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum
 }
 
 // targets returns u of term k on every path, and p̃.
-func targets(t *testing.T, p *langevin.Process, paths *langevin.Paths, last LastMomentum, k int, opt Options) (u, q []float64) {
+func targets(
+	t *testing.T, p *langevin.Process, paths *langevin.Paths, last LastMomentum, k int, opt Options,
+) (u, q []float64) {
 	l := NewLoss(p, reads[float64](p), paths.Count, opt)
 	if opt.Window > 0 {
 		windows := make([]Window, p.Schedule.N)
@@ -78,7 +87,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 	reached := map[int]bool{}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
-			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule}
+			p := line(m, c)
 			paths, last := responses(t, p)
 			column := func(k int) []float64 {
 				v := make([]float64, paths.Count)
@@ -113,7 +122,8 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 					rest := append([]float64(nil), û...)
 					for _, b := range basis {
 						if e := dense.Dot(u, b); math.Abs(e) > 1e-9 {
-							t.Errorf("%v %v, length %v, k = %d, j = %d: the remainder has correlation %g with what is known", m, c, length, k, from, e)
+							t.Errorf("%v %v, length %v, k = %d, j = %d: the remainder has correlation %g "+
+								"with what is known", m, c, length, k, from, e)
 						}
 						e := dense.Dot(rest, b)
 						for i := range rest {
@@ -121,7 +131,8 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 						}
 					}
 					if e := math.Sqrt(dense.Dot(rest, rest)); e > 1e-9 {
-						t.Errorf("%v %v, length %v, k = %d, j = %d: %g of the target is no function of what is known", m, c, length, k, from, e)
+						t.Errorf("%v %v, length %v, k = %d, j = %d: %g of the target is no function of what is known",
+							m, c, length, k, from, e)
 					}
 				}
 			}
@@ -139,7 +150,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 func TestTargetSize(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
-			p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Convention: c, Schedule: schedule}
+			p := line(m, c)
 			paths, last := responses(t, p)
 			gain := p.BalancedGains()
 			for k := range schedule.N {
@@ -207,7 +218,7 @@ func orthonormal(vs [][]float64) [][]float64 {
 // has at most the given standard deviation in a direction, or at k.
 func TestWindowsReachBack(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
-		p := &langevin.Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 3, Schedule: schedule}
+		p := line(m, langevin.Reference)
 		paths, _ := responses(t, p)
 		sd := func(j, k int) float64 {
 			sum, first := 0.0, j+1 // ζ_j, …; at j = 0 also p_0
@@ -223,7 +234,8 @@ func TestWindowsReachBack(t *testing.T) {
 		for _, length := range []float64{1e-9, 0.1, 0.25, 0.6, 0.9, 1.5, 10} {
 			for k, j := range windowStarts(p, length) {
 				if j < k && sd(j, k) > length || j > 0 && sd(j-1, k) <= length {
-					t.Errorf("%v: the window of length %v of k = %d begins at %d: %v long, %v from one earlier", m, length, k, j, sd(j, k), sd(max(j-1, 0), k))
+					t.Errorf("%v: the window of length %v of k = %d begins at %d: %v long, %v from one earlier",
+						m, length, k, j, sd(j, k), sd(max(j-1, 0), k))
 				}
 			}
 		}
@@ -234,8 +246,11 @@ func TestWindowsReachBack(t *testing.T) {
 // keeps its length; without the circle's geodesics v is right up to the fifth power of the
 // angle. One step is the paper's chord.
 func TestWindowAlongCircle(t *testing.T) {
-	for name, set := range map[string]constraint.Set{"circle": zoo.Sphere{D: 2}, "without geodesics": sets.Plain(zoo.Sphere{D: 2})} {
-		p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3, Schedule: schedule}
+	for name, set := range map[string]constraint.Set{
+		"circle": zoo.Sphere{D: 2}, "without geodesics": sets.Plain(zoo.Sphere{D: 2}),
+	} {
+		p := line(langevin.ULLA, langevin.Reference)
+		p.Set = set
 		N := p.Schedule.N
 		paths := &langevin.Paths{Count: 1, Steps: N, Dim: 2, X: make([]float64, 2*(N+1)), Failed: make([]bool, 1)}
 		angle := func(k int) float64 { return 0.05*float64(k) + 0.02*math.Sin(3*float64(k)) }
@@ -369,8 +384,10 @@ func TestWindowOnRotations(t *testing.T) {
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
-	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Terminal: true,
-		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4}}
+	p := &langevin.Process{
+		Set: set, Method: langevin.ULLA, Friction: 10, Terminal: true,
+		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4},
+	}
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths, others langevin.Paths
 	for refresh, to := range []*langevin.Paths{&paths, &others} {
@@ -407,17 +424,20 @@ func TestWindowOnRotations(t *testing.T) {
 			for i := range rest {
 				rest[i] = u[i] - û[i]
 			}
-			t.Logf("length %v, k = %d, j = %d: |u|² %.3f, |û|² %.3f", length, k, l.start[k], dense.Dot(u, u)/(45*n), dense.Dot(û, û)/(45*n))
+			t.Logf("length %v, k = %d, j = %d: |u|² %.3f, |û|² %.3f",
+				length, k, l.start[k], dense.Dot(u, u)/(45*n), dense.Dot(û, û)/(45*n))
 			for f, way := range ways {
 				size := dense.Dot(way, way)
-				part, left, se := dense.Dot(u, way)/size, dense.Dot(rest, way)/size, math.Sqrt(dense.Dot(rest, rest)/(45*n)/size)
+				part, left := dense.Dot(u, way)/size, dense.Dot(rest, way)/size
+				se := math.Sqrt(dense.Dot(rest, rest) / (45 * n) / size)
 				t.Logf("   way %d: u %.4f, left %.4f ± %.4f", f, part, left, se)
 				share := 0.02
 				if length > 0.3 && k > 30 {
 					share = 0.25
 				}
 				if f < 2 && math.Abs(left) > share*math.Abs(part)+5*se || f == 2 && math.Abs(left) > 0.01+5*se {
-					t.Errorf("length %v, k = %d: along way %d the remainder is %.4f ± %.4f of u's %.4f", length, k, f, left, se, part)
+					t.Errorf("length %v, k = %d: along way %d the remainder is %.4f ± %.4f of u's %.4f",
+						length, k, f, left, se, part)
 				}
 			}
 		}

@@ -130,7 +130,8 @@ func TestPrecisionOfGradient(t *testing.T) {
 		got, z := gradient(m, p, in, dout)
 		eg, ey := distance(got, want), distance(z, y)
 		t.Logf("%s: relative rms error of the output %.2g, of the gradient %.2g", kernel.Name(), ey, eg)
-		if limit := map[kernel.Precision]float64{kernel.Float32: 1e-6, kernel.BFloat16x3: 1e-5, kernel.BFloat16: 5e-3}[p]; eg > limit || ey > limit {
+		limits := map[kernel.Precision]float64{kernel.Float32: 1e-6, kernel.BFloat16x3: 1e-5, kernel.BFloat16: 5e-3}
+		if limit := limits[p]; eg > limit || ey > limit {
 			t.Errorf("above %g", limit)
 		}
 	})

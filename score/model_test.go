@@ -17,5 +17,7 @@ func TestMLPConforms(t *testing.T) {
 			scoretest.Run(t, score.NewMLP[float64](sizes, 1).Model(r, kernel.Float32), momentum)
 		}
 	}
-	scoretest.Kind(t, score.MLPKind, score.Config{Dim: 3, Momentum: true, Width: 8, Octaves: 1, Seed: 1, Precision: kernel.BFloat16})
+	scoretest.Kind(t, score.MLPKind, score.Config{
+		Dim: 3, Momentum: true, Width: 8, Octaves: 1, Seed: 1, Precision: kernel.BFloat16,
+	})
 }

@@ -89,7 +89,8 @@ func (o Options) Resolve(kind string, has []Option) (Options, error) {
 			v = h.Default
 		}
 		if !(v >= h.Lowest && v <= h.Most) {
-			return nil, &OptionError{Option: h.Name, Value: v, Want: fmt.Sprintf("a number in [%v, %v]", h.Lowest, h.Most)}
+			want := fmt.Sprintf("a number in [%v, %v]", h.Lowest, h.Most)
+			return nil, &OptionError{Option: h.Name, Value: v, Want: want}
 		}
 		all[h.Name] = v
 		names = append(names, h.Name)

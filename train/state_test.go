@@ -71,7 +71,8 @@ func TestRestoreRefuses(t *testing.T) {
 		arrays []arrayfile.Named
 		state  State
 	}{
-		"step": {arrays, far}, "epoch": {arrays, State{Epoch: -1}}, "missing": {arrays[1:], state}, "shape": {other, state},
+		"step": {arrays, far}, "epoch": {arrays, State{Epoch: -1}},
+		"missing": {arrays[1:], state}, "shape": {other, state},
 	} {
 		var bad *SnapshotError
 		if err := make().Restore(c.arrays, c.state); !errors.As(err, &bad) {

@@ -60,7 +60,8 @@ func TestGoldenOptimiser(t *testing.T) {
 		t.Fatal(err)
 	}
 	proc := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Explicit: true, Rate: 10},
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5,
+		Landing:  langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	pool := parallel.New(2)
@@ -192,7 +193,8 @@ func TestResumeIsExact(t *testing.T) {
 		o Optimizer
 		p kernel.Precision
 	}{
-		{langevin.ULLA, Adam, kernel.Float32}, {langevin.OLLA, Adam, kernel.Float32}, {langevin.ULLA, Muon, kernel.Float32},
+		{langevin.ULLA, Adam, kernel.Float32}, {langevin.OLLA, Adam, kernel.Float32},
+		{langevin.ULLA, Muon, kernel.Float32},
 		{langevin.ULLA, Muon, kernel.BFloat16}, {langevin.ULLA, Adam, kernel.BFloat16x3},
 	} {
 		if kernel.Effective(c.p) != c.p {
@@ -327,7 +329,8 @@ func TestPrecision(t *testing.T) {
 		tr := trainer(smallConfig, proc, pathmatch.Options{}, data, net, pool)
 		for range 3 {
 			if got := tr.Average().Precision(); got != p {
-				t.Fatalf("after %d epochs the network to generate with has precision %v, not %v", tr.State.Epoch, got, p)
+				t.Fatalf("after %d epochs the network to generate with has precision %v, not %v",
+					tr.State.Epoch, got, p)
 			}
 			if _, err := tr.Epoch(context.Background()); err != nil {
 				t.Fatal(err)
@@ -398,7 +401,8 @@ func TestEpochs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if updates := 3 * (epoch + 1); tr.State.Updates != updates || e.Rows != int64(updates*16*3) { // 50 paths in batches of 16
+		updates := 3 * (epoch + 1) // 50 paths in batches of 16
+		if tr.State.Updates != updates || e.Rows != int64(updates*16*3) {
 			t.Errorf("epoch %d: %d updates on %d rows", epoch, tr.State.Updates, e.Rows)
 		}
 		least = min(least, e.LastLoss)
@@ -511,7 +515,8 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 				weight[term.K] += term.Weight / draws
 				sum += term.Weight
 				if lo, hi := j*N/m, (j+1)*N/m; term.K < lo || term.K >= hi || term.Weight != float64(hi-lo) {
-					t.Fatalf("term %d is time %d with weight %v, outside its stratum [%d, %d)", j, term.K, term.Weight, lo, hi)
+					t.Fatalf("term %d is time %d with weight %v, outside its stratum [%d, %d)",
+						j, term.K, term.Weight, lo, hi)
 				}
 			}
 			if sum != float64(N) {

@@ -102,8 +102,8 @@ func (e *LossError) Error() string {
 		return fmt.Sprintf("the gradient is not finite in epoch %d, batch %d; a lower learning rate may help",
 			e.Epoch, e.Step)
 	}
-	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; a lower learning rate may help",
-		e.Epoch, e.Step, e.Path, e.Time)
+	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; "+
+		"a lower learning rate may help", e.Epoch, e.Step, e.Path, e.Time)
 }
 
 // A FailedError says that too many forward paths lost their projection.

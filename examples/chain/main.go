@@ -97,7 +97,8 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 			return nil, err
 		}
 		if e.Epoch%50 == 0 || trainer.Done() {
-			fmt.Fprintf(log, "epoch %3d  loss %.3f  %.0f s, %.0f s of it forward paths\n", e.Epoch, e.Loss, time.Since(start).Seconds(), e.Simulated)
+			fmt.Fprintf(log, "epoch %3d  loss %.3f  %.0f s, %.0f s of it forward paths\n",
+				e.Epoch, e.Loss, time.Since(start).Seconds(), e.Simulated)
 		}
 	}
 
@@ -146,9 +147,12 @@ func (r *result) report(w io.Writer) {
 		fmt.Fprintf(w, "  %-8s worst violation %.1e\n", v.Component, v.Worst)
 	}
 	t := r.test
-	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n", t.Statistic, t.Mean, t.SD, t.PValue)
-	fmt.Fprintf(w, "beads that touch the ball: %.2f %% of the data's, %.2f %% of the samples'\n", 100*touching(r.data), 100*touching(r.samples))
-	fmt.Fprintf(w, "nearest training chain: median distance %.3f; of held-out chains %.3f\n", r.copies.Samples, r.copies.HeldOut)
+	fmt.Fprintf(w, "energy distance to held-out chains %.4f, floor %.4f ± %.4f, p = %.3f\n",
+		t.Statistic, t.Mean, t.SD, t.PValue)
+	fmt.Fprintf(w, "beads that touch the ball: %.2f %% of the data's, %.2f %% of the samples'\n",
+		100*touching(r.data), 100*touching(r.samples))
+	fmt.Fprintf(w, "nearest training chain: median distance %.3f; of held-out chains %.3f\n",
+		r.copies.Samples, r.copies.HeldOut)
 }
 
 // touching returns the share of beads at the boundary of the set.
@@ -201,7 +205,8 @@ func main() {
 	dir := flag.String("o", "examples/chain", "folder to write to")
 	epochs := flag.Int("epochs", 160, "epochs to train")
 	flag.Parse()
-	r, err := learn(context.Background(), os.Stdout, size{chains: 4000, samples: 2000, epochs: *epochs, width: 256, workers: runtime.GOMAXPROCS(0)})
+	full := size{chains: 4000, samples: 2000, epochs: *epochs, width: 256, workers: runtime.GOMAXPROCS(0)}
+	r, err := learn(context.Background(), os.Stdout, full)
 	if err == nil {
 		r.report(os.Stdout)
 		err = r.save(*dir)

@@ -167,7 +167,8 @@ func (s *suite) loss(t *testing.T) {
 		down := l.Evaluate(scratch, f)
 		step := float64(at+0.25) - float64(at-0.25)
 		f[i] = at
-		if got, want := float64(ds[i]), (up-down)/step; !(math.Abs(got-want) <= 1e-5*(math.Abs(want)+value/float64(n*s.d))+1e-12*value) {
+		got, want := float64(ds[i]), (up-down)/step
+		if bound := 1e-5*(math.Abs(want)+value/float64(n*s.d)) + 1e-12*value; !(math.Abs(got-want) <= bound) {
 			t.Fatalf("derivative %d is %v, by differences %v", i, got, want)
 		}
 	}

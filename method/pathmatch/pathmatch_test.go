@@ -61,7 +61,9 @@ func TestConfigErrors(t *testing.T) {
 
 // Feasible says whether the process ends on Σ; gains are those that the output asks for.
 func TestFeasibleAndGain(t *testing.T) {
-	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Friction: 3, Schedule: langevin.Schedule{N: 5, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
+	p := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Friction: 3, Schedule: langevin.Schedule{N: 5, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+	}
 	for _, c := range []struct {
 		m        langevin.Method
 		terminal bool
@@ -73,7 +75,9 @@ func TestFeasibleAndGain(t *testing.T) {
 			t.Errorf("%v, terminal projection %v: feasible %v, %v", c.m, c.terminal, m.Feasible(), err)
 		}
 	}
-	for output, want := range map[string]func(t float64) float64{"plain": nil, "scaled": p.ScoreGains(), "balanced": p.BalancedGains()} {
+	for output, want := range map[string]func(t float64) float64{
+		"plain": nil, "scaled": p.ScoreGains(), "balanced": p.BalancedGains(),
+	} {
 		m, err := methods.New(method.Config{Name: "OLLA-P", Process: p, Output: output})
 		if err != nil {
 			t.Fatal(err)

@@ -316,8 +316,10 @@ func (s *suite) backward(t *testing.T) {
 			return math.Abs((up-down)/(2*h) - grad[i])
 		}
 		coarse, fine := off(1e-2), off(1e-3)
-		if bound := 1e-10 * (1 + math.Abs(grad[i])); !(fine <= bound) && !(fine <= coarse/50) || !(fine <= 1e-4*(1+math.Abs(grad[i]))) {
-			t.Fatalf("the derivative by parameter %d is %v: off by %.3g at step 1e-2 and %.3g at 1e-3", i, grad[i], coarse, fine)
+		size := 1 + math.Abs(grad[i])
+		if !(fine <= 1e-10*size) && !(fine <= coarse/50) || !(fine <= 1e-4*size) {
+			t.Fatalf("the derivative by parameter %d is %v: off by %.3g at step 1e-2 and %.3g at 1e-3",
+				i, grad[i], coarse, fine)
 		}
 	}
 	loss()
