@@ -125,6 +125,8 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 const (
 	chainBlock = 16
 	maxStarts  = 100
+
+	startTolerance = 1e-13 // of landing, in the size of a constraint's terms
 )
 
 // A StartError says that no point of Σ was found for a chain to start from: Σ
@@ -136,8 +138,8 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's method. Σ may be empty; the last point violates %q by %.3g",
-		e.Chain, maxStarts, e.Component, e.Violation)
+	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's method, "+
+		"or brought there by landing. Σ may be empty; the last point violates %q by %.3g", e.Chain, maxStarts, e.Component, e.Violation)
 }
 
 // noStart is the error of a chain whose last try ended at x.
@@ -155,7 +157,8 @@ func noStart(set constraint.Set, x []float64, chain int) error {
 // draw so, else a Gaussian point projected by Newton's method, ε inside of the
 // inequalities that it violates: on the boundary itself round-off would decide
 // what is active. Starts that fail are tried again with fresh noise, up to 100
-// times; then the error is a *StartError.
+// times; then the same points are brought to Σ by repeated landing, which follows
+// its normals. If that fails too, the error is a *StartError.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
@@ -167,17 +170,24 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		return x, nil
 	}
 	solver := geometry.NewSolver(p.Set, p.Repulsion)
+	newton := func(x []float64) bool { return solver.Project(x, p.Repulsion) }
+	landing := func(x []float64) bool { return solver.Descend(x, startTolerance) }
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
-		for try := 0; ; try++ {
-			if try == maxStarts {
-				return nil, noStart(p.Set, xi, i)
-			}
-			s.Normals(xi, uint64(i), try)
-			if solver.Project(xi, p.Repulsion) {
-				break
-			}
+		if !start(xi, s, uint64(i), newton) && !start(xi, s, uint64(i), landing) {
+			return nil, noStart(p.Set, xi, i)
 		}
 	}
 	return x, nil
+}
+
+// start writes the first Gaussian point of a chain that can be brought to Σ; the last
+// tried, where none can.
+func start(x []float64, s keyed.Stream, chain uint64, bring func(x []float64) bool) bool {
+	for try := range maxStarts {
+		if s.Normals(x, chain, try); bring(x) {
+			return true
+		}
+	}
+	return false
 }
