@@ -239,6 +239,38 @@ func TestHistogramShares(t *testing.T) {
 	}
 }
 
+// A range that is given stays: values outside are in its first and last bin, or if it is
+// circular in theirs a period away. Densities do not depend on the bins' width.
+func TestHistogramRange(t *testing.T) {
+	heights := func(opts HistogramOptions, values ...float64) (out [][2]float64) { // left end and height of each run
+		c := Histogram(opts, Column{Name: "a", Values: values}, Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5}, Thin: true})
+		for _, i := range c.scene.items {
+			if s, ok := i.(shape); ok && s.fill != nil && strings.HasPrefix(s.fill.class, "series") {
+				for _, line := range s.lines {
+					out = append(out, [2]float64{line[0].x, line[0].y - line[1].y})
+				}
+			}
+		}
+		return out
+	}
+	opts := HistogramOptions{Bins: 4, Lo: 0, Hi: 4, Density: true}
+	ends, far := heights(opts, -1, 6), heights(opts, 0.5, 3.5)
+	if len(ends) != 2 || ends[0] != far[0] || ends[1] != far[1] {
+		t.Errorf("values outside are at %v, those at the ends at %v", ends, far)
+	}
+	opts.Circular = true
+	if got, want := heights(opts, -1, 6), heights(opts, 3, 2); len(got) != 1 || got[0] != want[0] {
+		t.Errorf("wrapped values are at %v, want %v", got, want)
+	}
+	// All in half the range, in bins of half the width: twice the density of the others.
+	opts = HistogramOptions{Bins: 8, Lo: 0, Hi: 4, Density: true}
+	coarse := HistogramOptions{Bins: 4, Lo: 0, Hi: 4, Density: true}
+	fine, wide := heights(opts, 0.25, 0.75, 1.25, 1.75), heights(coarse, 0.25, 0.75, 1.25, 1.75)
+	if len(fine) != 1 || len(wide) != 1 || math.Abs(fine[0][1]-wide[0][1]) > 1e-9 {
+		t.Errorf("densities %v in eight bins, %v in four", fine, wide)
+	}
+}
+
 func TestPanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"odd LatLon":     func() { svgOf(t, WorldMap("", []Layer{{LatLon: []float64{1}}})) },

@@ -37,6 +37,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 		o.List = append(o.List, domain.Observable{Name: name, File: fmt.Sprintf("trace-%d", k), Bins: metric.TraceBinning})
 	}
 	d := o.Distance(order*order, in.Pool)
+	d.Name = "Jensen–Shannon distance"
 	d.Note = "Mean over tr Xᵏ, k = 1, 2, 4, 5, of distances between histograms of 100 bins; " +
 		"square roots of the divergence, natural logarithm."
 	d.Compare = func(a, b []float64) []float64 {

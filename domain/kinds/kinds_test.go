@@ -1,0 +1,89 @@
+package kinds
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// A kind is found by data.kind and the set; factors of a product are no set of theirs.
+func TestOf(t *testing.T) {
+	so3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sphere := zoo.Sphere{D: 3, R: 1}
+	for _, c := range []struct {
+		data string
+		set  constraint.Set
+		want string
+		ok   bool
+	}{
+		{"earth", sphere, "earth", true}, {"demo", sphere, "earth", true}, {"points", sphere, "points", true},
+		{"points", so3, "rotation", true}, {"points", octahedron.Surface(), "surface", true},
+		{"earth", so3, "earth", false}, {"moon", sphere, "", false},
+	} {
+		k, ok := Of(c.data, c.set)
+		if k.Name != c.want || ok != c.ok || ok && k.Data != c.data {
+			t.Errorf("%s on %s: %q, %v", c.data, constraint.Name(c.set), k.Name, ok)
+		}
+	}
+	if !slices.Equal(Names(), []string{"earth", "points", "demo"}) || !slices.Equal(Extensions(), []string{".npy", ".csv"}) {
+		t.Errorf("%v, %v", Names(), Extensions())
+	}
+}
+
+// Published distances keep their names and numbers.
+func TestPublished(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	so3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sphere := zoo.Sphere{D: 3, R: 1}
+	draws := func(set constraint.Set, stream uint64) []float64 {
+		x := make([]float64, 200*set.Dim())
+		for i := range 200 {
+			set.Capabilities().SampleUniform(x[i*set.Dim():][:set.Dim()], keyed.New(5, keyed.Probe, stream), uint64(i))
+		}
+		return x
+	}
+	for _, c := range []struct {
+		data  string
+		set   constraint.Set
+		parts int
+		want  func(a, b []float64) float64
+	}{
+		{"earth", sphere, 0, metric.EarthJSD},
+		{"points", so3, 4, func(a, b []float64) float64 { _, mean := metric.PowerTraceJSD(a, b, 3); return mean }},
+	} {
+		k, _ := Of(c.data, c.set)
+		d, err := k.New(domain.Input{Set: c.set, Pool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := draws(c.set, 1), draws(c.set, 2)
+		got := d.Distance.Compare(d.Distance.Marks(a), d.Distance.Marks(b))
+		if got[0] != c.want(a, b) || len(got) != 1+c.parts || len(d.Distance.Parts) != c.parts || d.Distance.Name != "Jensen–Shannon distance" {
+			t.Errorf("%s: %v of %q", k.Name, got, d.Distance.Name)
+		}
+	}
+	earth, _ := Of("earth", sphere)
+	d, err := earth.New(domain.Input{Set: sphere, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := d.Writer(".csv")(&b, []float64{0, 0, 1, 0, -1, 0}, 3); err != nil || b.String() != "latitude,longitude\n90.00000000,0.00000000\n0.00000000,-90.00000000\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}

@@ -1,0 +1,196 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+const circle = "name: circle\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\nprior: empirical\n"
+
+// around are points of the circle at multiples of an angle.
+func around(n int, by float64) (rows [][]float64) {
+	for i := range n {
+		rows = append(rows, []float64{math.Cos(by * float64(i)), math.Sin(by * float64(i))})
+	}
+	return rows
+}
+
+// beginIn puts a loaded problem into a folder.
+func beginIn(t *testing.T, l *Loaded, text string) *Run {
+	t.Helper()
+	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Begin(f, []byte(text), []string{"test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Unlock)
+	return r
+}
+
+func flat(rows [][]float64) *Samples {
+	return &Samples{X: slices.Concat(rows...), Dim: len(rows[0]), Lost: make([]bool, len(rows))}
+}
+
+// What a problem observes is the distance of a run without a published one: each number
+// by its histograms, wrapped where it is circular.
+func TestObservedDistance(t *testing.T) {
+	const text = circle + "observe:\n  - {name: turned, expr: \"atan2(x[1], x[0]) + 3\", circular: true, bins: 12}\n" +
+		"  - {name: height, expr: \"x[1]\", range: [-0.5, 0.5], bins: 5}\n"
+	l, err := written(t, text, around(50, 0.4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := beginIn(t, l, text)
+	s := flat(around(30, 0.1))
+	v, err := r.Evaluate(s, train.State{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	angle := func(x []float64) (out []float64) {
+		for i := 0; i < len(x); i += 2 {
+			if a := math.Atan2(x[i+1], x[i]) + 3; a >= math.Pi {
+				out = append(out, a-2*math.Pi)
+			} else {
+				out = append(out, a)
+			}
+		}
+		return out
+	}
+	turned := metric.Bins{Lo: -math.Pi, Hi: math.Pi, N: 12, Empty: 1e-6 / (2 * math.Pi)}.JSD(angle(s.X), angle(l.Data.X))
+	clipped := func(x []float64) (out []float64) {
+		for _, y := range metric.Column(x, 1, 2) {
+			out = append(out, min(max(y, -0.5), 0.5))
+		}
+		return out
+	}
+	height := metric.Bins{Lo: -0.5, Hi: 0.5, N: 5, Empty: 1e-6}.JSD(clipped(s.X), clipped(l.Data.X))
+	j := v.JSD
+	if j == nil || len(j.Parts) != 2 || v.Observed != nil {
+		t.Fatalf("%+v", v)
+	}
+	for k, want := range []float64{turned, height} {
+		if math.Abs(float64(j.Parts[k].Full)-want) > 1e-14 || j.Parts[k].Mean <= 0 || j.Parts[k].HeldOutFloor.IsNaN() {
+			t.Errorf("%s: %+v, want %v", j.Parts[k].Name, j.Parts[k], want)
+		}
+	}
+	if math.Abs(float64(j.Full)-(turned+height)/2) > 1e-14 {
+		t.Errorf("the distance %v is not the mean of %v and %v", j.Full, turned, height)
+	}
+	page := reportOf(t, r, s, v)
+	for _, want := range []string{"<h2>turned</h2>", "<h2>height</h2>", "Circular: ", "of the samples are outside the range", "Jensen–Shannon distance of observables by statistic"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for _, name := range []string{"observe-1-turned.png", "observe-2-height.svg", "points.png"} {
+		if _, err := os.Stat(r.Folder.Path("figures/" + name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Without observe plain points are compared by their principal components.
+func TestComponentsByDefault(t *testing.T) {
+	l, err := written(t, circle, around(50, 0.4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := beginIn(t, l, circle)
+	s := flat(around(50, 0.4))
+	v, err := r.Evaluate(s, train.State{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.JSD == nil || len(v.JSD.Parts) != 2 || v.JSD.Full != 0 || v.JSD.Parts[1].Name != "principal component 2" || v.JSD.Uniform.IsNaN() != true {
+		t.Errorf("%+v", v.JSD)
+	}
+	if page := reportOf(t, r, s, v); !strings.Contains(page, "<h2>principal component 1</h2>") || !strings.Contains(page, "100 % of their variance") {
+		t.Error("the report does not show the components")
+	}
+}
+
+// Beside a published distance what is observed changes nothing of it.
+func TestObservedBesidePublished(t *testing.T) {
+	plain, more := begin(t), begin(t, `observe=[{name: height, expr: "x[2]"}]`)
+	s := &Samples{X: plain.Data.X[:300], Dim: 3, Lost: make([]bool, 100)}
+	var got [2]*Evaluation
+	for i, r := range []*Run{plain, more} {
+		v, err := r.Evaluate(s, train.State{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[i] = v
+	}
+	a, b := got[0], got[1]
+	if a.Observed != nil || b.Observed == nil || len(b.Observed.Parts) != 1 || a.JSD.Full != b.JSD.Full || a.JSD.Floor != b.JSD.Floor || b.Observed.Full != b.Observed.Parts[0].Full {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	text, err := json.Marshal(a)
+	if err != nil || strings.Contains(string(text), "observed") || strings.Contains(string(text), "histogram") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if page := reportOf(t, more, s, b); !strings.Contains(page, "<h2>height</h2>") || !strings.Contains(page, "<h2>Side by side</h2>") {
+		t.Error("the report lacks a picture")
+	}
+}
+
+// Evaluations change nothing of what is trained, and are recorded with each number.
+func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
+	weights := func(text string, settings ...string) []float32 {
+		l, err := written(t, text, around(50, 0.4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range settings {
+			if s == "evaluate" {
+				l.Problem.Train.EvaluateEvery = 1
+			}
+		}
+		r := beginIn(t, l, text)
+		if err := r.Train(context.Background(), "", Observer{}); err != nil {
+			t.Fatal(err)
+		}
+		records, err := r.Folder.Metrics()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, evaluations := decode(records); len(settings) > 0 {
+			if len(evaluations) != 2 || len(evaluations[1].Observables) != 2 || evaluations[1].JSD.IsNaN() {
+				t.Errorf("%+v", evaluations)
+			}
+		}
+		trained, err := r.Trained("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trained.Model.Parameters()
+	}
+	want := weights(circle)
+	if !slices.Equal(weights(circle, "evaluate"), want) ||
+		!slices.Equal(weights(circle+"observe: [{name: \"x[j]\", for: \"j in 0..1\", expr: \"x[j]\"}]\n", "evaluate"), want) {
+		t.Error("evaluations change the weights")
+	}
+}
+
+// A number that the data gives no value is refused by its name.
+func TestObservableWithoutValue(t *testing.T) {
+	_, err := written(t, circle+"observe: [{name: root, expr: \"sqrt(x[0] - 5)\"}]\n", around(50, 0.4))
+	var bad *DataError
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `"root" is finite at no row`) {
+		t.Errorf("got %v", err)
+	}
+}

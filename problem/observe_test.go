@@ -1,0 +1,87 @@
+package problem
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+const observed = `name: torus
+data: {kind: points, path: x.csv}
+set:
+  dim: 3
+  let: {ring: "norm(x[0:2]) - 2"}
+  equality:
+    - {name: tube, expr: "norm([ring, x[2]]) = 0.6"}
+observe:
+  - {name: around the tube, expr: "atan2(x[2], ring)", circular: true}
+  - {name: "x[j]", for: "j in 0..1", expr: "x[j]", range: [-2.6, 2.6], bins: 20, unit: m}
+  - {name: hour, expr: "atan2(x[1], x[0])*12/pi", circular: true, range: [0, 24]}
+prior: empirical
+`
+
+// Entries have their defaults, formulas see the definitions of the set, and the
+// resolved problem is the same again.
+func TestObserve(t *testing.T) {
+	p, err := Load([]byte(observed), "torus.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Build(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(p.Resolved(), "again", "", nil)
+	if err != nil || string(again.Resolved()) != string(p.Resolved()) {
+		t.Errorf("%v:\n%s", err, p.Resolved())
+	}
+	o, err := p.Observables(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.List) != 4 {
+		t.Fatalf("%+v", o.List)
+	}
+	tube, first, hour := o.List[0], o.List[1], o.List[3]
+	if tube.Lo != -math.Pi || tube.Hi != math.Pi || !tube.Circular || tube.N != 60 || tube.File != "observe-1-around-the-tube" {
+		t.Errorf("%+v", tube)
+	}
+	if first.Name != "x[0]" || first.Lo != -2.6 || first.N != 20 || first.Unit != "m" || first.Circular || first.File != "observe-2-x-0" {
+		t.Errorf("%+v", first)
+	}
+	if hour.Lo != 0 || hour.Hi != 24 || !hour.Circular {
+		t.Errorf("%+v", hour)
+	}
+	got := make([]float64, 4)
+	o.Values(got, []float64{0, 2, 0.6}, 1)
+	for k, want := range []float64{math.Pi / 2, 0, 2, 6} {
+		if math.Abs(got[k]-want) > 1e-15 {
+			t.Errorf("%s is %v, want %v", o.List[k].Name, got[k], want)
+		}
+	}
+}
+
+// Faults name file, line, key, and the column of a formula.
+func TestObserveFaults(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"atan2(x[2], ring)", "atan2(x[2], rung)", `torus.yaml:9: observe[0].expr: around the tube: `},
+		{"atan2(x[2], ring)", "atan2(x[2], rung)", `at column 13 of "atan2(x[2], rung)"`},
+		{"atan2(x[2], ring)", "x[2] = ring", `torus.yaml:9: observe[0].expr: around the tube: a relation stands where a number is observed`},
+		{"j in 0..1", "j in 0..3", `torus.yaml:10: observe[1].expr: `},
+		{"bins: 20", "bins: -1", `torus.yaml:10: observe[1].bins is -1; expected a number in [1, 10000]`},
+		{"bins: 20", "bin: 20", `torus.yaml:10: observe[1].bin: there is no such key`},
+		{"[-2.6, 2.6]", "[2.6, -2.6]", `torus.yaml:10: observe[1].range is [2.6 -2.6]; expected two numbers, the smaller first`},
+		{"[-2.6, 2.6]", "[1]", `torus.yaml:10: observe[1].range is [1]; expected two numbers`},
+		{"name: hour", "name: around the tube", `torus.yaml:11: observe[2].name: "around the tube" names two numbers`},
+		{"name: hour, ", "", `torus.yaml:11: observe[2].name: missing`},
+		{"j in 0..1\", expr: \"x[j]", "j in 0..99\", expr: \"x[0]*j", `torus.yaml:9: observe: 102 numbers in all; expected at most 64`},
+		{"circular: true}", "circular: yes}", `torus.yaml:9: observe[0].circular is yes; expected true or false`},
+	} {
+		p, err := Load([]byte(strings.Replace(observed, c.from, c.to, 1)), "torus.yaml", "", nil)
+		if err == nil {
+			_, err = p.Build()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n got  %v\n want %s", c.to, err, c.want)
+		}
+	}
+}
