@@ -11,13 +11,13 @@ const (
 	// MaxDepth bounds how deep sets are nested in a file.
 	MaxDepth = 8
 	// maxDerivatives bounds the first derivatives of a compound at one point.
-	maxDerivatives = 3e6
+	maxDerivatives float64 = 3e6
 )
 
 // Product is a product of sets, each with coordinates of its own, one after the other.
 type Product struct {
 	Product []Set    `yaml:"product,omitempty" doc:"the factors, each a set as under set"`
-	Names   []string `yaml:"names,omitempty" doc:"of the factors, for the names of components; their numbers unless given"`
+	Names   []string `yaml:"names,omitempty" doc:"of the factors, for names of components; their numbers unless given"`
 }
 
 func product(k Product, at string) (constraint.Set, error) {
@@ -30,18 +30,19 @@ func product(k Product, at string) (constraint.Set, error) {
 		d += f.Dim()
 	}
 	if d > maxDim {
-		return nil, &Error{Key: "product", Fault: fmt.Sprintf("the product lies in R^%d; expected at most %d coordinates", d, maxDim)}
+		return nil, &Error{Key: "product", Fault: fmt.Sprintf(
+			"the product lies in R^%d; expected at most %d coordinates", d, maxDim)}
 	}
 	if k.Names == nil {
 		return constraint.Product(factors...), nil
 	}
 	if len(k.Names) != len(factors) {
-		return nil, bad("names", k.Names, fmt.Sprintf("%d names, one a factor", len(factors)))
+		return nil, Bad("names", k.Names, fmt.Sprintf("%d names, one a factor", len(factors)))
 	}
 	seen := map[string]bool{}
 	for i, name := range k.Names {
 		if seen[name] || name == "" || strings.ContainsAny(name, ".[] \t") {
-			return nil, bad("names", k.Names, "different names without dots, brackets and spaces")
+			return nil, Bad("names", k.Names, "different names without dots, brackets and spaces")
 		}
 		seen[name] = true
 		factors[i] = constraint.Factor{Name: name, Set: factors[i]}
@@ -49,12 +50,12 @@ func product(k Product, at string) (constraint.Set, error) {
 	return constraint.Product(factors...), nil
 }
 
-// All is an intersection: the constraints of several sets on the same coordinates.
-type All struct {
+// Intersection is the constraints of several sets on the same coordinates.
+type Intersection struct {
 	All []Set `yaml:"all,omitempty" doc:"the sets, each as under set; all of one dimension"`
 }
 
-func all(k All, at string) (constraint.Set, error) {
+func all(k Intersection, at string) (constraint.Set, error) {
 	inner, err := within(k.All, at, "all")
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func all(k All, at string) (constraint.Set, error) {
 // within makes the sets under a key.
 func within(of []Set, at, key string) ([]constraint.Set, error) {
 	if len(of) == 0 {
-		return nil, bad(key, nil, "a list of sets")
+		return nil, Bad(key, nil, "a list of sets")
 	}
 	var out []constraint.Set
 	size := 0.0
@@ -90,7 +91,7 @@ func within(of []Set, at, key string) ([]constraint.Set, error) {
 		}
 		if size > maxDerivatives {
 			return nil, &Error{Key: key, Fault: fmt.Sprintf(
-				"the sets have more than %.0g first derivatives in all; expected fewer or smaller ones", float64(maxDerivatives))}
+				"the sets have more than %.0g first derivatives in all; expected fewer or smaller ones", maxDerivatives)}
 		}
 	}
 	return out, nil

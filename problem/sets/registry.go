@@ -1,8 +1,8 @@
 // Package sets is the registry of the kinds of feasible set that a problem file can
 // name, and their reading: a row a kind, with its keys and a constructor.
 //
-// A new kind is a package that makes a constraint.Set, and one row in Kinds. It knows
-// nothing of this package.
+// A new kind is a package that makes a constraint.Set of its keys, and one row in All;
+// the package knows nothing of this one. examples/newset is one.
 package sets
 
 import (
@@ -12,27 +12,30 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// Kinds returns the registry, in the order of messages and pages.
-func Kinds() []Kind {
-	return []Kind{
-		row("sphere", sphere),
-		row("ellipsoid", ellipsoid),
-		row("torus", torus),
-		row("affine", affine).unbounded(always),
-		row("curve", curve),
-		row("box", box).unbounded(halfOpen),
-		row("simplex", simplex),
-		row("cap", spherical),
-		row("orthogonal", orthogonal),
-		row("special_orthogonal", specialOrthogonal),
-		row("stiefel", stiefel),
-		row("chain", chain).unbounded(adrift),
-		row("redundant_axis", redundantAxis).unbounded(always),
-		row("euclidean", euclidean).unbounded(always),
-		row("formula", formulas).implied(),
-		row("level-set", levelSet),
-		compound("product", product).unbounded(endlessFactor).implied(),
-		compound("all", all).implied(),
+// All is the registry, in the order of messages and pages. A program adds kinds of its
+// own before it reads problems.
+var All []Kind
+
+func init() { // a compound's row leads back to All
+	All = []Kind{
+		Row("sphere", sphere),
+		Row("ellipsoid", ellipsoid),
+		Row("torus", torus),
+		Row("affine", affine).Unbounded(always),
+		Row("curve", curve),
+		Row("box", box).Unbounded(halfOpen),
+		Row("simplex", simplex),
+		Row("cap", spherical),
+		Row("orthogonal", orthogonal),
+		Row("special_orthogonal", specialOrthogonal),
+		Row("stiefel", stiefel),
+		Row("chain", chain).Unbounded(adrift),
+		Row("redundant_axis", redundantAxis).Unbounded(always),
+		Row("euclidean", euclidean).Unbounded(always),
+		Row("formula", formulas).Implied(),
+		Row("level-set", levelSet),
+		compound("product", product).Unbounded(endlessFactor).Implied(),
+		compound("all", all).Implied(),
 	}
 }
 
@@ -49,13 +52,13 @@ type Kind struct {
 	implies bool
 }
 
-// row makes a Kind of a constructor from its keys. The constructor's error is an
-// *Error, or a *zoo.DomainError whose Param is the Go name of a key but for case.
-func row[K any](name string, build func(keys K) (constraint.Set, error)) Kind {
+// Row makes a Kind of a constructor from its keys. The constructor's error is that of
+// Bad, an *Error, or a *zoo.DomainError whose Param is the Go name of a key but for case.
+func Row[K any](name string, build func(keys K) (constraint.Set, error)) Kind {
 	return compound(name, func(keys K, _ string) (constraint.Set, error) { return build(keys) })
 }
 
-// compound is row for a kind whose keys hold sets: their place in the file is below
+// compound is Row for a kind whose keys hold sets: their place in the file is below
 // at.
 func compound[K any](name string, build func(keys K, at string) (constraint.Set, error)) Kind {
 	return Kind{
@@ -64,16 +67,16 @@ func compound[K any](name string, build func(keys K, at string) (constraint.Set,
 	}
 }
 
-// unbounded says that sets with such keys have no uniform law. Of a kind without it
+// Unbounded says that sets with such keys have no uniform law. Of a kind without it
 // some may have none either: chains that do not mix tell.
-func (k Kind) unbounded(endless func(keys any) bool) Kind {
+func (k Kind) Unbounded(endless func(keys any) bool) Kind {
 	k.endless = endless
 	return k
 }
 
-// implied says that a set without a kind is of this one if it has a key that no other
+// Implied says that a set without a kind is of this one if it has a key that no other
 // kind has.
-func (k Kind) implied() Kind {
+func (k Kind) Implied() Kind {
 	k.implies = true
 	return k
 }
@@ -82,7 +85,7 @@ func always(any) bool { return true }
 
 // find returns the kind of that name.
 func find(name string) (Kind, bool) {
-	for _, k := range Kinds() {
+	for _, k := range All {
 		if k.Name == name {
 			return k, true
 		}
@@ -91,7 +94,7 @@ func find(name string) (Kind, bool) {
 }
 
 func names() (out []string) {
-	for _, k := range Kinds() {
+	for _, k := range All {
 		out = append(out, k.Name)
 	}
 	return out
@@ -114,7 +117,7 @@ func tag(f reflect.StructField) string {
 
 // owners returns the kinds that have a key.
 func owners(key string) (out []Kind) {
-	for _, k := range Kinds() {
+	for _, k := range All {
 		if _, ok := k.field(key); ok {
 			out = append(out, k)
 		}
@@ -125,7 +128,7 @@ func owners(key string) (out []Kind) {
 // Keys returns the names of all keys of a set: kind, and those of the kinds in order.
 func Keys() []string {
 	out, seen := []string{"kind"}, map[string]bool{"kind": true}
-	for _, k := range Kinds() {
+	for _, k := range All {
 		for i := range k.Keys.NumField() {
 			if key := tag(k.Keys.Field(i)); !seen[key] {
 				seen[key] = true

@@ -19,7 +19,7 @@ import (
 // A Set is a feasible set as a problem file writes it: a kind and its keys. It is a
 // value: its methods change nothing that a copy shares.
 type Set struct {
-	Kind string         // one of Kinds, or empty where the keys imply it
+	Kind string         // one of All, or empty where the keys imply it
 	keys map[string]any // what was written, by key, of the type that KeyType says
 }
 
@@ -41,15 +41,15 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s is %v; expected %s", e.Key, e.Value, e.Want)
 }
 
-// bad is a constructor's error about one of its keys.
-func bad(key string, value any, want string) error { return &Error{Key: key, Value: value, Want: want} }
+// Bad is a constructor's error about one of its keys.
+func Bad(key string, value any, want string) error { return &Error{Key: key, Value: value, Want: want} }
 
 // Is returns the kind's name: the one written, or the one that the keys imply.
 func (s Set) Is() string {
 	if s.Kind != "" {
 		return s.Kind
 	}
-	for _, k := range Kinds() {
+	for _, k := range All {
 		for i := range k.Keys.NumField() {
 			if key := tag(k.Keys.Field(i)); k.implies && s.has(key) && len(owners(key)) == 1 {
 				return k.Name
@@ -93,7 +93,7 @@ func (s Set) Build(at string) (constraint.Set, error) {
 		f := k.Keys.Field(i)
 		if v, written := s.keys[tag(f)]; written && !s.has(tag(f)) && f.Tag.Get("default") != "" {
 			want := fmt.Sprintf("a number above 0, or no such key for %s", f.Tag.Get("default"))
-			return nil, place(bad(tag(f), v, want), at, k)
+			return nil, place(Bad(tag(f), v, want), at, k)
 		}
 	}
 	keys, err := s.of(k)
@@ -142,6 +142,9 @@ func place(err error, at string, k Kind) error {
 				return &Error{Key: at + "." + tag(f), Value: d.Value, Want: d.Want}
 			}
 		}
+		fallthrough
+	case e == nil && err != nil:
+		return &Error{Key: at, Fault: err.Error()}
 	}
 	return err
 }
@@ -165,7 +168,7 @@ func (s Set) of(k Kind) (any, error) {
 			err = yaml.UnmarshalWithOptions(text, to.Addr().Interface(), yaml.Strict())
 		}
 		if err != nil {
-			return nil, bad(tag(f), given, "what it is of a "+k.Name)
+			return nil, Bad(tag(f), given, "what it is of a "+k.Name)
 		}
 	}
 	return keys.Interface(), nil
@@ -215,7 +218,8 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 
 // MarshalYAML writes the kind and the keys in the order of Keys.
 func (s Set) MarshalYAML() (any, error) {
-	fields, values := []reflect.StructField{{Name: "Kind", Type: reflect.TypeFor[string](), Tag: `yaml:"kind"`}}, []any{s.Kind}
+	fields := []reflect.StructField{{Name: "Kind", Type: reflect.TypeFor[string](), Tag: `yaml:"kind"`}}
+	values := []any{s.Kind}
 	for _, key := range Keys() {
 		if v, ok := s.keys[key]; ok {
 			fields, values = append(fields, structField(len(fields), reflect.TypeOf(v), key)), append(values, v)

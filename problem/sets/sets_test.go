@@ -16,7 +16,7 @@ import (
 // kind is known stands for all of them.
 func TestRegistry(t *testing.T) {
 	types, names := map[string]reflect.Type{}, map[string]bool{}
-	for _, k := range Kinds() {
+	for _, k := range All {
 		if names[k.Name] || k.Name == "" {
 			t.Errorf("the name %q is taken", k.Name)
 		}
@@ -37,7 +37,7 @@ func TestRegistry(t *testing.T) {
 
 // A constructor's error is placed in the file, with the keys that it speaks of.
 func TestPlace(t *testing.T) {
-	k := row("made up", func(struct {
+	k := Row("made up", func(struct {
 		Length float64 `yaml:"l,omitempty"`
 	}) (constraint.Set, error) {
 		return nil, nil
@@ -46,7 +46,7 @@ func TestPlace(t *testing.T) {
 		err  error
 		want string
 	}{
-		{bad("l", 3, "less than {m}"), "set.all[1].l is 3; expected less than set.all[1].m"},
+		{Bad("l", 3, "less than {m}"), "set.all[1].l is 3; expected less than set.all[1].m"},
 		{&zoo.DomainError{Set: "x", Param: "length", Value: -1, Want: "more"}, "set.all[1].l is -1; expected more"},
 		{&Error{Key: "set.all[1].all[0].r", Fault: "no"}, "set.all[1].all[0].r: no"},
 		{&Error{Key: "expr", Fault: "not {x}"}, "set.all[1].expr: not {x}"},
@@ -60,7 +60,7 @@ func TestPlace(t *testing.T) {
 // A key that was read when the set was of a kind where it has another type is read
 // again, or refused.
 func TestKeyOfAnotherType(t *testing.T) {
-	k := row("made up", func(struct {
+	k := Row("made up", func(struct {
 		Dim []float64 `yaml:"dim,omitempty"`
 	}) (constraint.Set, error) {
 		return nil, nil

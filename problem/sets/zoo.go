@@ -22,10 +22,10 @@ type Sphere struct {
 
 func sphere(k Sphere) (constraint.Set, error) {
 	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
 	}
 	if k.Radius < 0 {
-		return nil, bad("radius", k.Radius, "a radius above 0")
+		return nil, Bad("radius", k.Radius, "a radius above 0")
 	}
 	return zoo.Sphere{D: k.Dim, R: k.Radius}, nil
 }
@@ -37,11 +37,11 @@ type Ellipsoid struct {
 
 func ellipsoid(k Ellipsoid) (constraint.Set, error) {
 	if len(k.Axes) == 0 {
-		return nil, bad("axes", k.Axes, "a list of semi-axes")
+		return nil, Bad("axes", k.Axes, "a list of semi-axes")
 	}
 	for _, a := range k.Axes {
 		if !(a > 0) {
-			return nil, bad("axes", k.Axes, "semi-axes above 0")
+			return nil, Bad("axes", k.Axes, "semi-axes above 0")
 		}
 	}
 	return zoo.Ellipsoid{Axes: k.Axes}, nil
@@ -55,10 +55,10 @@ type Torus struct {
 
 func torus(k Torus) (constraint.Set, error) {
 	if !(k.Minor > 0) {
-		return nil, bad("minor", k.Minor, "a radius above 0")
+		return nil, Bad("minor", k.Minor, "a radius above 0")
 	}
 	if !(k.Major > k.Minor) {
-		return nil, bad("major", k.Major, fmt.Sprintf("a radius above {minor} = %v", k.Minor))
+		return nil, Bad("major", k.Major, fmt.Sprintf("a radius above {minor} = %v", k.Minor))
 	}
 	return zoo.Torus{Major: k.Major, Minor: k.Minor}, nil
 }
@@ -71,18 +71,18 @@ type Affine struct {
 
 func affine(k Affine) (constraint.Set, error) {
 	if len(k.A) == 0 || len(k.A[0]) == 0 {
-		return nil, bad("a", k.A, "a list of rows, one an equation")
+		return nil, Bad("a", k.A, "a list of rows, one an equation")
 	}
 	for _, row := range k.A {
 		if len(row) != len(k.A[0]) {
-			return nil, bad("a", row, fmt.Sprintf("rows of equal length, as the first with %d numbers", len(k.A[0])))
+			return nil, Bad("a", row, fmt.Sprintf("rows of equal length, as the first with %d numbers", len(k.A[0])))
 		}
 		if !slices.ContainsFunc(row, func(v float64) bool { return v != 0 }) {
-			return nil, bad("a", row, "rows that are not zero")
+			return nil, Bad("a", row, "rows that are not zero")
 		}
 	}
 	if len(k.B) != len(k.A) {
-		return nil, bad("b", k.B, fmt.Sprintf("%d right-hand sides, one a row of {a}", len(k.A)))
+		return nil, Bad("b", k.B, fmt.Sprintf("%d right-hand sides, one a row of {a}", len(k.A)))
 	}
 	return zoo.Affine{A: k.A, B: k.B}, nil
 }
@@ -96,11 +96,11 @@ func curve(k Curve) (constraint.Set, error) {
 	var terms []zoo.Term
 	for _, row := range k.Terms {
 		if len(row) != 3 {
-			return nil, bad("terms", row, "rows (coefficient, power of x, power of y)")
+			return nil, Bad("terms", row, "rows (coefficient, power of x, power of y)")
 		}
 		for _, v := range row[1:] {
 			if v != math.Trunc(v) || math.Abs(v) > 1e6 {
-				return nil, bad("terms", row, "powers that are whole numbers")
+				return nil, Bad("terms", row, "powers that are whole numbers")
 			}
 		}
 		terms = append(terms, zoo.Term{Coefficient: row[0], X: int(row[1]), Y: int(row[2])})
@@ -133,7 +133,7 @@ type Simplex struct {
 
 func simplex(k Simplex) (constraint.Set, error) {
 	if k.Dim > maxDim {
-		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 2 to %d", maxDim))
+		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 2 to %d", maxDim))
 	}
 	return made(zoo.NewSimplex(k.Dim))
 }
@@ -181,7 +181,7 @@ func chain(k Chain) (constraint.Set, error) {
 		dim = k.Dim
 	}
 	if dim > maxDim/(len(k.Bonds)+1) {
-		return nil, bad("dim", k.Dim, fmt.Sprintf("at most %d coordinates in all", maxDim))
+		return nil, Bad("dim", k.Dim, fmt.Sprintf("at most %d coordinates in all", maxDim))
 	}
 	return made(zoo.NewChain(dim, k.Bonds, k.Angles, k.Anchored))
 }
@@ -195,7 +195,7 @@ type Euclidean struct {
 
 func euclidean(k Euclidean) (constraint.Set, error) {
 	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
 	}
 	return zoo.Euclidean{D: k.Dim}, nil
 }
@@ -212,7 +212,7 @@ type Formulas struct {
 
 func formulas(k Formulas) (constraint.Set, error) {
 	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
+		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
 	}
 	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality})
 	var e *formula.Error
