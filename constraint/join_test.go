@@ -45,7 +45,8 @@ func potato() constraint.Set {
 	n := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 12, 1}, 1), Beta: 3}
 	n.Bias(1)[0] = -2
 	for i := range 12 {
-		copy(n.Weight(0)[3*i:3*i+3], []float64{math.Cos(float64(i)), math.Sin(float64(i)), math.Cos(2.5*float64(i) + 1)})
+		copy(n.Weight(0)[3*i:3*i+3], []float64{math.Cos(float64(i)), math.Sin(float64(i)),
+			math.Cos(2.5*float64(i) + 1)})
 		n.Bias(0)[i], n.Weight(1)[i] = 0, 0.5
 	}
 	return levelset.New(n)
@@ -60,14 +61,15 @@ func TestJoined(t *testing.T) {
 	chain := must(zoo.NewChain(2, []float64{1, 1.5, 1}, nil, true))
 	lens := written(3, "norm(x) = 1", "g:x[0] <= 0.4", "g:x[1]*x[2] <= 0.3")
 	for name, s := range map[string]constraint.Set{
-		"spheres":                constraint.Product(sphere, zoo.Sphere{D: 2, R: 2}),
-		"torus × sphere × box":   constraint.Product(torus, sphere, box),
-		"O(3) × sphere":          constraint.Product(o3, sphere),
-		"O(3) × Stiefel":         constraint.Product(o3, stiefel, o3),
-		"formulas × chain":       constraint.Product(lens, chain),
-		"potato × box":           constraint.Product(potato(), box),
-		"ellipsoid × formulas":   constraint.Product(zoo.Ellipsoid{Axes: []float64{1, 2}}, lens),
-		"cap × simplex":          constraint.Product(must(zoo.NewCap([]float64{0, 1, 1}, 0.2)), must(zoo.NewSimplex(3))),
+		"spheres":              constraint.Product(sphere, zoo.Sphere{D: 2, R: 2}),
+		"torus × sphere × box": constraint.Product(torus, sphere, box),
+		"O(3) × sphere":        constraint.Product(o3, sphere),
+		"O(3) × Stiefel":       constraint.Product(o3, stiefel, o3),
+		"formulas × chain":     constraint.Product(lens, chain),
+		"potato × box":         constraint.Product(potato(), box),
+		"ellipsoid × formulas": constraint.Product(zoo.Ellipsoid{Axes: []float64{1, 2}}, lens),
+		"cap × simplex": constraint.Product(must(zoo.NewCap([]float64{0, 1, 1}, 0.2)),
+			must(zoo.NewSimplex(3))),
 		"product of products":    constraint.Product(constraint.Product(sphere, chain), constraint.Product(torus)),
 		"plain × sphere":         constraint.Product(sets.Plain(torus), sphere),
 		"free × sphere":          constraint.Product(zoo.Euclidean{D: 2}, sphere),
@@ -79,11 +81,13 @@ func TestJoined(t *testing.T) {
 		"axis and its copy":      constraint.All(zoo.RedundantAxis{}, written(3, "x[0] + x[1] = 0", "x[0] - x[1] = 0")),
 		"rotations with a wall":  constraint.All(o3, written(9, "g:x[0] <= 0.7")),
 		"potato cut":             constraint.All(potato(), written(3, "g:x[2] <= 0.3")),
-		"coupled spheres":        constraint.All(constraint.Product(sphere, sphere), written(6, "dot(x[0:3], x[3:6]) = 0.2")),
-		"product of all":         constraint.Product(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), torus),
-		"all of all":             constraint.All(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), written(3, "g:x[1] <= 0.3")),
-		"edge of a product":      constraint.Edge(constraint.Product(sphere, box), 1),
-		"sphere in a product":    constraint.EqualitiesOf(constraint.Product(box, sphere)),
+		"coupled spheres": constraint.All(constraint.Product(sphere, sphere),
+			written(6, "dot(x[0:3], x[3:6]) = 0.2")),
+		"product of all": constraint.Product(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), torus),
+		"all of all": constraint.All(constraint.All(sphere, written(3, "g:x[0] <= 0.1")),
+			written(3, "g:x[1] <= 0.3")),
+		"edge of a product":   constraint.Edge(constraint.Product(sphere, box), 1),
+		"sphere in a product": constraint.EqualitiesOf(constraint.Product(box, sphere)),
 	} {
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, s, constrainttest.Options{Points: 8}) })
 	}
@@ -100,8 +104,10 @@ func TestProductIsItsFactors(t *testing.T) {
 		t.Errorf("components %s", got)
 	}
 	x := []float64{0.1, 2, 0.5, -1, 2, 1, 2, 3}
-	b, l, u := constraint.Values(box, x[:2]), constraint.Values(lens, x[2:5]), constraint.Values(zoo.Torus{Major: 2, Minor: 0.6}, x[5:])
-	if got, want := constraint.Values(s, x), []float64{l[0], u[0], b[0], b[1], b[2], b[3], l[1]}; !slices.Equal(got, want) {
+	b, l, u := constraint.Values(box, x[:2]), constraint.Values(lens, x[2:5]),
+		constraint.Values(zoo.Torus{Major: 2, Minor: 0.6}, x[5:])
+	if got, want := constraint.Values(s, x), []float64{l[0], u[0], b[0], b[1], b[2], b[3], l[1]}; !slices.Equal(got,
+		want) {
 		t.Errorf("values %v, want %v", got, want)
 	}
 	if got := fmt.Sprint(s.Capabilities().Support); got != "[[2 3 4] [5 6 7] [0] [1] [0] [1] [2]]" {
@@ -110,7 +116,8 @@ func TestProductIsItsFactors(t *testing.T) {
 	if n := geometry.JacobianSize(s); n != 2*3+1*3+2*1+2*1 { // lens, torus, x_0, x_1
 		t.Errorf("derivatives are kept as %d numbers", n)
 	}
-	if got := s.Capabilities().Name; got != "product of box in R^2 and set of formulas in R^3 with 1 equality and 1 inequality and torus" {
+	if got := s.Capabilities().Name; got != "product of box in R^2 and set of formulas in R^3 with 1 equality and "+
+		"1 inequality and torus" {
 		t.Errorf("name %q", got)
 	}
 }
@@ -161,7 +168,8 @@ func TestJoinedKeep(t *testing.T) {
 	}
 	two := constraint.Product(o2, o2).Capabilities()
 	turn, flip := []float64{0, -1, 1, 0}, []float64{0, 1, 1, 0}
-	if !two.Selects(slices.Concat(turn, turn)) || two.Selects(slices.Concat(turn, flip)) || two.Selects(slices.Concat(flip, turn)) {
+	if !two.Selects(slices.Concat(turn, turn)) || two.Selects(slices.Concat(turn, flip)) ||
+		two.Selects(slices.Concat(flip, turn)) {
 		t.Error("a product selects other points than its factors")
 	}
 	if two.Selection != "det > 0 of SO(2) and det > 0 of SO(2)" {

@@ -50,7 +50,8 @@ func TestView(t *testing.T) {
 		e.Jacobians(v, j, x, n)
 		e.Values(v2, x, n)
 		support := c.view.Capabilities().Support
-		if (support != nil) != c.sparse || (e.SparseJacobians != nil) != c.sparse || (e.HessianVectors != nil) != c.sparse {
+		if (support != nil) != c.sparse || (e.SparseJacobians != nil) != c.sparse ||
+			(e.HessianVectors != nil) != c.sparse {
 			t.Fatalf("%v: support %v, want one: %v", names, support, c.sparse)
 		}
 		var packed []float64

@@ -20,16 +20,30 @@ var smooth = []struct {
 	{"x[0]^0.5 + x[1]^1.3 + x[2]^x[3] + 2.5^x[4] + x[5]^17", func(x []float64) float64 {
 		return math.Sqrt(x[0]) + math.Pow(x[1], 1.3) + math.Pow(x[2], x[3]) + math.Pow(2.5, x[4]) + math.Pow(x[5], 17)
 	}},
-	{"sqrt(x[0])*exp(x[1])*log(x[2])", func(x []float64) float64 { return math.Sqrt(x[0]) * math.Exp(x[1]) * math.Log(x[2]) }},
-	{"sin(x[0])*cos(x[0]) + tan(x[1])", func(x []float64) float64 { return math.Sin(x[0])*math.Cos(x[0]) + math.Tan(x[1]) }},
-	{"asin(x[0])*acos(x[1])*atan(x[2])", func(x []float64) float64 { return math.Asin(x[0]) * math.Acos(x[1]) * math.Atan(x[2]) }},
-	{"sinh(x[0])*cosh(x[1])*tanh(x[2])", func(x []float64) float64 { return math.Sinh(x[0]) * math.Cosh(x[1]) * math.Tanh(x[2]) }},
-	{"atan2(x[0], x[1]) + atan2(-x[2], x[3] - 2)", func(x []float64) float64 { return math.Atan2(x[0], x[1]) + math.Atan2(-x[2], x[3]-2) }},
-	{"abs(x[0] - 2)*abs(x[1]) + relu(x[2] - 1) + relu(x[3])", func(x []float64) float64 { return (2-x[0])*x[1] + x[3] }},
+	{"sqrt(x[0])*exp(x[1])*log(x[2])", func(x []float64) float64 {
+		return math.Sqrt(x[0]) * math.Exp(x[1]) * math.Log(x[2])
+	}},
+	{"sin(x[0])*cos(x[0]) + tan(x[1])", func(x []float64) float64 {
+		return math.Sin(x[0])*math.Cos(x[0]) +
+			math.Tan(x[1])
+	}},
+	{"asin(x[0])*acos(x[1])*atan(x[2])", func(x []float64) float64 {
+		return math.Asin(x[0]) * math.Acos(x[1]) * math.Atan(x[2])
+	}},
+	{"sinh(x[0])*cosh(x[1])*tanh(x[2])", func(x []float64) float64 {
+		return math.Sinh(x[0]) * math.Cosh(x[1]) * math.Tanh(x[2])
+	}},
+	{"atan2(x[0], x[1]) + atan2(-x[2], x[3] - 2)", func(x []float64) float64 {
+		return math.Atan2(x[0], x[1]) +
+			math.Atan2(-x[2], x[3]-2)
+	}},
+	{"abs(x[0] - 2)*abs(x[1]) + relu(x[2] - 1) + relu(x[3])",
+		func(x []float64) float64 { return (2-x[0])*x[1] + x[3] }},
 	{"softplus(x[0])*logistic(x[1]) + softplus(-50 + x[2])", func(x []float64) float64 {
 		return math.Log1p(math.Exp(x[0]))/(1+math.Exp(-x[1])) + math.Exp(x[2]-50)
 	}},
-	{"min(x[0], x[1] + 1) + max(x[2], x[3] - 1, x[4] - 2) + min(x[5:8] + [3, 2, 0])", func(x []float64) float64 { return x[0] + x[2] + x[7] }},
+	{"min(x[0], x[1] + 1) + max(x[2], x[3] - 1, x[4] - 2) + min(x[5:8] + [3, 2, 0])",
+		func(x []float64) float64 { return x[0] + x[2] + x[7] }},
 	{"radians(x[0])*len(x)", func(x []float64) float64 { return x[0] * math.Pi / 180 * 12 }},
 	{"sum(i in 0..3, x[i]*x[11-i]) + sum(x) + sum(i in 2..1, x[i])", nil},
 	{"prod(i in 0..3, x[i]) + prod(x[3:6]) + prod(i in 0..1, x[2*i:2*i+2])[1]", func(x []float64) float64 {
@@ -37,9 +51,11 @@ var smooth = []struct {
 	}},
 	{"sum(i in 0..2, j in i..2, x[3*i+j]^2*x[(i+j) % 3])", nil},
 	{"norm(x) + norm(i in 0..2, x[i]*x[i+1]) + norm(x[0] + 1)", nil},
-	{"dot(x[0:3], cross(x[3:6], x[6:9])) - det(reshape(x[0:9], 3, 3)) + x[0]^2", func(x []float64) float64 { return x[0] * x[0] }},
+	{"dot(x[0:3], cross(x[3:6], x[6:9])) - det(reshape(x[0:9], 3, 3)) + x[0]^2",
+		func(x []float64) float64 { return x[0] * x[0] }},
 	{"cross(x[0:2], x[2:4])", func(x []float64) float64 { return x[0]*x[3] - x[1]*x[2] }},
-	{"distance(x[0:4], x[4:8] + 1)^2 - dot(x[0:4] - x[4:8] - 1, x[0:4] - x[4:8] - 1) + x[3]^2", func(x []float64) float64 { return x[3] * x[3] }},
+	{"distance(x[0:4], x[4:8] + 1)^2 - dot(x[0:4] - x[4:8] - 1, x[0:4] - x[4:8] - 1) + x[3]^2",
+		func(x []float64) float64 { return x[3] * x[3] }},
 	{"angle(x[0:3], -x[3:6])", func(x []float64) float64 {
 		var d, a, b float64
 		for k := range 3 {
@@ -60,11 +76,13 @@ var smooth = []struct {
 	{"trace(reshape(x[0:9], 3, 3)*reshape(x[3:12], 3, 3))", nil},
 	{"sum(flat(transpose(reshape(x[0:6], 2, 3))*reshape(x[6:12], 2, 3)))", nil},
 	{"sum(times(reshape(x, 4, 3)*x[0:3], x[0:4])) + sum(x[0:4]*reshape(x, 4, 3))", nil},
-	{"det(identity(10) + [x[0], x[1], 0, 0, 0, 0, 0, 0, 0, 0][0]*identity(10)) - (1 + x[0])^10 + x[2]", func(x []float64) float64 { return x[2] }},
+	{"det(identity(10) + [x[0], x[1], 0, 0, 0, 0, 0, 0, 0, 0][0]*identity(10)) - (1 + x[0])^10 + x[2]",
+		func(x []float64) float64 { return x[2] }},
 	{"det(reshape(vector(i in 0..35, x[(i*i + 3*i) % 12] + (i % 7)), 6, 6))", nil},
 	{"let r = norm(x[0:2]); let q = r - 2; sqrt(q^2 + x[2]^2)", nil},
 	{"trace(transpose([[x[0], x[1]], [x[2], x[3]]]))", func(x []float64) float64 { return x[0] + x[3] }},
-	{"max(i in 0..3, x[i] + i) + max(i in 0..1, x[i:i+2] + 10*i)[1] + min(i in 0..3, x[i] + i)", func(x []float64) float64 { return x[3] + 3 + x[2] + 10 + x[0] }},
+	{"max(i in 0..3, x[i] + i) + max(i in 0..1, x[i:i+2] + 10*i)[1] + min(i in 0..3, x[i] + i)",
+		func(x []float64) float64 { return x[3] + 3 + x[2] + 10 + x[0] }},
 }
 
 // Every function occurs in the formulas above.
@@ -171,8 +189,10 @@ func slope(t *testing.T, what string, size, exact float64, difference func(h flo
 func TestKinks(t *testing.T) {
 	for formula, want := range map[string][2]float64{
 		"relu(x[0])": {0, 0}, "abs(x[0])": {0, 0}, "max(x[0], x[1])": {1, 0}, "max(x[1], x[0])": {0, 1},
-		"min(x[0], x[1])": {1, 0}, "min(x[1], x[0])": {0, 1}, "max(x)": {1, 0}, "max(0, x[1])": {0, 0}, "max(x[1], 0)": {0, 1},
-		"sqrt(x[0])": {math.Inf(1), 0}, "max(1, sqrt(x[0]))": {math.NaN(), 0}, "atan2(x[0], x[1])": {math.NaN(), math.NaN()},
+		"min(x[0], x[1])": {1, 0}, "min(x[1], x[0])": {0, 1}, "max(x)": {1, 0}, "max(0, x[1])": {0, 0},
+		"max(x[1], 0)": {0, 1},
+		"sqrt(x[0])":   {math.Inf(1), 0}, "max(1, sqrt(x[0]))": {math.NaN(), 0},
+		"atan2(x[0], x[1])": {math.NaN(), math.NaN()},
 	} {
 		g := expr.NewGraph(2)
 		v, err := expr.NewScope(g).Parse(formula)

@@ -145,7 +145,8 @@ func (p *Program) Fault(x []float64, i int) *NonFinite {
 			continue
 		}
 		n = g.nodes[g.of[k]]
-		f := &NonFinite{Component: i, Operation: n.op.String(), Value: at[k], Derivative: g.of[k] != k, Place: g.place[k]}
+		f := &NonFinite{Component: i, Operation: n.op.String(), Value: at[k], Derivative: g.of[k] != k,
+			Place: g.place[k]}
 		f.Operands = append(f.Operands, get(n.a))
 		if n.b >= 0 {
 			f.Operands = append(f.Operands, get(n.b))

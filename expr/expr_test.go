@@ -85,7 +85,8 @@ func TestFaults(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(err.Error(), c.want) || c.column != 0 && e.Column() != c.column {
-			t.Errorf("%.40q:\n got  column %d, %.200v\n want column %d, %s", c.formula, e.Column(), err, c.column, c.want)
+			t.Errorf("%.40q:\n got  column %d, %.200v\n want column %d, %s", c.formula, e.Column(), err, c.column,
+				c.want)
 		}
 		if strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.40q: more than one line: %v", c.formula, err)

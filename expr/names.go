@@ -61,7 +61,8 @@ var functions = map[string]function{}
 
 func init() {
 	for name, do := range map[string]func(Value) Value{
-		"sqrt": Sqrt, "exp": Exp, "log": Log, "sin": Sin, "cos": Cos, "tan": Tan, "asin": Asin, "acos": Acos, "atan": Atan,
+		"sqrt": Sqrt, "exp": Exp, "log": Log, "sin": Sin, "cos": Cos, "tan": Tan, "asin": Asin, "acos": Acos,
+		"atan": Atan,
 		"sinh": Sinh, "cosh": Cosh, "tanh": Tanh, "abs": Abs, "relu": Relu, "softplus": Softplus, "logistic": Logistic,
 		"radians": Radians, "trace": Trace, "transpose": Transpose, "flat": Value.Flat,
 	} {
@@ -75,7 +76,8 @@ func init() {
 	two("cross", "cross(u, v)", Cross)
 	two("distance", "distance(p, q)", Distance)
 	two("times", "times(u, v)", Value.Times)
-	functions["angle"] = function{min: 2, max: 3, form: "angle(u, v) between vectors, or angle(p, q, r) at the point q", do: func(a []Value) Value {
+	const angle = "angle(u, v) between vectors, or angle(p, q, r) at the point q"
+	functions["angle"] = function{min: 2, max: 3, form: angle, do: func(a []Value) Value {
 		if len(a) == 2 {
 			return Angle(a[0], a[1])
 		}
@@ -86,8 +88,9 @@ func init() {
 	}}
 	functions["sum"] = function{min: 1, max: 1, form: "sum(v) or sum(i in 0..3, x[i])", ranges: true, fold: Value.Add,
 		do: func(a []Value) Value { return Sum(a[0]) }, empty: func(g *Graph) Value { return g.Const(0) }}
-	functions["prod"] = function{min: 1, max: 1, form: "prod(v) or prod(i in 0..3, x[i])", ranges: true, fold: Value.Times,
-		do: func(a []Value) Value { return Prod(a[0]) }, empty: func(g *Graph) Value { return g.Const(1) }}
+	functions["prod"] = function{min: 1, max: 1, form: "prod(v) or prod(i in 0..3, x[i])", ranges: true,
+		fold: Value.Times,
+		do:   func(a []Value) Value { return Prod(a[0]) }, empty: func(g *Graph) Value { return g.Const(1) }}
 	functions["max"] = function{min: 1, max: -1, form: "max(a, b), max(v) or max(i in 0..3, x[i])", ranges: true,
 		fold: func(a, b Value) Value { return Max(a, b) }, do: func(a []Value) Value { return Max(a...) }}
 	functions["min"] = function{min: 1, max: -1, form: "min(a, b), min(v) or min(i in 0..3, x[i])", ranges: true,
@@ -96,7 +99,8 @@ func init() {
 		do: func(a []Value) Value { return Norm(a[0]) }, empty: func(g *Graph) Value { return g.Const(0) }}
 	functions["vector"] = function{min: 1, max: 1, form: "vector(i in 0..3, x[2*i])", ranges: true,
 		do: func(a []Value) Value { return a[0] }}
-	functions["len"] = function{min: 1, max: 1, form: "len(v)", do: func(a []Value) Value { return a[0].g.Const(float64(a[0].Len())) }}
+	functions["len"] = function{min: 1, max: 1, form: "len(v)",
+		do: func(a []Value) Value { return a[0].g.Const(float64(a[0].Len())) }}
 	functions["reshape"] = function{min: 3, max: 3, form: "reshape(v, rows, columns)", do: func(a []Value) Value {
 		return a[0].Reshape(a[1].integer("the number of rows"), a[2].integer("the number of columns"))
 	}}

@@ -51,7 +51,8 @@ var opNames = [...]string{
 	opConst: "constant", opVar: "x", opNeg: "-", opSqrt: "sqrt", opExp: "exp", opLog: "log", opSin: "sin", opCos: "cos",
 	opTan: "tan", opAsin: "asin", opAcos: "acos", opAtan: "atan", opSinh: "sinh", opCosh: "cosh", opTanh: "tanh",
 	opAbs: "abs", opSign: "sign", opSoftplus: "softplus", opLogistic: "logistic",
-	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opPow: "^", opAtan2: "atan2", opMin: "min", opMax: "max", opGE: ">=", opGT: ">",
+	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opPow: "^", opAtan2: "atan2", opMin: "min", opMax: "max",
+	opGE: ">=", opGT: ">",
 }
 
 func (o op) String() string { return opNames[o] }

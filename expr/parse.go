@@ -27,11 +27,13 @@ var plain = func() conf.FunctionsTable {
 // syntax parses text whose first skip runes are not the author's.
 func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
 	fail := func(from, to int, format string, args ...any) error {
-		return &Error{Formula: text, From: max(0, from-skip), To: max(0, to-skip), Message: fmt.Sprintf(format, args...)}
+		return &Error{Formula: text, From: max(0, from-skip), To: max(0, to-skip),
+			Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case len(text) > MaxText:
-		return nil, &Error{Formula: text[:0], Message: fmt.Sprintf("a formula of %d bytes; at most %d are allowed", len(text), MaxText)}
+		return nil, &Error{Formula: text[:0], Message: fmt.Sprintf("a formula of %d bytes; at most %d are allowed",
+			len(text), MaxText)}
 	case !utf8.ValidString(text):
 		return nil, fail(0, 0, "the formula is not UTF-8 text")
 	case strings.TrimSpace(text) == "":
@@ -45,7 +47,8 @@ func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
 			n, err = nil, fail(0, 0, "the formula cannot be read")
 		}
 	}()
-	tree, err := parser.ParseWithConfig(text, &conf.Config{MaxNodes: MaxSyntax, Functions: plain, DisableIfOperator: true})
+	tree, err := parser.ParseWithConfig(text, &conf.Config{MaxNodes: MaxSyntax, Functions: plain,
+		DisableIfOperator: true})
 	if err != nil {
 		var e *file.Error
 		if !errors.As(err, &e) {

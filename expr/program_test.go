@@ -58,7 +58,8 @@ func TestSharing(t *testing.T) {
 
 // Simplifications and joined instructions round as the formula is written.
 func TestRounding(t *testing.T) {
-	p := program(t, 3, "0.1*(3*x[0])", "0.1*(3/x[0])", "x[0] + x[1] + x[2]", "x[0] + (x[1] + x[2])", "x[0]*x[1] + x[2]*x[0]",
+	p := program(t, 3, "0.1*(3*x[0])", "0.1*(3/x[0])", "x[0] + x[1] + x[2]", "x[0] + (x[1] + x[2])",
+		"x[0]*x[1] + x[2]*x[0]",
 		"x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]", "-(x[0] - x[1])*3")
 	s := keyed.New(3, keyed.Probe, 0)
 	x, got := make([]float64, 3), make([]float64, p.Components())
@@ -66,7 +67,8 @@ func TestRounding(t *testing.T) {
 		s.Normals(x, sample, 0)
 		a, b, c := x[0], x[1], x[2]
 		ab, ca, p3, q3 := a*b, c*a, 3*a, 3/a // rounded one by one
-		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca), c - float64(ab), a / 3,
+		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca),
+			c - float64(ab), a / 3,
 			float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3}
 		p.Values(got, x, 1)
 		for i := range want {
@@ -307,7 +309,8 @@ func TestDefinitions(t *testing.T) {
 		{[]string{"f(u, u)", "u + 1"}, "1", `expected a name, or a function`},
 		{[]string{"f(x)", "x + 1"}, "1", `expected a name, or a function`},
 		{[]string{"f(u", "u + 1"}, "1", `expected a name, or a function`},
-		{[]string{"f(u)", "sqrt(u) + u[7]"}, "2 + f(x)", `index 7 out of range: a vector of 3 has indices 0 to 2, at column 12 of "sqrt(u) + u[7]"`},
+		{[]string{"f(u)", "sqrt(u) + u[7]"}, "2 + f(x)", `index 7 out of range: a vector of 3 has indices 0 to 2, ` +
+			`at column 12 of "sqrt(u) + u[7]"`},
 	} {
 		s, err := let(c.pairs...)
 		if err == nil {
@@ -336,7 +339,8 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := pairs[len(pairs)-2]
-	if _, err := s.Parse(strings.Replace(last, "(u)", "(1)", 1)); err == nil || !strings.Contains(err.Error(), "expand to more than") {
+	if _, err := s.Parse(strings.Replace(last, "(u)", "(1)", 1)); err == nil ||
+		!strings.Contains(err.Error(), "expand to more than") {
 		t.Errorf("2⁴⁰ calls: %v", err)
 	}
 }

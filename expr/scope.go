@@ -73,8 +73,9 @@ func letters(name string) bool {
 }
 
 var reserved = map[string]bool{
-	"x": true, "dim": true, "pi": true, "in": true, "let": true, "not": true, "and": true, "or": true, "true": true, "false": true,
-	"nil": true, "matches": true, "contains": true, "startsWith": true, "endsWith": true,
+	"x": true, "dim": true, "pi": true, "in": true, "let": true, "not": true, "and": true, "or": true, "true": true,
+	"false": true,
+	"nil":   true, "matches": true, "contains": true, "startsWith": true, "endsWith": true,
 }
 
 // Let parses a formula and names its value. A name with arguments, "f(a, b)",
@@ -201,7 +202,8 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 	if err != nil {
 		e := err.(*Error)
 		if e.Formula = ranges; e.From >= len([]rune(ranges)) { // at the bracket that is not the author's
-			e.From, e.To, e.Message = max(0, len([]rune(ranges))-1), len([]rune(ranges)), "the range ends too early; expected one such as j in 0..6"
+			e.From, e.To = max(0, len([]rune(ranges))-1), len([]rune(ranges))
+			e.Message = "the range ends too early; expected one such as j in 0..6"
 		}
 		return err
 	}

@@ -122,9 +122,11 @@ func newSplitting(p *Process, rows int) *splitting {
 		set = whole{constraint.EqualitiesOf(p.Set)}
 	}
 	return &splitting{
-		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows), f: p.Potential, d: d,
-		c: len(constraint.Components(p.Set)), m: len(p.Set.Equalities()), values: make([]float64, rows*len(constraint.Components(p.Set))),
-		τ: τ, a: a, b: math.Sqrt(1 - a*a),
+		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows),
+		f: p.Potential, d: d,
+		c: len(constraint.Components(p.Set)), m: len(p.Set.Equalities()),
+		values: make([]float64, rows*len(constraint.Components(p.Set))),
+		τ:      τ, a: a, b: math.Sqrt(1 - a*a),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
 	}
 }

@@ -68,8 +68,10 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		return nil, err
 	}
 	if n := float64(geometry.JacobianSize(set)) * jacobianRows; n > maxJacobian {
-		return nil, &KeyError{Origin: p.where("set"), Key: "set", Fault: fmt.Sprintf("the first derivatives of %s at %d points have %.2g numbers; expected at most %.0g: a smaller set, or one whose components share fewer coordinates",
-			constraint.Name(set), jacobianRows, n, float64(maxJacobian))}
+		return nil, &KeyError{Origin: p.where("set"), Key: "set",
+			Fault: fmt.Sprintf("the first derivatives of %s at %d points have %.2g numbers; expected at most "+
+				"%.0g: a smaller set, or one whose components share fewer coordinates",
+				constraint.Name(set), jacobianRows, n, float64(maxJacobian))}
 	}
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
 		return nil, p.key("process.steps", n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
@@ -80,9 +82,11 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
 		Schedule: langevin.Schedule{
 			N: p.Process.Steps, T: p.Process.Horizon,
-			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max, Geometric: p.Process.Sigma.Schedule == "geometric",
+			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max,
+			Geometric: p.Process.Sigma.Schedule == "geometric",
 		},
-		Landing: langevin.Landing{Explicit: p.Process.Landing.Mode == "explicit", Rate: float64(p.Process.Landing.Rate)},
+		Landing: langevin.Landing{Explicit: p.Process.Landing.Mode == "explicit",
+			Rate: float64(p.Process.Landing.Rate)},
 	}
 	if _, ok := methods.Of(p.Process.Method); !ok {
 		return nil, p.key("process.method", p.Process.Method, methods.Names())
@@ -138,8 +142,9 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 func (p *Problem) TrainConfig() train.Config {
 	t := p.Train
 	c := train.Config{
-		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath, LearningRate: t.LearningRate,
-		Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau, MaxFailed: t.MaxFailed, Seed: p.Seed,
+		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath,
+		LearningRate: t.LearningRate, Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau,
+		MaxFailed: t.MaxFailed, Seed: p.Seed,
 	}
 	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer) // checked by Build
 	return c
@@ -149,13 +154,15 @@ func (p *Problem) TrainConfig() train.Config {
 // is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	m, err := methods.New(method.Config{
-		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Output: p.Network.Output, Options: p.Process.Options,
+		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Output: p.Network.Output,
+		Options: p.Process.Options,
 	})
 	switch e := err.(type) {
 	case *score.OptionError:
 		return nil, p.option("process.options.", e)
 	case *method.ConfigError:
-		key := map[string]string{"Window": "train.window", "Output": "network.output", "Process": "process.method"}[e.Field]
+		key := map[string]string{"Window": "train.window", "Output": "network.output",
+			"Process": "process.method"}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
 	}
 	return m, err

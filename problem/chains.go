@@ -17,7 +17,8 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	for _, k := range []struct {
 		key   string
 		value float64
-	}{{"sample.step", c.Step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)}, {"sample.thin", float64(c.Thin)}} {
+	}{{"sample.step", c.Step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)},
+		{"sample.thin", float64(c.Thin)}} {
 		if !(k.value > 0) || k.value > 1e15 {
 			return nil, p.key(k.key, k.value, "a number above 0 and at most 1e15")
 		}
@@ -47,10 +48,13 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		return nil, err
 	}
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
-		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains", maxNumbers))
+		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains",
+			maxNumbers))
 	}
 	if p.Set.Unbounded() && proc.Potential == nil {
-		return nil, p.key("potential.kind", p.Potential.Kind, "a potential: on an unbounded set exp(−0) is no distribution")
+		return nil, p.key("potential.kind", p.Potential.Kind,
+			"a potential: on an unbounded set exp(−0) is no distribution")
 	}
-	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
+	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws,
+		Thin: c.Thin, Seed: p.Seed}, nil
 }

@@ -34,7 +34,8 @@ func TestCompoundSets(t *testing.T) {
 		{"all: [{kind: sphere, dim: 3}, {kind: sphere, dim: 3}]",
 			"intersection of sphere in R^3 and sphere in R^3", "[0.radius 1.radius] []"},
 		{`all: [{kind: sphere, dim: 2}, {dim: 2, equality: [{name: line, expr: "x[0]"}]}]`,
-			"intersection of sphere in R^2 and set of formulas in R^2 with 1 equality and 0 inequalities", "[radius line] []"},
+			"intersection of sphere in R^2 and set of formulas in R^2 with 1 equality and 0 inequalities",
+			"[radius line] []"},
 		{"product: [{product: [{kind: sphere, dim: 2}]}, {kind: simplex, dim: 2}]",
 			"product of (product of sphere in R^2) and simplex in R^2", "[0.0.radius 1.sum] [1.lower[0] 1.lower[1]]"},
 	} {
@@ -51,7 +52,8 @@ func TestCompoundSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(proc.Set.Equalities(), proc.Set.Inequalities()); constraint.Name(proc.Set) != c.name || got != c.components {
+		if got := fmt.Sprint(proc.Set.Equalities(), proc.Set.Inequalities()); constraint.Name(proc.Set) != c.name ||
+			got != c.components {
 			t.Errorf("%s: %s with %s", c.set, constraint.Name(proc.Set), got)
 		}
 	}
@@ -71,25 +73,38 @@ func TestCompoundFaults(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"minor: 0.6", "minor: 6", `f:4: set.product[0].major is 2; expected a radius above set.product[0].minor = 6`},
 		{"minor: 0.6", "minor: x", `f:4: set.product[0].minor is x; expected a finite number`},
-		{"minor: 0.6", "miner: 1", `f:4: set.product[0].miner: there is no such key; the keys here are kind, dim, radius`},
-		{"minor: 0.6", "minor: 0.6, dim: 3", `f:4: set.product[0].dim: this key belongs to set.product[0].kind sphere, simplex, chain`},
+		{"minor: 0.6", "miner: 1", `f:4: set.product[0].miner: there is no such key; the keys here are kind, dim, ` +
+			`radius`},
+		{"minor: 0.6", "minor: 0.6, dim: 3", `f:4: set.product[0].dim: this key belongs to set.product[0].kind ` +
+			`sphere, simplex, chain`},
 		{"radius: 2", "radius: -2", `f:8: set.product[1].all[0].radius is -2; expected a radius above 0`},
 		{"kind: sphere", "kind: ball", `f:6: set.product[1].all[0].kind is "ball"; expected one of sphere`},
-		{"kind: sphere", "anchored: false", `f:6: set.product[1].all[0].kind is missing; expected formulas in set.product[1].all[0].equality or set.product[1].all[0].inequality, or one of sphere`},
+		{"kind: sphere", "anchored: false", `f:6: set.product[1].all[0].kind is missing; expected formulas in ` +
+			`set.product[1].all[0].equality or set.product[1].all[0].inequality, or one of sphere`},
 		{"x[2] >=", "y >=", `f:11: set.product[1].all[1].inequality[0].expr: north: unknown name "y"`},
-		{"dim: 3\n          inequality", "dim: 4\n          inequality", `f:9: set.product[1].all[1]: set of formulas in R^4 with 0 equalities and 1 inequality lies in R^4; expected R^3, as set.product[1].all[0]`},
-		{"{kind: torus, major: 2, minor: 0.6}", "5", `f:4: set.product[0] is 5; expected a mapping with keys kind, dim`},
+		{"dim: 3\n          inequality", "dim: 4\n          inequality",
+			`f:9: set.product[1].all[1]: set of formulas in R^4 with 0 equalities and 1 inequality lies in R^4; ` +
+				`expected R^3, as set.product[1].all[0]`},
+		{"{kind: torus, major: 2, minor: 0.6}", "5",
+			`f:4: set.product[0] is 5; expected a mapping with keys kind, dim`},
 		{pair, "set: {product: []}", `f:1: set.product is missing; expected a list of sets`},
 		{pair, "set: {kind: all}", `f:1: set.all is missing; expected a list of sets`},
 		{pair, "set: {all: {kind: torus}}", `f:1: set.all is {kind: torus}; expected a list`},
-		{pair, "set: {kind: torus, product: []}", `f:1: set.product: this key belongs to set.kind product; set.kind is "torus"`},
-		{pair, "set: {product: [{kind: sphere, dim: 2}], all: [{kind: sphere, dim: 2}]}", `f:1: set.all: this key belongs to set.kind all; set.kind is "product"`},
-		{pair, "set: {product: [{kind: sphere, dim: 2}], names: [a, b]}", `f:1: set.names is [a b]; expected 1 names, one a factor`},
-		{pair, "set: {product: [{kind: sphere, dim: 2}, {kind: sphere, dim: 2}], names: [a, a]}", `f:1: set.names is [a a]; expected different names`},
+		{pair, "set: {kind: torus, product: []}", `f:1: set.product: this key belongs to set.kind product; ` +
+			`set.kind is "torus"`},
+		{pair, "set: {product: [{kind: sphere, dim: 2}], all: [{kind: sphere, dim: 2}]}",
+			`f:1: set.all: this key belongs to set.kind all; set.kind is "product"`},
+		{pair, "set: {product: [{kind: sphere, dim: 2}], names: [a, b]}",
+			`f:1: set.names is [a b]; expected 1 names, one a factor`},
+		{pair, "set: {product: [{kind: sphere, dim: 2}, {kind: sphere, dim: 2}], names: [a, a]}",
+			`f:1: set.names is [a a]; expected different names`},
 		{pair, "set: {" + deep + "}", `expected sets within sets at most 8 deep`},
-		{pair, "set: {product: [{kind: sphere, dim: 600000}, {kind: sphere, dim: 600000}]}", `f:1: set.product: the product lies in R^1200000; expected at most 1000000 coordinates`},
-		{pair, "set: {all: [{kind: affine, a: [[1]], b: [0]}" + strings.Repeat(", {kind: sphere, dim: 1000000}", 4) + "]}", `f:1: set.all: the sets have more than 3e+06 first derivatives`},
-		{pair, "set: {product: [{kind: sphere, dim: 2}, {kind: affine, a: [[1, 1]], b: [0]}]}", `expected empirical: product of sphere in R^2 and affine set of 1 equations is unbounded`},
+		{pair, "set: {product: [{kind: sphere, dim: 600000}, {kind: sphere, dim: 600000}]}",
+			`f:1: set.product: the product lies in R^1200000; expected at most 1000000 coordinates`},
+		{pair, "set: {all: [{kind: affine, a: [[1]], b: [0]}" + strings.Repeat(", {kind: sphere, dim: 1000000}", 4) +
+			"]}", `f:1: set.all: the sets have more than 3e+06 first derivatives`},
+		{pair, "set: {product: [{kind: sphere, dim: 2}, {kind: affine, a: [[1, 1]], b: [0]}]}",
+			`expected empirical: product of sphere in R^2 and affine set of 1 equations is unbounded`},
 	} {
 		text := strings.Replace(pair, c.from, c.to, 1)
 		p, err := Load([]byte(text), "f", "", nil)
@@ -105,20 +120,24 @@ func TestCompoundFaults(t *testing.T) {
 // Files of nested sets have keys of their own, and one is changed without the others.
 func TestNestedFiles(t *testing.T) {
 	weights, octahedron := files(t)
-	text := fmt.Sprintf("set: {product: [{kind: level-set, weights: %s}, {kind: level-set, weights: %[1]s, mesh: %s}]}\nprior: empirical", weights, octahedron)
+	text := fmt.Sprintf("set: {product: [{kind: level-set, weights: %s}, {kind: level-set, weights: %[1]s, mesh: "+
+		"%s}]}\nprior: empirical", weights, octahedron)
 	p, err := load(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := *p
 	q.SetFile("set.product[1].weights", "other.npz")
-	if got := fmt.Sprint(p.Files()); got != fmt.Sprintf("map[data.path: set.product[0].weights:%s set.product[1].mesh:%s set.product[1].weights:%[1]s]", weights, octahedron) {
+	if got := fmt.Sprint(p.Files()); got != fmt.Sprintf("map[data.path: set.product[0].weights:%s "+
+		"set.product[1].mesh:%s set.product[1].weights:%[1]s]", weights, octahedron) {
 		t.Errorf("files %s", got)
 	}
-	if f := q.Files(); f["set.product[1].weights"] != "other.npz" || f["set.product[0].weights"] != weights || f["set.product[1].mesh"] != octahedron {
+	if f := q.Files(); f["set.product[1].weights"] != "other.npz" || f["set.product[0].weights"] != weights ||
+		f["set.product[1].mesh"] != octahedron {
 		t.Errorf("files %v", f)
 	}
-	if _, err := q.Build(); err == nil || !strings.Contains(err.Error(), "mine.yaml:1: set.product[1].weights: open other.npz") {
+	if _, err := q.Build(); err == nil || !strings.Contains(err.Error(),
+		"mine.yaml:1: set.product[1].weights: open other.npz") {
 		t.Errorf("%v", err)
 	}
 }

@@ -30,7 +30,8 @@ func files(t *testing.T) (weights, octahedron string) {
 	if err := n.Write(f); err != nil {
 		t.Fatal(err)
 	}
-	obj := "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nf 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n"
+	obj := "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nf 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 " +
+		"6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n"
 	if err := os.WriteFile(octahedron, []byte(obj), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +54,12 @@ func TestMeshRecipes(t *testing.T) {
 			method   langevin.Method
 			schedule langevin.Schedule
 		}{
-			"":       {langevin.ULLA, langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: want.max}},
-			"olla":   {langevin.OLLA, langevin.Schedule{N: 100, T: want.horizon, SigmaMin: want.olla, SigmaMax: want.olla}},
+			"": {langevin.ULLA, langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: want.max}},
+			"olla": {langevin.OLLA, langevin.Schedule{N: 100, T: want.horizon, SigmaMin: want.olla,
+				SigmaMax: want.olla}},
 			"ulla-p": {langevin.ULLAP, langevin.Schedule{N: 50, T: 3, SigmaMin: 0.2, SigmaMax: want.max}},
-			"olla-p": {langevin.OLLAP, langevin.Schedule{N: 400, T: want.horizon, SigmaMin: want.olla, SigmaMax: want.olla}},
+			"olla-p": {langevin.OLLAP, langevin.Schedule{N: 400, T: want.horizon, SigmaMin: want.olla,
+				SigmaMax: want.olla}},
 		} {
 			p, err := Load(data, origin, variant, set)
 			if err != nil {
@@ -66,11 +69,15 @@ func TestMeshRecipes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if proc.Schedule != v.schedule || proc.Method != v.method || proc.Friction != 20 && v.method.Underdamped() ||
-				v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true, Rate: 25}) || v.method == langevin.OLLA && proc.Landing.Explicit {
+			if proc.Schedule != v.schedule || proc.Method != v.method || proc.Friction != 20 &&
+				v.method.Underdamped() ||
+				v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true, Rate: 25}) ||
+				v.method == langevin.OLLA && proc.Landing.Explicit {
 				t.Errorf("%s %s: %v %+v %+v", name, variant, proc.Method, proc.Schedule, proc.Landing)
 			}
-			if tr := p.Train; p.Network.Width != 256 || p.Network.Layers != 5 || p.Network.Octaves != 0 || tr.Epochs != 2000 || tr.Batch != 2048 || tr.Refresh != 100 || tr.Plateau.Patience != 50 || tr.Plateau.Factor != 0.6 {
+			if tr := p.Train; p.Network.Width != 256 || p.Network.Layers != 5 || p.Network.Octaves != 0 ||
+				tr.Epochs != 2000 || tr.Batch != 2048 || tr.Refresh != 100 || tr.Plateau.Patience != 50 ||
+				tr.Plateau.Factor != 0.6 {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, tr)
 			}
 			if _, ok := proc.Set.(*levelset.Surface); !ok {
@@ -95,7 +102,8 @@ func TestLevelSetFaults(t *testing.T) {
 		{", weights: " + octahedron, "uniform", "p.yaml:1: set.weights: "},
 		{", weights: nosuch.npz", "uniform", "set.weights: open nosuch.npz"},
 		{", weights: " + weights + ", mesh: " + weights, "uniform", `the extension is ".npz"`},
-		{", weights: " + weights + ", mesh: " + far, "uniform", "set.mesh: " + far + ": the mesh is not near the level set"},
+		{", weights: " + weights + ", mesh: " + far, "uniform", "set.mesh: " + far +
+			": the mesh is not near the level set"},
 		{", weights: " + weights, "uniform", ""}, // by chains
 		{", weights: " + weights, "empirical", ""},
 		{", dim: 3", "uniform", "this key belongs to set.kind sphere"},

@@ -193,7 +193,8 @@ func (e *SyntaxError) Error() string { return e.Origin + ": " + e.Problem }
 func (p *Problem) merge(data []byte, where func(line int) string) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(data) > maxFile || nesting(data) > maxNesting {
-		return &SyntaxError{where(1), fmt.Sprintf("expected at most %d bytes and %d levels of brackets", maxFile, maxNesting)}
+		return &SyntaxError{where(1), fmt.Sprintf(
+			"expected at most %d bytes and %d levels of brackets", maxFile, maxNesting)}
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -235,7 +236,10 @@ func written(node ast.Node, keys ...string) bool {
 // pass a fraction as an integer.
 func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(line int) string) error {
 	bad := func(n ast.Node, want string) error {
-		return &KeyError{Origin: where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"), Value: literal(cmp.Or(short(n.String()), "empty")), Want: want}
+		return &KeyError{
+			Origin: where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"),
+			Value: literal(cmp.Or(short(n.String()), "empty")), Want: want,
+		}
 	}
 	switch n := node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
@@ -386,7 +390,10 @@ func pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
 func (p *Problem) definitions(node ast.Node, key string, where func(line int) string) error {
 	values, ok := pairs(node)
 	if !ok {
-		return &KeyError{Origin: where(node.GetToken().Position.Line), Key: key[1:], Value: literal(short(node.String())), Want: "a mapping from names to formulas"}
+		return &KeyError{
+			Origin: where(node.GetToken().Position.Line), Key: key[1:],
+			Value: literal(short(node.String())), Want: "a mapping from names to formulas",
+		}
 	}
 	seen := map[string]bool{}
 	for _, v := range values {

@@ -15,14 +15,15 @@ import (
 // Observe is a number of a point, by a formula, whose law is compared between data and
 // samples; or with for, a family of them.
 type Observe struct {
-	Name     string              `yaml:"name"`
-	For      string              `yaml:"for,omitempty"`
-	Let      formula.Definitions `yaml:"let,omitempty"` // for this entry and those after it
-	Expr     string              `yaml:"expr"`
-	Unit     string              `yaml:"unit,omitempty"`     // for labels
-	Range    []float64           `yaml:"range,omitempty"`    // of the histogram; default: the data's, and a tenth on both sides
-	Bins     int                 `yaml:"bins,omitempty"`     // default 60
-	Circular bool                `yaml:"circular,omitempty"` // range is one period; default [−π, π)
+	Name string              `yaml:"name"`
+	For  string              `yaml:"for,omitempty"`
+	Let  formula.Definitions `yaml:"let,omitempty"` // for this entry and those after it
+	Expr string              `yaml:"expr"`
+	Unit string              `yaml:"unit,omitempty"` // for labels
+	// of the histogram; default: the data's, and a tenth on both sides
+	Range    []float64 `yaml:"range,omitempty"`
+	Bins     int       `yaml:"bins,omitempty"`     // default 60
+	Circular bool      `yaml:"circular,omitempty"` // range is one period; default [−π, π)
 }
 
 const (
@@ -41,7 +42,8 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 		if err := p.checkObserve(fmt.Sprintf("observe[%d]", i), o); err != nil {
 			return nil, err
 		}
-		entries = append(entries, formula.Entry{Component: formula.Component{Name: o.Name, For: o.For, Expr: o.Expr}, Let: o.Let})
+		entries = append(entries, formula.Entry{Component: formula.Component{Name: o.Name, For: o.For, Expr: o.Expr},
+			Let: o.Let})
 	}
 	numbers, err := formula.NewNumbers(dim, p.Set.Definitions(), entries)
 	if err != nil {
@@ -53,12 +55,14 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 		return nil, &KeyError{Origin: p.where(key), Key: key, Fault: e.Err.Error()}
 	}
 	if n := len(numbers.Names); n > maxObservables {
-		return nil, &KeyError{Origin: p.where("observe"), Key: "observe", Fault: fmt.Sprintf("%d numbers in all; expected at most %d", n, maxObservables)}
+		return nil, &KeyError{Origin: p.where("observe"), Key: "observe",
+			Fault: fmt.Sprintf("%d numbers in all; expected at most %d", n, maxObservables)}
 	}
 	out := &domain.Observables{Values: numbers.Values}
 	for k, name := range numbers.Names {
 		o := p.Observe[numbers.Entry[k]]
-		v := domain.Observable{Name: name, Unit: o.Unit, File: fmt.Sprintf("observe-%d%s", k+1, slug(name)), Bins: metric.Bins{N: o.Bins, Circular: o.Circular}}
+		v := domain.Observable{Name: name, Unit: o.Unit, File: fmt.Sprintf("observe-%d%s", k+1, slug(name)),
+			Bins: metric.Bins{N: o.Bins, Circular: o.Circular}}
 		switch {
 		case o.Range != nil:
 			v.Lo, v.Hi = o.Range[0], o.Range[1]

@@ -36,7 +36,8 @@ type Problem struct {
 
 // Data says where the data is.
 type Data struct {
-	Kind      string  `yaml:"kind"` // earth: latitude, longitude; points: coordinates; demo: the earthquakes in the binary
+	// earth: latitude, longitude; points: coordinates; demo: the earthquakes in the binary
+	Kind      string  `yaml:"kind"`
 	Path      string  `yaml:"path"`
 	SplitSeed uint64  `yaml:"split_seed"`
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
@@ -147,11 +148,13 @@ func Defaults() *Problem {
 		},
 		Network: Network{Width: 128, Layers: 4, Wavelength: 2, Output: "plain"},
 		Train: Train{
-			Epochs: 1000, Batch: 128, Refresh: 1, Optimizer: "adam", Precision: "float32", LearningRate: 2e-3, Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
+			Epochs: 1000, Batch: 128, Refresh: 1, Optimizer: "adam", Precision: "float32", LearningRate: 2e-3,
+			Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
 		Prior: "uniform", Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
 		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
-		Sample:   Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10, MaxViolation: 0.1},
+		Sample: Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10,
+			MaxViolation: 0.1},
 	}
 }

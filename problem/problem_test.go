@@ -36,7 +36,8 @@ func TestGoodProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Train.Epochs != 7 || p.Process.Steps != 10 || p.Process.Landing.Rate != 3 || p.Train.Clip != 10 || p.Train.LearningRate != 1e-4 {
+	if p.Train.Epochs != 7 || p.Process.Steps != 10 || p.Process.Landing.Rate != 3 || p.Train.Clip != 10 ||
+		p.Train.LearningRate != 1e-4 {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -47,61 +48,98 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"steps: 10", "steps: 0", `mine.yaml:5: process.steps is 0; expected a number of steps N ≥ 1`},
 		{"steps: 10", "steps: -3", `mine.yaml:5: process.steps is -3; expected a number of steps N ≥ 1`},
-		{"steps: 10", "steps: 1000000000000", `mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
-		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: auto}", `mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
-		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: 1}", `mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
+		{"steps: 10", "steps: 1000000000000", `mine.yaml:5: process.steps is 1000000000000; expected at most ` +
+			`1000000 steps`},
+		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: auto}",
+			`mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
+		{"steps: 10", "steps: 1000000000000\n  landing: {mode: explicit, rate: 1}",
+			`mine.yaml:5: process.steps is 1000000000000; expected at most 1000000 steps`},
 		{"steps: 10", "steps: 1.5", `mine.yaml:5: process.steps is 1.5; expected an integer`},
 		{"steps: 10", "steps: ten", `mine.yaml:5: process.steps is ten; expected an integer`},
-		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; the keys here are method, steps, horizon, sigma, friction, landing, repulsion, curvature, terminal_projection, options; did you mean "steps"?`},
+		{"steps: 10", "stepz: 10", `mine.yaml:5: process.stepz: there is no such key; the keys here are method, ` +
+			`steps, horizon, sigma, friction, landing, repulsion, curvature, terminal_projection, options; did ` +
+			`you mean "steps"?`},
 		{"steps: 10", "steps: 10\n  steps: 11", `mine.yaml:6: not YAML: mapping key "steps" already defined`},
 		{"min: 0.1, max: 1", "min: 3, max: 1", `mine.yaml:6: process.sigma.max is 1; expected σ_max ≥ σ_min = 3`},
 		{"min: 0.1, max: 1", "min: 0, max: 1", `mine.yaml:6: process.sigma.min is 0; expected σ_min > 0`},
 		{"min: 0.1, max: 1", "min: .nan, max: 1", `mine.yaml:6: process.sigma.min is .nan; expected a finite number`},
 		{"min: 0.1, max: 1", "min: x, max: 1", `mine.yaml:6: process.sigma.min is x; expected a finite number`},
-		{"steps: 10", "steps: 10\n  landing: {mode: explicit, rate: 20}", `mine.yaml:6: process.landing.rate is 20; expected α σ_k²Δt < 2, or landing diverges: it is 3.31 at step k = 9`},
-		{"steps: 10", "steps: 10\n  landing: {mode: sideways}", `mine.yaml:6: process.landing.mode is "sideways"; expected one of implicit, explicit`},
+		{"steps: 10", "steps: 10\n  landing: {mode: explicit, rate: 20}",
+			`mine.yaml:6: process.landing.rate is 20; expected α σ_k²Δt < 2, or landing diverges: it is 3.31 at ` +
+				`step k = 9`},
+		{"steps: 10", "steps: 10\n  landing: {mode: sideways}",
+			`mine.yaml:6: process.landing.mode is "sideways"; expected one of implicit, explicit`},
 		{"steps: 10", "steps: 10\n  curvature: 1", `mine.yaml:6: process.curvature is 1; expected true or false`},
 		{"torus", "klein", `mine.yaml:3: set.kind is "klein"; expected one of sphere, ellipsoid, torus, affine, curve`},
 		{"major: 2", "major: 0.2", `mine.yaml:3: set.major is 0.2; expected a radius above set.minor = 0.5`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: torus, major: 2, minor: 0.5, dim: 3", `mine.yaml:3: set.dim: this key belongs to set.kind sphere, simplex, chain, euclidean, formula; set.kind is "torus"`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[0, 0]], b: [1]", `mine.yaml:3: set.a is [0 0]; expected rows that are not zero`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: torus, major: 2, minor: 0.5, dim: 3",
+			`mine.yaml:3: set.dim: this key belongs to set.kind sphere, simplex, chain, euclidean, formula; ` +
+				`set.kind is "torus"`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[0, 0]], b: [1]",
+			`mine.yaml:3: set.a is [0 0]; expected rows that are not zero`},
 		{"name: mine", "name: ../mine", `mine.yaml:1: name is "../mine"; expected letters`},
 		{"name: mine", "title: \"a\\tb\"", `mine.yaml:1: title is "a\tb"; expected one line of printable text`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: chain, dim: 0, bonds: [1]", `mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for 3`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: sphere, dim: 3, radius: 0.0", `mine.yaml:3: set.radius is 0; expected a number above 0, or no such key for 1`},
-		{"name: mine", "network: {width: 99999999}", `mine.yaml:1: network.width is 99999999; expected a network of at most 1e+09 parameters`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: chain, dim: 0, bonds: [1]",
+			`mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for 3`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: sphere, dim: 3, radius: 0.0",
+			`mine.yaml:3: set.radius is 0; expected a number above 0, or no such key for 1`},
+		{"name: mine", "network: {width: 99999999}", `mine.yaml:1: network.width is 99999999; expected a network ` +
+			`of at most 1e+09 parameters`},
 		{"name: mine", "\ufeff'nam': mine", `mine.yaml:1: nam: there is no such key`},
 		{"name: mine", "name: " + strings.Repeat("[", 200), `mine.yaml:1: expected at most`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1]], b: [1]", `mine.yaml: prior is "uniform"; expected empirical: affine set of 1 equations is unbounded and has no uniform law`},
-		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1], [1]], b: [1, 2]", `mine.yaml:3: set.a is [1]; expected rows of equal length`},
-		{"data: {kind: points, path: x.csv}", "data: [1, 2]", `mine.yaml:2: data is [1, 2]; expected a mapping with keys kind, path, split_seed, tolerance`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1]], b: [1]",
+			`mine.yaml: prior is "uniform"; expected empirical: affine set of 1 equations is unbounded and has no ` +
+				`uniform law`},
+		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1], [1]], b: [1, 2]",
+			`mine.yaml:3: set.a is [1]; expected rows of equal length`},
+		{"data: {kind: points, path: x.csv}", "data: [1, 2]",
+			`mine.yaml:2: data is [1, 2]; expected a mapping with keys kind, path, split_seed, tolerance`},
 		{"name: mine", "name: &a mine", `mine.yaml:1: name is`},
 		{"name: mine", "name: 5", `mine.yaml:1: name is 5; expected text`},
 		{"name: mine", "seed: -1", `mine.yaml:1: seed is -1; expected an integer of at least 0`},
 		{"name: mine", "network: {kind: cnn}", `mine.yaml:1: network.kind is "cnn"; expected one of mlp`},
-		{"name: mine", "network: {options: {depth: 1e-3}}", `mine.yaml:1: network.options.depth: there is no such option; mlp has none`},
-		{"name: mine", "network: {options: {depth: x}}", `mine.yaml:1: network.options.depth is x; expected a finite number`},
+		{"name: mine", "network: {options: {depth: 1e-3}}", `mine.yaml:1: network.options.depth: there is no such ` +
+			`option; mlp has none`},
+		{"name: mine", "network: {options: {depth: x}}", `mine.yaml:1: network.options.depth is x; expected a ` +
+			`finite number`},
 		{"name: mine", "train: {epochs: 0}", `mine.yaml:1: train.epochs is 0; expected a number above 0`},
 		{"name: mine", "train: {average: 1}", `mine.yaml:1: train.average is 1; expected a number in [0, 0.9999999]`},
-		{"name: mine", "train: {times_per_path: 11}", `mine.yaml:1: train.times_per_path is 11; expected a number in [0, 10]`},
+		{"name: mine", "train: {times_per_path: 11}", `mine.yaml:1: train.times_per_path is 11; expected a number ` +
+			`in [0, 10]`},
 		{"name: mine", "convention: mine", `mine.yaml:1: convention is "mine"; expected paper or reference`},
-		{"name: mine", "potential: {kind: linear, b: [1, 2]}", `mine.yaml:1: potential.b is [1 2]; expected 3 numbers, one a coordinate`},
+		{"name: mine", "potential: {kind: linear, b: [1, 2]}",
+			`mine.yaml:1: potential.b is [1 2]; expected 3 numbers, one a coordinate`},
 		{"name: mine", "train: {clip: 1e-3x}", `mine.yaml:1: train.clip is 1e-3x; expected a finite number`},
 		{"name: mine", "train: {clip: \"5\"}", `mine.yaml:1: train.clip is "5"; expected a finite number`},
 		{"name: mine", "name: [", `mine.yaml:`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: radius, expr: "norm(y) = 1"}]`, `mine.yaml:3: set.equality[0].expr: radius: unknown name "y"; known are dim, pi, x, at column 6 of "norm(y) = 1"`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: "norm(x[0:4])"}, equality: [{name: radius, expr: r}]`, `mine.yaml:3: set.let.r: r: slice [0:4] out of range`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: [r], equality: [{name: radius, expr: r}]`, `mine.yaml:3: set.let is [r]; expected a mapping from names to formulas`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: [1]}, equality: [{name: radius, expr: r}]`, `mine.yaml:3: set.let.r is [1]; expected a formula`},
-		{"set: {kind: torus, major: 2, minor: 0.5}", "set:\n  dim: 3\n  inequality:\n    - name: cap\n      for: \"i in 0.2\"\n      expr: x[i]", `mine.yaml:7: set.inequality[0].for: cap: expected a range such as j in 0..6, at column 3 of "i in 0.2"`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{expr: "x[0]"}]`, `mine.yaml:3: set.equality[0].name: missing; expected a name`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a}]`, `mine.yaml:3: set.equality[0].expr: a: an empty formula`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0] <= 1"}]`, `mine.yaml:3: set.equality[0].expr: a: an inequality stands under equality; expected left = right`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0]"}, {name: a, expr: "x[1]"}]`, `mine.yaml:3: set.equality[1].name: "a" names two constraints`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, inequality: []`, `mine.yaml:3: set.equality: missing; expected at least one equality or inequality`},
-		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in set.equality or set.inequality, or one of sphere`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`, `mine.yaml:3: set.dim is 0; expected a dimension of 1 to`},
-		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`, `mine.yaml:3: set.dim is missing; expected a dimension of 1 to`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: radius, expr: "norm(y) = 1"}]`,
+			`mine.yaml:3: set.equality[0].expr: radius: unknown name "y"; known are dim, pi, x, at column 6 of ` +
+				`"norm(y) = 1"`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: "norm(x[0:4])"}, equality: [{name: radius, expr: r}]`,
+			`mine.yaml:3: set.let.r: r: slice [0:4] out of range`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: [r], equality: [{name: radius, expr: r}]`,
+			`mine.yaml:3: set.let is [r]; expected a mapping from names to formulas`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: [1]}, equality: [{name: radius, expr: r}]`,
+			`mine.yaml:3: set.let.r is [1]; expected a formula`},
+		{"set: {kind: torus, major: 2, minor: 0.5}", "set:\n  dim: 3\n  inequality:\n    - name: cap\n      for: " +
+			"\"i in 0.2\"\n      expr: x[i]", `mine.yaml:7: set.inequality[0].for: cap: expected a range such as ` +
+			`j in 0..6, at column 3 of "i in 0.2"`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{expr: "x[0]"}]`,
+			`mine.yaml:3: set.equality[0].name: missing; expected a name`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a}]`,
+			`mine.yaml:3: set.equality[0].expr: a: an empty formula`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0] <= 1"}]`,
+			`mine.yaml:3: set.equality[0].expr: a: an inequality stands under equality; expected left = right`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a, expr: "x[0]"}, {name: a, expr: "x[1]"}]`,
+			`mine.yaml:3: set.equality[1].name: "a" names two constraints`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, inequality: []`,
+			`mine.yaml:3: set.equality: missing; expected at least one equality or inequality`},
+		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in ` +
+			`set.equality or set.inequality, or one of sphere`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`,
+			`mine.yaml:3: set.dim is 0; expected a dimension of 1 to`},
+		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`,
+			`mine.yaml:3: set.dim is missing; expected a dimension of 1 to`},
 		{good, "", `mine.yaml:1: expected one YAML document with keys`},
 		{good, "just text", `mine.yaml:1: the file is`},
 	} {
@@ -227,11 +265,13 @@ func TestRecipes(t *testing.T) {
 				want.max = 2.5 // the paper's 2 ends short of the uniform law
 			}
 			s := proc.Schedule
-			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != want.min || s.SigmaMax != want.max || p.Train.Batch != batch {
+			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != want.min || s.SigmaMax != want.max ||
+				p.Train.Batch != batch {
 				t.Errorf("%s %s: %+v, batch %d", name, variant, s, p.Train.Batch)
 			}
 			network := Network{Width: 512, Layers: 5, Wavelength: 2, Output: "plain"}
-			if name != "demo" && (!reflect.DeepEqual(p.Network, network) || p.Train.Epochs != 20000 || p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
+			if name != "demo" && (!reflect.DeepEqual(p.Network, network) || p.Train.Epochs != 20000 ||
+				p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
 			}
 			again, err := Load(p.Resolved(), "resolved", "", nil)
@@ -271,7 +311,8 @@ func TestFastRecipes(t *testing.T) {
 			if p.Train.Optimizer != "muon" || reflect.DeepEqual(p.Network, base.Network) {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
 			}
-			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) || p.Prior != base.Prior || p.Convention != base.Convention {
+			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) ||
+				p.Prior != base.Prior || p.Convention != base.Convention {
 				t.Errorf("%s %s is another problem: %+v", name, variant, p)
 			}
 		}
@@ -295,10 +336,12 @@ func TestVariants(t *testing.T) {
 	if _, err := Load(data, origin, "olla,", nil); err == nil {
 		t.Error("an empty name is accepted")
 	}
-	if _, err := Load(data, origin, "nosuch", nil); err == nil || !strings.Contains(err.Error(), "one of fast, fine, olla, ulla-p") {
+	if _, err := Load(data, origin, "nosuch", nil); err == nil ||
+		!strings.Contains(err.Error(), "one of fast, fine, olla, ulla-p") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil || !strings.Contains(err.Error(), `f:1: variants.a.trian: there is no such key`) {
+	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil ||
+		!strings.Contains(err.Error(), `f:1: variants.a.trian: there is no such key`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -311,7 +354,8 @@ func TestSource(t *testing.T) {
 	if data, _, err := Source(file); err != nil || string(data) != good {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := Source("nosuch"); err == nil || !strings.Contains(err.Error(), "neither a file nor one of the recipes bunny100, bunny50") {
+	if _, _, err := Source("nosuch"); err == nil || !strings.Contains(err.Error(), "neither a file nor one of the "+
+		"recipes bunny100, bunny50") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -346,7 +390,8 @@ func FuzzLoad(f *testing.F) {
 		data, _, _ := Source(name)
 		f.Add(data)
 	}
-	f.Add([]byte("set: {dim: 2, let: {r: 1.5, s: 'norm(x)'}, equality: [{name: 'a[i]', for: 'i in 0..1', expr: 's = r'}]}"))
+	f.Add([]byte("set: {dim: 2, let: {r: 1.5, s: 'norm(x)'}, equality: [{name: 'a[i]', for: 'i in 0..1', expr: 's " +
+		"= r'}]}"))
 	f.Add([]byte("a: {b: [1, {c: d}]}\n---\nx: 1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Load(data, "fuzz", "", nil)

@@ -52,7 +52,8 @@ func TestResolvedStays(t *testing.T) {
 		"kind: orthogonal, n: 3", "kind: special_orthogonal, n: 10", "kind: stiefel, n: 5, p: 2",
 		"kind: chain, bonds: [1, 1.5], angles: [1.9], anchored: true", "kind: chain, dim: 2, bonds: [1, 1.5]",
 		"kind: redundant_axis", "kind: level-set, weights: w.npz, mesh: m.ply",
-		`dim: 3, let: {r: "norm(x)", a: 2}, equality: [{name: h, expr: "r = a"}], inequality: [{name: "g[i]", for: "i in 0..2", expr: "x[i]"}]`,
+		`dim: 3, let: {r: "norm(x)", a: 2}, equality: [{name: h, expr: "r = a"}], inequality: [{name: "g[i]", ` +
+			`for: "i in 0..2", expr: "x[i]"}]`,
 		`kind: formula, dim: 1, inequality: [{name: "yes: \"no\"", expr: "x[0]"}]`,
 	} {
 		line("set "+set, []byte("set: {"+set+"}"), "")

@@ -29,7 +29,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 		}
 	}
 	if strings.Trim(p.Name, nameLetters) != "" || p.Name == "" || p.Name[0] == '.' || p.Name[0] == '-' {
-		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it names the run folder")
+		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it "+
+			"names the run folder")
 	}
 	if p.Network.Layers > maxLayers {
 		return p.key("network.layers", p.Network.Layers, fmt.Sprintf("at most %d hidden layers", maxLayers))
@@ -44,7 +45,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}{
 		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
 		{"train.epochs", float64(t.Epochs)}, {"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
-		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength}, {"data.tolerance", p.Data.Tolerance},
+		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength},
+		{"data.tolerance", p.Data.Tolerance},
 	}
 	for _, c := range positive {
 		if !(c.value > 0) || c.value > 1e15 {
@@ -56,12 +58,16 @@ func (p *Problem) check(proc *langevin.Process) error {
 		value, hi float64
 	}{
 		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
-		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15}, {"train.anneal", t.Anneal, 1},
-		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1}, {"generate.max_failed", p.Generate.MaxFailed, 1},
+		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15},
+		{"train.anneal", t.Anneal, 1},
+		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1},
+		{"generate.max_failed", p.Generate.MaxFailed, 1},
 		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
 		{"train.checkpoint_every", t.CheckpointEvery, 1e9}, {"train.evaluate_every", float64(t.EvaluateEvery), 1e15},
-		{"train.plateau.factor", t.Plateau.Factor, 0.9999999}, {"train.plateau.patience", float64(t.Plateau.Patience), 1e15},
-		{"train.plateau.threshold", t.Plateau.Threshold, 1}, {"train.plateau.cooldown", float64(t.Plateau.Cooldown), 1e15},
+		{"train.plateau.factor", t.Plateau.Factor, 0.9999999},
+		{"train.plateau.patience", float64(t.Plateau.Patience), 1e15},
+		{"train.plateau.threshold", t.Plateau.Threshold, 1},
+		{"train.plateau.cooldown", float64(t.Plateau.Cooldown), 1e15},
 		{"train.plateau.min_rate", t.Plateau.MinRate, 1e15},
 	} {
 		if !(c.value >= 0 && c.value <= c.hi) {
@@ -105,7 +111,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	uniform := p.Prior == "uniform" && m.Prior() == nil
 	if uniform && p.Set.Unbounded() {
-		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law", constraint.Name(proc.Set)))
+		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law",
+			constraint.Name(proc.Set)))
 	}
 	if !(p.Uniform.MaxRhat >= 1) {
 		return p.key("uniform.max_rhat", p.Uniform.MaxRhat, "a number of at least 1")
@@ -114,7 +121,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
 	if uniform && proc.Potential != nil {
-		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) instead of the uniform law")
+		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) "+
+			"instead of the uniform law")
 	}
 	return nil
 }
@@ -149,7 +157,8 @@ func (p *Problem) checkNetwork(c score.Config) error {
 // keeps whole, are too large: rows·(N+1)·d numbers.
 func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 	if n := float64(rows) * float64(proc.Schedule.N+1) * float64(proc.Set.Dim()); n > maxNumbers {
-		return p.key("process.steps", proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of them in R^%d have %.2g", maxNumbers, rows, proc.Set.Dim(), n))
+		return p.key("process.steps", proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of "+
+			"them in R^%d have %.2g", maxNumbers, rows, proc.Set.Dim(), n))
 	}
 	return nil
 }

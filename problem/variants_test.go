@@ -10,13 +10,14 @@ import (
 func TestVariantsAreChecked(t *testing.T) {
 	const head = "name: x\nset: {kind: sphere, dim: 3}\nvariants:\n  good: {seed: 2}\n"
 	for text, want := range map[string]string{
-		"  a:\n    train: {epoch: 3}\n":            `f:6: variants.a.train.epoch: there is no such key`,
-		"  a:\n    train:\n      epochs: many\n":   `f:7: variants.a.train.epochs is many; expected an integer`,
-		"  a: 3\n":                                 `f:5: variants.a is 3; expected a mapping with keys name`,
-		"  a:\n":                                   `f:5: variants.a is empty; expected a mapping with keys name`,
-		"  a:\n    variants: {b: {seed: 3}}\n":     `f:6: variants.a.variants: a variant has no variants of its own`,
-		"  a:\n    set: {let: {c: [1]}}\n":         `f:6: variants.a.set.let.c is [1]; expected a formula`,
-		"  a:\n    process: {repulsion: always}\n": `f:6: variants.a.process.repulsion is always; expected a finite number, or auto`,
+		"  a:\n    train: {epoch: 3}\n":          `f:6: variants.a.train.epoch: there is no such key`,
+		"  a:\n    train:\n      epochs: many\n": `f:7: variants.a.train.epochs is many; expected an integer`,
+		"  a: 3\n":                               `f:5: variants.a is 3; expected a mapping with keys name`,
+		"  a:\n":                                 `f:5: variants.a is empty; expected a mapping with keys name`,
+		"  a:\n    variants: {b: {seed: 3}}\n":   `f:6: variants.a.variants: a variant has no variants of its own`,
+		"  a:\n    set: {let: {c: [1]}}\n":       `f:6: variants.a.set.let.c is [1]; expected a formula`,
+		"  a:\n    process: {repulsion: always}\n": `f:6: variants.a.process.repulsion is always; expected a ` +
+			`finite number, or auto`,
 	} {
 		for _, variant := range []string{"", "good"} {
 			_, err := Load([]byte(head+text), "f", variant, nil)

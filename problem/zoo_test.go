@@ -34,7 +34,8 @@ func TestZooSets(t *testing.T) {
 		{"kind: box, lower: [0, 0], upper: [1]", "f:1: set.upper is [1]; expected 2 numbers"},
 		{"kind: box, lower: [1], upper: [1]", "f:1: set.upper is [1]; expected upper[0] above lower[0] = 1"},
 		{"kind: simplex, dim: 1", "f:1: set.dim is 1; expected at least 2"},
-		{"kind: simplex, dim: 3, n: 2", `f:1: set.n: this key belongs to set.kind orthogonal, special_orthogonal, stiefel; set.kind is "simplex"`},
+		{"kind: simplex, dim: 3, n: 2", `f:1: set.n: this key belongs to set.kind orthogonal, special_orthogonal, ` +
+			`stiefel; set.kind is "simplex"`},
 		{"kind: cap, axis: [0, 0], height: 0.5", "f:1: set.axis is [0 0]; expected a direction"},
 		{"kind: cap, axis: [0, 1], height: 1", "f:1: set.height is 1; expected a height in (−1, 1)"},
 		{"kind: orthogonal", "f:1: set.n is missing; expected 1 to 100 rows"},
@@ -93,8 +94,10 @@ func TestSO10Recipes(t *testing.T) {
 				t.Fatalf("%s %s: %v", name, variant, err)
 			}
 			s := proc.Schedule
-			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != 0.2 || s.SigmaMax != 2 || s.Geometric != want.geometric ||
-				proc.Friction != want.friction || p.Train.Batch != batch || p.Train.Epochs != 2000 || p.Train.Refresh != 5 ||
+			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != 0.2 || s.SigmaMax != 2 ||
+				s.Geometric != want.geometric ||
+				proc.Friction != want.friction || p.Train.Batch != batch || p.Train.Epochs != 2000 ||
+				p.Train.Refresh != 5 ||
 				!reflect.DeepEqual(p.Network, Network{Width: 1024, Layers: 5, Wavelength: 2, Output: "plain"}) {
 				t.Errorf("%s %s: %+v", name, variant, p)
 			}
@@ -120,7 +123,8 @@ func TestSO10Recipes(t *testing.T) {
 // their groups of components touch.
 func TestLargeSets(t *testing.T) {
 	for text, want := range map[string]string{
-		"{kind: orthogonal, n: 100}": "p.yaml:1: set: the first derivatives of O(100) at 64 points have 3.2e+09 numbers; expected at most 2e+08",
+		"{kind: orthogonal, n: 100}": "p.yaml:1: set: the first derivatives of O(100) at 64 points have 3.2e+09 " +
+			"numbers; expected at most 2e+08",
 		"{kind: simplex, dim: 5000}": "p.yaml:1: set: the first derivatives of ",
 		"{kind: orthogonal, n: 40}":  "",
 		"{kind: sphere, dim: 1000}":  "",

@@ -56,15 +56,20 @@ generate: {max_failed: 0.5}
 	ok(t, dir, "report", "r")
 	ok(t, dir, "sample", "p.yaml", "-o", "c.npy")
 
-	write("q.yaml", "prior: empirical\nset: {all: ["+product+`, {dim: 6, inequality: [{name: north, expr: "x[5] >= 0"}]}]}`+rest)
-	if r := do(t, dir, "check", "q.yaml"); r.code != 0 || !strings.Contains(r.stdout, "north") || !strings.Contains(r.stdout, "ring.tube") {
+	write("q.yaml", "prior: empirical\nset: {all: ["+product+`, {dim: 6, inequality: [{name: north, expr: "x[5] `+
+		`>= 0"}]}]}`+rest)
+	if r := do(t, dir, "check", "q.yaml"); r.code != 0 || !strings.Contains(r.stdout, "north") ||
+		!strings.Contains(r.stdout, "ring.tube") {
 		t.Errorf("check: exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
-	ok(t, dir, append([]string{"train", "q.yaml", "--out", "q", "--set", "process.repulsion=0.02", "--set", "process.curvature=false"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "q.yaml", "--out", "q", "--set", "process.repulsion=0.02", "--set",
+		"process.curvature=false"}, tiny...)...)
 	ok(t, dir, "generate", "q", "-n", "50", "-o", "t.npy")
 
-	write("bad.yaml", "set:\n  product:\n    - {kind: torus, major: 2, minor: 0.6}\n    - kind: sphere\n      dim: 3\n      radius: -1\n")
-	if r := do(t, dir, "check", "bad.yaml"); r.code != exitConfig || !strings.Contains(r.stderr, "bad.yaml:6: set.product[1].radius is -1; expected a radius above 0") {
+	write("bad.yaml", "set:\n  product:\n    - {kind: torus, major: 2, minor: 0.6}\n    - kind: sphere\n      "+
+		"dim: 3\n      radius: -1\n")
+	if r := do(t, dir, "check", "bad.yaml"); r.code != exitConfig ||
+		!strings.Contains(r.stderr, "bad.yaml:6: set.product[1].radius is -1; expected a radius above 0") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 }

@@ -135,7 +135,8 @@ func closedForm(t *testing.T, s evaluated, x []float64) {
 		t.Helper()
 		for i := range want {
 			if !(math.Abs(got[i]-want[i]) <= 1e-11*(1+math.Abs(want[i]))) {
-				t.Fatalf("%s: element %d of point %d is %.15g in closed form, %.15g by factorisation", what, i%d, i/d, got[i], want[i])
+				t.Fatalf("%s: element %d of point %d is %.15g in closed form, %.15g by factorisation", what, i%d, i/d,
+					got[i], want[i])
 			}
 		}
 	}

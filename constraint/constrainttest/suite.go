@@ -189,7 +189,8 @@ func evaluators(t *testing.T, s evaluated, x []float64) {
 func sparse(t *testing.T, s evaluated, x []float64) {
 	support := s.Capabilities().Support
 	if (support == nil) != (s.SparseJacobians == nil) {
-		t.Fatalf("the set says a support: %v; its evaluator has sparse Jacobians: %v", support != nil, s.SparseJacobians != nil)
+		t.Fatalf("the set says a support: %v; its evaluator has sparse Jacobians: %v", support != nil,
+			s.SparseJacobians != nil)
 	}
 	if support == nil {
 		t.Skip("no sparse Jacobian")
@@ -257,11 +258,12 @@ func jacobian(t *testing.T, s evaluated, x []float64) {
 		plus, minus := make([]float64, c), make([]float64, c)
 		for a := range c {
 			exact := dense.Dot(jac[a*d:(a+1)*d], dir)
-			slope(t, fmt.Sprintf("∇ of component %d at point %d", a, i), 10+math.Abs(v[a])+math.Abs(exact), func(h float64) float64 {
-				s.Values(plus, shifted(xi, h, dir), 1)
-				s.Values(minus, shifted(xi, -h, dir), 1)
-				return math.Abs((plus[a]-minus[a])/(2*h) - exact)
-			})
+			slope(t, fmt.Sprintf("∇ of component %d at point %d", a, i), 10+math.Abs(v[a])+math.Abs(exact),
+				func(h float64) float64 {
+					s.Values(plus, shifted(xi, h, dir), 1)
+					s.Values(minus, shifted(xi, -h, dir), 1)
+					return math.Abs((plus[a]-minus[a])/(2*h) - exact)
+				})
 		}
 	}
 }
@@ -335,7 +337,8 @@ func projector(t *testing.T, s evaluated, x []float64) {
 			}
 		}
 	}
-	for name, other := range map[string]constraint.Set{"A·J": mixed(s, false), "a repeated constraint": mixed(s, true)} {
+	for name, other := range map[string]constraint.Set{"A·J": mixed(s, false),
+		"a repeated constraint": mixed(s, true)} {
 		o := geometry.New(other, n, 0)
 		if err := o.At(x, n); err != nil {
 			t.Fatal(err)

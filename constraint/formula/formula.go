@@ -177,13 +177,16 @@ func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, 
 	switch {
 	case relation == expr.None || relation == kind:
 	case kind == expr.None:
-		return &Error{"expr", &expr.Error{Name: name, Message: "a relation stands where a number is observed; expected a formula"}}
+		return &Error{"expr", &expr.Error{Name: name, Message: "a relation stands where a number is observed; " +
+			"expected a formula"}}
 	case relation == expr.AtLeast && kind == expr.AtMost:
 		v = v.Neg()
 	case kind == expr.Equal:
-		return &Error{"expr", &expr.Error{Name: name, Message: "an inequality stands under equality; expected left = right"}}
+		return &Error{"expr", &expr.Error{Name: name, Message: "an inequality stands under equality; expected " +
+			"left = right"}}
 	default:
-		return &Error{"expr", &expr.Error{Name: name, Message: "an equation stands under inequality; expected left <= right"}}
+		return &Error{"expr", &expr.Error{Name: name, Message: "an equation stands under inequality; expected " +
+			"left <= right"}}
 	}
 	if err := b.add(to, name, v); err != nil {
 		return &Error{"name", err}

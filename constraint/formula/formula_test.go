@@ -62,7 +62,8 @@ inequality:
 `
 
 func TestSuite(t *testing.T) {
-	for name, text := range map[string]string{"sphere": sphere, "torus": torus, "bonds": bonds, "arm": arm, "box": box, "arm with a floor": arm + floor} {
+	for name, text := range map[string]string{"sphere": sphere, "torus": torus, "bonds": bonds, "arm": arm,
+		"box": box, "arm with a floor": arm + floor} {
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, build(t, text), constrainttest.Options{}) })
 	}
 }

@@ -73,7 +73,8 @@ inequality:
 						}
 						s := p.NewStepper(rows)
 						start := keyed.New(1, keyed.Probe, 0)
-						x, prev, next, ζ := make([]float64, 3*rows), make([]float64, 3*rows), make([]float64, 3*rows), make([]float64, 3*rows)
+						x, prev, next, ζ := make([]float64, 3*rows), make([]float64, 3*rows), make([]float64, 3*rows),
+							make([]float64, 3*rows)
 						for i := range uint64(rows) {
 							zoo.Sphere{D: 3}.SampleUniform(x[3*i:3*i+3], start, i)
 							x[3*i+2] = -math.Abs(x[3*i+2])
@@ -179,19 +180,31 @@ func TestSpecFaults(t *testing.T) {
 	}{
 		{formula.Spec{}, "dim: 0; expected the number of coordinates, at least 1"},
 		{formula.Spec{Dim: 2}, "equality: missing; expected at least one equality or inequality"},
-		{formula.Spec{Dim: 2, Let: formula.Definitions{{"c", "y"}}, Equality: one("a", "c")}, `let.c: c: unknown name "y"`},
+		{formula.Spec{Dim: 2, Let: formula.Definitions{{"c", "y"}}, Equality: one("a", "c")},
+			`let.c: c: unknown name "y"`},
 		{formula.Spec{Dim: 2, Equality: one("", "x[0]")}, "equality[0].name: missing"},
-		{formula.Spec{Dim: 2, Inequality: one("a", "x[0] = 1")}, "inequality[0].expr: a: an equation stands under inequality"},
-		{formula.Spec{Dim: 2, Equality: one("a", "x = [1, 2, 3]")}, `equality[0].expr: a: -: shapes do not fit, a vector of 2 and a vector of 3, at column 3`},
-		{formula.Spec{Dim: 2, Equality: one("a", "let r = 2; r = q")}, `equality[0].expr: a: unknown name "q"; known are dim, pi, r, x, at column 16 of "let r = 2; r = q"`},
+		{formula.Spec{Dim: 2, Inequality: one("a", "x[0] = 1")},
+			"inequality[0].expr: a: an equation stands under inequality"},
+		{formula.Spec{Dim: 2, Equality: one("a", "x = [1, 2, 3]")},
+			`equality[0].expr: a: -: shapes do not fit, a vector of 2 and a vector of 3, at column 3`},
+		{formula.Spec{Dim: 2, Equality: one("a", "let r = 2; r = q")},
+			`equality[0].expr: a: unknown name "q"; known are dim, pi, r, x, at column 16 of "let r = 2; r = q"`},
 		{formula.Spec{Dim: 2, Equality: one("a", "x[0] = 1 = 2")}, `equality[0].expr: a: unexpected "="`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: "a" names two constraints`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[k]", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: unknown name "k"`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j", For: "j in 0..1", Expr: "x[j]"}}}, `equality[0].name: expected a closing ]`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..2", Expr: "x[j]"}}}, `equality[0].expr: a[2]: index 2 out of range`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..x[0]", Expr: "x[j]"}}}, `equality[0].for: a[j]: an index must not depend on x, at column 10`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..", Expr: "x[j]"}}}, `equality[0].for: a[j]: the range ends too early; expected one such as j in 0..6, at column 8 of "j in 0.."`},
-		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..99999", Expr: "x[0] = j"}}}, `equality[0].name: "a[16384]": more than 16384 constraints`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a", For: "j in 0..1", Expr: "x[j]"}}},
+			`equality[0].name: "a" names two constraints`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[k]", For: "j in 0..1", Expr: "x[j]"}}},
+			`equality[0].name: unknown name "k"`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j", For: "j in 0..1", Expr: "x[j]"}}},
+			`equality[0].name: expected a closing ]`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..2", Expr: "x[j]"}}},
+			`equality[0].expr: a[2]: index 2 out of range`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..x[0]", Expr: "x[j]"}}},
+			`equality[0].for: a[j]: an index must not depend on x, at column 10`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..", Expr: "x[j]"}}},
+			`equality[0].for: a[j]: the range ends too early; expected one such as j in 0..6, at column 8 of "j ` +
+				`in 0.."`},
+		{formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "a[j]", For: "j in 0..99999", Expr: "x[0] = j"}}},
+			`equality[0].name: "a[16384]": more than 16384 constraints`},
 	} {
 		_, err := formula.New(c.spec)
 		if err == nil || len(err.Error()) < len(c.want) || err.Error()[:len(c.want)] != c.want {
@@ -213,7 +226,8 @@ inequality:
   - {name: high, expr: "x[5] ≤ 1"}
   - {name: own, expr: "let r = 2; x[5] - r <= r*r"}
 `)
-	if got, want := fmt.Sprint(s.Equalities(), s.Inequalities()), "[pair[0,1] pair[0,2] pair[1,2] both[0] both[1]] [low[0] low[2] high own]"; got != want {
+	if got, want := fmt.Sprint(s.Equalities(), s.Inequalities()),
+		"[pair[0,1] pair[0,2] pair[1,2] both[0] both[1]] [low[0] low[2] high own]"; got != want {
 		t.Errorf("names %s, want %s", got, want)
 	}
 	v := make([]float64, 9)

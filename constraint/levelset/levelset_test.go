@@ -175,7 +175,8 @@ func TestGoldenOps(t *testing.T) {
 		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
-	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"},
+		{"x_off", "", "newton_zero_tight"}} {
 		b := geometry.New(set, n, 0)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)
@@ -245,7 +246,8 @@ func TestGoldenTrajectories(t *testing.T) {
 			projected := p.Method.Projected()
 			if projected {
 				p.Set = flat{set}
-				p.Method, p.Landing.Explicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA, langevin.ULLAP: langevin.ULLA}[p.Method], true
+				p.Method, p.Landing.Explicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA,
+					langevin.ULLAP: langevin.ULLA}[p.Method], true
 			}
 			if err := p.Validate(); err != nil {
 				t.Fatal(err)
@@ -315,7 +317,8 @@ func TestGoldenTrajectories(t *testing.T) {
 				t.Fatal(err)
 			}
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
-				_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j, score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
+				_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j,
+					score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
 				return err
 			})
 		})
@@ -399,7 +402,12 @@ func TestAllocatesNothing(t *testing.T) {
 	x, v, h, g := make([]float64, 300), make([]float64, 300), make([]float64, 100), make([]float64, 300)
 	keyed.New(1, keyed.Probe, 9).Normals(x, 0, 0)
 	keyed.New(1, keyed.Probe, 9).Normals(v, 1, 0)
-	if n := testing.AllocsPerRun(20, func() { s.Jacobians(h, g, x, 100); s.HessianVectors(g, x, v, 100); s.Values(h, x, 100) }); n > 0.5 {
+	if n := testing.AllocsPerRun(20, func() {
+		s.Jacobians(h, g, x, 100)
+		s.HessianVectors(g, x, v, 100)
+		s.Values(h,
+			x, 100)
+	}); n > 0.5 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -486,7 +494,8 @@ func TestSurface(t *testing.T) {
 	if math.Abs(sum/4000-1./3) > 0.03 {
 		t.Errorf("mean square of the height is %v", sum/4000)
 	}
-	if _, err := NewSurface(round(), ball.Mesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil || !strings.Contains(err.Error(), "not near") {
+	if _, err := NewSurface(round(), ball.Mesh(3).Scaled([3]float64{5, 0, 0}, 1)); err == nil ||
+		!strings.Contains(err.Error(), "not near") {
 		t.Errorf("a mesh elsewhere: %v", err)
 	}
 	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of
@@ -540,16 +549,19 @@ func TestMeshFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults := s.Faults()
-	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 || faults[1].Fault.Kind != mesh.Unused {
+	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 ||
+		faults[1].Fault.Kind != mesh.Unused {
 		t.Fatalf("faults %v", faults)
 	}
-	if text := faults[0].String(); !strings.HasPrefix(text, "the mesh has holes: 24 edges have one face only") || !strings.Contains(text, "uniform points are missing") {
+	if text := faults[0].String(); !strings.HasPrefix(text, "the mesh has holes: 24 edges have one face only") ||
+		!strings.Contains(text, "uniform points are missing") {
 		t.Errorf("%q", text)
 	}
 	seen := map[string]bool{}
 	for k := mesh.Hole; k <= mesh.Unused; k++ {
 		f := MeshFault{mesh.Fault{Kind: k, Count: 1}}
-		if effect := strings.TrimPrefix(f.String(), f.Fault.Name()+"; "); effect == "" || effect == f.String() || seen[effect] {
+		if effect := strings.TrimPrefix(f.String(), f.Fault.Name()+"; "); effect == "" || effect == f.String() ||
+			seen[effect] {
 			t.Errorf("%v: %q", k, f)
 		} else {
 			seen[effect] = true

@@ -83,7 +83,8 @@ func fromArrays(path string, arrays map[string]arrayfile.Array) (*Network, error
 		return nil, &NetworkError{path, fmt.Sprintf(format, v...)}
 	}
 	if _, ok := arrays["lin0_weight"]; !ok {
-		return bad("it has no array lin0_weight; expected the layers of a level-set network: lin0_weight, lin0_bias, lin1_weight, …")
+		return bad("it has no array lin0_weight; expected the layers of a level-set network: lin0_weight, " +
+			"lin0_bias, lin1_weight, …")
 	}
 	mlp, err := score.FromLayers[float64](arrays, "lin")
 	if err != nil {

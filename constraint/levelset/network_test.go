@@ -39,7 +39,8 @@ func TestReadNetworkInflatesLayersAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{huge, 1}, Uint8: make([]byte, huge)}); err != nil {
+		if err := arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{huge, 1},
+			Uint8: make([]byte, huge)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := z.Close(); err != nil {
@@ -52,7 +53,8 @@ func TestReadNetworkInflatesLayersAlone(t *testing.T) {
 		return path
 	}
 	for bomb, want := range map[string]string{
-		"notes.npy": "", "lin0_weight.npy": "net.npz: entry \"lin0_weight.npy\": shape (67108864, 1) has 67108864 elements, expected at most 16777216",
+		"notes.npy": "", "lin0_weight.npy": "net.npz: entry \"lin0_weight.npy\": shape (67108864, 1) has 67108864 " +
+			"elements, expected at most 16777216",
 	} {
 		path := archive(bomb)
 		var before, after runtime.MemStats

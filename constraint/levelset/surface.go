@@ -32,7 +32,8 @@ func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
 	for i := range uint64(probes) {
 		s.sampler.Sample(x, keyed.SurfaceProbe.Stream(0, 0), i, 0)
 		if at := [3]float64(x); !arrives(r, x) {
-			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does not get there; "+
+			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does "+
+				"not get there; "+
 				"expected the mesh that the network was fitted to, of the same size and place", at)
 		}
 	}
@@ -78,7 +79,8 @@ func (s *Surface) Moves(st keyed.Stream, n int) (moved []float64, lost int) {
 			lost++
 			continue
 		}
-		moved = append(moved, math.Sqrt((x[0]-from[0])*(x[0]-from[0])+(x[1]-from[1])*(x[1]-from[1])+(x[2]-from[2])*(x[2]-from[2])))
+		d := [3]float64{x[0] - from[0], x[1] - from[1], x[2] - from[2]}
+		moved = append(moved, math.Sqrt(d[0]*d[0]+d[1]*d[1]+d[2]*d[2]))
 	}
 	return moved, lost
 }

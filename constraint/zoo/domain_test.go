@@ -24,16 +24,21 @@ func TestDomains(t *testing.T) {
 	orthogonal := func(n int) error { _, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}); return err }
 	stiefel := func(n, p int) error { _, err := zoo.NewStiefel(n, p); return err }
 	for field, errs := range map[string][]error{
-		"lower":  {box(nil, nil), box([]float64{0}, []float64{1, 2})},
-		"upper":  {box([]float64{0, 0}, []float64{1}), box([]float64{1}, []float64{1}), box([]float64{nan}, nil), box([]float64{inf}, nil), box(nil, []float64{-inf})},
-		"axis":   {capped([]float64{1}, 0), capped([]float64{0, 0, 0}, 0), capped([]float64{nan, 1}, 0), capped([]float64{1e308, 1e308}, 0)},
+		"lower": {box(nil, nil), box([]float64{0}, []float64{1, 2})},
+		"upper": {box([]float64{0, 0}, []float64{1}), box([]float64{1}, []float64{1}), box([]float64{nan}, nil),
+			box([]float64{inf}, nil), box(nil, []float64{-inf})},
+		"axis": {capped([]float64{1}, 0), capped([]float64{0, 0, 0}, 0), capped([]float64{nan, 1}, 0),
+			capped([]float64{1e308, 1e308}, 0)},
 		"height": {capped([]float64{0, 1}, 1), capped([]float64{0, 1}, -1), capped([]float64{0, 1}, nan)},
-		"terms":  {curve(), curve(zoo.Term{1, 0, 0}), curve(zoo.Term{0, 2, 0}), curve(zoo.Term{nan, 1, 0}), curve(zoo.Term{1, -1, 0}), curve(zoo.Term{1, 65, 0})},
-		"bonds":  {chain(3, nil, nil), chain(3, []float64{1, 0}, nil), chain(3, []float64{inf}, nil), chain(3, []float64{nan}, nil)},
-		"angles": {chain(3, []float64{1, 1}, []float64{}), chain(3, []float64{1, 1}, []float64{math.Pi}), chain(3, []float64{1, 1}, []float64{0}), chain(3, []float64{1, 1}, []float64{nan})},
-		"dim":    {chain(1, []float64{1}, nil), simplex(1), simplex(-3)},
-		"n":      {orthogonal(0), orthogonal(101), stiefel(0, 1), stiefel(101, 1)},
-		"p":      {stiefel(3, 0), stiefel(3, 4)},
+		"terms": {curve(), curve(zoo.Term{1, 0, 0}), curve(zoo.Term{0, 2, 0}), curve(zoo.Term{nan, 1, 0}),
+			curve(zoo.Term{1, -1, 0}), curve(zoo.Term{1, 65, 0})},
+		"bonds": {chain(3, nil, nil), chain(3, []float64{1, 0}, nil), chain(3, []float64{inf}, nil),
+			chain(3, []float64{nan}, nil)},
+		"angles": {chain(3, []float64{1, 1}, []float64{}), chain(3, []float64{1, 1}, []float64{math.Pi}),
+			chain(3, []float64{1, 1}, []float64{0}), chain(3, []float64{1, 1}, []float64{nan})},
+		"dim": {chain(1, []float64{1}, nil), simplex(1), simplex(-3)},
+		"n":   {orthogonal(0), orthogonal(101), stiefel(0, 1), stiefel(101, 1)},
+		"p":   {stiefel(3, 0), stiefel(3, 4)},
 	} {
 		for i, err := range errs {
 			var e *zoo.DomainError
@@ -42,7 +47,8 @@ func TestDomains(t *testing.T) {
 			}
 		}
 	}
-	for _, err := range []error{box([]float64{0}, nil), box([]float64{-inf, 0}, []float64{1, inf}), capped([]float64{0, 3}, -0.99), stiefel(1, 1), orthogonal(1), orthogonal(100), stiefel(100, 1), stiefel(3, 3)} {
+	for _, err := range []error{box([]float64{0}, nil), box([]float64{-inf, 0}, []float64{1, inf}),
+		capped([]float64{0, 3}, -0.99), stiefel(1, 1), orthogonal(1), orthogonal(100), stiefel(100, 1), stiefel(3, 3)} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -56,8 +62,11 @@ func TestSingularPoints(t *testing.T) {
 		x         []float64
 		component string
 	}{
-		{must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-1, 2, 0}, {1, 0, 2}})), []float64{0, 0}, "curve"}, // a lemniscate's node
-		{must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}})), []float64{0, 0}, "curve"},                                  // a cusp
+		// a lemniscate's node
+		{must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-1, 2, 0}, {1, 0, 2}})), []float64{0, 0},
+			"curve"},
+		// a cusp
+		{must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}})), []float64{0, 0}, "curve"},
 		{must(zoo.NewChain(2, []float64{1, 1}, nil, false)), []float64{0, 0, 1, 0, 1, 0}, "bond[1]"},
 		{must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), []float64{1, 0, 0, 0}, "gram[1,1]"},
 		{must(zoo.NewStiefel(3, 2)), []float64{0, 1, 0, 0, 0, 0}, "gram[0,0]"},

@@ -32,7 +32,8 @@ func uniformly(t *testing.T, name string, s constraint.Set, law func(x []float64
 
 // Uniform samples against distribution functions in closed form.
 func TestUniformSamplers(t *testing.T) {
-	uniformly(t, "cap: height", must(zoo.NewCap([]float64{0, 0, 2}, 0.3)), func(x []float64) float64 { return (x[2] - 0.3) / 0.7 })
+	uniformly(t, "cap: height", must(zoo.NewCap([]float64{0, 0, 2}, 0.3)),
+		func(x []float64) float64 { return (x[2] - 0.3) / 0.7 })
 	uniformly(t, "arc: angle", must(zoo.NewCap([]float64{1, 0}, -0.5)), func(x []float64) float64 {
 		return (math.Atan2(x[1], x[0])/math.Acos(-0.5) + 1) / 2
 	})
@@ -44,17 +45,20 @@ func TestUniformSamplers(t *testing.T) {
 		})
 	}
 	uniformly(t, "simplex: x[2]", must(zoo.NewSimplex(4)), func(x []float64) float64 { return 1 - math.Pow(1-x[2], 3) })
-	uniformly(t, "box: x[1]", must(zoo.NewBox([]float64{0, -3}, []float64{1, 2})), func(x []float64) float64 { return (x[1] + 3) / 5 })
+	uniformly(t, "box: x[1]", must(zoo.NewBox([]float64{0, -3}, []float64{1, 2})),
+		func(x []float64) float64 { return (x[1] + 3) / 5 })
 	// A column of V(n, p) is uniform on the sphere; here of R³, and of R⁵.
 	uniformly(t, "V(3,2): last column", must(zoo.NewStiefel(3, 2)), func(x []float64) float64 { return (1 + x[3]) / 2 })
-	uniformly(t, "SO(5): last column", must(zoo.NewOrthogonal(5, zoo.OrthogonalOptions{Special: true})), func(x []float64) float64 {
-		return (area(x[14]) + 2.0/3) / (4.0 / 3)
-	})
+	uniformly(t, "SO(5): last column", must(zoo.NewOrthogonal(5, zoo.OrthogonalOptions{Special: true})),
+		func(x []float64) float64 {
+			return (area(x[14]) + 2.0/3) / (4.0 / 3)
+		})
 	// A rotation of R³ by Haar measure has an angle with density (1 − cos θ)/π.
-	uniformly(t, "SO(3): angle", must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})), func(x []float64) float64 {
-		θ := math.Acos(min(1, max(-1, (x[0]+x[4]+x[8]-1)/2)))
-		return (θ - math.Sin(θ)) / math.Pi
-	})
+	uniformly(t, "SO(3): angle", must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
+		func(x []float64) float64 {
+			θ := math.Acos(min(1, max(-1, (x[0]+x[4]+x[8]-1)/2)))
+			return (θ - math.Sin(θ)) / math.Pi
+		})
 }
 
 // E(tr X)^k over SO(n) by Haar measure is that of a standard normal number for

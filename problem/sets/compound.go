@@ -91,7 +91,8 @@ func within(of []Set, at, key string) ([]constraint.Set, error) {
 		}
 		if size > maxDerivatives {
 			return nil, &Error{Key: key, Fault: fmt.Sprintf(
-				"the sets have more than %.0g first derivatives in all; expected fewer or smaller ones", maxDerivatives)}
+				"the sets have more than %.0g first derivatives in all; expected fewer or smaller ones",
+				maxDerivatives)}
 		}
 	}
 	return out, nil

@@ -69,7 +69,8 @@ func TestKeyOfAnotherType(t *testing.T) {
 		!reflect.DeepEqual(reflect.ValueOf(got).Field(0).Interface(), []float64{1, 2.5}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := (Set{keys: map[string]any{"dim": 3}}).of(k); err == nil || !strings.Contains(err.Error(), "dim is 3") {
+	if got, err := (Set{keys: map[string]any{"dim": 3}}).of(k); err == nil ||
+		!strings.Contains(err.Error(), "dim is 3") {
 		t.Errorf("%v, %v", got, err)
 	}
 }

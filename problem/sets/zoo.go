@@ -171,7 +171,7 @@ func stiefel(k Stiefel) (constraint.Set, error) { return made(zoo.NewStiefel(k.N
 type Chain struct {
 	Dim      int       `yaml:"dim,omitempty" default:"3" doc:"coordinates of each atom; 3 unless given"`
 	Bonds    []float64 `yaml:"bonds,omitempty" doc:"lengths"`
-	Angles   []float64 `yaml:"angles,omitempty" doc:"bond angles in radians, one for each inner atom; free unless given"`
+	Angles   []float64 `yaml:"angles,omitempty" doc:"in radians, one for each inner atom; free unless given"`
 	Anchored bool      `yaml:"anchored,omitempty" doc:"the first atom is at the origin"`
 }
 

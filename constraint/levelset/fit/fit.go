@@ -37,8 +37,10 @@ func Defaults() Options { return Options{}.filled() }
 
 func (o Options) filled() Options {
 	return Options{
-		Width: cmp.Or(o.Width, 128), Layers: cmp.Or(o.Layers, 3), Beta: cmp.Or(o.Beta, levelset.Beta), Steps: cmp.Or(o.Steps, 4000),
-		Batch: cmp.Or(o.Batch, 2048), Rate: cmp.Or(o.Rate, 3e-3), Value: cmp.Or(o.Value, 100), Normal: cmp.Or(o.Normal, 1),
+		Width: cmp.Or(o.Width, 128), Layers: cmp.Or(o.Layers, 3), Beta: cmp.Or(o.Beta, levelset.Beta),
+		Steps: cmp.Or(o.Steps, 4000),
+		Batch: cmp.Or(o.Batch, 2048), Rate: cmp.Or(o.Rate, 3e-3), Value: cmp.Or(o.Value, 100),
+		Normal:  cmp.Or(o.Normal, 1),
 		Eikonal: cmp.Or(o.Eikonal, 0.3), Seed: cmp.Or(o.Seed, 1),
 	}
 }
@@ -61,7 +63,8 @@ func (o Options) Check() error {
 		field  string
 		value  int
 		lo, hi int
-	}{{"width", o.Width, 1, 1024}, {"layers", o.Layers, 1, 10}, {"steps", o.Steps, 1, 1e9}, {"batch", o.Batch, 2 * rows, 1 << 24}} {
+	}{{"width", o.Width, 1, 1024}, {"layers", o.Layers, 1, 10}, {"steps", o.Steps, 1, 1e9},
+		{"batch", o.Batch, 2 * rows, 1 << 24}} {
 		if c.value < c.lo || c.value > c.hi {
 			return &OptionError{c.field, c.value, fmt.Sprintf("%d to %d", c.lo, c.hi)}
 		}
@@ -88,7 +91,8 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("the fit diverged at step %d of %d; a lower learning rate than %g may help", e.Step, e.Steps, e.Rate)
+	return fmt.Sprintf("the fit diverged at step %d of %d; a lower learning rate than %g may help", e.Step, e.Steps,
+		e.Rate)
 }
 
 // Step is how far a fit is; the terms are means over the step's points.
@@ -132,7 +136,8 @@ type lane struct {
 // options alone. tick, which may be nil, hears of every step. The error is an
 // *OptionError, a mesh.Fault that leaves h without a sign (Refuses), a
 // *DivergedError or the context's.
-func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network, error) {
+func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network,
+	error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -181,7 +186,8 @@ func newFitter(m *mesh.Mesh, o Options, pool *parallel.Pool) *fitter {
 	for range lanes {
 		f.lanes = append(f.lanes, &lane{
 			pass: f.packed.NewPass(rows), sum: f.packed.NewGradient(rows),
-			x: make([]float64, 3*rows), n: make([]float64, 3*rows), v: make([]float64, 3*rows), c: make([]float64, rows),
+			x: make([]float64, 3*rows), n: make([]float64, 3*rows), v: make([]float64, 3*rows),
+			c: make([]float64, rows),
 		})
 	}
 	return f
@@ -250,7 +256,8 @@ func (f *fitter) step(k int) Step {
 	}
 	s.Value, s.Normal, s.Eikonal = math.Sqrt(s.Value), math.Sqrt(s.Normal), math.Sqrt(s.Eikonal)
 	rate := f.o.Rate * (0.505 + 0.495*math.Cos(math.Pi*float64(k)/float64(f.o.Steps)))
-	kernel.Adam(f.net.Params, f.m, f.v, f.grad, kernel.AdamStep{Rate: rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: 1, T: k + 1})
+	kernel.Adam(f.net.Params, f.m, f.v, f.grad, kernel.AdamStep{Rate: rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8,
+		Scale: 1, T: k + 1})
 	f.packed.Set()
 	return s
 }

@@ -33,7 +33,8 @@ func TestFitSphere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Examine(n, m, pool)
-	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 || r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 || len(r.Faults()) > 0 {
+	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 ||
+		r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 || len(r.Faults()) > 0 {
 		t.Errorf("%d steps, %+v", steps, r)
 	}
 }
@@ -197,14 +198,16 @@ func TestFitRefuses(t *testing.T) {
 	m := ball.Mesh(1)
 	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
 	var fault mesh.Fault
-	if _, err := Fit(context.Background(), m, small(), pool, nil); !errors.As(err, &fault) || fault.Kind != mesh.Flipped {
+	if _, err := Fit(context.Background(), m, small(), pool, nil); !errors.As(err, &fault) ||
+		fault.Kind != mesh.Flipped {
 		t.Errorf("flipped faces: %v", err)
 	}
 	m = ball.Mesh(1)
 	for i := 0; i < len(m.Faces); i += 3 {
 		m.Faces[i], m.Faces[i+1] = m.Faces[i+1], m.Faces[i]
 	}
-	if _, err := Fit(context.Background(), m, small(), pool, nil); !errors.As(err, &fault) || fault.Kind != mesh.InsideOut {
+	if _, err := Fit(context.Background(), m, small(), pool, nil); !errors.As(err, &fault) ||
+		fault.Kind != mesh.InsideOut {
 		t.Errorf("normals inwards: %v", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -216,7 +219,8 @@ func TestFitRefuses(t *testing.T) {
 	for _, steps := range []int{1, 10} {
 		o.Rate, o.Steps = 1e300, steps
 		var e *DivergedError
-		if _, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil); !errors.As(err, &e) || e.Step != min(steps, 2) || e.Steps != steps {
+		if _, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil); !errors.As(err, &e) ||
+			e.Step != min(steps, 2) || e.Steps != steps {
 			t.Errorf("a fit of %d steps that diverges: %v", steps, err)
 		}
 	}
@@ -262,12 +266,14 @@ func TestPlace(t *testing.T) {
 		t.Errorf("moved by %v, scaled by %v", centre, scale)
 	}
 	for name, given := range map[string]*mesh.Mesh{
-		"small": m.Scaled([3]float64{}, 0.4), "far": m.Scaled([3]float64{-1, 0, 0}, 1), "large": m.Scaled([3]float64{1, 2, 3}, 1e5),
+		"small": m.Scaled([3]float64{}, 0.4), "far": m.Scaled([3]float64{-1, 0, 0}, 1),
+		"large": m.Scaled([3]float64{1, 2, 3}, 1e5),
 	} {
 		p, centre, scale := Place(given)
 		lo, hi := p.Bounds()
 		for j := range 3 {
-			if math.Abs(lo[j]+1) > 1e-9 || math.Abs(hi[j]-1) > 1e-9 || math.Abs((given.Vertices[j]-centre[j])*scale-p.Vertices[j]) > 1e-12 {
+			if math.Abs(lo[j]+1) > 1e-9 || math.Abs(hi[j]-1) > 1e-9 ||
+				math.Abs((given.Vertices[j]-centre[j])*scale-p.Vertices[j]) > 1e-12 {
 				t.Errorf("%s: box %v to %v", name, lo, hi)
 			}
 		}
@@ -359,14 +365,16 @@ func TestExamineEmpty(t *testing.T) {
 	}
 	top := n.Bias(n.Layers() - 1)
 	top[0] = 100 // nothing is inside
-	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 || !strings.Contains(strings.Join(r.Faults(), "\n"), "empty") {
+	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 ||
+		!strings.Contains(strings.Join(r.Faults(), "\n"), "empty") {
 		t.Errorf("an empty set has %d parts inside and %d outside; %q", r.Inside, r.Outside, r.Faults())
 	}
 }
 
 // Each bad fit is told, and a good one of a shell with a cavity is not.
 func TestFaults(t *testing.T) {
-	good := Report{Residual: Quantiles{Mean: 1e-3}, Slope: Quantiles{Min: 0.14}, Inside: 1, Outside: 2, Parts: 2, Cavities: 1}
+	good := Report{Residual: Quantiles{Mean: 1e-3}, Slope: Quantiles{Min: 0.14}, Inside: 1, Outside: 2, Parts: 2,
+		Cavities: 1}
 	if f := good.Faults(); len(f) > 0 {
 		t.Errorf("a good fit: %q", f)
 	}

@@ -45,21 +45,27 @@ func (r *Report) Faults() []string {
 	case r.Inside == 0 && inside > 0:
 		add("the level set is empty on a grid of %.2g of the size: h is nowhere negative", r.Cell)
 	case r.Inside > inside:
-		add("the level set has stray or broken parts: %d inside, where the mesh has %d; more steps may help, or a mesh without thin necks", r.Inside, inside)
+		add("the level set has stray or broken parts: %d inside, where the mesh has %d; more steps may help, or a "+
+			"mesh without thin necks", r.Inside, inside)
 	case r.Inside < inside:
-		add("parts are merged or missing: the level set has %d inside, the mesh %d; more steps may help, or parts further apart", r.Inside, inside)
+		add("parts are merged or missing: the level set has %d inside, the mesh %d; more steps may help, or parts "+
+			"further apart", r.Inside, inside)
 	}
 	switch {
 	case r.Outside > outside:
-		add("the level set has cavities that the mesh has not: %d parts outside, where the mesh has %d; more steps may help", r.Outside, outside)
+		add("the level set has cavities that the mesh has not: %d parts outside, where the mesh has %d; more "+
+			"steps may help", r.Outside, outside)
 	case r.Outside < outside:
-		add("cavities are open or missing: the level set has %d parts outside, the mesh %d; more steps may help", r.Outside, outside)
+		add("cavities are open or missing: the level set has %d parts outside, the mesh %d; more steps may help",
+			r.Outside, outside)
 	}
 	if !(r.Residual.Mean <= farMean) {
-		add("the level set is %.2g of the size away from the mesh on average; expected at most %g: more steps or a wider network may help", r.Residual.Mean, farMean)
+		add("the level set is %.2g of the size away from the mesh on average; expected at most %g: more steps or "+
+			"a wider network may help", r.Residual.Mean, farMean)
 	}
 	if !(r.Slope.Min >= flat) {
-		add("|∇h| is as small as %.2g near the mesh, where landing and Newton's method fail; expected at least %g: more steps may help", r.Slope.Min, flat)
+		add("|∇h| is as small as %.2g near the mesh, where landing and Newton's method fail; expected at least "+
+			"%g: more steps may help", r.Slope.Min, flat)
 	}
 	return out
 }
@@ -94,7 +100,8 @@ func Examine(n *levelset.Network, m *mesh.Mesh, pool *parallel.Pool) *Report {
 	}
 	h, g := evaluate(set, on, pool)
 	_, gNear := evaluate(set, near, pool)
-	residual, angle, slope := make([]float64, reportPoints), make([]float64, reportPoints), make([]float64, reportPoints)
+	residual, angle, slope := make([]float64, reportPoints), make([]float64, reportPoints),
+		make([]float64, reportPoints)
 	for i := range residual {
 		d := g[3*i : 3*i+3]
 		length := norm(d)
@@ -103,7 +110,8 @@ func Examine(n *levelset.Network, m *mesh.Mesh, pool *parallel.Pool) *Report {
 		angle[i] = math.Acos(min(max(cos, -1), 1)) * 180 / math.Pi
 		slope[i] = norm(gNear[3*i : 3*i+3])
 	}
-	r := &Report{Residual: quantiles(residual), Angle: quantiles(angle), Slope: quantiles(slope), Parts: m.Components(), Cavities: m.Cavities()}
+	r := &Report{Residual: quantiles(residual), Angle: quantiles(angle), Slope: quantiles(slope),
+		Parts: m.Components(), Cavities: m.Cavities()}
 	r.Inside, r.Outside, r.Cell = parts(set, m, pool)
 	return r
 }
