@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -163,6 +164,9 @@ func readPrior(f *run.Folder, d int) (*Prior, error) {
 	}
 	if err == nil && (len(a.Shape) != 2 || a.Shape[0] < 1 || a.Shape[1] != d || len(a.Float64) != a.Shape[0]*d) {
 		err = fmt.Errorf("it has shape %v; expected float64 points of %d coordinates", a.Shape, d)
+	}
+	if i := slices.IndexFunc(a.Float64, func(v float64) bool { return v-v != 0 }); err == nil && i >= 0 {
+		err = fmt.Errorf("row %d (from 0) has %v; expected finite numbers", i/d, a.Float64[i])
 	}
 	if err != nil {
 		fault := strings.TrimPrefix(err.Error(), path+": ")

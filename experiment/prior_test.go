@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -102,12 +103,17 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 	t.Helper()
 	pool := parallel.New(1)
 	defer pool.Close()
-	for _, damaged := range []bool{false, true} {
-		if damaged {
-			if err := os.Truncate(f.Path(run.PriorFile), 1000); err != nil {
-				t.Fatal(err)
-			}
+	whole, err := os.ReadFile(f.Path(run.PriorFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := slices.Clone(whole)
+	binary.LittleEndian.PutUint64(nan[len(nan)-8:], math.Float64bits(math.NaN()))
+	for name, data := range map[string][]byte{"whole": whole, "cut": whole[:1000], "NaN": nan} {
+		if err := os.WriteFile(f.Path(run.PriorFile), data, 0o666); err != nil {
+			t.Fatal(err)
 		}
+		damaged := name != "whole"
 		e, err := Open(f.Dir, "", pool)
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func statusOf(t *testing.T, e *Run) run.Status {
 // on to its end.
 func TestEvaluationThatBreaksDown(t *testing.T) {
 	e := byChains(t, "train.evaluate_every=1")
-	if err := e.savePrior(&Prior{Prior: langevin.Empirical{States: []float64{math.NaN(), 0, 1}}}); err != nil {
+	if err := e.savePrior(&Prior{Prior: langevin.Empirical{States: []float64{math.MaxFloat64, 0, 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	var heard []Progress

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -41,8 +40,8 @@ func (f *Folder) AppendMetric(kind string, epoch int, data any) error {
 	return err
 }
 
-// Metrics returns the records of metrics.jsonl. A last line that was cut off by
-// a crash is left out.
+// Metrics returns the records of metrics.jsonl. Lines that are none, such as a last one
+// that was cut off by a crash, are left out.
 func (f *Folder) Metrics() ([]Record, error) {
 	data, err := f.Read(MetricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,15 +51,13 @@ func (f *Folder) Metrics() ([]Record, error) {
 		return nil, err
 	}
 	var out []Record
-	s := bufio.NewScanner(bytes.NewReader(data))
-	s.Buffer(nil, 1<<24)
-	for s.Scan() {
+	for line := range bytes.Lines(data) {
 		var r Record
-		if json.Unmarshal(s.Bytes(), &r) == nil {
+		if json.Unmarshal(line, &r) == nil {
 			out = append(out, r)
 		}
 	}
-	return out, s.Err()
+	return out, nil
 }
 
 // RewindMetrics drops the records after the given epoch, which a resumed run

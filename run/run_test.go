@@ -341,6 +341,11 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
+	for _, line := range []string{"\n", strings.Repeat("a", 1<<25) + "\n", "\x00\xff\n", "[]\n", `{"kind":3}` + "\n"} { // no records
+		if err := os.WriteFile(f.Path(MetricsFile), append(intact(t, f), line...), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := f.RewindMetrics(2); err != nil {
 		t.Fatal(err)
 	}
@@ -348,4 +353,14 @@ func TestMetrics(t *testing.T) {
 	if err != nil || len(records) != 3 || string(records[2].Data) != `{"v":2}` {
 		t.Errorf("%v %v", records, err)
 	}
+}
+
+// intact returns the bytes of metrics.jsonl.
+func intact(t *testing.T, f *Folder) []byte {
+	t.Helper()
+	data, err := os.ReadFile(f.Path(MetricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

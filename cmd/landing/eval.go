@@ -143,6 +143,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		for _, p := range d.Parts {
 			row("  of "+p.Name, against(p.Full, p.Mean, p.SD))
 		}
+		if d.HeldOut.IsNaN() {
+			return
+		}
 		row(what+" to held-out data", fmt.Sprintf("%.4f   floor %.4f", d.HeldOut, d.HeldOutFloor))
 		for _, p := range d.Parts {
 			row("  of "+p.Name, fmt.Sprintf("%.4f   floor %.4f", p.HeldOut, p.HeldOutFloor))
