@@ -268,7 +268,8 @@ func TestProjectCurved(t *testing.T) {
 	}
 	// An ellipsoid outside two balls.
 	s := makeSet(3, 1, quadric([]float64{1, 2, 0.5}, []float64{0, 0, 0}, 1),
-		quadric([]float64{-1, -1, -1}, []float64{1, 0, 0}, -0.2), quadric([]float64{-1, -1, -1}, []float64{0, 0, 1.4}, -0.5))
+		quadric([]float64{-1, -1, -1}, []float64{1, 0, 0}, -0.2), quadric([]float64{-1, -1, -1}, []float64{0, 0, 1.4},
+			-0.5))
 	done, pushed, failed := 0, 0, 0
 	for i := range uint64(300) {
 		x := normals(3, i, 1)
@@ -330,11 +331,16 @@ func TestProjectFailures(t *testing.T) {
 		x, y []float64
 		want Outcome
 	}{
-		{"conflict", makeSet(2, 0, half(0, 1, 0), half(-1, -1, 0)), []float64{0.5, 0}, []float64{0.3, 2}, Outcome{Points: 1, Unreachable: 1}},
-		{"equality against inequality", makeSet(2, 1, half(3, 1, 0), half(1, 1, 0)), []float64{0.5, 0}, []float64{0.3, 2}, Outcome{Points: 1, Unreachable: 1}},
-		{"logarithm", makeSet(2, 1, log, half(9, 0, 1)), []float64{1, 0}, []float64{-1, 0}, Outcome{Points: 1, NotFinite: 1}},
-		{"no root", makeSet(2, 1, never, half(9, 0, 1)), []float64{1, 0}, []float64{0.3, 0}, Outcome{Points: 1, Stalled: 1, Iterations: 50}},
-		{"no gradient", makeSet(2, 0, func(x []float64) (float64, []float64) { return 1, []float64{0, 0} }), []float64{1, 0}, []float64{0.3, 0}, Outcome{Points: 1, Unreachable: 1}},
+		{"conflict", makeSet(2, 0, half(0, 1, 0), half(-1, -1, 0)), []float64{0.5, 0}, []float64{0.3, 2},
+			Outcome{Points: 1, Unreachable: 1}},
+		{"equality against inequality", makeSet(2, 1, half(3, 1, 0), half(1, 1, 0)), []float64{0.5, 0},
+			[]float64{0.3, 2}, Outcome{Points: 1, Unreachable: 1}},
+		{"logarithm", makeSet(2, 1, log, half(9, 0, 1)), []float64{1, 0}, []float64{-1, 0},
+			Outcome{Points: 1, NotFinite: 1}},
+		{"no root", makeSet(2, 1, never, half(9, 0, 1)), []float64{1, 0}, []float64{0.3, 0},
+			Outcome{Points: 1, Stalled: 1, Iterations: 50}},
+		{"no gradient", makeSet(2, 0, func(x []float64) (float64, []float64) { return 1, []float64{0, 0} }),
+			[]float64{1, 0}, []float64{0.3, 0}, Outcome{Points: 1, Unreachable: 1}},
 	} {
 		b := at(t, c.set, 0.1, c.x...)
 		z, ok := make([]float64, 2), []bool{true}
@@ -349,13 +355,15 @@ func TestProjectFailures(t *testing.T) {
 // for an inequality that the equalities make active everywhere.
 func TestMarginWithoutRoom(t *testing.T) {
 	walls := makeSet(2, 0, half(0.1, 1, 0), half(0, -1, 0), half(0, 0, 1))
-	if z, _ := project(t, walls, []float64{0, 0}, []float64{1, 2}, 0.2); math.Abs(z[0]-0.1) > 1e-14 || math.Abs(z[1]) > 1e-14 {
+	if z, _ := project(t, walls, []float64{0, 0}, []float64{1, 2}, 0.2); math.Abs(z[0]-0.1) > 1e-14 ||
+		math.Abs(z[1]) > 1e-14 {
 		t.Errorf("between the walls at %v", z)
 	}
 	line := makeSet(3, 2, half(0, 1, 0, 0), half(0, 0, 1, 0), func(x []float64) (float64, []float64) {
 		return x[0] + x[1] + x[0]*x[0], []float64{1 + 2*x[0], 1, 0}
 	})
-	if z, _ := project(t, line, []float64{0, 0, 0}, []float64{0.3, 0.4, 2}, 0.2); dense.Norm4(z[:2]) > 1e-13 || z[2] != 2 {
+	if z, _ := project(t, line, []float64{0, 0, 0}, []float64{0.3, 0.4, 2}, 0.2); dense.Norm4(z[:2]) > 1e-13 ||
+		z[2] != 2 {
 		t.Errorf("on the z-axis at %v", z)
 	}
 }

@@ -84,7 +84,8 @@ func at(t *testing.T, s constraint.Set, ε float64, x ...float64) *tested {
 // A squared constraint has no gradient on Σ: an error with its name, not a
 // projector that lets go of Σ.
 func TestSquaredConstraint(t *testing.T) {
-	s := formula{3, 2, []string{"good", "square"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0), squared(plane(0, 1, 0, 1))}}
+	s := formula{3, 2, []string{"good", "square"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
+		squared(plane(0, 1, 0, 1))}}
 	var e *RankError
 	if err := newTested(s, 1, 0).At([]float64{0, 1, 5}, 1); !errors.As(err, &e) || e.Component != "square" {
 		t.Errorf("got %v", err)
@@ -96,7 +97,8 @@ func TestSquaredConstraint(t *testing.T) {
 // land at the least-squares point; nothing is NaN.
 func TestDependentConstraints(t *testing.T) {
 	one := formula{3, 1, []string{"h"}, []func([]float64) (float64, []float64){plane(3, 4, 0, 5)}}
-	twice := formula{3, 3, []string{"h", "again", "scaled"}, []func([]float64) (float64, []float64){plane(3, 4, 0, 5), plane(3, 4, 0, 5), plane(-300, -400, 0, -500)}}
+	twice := formula{3, 3, []string{"h", "again", "scaled"}, []func([]float64) (float64, []float64){plane(3, 4, 0, 5),
+		plane(3, 4, 0, 5), plane(-300, -400, 0, -500)}}
 	x := []float64{2, 3, -1}
 	a, b := at(t, one, 0, x...), at(t, twice, 0, x...)
 	if b.Rank(0) != 1 || b.Active(0) != 3 {
@@ -110,7 +112,8 @@ func TestDependentConstraints(t *testing.T) {
 			t.Errorf("landing %v, alone %v", lb, la)
 		}
 	}
-	conflict := formula{3, 2, []string{"at 0", "at 1"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0), plane(1, 0, 0, 1)}}
+	conflict := formula{3, 2, []string{"at 0", "at 1"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
+		plane(1, 0, 0, 1)}}
 	c := at(t, conflict, 0, 4, 0, 0)
 	c.Landing(la)
 	if math.Abs(la[0]-3.5) > 1e-14 || la[1] != 0 || la[2] != 0 {
@@ -131,7 +134,8 @@ func TestDependentConstraints(t *testing.T) {
 // a projector to round-off among nearly parallel ones.
 func TestNearlyParallel(t *testing.T) {
 	for angle, rank := range map[float64]int{1e-6: 2, 1e-12: 1} {
-		s := formula{3, 2, []string{"a", "b"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0), plane(1, angle, 0, 0)}}
+		s := formula{3, 2, []string{"a", "b"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
+			plane(1, angle, 0, 0)}}
 		if b := at(t, s, 0, 1, 2, 3); b.Rank(0) != rank {
 			t.Errorf("angle %g: rank %d, want %d", angle, b.Rank(0), rank)
 		}
@@ -165,7 +169,8 @@ func TestNearlyParallel(t *testing.T) {
 // Two inequalities that meet in parallel: rank 1 whichever are active, and the
 // active set is g ≥ 0 with the boundary itself.
 func TestParallelInequalities(t *testing.T) {
-	s := formula{3, 0, []string{"a", "b", "far"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0), plane(2, 0, 0, 0), plane(0, 1, 0, 9)}}
+	s := formula{3, 0, []string{"a", "b", "far"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
+		plane(2, 0, 0, 0), plane(0, 1, 0, 9)}}
 	for _, c := range []struct {
 		x            float64
 		active, rank int
@@ -199,7 +204,8 @@ func TestNewton(t *testing.T) {
 	circle := func(x []float64) (float64, []float64) {
 		return x[0]*x[0] + 2*x[1]*x[1] + 0.5*x[2]*x[2] - 1, []float64{2 * x[0], 4 * x[1], x[2]}
 	}
-	s := formula{3, 2, []string{"quadric", "plane"}, []func([]float64) (float64, []float64){circle, plane(1, 1, 1, 0.2)}}
+	s := formula{3, 2, []string{"quadric", "plane"}, []func([]float64) (float64, []float64){circle,
+		plane(1, 1, 1, 0.2)}}
 	x, y, normal := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 	done, ok, v := 0, make([]bool, 1), make([]float64, 2)
 	for i := range uint64(200) {
@@ -235,7 +241,8 @@ func TestNewton(t *testing.T) {
 // A block's rows do not depend on each other, with inequalities switching rows
 // of J on and off.
 func TestRowsAreIndependent(t *testing.T) {
-	s := formula{3, 1, []string{"h", "g", "k"}, []func([]float64) (float64, []float64){plane(1, 2, 3, 0), plane(0, 1, 0, 0), plane(1, 1, 1, 0.5)}}
+	s := formula{3, 1, []string{"h", "g", "k"}, []func([]float64) (float64, []float64){plane(1, 2, 3, 0),
+		plane(0, 1, 0, 0), plane(1, 1, 1, 0.5)}}
 	const n = 40
 	x, p := make([]float64, 3*n), make([]float64, 3*n)
 	keyed.New(1, keyed.Probe, 8).Normals(x, 0, 0)

@@ -121,7 +121,8 @@ func TestIrregularPoints(t *testing.T) {
 	whole.project(want, x, okB, 0)
 	for i := range 3 {
 		if okA[i] != okB[i] || distance(got[9*i:9*i+9], want[9*i:9*i+9]) > 1e-11 {
-			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9], okB[i])
+			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9],
+				okB[i])
 		}
 		if b.Rank(i) != whole.Rank(i) {
 			t.Errorf("rank %d, factored %d", b.Rank(i), whole.Rank(i))
@@ -134,7 +135,8 @@ func TestIrregularPoints(t *testing.T) {
 // evaluated anew, and after an error there is none.
 func TestNoStaleGeometry(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
-		"one": sets.Plain(zoo.Sphere{D: 3}), "retraction": zoo.Sphere{D: 3}, "box": box(3), "closed": noRetract{orthogonal(t, 3)},
+		"one": sets.Plain(zoo.Sphere{D: 3}), "retraction": zoo.Sphere{D: 3}, "box": box(3),
+		"closed": noRetract{orthogonal(t, 3)},
 	} {
 		d := set.Dim()
 		fresh := func(x []float64) (out [][]float64) {

@@ -85,12 +85,15 @@ func TestImplementationsAgree(t *testing.T) {
 		near("Πv", tangent, write(func(dst []float64) { p.all.Tangent(dst, v) }))
 		near("Πv in place", write(func(dst []float64) { copy(dst, v); p.g.Tangent(dst, dst) }), tangent)
 		near("ΠΠv", write(func(dst []float64) { p.g.Tangent(dst, tangent) }), tangent)
-		near("∇Jᵀ G† u", write(func(dst []float64) { p.g.Normal(dst, u) }), write(func(dst []float64) { p.all.Normal(dst, u) }))
+		near("∇Jᵀ G† u", write(func(dst []float64) { p.g.Normal(dst, u) }),
+			write(func(dst []float64) { p.all.Normal(dst, u) }))
 		near("landing", write(p.g.Landing), write(p.all.Landing))
-		near("Π of landing", write(func(dst []float64) { p.g.Landing(dst); p.g.Tangent(dst, dst) }), make([]float64, n*d))
+		near("Π of landing", write(func(dst []float64) { p.g.Landing(dst); p.g.Tangent(dst, dst) }),
+			make([]float64, n*d))
 		for i := range n {
 			if p.g.Rank(i) != p.all.Rank(i) || p.g.Active(i) != p.all.Active(i) {
-				t.Errorf("%s: rank %d of %d, factored %d of %d", p.name, p.g.Rank(i), p.g.Active(i), p.all.Rank(i), p.all.Active(i))
+				t.Errorf("%s: rank %d of %d, factored %d of %d", p.name, p.g.Rank(i), p.g.Active(i), p.all.Rank(i),
+					p.all.Active(i))
 			}
 		}
 		x := append([]float64(nil), p.x...)
@@ -112,8 +115,10 @@ func TestNewChooses(t *testing.T) {
 		set  constraint.Set
 		want string
 	}{
-		{zoo.Sphere{D: 3}, "*geometry.single"}, {zoo.Euclidean{D: 3}, "*geometry.factored"}, {box(2), "*geometry.factored"},
-		{simplex(3), "*geometry.factored"}, {orthogonal(t, 3), "*geometry.closed"}, {steps{blocks: 2, k: 2, wall: math.Inf(1)}, "*geometry.factored"},
+		{zoo.Sphere{D: 3}, "*geometry.single"}, {zoo.Euclidean{D: 3}, "*geometry.factored"},
+		{box(2), "*geometry.factored"},
+		{simplex(3), "*geometry.factored"}, {orthogonal(t, 3), "*geometry.closed"},
+		{steps{blocks: 2, k: 2, wall: math.Inf(1)}, "*geometry.factored"},
 	} {
 		if got := fmt.Sprintf("%T", New(c.set, 1, 0)); got != c.want {
 			t.Errorf("%s has the geometry %s, want %s", constraint.Name(c.set), got, c.want)

@@ -9,7 +9,9 @@ import (
 // curvature terms need, and a *constraint.UnsupportedError otherwise.
 func CanCurve(s constraint.Set) error {
 	if s.NewEvaluator(1).HessianVectors == nil {
-		return &constraint.UnsupportedError{Set: constraint.Name(s), Need: "Hessian-vector products", For: "curvature terms"}
+		return &constraint.UnsupportedError{
+			Set: constraint.Name(s), Need: "Hessian-vector products", For: "curvature terms",
+		}
 	}
 	return nil
 }

@@ -97,7 +97,8 @@ func newPoints(s constraint.Set, rows int) *points {
 // hold copies n points; they count as held when factor has no error.
 func (p *points) hold(x []float64, n int, factor func(n int) error) error {
 	if n > p.rows || len(x) < n*p.d {
-		panic(fmt.Sprintf("geometry: %d points of dimension %d in a block of %d, from %d numbers", n, p.d, p.rows, len(x)))
+		panic(fmt.Sprintf("geometry: %d points of dimension %d in a block of %d, from %d numbers", n, p.d, p.rows,
+			len(x)))
 	}
 	p.n = 0
 	copy(p.x, x[:n*p.d])

@@ -39,14 +39,17 @@ func TestApproach(t *testing.T) {
 		arrives  bool
 		landings int
 	}{
-		"there already":         {hop{value: same, step: half}, ApproachOptions{}, -1e-13, -1e-13, 0, true, 0},
-		"halves":                {hop{value: same, step: half}, ApproachOptions{}, 1, 0x1p-44, 44, true, 44},
-		"out of steps":          {hop{value: same, step: half}, ApproachOptions{Steps: 30}, 1, 1, 30, false, 30},
-		"within reach":          {hop{value: same, step: same}, ApproachOptions{Reach: 2}, 2, 0, 1, true, 1},
-		"out of reach":          {hop{value: same, step: same}, ApproachOptions{Reach: 1.9}, 2, 2, 1, false, 1},
-		"round-off":             {hop{value: func(float64) float64 { return 5e-13 }, step: half}, ApproachOptions{}, 1, 0.5, 1, true, 1},
-		"more than round-off":   {hop{value: func(float64) float64 { return 5e-12 }, step: half}, ApproachOptions{}, 1, 1, 50, false, 50},
-		"not finite on the way": {hop{value: same, step: func(float64) float64 { return math.NaN() }}, ApproachOptions{}, 1, 1, 1, false, 1},
+		"there already": {hop{value: same, step: half}, ApproachOptions{}, -1e-13, -1e-13, 0, true, 0},
+		"halves":        {hop{value: same, step: half}, ApproachOptions{}, 1, 0x1p-44, 44, true, 44},
+		"out of steps":  {hop{value: same, step: half}, ApproachOptions{Steps: 30}, 1, 1, 30, false, 30},
+		"within reach":  {hop{value: same, step: same}, ApproachOptions{Reach: 2}, 2, 0, 1, true, 1},
+		"out of reach":  {hop{value: same, step: same}, ApproachOptions{Reach: 1.9}, 2, 2, 1, false, 1},
+		"round-off": {hop{value: func(float64) float64 { return 5e-13 }, step: half}, ApproachOptions{}, 1,
+			0.5, 1, true, 1},
+		"more than round-off": {hop{value: func(float64) float64 { return 5e-12 }, step: half}, ApproachOptions{}, 1,
+			1, 50, false, 50},
+		"not finite on the way": {hop{value: same, step: func(float64) float64 { return math.NaN() }},
+			ApproachOptions{}, 1, 1, 1, false, 1},
 	} {
 		x := []float64{c.x}
 		steps, ok := NewApproach(&c.hop, 1, c.o).Run(x)
@@ -88,7 +91,8 @@ func TestDescend(t *testing.T) {
 		t.Errorf("the simplex: %v, off by %v", x, e)
 	}
 	x = []float64{0.4, -0.3, 2}
-	if !NewSolver(box(3), 0.05).Descend(x, 1e-14) || x[0] != 0.4 || math.Abs(x[1]-0.05) > 1e-15 || math.Abs(x[2]-0.95) > 1e-15 {
+	if !NewSolver(box(3), 0.05).Descend(x, 1e-14) || x[0] != 0.4 || math.Abs(x[1]-0.05) > 1e-15 ||
+		math.Abs(x[2]-0.95) > 1e-15 {
 		t.Errorf("the box with ε: %v", x)
 	}
 	// Newton's steps on atan overshoot and diverge from |x| > 1.39.

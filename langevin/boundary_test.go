@@ -46,7 +46,8 @@ func TestBoundedLaws(t *testing.T) {
 			}
 			for j, u := range last {
 				if dist := law.Kolmogorov(u); dist > critical {
-					t.Errorf("%v on the %s, coordinate %d: KS distance %.3f, critical %.3f", m, b.Name, j, dist, critical)
+					t.Errorf("%v on the %s, coordinate %d: KS distance %.3f, critical %.3f", m, b.Name, j, dist,
+						critical)
 				}
 			}
 		}

@@ -53,7 +53,8 @@ func (d *Draws) Series(j int) [][]float64 {
 func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*Draws, error) {
 	p := c.Process
 	if s := p.Schedule; s.SigmaMin != s.SigmaMax {
-		return nil, &ConfigError{"Schedule.SigmaMax", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax), "σ_min = σ_max for chains"}
+		return nil, &ConfigError{"Schedule.SigmaMax", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax),
+			"σ_min = σ_max for chains"}
 	}
 	d, thin := p.Set.Dim(), max(c.Thin, 1)
 	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}
@@ -138,8 +139,9 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's method, "+
-		"or brought there by landing. Σ may be empty; the last point violates %q by %.3g", e.Chain, maxStarts, e.Component, e.Violation)
+	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's "+
+		"method, or brought there by landing. Σ may be empty; the last point violates %q by %.3g",
+		e.Chain, maxStarts, e.Component, e.Violation)
 }
 
 // noStart is the error of a chain whose last try ended at x.

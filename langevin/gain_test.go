@@ -19,7 +19,8 @@ func TestScoreCoefficient(t *testing.T) {
 			s := p.NewStepper(1)
 			step := func(k int, ζ float64, score Score) float64 {
 				y := make([]float64, 1)
-				if _, err := s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k, score); err != nil {
+				if _, err := s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k,
+					score); err != nil {
 					t.Fatal(err)
 				}
 				return y[0]

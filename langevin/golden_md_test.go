@@ -50,7 +50,8 @@ func TestGoldenAlanineOps(t *testing.T) {
 		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
-	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"},
+		{"x_off", "", "newton_zero_tight"}} {
 		y := append([]float64(nil), f(c.base)...)
 		if c.move != "" {
 			for i, v := range f(c.move) {
@@ -76,7 +77,8 @@ func TestGoldenAlanineOps(t *testing.T) {
 				apart += math.Pow(ours[j]-projected[j], 2)
 			}
 			if !ok[i] || math.Abs(v[2*i]) > 1e-13 || v[2*i+1] > 1e-13 || math.Sqrt(apart) > 5*step {
-				t.Errorf("%s: point %d: ok %v, h and g %v, %.3g from the reference's after a step of %.3g", c.want, i, ok[i], v[2*i:2*i+2], math.Sqrt(apart), math.Sqrt(step))
+				t.Errorf("%s: point %d: ok %v, h and g %v, %.3g from the reference's after a step of %.3g", c.want, i,
+					ok[i], v[2*i:2*i+2], math.Sqrt(apart), math.Sqrt(step))
 			}
 		}
 	}

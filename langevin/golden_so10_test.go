@@ -54,7 +54,8 @@ func TestGoldenSO10Ops(t *testing.T) {
 		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
-	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"}, {"x_off", "", "newton_zero_tight"}} {
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"},
+		{"x_off", "", "newton_zero_tight"}} {
 		b := geometry.New(set, n, 0)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)

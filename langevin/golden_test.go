@@ -41,7 +41,8 @@ func TestGoldenSphereOps(t *testing.T) {
 		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
 		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
 	}
-	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"}, {"x_off", "", "newton_zero"}} {
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"},
+		{"x_off", "", "newton_zero"}} {
 		b := geometry.New(set, n, 0)
 		if err := b.At(f(c.base), n); err != nil {
 			t.Fatal(err)

@@ -132,7 +132,8 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.Projections.Points != 8*p.Schedule.N || report.NewtonIterations == 0 || report.Projections.Failed() > 8*p.Schedule.N/20 {
+			if report.Projections.Points != 8*p.Schedule.N || report.NewtonIterations == 0 ||
+				report.Projections.Failed() > 8*p.Schedule.N/20 {
 				t.Errorf("%s %v: %+v", name, m, report.Projections)
 			}
 			met, left := 0, 0
@@ -228,7 +229,8 @@ func (s againEvaluator) Jacobians(values, jac, x []float64, n int) {
 func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 	const n = 20
 	for name, set := range map[string]constraint.Set{
-		"torus": zoo.Torus{Major: 2, Minor: 0.6}, "cap": polarCap(t), "room": room(), "redundant axis": zoo.RedundantAxis{},
+		"torus": zoo.Torus{Major: 2, Minor: 0.6}, "cap": polarCap(t), "room": room(),
+		"redundant axis": zoo.RedundantAxis{},
 	} {
 		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 			var results [2][]float64
@@ -246,7 +248,8 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				out, failed := make([]float64, len(x0)), make([]bool, n)
-				if _, err := sim.Backward(context.Background(), out, failed, 0, 5, Empirical{x0}, func(int) Score { return smooth }); err != nil {
+				if _, err := sim.Backward(context.Background(), out, failed, 0, 5, Empirical{x0},
+					func(int) Score { return smooth }); err != nil {
 					t.Fatal(err)
 				}
 				pool.Close()
@@ -254,7 +257,8 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 			}
 			for i, v := range results[0] {
 				if !(math.Abs(v-results[1][i]) <= 1e-9) {
-					t.Fatalf("%s %v: number %d of %d is %v, with repeated constraints %v", name, m, i, len(results[0]), v, results[1][i])
+					t.Fatalf("%s %v: number %d of %d is %v, with repeated constraints %v", name, m, i, len(results[0]),
+						v, results[1][i])
 				}
 			}
 		}
@@ -316,7 +320,8 @@ func TestSplittingTurnsBackAtWalls(t *testing.T) {
 		"box": {box, func(x []float64) float64 { return x[0] }},
 		"cap": {polarCap(t), func(x []float64) float64 { return (x[2] - 0.2) / 0.8 }}, // Archimedes
 	} {
-		p := &Process{Set: c.set, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.4, SigmaMin: 1, SigmaMax: 1}}
+		p := &Process{Set: c.set, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.4, SigmaMin: 1,
+			SigmaMax: 1}}
 		x0, err := Start(p, n, 9)
 		if err != nil {
 			t.Fatal(err)

@@ -115,7 +115,8 @@ func TestStationaryCovariance(t *testing.T) {
 				for i := range d {
 					for j := range d {
 						if e := math.Abs(c.At(i, j) - want*π[i*d+j]); e > 1e-9 {
-							t.Errorf("%s %s τ=%v: covariance[%d,%d] = %v, want %v", name, m, τ, i, j, c.At(i, j), want*π[i*d+j])
+							t.Errorf("%s %s τ=%v: covariance[%d,%d] = %v, want %v", name, m, τ, i, j, c.At(i, j),
+								want*π[i*d+j])
 						}
 					}
 				}
@@ -243,7 +244,8 @@ func TestUniformLawOfChains(t *testing.T) {
 			for range count {
 				x0 = append(x0, law.x0...)
 			}
-			draws := chains(t, Chains{Process: p, Symmetric: c.symmetric, Count: count, Burn: c.steps - 1, Keep: 1, Seed: 5}, x0)
+			draws := chains(t, Chains{Process: p, Symmetric: c.symmetric, Count: count, Burn: c.steps - 1, Keep: 1,
+				Seed: 5}, x0)
 			u := make([]float64, count)
 			for i := range u {
 				u[i] = law.cdf(draws.X[i*law.set.Dim() : (i+1)*law.set.Dim()])
@@ -330,7 +332,8 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 			x, failed := make([]float64, count*d), make([]bool, count)
 			sim := NewSimulator(p, pool, 64)
 			prior, _ := UniformPrior(p)
-			if _, err := sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return score }); err != nil {
+			if _, err := sim.Backward(context.Background(), x, failed, 0, 1, prior,
+				func(int) Score { return score }); err != nil {
 				t.Fatal(err)
 			}
 			pool.Close()
@@ -340,7 +343,8 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 					θ := math.Atan2(x[2*i+1], x[2*i])
 					for m := -3; m <= 3; m++ {
 						s := math.Sqrt(2 * start)
-						u[i] += (math.Erf((θ-0.5+2*math.Pi*float64(m))/s) - math.Erf((-math.Pi-0.5+2*math.Pi*float64(m))/s)) / 2
+						turn := 2 * math.Pi * float64(m)
+						u[i] += (math.Erf((θ-0.5+turn)/s) - math.Erf((-math.Pi-0.5+turn)/s)) / 2
 					}
 					continue
 				}
@@ -366,8 +370,9 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 	const data = 0.3 // variance of x_0
 	run := func(c Convention, N int) float64 {
 		p := &Process{
-			Set: zoo.Euclidean{D: 1}, Method: ULLA, Friction: 2, Landing: Landing{Explicit: true, Rate: 1}, Convention: c,
-			Potential: Quadratic{}, Schedule: Schedule{N: N, T: 20, SigmaMin: 0.5, SigmaMax: 1},
+			Set: zoo.Euclidean{D: 1}, Method: ULLA, Friction: 2, Landing: Landing{Explicit: true, Rate: 1},
+			Convention: c,
+			Potential:  Quadratic{}, Schedule: Schedule{N: N, T: 20, SigmaMin: 0.5, SigmaMax: 1},
 		}
 		s := p.NewStepper(1)
 		// Covariance of (x_k, x_{k−1}) with x_{−1} = x_0 − τ_0 p_0.
@@ -430,8 +435,9 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 // Chains keep their keys: the same draws whatever the number of workers.
 func TestChainsAreReproducible(t *testing.T) {
 	p := &Process{
-		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Landing: Landing{Explicit: true, Rate: 1}, Potential: Linear{B: []float64{0, 0, 3}},
-		Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
+		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Landing: Landing{Explicit: true, Rate: 1},
+		Potential: Linear{B: []float64{0, 0, 3}},
+		Schedule:  Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 	}
 	x0, err := Start(p, 40, 1)
 	if err != nil {
@@ -440,7 +446,8 @@ func TestChainsAreReproducible(t *testing.T) {
 	var first []float64
 	for _, workers := range []int{1, 2, 7} {
 		pool := parallel.New(workers)
-		draws, err := (&Chains{Process: p, Count: 40, Burn: 3, Keep: 5, Thin: 2, Seed: 1}).Run(context.Background(), pool, x0)
+		draws, err := (&Chains{Process: p, Count: 40, Burn: 3, Keep: 5, Thin: 2, Seed: 1}).Run(context.Background(),
+			pool, x0)
 		pool.Close()
 		if err != nil {
 			t.Fatal(err)

@@ -156,7 +156,8 @@ func (p *Process) Validate() error {
 		}
 		if ρ >= 2 {
 			return &ConfigError{"Landing.Rate", p.Landing.Rate, fmt.Sprintf(
-				"α σ_k²Δt < 2, or landing diverges: it is %.3g at step k = %d; α ≤ %.3g is monotone there", ρ, at, 1/s.Tau(at))}
+				"α σ_k²Δt < 2, or landing diverges: it is %.3g at step k = %d; α ≤ %.3g is monotone there", ρ, at,
+				1/s.Tau(at))}
 		}
 	}
 	if p.Curvature && !p.Method.Projected() {

@@ -67,7 +67,8 @@ func TestHaarFromAPoint(t *testing.T) {
 			mean := sum[k] / count
 			se := math.Sqrt((squares[k]/count - mean*mean) / count)
 			if math.Abs(mean-want) > 5*se+0.05 {
-				t.Errorf("%v: %s = %.3f ± %.3f, want %v", c.method, []string{"E tr X", "E(tr X)²", "E tr X²"}[k], mean, se, want)
+				t.Errorf("%v: %s = %.3f ± %.3f, want %v", c.method, []string{"E tr X", "E(tr X)²", "E tr X²"}[k], mean,
+					se, want)
 			}
 		}
 	}

@@ -71,7 +71,8 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("%s simulation broke down at sample %d, step %d, component %q: %v", e.Direction, e.Sample, e.Step, e.Component, e.Err)
+	return fmt.Sprintf("%s simulation broke down at sample %d, step %d, component %q: %v",
+		e.Direction, e.Sample, e.Step, e.Component, e.Err)
 }
 
 func (e *DivergedError) Unwrap() error { return e.Err }
@@ -265,7 +266,8 @@ func (e *PriorError) Error() string {
 // Backward generates the samples first, first+1, … into dst (n×d): x_N from the
 // prior, then the backward steps with the score of each worker. failed (n) is
 // set for samples that lost a projection; their rows hold the last good state.
-func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, first uint64, seed uint64, prior Prior, score func(worker int) Score) (Report, error) {
+func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, first uint64, seed uint64, prior Prior,
+	score func(worker int) Score) (Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	count := len(dst) / d
 	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
@@ -348,7 +350,9 @@ func (w *simWorker) last(x []float64, failed []bool, n int) error {
 func UniformPrior(p *Process) (Prior, error) {
 	draw := p.Set.Capabilities().SampleUniform
 	if draw == nil {
-		return nil, &constraint.UnsupportedError{Set: constraint.Name(p.Set), Need: "a uniform sampler", For: "the uniform prior"}
+		return nil, &constraint.UnsupportedError{
+			Set: constraint.Name(p.Set), Need: "a uniform sampler", For: "the uniform prior",
+		}
 	}
 	return Uniform(draw), nil
 }

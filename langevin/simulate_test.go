@@ -46,11 +46,13 @@ func TestSimulationIsReproducible(t *testing.T) {
 					t.Fatal(err)
 				}
 				out, failed := make([]float64, len(x0)), make([]bool, n)
-				if _, err := sim.Backward(context.Background(), out, failed, 7, 5, prior, func(int) Score { return smooth }); err != nil {
+				if _, err := sim.Backward(context.Background(), out, failed, 7, 5, prior,
+					func(int) Score { return smooth }); err != nil {
 					t.Fatal(err)
 				}
 				late := make([]float64, 3)
-				if _, err := sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior, func(int) Score { return smooth }); err != nil {
+				if _, err := sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior,
+					func(int) Score { return smooth }); err != nil {
 					t.Fatal(err)
 				}
 				pool.Close()
@@ -151,7 +153,8 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 			pool := parallel.New(2)
 			prior, _ := UniformPrior(p)
 			out, failed := make([]float64, 15), make([]bool, 5)
-			if _, err := NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior, func(int) Score { return smooth }); err != nil {
+			if _, err := NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior,
+				func(int) Score { return smooth }); err != nil {
 				t.Fatal(err)
 			}
 			pool.Close()
@@ -288,7 +291,8 @@ func TestRunsAreApart(t *testing.T) {
 		for i := range failed {
 			failed[i] = true
 		}
-		r, err := NewSimulator(calm, pool, 16).Backward(context.Background(), out, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
+		r, err := NewSimulator(calm, pool, 16).Backward(context.Background(), out, failed, 0, 1, prior,
+			func(int) Score { return zeroScore{} })
 		if err != nil || r.Failed != 0 {
 			t.Errorf("%d workers: %d calm samples failed, %v", workers, r.Failed, err)
 		}
@@ -311,7 +315,8 @@ func TestErrorOfABlock(t *testing.T) {
 		}
 		var paths Paths
 		var e *DivergedError
-		if _, err := sim.Forward(context.Background(), &paths, x, 1, 0); !errors.As(err, &e) || e.Sample != first || e.Step != 0 {
+		if _, err := sim.Forward(context.Background(), &paths, x, 1, 0); !errors.As(err, &e) || e.Sample != first ||
+			e.Step != 0 {
 			t.Errorf("points %v are NaN: %v", bad, err)
 		}
 	}
@@ -351,7 +356,8 @@ func TestDivergence(t *testing.T) {
 		t.Helper()
 		prior.Sample(target, keyed.New(1, keyed.Prior, 0), sample)
 		out, failed := make([]float64, 30), make([]bool, 10)
-		_, err := NewSimulator(p, pool, 4).Backward(context.Background(), out, failed, first, 1, prior, func(int) Score { return nan })
+		_, err := NewSimulator(p, pool, 4).Backward(context.Background(), out, failed, first, 1, prior,
+			func(int) Score { return nan })
 		var e *DivergedError
 		if !errors.As(err, &e) {
 			t.Fatalf("got %v", err)
@@ -387,7 +393,8 @@ func BenchmarkVolcanoForward(b *testing.B) {
 
 func TestStarts(t *testing.T) {
 	x := []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5} // rows of two
-	for n, want := range map[int]string{1: "[0 0.5]", 2: "[0 0.5 2 2.5]", 5: fmt.Sprint(x), 7: "[0 0.5 1 1.5 2 2.5 3 3.5 4 4.5 0 0.5 1 1.5]"} {
+	for n, want := range map[int]string{1: "[0 0.5]", 2: "[0 0.5 2 2.5]", 5: fmt.Sprint(x),
+		7: "[0 0.5 1 1.5 2 2.5 3 3.5 4 4.5 0 0.5 1 1.5]"} {
 		if got := fmt.Sprint(Starts(x, 2, n)); got != want {
 			t.Errorf("%d starts: %v, want %v", n, got, want)
 		}

@@ -115,18 +115,14 @@ func (s *splitting) components(x []float64, n int) []float64 {
 }
 
 func newSplitting(p *Process, rows int) *splitting {
-	d, τ := p.Set.Dim(), p.Schedule.Tau(0)
-	a := p.Decay(τ)
-	set := p.Set
-	if len(set.Inequalities()) > 0 {
+	d, m, τ := p.Set.Dim(), len(p.Set.Equalities()), p.Schedule.Tau(0)
+	a, c, set := p.Decay(τ), m+len(p.Set.Inequalities()), p.Set
+	if c > m {
 		set = whole{constraint.EqualitiesOf(p.Set)}
 	}
 	return &splitting{
 		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows),
-		f: p.Potential, d: d,
-		c: len(constraint.Components(p.Set)), m: len(p.Set.Equalities()),
-		values: make([]float64, rows*len(constraint.Components(p.Set))),
-		τ:      τ, a: a, b: math.Sqrt(1 - a*a),
+		f: p.Potential, d: d, c: c, m: m, τ: τ, a: a, b: math.Sqrt(1 - a*a), values: make([]float64, rows*c),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
 	}
 }

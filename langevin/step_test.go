@@ -266,7 +266,8 @@ func TestULLACurvatureTerm(t *testing.T) {
 
 // Potentials with vectors of their own work in blocks that are not full.
 func TestPotentialsInPartBlocks(t *testing.T) {
-	for _, f := range []Potential{Quadratic{Center: []float64{1, 2, 3}, Weight: []float64{3, 2, 1}}, Linear{B: []float64{1, 2, 3}}} {
+	for _, f := range []Potential{Quadratic{Center: []float64{1, 2, 3}, Weight: []float64{3, 2, 1}},
+		Linear{B: []float64{1, 2, 3}}} {
 		p := process(zoo.Sphere{D: 3}, ULLA)
 		p.Potential = f
 		x, ζ := pointOn(t, p), []float64{0.1, 0.2, 0.3}
@@ -281,7 +282,8 @@ func TestPotentialsInPartBlocks(t *testing.T) {
 			t.Errorf("%T: %v in a full block, %v in a part", f, one, part)
 		}
 		a, b := newSplitting(p, 1), newSplitting(p, 8)
-		xa, xb, pa, pb := append([]float64(nil), x...), append([]float64(nil), x...), make([]float64, 3), make([]float64, 3)
+		xa, xb, pa, pb := append([]float64(nil), x...), append([]float64(nil), x...), make([]float64, 3),
+			make([]float64, 3)
 		_, errA := a.step(xa, pa, ζ, failed, 1)
 		_, errB := b.step(xb, pb, ζ, failed, 1)
 		if errA != nil || errB != nil || xa[0] != xb[0] {
@@ -583,35 +585,37 @@ type stepBenchmark struct {
 func stepBenchmarks() []stepBenchmark {
 	const n = 64
 	var out []stepBenchmark
-	for name, set := range map[string]constraint.Set{"sphere": zoo.Sphere{D: 3}, "torus": zoo.Torus{Major: 2, Minor: 0.6}} {
+	for name, set := range map[string]constraint.Set{"sphere": zoo.Sphere{D: 3},
+		"torus": zoo.Torus{Major: 2, Minor: 0.6}} {
 		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 			for _, v := range []string{"explicit", "implicit", "curvature"} {
 				if m.Projected() && v != "explicit" {
 					continue
 				}
 				for _, direction := range []string{"forward", "backward"} {
-					out = append(out, stepBenchmark{fmt.Sprintf("%s/%v/%s/%s", name, m, v, direction), func(t testing.TB) func() {
-						p := process(set, m)
-						p.Landing.Explicit, p.Curvature = v != "implicit", v == "curvature"
-						s := p.NewStepper(n)
-						x, err := Start(p, n, 1)
-						if err != nil {
-							t.Fatal(err)
-						}
-						ζ, y, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
-						keyed.New(1, keyed.Probe, 0).Normals(ζ, 0, 0)
-						return func() {
-							var err error
-							if direction == "forward" {
-								_, err = s.Forward(y, x, x, ζ, failed, n, 1)
-							} else {
-								_, err = s.Backward(y, x, x, ζ, failed, n, 1, zeroScore{})
-							}
+					out = append(out, stepBenchmark{fmt.Sprintf("%s/%v/%s/%s", name, m, v, direction),
+						func(t testing.TB) func() {
+							p := process(set, m)
+							p.Landing.Explicit, p.Curvature = v != "implicit", v == "curvature"
+							s := p.NewStepper(n)
+							x, err := Start(p, n, 1)
 							if err != nil {
 								t.Fatal(err)
 							}
-						}
-					}})
+							ζ, y, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
+							keyed.New(1, keyed.Probe, 0).Normals(ζ, 0, 0)
+							return func() {
+								var err error
+								if direction == "forward" {
+									_, err = s.Forward(y, x, x, ζ, failed, n, 1)
+								} else {
+									_, err = s.Backward(y, x, x, ζ, failed, n, 1, zeroScore{})
+								}
+								if err != nil {
+									t.Fatal(err)
+								}
+							}
+						}})
 				}
 			}
 		}

@@ -23,7 +23,8 @@ func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float
 		t.Fatal(err)
 	}
 	if out.Rhat > 1.05 || out.ESS < mixedESS || out.Lost != 0 || len(out.States) != out.Kept*set.Dim() {
-		t.Fatalf("%d numbers, split-R̂ %v, %v effective draws, %d of %d lost", len(out.States), out.Rhat, out.ESS, out.Lost, out.Kept)
+		t.Fatalf("%d numbers, split-R̂ %v, %v effective draws, %d of %d lost", len(out.States), out.Rhat, out.ESS,
+			out.Lost, out.Kept)
 	}
 	var rows [][]float64
 	for i := 0; i < len(out.States); i += set.Dim() {

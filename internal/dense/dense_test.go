@@ -97,7 +97,8 @@ func TestSolvers(t *testing.T) {
 		}
 		u, z = work()
 		copy(u[:n], make([]float64, n))
-		if Eliminate(append([]float64(nil), u...), nil, n) != 0 || Gauss(append([]float64(nil), u...), z, n) || GaussInOrder(u, z, n) {
+		if Eliminate(append([]float64(nil), u...), nil, n) != 0 || Gauss(append([]float64(nil), u...), z, n) ||
+			GaussInOrder(u, z, n) {
 			t.Errorf("n = %d: a zero row is not singular", n)
 		}
 		// W = A Aᵀ + I.
