@@ -378,7 +378,8 @@ func check(t *testing.T, p *Points, err error, file string) {
 }
 
 func FuzzDecodeEarth(f *testing.F) {
-	for _, s := range []string{"", "# c\nLatitude,Longitude\n-30.2,-178.47\n", "\ufefflat,lon\r\n1,2\r\n", "95,0\n", "1\n", "nan,inf", "lon,lat\n", ",,,"} {
+	for _, s := range []string{"", "# c\nLatitude,Longitude\n-30.2,-178.47\n", "\ufefflat,lon\r\n1,2\r\n", "95,0\n",
+		"1\n", "nan,inf", "lon,lat\n", ",,,"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -414,7 +415,8 @@ func TestReadErrorsAreKept(t *testing.T) {
 	for name, decode := range map[string]func(string, io.Reader) (*Points, error){
 		"earth": DecodeEarth, "csv": decodeCSV, "npy": decodeNPY,
 	} {
-		if _, err := decode("x", iotest.ErrReader(broken)); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "x: ") {
+		if _, err := decode("x", iotest.ErrReader(broken)); !errors.Is(err, broken) ||
+			!strings.HasPrefix(err.Error(), "x: ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -103,7 +103,8 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine), Want: "a shorter one"}
+		return nil, &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine),
+			Want: "a shorter one"}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", file, err)
 	case number == 0:

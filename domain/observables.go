@@ -104,7 +104,8 @@ func (o *Observables) Distance(d int, pool *parallel.Pool) *Distance {
 	if out.Note != "" {
 		out.Note += " "
 	}
-	out.Note += fmt.Sprintf("Mean over %s of distances between histograms; square roots of the divergence, natural logarithm.", countOf(dim, "observable"))
+	out.Note += fmt.Sprintf("Mean over %s of distances between histograms; square roots of the divergence, natural "+
+		"logarithm.", countOf(dim, "observable"))
 	for _, v := range o.List {
 		out.Parts = append(out.Parts, v.Name)
 	}
@@ -175,21 +176,25 @@ func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []m
 		data, points := metric.Column(r.Full, k, dim), metric.Column(samples, k, dim)
 		columns := []figure.Column{{Name: "data", Values: data}, {Name: "samples", Values: points}}
 		if floor != nil {
-			columns = append(columns, figure.Column{Name: "draws from the training rows", Values: metric.Column(floor, k, dim), Thin: true})
+			columns = append(columns, figure.Column{Name: "draws from the training rows", Values: metric.Column(floor, k, dim),
+				Thin: true})
 		}
 		var caption []string
 		if scores != nil {
 			s := scores[k]
-			caption = append(caption, fmt.Sprintf("Distance to all data %s, floor %s ± %s.", text.Fixed(s.Full), text.Fixed(s.Mean), text.Fixed(s.SD)))
+			caption = append(caption, fmt.Sprintf("Distance to all data %s, floor %s ± %s.", text.Fixed(s.Full),
+				text.Fixed(s.Mean), text.Fixed(s.SD)))
 		}
 		if v.Circular {
 			caption = append(caption, fmt.Sprintf("Circular: %.4g and %.4g are one place.", v.Lo, v.Hi))
 		}
 		if n := outside(v.Bins, points); n > 0 {
-			caption = append(caption, fmt.Sprintf("%s of the samples are outside the range and count in the bins at its ends.", text.Count(n)))
+			caption = append(caption, fmt.Sprintf("%s of the samples are outside the range and count in the bins at its ends.",
+				text.Count(n)))
 		}
-		c.Add(v.File, figure.FigureRef{Title: v.Name, Caption: strings.Join(caption, " ")}, figure.Histogram(figure.HistogramOptions{
-			XLabel: v.Axis(), Bins: v.N, Lo: v.Lo, Hi: v.Hi, Circular: v.Circular, Density: true}, columns...))
+		c.Add(v.File, figure.FigureRef{Title: v.Name, Caption: strings.Join(caption, " ")},
+			figure.Histogram(figure.HistogramOptions{
+				XLabel: v.Axis(), Bins: v.N, Lo: v.Lo, Hi: v.Hi, Circular: v.Circular, Density: true}, columns...))
 	}
 }
 

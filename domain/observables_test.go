@@ -99,7 +99,8 @@ func TestObservablesOver(t *testing.T) {
 			dst[i] = math.NaN()
 		}
 	}
-	if _, err := o.Over([]float64{1, 2}, 1, pool); err == nil || !strings.Contains(err.Error(), `"held" is finite at no row`) {
+	if _, err := o.Over([]float64{1, 2}, 1, pool); err == nil || !strings.Contains(err.Error(),
+		`"held" is finite at no row`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -136,8 +137,10 @@ func TestObservablesDraw(t *testing.T) {
 	_, parts := r.Score(marks, 1)
 	var c canvas
 	o.Draw(&c, r, marks, parts, 1)
-	if !slices.Equal(c.names, []string{"across", "angle"}) || !strings.Contains(c.refs[0].Caption, "Distance to all data 0.") ||
-		!strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") || !strings.Contains(c.refs[1].Caption, "Circular: -3.142 and 3.142 are one place.") {
+	if !slices.Equal(c.names, []string{"across", "angle"}) || !strings.Contains(c.refs[0].Caption,
+		"Distance to all data 0.") ||
+		!strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") ||
+		!strings.Contains(c.refs[1].Caption, "Circular: -3.142 and 3.142 are one place.") {
 		t.Errorf("%v %+v", c.names, c.refs)
 	}
 	for i, want := range []string{"across", "angle, rad (circular"} {

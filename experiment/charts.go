@@ -20,9 +20,12 @@ func (p *page) loss(epochs []train.Epoch) {
 		x, loss, rate = append(x, float64(r.Epoch)), append(loss, r.Loss), append(rate, r.Rate)
 	}
 	p.Add("loss", figure.FigureRef{Title: "Training loss", Caption: "Mean over the batches of each epoch."},
-		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "CWPM loss", LogY: true}, figure.Series{Name: "loss", X: x, Y: loss}))
-	p.Add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Of each epoch's last batch. It falls when the loss stops falling, and with train.anneal at the end."},
-		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "learning rate", LogY: true}, figure.Series{Name: "rate", X: x, Y: rate}))
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "CWPM loss", LogY: true},
+			figure.Series{Name: "loss", X: x, Y: loss}))
+	p.Add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Of each epoch's last batch. It falls when the " +
+		"loss stops falling, and with train.anneal at the end."},
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "learning rate", LogY: true},
+			figure.Series{Name: "rate", X: x, Y: rate}))
 }
 
 // progress shows the distances of evaluations in the course of training.
@@ -34,7 +37,8 @@ func (p *page) progress(evaluations []Progress, j *JSD) {
 	for _, v := range evaluations {
 		x, y, floor = append(x, v.Seconds), append(y, float64(v.JSD)), append(floor, float64(j.Mean))
 	}
-	p.Add("jsd", figure.FigureRef{Title: "Distance to the data against training time", Caption: "Against all data; the floor is what a perfect memoriser of the training rows scores."},
+	p.Add("jsd", figure.FigureRef{Title: "Distance to the data against training time",
+		Caption: "Against all data; the floor is what a perfect memoriser of the training rows scores."},
 		figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: j.Metric, LogX: true},
 			figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor}))
 }
@@ -45,7 +49,8 @@ func (l *Loaded) nearest(p *page, x []float64) {
 		return
 	}
 	d := l.Data.D
-	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point", Caption: "Samples much nearer than held-out points would be copies."},
+	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point",
+		Caption: "Samples much nearer than held-out points would be copies."},
 		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
 			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.HeldOutRows, l.TrainRows, d)},
 			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, x, l.TrainRows, d)}))
@@ -57,7 +62,8 @@ func (p *page) violation(set constraint.Set, x []float64) {
 	if len(set.Inequalities()) > 0 {
 		label = "|h(x)|, max(g(x), 0)"
 	}
-	p.Add("violation", figure.FigureRef{Title: "Constraint violation of the samples", Caption: "Values that are exactly zero are counted below the axis."},
+	p.Add("violation", figure.FigureRef{Title: "Constraint violation of the samples",
+		Caption: "Values that are exactly zero are counted below the axis."},
 		figure.Histogram(figure.HistogramOptions{XLabel: label, Log: true}, violationColumns(set, x)...))
 }
 

@@ -147,7 +147,8 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		c := &components[i]
 		c.WorstSample = number[c.WorstSample]
 		if worst := float64(c.Worst); limit > 0 && projected && worst > limit && err == nil {
-			err = &ViolationError{Component: c.Component, Sample: c.WorstSample, Worst: worst, Limit: limit, Key: "generate.max_violation"}
+			err = &ViolationError{Component: c.Component, Sample: c.WorstSample, Worst: worst, Limit: limit,
+				Key: "generate.max_violation"}
 		}
 	}
 	return components, err

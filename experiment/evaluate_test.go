@@ -26,14 +26,16 @@ func TestEvaluationByParts(t *testing.T) {
 	good := append(append([]float64(nil), s.X[3:21]...), s.X[24:]...)
 	uniform := make([]float64, len(good))
 	for i := range len(good) / 3 {
-		e.Process.Set.Capabilities().SampleUniform(uniform[3*i:3*i+3], keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33), uint64(i))
+		e.Process.Set.Capabilities().SampleUniform(uniform[3*i:3*i+3], keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33),
+			uint64(i))
 	}
 	v, err := e.Evaluate(s, train.State{Epoch: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	floor := func(data []float64) metric.Floor {
-		return metric.NoiseFloor(e.TrainRows, 3, n-2, 20, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, data) })
+		return metric.NoiseFloor(e.TrainRows, 3, n-2, 20, e.Problem.Seed,
+			func(y []float64) float64 { return metric.EarthJSD(y, data) })
 	}
 	copies := metric.CountCopies(good, e.HeldOutRows, e.TrainRows, 3)
 	test := metric.EnergyTest(good, e.HeldOutRows, 3, testPoints, permutations, e.Problem.Seed)
@@ -95,7 +97,8 @@ func TestViolationOfSeveral(t *testing.T) {
 	}
 	v, err := r.Evaluate(s, train.State{}, nil)
 	var bad *ViolationError
-	if !errors.As(err, &bad) || bad.Sample != 5 || math.Abs(float64(v.Violation.Worst)-0.21) > 1e-12 || math.Abs(float64(v.Violation.Mean)-0.21/40) > 1e-12 {
+	if !errors.As(err, &bad) || bad.Sample != 5 || math.Abs(float64(v.Violation.Worst)-0.21) > 1e-12 ||
+		math.Abs(float64(v.Violation.Mean)-0.21/40) > 1e-12 {
 		t.Errorf("%+v, %v", v.Violation, err)
 	}
 	// The bound itself is allowed, and without projection there is none.

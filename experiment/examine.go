@@ -67,7 +67,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		return nil, err
 	}
 	for _, c := range chosen {
-		r.Findings = append(r.Findings, check.Finding{Check: "auto", Numbers: check.Numbers{"value": c.Value}, Message: fmt.Sprintf("%s: auto is %.4g: %s", c.Key, c.Value, c.Reason)})
+		r.Findings = append(r.Findings, check.Finding{Check: "auto", Numbers: check.Numbers{"value": c.Value},
+			Message: fmt.Sprintf("%s: auto is %.4g: %s", c.Key, c.Value, c.Reason)})
 	}
 	if n := r.Count(check.Fail); n > 0 {
 		return r, &CheckError{n}

@@ -22,7 +22,8 @@ func begin(t *testing.T, settings ...string) *Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2"}, settings...)
+	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2"},
+		settings...)
 	p, err := problem.Load(data, origin, "", settings)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,8 @@ func TestMemoriserShows(t *testing.T) {
 // sphere use its geodesics.
 func TestFormulaTrainsAsZoo(t *testing.T) {
 	weights := func(settings ...string) []float32 {
-		e := begin(t, append([]string{"prior=empirical", "process.terminal_projection=false", "train.window=0"}, settings...)...)
+		e := begin(t, append([]string{"prior=empirical", "process.terminal_projection=false", "train.window=0"},
+			settings...)...)
 		if err := e.Train(context.Background(), "", Observer{}); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +103,8 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load(data, origin, "", []string{"prior=empirical", "set.kind=formula", `set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false"})
+	p, err := problem.Load(data, origin, "", []string{"prior=empirical", "set.kind=formula",
+		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +112,8 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 	defer pool.Close()
 	_, err = Load(p, pool)
 	var bad *DataError
-	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) || !strings.Contains(err.Error(), `is NaN, at column 1 of "sqrt(x[0] - 5)"`) {
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) ||
+		!strings.Contains(err.Error(), `is NaN, at column 1 of "sqrt(x[0] - 5)"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -200,7 +204,8 @@ func TestFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed, func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
+	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed,
+		func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
 	if v.JSD.Floor.Mean != want.Mean {
 		t.Errorf("floor %v, want %v", v.JSD.Floor, want.Mean)
 	}

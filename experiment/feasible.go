@@ -35,14 +35,17 @@ func checkFeasible(p *problem.Problem, set constraint.Set, data *dataset.Points)
 				return &DataError{name, fmt.Sprintf("row %d (from 0): %v", i, err)}
 			}
 		}
-		fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", i, first.Component, first.Worst, tol)
+		fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", i,
+			first.Component, first.Worst, tol)
 		if rows > 1 {
-			fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", data.N, rows, worst.WorstSample, worst.Component, worst.Worst)
+			fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", data.N, rows, worst.WorstSample,
+				worst.Component, worst.Worst)
 		}
 		return &DataError{name, fault}
 	}
 	if i := unselected(set, data.X); i >= 0 {
-		return &DataError{name, fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set), set.Capabilities().Selection)}
+		return &DataError{name, fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set),
+			set.Capabilities().Selection)}
 	}
 	return nil
 }

@@ -60,10 +60,12 @@ type FailedError struct {
 
 func (e *FailedError) Error() string {
 	if e.Wrong > 0 {
-		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the allowed share %g (generate.max_failed)",
+		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the "+
+			"allowed share %g (generate.max_failed)",
 			e.Failed-e.Wrong, e.Samples, e.Wrong, e.Limit)
 	}
-	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)", e.Failed, e.Samples, e.Limit)
+	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)",
+		e.Failed, e.Samples, e.Limit)
 }
 
 // A ViolationError says that samples are not feasible.
@@ -81,7 +83,8 @@ func (e *ViolationError) Error() string {
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not
 // nil, hears how many are done. Samples that fail are kept and marked; a share
 // above generate.max_failed is a *FailedError, returned beside the samples.
-func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64, tick func(done int)) (*Samples, error) {
+func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
+	tick func(done int)) (*Samples, error) {
 	s, err := l.generate(ctx, t.Model, prior, n, first, seed, tick)
 	if err != nil {
 		return nil, err
@@ -97,7 +100,8 @@ const (
 	generateChunk = 4096 // samples between ticks
 )
 
-func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *Prior, n int, first, seed uint64, tick func(int)) (*Samples, error) {
+func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *Prior, n int, first, seed uint64,
+	tick func(int)) (*Samples, error) {
 	start := time.Now()
 	d := l.Process.Set.Dim()
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}

@@ -70,7 +70,8 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		return nil, err
 	}
 	resolved := p.Resolved()
-	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil || !bytes.Equal(again.Resolved(), resolved) {
+	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil ||
+		!bytes.Equal(again.Resolved(), resolved) {
 		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); "+
 			"plainer text in title and data.path helps", run.ConfigFile, err)}
 	}
@@ -91,7 +92,8 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	}
 	l.TrainRows = data.Rows(l.Split.Train)
 	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
-	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(), Pool: pool}); err != nil {
+	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(),
+		Pool: pool}); err != nil {
 		return nil, err
 	}
 	return l, l.compare()
@@ -101,7 +103,8 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
 	kind, _ = kinds.Of(p.Data.Kind, set)
 	if kind.Read == nil {
-		return kind, nil, &problem.KeyError{Key: "data.kind", Value: p.Data.Kind, Want: "one of " + strings.Join(kinds.Names(), ", ")}
+		return kind, nil, &problem.KeyError{Key: "data.kind", Value: p.Data.Kind, Want: "one of " +
+			strings.Join(kinds.Names(), ", ")}
 	}
 	if !kind.Bundled && p.Data.Path == "" {
 		return kind, nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
@@ -114,7 +117,8 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
 	if d := set.Dim(); data.D != d {
-		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("its points have %d coordinates; expected %d, for %s", data.D, d, constraint.Name(set))}
+		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
+			data.D, d, constraint.Name(set))}
 	}
 	if data.N < 2 {
 		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}

@@ -91,7 +91,8 @@ func TestObservedDistance(t *testing.T) {
 		t.Errorf("the distance %v is not the mean of %v and %v", j.Full, turned, height)
 	}
 	page := reportOf(t, r, s, v)
-	for _, want := range []string{"<h2>turned</h2>", "<h2>height</h2>", "Circular: ", "of the samples are outside the range", "Jensen–Shannon distance of observables by statistic"} {
+	for _, want := range []string{"<h2>turned</h2>", "<h2>height</h2>", "Circular: ",
+		"of the samples are outside the range", "Jensen–Shannon distance of observables by statistic"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the report lacks %q", want)
 		}
@@ -115,10 +116,12 @@ func TestComponentsByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.JSD == nil || len(v.JSD.Parts) != 2 || v.JSD.Full != 0 || v.JSD.Parts[1].Name != "principal component 2" || v.JSD.Uniform.IsNaN() != true {
+	if v.JSD == nil || len(v.JSD.Parts) != 2 || v.JSD.Full != 0 || v.JSD.Parts[1].Name != "principal component 2" ||
+		v.JSD.Uniform.IsNaN() != true {
 		t.Errorf("%+v", v.JSD)
 	}
-	if page := reportOf(t, r, s, v); !strings.Contains(page, "<h2>principal component 1</h2>") || !strings.Contains(page, "100 % of their variance") {
+	if page := reportOf(t, r, s, v); !strings.Contains(page, "<h2>principal component 1</h2>") ||
+		!strings.Contains(page, "100 % of their variance") {
 		t.Error("the report does not show the components")
 	}
 }
@@ -136,14 +139,16 @@ func TestObservedBesidePublished(t *testing.T) {
 		got[i] = v
 	}
 	a, b := got[0], got[1]
-	if a.Observed != nil || b.Observed == nil || len(b.Observed.Parts) != 1 || a.JSD.Full != b.JSD.Full || a.JSD.Floor != b.JSD.Floor || b.Observed.Full != b.Observed.Parts[0].Full {
+	if a.Observed != nil || b.Observed == nil || len(b.Observed.Parts) != 1 || a.JSD.Full != b.JSD.Full ||
+		a.JSD.Floor != b.JSD.Floor || b.Observed.Full != b.Observed.Parts[0].Full {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 	text, err := json.Marshal(a)
 	if err != nil || strings.Contains(string(text), "observed") || strings.Contains(string(text), "histogram") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if page := reportOf(t, more, s, b); !strings.Contains(page, "<h2>height</h2>") || !strings.Contains(page, "<h2>Side by side</h2>") {
+	if page := reportOf(t, more, s, b); !strings.Contains(page, "<h2>height</h2>") ||
+		!strings.Contains(page, "<h2>Side by side</h2>") {
 		t.Error("the report lacks a picture")
 	}
 }

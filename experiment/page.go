@@ -63,7 +63,8 @@ func (p *page) Surface(s *figure.SurfaceView) { p.surface = s }
 // draw draws what there is to see of samples x and their evaluation: first the points
 // themselves.
 func (r *Run) draw(p *page, x []float64, v *Evaluation) {
-	view := domain.View{Dim: r.Data.D, Data: r.Data.X, Samples: x, Worst: v.Violation.Worst, Parts: v.JSD.parts(), Seed: r.Problem.Seed}
+	view := domain.View{Dim: r.Data.D, Data: r.Data.X, Samples: x, Worst: v.Violation.Worst, Parts: v.JSD.parts(),
+		Seed: r.Problem.Seed}
 	if r.distance != nil {
 		view.Reference, view.Marks = r.distance.Reference, r.distance.Marks(x)
 	}

@@ -69,7 +69,8 @@ type PriorError struct {
 }
 
 func (e *PriorError) Error() string {
-	return fmt.Sprintf("the prior has too few states: %d of %d %s failed a projection, above the allowed share %g (%s)", e.Lost, e.Of, e.States, e.Limit, e.Key)
+	return fmt.Sprintf("the prior has too few states: %d of %d %s failed a projection, above the allowed share %g (%s)",
+		e.Lost, e.Of, e.States, e.Limit, e.Key)
 }
 
 // lost returns a *PriorError if the share of lost states is above the limit, or all
@@ -88,7 +89,8 @@ func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 		return nil, err
 	}
 	paths, ends := len(l.TrainRows)/l.Data.D, len(states)/l.Data.D
-	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed, "train.max_failed"); err != nil {
+	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed,
+		"train.max_failed"); err != nil {
 		return nil, err
 	}
 	return &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}, nil
@@ -113,15 +115,18 @@ type MixingError struct {
 }
 
 func (e *MixingError) Error() string {
-	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: split-R̂ is %.3f at x[%d], "+
+	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: "+
+		"split-R̂ is %.3f at x[%d], "+
 		"above uniform.max_rhat = %g (effective draws %.0f). Σ may be disconnected or unbounded (landing check looks); "+
-		"use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps, float64(e.Rhat), e.Worst, e.Limit, float64(e.ESS))
+		"use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps, float64(e.Rhat), e.Worst, e.Limit,
+		float64(e.ESS))
 }
 
 // chainPrior draws from the uniform law on Σ by chains from training rows.
 func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
 	limits := l.Problem.Uniform
-	c := uniform.Config{Set: l.Process.Set, Starts: l.TrainRows, Seed: l.Problem.Seed, MaxRhat: limits.MaxRhat, MaxSteps: limits.MaxSteps, Pool: l.Pool}
+	c := uniform.Config{Set: l.Process.Set, Starts: l.TrainRows, Seed: l.Problem.Seed, MaxRhat: limits.MaxRhat,
+		MaxSteps: limits.MaxSteps, Pool: l.Pool}
 	if progress != nil {
 		c.Progress = func(steps int) { progress(steps, limits.MaxSteps) }
 	}
@@ -138,7 +143,8 @@ func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int))
 	}
 	p := &Prior{Prior: langevin.Empirical{States: d.States}, Kind: "chains", Mixing: &m}
 	if !d.Mixed() {
-		p.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws after %d steps: "+
+		p.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws "+
+			"after %d steps: "+
 			"the prior may be off", d.Rhat, d.Worst, d.ESS, d.Steps)
 	}
 	return p, nil
@@ -148,7 +154,8 @@ func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int))
 func (r *Run) savePrior(p *Prior) error {
 	var b bytes.Buffer
 	d := r.Process.Set.Dim()
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(p.states()) / d, d}, Float64: p.states()}); err != nil {
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(p.states()) / d, d},
+		Float64: p.states()}); err != nil {
 		return err
 	}
 	return r.Folder.Write(run.PriorFile, b.Bytes())
@@ -170,7 +177,8 @@ func readPrior(f *run.Folder, d int) (*Prior, error) {
 	}
 	if err != nil {
 		fault := strings.TrimPrefix(err.Error(), path+": ")
-		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault + "; without the file the prior is made again"}
+		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault +
+			"; without the file the prior is made again"}
 	}
 	return &Prior{Prior: langevin.Empirical{States: a.Float64}, Kind: "chains"}, nil
 }

@@ -36,7 +36,8 @@ func written(t *testing.T, text string, rows [][]float64) (*Loaded, error) {
 	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load([]byte(text), "test.yaml", "", []string{"data.path=" + path, "train.epochs=2", "network.width=8", "network.layers=1", "train.batch=8"})
+	p, err := problem.Load([]byte(text), "test.yaml", "", []string{"data.path=" + path, "train.epochs=2",
+		"network.width=8", "network.layers=1", "train.batch=8"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,8 @@ set:
 	}
 	_, err = e.Prior(context.Background(), nil)
 	var mixing *MixingError
-	if !errors.As(err, &mixing) || mixing.Worst != 2 || mixing.Limit != 1.05 || float64(mixing.Rhat) < 2 || !strings.Contains(err.Error(), "disconnected") {
+	if !errors.As(err, &mixing) || mixing.Worst != 2 || mixing.Limit != 1.05 || float64(mixing.Rhat) < 2 ||
+		!strings.Contains(err.Error(), "disconnected") {
 		t.Fatalf("got %v", err)
 	}
 	e.Problem.Uniform.MaxRhat = math.Inf(1)
@@ -193,7 +195,8 @@ set:
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Chosen) != 2 || m.Chosen[0].Key != "process.landing.rate" || m.Chosen[0].Value != α || m.Chosen[1].Key != "process.repulsion" || m.Chosen[1].Value != ε || m.Chosen[1].Reason == "" {
+	if len(m.Chosen) != 2 || m.Chosen[0].Key != "process.landing.rate" || m.Chosen[0].Value != α ||
+		m.Chosen[1].Key != "process.repulsion" || m.Chosen[1].Value != ε || m.Chosen[1].Reason == "" {
 		t.Errorf("manifest %+v", m.Chosen)
 	}
 	again, err := Open(f.Dir, "", e.Pool)
@@ -210,7 +213,8 @@ set:
 // failed paths above train.max_failed is an error that names it.
 func TestEmpiricalPrior(t *testing.T) {
 	for _, method := range []string{"ULLA", "OLLA-P"} {
-		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4", "process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")
+		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4",
+			"process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")
 		prior, err := e.Prior(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +222,8 @@ func TestEmpiricalPrior(t *testing.T) {
 		got := prior.states()
 		var paths langevin.Paths
 		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
-		if _, err := sim.Forward(context.Background(), &paths, e.TrainRows, e.Problem.Seed, keyed.PriorPaths.At(0)); err != nil {
+		if _, err := sim.Forward(context.Background(), &paths, e.TrainRows, e.Problem.Seed,
+			keyed.PriorPaths.At(0)); err != nil {
 			t.Fatal(err)
 		}
 		var want []float64
@@ -238,7 +243,9 @@ func TestEmpiricalPrior(t *testing.T) {
 		}
 		e.Problem.Train.MaxFailed = 0
 		var few *PriorError
-		if _, err := e.Prior(context.Background(), nil); errors.As(err, &few) != (failed > 0) || failed > 0 && (few.Lost != failed || few.Of != paths.Count || !strings.Contains(err.Error(), "forward paths") || !strings.Contains(err.Error(), "train.max_failed")) {
+		if _, err := e.Prior(context.Background(), nil); errors.As(err, &few) != (failed > 0) || failed > 0 &&
+			(few.Lost != failed || few.Of != paths.Count || !strings.Contains(err.Error(), "forward paths") ||
+				!strings.Contains(err.Error(), "train.max_failed")) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
@@ -254,7 +261,9 @@ func TestLostDraws(t *testing.T) {
 	}{{1, 100, 0.01, false}, {2, 100, 0.01, true}, {0, 10, 0, false}, {10, 10, 1, true}, {9, 10, 1, false}} {
 		var few *PriorError
 		err := lost("draws of chains", c.lost, c.of, c.limit, "some.key")
-		if errors.As(err, &few) != c.fails || c.fails && !strings.Contains(err.Error(), fmt.Sprintf("%d of %d draws of chains failed a projection, above the allowed share %g (some.key)", c.lost, c.of, c.limit)) {
+		if errors.As(err, &few) != c.fails || c.fails && !strings.Contains(err.Error(),
+			fmt.Sprintf("%d of %d draws of chains failed a projection, above the allowed share %g (some.key)", c.lost, c.of,
+				c.limit)) {
 			t.Errorf("%d of %d with limit %v: %v", c.lost, c.of, c.limit, err)
 		}
 	}

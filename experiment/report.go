@@ -82,9 +82,11 @@ func verdict(v *Evaluation) string {
 	if v.Samples == v.Failed {
 		return fmt.Sprintf("None of %s samples is left: %s.", text.Count(v.Samples), losses(v))
 	}
-	s := fmt.Sprintf("%s samples, worst violation %s, %s.", text.Count(v.Samples), text.Number(v.Violation.Worst), losses(v))
+	s := fmt.Sprintf("%s samples, worst violation %s, %s.", text.Count(v.Samples), text.Number(v.Violation.Worst),
+		losses(v))
 	if v.JSD != nil {
-		s += fmt.Sprintf(" Distance to the data %.3f; perfect copies of the training rows would score %.3f", v.JSD.Full, v.JSD.Floor.Mean)
+		s += fmt.Sprintf(" Distance to the data %.3f; perfect copies of the training rows would score %.3f", v.JSD.Full,
+			v.JSD.Floor.Mean)
 		if !v.JSD.Uniform.IsNaN() {
 			s += fmt.Sprintf(", uniform samples %.3f", v.JSD.Uniform)
 		}
@@ -133,12 +135,15 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{fmt.Sprintf("ends of %s forward paths to the prior", text.Count(s.Paths)), text.Fixed(s.Distance)},
 				{"floor: two sets of one law", text.Fixed(s.Floor)},
 			},
-			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation starts at states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue),
+			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation starts at "+
+				"states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue),
 		})
 	}
-	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %", "worst", "at sample"}}
+	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %",
+		"worst", "at sample"}}
 	for _, c := range v.Component {
-		t.Rows = append(t.Rows, []string{c.Component, text.Number(c.Mean), text.Number(c.Median), text.Number(c.Q90), text.Number(c.Q99), text.Number(c.Worst), fmt.Sprint(c.WorstSample)})
+		t.Rows = append(t.Rows, []string{c.Component, text.Number(c.Mean), text.Number(c.Median), text.Number(c.Q90),
+			text.Number(c.Q99), text.Number(c.Worst), fmt.Sprint(c.WorstSample)})
 	}
 	if len(t.Rows) > 0 {
 		out = append(out, t)
@@ -150,7 +155,8 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{"median distance to the nearest training point", text.Number(n.Samples), text.Number(n.HeldOut)},
 				{"share within 10⁻⁶ of a training point", text.Percent(n.Copied), text.Percent(n.Repeated)},
 			},
-			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at %s ± %s; p = %.3f.",
+			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at %s ± %s; "+
+				"p = %.3f.",
 				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD), v.TwoSample.PValue),
 		})
 	}
@@ -171,9 +177,11 @@ func distances(j *JSD, note string) []figure.Table {
 	if len(j.Parts) == 0 {
 		return out
 	}
-	parts := figure.Table{Title: j.Metric + " by statistic", Header: []string{"", "against all data", "floor", "against held-out data", "floor"}}
+	parts := figure.Table{Title: j.Metric + " by statistic", Header: []string{"", "against all data", "floor",
+		"against held-out data", "floor"}}
 	for _, p := range j.Parts {
-		parts.Rows = append(parts.Rows, []string{p.Name, text.Fixed(p.Full), fmt.Sprintf("%s ± %s", text.Fixed(p.Mean), text.Fixed(p.SD)), text.Fixed(p.HeldOut), text.Fixed(p.HeldOutFloor)})
+		parts.Rows = append(parts.Rows, []string{p.Name, text.Fixed(p.Full), fmt.Sprintf("%s ± %s", text.Fixed(p.Mean),
+			text.Fixed(p.SD)), text.Fixed(p.HeldOut), text.Fixed(p.HeldOutFloor)})
 	}
 	return append(out, parts)
 }

@@ -19,16 +19,19 @@ import (
 
 // Both ways to lose a sample are told apart; of nothing, nothing is claimed.
 func TestVerdict(t *testing.T) {
-	v := &Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: Worst{2.2e-16, 1e-17}, JSD: &JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}}, Uniform: metric.NaN}}
+	v := &Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: Worst{2.2e-16, 1e-17},
+		JSD: &JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}}, Uniform: metric.NaN}}
 	const losses = "3 lost to a projection, 2 on a wrong component"
-	if got, want := verdict(v), "1\u202f000 samples, worst violation 2.2×10⁻¹⁶, "+losses+". Distance to the data 0.250; perfect copies of the training rows would score 0.125."; got != want {
+	if got, want := verdict(v), "1\u202f000 samples, worst violation 2.2×10⁻¹⁶, "+losses+". Distance to the data "+
+		"0.250; perfect copies of the training rows would score 0.125."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if f := facts(v); f[1].Note != losses || f[0].Value != "2.2×10⁻¹⁶" {
 		t.Errorf("%+v", f)
 	}
 	v.JSD.Uniform, v.Wrong = 0.5, 0
-	if got := verdict(v); !strings.Contains(got, ", 5 lost to a projection.") || !strings.HasSuffix(got, "would score 0.125, uniform samples 0.500.") {
+	if got := verdict(v); !strings.Contains(got, ", 5 lost to a projection.") ||
+		!strings.HasSuffix(got, "would score 0.125, uniform samples 0.500.") {
 		t.Errorf("%q", got)
 	}
 }
@@ -62,7 +65,8 @@ func TestReportOfViolation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := reportOf(t, e, s, v); !strings.Contains(page, "The worst violation of a sample is 0.25.") || strings.Contains(page, "round-off") {
+	if page := reportOf(t, e, s, v); !strings.Contains(page, "The worst violation of a sample is 0.25.") ||
+		strings.Contains(page, "round-off") {
 		t.Error("the measured violation is not in the report")
 	}
 }
@@ -99,7 +103,8 @@ func TestReportOfRotations(t *testing.T) {
 		t.Error("the subtitle does not name the set")
 	}
 	for _, p := range v.JSD.Parts {
-		if want := "Distance to all data " + text.Fixed(p.Full) + ", floor " + text.Fixed(p.Mean) + " ± " + text.Fixed(p.SD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
+		if want := "Distance to all data " + text.Fixed(p.Full) + ", floor " + text.Fixed(p.Mean) + " ± " +
+			text.Fixed(p.SD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {
 			t.Errorf("the report lacks %q of %s", want, p.Name)
 		}
 	}
@@ -132,7 +137,8 @@ func TestViolationColumns(t *testing.T) {
 	}{
 		{zoo.Torus{Major: 2, Minor: 0.5}, []float64{2.25, 0, 0, 3, 0, 0}, []string{"tube"}, [][]float64{{0.25, 0.5}}},
 		{walls, []float64{0.5, 2, -0.25}, walls.Inequalities(), [][]float64{{0}, {0}, {0.25}, {0}, {1}, {0}}},
-		{simplex, []float64{2, -0.25, 0, 0, 0, 0, 0, 0, 0}, []string{"largest |h|, m = 1", "largest max(g, 0), l = 9"}, [][]float64{{0.75}, {0.25}}},
+		{simplex, []float64{2, -0.25, 0, 0, 0, 0, 0, 0, 0}, []string{"largest |h|, m = 1", "largest max(g, 0), l = 9"},
+			[][]float64{{0.75}, {0.25}}},
 	} {
 		got := violationColumns(c.set, c.x)
 		for i, column := range got {

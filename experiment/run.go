@@ -52,7 +52,8 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	r := &Run{Loaded: l, Folder: f, config: run.Hash(config)}
 	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: l.Problem.Seed, Data: data, Config: r.config, Files: hashes, Kept: kept, Chosen: l.Chosen, Machine: run.ThisMachine(),
+		Seed: l.Problem.Seed, Data: data, Config: r.config, Files: hashes, Kept: kept, Chosen: l.Chosen,
+		Machine: run.ThisMachine(),
 	})
 }
 
@@ -114,10 +115,12 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 		return nil, err
 	}
 	if l.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{dataName(p, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
+		return nil, &DataError{dataName(p, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, "+
+			"expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
 	}
 	if hash != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: "was written by another version of the program, whose keys differ"}
+		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile),
+			Problem: "was written by another version of the program, whose keys differ"}
 	}
 	return &Run{l, f, kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision), hash}, nil
 }
@@ -130,7 +133,8 @@ func openConfig(f *run.Folder, m *run.Manifest) (*problem.Problem, error) {
 	}
 	if got := run.Hash(config); got != m.Config {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run for other settings", got, m.Config)}
+			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run "+
+				"for other settings", got, m.Config)}
 	}
 	return problem.Load(config, f.Path(run.ConfigFile), "", nil)
 }
@@ -143,11 +147,13 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 		path, ok := paths[key]
 		if !ok {
 			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf(
-				"names a file for %q, which is no file of the set in %s; the run was made by another version of the program, or the manifest is damaged", key, run.ConfigFile)}
+				"names a file for %q, which is no file of the set in %s; the run was made by another version of the program, or "+
+					"the manifest is damaged", key, run.ConfigFile)}
 		}
 		if name, kept := m.Kept[key]; kept {
 			if filepath.Base(name) != name {
-				return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf("keeps %q as %q; expected the name of a file in the folder", key, name)}
+				return &run.FolderError{Dir: f.Path(run.ManifestFile),
+					Problem: fmt.Sprintf("keeps %q as %q; expected the name of a file in the folder", key, name)}
 			}
 			path = f.Path(name)
 			p.SetFile(key, path)
@@ -157,7 +163,8 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 			return err
 		}
 		if got, want := run.Hash(data), m.Files[key]; got != want {
-			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got, want)}
+			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got,
+				want)}
 		}
 	}
 	return nil
@@ -166,10 +173,12 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 // kernelWarning says what differs between the machine of a run and this one.
 func kernelWarning(was, here run.Machine, precision string) string {
 	if was.Kernel != here.Kernel {
-		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel, here.Kernel)
+		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel,
+			here.Kernel)
 	}
 	if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
-		return fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then, here.Products[precision])
+		return fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then,
+			here.Products[precision])
 	}
 	return ""
 }

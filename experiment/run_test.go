@@ -44,7 +44,9 @@ func levelSetRun(t *testing.T) (e *Run, files string) {
 	write("x.npy", func(b *bytes.Buffer) error {
 		return arrayfile.EncodeNPY(b, arrayfile.Array{Shape: []int{n, 3}, Float64: x})
 	})
-	text := []byte("data: {path: " + filepath.Join(files, "x.npy") + ", tolerance: 0.1}\nset: {kind: level-set, weights: " + filepath.Join(files, "net.npz") + ", mesh: " + filepath.Join(files, "mesh.ply") + "}\nnetwork: {width: 8, layers: 1}\n")
+	text := []byte("data: {path: " + filepath.Join(files, "x.npy") +
+		", tolerance: 0.1}\nset: {kind: level-set, weights: " + filepath.Join(files, "net.npz") + ", mesh: " +
+		filepath.Join(files, "mesh.ply") + "}\nnetwork: {width: 8, layers: 1}\n")
 	p, err := problem.Load(text, "p.yaml", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +115,8 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fault *DataError
-	if _, err := Open(moved, data, e.Pool); !errors.As(err, &fault) || fault.Path != mesh || !strings.Contains(err.Error(), "is not the set.mesh of this run") {
+	if _, err := Open(moved, data, e.Pool); !errors.As(err, &fault) || fault.Path != mesh ||
+		!strings.Contains(err.Error(), "is not the set.mesh of this run") {
 		t.Errorf("a changed copy: %v", err)
 	}
 }

@@ -65,13 +65,15 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 			all = append(all, s...)
 		}
 		mean, sd := stat.MeanStdDev(all, nil)
-		r.Coordinates = append(r.Coordinates, Coordinate{metric.Float(mean), metric.Float(metric.MCSE(series)), metric.Float(sd), metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))})
+		r.Coordinates = append(r.Coordinates, Coordinate{metric.Float(mean), metric.Float(metric.MCSE(series)),
+			metric.Float(sd), metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))})
 	}
 	var check error
 	for _, v := range violations(c.Process.Set, draws.X) {
 		r.Violation.Worst = max(r.Violation.Worst, v.Worst)
 		if worst, limit := float64(v.Worst), p.Sample.MaxViolation; limit > 0 && worst > limit {
-			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: worst, Limit: limit, Key: "sample.max_violation"}
+			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: worst, Limit: limit,
+				Key: "sample.max_violation"}
 		}
 	}
 	r.Violation.Mean = metric.Float(metric.MeanLargest(excess(c.Process.Set, draws.X)))

@@ -68,10 +68,12 @@ func TestWrongComponent(t *testing.T) {
 	if s.Wrong != 2 || s.Failed() != 3 || len(s.Good()) != 37*9 {
 		t.Errorf("%d on a wrong component, %d lost, %d numbers left", s.Wrong, s.Failed(), len(s.Good()))
 	}
-	if unselected(e.Process.Set, s.X) != 3 || unselected(e.Process.Set, e.Data.X) != -1 || !slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
+	if unselected(e.Process.Set, s.X) != 3 || unselected(e.Process.Set, e.Data.X) != -1 ||
+		!slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
 		t.Errorf("the first on a wrong component is %d, lost are %v", unselected(e.Process.Set, s.X), s.Lost)
 	}
-	if text := (&FailedError{Failed: 5, Samples: 40, Limit: 0.01, Wrong: 2}).Error(); !strings.HasPrefix(text, "3 of 40 samples failed a projection and 2 are on a wrong component") {
+	if text := (&FailedError{Failed: 5, Samples: 40, Limit: 0.01, Wrong: 2}).Error(); !strings.HasPrefix(text,
+		"3 of 40 samples failed a projection and 2 are on a wrong component") {
 		t.Error(text)
 	}
 }
@@ -86,7 +88,8 @@ func TestPowerTraceHistogram(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, some := e.distance, e.Data.X[:90]
-	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) || !slices.Equal(h.Train, metric.PowerTraces(nil, e.TrainRows, 3)) ||
+	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) ||
+		!slices.Equal(h.Train, metric.PowerTraces(nil, e.TrainRows, 3)) ||
 		!slices.Equal(h.HeldOut, metric.PowerTraces(nil, e.HeldOutRows, 3)) || len(h.HeldOut) == 0 || e.SampleCount() != 40 {
 		t.Fatalf("the marks are not the power traces: %+v", h)
 	}
@@ -98,8 +101,10 @@ func TestPowerTraceHistogram(t *testing.T) {
 		data       []float64
 		got, floor func(s metric.Score) metric.Float
 	}{
-		{e.Data.X, func(s metric.Score) metric.Float { return s.Full }, func(s metric.Score) metric.Float { return s.Floor.Mean }},
-		{e.HeldOutRows, func(s metric.Score) metric.Float { return s.HeldOut }, func(s metric.Score) metric.Float { return s.HeldOutFloor }},
+		{e.Data.X, func(s metric.Score) metric.Float { return s.Full },
+			func(s metric.Score) metric.Float { return s.Floor.Mean }},
+		{e.HeldOutRows, func(s metric.Score) metric.Float { return s.HeldOut },
+			func(s metric.Score) metric.Float { return s.HeldOutFloor }},
 	} {
 		each, mean := metric.PowerTraceJSD(some, c.data, 3)
 		if float64(c.got(j.Score)) != mean || mean == 0 {

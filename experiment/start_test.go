@@ -34,7 +34,8 @@ func TestStart(t *testing.T) {
 		return s
 	}
 	s := compare("process.horizon=0.01")
-	if s.Prior != "uniform" || s.Metric != "Jensen–Shannon distance" || s.Paths != 800 || s.PValue > 0.001 || s.Distance < s.Floor+5*s.FloorSD {
+	if s.Prior != "uniform" || s.Metric != "Jensen–Shannon distance" || s.Paths != 800 || s.PValue > 0.001 ||
+		s.Distance < s.Floor+5*s.FloorSD {
 		t.Errorf("paths that stay: %+v", s)
 	}
 	s = compare("process.friction=1.5")

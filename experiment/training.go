@@ -62,7 +62,8 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &training{Run: r, trainer: train.New(r.Problem.TrainConfig(), r.Method.Source(r.TrainRows, r.Pool), model, r.Pool)}
+	t := &training{Run: r, trainer: train.New(r.Problem.TrainConfig(), r.Method.Source(r.TrainRows, r.Pool), model,
+		r.Pool)}
 	names, err := r.Folder.Checkpoints()
 	if err != nil {
 		return nil, err
@@ -236,7 +237,8 @@ func (t *training) save() error {
 }
 
 func (t *training) status(state, message string) error {
-	return t.Folder.SetStatus(run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.Problem.Train.Epochs, Message: message})
+	return t.Folder.SetStatus(run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.Problem.Train.Epochs,
+		Message: message})
 }
 
 // LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there

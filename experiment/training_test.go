@@ -32,7 +32,8 @@ func TestInterruptedTraining(t *testing.T) {
 		t.Errorf("kept epoch %d, %v", trained.State.Epoch, err)
 	}
 	var status run.Status
-	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" || status.Epoch != 2 {
+	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil || status.State != "interrupted" ||
+		status.Epoch != 2 {
 		t.Errorf("%+v, %v", status, err)
 	}
 	if err := e.Train(context.Background(), "", Observer{}); err != nil {
@@ -64,7 +65,8 @@ func TestProgressWithoutSamples(t *testing.T) {
 
 // byChains makes a run whose uniform prior is made by chains, or read from the folder.
 func byChains(t *testing.T, settings ...string) *Run {
-	return begin(t, append([]string{"set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`}, settings...)...)
+	return begin(t, append([]string{"set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`},
+		settings...)...)
 }
 
 func statusOf(t *testing.T, e *Run) run.Status {
@@ -84,7 +86,10 @@ func TestEvaluationThatBreaksDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var heard []Progress
-	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p Progress) { heard = append(heard, p) }}); err != nil {
+	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p Progress) {
+		heard = append(heard,
+			p)
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	records, err := e.Folder.Metrics()
@@ -96,7 +101,8 @@ func TestEvaluationThatBreaksDown(t *testing.T) {
 		t.Fatalf("%d evaluations are recorded, %d heard of", len(evaluations), len(heard))
 	}
 	for _, p := range evaluations {
-		if !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) || !strings.HasPrefix(p.Fault, "backward simulation broke down at sample ") {
+		if !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) || !strings.HasPrefix(p.Fault,
+			"backward simulation broke down at sample ") {
 			t.Errorf("%+v", p)
 		}
 	}

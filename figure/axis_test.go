@@ -64,7 +64,8 @@ func TestTicksOfAnyRange(t *testing.T) {
 }
 
 func TestAxisAlwaysHasASpan(t *testing.T) {
-	for _, r := range [][2]float64{{0, 0}, {3, 3}, {-1e9, -1e9}, {1, 1 + 1e-15}, {5e-324, 1e-323}, {-largest, largest}, {math.Inf(1), math.Inf(-1)}} {
+	for _, r := range [][2]float64{{0, 0}, {3, 3}, {-1e9, -1e9}, {1, 1 + 1e-15}, {5e-324, 1e-323}, {-largest, largest},
+		{math.Inf(1), math.Inf(-1)}} {
 		for _, log := range []bool{false, true} {
 			if log && r[0] <= 0 {
 				continue

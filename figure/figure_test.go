@@ -45,22 +45,26 @@ func gallery() map[string]drawing {
 	}
 	curve := Series{Name: "loss", X: []float64{1, 2, 3, 4, 5}, Y: []float64{10, 1, nan, 0.1, -1}}
 	return map[string]drawing{
-		"map":               WorldMap("A <map>", layers),
-		"panels":            &Map{Layers: layers, Panels: true},
-		"empty map":         WorldMap("", nil),
-		"lines":             Lines(LineOptions{Title: "Loss & more", XLabel: "epoch", YLabel: "loss"}, curve),
-		"log lines":         Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
-		"no lines":          Lines(LineOptions{LogY: true}),
-		"flat line":         Lines(LineOptions{}, Series{"zero", []float64{0, 1}, []float64{0, 0}}),
-		"plane":             Points("", 2, []PointLayer{{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}}}),
-		"space":             Points("", 5, []PointLayer{{Name: "a", Points: make([]float64, 10)}, {Name: "b"}}),
-		"views":             Space(SpaceOptions{Title: "A <view>", Balls: []Ball{{Radius: 2}}}, SpaceLayer{Name: "a", Points: []float64{0, 0, 3, nan, 2, 3}}, SpaceLayer{Name: "s", Strand: 3, Points: make([]float64, 18)}, SpaceLayer{Name: "far", Points: []float64{9, 9, 9}}),
-		"no views":          Space(SpaceOptions{From: [3]float64{0, 0, 1}}),
-		"one place":         Space(SpaceOptions{}, SpaceLayer{Points: []float64{1, 2, 3}}),
-		"far apart":         Space(SpaceOptions{}, SpaceLayer{Points: []float64{largest, 0, 0, -largest, 0, 1}}),
-		"histogram":         Histogram(HistogramOptions{Log: true}, Column{Name: "a", Values: []float64{1e-9, 1e-3, 0, nan, 1e-3}}),
-		"flat histogram":    Histogram(HistogramOptions{}, Column{Name: "a", Values: []float64{2, 2}}),
-		"unfilled columns":  Histogram(HistogramOptions{Log: true, Bins: 3}, Column{Name: "a", Values: nil}, Column{Name: "b", Values: []float64{0}}),
+		"map":       WorldMap("A <map>", layers),
+		"panels":    &Map{Layers: layers, Panels: true},
+		"empty map": WorldMap("", nil),
+		"lines":     Lines(LineOptions{Title: "Loss & more", XLabel: "epoch", YLabel: "loss"}, curve),
+		"log lines": Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
+		"no lines":  Lines(LineOptions{LogY: true}),
+		"flat line": Lines(LineOptions{}, Series{"zero", []float64{0, 1}, []float64{0, 0}}),
+		"plane":     Points("", 2, []PointLayer{{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}}}),
+		"space":     Points("", 5, []PointLayer{{Name: "a", Points: make([]float64, 10)}, {Name: "b"}}),
+		"views": Space(SpaceOptions{Title: "A <view>", Balls: []Ball{{Radius: 2}}},
+			SpaceLayer{Name: "a", Points: []float64{0, 0, 3, nan, 2, 3}}, SpaceLayer{Name: "s", Strand: 3,
+				Points: make([]float64, 18)}, SpaceLayer{Name: "far", Points: []float64{9, 9, 9}}),
+		"no views":  Space(SpaceOptions{From: [3]float64{0, 0, 1}}),
+		"one place": Space(SpaceOptions{}, SpaceLayer{Points: []float64{1, 2, 3}}),
+		"far apart": Space(SpaceOptions{}, SpaceLayer{Points: []float64{largest, 0, 0, -largest, 0, 1}}),
+		"histogram": Histogram(HistogramOptions{Log: true},
+			Column{Name: "a", Values: []float64{1e-9, 1e-3, 0, nan, 1e-3}}),
+		"flat histogram": Histogram(HistogramOptions{}, Column{Name: "a", Values: []float64{2, 2}}),
+		"unfilled columns": Histogram(HistogramOptions{Log: true, Bins: 3}, Column{Name: "a", Values: nil},
+			Column{Name: "b", Values: []float64{0}}),
 		"sixty-four series": Lines(LineOptions{}, make([]Series, 64)...),
 	}
 }
@@ -225,7 +229,8 @@ func TestLinesBreakAtGaps(t *testing.T) {
 }
 
 func TestHistogramShares(t *testing.T) {
-	c := Histogram(HistogramOptions{Bins: 2}, Column{Name: "a", Values: []float64{0, 0.4, 0.6, 1}}, Column{Name: "b", Values: []float64{0.1}})
+	c := Histogram(HistogramOptions{Bins: 2}, Column{Name: "a", Values: []float64{0, 0.4, 0.6, 1}},
+		Column{Name: "b", Values: []float64{0.1}})
 	// Two bins of a with 50 % each, one of b with 100 %: b's stair is twice as high.
 	var heights []float64
 	for _, i := range c.scene.items {
@@ -243,7 +248,8 @@ func TestHistogramShares(t *testing.T) {
 // circular in theirs a period away. Densities do not depend on the bins' width.
 func TestHistogramRange(t *testing.T) {
 	heights := func(opts HistogramOptions, values ...float64) (out [][2]float64) { // left end and height of each run
-		c := Histogram(opts, Column{Name: "a", Values: values}, Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5}, Thin: true})
+		c := Histogram(opts, Column{Name: "a", Values: values}, Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5},
+			Thin: true})
 		for _, i := range c.scene.items {
 			if s, ok := i.(shape); ok && s.fill != nil && strings.HasPrefix(s.fill.class, "series") {
 				for _, line := range s.lines {

@@ -43,7 +43,8 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 			}
 		}
 		if gaps > 0 {
-			missing = append(missing, fmt.Sprintf("%s: %s not drawn (%s)", c.Name, plural(gaps, "point"), undrawable(opts.LogX || opts.LogY)))
+			missing = append(missing, fmt.Sprintf("%s: %s not drawn (%s)", c.Name, plural(gaps, "point"),
+				undrawable(opts.LogX || opts.LogY)))
 		}
 	}
 	s := newScene(chartWidth, 0, opts.Title)

@@ -17,8 +17,9 @@ func fullReport(t *testing.T) *Report {
 	chart := Lines(LineOptions{Title: hostile}, Series{hostile, []float64{1, 2}, []float64{3, 4}})
 	return &Report{
 		Title: "Run" + hostile, Subtitle: hostile, Verdict: hostile,
-		Facts:   []Fact{{hostile, "1", hostile}},
-		Figures: []FigureRef{{Title: hostile, Caption: hostile, SVG: svgOf(t, chart)}, {SVG: svgOf(t, WorldMap("", layers)), Wide: true}},
+		Facts: []Fact{{hostile, "1", hostile}},
+		Figures: []FigureRef{{Title: hostile, Caption: hostile, SVG: svgOf(t, chart)},
+			{SVG: svgOf(t, WorldMap("", layers)), Wide: true}},
 		Tables: []Table{{
 			Title: hostile, Note: hostile,
 			Header: []string{hostile, "value"},
@@ -65,7 +66,8 @@ func TestReportNotes(t *testing.T) {
 
 func TestReportLoadsNothing(t *testing.T) {
 	page := htmlOf(t, fullReport(t))
-	for _, load := range []string{`\ssrc\s*=`, `\shref\s*=`, `url\(`, `@import`, `\bfetch\(`, `XMLHttpRequest`, `WebSocket`, `<link`, `<img`, `<iframe`, `https://`} {
+	for _, load := range []string{`\ssrc\s*=`, `\shref\s*=`, `url\(`, `@import`, `\bfetch\(`, `XMLHttpRequest`,
+		`WebSocket`, `<link`, `<img`, `<iframe`, `https://`} {
 		if found := regexp.MustCompile(load).FindString(page); found != "" {
 			t.Errorf("the page has %q", found)
 		}

@@ -307,7 +307,8 @@ func (p panel) axes(s *scene, left, arm float64) {
 		end := xy{at.x + ends[k].x, at.y + ends[k].y}
 		lines = append(lines, []xy{at, end})
 		n := max(math.Hypot(ends[k].x, ends[k].y), 1)
-		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize, anchor: middle, ink: muted})
+		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize, anchor: middle,
+			ink: muted})
 	}
 	s.stroke(muted, 1.2, lines...)
 }

@@ -79,7 +79,8 @@ func TestSurfaceView(t *testing.T) {
 	if err := r.WriteHTML(&page); err != nil {
 		t.Fatal(err)
 	}
-	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1, `id="surface-data"`: 1, `"layers":[[0,0,1,0`: 1, `getElementById("surface")`: 1} {
+	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1,
+		`id="surface-data"`: 1, `"layers":[[0,0,1,0`: 1, `getElementById("surface")`: 1} {
 		if got := bytes.Count(page.Bytes(), []byte(what)); got != want {
 			t.Errorf("%q is there %d times, want %d", what, got, want)
 		}
@@ -97,7 +98,8 @@ func TestSurfaceView(t *testing.T) {
 // The nearer of two triangles hides the other, in whichever order they come.
 func TestDepth(t *testing.T) {
 	near := [3]corner{{0, 0, 1, vec3{0, 0, 1}, 1}, {0, 8, 1, vec3{0, 0, 1}, 1}, {8, 0, 1, vec3{0, 0, 1}, 1}}
-	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}} // seen from behind
+	// seen from behind
+	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}}
 	for _, order := range [][2][3]corner{{near, far}, {far, near}} {
 		depth, colours := newBuffers(8)
 		for _, k := range order {

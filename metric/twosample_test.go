@@ -150,7 +150,8 @@ func TestEnergySubsample(t *testing.T) {
 	}
 	near(t, "Statistic of a set and itself", EnergyTest(x, x, 2, 500, 1, 5).Statistic, 0, 1e-12)
 	// Whole sets still have relabellings by the seed.
-	if b, c := EnergyTest(y, x[:60], 2, 60, 99, 5), EnergyTest(y, x[:60], 2, 60, 99, 6); b.Statistic != c.Statistic || b.Floor == c.Floor {
+	if b, c := EnergyTest(y, x[:60], 2, 60, 99, 5), EnergyTest(y, x[:60], 2, 60, 99, 6); b.Statistic != c.Statistic ||
+		b.Floor == c.Floor {
 		t.Errorf("seeds 5 and 6 give %+v and %+v", b, c)
 	}
 	// Taken from all over: the same law at ten times the number, in order. The

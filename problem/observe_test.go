@@ -42,10 +42,12 @@ func TestObserve(t *testing.T) {
 		t.Fatalf("%+v", o.List)
 	}
 	tube, first, hour := o.List[0], o.List[1], o.List[3]
-	if tube.Lo != -math.Pi || tube.Hi != math.Pi || !tube.Circular || tube.N != 60 || tube.File != "observe-1-around-the-tube" {
+	if tube.Lo != -math.Pi || tube.Hi != math.Pi || !tube.Circular || tube.N != 60 ||
+		tube.File != "observe-1-around-the-tube" {
 		t.Errorf("%+v", tube)
 	}
-	if first.Name != "x[0]" || first.Lo != -2.6 || first.N != 20 || first.Unit != "m" || first.Circular || first.File != "observe-2-x-0" {
+	if first.Name != "x[0]" || first.Lo != -2.6 || first.N != 20 || first.Unit != "m" || first.Circular ||
+		first.File != "observe-2-x-0" {
 		t.Errorf("%+v", first)
 	}
 	if hour.Lo != 0 || hour.Hi != 24 || !hour.Circular {
@@ -73,7 +75,8 @@ func TestObserveFaults(t *testing.T) {
 		{"[-2.6, 2.6]", "[1]", `torus.yaml:10: observe[1].range is [1]; expected two numbers`},
 		{"name: hour", "name: around the tube", `torus.yaml:11: observe[2].name: "around the tube" names two numbers`},
 		{"name: hour, ", "", `torus.yaml:11: observe[2].name: missing`},
-		{"j in 0..1\", expr: \"x[j]", "j in 0..99\", expr: \"x[0]*j", `torus.yaml:9: observe: 102 numbers in all; expected at most 64`},
+		{"j in 0..1\", expr: \"x[j]", "j in 0..99\", expr: \"x[0]*j",
+			`torus.yaml:9: observe: 102 numbers in all; expected at most 64`},
 		{"circular: true}", "circular: yes}", `torus.yaml:9: observe[0].circular is yes; expected true or false`},
 	} {
 		p, err := Load([]byte(strings.Replace(observed, c.from, c.to, 1)), "torus.yaml", "", nil)

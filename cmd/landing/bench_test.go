@@ -11,10 +11,12 @@ import (
 // bench kernels prints the peak first, then a row each; or one object.
 func TestBenchKernels(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"bench", "kernels", "--only", "(512/input|volcano/1|step/volcano) float32", "--seconds", "0", "--divide", "128"}
+	small := []string{"bench", "kernels", "--only", "(512/input|volcano/1|step/volcano) float32", "--seconds", "0",
+		"--divide", "128"}
 	text := ok(t, dir, append(small, "--cores", "1,2")...)
 	lines := strings.Split(strings.TrimSpace(text.stdout), "\n")
-	if len(lines) != 11 || !strings.HasPrefix(lines[1], "peak of float32 multiply-adds on 1 core: ") || !strings.HasPrefix(lines[2], "peak of float32 multiply-adds on 2 cores: ") ||
+	if len(lines) != 11 || !strings.HasPrefix(lines[1], "peak of float32 multiply-adds on 1 core: ") ||
+		!strings.HasPrefix(lines[2], "peak of float32 multiply-adds on 2 cores: ") ||
 		strings.Join(strings.Fields(lines[4]), " ") != "row cores precision GFLOP/s of peak best p50 p99 other" {
 		t.Errorf("got\n%s", text.stdout)
 	}
@@ -44,7 +46,8 @@ func TestBenchKernels(t *testing.T) {
 	}
 	for _, row := range rows {
 		row := row.(map[string]any)
-		for _, key := range []string{"cores", "flop", "runs", "best_seconds", "p50_seconds", "p99_seconds", "gflops", "share_of_peak"} {
+		for _, key := range []string{"cores", "flop", "runs", "best_seconds", "p50_seconds", "p99_seconds", "gflops",
+			"share_of_peak"} {
 			if n, ok := row[key].(float64); !ok || n <= 0 {
 				t.Errorf("%s of %v is %v", key, row["name"], row[key])
 			}

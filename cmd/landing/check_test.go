@@ -50,7 +50,8 @@ func TestCheckArm(t *testing.T) {
 	if r.code != 4 || !strings.Contains(r.stderr, "checks failed") {
 		t.Errorf("exit %d, %q", r.code, r.stderr)
 	}
-	for _, want := range []string{"all ", "sum of squares", "Write its terms as separate equalities", "avoid ", "sum of ReLUs", "write its terms as separate inequalities"} {
+	for _, want := range []string{"all ", "sum of squares", "Write its terms as separate equalities", "avoid ",
+		"sum of ReLUs", "write its terms as separate inequalities"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in\n%s", want, r.stdout)
 		}
@@ -96,10 +97,14 @@ func TestCheckVerb(t *testing.T) {
 	}{
 		{0, "PASS  derivatives", "", []string{"demo"}},
 		{0, "no data was given", "", []string{"volcano"}},
-		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--set", "process.landing={mode: explicit, rate: 20}"}},
-		{0, "process.landing.rate: auto is 4.158", "", []string{"demo", "--set", "process.landing={mode: explicit, rate: auto}"}},
-		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--set", "process.repulsion=auto"}},
-		{4, "1 of 3 rows are beyond the tolerance 0.001, first row 2 with 0.5", "check failed", []string{"points.yaml", "--data", "off.csv"}},
+		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--set",
+			"process.landing={mode: explicit, rate: 20}"}},
+		{0, "process.landing.rate: auto is 4.158", "", []string{"demo", "--set",
+			"process.landing={mode: explicit, rate: auto}"}},
+		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--set",
+			"process.repulsion=auto"}},
+		{4, "1 of 3 rows are beyond the tolerance 0.001, first row 2 with 0.5", "check failed",
+			[]string{"points.yaml", "--data", "off.csv"}},
 		{3, "", "its points have 2 coordinates", []string{"points.yaml", "--data", "flat.csv"}},
 		{3, "", "no such file", []string{"points.yaml", "--data", "none.csv"}},
 		{3, "", "process.steps is 0", []string{"demo", "--set", "process.steps=0"}},
@@ -107,7 +112,8 @@ func TestCheckVerb(t *testing.T) {
 		{2, "", "expected a recipe or a problem file", nil},
 	} {
 		r := do(t, dir, append([]string{"check"}, c.args...)...)
-		if r.code != c.code || !strings.Contains(r.stdout, c.stdout) || !strings.Contains(r.stderr, c.stderr) || c.stdout == "" && r.stdout != "" || c.stderr == "" && r.stderr != "" {
+		if r.code != c.code || !strings.Contains(r.stdout, c.stdout) || !strings.Contains(r.stderr, c.stderr) ||
+			c.stdout == "" && r.stdout != "" || c.stderr == "" && r.stderr != "" {
 			t.Errorf("check %v: exit %d, want %d\n%s%s", c.args, r.code, c.code, r.stdout, r.stderr)
 		}
 		if strings.Contains(r.stdout, "\x1b") {
@@ -135,7 +141,8 @@ func TestCheckRecipes(t *testing.T) {
 				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
 			case name == "bunny50": // the other surfaces differ in numbers only
 				args = append(args, "--data", testkit.Shared(t, "data/mesh/bunny_eigfn50.npy"),
-					"--set", "set.weights="+testkit.Shared(t, "data/mesh/bunny_sdf.npz"), "--set", "set.mesh="+testkit.Shared(t, "data/mesh/bunny.ply"))
+					"--set", "set.weights="+testkit.Shared(t, "data/mesh/bunny_sdf.npz"), "--set",
+					"set.mesh="+testkit.Shared(t, "data/mesh/bunny.ply"))
 			default:
 				t.Skipf("no data of kind %s for this test", p.Data.Kind)
 			}
@@ -163,9 +170,12 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 		}
 	}
 	write("circle.csv", "1,0\n0,1\n-1,0\n0,-1\n0.6,0.8\n0.8,0.6\n-0.6,0.8\n0.6,-0.8\n-0.6,-0.8\n0.8,-0.6\n")
-	write("circle.yaml", "name: c\ndata: {path: circle.csv}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	write("circle.yaml", "name: c\ndata: {path: circle.csv}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - "+
+		"1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	write("points.csv", "1,0\n-1,0\n1,0.5\n-1,0.5\n1,-0.5\n-1,-0.5\n1,0.1\n-1,0.1\n1,-0.2\n-1,0.2\n")
-	write("lines.yaml", "name: l\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, equality: [{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: \"x[1] >= -1\"}]}\n"+
+	write("lines.yaml", "name: l\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, equality: "+
+		"[{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: \"x[1] "+
+		">= -1\"}]}\n"+
 		"train: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	r := ok(t, dir, "train", "circle.yaml", "--out", "r")
 	if !strings.Contains(r.stderr, "prior: uniform, from 32 chains") {

@@ -67,10 +67,12 @@ func same(a, b string) bool {
 // fitTable prints how well a level set matches its mesh.
 func fitTable(w io.Writer, r *fit.Report) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean, r.Residual.Q99, r.Residual.Max)
+	fmt.Fprintf(t, "distance from the mesh\tmean %.2g of its size, 99 %% %.2g, worst %.2g\n", r.Residual.Mean,
+		r.Residual.Q99, r.Residual.Max)
 	fmt.Fprintf(t, "|∇h| near the mesh\tfrom %.2f to %.2f, mean %.3f\n", r.Slope.Min, r.Slope.Max, r.Slope.Mean)
 	fmt.Fprintf(t, "normals\toff by %.1f° on average, 99 %% %.0f°\n", r.Angle.Mean, r.Angle.Q99)
-	fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside (%d), on a grid of %.2g of the size\n", r.Inside, r.Parts-r.Cavities, r.Outside, 1+r.Cavities, r.Cell)
+	fmt.Fprintf(t, "parts\t%d inside (the mesh has %d), %d outside (%d), on a grid of %.2g of the size\n", r.Inside,
+		r.Parts-r.Cavities, r.Outside, 1+r.Cavities, r.Cell)
 	t.Flush()
 }
 
@@ -92,7 +94,8 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			for _, f := range []struct {
 				name  string
 				given float64
-			}{{"steps", float64(o.Steps)}, {"batch", float64(o.Batch)}, {"width", float64(o.Width)}, {"layers", float64(o.Layers)}, {"rate", o.Rate}} {
+			}{{"steps", float64(o.Steps)}, {"batch", float64(o.Batch)}, {"width", float64(o.Width)},
+				{"layers", float64(o.Layers)}, {"rate", o.Rate}} {
 				if !(f.given > 0) { // zero stands for a default in the library
 					return &usageError{fmt.Errorf("--%s is %v; expected a number above 0", f.name, f.given)}
 				}
@@ -112,18 +115,21 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			if m != given {
 				meshOut = strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
 				if same(meshOut, args[0]) {
-					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to %s, over the one given", out, meshOut)}
+					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to "+
+						"%s, over the one given", out, meshOut)}
 				}
 				if err := output(meshOut, ".ply", force); err != nil {
 					return err
 				}
-				a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", centre[0], centre[1], centre[2], scale)
+				a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", centre[0], centre[1],
+					centre[2], scale)
 			}
 			start, bar := time.Now(), a.progress()
 			n, err := fit.Fit(cmd.Context(), m, o, a.workersPool(), func(s fit.Step) {
 				bar.update(s.Step == o.Steps, func() string {
 					left := time.Since(start).Seconds() / float64(s.Step) * float64(o.Steps-s.Step)
-					return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  %s left", s.Step, o.Steps, s.Value, s.Normal, s.Eikonal, clock(left))
+					return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  %s left", s.Step,
+						o.Steps, s.Value, s.Normal, s.Eikonal, clock(left))
 				})
 			})
 			bar.done()
@@ -143,7 +149,8 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			for _, fault := range r.Faults() {
 				a.say("warning: %s: %s", out, fault)
 			}
-			return a.result(map[string]any{"weights": out, "mesh": meshOut, "centre": centre, "scale": scale, "seconds": seconds, "report": r}, func(w io.Writer) {
+			return a.result(map[string]any{"weights": out, "mesh": meshOut, "centre": centre, "scale": scale,
+				"seconds": seconds, "report": r}, func(w io.Writer) {
 				fmt.Fprintf(w, "network %s, mesh %s (%.0f s)\n", out, meshOut, seconds)
 				fitTable(w, r)
 			})

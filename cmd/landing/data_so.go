@@ -59,7 +59,8 @@ The recipes so10-3 and so10-5 train on such files.`,
 				sizes[j]++
 			}
 			return a.result(map[string]any{
-				"file": out, "n": mix.N, "modes": mix.Modes, "sd": mix.SD, "count": mix.Count, "seed": mix.Seed, "mode_sizes": sizes,
+				"file": out, "n": mix.N, "modes": mix.Modes, "sd": mix.SD, "count": mix.Count, "seed": mix.Seed,
+				"mode_sizes": sizes,
 			}, func(w io.Writer) {
 				fmt.Fprintf(w, "%d matrices of SO(%d) in %d modes %v, written to %s\n", p.N, mix.N, mix.Modes, sizes, out)
 			})

@@ -23,7 +23,8 @@ func TestDataSO(t *testing.T) {
 	if err != nil || len(a.Shape) != 3 || a.Shape[0] != 30 || a.Shape[1] != 4 || a.Shape[2] != 4 {
 		t.Fatalf("%v, %v", a.Shape, err)
 	}
-	if r := ok(t, dir, append(flags, "-o", "b.npy", "--workers", "1")...); !strings.Contains(r.stdout, "30 matrices of SO(4) in 2 modes") {
+	if r := ok(t, dir, append(flags, "-o", "b.npy", "--workers", "1")...); !strings.Contains(r.stdout,
+		"30 matrices of SO(4) in 2 modes") {
 		t.Errorf("got %q", r.stdout)
 	}
 	first, _ := os.ReadFile(filepath.Join(dir, "so4-2.npy"))
@@ -56,12 +57,14 @@ func TestTrainSO(t *testing.T) {
 	ok(t, dir, "data", "so", "--n", "5", "--modes", "2", "--count", "40", "--output", "d.npy")
 	ok(t, dir, append([]string{"train", "so10-3", "--set", "set.n=5", "--data", "d.npy", "--out", "r"}, tiny...)...)
 	text := ok(t, dir, "eval", "r").stdout
-	if !strings.Contains(text, "15, the 8 worst of them") || strings.Count(text, "violation of") != 8 || strings.Count(text, "  of tr X") != 8 {
+	if !strings.Contains(text, "15, the 8 worst of them") || strings.Count(text, "violation of") != 8 ||
+		strings.Count(text, "  of tr X") != 8 {
 		t.Errorf("got\n%s", text)
 	}
 	v := wantJSON(t, ok(t, dir, "eval", "r", "--json"))
 	jsd := v["jsd"].(map[string]any)
-	if len(v["components"].([]any)) != 15 || v["wrong_component"] != 0.0 || len(jsd["parts"].([]any)) != 4 || jsd["uniform"] == nil || jsd["floor"] == nil {
+	if len(v["components"].([]any)) != 15 || v["wrong_component"] != 0.0 || len(jsd["parts"].([]any)) != 4 ||
+		jsd["uniform"] == nil || jsd["floor"] == nil {
 		t.Errorf("got %v", v)
 	}
 }

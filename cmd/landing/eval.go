@@ -30,7 +30,8 @@ type judgement struct {
 
 func (j *judgement) flags(cmd *cobra.Command, data *string) {
 	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
-	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points; on a mesh at most 20 000)")
+	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points; on a mesh at most "+
+		"20 000)")
 	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
 }
@@ -71,7 +72,8 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 		n = r.SampleCount()
 	}
 	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
-		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n, float64(maxNumbers))}
+		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n,
+			float64(maxNumbers))}
 	}
 	if !j.seeded {
 		seed = r.Problem.Seed
@@ -129,7 +131,8 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("components", fmt.Sprintf("%d, the %d worst of them:", len(v.Component), maxComponents))
 	}
 	for _, c := range shown {
-		row("violation of "+c.Component, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst, c.Mean, c.Median, c.Q90, c.Q99))
+		row("violation of "+c.Component, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst,
+			c.Mean, c.Median, c.Q90, c.Q99))
 	}
 	distances := func(what string, d *experiment.JSD) {
 		if d == nil {
@@ -162,7 +165,8 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	default:
 		row("held-out points", "not compared: the data has too few points to hold any out")
 	}
-	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate, v.Seconds.Generate))
+	row("seconds", fmt.Sprintf("training %.1f (simulation %.2f), generation %.2f", v.Seconds.Train, v.Seconds.Simulate,
+		v.Seconds.Generate))
 	if report != "" {
 		row("report", report)
 	}
@@ -175,9 +179,12 @@ func copies(row func(cells ...string), v *experiment.Evaluation) {
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
 	}
-	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples, v.Nearest.HeldOut, ratio))
-	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied, 100*v.Nearest.Repeated))
-	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic, v.TwoSample.Mean, v.TwoSample.SD, v.TwoSample.PValue))
+	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples,
+		v.Nearest.HeldOut, ratio))
+	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied,
+		100*v.Nearest.Repeated))
+	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic,
+		v.TwoSample.Mean, v.TwoSample.SD, v.TwoSample.PValue))
 }
 
 // against writes a distance with its floor.
@@ -197,5 +204,6 @@ func whereStarts(s *experiment.Start) string {
 	if s.Prior == "chains" {
 		from = "draws of chains"
 	}
-	return fmt.Sprintf("%.4g from where %d forward paths end to the %s, floor %.4g ± %.2g (%s); p = %.3f", s.Distance, s.Paths, from, s.Floor, s.FloorSD, s.Metric, s.PValue)
+	return fmt.Sprintf("%.4g from where %d forward paths end to the %s, floor %.4g ± %.2g (%s); p = %.3f", s.Distance,
+		s.Paths, from, s.Floor, s.FloorSD, s.Metric, s.PValue)
 }

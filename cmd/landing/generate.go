@@ -51,10 +51,12 @@ function of the seed and i alone.`,
 				return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv", out)}
 			}
 			if float64(n)*float64(r.Data.D) > maxNumbers {
-				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an earlier call", n, float64(maxNumbers))}
+				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an "+
+					"earlier call", n, float64(maxNumbers))}
 			}
 			if first > math.MaxUint64-uint64(n) {
-				return &usageError{fmt.Errorf("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits", first, math.MaxUint64-uint64(n), n)}
+				return &usageError{fmt.Errorf("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits",
+					first, math.MaxUint64-uint64(n), n)}
 			}
 			if !force {
 				if err := run.Free(out); err != nil {
@@ -103,10 +105,12 @@ function of the seed and i alone.`,
 				}
 			}
 			if len(lost) > 0 {
-				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", len(lost), n, s.Wrong, out, numbers(lost))
+				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", len(lost), n, s.Wrong,
+					out, numbers(lost))
 			}
 			if err := a.result(map[string]any{
-				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost), "failed_samples": lost, "wrong_component": s.Wrong,
+				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),
+				"failed_samples": lost, "wrong_component": s.Wrong,
 				"violation": map[string]any{"worst": metric.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 			}, func(w io.Writer) {

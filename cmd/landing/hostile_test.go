@@ -63,7 +63,8 @@ func TestForgedRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"resume", copied()}, {"generate", "r", "-n", "5", "--force"}} {
-			if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, want) || strings.Contains(r.stderr, "goroutine") {
+			if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, want) ||
+				strings.Contains(r.stderr, "goroutine") {
 				t.Errorf("landing %v: exit %d, want 3 with %q\n%s", args, r.code, want, r.stderr)
 			}
 		}
@@ -227,7 +228,8 @@ func TestControlCharacters(t *testing.T) {
 		{0, `h\x1b]0;x\x07`, []string{"check", "name.yaml"}},
 	} {
 		r := do(t, dir, c.args...)
-		if out := r.stdout + r.stderr; r.code != c.code || !strings.Contains(out, c.want) || strings.ContainsFunc(out, unprintable) {
+		if out := r.stdout + r.stderr; r.code != c.code || !strings.Contains(out, c.want) ||
+			strings.ContainsFunc(out, unprintable) {
 			t.Errorf("landing %q: exit %d, want %q in\n%q\n%q", c.args, r.code, c.want, r.stdout, r.stderr)
 		}
 	}
@@ -277,7 +279,8 @@ func TestFull(t *testing.T) {
 	defer full.Close()
 	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"}, {"env", "--help"}} {
 		var stderr bytes.Buffer
-		if code := Main(t.Context(), args, full, &stderr); code != exitFailure || !strings.Contains(stderr.String(), "no space left") {
+		if code := Main(t.Context(), args, full, &stderr); code != exitFailure || !strings.Contains(stderr.String(),
+			"no space left") {
 			t.Errorf("landing %v: exit %d, %s", args, code, stderr.String())
 		}
 	}
@@ -323,7 +326,8 @@ func TestClosedPipe(t *testing.T) {
 func TestFewRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"p.yaml":  "name: p\ndata: {kind: points, path: two.csv}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\ntrain: {epochs: 2}\n",
+		"p.yaml": "name: p\ndata: {kind: points, path: two.csv}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, " +
+			"layers: 1}\ntrain: {epochs: 2}\n",
 		"two.csv": "1,0,0\n0,1,0\n", "earth.csv": "10,20\n30,40\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -331,13 +335,15 @@ func TestFewRows(t *testing.T) {
 		}
 	}
 	warning := "warning: 2 data points are too few to hold any out"
-	for run, args := range map[string][]string{"r": {"p.yaml"}, "e": append([]string{"volcano", "--data", "earth.csv"}, tiny...)} {
+	for run, args := range map[string][]string{"r": {"p.yaml"}, "e": append([]string{"volcano", "--data", "earth.csv"},
+		tiny...)} {
 		if r := ok(t, dir, append([]string{"train", "--out", run}, args...)...); strings.Count(r.stderr, warning) != 1 {
 			t.Errorf("train: %s", r.stderr)
 		}
 		for _, verb := range []string{"eval", "report"} {
 			r := ok(t, dir, verb, run)
-			if strings.Count(r.stderr, warning) != 1 || strings.Contains(r.stdout, "NaN") || !strings.Contains(r.stdout, "too few points to hold any out") {
+			if strings.Count(r.stderr, warning) != 1 || strings.Contains(r.stdout, "NaN") ||
+				!strings.Contains(r.stdout, "too few points to hold any out") {
 				t.Errorf("%s %s: %s%s", verb, run, r.stderr, r.stdout)
 			}
 		}
@@ -352,11 +358,13 @@ func TestFewRows(t *testing.T) {
 func TestLastSamples(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
-	if r := do(t, dir, "generate", "r", "-n", "5", "--first", "18446744073709551611"); r.code != 2 || !strings.Contains(r.stderr, "--first is 18446744073709551611; expected at most 18446744073709551610") {
+	if r := do(t, dir, "generate", "r", "-n", "5", "--first", "18446744073709551611"); r.code != 2 ||
+		!strings.Contains(r.stderr, "--first is 18446744073709551611; expected at most 18446744073709551610") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 	ok(t, dir, "generate", "r", "-n", "5", "--first", "18446744073709551610")
-	if r := do(t, dir, "generate", "r", "-n", "333333333", "--force"); r.code != 2 || !strings.Contains(r.stderr, "expected at most 1e+08 numbers") {
+	if r := do(t, dir, "generate", "r", "-n", "333333333", "--force"); r.code != 2 ||
+		!strings.Contains(r.stderr, "expected at most 1e+08 numbers") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 }

@@ -86,10 +86,12 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case code == exitUsage:
 		a.say("Try: landing --help")
-	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)), errors.As(err, new(*langevin.StartError)):
+	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)),
+		errors.As(err, new(*langevin.StartError)):
 		a.say("Try: landing check")
 	}
-	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) { // of a line that is no use, flags may be unread
+	// of a line that is no use, flags may be unread
+	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) {
 		if e := a.object(map[string]fault{"error": describe(err, code)}); e != nil {
 			a.say("landing: %v", e)
 		}
@@ -137,14 +139,18 @@ func exitCode(err error) int {
 		return exitFailure
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
+	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
+		new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError), new(*langevin.StartError)):
 		return exitCheck
-	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError), new(*geometry.RankError)):
+	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
+		new(*geometry.RankError)):
 		return exitDiverged
 	case unwritten(err):
 		return exitFailure
-	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*experiment.DataError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
-		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError), new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
+	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*experiment.DataError),
+		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
+		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
+		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
 		return exitConfig
 	}
 	return exitFailure
@@ -193,9 +199,11 @@ Start with:  landing demo`,
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for landing")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
-	root.PersistentFlags().IntVar(&a.workers, "workers", 0, "worker threads; 0 means one for each core (results do not depend on it)")
+	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
+		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
+	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
+		a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	return root
 }
 

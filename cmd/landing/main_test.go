@@ -62,13 +62,15 @@ func wantJSON(t *testing.T, r transcript) map[string]any {
 	return v
 }
 
-var tiny = []string{"--set", "train.epochs=3", "--set", "network.width=8", "--set", "network.layers=1", "--set", "train.times_per_path=2"}
+var tiny = []string{"--set", "train.epochs=3", "--set", "network.width=8", "--set", "network.layers=1", "--set",
+	"train.times_per_path=2"}
 
 // demo leaves everything that it promises, and prints the promised keys.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	v := wantJSON(t, ok(t, dir, append([]string{"demo", "--json"}, tiny...)...))
-	for _, path := range []string{"run", "samples", "failed", "jsd.full", "jsd.held_out", "jsd.floor", "violation.worst", "violation.mean", "seconds.train", "seconds.simulate", "seconds.generate"} {
+	for _, path := range []string{"run", "samples", "failed", "jsd.full", "jsd.held_out", "jsd.floor", "violation.worst",
+		"violation.mean", "seconds.train", "seconds.simulate", "seconds.generate"} {
 		at := any(v)
 		for _, key := range strings.Split(path, ".") {
 			m, _ := at.(map[string]any)
@@ -78,10 +80,12 @@ func TestDemo(t *testing.T) {
 			t.Errorf("no %s in the output", path)
 		}
 	}
-	if v["samples"].(float64) != 1679 || v["failed"].(float64) != 0 || v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
+	if v["samples"].(float64) != 1679 || v["failed"].(float64) != 0 ||
+		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("got %v", v)
 	}
-	for _, file := range []string{"config.yaml", "problem.yaml", "manifest.json", "status.json", "metrics.jsonl", "report.html", "samples.npy", "figures/map.png", "figures/map.svg"} {
+	for _, file := range []string{"config.yaml", "problem.yaml", "manifest.json", "status.json", "metrics.jsonl",
+		"report.html", "samples.npy", "figures/map.png", "figures/map.svg"} {
 		if info, err := os.Stat(filepath.Join(dir, "runs", "demo-001", file)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -107,7 +111,8 @@ func TestVerbs(t *testing.T) {
 		wantJSON(t, r)
 	}
 	for _, args := range [][]string{
-		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"sample", "demo", "-o", "d.npy"}, {"train", "demo", "--out", "r"},
+		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"sample", "demo", "-o", "d.npy"},
+		{"train", "demo", "--out", "r"},
 	} {
 		r := do(t, dir, args...)
 		if r.code != 3 || !strings.Contains(r.stderr, "--force") || r.stdout != "" {
@@ -126,7 +131,8 @@ func TestVerbs(t *testing.T) {
 	}
 	ok(t, dir, "report", "r")
 	text := ok(t, dir, "eval", "r")
-	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout, "forward paths end to the uniform prior") {
+	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout,
+		"forward paths end to the uniform prior") {
 		t.Errorf("got %s", text.stdout)
 	}
 }
@@ -167,7 +173,8 @@ func TestGenerateFlags(t *testing.T) {
 		return string(data)
 	}
 	plain := file("a.npy")
-	if file("b.npy", "--seed", "1") != plain || file("c.npy", "--seed", "2") == plain || file("d.npy", "--seed", "0") == plain {
+	if file("b.npy", "--seed", "1") != plain || file("c.npy", "--seed", "2") == plain ||
+		file("d.npy", "--seed", "0") == plain {
 		t.Error("--seed does not choose the samples")
 	}
 	names, err := os.ReadDir(filepath.Join(dir, "r", "checkpoints"))
@@ -203,8 +210,10 @@ func TestFaults(t *testing.T) {
 	write("flat.csv", "1,0\n0,1\n")
 	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+strings.Repeat(" ", 58)+"\n12345678")
 	write("affine.yaml", "name: a\nset: {kind: affine, a: [[1, 1]], b: [1]}\n")
-	write("diverge.yaml", "name: d\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
-	write("failing.yaml", "name: f\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: 1}\nprocess: {method: OLLA-P, steps: 4, horizon: 4, sigma: {min: 1, max: 2}}\ntrain: {epochs: 1}\n")
+	write("diverge.yaml", "name: d\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: "+
+		"1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
+	write("failing.yaml", "name: f\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: "+
+		"1}\nprocess: {method: OLLA-P, steps: 4, horizon: 4, sigma: {min: 1, max: 2}}\ntrain: {epochs: 1}\n")
 	for _, c := range []struct {
 		code int
 		want string
@@ -234,11 +243,14 @@ func TestFaults(t *testing.T) {
 		{3, "empty.csv", []string{"train", "volcano", "--data", "empty.csv"}},
 		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
-		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001` + "\n", []string{"train", "points.yaml", "--data", "off.csv"}},
+		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001` + "\n",
+			[]string{"train", "points.yaml", "--data", "off.csv"}},
 		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. Of 3 rows 2 do, row 2 the most, "radius" by 1.25`, []string{"train", "points.yaml", "--data", "all-off.csv"}},
 		{3, "flat.csv: its points have 2 coordinates; expected 3", []string{"train", "points.yaml", "--data", "flat.csv"}},
-		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data", "cut.npy"}},
-		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set", "train.epochs=x"}},
+		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data",
+			"cut.npy"}},
+		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set",
+			"train.epochs=x"}},
 		{3, "α σ_k²Δt < 2", []string{"train", "demo", "--set", "process.landing={mode: explicit, rate: 100}"}},
 		{3, "there is no such run folder", []string{"eval", "nosuch"}},
 		{4, "forward paths failed a projection", []string{"train", "failing.yaml"}},
@@ -303,7 +315,8 @@ func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "d.csv")
 	places := func(extra string) {
-		if err := os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra), 0o666); err != nil {
+		if err := os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -323,7 +336,8 @@ func TestForeignRuns(t *testing.T) {
 	if err := os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "was changed or belongs to another problem") {
+	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr,
+		"was changed or belongs to another problem") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 	if err := os.WriteFile(config, old, 0o666); err != nil {
@@ -353,14 +367,16 @@ func TestInterruptAndKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := []string{"--set", "train.epochs=40", "--set", "network.width=16", "--set", "train.times_per_path=2", "--set", "train.checkpoint_every=0.05"}
+	settings := []string{"--set", "train.epochs=40", "--set", "network.width=16", "--set", "train.times_per_path=2",
+		"--set", "train.checkpoint_every=0.05"}
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(self, args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
 		return cmd
 	}
-	if out, err := command(append([]string{"train", "demo", "--out", "whole"}, settings...)...).CombinedOutput(); err != nil {
+	if out, err := command(append([]string{"train", "demo", "--out", "whole"},
+		settings...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	final := func(name string) []byte {

@@ -27,7 +27,8 @@ type source struct {
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.data, "data", "", "data file; replaces data.path")
 	cmd.Flags().StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
-	cmd.Flags().StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or olla,fast")
+	cmd.Flags().StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or "+
+		"olla,fast")
 }
 
 // load reads the problem and the bytes to keep as it was given.
@@ -174,7 +175,8 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	}
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
-		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n", quoted(r.Folder.Dir), quoted(r.Folder.Dir))
+		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
+			quoted(r.Folder.Dir), quoted(r.Folder.Dir))
 	})
 }
 
@@ -192,7 +194,10 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 				first, rows, start = t.Epoch, t.Rows, time.Now()
 			}
 			last = t
-			bar.update(t.Epoch == r.Problem.Train.Epochs, func() string { return epochLine(t, r.Problem.Train.Epochs, first, rows, time.Since(start)) })
+			bar.update(t.Epoch == r.Problem.Train.Epochs, func() string {
+				return epochLine(t, r.Problem.Train.Epochs, first,
+					rows, time.Since(start))
+			})
 		},
 		Mixing: func(steps, most int) {
 			if time.Since(start) > time.Second {
@@ -202,7 +207,8 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		Prior: func(p experiment.Prior) {
 			m := p.Mixing
 			bar.clear()
-			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps, float64(m.Rhat), float64(m.ESS))
+			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps,
+				float64(m.Rhat), float64(m.ESS))
 			if m.Lost > 0 {
 				a.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
 			}

@@ -36,7 +36,8 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s on %s: %q, %v", c.data, constraint.Name(c.set), k.Name, ok)
 		}
 	}
-	if !slices.Equal(Names(), []string{"earth", "points", "demo"}) || !slices.Equal(Extensions(), []string{".npy", ".csv"}) {
+	if !slices.Equal(Names(), []string{"earth", "points", "demo"}) || !slices.Equal(Extensions(),
+		[]string{".npy", ".csv"}) {
 		t.Errorf("%v, %v", Names(), Extensions())
 	}
 }
@@ -73,7 +74,8 @@ func TestPublished(t *testing.T) {
 		}
 		a, b := draws(c.set, 1), draws(c.set, 2)
 		got := d.Distance.Compare(d.Distance.Marks(a), d.Distance.Marks(b))
-		if got[0] != c.want(a, b) || len(got) != 1+c.parts || len(d.Distance.Parts) != c.parts || d.Distance.Name != "Jensen–Shannon distance" {
+		if got[0] != c.want(a, b) || len(got) != 1+c.parts || len(d.Distance.Parts) != c.parts ||
+			d.Distance.Name != "Jensen–Shannon distance" {
 			t.Errorf("%s: %v of %q", k.Name, got, d.Distance.Name)
 		}
 	}
@@ -83,7 +85,8 @@ func TestPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := d.Writer(".csv")(&b, []float64{0, 0, 1, 0, -1, 0}, 3); err != nil || b.String() != "latitude,longitude\n90.00000000,0.00000000\n0.00000000,-90.00000000\n" {
+	if err := d.Writer(".csv")(&b, []float64{0, 0, 1, 0, -1, 0}, 3); err != nil ||
+		b.String() != "latitude,longitude\n90.00000000,0.00000000\n0.00000000,-90.00000000\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

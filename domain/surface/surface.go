@@ -39,7 +39,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 		Samples: published,
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon divergence", Dim: 1,
-			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural logarithm.", text.Count(faces)),
+			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural logarithm.",
+				text.Count(faces)),
 			Marks: func(x []float64) []float64 {
 				m := make([]float64, len(x)/3)
 				domain.EachBlock(in.Pool, len(m), func(lo, hi int) { metric.NearestFaces(m[lo:hi], x[3*lo:3*hi], tree) })
@@ -70,7 +71,8 @@ func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 			"figures/surface.png, and not on this page.", text.Count(faces), text.Count(figure.SurfaceFaces)))
 		return
 	}
-	c.Add("surface", figure.FigureRef{Title: "Data and samples", Caption: caption + " Seen from two sides.", Wide: true}, pic)
+	c.Add("surface", figure.FigureRef{Title: "Data and samples", Caption: caption + " Seen from two sides.", Wide: true},
+		pic)
 	c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers})
 }
 

@@ -35,12 +35,14 @@ func TestFaces(t *testing.T) {
 	tree := mesh.NewTree(s.Mesh)
 	for i := range n {
 		face, _, _ := tree.Nearest([3]float64(x[3*i : 3*i+3]))
-		if r.Full[i] != float64(face) || i < 2000 && r.Train[i] != float64(face) || i >= 2000 && r.HeldOut[i-2000] != float64(face) {
+		if r.Full[i] != float64(face) || i < 2000 && r.Train[i] != float64(face) || i >= 2000 &&
+			r.HeldOut[i-2000] != float64(face) {
 			t.Fatalf("point %d is counted on face %v, its nearest is %d", i, r.Full[i], face)
 		}
 	}
 	if len(r.Full) != n || len(r.Train) != 2000 || len(r.HeldOut) != 1000 || r.Dim != 1 || d.Samples != 20_000 {
-		t.Errorf("%d, %d and %d marks of dimension %d; %d samples", len(r.Full), len(r.Train), len(r.HeldOut), r.Dim, d.Samples)
+		t.Errorf("%d, %d and %d marks of dimension %d; %d samples", len(r.Full), len(r.Train), len(r.HeldOut), r.Dim,
+			d.Samples)
 	}
 	if r.Between(r.Full, r.Full) != 0 || r.Between(r.Train, r.HeldOut) != metric.FaceJSD(r.Train, r.HeldOut, 8) {
 		t.Error("the distance is not that of counts on faces")

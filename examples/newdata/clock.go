@@ -45,7 +45,8 @@ func hours(dst, x []float64, n int) {
 
 // clock makes the domain: one observable, a file of hours and a picture.
 func clock(domain.Input) (*domain.Domain, error) {
-	hour := domain.Observable{Name: "hour", Unit: "h", File: "hour", Bins: metric.Bins{Lo: 0, Hi: 24, N: 24, Circular: true}}
+	hour := domain.Observable{Name: "hour", Unit: "h", File: "hour", Bins: metric.Bins{Lo: 0, Hi: 24, N: 24,
+		Circular: true}}
 	return &domain.Domain{
 		Observables: &domain.Observables{List: []domain.Observable{hour}, Values: hours},
 		Writers: map[string]domain.Writer{".csv": func(w io.Writer, x []float64, _ int) error {

@@ -59,10 +59,14 @@ func TestClock(t *testing.T) {
 	defer folder.Unlock()
 	ctx := context.Background()
 	var heard []experiment.Progress
-	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) { heard = append(heard, p) }}); err != nil {
+	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) {
+		heard = append(heard,
+			p)
+	}}); err != nil {
 		t.Fatal(err)
 	}
-	if len(heard) != 2 || heard[1].JSD.IsNaN() || len(heard[1].Observables) != 1 || heard[1].Observables[0].Name != "hour" {
+	if len(heard) != 2 || heard[1].JSD.IsNaN() || len(heard[1].Observables) != 1 ||
+		heard[1].Observables[0].Name != "hour" {
 		t.Errorf("training's evaluations are %+v", heard)
 	}
 	trained, err := r.Trained("")
@@ -81,7 +85,8 @@ func TestClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.JSD == nil || len(v.JSD.Parts) != 1 || v.JSD.Full != v.JSD.Parts[0].Full || v.JSD.Mean <= 0 || len(v.JSD.Parts[0].Histogram.Samples) != 24 {
+	if v.JSD == nil || len(v.JSD.Parts) != 1 || v.JSD.Full != v.JSD.Parts[0].Full || v.JSD.Mean <= 0 ||
+		len(v.JSD.Parts[0].Histogram.Samples) != 24 {
 		t.Errorf("scored by %+v", v.JSD)
 	}
 	page, err := r.Report(samples, v)
@@ -98,7 +103,8 @@ func TestClock(t *testing.T) {
 		}
 	}
 	var csv bytes.Buffer
-	if err := r.Domain.Writer(".csv")(&csv, []float64{0, 1, 0, -1}, 2); err != nil || csv.String() != "hour\n6.0000\n18.0000\n" {
+	if err := r.Domain.Writer(".csv")(&csv, []float64{0, 1, 0, -1}, 2); err != nil ||
+		csv.String() != "hour\n6.0000\n18.0000\n" {
 		t.Errorf("%q, %v", csv.String(), err)
 	}
 	// A set in space is none for it.
@@ -106,7 +112,8 @@ func TestClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = p.Build(); err == nil || !strings.Contains(err.Error(), "data.kind") || !strings.Contains(err.Error(), "not in R²") {
+	if _, err = p.Build(); err == nil || !strings.Contains(err.Error(), "data.kind") ||
+		!strings.Contains(err.Error(), "not in R²") {
 		t.Errorf("on the sphere: %v", err)
 	}
 }

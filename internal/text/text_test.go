@@ -13,7 +13,8 @@ func TestNumber(t *testing.T) {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}
 	}
-	if Measured(math.NaN()) != "–" || Fixed(math.NaN()) != "–" || Fixed(0.12345) != "0.1235" || Percent(0.125) != "12.5 %" {
+	if Measured(math.NaN()) != "–" || Fixed(math.NaN()) != "–" || Fixed(0.12345) != "0.1235" ||
+		Percent(0.125) != "12.5 %" {
 		t.Error("what was not measured is no dash, or what was is not written")
 	}
 }

@@ -74,8 +74,10 @@ func reduce(w *bufio.Writer, f feed) error {
 	log.Printf("%d earthquakes; left out: %d events of other types, %d without coordinates",
 		len(rows), other, nowhere)
 
-	fmt.Fprintf(w, "# Epicentres of %d earthquakes, %s to %s (UTC), from the all-week feed of the\n", len(rows), day(first), day(last))
-	fmt.Fprintln(w, "# U.S. Geological Survey, Earthquake Hazards Program (earthquake.usgs.gov). Public domain in the United States.")
+	fmt.Fprintf(w, "# Epicentres of %d earthquakes, %s to %s (UTC), from the all-week feed of the\n", len(rows),
+		day(first), day(last))
+	fmt.Fprintln(w, "# U.S. Geological Survey, Earthquake Hazards Program (earthquake.usgs.gov). Public domain in the "+
+		"United States.")
 	fmt.Fprintln(w, "latitude,longitude")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s,%s\n", degrees(r[0]), degrees(r[1]))
