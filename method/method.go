@@ -10,7 +10,7 @@ import (
 	"context"
 
 	"github.com/landing-diffusion/landing/kernel"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -39,7 +39,8 @@ type Method interface {
 
 // A Source makes what a network is trained on: items, one a training row, each with as
 // many terms as there are times. All that it makes is a function of the data, the
-// seed and the refresh number: neither of the workers nor of what it made before.
+// seed and the refresh number: neither of the workers nor of what it made before. It
+// belongs to one Trainer.
 type Source[T kernel.Float] interface {
 	Items() int
 	Times() int
@@ -94,13 +95,8 @@ type Report struct {
 
 // A Prior writes the state that one sample begins with: a function of (s, sample)
 // alone.
-type Prior interface {
-	Sample(dst []float64, s keyed.Stream, sample uint64)
-}
+type Prior = langevin.Prior
 
 // A Score is a network read as one, such as a score.Field. One goroutine uses it at a
 // time.
-type Score interface {
-	// Eval writes s at n rows (x_i, p_i), n×d, at time t; p is nil without momentum.
-	Eval(dst, x, p []float64, n int, t float64)
-}
+type Score = langevin.Score

@@ -21,3 +21,18 @@ func TestMLPConforms(t *testing.T) {
 		Dim: 3, Momentum: true, Width: 8, Octaves: 1, Seed: 1, Precision: kernel.BFloat16,
 	})
 }
+
+// The matrices between hidden layers are those of the hidden layers, out×in each.
+func TestMLPMatrices(t *testing.T) {
+	m := score.NewMLP[float64]([]int{4, 6, 5, 7, 3}, 1)
+	model := m.Model(score.Reading{}, kernel.Float32)
+	for i, w := range model.Matrices() {
+		weight := m.Weight(i + 1)
+		if w.Out != m.Sizes[i+2] || w.In != m.Sizes[i+1] || &model.Parameters()[w.At] != &weight[0] {
+			t.Errorf("matrix %d is %+v, of widths %v", i, w, m.Sizes)
+		}
+	}
+	if n := len(model.Matrices()); n != 2 {
+		t.Errorf("%d matrices, want 2", n)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
@@ -22,6 +23,9 @@ func TestZeroConfig(t *testing.T) {
 	want := Config{Epochs: 1000, Batch: 128, Refresh: 1, TimesPerPath: proc.Schedule.N, LearningRate: 2e-3}
 	if tr.cfg != want {
 		t.Errorf("the zero Config is %+v", tr.cfg)
+	}
+	if c := (Config{Batch: 1000, TimesPerPath: 99}).resolved(50, 7); c.Batch != 50 || c.TimesPerPath != 7 {
+		t.Errorf("of 50 items and 7 times a batch takes %d and %d", c.Batch, c.TimesPerPath)
 	}
 	if _, err := tr.Epoch(context.Background()); err != nil || tr.State.Updates != 1 {
 		t.Errorf("%d updates, %v", tr.State.Updates, err)
@@ -41,5 +45,32 @@ func TestConfigErrors(t *testing.T) {
 	}
 	if err := smallConfig.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// prepared counts how often a source is prepared.
+type prepared struct {
+	method.Source[float32]
+	times int
+}
+
+func (p *prepared) Prepare(ctx context.Context, seed uint64) error {
+	p.times++
+	return p.Source.Prepare(ctx, seed)
+}
+
+func TestSourceIsPreparedOnce(t *testing.T) {
+	proc, data := gaussian(langevin.OLLA, 50)
+	pool := parallel.New(1)
+	defer pool.Close()
+	src := &prepared{Source: pathmatch.New(proc, pathmatch.Options{}).Source(data, pool)}
+	tr := New(smallConfig, src, model(score.Reading{}, kernel.Float32, false), pool)
+	for range 3 {
+		if _, err := tr.Epoch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if src.times != 1 {
+		t.Errorf("in 3 epochs the source was prepared %d times", src.times)
 	}
 }

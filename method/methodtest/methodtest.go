@@ -38,14 +38,27 @@ type suite struct {
 type material struct {
 	method.Source[float32]
 	losses []method.Loss[float32]
+	told   *[]int // the items of the rows that were written
+}
+
+// told notes the items of the rows that it writes.
+type told struct {
+	score.Reader[float32]
+	items *[]int
+}
+
+func (r told) Row(dst []float32, at score.Input) {
+	*r.items = append(*r.items, at.Item)
+	r.Reader.Row(dst, at)
 }
 
 func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes ...uint64) *material {
 	t.Helper()
 	pool := parallel.New(workers)
 	t.Cleanup(pool.Close)
-	m := &material{Source: s.m.Source(s.data, pool)}
-	reader := score.NewReader[float32](score.Reading{Gain: s.m.Gain()}, s.d, s.m.Momentum())
+	items := make([]int, 0, 1<<16)
+	m := &material{Source: s.m.Source(s.data, pool), told: &items}
+	reader := told{score.NewReader[float32](score.Reading{Gain: s.m.Gain()}, s.d, s.m.Momentum()), &items}
 	for range workers {
 		m.losses = append(m.losses, m.NewLoss(reader, rows))
 	}
@@ -149,9 +162,15 @@ func (s *suite) loss(t *testing.T) {
 	terms := m.terms()
 	terms = terms[:min(len(terms), 64)]
 	l, n := m.losses[0], len(terms)
+	*m.told = (*m.told)[:0]
 	all, err := l.Prepare(terms)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, item := range *m.told {
+		if len(*m.told) != n || item != terms[i].Item {
+			t.Fatalf("the network is told items %v of terms %v", *m.told, terms)
+		}
 	}
 	rows, w := append([]float32(nil), all...), len(all)/n
 	f, ds, scratch := outputs(0, n*s.d), make([]float32, n*s.d), make([]float32, n*s.d)
@@ -197,6 +216,7 @@ func (s *suite) allocations(t *testing.T) {
 	terms = terms[:min(16, len(terms))]
 	f, ds := outputs(0, len(terms)*s.d), make([]float32, len(terms)*s.d)
 	if n := testing.AllocsPerRun(10, func() {
+		*m.told = (*m.told)[:0]
 		if _, err := l.Prepare(terms); err != nil {
 			t.Fatal(err)
 		}

@@ -95,8 +95,7 @@ type sampler struct{ sim *langevin.Simulator }
 
 func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
 	prior method.Prior, scores func(worker int) method.Score) (method.Report, error) {
-	r, err := s.sim.Backward(ctx, dst, failed, first, seed, prior,
-		func(worker int) langevin.Score { return scores(worker) })
+	r, err := s.sim.Backward(ctx, dst, failed, first, seed, prior, scores)
 	return report(r), err
 }
 

@@ -54,6 +54,13 @@ func Kind(t *testing.T, k score.Kind, c score.Config) {
 	if differ == 0 {
 		t.Error("another seed has the same parameters")
 	}
+	if c.Gain == nil {
+		c.Gain = func(t float64) float64 { return 1 + t }
+		m = k.New(c)
+	}
+	if got, want := m.Gain(0.7), c.Gain(0.7); got != want {
+		t.Errorf("the gain is %v, want %v", got, want)
+	}
 	if m.Out() != c.Dim || m.Precision() != c.Precision {
 		t.Errorf("%d outputs in %v for points in R^%d in %v", m.Out(), m.Precision(), c.Dim, c.Precision)
 	}
@@ -332,9 +339,22 @@ func (s *suite) backward(t *testing.T) {
 	}
 }
 
+// noItem fails where a row of generation is told a training row.
+type noItem struct {
+	score.Model[float64]
+	t *testing.T
+}
+
+func (m noItem) Row(dst []float64, at score.Input) {
+	if at.Item != -1 {
+		m.t.Errorf("a score is asked for at training row %d", at.Item)
+	}
+	m.Model.Row(dst, at)
+}
+
 // The score is the gain times the output, one row at a time.
 func (s *suite) field(t *testing.T) {
-	f, want := score.NewField(s.m, rows), s.output(s.m)
+	f, want := score.NewField[float64](noItem{s.m, t}, rows), s.output(s.m)
 	got := make([]float64, s.d)
 	for i := range rows {
 		at := s.probe(i)
