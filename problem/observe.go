@@ -20,10 +20,12 @@ type Observe struct {
 	Let  formula.Definitions `yaml:"let,omitempty"` // for this entry and those after it
 	Expr string              `yaml:"expr"`
 	Unit string              `yaml:"unit,omitempty"` // for labels
-	// of the histogram; default: the data's, and a tenth on both sides
+
+	// Range is that of the histogram: by default the data's, and a tenth of it on both
+	// sides. Of a Circular number it is one period, by default [−π, π).
 	Range    []float64 `yaml:"range,omitempty"`
-	Bins     int       `yaml:"bins,omitempty"`     // default 60
-	Circular bool      `yaml:"circular,omitempty"` // range is one period; default [−π, π)
+	Bins     int       `yaml:"bins,omitempty"` // default 60
+	Circular bool      `yaml:"circular,omitempty"`
 }
 
 const (
