@@ -255,3 +255,21 @@ func TestGeodesicOfProduct(t *testing.T) {
 		t.Error("a shortest curve to the opposite point")
 	}
 }
+
+// A point is regular where each factor is; elsewhere the product is factored.
+func TestRegularProduct(t *testing.T) {
+	o2 := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
+	p := constraint.Product(o2, o2).NewEvaluator(1).Projector
+	good, bad := []float64{0, -1, 1, 0}, []float64{1, 0, 0, 0}
+	h, work, regular := make([]float64, 6), make([]float64, p.WorkSize()), make([]bool, 1)
+	for _, c := range []struct {
+		x    []float64
+		want bool
+	}{
+		{slices.Concat(good, good), true}, {slices.Concat(good, bad), false}, {slices.Concat(bad, good), false},
+	} {
+		if p.Factor(h, work, regular, c.x, 1); regular[0] != c.want {
+			t.Errorf("at %v regular is %v", c.x, regular[0])
+		}
+	}
+}

@@ -100,6 +100,10 @@ func TestViewKeeps(t *testing.T) {
 	if constraint.EqualitiesOf(so) != constraint.Set(so) {
 		t.Error("the equalities of a set of equalities are another set")
 	}
+	turned := constraint.View(so, []int{1, 0, 2, 3, 4, 5}, 6)
+	if turned.Equalities()[0] != "gram[0,1]" || turned.NewEvaluator(1).Projector != nil {
+		t.Error("components in another order are taken for the set")
+	}
 	some := constraint.View(so, []int{0, 2}, 2)
 	c, e := some.Capabilities(), some.NewEvaluator(1)
 	if c.Selects == nil || c.Selection != "det > 0" || c.Name != "SO(3)" {

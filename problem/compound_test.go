@@ -3,10 +3,13 @@ package problem
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/problem/sets"
 )
 
 const pair = `data: {path: x.csv}
@@ -139,5 +142,41 @@ func TestNestedFiles(t *testing.T) {
 	if _, err := q.Build(); err == nil || !strings.Contains(err.Error(),
 		"mine.yaml:1: set.product[1].weights: open other.npz") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A kind that a program adds may have a key that others have, of another type: it is
+// read by the set's kind, also where an earlier layer names that.
+func TestAddedKind(t *testing.T) {
+	before := sets.All
+	defer func() { sets.All = before }()
+	sets.All = append(slices.Clone(before), sets.Row("spheres", func(k struct {
+		Radius []float64 `yaml:"radius,omitempty" doc:"one a sphere"`
+	}) (constraint.Set, error) {
+		var of []constraint.Set
+		for _, r := range k.Radius {
+			if !(r > 0) {
+				return nil, fmt.Errorf("radius %v", r)
+			}
+			of = append(of, zoo.Sphere{D: 2, R: r})
+		}
+		return constraint.Product(of...), nil
+	}))
+	for _, c := range []struct {
+		set, setting, want string
+	}{
+		{"kind: spheres, radius: [1, 2]", "seed=1", ""},
+		{"kind: spheres", "set.radius=[1, 2, 3]", ""},
+		{"kind: spheres, radius: 1", "seed=1", "mine.yaml:1: set.radius is 1; expected a list"},
+		{"kind: sphere, dim: 2, radius: [1]", "seed=1", "mine.yaml:1: set.radius is [1]; expected a finite number"},
+		{"kind: spheres, radius: [0]", "seed=1", "mine.yaml:1: set: radius 0"},
+		{"kind: sphere, dim: 2, radius: 3", "set.kind=spheres", "this key belongs to set.kind sphere, simplex"},
+		{"kind: sphere, radius: 3", "set.kind=spheres", "mine.yaml:1: set.radius is 3; expected what it is of a spheres"},
+		{"kind: spheres, radius: [1]", "set.kind=''", "set.kind is missing"},
+	} {
+		_, err := load(t, "set: {"+c.set+"}", c.setting)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, --set %s: %v; want %s", c.set, c.setting, err, c.want)
+		}
 	}
 }

@@ -73,3 +73,27 @@ generate: {max_failed: 0.5}
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 }
+
+// The file of a nested set lies beside the problem file that names it, and in the working
+// folder where a setting does.
+func TestNestedFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const product = "[{kind: level-set, weights: none.npz}]"
+	for _, c := range []struct{ text, setting, want string }{
+		{"set: {product: " + product + "}", "seed=2", filepath.Join("sub", "none.npz")},
+		{"seed: 2", "set.product=" + product, "none.npz"},
+		{"seed: 2", "set={product: " + product + "}", "none.npz"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "sub", "p.yaml"), []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r := do(t, dir, "check", "sub/p.yaml", "--set", c.setting)
+		want := "set.product[0].weights: open " + filepath.Join(dir, c.want)
+		if r.code != exitConfig || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s with --set %s: exit %d, %s; want %s", c.text, c.setting, r.code, r.stderr, want)
+		}
+	}
+}

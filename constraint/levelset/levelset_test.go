@@ -574,3 +574,21 @@ func TestMeshFaults(t *testing.T) {
 		}
 	}
 }
+
+// An evaluator takes more points than go through the network at once; a surface is drawn
+// from where its set is asked what it knows.
+func TestManyPoints(t *testing.T) {
+	const n = 3*blockRows + 5
+	s := New(bumpy(1))
+	x, h, one := make([]float64, 3*n), make([]float64, n), make([]float64, 1)
+	keyed.New(1, keyed.Probe, 12).Normals(x, 0, 0)
+	s.NewEvaluator(n).Values(h, x, n)
+	for i := range n {
+		if s.Values(one, x[3*i:3*i+3], 1); one[0] != h[i] {
+			t.Fatalf("h of point %d is %v among others, %v alone", i, h[i], one[0])
+		}
+	}
+	if (&Surface{Set: s}).Capabilities().SampleUniform == nil || s.Capabilities().SampleUniform != nil {
+		t.Error("a surface has a uniform law, a level set without a mesh has none")
+	}
+}

@@ -61,8 +61,8 @@ func (s Set) Is() string {
 
 // has reports whether a key was given: a zero is none.
 func (s Set) has(key string) bool {
-	v, ok := s.keys[key]
-	return ok && !reflect.ValueOf(v).IsZero()
+	v := reflect.ValueOf(s.keys[key])
+	return v.IsValid() && !v.IsZero()
 }
 
 // Build makes the set that stands at the place at, such as "set". The error is an
@@ -154,8 +154,8 @@ func (s Set) of(k Kind) (any, error) {
 	keys := reflect.New(k.Keys).Elem()
 	for i := range k.Keys.NumField() {
 		f, to := k.Keys.Field(i), keys.Field(i)
-		given, ok := s.keys[tag(f)]
-		if !ok {
+		given := s.keys[tag(f)]
+		if given == nil {
 			continue
 		}
 		if v := reflect.ValueOf(given); v.Type() == f.Type {
@@ -185,6 +185,15 @@ func (s Set) Over(layer Set, kind bool) Set {
 		out.keys = map[string]any{}
 	}
 	maps.Copy(out.keys, layer.keys)
+	if k, ok := find(out.Is()); ok {
+		if keys, err := out.of(k); err == nil {
+			for i := range k.Keys.NumField() {
+				if key := tag(k.Keys.Field(i)); out.keys[key] != nil {
+					out.keys[key] = reflect.ValueOf(keys).Field(i).Interface()
+				}
+			}
+		}
+	}
 	return out
 }
 
@@ -200,6 +209,12 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 		t, ok := KeyType(kind, key)
 		if !ok {
 			return fmt.Errorf("a set has no key %q", key)
+		}
+		if kind == "" && slices.ContainsFunc(owners(key), func(k Kind) bool {
+			f, _ := k.field(key)
+			return f.Type != t
+		}) {
+			t = reflect.TypeFor[any]() // Over knows the kind
 		}
 		fields = append(fields, structField(i, t, key))
 	}
