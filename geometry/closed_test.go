@@ -241,3 +241,36 @@ func TestClosedFormTakesLittleRoom(t *testing.T) {
 		t.Errorf("a Jacobian of %d numbers, want %d", JacobianSize(s), m*n*n)
 	}
 }
+
+// Points for which the chord iteration is too slow go back to their proposals, for
+// Newton's method to start afresh.
+func TestChordGivesUpWhole(t *testing.T) {
+	const k = 20
+	s := noRetract{orthogonal(t, 4)}
+	x := haar(orthogonal(t, 4), k, 0.3)
+	y := append([]float64(nil), x...)
+	dense.Axpy(y, 0.3, normals(len(y), 3, 1))
+	g, p, ok, o := New(s, k, 0).(*closed), NewProjection(s, k), make([]bool, k), Outcome{}
+	if err := g.At(x, k); err != nil {
+		t.Fatal(err)
+	}
+	p.room()
+	copy(p.y, y)
+	for i := range k {
+		p.row = append(p.row, i)
+	}
+	dst := append([]float64(nil), y...)
+	p.chord(g, dst, ok, &o)
+	if len(p.row) < 3 || len(p.row) > k-3 {
+		t.Fatalf("%d of %d points are left: the test says too little", len(p.row), k)
+	}
+	left := make([]bool, k)
+	for _, i := range p.row {
+		left[i] = true
+	}
+	for i := range k {
+		if left[i] == ok[i] || left[i] != (distance(dst[16*i:16*i+16], y[16*i:16*i+16]) == 0) {
+			t.Errorf("point %d: left %v, projected %v", i, left[i], ok[i])
+		}
+	}
+}

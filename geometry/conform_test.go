@@ -163,6 +163,7 @@ func TestOutcomes(t *testing.T) {
 		y[9+j] += 10 * float64(j%2)
 	}
 	var all Outcome
+	var projected []float64
 	for name, set := range map[string]constraint.Set{"retraction": s, "chord": noRetract{s}, "newton": sets.Plain(s)} {
 		g, p, ok := New(set, 2, 0), NewProjection(set, 2), make([]bool, 2)
 		if err := g.At(x, 2); err != nil {
@@ -170,7 +171,14 @@ func TestOutcomes(t *testing.T) {
 		}
 		var sum Outcome
 		for range 2 {
-			o := p.Project(g, make([]float64, 18), y, ok, 0)
+			z := make([]float64, 18)
+			o := p.Project(g, z, y, ok, 0)
+			if projected == nil {
+				projected = z
+			}
+			if e := distance(z[:9], projected[:9]); e > 1e-12 || distance(z[9:], y[9:]) != 0 {
+				t.Errorf("%s: projected to %v, %.3g from another way's", name, z, e)
+			}
 			if o.Points != 2 || o.Failed() != 1 || !ok[0] || ok[1] || (o.Iterations > 0) != (name != "retraction") {
 				t.Errorf("%s: %v, %+v", name, ok, o)
 			}

@@ -213,6 +213,22 @@ func TestQR(t *testing.T) {
 	}
 }
 
+// PivotedQR takes the row with the most left outside the span so far, the first of
+// equals.
+func TestPivots(t *testing.T) {
+	q := []float64{
+		1, 0, 0, 0,
+		0.8, 0.6, 0, 0,
+		0.6, 0, 0.8, 0,
+		0.75, 0, 0, math.Sqrt(1 - 0.75*0.75),
+	}
+	pivot := []int{0, 1, 2, 3}
+	rank := PivotedQR(q, make([]float64, 16), pivot, make([]float64, 4), 4, 4, 4, 1e-10)
+	if want := [4]int{0, 2, 3, 1}; rank != 4 || [4]int(pivot) != want {
+		t.Errorf("rank %d, pivots %v, want %v", rank, pivot, want)
+	}
+}
+
 // Orthonormalise and Reject: orthonormal columns that span what the old ones did.
 func TestOrthonormalise(t *testing.T) {
 	const n, p = 5, 3
