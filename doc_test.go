@@ -13,7 +13,8 @@ func TestDoc(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := regexp.MustCompile(`\[github\.com/landing-diffusion/landing/([a-z/]+)\]`).FindAllSubmatch(text, -1)
-	folders := []string{"cmd/landing", "examples/chain", "docs/architecture.md", "constraint/zoo", "constraint/formula", "constraint/constrainttest"}
+	folders := []string{"cmd/landing", "examples/chain", "docs/architecture.md", "constraint/zoo", "constraint/formula",
+		"constraint/constrainttest"}
 	for _, m := range named {
 		folders = append(folders, string(m[1]))
 	}

@@ -10,7 +10,8 @@ import (
 func Example() {
 	var file bytes.Buffer
 	weights := arrayfile.Array{Shape: []int{2, 2}, Float32: []float32{1, 2, 3, 4}}
-	err := arrayfile.EncodeSafetensors(&file, []arrayfile.Named{{Name: "layer.weight", Array: weights}}, map[string]string{"steps": "1000"})
+	err := arrayfile.EncodeSafetensors(&file, []arrayfile.Named{{Name: "layer.weight", Array: weights}},
+		map[string]string{"steps": "1000"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -151,7 +151,8 @@ func EncodeNPY(w io.Writer, a Array) error {
 	if kinds[k].size == 1 {
 		order = "|"
 	}
-	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order, kinds[k].npy, tuple(a.Shape))
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order, kinds[k].npy,
+		tuple(a.Shape))
 
 	b := make([]byte, 0, 2*npyAlign)
 	b = append(b, npyMagic...)

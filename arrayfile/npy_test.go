@@ -29,24 +29,28 @@ var numpyFiles = []struct {
 }{
 	{
 		"f4",
-		"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" + strings.Repeat(" ", 58) + "\n" +
+		"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" +
+			strings.Repeat(" ", 58) + "\n" +
 			"\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x80@\x00\x00\xa0@\x00\x00\xd0@",
 		Array{Shape: []int{2, 3}, Float32: []float32{1, 2, 3, 4, 5, 6.5}},
 	},
 	{
 		"scalar f8",
-		"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (), }" + strings.Repeat(" ", 62) + "\n" +
+		"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (), }" +
+			strings.Repeat(" ", 62) + "\n" +
 			"\x00\x00\x00\x00\x00\x00\x04@",
 		Array{Shape: []int{}, Float64: []float64{2.5}},
 	},
 	{
 		"empty f8",
-		"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }" + strings.Repeat(" ", 58) + "\n",
+		"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }" +
+			strings.Repeat(" ", 58) + "\n",
 		Array{Shape: []int{0, 3}, Float64: []float64{}},
 	},
 	{
 		"b1",
-		"\x93NUMPY\x01\x00v\x00{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }" + strings.Repeat(" ", 60) + "\n\x01\x00",
+		"\x93NUMPY\x01\x00v\x00{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }" + strings.Repeat(" ", 60) +
+			"\n\x01\x00",
 		Array{Shape: []int{2}, Bool: []bool{true, false}},
 	},
 }
@@ -78,7 +82,8 @@ func TestDecodeNPYVariants(t *testing.T) {
 		},
 		{
 			"Fortran order, 3-d",
-			npyFile(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n", "\x00\x06\x02\x08\x04\n\x01\x07\x03\t\x05\x0b"),
+			npyFile(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n",
+				"\x00\x06\x02\x08\x04\n\x01\x07\x03\t\x05\x0b"),
 			Array{Shape: []int{2, 3, 2}, Uint8: []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 		},
 		{
@@ -174,7 +179,8 @@ func TestDecodeNPYRefuses(t *testing.T) {
 		{"short text", []byte("1,2"), `file begins with "1,2", expected "\x93NUMPY"`},
 		{"version 4", npyFile(4, "{}", ""), "NPY version 4.0, expected 1.0, 2.0 or 3.0"},
 		{"version 1.1", []byte(npyMagic + "\x01\x01\x02\x00{}"), "NPY version 1.1"},
-		{"header length", []byte(npyMagic + "\x02\x00\xff\xff\xff\xff{"), "header of 4294967295 bytes, expected at most 1048576"},
+		{"header length", []byte(npyMagic + "\x02\x00\xff\xff\xff\xff{"),
+			"header of 4294967295 bytes, expected at most 1048576"},
 		{"no dictionary", header("[1]"), `header has "[1]" at byte 0, expected {`},
 		{"no header", header(""), "header ends, expected {"},
 		{"no keys", header("{}"), `lacks the key "descr"`},
@@ -186,21 +192,29 @@ func TestDecodeNPYRefuses(t *testing.T) {
 		{"no colon", header("{'descr' '|u1'}"), "expected :"},
 		{"no comma", header("{'descr': '|u1' 'shape': ()}"), "expected , or }"},
 		{"no end", header("{'descr': '|u1', "), "header ends, expected a quoted string"},
-		{"more", header("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), } 5"), `"5" at byte 58, expected nothing more`},
-		{"complex", header("{'descr': '<c16', 'fortran_order': False, 'shape': (4,), }"), `dtype is "<c16", expected f4, f8, i4, i8, b1 or u1`},
+		{"more", header("{'descr': '|u1', 'fortran_order': False, 'shape': (4,), } 5"),
+			`"5" at byte 58, expected nothing more`},
+		{"complex", header("{'descr': '<c16', 'fortran_order': False, 'shape': (4,), }"),
+			`dtype is "<c16", expected f4, f8, i4, i8, b1 or u1`},
 		{"object", header("{'descr': '|O', 'fortran_order': False, 'shape': (4,), }"), `dtype is "|O"`},
 		{"no byte order", header("{'descr': 'f8', 'fortran_order': False, 'shape': (4,), }"), `dtype is "f8"`},
-		{"structured", header("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (4,), }"), "dtype is structured"},
+		{"structured", header("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (4,), }"),
+			"dtype is structured"},
 		{"order", header("{'descr': '|u1', 'fortran_order': 0, 'shape': (4,), }"), "expected True or False"},
 		{"number as shape", header("{'descr': '|u1', 'fortran_order': False, 'shape': 4, }"), "expected a tuple"},
 		{"parentheses", header("{'descr': '|u1', 'fortran_order': False, 'shape': (4), }"), "expected a comma"},
 		{"negative", header("{'descr': '|u1', 'fortran_order': False, 'shape': (-4,), }"), "expected a dimension"},
 		{"open tuple", header("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 1"), "expected a comma"},
-		{"huge dimension", header("{'descr': '|u1', 'fortran_order': False, 'shape': (99999999999999999999,), }"), "expected a dimension"},
-		{"overflow", header("{'descr': '|u1', 'fortran_order': False, 'shape': (4294967296, 4294967296), }"), "larger than any memory"},
-		{"hidden overflow", header("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }"), "larger than any memory"},
-		{"overflow in bytes", header("{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }"), "larger than any memory"},
-		{"dimensions", header("{'descr': '|u1', 'fortran_order': False, 'shape': (" + strings.Repeat("1, ", 65) + ")}"), "65 dimensions, expected at most 64"},
+		{"huge dimension", header("{'descr': '|u1', 'fortran_order': False, 'shape': (99999999999999999999,), }"),
+			"expected a dimension"},
+		{"overflow", header("{'descr': '|u1', 'fortran_order': False, 'shape': (4294967296, 4294967296), }"),
+			"larger than any memory"},
+		{"hidden overflow", header("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }"),
+			"larger than any memory"},
+		{"overflow in bytes", header("{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }"),
+			"larger than any memory"},
+		{"dimensions", header("{'descr': '|u1', 'fortran_order': False, 'shape': (" + strings.Repeat("1, ", 65) + ")}"),
+			"65 dimensions, expected at most 64"},
 	} {
 		_, err := DecodeNPY(bytes.NewReader(c.data))
 		wantError(t, c.name, err, c.want)
@@ -250,7 +264,8 @@ func FuzzDecodeNPY(f *testing.F) {
 	for _, c := range numpyFiles {
 		f.Add([]byte(c.data))
 	}
-	f.Add(npyFile(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n", "\x00\x06\x02\x08\x04\n\x01\x07\x03\t\x05\x0b"))
+	f.Add(npyFile(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n",
+		"\x00\x06\x02\x08\x04\n\x01\x07\x03\t\x05\x0b"))
 	f.Add(npyFile(2, "{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1), }", "\x7f\x80\x00\x01"))
 	f.Add(npyFile(3, "{'descr': '<i8', 'fortran_order': False, 'shape': (0, 9), }", ""))
 	f.Fuzz(func(t *testing.T, data []byte) {

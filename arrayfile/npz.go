@@ -49,7 +49,8 @@ func NewNPZ(r io.ReaderAt, size int64) (*NPZ, error) {
 	left := uint64(size)
 	for _, f := range z.File {
 		if f.CompressedSize64 > left {
-			return nil, fmt.Errorf("entries claim more bytes than the %d of the file: it is truncated or its entries overlap", size)
+			return nil, fmt.Errorf("entries claim more bytes than the %d of the file: it is truncated or its entries "+
+				"overlap", size)
 		}
 		left -= f.CompressedSize64
 	}

@@ -62,9 +62,12 @@ func TestReadNPZRefuses(t *testing.T) {
 	}{
 		{"NPY", []byte(a), "expected an NPZ file, a zip archive of arrays"},
 		{"cut off", stored[:len(stored)-1], "expected an NPZ file"},
-		{"twice", npzFile(t, entry{"a.npy", zip.Store, a}, entry{"a.npy", zip.Store, a}), `entry "a.npy" is there twice`},
-		{"other file", npzFile(t, entry{"a.txt", zip.Store, a}), `entry "a.txt" is not an array, expected a name that ends in .npy`},
-		{"truncated", npzFile(t, entry{"a.npy", zip.Deflate, a[:140]}), `entry "a.npy": data end after 12 of 24 bytes: the file is truncated`},
+		{"twice", npzFile(t, entry{"a.npy", zip.Store, a}, entry{"a.npy", zip.Store, a}),
+			`entry "a.npy" is there twice`},
+		{"other file", npzFile(t, entry{"a.txt", zip.Store, a}),
+			`entry "a.txt" is not an array, expected a name that ends in .npy`},
+		{"truncated", npzFile(t, entry{"a.npy", zip.Deflate, a[:140]}),
+			`entry "a.npy": data end after 12 of 24 bytes: the file is truncated`},
 		{"trailing", npzFile(t, entry{"a.npy", zip.Deflate, a + "x"}), `entry "a.npy": more bytes follow the data`},
 		{"checksum", corrupt, `entry "a.npy": zip: checksum error`},
 		{"method", method, `entry "a.npy": compression method 12, expected 0 (stored) or 8 (deflated)`},
@@ -100,7 +103,8 @@ func TestNPZReadsWhatIsAsked(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	_, err = z.Read("bomb", huge-1)
-	wantError(t, "bomb", err, path+`: entry "bomb.npy": shape (1048576,) has 1048576 elements, expected at most 1048575`)
+	wantError(t, "bomb", err,
+		path+`: entry "bomb.npy": shape (1048576,) has 1048576 elements, expected at most 1048575`)
 	if _, err := z.Read("bomb", huge); err != nil {
 		t.Error(err)
 	}

@@ -84,7 +84,8 @@ func EncodeSafetensors(w io.Writer, tensors []Named, metadata map[string]string)
 		header.WriteByte(' ')
 	}
 	if header.Len() > safetensorsMaxHeader {
-		return fmt.Errorf("arrayfile: safetensors header of %d bytes, expected at most %d", header.Len(), safetensorsMaxHeader)
+		return fmt.Errorf("arrayfile: safetensors header of %d bytes, expected at most %d", header.Len(),
+			safetensorsMaxHeader)
 	}
 
 	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(header.Len()))); err != nil {
@@ -141,7 +142,8 @@ func DecodeSafetensors(r io.Reader) (tensors []Named, metadata map[string]string
 	}
 	length := binary.LittleEndian.Uint64(b)
 	if length > safetensorsMaxHeader {
-		return nil, nil, fmt.Errorf("header of %d bytes, expected at most %d: damaged, or not a safetensors file", length, safetensorsMaxHeader)
+		return nil, nil, fmt.Errorf("header of %d bytes, expected at most %d: damaged, or not a safetensors file",
+			length, safetensorsMaxHeader)
 	}
 	header, err := readBytes(r, "header", int(length))
 	if err != nil {
@@ -158,9 +160,11 @@ func DecodeSafetensors(r io.Reader) (tensors []Named, metadata map[string]string
 	for _, e := range entries {
 		switch {
 		case e.begin < end:
-			return nil, nil, fmt.Errorf("tensor %s begins at byte %d of the data, expected %d: it overlaps the one before", excerpt(e.name), e.begin, end)
+			return nil, nil, fmt.Errorf("tensor %s begins at byte %d of the data, expected %d: it overlaps the one "+
+				"before", excerpt(e.name), e.begin, end)
 		case e.begin > end:
-			return nil, nil, fmt.Errorf("tensor %s begins at byte %d of the data, expected %d: no tensor holds the bytes between", excerpt(e.name), e.begin, end)
+			return nil, nil, fmt.Errorf("tensor %s begins at byte %d of the data, expected %d: no tensor holds the "+
+				"bytes between", excerpt(e.name), e.begin, end)
 		}
 		end = e.end
 	}
@@ -225,7 +229,8 @@ func parseSafetensorsHeader(header []byte) ([]tensorEntry, map[string]string, er
 		}
 		var info tensorInfo
 		if err := d.Decode(&info); err != nil {
-			return nil, nil, fmt.Errorf("tensor %s, expected an object of dtype, shape and data_offsets: %w", excerpt(name), err)
+			return nil, nil, fmt.Errorf("tensor %s, expected an object of dtype, shape and data_offsets: %w",
+				excerpt(name), err)
 		}
 		e, err := info.check(name)
 		if err != nil {

@@ -135,7 +135,8 @@ func TestDecodeSafetensorsRefuses(t *testing.T) {
 		{one(`5`), "", `tensor "a", expected an object of dtype, shape and data_offsets`},
 		{one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}`), "1234", "more"},
 		{one(`{"shape":[1],"data_offsets":[0,4]}`), "1234", `dtype "", expected F32`},
-		{one(`{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}`), "1234", `tensor "a": dtype "BF16", expected F32, F64, I32, I64, BOOL or U8`},
+		{one(`{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}`), "1234",
+			`tensor "a": dtype "BF16", expected F32, F64, I32, I64, BOOL or U8`},
 		{one(`{"dtype":"F32","data_offsets":[0,4]}`), "1234", "no shape"},
 		{one(`{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}`), "1234", "negative dimension"},
 		{one(`{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}`), "1234", "cannot unmarshal"},
@@ -144,13 +145,19 @@ func TestDecodeSafetensorsRefuses(t *testing.T) {
 		{one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}`), "1234", "must be two numbers"},
 		{one(`{"dtype":"F32","shape":[1],"data_offsets":[4,0]}`), "1234", "must be two numbers"},
 		{one(`{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}`), "1234", "must be two numbers"},
-		{one(`{"dtype":"F32","shape":[2],"data_offsets":[0,4]}`), "1234", "data_offsets hold 4 bytes, expected 8 for F32 of shape (2,)"},
-		{one(`{"dtype":"F32","shape":[1],"data_offsets":[4,8]}`), "12345678", "begins at byte 4 of the data, expected 0: no tensor holds"},
-		{one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`), "123", `tensor "a": data end after 3 of 4 bytes: the file is truncated`},
+		{one(`{"dtype":"F32","shape":[2],"data_offsets":[0,4]}`), "1234",
+			"data_offsets hold 4 bytes, expected 8 for F32 of shape (2,)"},
+		{one(`{"dtype":"F32","shape":[1],"data_offsets":[4,8]}`), "12345678",
+			"begins at byte 4 of the data, expected 0: no tensor holds"},
+		{one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`), "123",
+			`tensor "a": data end after 3 of 4 bytes: the file is truncated`},
 		{one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`), "12345", "more bytes follow the data"},
-		{`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, "123", `tensor "b" begins at byte 1 of the data, expected 2: it overlaps`},
-		{`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, "123", `tensor "b" begins at byte 2 of the data, expected 1`},
-		{`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, "12", `tensor "a" is there twice`},
+		{`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`,
+			"123", `tensor "b" begins at byte 1 of the data, expected 2: it overlaps`},
+		{`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`,
+			"123", `tensor "b" begins at byte 2 of the data, expected 1`},
+		{`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`,
+			"12", `tensor "a" is there twice`},
 	} {
 		_, _, err := DecodeSafetensors(bytes.NewReader(safetensorsFile(c.header, c.data)))
 		wantError(t, c.header, err, c.want)
@@ -165,7 +172,8 @@ func TestDecodeSafetensorsMemory(t *testing.T) {
 		t.Errorf("%d bytes were allocated for a header that is not there", n)
 	}
 	const size = 1 << 40
-	data := safetensorsFile(fmt.Sprintf(`{"a":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]}}`, size, size), "12345678")
+	data := safetensorsFile(fmt.Sprintf(`{"a":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]}}`, size, size),
+		"12345678")
 	if n := allocated(func() { _, _, _ = DecodeSafetensors(bytes.NewReader(data)) }); n > 1<<20 {
 		t.Errorf("%d bytes were allocated for a file of %d", n, len(data))
 	}
@@ -179,16 +187,20 @@ func TestReadSafetensors(t *testing.T) {
 	}
 	path := write(t, "short.safetensors", data[:len(data)-1])
 	_, _, err = ReadSafetensors(path)
-	if want := path + `: tensor "a": data end after 1 of 2 bytes: the file is truncated`; err == nil || err.Error() != want {
+	if want := path + `: tensor "a": data end after 1 of 2 bytes: the file is truncated`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
 func FuzzDecodeSafetensors(f *testing.F) {
 	f.Add(safetensorsFile(`{}`, ""))
-	f.Add(safetensorsFile(`{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`, "12345678"))
-	f.Add(safetensorsFile(`{"b":{"dtype":"I32","shape":[],"data_offsets":[2,6]},"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}}`, "123456"))
-	f.Add(safetensorsFile(`{"a":{"dtype":"F64","shape":[0,9],"data_offsets":[0,0]},"b":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`, "12345678"))
+	f.Add(safetensorsFile(`{"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`,
+		"12345678"))
+	f.Add(safetensorsFile(`{"b":{"dtype":"I32","shape":[],"data_offsets":[2,6]},`+
+		`"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}}`, "123456"))
+	f.Add(safetensorsFile(`{"a":{"dtype":"F64","shape":[0,9],"data_offsets":[0,0]},`+
+		`"b":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`, "12345678"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tensors, metadata, err := DecodeSafetensors(bytes.NewReader(data))
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 // Every row runs, on any number of workers, and what it reports fits together.
 func TestMeasure(t *testing.T) {
 	var seen []Row
-	peaks, rows, err := Measure(context.Background(), Options{Cores: []int{1, 3}, Divide: 1 << 20, Only: regexp.MustCompile("(512|volcano|arm/1 ).*float32|step/volcano bfloat16$")},
+	peaks, rows, err := Measure(context.Background(), Options{Cores: []int{1, 3}, Divide: 1 << 20,
+		Only: regexp.MustCompile("(512|volcano|arm/1 ).*float32|step/volcano bfloat16$")},
 		func(r Row) { seen = append(seen, r) })
 	if err != nil {
 		t.Fatal(err)
@@ -31,13 +32,16 @@ func TestMeasure(t *testing.T) {
 		t.Fatalf("%d rows, %d of them seen", len(rows), len(seen))
 	}
 	for i, r := range rows {
-		if r.Cores != []int{1, 3}[i%2] || r.Name != rows[i/2*2].Name || r.Runs < leastRuns || r.Best <= 0 || r.P50 < r.Best || r.P99 < r.P50 {
+		if r.Cores != []int{1, 3}[i%2] || r.Name != rows[i/2*2].Name || r.Runs < leastRuns || r.Best <= 0 ||
+			r.P50 < r.Best || r.P99 < r.P50 {
 			t.Errorf("row %+v", r)
 		}
-		if rate := r.FLOP / r.Best / 1e9; math.Abs(rate-r.GFLOPS) > 1e-9*rate || math.Abs(r.GFLOPS/peaks[i%2].GFLOPS-r.Share) > 1e-9 {
+		if rate := r.FLOP / r.Best / 1e9; math.Abs(rate-r.GFLOPS) > 1e-9*rate ||
+			math.Abs(r.GFLOPS/peaks[i%2].GFLOPS-r.Share) > 1e-9 {
 			t.Errorf("row %+v with a peak of %v", r, peaks[i%2])
 		}
-		if isStep := r.Name == "step/volcano"; isStep != (r.Other != nil) || isStep && (*r.Other <= 0 || *r.Other >= 1) {
+		if isStep := r.Name == "step/volcano"; isStep != (r.Other != nil) || isStep &&
+			(*r.Other <= 0 || *r.Other >= 1) {
 			t.Errorf("row %+v", r)
 		}
 	}

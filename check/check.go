@@ -110,7 +110,8 @@ func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Set: constraint.Name(e.Set), Dim: e.D, Equalities: e.M, Inequalities: e.C - e.M, Points: len(in.Data) / e.D}
+	r := &Report{Set: constraint.Name(e.Set), Dim: e.D, Equalities: e.M, Inequalities: e.C - e.M,
+		Points: len(in.Data) / e.D}
 	for _, c := range checks {
 		if err := ctx.Err(); err != nil {
 			return nil, err

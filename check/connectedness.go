@@ -74,15 +74,18 @@ func connectedness(e *Evidence) []Finding {
 		}
 	}
 	slices.SortFunc(sizes, func(a, b int) int { return b - a })
-	f := Finding{Numbers: Numbers{"components": float64(len(sizes)), "points": float64(len(points)), "largest": float64(sizes[0])}}
+	f := Finding{Numbers: Numbers{"components": float64(len(sizes)), "points": float64(len(points)),
+		"largest": float64(sizes[0])}}
 	switch {
 	case len(sizes) == 1:
 		f.Message = fmt.Sprintf("one: walks along Σ join all of %d points", len(points))
 	case left == 0:
-		f.Message = fmt.Sprintf("not settled: walks joined %d points into %d groups before the work allowed was done", len(points), len(sizes))
+		f.Message = fmt.Sprintf("not settled: walks joined %d points into %d groups before the work allowed was done",
+			len(points), len(sizes))
 	default:
 		f.Status = Warn
-		f.Message = fmt.Sprintf("Σ seems to have %d components: no walk joins groups of %v of the %d points. Paths stay on the component that they start from, %s",
+		f.Message = fmt.Sprintf("Σ seems to have %d components: no walk joins groups of %v of the %d points. Paths "+
+			"stay on the component that they start from, %s",
 			len(sizes), sizes, len(points), e.priorAdvice())
 	}
 	return []Finding{f}
@@ -93,7 +96,8 @@ func (e *Evidence) priorAdvice() string {
 		return "so the chains behind the uniform prior will not mix: use prior: empirical, or keep one component"
 	}
 	if e.Uniform {
-		return "and the uniform prior gives each its share of the area, not of the data: use prior: empirical, or keep one component"
+		return "and the uniform prior gives each its share of the area, not of the data: use prior: empirical, or " +
+			"keep one component"
 	}
 	return "so the prior (terminal states of paths from the data) gives each the share that it has in the training rows"
 }
@@ -118,7 +122,8 @@ type walk struct {
 }
 
 func newWalk(e *Evidence) *walk {
-	return &walk{e, make([]float64, e.D), make([]float64, e.D), make([]float64, e.D), geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0)}
+	return &walk{e, make([]float64, e.D), make([]float64, e.D), make([]float64, e.D),
+		geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0)}
 }
 
 // reaches walks from a towards b by tangential steps of a tenth of the way or of

@@ -49,7 +49,8 @@ func derivatives(e *Evidence) []Finding {
 			}
 			for i := range e.C {
 				g := probe.Grad(i)
-				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g), terms(probe.Val[i], g, p.X))
+				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g),
+					terms(probe.Val[i], g, p.X))
 				if hessian {
 					row := hv[i*e.D : (i+1)*e.D]
 					worst := 0.0
@@ -167,10 +168,12 @@ func (s *slopes) finding(i int, name, what string) Finding {
 		}
 	case w.relative < 1e-5:
 		f.Status = Warn
-		f.Message = fmt.Sprintf("%s is only good to %.1g of its size (at %s): is it itself a finite difference, or float32?", what, w.relative, w.from)
+		f.Message = fmt.Sprintf("%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
+			"float32?", what, w.relative, w.from)
 	default:
 		f.Status = Fail
-		f.Message = fmt.Sprintf("%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what, w.relative, w.from)
+		f.Message = fmt.Sprintf("%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what,
+			w.relative, w.from)
 	}
 	return f
 }

@@ -9,11 +9,14 @@ func dimension(e *Evidence) []Finding {
 	numbers := Numbers{"d": float64(e.D), "m": float64(e.M), "l": float64(e.C - e.M)}
 	if e.M > e.D {
 		return []Finding{{Status: Warn, Numbers: numbers, Message: fmt.Sprintf(
-			"m = %d equalities in R^%d: at least %d of them are redundant, or nothing satisfies all", e.M, e.D, e.M-e.D)}}
+			"m = %d equalities in R^%d: at least %d of them are redundant, or nothing satisfies all",
+			e.M, e.D, e.M-e.D)}}
 	}
 	if e.M == e.D {
 		return []Finding{{Status: Warn, Numbers: numbers, Message: fmt.Sprintf(
-			"m = %d equalities in R^%d: unless some are redundant, Σ is isolated points and nothing can move on it", e.M, e.D)}}
+			"m = %d equalities in R^%d: unless some are redundant, Σ is isolated points and nothing can move on it",
+			e.M, e.D)}}
 	}
-	return []Finding{{Status: Pass, Numbers: numbers, Message: fmt.Sprintf("m = %d in R^%d leaves room to move", e.M, e.D)}}
+	return []Finding{{Status: Pass, Numbers: numbers,
+		Message: fmt.Sprintf("m = %d in R^%d leaves room to move", e.M, e.D)}}
 }

@@ -3,6 +3,7 @@ package check_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/constraint/formula"
@@ -12,7 +13,8 @@ import (
 
 // A unit circle written as a square: the doctor says why that cannot work.
 func ExampleRun() {
-	set, err := formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "circle", Expr: "(norm(x) - 1)^2"}}})
+	set, err := formula.New(formula.Spec{Dim: 2,
+		Equality: []formula.Component{{Name: "circle", Expr: "(norm(x) - 1)^2"}}})
 	if err != nil {
 		panic(err)
 	}
@@ -28,9 +30,12 @@ func ExampleRun() {
 	}
 	for _, f := range report.Findings {
 		if f.Check == "gradient on Σ" {
-			fmt.Printf("%v %s %s\n", f.Status, f.Component, f.Message)
+			lines := strings.NewReplacer(": ", ":\n", ". ", ".\n").Replace(f.Message)
+			fmt.Printf("%v %s %s\n", f.Status, f.Component, lines)
 		}
 	}
 	// Output:
-	// FAIL circle is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes there like |c|^0.50. Write its terms as separate equalities, without the squares
+	// FAIL circle is a square or a sum of squares:
+	// it is never negative near Σ, and its gradient vanishes there like |c|^0.50.
+	// Write its terms as separate equalities, without the squares
 }

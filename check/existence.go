@@ -13,8 +13,10 @@ import (
 // existence reports whether Gauss–Newton steps find points of Σ, and if not
 // which components stay violated where they stop.
 func existence(e *Evidence) []Finding {
-	numbers := Numbers{"starts": float64(e.Starts.Tried), "starts_arrived": float64(e.Starts.Arrived), "rows": float64(e.Rows.Tried), "rows_arrived": float64(e.Rows.Arrived)}
-	f := Finding{Numbers: numbers, Message: fmt.Sprintf("%d of %d random starts reach Σ", e.Starts.Arrived, e.Starts.Tried)}
+	numbers := Numbers{"starts": float64(e.Starts.Tried), "starts_arrived": float64(e.Starts.Arrived),
+		"rows": float64(e.Rows.Tried), "rows_arrived": float64(e.Rows.Arrived)}
+	f := Finding{Numbers: numbers, Message: fmt.Sprintf("%d of %d random starts reach Σ", e.Starts.Arrived,
+		e.Starts.Tried)}
 	if e.Rows.Tried > 0 {
 		f.Message += fmt.Sprintf(", and %d of %d rows of data", e.Rows.Arrived, e.Rows.Tried)
 	}
@@ -44,7 +46,8 @@ func (e *Evidence) nothingFound(numbers Numbers) []Finding {
 	}
 	if at < 0 {
 		return []Finding{{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-			"the set seems empty: none of %d starts has finite constraints to start from", e.Starts.Tried+e.Rows.Tried)}}
+			"the set seems empty: none of %d starts has finite constraints to start from",
+			e.Starts.Tried+e.Rows.Tried)}}
 	}
 	ok := probe.At(e.Stuck[at].X)
 	var left []string
@@ -52,7 +55,8 @@ func (e *Evidence) nothingFound(numbers Numbers) []Finding {
 	for i, v := range probe.Val {
 		if ok && i < e.M && math.Abs(v) <= evidence.Tolerance && dense.Norm(probe.Grad(i)) == 0 && len(out) < 2*shown {
 			out = append(out, Finding{Component: e.Names[i], Status: Fail, Message: fmt.Sprintf(
-				"its gradient is 0 where the search from %s ends, so no step leads on from there: does it depend on x?", e.Stuck[at].From)})
+				"its gradient is 0 where the search from %s ends, so no step leads on from there: does it depend on x?",
+				e.Stuck[at].From)})
 		}
 		if u := constraint.Excess(v, i < e.M); u > 0.1*best && u > evidence.Tolerance && len(out) < 2*shown {
 			left = append(left, fmt.Sprintf("%q by %.3g", e.Names[i], u))
@@ -66,6 +70,7 @@ func (e *Evidence) nothingFound(numbers Numbers) []Finding {
 		why = ", which nothing lowers there"
 	}
 	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s%s", e.Starts.Tried+e.Rows.Tried, strings.Join(left[:min(len(left), shown)], ", "), why)}
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s%s", e.Starts.Tried+e.Rows.Tried,
+		strings.Join(left[:min(len(left), shown)], ", "), why)}
 	return append([]Finding{first}, out...)
 }

@@ -23,22 +23,36 @@ func TestFaults(t *testing.T) {
 		status           Status
 		words            []string
 	}{
-		"square":       {equality(3).equal("sq", through(ball(1), square)), "gradient on Σ", "sq", Fail, []string{"square", "|c|^0.50"}},
-		"fourth power": {equality(3).equal("p4", through(ball(1), func(v float64) (float64, float64) { return v * v * v * v, 4 * v * v * v })), "gradient on Σ", "p4", Fail, []string{"power 4", "never negative"}},
-		"cube":         {equality(3).equal("p3", through(ball(1), func(v float64) (float64, float64) { return v * v * v, 3 * v * v })), "gradient on Σ", "p3", Fail, []string{"power 3", "take the root"}},
-		"sum of squares": {equality(3).equal("good", ball(1)).equal("ss", sum(through(linear(0, 1, 0, 0), square), through(linear(0.5, 0, 1, 0), square))),
+		"square": {equality(3).equal("sq", through(ball(1), square)), "gradient on Σ", "sq", Fail,
+			[]string{"square", "|c|^0.50"}},
+		"fourth power": {equality(3).equal("p4",
+			through(ball(1), func(v float64) (float64, float64) { return v * v * v * v, 4 * v * v * v })),
+			"gradient on Σ", "p4", Fail, []string{"power 4", "never negative"}},
+		"cube": {equality(3).
+			equal("p3", through(ball(1), func(v float64) (float64, float64) { return v * v * v, 3 * v * v })),
+			"gradient on Σ", "p3", Fail, []string{"power 3", "take the root"}},
+		"sum of squares": {equality(3).equal("good", ball(1)).
+			equal("ss", sum(through(linear(0, 1, 0, 0), square), through(linear(0.5, 0, 1, 0), square))),
 			"gradient on Σ", "ss", Fail, []string{"sum of squares"}},
-		"nothing":       {sphere().equal("zero", through(ball(1), func(float64) (float64, float64) { return 0, 0 })), "feasible points", "zero", Fail, []string{"gradient is 0", "depend on x"}},
-		"nothing alone": {equality(3).equal("zero", through(ball(1), func(float64) (float64, float64) { return 0, 0 })), "gradient on Σ", "zero", Fail, []string{"constrains nothing"}},
-		"relu":          {sphere().add("r", sum(through(linear(0.5, 1, 0, 0), relu), through(linear(0.5, 0, 1, 0), relu))), "gradient on Σ", "r", Fail, []string{"ReLU", "separate inequalities"}},
-		"duplicate":     {sphere().equal("again", through(ball(1), func(v float64) (float64, float64) { return 3 * v, 3 })), "rank", "again", Warn, []string{"redundant", `"h"`}},
-		"combination": {equality(4).equal("a", linear(1, 1, 0, 0, 0)).equal("b", linear(0, 0, 1, 0, 0)).equal("c", linear(1, 1, 1, 0, 0)),
+		"nothing": {sphere().equal("zero", through(ball(1), func(float64) (float64, float64) { return 0, 0 })),
+			"feasible points", "zero", Fail, []string{"gradient is 0", "depend on x"}},
+		"nothing alone": {equality(3).equal("zero", through(ball(1), func(float64) (float64, float64) { return 0, 0 })),
+			"gradient on Σ", "zero", Fail, []string{"constrains nothing"}},
+		"relu": {sphere().add("r", sum(through(linear(0.5, 1, 0, 0), relu), through(linear(0.5, 0, 1, 0), relu))),
+			"gradient on Σ", "r", Fail, []string{"ReLU", "separate inequalities"}},
+		"duplicate": {sphere().equal("again", through(ball(1), func(v float64) (float64, float64) { return 3 * v, 3 })),
+			"rank", "again", Warn, []string{"redundant", `"h"`}},
+		"combination": {equality(4).equal("a", linear(1, 1, 0, 0, 0)).equal("b", linear(0, 0, 1, 0, 0)).
+			equal("c", linear(1, 1, 1, 0, 0)),
 			"rank", "c", Warn, []string{"redundant", `"a"`, `"b"`}},
-		"tangent spheres": {equality(3).equal("h", ball(1)).equal("plane", linear(1, 0, 0, 1)), "rank", "plane", Fail, []string{`"h"`, "not beside it"}},
-		"empty":           {equality(3).equal("low", linear(0, 1, 0, 0)).equal("high", linear(1, 1, 0, 0)), "feasible points", "high", Fail, []string{"stays violated by 0.5"}},
+		"tangent spheres": {equality(3).equal("h", ball(1)).equal("plane", linear(1, 0, 0, 1)), "rank", "plane", Fail,
+			[]string{`"h"`, "not beside it"}},
+		"empty": {equality(3).equal("low", linear(0, 1, 0, 0)).equal("high", linear(1, 1, 0, 0)), "feasible points",
+			"high", Fail, []string{"stays violated by 0.5"}},
 		"too many": {equality(2).equal("a", linear(0, 1, 0)).equal("b", linear(0, 0, 1)).equal("c", linear(0, 1, 1)),
 			"dimension", "", Warn, []string{"m = 3", "R^2", "redundant"}},
-		"isolated": {equality(2).equal("a", linear(0, 1, 0)).equal("b", linear(0, 0, 1)), "rank", "", Fail, []string{"isolated points"}},
+		"isolated": {equality(2).equal("a", linear(0, 1, 0)).equal("b", linear(0, 0, 1)), "rank", "", Fail,
+			[]string{"isolated points"}},
 		"wrong gradient": {equality(3).equal("w", func(x []float64) (float64, []float64) {
 			v, g := ball(1)(x)
 			g[1] *= 1.01
@@ -58,7 +72,8 @@ func TestFaults(t *testing.T) {
 			}
 			return x[1] - 0.3, []float64{0, 1, 0}
 		}), "kinks", "max", Warn, []string{"kink"}},
-		"always active": {equality(3).equal("h", ball(1)).add("g", func(x []float64) (float64, []float64) { return ball(1)(x) }),
+		"always active": {equality(3).equal("h", ball(1)).
+			add("g", func(x []float64) (float64, []float64) { return ball(1)(x) }),
 			"activity", "g", Warn, []string{"acts as an equality", "is 0 at all of them"}},
 		"two pieces": {equality(2).equal("hyperbola", func(x []float64) (float64, []float64) {
 			return x[0]*x[0] - x[1]*x[1] - 1, []float64{2 * x[0], -2 * x[1]}
@@ -73,10 +88,12 @@ func TestFaults(t *testing.T) {
 // The components that a dependent one depends on, and no others, are named,
 // whatever the angles between those before it.
 func TestDependsOn(t *testing.T) {
-	s := equality(5).equal("a", linear(0, 1, 0, 0, 0, 0)).equal("b", linear(0, 1, 1, 0, 0, 0)).equal("c", linear(0, 1, 1, 1, 0, 0)).
+	s := equality(5).equal("a", linear(0, 1, 0, 0, 0, 0)).equal("b", linear(0, 1, 1, 0, 0, 0)).
+		equal("c", linear(0, 1, 1, 1, 0, 0)).
 		equal("twice b", linear(0, 2, 2, 0, 0, 0)).equal("a and c", linear(0, 3, 2, 2, 0, 0))
 	r := examine(t, s)
-	for name, want := range map[string]string{"twice b": `in the span of "b" at`, "a and c": `in the span of "a", "c" at`} {
+	for name, want := range map[string]string{"twice b": `in the span of "b" at`,
+		"a and c": `in the span of "a", "c" at`} {
 		says(t, r, "rank", name, Warn, "redundant", want)
 	}
 }
@@ -115,15 +132,18 @@ func TestNeverSatisfied(t *testing.T) {
 // of unlike scales, unconstrained.
 func TestNoFalseAlarms(t *testing.T) {
 	for name, s := range map[string]*set{
-		"sphere":        equality(3).equal("h", ball(1)),
-		"large sphere":  equality(3).equal("h", ball(1e4)),
-		"quadric":       equality(3).equal("h", circle(0, 1, 2)),
-		"circle on it":  equality(3).equal("h", ball(1)).equal("plane", linear(0.3, 0.2, 0.5, 1)),
-		"two scales":    equality(4).equal("a", through(circle(0, 1, 1), func(v float64) (float64, float64) { return 1e6 * v, 1e6 })).equal("b", circle(2, 3, 1)),
-		"cap":           equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1)),
-		"box":           equality(2).add("left", linear(0, -1, 0)).add("right", linear(1, 1, 0)).add("low", linear(0, 0, -1)).add("high", linear(1, 0, 1)),
+		"sphere":       equality(3).equal("h", ball(1)),
+		"large sphere": equality(3).equal("h", ball(1e4)),
+		"quadric":      equality(3).equal("h", circle(0, 1, 2)),
+		"circle on it": equality(3).equal("h", ball(1)).equal("plane", linear(0.3, 0.2, 0.5, 1)),
+		"two scales": equality(4).equal("a", through(circle(0, 1, 1),
+			func(v float64) (float64, float64) { return 1e6 * v, 1e6 })).equal("b", circle(2, 3, 1)),
+		"cap": equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1)),
+		"box": equality(2).add("left", linear(0, -1, 0)).add("right", linear(1, 1, 0)).
+			add("low", linear(0, 0, -1)).add("high", linear(1, 0, 1)),
 		"unconstrained": equality(2),
-		"brick": equality(3).add("0-", linear(0, -1, 0, 0)).add("0+", linear(1, 1, 0, 0)).add("1-", linear(0, 0, -1, 0)).add("1+", linear(2, 0, 1, 0)).
+		"brick": equality(3).add("0-", linear(0, -1, 0, 0)).add("0+", linear(1, 1, 0, 0)).
+			add("1-", linear(0, 0, -1, 0)).add("1+", linear(2, 0, 1, 0)).
 			add("2-", linear(1, 0, 0, -1)).add("2+", linear(1, 0, 0, 1)),
 		"kink far inside": equality(2).equal("h", circle(0, 1, 1)).add("max", func(x []float64) (float64, []float64) {
 			if x[0] > x[1] {
@@ -150,7 +170,8 @@ func TestOffset(t *testing.T) {
 	for _, method := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		const τ = 0.01
 		ρ := 0.5
-		p := &langevin.Process{Set: s, Method: method, Friction: 1, Landing: langevin.Landing{Explicit: true, Rate: ρ / τ},
+		p := &langevin.Process{Set: s, Method: method, Friction: 1,
+			Landing:  langevin.Landing{Explicit: true, Rate: ρ / τ},
 			Schedule: langevin.Schedule{N: 200, T: 200 * τ, SigmaMin: 1, SigmaMax: 1}}
 		f := find(run(t, Input{Process: p}), "offset", "h")[0]
 		b := 5 * τ / 2 / ρ
@@ -178,13 +199,15 @@ func TestOffset(t *testing.T) {
 func TestOffsetOverRadius(t *testing.T) {
 	for _, τ := range []float64{0.01, 0.2} {
 		s := equality(3).equal("h", through(ball(2), func(v float64) (float64, float64) { return 7 * v, 7 }))
-		p := &langevin.Process{Set: s, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: 0.5 / τ}, Schedule: langevin.Schedule{N: 40, T: 40 * τ, SigmaMin: 1, SigmaMax: 1}}
+		p := &langevin.Process{Set: s, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: 0.5 / τ},
+			Schedule: langevin.Schedule{N: 40, T: 40 * τ, SigmaMin: 1, SigmaMax: 1}}
 		f := find(run(t, Input{Process: p}), "offset", "h")[0]
 		want := f.Numbers["measured"] / 7 / 2
 		if math.Abs(f.Numbers["over_radius"]/want-1) > 1e-3 {
 			t.Errorf("τ = %v: %.4g of the radius, want %.4g", τ, f.Numbers["over_radius"], want)
 		}
-		if warned := f.Status == Warn && strings.Contains(f.Message, "radius of curvature"); warned != (want > 0.1) || warned != (τ > 0.1) {
+		if warned := f.Status == Warn && strings.Contains(f.Message, "radius of curvature"); warned != (want > 0.1) ||
+			warned != (τ > 0.1) {
 			t.Errorf("τ = %v: %v %q, with %.3g of the radius", τ, f.Status, f.Message, want)
 		}
 	}
@@ -237,7 +260,8 @@ func (w wrongHessian) HessianVectors(dst, x, v []float64, n int) {
 // ρ: error at 2, warning above 1 and where landing is too weak, and the α that
 // is recommended makes the largest ρ 1.
 func TestLandingRate(t *testing.T) {
-	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 8: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn, 55.7: Fail, 1000: Fail} {
+	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 8: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn,
+		55.7: Fail, 1000: Fail} {
 		p := gentle(equality(3).equal("h", ball(1)))
 		p.Landing = langevin.Landing{Explicit: true, Rate: rate} // τ_{N−1} = 0.575²/10
 		f := find(run(t, Input{Process: p}), "landing rate", "")[0]
@@ -271,13 +295,15 @@ func TestData(t *testing.T) {
 // ε is judged against a typical step and the window's width.
 func TestRepulsion(t *testing.T) {
 	band := func(width float64) *set {
-		return equality(3).equal("h", ball(1)).add("top", linear(width/2, 0, 0, 1)).add("bottom", linear(width/2, 0, 0, -1))
+		return equality(3).equal("h", ball(1)).add("top", linear(width/2, 0, 0, 1)).
+			add("bottom", linear(width/2, 0, 0, -1))
 	}
 	for _, c := range []struct {
 		ε, width float64
 		status   Status
 		word     string
-	}{{0, 1, Warn, "stick"}, {0.001, 1, Warn, "stick"}, {0.015, 1, Pass, "neither"}, {0.07, 1, Warn, "overshoot"}, {0.4, 1, Warn, "through"}, {0.01, 0.05, Warn, "no ε helps"}} {
+	}{{0, 1, Warn, "stick"}, {0.001, 1, Warn, "stick"}, {0.015, 1, Pass, "neither"}, {0.07, 1, Warn, "overshoot"},
+		{0.4, 1, Warn, "through"}, {0.01, 0.05, Warn, "no ε helps"}} {
 		p := gentle(band(c.width))
 		p.Repulsion = c.ε
 		says(t, run(t, Input{Process: p}), "repulsion", "top", c.status, c.word)
@@ -329,7 +355,8 @@ inequality:
 equality:
   - {name: all, expr: "sum(vector(j in 0..3, (c[j]^2 + s[j]^2 - 1)^2)) + (sum(s) - 1)^2"}
 inequality:
-  - {name: avoid, expr: "sum(vector(j in 0..3, relu(-0.4 - sum(s[0:j+1])))) + relu(0.2 - norm([sum(c[0:2]) - 1, sum(s[0:2]) - 1.5]))"}
+  - {name: avoid, expr: "sum(vector(j in 0..3, relu(-0.4 - sum(s[0:j+1]))))
+      + relu(0.2 - norm([sum(c[0:2]) - 1, sum(s[0:2]) - 1.5]))"}
 `)
 	r := examine(t, separate)
 	if n := r.Count(Fail); n != 0 {

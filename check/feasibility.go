@@ -12,7 +12,8 @@ import (
 func feasibility(e *Evidence) []Finding {
 	n := len(e.Data) / e.D
 	if n == 0 {
-		return []Finding{{Status: Warn, Message: "no data was given: the checks look at points that random starts reach"}}
+		return []Finding{{Status: Warn,
+			Message: "no data was given: the checks look at points that random starts reach"}}
 	}
 	if e.C == 0 {
 		return []Finding{{Message: "there is nothing to violate"}}
@@ -42,18 +43,21 @@ func feasibility(e *Evidence) []Finding {
 		f := Finding{Component: v.Component, Numbers: Numbers{
 			"median": float64(v.Median), "q90": float64(v.Q90), "q99": float64(v.Q99), "worst": float64(v.Worst),
 			"worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": e.Tolerance}}
-		f.Message = fmt.Sprintf("violated by %.2g (median), %.2g (99 %%), %.2g (worst, row %d)", v.Median, v.Q99, v.Worst, v.WorstSample)
+		f.Message = fmt.Sprintf("violated by %.2g (median), %.2g (99 %%), %.2g (worst, row %d)", v.Median, v.Q99,
+			v.Worst, v.WorstSample)
 		if bad > 0 {
 			f.Status = Fail
 			f.Numbers["first_row"] = float64(first)
-			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %g, first row %d with %.3g", bad, n, e.Tolerance, first, constraint.Excess(values[first*e.C+a], a < e.M))
+			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %g, first row %d with %.3g", bad, n,
+				e.Tolerance, first, constraint.Excess(values[first*e.C+a], a < e.M))
 		} else if v.Worst == 0 {
 			f.Message = "no row violates it"
 		}
 		out = append(out, f)
 	}
 	if feasible == 0 {
-		out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("no row of the data is feasible to %g: are its columns and units those of the constraints?", e.Tolerance)}}, out...)
+		out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("no row of the data is feasible to %g: are its "+
+			"columns and units those of the constraints?", e.Tolerance)}}, out...)
 	}
 	return out
 }

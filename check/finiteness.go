@@ -62,7 +62,8 @@ func finiteness(e *Evidence) []Finding {
 				message += ". At that point " + fault.Error()
 			}
 		}
-		out = append(out, Finding{Component: e.Names[i], Status: f.status, Message: message, Numbers: Numbers{"value": f.value}})
+		out = append(out, Finding{Component: e.Names[i], Status: f.status, Message: message,
+			Numbers: Numbers{"value": f.value}})
 	}
 	if n := len(e.Data)/e.D + len(e.On); n == 0 {
 		return []Finding{{Status: Warn, Message: "no point is known to look at"}}

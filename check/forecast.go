@@ -39,9 +39,11 @@ func forecast(e *Evidence) []Finding {
 	refreshes := float64(t.Config.Epochs) / float64(t.Config.Refresh)
 	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
 	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
-	f.Message += fmt.Sprintf("; training takes about %s (%s network rows, %.0f %% of the time on forward paths) and holds %s of paths and weights",
+	f.Message += fmt.Sprintf("; training takes about %s (%s network rows, %.0f %% of the time on forward paths) and "+
+		"holds %s of paths and weights",
 		span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
-	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds, memory, cost, rows
+	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds,
+		memory, cost, rows
 	return []Finding{f}
 }
 

@@ -43,7 +43,8 @@ func forwardPaths(e *Evidence) []Finding {
 	f.Message = fmt.Sprintf("%d paths of %d steps run to the end", e.Paths.Count, e.Paths.Steps)
 	if failed > 0 {
 		f.Status = Warn
-		f.Message = fmt.Sprintf("%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)", failed, e.Paths.Count)
+		f.Message = fmt.Sprintf("%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)",
+			failed, e.Paths.Count)
 	}
 	if step := e.LargestStep() * math.Sqrt(float64(max(e.D-e.M, 1))); step > e.Scale {
 		f.Status = Warn

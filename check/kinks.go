@@ -33,8 +33,9 @@ func kinks(e *Evidence) []Finding {
 		if j.relative > 0 {
 			f.Status = Warn
 			f.Numbers["value"] = j.value
-			f.Message = fmt.Sprintf("has a kink near %s: its slope jumps by %.2g of the gradient where its value is %.2g. "+
-				"Write the pieces of a max, min, |·| or ReLU as components of their own, or smooth it", j.from, j.relative, j.value)
+			f.Message = fmt.Sprintf("has a kink near %s: its slope jumps by %.2g of the gradient where its value is "+
+				"%.2g. Write the pieces of a max, min, |·| or ReLU as components of their own, or smooth it", j.from,
+				j.relative, j.value)
 		}
 		out = append(out, f)
 	}

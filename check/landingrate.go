@@ -14,7 +14,8 @@ func landingRate(e *Evidence) []Finding {
 		return []Finding{{Message: fmt.Sprintf("%s projects at every step and has no landing rate", p.Method)}}
 	}
 	if !p.Landing.Explicit {
-		return []Finding{{Message: "implicit landing: ρ_k = ασ_k²Δt = 1 at every step", Numbers: Numbers{"rho_max": 1, "rho_min": 1}}}
+		return []Finding{{Message: "implicit landing: ρ_k = ασ_k²Δt = 1 at every step",
+			Numbers: Numbers{"rho_max": 1, "rho_min": 1}}}
 	}
 	lo, hi, at, sum := p.Rho(0), 0.0, 0, 0.0
 	for k := range p.Steps() {
@@ -25,7 +26,8 @@ func landingRate(e *Evidence) []Finding {
 		}
 	}
 	α := p.MonotoneRate()
-	f := Finding{Numbers: Numbers{"rho_min": lo, "rho_max": hi, "at_step": float64(at), "alpha": p.Landing.Rate, "alpha_recommended": α, "rho_sum": sum}}
+	f := Finding{Numbers: Numbers{"rho_min": lo, "rho_max": hi, "at_step": float64(at), "alpha": p.Landing.Rate,
+		"alpha_recommended": α, "rho_sum": sum}}
 	profile := fmt.Sprintf("ρ_k = ασ_k²Δt goes from %.3g to %.3g", lo, hi)
 	advice := fmt.Sprintf("α = %.4g makes ρ at most 1", α)
 	switch {
@@ -34,9 +36,11 @@ func landingRate(e *Evidence) []Finding {
 	case hi >= 2:
 		f.Status, f.Message = Fail, fmt.Sprintf("%s, at step %d: landing diverges at 2; %s", profile, at, advice)
 	case hi > 1:
-		f.Status, f.Message = Warn, fmt.Sprintf("%s, at step %d: landing overshoots and oscillates above 1; %s", profile, at, advice)
+		f.Status, f.Message = Warn, fmt.Sprintf("%s, at step %d: landing overshoots and oscillates above 1; %s",
+			profile, at, advice)
 	case sum < 3:
-		f.Status, f.Message = Warn, fmt.Sprintf("%s, and Σρ_k is %.2g: a violation only shrinks by the factor %.2g over a whole path; %s", profile, sum, math.Exp(-sum), advice)
+		f.Status, f.Message = Warn, fmt.Sprintf("%s, and Σρ_k is %.2g: a violation only shrinks by the factor %.2g "+
+			"over a whole path; %s", profile, sum, math.Exp(-sum), advice)
 	default:
 		f.Message = profile + ": violations decay monotonically"
 		if hi < 0.5 {

@@ -37,7 +37,9 @@ func meshes(e *Evidence) []Finding {
 	}
 	if !slices.ContainsFunc(out, func(f Finding) bool { return f.Status != Pass }) {
 		_, faces := surface.Mesh.N()
-		out = append(out, Finding{Numbers: Numbers{"faces": float64(faces)}, Message: fmt.Sprintf("%d faces, closed and oriented alike, in %s", faces, count(surface.Mesh.Components(), "part", "parts"))})
+		out = append(out, Finding{Numbers: Numbers{"faces": float64(faces)},
+			Message: fmt.Sprintf("%d faces, closed and oriented alike, in %s", faces,
+				count(surface.Mesh.Components(), "part", "parts"))})
 	}
 	return append(append(out, e.meshNear(surface)), e.meshUnder(surface)...)
 }
@@ -52,14 +54,17 @@ func (e *Evidence) meshNear(surface *levelset.Surface) Finding {
 	}
 	mean, q99, worst := sum/float64(len(moved)), moved[len(moved)*99/100]/size, moved[len(moved)-1]/size
 	f := Finding{Numbers: Numbers{"mean": mean, "q99": q99, "worst": worst, "lost": float64(lost) / meshDraws}}
-	f.Message = fmt.Sprintf("Σ is %.2g of the mesh's size away from points of it (mean), %.2g (99 %%), %.2g (worst)", mean, q99, worst)
+	f.Message = fmt.Sprintf("Σ is %.2g of the mesh's size away from points of it (mean), %.2g (99 %%), %.2g (worst)",
+		mean, q99, worst)
 	if mean > meshFar {
 		f.Status = Warn
-		f.Message += ": uniform points crowd where Σ bends away, and points count on faces that are not theirs; is it the mesh that the network was fitted to?"
+		f.Message += ": uniform points crowd where Σ bends away, and points count on faces that are not theirs; is " +
+			"it the mesh that the network was fitted to?"
 	}
 	if lost > 0 {
 		f.Status = Warn
-		f.Message += fmt.Sprintf("; %d of %d points of the mesh cannot be moved to Σ, and a uniform prior draws none there", lost, meshDraws)
+		f.Message += fmt.Sprintf("; %d of %d points of the mesh cannot be moved to Σ, and a uniform prior draws none "+
+			"there", lost, meshDraws)
 	}
 	return f
 }
@@ -77,10 +82,12 @@ func (e *Evidence) meshUnder(surface *levelset.Surface) []Finding {
 		}
 	}
 	f := Finding{Numbers: Numbers{"worst": far, "points": float64(len(e.On))}}
-	f.Message = fmt.Sprintf("of %d points of Σ the worst is %.2g of the mesh's size away from it (%s)", len(e.On), far, e.On[at].From)
+	f.Message = fmt.Sprintf("of %d points of Σ the worst is %.2g of the mesh's size away from it (%s)", len(e.On),
+		far, e.On[at].From)
 	if far > meshAlone {
 		f.Status = Warn
-		f.Message += ": a uniform prior draws no point of the parts of Σ that the mesh has not, and points there count on faces that are not theirs"
+		f.Message += ": a uniform prior draws no point of the parts of Σ that the mesh has not, and points there " +
+			"count on faces that are not theirs"
 	}
 	return []Finding{f}
 }

@@ -37,11 +37,15 @@ func TestMesh(t *testing.T) {
 		"good":   {sphere(3), Pass, []string{"512 faces, closed and oriented alike, in 1 part"}},
 		"near":   {sphere(3), Pass, []string{"away from points of it (mean)"}},
 		"covers": {sphere(3), Pass, []string{"points of Σ the worst is"}},
-		"hole":   {&mesh.Mesh{Vertices: sphere(3).Vertices, Faces: sphere(3).Faces[3:]}, Warn, []string{"holes: 3 edges", "uniform points are missing"}},
-		"half":   {&mesh.Mesh{Vertices: sphere(3).Vertices, Faces: sphere(3).Faces[:768]}, Warn, []string{"points of Σ the worst is", "parts of Σ that the mesh has not"}},
-		"unused": {&mesh.Mesh{Vertices: append(sphere(3).Vertices, 0, 0, 0), Faces: sphere(3).Faces}, Pass, []string{"1 vertex belongs to no face"}},
-		"large":  {sphere(3).Scaled([3]float64{}, 1.2), Warn, []string{"is it the mesh that the network was fitted to?"}},
-		"strip":  {far(sphere(3)), Warn, []string{"of 2000 points of the mesh cannot be moved"}},
+		"hole": {&mesh.Mesh{Vertices: sphere(3).Vertices, Faces: sphere(3).Faces[3:]}, Warn,
+			[]string{"holes: 3 edges", "uniform points are missing"}},
+		"half": {&mesh.Mesh{Vertices: sphere(3).Vertices, Faces: sphere(3).Faces[:768]}, Warn,
+			[]string{"points of Σ the worst is", "parts of Σ that the mesh has not"}},
+		"unused": {&mesh.Mesh{Vertices: append(sphere(3).Vertices, 0, 0, 0), Faces: sphere(3).Faces}, Pass,
+			[]string{"1 vertex belongs to no face"}},
+		"large": {sphere(3).Scaled([3]float64{}, 1.2), Warn,
+			[]string{"is it the mesh that the network was fitted to?"}},
+		"strip": {far(sphere(3)), Warn, []string{"of 2000 points of the mesh cannot be moved"}},
 	} {
 		s, err := levelset.NewSurface(net, c.mesh)
 		if err != nil {
@@ -55,7 +59,8 @@ func TestMesh(t *testing.T) {
 		}) {
 			t.Errorf("%s: something else than the mesh is told: %v", name, r.Findings)
 		}
-		if worst := slices.MaxFunc(find(r, "mesh", ""), func(a, b Finding) int { return int(a.Status) - int(b.Status) }).Status; worst != c.status {
+		if worst := slices.MaxFunc(find(r, "mesh", ""),
+			func(a, b Finding) int { return int(a.Status) - int(b.Status) }).Status; worst != c.status {
 			t.Errorf("%s: the worst finding about the mesh is %v, want %v", name, worst, c.status)
 		}
 	}

@@ -29,13 +29,16 @@ func offsets(e *Evidence) []Finding {
 	measured, worst := e.hover()
 	var out []Finding
 	for i := range e.M {
-		f := Finding{Component: e.Names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i], "worst": worst[i], "over_radius": measured[i] * bend[i]}}
+		f := Finding{Component: e.Names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i],
+			"worst": worst[i], "over_radius": measured[i] * bend[i]}}
 		f.Message = fmt.Sprintf("|h| hovers at %.2g (theory %.2g), at worst %.2g", measured[i], predicted[i], worst[i])
 		if predicted[i] > 1e3*max(worst[i], evidence.Tolerance) { // where the rank drops, or steps are far too large
-			f.Message = fmt.Sprintf("|h| hovers at %.2g, at worst %.2g; the theory of small steps does not hold here", measured[i], worst[i])
+			f.Message = fmt.Sprintf("|h| hovers at %.2g, at worst %.2g; the theory of small steps does not hold here",
+				measured[i], worst[i])
 		}
 		if math.IsNaN(measured[i]) {
-			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge (theory away from edges %.2g)", worst[i], predicted[i])
+			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge (theory away from edges %.2g)",
+				worst[i], predicted[i])
 		}
 		if bent := measured[i] * bend[i]; bent > 0.1 && !e.flat[i] {
 			f.Status = Warn

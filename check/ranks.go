@@ -24,7 +24,8 @@ func ranks(e *Evidence) []Finding {
 	places := []struct {
 		name   string
 		points []evidence.Point
-	}{{"on Σ", evidence.First(e.On, n)}, {"on an edge", evidence.First(e.Boundary, n)}, {"near Σ", evidence.First(e.Near, n)}, {"on forward paths", e.States(n)}}
+	}{{"on Σ", evidence.First(e.On, n)}, {"on an edge", evidence.First(e.Boundary, n)},
+		{"near Σ", evidence.First(e.Near, n)}, {"on forward paths", e.States(n)}}
 	t, probe := newTally(e.C), e.Probe()
 	for k, where := range places {
 		for _, p := range where.points {
@@ -65,7 +66,8 @@ type tally struct {
 
 func newTally(c int) *tally {
 	t := &tally{seen: make([][4]int, c), dependent: make([][4]int, c), on: make([]map[int]int, c),
-		nearest: make([]float64, c), at: make([]string, c), gained: make([]string, c), dropped: make([]string, c), empty: true}
+		nearest: make([]float64, c), at: make([]string, c), gained: make([]string, c), dropped: make([]string, c),
+		empty: true}
 	for i := range t.on {
 		t.on[i], t.nearest[i] = map[int]int{}, 1
 	}
@@ -147,7 +149,8 @@ func (t *tally) perturb(e *Evidence, points []evidence.Point) {
 			continue
 		}
 		for _, l := range factor(probe, index) {
-			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) && t.gained[l.component] == "" {
+			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) &&
+				t.gained[l.component] == "" {
 				t.gained[l.component] = p.From
 			}
 		}
@@ -170,20 +173,26 @@ func (t *tally) finding(e *Evidence, i int) (Finding, bool) {
 	switch {
 	case t.gained[i] != "":
 		f.Status = Fail
-		f.Message = fmt.Sprintf("its gradient depends on %s at %s, and not beside it: they touch there, the rank is not constant and Π jumps", others, t.gained[i])
+		f.Message = fmt.Sprintf("its gradient depends on %s at %s, and not beside it: they touch there, the rank is "+
+			"not constant and Π jumps", others, t.gained[i])
 	case dependent == seen:
 		f.Status = Warn
-		f.Message = fmt.Sprintf("is redundant: its gradient is in the span of %s at each of %d points. The geometry copes; it can be left out", others, seen)
+		f.Message = fmt.Sprintf("is redundant: its gradient is in the span of %s at each of %d points. The geometry "+
+			"copes; it can be left out", others, seen)
 	case dependent > 0 && i < e.M:
 		f.Status = Fail
-		f.Message = fmt.Sprintf("its gradient depends on %s at %d of %d points, first %s: the rank is not constant", others, dependent, seen, t.dropped[i])
+		f.Message = fmt.Sprintf("its gradient depends on %s at %d of %d points, first %s: the rank is not constant",
+			others, dependent, seen, t.dropped[i])
 	case dependent > 0:
-		f.Message = fmt.Sprintf("at %d of %d points where it is active its gradient is in the span of %s: other constraints hold there", dependent, seen, others)
+		f.Message = fmt.Sprintf("at %d of %d points where it is active its gradient is in the span of %s: other "+
+			"constraints hold there", dependent, seen, others)
 	case t.nearest[i] < nearlyParallel:
 		f.Status = Warn
-		f.Message = fmt.Sprintf("is nearly dependent on %s: the sine of the angle is %.2g at %s", others, t.nearest[i], t.at[i])
+		f.Message = fmt.Sprintf("is nearly dependent on %s: the sine of the angle is %.2g at %s", others,
+			t.nearest[i], t.at[i])
 	default:
-		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", t.nearest[i], count(seen, "point", "points"))
+		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", t.nearest[i],
+			count(seen, "point", "points"))
 	}
 	return f, true
 }

@@ -50,7 +50,8 @@ func (r *Report) Write(w io.Writer, color bool) error {
 	lines := r.lines()
 	wide, named := 0, 0
 	for _, l := range lines {
-		wide, named = max(wide, utf8.RuneCountInString(l.Check)), max(named, min(utf8.RuneCountInString(l.Component), 24))
+		wide, named = max(wide, utf8.RuneCountInString(l.Check)),
+			max(named, min(utf8.RuneCountInString(l.Component), 24))
 	}
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%s  %-*s  %-*s  %s\n", painted(l.Status, color), wide, l.Check, named, l.Component, l.Message)

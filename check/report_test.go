@@ -23,9 +23,12 @@ func TestReport(t *testing.T) {
 		{Check: "rank", Component: "bb", Message: "fine"},
 		{Check: "rank", Component: "c", Status: Warn, Message: "near", Numbers: Numbers{"x": math.NaN(), "y": 2}},
 		{Check: "rank", Message: "whole"},
-		{Check: "data", Component: "d1", Status: Fail, Message: "bad"}, {Check: "data", Component: "d2", Status: Fail, Message: "bad"},
-		{Check: "data", Component: "d3", Status: Fail, Message: "bad"}, {Check: "data", Component: "d4", Status: Fail, Message: "bad"},
-		{Check: "data", Component: "d5", Status: Fail, Message: "bad"}, {Check: "data", Component: "d6", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d1", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d2", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d3", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d4", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d5", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d6", Status: Fail, Message: "bad"},
 	}}
 	var b strings.Builder
 	if err := r.Write(&b, false); err != nil {
@@ -55,7 +58,8 @@ FAIL  data  d4  bad (and 2 others alike)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(data); !strings.Contains(s, `"numbers":{"x":null,"y":2}`) || !strings.Contains(s, `"status":"FAIL"`) {
+	if s := string(data); !strings.Contains(s, `"numbers":{"x":null,"y":2}`) ||
+		!strings.Contains(s, `"status":"FAIL"`) {
 		t.Errorf("got %s", s)
 	}
 	if r.Status() != Fail {
@@ -104,7 +108,8 @@ func TestForecast(t *testing.T) {
 	if n["rows"] != 992*20*100 || n["bytes_per_path"] != 21*3*8 || n["train_bytes"] != 1000*21*3*8+32*(8*16+17*3) {
 		t.Errorf("got %v", n)
 	}
-	if n["seconds_per_row"] <= 0 || math.Abs(n["train_seconds"]-n["rows"]*n["seconds_per_row"]-10*1000*n["seconds_per_path"]) > 1e-9*n["train_seconds"] {
+	if n["seconds_per_row"] <= 0 ||
+		!near(n["train_seconds"], n["rows"]*n["seconds_per_row"]+10*1000*n["seconds_per_path"]) {
 		t.Errorf("got %v", n)
 	}
 	p.Method = langevin.ULLAP
@@ -112,3 +117,5 @@ func TestForecast(t *testing.T) {
 		t.Errorf("got %v", m)
 	}
 }
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) }

@@ -27,26 +27,32 @@ func repulsion(e *Evidence) []Finding {
 		}
 		if w.Far() {
 			out = append(out, Finding{Component: e.Names[j], Numbers: Numbers{"away": w.Away, "step": w.Step},
-				Message: fmt.Sprintf("no point comes near its edge: −g is at least %.2g, a step moves it by %.2g", w.Away, w.Step)})
+				Message: fmt.Sprintf("no point comes near its edge: −g is at least %.2g, a step moves it by %.2g",
+					w.Away, w.Step)})
 			continue
 		}
 		least, most = min(least, w.Best), max(most, w.Best)
 		r := ε / w.Best
-		f := Finding{Component: e.Names[j], Numbers: Numbers{"epsilon": ε, "recommended": w.Best, "ratio": r, "width": w.Depth, "step": w.Step}}
+		f := Finding{Component: e.Names[j], Numbers: Numbers{"epsilon": ε, "recommended": w.Best, "ratio": r,
+			"width": w.Depth, "step": w.Step}}
 		advice := fmt.Sprintf("ε = %.2g suits this component", w.Best)
 		switch {
 		case w.Best > choose.WideShare*w.Depth && w.Depth > 0:
 			f.Status = Warn
-			f.Message = fmt.Sprintf("a step moves it by %.2g and its window is only %.2g deep: no ε helps, take smaller steps (a larger N, or a smaller σ_max)", w.Step, w.Depth)
+			f.Message = fmt.Sprintf("a step moves it by %.2g and its window is only %.2g deep: no ε helps, take "+
+				"smaller steps (a larger N, or a smaller σ_max)", w.Step, w.Depth)
 		case ε > choose.WideShare*w.Depth && w.Depth > 0:
 			f.Status = Warn
-			f.Message = fmt.Sprintf("ε = %.3g pushes points through %.0f %% of its window, %.2g deep; %s", ε, 100*min(ε/w.Depth, 1), w.Depth, advice)
+			f.Message = fmt.Sprintf("ε = %.3g pushes points through %.0f %% of its window, %.2g deep; %s", ε,
+				100*min(ε/w.Depth, 1), w.Depth, advice)
 		case r < choose.Sticky:
 			f.Status = Warn
-			f.Message = fmt.Sprintf("ε = %.3g is %.2g of a typical step: points will stick to its edge; %s", ε, r, advice)
+			f.Message = fmt.Sprintf("ε = %.3g is %.2g of a typical step: points will stick to its edge; %s",
+				ε, r, advice)
 		case r > choose.Overshoot:
 			f.Status = Warn
-			f.Message = fmt.Sprintf("ε = %.3g is %.3g typical steps: pushed points overshoot and leave its edge empty; %s", ε, r, advice)
+			f.Message = fmt.Sprintf("ε = %.3g is %.3g typical steps: pushed points overshoot and leave its edge "+
+				"empty; %s", ε, r, advice)
 		default:
 			f.Message = fmt.Sprintf("ε = %.3g is %.2g of a typical step: neither sticking nor overshoot", ε, r)
 		}
@@ -54,7 +60,8 @@ func repulsion(e *Evidence) []Finding {
 	}
 	if most > 30*least {
 		out = append(out, Finding{Status: Warn, Numbers: Numbers{"least": least, "most": most}, Message: fmt.Sprintf(
-			"one ε serves all inequalities, and they want from %.2g to %.2g: rescale the components to like gradients", least, most)})
+			"one ε serves all inequalities, and they want from %.2g to %.2g: rescale the components to like gradients",
+			least, most)})
 	}
 	return out
 }

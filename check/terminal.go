@@ -46,9 +46,11 @@ func terminalLaw(e *Evidence) []Finding {
 	case e.uncompared() != "":
 		return []Finding{{Message: e.uncompared()}}
 	case end.err != nil:
-		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data breaks down: %v", end.err)}}
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data "+
+			"breaks down: %v", end.err)}}
 	case len(end.states) == 0:
-		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a projection", len(end.x0)/e.D)}}
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a "+
+			"projection", len(end.x0)/e.D)}}
 	}
 	return []Finding{e.judgeEnd(compareEnd(end.x0, end.states, e.D, e.Seed, e.Set.Capabilities().SampleUniform))}
 }
@@ -156,8 +158,10 @@ func uniformDraws(prior langevin.Uniform, d, n int, st keyed.Stream) []float64 {
 
 // judgeEnd words an ending.
 func (s *Evidence) judgeEnd(e ending) Finding {
-	f := Finding{Numbers: Numbers{"paths": float64(e.paths), "p": e.p, "share": e.share, "apart": e.apart, "shift": e.shift, "shift_of_data": e.from}}
-	size := fmt.Sprintf("in the worst direction the distributions are %.2g apart and the means %.2g standard deviations (the data's: %.2g)", e.apart, e.shift, e.from)
+	f := Finding{Numbers: Numbers{"paths": float64(e.paths), "p": e.p, "share": e.share, "apart": e.apart,
+		"shift": e.shift, "shift_of_data": e.from}}
+	size := fmt.Sprintf("in the worst direction the distributions are %.2g apart and the means %.2g standard "+
+		"deviations (the data's: %.2g)", e.apart, e.shift, e.from)
 	if finite(e.share) {
 		size += fmt.Sprintf(", and %.2g %% of the data's energy distance to the prior is left", 100*e.share)
 	}
@@ -173,7 +177,8 @@ func (s *Evidence) judgeEnd(e ending) Finding {
 		f.Message = "paths end close to the prior: " + size
 	default:
 		f.Status = Warn
-		f.Message = "paths do not end in the prior, from which generation starts: " + size + ". " + s.farther(e, f.Numbers)
+		f.Message = "paths do not end in the prior, from which generation starts: " + size + ". " +
+			s.farther(e, f.Numbers)
 	}
 	return f
 }
@@ -198,7 +203,8 @@ func (s *Evidence) farther(e ending, n Numbers) string {
 	switch {
 	case γ > 0 && γ*t < flight:
 		n["friction_recommended"] = flight / t
-		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g in place of %.3g helps (t = Σσ_k²Δt = %.3g), or a longer horizon", flight/t, γ, t)
+		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g in place of %.3g helps (t = Σσ_k²Δt = "+
+			"%.3g), or a longer horizon", flight/t, γ, t)
 	case !(e.shift > little && e.shift < hardly*e.from): // λ cannot be told
 		advice := "A longer horizon or a larger σ_max helps"
 		if γ*t > 2*flight && s.C == s.M {
@@ -215,13 +221,15 @@ func (s *Evidence) farther(e ending, n Numbers) string {
 		better := solve(least, γ, func(γ float64) float64 { return v - reach(γ, t) })
 		same := solve(t, t*(2+v/reach(γ, t)), func(t float64) float64 { return reach(γ, t) - v })
 		n["friction_recommended"], n["time_at_friction"] = better, same
-		return fmt.Sprintf("γ = %.2g in place of %.3g should leave %.2g standard deviations, in the same steps: paths travel %.2g times as far (t = Σσ_k²Δt = %.3g). "+
-			"So does t = %.2g at this γ, by a longer horizon or a larger σ_max and more steps: slower to sample, easier to learn",
+		return fmt.Sprintf("γ = %.2g in place of %.3g should leave %.2g standard deviations, in the same steps: "+
+			"paths travel %.2g times as far (t = Σσ_k²Δt = %.3g). So does t = %.2g at this γ, by a longer horizon "+
+			"or a larger σ_max and more steps: slower to sample, easier to learn",
 			better, γ, little, math.Sqrt(v/reach(γ, t)), t, same)
 	}
 	long := solve(t, t*(2+v/reach(least, t)), func(t float64) float64 { return reach(least, t) - v })
 	n["time_recommended"] = long
-	advice := fmt.Sprintf("t = Σσ_k²Δt = %.2g in place of %.3g should leave %.2g standard deviations: a longer horizon or a larger σ_max", long, t, little)
+	advice := fmt.Sprintf("t = Σσ_k²Δt = %.2g in place of %.3g should leave %.2g standard deviations: a longer "+
+		"horizon or a larger σ_max", long, t, little)
 	if least < γ {
 		n["friction_recommended"] = least
 		advice += fmt.Sprintf(", with γ = %.2g in place of %.3g", least, γ)

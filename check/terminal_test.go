@@ -102,7 +102,8 @@ func TestTerminalSO10(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Explicit: true, Rate: 10}, Terminal: true,
+	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10,
+		Landing: langevin.Landing{Explicit: true, Rate: 10}, Terminal: true,
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
 	f := terminalFinding(t, p, data.X)
 	if left := f.Numbers["shift"] / f.Numbers["shift_of_data"]; f.Status != Warn || left < 0.35 || left > 0.45 {
@@ -183,7 +184,8 @@ func TestFarther(t *testing.T) {
 	if _, longer := n["time_recommended"]; longer || math.Abs(left-little) > 1e-6 {
 		t.Errorf("friction: %v is left, %v, %s", left, n, text)
 	}
-	if same, less := reach(10, n["time_at_friction"]), reach(n["friction_recommended"], 2); math.Abs(same-less) > 1e-6*less {
+	if same, less := reach(10, n["time_at_friction"]),
+		reach(n["friction_recommended"], 2); math.Abs(same-less) > 1e-6*less {
 		t.Errorf("t = %v goes as far as %v, less friction %v", n["time_at_friction"], same, less)
 	}
 	left, n, text = advise(process(langevin.ULLA, 10), 1)
@@ -194,7 +196,8 @@ func TestFarther(t *testing.T) {
 	if want := 2 * math.Log(30); math.Abs(n["time_recommended"]-want) > 1e-6 || math.Abs(left-little) > 1e-6 {
 		t.Errorf("overdamped: %v is left, %v, %s", left, n, text)
 	}
-	if _, n, text = advise(process(langevin.ULLA, 0.5), 1); math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !strings.Contains(text, "come back") {
+	if _, n, text = advise(process(langevin.ULLA, 0.5), 1); math.Abs(n["friction_recommended"]-1.5) > 1e-12 ||
+		!strings.Contains(text, "come back") {
 		t.Errorf("free flight: %v, %s", n, text)
 	}
 	walls := process(langevin.ULLA, 10)

@@ -55,19 +55,22 @@ type approach struct {
 func (a *approach) fault(equality bool) string {
 	switch {
 	case equality && a.seen > 0 && a.steepest == 0:
-		return fmt.Sprintf("its gradient is 0 at each of %d points on Σ and near it: it does not depend on x there and constrains nothing. "+
-			"Look for a term that cancels, or leave it out", a.seen)
+		return fmt.Sprintf("its gradient is 0 at each of %d points on Σ and near it: it does not depend on x there "+
+			"and constrains nothing. Look for a term that cancels, or leave it out", a.seen)
 	case !equality && a.flat:
-		return "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as active everywhere (g ≥ 0) and " +
-			"gives no direction to keep away from the edge: write its terms as separate inequalities, without the ReLU"
+		return "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as " +
+			"active everywhere (g ≥ 0) and gives no direction to keep away from the edge: write its terms as " +
+			"separate inequalities, without the ReLU"
 	case a.exponent > 0.25 && a.oneSided && a.exponent < 0.6:
-		return fmt.Sprintf("is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
-			"Write its terms as separate equalities, without the squares", a.exponent)
+		return fmt.Sprintf("is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes "+
+			"there like |c|^%.2f. Write its terms as separate equalities, without the squares", a.exponent)
 	case a.exponent > 0.25 && a.oneSided:
-		return fmt.Sprintf("behaves like a power %.2g of a constraint: it is never negative near Σ, and its gradient vanishes there like |c|^%.2f. "+
-			"Write its terms as separate equalities, without the power", 1/(1-a.exponent), a.exponent)
+		return fmt.Sprintf("behaves like a power %.2g of a constraint: it is never negative near Σ, and its gradient "+
+			"vanishes there like |c|^%.2f. Write its terms as separate equalities, without the power",
+			1/(1-a.exponent), a.exponent)
 	case a.exponent > 0.25:
-		return fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, or a constraint with a gradient",
+		return fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, "+
+			"or a constraint with a gradient",
 			a.exponent, 1/(1-a.exponent))
 	}
 	return ""
@@ -78,7 +81,8 @@ func approaches(e *evidence.Evidence) []approach {
 	points := append(append([]evidence.Point(nil), e.On...), e.Boundary...)
 	points = points[:min(len(points), e.Budget(rungs*float64(e.C*e.D), 12))]
 	if k := len(e.Boundary); k > 0 && len(e.On) > len(points)/2 { // half of them at edges
-		points = append(evidence.First(e.On, max(len(points)/2, 1)), evidence.First(e.Boundary, max(len(points)/2, 1))...)
+		points = append(evidence.First(e.On, max(len(points)/2, 1)),
+			evidence.First(e.Boundary, max(len(points)/2, 1))...)
 	}
 	out := make([]approach, e.C)
 	for i := range out {

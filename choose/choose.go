@@ -140,7 +140,8 @@ func Repulsion(p *langevin.Process, data []float64, seed uint64, pool *parallel.
 	case !finite(ε):
 		return 0, "no point comes near the edge of an inequality"
 	case ε > WideShare*shallow:
-		return WideShare * shallow, fmt.Sprintf("a quarter of the shallowest window, %.3g deep; a typical step would want %.3g", shallow, ε)
+		return WideShare * shallow, fmt.Sprintf("a quarter of the shallowest window, %.3g deep; a typical step would "+
+			"want %.3g", shallow, ε)
 	}
 	why := "ρε is a typical step across the boundary"
 	if len(best) > 1 {

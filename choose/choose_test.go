@@ -60,8 +60,10 @@ func TestRecommendedRepulsion(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	for _, c := range []law.Interval{
-		{Method: langevin.OLLA, Tau: 0.0025, Rho: 1, Friction: 1}, {Method: langevin.OLLA, Tau: 0.0025, Rho: 0.3, Friction: 1},
-		{Method: langevin.ULLA, Tau: 0.05, Rho: 1, Friction: 1}, {Method: langevin.ULLA, Tau: 0.05, Rho: 0.3, Friction: 1},
+		{Method: langevin.OLLA, Tau: 0.0025, Rho: 1, Friction: 1},
+		{Method: langevin.OLLA, Tau: 0.0025, Rho: 0.3, Friction: 1},
+		{Method: langevin.ULLA, Tau: 0.05, Rho: 1, Friction: 1},
+		{Method: langevin.ULLA, Tau: 0.05, Rho: 0.3, Friction: 1},
 	} {
 		ε, reason := Repulsion(c.Process(), nil, 1, pool)
 		if want := c.Best(); math.Abs(ε/want-1) > 1e-9 {

@@ -281,7 +281,8 @@ func TestReadPointsNPY(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Name != "p.npy" || p.N != 2 || p.D != 6 || !slices.Equal(p.X, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
+	if p.Name != "p.npy" || p.N != 2 || p.D != 6 ||
+		!slices.Equal(p.X, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 		t.Errorf("got %+v", p)
 	}
 	sum := sha256.Sum256(data)
@@ -398,7 +399,8 @@ func FuzzDecodeEarth(f *testing.F) {
 }
 
 func FuzzDecodeCSV(f *testing.F) {
-	for _, s := range []string{"", "a,b\n1,2\n", "1,2\n3\n", "0x1p-2,1_0\n", "1e999\n", "#\n\n1\n", "a,1\n", "\ufeff1"} {
+	for _, s := range []string{"", "a,b\n1,2\n", "1,2\n3\n", "0x1p-2,1_0\n", "1e999\n", "#\n\n1\n",
+		"a,1\n", "\ufeff1"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

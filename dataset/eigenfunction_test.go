@@ -99,8 +99,8 @@ func TestEigenfunctionFaults(t *testing.T) {
 		"eigenfunction: k is -1, expected 1 to 17, as the mesh has 18 vertices":  {Mesh: fine, K: -1},
 		"eigenfunction: k is 100, expected 1 to 17, as the mesh has 18 vertices": {Mesh: fine},
 		"eigenfunction: count is -2, expected 1 to 100000000 points":             {Mesh: fine, K: 1, Count: -2},
-		"eigenfunction: surface is not near the mesh (102 of 102 points could not be moved to it), expected the level set " +
-			"fitted to the mesh": {
+		"eigenfunction: surface is not near the mesh (102 of 102 points could not be moved to it), expected the " +
+			"level set fitted to the mesh": {
 			Mesh: fine.Scaled([3]float64{}, 9), K: 1, Count: 10, Surface: surface},
 	} {
 		_, err := e.Generate(context.Background(), nil)

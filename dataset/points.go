@@ -127,7 +127,8 @@ func decodeNPY(name string, r io.Reader) (*Points, error) {
 		return nil, tooMany(name)
 	}
 	if len(a.Shape) < 2 || a.Len() == 0 {
-		return nil, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape), Want: "[n d], both at least 1"}
+		return nil, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape),
+			Want: "[n d], both at least 1"}
 	}
 	n := a.Shape[0]
 	d := a.Len() / n

@@ -71,7 +71,8 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 			}
 		}
 		if cells != d {
-			return nil, &Error{File: file, Line: number, Value: plural(cells, "column"), Want: wantColumns(d, first, columns)}
+			return nil, &Error{File: file, Line: number, Value: plural(cells, "column"),
+				Want: wantColumns(d, first, columns)}
 		}
 		if first == number && isHeader(line) {
 			if err := checkHeader(file, number, line, columns); err != nil {

@@ -158,7 +158,8 @@ func (o *Observables) Histograms(r *Reference, samples []float64, seed uint64) [
 	floor := r.draw(len(samples)/dim, seed)
 	var out []Histogram
 	for k, v := range o.List {
-		data, points, drawn := metric.Column(r.Full, k, dim), metric.Column(samples, k, dim), metric.Column(floor, k, dim)
+		data, points, drawn := metric.Column(r.Full, k, dim), metric.Column(samples, k, dim),
+			metric.Column(floor, k, dim)
 		b := v.Bins.Over(data, points, drawn)
 		out = append(out, Histogram{Unit: v.Unit, Lo: b.Lo, Hi: b.Hi, Circular: b.Circular,
 			Data: b.Shares(data), Samples: b.Shares(points), Floor: b.Shares(drawn)})
@@ -176,8 +177,9 @@ func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []m
 		data, points := metric.Column(r.Full, k, dim), metric.Column(samples, k, dim)
 		columns := []figure.Column{{Name: "data", Values: data}, {Name: "samples", Values: points}}
 		if floor != nil {
-			columns = append(columns, figure.Column{Name: "draws from the training rows", Values: metric.Column(floor, k, dim),
-				Thin: true})
+			columns = append(columns, figure.Column{Name: "draws from the training rows",
+				Values: metric.Column(floor, k, dim),
+				Thin:   true})
 		}
 		var caption []string
 		if scores != nil {
@@ -189,7 +191,8 @@ func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []m
 			caption = append(caption, fmt.Sprintf("Circular: %.4g and %.4g are one place.", v.Lo, v.Hi))
 		}
 		if n := outside(v.Bins, points); n > 0 {
-			caption = append(caption, fmt.Sprintf("%s of the samples are outside the range and count in the bins at its ends.",
+			caption = append(caption, fmt.Sprintf("%s of the samples are outside the range and count in the bins at "+
+				"its ends.",
 				text.Count(n)))
 		}
 		c.Add(v.File, figure.FigureRef{Title: v.Name, Caption: strings.Join(caption, " ")},

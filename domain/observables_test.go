@@ -18,7 +18,8 @@ func plane() *Observables {
 	return &Observables{
 		List: []Observable{
 			{Name: "across", File: "across", Bins: metric.Bins{N: 20}},
-			{Name: "angle", Unit: "rad", File: "angle", Bins: metric.Bins{Lo: -math.Pi, Hi: math.Pi, N: 30, Circular: true}},
+			{Name: "angle", Unit: "rad", File: "angle", Bins: metric.Bins{Lo: -math.Pi, Hi: math.Pi, N: 30,
+				Circular: true}},
 		},
 		Values: func(dst, x []float64, n int) {
 			for i := range n {
@@ -85,11 +86,12 @@ func TestObservablesDistance(t *testing.T) {
 func TestObservablesOver(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
-	o := &Observables{List: []Observable{{Name: "held", Bins: metric.Bins{N: 4}}}, Values: func(dst, x []float64, n int) {
-		for i := range n {
-			dst[i] = 20
-		}
-	}}
+	o := &Observables{List: []Observable{{Name: "held", Bins: metric.Bins{N: 4}}},
+		Values: func(dst, x []float64, n int) {
+			for i := range n {
+				dst[i] = 20
+			}
+		}}
 	over, err := o.Over([]float64{1, 2}, 1, pool)
 	if err != nil || over.List[0].Lo != 18 || over.List[0].Hi != 22 || o.List[0].Hi != 0 {
 		t.Errorf("%+v, %v; before %+v", over, err, o.List)

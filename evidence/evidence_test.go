@@ -35,7 +35,8 @@ func capOf(t *testing.T, workers int) *Evidence {
 func TestGather(t *testing.T) {
 	e := capOf(t, 2)
 	probe := e.Probe()
-	if len(e.Sample) != 100 || e.Rows != (Tries{MaxPoints, MaxPoints}) || e.Starts.Tried != MaxPoints || e.Starts.Arrived < 40 {
+	if len(e.Sample) != 100 || e.Rows != (Tries{MaxPoints, MaxPoints}) || e.Starts.Tried != MaxPoints ||
+		e.Starts.Arrived < 40 {
 		t.Fatalf("%d rows sampled, %+v of data and %+v of starts arrived", len(e.Sample), e.Rows, e.Starts)
 	}
 	if len(e.On) != e.Rows.Arrived+e.Starts.Arrived || len(e.Near) != len(e.On) || len(e.Typical()) != MaxPoints {
@@ -45,7 +46,8 @@ func TestGather(t *testing.T) {
 		if !probe.At(p.X) || math.Abs(probe.Val[0]) > 1e-8 || probe.Val[1] > 1e-8 {
 			t.Errorf("%s: values %v", p.From, probe.Val)
 		}
-		if from := map[bool]string{true: "data row", false: "random start"}[i < MaxPoints]; !strings.Contains(p.From, from) {
+		if from := map[bool]string{true: "data row", false: "random start"}[i < MaxPoints]; !strings.Contains(p.From,
+			from) {
 			t.Errorf("point %d is %s", i, p.From)
 		}
 		far := 0.0
@@ -72,7 +74,8 @@ func TestGather(t *testing.T) {
 // A process that cannot run is mended in a copy, and its paths are looked at.
 func TestRunnable(t *testing.T) {
 	e := capOf(t, 2)
-	if e.Invalid == nil || e.Process.Landing.Rate != -1 || e.Running.Landing.Rate != e.Process.MonotoneRate() || e.Running.Terminal {
+	if e.Invalid == nil || e.Process.Landing.Rate != -1 || e.Running.Landing.Rate != e.Process.MonotoneRate() ||
+		e.Running.Terminal {
 		t.Errorf("given %+v, running %+v, %v", e.Process.Landing, e.Running.Landing, e.Invalid)
 	}
 	if e.Broken != nil || e.Paths.Count != maxPaths || e.Paths.Steps != 20 || len(e.States(50)) != 50 {

@@ -109,7 +109,8 @@ func (e *Evidence) visitBoundaries() {
 			p := from[(i+t*len(from)/3)%len(from)]
 			x := append([]float64(nil), p.X...)
 			if solver.Descend(x, Tolerance) {
-				e.Boundary = append(e.Boundary, Point{x, fmt.Sprintf("the edge of %q next to %s", e.Names[e.M+j], p.From)})
+				e.Boundary = append(e.Boundary,
+					Point{x, fmt.Sprintf("the edge of %q next to %s", e.Names[e.M+j], p.From)})
 			}
 		}
 	}

@@ -26,7 +26,8 @@ func TestEvaluationByParts(t *testing.T) {
 	good := append(append([]float64(nil), s.X[3:21]...), s.X[24:]...)
 	uniform := make([]float64, len(good))
 	for i := range len(good) / 3 {
-		e.Process.Set.Capabilities().SampleUniform(uniform[3*i:3*i+3], keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33),
+		e.Process.Set.Capabilities().SampleUniform(uniform[3*i:3*i+3],
+			keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33),
 			uint64(i))
 	}
 	v, err := e.Evaluate(s, train.State{Epoch: 4}, nil)
@@ -81,7 +82,8 @@ func TestViolationOfSeveral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := metric.MeanLargest(excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 { // both the sum
+	// both the sum
+	if got := metric.MeanLargest(excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 {
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	pool := parallel.New(1)

@@ -219,7 +219,8 @@ func TestChecks(t *testing.T) {
 	x[9] += 1e-6
 	s := &Samples{X: x, Dim: 3, Lost: make([]bool, 10)}
 	var bad *ViolationError
-	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 || bad.Component != "radius" {
+	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 ||
+		bad.Component != "radius" {
 		t.Errorf("got %v", err)
 	}
 	s.Lost[0] = true

@@ -117,8 +117,9 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
 	if d := set.Dim(); data.D != d {
-		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
-			data.D, d, constraint.Name(set))}
+		return kind, nil, &DataError{dataName(p, data),
+			fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
+				data.D, d, constraint.Name(set))}
 	}
 	if data.N < 2 {
 		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}

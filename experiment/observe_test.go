@@ -70,7 +70,8 @@ func TestObservedDistance(t *testing.T) {
 		}
 		return out
 	}
-	turned := metric.Bins{Lo: -math.Pi, Hi: math.Pi, N: 12, Empty: 1e-6 / (2 * math.Pi)}.JSD(angle(s.X), angle(l.Data.X))
+	turned := metric.Bins{Lo: -math.Pi, Hi: math.Pi, N: 12, Empty: 1e-6 / (2 * math.Pi)}.JSD(angle(s.X),
+		angle(l.Data.X))
 	clipped := func(x []float64) (out []float64) {
 		for _, y := range metric.Column(x, 1, 2) {
 			out = append(out, min(max(y, -0.5), 0.5))
@@ -186,7 +187,8 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 	}
 	want := weights(circle)
 	if !slices.Equal(weights(circle, "evaluate"), want) ||
-		!slices.Equal(weights(circle+"observe: [{name: \"x[j]\", for: \"j in 0..1\", expr: \"x[j]\"}]\n", "evaluate"), want) {
+		!slices.Equal(weights(circle+"observe: [{name: \"x[j]\", for: \"j in 0..1\", expr: \"x[j]\"}]\n", "evaluate"),
+			want) {
 		t.Error("evaluations change the weights")
 	}
 }

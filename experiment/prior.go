@@ -50,7 +50,8 @@ func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Pr
 // Prior is that of the problem; draws of chains that the folder keeps are not made
 // again.
 func (r *Run) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
-	if _, err := langevin.UniformPrior(r.Process); err != nil && r.Problem.Prior == "uniform" && r.Method.Prior() == nil {
+	if _, err := langevin.UniformPrior(r.Process); err != nil && r.Problem.Prior == "uniform" &&
+		r.Method.Prior() == nil {
 		if kept, err := readPrior(r.Folder, r.Process.Set.Dim()); kept != nil || err != nil {
 			return kept, err
 		}
@@ -116,9 +117,10 @@ type MixingError struct {
 
 func (e *MixingError) Error() string {
 	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: "+
-		"split-R̂ is %.3f at x[%d], "+
-		"above uniform.max_rhat = %g (effective draws %.0f). Σ may be disconnected or unbounded (landing check looks); "+
-		"use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps, float64(e.Rhat), e.Worst, e.Limit,
+		"split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). Σ may be disconnected or "+
+		"unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps,
+		float64(e.Rhat),
+		e.Worst, e.Limit,
 		float64(e.ESS))
 }
 
@@ -143,9 +145,8 @@ func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int))
 	}
 	p := &Prior{Prior: langevin.Empirical{States: d.States}, Kind: "chains", Mixing: &m}
 	if !d.Mixed() {
-		p.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective draws "+
-			"after %d steps: "+
-			"the prior may be off", d.Rhat, d.Worst, d.ESS, d.Steps)
+		p.Warning = fmt.Sprintf("the chains behind the uniform prior have split-R̂ %.3f at x[%d] and %.0f effective "+
+			"draws after %d steps: the prior may be off", d.Rhat, d.Worst, d.ESS, d.Steps)
 	}
 	return p, nil
 }

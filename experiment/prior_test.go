@@ -85,7 +85,8 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		records, err := f.Metrics()
-		if err != nil || len(records) == 0 || records[0].Kind != "prior" || made.Kind != "chains" || made.Mixing == nil {
+		if err != nil || len(records) == 0 || records[0].Kind != "prior" || made.Kind != "chains" ||
+			made.Mixing == nil {
 			t.Fatalf("records %v, %v, heard %+v", records, err, made)
 		}
 		if first == nil {
@@ -262,7 +263,8 @@ func TestLostDraws(t *testing.T) {
 		var few *PriorError
 		err := lost("draws of chains", c.lost, c.of, c.limit, "some.key")
 		if errors.As(err, &few) != c.fails || c.fails && !strings.Contains(err.Error(),
-			fmt.Sprintf("%d of %d draws of chains failed a projection, above the allowed share %g (some.key)", c.lost, c.of,
+			fmt.Sprintf("%d of %d draws of chains failed a projection, above the allowed share %g (some.key)",
+				c.lost, c.of,
 				c.limit)) {
 			t.Errorf("%d of %d with limit %v: %v", c.lost, c.of, c.limit, err)
 		}

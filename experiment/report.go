@@ -24,8 +24,9 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 		return "", p.err
 	}
 	report := &figure.Report{
-		Title:    r.Title(),
-		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method, withArticle(constraint.Name(r.Process.Set)), v.Epoch),
+		Title: r.Title(),
+		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method, withArticle(constraint.Name(r.Process.Set)),
+			v.Epoch),
 		Verdict:  verdict(v),
 		Facts:    facts(v),
 		Figures:  p.figures,
@@ -106,7 +107,8 @@ func losses(v *Evaluation) string {
 
 func facts(v *Evaluation) []figure.Fact {
 	out := []figure.Fact{
-		{Label: "Worst violation", Value: text.Measured(v.Violation.Worst), Note: "mean " + text.Measured(v.Violation.Mean)},
+		{Label: "Worst violation", Value: text.Measured(v.Violation.Worst), Note: "mean " +
+			text.Measured(v.Violation.Mean)},
 		{Label: "Samples", Value: text.Count(v.Samples), Note: losses(v)},
 	}
 	if v.JSD != nil {
@@ -135,8 +137,8 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{fmt.Sprintf("ends of %s forward paths to the prior", text.Count(s.Paths)), text.Fixed(s.Distance)},
 				{"floor: two sets of one law", text.Fixed(s.Floor)},
 			},
-			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation starts at "+
-				"states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue),
+			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation "+
+				"starts at states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue),
 		})
 	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %",
@@ -155,9 +157,10 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{"median distance to the nearest training point", text.Number(n.Samples), text.Number(n.HeldOut)},
 				{"share within 10⁻⁶ of a training point", text.Percent(n.Copied), text.Percent(n.Repeated)},
 			},
-			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at %s ± %s; "+
-				"p = %.3f.",
-				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD), v.TwoSample.PValue),
+			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at "+
+				"%s ± %s; p = %.3f.",
+				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD),
+				v.TwoSample.PValue),
 		})
 	}
 	return out

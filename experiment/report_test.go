@@ -20,7 +20,8 @@ import (
 // Both ways to lose a sample are told apart; of nothing, nothing is claimed.
 func TestVerdict(t *testing.T) {
 	v := &Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: Worst{2.2e-16, 1e-17},
-		JSD: &JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}}, Uniform: metric.NaN}}
+		JSD: &JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}},
+			Uniform: metric.NaN}}
 	const losses = "3 lost to a projection, 2 on a wrong component"
 	if got, want := verdict(v), "1\u202f000 samples, worst violation 2.2×10⁻¹⁶, "+losses+". Distance to the data "+
 		"0.250; perfect copies of the training rows would score 0.125."; got != want {

@@ -133,8 +133,8 @@ func openConfig(f *run.Folder, m *run.Manifest) (*problem.Problem, error) {
 	}
 	if got := run.Hash(config); got != m.Config {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run "+
-				"for other settings", got, m.Config)}
+			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a "+
+				"new run for other settings", got, m.Config)}
 	}
 	return problem.Load(config, f.Path(run.ConfigFile), "", nil)
 }
@@ -147,8 +147,8 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 		path, ok := paths[key]
 		if !ok {
 			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf(
-				"names a file for %q, which is no file of the set in %s; the run was made by another version of the program, or "+
-					"the manifest is damaged", key, run.ConfigFile)}
+				"names a file for %q, which is no file of the set in %s; the run was made by another version of the "+
+					"program, or the manifest is damaged", key, run.ConfigFile)}
 		}
 		if name, kept := m.Kept[key]; kept {
 			if filepath.Base(name) != name {
@@ -163,7 +163,8 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 			return err
 		}
 		if got, want := run.Hash(data), m.Files[key]; got != want {
-			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got,
+			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…",
+				key, got,
 				want)}
 		}
 	}
@@ -173,7 +174,8 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 // kernelWarning says what differs between the machine of a run and this one.
 func kernelWarning(was, here run.Machine, precision string) string {
 	if was.Kernel != here.Kernel {
-		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits", was.Kernel,
+		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits",
+			was.Kernel,
 			here.Kernel)
 	}
 	if then, ok := was.Products[precision]; ok && then != here.Products[precision] {

@@ -90,7 +90,8 @@ func TestPowerTraceHistogram(t *testing.T) {
 	h, some := e.distance, e.Data.X[:90]
 	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) ||
 		!slices.Equal(h.Train, metric.PowerTraces(nil, e.TrainRows, 3)) ||
-		!slices.Equal(h.HeldOut, metric.PowerTraces(nil, e.HeldOutRows, 3)) || len(h.HeldOut) == 0 || e.SampleCount() != 40 {
+		!slices.Equal(h.HeldOut, metric.PowerTraces(nil, e.HeldOutRows, 3)) || len(h.HeldOut) == 0 ||
+		e.SampleCount() != 40 {
 		t.Fatalf("the marks are not the power traces: %+v", h)
 	}
 	j := e.jsd(h, some)
@@ -123,7 +124,8 @@ func TestPowerTraceHistogram(t *testing.T) {
 				return each[k]
 			})
 			if float64(c.got(p.Score)) != each[k] || c.floor(p.Score) != floor.Mean {
-				t.Errorf("%s: %v and floor %v, want %v and %v", p.Name, c.got(p.Score), c.floor(p.Score), each[k], floor.Mean)
+				t.Errorf("%s: %v and floor %v, want %v and %v", p.Name, c.got(p.Score), c.floor(p.Score),
+					each[k], floor.Mean)
 			}
 		}
 	}

@@ -58,7 +58,8 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 			floors[k] = h.Between(h.Marks(drawn(uint64(2*k))), h.Marks(drawn(uint64(2*k+1))))
 		}
 		floor := metric.NewFloor(floors)
-		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends), h.Marks(u))), floor.Mean,
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends), h.Marks(u))),
+			floor.Mean,
 			floor.SD
 	}
 	return s, nil

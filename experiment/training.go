@@ -179,7 +179,8 @@ func (t *training) arrive(ctx context.Context) (err error) {
 // evaluate records an evaluation. Backward paths that break down, as those of a
 // network at the start of its training may, are recorded too: the training goes on.
 func (t *training) evaluate(ctx context.Context) (err error) {
-	p := Progress{Epoch: t.trainer.State.Epoch, Seconds: t.trainer.State.Seconds, JSD: metric.NaN, Violation: metric.NaN}
+	p := Progress{Epoch: t.trainer.State.Epoch, Seconds: t.trainer.State.Seconds, JSD: metric.NaN,
+		Violation: metric.NaN}
 	if t.prior == nil {
 		if t.prior, err = t.Prior(ctx, nil); err != nil {
 			return err

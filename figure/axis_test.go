@@ -85,7 +85,8 @@ func TestDecimal(t *testing.T) {
 		n    int
 		want string
 	}{
-		{1703, 0, "1703"}, {12345, 0, "12_345"}, {-1234567.5, 1, "−1_234_567.5"}, {-0.0004, 2, "0.00"}, {0.25, 2, "0.25"},
+		{1703, 0, "1703"}, {12345, 0, "12_345"}, {-1234567.5, 1, "−1_234_567.5"}, {-0.0004, 2, "0.00"},
+		{0.25, 2, "0.25"},
 	} {
 		if got := strings.ReplaceAll(decimal(c.v, c.n), space, "_"); got != c.want {
 			t.Errorf("decimal(%g, %d) = %s, want %s", c.v, c.n, got, c.want)

@@ -41,7 +41,8 @@ func gallery() map[string]drawing {
 	nan, inf := math.NaN(), math.Inf(1)
 	layers := []Layer{
 		{Name: `data & "more" <b>`, LatLon: spiral(300)},
-		{Name: "samples", LatLon: append(spiral(100), nan, 0, 91, 0, 0, inf), Color: color.NRGBA{200, 0, 0, 90}, Radius: 3},
+		{Name: "samples", LatLon: append(spiral(100), nan, 0, 91, 0, 0, inf), Color: color.NRGBA{200, 0, 0, 90},
+			Radius: 3},
 	}
 	curve := Series{Name: "loss", X: []float64{1, 2, 3, 4, 5}, Y: []float64{10, 1, nan, 0.1, -1}}
 	return map[string]drawing{
@@ -248,8 +249,9 @@ func TestHistogramShares(t *testing.T) {
 // circular in theirs a period away. Densities do not depend on the bins' width.
 func TestHistogramRange(t *testing.T) {
 	heights := func(opts HistogramOptions, values ...float64) (out [][2]float64) { // left end and height of each run
-		c := Histogram(opts, Column{Name: "a", Values: values}, Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5},
-			Thin: true})
+		c := Histogram(opts, Column{Name: "a", Values: values},
+			Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5},
+				Thin: true})
 		for _, i := range c.scene.items {
 			if s, ok := i.(shape); ok && s.fill != nil && strings.HasPrefix(s.fill.class, "series") {
 				for _, line := range s.lines {

@@ -61,7 +61,8 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 			missing = append(missing, fmt.Sprintf("%s: %s exactly 0 (not drawn)", c.Name, count(zero)))
 		}
 		if other > 0 {
-			missing = append(missing, fmt.Sprintf("%s: %s not drawn (%s)", c.Name, plural(other, "value"), undrawable(opts.Log)))
+			missing = append(missing, fmt.Sprintf("%s: %s not drawn (%s)", c.Name, plural(other, "value"),
+				undrawable(opts.Log)))
 		}
 	}
 	x := xs.axis(0)

@@ -140,7 +140,8 @@ func (t Table) view() (tableView, error) {
 	}
 	for n, row := range t.Rows {
 		if len(row) != len(t.Header) {
-			return v, fmt.Errorf("figure: table %q: row %d has %d cells, the header %d", t.Title, n, len(row), len(t.Header))
+			return v, fmt.Errorf("figure: table %q: row %d has %d cells, the header %d", t.Title, n,
+				len(row), len(t.Header))
 		}
 		for i, text := range row {
 			if text != "" && !numeric.MatchString(text) {

@@ -73,7 +73,8 @@ func TestReportLoadsNothing(t *testing.T) {
 		}
 	}
 	// The one address is the name of the SVG language, which nobody fetches.
-	if n, names := strings.Count(page, "http://"), strings.Count(page, `xmlns="http://www.w3.org/2000/svg"`); n != names {
+	if n, names := strings.Count(page, "http://"),
+		strings.Count(page, `xmlns="http://www.w3.org/2000/svg"`); n != names {
 		t.Errorf("%d addresses, of which %d are namespaces", n, names)
 	}
 	if !strings.Contains(page, `default-src 'none'`) {

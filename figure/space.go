@@ -42,7 +42,8 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 	for i, l := range layers {
 		n, joined := len(l.Points)/3, max(l.Strand, 1)
 		if len(l.Points)%3 != 0 || n%joined != 0 {
-			panic(fmt.Sprintf("figure: layer %q has %d values, not rows of 3 in strands of %d", l.Name, len(l.Points), joined))
+			panic(fmt.Sprintf("figure: layer %q has %d values, not rows of 3 in strands of %d", l.Name,
+				len(l.Points), joined))
 		}
 		var missing int
 		marks[i], missing = c.marks(l)
@@ -307,8 +308,9 @@ func (p panel) axes(s *scene, left, arm float64) {
 		end := xy{at.x + ends[k].x, at.y + ends[k].y}
 		lines = append(lines, []xy{at, end})
 		n := max(math.Hypot(ends[k].x, ends[k].y), 1)
-		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize, anchor: middle,
-			ink: muted})
+		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize,
+			anchor: middle,
+			ink:    muted})
 	}
 	s.stroke(muted, 1.2, lines...)
 }

@@ -74,7 +74,8 @@ func TestSurfaceView(t *testing.T) {
 	n, _ := m.N()
 	values := make([]float64, n)
 	values[2] = 0.5
-	r := &Report{Title: "t", Surface: &SurfaceView{Mesh: m, Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}}
+	r := &Report{Title: "t", Surface: &SurfaceView{Mesh: m,
+		Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}}
 	var page bytes.Buffer
 	if err := r.WriteHTML(&page); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,8 @@ func TestSurfaceView(t *testing.T) {
 		t.Error("32768 faces in a page")
 	}
 	page.Reset()
-	if err := (&Report{Title: "t"}).WriteHTML(&page); err != nil || bytes.Contains(page.Bytes(), []byte("surface-data")) {
+	if err := (&Report{Title: "t"}).WriteHTML(&page); err != nil ||
+		bytes.Contains(page.Bytes(), []byte("surface-data")) {
 		t.Errorf("%v, or a surface that nobody asked for", err)
 	}
 }

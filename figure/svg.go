@@ -77,7 +77,8 @@ func (d dots) svg(w *svgWriter) {
 }
 
 func (l label) svg(w *svgWriter) {
-	fmt.Fprintf(w, `<text x="%s" y="%s" font-size="%s" fill="%s"`, num(l.at.x), num(l.at.y), num(l.size), hex(l.ink.light))
+	fmt.Fprintf(w, `<text x="%s" y="%s" font-size="%s" fill="%s"`, num(l.at.x), num(l.at.y), num(l.size),
+		hex(l.ink.light))
 	if l.bold {
 		w.WriteString(` font-weight="bold"`)
 	}

@@ -31,7 +31,8 @@ var tileConfig = func() (c [64]byte) {
 func stripTiles(s strip) {
 	multiply := func(j int, c *float32, cs, panels int) {
 		b := (*uint32)(word(s.b, j/pairColumns*s.bStep))
-		stripAMX(&tileConfig, s.pairs/tileRows, s.a, s.rs, s.aRest, b, s.bStep, s.bRest, c, cs, panels, truth(s.add), s.parts)
+		stripAMX(&tileConfig, s.pairs/tileRows, s.a, s.rs, s.aRest, b, s.bStep, s.bRest, c, cs, panels,
+			truth(s.add), s.parts)
 	}
 	j := 0
 	if s.h == 2*tileRows && s.cols >= pairColumns {

@@ -30,8 +30,10 @@ func TestTilesUnderEmulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts|TestPeakOfTiles|TestProductsInParallel)$"
-	report, err := amxtest.Run(out, append(os.Environ(), "KERNEL_TILES=emulated", "LANDING_KERNEL="), os.Args[0], "-test.run="+tests, "-test.v", "-test.timeout=2m", "-rapid.checks=10", "-rapid.nofailfile")
+	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts|" +
+		"TestPeakOfTiles|TestProductsInParallel)$"
+	report, err := amxtest.Run(out, append(os.Environ(), "KERNEL_TILES=emulated", "LANDING_KERNEL="), os.Args[0],
+		"-test.run="+tests, "-test.v", "-test.timeout=2m", "-rapid.checks=10", "-rapid.nofailfile")
 	if errors.Is(err, amxtest.ErrPermission) {
 		t.Skip(err)
 	}

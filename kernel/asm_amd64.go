@@ -76,7 +76,8 @@ func turn(dst *uint32, step int, src *uint32, stride int)
 func peakBF16(n int)
 
 //go:noescape
-func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c *float32, cs, panels, add, parts int)
+func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c *float32, cs,
+	panels, add, parts int)
 
 //go:noescape
 func peakAMX(cfg *[64]byte, n int)

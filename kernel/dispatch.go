@@ -51,7 +51,8 @@ func notice(want string, have []*impl) string {
 	case runtime.GOARCH == "amd64":
 		return "this processor has no AVX2 with FMA: networks run in portable Go, about ten times slower"
 	}
-	return "networks run in portable Go, about ten times slower than with the instructions of a recent x86 processor: there are no loops for " + runtime.GOARCH + " yet"
+	return "networks run in portable Go, about ten times slower than with the instructions of a recent x86 " +
+		"processor: there are no loops for " + runtime.GOARCH + " yet"
 }
 
 // Check returns an error if the environment variable LANDING_KERNEL asks for
@@ -76,7 +77,8 @@ func choose(want string, have []*impl) (*impl, error) {
 				return im, nil
 			}
 		}
-		return nil, fmt.Errorf("kernel: LANDING_KERNEL=%s, but this machine does not have it; it has %s", want, names(have))
+		return nil, fmt.Errorf("kernel: LANDING_KERNEL=%s, but this machine does not have it; it has %s",
+			want, names(have))
 	}
 	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of amx, avx512, avx2, portable", want)
 }

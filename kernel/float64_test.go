@@ -30,7 +30,8 @@ func TestMul64(t *testing.T) {
 	each(t, func(t *testing.T) {
 		fenceC, fenceA := fence64(t, 32*Pad64(80)), fence64(t, 32*Pad64(80))
 		rapid.Check(t, func(t *rapid.T) {
-			n, k, m := rapid.IntRange(0, 32).Draw(t, "n"), rapid.IntRange(0, 80).Draw(t, "k"), rapid.IntRange(1, 80).Draw(t, "m")
+			n, k, m := rapid.IntRange(0, 32).Draw(t, "n"), rapid.IntRange(0, 80).Draw(t, "k"), rapid.IntRange(1, 80).
+				Draw(t, "m")
 			add := rapid.Bool().Draw(t, "add")
 			b, _ := padded(k, m, 1)
 			bT := make([]float64, k*m)
@@ -93,7 +94,8 @@ func TestSoftplus64(t *testing.T) {
 			}
 			Softplus64(a, s, z, bias, 1, width, β)
 			for j := range a {
-				if math.Float64bits(a[j]) != math.Float64bits(a[0]) || math.Float64bits(s[j]) != math.Float64bits(s[0]) {
+				if math.Float64bits(a[j]) != math.Float64bits(a[0]) ||
+					math.Float64bits(s[j]) != math.Float64bits(s[0]) {
 					t.Fatalf("the lanes of softplus(%v) differ: %v, %v", v, a, s)
 				}
 			}
@@ -116,8 +118,10 @@ func TestSoftplus64(t *testing.T) {
 		if worstA > 2e-15 || worstS > 2e-15 {
 			t.Errorf("relative errors %.3g and %.3g", worstA, worstS)
 		}
-		for _, c := range [][3]float64{{math.Inf(1), math.Inf(1), 1}, {-1e300, 0, 0}, {1e300, 1e300, 1}, {2, 2.0000000002061154, 0.9999999979388463}, {2.0000001, 2.0000001, 1}} {
-			if gotA, gotS := at(c[0], 10); !(math.Abs(gotA-c[1]) <= 1e-15*math.Abs(c[1])+1e-300 || gotA == c[1]) || math.Abs(gotS-c[2]) > 1e-15 {
+		for _, c := range [][3]float64{{math.Inf(1), math.Inf(1), 1}, {-1e300, 0, 0}, {1e300, 1e300, 1},
+			{2, 2.0000000002061154, 0.9999999979388463}, {2.0000001, 2.0000001, 1}} {
+			if gotA, gotS := at(c[0], 10); !(math.Abs(gotA-c[1]) <= 1e-15*math.Abs(c[1])+1e-300 || gotA == c[1]) ||
+				math.Abs(gotS-c[2]) > 1e-15 {
 				t.Errorf("softplus(%v) = %v, slope %v; want %v, %v", c[0], gotA, gotS, c[1], c[2])
 			}
 		}

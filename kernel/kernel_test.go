@@ -21,7 +21,8 @@ func fill[T Float](n int, seed uint64) []T {
 // and a row's bits do not depend on the rows beside it.
 func TestMulNT(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, m, k := rapid.IntRange(0, 9).Draw(t, "n"), rapid.IntRange(0, 70).Draw(t, "m"), rapid.IntRange(0, 40).Draw(t, "k")
+		n, m, k := rapid.IntRange(0, 9).Draw(t, "n"), rapid.IntRange(0, 70).Draw(t, "m"), rapid.IntRange(0, 40).
+			Draw(t, "k")
 		add := rapid.Bool().Draw(t, "add")
 		a, b, c := fill[float32](n*k, 1), fill[float32](m*k, 2), fill[float32](n*m, 3)
 		got := append([]float32(nil), c...)

@@ -45,7 +45,8 @@ func rounded(x float32) float32 {
 // the numbers that a precision rounds to, three products for one in bfloat16x3,
 // and the rounding itself costs what Precision says. Not-a-numbers and infinities
 // are those of float64, of rounded numbers.
-func within(fatal fatalf, what string, p Precision, got float32, start float64, k int, term func(l int) (a, b float32)) {
+func within(fatal fatalf, what string, p Precision, got float32, start float64, k int,
+	term func(l int) (a, b float32)) {
 	want, exact, size, flushed := start, start, math.Abs(start), 0.0
 	for l := range k {
 		a, b := term(l)
@@ -110,10 +111,12 @@ func checkLinear(fatal fatalf, g *guard, prec Precision, n, out, in int, x0, dy0
 	at := func(name string, i, j int) string { return fmt.Sprintf("%s, %v: %s[%d,%d]", Name(), prec, name, i, j) }
 	for i := range n {
 		for j := range out {
-			within(fatal, at("Y", i, j), prec, y[i*out+j], 0, in, func(l int) (a, b float32) { return x[i*in+l], w[j*in+l] })
+			within(fatal, at("Y", i, j), prec, y[i*out+j], 0, in,
+				func(l int) (a, b float32) { return x[i*in+l], w[j*in+l] })
 		}
 		for j := range in {
-			within(fatal, at("dX", i, j), prec, dx[i*in+j], 0, out, func(l int) (a, b float32) { return dy[i*out+l], w[l*in+j] })
+			within(fatal, at("dX", i, j), prec, dx[i*in+j], 0, out,
+				func(l int) (a, b float32) { return dy[i*out+l], w[l*in+j] })
 		}
 	}
 	for i := range out {
@@ -227,7 +230,8 @@ func TestLinear(t *testing.T) {
 		checkShape(t.Fatalf, g, s[0], s[1], s[2], false)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		n, out, in := rapid.IntRange(0, 45).Draw(t, "n"), rapid.IntRange(0, 70).Draw(t, "out"), rapid.IntRange(0, 70).Draw(t, "in")
+		n, out, in := rapid.IntRange(0, 45).Draw(t, "n"), rapid.IntRange(0, 70).Draw(t, "out"), rapid.IntRange(0, 70).
+			Draw(t, "in")
 		checkShape(t.Fatalf, g, n, out, in, rapid.Bool().Draw(t, "special"))
 	})
 }
@@ -309,14 +313,16 @@ func TestBadShapes(t *testing.T) {
 			want string
 			f    func()
 		}{
-			"W":       {"W has 14 elements, needs 15", func() { w.Set(v(14)) }},
-			"Y":       {"Y has 9 elements, needs 10", func() { MulTransposed(v(9), v(6), w, 2, room) }},
-			"X":       {"X has 5 elements, needs 6", func() { MulTransposed(v(10), v(5), w, 2, room) }},
-			"dX":      {"dX has 5 elements, needs 6", func() { MulWeights(v(5), v(10), w, 2, room) }},
-			"dY":      {"dY has 9 elements, needs 10", func() { MulWeights(v(6), v(9), w, 2, room) }},
-			"plain":   {"made without gradients", func() { MulWeights(v(6), v(10), plain, 2, room) }},
-			"dW":      {"dW has 14 elements, needs 15", func() { AddGradient(v(14), v(10), v(6), 2, 5, 3, true, Float32, room) }},
-			"scratch": {"AddGradient: scratch has 1 elements", func() { AddGradient(v(15), v(10), v(6), 2, 5, 3, true, BFloat16, v(1)) }},
+			"W":     {"W has 14 elements, needs 15", func() { w.Set(v(14)) }},
+			"Y":     {"Y has 9 elements, needs 10", func() { MulTransposed(v(9), v(6), w, 2, room) }},
+			"X":     {"X has 5 elements, needs 6", func() { MulTransposed(v(10), v(5), w, 2, room) }},
+			"dX":    {"dX has 5 elements, needs 6", func() { MulWeights(v(5), v(10), w, 2, room) }},
+			"dY":    {"dY has 9 elements, needs 10", func() { MulWeights(v(6), v(9), w, 2, room) }},
+			"plain": {"made without gradients", func() { MulWeights(v(6), v(10), plain, 2, room) }},
+			"dW": {"dW has 14 elements, needs 15",
+				func() { AddGradient(v(14), v(10), v(6), 2, 5, 3, true, Float32, room) }},
+			"scratch": {"AddGradient: scratch has 1 elements",
+				func() { AddGradient(v(15), v(10), v(6), 2, 5, 3, true, BFloat16, v(1)) }},
 			"overlap": {"overlaps", func() { MulTransposed(both[:10], both[9:15], w, 2, room) }},
 			"grad":    {"overlaps", func() { AddGradient(both[:15], both[14:24], v(6), 2, 5, 3, true, Float32, room) }},
 			"Adam":    {"Adam: g has 2 elements, needs 3", func() { Adam(v(3), v(3), v(3), v(2), AdamStep{T: 1}) }},
@@ -326,7 +332,8 @@ func TestBadShapes(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "kernel: ") || !strings.Contains(got, c.want) {
+					if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "kernel: ") ||
+						!strings.Contains(got, c.want) {
 						t.Errorf("%s: panic %q, want %q", name, got, c.want)
 					}
 				}()

@@ -18,7 +18,8 @@ func stripBF16(s strip) {
 	for j := 0; j < s.cols; j += pairColumns {
 		b, c := word(s.b, j/pairColumns*s.bStep), (*float32)(word((*uint32)(unsafe.Pointer(s.c)), j))
 		tile := func(a, b unsafe.Pointer, add bool) {
-			tileBF16(s.h, s.pairs, (*float32)(a), 4*s.rs, 4*s.ks, (*float32)(b), c, 4*s.cs, min(pairColumns, s.cols-j), truth(add))
+			tileBF16(s.h, s.pairs, (*float32)(a), 4*s.rs, 4*s.ks, (*float32)(b), c, 4*s.cs, min(pairColumns, s.cols-j),
+				truth(add))
 		}
 		if s.parts == 3 {
 			tile(word(s.a, s.aRest), b, s.add)

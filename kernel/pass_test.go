@@ -18,7 +18,8 @@ type pass struct {
 }
 
 var passes = []pass{
-	{"Add", 2, func(a [][]float32) { Add(a[0], a[1]) }, func(a []float64) []float64 { return []float64{a[0] + a[1], a[1]} }, 1},
+	{"Add", 2, func(a [][]float32) { Add(a[0], a[1]) },
+		func(a []float64) []float64 { return []float64{a[0] + a[1], a[1]} }, 1},
 	{"Mix", 2, func(a [][]float32) { Mix(a[0], a[1], 0.9) }, func(a []float64) []float64 {
 		return []float64{0.9*a[0] + 0.1*a[1], a[1]}
 	}, 5},

@@ -13,7 +13,8 @@ func TestPrecisionNames(t *testing.T) {
 			t.Errorf("%d is %q (%v) and reads back as %v", p, text, err, back)
 		}
 	}
-	if p, err := ParsePrecision("half"); err == nil || err.Error() != `kernel: precision "half" is not one of float32, bfloat16x3, bfloat16` {
+	if p, err := ParsePrecision("half"); err == nil ||
+		err.Error() != `kernel: precision "half" is not one of float32, bfloat16x3, bfloat16` {
 		t.Errorf("half is %v, %v", p, err)
 	}
 	if _, err := Precision(3).MarshalText(); err == nil {

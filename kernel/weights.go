@@ -134,6 +134,7 @@ func apart[T Float](what string, a, b []T) {
 	size := unsafe.Sizeof(a[0])
 	a0, b0 := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
 	if a0 < b0+uintptr(len(b))*size && b0 < a0+uintptr(len(a))*size {
-		panic(fmt.Sprintf("kernel: %s: the result of %d numbers at %#x overlaps an operand of %d numbers at %#x", what, len(a), a0, len(b), b0))
+		panic(fmt.Sprintf("kernel: %s: the result of %d numbers at %#x overlaps an operand of %d numbers at %#x", what,
+			len(a), a0, len(b), b0))
 	}
 }

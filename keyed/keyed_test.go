@@ -176,7 +176,8 @@ var goldenNormals = [3]float64{0.027642962900707422, -1.2381728311802143, 0.0653
 // mean is within 5/√20000 = 0.035 with a false-alarm rate of 6·10⁻⁷. They are promised.
 func TestParts(t *testing.T) {
 	s := New(1, Probe, 40)
-	streams := []Stream{s, s.Part(0), s.Part(1), s.Part(1 << 40), s.Part(0).Part(0), s.Part(0).Part(1), s.Part(1).Part(0)}
+	streams := []Stream{s, s.Part(0), s.Part(1), s.Part(1 << 40), s.Part(0).Part(0), s.Part(0).Part(1),
+		s.Part(1).Part(0)}
 	const n = 20_000
 	x := make([][]float64, len(streams))
 	for i, st := range streams {

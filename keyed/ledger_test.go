@@ -94,7 +94,8 @@ func TestEveryUseIsInTheLedger(t *testing.T) {
 			return err
 		case d.IsDir():
 			switch name := d.Name(); {
-			case name == "keyed", name == "constrainttest", name == "testkit", name == "testdata", len(name) > 2 && name[0] == '.':
+			case name == "keyed", name == "constrainttest", name == "testkit", name == "testdata", len(name) > 2 &&
+				name[0] == '.':
 				return filepath.SkipDir
 			}
 			return nil
@@ -125,7 +126,8 @@ func TestEveryUseIsInTheLedger(t *testing.T) {
 				seen++
 				switch call.Args[len(call.Args)-1].(type) {
 				case *ast.BasicLit, *ast.BinaryExpr:
-					t.Errorf("%v: a set of paths by its number; use a block of keyed/ledger.go", files.Position(call.Pos()))
+					t.Errorf("%v: a set of paths by its number; use a block of keyed/ledger.go",
+						files.Position(call.Pos()))
 				}
 			}
 			return true

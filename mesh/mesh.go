@@ -76,7 +76,8 @@ func Read(path string) (*Mesh, error) {
 // fits checks that a mesh of n vertices and so many faces can be numbered.
 func fits(file string, n, faces int) error {
 	if n > maxVertices || faces > maxVertices {
-		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and %d triangles; expected at most %d of each", n, faces, maxVertices)}
+		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and %d triangles; expected at most %d of "+
+			"each", n, faces, maxVertices)}
 	}
 	return nil
 }
@@ -89,14 +90,18 @@ func (m *Mesh) valid(file string) error {
 	}
 	for i, v := range m.Vertices {
 		if v-v != 0 {
-			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3), fmt.Sprintf("coordinate %c is %v; expected a finite number", "xyz"[i%3], v)}
+			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3),
+				fmt.Sprintf("coordinate %c is %v; expected a finite number", "xyz"[i%3], v)}
 		}
 		if math.Abs(v) > maxCoordinate {
-			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3), fmt.Sprintf("coordinate %c is %v; expected at most %g in size, or areas overflow", "xyz"[i%3], v, maxCoordinate)}
+			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3),
+				fmt.Sprintf("coordinate %c is %v; expected at most %g in size, or areas overflow", "xyz"[i%3],
+					v, maxCoordinate)}
 		}
 	}
 	if faces == 0 {
-		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and no faces; expected a surface of triangles", n)}
+		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and no faces; expected a surface of "+
+			"triangles", n)}
 	}
 	for i, v := range m.Faces {
 		if v < 0 || int(v) >= n {

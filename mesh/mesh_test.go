@@ -35,8 +35,10 @@ func cube() *Mesh {
 func files() map[string][]byte {
 	m := cube()
 	header := func(format, types string) string {
-		return "ply\nformat " + format + " 1.0\ncomment a cube\nelement vertex 8\nproperty " + types + " x\nproperty uchar red\nproperty " + types + " y\nproperty " + types +
-			" z\nelement face 12\nproperty list uchar int vertex_indices\nelement edge 1\nproperty list ushort short ends\nend_header\n"
+		return "ply\nformat " + format + " 1.0\ncomment a cube\nelement vertex 8\nproperty " + types +
+			" x\nproperty uchar red\nproperty " + types + " y\nproperty " + types +
+			" z\nelement face 12\nproperty list uchar int vertex_indices\nelement edge 1\nproperty list ushort short " +
+			"ends\nend_header\n"
 	}
 	out := map[string][]byte{}
 	var text, obj bytes.Buffer
@@ -109,18 +111,23 @@ func TestPLYTypes(t *testing.T) {
 		}{
 			{"char", func(b []byte, v float64) []byte { return append(b, byte(int8(v))) }, -128, 127},
 			{"uint8", func(b []byte, v float64) []byte { return append(b, byte(v)) }, 0, 255},
-			{"short", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(int16(v))) }, -1 << 15, 1<<15 - 1},
+			{"short", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(int16(v))) },
+				-1 << 15, 1<<15 - 1},
 			{"uint16", func(b []byte, v float64) []byte { return order.AppendUint16(b, uint16(v)) }, 0, 1<<16 - 1},
-			{"int32", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(int32(v))) }, -1 << 31, 1<<31 - 1},
+			{"int32", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(int32(v))) },
+				-1 << 31, 1<<31 - 1},
 			{"uint", func(b []byte, v float64) []byte { return order.AppendUint32(b, uint32(v)) }, 0, 1<<32 - 1},
-			{"float32", func(b []byte, v float64) []byte { return order.AppendUint32(b, math.Float32bits(float32(v))) }, -2.5e7, 0.125},
-			{"double", func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) }, -math.Pi, 1e40},
+			{"float32", func(b []byte, v float64) []byte { return order.AppendUint32(b, math.Float32bits(float32(v))) },
+				-2.5e7, 0.125},
+			{"double", func(b []byte, v float64) []byte { return order.AppendUint64(b, math.Float64bits(v)) },
+				-math.Pi, 1e40},
 		} {
 			want := &Mesh{
 				Vertices: []float64{k.lo, 0, 0, k.hi, 0, 1, k.hi, k.hi, 0, 1, k.hi, 0, k.lo, 3, 0},
 				Faces:    []int32{0, 1, 2, 0, 2, 3, 0, 3, 4, 4, 3, 2},
 			}
-			b := []byte("ply\nformat binary_" + name + "_endian 1.0\nelement vertex 5\nproperty " + k.name + " x\nproperty " + k.name + " y\nproperty " + k.name +
+			b := []byte("ply\nformat binary_" + name + "_endian 1.0\nelement vertex 5\nproperty " + k.name +
+				" x\nproperty " + k.name + " y\nproperty " + k.name +
 				" z\nelement face 2\nproperty list uchar short vertex_index\nend_header\n")
 			for _, v := range want.Vertices {
 				b = k.add(b, v)
@@ -136,12 +143,15 @@ func TestPLYTypes(t *testing.T) {
 			}
 		}
 	}
-	pentagon := "ply\nformat ascii 1.0\nelement vertex 5\nproperty int x\nproperty int y\nproperty int z\nelement face 1\nproperty list uchar uint vertex_indices\nend_header\n" +
+	pentagon := "ply\nformat ascii 1.0\nelement vertex 5\nproperty int x\nproperty int y\nproperty int z\nelement " +
+		"face 1\nproperty list uchar uint vertex_indices\nend_header\n" +
 		"0 0 0\n2 0 0\n3 1 0\n2 2 0\n0 2 -1\n5 0 1 2 3 4\n"
-	if m, err := read(t, "a.ply", []byte(pentagon)); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" || m.Vertices[14] != -1 {
+	if m, err := read(t, "a.ply", []byte(pentagon)); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" ||
+		m.Vertices[14] != -1 {
 		t.Errorf("a pentagon: %v, %v", m, err)
 	}
-	if m, err := read(t, "a.obj", []byte("v 0 0 0\nv 2 0 0\nv 3 1 0\nv 2 2 0\nv 0 2 0\nf 1 2 3 4 -1\n")); err != nil || fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" {
+	if m, err := read(t, "a.obj", []byte("v 0 0 0\nv 2 0 0\nv 3 1 0\nv 2 2 0\nv 0 2 0\nf 1 2 3 4 -1\n")); err != nil ||
+		fmt.Sprint(m.Faces) != "[0 1 2 0 2 3 0 3 4]" {
 		t.Errorf("a pentagon: %v, %v", m, err)
 	}
 }
@@ -166,7 +176,8 @@ func TestReadFaults(t *testing.T) {
 		{"a.ply", edit("cube.ply", "format ascii", "format utf8"), `the format is "utf8"`},
 		{"a.ply", edit("cube.ply", "element face 12", "element face -1"), "a count of -1"},
 		{"a.ply", edit("cube.ply", "element edge", "element face"), "element face is there twice"},
-		{"a.ply", edit("cube.ply", "property double y", "property half y"), `"property half y": expected property TYPE NAME`},
+		{"a.ply", edit("cube.ply", "property double y", "property half y"),
+			`"property half y": expected property TYPE NAME`},
 		{"a.ply", edit("cube.ply", "double y", "double u"), "no property y"},
 		{"a.ply", edit("cube.ply", "vertex_indices", "corners"), "there are no faces"},
 		{"a.ply", edit("cube.ply", "comment a cube", "remark"), "not a keyword"},
@@ -182,10 +193,13 @@ func TestReadFaults(t *testing.T) {
 		{"a.ply", edit("cube.ply", "3 0 2 3", "2 0 2"), "a list of 2"},
 		{"a.ply", edit("cube.ply", "3 0 2 3", "3 0 2 1.5"), "refers to vertex 1.5"},
 		{"a.ply", edit("cube.ply", "vertex 8", "vertex 700000000"), "line 40: the line has too few numbers"},
-		{"a.ply", edit("little.ply", "vertex 8", "vertex 700000000"), "the file is truncated: it ends in vertex 20 of the 700000000 that its header promises"},
+		{"a.ply", edit("little.ply", "vertex 8", "vertex 700000000"),
+			"the file is truncated: it ends in vertex 20 of the 700000000 that its header promises"},
 		{"a.ply", f["big.ply"][:len(f["big.ply"])-20], "the file is truncated: it ends in face 10 of the 12"},
-		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 700000000\nend_header\n"), "element vertex has no properties"},
-		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty float z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n"), "0 vertices and no faces"},
+		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 700000000\nend_header\n"),
+			"element vertex has no properties"},
+		{"a.ply", []byte("ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty " +
+			"float z\nelement face 0\nproperty list uchar int vertex_index\nend_header\n"), "0 vertices and no faces"},
 		{"a.obj", []byte("v 1 2\n"), "line 1: a vertex with 2 coordinates"},
 		{"a.obj", []byte("v 1 2 nan\nv 0 0 0\nv 1 1 1\nf 1 2 3\n"), "coordinate z is NaN"},
 		{"a.obj", []byte("v 1 2 3\n"), "1 vertices and no faces"},
@@ -234,8 +248,10 @@ func FuzzRead(f *testing.F) {
 func TestMeasure(t *testing.T) {
 	m := cube()
 	lo, hi := m.Bounds()
-	if m.Area() != 6 || math.Abs(m.Volume()-1) > 1e-15 || lo != (vec{}) || hi != (vec{1, 1, 1}) || m.Size() != math.Sqrt(3) || m.Components() != 1 {
-		t.Errorf("area %v, volume %v, box %v %v, size %v, %d parts", m.Area(), m.Volume(), lo, hi, m.Size(), m.Components())
+	if m.Area() != 6 || math.Abs(m.Volume()-1) > 1e-15 || lo != (vec{}) || hi != (vec{1, 1, 1}) ||
+		m.Size() != math.Sqrt(3) || m.Components() != 1 {
+		t.Errorf("area %v, volume %v, box %v %v, size %v, %d parts", m.Area(), m.Volume(), lo, hi,
+			m.Size(), m.Components())
 	}
 	if n := m.Normal(0); n != (vec{0, 0, -1}) {
 		t.Errorf("normal %v", n)
@@ -422,7 +438,8 @@ func TestLargestMesh(t *testing.T) {
 			t.Errorf("%d vertices and %d faces: %v", n[0], n[1], err)
 		}
 	}
-	header := fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty float z\nend_header\n", maxVertices+1)
+	header := fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty "+
+		"float z\nend_header\n", maxVertices+1)
 	path := filepath.Join(t.TempDir(), "m.ply")
 	if err := os.WriteFile(path, []byte(header), 0o666); err != nil {
 		t.Fatal(err)
@@ -460,7 +477,8 @@ func TestNearestIsScaleFree(t *testing.T) {
 func TestNearestOnTriangle(t *testing.T) {
 	a, b, c := vec{0, 0, 0}, vec{2, 0, 0}, vec{0, 2, 0}
 	for _, k := range [][2]vec{
-		{{0.5, 0.5, 3}, {0.5, 0.5, 0}}, {{-1, -1, 1}, {0, 0, 0}}, {{1, -3, 2}, {1, 0, 0}}, {{2, 2, 1}, {1, 1, 0}}, {{5, -1, 0}, {2, 0, 0}}, {{-1, 1, 0}, {0, 1, 0}},
+		{{0.5, 0.5, 3}, {0.5, 0.5, 0}}, {{-1, -1, 1}, {0, 0, 0}}, {{1, -3, 2}, {1, 0, 0}}, {{2, 2, 1}, {1, 1, 0}},
+		{{5, -1, 0}, {2, 0, 0}}, {{-1, 1, 0}, {0, 1, 0}},
 	} {
 		if q := nearestOnTriangle(k[0], a, b, c); q != k[1] {
 			t.Errorf("nearest to %v is %v, want %v", k[0], q, k[1])
@@ -687,11 +705,14 @@ func TestSubdivided(t *testing.T) {
 			t.Errorf("a cube of 18 edges has %d vertices", len(s.Vertices)/3)
 		}
 		if math.Abs(s.Area()-m.Area()) > 1e-12 || math.Abs(s.Volume()-m.Volume()) > 1e-12 || s.Size() != m.Size() {
-			t.Errorf("%s: area %v, volume %v, size %v; want %v, %v, %v", name, s.Area(), s.Volume(), s.Size(), m.Area(), m.Volume(), m.Size())
+			t.Errorf("%s: area %v, volume %v, size %v; want %v, %v, %v", name, s.Area(), s.Volume(), s.Size(), m.Area(),
+				m.Volume(), m.Size())
 		}
 		for f := range 4 * faces {
-			if part, whole := s.FaceArea(f), m.FaceArea(f/4); math.Abs(part-whole/4) > 1e-12 || s.Normal(f) != m.Normal(f/4) {
-				t.Errorf("%s: face %d has area %v of %v, normal %v of %v", name, f, part, whole, s.Normal(f), m.Normal(f/4))
+			if part, whole := s.FaceArea(f), m.FaceArea(f/4); math.Abs(part-whole/4) > 1e-12 ||
+				s.Normal(f) != m.Normal(f/4) {
+				t.Errorf("%s: face %d has area %v of %v, normal %v of %v", name, f, part, whole,
+					s.Normal(f), m.Normal(f/4))
 			}
 		}
 		was, is := m.Check(), s.Check()

@@ -50,7 +50,8 @@ func NewTree(m *Mesh) *Tree {
 
 func (t *Tree) build(centre []vec, lo, hi int32) {
 	at := len(t.nodes)
-	nd := node{lo: lo, hi: hi, box: [2]vec{{math.Inf(1), math.Inf(1), math.Inf(1)}, {math.Inf(-1), math.Inf(-1), math.Inf(-1)}}}
+	nd := node{lo: lo, hi: hi, box: [2]vec{{math.Inf(1), math.Inf(1), math.Inf(1)},
+		{math.Inf(-1), math.Inf(-1), math.Inf(-1)}}}
 	for _, f := range t.face[lo:hi] {
 		for _, i := range t.mesh.Faces[3*f : 3*f+3] {
 			for j, v := range t.mesh.Vertex(i) {

@@ -102,7 +102,8 @@ func (p *plyReader) header() ([]plyElement, error) {
 		switch w[0] {
 		case "format":
 			if len(w) != 3 || w[2] != "1.0" {
-				return nil, p.headerError("%q: expected format ascii, binary_little_endian or binary_big_endian, version 1.0", line)
+				return nil, p.headerError("%q: expected format ascii, binary_little_endian or binary_big_endian, "+
+					"version 1.0", line)
 			}
 			switch w[1] {
 			case "ascii":
@@ -111,7 +112,8 @@ func (p *plyReader) header() ([]plyElement, error) {
 			case "binary_big_endian":
 				p.order = binary.BigEndian
 			default:
-				return nil, p.headerError("the format is %q; expected ascii, binary_little_endian or binary_big_endian", w[1])
+				return nil, p.headerError("the format is %q; expected ascii, binary_little_endian or binary_big_endian",
+					w[1])
 			}
 			format = true
 		case "element":
@@ -134,7 +136,8 @@ func (p *plyReader) header() ([]plyElement, error) {
 			}
 			q, ok := plyProp(w)
 			if !ok {
-				return nil, p.headerError("%q: expected property TYPE NAME or property list TYPE TYPE NAME, with types char … double", line)
+				return nil, p.headerError("%q: expected property TYPE NAME or property list TYPE TYPE NAME, with "+
+					"types char … double", line)
 			}
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, q)
@@ -207,7 +210,8 @@ func isIndices(name string) bool { return name == "vertex_indices" || name == "v
 func (p *plyReader) record(m *Mesh, e plyElement, i int) error {
 	truncated := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return p.bad("the file is truncated: it ends in %s %d of the %d that its header promises", e.name, i, e.count)
+			return p.bad("the file is truncated: it ends in %s %d of the %d that its header promises",
+				e.name, i, e.count)
 		}
 		return err
 	}

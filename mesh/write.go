@@ -12,7 +12,8 @@ import (
 func (m *Mesh) WritePLY(w io.Writer) error {
 	n, faces := m.N()
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "ply\nformat binary_little_endian 1.0\nelement vertex %d\nproperty double x\nproperty double y\nproperty double z\n", n)
+	fmt.Fprintf(b, "ply\nformat binary_little_endian 1.0\nelement vertex %d\nproperty double x\nproperty double "+
+		"y\nproperty double z\n", n)
 	fmt.Fprintf(b, "element face %d\nproperty list uchar int vertex_indices\nend_header\n", faces)
 	var buf [13]byte
 	for _, v := range m.Vertices {

@@ -23,7 +23,8 @@ func TestBinsByHand(t *testing.T) {
 	isNaN(t, "JSD of nothing", h.JSD(nil, []float64{1}))
 	near(t, "JSD of values that are all one", Bins{N: 3}.JSD([]float64{2, 2}, []float64{2}), 0, 0)
 	near(t, "JSD of no finite value", Bins{N: 3}.JSD([]float64{nan}, []float64{nan}), 0, 0)
-	if got := h.Shares([]float64{-1, 0, 1, 3.9, 4, 9, nan, 2}); !slices.Equal(got, []float64{0.25, 0.125, 0.125, 0.375}) {
+	if got := h.Shares([]float64{-1, 0, 1, 3.9, 4, 9, nan, 2}); !slices.Equal(got,
+		[]float64{0.25, 0.125, 0.125, 0.375}) {
 		t.Errorf("shares %v: those outside are not in the bins at the ends", got)
 	}
 }

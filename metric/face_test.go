@@ -62,7 +62,8 @@ func TestFaceJSD(t *testing.T) {
 		{[]float64{0}, []float64{1, 2}, math.Ln2},
 		{[]float64{0, 1}, []float64{1}, 0.25*math.Log(2) + 0.25*math.Log(2./3) + 0.5*math.Log(4./3)},
 		{nil, []float64{1}, math.NaN()},
-		{[]float64{0, math.NaN(), 1}, []float64{math.NaN(), 1}, 0.25*math.Log(2) + 0.25*math.Log(2./3) + 0.5*math.Log(4./3)},
+		{[]float64{0, math.NaN(), 1}, []float64{math.NaN(), 1},
+			0.25*math.Log(2) + 0.25*math.Log(2./3) + 0.5*math.Log(4./3)},
 		{[]float64{math.NaN()}, []float64{1}, math.NaN()},
 	} {
 		got := FaceJSD(c.a, c.b, 3)

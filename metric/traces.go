@@ -20,7 +20,8 @@ func PowerTraces(dst, x []float64, n int) []float64 {
 		dst = make([]float64, rows*len(TracePowers))
 	}
 	if len(dst) != rows*len(TracePowers) {
-		panic(fmt.Sprintf("metric: room for %d power traces of %d matrices, want %d", len(dst), rows, rows*len(TracePowers)))
+		panic(fmt.Sprintf("metric: room for %d power traces of %d matrices, want %d", len(dst), rows,
+			rows*len(TracePowers)))
 	}
 	s2, s4 := make([]float64, n*n), make([]float64, n*n)
 	for r := range rows {

@@ -59,7 +59,8 @@ func Violations(names []string, values []float64, n int, equality int) []Violati
 // components of h = 0, the others of g ≤ 0.
 func Excess(values []float64, c, equality int) {
 	if equality < 0 || equality > c || c > 0 && len(values)%c != 0 || c == 0 && len(values) > 0 {
-		panic(fmt.Sprintf("metric: %d constraint values of %d components, %d of them equalities", len(values), c, equality))
+		panic(fmt.Sprintf("metric: %d constraint values of %d components, %d of them equalities",
+			len(values), c, equality))
 	}
 	for i, v := range values {
 		values[i] = constraint.Excess(v, i%c < equality)

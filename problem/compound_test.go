@@ -171,7 +171,8 @@ func TestAddedKind(t *testing.T) {
 		{"kind: sphere, dim: 2, radius: [1]", "seed=1", "mine.yaml:1: set.radius is [1]; expected a finite number"},
 		{"kind: spheres, radius: [0]", "seed=1", "mine.yaml:1: set: radius 0"},
 		{"kind: sphere, dim: 2, radius: 3", "set.kind=spheres", "this key belongs to set.kind sphere, simplex"},
-		{"kind: sphere, radius: 3", "set.kind=spheres", "mine.yaml:1: set.radius is 3; expected what it is of a spheres"},
+		{"kind: sphere, radius: 3", "set.kind=spheres",
+			"mine.yaml:1: set.radius is 3; expected what it is of a spheres"},
 		{"kind: spheres, radius: [1]", "set.kind=''", "set.kind is missing"},
 	} {
 		_, err := load(t, "set: {"+c.set+"}", c.setting)

@@ -43,7 +43,8 @@ func (e *CheckpointError) Error() string { return fmt.Sprintf("%s: %s", e.Path, 
 // the hash config, then removes the oldest ones. The caller holds the lock.
 func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, config string) error {
 	var weights bytes.Buffer
-	if err := arrayfile.EncodeSafetensors(&weights, arrays, map[string]string{"format": "landing-checkpoint-1"}); err != nil {
+	if err := arrayfile.EncodeSafetensors(&weights, arrays,
+		map[string]string{"format": "landing-checkpoint-1"}); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(state)
@@ -175,7 +176,8 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return nil, &CheckpointError{f.Dir, fmt.Sprintf("has no checkpoint %q; it has %s", name, strings.Join(names, ", "))}
+		return nil, &CheckpointError{f.Dir, fmt.Sprintf("has no checkpoint %q; it has %s", name,
+			strings.Join(names, ", "))}
 	}
 	dir := filepath.Join(f.Path(checkpointDir), name)
 	hint := ""
@@ -192,10 +194,12 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, e.State) != nil || Hash(compact.Bytes()) != e.Check {
-		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: its state does not have the SHA-256 that it names" + hint}
+		return nil, &CheckpointError{filepath.Join(dir, stateFile),
+			"is damaged: its state does not have the SHA-256 that it names" + hint}
 	}
 	if e.Config != config {
-		return nil, &CheckpointError{dir, fmt.Sprintf("belongs to another problem: it was made with a config.yaml of SHA-256 %.12s…, this run's is %.12s…", e.Config, config)}
+		return nil, &CheckpointError{dir, fmt.Sprintf("belongs to another problem: it was made with a config.yaml of "+
+			"SHA-256 %.12s…, this run's is %.12s…", e.Config, config)}
 	}
 	path := filepath.Join(dir, weightsFile)
 	data, err := input.Read(path, maxWeights)
@@ -203,7 +207,8 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 		return nil, &CheckpointError{path, "cannot be read" + hint}
 	}
 	if got := Hash(data); got != e.Weights {
-		return nil, &CheckpointError{path, fmt.Sprintf("is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got, e.Weights, hint)}
+		return nil, &CheckpointError{path, fmt.Sprintf("is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got,
+			e.Weights, hint)}
 	}
 	arrays, _, err := arrayfile.DecodeSafetensors(bytes.NewReader(data))
 	if err != nil {

@@ -268,7 +268,8 @@ func (f *Folder) inside(name string) error {
 	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
 		return nil // what the system says of it, writing will say too
 	}
-	return &FolderError{f.Path(name), "is a symbolic link out of the run folder, or lies behind one; nothing is written there"}
+	return &FolderError{f.Path(name), "is a symbolic link out of the run folder, or lies behind one; nothing is " +
+		"written there"}
 }
 
 // Lock keeps other processes from working on the folder until Unlock or the end

@@ -57,7 +57,8 @@ type Machine struct {
 
 // ThisMachine describes the machine that runs.
 func ThisMachine() Machine {
-	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0), Kernel: kernel.Name(), Products: map[string]string{}}
+	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0),
+		Kernel: kernel.Name(), Products: map[string]string{}}
 	for p := kernel.Float32; p <= kernel.BFloat16; p++ {
 		m.Products[p.String()] = kernel.Effective(p).String()
 	}

@@ -129,7 +129,8 @@ func checkpoint(t *testing.T) *Folder {
 		t.Fatal(err)
 	}
 	for i := 1; i <= 5; i++ {
-		arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
+		arrays := []arrayfile.Named{{Name: "w",
+			Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
 		if err := f.SaveCheckpoint(10*i, arrays, state{i}, "abc"); err != nil {
 			t.Fatal(err)
 		}
@@ -151,11 +152,13 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("%v %v", s, err)
 	}
 	var bad *CheckpointError
-	if _, err := f.LoadCheckpoint("", "other", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), "belongs to another problem") {
+	if _, err := f.LoadCheckpoint("", "other", &s); !errors.As(err, &bad) ||
+		!strings.Contains(err.Error(), "belongs to another problem") {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"00000031", "../checkpoints/00000030", "/00000030"} {
-		if _, err := f.LoadCheckpoint(name, "abc", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), "it has 00000030") {
+		if _, err := f.LoadCheckpoint(name, "abc", &s); !errors.As(err, &bad) ||
+			!strings.Contains(err.Error(), "it has 00000030") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -257,7 +260,8 @@ func TestLinksOut(t *testing.T) {
 				}
 			}
 			var bad *FolderError
-			if err := write(f); !errors.As(err, &bad) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "out of the run folder") {
+			if err := write(f); !errors.As(err, &bad) || !strings.Contains(err.Error(), name) ||
+				!strings.Contains(err.Error(), "out of the run folder") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -314,7 +318,8 @@ func TestFlippedBits(t *testing.T) {
 		if err := os.WriteFile(path, data[:len(data)/2], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.LoadCheckpoint("", "abc", &state{}); err == nil || !strings.Contains(err.Error(), "--checkpoint 00000040") {
+		if _, err := f.LoadCheckpoint("", "abc", &state{}); err == nil ||
+			!strings.Contains(err.Error(), "--checkpoint 00000040") {
 			t.Errorf("%s cut in half: %v", name, err)
 		}
 		if err := os.WriteFile(path, data, 0o666); err != nil {
@@ -341,7 +346,8 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	for _, line := range []string{"\n", strings.Repeat("a", 1<<25) + "\n", "\x00\xff\n", "[]\n", `{"kind":3}` + "\n"} { // no records
+	// no records
+	for _, line := range []string{"\n", strings.Repeat("a", 1<<25) + "\n", "\x00\xff\n", "[]\n", `{"kind":3}` + "\n"} {
 		if err := os.WriteFile(f.Path(MetricsFile), append(intact(t, f), line...), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,8 @@ func sites(f *ast.FuncDecl) []site {
 				return false // messages of programmers' mistakes
 			}
 			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
-				if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "fmt" || pkg.Name == "errors" || pkg.Name == "strings") {
+				if pkg, ok := sel.X.(*ast.Ident); ok &&
+					(pkg.Name == "fmt" || pkg.Name == "errors" || pkg.Name == "strings") {
 					return false
 				}
 				swapSelector(sel, add)

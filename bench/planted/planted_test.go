@@ -17,11 +17,14 @@ func module(t *testing.T) string {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
-		"a/a.go": "package a\n\nfunc Sum(x, y int) int { return x + y }\n\nfunc Loose(x int) int {\n\tif x > 3 {\n\t\treturn 3\n\t}\n\treturn x\n}\n" +
-			"\n//go:noinline\nfunc Far(x float64) float64 { return -x * 0.5 }\n",
-		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(2, 3) != 5 {\n\t\tt.Fail()\n\t}\n}\n",
-		"b/b.go":      "package b\n\nimport \"example.org/m/a\"\n\nfunc Twice(x float64) float64 { return a.Far(2 * x) }\n",
-		"b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(3) != -3 {\n\t\tt.Fail()\n\t}\n}\n",
+		"a/a.go": "package a\n\nfunc Sum(x, y int) int { return x + y }\n\nfunc Loose(x int) int {\n\tif x > 3 " +
+			"{\n\t\treturn 3\n\t}\n\treturn x\n}\n\n//go:noinline\nfunc Far(x float64) float64 { return -x * 0.5 }\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(2, 3) != 5 " +
+			"{\n\t\tt.Fail()\n\t}\n}\n",
+		"b/b.go": "package b\n\nimport \"example.org/m/a\"\n\nfunc Twice(x float64) float64 { return a.Far(2 * " +
+			"x) }\n",
+		"b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(3) != -3 " +
+			"{\n\t\tt.Fail()\n\t}\n}\n",
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -45,7 +48,8 @@ func TestFates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := run(context.Background(), config{n: 1000, workers: 2, packages: []string{"a"}, root: root, limit: time.Minute}, io.Discard)
+	s, err := run(context.Background(), config{n: 1000, workers: 2, packages: []string{"a"}, root: root,
+		limit: time.Minute}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +77,8 @@ func TestFates(t *testing.T) {
 	if err != nil || string(after) != string(before) {
 		t.Errorf("the checkout was changed: %v", err)
 	}
-	if !strings.Contains(s.String(), "4 of 8 caught (50.0 %)") || !strings.Contains(s.String(), "survived: line 6 of a/a.go Loose: operator") {
+	if !strings.Contains(s.String(), "4 of 8 caught (50.0 %)") ||
+		!strings.Contains(s.String(), "survived: line 6 of a/a.go Loose: operator") {
 		t.Errorf("the score reads\n%s", s)
 	}
 }
@@ -82,7 +87,8 @@ func TestFates(t *testing.T) {
 func TestPatches(t *testing.T) {
 	root := module(t)
 	list := filepath.Join(root, "faults.txt")
-	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n- import \"example.org/m/a\"\n+ import \"example.org/m/none\"\n"
+	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n- import " +
+		"\"example.org/m/a\"\n+ import \"example.org/m/none\"\n"
 	if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +117,10 @@ func TestPatches(t *testing.T) {
 
 // Every kind of mutation is made, none in messages, and each file still parses.
 func TestMutants(t *testing.T) {
-	source := "package p\n\nimport \"math\"\n\nfunc f(x []float64, i int) float64 {\n\ts := 0.0\n\tfor j := range x {\n\t\ts += x[j] * 2\n\t\ts = max(s, 1)\n\t}\n" +
-		"\tif i < 3 && s != 0 {\n\t\tpanic(\"p: 3 + 4\")\n\t}\n\treturn -math.Sin(s)\n}\n\nfunc String() string { return \"a\" + \"b\" }\n"
+	source := "package p\n\nimport \"math\"\n\nfunc f(x []float64, i int) float64 {\n\ts := 0.0\n\tfor j := range x " +
+		"{\n\t\ts += x[j] * 2\n\t\ts = max(s, 1)\n\t}\n" +
+		"\tif i < 3 && s != 0 {\n\t\tpanic(\"p: 3 + 4\")\n\t}\n\treturn -math.Sin(s)\n}\n\nfunc String() string { " +
+		"return \"a\" + \"b\" }\n"
 	all, err := mutants("p/p.go", []byte(source))
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +136,10 @@ func TestMutants(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"operator: s += x[j] * 2 -> s -= x[j] * 2", "operator: x[j] * 2 -> x[j] / 2", "index: x[j] -> x[j-1]", "constant: 2 -> 3",
-		"call: max(s, 1) -> min(s, 1)", "statement: s = max(s, 1) -> nothing", "operator: i < 3 -> i <= 3", "operator: s != 0 -> s == 0",
+		"operator: s += x[j] * 2 -> s -= x[j] * 2", "operator: x[j] * 2 -> x[j] / 2", "index: x[j] -> x[j-1]",
+		"constant: 2 -> 3",
+		"call: max(s, 1) -> min(s, 1)", "statement: s = max(s, 1) -> nothing", "operator: i < 3 -> i <= 3",
+		"operator: s != 0 -> s == 0",
 		"operator: i < 3 && s != 0 -> i < 3 || s != 0", "condition: i < 3 && s != 0 -> !(i < 3 && s != 0)",
 		"sign: -math.Sin(s) -> +math.Sin(s)", "call: math.Sin -> math.Cos",
 	} {

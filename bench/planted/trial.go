@@ -42,7 +42,8 @@ func newTrial(ctx context.Context, c config) (*trial, error) {
 
 // graph finds which packages' tests depend on which packages.
 func (t *trial) graph() error {
-	cmd := exec.CommandContext(t.ctx, "go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
+	cmd := exec.CommandContext(t.ctx, "go", "list",
+		"-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = t.root
 	out, err := cmd.Output()
 	if err != nil {
@@ -152,7 +153,8 @@ func (t *trial) try(m *mutant) result {
 		if t.near && p != own {
 			break
 		}
-		err := t.command("go", "test", "-short", "-vet=off", "-failfast", "-count=1", "-timeout", t.limit.String(), "-overlay", overlay, "./"+p)
+		err := t.command("go", "test", "-short", "-vet=off", "-failfast", "-count=1", "-timeout", t.limit.String(),
+			"-overlay", overlay, "./"+p)
 		if t.ctx.Err() != nil {
 			return r
 		}
@@ -170,7 +172,8 @@ func (t *trial) overlay(dir string, m *mutant) (string, error) {
 	if err := os.WriteFile(faulty, m.source, 0o600); err != nil {
 		return "", err
 	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(t.root, filepath.FromSlash(m.Path)): faulty}})
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(t.root,
+		filepath.FromSlash(m.Path)): faulty}})
 	if err != nil {
 		return "", err
 	}
@@ -211,7 +214,8 @@ func readPatches(root, file string) ([]*mutant, error) {
 			return nil
 		}
 		if len(at) != 1 || len(was) == 0 {
-			return fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin with +", file, first)
+			return fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin with +",
+				file, first)
 		}
 		m, err := replace(root, at[0], was, is)
 		if err != nil {
@@ -276,7 +280,8 @@ func replace(root, at string, was, is []string) (*mutant, error) {
 	}
 	planted := slices.Concat(lines[:found], is, lines[found+len(was):])
 	return &mutant{
-		Path: at, Line: found + 1, Function: "patch", Kind: "text", Was: strings.Join(was, " "), Is: strings.Join(is, " "),
+		Path: at, Line: found + 1, Function: "patch", Kind: "text", Was: strings.Join(was, " "),
+		Is:     strings.Join(is, " "),
 		source: []byte(strings.Join(planted, "\n")),
 	}, nil
 }

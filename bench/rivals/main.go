@@ -37,7 +37,8 @@ func main() {
 	}
 }
 
-func play(out io.Writer, python, script, only, cores string, rounds int, seconds, patience float64, compile bool) error {
+func play(out io.Writer, python, script, only, cores string, rounds int, seconds, patience float64,
+	compile bool) error {
 	filter, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -126,7 +127,8 @@ func (g *gate) wait(ctx context.Context, cores int) {
 	if g.peak[cores] == 0 {
 		g.peak[cores] = bench.PeakRate(cores, 300)
 	}
-	for start := time.Now(); ctx.Err() == nil && time.Since(start).Seconds() < g.patience; time.Sleep(50 * time.Millisecond) {
+	for start := time.Now(); ctx.Err() == nil && time.Since(start).
+		Seconds() < g.patience; time.Sleep(50 * time.Millisecond) {
 		if g.free(cores) {
 			return
 		}

@@ -21,11 +21,13 @@ func TestMain(m *testing.M) {
 			Threads         float64
 			Seconds         *float64
 		}
-		if err := json.Unmarshal(in.Bytes(), &request); err != nil || request.Name == "" || request.Precision == "" || request.Seconds == nil {
+		if err := json.Unmarshal(in.Bytes(), &request); err != nil || request.Name == "" || request.Precision == "" ||
+			request.Seconds == nil {
 			fmt.Println("bad request", in.Text())
 			return
 		}
-		fmt.Printf(`{"name": %q, "variant": "still", "best_seconds": %g, "p50_seconds": 21, "p99_seconds": 22, "cpu_seconds": 19}`+"\n", request.Name, 20*request.Threads)
+		fmt.Printf(`{"name": %q, "variant": "still", "best_seconds": %g, "p50_seconds": 21, `+
+			`"p99_seconds": 22, "cpu_seconds": 19}`+"\n", request.Name, 20*request.Threads)
 	}
 }
 
@@ -39,7 +41,8 @@ func TestPlay(t *testing.T) {
 	if len(lines) != 2+1+4 {
 		t.Fatalf("got\n%s", out.String())
 	}
-	for i, begin := range []string{"inference/arm/1 1", "inference/volcano/1 1", "inference/arm/1 2", "inference/volcano/1 2"} {
+	for i, begin := range []string{"inference/arm/1 1", "inference/volcano/1 1", "inference/arm/1 2",
+		"inference/volcano/1 2"} {
 		cells := strings.Fields(lines[3+i])
 		var ms, ratio float64
 		if _, err := fmt.Sscan(cells[3], &ms); err != nil {
@@ -49,7 +52,8 @@ func TestPlay(t *testing.T) {
 			t.Fatal(err)
 		}
 		theirs := map[string]string{"1": "2e+04", "2": "4e+04"}[cells[1]]
-		if want := map[string]float64{"1": 2e4, "2": 4e4}[cells[1]] / ms; strings.Join(cells[:2], " ") != begin || cells[2] != "float32" || cells[8] != theirs || ratio < 0.99*want || ratio > 1.01*want {
+		if want := map[string]float64{"1": 2e4, "2": 4e4}[cells[1]] / ms; strings.Join(cells[:2], " ") != begin ||
+			cells[2] != "float32" || cells[8] != theirs || ratio < 0.99*want || ratio > 1.01*want {
 			t.Errorf("line %q", lines[3+i])
 		}
 	}
@@ -64,7 +68,8 @@ func TestPlayFaults(t *testing.T) {
 		{"/no/such/python", "volcano/1 ", "1", "no such file"},
 		{"true", "volcano/1 ", "1", "PyTorch"},
 	} {
-		if err := play(&strings.Builder{}, c.python, "-", c.only, c.cores, 1, 0, 0, false); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := play(&strings.Builder{}, c.python, "-", c.only, c.cores, 1, 0, 0, false); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -101,7 +101,8 @@ func (t *torch) close() {
 }
 
 func (t *torch) time(s *side, seconds float64) (r timing, err error) {
-	request, err := json.Marshal(map[string]any{"name": s.name, "threads": s.cores, "precision": s.precision, "seconds": seconds})
+	request, err := json.Marshal(map[string]any{"name": s.name, "threads": s.cores, "precision": s.precision,
+		"seconds": seconds})
 	if err != nil {
 		return r, err
 	}
@@ -126,10 +127,12 @@ func print(w io.Writer, sides []*side, peak map[int]float64) {
 		fmt.Fprintf(w, "peak of float32 multiply-adds on %d cores: %.1f GFLOP/s\n", n, v)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "row\tcores\tours\tbest, ms\tp50\tp99\tPyTorch\tbest, ms\tp50\tp99\tratio of the best\tmedian of rounds\tratio of processor time")
+	fmt.Fprintln(t, "row\tcores\tours\tbest, ms\tp50\tp99\tPyTorch\tbest, ms\tp50\tp99\tratio of the best\tmedian of "+
+		"rounds\tratio of processor time")
 	for _, a := range sides {
 		for _, b := range sides {
-			if a.torch != nil || b.torch == nil || a.name != b.name || a.cores != b.cores || b.precision == "bfloat16" && a.precision != "bfloat16" ||
+			if a.torch != nil || b.torch == nil || a.name != b.name || a.cores != b.cores ||
+				b.precision == "bfloat16" && a.precision != "bfloat16" ||
 				len(b.rounds) == 0 { // b plays after a
 				continue
 			}
@@ -144,8 +147,10 @@ func print(w io.Writer, sides []*side, peak map[int]float64) {
 				processor = fmt.Sprintf("%.2f", y.CPU/x.CPU)
 			}
 			ms := func(s float64) string { return fmt.Sprintf("%.4g", 1e3*s) }
-			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\n", a.name, a.cores, a.precision, ms(x.Best), ms(x.P50), ms(x.P99),
-				b.precision, y.Variant, ms(y.Best), ms(y.P50), ms(y.P99), y.Best/x.Best, ratios[len(ratios)/2], processor)
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s, %s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\n", a.name, a.cores, a.precision,
+				ms(x.Best), ms(x.P50), ms(x.P99),
+				b.precision, y.Variant, ms(y.Best), ms(y.P50), ms(y.P99), y.Best/x.Best,
+				ratios[len(ratios)/2], processor)
 		}
 	}
 	t.Flush()

@@ -56,7 +56,8 @@ func repulsion(ctx context.Context, w io.Writer, o options) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "%v ρ=%v γ=%v r=%v: distance %.4f, outside %.4f\n", c.Method, c.Rho, c.Friction, r, distance, outside)
+			fmt.Fprintf(w, "%v ρ=%v γ=%v r=%v: distance %.4f, outside %.4f\n", c.Method, c.Rho, c.Friction, r,
+				distance, outside)
 		}
 	}
 	return nil
@@ -90,7 +91,8 @@ func offsets(ctx context.Context, w io.Writer, o options) error {
 			Landing: langevin.Landing{Explicit: c.rate != 0, Rate: c.rate},
 		}
 		var paths langevin.Paths
-		if _, err := langevin.NewSimulator(p, o.pool, 64).Forward(ctx, &paths, x0, 1, keyed.TrainingPaths.At(0)); err != nil {
+		if _, err := langevin.NewSimulator(p, o.pool, 64).
+			Forward(ctx, &paths, x0, 1, keyed.TrainingPaths.At(0)); err != nil {
 			return err
 		}
 		mean, crossed := 0.0, 0
@@ -105,7 +107,8 @@ func offsets(ctx context.Context, w io.Writer, o options) error {
 				crossed++
 			}
 		}
-		fmt.Fprintf(w, "%v, α = %v (0: implicit), ρ = %.2f: mean of max |h| before the last step %.3f, %d paths with det < 0\n",
+		fmt.Fprintf(w, "%v, α = %v (0: implicit), ρ = %.2f: mean of max |h| before the last step %.3f, %d paths with "+
+			"det < 0\n",
 			c.method, c.rate, c.rate*p.Schedule.Tau(p.Schedule.N-1), mean, crossed)
 	}
 	return nil

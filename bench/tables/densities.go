@@ -19,7 +19,8 @@ func densities(ctx context.Context, w io.Writer, o options) error {
 				return err
 			}
 			for _, r := range rows {
-				fmt.Fprintf(w, "%s %d, cut %d times: divergence %.4f; from 50 000 points of its own %.4f; of the function before %.4f\n",
+				fmt.Fprintf(w, "%s %d, cut %d times: divergence %.4f; from 50 000 points of its own %.4f; of the "+
+					"function before %.4f\n",
 					name, r.K, levels, r.Distance, r.Floor, r.Before)
 			}
 		}

@@ -43,7 +43,8 @@ func TestTables(t *testing.T) {
 
 func TestUnknownTable(t *testing.T) {
 	for _, names := range [][]string{nil, {"offset"}} {
-		if err := run(t.Context(), nil, options{}, names); err == nil || !strings.Contains(err.Error(), "boundary, repulsion") {
+		if err := run(t.Context(), nil, options{}, names); err == nil ||
+			!strings.Contains(err.Error(), "boundary, repulsion") {
 			t.Errorf("%v: %v", names, err)
 		}
 	}

@@ -54,7 +54,8 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 			}
 			bar := a.progress()
 			peaks, rows, err := bench.Measure(cmd.Context(), o, func(r bench.Row) {
-				bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision, plural(r.Cores, "core"), r.GFLOPS))
+				bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision,
+					plural(r.Cores, "core"), r.GFLOPS))
 			})
 			if err != nil {
 				return err
@@ -67,7 +68,8 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 		},
 	}
 	cmd.Flags().IntSliceVar(&o.Cores, "cores", nil, "workers of each row (default: 1 and as many as --workers)")
-	cmd.Flags().StringVar(&only, "only", "", "measure only rows whose \"NAME PRECISION\" matches this regular expression")
+	cmd.Flags().StringVar(&only, "only", "", "measure only rows whose \"NAME PRECISION\" matches this regular "+
+		"expression")
 	cmd.Flags().Float64Var(&o.Seconds, "seconds", 2, "time to spend on each row; at least three runs are timed")
 	cmd.Flags().IntVar(&o.Divide, "divide", 1, "divide the rows of products and steps by this, for a quick look")
 	return cmd
@@ -115,7 +117,8 @@ func printBench(w io.Writer, peaks []bench.Peak, rows []bench.Row) {
 		if r.Other != nil {
 			other = fmt.Sprintf("%.0f %%", 100**r.Other)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%v\t%.1f\t%.0f %%\t%s\t%s\t%s\t%s\n", r.Name, r.Cores, r.Precision, r.GFLOPS, 100*r.Share,
+		fmt.Fprintf(t, "%s\t%d\t%v\t%.1f\t%.0f %%\t%s\t%s\t%s\t%s\n", r.Name, r.Cores, r.Precision,
+			r.GFLOPS, 100*r.Share,
 			duration(r.Best), duration(r.P50), duration(r.P99), other)
 	}
 	t.Flush()

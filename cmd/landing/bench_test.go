@@ -70,7 +70,8 @@ func TestBenchKernelsFaults(t *testing.T) {
 		{"bench kernels --seconds NaN", "--seconds is NaN"},
 		{"bench kernels --divide 0", "--divide is 0"},
 		{"bench kernels --only (", "--only: error parsing regexp"},
-		{"bench kernels --only sideways", `--only "sideways" matches no row; they are product/6400x512x512/forward float32, `},
+		{"bench kernels --only sideways",
+			`--only "sideways" matches no row; they are product/6400x512x512/forward float32, `},
 	} {
 		r := do(t, t.TempDir(), strings.Fields(c.args)...)
 		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {

@@ -34,7 +34,8 @@ const armSummed = armHead + `
   equality:
     - {name: all, expr: "sum(vector(j in 0..6, (c[j]^2 + s[j]^2 - 1)^2)) + (sum(s) - 1)^2"}
   inequality:
-    - {name: avoid, expr: "sum(vector(j in 0..6, relu(-0.6 - sum(s[0:j+1])))) + relu(0.2 - norm([sum(c[0:4]) - 2, sum(s[0:4]) - 1.5]))"}
+    - {name: avoid, expr: "sum(vector(j in 0..6, relu(-0.6 - sum(s[0:j+1]))))
+        + relu(0.2 - norm([sum(c[0:4]) - 2, sum(s[0:4]) - 1.5]))"}
 `
 
 // The summed form of the arm's constraints fails with its reason and exit code 4;
@@ -174,9 +175,8 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 		"1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	write("points.csv", "1,0\n-1,0\n1,0.5\n-1,0.5\n1,-0.5\n-1,-0.5\n1,0.1\n-1,0.1\n1,-0.2\n-1,0.2\n")
 	write("lines.yaml", "name: l\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, equality: "+
-		"[{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: \"x[1] "+
-		">= -1\"}]}\n"+
-		"train: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+		"[{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: "+
+		"\"x[1] >= -1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	r := ok(t, dir, "train", "circle.yaml", "--out", "r")
 	if !strings.Contains(r.stderr, "prior: uniform, from 32 chains") {
 		t.Errorf("got %s", r.stderr)

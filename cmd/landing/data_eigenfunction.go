@@ -38,7 +38,8 @@ each change of sign, f is a mixture with its neighbours.`,
 		Args:    args(1, "a mesh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if k < 1 || n < 1 || n > maxNumbers/3 {
-				return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points", k, n,
+				return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points",
+					k, n,
 					maxNumbers/3)}
 			}
 			if err := output(out, ".npy", force); err != nil {
@@ -54,8 +55,8 @@ each change of sign, f is a mixture with its neighbours.`,
 			}
 			vertices, _ := e.Mesh.N()
 			if k >= vertices {
-				return &usageError{fmt.Errorf("--k is %d; the mesh, cut %s, has %d vertices and as many eigenfunctions, from "+
-					"number 0", k, plural(levels, "time"), vertices)}
+				return &usageError{fmt.Errorf("--k is %d; the mesh, cut %s, has %d vertices and as many "+
+					"eigenfunctions, from number 0", k, plural(levels, "time"), vertices)}
 			}
 			if weights != "" {
 				net, err := levelset.ReadNetwork(weights)
@@ -83,10 +84,12 @@ each change of sign, f is a mixture with its neighbours.`,
 			}
 			return a.result(map[string]any{"file": out, "points": n, "lost": points.Lost, "eigenvalue": points.Lambda,
 				"subdivided": levels, "vertices": vertices}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n", plural(n, "point"), out, k,
+				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n",
+					plural(n, "point"), out, k,
 					points.Lambda, plural(levels, "time"), vertices)
 				if points.Lost > 0 {
-					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(points.Lost, "point"))
+					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n",
+						plural(points.Lost, "point"))
 				}
 			})
 		},

@@ -115,20 +115,22 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			if m != given {
 				meshOut = strings.TrimSuffix(out, filepath.Ext(out)) + ".ply"
 				if same(meshOut, args[0]) {
-					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place would go to "+
-						"%s, over the one given", out, meshOut)}
+					return &usageError{fmt.Errorf("-o is %q; expected another name, since the mesh in its new place "+
+						"would go to %s, over the one given", out, meshOut)}
 				}
 				if err := output(meshOut, ".ply", force); err != nil {
 					return err
 				}
-				a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", centre[0], centre[1],
+				a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too",
+					centre[0], centre[1],
 					centre[2], scale)
 			}
 			start, bar := time.Now(), a.progress()
 			n, err := fit.Fit(cmd.Context(), m, o, a.workersPool(), func(s fit.Step) {
 				bar.update(s.Step == o.Steps, func() string {
 					left := time.Since(start).Seconds() / float64(s.Step) * float64(o.Steps-s.Step)
-					return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  %s left", s.Step,
+					return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  "+
+						"%s left", s.Step,
 						o.Steps, s.Value, s.Normal, s.Eikonal, clock(left))
 				})
 			})

@@ -66,7 +66,8 @@ func TestMeshFromRawToReport(t *testing.T) {
 	v = wantJSON(t, ok(t, dir, "report", "r", "--json"))
 	jsd := v["jsd"].(map[string]any)
 	if jsd["metric"] != "Jensen–Shannon divergence" || !(jsd["full"].(float64) > jsd["floor"].(float64)) ||
-		jsd["uniform"] == nil || v["failed"].(float64) != 0 || v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
+		jsd["uniform"] == nil || v["failed"].(float64) != 0 ||
+		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("%v", v)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "r", "report.html"))
@@ -108,7 +109,8 @@ func TestMeshGivenIsKept(t *testing.T) {
 	}
 	for _, c := range [][2]string{{big, "big.npz"}, {"big.ply", filepath.Join(dir, "big.npz")},
 		{"sub/link.ply", "big.npz"}, {"big.ply", "sub/link.npz"}, {"sub/../big.ply", "./big.npz"}} {
-		r := do(t, dir, "data", "level-set", c[0], "-o", c[1], "--force", "--steps", "1", "--batch", "128", "--width", "4",
+		r := do(t, dir, "data", "level-set", c[0], "-o", c[1], "--force", "--steps", "1", "--batch",
+			"128", "--width", "4",
 			"--layers", "1")
 		if r.code != 2 || !strings.Contains(r.stderr, "over the one given") {
 			t.Errorf("%s to %s: exit %d, %s", c[0], c[1], r.code, r.stderr)
@@ -158,11 +160,13 @@ func TestMeshFaults(t *testing.T) {
 		{2, `there is no verb "fly" under data`, []string{"data", "fly"}},
 		{2, "--batch is 100; expected a multiple of 64", []string{"data", "level-set", "good.ply", "--batch", "100"}},
 		{2, `-o is "a.npy"`, []string{"data", "level-set", "good.ply", "-o", "a.npy"}},
-		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices", []string{"data", "eigenfunction", "good.ply", "--k", "18",
-			"--subdivide", "0"}},
+		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices",
+			[]string{"data", "eigenfunction", "good.ply", "--k", "18",
+				"--subdivide", "0"}},
 		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"data", "eigenfunction", "good.ply", "--k",
 			"258"}},
-		{2, "--subdivide is -1; expected 0 or more", []string{"data", "eigenfunction", "good.ply", "--subdivide", "-1"}},
+		{2, "--subdivide is -1; expected 0 or more",
+			[]string{"data", "eigenfunction", "good.ply", "--subdivide", "-1"}},
 		{2, "--subdivide is 99: spectrum: the number of faces, cut 9 times, is 8388608; expected at most 4000000",
 			[]string{"data", "eigenfunction", "good.ply", "--subdivide", "99"}},
 		{2, "--k 0", []string{"data", "eigenfunction", "good.ply", "--k", "0"}},
@@ -171,7 +175,8 @@ func TestMeshFaults(t *testing.T) {
 		{3, "good.ply: spectrum: the number of eigenfunctions is 1201; expected at most 980",
 			[]string{"data", "eigenfunction", "good.ply", "--subdivide", "4", "--k", "1200"}},
 		{5, "the fit diverged at step 2 of 10; a lower learning rate than 1e+300 may help",
-			[]string{"data", "level-set", "good.ply", "--rate", "1e300", "--steps", "10", "--batch", "128", "--width", "4"}},
+			[]string{"data", "level-set", "good.ply", "--rate", "1e300", "--steps", "10", "--batch", "128",
+				"--width", "4"}},
 		{3, "nosuch.ply", []string{"data", "level-set", "nosuch.ply"}},
 		{3, "the file is truncated: it ends in face", []string{"data", "level-set", "cut.ply"}},
 		{3, "no faces", []string{"data", "eigenfunction", "empty.obj"}},
@@ -180,7 +185,8 @@ func TestMeshFaults(t *testing.T) {
 			"net.npz"}},
 	} {
 		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
-			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want, r.stdout, r.stderr)
+			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want,
+				r.stdout, r.stderr)
 		}
 	}
 	r := ok(t, dir, "data", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
@@ -232,8 +238,8 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	m.Faces = m.Faces[3:]
 	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
 	write("bad.ply", m)
-	yaml := "name: p\ndata: {path: x.npy}\nset: {kind: level-set, weights: s.npz, mesh: bad.ply}\nprocess: {steps: 5, " +
-		"horizon: 1, sigma: {min: 0.2, max: 0.5}}\n"
+	yaml := "name: p\ndata: {path: x.npy}\nset: {kind: level-set, weights: s.npz, mesh: bad.ply}\n" +
+		"process: {steps: 5, horizon: 1, sigma: {min: 0.2, max: 0.5}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(yaml), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +247,8 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	told := func(r transcript, verb, mesh string) {
 		t.Helper()
 		for _, w := range want {
-			if w = mesh + ": " + w; strings.Count(r.stderr, w) != 1 || strings.Count(r.stderr, "warning: ") != len(want) {
+			if w = mesh + ": " + w; strings.Count(r.stderr, w) != 1 ||
+				strings.Count(r.stderr, "warning: ") != len(want) {
 				t.Errorf("%s: want %q once in\n%s", verb, w, r.stderr)
 			}
 		}

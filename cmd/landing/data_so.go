@@ -48,7 +48,8 @@ The recipes so10-3 and so10-5 train on such files.`,
 				return err
 			}
 			var b bytes.Buffer
-			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{p.N, mix.N, mix.N}, Float64: p.X}); err != nil {
+			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{p.N, mix.N, mix.N},
+				Float64: p.X}); err != nil {
 				return err
 			}
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
@@ -62,7 +63,8 @@ The recipes so10-3 and so10-5 train on such files.`,
 				"file": out, "n": mix.N, "modes": mix.Modes, "sd": mix.SD, "count": mix.Count, "seed": mix.Seed,
 				"mode_sizes": sizes,
 			}, func(w io.Writer) {
-				fmt.Fprintf(w, "%d matrices of SO(%d) in %d modes %v, written to %s\n", p.N, mix.N, mix.Modes, sizes, out)
+				fmt.Fprintf(w, "%d matrices of SO(%d) in %d modes %v, written to %s\n", p.N, mix.N,
+					mix.Modes, sizes, out)
 			})
 		},
 	}

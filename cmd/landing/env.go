@@ -26,7 +26,8 @@ func (a *app) env() *cobra.Command {
 			}{run.Version(), runtime.Version(), run.ThisMachine(), a.workersPool().Workers()}
 			return a.result(out, func(w io.Writer) {
 				m := out.Machine
-				fmt.Fprintf(w, "landing %s, %s %s/%s\n%s, %d cores, %d workers, %s kernels\n", out.Version, out.Go, m.OS, m.Arch,
+				fmt.Fprintf(w, "landing %s, %s %s/%s\n%s, %d cores, %d workers, %s kernels\n", out.Version,
+					out.Go, m.OS, m.Arch,
 					m.CPU, m.Cores, out.Workers, m.Kernel)
 				for _, p := range slices.Sorted(maps.Keys(m.Products)) {
 					fmt.Fprintf(w, "products in %s run in %s\n", p, m.Products[p])

@@ -30,8 +30,9 @@ type judgement struct {
 
 func (j *judgement) flags(cmd *cobra.Command, data *string) {
 	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
-	cmd.Flags().IntVarP(&j.n, "number", "n", 0, "number of samples (default: as many as data points; on a mesh at most "+
-		"20 000)")
+	cmd.Flags().IntVarP(&j.n, "number", "n", 0,
+		"number of samples (default: as many as data points; on a mesh at most "+
+			"20 000)")
 	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
 }
@@ -72,7 +73,8 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 		n = r.SampleCount()
 	}
 	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
-		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all", n,
+		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all",
+			n,
 			float64(maxNumbers))}
 	}
 	if !j.seeded {
@@ -131,7 +133,8 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("components", fmt.Sprintf("%d, the %d worst of them:", len(v.Component), maxComponents))
 	}
 	for _, c := range shown {
-		row("violation of "+c.Component, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g", c.Worst,
+		row("violation of "+c.Component, fmt.Sprintf("worst %.2g, mean %.2g, median %.2g, 90 %% %.2g, 99 %% %.2g",
+			c.Worst,
 			c.Mean, c.Median, c.Q90, c.Q99))
 	}
 	distances := func(what string, d *experiment.JSD) {

@@ -30,7 +30,8 @@ type fault struct {
 
 // faultKinds are kinds of faults by exit code; describe says more of some.
 var faultKinds = map[int]string{
-	exitFailure: "failure", exitUsage: "usage", exitConfig: "configuration", exitCheck: "check", exitDiverged: "diverged",
+	exitFailure: "failure", exitUsage: "usage", exitConfig: "configuration", exitCheck: "check",
+	exitDiverged:    "diverged",
 	exitInterrupted: "interrupted",
 }
 

@@ -40,7 +40,8 @@ function of the seed and i alone.`,
 			}
 			ext := strings.ToLower(filepath.Ext(out))
 			if known := kinds.Extensions(); !slices.Contains(known, ext) {
-				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out, strings.Join(known, " or "))}
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
+					strings.Join(known, " or "))}
 			}
 			r, err := a.open(args[0], data)
 			if err != nil {
@@ -48,14 +49,16 @@ function of the seed and i alone.`,
 			}
 			write := r.Domain.Writer(ext)
 			if write == nil {
-				return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv", out)}
+				return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy "+
+					"or .csv", out)}
 			}
 			if float64(n)*float64(r.Data.D) > maxNumbers {
-				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes on from an "+
-					"earlier call", n, float64(maxNumbers))}
+				return &usageError{fmt.Errorf("-n is %d; expected at most %.0g numbers in all samples; --first goes "+
+					"on from an earlier call", n, float64(maxNumbers))}
 			}
 			if first > math.MaxUint64-uint64(n) {
-				return &usageError{fmt.Errorf("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits",
+				return &usageError{fmt.Errorf("--first is %d; expected at most %d, for the numbers of %d samples to "+
+					"fit in 64 bits",
 					first, math.MaxUint64-uint64(n), n)}
 			}
 			if !force {
@@ -105,7 +108,8 @@ function of the seed and i alone.`,
 				}
 			}
 			if len(lost) > 0 {
-				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", len(lost), n, s.Wrong,
+				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s",
+					len(lost), n, s.Wrong,
 					out, numbers(lost))
 			}
 			if err := a.result(map[string]any{

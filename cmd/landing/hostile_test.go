@@ -150,7 +150,8 @@ func TestErrorsAsJSON(t *testing.T) {
 		}
 		plain, r := do(t, dir, c.args...), do(t, dir, append(c.args, "--json")...)
 		if r.code != c.code || plain.code != c.code || r.stderr != plain.stderr || r.stderr == "" {
-			t.Errorf("landing %v: exit %d and %d with --json, %q and %q", c.args, plain.code, r.code, plain.stderr, r.stderr)
+			t.Errorf("landing %v: exit %d and %d with --json, %q and %q", c.args, plain.code, r.code,
+				plain.stderr, r.stderr)
 		}
 		e, _ := wantJSON(t, r)["error"].(map[string]any)
 		message, _ := e["message"].(string)

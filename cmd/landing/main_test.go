@@ -69,7 +69,8 @@ var tiny = []string{"--set", "train.epochs=3", "--set", "network.width=8", "--se
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	v := wantJSON(t, ok(t, dir, append([]string{"demo", "--json"}, tiny...)...))
-	for _, path := range []string{"run", "samples", "failed", "jsd.full", "jsd.held_out", "jsd.floor", "violation.worst",
+	for _, path := range []string{"run", "samples", "failed", "jsd.full", "jsd.held_out", "jsd.floor",
+		"violation.worst",
 		"violation.mean", "seconds.train", "seconds.simulate", "seconds.generate"} {
 		at := any(v)
 		for _, key := range strings.Split(path, ".") {
@@ -181,7 +182,8 @@ func TestGenerateFlags(t *testing.T) {
 	if err != nil || len(names) != 3 {
 		t.Fatalf("%d checkpoints, %v", len(names), err)
 	}
-	if file("e.npy", "--checkpoint", names[2].Name()) != plain || file("f.npy", "--checkpoint", names[0].Name()) == plain {
+	if file("e.npy", "--checkpoint", names[2].Name()) != plain ||
+		file("f.npy", "--checkpoint", names[0].Name()) == plain {
 		t.Error("--checkpoint does not choose the network")
 	}
 	if r := do(t, dir, "generate", "r", "--checkpoint", "../checkpoints/"+names[0].Name()); r.code != 3 {
@@ -205,10 +207,12 @@ func TestFaults(t *testing.T) {
 	write("one.csv", "lat,lon\n10,20\n")
 	write("points.yaml", "name: p\ndata: {kind: points}\nset: {kind: sphere, dim: 3}\ntrain: {epochs: 1}\n")
 	write("off.csv", "1,0,0\n0,1,0\n0,0,1.5\n")
-	write("empty.yaml", "name: e\nset: {dim: 2, equality: [{name: h, expr: \"dot(x, x) + 1\"}]}\ndata: {path: flat.csv}\n")
+	write("empty.yaml", "name: e\nset: {dim: 2, equality: [{name: h, expr: \"dot(x, x) + 1\"}]}\ndata: {path: "+
+		"flat.csv}\n")
 	write("all-off.csv", "1,0,0\n0,1.5,0\n0,0,2.25\n")
 	write("flat.csv", "1,0\n0,1\n")
-	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+strings.Repeat(" ", 58)+"\n12345678")
+	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+
+		strings.Repeat(" ", 58)+"\n12345678")
 	write("affine.yaml", "name: a\nset: {kind: affine, a: [[1, 1]], b: [1]}\n")
 	write("diverge.yaml", "name: d\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: "+
 		"1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
@@ -245,8 +249,11 @@ func TestFaults(t *testing.T) {
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
 		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001` + "\n",
 			[]string{"train", "points.yaml", "--data", "off.csv"}},
-		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. Of 3 rows 2 do, row 2 the most, "radius" by 1.25`, []string{"train", "points.yaml", "--data", "all-off.csv"}},
-		{3, "flat.csv: its points have 2 coordinates; expected 3", []string{"train", "points.yaml", "--data", "flat.csv"}},
+		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. ` +
+			`Of 3 rows 2 do, row 2 the most, "radius" by 1.25`,
+			[]string{"train", "points.yaml", "--data", "all-off.csv"}},
+		{3, "flat.csv: its points have 2 coordinates; expected 3",
+			[]string{"train", "points.yaml", "--data", "flat.csv"}},
 		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data",
 			"cut.npy"}},
 		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set",
@@ -258,7 +265,8 @@ func TestFaults(t *testing.T) {
 	} {
 		r := do(t, dir, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
-			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want, r.stdout, r.stderr)
+			t.Errorf("landing %v: exit %d, want %d with %q; got\n%s%s", c.args, r.code, c.code, c.want,
+				r.stdout, r.stderr)
 		}
 		if c.code == 3 && strings.Count(strings.TrimSpace(r.stderr), "\n") > 0 {
 			t.Errorf("landing %v: more than one line:\n%s", c.args, r.stderr)
@@ -346,7 +354,8 @@ func TestForeignRuns(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "r", "checkpoints")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, "other", "checkpoints"), filepath.Join(dir, "r", "checkpoints")); err != nil {
+	if err := os.Rename(filepath.Join(dir, "other", "checkpoints"),
+		filepath.Join(dir, "r", "checkpoints")); err != nil {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"eval", "resume"} {

@@ -21,8 +21,8 @@ func (a *app) open(dir, data string) (*experiment.Run, error) {
 // too little to tell samples from copies.
 func (a *app) warnOfFaults(l *experiment.Loaded) {
 	if len(l.HeldOutRows) == 0 {
-		a.say("warning: %d data points are too few to hold any out: nothing can tell whether samples are copies of them",
-			l.Data.N)
+		a.say("warning: %d data points are too few to hold any out: nothing can tell whether samples are "+
+			"copies of them", l.Data.N)
 	}
 	for _, fault := range l.Domain.Faults {
 		a.say("warning: %s", fault)

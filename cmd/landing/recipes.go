@@ -39,7 +39,8 @@ func (a *app) recipes() *cobra.Command {
 					return recipe{}, err
 				}
 				variants, err := problem.Variants(data, origin)
-				return recipe{Name: name, Title: p.Title, Data: p.Data.Kind, Method: p.Process.Method, Variants: variants}, err
+				return recipe{Name: name, Title: p.Title, Data: p.Data.Kind, Method: p.Process.Method,
+					Variants: variants}, err
 			}
 			if len(given) == 1 {
 				r, err := describe(given[0])

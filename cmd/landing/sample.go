@@ -52,7 +52,8 @@ split-R̂ of every coordinate. The keys are those under "sample:".`,
 			}
 			r.File = out
 			return errors.Join(err, a.result(r, func(w io.Writer) {
-				fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed projections\n",
+				fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed "+
+					"projections\n",
 					r.Chains, r.Draws, out, r.Seconds, r.Violation.Worst, r.Failed)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")

@@ -73,7 +73,8 @@ func (a *app) show() *cobra.Command {
 				fmt.Fprintf(t, "created\t%s by version %s\n", m.Created.Format(time.RFC3339), m.Version)
 				fmt.Fprintf(t, "data\t%s, %d points in R^%d, SHA-256 %.12s…\n", m.Data.Name, m.Data.Points, m.Data.Dim,
 					m.Data.SHA256)
-				fmt.Fprintf(t, "machine\t%s, %d cores, %s/%s\n", m.Machine.CPU, m.Machine.Cores, m.Machine.OS, m.Machine.Arch)
+				fmt.Fprintf(t, "machine\t%s, %d cores, %s/%s\n", m.Machine.CPU, m.Machine.Cores, m.Machine.OS,
+					m.Machine.Arch)
 				fmt.Fprintf(t, "checkpoints\t%v\n", out.Checkpoints)
 				if out.Last != nil {
 					var last struct {
@@ -82,7 +83,8 @@ func (a *app) show() *cobra.Command {
 						Seconds float64
 					}
 					if json.Unmarshal(out.Last, &last) == nil {
-						fmt.Fprintf(t, "last epoch\tloss %.4g, learning rate %.3g, %s of training\n", last.Loss, last.Rate,
+						fmt.Fprintf(t, "last epoch\tloss %.4g, learning rate %.3g, %s of training\n",
+							last.Loss, last.Rate,
 							clock(last.Seconds))
 					}
 				}

@@ -201,7 +201,8 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		},
 		Mixing: func(steps, most int) {
 			if time.Since(start) > time.Second {
-				bar.update(false, func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })
+				bar.update(false,
+					func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })
 			}
 		},
 		Prior: func(p experiment.Prior) {
@@ -229,7 +230,8 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 	})
 	bar.done()
 	if train.Interrupted(err) {
-		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch, quoted(r.Folder.Dir))
+		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch,
+			quoted(r.Folder.Dir))
 		return last, &said{err}
 	}
 	if err == nil && last.Epoch == 0 {
@@ -253,7 +255,8 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 		worst = max(worst, v)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "epoch %*d/%d  loss %-8.4g  worst |h| %.1e", len(fmt.Sprint(epochs)), t.Epoch, epochs, t.Loss, worst)
+	fmt.Fprintf(&b, "epoch %*d/%d  loss %-8.4g  worst |h| %.1e", len(fmt.Sprint(epochs)), t.Epoch,
+		epochs, t.Loss, worst)
 	if t.Failed > 0 {
 		fmt.Fprintf(&b, "  %d paths failed", t.Failed)
 	}

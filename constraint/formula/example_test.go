@@ -2,6 +2,7 @@ package formula_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -47,12 +48,15 @@ func ExampleNew_fault() {
 		Dim:      3,
 		Equality: []formula.Component{{Name: "radius", Expr: "norm(x[0:4]) = 1"}},
 	})
-	fmt.Println(err)
+	for _, part := range strings.Split(err.Error(), ", at ") {
+		fmt.Println(part)
+	}
 	if e, ok := err.(*formula.Error).Err.(*expr.Error); ok {
 		fmt.Println(e.Caret())
 	}
 	// Output:
-	// equality[0].expr: radius: slice [0:4] out of range: a vector of 3 has bounds 0 to 3, at column 7 of "norm(x[0:4]) = 1"
+	// equality[0].expr: radius: slice [0:4] out of range: a vector of 3 has bounds 0 to 3
+	// column 7 of "norm(x[0:4]) = 1"
 	// norm(x[0:4]) = 1
 	//       ^
 }

@@ -28,8 +28,9 @@ func New(domain.Input) (*domain.Domain, error) {
 	return &domain.Domain{
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon distance",
-			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural logarithm.",
-			Dim:  3,
+			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural " +
+				"logarithm.",
+			Dim: 3,
 			// Cells that are cheap to find are looked up in each comparison.
 			Marks:   func(x []float64) []float64 { return x },
 			Compare: func(a, b []float64) []float64 { return []float64{metric.EarthJSD(a, b)} },

@@ -28,6 +28,8 @@ func draw(c domain.Canvas, v domain.View) {
 			figure.Space(figure.SpaceOptions{}, figure.SpaceLayer{Name: "data", Points: v.Data},
 				figure.SpaceLayer{Name: "samples", Points: v.Samples}))
 	}
-	c.Add("points", figure.FigureRef{Title: "Data and samples", Caption: "Coordinates of data and samples.", Wide: true},
-		figure.Points("", v.Dim, []figure.PointLayer{{Name: "data", Points: v.Data}, {Name: "samples", Points: v.Samples}}))
+	c.Add("points", figure.FigureRef{Title: "Data and samples", Caption: "Coordinates of data and samples.",
+		Wide: true},
+		figure.Points("", v.Dim, []figure.PointLayer{{Name: "data", Points: v.Data},
+			{Name: "samples", Points: v.Samples}}))
 }

@@ -34,7 +34,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 		if k > 1 {
 			name += text.Superscript(k)
 		}
-		o.List = append(o.List, domain.Observable{Name: name, File: fmt.Sprintf("trace-%d", k), Bins: metric.TraceBinning})
+		o.List = append(o.List, domain.Observable{Name: name, File: fmt.Sprintf("trace-%d", k),
+			Bins: metric.TraceBinning})
 	}
 	d := o.Distance(order*order, in.Pool)
 	d.Name = "Jensen–Shannon distance"

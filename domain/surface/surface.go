@@ -39,11 +39,13 @@ func New(in domain.Input) (*domain.Domain, error) {
 		Samples: published,
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon divergence", Dim: 1,
-			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural logarithm.",
+			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural "+
+				"logarithm.",
 				text.Count(faces)),
 			Marks: func(x []float64) []float64 {
 				m := make([]float64, len(x)/3)
-				domain.EachBlock(in.Pool, len(m), func(lo, hi int) { metric.NearestFaces(m[lo:hi], x[3*lo:3*hi], tree) })
+				domain.EachBlock(in.Pool, len(m),
+					func(lo, hi int) { metric.NearestFaces(m[lo:hi], x[3*lo:3*hi], tree) })
 				return m
 			},
 			Compare: func(a, b []float64) []float64 { return []float64{metric.FaceJSD(a, b, faces)} },
@@ -67,11 +69,12 @@ func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 	pic := figure.Surface("", m, layers)
 	if _, faces := m.N(); faces > figure.SurfaceFaces {
 		c.PNG("surface", pic)
-		c.Note(fmt.Sprintf("The mesh has %s faces, above the %s that a page draws one by one: data and samples on it are in "+
-			"figures/surface.png, and not on this page.", text.Count(faces), text.Count(figure.SurfaceFaces)))
+		c.Note(fmt.Sprintf("The mesh has %s faces, above the %s that a page draws one by one: data and samples on it "+
+			"are in figures/surface.png, and not on this page.", text.Count(faces), text.Count(figure.SurfaceFaces)))
 		return
 	}
-	c.Add("surface", figure.FigureRef{Title: "Data and samples", Caption: caption + " Seen from two sides.", Wide: true},
+	c.Add("surface", figure.FigureRef{Title: "Data and samples", Caption: caption + " Seen from two sides.",
+		Wide: true},
 		pic)
 	c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers})
 }

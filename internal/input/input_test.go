@@ -33,7 +33,8 @@ func TestOpen(t *testing.T) {
 			continue
 		}
 		var e *fs.PathError
-		if _, err := Read(c.path, c.most); !errors.As(err, &e) || e.Path != c.path || !strings.Contains(err.Error(), c.want) {
+		if _, err := Read(c.path, c.most); !errors.As(err, &e) || e.Path != c.path ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.want)
 		}
 	}
@@ -44,7 +45,8 @@ func TestReadStream(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip(err)
 	}
-	if _, err := ReadStream("/dev/zero", 100); err == nil || !strings.Contains(err.Error(), "/dev/zero: has more than 100 bytes") {
+	if _, err := ReadStream("/dev/zero", 100); err == nil ||
+		!strings.Contains(err.Error(), "/dev/zero: has more than 100 bytes") {
 		t.Errorf("got %v", err)
 	}
 	r, w, err := os.Pipe()

@@ -63,7 +63,9 @@ func (f *factor) envelope(l *Laplacian) (place []int32, err error) {
 			}
 		}
 		if size += i - int(f.first[i]); size > maxEnvelope {
-			return nil, &Error{"the number of vertices", len(l.Mass), fmt.Sprintf("fewer: the mesh's factor has more than %d numbers; cut it less often, or simplify it", maxEnvelope)}
+			return nil, &Error{"the number of vertices", len(l.Mass),
+				fmt.Sprintf("fewer: the mesh's factor has more than %d numbers; cut it less often, or simplify it",
+					maxEnvelope)}
 		}
 	}
 	return place, nil

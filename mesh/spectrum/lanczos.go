@@ -56,7 +56,8 @@ func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) 
 	}
 	size, most := min(n, 2*count+40), min(n, maxSpace, maxNumbers/n)
 	if size > most {
-		return nil, &Error{"the number of eigenfunctions", count, fmt.Sprintf("at most %d on a mesh of %d vertices", max(0, (most-40)/2), n)}
+		return nil, &Error{"the number of eigenfunctions", count, fmt.Sprintf("at most %d on a mesh of %d vertices",
+			max(0, (most-40)/2), n)}
 	}
 	// By Weyl's law λ_k is near 4πk/area.
 	ε := 0.1 * 4 * math.Pi / area
@@ -69,7 +70,8 @@ func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) 
 
 // converge widens the space from so many dimensions on, to most of them, until it
 // holds the first count eigenfunctions.
-func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, size, most int, tick func(size int)) ([]Function, error) {
+func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, size, most int,
+	tick func(size int)) ([]Function, error) {
 	for ; ; size = min(most, size+size/2) {
 		for len(k.h) < size {
 			if err := ctx.Err(); err != nil {
@@ -92,7 +94,8 @@ func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, 
 			k.widen(missing)
 		}
 		if size == most {
-			return nil, &Error{"the number of eigenfunctions", count, fmt.Sprintf("fewer: they did not converge in a space of %d dimensions", most)}
+			return nil, &Error{"the number of eigenfunctions", count,
+				fmt.Sprintf("fewer: they did not converge in a space of %d dimensions", most)}
 		}
 	}
 }
@@ -119,7 +122,8 @@ func (l *Laplacian) missing(ctx context.Context, f []Function, ε float64) (int,
 			return below - at, nil
 		}
 	}
-	return 0, &Error{"the count of eigenvalues below", f[at].Lambda, "one that round-off leaves certain; triangles may be too degenerate"}
+	return 0, &Error{"the count of eigenvalues below", f[at].Lambda,
+		"one that round-off leaves certain; triangles may be too degenerate"}
 }
 
 // A krylov is an orthonormal basis of a Krylov space, and the operator A in it. The
@@ -141,7 +145,8 @@ func newKrylov(ctx context.Context, l *Laplacian, ε float64, n int) (*krylov, e
 	}
 	for i, d := range f.pivot {
 		if !(d > 0) {
-			return nil, &Error{fmt.Sprintf("the pivot of the stiffness matrix at vertex %d", f.order[i]), d, "a number above 0: triangles there are degenerate"}
+			return nil, &Error{fmt.Sprintf("the pivot of the stiffness matrix at vertex %d", f.order[i]), d,
+				"a number above 0: triangles there are degenerate"}
 		}
 	}
 	k := &krylov{factor: f, root: make([]float64, len(l.Mass)), n: n, w: make([]float64, len(l.Mass))}

@@ -35,7 +35,8 @@ func Cut(m *mesh.Mesh, levels int) (*mesh.Mesh, error) {
 	_, faces := m.N()
 	for l := range levels {
 		if faces *= 4; faces > maxFaces {
-			return nil, &Error{fmt.Sprintf("the number of faces, cut %d times,", l+1), faces, fmt.Sprintf("at most %d", maxFaces)}
+			return nil, &Error{fmt.Sprintf("the number of faces, cut %d times,", l+1), faces,
+				fmt.Sprintf("at most %d", maxFaces)}
 		}
 	}
 	for range levels {

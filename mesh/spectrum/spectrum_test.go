@@ -216,7 +216,8 @@ func TestTooMany(t *testing.T) {
 	big := New(ball.Mesh(5)) // 4098 vertices
 	for count, l := range map[int]*Laplacian{0: New(ball.Mesh(0)), 7: New(ball.Mesh(0)), 981: big, 4098: big} {
 		var e *Error
-		if _, err := l.Lowest(context.Background(), count, func(int) { t.Errorf("%d eigenfunctions are tried", count) }); !errors.As(err, &e) {
+		if _, err := l.Lowest(context.Background(), count,
+			func(int) { t.Errorf("%d eigenfunctions are tried", count) }); !errors.As(err, &e) {
 			t.Errorf("%d eigenfunctions of %d vertices: %v", count, len(l.Mass), err)
 		}
 	}
@@ -247,7 +248,8 @@ func TestTooMany(t *testing.T) {
 
 // Negative pivots are as many as eigenvalues below the shift.
 func TestInertia(t *testing.T) {
-	for name, m := range map[string]*mesh.Mesh{"ellipsoid": ellipsoid(2), "ball": ball.Mesh(2), "two": twice(ball.Mesh(1), 1)} {
+	for name, m := range map[string]*mesh.Mesh{"ellipsoid": ellipsoid(2), "ball": ball.Mesh(2),
+		"two": twice(ball.Mesh(1), 1)} {
 		l := New(m)
 		values := full(l)
 		for i := 1; i < len(values); i++ {
@@ -270,7 +272,8 @@ func TestInertia(t *testing.T) {
 func TestMultiple(t *testing.T) {
 	for name, m := range map[string]*mesh.Mesh{
 		"octahedron": ball.Mesh(1), "ball": ball.Mesh(2),
-		"equal parts": twice(ball.Mesh(2), 1), "parts": twice(ball.Mesh(2), 1.7), "four": twice(twice(ball.Mesh(1), 1), 1),
+		"equal parts": twice(ball.Mesh(2), 1), "parts": twice(ball.Mesh(2), 1.7),
+		"four": twice(twice(ball.Mesh(1), 1), 1),
 	} {
 		l := New(m)
 		want := full(l)
@@ -363,7 +366,8 @@ func TestDensity(t *testing.T) {
 // have Dirichlet's law (2, 1, 1): means ½, ¼, ¼, deviations of 4000 points' means 0.0035
 // at most; six of them pass by chance once in 10⁸ seeds.
 func TestDensityWithinAFace(t *testing.T) {
-	m := &mesh.Mesh{Vertices: []float64{0, 0, 1, 1, 0, 0, 0, 1, 0}, Faces: []int32{0, 1, 2}} // z, x, y are the coordinates
+	// z, x, y are the coordinates
+	m := &mesh.Mesh{Vertices: []float64{0, 0, 1, 1, 0, 0, 0, 1, 0}, Faces: []int32{0, 1, 2}}
 	d, x, mean := NewDensity(m, []float64{1, 0, -1e-300}), make([]float64, 3), [3]float64{}
 	const n = 4000
 	for i := range uint64(n) {
@@ -393,7 +397,8 @@ func TestSubdivided(t *testing.T) {
 	}
 	for l := 1; l < 3; l++ {
 		if ratio := (values[l+1] - values[l]) / (values[l] - values[l-1]); ratio < 0.2 || ratio > 0.3 {
-			t.Errorf("eigenvalue 4 of meshes cut 0 to 3 times: %v: the steps shrink by %.3f, want a quarter", values, ratio)
+			t.Errorf("eigenvalue 4 of meshes cut 0 to 3 times: %v: the steps shrink by %.3f, want a quarter",
+				values, ratio)
 		}
 	}
 }

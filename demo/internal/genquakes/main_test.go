@@ -10,7 +10,8 @@ import (
 func TestReduce(t *testing.T) {
 	var f feed
 	err := json.Unmarshal([]byte(`{"features": [
-		{"properties": {"time": 86400000, "type": "earthquake"}, "geometry": {"coordinates": [-118.6671667, 34.4945, 26.49]}},
+		{"properties": {"time": 86400000, "type": "earthquake"},
+			"geometry": {"coordinates": [-118.6671667, 34.4945, 26.49]}},
 		{"properties": {"time": 0, "type": "quarry blast"}, "geometry": {"coordinates": [1, 2, 3]}},
 		{"properties": {"time": 0, "type": "earthquake"}, "geometry": null},
 		{"properties": {"time": 172800000, "type": "earthquake"}, "geometry": {"coordinates": [10, -0.00001]}}

@@ -95,7 +95,8 @@ func Feasible(t *testing.T, set constraint.Set, x []float64) {
 func Save(t *testing.T, s *experiment.Samples) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()}); err != nil {
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim},
+		Float64: s.Good()}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "samples.npy")

@@ -29,7 +29,8 @@ func (c Interval) Best() float64 { return length(c.Method, c.Tau) / c.Rho }
 
 // Distance returns the largest distance of the distribution function of the draws
 // of 64 chains to that of the uniform law, and the share of draws outside.
-func (c Interval) Distance(ctx context.Context, ε float64, draws int, pool *parallel.Pool) (distance, outside float64, err error) {
+func (c Interval) Distance(ctx context.Context, ε float64, draws int, pool *parallel.Pool) (distance,
+	outside float64, err error) {
 	const count = 64
 	p := c.Process()
 	p.Repulsion = ε

@@ -107,8 +107,10 @@ func (s *state) dot(c, a, b int) error {
 	if a == b || a == c || b == c {
 		return fmt.Errorf("tiles %d, %d and %d are not distinct", c, a, b)
 	}
-	if s.rows[c] != s.rows[a] || s.cols[c] != s.cols[b] || s.cols[a] != 4*s.rows[b] || s.cols[a]%4 != 0 || s.cols[b]%4 != 0 {
-		return fmt.Errorf("shapes do not fit: %d×%d += %d×%d · %d×%d bytes", s.rows[c], s.cols[c], s.rows[a], s.cols[a], s.rows[b], s.cols[b])
+	if s.rows[c] != s.rows[a] || s.cols[c] != s.cols[b] || s.cols[a] != 4*s.rows[b] || s.cols[a]%4 != 0 ||
+		s.cols[b]%4 != 0 {
+		return fmt.Errorf("shapes do not fit: %d×%d += %d×%d · %d×%d bytes", s.rows[c], s.cols[c], s.rows[a], s.cols[a],
+			s.rows[b], s.cols[b])
 	}
 	half := func(t, r, i int) float64 {
 		return float64(flush(math.Float32frombits(uint32(binary.LittleEndian.Uint16(s.data[t][r][2*i:])) << 16)))

@@ -110,14 +110,16 @@ func TestProgram(t *testing.T) {
 func TestFaults(t *testing.T) {
 	m := make(ram, 1024)
 	var g [16]uint64
-	if err := step(t, new(state), &g, m, "c4 e2 7b 49 c0"); err == nil || !strings.Contains(err.Error(), "tile 0 is not configured") {
+	if err := step(t, new(state), &g, m, "c4 e2 7b 49 c0"); err == nil ||
+		!strings.Contains(err.Error(), "tile 0 is not configured") {
 		t.Errorf("tilezero without a configuration: %v", err)
 	}
 	s := &state{configured: true}
 	for tile, shape := range map[int][2]int{0: {2, 4}, 4: {2, 12}, 6: {2, 4}} {
 		s.rows[tile], s.cols[tile] = shape[0], shape[1]
 	}
-	if err := step(t, s, &g, m, "c4 e2 4a 5c c4"); err == nil || !strings.Contains(err.Error(), "shapes do not fit: 2×4 += 2×12 · 2×4 bytes") {
+	if err := step(t, s, &g, m, "c4 e2 4a 5c c4"); err == nil ||
+		!strings.Contains(err.Error(), "shapes do not fit: 2×4 += 2×12 · 2×4 bytes") {
 		t.Errorf("shapes that do not fit: %v", err)
 	}
 	var c [64]byte

@@ -162,7 +162,8 @@ func (p process) write(src []byte, addr uint64, n, size int, stride int64) error
 	return p.move(unix.ProcessVMWritev, src, addr, n, size, stride)
 }
 
-func (p process) move(f func(int, []unix.Iovec, []unix.RemoteIovec, uint) (int, error), local []byte, addr uint64, n, size int, stride int64) error {
+func (p process) move(f func(int, []unix.Iovec, []unix.RemoteIovec, uint) (int, error), local []byte, addr uint64, n,
+	size int, stride int64) error {
 	iov := unix.Iovec{Base: &local[0]}
 	iov.SetLen(len(local))
 	var remote []unix.RemoteIovec
@@ -174,7 +175,8 @@ func (p process) move(f func(int, []unix.Iovec, []unix.RemoteIovec, uint) (int, 
 		return ErrPermission
 	}
 	if err == nil && moved != len(local) {
-		err = fmt.Errorf("%d of %d bytes at %#x, %d rows %d apart, are not mapped", len(local)-moved, len(local), addr, n, stride)
+		err = fmt.Errorf("%d of %d bytes at %#x, %d rows %d apart, are not mapped", len(local)-moved, len(local),
+			addr, n, stride)
 	}
 	return err
 }

@@ -13,7 +13,8 @@ package main
 // Tiles 0–3 hold C, 4 and 5 rows 0–15 and 16–31 of A, 6 and 7 columns 0–15 and
 // 16–31 of B. They are configured and released here: Go never sees them in use.
 func amx(f *file) {
-	f.p("// func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c *float32, cs, panels, add, parts int)")
+	f.p("// func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c " +
+		"*float32, cs, panels, add, parts int)")
 	f.p("TEXT ·stripAMX(SB), NOSPLIT, $0-104")
 	f.in("MOVQ cfg+0(FP), AX")
 	f.tileConfig("AX")

@@ -24,7 +24,8 @@ func vector(f *file) {
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
 	// ai = 1 − bi, rate = η/(1−β₁ᵗ), root = 1/√(1−β₂ᵗ).
-	f.pass("adam", []scalar{{"scale", 7}, {"b1", 8}, {"a1", 9}, {"b2", 10}, {"a2", 11}, {"rate", 12}, {"root", 13}, {"eps", 14}}, []string{"p", "m", "v", "grad"}, func(masked bool) {
+	f.pass("adam", []scalar{{"scale", 7}, {"b1", 8}, {"a1", 9}, {"b2", 10}, {"a2", 11}, {"rate", 12}, {"root", 13},
+		{"eps", 14}}, []string{"p", "m", "v", "grad"}, func(masked bool) {
 		g, m, v, p := f.v(0), f.v(1), f.v(2), f.v(3)
 		f.load("(R9)", g, 0, masked)
 		f.load("(DI)", m, 0, masked)
