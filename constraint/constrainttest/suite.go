@@ -51,6 +51,7 @@ func Run(t *testing.T, set constraint.Set, o Options) {
 			t.Run("blocks", func(t *testing.T) { blocks(t, s, x) })
 			t.Run("evaluators", func(t *testing.T) { evaluators(t, s, x) })
 			t.Run("sparse", func(t *testing.T) { sparse(t, s, x) })
+			t.Run("joined", func(t *testing.T) { joined(t, s, x) })
 			t.Run("jacobian", func(t *testing.T) { jacobian(t, s, x) })
 			t.Run("hessian", func(t *testing.T) { hessian(t, s, x) })
 			t.Run("projector", func(t *testing.T) { projector(t, s, x) })
@@ -193,7 +194,7 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 			s.SparseJacobians != nil)
 	}
 	if support == nil {
-		t.Skip("no sparse Jacobian")
+		return
 	}
 	d, c, size := s.Dim(), len(constraint.Components(s)), 0
 	if len(support) != c {
@@ -225,6 +226,28 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 				t.Fatalf("component %d varies outside its support", a)
 			}
 		}
+	}
+}
+
+// joined: products of the set, intersections and views with it keep what is asked of
+// values and derivatives.
+func joined(t *testing.T, s evaluated, x []float64) {
+	d := s.Dim()
+	pairs := make([]float64, 0, 2*len(x))
+	for i := range len(x) / d {
+		before := (i + len(x)/d - 1) % (len(x) / d)
+		pairs = append(append(pairs, x[i*d:(i+1)*d]...), x[before*d:(before+1)*d]...)
+	}
+	for _, c := range []struct {
+		set constraint.Set
+		x   []float64
+	}{
+		{constraint.Product(s.Set, s.Set), pairs}, {constraint.All(s.Set, s.Set), x}, {constraint.EqualitiesOf(s.Set), x},
+	} {
+		w := evaluated{c.set, c.set.NewEvaluator(len(c.x) / c.set.Dim())}
+		blocks(t, w, c.x)
+		evaluators(t, w, c.x)
+		sparse(t, w, c.x)
 	}
 }
 
