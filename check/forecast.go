@@ -65,7 +65,7 @@ func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
 	const most = 1500 // rows a batch
 	cfg := e.Training.Config
 	cfg.TimesPerPath = min(e.Paths.Steps, 25)
-	cfg.Batch = max(1, min(cfg.Batch, most/cfg.TimesPerPath))
+	cfg.Batch = e.Kept(min(cfg.Batch, most/cfg.TimesPerPath))
 	cfg.Epochs, cfg.Refresh = 3, 3
 	data := make([]float64, 0, cfg.Batch*e.D)
 	for i := range cfg.Batch {

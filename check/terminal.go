@@ -81,7 +81,7 @@ func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 	if e.uncompared() != "" {
 		return ends{}
 	}
-	n := e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths)
+	n := e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
 	x0 := langevin.Starts(e.Data, e.D, n)
 	proc := e.Running
 	proc.Terminal = e.Process.Terminal

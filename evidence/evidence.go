@@ -65,9 +65,10 @@ type Evidence struct {
 type Tries struct{ Tried, Arrived int }
 
 const (
-	MaxPoints  = 48 // on Σ from data, and on Σ from random starts
-	maxPaths   = 32 // forward paths
-	maxBounded = 32 // inequalities whose boundary is visited
+	MaxPoints  = 48  // on Σ from data, and on Σ from random starts
+	maxPaths   = 32  // forward paths
+	maxKept    = 4e8 // numbers of paths that are kept whole
+	maxBounded = 32  // inequalities whose boundary is visited
 	maxStuck   = 8
 
 	// Tolerance is the violation of a point on Σ, relative to the size of a

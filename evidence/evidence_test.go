@@ -128,3 +128,14 @@ func TestStuck(t *testing.T) {
 		t.Errorf("%+v, stuck %v", e.Rows, e.Stuck)
 	}
 }
+
+// Long paths in many dimensions are few, and one at least.
+func TestKept(t *testing.T) {
+	for _, c := range []struct{ steps, d, want int }{{50, 3, 1000}, {1_000_000, 90, 4}, {1_000_000, 1000, 1}} {
+		e := &Evidence{D: c.d}
+		e.Running.Schedule.N = c.steps
+		if got := e.Kept(1000); got != c.want {
+			t.Errorf("%d steps in R^%d: %d paths, want %d", c.steps, c.d, got, c.want)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func (e *Evidence) simulate(ctx context.Context, pool *parallel.Pool) {
 	if e.Running.Validate() != nil || len(e.On) == 0 {
 		return
 	}
-	n := min(maxPaths, len(e.On))
+	n := min(e.Kept(maxPaths), len(e.On))
 	x0 := make([]float64, 0, n*e.D)
 	for i := range n {
 		x0 = append(x0, e.On[i].X...)
@@ -133,6 +133,13 @@ func (e *Evidence) simulate(ctx context.Context, pool *parallel.Pool) {
 	if e.Broken != nil {
 		e.Paths = langevin.Paths{}
 	}
+}
+
+// Kept returns how many forward paths, of at most n, to keep whole at once: one, or as
+// many as have maxKept numbers in all.
+func (e *Evidence) Kept(n int) int {
+	path := float64(e.Running.Schedule.N+1) * float64(e.D)
+	return max(1, int(min(float64(n), maxKept/path)))
 }
 
 // States returns at most n states of forward paths, spread over paths and times.

@@ -23,6 +23,9 @@ func (e *CheckError) Error() string {
 	return fmt.Sprintf("%d checks failed", e.Failed)
 }
 
+// fewestPaths is how many forward paths the doctor must have room for.
+const fewestPaths = 10
+
 // Examine has the doctor look at the problem: its set, its data if it names any,
 // and its process, which need not be able to run. It writes nothing. A
 // *CheckError, returned beside the report, says that something failed; other
@@ -35,6 +38,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	var config *langevin.ConfigError
 	if invalid := proc.Validate(); errors.As(invalid, &config) && config.Field != "Landing.Rate" {
 		_, err := p.Build()
+		return nil, err
+	}
+	if err := p.CheckPaths(proc, fewestPaths); err != nil {
 		return nil, err
 	}
 	var data *dataset.Points

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/landing-diffusion/landing/cwpm"
@@ -57,6 +58,11 @@ func fromConfig(c method.Config) (method.Method, error) {
 	if c.Window > 0 {
 		if err := cwpm.CanWindow(c.Process); err != nil {
 			return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: "0: " + err.Error()}
+		}
+		if n := c.Process.Schedule.N; n > maxFitSteps {
+			want := fmt.Sprintf("0: with %d steps the paths that windows are fitted to have too many numbers; "+
+				"at most %d steps have room", n, maxFitSteps)
+			return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: want}
 		}
 	}
 	return New(c.Process, Options{Window: c.Window, Output: Output(output)}), nil

@@ -73,6 +73,10 @@ func momenta(seed, refresh uint64) cwpm.LastMomentum {
 // √(r·131 072): 0.9 % for a tenth.
 const fitNumbers = 1 << 17
 
+// maxFitSteps bounds the steps of a process whose windows are fitted: its paths are kept
+// whole, fitNumbers·(N+1) numbers.
+const maxFitSteps = 7_500
+
 // Prepare fits the windows of the losses, if they have any, to paths of their own, so
 // that they are a function of data and seed alone. There is a loss for each worker.
 func (s *Source[T]) Prepare(ctx context.Context, seed uint64) error {
