@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
@@ -74,6 +75,27 @@ func TestObservablesDistance(t *testing.T) {
 	many, parts := r.Score(r.Marks(x), 1)
 	if !(many.Mean < few.Mean) || len(parts) != 2 || many.HeldOut.IsNaN() {
 		t.Errorf("floors %v of 50 points, %v of 500", few, many)
+	}
+	// Scores are by hand: the floor is that of as many draws from the training rows.
+	y := r.Marks(x[:100])
+	floor := func(data []float64, part int) metric.Floor {
+		return metric.NoiseFloor(r.Train, 2, 50, 20, 1, func(draws []float64) float64 {
+			return d.Compare(draws, data)[part]
+		})
+	}
+	whole, parts := r.Score(y, 1)
+	for k, s := range append([]metric.Score{whole}, parts...) {
+		if float64(s.Full) != d.Compare(y, r.Full)[k] || float64(s.HeldOut) != d.Compare(y, r.HeldOut)[k] ||
+			s.Floor != floor(r.Full, k) || s.HeldOutFloor != floor(r.HeldOut, k).Mean {
+			t.Errorf("score %d: %+v", k, s)
+		}
+	}
+	alone := d.Against(data, data, nil)
+	if s, _ := alone.Score(y, 1); !s.HeldOut.IsNaN() || !s.HeldOutFloor.IsNaN() || s.Full != whole.Full {
+		t.Errorf("without held-out rows: %+v", s)
+	}
+	if to := r.To(x[:100]); to != whole.Full {
+		t.Errorf("the distance of points is %v, that of their marks %v", to, whole.Full)
 	}
 	one := parallel.New(1)
 	defer one.Close()
@@ -152,7 +174,21 @@ func TestObservablesDraw(t *testing.T) {
 			}
 		}
 	}
+	// A value on the edge of the range is inside; no sample is outside by it.
+	edge := r.Marks([]float64{o.List[0].Hi, 0, o.List[0].Lo, 0})
+	o.Draw(&c, r, edge, nil, 1)
+	if n := len(c.refs); n != 4 || c.refs[2].Caption != "" || strings.Contains(c.refs[3].Caption, "Distance") {
+		t.Errorf("%+v", c.refs[2:])
+	}
+	// Shares of the data and of the draws, by hand.
 	h := o.Histograms(r, marks, 1)
+	drawn := r.draw(3, 1)
+	for k := range h {
+		if b := o.List[k].Bins; !slices.Equal(h[k].Data, b.Shares(metric.Column(r.Full, k, 2))) ||
+			!slices.Equal(h[k].Floor, b.Shares(metric.Column(drawn, k, 2))) {
+			t.Errorf("histogram %d: %+v", k, h[k])
+		}
+	}
 	if len(h) != 2 || !h[1].Circular || h[1].Unit != "rad" || len(h[0].Data) != 20 || len(h[0].Floor) != 20 {
 		t.Fatalf("%+v", h)
 	}
@@ -171,6 +207,13 @@ func TestWriters(t *testing.T) {
 	}
 	if d.Writer(".npy") == nil || d.Writer(".xyz") == nil || d.Writer(".txt") != nil {
 		t.Error("writers by extension")
+	}
+	b.Reset()
+	if err := d.Writer(".npy")(&b, []float64{1, 0.5, -2, 3, 7, 8}, 2); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := arrayfile.DecodeNPY(&b); err != nil || !slices.Equal(a.Shape, []int{3, 2}) || a.Float64[5] != 8 {
+		t.Errorf("%+v, %v", a, err)
 	}
 	b.Reset()
 	if err := writeCSV(&b, nil, 2); err != nil || b.String() != "x0,x1\n" {

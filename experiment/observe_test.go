@@ -154,7 +154,8 @@ func TestObservedBesidePublished(t *testing.T) {
 	}
 }
 
-// Evaluations change nothing of what is trained, and are recorded with each number.
+// Evaluations change nothing of what is trained, nor of what is trained after a stop in
+// one, and are recorded with each number.
 func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 	weights := func(text string, settings ...string) []float32 {
 		l, err := written(t, text, around(50, 0.4))
@@ -167,6 +168,13 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 			}
 		}
 		r := beginIn(t, l, text)
+		if slices.Contains(settings, "stop") {
+			ctx, cancel := context.WithCancel(context.Background())
+			err := r.Train(ctx, "", Observer{Evaluation: func(Progress) { cancel() }})
+			if !train.Interrupted(err) {
+				t.Fatalf("got %v", err)
+			}
+		}
 		if err := r.Train(context.Background(), "", Observer{}); err != nil {
 			t.Fatal(err)
 		}
@@ -186,9 +194,9 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 		return trained.Model.Parameters()
 	}
 	want := weights(circle)
-	if !slices.Equal(weights(circle, "evaluate"), want) ||
-		!slices.Equal(weights(circle+"observe: [{name: \"x[j]\", for: \"j in 0..1\", expr: \"x[j]\"}]\n", "evaluate"),
-			want) {
+	const each = "observe: [{name: \"x[j]\", for: \"j in 0..1\", expr: \"x[j]\"}]\n"
+	if !slices.Equal(weights(circle, "evaluate"), want) || !slices.Equal(weights(circle, "evaluate", "stop"), want) ||
+		!slices.Equal(weights(circle+each, "evaluate"), want) {
 		t.Error("evaluations change the weights")
 	}
 }

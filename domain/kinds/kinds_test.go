@@ -79,6 +79,18 @@ func TestPublished(t *testing.T) {
 			t.Errorf("%s: %v of %q", k.Name, got, d.Distance.Name)
 		}
 	}
+	rotations, _ := Of("points", so3)
+	so, err := rotations.New(domain.Input{Set: so3, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range [][2]string{
+		{"tr X", "trace-1"}, {"tr X²", "trace-2"}, {"tr X⁴", "trace-4"}, {"tr X⁵", "trace-5"},
+	} {
+		if o := so.Observables.List[k]; o.Name != want[0] || o.File != want[1] || so.Distance.Parts[k] != want[0] {
+			t.Errorf("observable %d is %+v, part %q", k, o, so.Distance.Parts[k])
+		}
+	}
 	earth, _ := Of("earth", sphere)
 	d, err := earth.New(domain.Input{Set: sphere, Pool: pool})
 	if err != nil {

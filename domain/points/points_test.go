@@ -31,6 +31,9 @@ func TestComponents(t *testing.T) {
 		}
 	}
 	o := Components(x, 3)
+	if o.List[1].Name != "principal component 2" || o.List[1].File != "component-2" || o.List[0].N != 60 {
+		t.Errorf("%+v", o.List)
+	}
 	got := make([]float64, 4)
 	o.Values(got, x[:6], 2)
 	for i := range 2 {
