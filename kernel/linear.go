@@ -46,12 +46,12 @@ func MulTransposed[T Float](y, x []T, w *Weights[T], n int, scratch []T) {
 func MulWeights[T Float](dx, dy []T, w *Weights[T], n int, scratch []T) {
 	need("MulWeights: dX", len(dx), n*w.in)
 	need("MulWeights: dY", len(dy), n*w.out)
-	need("MulWeights: scratch", len(scratch), Scratch[T](n, w.out, w.in))
-	dx, dy = dx[:n*w.in], dy[:n*w.out]
-	apart("MulWeights", dx, dy)
 	if w.t == nil && w.backward == nil && w.out*w.in > 0 {
 		panic("kernel: MulWeights: the weights were made without gradients")
 	}
+	need("MulWeights: scratch", len(scratch), Scratch[T](n, w.out, w.in))
+	dx, dy = dx[:n*w.in], dy[:n*w.out]
+	apart("MulWeights", dx, dy)
 	w.product(dx, dy, w.t, w.backward, n, w.in, w.out, scratch)
 }
 

@@ -30,9 +30,9 @@ type Config struct {
 
 // A ConfigError says which field of Config a method cannot do with.
 type ConfigError struct {
-	Field string
+	Field string // of it
 	Value any
-	Want  string
+	Want  string // what it can do with
 }
 
 func (e *ConfigError) Error() string {

@@ -3,6 +3,8 @@ package train
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/landing-diffusion/landing/method"
 )
 
 // Config says how to train. Its zero value is Adam at a constant rate without clipping,
@@ -24,15 +26,7 @@ type Config struct {
 }
 
 // A ConfigError names a field of Config that cannot be.
-type ConfigError struct {
-	Field string
-	Value any
-	Want  string
-}
-
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
-}
+type ConfigError = method.ConfigError
 
 // Validate returns a *ConfigError if there is no such training.
 func (c Config) Validate() error {
@@ -41,7 +35,7 @@ func (c Config) Validate() error {
 		value int
 	}{{"Epochs", c.Epochs}, {"Batch", c.Batch}, {"Refresh", c.Refresh}, {"TimesPerPath", c.TimesPerPath}} {
 		if n.value < 0 {
-			return &ConfigError{n.field, n.value, "a number of at least 0"}
+			return &ConfigError{Field: n.field, Value: n.value, Want: "a number of at least 0"}
 		}
 	}
 	for _, v := range []struct {
@@ -52,11 +46,11 @@ func (c Config) Validate() error {
 		{"Anneal", c.Anneal, 1}, {"Average", c.Average, 1}, {"MaxFailed", c.MaxFailed, 1},
 	} {
 		if !(v.value >= 0 && v.value <= v.hi) {
-			return &ConfigError{v.field, v.value, fmt.Sprintf("a number in [0, %v]", v.hi)}
+			return &ConfigError{Field: v.field, Value: v.value, Want: fmt.Sprintf("a number in [0, %v]", v.hi)}
 		}
 	}
 	if c.Optimizer < 0 || int(c.Optimizer) >= len(optimizerNames) {
-		return &ConfigError{"Optimizer", int(c.Optimizer), "Adam or Muon"}
+		return &ConfigError{Field: "Optimizer", Value: int(c.Optimizer), Want: "Adam or Muon"}
 	}
 	return nil
 }

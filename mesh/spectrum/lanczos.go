@@ -13,7 +13,7 @@ import (
 
 // An Error says what about a mesh, or of what was asked of it, has no answer here.
 type Error struct {
-	What  string
+	What  string // the number or quantity
 	Value any
 	Want  string
 }
