@@ -42,6 +42,10 @@ func Eliminate(a, x []float64, n int) float64 {
 // Gauss solves A x = x in place (A n×n, overwritten) by elimination with partial
 // pivoting; false if A is singular. Its sums are those of Dot4.
 func Gauss(a, x []float64, n int) bool {
+	if n == 1 { // one constraint, often
+		x[0] /= a[0]
+		return a[0] != 0
+	}
 	Eliminate(a, x, n)
 	if singular(a, n) {
 		return false
