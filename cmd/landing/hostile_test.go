@@ -305,6 +305,12 @@ func TestClosedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
+	silent := exec.Command(self, "recipes")
+	var said bytes.Buffer
+	silent.Env, silent.Stdout, silent.Stderr = append(os.Environ(), "LANDING_TEST_MAIN=1"), w, &said
+	if err := silent.Run(); silent.ProcessState.ExitCode() != exitFailure || said.Len() > 0 {
+		t.Errorf("%v, %q", err, said.String())
+	}
 	for name, both := range map[string]bool{"messages": false, "all": true} {
 		cmd := exec.Command(self, append([]string{"train", "demo", "--out", name}, tiny...)...)
 		cmd.Dir, cmd.Stderr = dir, w

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -78,6 +79,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	code := exitCode(err)
 	switch {
 	case errors.As(err, new(*said)):
+	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
 	case code == exitInterrupted:
 		a.say("landing: interrupted")
 	default:
@@ -205,7 +207,33 @@ Start with:  landing demo`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.recipes(), a.show(), a.env(), a.data(), a.bench())
+	a.strict(root)
 	return root
+}
+
+// strict makes the verbs that cobra adds refuse what they do not know.
+func (a *app) strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, given []string) error {
+				if _, rest, err := root.Find(given); err != nil || len(rest) > 0 {
+					return &usageError{fmt.Errorf("there is no verb %q", strings.Join(given, " "))}
+				}
+				return nil
+			}
+		case "completion":
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			cmd.Args = func(_ *cobra.Command, given []string) error {
+				if len(given) > 0 {
+					return &usageError{fmt.Errorf("there is no shell %q; expected bash, zsh, fish or powershell", given[0])}
+				}
+				return nil
+			}
+		}
+	}
 }
 
 // args checks the number of arguments as a usage error.

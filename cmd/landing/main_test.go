@@ -226,6 +226,9 @@ func TestFaults(t *testing.T) {
 	}{
 		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
 		{2, `there is no verb "fly"`, []string{"fly"}},
+		{2, `there is no verb "fly"`, []string{"help", "fly"}},
+		{2, `there is no verb "data fly"`, []string{"help", "data", "fly"}},
+		{2, `there is no shell "fly"`, []string{"completion", "fly"}},
 		{2, "expected a run folder", []string{"eval"}},
 		{2, "--workers is -1; expected 0 to 1024", []string{"env", "--workers", "-1"}},
 		{2, "--workers is 1000000; expected 0 to 1024", []string{"data", "so", "--workers", "1000000"}},
