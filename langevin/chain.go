@@ -3,6 +3,7 @@ package langevin
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
@@ -34,6 +35,9 @@ type Draws struct {
 	Count, Keep, Dim int
 	X                []float64
 	Report           Report
+	// Turned is the share of the splitting's flights that turned back, at an inequality
+	// or because their projection failed; 0 of other methods.
+	Turned float64
 }
 
 // Series returns coordinate j of every chain.
@@ -61,6 +65,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	noise, start := keyed.ChainSteps.Stream(c.Seed, 0), keyed.ChainMomenta.Stream(c.Seed, 0)
 	sim := NewSimulator(p, pool, chainBlock)
 	failed := make([]bool, c.Count)
+	var flights, turned atomic.Int64
 	report, err := sim.run(ctx, c.Count, func(w *simWorker, lo, hi int) error {
 		n := hi - lo
 		x, prev, next := w.a, w.b, w.c
@@ -70,6 +75,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 		switch {
 		case c.Symmetric:
 			split, p0 = newSplitting(p, chainBlock), make([]float64, n*d)
+			defer func() { flights.Add(int64(split.flights)); turned.Add(int64(split.turned)) }()
 			if err := w.pseudoPoint(prev, x, start, uint64(lo), n, 1); err != nil {
 				return diverged("chain", lo, 0, err)
 			}
@@ -120,6 +126,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 		}
 	}
 	draws.Report = report
+	draws.Turned = float64(turned.Load()) / float64(max(flights.Load(), 1))
 	return draws, err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A splitting is the symmetric B-A-O-A-B splitting of underdamped Langevin
@@ -18,8 +19,12 @@ import (
 //	O  p ← a p + √(1−a²) Πζ                   exact Ornstein–Uhlenbeck
 //	A, B                                      the same again
 //
-// A flight that ends beyond an inequality turns back: the point stays and the
-// momentum is reversed, which leaves exp(−f) on {g ≤ 0} as it is.
+// A flight that ends beyond an inequality turns back: the point stays, and the momentum
+// is reflected, p → Rp = p − 2nnᵀp, where n is the tangential unit normal at x of the
+// inequality that the end violates most. With the momentum reversed that must lead back:
+// the flight with −Rp must end beyond the same inequality, or else p → −p. Both maps are
+// involutions with the momentum reversed and keep volume, so exp(−f) on {g ≤ 0} stays
+// as it is, whatever the step.
 //
 // It is of second order where the paper's O-B̃-A is of first; on a quadratic f
 // and an affine Σ its positions have exactly the covariance of exp(−f).
@@ -34,6 +39,9 @@ type splitting struct {
 	τ, a, b float64
 	grad, y []float64 // rows×d
 	ok      []bool
+	wall    bounce
+
+	flights, turned int // in all, and those that turned back
 }
 
 // step advances (x, p) in place. A row whose flight fails turns back: it keeps
@@ -84,16 +92,24 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Out
 	if s.c > s.m {
 		s.all.Values(s.values[:n*s.c], s.y[:n*s.d], n)
 	}
+	s.flights += n
+	if s.c > s.m {
+		s.reflect(x, p, n, o)
+	}
 	for i, ok := range s.ok[:n] {
 		failed[i] = failed[i] || !ok
-		for _, g := range s.values[i*s.c+s.m : (i+1)*s.c] {
-			ok = ok && g <= 0
+		hit := s.c > s.m && s.wall.hit[i] >= 0
+		if !ok || hit {
+			s.turned++
 		}
 		for j := i * s.d; j < (i+1)*s.d; j++ {
-			if ok {
+			switch {
+			case hit && ok:
+				p[j] = s.wall.p[j]
+			case ok:
 				p[j] = (s.y[j] - x[j]) / h
 				x[j] = s.y[j]
-			} else {
+			default:
 				p[j] = -p[j]
 			}
 		}
@@ -103,6 +119,78 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Out
 	}
 	s.set.Tangent(p, p)
 	return nil
+}
+
+// bounce is what flights need at inequalities, a row each.
+type bounce struct {
+	hit     []int     // the inequality that a flight ends beyond, −1 if none
+	jac     []float64 // c×d, of one point
+	n, p, y []float64 // rows×d: n; the momentum after turning back; the end with −Rp
+	ok      []bool
+}
+
+func newBounce(rows, c, d int) bounce {
+	vec := func() []float64 { return make([]float64, rows*d) }
+	return bounce{make([]int, rows), make([]float64, c*d), vec(), vec(), vec(), make([]bool, rows)}
+}
+
+// beyond returns the inequality that the point y violates most, counted among all
+// components; −1 if none.
+func (s *splitting) beyond(y []float64) int {
+	s.all.Values(s.values[:s.c], y, 1)
+	worst, at := 0.0, -1
+	for j, g := range s.values[s.m:s.c] {
+		if !(g <= worst) {
+			worst, at = g, s.m+j
+			if g != g {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// reflect finds the flights from x to y that end beyond an inequality, and their
+// momenta after turning back. The geometry is that of x.
+func (s *splitting) reflect(x, p []float64, n int, o *geometry.Outcome) {
+	w, met := &s.wall, false
+	clear(w.n[:n*s.d])
+	for i := range n {
+		lo, hi := i*s.d, (i+1)*s.d
+		if w.hit[i] = -1; !s.ok[i] {
+			continue
+		}
+		if j := s.beyond(s.y[lo:hi]); j >= 0 {
+			w.hit[i], met = j, true
+			s.all.Jacobians(s.values[:s.c], w.jac, x[lo:hi], 1)
+			copy(w.n[lo:hi], w.jac[j*s.d:(j+1)*s.d])
+		}
+	}
+	if !met {
+		return
+	}
+	s.set.Tangent(w.n, w.n)
+	copy(w.y[:n*s.d], x)
+	for i := range n {
+		row := func(v []float64) []float64 { return v[i*s.d : (i+1)*s.d] }
+		if w.hit[i] < 0 {
+			continue
+		}
+		normal, q := row(w.n), row(w.p)
+		c := 2 * dense.Dot(normal, row(p)) / dense.Dot(normal, normal)
+		dense.AddScaled(q, row(p), -c, normal)
+		dense.AddScaled(row(w.y), row(x), -s.τ/2, q)
+	}
+	o.Add(s.project.Project(s.set, w.y, w.y, w.ok, 0))
+	for i := range n {
+		lo, hi := i*s.d, (i+1)*s.d
+		if w.hit[i] < 0 || w.ok[i] && s.beyond(w.y[lo:hi]) == w.hit[i] {
+			continue
+		}
+		for j := lo; j < hi; j++ {
+			w.p[j] = -p[j]
+		}
+	}
 }
 
 // components returns all components at the points x of the last step.
@@ -124,6 +212,7 @@ func newSplitting(p *Process, rows int) *splitting {
 		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows),
 		f: p.Potential, d: d, c: c, m: m, τ: τ, a: a, b: math.Sqrt(1 - a*a), values: make([]float64, rows*c),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
+		wall: newBounce(rows, c, d),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
@@ -27,6 +26,8 @@ const (
 	// mixedESS, in every coordinate.
 	mixedRhat = 1.01
 	mixedESS  = 400
+
+	mostTurned = 0.5 // of the flights of a round that turn back at inequalities
 )
 
 // Config says what to draw from.
@@ -57,17 +58,18 @@ type Draws struct {
 // draws.
 func (d *Draws) Mixed() bool { return d.Rhat < mixedRhat && d.ESS > mixedESS }
 
-// Draw runs long unlearned chains: the symmetric splitting where there are
-// equalities alone, ULLA with landing and the recommended ε where there are
-// inequalities, its draws then projected. Rounds of doubled length, each from where
-// the last one ended, go on until the chains have mixed or the steps allowed are
-// done. Starts often lie close together on a wide Σ, far from its edges: the draws
-// of a round choose step and ε of the next. Those of the last round are returned.
-// Errors are those of langevin.Chains.
+// Draw runs long unlearned chains by the symmetric splitting, which turns back at
+// inequalities and so has no layer at the walls; what it draws is then projected.
+// Rounds of doubled length, each from where the last one ended, go on until the chains
+// have mixed or the steps allowed are done. Starts often lie close together on a wide
+// Σ, far from its edges: the draws of a round choose the step of the next, and it is
+// halved after a round with inequalities in which most flights turned back. The draws
+// of the last round are returned. Errors are those of langevin.Chains.
 func Draw(ctx context.Context, c Config) (*Draws, error) {
 	d := c.Set.Dim()
 	wide, x0 := spread(c.Starts, d), langevin.Starts(c.Starts, d, chains)
-	run := c.chains(c.Starts, wide)
+	halvings := 0 // of the step
+	run := c.chains(wide, halvings)
 	out := &Draws{Chains: chains, Kept: chains * keep}
 	target := mixedRhat
 	if c.MaxRhat > 0 {
@@ -93,31 +95,24 @@ func Draw(ctx context.Context, c Config) (*Draws, error) {
 			copy(x0[k*d:(k+1)*d], draws.X[last:last+d])
 		}
 		wide = max(wide, spread(draws.X, d))
-		run = c.chains(draws.X, wide)
+		if draws.Turned > mostTurned && len(c.Set.Inequalities()) > 0 {
+			halvings++
+		}
+		run = c.chains(wide, halvings)
 	}
 }
 
-// chains returns chains for a Σ that is at least so wide and, where it has edges,
-// has these states. The splitting has no error of first order and takes steps of a
-// tenth of the spread of a coordinate. ULLA is off by a boundary layer of 0.4 steps
-// at this friction (bench/tables repulsion), and more at less: steps of a
-// twentieth.
-func (c *Config) chains(states []float64, wide float64) *langevin.Chains {
+// chains returns chains for a Σ that is at least so wide: steps of a tenth of the
+// spread of a coordinate, halved so often.
+func (c *Config) chains(wide float64, halvings int) *langevin.Chains {
 	set := c.Set
-	d := set.Dim()
-	scale := wide / math.Sqrt(float64(max(d-len(set.Equalities()), 1)))
-	τ := 0.1 * scale
+	scale := wide / math.Sqrt(float64(max(set.Dim()-len(set.Equalities()), 1)))
+	τ := math.Ldexp(0.1*scale, -halvings)
 	p := &langevin.Process{
 		Set: set, Method: langevin.ULLAP, Friction: 1 / scale,
 		Schedule: langevin.Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
 	}
-	run := &langevin.Chains{Process: p, Symmetric: true, Count: chains, Keep: keep}
-	if len(set.Inequalities()) > 0 {
-		p.Method, run.Symmetric, p.Schedule.T = langevin.ULLA, false, τ/2
-		p.Friction = 0.5 / p.Schedule.T
-		p.Repulsion, _ = choose.Repulsion(p, states, c.Seed, c.Pool)
-	}
-	return run
+	return &langevin.Chains{Process: p, Symmetric: true, Count: chains, Keep: keep}
 }
 
 // judge finds the coordinate that has mixed worst.
