@@ -9,6 +9,7 @@ package evidence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -106,6 +107,45 @@ func (e *Evidence) runnable() {
 	if errors.As(e.Invalid, new(*constraint.UnsupportedError)) {
 		e.Running.Curvature = false
 	}
+}
+
+// simulate runs forward paths from points on Σ, those next to data first.
+func (e *Evidence) simulate(ctx context.Context, pool *parallel.Pool) {
+	if e.Running.Validate() != nil || len(e.On) == 0 {
+		return
+	}
+	n := min(e.Kept(maxPaths), len(e.On))
+	x0 := make([]float64, 0, n*e.D)
+	for i := range n {
+		x0 = append(x0, e.On[i].X...)
+	}
+	sim := langevin.NewSimulator(&e.Running, pool, 8)
+	start := time.Now()
+	_, e.Broken = sim.Forward(ctx, &e.Paths, x0, e.Seed, keyed.CheckPaths.At(0))
+	e.Elapsed = time.Since(start)
+	if e.Broken != nil {
+		e.Paths = langevin.Paths{}
+	}
+}
+
+// Kept returns how many forward paths, of at most n, to keep whole at once: one, or as
+// many as have maxKept numbers in all.
+func (e *Evidence) Kept(n int) int {
+	path := float64(e.Running.Schedule.N+1) * float64(e.D)
+	return max(1, int(min(float64(n), maxKept/path)))
+}
+
+// States returns at most n states of forward paths, spread over paths and times.
+func (e *Evidence) States(n int) []Point {
+	total := e.Paths.Count * e.Paths.Steps
+	n = min(n, total)
+	out := make([]Point, n)
+	for i := range out {
+		at := i * total / n
+		path, k := at/e.Paths.Steps, at%e.Paths.Steps+1
+		out[i] = Point{e.Paths.At(path, k), fmt.Sprintf("step %d of forward path %d", k, path)}
+	}
+	return out
 }
 
 // Budget returns how many points to look at when each costs about work

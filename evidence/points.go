@@ -1,18 +1,13 @@
 package evidence
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // sample takes rows at equal distances through the data.
@@ -114,45 +109,6 @@ func (e *Evidence) visitBoundaries() {
 			}
 		}
 	}
-}
-
-// simulate runs forward paths from points on Σ, those next to data first.
-func (e *Evidence) simulate(ctx context.Context, pool *parallel.Pool) {
-	if e.Running.Validate() != nil || len(e.On) == 0 {
-		return
-	}
-	n := min(e.Kept(maxPaths), len(e.On))
-	x0 := make([]float64, 0, n*e.D)
-	for i := range n {
-		x0 = append(x0, e.On[i].X...)
-	}
-	sim := langevin.NewSimulator(&e.Running, pool, 8)
-	start := time.Now()
-	_, e.Broken = sim.Forward(ctx, &e.Paths, x0, e.Seed, keyed.CheckPaths.At(0))
-	e.Elapsed = time.Since(start)
-	if e.Broken != nil {
-		e.Paths = langevin.Paths{}
-	}
-}
-
-// Kept returns how many forward paths, of at most n, to keep whole at once: one, or as
-// many as have maxKept numbers in all.
-func (e *Evidence) Kept(n int) int {
-	path := float64(e.Running.Schedule.N+1) * float64(e.D)
-	return max(1, int(min(float64(n), maxKept/path)))
-}
-
-// States returns at most n states of forward paths, spread over paths and times.
-func (e *Evidence) States(n int) []Point {
-	total := e.Paths.Count * e.Paths.Steps
-	n = min(n, total)
-	out := make([]Point, n)
-	for i := range out {
-		at := i * total / n
-		path, k := at/e.Paths.Steps, at%e.Paths.Steps+1
-		out[i] = Point{e.Paths.At(path, k), fmt.Sprintf("step %d of forward path %d", k, path)}
-	}
-	return out
 }
 
 // spread returns the root mean square distance of points from their mean, or 1

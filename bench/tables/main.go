@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"os/signal"
 	"slices"
@@ -47,8 +46,6 @@ var tables = []table{
 }
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("tables: ")
 	var o options
 	flag.BoolVar(&o.small, "small", false, "as few draws as print the same rows: their numbers say nothing")
 	flag.StringVar(&o.data, "data", "../shared/data", "the folder of docs/data.md")
@@ -65,7 +62,8 @@ func main() {
 	o.pool = parallel.New(0)
 	defer o.pool.Close()
 	if err := run(ctx, os.Stdout, o, flag.Args()); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
 	}
 }
 

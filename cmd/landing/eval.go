@@ -38,8 +38,10 @@ func (j *judgement) flags(cmd *cobra.Command, data *string) {
 }
 
 func (a *app) eval() *cobra.Command {
-	var j judgement
-	var data string
+	var (
+		j    judgement
+		data string
+	)
 	cmd := &cobra.Command{
 		Use:   "eval RUN",
 		Short: "Score samples of a run against its data",

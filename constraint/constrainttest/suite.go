@@ -242,7 +242,8 @@ func joined(t *testing.T, s evaluated, x []float64) {
 		set constraint.Set
 		x   []float64
 	}{
-		{constraint.Product(s.Set, s.Set), pairs}, {constraint.All(s.Set, s.Set), x}, {constraint.EqualitiesOf(s.Set), x},
+		{constraint.Product(s.Set, s.Set), pairs}, {constraint.All(s.Set, s.Set), x},
+		{constraint.EqualitiesOf(s.Set), x},
 	} {
 		w := evaluated{c.set, c.set.NewEvaluator(len(c.x) / c.set.Dim())}
 		blocks(t, w, c.x)
