@@ -148,7 +148,8 @@ func TestJudge(t *testing.T) {
 	var d Draws
 	d.judge(draws)
 	if d.Worst != 1 || d.Rhat < 1.01 || d.ESS > 100 {
-		t.Errorf("coordinate %d, split-R̂ %v, %v effective draws: the middle one has mixed worst", d.Worst, d.Rhat, d.ESS)
+		t.Errorf("coordinate %d, split-R̂ %v, %v effective draws: the middle one has mixed worst",
+			d.Worst, d.Rhat, d.ESS)
 	}
 	for _, c := range []struct {
 		rhat, ess float64

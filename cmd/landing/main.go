@@ -228,7 +228,8 @@ func (a *app) strict(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			cmd.Args = func(_ *cobra.Command, given []string) error {
 				if len(given) > 0 {
-					return &usageError{fmt.Errorf("there is no shell %q; expected bash, zsh, fish or powershell", given[0])}
+					return &usageError{fmt.Errorf("there is no shell %q; expected bash, zsh, fish or powershell",
+						given[0])}
 				}
 				return nil
 			}
