@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit/law"
 	"github.com/landing-diffusion/landing/langevin"
@@ -34,6 +35,38 @@ func TestRepulsionReasons(t *testing.T) {
 	sphere.Set = zoo.Sphere{D: 3}
 	if ε, why := Repulsion(sphere, nil, 1, pool); ε != 0 || why != "there are no inequalities" {
 		t.Errorf("sphere: ε = %v: %s", ε, why)
+	}
+}
+
+// Inequalities that no point comes near, or that no step along Σ moves, have no say.
+func TestRepulsionOfSome(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	circle := func(inequalities ...formula.Component) *langevin.Process {
+		set, err := formula.New(formula.Spec{
+			Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}}, Inequality: inequalities,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := law.Interval{Method: langevin.ULLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
+		p.Set = set
+		return p
+	}
+	right := formula.Component{Name: "right", Expr: "x[0] >= 0"}
+	far := formula.Component{Name: "far", Expr: "1000*x[1] <= 50000"}
+	still := formula.Component{Name: "still", Expr: "1000*norm(x) <= 1000"}
+	ε, why := Repulsion(circle(right), nil, 1, pool)
+	if math.Abs(ε/0.01-1) > 0.05 || why != "ρε is a typical step across the boundary" {
+		t.Errorf("one edge: ε = %v: %s", ε, why)
+	}
+	if got, why := Repulsion(circle(right, far, still), nil, 1, pool); math.Abs(got/0.01-1) > 0.05 ||
+		why != "ρε is a typical step across the boundary" {
+		t.Errorf("one edge of three: ε = %v: %s", got, why)
+	}
+	if got, why := Repulsion(circle(far), nil, 1, pool); got != 0 ||
+		why != "no point comes near the edge of an inequality" {
+		t.Errorf("far: ε = %v: %s", got, why)
 	}
 }
 

@@ -139,3 +139,60 @@ func TestKept(t *testing.T) {
 		}
 	}
 }
+
+// A probe evaluates where it is, and says what is not finite.
+func TestProbe(t *testing.T) {
+	e := capOf(t, 1)
+	p := e.Probe()
+	if !p.At([]float64{0, 0, 2}) || p.Val[0] == 0 || math.Abs(p.Val[1]+1.8) > 1e-12 || p.Grad(1)[2] != -1 {
+		t.Errorf("values %v, gradients %v", p.Val, p.Jac)
+	}
+	if p.At([]float64{math.NaN(), 0, 1}) {
+		t.Error("values at NaN are called finite")
+	}
+}
+
+// Without data every point of Σ is typical, and so are edges next to them: three
+// different ones for each inequality.
+func TestWithoutData(t *testing.T) {
+	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	e := Gather(t.Context(), Case{Process: p, Seed: 1}, pool)
+	if len(e.Typical()) != len(e.On) || len(e.On) < 40 || e.Rows.Tried != 0 || len(e.Boundary) != 12 {
+		t.Fatalf("%d of %d points are typical, %+v, %d edges", len(e.Typical()), len(e.On), e.Rows, len(e.Boundary))
+	}
+	from := map[string]bool{}
+	for _, b := range e.Boundary {
+		from[b.From] = true
+	}
+	if len(from) != 12 {
+		t.Errorf("edges are next to %d points: %v", len(from), from)
+	}
+}
+
+// The spread of points is relative to where they are: round-off about one place is
+// none.
+func TestSpread(t *testing.T) {
+	at := func(x ...float64) (out []Point) {
+		for _, v := range x {
+			out = append(out, Point{X: []float64{v}})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		points []Point
+		want   float64
+	}{
+		{at(1e9-30, 1e9+30), 1}, {at(-2, 2), 2}, {at(98, 102), 2}, {at(5, 5), 1}, {nil, 1},
+		{at(1e-4-1e-9, 1e-4+1e-9), 1e-9},
+	} {
+		if got := spread(c.points, 1); math.Abs(got/c.want-1) > 1e-6 {
+			t.Errorf("%v: %v, want %v", c.points, got, c.want)
+		}
+	}
+}
