@@ -196,3 +196,44 @@ func TestSpread(t *testing.T) {
 		}
 	}
 }
+
+// Random starts are one and a half times as wide as the data, or of three widths
+// about the origin: over 300 of them a ratio of spreads has a standard error of 4 %.
+func TestStarts(t *testing.T) {
+	e := &Evidence{D: 1, stream: keyed.New(5, keyed.Probe, 91)}
+	width := func(centre float64, every, from int) float64 {
+		sum, n := 0.0, 0.0
+		for i, p := range e.starts(900) {
+			if i%every == from {
+				sum, n = sum+(p.X[0]-centre)*(p.X[0]-centre), n+1
+			}
+		}
+		return math.Sqrt(sum / n)
+	}
+	for i, want := range []float64{1, 0.3, 3} {
+		if got := width(0, 3, i); math.Abs(got/want-1) > 0.2 {
+			t.Errorf("width %d is %v, want %v", i, got, want)
+		}
+	}
+	e.Sample = []Point{{X: []float64{9.9}}, {X: []float64{10.1}}}
+	if got := width(10, 1, 0); math.Abs(got/0.15-1) > 0.12 {
+		t.Errorf("about data: width %v, want 0.15", got)
+	}
+}
+
+// A process that no mending makes run, and a set that nothing reaches, have no
+// paths.
+func TestNoPaths(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	s := langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}
+	bad := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: -1, Schedule: s}
+	e := Gather(t.Context(), Case{Process: bad, Seed: 1}, pool)
+	if e.Invalid == nil || e.Paths.Count != 0 || e.Broken != nil || len(e.On) == 0 || len(e.States(9)) != 0 {
+		t.Errorf("invalid: %v, %d paths, %v", e.Invalid, e.Paths.Count, e.Broken)
+	}
+	one := &langevin.Process{Set: zoo.Affine{A: [][]float64{{0, 0}}, B: []float64{1}}, Schedule: s} // 0 = 1
+	if e := Gather(t.Context(), Case{Process: one, Seed: 1}, pool); len(e.On) != 0 || e.Paths.Count != 0 {
+		t.Errorf("%d points on the empty set, %d paths", len(e.On), e.Paths.Count)
+	}
+}
