@@ -21,6 +21,7 @@ type Evaluation struct {
 	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
 	Violation Worst              `json:"violation"`
 	Component []metric.Violation `json:"components"`
+	Walls     []Wall             `json:"walls,omitempty"` // of inequalities, samples held against the data
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
 	Seconds   Seconds            `json:"seconds"`
@@ -78,6 +79,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	v.Component, err = r.CheckViolation(s)
 	v.Violation.Worst = worstOf(v.Component).Worst
 	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
+	v.Walls = r.walls(x)
 	v.JSD, v.Observed = r.jsd(r.distance, x), r.jsd(r.observed, x)
 	if len(r.HeldOutRows) > 0 {
 		v.Nearest = metric.CountCopies(x, r.HeldOutRows, r.TrainRows, d)

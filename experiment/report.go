@@ -93,6 +93,11 @@ func verdict(v *Evaluation) string {
 		}
 		s += "."
 	}
+	for _, w := range v.Walls {
+		if w.Warning != "" {
+			s += " Warning: " + w.Warning + "."
+		}
+	}
 	return s
 }
 
@@ -150,6 +155,9 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 	if len(t.Rows) > 0 {
 		out = append(out, t)
 	}
+	if len(v.Walls) > 0 {
+		out = append(out, atWalls(v.Walls))
+	}
 	if n := v.Nearest; !n.Ratio.IsNaN() {
 		out = append(out, figure.Table{
 			Title: "Is it copying?", Header: []string{"", "samples", "held-out points"},
@@ -187,4 +195,20 @@ func distances(j *JSD, note string) []figure.Table {
 			text.Fixed(p.SD)), text.Fixed(p.HeldOut), text.Fixed(p.HeldOutFloor)})
 	}
 	return append(out, parts)
+}
+
+// atWalls tabulates shares at the edges of inequalities.
+func atWalls(walls []Wall) figure.Table {
+	t := figure.Table{
+		Title: "At the walls", Header: []string{"inequality", "within", "samples", "data", "p", ""},
+		Note: "How many points lie within a step of the edge of an inequality: what the last step of generation " +
+			"typically moves it by.",
+	}
+	for _, w := range walls {
+		t.Rows = append(t.Rows, []string{
+			w.Component, text.Number(w.Step), text.Percent(w.Samples), text.Percent(w.Reference),
+			fmt.Sprintf("%.3f", w.PValue), w.verdict(),
+		})
+	}
+	return t
 }

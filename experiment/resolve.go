@@ -20,7 +20,7 @@ func resolve(
 		chosen = append(chosen, run.Choice{Key: "process.landing.rate", Value: α, Reason: reason})
 		q.Process.Landing.Rate = problem.Choice(α)
 	}
-	if p.Process.Repulsion.IsAuto() {
+	if p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0) {
 		ε, reason := choose.Repulsion(proc, data, p.Seed, pool)
 		chosen = append(chosen, run.Choice{Key: "process.repulsion", Value: ε, Reason: reason})
 		next.Repulsion, q.Process.Repulsion = ε, problem.Choice(ε)

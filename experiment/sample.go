@@ -23,6 +23,7 @@ type SampleReport struct {
 	Failed      int          `json:"failed"`
 	Violation   Worst        `json:"violation"` // of the kept draws
 	Coordinates []Coordinate `json:"coordinates"`
+	Walls       []Wall       `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
 	draws *langevin.Draws
@@ -75,6 +76,9 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: worst, Limit: limit,
 				Key: "sample.max_violation"}
 		}
+	}
+	if r.Walls, err = chainWalls(ctx, p, c, pool, draws); err != nil {
+		return nil, err
 	}
 	r.Violation.Mean = metric.Float(metric.MeanLargest(excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()

@@ -139,6 +139,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 			c.Worst,
 			c.Mean, c.Median, c.Q90, c.Q99))
 	}
+	printWalls(row, v.Walls)
 	distances := func(what string, d *experiment.JSD) {
 		if d == nil {
 			return
@@ -176,6 +177,22 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("report", report)
 	}
 	t.Flush()
+}
+
+// printWalls shows the walls that are warned of, and the first of the others.
+func printWalls(row func(cells ...string), walls []experiment.Wall) {
+	alike := 0
+	for _, w := range walls {
+		if w.Warning == "" {
+			if alike++; alike > maxComponents {
+				continue
+			}
+		}
+		row("wall of "+w.Component, w.String())
+	}
+	if alike > maxComponents {
+		row("other walls", fmt.Sprintf("%d, nothing to warn of", alike-maxComponents))
+	}
 }
 
 // copies compares samples with held-out points.

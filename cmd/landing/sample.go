@@ -61,6 +61,7 @@ split-R̂ of every coordinate. The keys are those under "sample:".`,
 					fmt.Fprintf(t, "x[%d]\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", j, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
 				}
 				t.Flush()
+				printWalls(func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, ": ")) }, r.Walls)
 			}))
 		},
 	}
