@@ -130,7 +130,8 @@ func TestWallsOfChains(t *testing.T) {
 	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.2) > 0.01 {
 		t.Errorf("E z = %v without repulsion: the fault is gone, and so is the need for this test", z)
 	}
-	if w := r.Walls[0]; w.Samples < 0.99 || w.Reference > 0.2 || !strings.Contains(w.Warning, "process.repulsion=auto") {
+	w := r.Walls[0]
+	if w.Samples < 0.99 || w.Reference > 0.2 || !strings.Contains(w.Warning, "process.repulsion=auto") {
 		t.Errorf("all draws lie on the rim: %+v", w)
 	}
 	r = run()
