@@ -128,7 +128,8 @@ func sum(terms ...term) term {
 
 // gentle is a process with small steps on s.
 func gentle(s constraint.Set) *langevin.Process {
-	return &langevin.Process{Set: s, Method: langevin.ULLA, Friction: 5, Repulsion: 0.02, Convention: langevin.Paper,
+	return &langevin.Process{Set: s, Method: langevin.ULLA, Friction: 5, Walls: langevin.PaperWalls,
+		Repulsion: 0.02, Convention: langevin.Paper,
 		Schedule: langevin.Schedule{N: 20, T: 2, SigmaMin: 0.1, SigmaMax: 0.6}}
 }
 

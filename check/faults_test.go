@@ -153,10 +153,13 @@ func TestNoFalseAlarms(t *testing.T) {
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := examine(t, s)
-			for _, f := range r.Findings {
-				if f.Status != Pass && f.Check != "data" {
-					t.Errorf("%+v", f)
+			elastic := gentle(s)
+			elastic.Walls, elastic.Repulsion = langevin.ElasticWalls, 0
+			for _, r := range []*Report{examine(t, s), run(t, Input{Process: elastic})} {
+				for _, f := range r.Findings {
+					if f.Status != Pass && f.Check != "data" {
+						t.Errorf("%+v", f)
+					}
 				}
 			}
 		})
@@ -308,6 +311,24 @@ func TestRepulsion(t *testing.T) {
 		p.Repulsion = c.ε
 		says(t, run(t, Input{Process: p}), "repulsion", "top", c.status, c.word)
 	}
+}
+
+// Elastic walls have no use for ε; steps deeper than a window are too large.
+func TestElasticWalls(t *testing.T) {
+	band := func(width float64) *set {
+		s := equality(3).equal("h", ball(1))
+		return s.add("top", linear(width/2, 0, 0, 1)).add("bottom", linear(width/2, 0, 0, -1))
+	}
+	elastic := func(width float64) *langevin.Process {
+		p := gentle(band(width))
+		p.Walls, p.Repulsion = langevin.ElasticWalls, 0
+		return p
+	}
+	p := elastic(1)
+	says(t, run(t, Input{Process: p}), "repulsion", "top", Pass, "mirror steps")
+	p.Repulsion = 0.02
+	says(t, run(t, Input{Process: p}), "repulsion", "", Warn, "not used", "process.walls is elastic")
+	says(t, run(t, Input{Process: elastic(0.005)}), "repulsion", "top", Warn, "to and fro", "smaller steps")
 }
 
 // A formula that is not finite at a row of the data: the component, the row and

@@ -7,12 +7,15 @@ import (
 	"github.com/landing-diffusion/landing/choose"
 )
 
-// judgesRepulsion reports whether ε matters, and anything is known to judge it by.
+// judgesRepulsion reports whether ε or the depth of windows matters, and anything is
+// known to judge it by.
 func (e *Evidence) judgesRepulsion() bool {
-	return e.C > e.M && !e.Running.Method.Projected() && e.Running.Validate() == nil && len(e.On) > 0
+	return e.C > e.M && (e.Running.Elastic() || !e.Running.Method.Projected()) &&
+		e.Running.Validate() == nil && len(e.On) > 0
 }
 
-// repulsion places ε between sticking to the boundary and overshoot.
+// repulsion places ε between sticking to the boundary and overshoot; with elastic walls,
+// which have no ε, it holds steps against windows.
 func repulsion(e *Evidence) []Finding {
 	if !e.judgesRepulsion() {
 		return nil
@@ -37,6 +40,13 @@ func repulsion(e *Evidence) []Finding {
 			"width": w.Depth, "step": w.Step}}
 		advice := fmt.Sprintf("ε = %.2g suits this component", w.Best)
 		switch {
+		case e.Running.Elastic() && w.Depth > 0 && w.Step > w.Depth:
+			f.Status = Warn
+			f.Message = fmt.Sprintf("a step moves it by %.2g and its window is only %.2g deep: elastic walls mirror "+
+				"it to and fro there, or turn it back; take smaller steps (a larger N, or a smaller σ_max)",
+				w.Step, w.Depth)
+		case e.Running.Elastic():
+			f.Message = fmt.Sprintf("elastic walls mirror steps at its edge; a step moves it by %.2g", w.Step)
 		case w.Best > choose.WideShare*w.Depth && w.Depth > 0:
 			f.Status = Warn
 			f.Message = fmt.Sprintf("a step moves it by %.2g and its window is only %.2g deep: no ε helps, take "+
@@ -57,6 +67,13 @@ func repulsion(e *Evidence) []Finding {
 			f.Message = fmt.Sprintf("ε = %.3g is %.2g of a typical step: neither sticking nor overshoot", ε, r)
 		}
 		out = append(out, f)
+	}
+	if e.Running.Elastic() {
+		if ε > 0 {
+			out = append(out, Finding{Status: Warn, Numbers: Numbers{"epsilon": ε}, Message: fmt.Sprintf(
+				"ε = %.3g is not used: process.walls is elastic, and only walls of the paper repel", ε)})
+		}
+		return out
 	}
 	if most > 30*least {
 		out = append(out, Finding{Status: Warn, Numbers: Numbers{"least": least, "most": most}, Message: fmt.Sprintf(

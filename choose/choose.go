@@ -121,8 +121,11 @@ func typicalStep(p *langevin.Process) (step, ρ float64) {
 // over inequalities, at most a quarter of the shallowest window. It is 0 where there
 // are no inequalities.
 func Repulsion(p *langevin.Process, data []float64, seed uint64, pool *parallel.Pool) (ε float64, reason string) {
-	if len(p.Set.Inequalities()) == 0 {
+	switch {
+	case len(p.Set.Inequalities()) == 0:
 		return 0, "there are no inequalities"
+	case p.Elastic():
+		return 0, "elastic walls have no use for it"
 	}
 	e := evidence.Gather(context.Background(), evidence.Case{Process: p, Data: data, Seed: seed}, pool)
 	var best []float64

@@ -32,6 +32,10 @@ type Term = method.Term
 //	             u = Π[x_k − x_{k+1} − ½τ∇f]/√τ,               c = √τ/2
 //	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
 //	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
+//
+// Where an elastic wall sent a step back (langevin's walls.go), the point that the
+// backward step aims at is the mirror image M_{k+1} in place of x_k, and p̃ is that of the
+// momentum which left x_{k+1}: y_{k+2} in place of x_{k+2}.
 type Loss[T kernel.Float] struct {
 	proc   *langevin.Process
 	at     geometry.Geometry
@@ -176,7 +180,7 @@ func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) e
 			last(p, t.Item)
 			continue
 		}
-		for j, v := range paths.At(t.Item, t.K+2) {
+		for j, v := range paths.Proposal(t.Item, t.K+2) {
 			p[j] = (v - x[j]) / l.table[t.K].τp
 		}
 	}
@@ -184,12 +188,13 @@ func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) e
 	return nil
 }
 
-// oneStep writes x_k − x_{k+1} to l.u.
+// oneStep writes x_k − x_{k+1} to l.u; M_{k+1} − x_{k+1} where an elastic wall sent the
+// step back.
 func (l *Loss[T]) oneStep(paths *langevin.Paths, terms []Term) {
 	d := l.d
 	for i, t := range terms {
 		x := l.x[i*d : (i+1)*d]
-		for j, v := range paths.At(t.Item, t.K) {
+		for j, v := range paths.Origin(t.Item, t.K+1) {
 			l.u[i*d+j] = v - x[j]
 		}
 	}

@@ -44,8 +44,9 @@ func TestGoldenLoss(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	alanine := langevin.Process{
-		Set: reference.Alanine, Friction: 10, NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0),
-		Schedule: langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
+		Set: reference.Alanine, Friction: 10, Walls: langevin.PaperWalls,
+		NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0),
+		Schedule:    langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
 	group, err := reference.NewGroup(10, zoo.OrthogonalOptions{})
 	if err != nil {
 		t.Fatal(err)

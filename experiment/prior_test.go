@@ -169,7 +169,7 @@ func TestChosenIsRecorded(t *testing.T) {
 	const text = `
 name: window
 prior: empirical
-process: {method: OLLA, landing: {mode: explicit, rate: auto}, repulsion: auto}
+process: {method: OLLA, landing: {mode: explicit, rate: auto}, walls: paper, repulsion: auto}
 set:
   dim: 3
   equality: [{name: radius, expr: "norm(x) - 1"}]
@@ -207,6 +207,57 @@ set:
 	if again.Process.Landing.Rate != α || again.Process.Repulsion != ε || again.Problem.Process.Repulsion.IsAuto() {
 		t.Errorf("opened with α = %v, ε = %v", again.Process.Landing.Rate, again.Process.Repulsion)
 	}
+}
+
+// A run says in config.yaml which walls it was made with; one that does not say, of a
+// version before there was a choice, opens with those of the paper.
+func TestWallsAreRecorded(t *testing.T) {
+	const text = `
+name: window
+prior: empirical
+set:
+  dim: 3
+  equality: [{name: radius, expr: "norm(x) - 1"}]
+  inequality: [{name: height, expr: "x[2] >= 0.2"}]
+`
+	l, err := written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Begin(f, []byte(text), []string{"test"}); err != nil {
+		t.Fatal(err)
+	}
+	f.Unlock()
+	open := func(want langevin.Walls) {
+		t.Helper()
+		if r, err := Open(f.Dir, "", l.Pool); err != nil || r.Process.Walls != want {
+			t.Errorf("%v, want %v walls", err, want)
+		}
+	}
+	open(langevin.ElasticWalls)
+	config, err := f.Read(run.ConfigFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, ok := strings.Cut(string(config), "  walls: elastic\n")
+	if !ok {
+		t.Fatalf("no walls in %s", config)
+	}
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		t.Fatal(err)
+	}
+	config = []byte(before + after)
+	m.Config = run.Hash(config)
+	if err := errors.Join(os.Remove(f.Path(run.ConfigFile)), os.Remove(f.Path(run.ManifestFile)),
+		f.Write(run.ConfigFile, config), f.WriteJSON(run.ManifestFile, m)); err != nil {
+		t.Fatal(err)
+	}
+	open(langevin.PaperWalls)
 }
 
 // The empirical prior holds the last states of good forward paths from training

@@ -9,7 +9,8 @@ import (
 )
 
 // resolve returns the problem and its process with numbers in place of what is auto,
-// and notes of them, as package choose says from data that may be nil.
+// and notes of them, as package choose says from data that may be nil. Walls are named
+// where there are any.
 func resolve(
 	p *problem.Problem, proc *langevin.Process, data []float64, pool *parallel.Pool,
 ) (*problem.Problem, *langevin.Process, []run.Choice) {
@@ -20,7 +21,10 @@ func resolve(
 		chosen = append(chosen, run.Choice{Key: "process.landing.rate", Value: α, Reason: reason})
 		q.Process.Landing.Rate = problem.Choice(α)
 	}
-	if p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0) {
+	if p.Process.Walls == "" && len(proc.Set.Inequalities()) > 0 {
+		q.Process.Walls = proc.Walls.String()
+	}
+	if p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0 && !proc.Elastic()) {
 		ε, reason := choose.Repulsion(proc, data, p.Seed, pool)
 		chosen = append(chosen, run.Choice{Key: "process.repulsion", Value: ε, Reason: reason})
 		next.Repulsion, q.Process.Repulsion = ε, problem.Choice(ε)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -101,6 +102,9 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 		return nil, err
 	}
 	hash := run.Hash(p.Resolved())
+	if p.Process.Walls == "" { // written before there was a choice, or there are none
+		p.Process.Walls = langevin.PaperWalls.String()
+	}
 	if p.Data.Kind != "demo" {
 		p.Data.Path = m.Data.Path
 	}

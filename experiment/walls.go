@@ -205,9 +205,9 @@ func normalTest(difference, se1, se2 float64) float64 {
 
 // mendChains says what to change about draws that differ at a wall.
 func mendChains(p *langevin.Process, w Wall) string {
-	if p.Repulsion == 0 && w.Samples > w.Reference {
-		return "With process.repulsion 0 points that reach a wall stay there: " +
-			"--set process.repulsion=auto, or --set sample.method=splitting"
+	if !p.Elastic() && p.Repulsion == 0 && w.Samples > w.Reference {
+		return "With the paper's walls and process.repulsion 0 points that reach a wall stay there: " +
+			"--set process.walls=elastic, --set process.repulsion=auto or --set sample.method=splitting helps"
 	}
 	return "--set sample.method=splitting is exact there"
 }
@@ -248,9 +248,11 @@ func (w Wall) String() string {
 // mend says what to change about samples that differ from the data at a wall.
 func (l *Loaded) mend(w Wall) string {
 	switch {
+	case l.Process.Elastic():
+		return "More steps, a smaller sigma.min or a longer training help"
 	case l.Process.Repulsion == 0 && w.Samples > w.Reference:
-		return "With process.repulsion 0 points that reach a wall stay there: " +
-			"train again with --set process.repulsion=auto"
+		return "With the paper's walls and process.repulsion 0 points that reach a wall stay there: " +
+			"train again with --set process.walls=elastic, or --set process.repulsion=auto"
 	case w.Samples > w.Reference:
 		return "More steps or a smaller sigma.min help, or a longer training"
 	}

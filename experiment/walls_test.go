@@ -16,7 +16,7 @@ import (
 
 const capProblem = `name: cap
 set: {kind: cap, axis: [0, 0, 1], height: 0.2}
-process: {steps: 20, friction: 5, sigma: {min: 0.1, max: 1}}
+process: {steps: 20, friction: 5, walls: paper, sigma: {min: 0.1, max: 1}}
 network: {width: 8, layers: 1}
 train: {epochs: 1}
 sample: {method: ULLA, step: 0.1, chains: 8, burn: 200, draws: 400, thin: 5}
@@ -63,11 +63,14 @@ func capDraws(n int) []float64 {
 	return out
 }
 
-// What nobody wrote is auto where there are inequalities, and stays 0 elsewhere; a
+// What nobody wrote is auto with walls that repel, and stays 0 elsewhere; a
 // number that is written stays.
 func TestRepulsionIsAuto(t *testing.T) {
 	if l := capRun(t); l.Process.Repulsion <= 0 || len(l.Chosen) != 1 || l.Chosen[0].Key != "process.repulsion" {
 		t.Errorf("ε = %v, chosen %v; want a number above 0, chosen", l.Process.Repulsion, l.Chosen)
+	}
+	if l := capRun(t, "process.walls=elastic"); l.Process.Repulsion != 0 || len(l.Chosen) != 0 {
+		t.Errorf("elastic: ε = %v, chosen %v", l.Process.Repulsion, l.Chosen)
 	}
 	for _, ε := range []float64{0, 0.01} {
 		l := capRun(t, "process.repulsion="+fmt.Sprint(ε))
@@ -108,6 +111,10 @@ func TestWallsOfSamples(t *testing.T) {
 	if w = stuck(capRun(t, "process.repulsion=0.01"), 145); strings.Contains(w[0].Warning, "repulsion=auto") {
 		t.Errorf("auto is no cure where ε is above 0: %v", w[0].Warning)
 	}
+	if w = stuck(capRun(t, "process.walls=elastic"), 145); strings.Contains(w[0].Warning, "repulsion") ||
+		!strings.Contains(w[0].Warning, "longer training") {
+		t.Errorf("elastic: %v", w[0].Warning)
+	}
 }
 
 // ULLA without repulsion puts every draw on the rim of a cap, where E z is 0.6: the
@@ -137,6 +144,10 @@ func TestWallsOfChains(t *testing.T) {
 	r = run()
 	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.6) > 0.06 {
 		t.Errorf("E z = %v by default, want 0.6 to within ULLA's error", z)
+	}
+	r = run("process.walls=elastic")
+	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.6) > 0.03 || r.Walls[0].Warning != "" {
+		t.Errorf("E z = %v with elastic walls, want 0.6: %v", z, r.Walls[0])
 	}
 	r = run("sample.method=splitting")
 	if w := r.Walls[0]; w.Warning != "" || !w.Reference.IsNaN() || math.Abs(float64(w.Samples)-0.12) > 0.03 {

@@ -31,7 +31,7 @@ func TestBoundedLaws(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
-		r := law.Run{Method: m, Count: 1000, Seed: 11}
+		r := law.Run{Method: m, Walls: langevin.PaperWalls, Count: 1000, Seed: 11}
 		for i, b := range law.AllBounded(1) {
 			r.Tau, r.Step = step[b.Name].τ, step[b.Name].count
 			if m.Underdamped() {

@@ -106,6 +106,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 				}
 			} else {
 				info, err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
+				info.Folds.Carry(x)
 				x, prev, next = next, x, prev
 			}
 			if err != nil {

@@ -114,6 +114,7 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			replayLanding(t, c, &Process{
 				Set: reference.Alanine, Method: c.method, Friction: 10, Terminal: true, Repulsion: 0.05,
+				Walls:       PaperWalls,
 				NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0.05),
 				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
 				Landing:     Landing{Explicit: !c.implicit, Rate: 50},

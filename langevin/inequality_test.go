@@ -45,7 +45,7 @@ func TestDecayWithInequalities(t *testing.T) {
 		for _, implicit := range []bool{false, true} {
 			for _, backward := range []bool{false, true} {
 				p := process(set, m)
-				p.Repulsion, p.Landing.Explicit = ε, !implicit
+				p.Walls, p.Repulsion, p.Landing.Explicit = PaperWalls, ε, !implicit
 				p.Potential = Quadratic{Center: []float64{1, -2, 0.3, 0, 1}}
 				s := p.NewStepper(1)
 				x, prev, y, ζ := make([]float64, 5), make([]float64, 5), make([]float64, 5), make([]float64, 5)
@@ -115,7 +115,7 @@ func TestProjectedStepsStayInside(t *testing.T) {
 	for name, set := range map[string]constraint.Set{"room": room(), "cap": polarCap(t)} {
 		for _, m := range []Method{OLLAP, ULLAP} {
 			p := process(set, m)
-			p.Repulsion = ε
+			p.Walls, p.Repulsion = PaperWalls, ε
 			p.Schedule = Schedule{N: 200, T: 20, SigmaMin: 0.7, SigmaMax: 0.7}
 			x0, err := Start(p, 8, 5)
 			if err != nil {
@@ -232,7 +232,8 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 		"torus": zoo.Torus{Major: 2, Minor: 0.6}, "cap": polarCap(t), "room": room(),
 		"redundant axis": zoo.RedundantAxis{},
 	} {
-		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+		for c := range 8 {
+			m, walls := Method(c%4), Walls(c/4)
 			var results [2][]float64
 			x0, err := Start(&Process{Set: set, Repulsion: 0.05}, n, 4)
 			if err != nil {
@@ -240,7 +241,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 			}
 			for e, s := range []constraint.Set{set, again{set}} {
 				p := process(s, m)
-				p.Repulsion, p.Terminal = 0.05, true
+				p.Walls, p.Repulsion, p.Terminal = walls, 0.05, true
 				pool := parallel.New(2)
 				sim := NewSimulator(p, pool, 8)
 				var paths Paths
@@ -257,8 +258,8 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 			}
 			for i, v := range results[0] {
 				if !(math.Abs(v-results[1][i]) <= 1e-9) {
-					t.Fatalf("%s %v: number %d of %d is %v, with repeated constraints %v", name, m, i, len(results[0]),
-						v, results[1][i])
+					t.Fatalf("%s %v %v: number %d of %d is %v, with repeated constraints %v", name, m, walls, i,
+						len(results[0]), v, results[1][i])
 				}
 			}
 		}

@@ -98,13 +98,15 @@ type Process struct {
 	Schedule   Schedule
 	Friction   float64 // γ > 0; underdamped methods only
 	Landing    Landing
-	Repulsion  float64   // ε ≥ 0: active inequalities are pushed to g = −ε
+	Walls      Walls     // what becomes of steps that would leave {g ≤ 0}
+	Repulsion  float64   // ε ≥ 0: active inequalities are pushed to g = −ε; PaperWalls only
 	Potential  Potential // f; nil means f = 0
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
 	Terminal   bool      // Newton projection of the last state
 	Convention Convention
 	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of
-	// Set and Repulsion. Tests plug in the reference implementation's.
+	// Set and Repulsion. Tests plug in the reference implementation's. Elastic walls do
+	// not use it.
 	NewGeometry func(rows int) geometry.Geometry
 }
 
@@ -142,6 +144,8 @@ func (p *Process) Validate() error {
 		return &ConfigError{"Friction", p.Friction, "γ > 0"}
 	case bad(p.Repulsion) || p.Repulsion < 0:
 		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
+	case p.Walls != ElasticWalls && p.Walls != PaperWalls:
+		return &ConfigError{"Walls", int(p.Walls), "ElasticWalls or PaperWalls"}
 	}
 	if !p.Method.Projected() && p.Landing.Explicit {
 		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {
@@ -166,8 +170,12 @@ func (p *Process) Validate() error {
 	return nil
 }
 
-// Geometry makes room for the geometry of rows points as the process uses it.
+// Geometry makes room for the geometry of rows points as the process uses it: with
+// elastic walls, of the equalities alone.
 func (p *Process) Geometry(rows int) geometry.Geometry {
+	if p.Elastic() {
+		return geometry.New(p.moving(), rows, 0)
+	}
 	if p.NewGeometry != nil {
 		return p.NewGeometry(rows)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
@@ -17,6 +18,64 @@ type Paths struct {
 	Count, Steps, Dim int
 	X                 []float64
 	Failed            []bool // paths that lost a projection; not to be trained on
+
+	folds []folds // of each path; nil unless walls are elastic
+}
+
+// folds are the states of a path that a wall sent back.
+type folds struct {
+	k  []int     // their steps, ascending
+	ym []float64 // y_k and M_k of each: 2d
+}
+
+// folded returns y_k and M_k of path i where a wall sent its step to x_k back.
+func (p *Paths) folded(i, k int) (ym []float64, ok bool) {
+	if p.folds == nil {
+		return nil, false
+	}
+	f := &p.folds[i]
+	e, ok := slices.BinarySearch(f.k, k)
+	if !ok {
+		return nil, false
+	}
+	return f.ym[2*e*p.Dim : 2*(e+1)*p.Dim], true
+}
+
+// Folded reports whether an elastic wall sent back the step to x_k of path i.
+func (p *Paths) Folded(i, k int) bool {
+	_, ok := p.folded(i, k)
+	return ok
+}
+
+// Proposal returns y_k of path i: where its step from x_{k−1} would have ended without
+// walls. It is x_k but where an elastic wall sent the step back.
+func (p *Paths) Proposal(i, k int) []float64 {
+	if ym, ok := p.folded(i, k); ok {
+		return ym[:p.Dim]
+	}
+	return p.At(i, k)
+}
+
+// Origin returns M_k of path i: where its step to x_k would have come from without
+// walls. It is x_{k−1} but where an elastic wall sent the step back.
+func (p *Paths) Origin(i, k int) []float64 {
+	if ym, ok := p.folded(i, k); ok {
+		return ym[p.Dim:]
+	}
+	return p.At(i, k-1)
+}
+
+// keep notes the folds of the step to x_k of the paths lo, lo+1, ….
+func (p *Paths) keep(f *Folds, lo, k int) {
+	if f == nil {
+		return
+	}
+	d := p.Dim
+	for e, i := range f.Row {
+		to := &p.folds[lo+i]
+		to.k = append(to.k, k)
+		to.ym = append(append(to.ym, f.Y[e*d:(e+1)*d]...), f.M[e*d:(e+1)*d]...)
+	}
 }
 
 // At returns x_k of path i, backed by p.X.
@@ -26,7 +85,7 @@ func (p *Paths) At(i, k int) []float64 {
 }
 
 // resize gives p room for count paths, reusing its memory.
-func (p *Paths) resize(count, steps, dim int) {
+func (p *Paths) resize(count, steps, dim int, elastic bool) {
 	p.Count, p.Steps, p.Dim = count, steps, dim
 	if n := count * (steps + 1) * dim; cap(p.X) < n {
 		p.X = make([]float64, n)
@@ -38,6 +97,15 @@ func (p *Paths) resize(count, steps, dim int) {
 	}
 	p.Failed = p.Failed[:count]
 	clear(p.Failed)
+	if !elastic {
+		p.folds = nil
+		return
+	}
+	p.folds = slices.Grow(p.folds[:0], count)[:count]
+	for i := range p.folds {
+		f := &p.folds[i]
+		f.k, f.ym = f.k[:0], f.ym[:0]
+	}
 }
 
 // A Report tells how a simulation went.
@@ -49,6 +117,7 @@ type Report struct {
 	// Projections counts every call of Newton's method or a closed form, and
 	// its failures by reason; a row may fail more than once.
 	Projections geometry.Outcome
+	Bounces     // off elastic walls
 }
 
 // add adds what happened in a step.
@@ -57,6 +126,7 @@ func (r *Report) add(i Info) {
 		r.Worst[a] = max(r.Worst[a], v)
 	}
 	r.Projections.Add(i.Projections)
+	r.Bounces.Add(i.Bounces)
 	r.NewtonIterations = r.Projections.Iterations
 }
 
@@ -142,7 +212,7 @@ func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi 
 	})
 	r := Report{Worst: make([]float64, c)}
 	for _, w := range s.workers {
-		r.add(Info{w.report.Worst, w.report.Projections})
+		r.add(Info{Worst: w.report.Worst, Projections: w.report.Projections, Bounces: w.report.Bounces})
 	}
 	for _, err := range errs {
 		if err != nil {
@@ -157,7 +227,7 @@ func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi 
 // *DivergedError or the context's.
 func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, seed, refresh uint64) (Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
-	paths.resize(len(x0)/d, N, d)
+	paths.resize(len(x0)/d, N, d, s.proc.Elastic())
 	noise := keyed.PathNoise.Stream(seed, refresh)
 	momentum := keyed.PathMomentum.Stream(seed, refresh)
 	report, err := s.run(ctx, paths.Count, func(w *simWorker, lo, hi int) error {
@@ -183,6 +253,8 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 				return diverged("forward", lo, k, err)
 			}
 			w.report.add(info)
+			paths.keep(info.Folds, lo, k+1)
+			info.Folds.Carry(x)
 			if k == N-1 {
 				if err := w.last(next, failed, n); err != nil {
 					return diverged("forward", lo, N, err)
@@ -294,6 +366,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 				return diverged("backward", int(first)+lo, k+1, err)
 			}
 			w.report.add(info)
+			info.Folds.Carry(x)
 			x, next, out = out, x, next
 		}
 		if err := w.last(x, failed[lo:hi], n); err != nil {

@@ -369,7 +369,7 @@ func (r rootless) Jacobians(v, j, x []float64, n int) {
 func TestInequalityLanding(t *testing.T) {
 	set := halfSpace{}
 	p := process(set, OLLA)
-	p.Repulsion = 0.05
+	p.Walls, p.Repulsion = PaperWalls, 0.05
 	s := p.NewStepper(1)
 	y, failed := make([]float64, 2), make([]bool, 1)
 	for _, c := range []struct{ x, noise, want float64 }{

@@ -25,6 +25,7 @@ type Stepper struct {
 	proposal   geometry.Geometry // at the proposal; implicit landing and terminal projection
 	projection *geometry.Projection
 	approach   *geometry.Approach  // nil unless there are equalities alone
+	walls      *mirrors            // nil unless walls are elastic
 	curvature  *geometry.Curvature // nil without curvature terms
 	ok         []bool
 
@@ -44,6 +45,25 @@ type Info struct {
 	Worst []float64
 	// Projections counts projections, their Newton iterations and failures.
 	Projections geometry.Outcome
+	// Folds are the rows that elastic walls sent back, or nil. They belong to the
+	// Stepper and hold until its next step. The next step's prev (or next, backward) is
+	// their mirror image: Folds.Carry.
+	Folds *Folds
+	Bounces
+}
+
+// Bounces count what elastic walls did to steps.
+type Bounces struct {
+	Reflected  int // mirrored
+	TurnedBack int // that no mirror brought back, and that did not move
+	Pushed     int // from a state outside that no mirror brought back: projected onto Σ
+}
+
+// Add adds b's counts.
+func (b *Bounces) Add(o Bounces) {
+	b.Reflected += o.Reflected
+	b.TurnedBack += o.TurnedBack
+	b.Pushed += o.Pushed
 }
 
 // NewStepper makes room for steps of rows points. The process must be valid.
@@ -51,16 +71,20 @@ func (p *Process) NewStepper(rows int) *Stepper {
 	d, m := p.Set.Dim(), len(p.Set.Equalities())
 	c := m + len(p.Set.Inequalities())
 	vec := func() []float64 { return make([]float64, rows*d) }
+	set := p.moving()
 	s := &Stepper{
 		proc: p, d: d, rows: rows, m: m, ok: make([]bool, rows),
-		at: p.Geometry(rows), proposal: p.Geometry(rows), projection: geometry.NewProjection(p.Set, rows),
+		at: p.Geometry(rows), proposal: p.Geometry(rows), projection: geometry.NewProjection(set, rows),
 		grad: vec(), score: vec(), move: vec(), p: vec(), curve: vec(), land: vec(), worst: make([]float64, c),
 	}
 	if m == c {
 		s.approach = geometry.NewApproach(s.proposal, d, geometry.ApproachOptions{})
 	}
+	if p.Elastic() {
+		s.walls = newMirrors(p, set, rows)
+	}
 	if p.Curvature && !p.Method.Projected() {
-		k, err := geometry.NewCurvature(p.Set, rows)
+		k, err := geometry.NewCurvature(set, rows)
 		if err != nil {
 			panic("langevin: " + err.Error())
 		}
@@ -70,7 +94,8 @@ func (p *Process) NewStepper(rows int) *Stepper {
 }
 
 // Forward writes x_{k+1} from x_k = x, x_{k−1} = prev and ζ_k, all n×d; prev is
-// ignored by overdamped methods, and is x_0 − τ_0 p̃_0 at k = 0. dst must not
+// ignored by overdamped methods, is x_0 − τ_0 p̃_0 at k = 0, and after a step with
+// Folds the mirror image M_k. dst must not
 // overlap the inputs. failed[i] is set where a projection fails; that row of
 // dst is then x_k. The error is one of package geometry's.
 func (s *Stepper) Forward(dst, x, prev, ζ []float64, failed []bool, n, k int) (Info, error) {
@@ -133,14 +158,27 @@ func (s *Stepper) excess(values []float64, n int) []float64 {
 // finish completes a step of size τ from the tangential move: by projection, or
 // by the curvature and landing terms.
 func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) (Info, error) {
-	info := Info{Worst: s.excess(s.at.Values(), n)}
+	values := s.at.Values()
+	if s.walls != nil {
+		values = s.walls.start(x, n)
+	}
+	info := Info{Worst: s.excess(values, n)}
+	err := s.complete(dst, x, failed, n, τ, &info)
+	if s.walls != nil && err == nil {
+		s.walls.fold(dst, x, failed, n, &info)
+	}
+	return info, err
+}
+
+// complete is finish without walls.
+func (s *Stepper) complete(dst, x []float64, failed []bool, n int, τ float64, info *Info) error {
 	nd := n * s.d
 	for i, v := range s.move[:nd] {
 		dst[i] = x[i] + v
 	}
 	if s.proc.Method.Projected() {
 		info.Projections = s.project(dst, x, failed, n)
-		return info, nil
+		return nil
 	}
 	if s.curvature != nil {
 		for i, κ := range s.curve[:nd] {
@@ -149,20 +187,20 @@ func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) (In
 	}
 	if !s.proc.Landing.Explicit { // α_k τ_k = 1, at the proposal
 		if err := s.proposal.At(dst, n); err != nil {
-			return info, err
+			return err
 		}
 		s.proposal.Landing(s.land)
 		for i, v := range s.land[:nd] {
 			dst[i] -= v
 		}
-		return info, nil
+		return nil
 	}
 	s.at.Landing(s.land)
 	ατ := s.proc.Landing.Rate * τ
 	for i, v := range s.land[:nd] {
 		dst[i] -= ατ * v
 	}
-	return info, nil
+	return nil
 }
 
 // Terminal projects the n points of x onto Σ, in place, along the normal space
@@ -172,10 +210,14 @@ func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) (In
 // set where that does not converge either; the row then stays. The steps of landing
 // count as iterations.
 func (s *Stepper) Terminal(x []float64, failed []bool, n int) (geometry.Outcome, error) {
-	if err := s.proposal.At(x, n); err != nil {
+	at, projection := s.proposal, s.projection
+	if s.walls != nil {
+		at, projection = s.walls.end, s.walls.endProject
+	}
+	if err := at.At(x, n); err != nil {
 		return geometry.Outcome{}, err
 	}
-	o := s.projection.Project(s.proposal, s.move, x, s.ok, 0)
+	o := projection.Project(at, s.move, x, s.ok, 0)
 	for i, ok := range s.ok[:n] {
 		row := x[i*s.d : (i+1)*s.d]
 		switch {

@@ -41,10 +41,10 @@ func (c *Choice) UnmarshalYAML(decode func(any) error) error {
 	return decode((*float64)(c))
 }
 
-// RepulsionIsAuto reports whether process.repulsion is left to the program on a set
-// with inequalities, or without: where the file says auto, and on inequalities where it
-// says nothing.
-func (p *Problem) RepulsionIsAuto(inequalities bool) bool {
+// RepulsionIsAuto reports whether process.repulsion is left to the program with walls
+// that repel, or without: where the file says auto, and with such walls where it says
+// nothing.
+func (p *Problem) RepulsionIsAuto(repels bool) bool {
 	silent := p.origin != nil && p.origin["process.repulsion"] == ""
-	return p.Process.Repulsion.IsAuto() || silent && inequalities
+	return p.Process.Repulsion.IsAuto() || silent && repels
 }

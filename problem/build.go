@@ -49,7 +49,8 @@ func (p *Problem) runs(proc *langevin.Process) error {
 var processKeys = map[string]string{
 	"Schedule.N": "process.steps", "Schedule.T": "process.horizon",
 	"Schedule.SigmaMin": "process.sigma.min", "Schedule.SigmaMax": "process.sigma.max",
-	"Friction": "process.friction", "Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate",
+	"Friction": "process.friction", "Walls": "process.walls", "Repulsion": "process.repulsion",
+	"Landing.Rate": "process.landing.rate",
 }
 
 // Points whose geometry is held at once, and a bound on their Jacobians.
@@ -94,6 +95,11 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	proc.Method, _ = langevin.ParseMethod(p.Process.Method) // of other methods the process is not used
 	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
 		return nil, p.key("convention", p.Convention, "paper or reference")
+	}
+	if w := p.Process.Walls; w != "" {
+		if proc.Walls, err = langevin.ParseWalls(w); err != nil {
+			return nil, p.key("process.walls", w, "one of elastic, paper")
+		}
 	}
 	if err := p.oneOf("process.sigma.schedule", p.Process.Sigma.Schedule, "linear", "geometric"); err != nil {
 		return nil, err

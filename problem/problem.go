@@ -59,7 +59,8 @@ type Process struct {
 	Sigma              Sigma   `yaml:"sigma"`
 	Friction           float64 `yaml:"friction"`
 	Landing            Landing `yaml:"landing"`
-	Repulsion          Choice  `yaml:"repulsion"` // ε; RepulsionIsAuto says when it is chosen
+	Walls              string  `yaml:"walls,omitempty"` // elastic or paper; "" means elastic
+	Repulsion          Choice  `yaml:"repulsion"`       // ε; RepulsionIsAuto says when it is chosen
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
 

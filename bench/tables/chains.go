@@ -23,7 +23,7 @@ func boundary(ctx context.Context, w io.Writer, o options) error {
 		{Method: langevin.ULLAP, Tau: 0.07, Friction: 143, Step: 600},
 		{Method: langevin.ULLA, Tau: 0.07, Friction: 1, Step: 150},
 	} {
-		r.Count, r.Step, r.Seed = o.pick(4000, 20), o.pick(r.Step, 5), 12
+		r.Walls, r.Count, r.Step, r.Seed = langevin.PaperWalls, o.pick(4000, 20), o.pick(r.Step, 5), 12
 		for _, share := range []float64{0, 0.1, 0.25, 0.5, 1, 2} {
 			r.Repulsion = share * r.Length()
 			fmt.Fprintf(w, "%v explicit=%v τ=%v γ=%v ε=%.2f steps:", r.Method, r.Explicit, r.Tau, r.Friction, share)

@@ -41,6 +41,7 @@ func (o options) pick(full, small int) int {
 var tables = []table{
 	{"boundary", "mass near the boundary against ε (6 minutes)", boundary},
 	{"repulsion", "distance to the uniform law on an interval against ε (a minute)", repulsion},
+	{"walls", "laws next to elastic walls and the paper's (5 minutes)", walls},
 	{"offsets", "offsets from SO(10) by landing rate", offsets},
 	{"densities", "published points and eigenfunctions' densities (needs -data)", densities},
 }

@@ -17,6 +17,7 @@ func TestTables(t *testing.T) {
 		says string
 	}{
 		"boundary":  {36, "OLLA explicit=true τ=0.005 γ=0 ε=0.25 steps:  half line"},
+		"walls":     {120, "cap, ULLA τ=0.1 γ=0.2:  elastic mean"},
 		"repulsion": {30, "ULLA ρ=1 γ=10 r=6: distance"},
 		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
 		"densities": {2, "bunny 100, cut 0 times: divergence 0.15"},

@@ -65,6 +65,7 @@ func made[S constraint.Set](set S, err error) constraint.Set {
 type Run struct {
 	Method                   langevin.Method
 	Explicit                 bool
+	Walls                    langevin.Walls
 	Tau, Friction, Repulsion float64
 	Count, Step              int
 	Seed                     uint64
@@ -84,7 +85,7 @@ func length(m langevin.Method, τ float64) float64 {
 // last states, coordinate by coordinate.
 func (r Run) Last(ctx context.Context, b Bounded, pool *parallel.Pool) ([][]float64, error) {
 	p := &langevin.Process{
-		Set: b.Set, Method: r.Method, Friction: r.Friction, Repulsion: r.Repulsion, Potential: b.F,
+		Set: b.Set, Method: r.Method, Friction: r.Friction, Walls: r.Walls, Repulsion: r.Repulsion, Potential: b.F,
 		Landing:  langevin.Landing{Explicit: r.Explicit, Rate: 1 / r.Tau},
 		Schedule: langevin.Schedule{N: 1, T: r.Tau, SigmaMin: 1, SigmaMax: 1},
 	}

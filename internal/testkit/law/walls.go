@@ -1,0 +1,155 @@
+package law
+
+import (
+	"context"
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// A Walled law is exp(−f/T) on a set with walls: U is a number of a point with
+// the uniform law on [0, 1], small next to a wall. Draw writes a point of the law.
+type Walled struct {
+	Name string
+	Dim  int
+	Make func(T float64) (p langevin.Process, u func(x []float64) float64, draw func(x []float64, v []float64))
+}
+
+// AllWalled are laws on a half line (a Gaussian), a box, a cap without and with a
+// density, a half torus and a simplex.
+func AllWalled() []Walled {
+	frame := func(z, φ float64, x []float64) {
+		r := math.Sqrt(1 - z*z)
+		x[0], x[1], x[2] = r*math.Cos(2*math.Pi*φ), r*math.Sin(2*math.Pi*φ), z
+	}
+	const low, b, major, minor = 0.2, 3.0, 2.0, 0.6
+	return []Walled{
+		{"half line, Gaussian", 1, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+			return langevin.Process{Set: made(zoo.NewBox([]float64{0}, nil)), Potential: langevin.Quadratic{}},
+				func(x []float64) float64 { return math.Erf(x[0] / math.Sqrt(2*T)) },
+				func(x, v []float64) { x[0] = math.Sqrt(2*T) * math.Erfinv(v[0]) }
+		}},
+		{"box in R³", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+			return langevin.Process{Set: made(zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1}))},
+				func(x []float64) float64 { return 2 * min(x[0], 1-x[0]) },
+				func(x, v []float64) { copy(x, v[:3]) }
+		}},
+		{"cap", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+			return langevin.Process{Set: made(zoo.NewCap([]float64{0, 0, 1}, low))},
+				func(x []float64) float64 { return (x[2] - low) / (1 - low) },
+				func(x, v []float64) { frame(low+(1-low)*v[0], v[1], x) }
+		}},
+		{"cap, exp(−3z)", 3, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+			lo, hi := math.Exp(-b*low/T), math.Exp(-b/T)
+			return langevin.Process{
+					Set: made(zoo.NewCap([]float64{0, 0, 1}, low)), Potential: langevin.Linear{B: []float64{0, 0, -b}},
+				}, func(x []float64) float64 { return (lo - math.Exp(-b*x[2]/T)) / (lo - hi) },
+				func(x, v []float64) { frame(-math.Log(lo-v[0]*(lo-hi))*T/b, v[1], x) }
+		}},
+		{"half torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+			set := made(formula.New(formula.Spec{
+				Dim:        3,
+				Equality:   []formula.Component{{Name: "tube", Expr: "norm([norm(x[0:2]) - 2, x[2]]) = 0.6"}},
+				Inequality: []formula.Component{{Name: "half", Expr: "x[1] >= 0"}},
+			}))
+			cdf := func(θ float64) float64 { return (major*θ + minor*math.Sin(θ)) / (2 * math.Pi * major) }
+			return langevin.Process{Set: set},
+				func(x []float64) float64 {
+					φ := math.Atan2(x[1], x[0]) / math.Pi
+					return 2 * min(φ, 1-φ)
+				},
+				func(x, v []float64) {
+					lo, hi := 0.0, 2*math.Pi
+					for range 60 {
+						if mid := (lo + hi) / 2; cdf(mid) < v[1] {
+							lo = mid
+						} else {
+							hi = mid
+						}
+					}
+					r, φ := major+minor*math.Cos(lo), math.Pi*v[0]
+					x[0], x[1], x[2] = r*math.Cos(φ), r*math.Sin(φ), minor*math.Sin(lo)
+				}
+		}},
+		{"simplex in R⁴", 4, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+			return langevin.Process{Set: made(zoo.NewSimplex(4))},
+				func(x []float64) float64 { return 1 - math.Pow(1-x[0], 3) },
+				func(x, v []float64) {
+					sum := 0.0
+					for j := range 4 {
+						x[j] = -math.Log(1 - v[j])
+						sum += x[j]
+					}
+					for j := range 4 {
+						x[j] /= sum
+					}
+				}
+		}},
+	}
+}
+
+// A Chain is how chains of Stationary run.
+type Chain struct {
+	Run
+	Symmetric  bool
+	Burn, Keep int
+}
+
+// Moments are the mean of U, which is ½, and the share of states with U below a
+// twentieth, with their standard errors, and how many states a chain lost.
+type Moments struct {
+	Mean, MeanError, Edge, EdgeError float64
+	Outside                          float64 // share of states with g > 0
+	Report                           langevin.Report
+}
+
+// Stationary runs chains from exact draws, and returns the moments of what they keep.
+func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (Moments, error) {
+	p, u, draw := b.Make(c.Temperature())
+	if c.Symmetric {
+		p, u, draw = b.Make(1)
+	}
+	p.Method, p.Friction, p.Walls, p.Repulsion = c.Method, c.Friction, c.Walls, c.Repulsion
+	p.Landing = langevin.Landing{Explicit: c.Explicit, Rate: 1 / c.Tau}
+	p.Schedule = langevin.Schedule{N: 1, T: c.Tau, SigmaMin: 1, SigmaMax: 1}
+	x0, v := make([]float64, c.Count*b.Dim), make([]float64, 4)
+	s := keyed.OwnData.Stream(c.Seed, 0)
+	for i := range c.Count {
+		s.Uniforms(v, uint64(i), 0)
+		draw(x0[i*b.Dim:(i+1)*b.Dim], v)
+	}
+	run := langevin.Chains{
+		Process: &p, Symmetric: c.Symmetric, Seed: c.Seed,
+		Count: c.Count, Burn: c.Burn, Keep: c.Keep, Thin: max(1, c.Step),
+	}
+	d, err := run.Run(ctx, pool, x0)
+	if err != nil {
+		return Moments{}, err
+	}
+	var m Moments
+	m.Report = d.Report
+	n := float64(c.Count)
+	for i := range c.Count {
+		mean, edge := 0.0, 0.0
+		for t := range c.Keep {
+			x := d.X[(i*c.Keep+t)*b.Dim:][:b.Dim]
+			w := u(x)
+			if w < 0 {
+				m.Outside += 1 / n / float64(c.Keep)
+			}
+			mean += w / float64(c.Keep)
+			if w < 0.05 {
+				edge += 1 / float64(c.Keep)
+			}
+		}
+		m.Mean, m.MeanError = m.Mean+mean/n, m.MeanError+mean*mean/n
+		m.Edge, m.EdgeError = m.Edge+edge/n, m.EdgeError+edge*edge/n
+	}
+	m.MeanError = math.Sqrt(max(m.MeanError-m.Mean*m.Mean, 0) / n)
+	m.EdgeError = math.Sqrt(max(m.EdgeError-m.Edge*m.Edge, 0) / n)
+	return m, nil
+}

@@ -1,0 +1,460 @@
+package langevin
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// flying is a process that flies freely between walls: γ = 10⁻¹², steps of τ, and no
+// noise if none is given.
+func flying(set constraint.Set, m Method, τ float64, steps int) *Process {
+	return &Process{
+		Set: set, Method: m, Friction: 1e-12,
+		Schedule: Schedule{N: steps, T: τ * float64(steps), SigmaMin: 1, SigmaMax: 1},
+	}
+}
+
+func boxOf(t *testing.T, lower, upper []float64) constraint.Set {
+	t.Helper()
+	set, err := zoo.NewBox(lower, upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// fly returns the states x_1, x_2, … of one row from x with momentum p, forward
+// without noise, and the momentum that it arrives with each time.
+func fly(t *testing.T, p *Process, x, momentum []float64) (states, momenta [][]float64, sum Bounces) {
+	t.Helper()
+	d, τ := len(x), p.Schedule.Tau(0)
+	s := p.NewStepper(1)
+	x, prev, zero := slices.Clone(x), make([]float64, d), make([]float64, d)
+	for j := range prev {
+		prev[j] = x[j] - τ*momentum[j]
+	}
+	for k := range p.Schedule.N {
+		y, failed := make([]float64, d), make([]bool, 1)
+		info, err := s.Forward(y, x, prev, zero, failed, 1, k)
+		if err != nil || failed[0] {
+			t.Fatal(err, failed)
+		}
+		sum.Add(info.Bounces)
+		info.Folds.Carry(x)
+		v := make([]float64, d)
+		for j := range v {
+			v[j] = (y[j] - x[j]) / τ
+		}
+		states, momenta = append(states, slices.Clone(y)), append(momenta, v)
+		prev, x = x, y
+	}
+	return states, momenta, sum
+}
+
+// wave is the triangle wave of the position that a free flight in [0, w] has at the
+// point s of its unfolded line, and its slope.
+func wave(s, w float64) (x, slope float64) {
+	s = math.Mod(s, 2*w)
+	if s < 0 {
+		s += 2 * w
+	}
+	if s > w {
+		return 2*w - s, -1
+	}
+	return s, 1
+}
+
+// Between flat walls a free flight is the reflected line, through corners and through
+// slabs that a step crosses more than once, and momenta are its slopes.
+func TestFreeFlight(t *testing.T) {
+	for name, c := range map[string]struct {
+		width, x, p []float64
+		τ           float64
+	}{
+		"interval":         {[]float64{1}, []float64{0.3}, []float64{-2}, 0.25},
+		"box":              {[]float64{1, 0.7}, []float64{0.3, 0.1}, []float64{-2, 0.9}, 0.2},
+		"into a corner":    {[]float64{1, 1}, []float64{0.25, 0.25}, []float64{-1, -1}, 0.5},
+		"across slabs":     {[]float64{0.3}, []float64{0.1}, []float64{3.1}, 0.5},
+		"box in R³, twice": {[]float64{0.5, 0.4, 0.9}, []float64{0.3, 0.1, 0.5}, []float64{2, -1.7, 1.2}, 0.5},
+	} {
+		for _, m := range []Method{ULLA, ULLAP} {
+			for _, explicit := range []bool{false, true} {
+				p := flying(boxOf(t, make([]float64, len(c.width)), c.width), m, c.τ, 40)
+				p.Landing = Landing{Explicit: explicit, Rate: 1}
+				states, momenta, n := fly(t, p, c.x, c.p)
+				for k := range states {
+					for j := range c.x {
+						want, slope := wave(c.x[j]+c.p[j]*c.τ*float64(k+1), c.width[j])
+						if math.Abs(states[k][j]-want) > 1e-9 {
+							t.Fatalf("%s, %v, step %d: x[%d] = %v, want %v", name, m, k, j, states[k][j], want)
+						}
+						if at := min(want, c.width[j]-want); at > 1e-9 && math.Abs(momenta[k][j]-slope*c.p[j]) > 1e-9 {
+							t.Fatalf("%s, %v, step %d: p[%d] = %v, want %v", name, m, k, j, momenta[k][j], slope*c.p[j])
+						}
+					}
+				}
+				if n.Reflected == 0 || n.TurnedBack > 0 || n.Pushed > 0 {
+					t.Errorf("%s, %v: %+v", name, m, n)
+				}
+			}
+		}
+	}
+}
+
+// On a half line a step that ends beyond the wall by δ ends before it by δ, for OLLA too,
+// and the mirror image of where it came from is on the other side.
+func TestHalfLine(t *testing.T) {
+	for _, m := range []Method{OLLA, OLLAP, ULLA, ULLAP} {
+		p := flying(boxOf(t, []float64{0}, nil), m, 0.25, 1)
+		s := p.NewStepper(3)
+		x, y, failed := []float64{0.3, 0.3, 0}, make([]float64, 3), make([]bool, 3)
+		prev, ζ := []float64{0.8, 0.3, 0.5}, make([]float64, 3) // p = −2, 0, −2
+		if !m.Underdamped() {
+			ζ = []float64{-1, 0, -1} // √τ = ½
+		}
+		info, err := s.Forward(y, x, prev, ζ, failed, 3, 0)
+		if err != nil || slices.Contains(failed, true) {
+			t.Fatal(err, failed)
+		}
+		f := info.Folds
+		for i, want := range []float64{0.2, 0.3, 0.5} {
+			if math.Abs(y[i]-want) > 1e-11 {
+				t.Errorf("%v: to %v, want %v", m, y[i], want)
+			}
+		}
+		if !slices.Equal(f.Row, []int{0, 2}) || math.Abs(f.Y[0]+0.2) > 1e-11 || math.Abs(f.M[0]+0.3) > 1e-11 ||
+			math.Abs(f.Y[1]+0.5) > 1e-11 || math.Abs(f.M[1]) > 1e-11 {
+			t.Errorf("%v: %+v", m, f)
+		}
+		if info.Reflected != 2 || info.TurnedBack != 0 || info.Worst[0] != 0 {
+			t.Errorf("%v: %+v", m, info)
+		}
+	}
+}
+
+// Backward steps without noise, friction and score retrace a forward path and its
+// bounces: exactly between flat walls, and to the order of the scheme on a sphere.
+func TestBouncesReverse(t *testing.T) {
+	for name, c := range map[string]struct {
+		set   constraint.Set
+		x, p  []float64
+		τ     float64
+		steps int
+		tol   float64
+	}{
+		"box": {
+			boxOf(t, []float64{0, 0}, []float64{1, 0.7}), []float64{0.3, 0.1}, []float64{-1.93, 0.9}, 0.21, 30, 1e-9,
+		},
+		"cap": {polarCap(t), []float64{0, 0, 1}, []float64{0.8, 0.3, 0}, 0.02, 150, 1e-3},
+	} {
+		τ, steps := c.τ, c.steps
+		p := flying(c.set, ULLAP, τ, steps)
+		d := len(c.x)
+		s := p.NewStepper(1)
+		var path [][]float64
+		x, prev := slices.Clone(c.x), make([]float64, d)
+		for j := range prev {
+			prev[j] = x[j] - τ*c.p[j]
+		}
+		zero, failed, bounces := make([]float64, d), make([]bool, 1), 0
+		for k := range steps {
+			path = append(path, slices.Clone(x))
+			y := make([]float64, d)
+			info, err := s.Forward(y, x, prev, zero, failed, 1, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounces += info.Reflected
+			info.Folds.Carry(x)
+			prev, x = x, y
+		}
+		// p̃_N leaves x_N as it arrived.
+		next := make([]float64, d)
+		for j := range next {
+			next[j] = x[j] + (x[j] - prev[j])
+		}
+		for k := steps - 1; k >= 0; k-- {
+			y := make([]float64, d)
+			info, err := s.Backward(y, x, next, zero, failed, 1, k, zeroScore{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounces -= info.Reflected
+			info.Folds.Carry(x)
+			next, x = x, y
+			if e := distance(x, path[k]); e > c.tol {
+				t.Fatalf("%s: back at step %d by %g", name, k, e)
+			}
+		}
+		if bounces != 0 || failed[0] {
+			t.Errorf("%s: %d more bounces forward than backward", name, bounces)
+		}
+	}
+}
+
+// wall is {g ≤ 0} on the line, with its derivative.
+type wall func(x float64) (g, slope float64)
+
+func (w wall) Dim() int                              { return 1 }
+func (w wall) Equalities() []string                  { return nil }
+func (w wall) Inequalities() []string                { return []string{"wall"} }
+func (w wall) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
+func (w wall) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(w) }
+func (w wall) Values(v, x []float64, n int) {
+	for i := range n {
+		v[i], _ = w(x[i])
+	}
+}
+func (w wall) Jacobians(v, j, x []float64, n int) {
+	for i := range n {
+		v[i], j[i] = w(x[i])
+	}
+}
+
+// What mirrors cannot bring back turns back and reverses its momentum, if it came from
+// inside; from outside it is projected onto Σ, or fails where there is none.
+func TestWhereMirrorsEnd(t *testing.T) {
+	hill := wall(func(x float64) (float64, float64) { return 1 - (x-2)*(x-2), -2 * (x - 2) }) // beyond: (1, 3)
+	nowhere := wall(func(x float64) (float64, float64) { return 1 + x*x, 2 * x })
+	slab := boxOf(t, []float64{0}, []float64{0.01})
+	half := boxOf(t, []float64{0}, nil)
+	const near = 1.1 - 0.19*2/1.8 // the linear mirror of 1.1 in the hill
+	for name, c := range map[string]struct {
+		set    constraint.Set
+		x, v   float64 // the step moves by v
+		want   float64
+		m      float64 // mirror image of x; of no fold: NaN
+		what   Bounces
+		failed bool
+	}{
+		"a gradient that vanishes":      {hill, 0.5, 1.5, 0.5, 2, Bounces{TurnedBack: 1}, false},
+		"a mirror that throws far":      {hill, 0.5, 1.4, 0.5, 1.9, Bounces{TurnedBack: 1}, false},
+		"a mirror that does not":        {hill, 0.9, 0.2, near, near + 0.2, Bounces{Reflected: 1}, false},
+		"a slab too thin":               {slab, 0.005, 1.0031, 0.005, 1.0081, Bounces{TurnedBack: 1}, false},
+		"a slab as thin as it may be":   {slab, 0.005, 0.114, 0.001, 0.115, Bounces{Reflected: 1}, false},
+		"from outside, far":             {half, -0.5, 0.1, 0, math.NaN(), Bounces{Pushed: 1}, false},
+		"from outside, near":            {half, -0.05, -0.1, 0.15, 0.05, Bounces{Reflected: 1}, false},
+		"from outside, to the inside":   {half, -0.05, 0.1, 0.05, math.NaN(), Bounces{}, false},
+		"on the wall by round-off":      {hill, 1 + 1e-14, 1, 1 + 1e-14, 2 + 1e-14, Bounces{TurnedBack: 1}, false},
+		"from outside, where Σ is none": {nowhere, 1, 0.1, 1, math.NaN(), Bounces{Pushed: 1}, true},
+	} {
+		p := flying(c.set, ULLA, 1, 1)
+		y, failed, x := make([]float64, 1), make([]bool, 1), []float64{c.x}
+		info, err := p.NewStepper(1).Forward(y, x, []float64{c.x - c.v}, []float64{0}, failed, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(y[0]-c.want) > 1e-9 || info.Bounces != c.what || failed[0] != c.failed {
+			t.Errorf("%s: to %v %+v failed %v, want %v %+v", name, y, info.Bounces, failed, c.want, c.what)
+		}
+		if (len(info.Folds.M) == 0) != math.IsNaN(c.m) {
+			t.Errorf("%s: folds %+v", name, info.Folds)
+		} else if len(info.Folds.M) > 0 && math.Abs(info.Folds.M[0]-c.m) > 1e-9 {
+			t.Errorf("%s: mirror image at %v, want %v", name, info.Folds.M, c.m)
+		}
+	}
+}
+
+// The mirror of a wall that is not orthogonal to Σ is that of its tangent part: on the
+// line x_1 = 0 a wall of any slope across reflects along the line.
+func TestMirrorIsTangent(t *testing.T) {
+	set := walls{zoo.Affine{A: [][]float64{{0, 1}, {1, 5}}, B: []float64{0, 1}}, 1} // x_0 + 5x_1 ≤ 1 on x_1 = 0
+	for _, m := range []Method{ULLA, ULLAP} {
+		p := flying(set, m, 1, 1)
+		y := make([]float64, 2)
+		x, prev, zero := []float64{0.5, 0}, []float64{-0.2, 0}, make([]float64, 2)
+		info, err := p.NewStepper(1).Forward(y, x, prev, zero, make([]bool, 1), 1, 0)
+		if err != nil || info.Reflected != 1 || math.Abs(y[0]-0.8) > 1e-11 || math.Abs(y[1]) > 1e-15 {
+			t.Errorf("%v: to %v, %+v, %v", m, y, info.Bounces, err)
+		}
+	}
+}
+
+// Paths, folds, samples and counts do not depend on workers and blocks; the paths stay
+// inside, and so does what is generated.
+func TestElasticPathsAreReproducible(t *testing.T) {
+	for name, set := range map[string]constraint.Set{"room": room(), "cap": polarCap(t)} {
+		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+			p := process(set, m)
+			p.Terminal, p.Landing.Explicit = true, false
+			l := len(set.Inequalities())
+			x0, err := Start(p, 40, 6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first []float64
+			var count Bounces
+			for _, c := range []struct{ workers, rows int }{{1, 40}, {2, 7}, {7, 3}} {
+				pool := parallel.New(c.workers)
+				sim := NewSimulator(p, pool, c.rows)
+				var paths Paths
+				if _, err := sim.Forward(t.Context(), &paths, x0, 8, 1); err != nil { // memory is used again
+					t.Fatal(err)
+				}
+				r, err := sim.Forward(t.Context(), &paths, x0, 5, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, failed := make([]float64, len(x0)), make([]bool, 40)
+				score := func(int) Score { return smooth }
+				back, err := sim.Backward(t.Context(), out, failed, 0, 5, Empirical{x0}, score)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pool.Close()
+				all, folded := append(slices.Clone(paths.X), out...), 0
+				for i := range 40 {
+					for k := 1; k <= p.Schedule.N; k++ {
+						all = append(append(all, paths.Proposal(i, k)...), paths.Origin(i, k)...)
+						if paths.Folded(i, k) {
+							folded++
+						} else if &paths.Proposal(i, k)[0] != &paths.At(i, k)[0] ||
+							&paths.Origin(i, k)[0] != &paths.At(i, k-1)[0] {
+							t.Fatal("a step without fold has another proposal or origin")
+						}
+					}
+				}
+				if folded != r.Reflected+r.TurnedBack || folded == 0 || back.Reflected == 0 {
+					t.Errorf("%s %v: %d steps folded, reports %+v and %+v", name, m, folded, r.Bounces, back.Bounces)
+				}
+				r.Bounces.Add(back.Bounces)
+				if first == nil {
+					first, count = all, r.Bounces
+				}
+				if !slices.Equal(all, first) || r.Bounces != count {
+					t.Errorf("%s %v: %+v changes something", name, m, c)
+				}
+				for i, failed := range paths.Failed {
+					for k := range p.Schedule.N + 1 {
+						v := constraint.Values(set, paths.At(i, k))
+						if w := slices.Max(v[len(v)-l:]); w > 1e-12 && !failed {
+							t.Fatalf("%s %v: path %d is outside by %g at step %d", name, m, i, w, k)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// cosines is 2∂ln q of Brownian motion between walls at 0 and 1 from the uniform law on
+// [0, c], by the cosine series of its heat kernel: q = Σ a_n cos(nπx) exp(−n²π²s/2), with
+// a_0 = 1 and a_n = 2 sin(nπc)/(nπc), at s = Σσ²Δt.
+func cosines(p *Process, c float64) scoreFunc {
+	clock := make([]float64, p.Schedule.N+1)
+	for k := range p.Schedule.N {
+		clock[k+1] = clock[k] + p.Schedule.Tau(k)
+	}
+	return func(dst, x, _ []float64, t float64) {
+		s := clock[int(math.Round(t/p.Schedule.Dt()))]
+		q, slope := 1.0, 0.0
+		for n := 1.0; n*n*math.Pi*math.Pi*s/2 < 40; n++ {
+			a := 2 * math.Sin(n*math.Pi*c) / (n * math.Pi * c) * math.Exp(-n*n*math.Pi*math.Pi*s/2)
+			q += a * math.Cos(n*math.Pi*x[0])
+			slope -= a * n * math.Pi * math.Sin(n*math.Pi*x[0])
+		}
+		dst[0] = 2 * slope / max(q, 1e-12)
+	}
+}
+
+// OLLA's backward process with the exact score of Brownian motion between two walls takes
+// the uniform law on [0, 1] to that on [0, 0.4], which the wall at 0 bounds. 2000
+// samples, Kolmogorov's distance at level 10⁻⁶ (2.7/√2000 = 0.06) and 0.02 for steps;
+// the 100 expected below 0.02 at 4.6 standard deviations (4·10⁻⁶). With the paper's walls half
+// of them are missing.
+func TestBackwardBetweenWalls(t *testing.T) {
+	const n, c = 2000, 0.4
+	pool := parallel.New(0)
+	defer pool.Close()
+	for _, walls := range []Walls{ElasticWalls, PaperWalls} {
+		p := &Process{
+			Set: boxOf(t, []float64{0}, []float64{1}), Method: OLLA, Walls: walls, Repulsion: 0.03,
+			Schedule: Schedule{N: 300, T: 1, SigmaMin: 0.2, SigmaMax: 1.6},
+		}
+		x, failed := make([]float64, n), make([]bool, n)
+		score := cosines(p, c)
+		_, err := NewSimulator(p, pool, 64).Backward(context.Background(), x, failed, 0, 3,
+			Uniform(p.Set.Capabilities().SampleUniform), func(int) Score { return score })
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, low := make([]float64, n), 0
+		for i, v := range x {
+			if u[i] = min(v/c, 1); v < 0.02 {
+				low++
+			}
+		}
+		d := ks(u)
+		t.Logf("%v: distance %.4f, %d of %d below 0.02, expected 100", walls, d, low, n)
+		if walls == ElasticWalls && (d > 0.08 || math.Abs(float64(low)-100) > 45) {
+			t.Errorf("distance %.4f from the uniform law on [0, %v], %d samples below 0.02", d, c, low)
+		}
+	}
+}
+
+// The forward process ends in the uniform law, chains keep it, and the backward process
+// with the score of stationarity, 0, keeps it: the prior, the ends and generation agree, for
+// slow and for quick loss of momentum. 1000 rows each, level 10⁻⁶ a test (0.085), plus
+// 0.01 for steps.
+func TestEndsAgreeInsideWalls(t *testing.T) {
+	const n = 1000
+	pool := parallel.New(0)
+	defer pool.Close()
+	for name, c := range map[string]struct {
+		set  constraint.Set
+		from []float64
+		u    func(x []float64) float64
+	}{
+		"cap": {polarCap(t), []float64{0, 0, 1}, func(x []float64) float64 { return (x[2] - 0.2) / 0.8 }},
+		"box": {
+			boxOf(t, []float64{0, 0}, []float64{1, 1}), []float64{0.1, 0.9}, func(x []float64) float64 { return x[1] },
+		},
+	} {
+		uniform := Uniform(c.set.Capabilities().SampleUniform)
+		for _, m := range []Method{ULLA, ULLAP, OLLA} {
+			for _, γ := range []float64{1, 8} {
+				p := &Process{
+					Set: c.set, Method: m, Friction: γ, Terminal: true,
+					Schedule: Schedule{N: 250, T: 50, SigmaMin: 0.2, SigmaMax: 0.6},
+				}
+				sim, d := NewSimulator(p, pool, 64), c.set.Dim()
+				distance := func(x []float64) float64 {
+					u := make([]float64, len(x)/d)
+					for i := range u {
+						u[i] = c.u(x[i*d : (i+1)*d])
+					}
+					return ks(u)
+				}
+				var x0 []float64
+				for range n {
+					x0 = append(x0, c.from...)
+				}
+				ends, err := sim.EmpiricalPrior(t.Context(), x0, 2, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if D := distance(ends.States); !(D < 0.095) {
+					t.Errorf("%s %v γ=%v: forward paths end at distance %.3f", name, m, γ, D)
+				}
+				x, failed := make([]float64, n*d), make([]bool, n)
+				score := func(int) Score { return zeroScore{} }
+				if _, err := sim.Backward(t.Context(), x, failed, 0, 3, uniform, score); err != nil {
+					t.Fatal(err)
+				}
+				if D := distance(x); !(D < 0.095) {
+					t.Errorf("%s %v γ=%v: backward paths end at distance %.3f", name, m, γ, D)
+				}
+				if m != ULLA {
+					break
+				}
+			}
+		}
+	}
+}
