@@ -329,6 +329,7 @@ func TestElasticWalls(t *testing.T) {
 	p.Repulsion = 0.02
 	says(t, run(t, Input{Process: p}), "repulsion", "", Warn, "not used", "process.walls is elastic")
 	says(t, run(t, Input{Process: elastic(0.005)}), "repulsion", "top", Warn, "to and fro", "smaller steps")
+	says(t, run(t, Input{Process: elastic(0.0005)}), "forward paths", "", Warn, "% of steps turn back")
 }
 
 // A formula that is not finite at a row of the data: the component, the row and

@@ -9,6 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
+// maxTurned is the share of steps that may turn back at elastic walls.
+const maxTurned = 0.02
+
 // forwardPaths reports whether the process can run, and how its forward paths
 // from points on Σ went.
 func forwardPaths(e *Evidence) []Finding {
@@ -45,6 +48,13 @@ func forwardPaths(e *Evidence) []Finding {
 		f.Status = Warn
 		f.Message = fmt.Sprintf("%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)",
 			failed, e.Paths.Count)
+	}
+	steps := float64(e.Paths.Count * e.Paths.Steps)
+	if lost := float64(e.Bounces.TurnedBack + e.Bounces.Pushed); lost > maxTurned*steps {
+		f.Status = Warn
+		f.Message += fmt.Sprintf("; %.2g %% of steps turn back at walls that cannot mirror them: smaller ones help "+
+			"(a larger N, or a smaller σ_max)", 100*lost/steps)
+		f.Numbers["turned back"] = lost / steps
 	}
 	if step := e.LargestStep() * math.Sqrt(float64(max(e.D-e.M, 1))); step > e.Scale {
 		f.Status = Warn

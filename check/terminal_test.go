@@ -50,6 +50,30 @@ func cluster(n, d int, both bool) []float64 {
 	return x
 }
 
+// On a cap, which has an inequality, paths from the pole that forget their momentum
+// slowly end in the uniform law with elastic walls, and not with the paper's (p below
+// 10⁻³, at which the check is wrong once in a thousand).
+func TestTerminalLawWithWalls(t *testing.T) {
+	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]float64, 0, 3*500)
+	for i := range 500 {
+		a := 0.3 * float64(i%20) / 20
+		data = append(data, math.Sin(a), 0, math.Cos(a))
+	}
+	for walls, want := range map[langevin.Walls]Status{langevin.ElasticWalls: Pass, langevin.PaperWalls: Warn} {
+		p := &langevin.Process{
+			Set: s, Method: langevin.ULLA, Walls: walls, Friction: 1, Repulsion: 0.03, Terminal: true,
+			Schedule: langevin.Schedule{N: 300, T: 60, SigmaMin: 0.3, SigmaMax: 0.6},
+		}
+		if f := terminalFinding(t, p, data); f.Status != want {
+			t.Errorf("%v walls: %+v", walls, f)
+		}
+	}
+}
+
 // Paths that end in the prior are found guilty at most as often as p says. Of 100
 // sets of prior draws 15 have p < 0.05 with probability below 2·10⁻⁴ (binomial),
 // and one has p < 10⁻⁴ with probability below 10⁻².

@@ -55,9 +55,10 @@ type Evidence struct {
 	Scale    float64 // spread of the points on Σ
 	Radius   float64 // how far near points are from Σ
 
-	Paths   langevin.Paths // from points on Σ, those next to data first
-	Elapsed time.Duration  // of the forward paths
-	Broken  error          // why they end early; there are none then
+	Paths   langevin.Paths   // from points on Σ, those next to data first
+	Elapsed time.Duration    // of the forward paths
+	Bounces langevin.Bounces // of all of them, off elastic walls
+	Broken  error            // why they end early; there are none then
 
 	stream keyed.Stream
 }
@@ -121,7 +122,9 @@ func (e *Evidence) simulate(ctx context.Context, pool *parallel.Pool) {
 	}
 	sim := langevin.NewSimulator(&e.Running, pool, 8)
 	start := time.Now()
-	_, e.Broken = sim.Forward(ctx, &e.Paths, x0, e.Seed, keyed.CheckPaths.At(0))
+	var r langevin.Report
+	r, e.Broken = sim.Forward(ctx, &e.Paths, x0, e.Seed, keyed.CheckPaths.At(0))
+	e.Bounces = r.Bounces
 	e.Elapsed = time.Since(start)
 	if e.Broken != nil {
 		e.Paths = langevin.Paths{}
