@@ -96,8 +96,8 @@ inequality:
 						}
 						return x, over
 					}
-					want, over := walk(&langevin.Process{Set: bowl{zoo.Sphere{D: 3}}})
-					got, _ := walk(&langevin.Process{Set: f})
+					want, over := walk(&langevin.Process{Set: bowl{zoo.Sphere{D: 3}}, Walls: langevin.PaperWalls})
+					got, _ := walk(&langevin.Process{Set: f, Walls: langevin.PaperWalls})
 					if over == 0 {
 						t.Fatal("no walk met the rim: the test shows nothing")
 					}
@@ -120,7 +120,8 @@ inequality:
 `)
 	const rows, α, ε = 16, 3.0, 0.05
 	p := &langevin.Process{
-		Set: f, Method: langevin.OLLA, Repulsion: ε, Landing: langevin.Landing{Explicit: true, Rate: α},
+		Set: f, Method: langevin.OLLA, Walls: langevin.PaperWalls, Repulsion: ε,
+		Landing:  langevin.Landing{Explicit: true, Rate: α},
 		Schedule: langevin.Schedule{N: 10, T: 1, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	if err := p.Validate(); err != nil {
