@@ -2,7 +2,11 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -20,8 +24,12 @@ type SampleReport struct {
 	File        string       `json:"file"`
 	Chains      int          `json:"chains"`
 	Draws       int          `json:"draws"` // kept of each chain
+	Step        float64      `json:"step"`  // τ
 	Failed      int          `json:"failed"`
-	Violation   Worst        `json:"violation"` // of the kept draws
+	FailedShare float64      `json:"failed_share"`      // of projections
+	Turned      float64      `json:"turned,omitempty"`  // share of flights that turned back
+	Refused     float64      `json:"refused,omitempty"` // share of moves that Metropolis refused
+	Violation   Worst        `json:"violation"`         // of the kept draws
 	Coordinates []Coordinate `json:"coordinates"`
 	Walls       []Wall       `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
@@ -38,14 +46,42 @@ type Coordinate struct {
 	Rhat  metric.Float `json:"rhat"`
 }
 
-// Sample runs the problem's chains from starts on Σ. tick hears of steps. A
-// *ViolationError, returned beside the report, says that draws are further from
-// Σ than sample.max_violation. A chain whose projection fails stays where it is
-// for that step; Failed counts the chains to which that happened.
-func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int)) (*SampleReport, error) {
+// A ChainsError says that draws of chains are not to be trusted.
+type ChainsError struct {
+	Fault string
+	Value float64
+	Limit float64
+	Key   string // of the limit
+	Cure  string
+}
+
+func (e *ChainsError) Error() string {
+	return fmt.Sprintf("%s, above %s = %g: %s", e.Fault, e.Key, e.Limit, e.Cure)
+}
+
+const (
+	defaultMaxFailed = 0.01
+	defaultMaxRhat   = 1.1
+	spreadPoints     = 100 // that the step's scale is taken from
+)
+
+// Sample runs the problem's chains from starts on Σ, with sample.step chosen where it
+// is left to the program. tick hears of steps. Errors returned beside the report are a
+// *ViolationError, draws further from Σ than sample.max_violation, and a *ChainsError:
+// more failed projections than sample.max_failed, or a split-R̂ above sample.max_rhat. A
+// chain whose projection fails stays where it is for that step; Failed counts the chains
+// to which that happened.
+func Sample(
+	ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int),
+) (*SampleReport, error) {
 	c, err := p.BuildChains()
 	if err != nil {
 		return nil, err
+	}
+	if p.StepIsAuto() {
+		if err := chooseStep(ctx, p, c, pool); err != nil {
+			return nil, err
+		}
 	}
 	c.Progress = tick
 	p, c.Process, _ = resolve(p, c.Process, nil, pool)
@@ -58,7 +94,10 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 	if err != nil {
 		return nil, err
 	}
-	r := &SampleReport{Chains: draws.Count, Draws: draws.Keep, Failed: draws.Report.Failed, draws: draws}
+	r := &SampleReport{
+		Chains: draws.Count, Draws: draws.Keep, Step: c.Process.Schedule.T, Failed: draws.Report.Failed,
+		FailedShare: draws.FailedShare(), Turned: draws.Turned, Refused: draws.Refused, draws: draws,
+	}
 	for j := range draws.Dim {
 		series := draws.Series(j)
 		var all []float64
@@ -82,7 +121,59 @@ func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick f
 	}
 	r.Violation.Mean = metric.Float(metric.MeanLargest(excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()
-	return r, check
+	return r, errors.Join(check, r.settled(p, c))
+}
+
+// chooseStep sets the step of chains: from the spread of points on Σ, then tuned.
+func chooseStep(ctx context.Context, p *problem.Problem, c *langevin.Chains, pool *parallel.Pool) error {
+	points, err := langevin.Start(c.Process, spreadPoints, p.Seed)
+	if err != nil {
+		return err
+	}
+	c.Process.Schedule.T = c.StepOf(points)
+	tuned := *c
+	_, tuned.Process, _ = resolve(p, c.Process, nil, pool)
+	x0, err := langevin.Start(tuned.Process, c.Count, p.Seed)
+	if err != nil {
+		return err
+	}
+	c.Process.Schedule.T, err = tuned.Tune(ctx, pool, x0)
+	return err
+}
+
+// settled returns a *ChainsError if the chains failed too often, or have not mixed.
+func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
+	limit := cmp.Or(p.Sample.MaxFailed, defaultMaxFailed)
+	if c.Leaps == 0 && r.FailedShare > limit {
+		return &ChainsError{
+			fmt.Sprintf("%.3g %% of projections failed", 100*r.FailedShare), r.FailedShare, limit, "sample.max_failed",
+			fmt.Sprintf("take a smaller sample.step than %.3g (auto finds one), or sample.method=chmc, "+
+				"which is exact for any step", r.Step),
+		}
+	}
+	limit = cmp.Or(p.Sample.MaxRhat, defaultMaxRhat)
+	worst, at, moved := 0.0, 0, false
+	for j, k := range r.Coordinates {
+		if rhat := float64(k.Rhat); rhat > worst {
+			worst, at = rhat, j
+		}
+		moved = moved || k.SD > 1e-9
+	}
+	longer := "take more steps (sample.thin or sample.draws)"
+	if bad := max(r.Turned, r.Refused); bad > 0.5 {
+		longer = fmt.Sprintf("%.0f %% of moves were refused or turned back: take a smaller sample.step than %.3g "+
+			"(auto finds one)", 100*bad, r.Step)
+	}
+	switch {
+	case !moved && r.Draws > 1:
+		return &ChainsError{"no chain moved: split-R̂ is +Inf", math.Inf(1), limit, "sample.max_rhat", longer}
+	case worst > limit:
+		return &ChainsError{
+			fmt.Sprintf("the chains have not mixed: split-R̂ is %.3g at x[%d]", worst, at), worst, limit,
+			"sample.max_rhat", longer + ", or fewer chains on a disconnected Σ (landing check looks)",
+		}
+	}
+	return nil
 }
 
 // Write saves the draws as an NPY file, chains × draws × dimension.

@@ -253,8 +253,6 @@ func (l *Loaded) mend(w Wall) string {
 	case l.Process.Repulsion == 0 && w.Samples > w.Reference:
 		return "With the paper's walls and process.repulsion 0 points that reach a wall stay there: " +
 			"train again with --set process.walls=elastic, or --set process.repulsion=auto"
-	case w.Samples > w.Reference:
-		return "More steps or a smaller sigma.min help, or a longer training"
 	}
-	return "A smaller process.repulsion helps (auto is a typical step), or more steps, or a longer training"
+	return "--set process.walls=elastic needs no repulsion; more steps or a longer training help too"
 }

@@ -18,16 +18,19 @@ import (
 // The first-order steps draw from a law that is off by O(τ): on f = ‖x‖²/2
 // without constraints the variance is 1/(1 − τ/4) for OLLA and
 // (1+a)/2 / (1 − τ²/(2(1+a))) for ULLA, a = exp(−γτ), instead of 1. Symmetric is
-// of second order, and exact there.
+// of second order, and exact there. With Leaps the law is exact for any step and f.
 type Chains struct {
 	Process   *Process
 	Symmetric bool // the B-A-O-A-B splitting; Process.Method is then ignored
+	Leaps     int  // > 0: constrained HMC of so many leaps a step; Symmetric is then ignored
 	Count     int  // chains
 	Burn      int  // steps to discard
 	Keep      int  // draws to keep of each chain
 	Thin      int  // steps between draws kept; ≤ 0 means 1
 	Seed      uint64
 	Progress  func(step int) // called now and then by one worker; may be nil
+
+	watch bool // how many moves Metropolis would refuse
 }
 
 // Draws are the kept states: draw t of chain c is at X[(c·Keep+t)·d:].
@@ -38,6 +41,8 @@ type Draws struct {
 	// Turned is the share of the splitting's flights that turned back, at an inequality
 	// or because their projection failed; 0 of other methods.
 	Turned float64
+	// Refused is the share of moves that Metropolis refused.
+	Refused float64
 }
 
 // Series returns coordinate j of every chain.
@@ -65,17 +70,40 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	noise, start := keyed.ChainSteps.Stream(c.Seed, 0), keyed.ChainMomenta.Stream(c.Seed, 0)
 	sim := NewSimulator(p, pool, chainBlock)
 	failed := make([]bool, c.Count)
+	energy, known := p.Potential.(Energy)
+	if c.Leaps > 0 && p.Potential != nil && !known {
+		return nil, &ConfigError{"Potential", fmt.Sprintf("%T", p.Potential), "one whose values are known, for HMC"}
+	}
 	var flights, turned atomic.Int64
+	refused := make([]float64, parallel.Blocks(c.Count, chainBlock)) // of each block
 	report, err := sim.run(ctx, c.Count, func(w *simWorker, lo, hi int) error {
 		n := hi - lo
 		x, prev, next := w.a, w.b, w.c
 		copy(x, x0[lo*d:hi*d])
 		var split *splitting
+		var metropolis *hmc
 		var p0 []float64
-		switch {
-		case c.Symmetric:
+		if c.Leaps > 0 {
+			metropolis = newHMC(p, c.Leaps, chainBlock)
+			split, p0 = metropolis.splitting, make([]float64, n*d)
+		} else if c.Symmetric {
 			split, p0 = newSplitting(p, chainBlock), make([]float64, n*d)
-			defer func() { flights.Add(int64(split.flights)); turned.Add(int64(split.turned)) }()
+		}
+		if split != nil {
+			split.watched = energies{c.watch && (known || p.Potential == nil), energy,
+				make([]float64, n), make([]float64, n), 0, 0}
+			defer func() {
+				flights.Add(int64(split.flights))
+				turned.Add(int64(split.turned))
+				share := &refused[lo/chainBlock]
+				if *share = split.watched.refused / float64(max(split.watched.steps, 1)); metropolis != nil {
+					*share = float64(metropolis.refused) / float64(max(metropolis.moves, 1))
+				}
+			}()
+		}
+		switch {
+		case metropolis != nil:
+		case c.Symmetric:
 			if err := w.pseudoPoint(prev, x, start, uint64(lo), n, 1); err != nil {
 				return diverged("chain", lo, 0, err)
 			}
@@ -99,12 +127,21 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			w.draw(noise, uint64(lo), n, step)
 			var info Info
 			var err error
-			if c.Symmetric {
+			switch {
+			case metropolis != nil:
+				info.Projections, err = metropolis.step(x, p0, w.ζ, func(i int) float64 {
+					start.Uniforms(metropolis.u[:1], uint64(lo+i), step)
+					return metropolis.u[0]
+				}, failed[lo:hi], n)
+				if err == nil {
+					info.Worst = w.excess(split.components(x, n), n)
+				}
+			case c.Symmetric:
 				info.Projections, err = split.step(x, p0, w.ζ, failed[lo:hi], n)
 				if err == nil {
 					info.Worst = w.excess(split.components(x, n), n)
 				}
-			} else {
+			default:
 				info, err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
 				info.Folds.Carry(x)
 				x, prev, next = next, x, prev
@@ -128,6 +165,10 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	}
 	draws.Report = report
 	draws.Turned = float64(turned.Load()) / float64(max(flights.Load(), 1))
+	for b, r := range refused {
+		lo, hi := parallel.Block(b, c.Count, chainBlock)
+		draws.Refused += r * float64(hi-lo) / float64(c.Count)
+	}
 	return draws, err
 }
 

@@ -1,5 +1,19 @@
 package langevin
 
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// An Energy is a Potential that knows its values, as Metropolis asks for.
+type Energy interface {
+	Potential
+	// Value writes f at n points, up to a constant.
+	Value(dst, x []float64, n int)
+}
+
 // Quadratic is f(x) = ½ (x−c)ᵀ diag(w) (x−c): a Gaussian exp(−f) before Σ cuts
 // it.
 type Quadratic struct {
@@ -33,6 +47,142 @@ func (l Linear) Gradient(dst, _ []float64, n int) {
 	for i := range n {
 		for j, b := range l.B {
 			dst[i*d+j] = -b
+		}
+	}
+}
+
+// Value implements Energy.
+func (q Quadratic) Value(dst, x []float64, n int) {
+	d := len(x) / max(n, 1)
+	for i := range n {
+		dst[i] = 0
+		for j := range d {
+			v, w := x[i*d+j], 1.0
+			if q.Center != nil {
+				v -= q.Center[j]
+			}
+			if q.Weight != nil {
+				w = q.Weight[j]
+			}
+			dst[i] += w * v * v / 2
+		}
+	}
+}
+
+// Value implements Energy.
+func (l Linear) Value(dst, x []float64, n int) {
+	d := len(l.B)
+	for i := range n {
+		dst[i] = -dense.Dot(l.B, x[i*d:(i+1)*d])
+	}
+}
+
+// Level returns f + ½ ln det G with G = ∇h∇hᵀ, so that exp(−f − ½ ln det G) on Σ is the
+// law of exp(−f) in R^d given h = 0; exp(−f) alone is a density by area. f may be nil;
+// the result is an Energy if f is nil or one. The error is a
+// *constraint.UnsupportedError: the set has no second derivatives.
+//
+//	∂_k ½ ln det G = ½ tr(G⁻¹ ∂_k G) = Σ_i (∇²h_i w_i)_k,  w = G⁻¹∇h
+func Level(set constraint.Set, f Potential) (Potential, error) {
+	smooth := constraint.EqualitiesOf(set)
+	if len(smooth.Equalities()) == 0 {
+		return f, nil
+	}
+	if smooth.NewEvaluator(1).HessianVectors == nil {
+		return nil, &constraint.UnsupportedError{
+			Set: constraint.Name(set), Need: "second derivatives", For: "the measure of a level",
+		}
+	}
+	l := level{set: smooth, f: f}
+	if e, ok := f.(Energy); ok || f == nil {
+		return levelEnergy{l, e}, nil
+	}
+	return l, nil
+}
+
+type level struct {
+	set constraint.Set
+	f   Potential
+}
+
+// factor returns ∇h and the Cholesky factor of G at a point; ok is false where the
+// rank drops.
+func (l level) factor(at constraint.Evaluator, x []float64) (jac, g []float64, ok bool) {
+	m, d := len(l.set.Equalities()), len(x)
+	jac, g = make([]float64, m*d), make([]float64, m*m)
+	at.Jacobians(make([]float64, m), jac, x, 1)
+	for i := range m {
+		for j := range i + 1 {
+			g[i*m+j] = dense.Dot(jac[i*d:(i+1)*d], jac[j*d:(j+1)*d])
+		}
+	}
+	for i := range m {
+		for j := range i + 1 {
+			v := g[i*m+j] - dense.Dot(g[i*m:i*m+j], g[j*m:j*m+j])
+			if i > j {
+				g[i*m+j] = v / g[j*m+j]
+			} else if g[i*m+i] = math.Sqrt(v); !(v > 0) {
+				return jac, g, false
+			}
+		}
+	}
+	return jac, g, true
+}
+
+// Gradient implements Potential.
+func (l level) Gradient(dst, x []float64, n int) {
+	clear(dst[:len(x)])
+	if l.f != nil {
+		l.f.Gradient(dst, x, n)
+	}
+	m, d := len(l.set.Equalities()), l.set.Dim()
+	at, hv, col := l.set.NewEvaluator(1), make([]float64, m*d), make([]float64, m)
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		w, g, ok := l.factor(at, row)
+		if !ok {
+			continue
+		}
+		for k := range d { // solve L Lᵀ w = ∇h in place, column by column
+			for a := range m {
+				col[a] = (w[a*d+k] - dense.Dot(g[a*m:a*m+a], col[:a])) / g[a*m+a]
+			}
+			for a := m - 1; a >= 0; a-- {
+				for b := a + 1; b < m; b++ {
+					col[a] -= g[b*m+a] * col[b]
+				}
+				col[a] /= g[a*m+a]
+				w[a*d+k] = col[a]
+			}
+		}
+		for a := range m {
+			at.HessianVectors(hv, row, w[a*d:(a+1)*d], 1)
+			dense.AddScaled(dst[i*d:(i+1)*d], dst[i*d:(i+1)*d], 1, hv[a*d:(a+1)*d])
+		}
+	}
+}
+
+type levelEnergy struct {
+	level
+	energy Energy
+}
+
+// Value implements Energy.
+func (l levelEnergy) Value(dst, x []float64, n int) {
+	clear(dst[:n])
+	if l.energy != nil {
+		l.energy.Value(dst, x, n)
+	}
+	m, d := len(l.set.Equalities()), l.set.Dim()
+	at := l.set.NewEvaluator(1)
+	for i := range n {
+		_, g, ok := l.factor(at, x[i*d:(i+1)*d])
+		if !ok {
+			dst[i] = math.Inf(1)
+			continue
+		}
+		for a := range m {
+			dst[i] += math.Log(g[a*m+a])
 		}
 	}
 }

@@ -37,11 +37,36 @@ type splitting struct {
 	f       Potential
 	d       int
 	τ, a, b float64
+	h       float64   // time of a flight
 	grad, y []float64 // rows×d
 	ok      []bool
 	wall    bounce
+	back    []float64 // rows×d, if flights are checked for reversibility; else nil
 
 	flights, turned int // in all, and those that turned back
+	watched         energies
+}
+
+// energies are those of a step's points, to watch by how much a step changes them.
+type energies struct {
+	on            bool
+	f             Energy // may be nil
+	before, after []float64
+	steps         int
+	refused       float64 // Σ 1 − min(1, exp(−ΔH)): what Metropolis would refuse
+}
+
+// of writes f(x) + ‖p‖²/2 at n points.
+func (e *energies) of(dst, x, p []float64, n int) {
+	clear(dst[:n])
+	if e.f != nil {
+		e.f.Value(dst[:n], x, n)
+	}
+	d := len(x) / n
+	for i := range n {
+		row := p[i*d : (i+1)*d]
+		dst[i] += dense.Dot(row, row) / 2
+	}
 }
 
 // step advances (x, p) in place. A row whose flight fails turns back: it keeps
@@ -51,11 +76,20 @@ func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) (o geometry.O
 	if err := s.set.At(x, n); err != nil {
 		return o, err
 	}
+	nd, w := n*s.d, &s.watched
+	if w.on {
+		w.of(w.before, x[:nd], p[:nd], n)
+	}
 	s.kick(x, p, n)
 	if err := s.flight(x, p, failed, n, &o); err != nil {
 		return o, err
 	}
-	nd := n * s.d
+	if w.on { // O changes the momentum alone
+		for i := range n {
+			row := p[i*s.d : (i+1)*s.d]
+			w.before[i] -= dense.Dot(row, row) / 2
+		}
+	}
 	for i := range s.y[:nd] {
 		s.y[i] = s.b * ζ[i]
 	}
@@ -63,10 +97,23 @@ func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) (o geometry.O
 	for i, v := range s.y[:nd] {
 		p[i] = s.a*p[i] + v
 	}
+	if w.on {
+		for i := range n {
+			row := p[i*s.d : (i+1)*s.d]
+			w.before[i] += dense.Dot(row, row) / 2
+		}
+	}
 	if err := s.flight(x, p, failed, n, &o); err != nil {
 		return o, err
 	}
 	s.kick(x, p, n)
+	if w.on {
+		w.of(w.after, x[:nd], p[:nd], n)
+		for i := range n {
+			w.steps++
+			w.refused += 1 - min(1, math.Exp(w.before[i]-w.after[i]))
+		}
+	}
 	return o, nil
 }
 
@@ -84,7 +131,7 @@ func (s *splitting) kick(x, p []float64, n int) {
 
 // flight is A. It leaves the geometry at the new points.
 func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Outcome) error {
-	h := s.τ / 2
+	h := s.h
 	for i, v := range p[:n*s.d] {
 		s.y[i] = x[i] + h*v
 	}
@@ -95,6 +142,11 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Out
 	s.flights += n
 	if s.c > s.m {
 		s.reflect(x, p, n, o)
+	}
+	if s.back != nil {
+		if err := s.returns(x, n, o); err != nil {
+			return err
+		}
 	}
 	for i, ok := range s.ok[:n] {
 		failed[i] = failed[i] || !ok
@@ -179,7 +231,7 @@ func (s *splitting) reflect(x, p []float64, n int, o *geometry.Outcome) {
 		normal, q := row(w.n), row(w.p)
 		c := 2 * dense.Dot(normal, row(p)) / dense.Dot(normal, normal)
 		dense.AddScaled(q, row(p), -c, normal)
-		dense.AddScaled(row(w.y), row(x), -s.τ/2, q)
+		dense.AddScaled(row(w.y), row(x), -s.h, q)
 	}
 	o.Add(s.project.Project(s.set, w.y, w.y, w.ok, 0))
 	for i := range n {
@@ -192,6 +244,42 @@ func (s *splitting) reflect(x, p []float64, n int, o *geometry.Outcome) {
 		}
 	}
 }
+
+// returns has flights fail that do not lead back: with −p at the end, the flight must
+// end at x.
+func (s *splitting) returns(x []float64, n int, o *geometry.Outcome) error {
+	row := func(v []float64, i int) []float64 { return v[i*s.d : (i+1)*s.d] }
+	for i, ok := range s.ok[:n] {
+		if !ok || s.c > s.m && s.wall.hit[i] >= 0 { // they stay
+			copy(row(s.y, i), row(x, i))
+		}
+	}
+	if err := s.set.At(s.y, n); err != nil {
+		return err
+	}
+	for i := range s.back[:n*s.d] {
+		s.back[i] = s.y[i] - x[i]
+	}
+	s.set.Tangent(s.back, s.back)
+	for i := range s.back[:n*s.d] {
+		s.back[i] = s.y[i] - s.back[i]
+	}
+	o.Add(s.project.Project(s.set, s.back, s.back, s.wall.ok, 0))
+	for i := range n {
+		if s.c > s.m && s.wall.hit[i] >= 0 {
+			continue
+		}
+		far, size := 0.0, 1.0
+		for j, v := range row(x, i) {
+			far, size = max(far, math.Abs(row(s.back, i)[j]-v)), max(size, math.Abs(v))
+		}
+		s.ok[i] = s.ok[i] && s.wall.ok[i] && far <= reversible*size
+	}
+	return nil
+}
+
+// reversible is how near a flight back must come, relative to the point.
+const reversible = 1e-8
 
 // components returns all components at the points x of the last step.
 func (s *splitting) components(x []float64, n int) []float64 {
@@ -210,7 +298,7 @@ func newSplitting(p *Process, rows int) *splitting {
 	}
 	return &splitting{
 		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows),
-		f: p.Potential, d: d, c: c, m: m, τ: τ, a: a, b: math.Sqrt(1 - a*a), values: make([]float64, rows*c),
+		f: p.Potential, d: d, c: c, m: m, τ: τ, h: τ / 2, a: a, b: math.Sqrt(1 - a*a), values: make([]float64, rows*c),
 		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
 		wall: newBounce(rows, c, d),
 	}

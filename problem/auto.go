@@ -48,3 +48,9 @@ func (p *Problem) RepulsionIsAuto(repels bool) bool {
 	silent := p.origin != nil && p.origin["process.repulsion"] == ""
 	return p.Process.Repulsion.IsAuto() || silent && repels
 }
+
+// StepIsAuto reports whether sample.step is left to the program: where the file says
+// auto, or nothing.
+func (p *Problem) StepIsAuto() bool {
+	return p.Sample.Step.IsAuto() || p.origin != nil && p.origin["sample.step"] == ""
+}

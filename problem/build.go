@@ -1,9 +1,11 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
@@ -140,8 +142,19 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 			return nil, p.key("potential.b", f.B, fmt.Sprintf("%d numbers, one a coordinate", d))
 		}
 		return langevin.Linear{B: f.B}, length("potential.b", f.B)
+	case "formula":
+		energy, err := formula.NewPotential(d, p.Set.Definitions(), f.Expr)
+		var fault *formula.Error
+		if errors.As(err, &fault) {
+			key := "potential." + fault.Key
+			if fault.Key != "expr" {
+				key = "set." + fault.Key
+			}
+			return nil, &KeyError{Origin: p.where(key), Key: key, Fault: fault.Err.Error()}
+		}
+		return energy, err
 	}
-	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear")
+	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear", "formula")
 }
 
 // TrainConfig returns the part of the problem that package train reads.

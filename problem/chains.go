@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/landing-diffusion/landing/langevin"
@@ -14,10 +15,14 @@ const maxNumbers = 1e9
 // rest of the problem count.
 func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	c := p.Sample
+	step := float64(c.Step)
+	if p.StepIsAuto() { // experiment chooses it
+		step = 0.1
+	}
 	for _, k := range []struct {
 		key   string
 		value float64
-	}{{"sample.step", c.Step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)},
+	}{{"sample.step", step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)},
 		{"sample.thin", float64(c.Thin)}} {
 		if !(k.value > 0) || k.value > 1e15 {
 			return nil, p.key(k.key, k.value, "a number above 0 and at most 1e15")
@@ -32,18 +37,35 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if !(c.MaxViolation >= 0) {
 		return nil, p.key("sample.max_violation", c.MaxViolation, "a number of at least 0")
 	}
+	for _, k := range []struct {
+		key           string
+		value, lo, hi float64
+	}{
+		{"sample.leaps", float64(c.Leaps), 0, 1e6}, {"sample.max_failed", c.MaxFailed, 0, 1},
+		{"sample.max_rhat", cmp.Or(c.MaxRhat, 1), 1, 1e15},
+	} {
+		if !(k.value >= k.lo && k.value <= k.hi) {
+			return nil, p.key(k.key, k.value, fmt.Sprintf("a number in [%v, %v]", k.lo, k.hi))
+		}
+	}
+	if err := p.oneOf("sample.measure", cmp.Or(c.Measure, "surface"), "surface", "level"); err != nil {
+		return nil, err
+	}
 	q := *p
-	q.Process.Steps, q.Process.Horizon = 1, c.Step
+	q.Process.Steps, q.Process.Horizon = 1, step
 	q.Process.Sigma = Sigma{Min: 1, Max: 1, Schedule: "linear"}
 	q.Process.TerminalProjection = false
-	symmetric := c.Method == "splitting"
+	leaps, symmetric := 0, c.Method == "splitting" || c.Method == "chmc"
+	if c.Method == "chmc" {
+		leaps = cmp.Or(c.Leaps, 10)
+	}
 	if q.Process.Method = c.Method; symmetric {
 		q.Process.Method, q.Process.Curvature = "ULLA-P", false // it projects, so the set must allow that
 	}
 	proc, err := q.process()
 	if err != nil {
 		if e, ok := err.(*KeyError); ok && e.Key == "process.method" {
-			return nil, p.key("sample.method", c.Method, "splitting, ULLA, OLLA, ULLA-P or OLLA-P")
+			return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
 		}
 		return nil, err
 	}
@@ -55,6 +77,11 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		return nil, p.key("potential.kind", p.Potential.Kind,
 			"a potential: on an unbounded set exp(−0) is no distribution")
 	}
-	return &langevin.Chains{Process: proc, Symmetric: symmetric, Count: c.Chains, Burn: c.Burn, Keep: c.Draws,
-		Thin: c.Thin, Seed: p.Seed}, nil
+	if c.Measure == "level" {
+		if proc.Potential, err = langevin.Level(proc.Set, proc.Potential); err != nil {
+			return nil, p.key("sample.measure", c.Measure, "surface, since "+err.Error())
+		}
+	}
+	return &langevin.Chains{Process: proc, Symmetric: symmetric, Leaps: leaps, Count: c.Chains, Burn: c.Burn,
+		Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
 }

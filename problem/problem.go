@@ -45,10 +45,11 @@ type Data struct {
 
 // Potential is f of the target exp(−f).
 type Potential struct {
-	Kind   string    `yaml:"kind"` // zero, quadratic, linear
+	Kind   string    `yaml:"kind"` // zero, quadratic, linear, formula
 	Center []float64 `yaml:"center,omitempty"`
 	Weight []float64 `yaml:"weight,omitempty"`
 	B      []float64 `yaml:"b,omitempty"`
+	Expr   string    `yaml:"expr,omitempty"` // of kind formula
 }
 
 // Process is the forward process.
@@ -126,13 +127,18 @@ type Generate struct {
 
 // Sample is sampling of exp(−f) without learning.
 type Sample struct {
-	Method       string  `yaml:"method"` // splitting, or one of process.method
-	Step         float64 `yaml:"step"`   // τ
+	Method       string  `yaml:"method"` // splitting, chmc, or one of process.method
+	Step         Choice  `yaml:"step"`   // τ; StepIsAuto says when it is chosen
 	Chains       int     `yaml:"chains"`
 	Burn         int     `yaml:"burn"`          // steps to discard
 	Draws        int     `yaml:"draws"`         // to keep of each chain
 	Thin         int     `yaml:"thin"`          // steps between draws
 	MaxViolation float64 `yaml:"max_violation"` // of any component in a draw; 0 means unchecked
+
+	Leaps     int     `yaml:"leaps,omitempty"`      // of a step of chmc; 0 means 10
+	Measure   string  `yaml:"measure,omitempty"`    // surface or level; empty means surface
+	MaxFailed float64 `yaml:"max_failed,omitempty"` // share of projections that may fail; 0 means 0.01
+	MaxRhat   float64 `yaml:"max_rhat,omitempty"`   // largest split-R̂ of a coordinate; 0 means 1.1
 }
 
 // Defaults returns a problem with every key at its default. Data and set have

@@ -371,9 +371,24 @@ func TestBuildChains(t *testing.T) {
 	if err != nil || !c.Symmetric || c.Process.Schedule.Tau(0) != 0.05 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	p, err = load(t, good, "prior=empirical", "sample.method=chmc", "sample.measure=level",
+		"potential={kind: formula, expr: \"x[0]\"}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := p.BuildChains(); err != nil || c.Leaps != 10 || c.Process.Potential == nil {
+		t.Errorf("chmc: %+v, %v", c, err)
+	}
 	for key, want := range map[string]string{
 		"sample.step=0": "sample.step is 0", "sample.chains=0": "sample.chains", "sample.burn=-1": "sample.burn",
-		"sample.method=gibbs": `sample.method is "gibbs"; expected splitting, ULLA`,
+		"sample.method=gibbs":                `sample.method is "gibbs"; expected splitting, chmc, ULLA`,
+		"sample.leaps=-1":                    "sample.leaps is -1",
+		"sample.max_failed=1.5":              "sample.max_failed is 1.5; expected a number in [0, 1]",
+		"sample.max_rhat=-2":                 "sample.max_rhat",
+		"sample.measure=area":                `sample.measure is "area"; expected one of surface, level`,
+		"potential={kind: formula}":          "potential.expr:",
+		"potential={kind: formula, expr: y}": `potential.expr: unknown name "y"`,
+		"potential={kind: formula, expr: x}": "potential.expr: a list of numbers; expected one number",
 	} {
 		q, err := Load([]byte(good), "mine.yaml", "", []string{key})
 		if err != nil {

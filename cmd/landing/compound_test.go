@@ -37,7 +37,7 @@ func TestProductRun(t *testing.T) {
 	const rest = `
 data: {path: points.csv}
 process: {method: ULLA, steps: 10, horizon: 3, sigma: {min: 0.1, max: 1}, curvature: true}
-sample: {chains: 4, draws: 20, burn: 20, thin: 1}
+sample: {chains: 4, draws: 20, burn: 20, thin: 1, max_rhat: 100}
 train: {max_failed: 0.2}
 generate: {max_failed: 0.5}
 `

@@ -142,8 +142,8 @@ func exitCode(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
-		new(*experiment.FailedError), new(*experiment.ViolationError), new(*train.FailedError),
-		new(*langevin.StartError)):
+		new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
+		new(*train.FailedError), new(*langevin.StartError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
 		new(*geometry.RankError)):

@@ -105,7 +105,7 @@ func TestVerbs(t *testing.T) {
 	for _, args := range [][]string{
 		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
-		{"sample", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.burn=10"},
+		{"sample", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
 		{"resume", "r"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
@@ -122,7 +122,7 @@ func TestVerbs(t *testing.T) {
 	}
 	ok(t, dir, "report", "r", "--force")
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "a.npy", "--force")
-	ok(t, dir, "sample", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.burn=10")
+	ok(t, dir, "sample", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.max_rhat=100")
 	v := wantJSON(t, ok(t, dir, "resume", "r", "--json"))
 	if v["loss"].(float64) == 0 || v["epochs"].(float64) != 3 {
 		t.Errorf("a finished run reports %v", v)

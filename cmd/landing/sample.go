@@ -55,6 +55,12 @@ split-R̂ of every coordinate. The keys are those under "sample:".`,
 				fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed "+
 					"projections\n",
 					r.Chains, r.Draws, out, r.Seconds, r.Violation.Worst, r.Failed)
+				fmt.Fprintf(w, "step %.3g", r.Step)
+				if r.Refused > 0 || r.Turned > 0 {
+					fmt.Fprintf(w, "; Metropolis refused %.1f %% of moves, %.1f %% of flights turned back",
+						100*r.Refused, 100*r.Turned)
+				}
+				fmt.Fprintln(w)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")
 				for j, c := range r.Coordinates {

@@ -1,0 +1,62 @@
+package langevin
+
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/geometry"
+)
+
+// hmc is constrained Hamiltonian Monte Carlo (Lelièvre, Rousset and Stoltz, "Hybrid
+// Monte Carlo methods for sampling probability measures on submanifolds", 2019), for
+// sampling exp(−f) on Σ without an error of the step:
+//
+//	p ← Πζ
+//	leaps times:  p ← p − (τ/2)Π∇f,  a flight of τ (RATTLE),  p ← p − (τ/2)Π∇f
+//	accept with probability min(1, exp(−ΔH)), H = f + ‖p‖²/2; else back to the start
+//
+// A flight whose projection fails, or that does not lead back to where it came from,
+// or ends beyond an inequality, turns back as in splitting: every flight is then an
+// involution with the momentum reversed and keeps volume, so the law is exact.
+type hmc struct {
+	*splitting
+	leaps   int
+	start   []float64 // rows×d: points
+	u       []float64 // rows
+	refused int       // by Metropolis
+	moves   int
+}
+
+func newHMC(p *Process, leaps, rows int) *hmc {
+	s := newSplitting(p, rows)
+	s.h, s.back = s.τ, make([]float64, rows*s.d)
+	return &hmc{splitting: s, leaps: leaps, start: make([]float64, rows*s.d), u: make([]float64, rows)}
+}
+
+// step moves x in place; p is scratch. uniform(i) is a number in [0, 1) for row i.
+func (c *hmc) step(
+	x, p, ζ []float64, uniform func(i int) float64, failed []bool, n int,
+) (o geometry.Outcome, err error) {
+	nd, w := n*c.d, &c.watched
+	if err := c.set.At(x, n); err != nil {
+		return o, err
+	}
+	copy(c.start, x[:nd])
+	c.set.Tangent(p, ζ[:nd])
+	w.of(w.before, x[:nd], p[:nd], n)
+	for range c.leaps {
+		c.kick(x, p, n)
+		if err := c.flight(x, p, failed, n, &o); err != nil {
+			return o, err
+		}
+		c.kick(x, p, n)
+	}
+	w.of(w.after, x[:nd], p[:nd], n)
+	for i := range n {
+		c.moves++
+		if !(math.Log(uniform(i)) < w.before[i]-w.after[i]) {
+			c.refused++
+			copy(x[i*c.d:(i+1)*c.d], c.start[i*c.d:(i+1)*c.d])
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,94 @@
+package langevin
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Shares of moves that go wrong, which Tune aims at.
+const (
+	// Metropolis makes good what it refuses, and moves far: it may refuse a third, and is
+	// worth a longer step below a tenth.
+	manyRefused, fewRefused = 0.35, 0.1
+	// Without it, what it would refuse is error of the law.
+	manyErrors = 0.02
+	// Flights that turn back at inequalities cost time alone.
+	manyTurned = 0.5
+	// Projections that fail, at a step that is not checked for reversibility.
+	manyFailed = 1e-3
+
+	tuneRounds = 30
+	tuneSteps  = 50 // of a round
+)
+
+// StepOf returns a step to begin with on a Σ with these points (n×d): a tenth of the
+// spread of a coordinate, as far as a step of the method goes.
+func (c *Chains) StepOf(points []float64) float64 {
+	set := c.Process.Set
+	_, wide := metric.Spread(points, set.Dim())
+	if wide == 0 {
+		wide = 1
+	}
+	step := 0.1 * wide / math.Sqrt(float64(max(set.Dim()-len(set.Equalities()), 1)))
+	if !c.Symmetric && c.Leaps == 0 && !c.Process.Method.Underdamped() {
+		return step * step
+	}
+	return step
+}
+
+// Tune returns a step for the chains, from that of the process: short rounds of them
+// from x0, each from where the last one ended, halve it while too many moves go wrong
+// or a simulation breaks down, and lengthen that of HMC where it can be. What it finds is
+// a function of the seed. Errors are those of Run, if no step is short enough.
+func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (float64, error) {
+	τ, longest := c.Process.Schedule.T, 10*c.Process.Schedule.T
+	x, d := append([]float64(nil), x0...), c.Process.Set.Dim()
+	best := 0.0 // of HMC, the longest step that did not refuse too much
+	for round := range tuneRounds {
+		p, run := *c.Process, *c
+		p.Schedule.T = τ
+		run.Process, run.watch, run.Progress = &p, c.Leaps == 0, nil
+		run.Burn, run.Keep, run.Thin, run.Seed = 0, 1, tuneSteps, keyed.Round(c.Seed, round+1)
+		if c.Leaps > 0 {
+			run.Thin = tuneSteps / 5
+		}
+		draws, err := run.Run(ctx, pool, x)
+		switch {
+		case errors.As(err, new(*DivergedError)) && round < tuneRounds-1:
+			τ /= 2
+			copy(x, x0)
+			continue
+		case err != nil:
+			return 0, err
+		}
+		failed := draws.FailedShare()
+		copy(x, draws.X[:c.Count*d])
+		switch {
+		case c.Leaps == 0 && failed <= manyFailed && draws.Refused <= manyErrors && draws.Turned <= manyTurned:
+			return τ, nil
+		case c.Leaps == 0:
+			τ /= 2
+		case max(draws.Refused, draws.Turned) > manyRefused && best > 0:
+			return best, nil
+		case max(draws.Refused, draws.Turned) > manyRefused:
+			τ /= 2
+		case max(draws.Refused, draws.Turned) < fewRefused && 1.5*τ <= longest:
+			best, τ = τ, 1.5*τ
+		default:
+			return τ, nil
+		}
+	}
+	return τ, nil
+}
+
+// FailedShare returns the share of projections that failed, each of which left its chain
+// where it was: without Metropolis that is an error of the law.
+func (d *Draws) FailedShare() float64 {
+	o := d.Report.Projections
+	return float64(o.Failed()) / float64(max(o.Points, 1))
+}
