@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/uniform"
 )
 
 const (
@@ -52,7 +54,12 @@ func terminalLaw(e *Evidence) []Finding {
 		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: all %d paths lose a "+
 			"projection", len(end.x0)/e.D)}}
 	}
-	return []Finding{e.judgeEnd(compareEnd(end.x0, end.states, e.D, e.Seed, e.Set.Capabilities().SampleUniform))}
+	if end.prior == nil {
+		return []Finding{{Message: end.unmixed}}
+	}
+	f := e.judgeEnd(compareEnd(end.x0, end.states, e.D, e.Seed, end.prior))
+	f.Message += end.how
+	return []Finding{f}
 }
 
 // uncompared says why there is nothing to compare; empty if there is.
@@ -60,8 +67,6 @@ func (e *Evidence) uncompared() string {
 	switch {
 	case !e.Uniform:
 		return "the prior is made of terminal states: nothing to compare"
-	case e.Set.Capabilities().SampleUniform == nil:
-		return "not compared with the prior: its uniform law has no closed form here, and chains make it in training"
 	case len(e.Data) == 0:
 		return "not compared with the prior: there is no data to start from"
 	case e.Running.Validate() != nil:
@@ -74,6 +79,10 @@ func (e *Evidence) uncompared() string {
 type ends struct {
 	x0, states []float64 // where they start, and x_N of those that lost no projection
 	err        error     // why a path breaks down
+
+	prior   langevin.Uniform // what they are held against, or nil
+	how     string           // a word on it
+	unmixed string           // why it is nil
 }
 
 // finish simulates paths from the data to their ends, projected as the process says.
@@ -82,6 +91,12 @@ func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 		return ends{}
 	}
 	n := e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
+	out := ends{prior: e.Set.Capabilities().SampleUniform}
+	if out.prior == nil {
+		if n = e.quickPrior(ctx, pool, n, &out); out.prior == nil {
+			n = min(n, fewEnds) // to see whether they arrive
+		}
+	}
 	x0 := langevin.Starts(e.Data, e.D, n)
 	proc := e.Running
 	proc.Terminal = e.Process.Terminal
@@ -90,7 +105,54 @@ func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 	if errors.As(err, new(*langevin.PriorError)) {
 		err = nil
 	}
-	return ends{x0, end.States, err}
+	out.x0, out.states, out.err = x0, end.States, err
+	return out
+}
+
+const (
+	quickSteps = 8192 // of the chains of quickPrior
+	quickCost  = 1e3  // of Evidence.Factoring, beyond which they are not quick
+	fewEnds    = 32   // paths that a comparison needs
+)
+
+// quickPrior makes the prior of a Σ without uniform law in closed form from short chains,
+// and returns how many paths, of n, may be held against it: as many as leave it so many
+// effective draws for each that draws are told apart. The chains' states that are
+// drawn from are at equal distances, one for each effective draw, and none is drawn twice.
+func (e *Evidence) quickPrior(ctx context.Context, pool *parallel.Pool, n int, to *ends) int {
+	const closed = "its uniform law has no closed form here"
+	to.unmixed = "not compared with the prior: " + closed + ", and chains make it in training"
+	if len(e.On) == 0 || e.Factoring() > quickCost {
+		return n
+	}
+	var on []float64
+	for _, p := range e.On {
+		on = append(on, p.X...)
+	}
+	d, err := uniform.Draw(ctx, uniform.Config{
+		Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps, Pool: pool,
+	})
+	if err != nil || !d.Mixed() {
+		to.unmixed = "not compared with the prior: " + closed + ", and short chains do not mix; those of training " +
+			"are longer"
+		return n
+	}
+	k := min(int(min(d.ESS, 1e9)), len(d.States)/e.D)
+	n = min(n, k/(priorPerPath+1))
+	if n < fewEnds {
+		return n
+	}
+	states := langevin.Starts(d.States, e.D, k)
+	directions := keyed.TerminalDirections.Stream(e.Seed, 0)
+	to.how = ". " + strings.ToUpper(closed[:1]) + closed[1:] + ": the prior is that of short chains"
+	to.prior = func(dst []float64, s keyed.Stream, sample uint64) {
+		i := int(sample)
+		if s == directions {
+			i += priorPerPath * n
+		}
+		copy(dst, states[i*e.D:(i+1)*e.D])
+	}
+	return n
 }
 
 // ending is how terminal states differ from the prior.

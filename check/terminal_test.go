@@ -74,6 +74,38 @@ func TestTerminalLawWithWalls(t *testing.T) {
 	}
 }
 
+// Where the uniform law has no closed form short chains make it, with inequalities too; on
+// what they do not join, nothing is compared.
+func TestTerminalLawByChains(t *testing.T) {
+	pole := cluster(400, 3, false)
+	for i := range 400 { // from e_0 to e_2
+		pole[3*i], pole[3*i+2] = pole[3*i+2], pole[3*i]
+	}
+	cap := equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1))
+	for _, c := range []struct {
+		horizon float64
+		want    Status
+		word    string
+	}{{40, Pass, "end in the prior as far"}, {0.5, Warn, "do not end in the prior"}} {
+		p := gentle(cap)
+		p.Walls, p.Repulsion, p.Terminal, p.Friction = langevin.ElasticWalls, 0, true, 2
+		p.Schedule = langevin.Schedule{N: 200, T: c.horizon, SigmaMin: 0.3, SigmaMax: 0.8}
+		f := terminalFinding(t, p, pole)
+		if f.Status != c.want || !strings.Contains(f.Message, c.word) || !strings.Contains(f.Message, "short chains") {
+			t.Errorf("horizon %v: %+v", c.horizon, f)
+		}
+	}
+	apart := equality(3).equal("h", ball(1)).add("away from the equator", func(x []float64) (float64, []float64) {
+		return 0.25 - x[2]*x[2], []float64{0, 0, -2 * x[2]}
+	})
+	for i := range 200 {
+		pole[3*i+2] *= -1
+	}
+	if f := terminalFinding(t, gentle(apart), pole); f.Status != Pass || !strings.Contains(f.Message, "do not mix") {
+		t.Errorf("two caps: %+v", f)
+	}
+}
+
 // Paths that end in the prior are found guilty at most as often as p says. Of 100
 // sets of prior draws 15 have p < 0.05 with probability below 2·10⁻⁴ (binomial),
 // and one has p < 10⁻⁴ with probability below 10⁻².
@@ -144,11 +176,11 @@ func TestTerminalSO10(t *testing.T) {
 
 // What cannot be compared says why, and is no fault.
 func TestTerminalSkips(t *testing.T) {
-	data := cluster(50, 3, false)
+	data, large := cluster(50, 3, false), gentle(equality(600).equal("h", ball(1)))
 	for word, in := range map[string]Input{
 		"made of terminal states": {Process: gentle(zoo.Sphere{D: 3}), Data: data},
 		"no data":                 {Process: gentle(zoo.Sphere{D: 3}), Uniform: true},
-		"no closed form":          {Process: gentle(equality(3).equal("h", ball(1))), Data: data, Uniform: true},
+		"chains make it":          {Process: large, Data: cluster(50, 600, false), Uniform: true},
 	} {
 		says(t, run(t, in), "terminal law", "", Pass, word)
 	}
