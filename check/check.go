@@ -24,14 +24,15 @@ import (
 type Status int
 
 const (
-	Pass Status = iota
-	Warn        // it runs, worse than it could
-	Fail        // it does not run, or runs on another set than was meant
+	Skip Status = iota - 1 // nothing could be looked at
+	Pass
+	Warn // it runs, worse than it could
+	Fail // it does not run, or runs on another set than was meant
 )
 
-var statusNames = [...]string{"PASS", "WARN", "FAIL"}
+var statusNames = [...]string{"SKIP", "PASS", "WARN", "FAIL"}
 
-func (s Status) String() string { return statusNames[s] }
+func (s Status) String() string { return statusNames[s-Skip] }
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

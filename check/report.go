@@ -56,7 +56,11 @@ func (r *Report) Write(w io.Writer, color bool) error {
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%s  %-*s  %-*s  %s\n", painted(l.Status, color), wide, l.Check, named, l.Component, l.Message)
 	}
-	fmt.Fprintf(&b, "\n%d FAIL, %d WARN, %d PASS\n", r.Count(Fail), r.Count(Warn), r.Count(Pass))
+	fmt.Fprintf(&b, "\n%d FAIL, %d WARN, %d PASS", r.Count(Fail), r.Count(Warn), r.Count(Pass))
+	if n := r.Count(Skip); n > 0 {
+		fmt.Fprintf(&b, ", %d SKIP", n)
+	}
+	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -69,7 +73,7 @@ func (r *Report) lines() []Finding {
 		for hi < len(r.Findings) && r.Findings[hi].Check == r.Findings[lo].Check {
 			hi++
 		}
-		for _, s := range []Status{Fail, Warn, Pass} {
+		for _, s := range []Status{Fail, Warn, Pass, Skip} {
 			var same []Finding
 			for _, f := range r.Findings[lo:hi] {
 				if f.Status == s && f.Component == "" {
@@ -79,7 +83,7 @@ func (r *Report) lines() []Finding {
 				}
 			}
 			keep := shown
-			if s == Pass {
+			if s <= Pass {
 				keep = 1
 			}
 			written, rest := map[string]bool{}, map[string]bool{} // components
@@ -104,7 +108,7 @@ func painted(s Status, color bool) string {
 	if !color {
 		return s.String()
 	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", [...]int{32, 33, 31}[s], s)
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", [...]int{36, 32, 33, 31}[s-Skip], s)
 }
 
 func count(n int, one, many string) string {

@@ -46,7 +46,11 @@ func terminalLaw(e *Evidence) []Finding {
 	end := e.ends
 	switch {
 	case e.uncompared() != "":
-		return []Finding{{Message: e.uncompared()}}
+		f := Finding{Status: Skip, Message: e.uncompared()}
+		if !e.Uniform { // the prior is what would be compared
+			f.Status = Pass
+		}
+		return []Finding{f}
 	case end.err != nil:
 		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data "+
 			"breaks down: %v", end.err)}}
@@ -55,7 +59,7 @@ func terminalLaw(e *Evidence) []Finding {
 			"projection", len(end.x0)/e.D)}}
 	}
 	if end.prior == nil {
-		return []Finding{{Message: end.unmixed}}
+		return []Finding{{Status: Skip, Message: end.unmixed}}
 	}
 	f := e.judgeEnd(compareEnd(end.x0, end.states, e.D, e.Seed, end.prior))
 	f.Message += end.how

@@ -101,7 +101,7 @@ func TestTerminalLawByChains(t *testing.T) {
 	for i := range 200 {
 		pole[3*i+2] *= -1
 	}
-	if f := terminalFinding(t, gentle(apart), pole); f.Status != Pass || !strings.Contains(f.Message, "do not mix") {
+	if f := terminalFinding(t, gentle(apart), pole); f.Status != Skip || !strings.Contains(f.Message, "do not mix") {
 		t.Errorf("two caps: %+v", f)
 	}
 }
@@ -182,7 +182,11 @@ func TestTerminalSkips(t *testing.T) {
 		"no data":                 {Process: gentle(zoo.Sphere{D: 3}), Uniform: true},
 		"chains make it":          {Process: large, Data: cluster(50, 600, false), Uniform: true},
 	} {
-		says(t, run(t, in), "terminal law", "", Pass, word)
+		status := Skip
+		if !in.Uniform { // the prior itself is what would be compared
+			status = Pass
+		}
+		says(t, run(t, in), "terminal law", "", status, word)
 	}
 }
 

@@ -19,7 +19,8 @@ func (a *app) check() *cobra.Command {
 		Use:   "check PROBLEM",
 		Short: "Examine a problem's constraints, data and process before training",
 		Long: `check is the doctor for constraints. It looks at the set, the data and the
-process of a problem and prints PASS, WARN or FAIL for each component: wrong
+process of a problem and prints PASS, WARN or FAIL for each component (SKIP where nothing
+could be compared): wrong
 derivatives, infeasible data, redundant or conflicting constraints, gradients
 that vanish on the set, kinks, landing and repulsion rates, the offset that steps
 leave, disconnected parts, paths that end short of the prior, and what training
