@@ -287,7 +287,8 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// Variants fast and fine change how a recipe learns, not what.
+// Variants fast and fine change how a recipe learns, not what; generation may begin where
+// forward paths end.
 func TestFastRecipes(t *testing.T) {
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
@@ -314,7 +315,7 @@ func TestFastRecipes(t *testing.T) {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
 			}
 			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) ||
-				p.Prior != base.Prior || p.Convention != base.Convention {
+				p.Prior != base.Prior && p.Prior != "empirical" || p.Convention != base.Convention {
 				t.Errorf("%s %s is another problem: %+v", name, variant, p)
 			}
 		}
