@@ -35,7 +35,7 @@ func TestFlightTurnsAtEachWall(t *testing.T) {
 				want = -want
 			}
 			if at[i] != x[i] || math.Abs(q[i]-want) > 1e-15 {
-				t.Errorf("wall at %v of x_%d: the point is %v, from %v, its momentum %v, from %v", side, j, at, x, q, momentum)
+				t.Errorf("wall at %v of x_%d: from %v with momentum %v to %v with %v", side, j, x, momentum, at, q)
 			}
 		}
 	}
