@@ -136,6 +136,10 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 		out = append(out, distances(v.Observed, l.observed.Note)...)
 	}
 	if s := v.Start; s != nil && s.Paths > 0 {
+		warning := ""
+		if s.Warning != "" {
+			warning = " WARN: " + s.Warning + "."
+		}
 		out = append(out, figure.Table{
 			Title: "Where generation starts", Header: []string{"", s.Metric},
 			Rows: [][]string{
@@ -143,7 +147,7 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{"floor: two sets of one law", text.Fixed(s.Floor)},
 			},
 			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation "+
-				"starts at states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue),
+				"starts at states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue) + warning,
 		})
 	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %",

@@ -17,8 +17,24 @@ type Start struct {
 	Distance metric.Float `json:"distance"` // null for an empirical prior: it is made of such ends
 	Floor    metric.Float `json:"floor"`    // two sets of draws of one law: mean
 	FloorSD  metric.Float `json:"floor_sd"`
-	PValue   metric.Float `json:"p_value"` // of the energy test, which sees what a histogram may not
-	Paths    int          `json:"paths"`   // that did not fail; the prior gives as many draws
+	PValue   metric.Float `json:"p_value"`           // of the energy test, which sees what a histogram may not
+	Paths    int          `json:"paths"`             // that did not fail; the prior gives as many draws
+	Warning  string       `json:"warning,omitempty"` // where the energy test rejects the prior, with the remedy
+}
+
+// startAlarm is the p-value up to which the prior is rejected, the least that the test
+// can give: one false alarm in a thousand.
+const startAlarm = 0.001
+
+// judge sets the warning.
+func (s *Start) judge() {
+	if !(s.PValue <= startAlarm) {
+		return
+	}
+	s.Warning = "generation starts where forward paths do not end, so the network never learned from there"
+	if s.Prior == "uniform" || s.Prior == "chains" {
+		s.Warning += "; train with --set prior=empirical, or with a longer process.horizon"
+	}
 }
 
 const (
@@ -62,5 +78,6 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 			floor.Mean,
 			floor.SD
 	}
+	s.judge()
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -35,11 +36,11 @@ func TestStart(t *testing.T) {
 	}
 	s := compare("process.horizon=0.01")
 	if s.Prior != "uniform" || s.Metric != "Jensen–Shannon distance" || s.Paths != 800 || s.PValue > 0.001 ||
-		s.Distance < s.Floor+5*s.FloorSD {
+		s.Distance < s.Floor+5*s.FloorSD || !strings.Contains(s.Warning, "prior=empirical") {
 		t.Errorf("paths that stay: %+v", s)
 	}
 	s = compare("process.friction=1.5")
-	if s.PValue <= 0.001 || math.Abs(float64(s.Distance-s.Floor)) > 0.1*float64(s.Floor) {
+	if s.PValue <= 0.001 || s.Warning != "" || math.Abs(float64(s.Distance-s.Floor)) > 0.1*float64(s.Floor) {
 		t.Errorf("paths that forget: %+v", s)
 	}
 }
@@ -47,7 +48,7 @@ func TestStart(t *testing.T) {
 // An empirical prior is made of such ends: there is nothing to compare.
 func TestStartEmpirical(t *testing.T) {
 	s, err := compareStart(t, begin(t, "prior=empirical"), 100)
-	if err != nil || s.Prior != "empirical" || s.Paths != 0 || !math.IsNaN(float64(s.Distance)) {
+	if err != nil || s.Prior != "empirical" || s.Paths != 0 || s.Warning != "" || !math.IsNaN(float64(s.Distance)) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

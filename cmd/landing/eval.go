@@ -226,6 +226,10 @@ func whereStarts(s *experiment.Start) string {
 	if s.Prior == "chains" {
 		from = "draws of chains"
 	}
-	return fmt.Sprintf("%.4g from where %d forward paths end to the %s, floor %.4g ± %.2g (%s); p = %.3f", s.Distance,
+	told := fmt.Sprintf("%.4g from where %d forward paths end to the %s, floor %.4g ± %.2g (%s); p = %.3f", s.Distance,
 		s.Paths, from, s.Floor, s.FloorSD, s.Metric, s.PValue)
+	if s.Warning != "" {
+		told += "; WARN: " + s.Warning
+	}
+	return told
 }
