@@ -147,7 +147,8 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{"floor: two sets of one law", text.Fixed(s.Floor)},
 			},
 			Note: fmt.Sprintf("Where the two differ, forward paths have not forgotten the data, and generation "+
-				"starts at states that the network was not trained on. Energy test of one law: p = %.3f.", s.PValue) + warning,
+				"starts at states that the network was not trained on. Energy test of one law: p = %.3f.%s",
+				s.PValue, warning),
 		})
 	}
 	t := figure.Table{Title: "Violation by constraint", Header: []string{"constraint", "mean", "median", "90 %", "99 %",
