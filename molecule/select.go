@@ -1,0 +1,196 @@
+package molecule
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Select returns the atom that a reference names:
+//
+//	4         the atom of that index, from 0
+//	CA        the atom of that name
+//	ALA:CA    of that name in a residue of that name,
+//	2:CA      of that number,
+//	ALA2:CA   or of both (with the insertion code, if there is one: ALA2B:CA)
+//	A:ALA2:CA and of that chain
+//
+// Small letters are as good as capitals. A reference that fits no atom or several is a
+// *SelectError.
+func (m *Molecule) Select(ref string) (int, error) {
+	ref = strings.TrimSpace(ref)
+	if i, err := strconv.Atoi(ref); err == nil {
+		if i < 0 || i >= len(m.Atoms) {
+			return 0, &SelectError{Ref: ref, Atoms: len(m.Atoms), Index: true}
+		}
+		return i, nil
+	}
+	found := m.find(ref)
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	e := &SelectError{Ref: ref, Atoms: len(m.Atoms)}
+	for _, i := range found {
+		e.Several = append(e.Several, fmt.Sprintf("%d (%s)", i, m.Label(i)))
+	}
+	if found == nil {
+		e.Nearest = m.nearest(ref)
+	}
+	return 0, e
+}
+
+// SelectAll is Select of several references.
+func (m *Molecule) SelectAll(refs []string) ([]int, error) {
+	out := make([]int, len(refs))
+	for k, ref := range refs {
+		i, err := m.Select(ref)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = i
+	}
+	return out, nil
+}
+
+// find returns the atoms that a name fits.
+func (m *Molecule) find(ref string) []int {
+	part := strings.Split(ref, ":")
+	name := part[len(part)-1]
+	if name == "" || len(part) > 3 {
+		return nil
+	}
+	var out []int
+	for i, a := range m.Atoms {
+		if strings.EqualFold(a.Name, name) && (len(part) < 2 || a.in(part[len(part)-2])) &&
+			(len(part) < 3 || a.Chain == part[0]) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// in reports whether the atom is in a residue: ALA, 2 or ALA2.
+func (a Atom) in(residue string) bool {
+	if residue == "" || a.Residue == "" && a.ResidueNumber == 0 {
+		return false
+	}
+	number := strconv.Itoa(a.ResidueNumber) + a.Insertion
+	return strings.EqualFold(residue, a.Residue) || strings.EqualFold(residue, number) ||
+		strings.EqualFold(residue, a.Residue+number)
+}
+
+// Label names an atom so that Select finds it: by the shortest of its names that no
+// other atom has, or by its index.
+func (m *Molecule) Label(i int) string {
+	a := m.Atoms[i]
+	if a.Name != "" && !strings.Contains(a.Name, ":") {
+		for _, name := range []string{a.full(), a.Chain + ":" + a.full()} {
+			if f := m.find(name); len(f) == 1 && f[0] == i {
+				if _, err := strconv.Atoi(name); err != nil {
+					return name
+				}
+			}
+		}
+	}
+	return strconv.Itoa(i)
+}
+
+// full returns the name with the residue's, if there is one: ALA2:CA.
+func (a Atom) full() string {
+	if a.Residue == "" {
+		return a.Name
+	}
+	return a.Residue + strconv.Itoa(a.ResidueNumber) + a.Insertion + ":" + a.Name
+}
+
+// nearest returns up to five names of atoms that are closest to one that fits none.
+func (m *Molecule) nearest(ref string) []string {
+	type near struct {
+		name string
+		edit int
+	}
+	var all []near
+	seen := map[string]bool{}
+	for i, a := range m.Atoms {
+		if i == mostCompared {
+			break
+		}
+		if a.Name == "" {
+			continue
+		}
+		label := m.Label(i)
+		best := edits(ref, label)
+		for _, name := range []string{a.Name, a.Residue + ":" + a.Name, strconv.Itoa(a.ResidueNumber) + ":" + a.Name} {
+			best = min(best, edits(ref, name))
+		}
+		if !seen[label] {
+			seen[label] = true
+			all = append(all, near{label, best})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b near) int { return a.edit - b.edit })
+	var out []string
+	for _, v := range all[:min(mostNear, len(all))] {
+		out = append(out, v.name)
+	}
+	return out
+}
+
+// Bounds of the work and the length of a message.
+const (
+	mostNear     = 5
+	mostListed   = 8
+	mostCompared = 2000
+	mostLetters  = 64
+)
+
+// edits is the Levenshtein distance, capitals and small letters being the same.
+func edits(a, b string) int {
+	a, b = strings.ToUpper(a), strings.ToUpper(b)
+	a, b = a[:min(len(a), mostLetters)], b[:min(len(b), mostLetters)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// A SelectError is a reference that fits no atom, or several.
+type SelectError struct {
+	Ref     string
+	Atoms   int      // how many there are
+	Index   bool     // the reference is an index
+	Several []string // the atoms that it fits, by index and name
+	Nearest []string // names like it, if it fits none
+}
+
+func (e *SelectError) Error() string {
+	switch {
+	case e.Index:
+		return fmt.Sprintf("there is no atom %s, expected an index from 0 to %d", e.Ref, e.Atoms-1)
+	case len(e.Several) > 0:
+		list, more := e.Several, ""
+		if len(list) > mostListed {
+			list, more = list[:mostListed], fmt.Sprintf(" and %d more", len(e.Several)-mostListed)
+		}
+		return fmt.Sprintf("%q fits %d atoms: %s%s; name one of them by its index or its residue, as in ALA2:CA",
+			e.Ref, len(e.Several), strings.Join(list, ", "), more)
+	case len(e.Nearest) > 0:
+		return fmt.Sprintf("%q fits no atom; the nearest names are %s", e.Ref, strings.Join(e.Nearest, ", "))
+	}
+	return fmt.Sprintf("%q fits no atom: the %d atoms have no names, expected an index from 0 to %d", e.Ref, e.Atoms,
+		e.Atoms-1)
+}
