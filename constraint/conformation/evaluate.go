@@ -1,0 +1,111 @@
+package conformation
+
+import "github.com/landing-diffusion/landing/constraint"
+
+// NewEvaluator implements constraint.Set.
+func (s *Set) NewEvaluator(int) constraint.Evaluator {
+	e := &evaluator{Set: s, q: make([]float64, len(s.measures)), grad: make([][12]float64, len(s.measures))}
+	return constraint.Evaluator{
+		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors,
+		SparseJacobians: e.SparseJacobians,
+	}
+}
+
+// An evaluator measures each coordinate of a point once, whatever is asked of it.
+type evaluator struct {
+	*Set
+	q    []float64     // of a point
+	grad [][12]float64 // ∇q, or ∇²q v
+}
+
+func (e *evaluator) Values(values, x []float64, n int) {
+	d, c := e.Dim(), len(e.components)
+	for i := range n {
+		xi := x[i*d : (i+1)*d]
+		for k := range e.measures {
+			e.q[k] = e.measures[k].value(xi)
+		}
+		for a := range e.components {
+			_, values[i*c+a] = e.components[a].largest(e.q)
+		}
+	}
+}
+
+// largest returns the term that the component is, the first of equals, and its value.
+func (c *component) largest(q []float64) (at *term, value float64) {
+	at = &c.terms[0]
+	value = at.value(q[at.measure])
+	for k := 1; k < len(c.terms); k++ {
+		if v := c.terms[k].value(q[c.terms[k].measure]); v > value {
+			at, value = &c.terms[k], v
+		}
+	}
+	return at, value
+}
+
+// measure computes q and ∇q of all coordinates at a point.
+func (e *evaluator) measure(x []float64) {
+	for k := range e.measures {
+		e.q[k] = e.measures[k].gradient(&e.grad[k], x)
+	}
+}
+
+func (e *evaluator) Jacobians(values, jac, x []float64, n int) {
+	d, c := e.Dim(), len(e.components)
+	clear(jac[:n*c*d])
+	for i := range n {
+		e.measure(x[i*d : (i+1)*d])
+		for a := range e.components {
+			t, v := e.components[a].largest(e.q)
+			values[i*c+a] = v
+			e.spread(jac[(i*c+a)*d:(i*c+a+1)*d], t)
+		}
+	}
+}
+
+// spread writes the derivatives of a term at its atoms' coordinates.
+func (e *evaluator) spread(row []float64, t *term) {
+	m, g := &e.measures[t.measure], &e.grad[t.measure]
+	for k := range m.kind.Atoms() {
+		to, from := row[m.at[k]:m.at[k]+3:m.at[k]+3], g[3*k:3*k+3]
+		to[0], to[1], to[2] = t.sign*from[0], t.sign*from[1], t.sign*from[2]
+	}
+}
+
+func (e *evaluator) SparseJacobians(values, jac, x []float64, n int) {
+	d, c := e.Dim(), len(e.components)
+	for i := range n {
+		e.measure(x[i*d : (i+1)*d])
+		packed := jac[i*e.row : (i+1)*e.row]
+		for a := range e.components {
+			comp := &e.components[a]
+			t, v := comp.largest(e.q)
+			values[i*c+a] = v
+			m, g := &e.measures[t.measure], &e.grad[t.measure]
+			row := packed[comp.from : comp.from+3*comp.atoms]
+			if m.kind.Atoms() < comp.atoms {
+				clear(row)
+			}
+			for k := range m.kind.Atoms() {
+				to, from := row[t.place[k]:t.place[k]+3:t.place[k]+3], g[3*k:3*k+3]
+				to[0], to[1], to[2] = t.sign*from[0], t.sign*from[1], t.sign*from[2]
+			}
+		}
+	}
+}
+
+func (e *evaluator) HessianVectors(dst, x, v []float64, n int) {
+	d, c := e.Dim(), len(e.components)
+	clear(dst[:n*c*d])
+	for i := range n {
+		xi, vi := x[i*d:(i+1)*d], v[i*d:(i+1)*d]
+		for k := range e.measures {
+			e.q[k] = e.measures[k].value(xi)
+			e.measures[k].curvature(&e.grad[k], xi, vi)
+		}
+		for a := range e.components {
+			t, _ := e.components[a].largest(e.q)
+			e.spread(dst[(i*c+a)*d:(i*c+a+1)*d], t)
+		}
+	}
+}
