@@ -4,9 +4,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
+	"github.com/landing-diffusion/landing/molecule"
 )
 
 // The values of md_ops.npz, with its ridge.
@@ -107,19 +110,31 @@ func referenceProjection(t *testing.T, x []float64) {
 	}
 }
 
-// Three-step trajectories of all samplers on alanine. Projections are the
-// reference's own.
+// Three-step trajectories of all samplers on alanine, on the set as the reference writes
+// it and as package conformation does. Projections are the reference's own.
 func TestGoldenAlanineTrajectories(t *testing.T) {
-	for _, c := range goldenCases("md") {
-		t.Run(c.name, func(t *testing.T) {
-			replayLanding(t, c, &Process{
-				Set: reference.Alanine, Method: c.method, Friction: 10, Terminal: true, Repulsion: 0.05,
-				Walls:       PaperWalls,
-				NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0.05),
-				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
-				Landing:     Landing{Explicit: !c.implicit, Rate: 50},
-			}, func(x []float64) { referenceProjection(t, x) })
-		})
+	const degree = math.Pi / 180
+	dihedral := func(low, high float64, atoms ...int) conformation.Condition {
+		return conformation.Condition{Low: low * degree, High: high * degree,
+			Coordinate: conformation.Coordinate{Kind: conformation.Dihedral, Atoms: atoms}}
+	}
+	ours, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(10), Max: true,
+		Conditions: []conformation.Condition{dihedral(-70, -70, 1, 3, 4, 6), dihedral(130, 170, 3, 4, 6, 8)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, set := range map[string]constraint.Set{"reference": reference.Alanine, "conformation": ours} {
+		for _, c := range goldenCases("md") {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				replayLanding(t, c, &Process{
+					Set: set, Method: c.method, Friction: 10, Terminal: true, Repulsion: 0.05,
+					Walls:       PaperWalls,
+					NewGeometry: reference.NewRidge(set, 1e-6, 0.05),
+					Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},
+					Landing:     Landing{Explicit: !c.implicit, Rate: 50},
+				}, func(x []float64) { referenceProjection(t, x) })
+			})
+		}
 	}
 }
 

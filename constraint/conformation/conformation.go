@@ -10,7 +10,7 @@
 //
 // Translations and rotations change no internal coordinate, so Σ is not compact and has
 // no uniform law: docs/molecules.md says what noise and prior make of them. The package
-// reads no files and knows no names but those that it is given for messages.
+// reads no files.
 package conformation
 
 import (
@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/molecule"
 )
 
 // A Condition is what one internal coordinate is asked for: Low ≤ q ≤ High, an equality
@@ -40,12 +41,14 @@ type Apart struct {
 
 // A Spec says what a Set is made of.
 type Spec struct {
-	Atoms      []string // a name for each, for messages
+	Molecule   *molecule.Molecule
 	Conditions []Condition
 	Apart      []Apart
 	// Max makes one inequality of each window, the larger of its two sides, and one of
-	// each Apart, that of the nearest pair: the paper's form. It has a kink where they
-	// change places; the default are smooth.
+	// each Apart, that of the nearest pair. It has a kink where they change places; the
+	// default are smooth. A dihedral's window within (−π, π] is then max(θ − High, Low − θ)
+	// as the paper has it, not on the circle: from beyond the cut at π the way back is the
+	// long one.
 	Max bool
 }
 
@@ -70,7 +73,7 @@ const (
 
 // A Set is the set of a Spec.
 type Set struct {
-	atoms      []string
+	molecule   *molecule.Molecule
 	measures   []measure
 	components []component // equalities first
 	equalities []string
@@ -117,7 +120,7 @@ func wrap(θ float64) float64 {
 
 // New makes a Set. Equalities that are there twice count once. The error is an *Error.
 func New(spec Spec) (*Set, error) {
-	b := builder{set: &Set{atoms: slices.Clone(spec.Atoms)}, max: spec.Max, measure: map[string]int{},
+	b := builder{set: &Set{molecule: spec.Molecule}, max: spec.Max, measure: map[string]int{},
 		fixed: map[int]float64{}, seen: map[string]bool{}}
 	for i, c := range spec.Conditions {
 		if fault := b.condition(i, c); fault != "" {
@@ -160,11 +163,11 @@ func (b *builder) coordinate(c Coordinate) (int, string) {
 		return 0, fmt.Sprintf("%d atoms; expected the %d of %s", len(c.Atoms), n, c.Kind.one())
 	}
 	for i, a := range c.Atoms {
-		if a < 0 || a >= len(b.set.atoms) {
-			return 0, fmt.Sprintf("there is no atom %d: there are %d, from 0", a, len(b.set.atoms))
+		if a < 0 || a >= b.set.molecule.N() {
+			return 0, fmt.Sprintf("there is no atom %d: there are %d, from 0", a, b.set.molecule.N())
 		}
 		if slices.Contains(c.Atoms[:i], a) {
-			return 0, fmt.Sprintf("atom %s is there twice", b.set.atoms[a])
+			return 0, fmt.Sprintf("atom %s is there twice", b.set.molecule.Label(a))
 		}
 	}
 	// Read from either end it is the same; a volume changes its sign with the order.
@@ -200,7 +203,8 @@ func (b *builder) condition(number int, c Condition) string {
 	b.windows = append(b.windows, window{i, number, c})
 	var terms []term
 	var names []string
-	if c.Kind == Dihedral {
+	plain := b.max && c.Low > -math.Pi && c.High <= math.Pi
+	if c.Kind == Dihedral && !plain {
 		half := (c.High - c.Low) / 2
 		mid := math.Remainder(c.Low+half, 2*math.Pi)
 		terms = []term{{measure: i, sign: -1, ref: mid, offset: -half, circle: true},
@@ -270,7 +274,7 @@ func (c *Condition) fault() string {
 func (b *builder) names(atoms []int) string {
 	var out []string
 	for _, a := range atoms {
-		out = append(out, b.set.atoms[a])
+		out = append(out, b.set.molecule.Label(a))
 	}
 	return strings.Join(out, "–")
 }
@@ -415,12 +419,12 @@ func (s *Set) String() string {
 		}
 		return fmt.Sprintf("%d %s", n, all)
 	}
-	return fmt.Sprintf("molecule of %s with %s and %s", count(len(s.atoms), "atom", "atoms"),
+	return fmt.Sprintf("molecule of %s with %s and %s", count(s.molecule.N(), "atom", "atoms"),
 		count(len(s.equalities), "equality", "equalities"), count(len(s.rest), "inequality", "inequalities"))
 }
 
 // Dim implements constraint.Set: three coordinates an atom.
-func (s *Set) Dim() int { return 3 * len(s.atoms) }
+func (s *Set) Dim() int { return s.molecule.Dim() }
 
 // Equalities implements constraint.Set.
 func (s *Set) Equalities() []string { return s.equalities }
@@ -428,8 +432,8 @@ func (s *Set) Equalities() []string { return s.equalities }
 // Inequalities implements constraint.Set.
 func (s *Set) Inequalities() []string { return s.rest }
 
-// Atoms returns the names of the atoms.
-func (s *Set) Atoms() []string { return s.atoms }
+// Molecule returns whose conformations the points are.
+func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
 
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
@@ -462,8 +466,8 @@ func allFinite(x []float64) bool {
 
 // spell puts names for numbers of atoms in braces.
 func (s *Set) spell(text string) string {
-	for i, name := range s.atoms {
-		text = strings.ReplaceAll(text, fmt.Sprintf("{%d}", i), name)
+	for i := range s.molecule.Atoms {
+		text = strings.ReplaceAll(text, fmt.Sprintf("{%d}", i), s.molecule.Label(i))
 	}
 	return text
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/molecule"
 )
 
 const (
@@ -30,18 +31,9 @@ func on(k conformation.Kind, low, high float64, atoms ...int) conformation.Condi
 	return conformation.Condition{Coordinate: conformation.Coordinate{Kind: k, Atoms: atoms}, Low: low, High: high}
 }
 
-// numbered names n atoms by their numbers.
-func numbered(n int) []string {
-	out := make([]string, n)
-	for i := range out {
-		out[i] = fmt.Sprint(i)
-	}
-	return out
-}
-
 func set(t testing.TB, atoms int, spec conformation.Spec) *conformation.Set {
 	t.Helper()
-	spec.Atoms = numbered(atoms)
+	spec.Molecule = molecule.Anonymous(atoms)
 	s, err := conformation.New(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +159,20 @@ func TestDihedralAtItsEnds(t *testing.T) {
 	}
 }
 
+// The paper's maximum of a window within (−π, π] is not on the circle, that of one across
+// the cut is.
+func TestMaxBeyondTheCut(t *testing.T) {
+	for _, c := range []struct{ low, high, θ, want float64 }{
+		{130, 170, -170, 300}, {130, 170, 175, 5}, {130, 170, 120, 10}, {150, 210, -140, 10}, {150, 210, -170, -20},
+	} {
+		s := set(t, 4, conformation.Spec{Max: true, Conditions: []conformation.Condition{
+			on(dihedral, c.low*degree, c.high*degree, 0, 1, 2, 3)}})
+		if v := constraint.Values(s, dihedralOf(c.θ*degree)); math.Abs(v[0]-c.want*degree) > 1e-13 {
+			t.Errorf("[%v, %v] at %v: %v°, want %v°", c.low, c.high, c.θ, v[0]/degree, c.want)
+		}
+	}
+}
+
 // The maximum is the larger of the two smooth inequalities, with its derivatives, and of
 // pairs that of the nearest.
 func TestMax(t *testing.T) {
@@ -272,7 +278,7 @@ func TestBadSpecs(t *testing.T) {
 		{on(distance, 1.6, 1.6, 1, 0), "distance 1–0 is fixed at 1.6 Å, and at 1.5 Å elsewhere"},
 		{on(distance, 1.6, 1.7, 1, 0), "distance 1–0 is fixed at 1.5 Å, outside of its range [1.6 Å, 1.7 Å]"},
 	} {
-		_, err := conformation.New(conformation.Spec{Atoms: numbered(5), Conditions: []conformation.Condition{
+		_, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5), Conditions: []conformation.Condition{
 			on(distance, 1.5, 1.5, 0, 1), c.condition}})
 		var e *conformation.Error
 		if !errors.As(err, &e) || e.Condition != 1 || !strings.Contains(err.Error(), c.want) {
@@ -281,7 +287,7 @@ func TestBadSpecs(t *testing.T) {
 	}
 	for _, a := range []conformation.Apart{{Min: 1}, {Pairs: [][2]int{{0, 1}}}, {Pairs: [][2]int{{1, 1}}, Min: 1},
 		{Pairs: [][2]int{{0, 3}}, Min: 1}} {
-		_, err := conformation.New(conformation.Spec{Atoms: numbered(3), Apart: []conformation.Apart{a}})
+		_, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(3), Apart: []conformation.Apart{a}})
 		var e *conformation.Error
 		if !errors.As(err, &e) || e.Apart != 0 {
 			t.Errorf("%v: %v", a, err)
@@ -291,7 +297,8 @@ func TestBadSpecs(t *testing.T) {
 
 // A point without a dihedral is told by its atoms' names.
 func TestFault(t *testing.T) {
-	s, err := conformation.New(conformation.Spec{Atoms: []string{"C", "N", "CA", "CB"},
+	m := &molecule.Molecule{Atoms: []molecule.Atom{{Name: "C"}, {Name: "N"}, {Name: "CA"}, {Name: "CB"}}}
+	s, err := conformation.New(conformation.Spec{Molecule: m,
 		Conditions: []conformation.Condition{{Name: "φ", Low: 1, High: 2,
 			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}})
 	if err != nil {
