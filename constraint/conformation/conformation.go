@@ -371,8 +371,8 @@ func (b *builder) finish() (*Set, error) {
 			out = math.Abs(math.Remainder(v-w.Low-half, 2*math.Pi)) > half
 		}
 		if out {
-			return nil, &Error{w.condition, -1, fmt.Sprintf("%v %s is fixed at %s, outside of its range [%s, %s]", w.Kind,
-				b.names(w.Atoms), w.show(v), w.show(w.Low), w.show(w.High))}
+			return nil, &Error{w.condition, -1, fmt.Sprintf("%v %s is fixed at %s, outside of its range [%s, %s]",
+				w.Kind, b.names(w.Atoms), w.show(v), w.show(w.Low), w.show(w.High))}
 		}
 	}
 	for _, list := range [][]named{b.equalities, b.rest} {

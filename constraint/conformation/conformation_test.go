@@ -278,8 +278,8 @@ func TestBadSpecs(t *testing.T) {
 		{on(distance, 1.6, 1.6, 1, 0), "distance 1–0 is fixed at 1.6 Å, and at 1.5 Å elsewhere"},
 		{on(distance, 1.6, 1.7, 1, 0), "distance 1–0 is fixed at 1.5 Å, outside of its range [1.6 Å, 1.7 Å]"},
 	} {
-		_, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5), Conditions: []conformation.Condition{
-			on(distance, 1.5, 1.5, 0, 1), c.condition}})
+		_, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5),
+			Conditions: []conformation.Condition{on(distance, 1.5, 1.5, 0, 1), c.condition}})
 		var e *conformation.Error
 		if !errors.As(err, &e) || e.Condition != 1 || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.condition, err, c.want)

@@ -76,9 +76,9 @@ func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
 				continue
 			}
 			if θ := molecule.Angle(x, a, j, c); !(math.Sin(θ) > math.Sin(straight)) {
-				return nil, &TemplateError{fmt.Sprintf("the angle %s–%s–%s is %.4g° in the template: bonds in a line have "+
-					"no angle that can be fixed; name the other angles one by one, and write a range that ends at 180° for it",
-					m.Label(a), m.Label(j), m.Label(c), θ*180/math.Pi)}
+				return nil, &TemplateError{fmt.Sprintf("the angle %s–%s–%s is %.4g° in the template: bonds in a line "+
+					"have no angle that can be fixed; name the other angles one by one, and for it a range that ends "+
+					"at 180°", m.Label(a), m.Label(j), m.Label(c), θ*180/math.Pi)}
 			}
 			if err := add(Coordinate{Angle, []int{a, j, c}}); err != nil {
 				return nil, err
@@ -137,7 +137,9 @@ func Rigid(m *molecule.Molecule, x []float64, atoms []int) ([]Condition, error) 
 				a, b, c, best = base[p[0]], base[p[1]], base[p[2]], s
 			}
 		}
-		for _, q := range []Coordinate{{Distance, []int{i, a}}, {Angle, []int{i, a, b}}, {Dihedral, []int{i, a, b, c}}} {
+		for _, q := range []Coordinate{
+			{Distance, []int{i, a}}, {Angle, []int{i, a, b}}, {Dihedral, []int{i, a, b, c}},
+		} {
 			if err := add(q); err != nil {
 				return nil, err
 			}
@@ -201,8 +203,9 @@ type SingularError struct {
 }
 
 func (e *SingularError) Error() string {
-	return fmt.Sprintf("the gradient of %q lies in the span of the others' at the template (sine %.2g) and not beside it: "+
-		"Σ has no tangents there, as where all angles of a flat ring are fixed; make that part rigid", e.Component, e.Sine)
+	return fmt.Sprintf("the gradient of %q lies in the span of the others' at the template (sine %.2g) and not beside "+
+		"it: Σ has no tangents there, as where all angles of a flat ring are fixed; make that part rigid", e.Component,
+		e.Sine)
 }
 
 const (
