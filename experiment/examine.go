@@ -63,10 +63,12 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		if err != nil {
 			return nil, err
 		}
-		in.Training = &check.Training{
-			Config: p.TrainConfig(), Rows: len(dataset.RandomSplit(data.N, p.Data.SplitSeed).Train),
-			Method: m, Network: p.NetworkConfig(m, proc.Set.Dim()),
+		rows := dataset.RandomSplit(data.N, p.Data.SplitSeed).Train
+		network, err := prepared(p.NetworkConfig(m, proc.Set.Dim()), p, data, rows)
+		if err != nil {
+			return nil, err
 		}
+		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(rows), Method: m, Network: network}
 	}
 	r, err := check.Run(ctx, in, pool)
 	if err != nil {

@@ -1,6 +1,11 @@
 package experiment
 
 import (
+	"errors"
+
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/molecule/superpose"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
@@ -19,7 +24,7 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := r.model()
+	model, err := networks.New(r.network())
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +34,34 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	return &Trained{model, state}, nil
 }
 
+// network describes the problem's network, but for what it takes from data.
+func (l *Loaded) network() score.Config {
+	return l.Problem.NetworkConfig(l.Method, l.Process.Set.Dim())
+}
+
 // model returns an untrained network of the problem.
 func (l *Loaded) model() (score.Model[float32], error) {
-	return networks.New(l.Problem.NetworkConfig(l.Method, l.Process.Set.Dim()))
+	c, err := prepared(l.network(), l.Problem, l.Data, l.Split.Train)
+	if err != nil {
+		return nil, err
+	}
+	return networks.New(c)
+}
+
+// prepared returns c with what the network takes from the problem and from the rows of the
+// data with these numbers. Errors are *problem.KeyError and *DataError.
+func prepared(c score.Config, p *problem.Problem, data *dataset.Points, rows []int) (score.Config, error) {
+	var err error
+	if c.Reference, err = p.Reference(c.Dim); err != nil {
+		return c, err
+	}
+	c, err = networks.Prepare(c, data.Rows(rows))
+	var degenerate *superpose.DegenerateError
+	if errors.As(err, &degenerate) {
+		degenerate.Frame = rows[degenerate.Frame]
+	}
+	if err != nil {
+		return c, &DataError{dataName(p, data), err.Error()}
+	}
+	return c, nil
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -58,25 +60,18 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 // restore makes a trainer and puts it, and the folder's metrics, where the
 // checkpoint left off.
 func (r *Run) restore(checkpoint string) (*training, error) {
-	model, err := r.model()
-	if err != nil {
-		return nil, err
-	}
-	t := &training{Run: r, trainer: train.New(r.Problem.TrainConfig(), r.Method.Source(r.TrainRows, r.Pool), model,
-		r.Pool)}
 	names, err := r.Folder.Checkpoints()
 	if err != nil {
 		return nil, err
 	}
+	t := &training{Run: r}
 	if t.fresh = len(names) == 0; !t.fresh || checkpoint != "" {
-		var state train.State
-		arrays, err := r.Folder.LoadCheckpoint(checkpoint, r.config, &state)
-		if err != nil {
-			return nil, err
-		}
-		if err := t.trainer.Restore(arrays, state); err != nil {
-			return nil, err
-		}
+		err = t.resume(checkpoint)
+	} else {
+		err = t.begin()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if checkpoint != "" {
 		if err := r.Folder.SetAside(checkpoint); err != nil {
@@ -84,6 +79,38 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 		}
 	}
 	return t, r.Folder.RewindMetrics(t.trainer.State.Epoch)
+}
+
+// begin makes a trainer of an untrained network.
+func (t *training) begin() error {
+	model, err := t.model()
+	if err != nil {
+		return err
+	}
+	t.trainer = t.trains(model)
+	return nil
+}
+
+// resume makes a trainer, and puts it where a checkpoint left off.
+func (t *training) resume(checkpoint string) error {
+	var state train.State
+	arrays, err := t.Folder.LoadCheckpoint(checkpoint, t.config, &state)
+	if err != nil {
+		return err
+	}
+	model, err := networks.New(t.network())
+	if err != nil {
+		return err
+	}
+	if model, err = train.WithConstants(model, arrays); err != nil {
+		return err
+	}
+	t.trainer = t.trains(model)
+	return t.trainer.Restore(arrays, state)
+}
+
+func (r *Run) trains(m score.Model[float32]) *train.Trainer[float32] {
+	return train.New(r.Problem.TrainConfig(), r.Method.Source(r.TrainRows, r.Pool), m, r.Pool)
 }
 
 // run makes the prior and trains the epochs that are left.

@@ -92,6 +92,8 @@ type Network struct {
 	Output     string  `yaml:"output"`     // plain, scaled or balanced: langevin.Process.ScoreGains, BalancedGains
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the kind's own
+
+	Reference string `yaml:"reference,omitempty"` // a file with the conformation that points are laid on
 }
 
 // Train is the training.

@@ -24,6 +24,9 @@ func (p *Problem) set() (constraint.Set, error) {
 // Files returns the paths in the problem, by key; they may be empty.
 func (p *Problem) Files() map[string]string {
 	files := map[string]string{"data.path": p.Data.Path}
+	if p.Network.Reference != "" {
+		files[referenceKey] = p.Network.Reference
+	}
 	for key, path := range p.Set.Files() {
 		files["set."+key] = path
 	}
@@ -32,9 +35,12 @@ func (p *Problem) Files() map[string]string {
 
 // SetFile changes a path that Files names.
 func (p *Problem) SetFile(key, path string) {
-	if key == "data.path" {
+	switch key {
+	case "data.path":
 		p.Data.Path = path
-		return
+	case referenceKey:
+		p.Network.Reference = path
+	default:
+		p.Set = p.Set.WithFile(strings.TrimPrefix(key, "set."), path)
 	}
-	p.Set = p.Set.WithFile(strings.TrimPrefix(key, "set."), path)
 }

@@ -138,6 +138,9 @@ func misfit(kind domain.Kind, set constraint.Set) string {
 // checkNetwork returns a *KeyError if there is no such network, before it is made.
 func (p *Problem) checkNetwork(c score.Config) error {
 	n, err := networks.Parameters(c)
+	if p.Network.Reference != "" && err == nil && !networks.Refers(c.Kind) {
+		return p.key(referenceKey, p.Network.Reference, "no file: the network reads none (network.kind: aligned does)")
+	}
 	switch e := err.(type) {
 	case nil:
 		if n > maxParameters {

@@ -51,6 +51,16 @@ type Model[T kernel.Float] interface {
 	Read(arrays map[string]arrayfile.Array) ([]T, error)
 }
 
+// A Constant model holds arrays that no training moves beside its parameters, such as a
+// conformation that points are laid on. Checkpoints hold them too.
+type Constant[T kernel.Float] interface {
+	// Constants returns the arrays. Names and shapes are promised.
+	Constants() []arrayfile.Named
+	// WithConstants returns the same model with the arrays of these names and shapes, which
+	// it copies.
+	WithConstants(arrays map[string]arrayfile.Array) (Model[T], error)
+}
+
 // A Reader says what a network reads and how its output is a score: all that a loss
 // needs to know of a Model.
 type Reader[T kernel.Float] interface {

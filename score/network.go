@@ -22,6 +22,8 @@ type Config struct {
 	Octaves    int     // as in Reading
 	Wavelength float64 // as in Reading; 0 is 2
 	Options    Options // keys of the kind's own
+	// Reference is a conformation that points are laid on, for kinds that do so.
+	Reference []float64
 
 	Gain      func(t float64) float64 // as in Reading; nil is 1
 	Precision kernel.Precision
@@ -37,6 +39,13 @@ func (c Config) Reading() Reading {
 type Kind struct {
 	Name    string
 	Options []Option // keys of its own
+	Refers  bool     // the network reads Config.Reference
+	// Fits, if not nil, returns what is expected of c instead, where there is no such network
+	// for its points.
+	Fits func(c Config) string
+	// Prepare, if not nil, returns c with what the network takes from the rows of training
+	// data, n×Dim.
+	Prepare func(c Config, rows []float64) (Config, error)
 	// Parameters returns how many parameters New would allocate, as a number that cannot
 	// overflow. It and New are given every option.
 	Parameters func(Config) float64

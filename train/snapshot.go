@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -16,6 +17,8 @@ const (
 	PrefixAverage = "average." // their moving average
 	prefixM       = "adam_m."
 	prefixV       = "adam_v."
+
+	prefixConstant = "constant." // of a score.Constant
 )
 
 func (t *Trainer[T]) parts() []struct {
@@ -38,6 +41,12 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 			out = append(out, a)
 		}
 	}
+	if c, ok := t.model.(score.Constant[T]); ok {
+		for _, a := range c.Constants() {
+			a.Name = prefixConstant + a.Name
+			out = append(out, a)
+		}
+	}
 	return out
 }
 
@@ -46,14 +55,22 @@ type SnapshotError struct{ Problem string }
 
 func (e *SnapshotError) Error() string { return "the checkpoint is damaged: " + e.Problem }
 
-// Restore continues from a snapshot of the same network. The error is a
-// *SnapshotError.
+// Restore continues from a snapshot of the same network: of one with constants, that of
+// WithConstants. The error is a *SnapshotError.
 func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 	if err := s.Validate(); err != nil {
 		return &SnapshotError{err.Error()}
 	}
 	if most := max(1, t.source.Items()/t.cfg.Batch); s.Step > most {
 		return &SnapshotError{fmt.Sprintf("step is %d; expected at most %d, the batches of an epoch", s.Step, most)}
+	}
+	if c, ok := t.model.(score.Constant[T]); ok {
+		kept := under(arrays, prefixConstant)
+		for _, a := range c.Constants() {
+			if !slices.Equal(kept[a.Name].AsFloat64(), a.Array.AsFloat64()) {
+				return &SnapshotError{fmt.Sprintf("its %s is not that of the network", a.Name)}
+			}
+		}
 	}
 	for _, p := range t.parts() {
 		v, err := read(t.model, arrays, p.prefix)
@@ -70,6 +87,10 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 // Load returns m with the parameters to generate with from a snapshot: the averaged
 // ones, or the raw ones if the average had not begun. The error is a *SnapshotError.
 func Load[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, s State) (score.Model[T], error) {
+	m, err := WithConstants(m, arrays)
+	if err != nil {
+		return nil, err
+	}
 	prefix := PrefixAverage
 	if s.Averaged == 0 {
 		prefix = PrefixRaw
@@ -81,15 +102,34 @@ func Load[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, s State) (
 	return m.With(v), nil
 }
 
-// read returns parameters of m from the arrays whose names begin with prefix.
-func read[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, prefix string) ([]T, error) {
+// WithConstants returns m with the constants of a snapshot, if it has any; otherwise m. The
+// error is a *SnapshotError.
+func WithConstants[T kernel.Float](m score.Model[T], arrays []arrayfile.Named) (score.Model[T], error) {
+	c, ok := m.(score.Constant[T])
+	if !ok {
+		return m, nil
+	}
+	m, err := c.WithConstants(under(arrays, prefixConstant))
+	if err != nil {
+		return nil, &SnapshotError{err.Error()}
+	}
+	return m, nil
+}
+
+// under returns the arrays whose names begin with prefix, by the rest of their names.
+func under(arrays []arrayfile.Named, prefix string) map[string]arrayfile.Array {
 	byName := map[string]arrayfile.Array{}
 	for _, a := range arrays {
 		if name, ok := strings.CutPrefix(a.Name, prefix); ok {
 			byName[name] = a.Array
 		}
 	}
-	v, err := m.Read(byName)
+	return byName
+}
+
+// read returns parameters of m from the arrays whose names begin with prefix.
+func read[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, prefix string) ([]T, error) {
+	v, err := m.Read(under(arrays, prefix))
 	if err != nil {
 		return nil, &SnapshotError{err.Error()}
 	}

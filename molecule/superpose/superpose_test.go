@@ -320,3 +320,46 @@ func BenchmarkFit(b *testing.B) {
 		ref.Fit(x)
 	}
 }
+
+// Of frames that are one shape with noise, turned and moved, the central one is that with
+// the least noise.
+func TestCentral(t *testing.T) {
+	draw := rand.New(rand.NewPCG(11, 12))
+	const n, atoms, least = 200, 7, 137
+	shape := random(draw, atoms)
+	var frames []float64
+	for i := range n {
+		noise := 0.3
+		if i == least {
+			noise = 0.01
+		}
+		x, turned := make([]float64, 3*atoms), spin(draw)
+		for j, v := range shape {
+			x[j] = v + noise*draw.NormFloat64()
+		}
+		turned.Turn(x, x)
+		for j := range x {
+			x[j] += 20 * float64(i%5)
+		}
+		frames = append(frames, x...)
+	}
+	// Frames that have no alignment do not count, not even first.
+	for j := range 3 * atoms {
+		frames[j] = float64(j / 3)
+	}
+	if i, err := Central(frames, atoms); err != nil || i != least {
+		t.Errorf("frame %d, %v; expected %d", i, err, least)
+	}
+	ref := reference(t, frames[least*3*atoms:(least+1)*3*atoms])
+	var e *DegenerateError
+	if err := ref.Check(frames[3*atoms:]); err != nil {
+		t.Error(err)
+	}
+	bad := append(frames[3*atoms:9*atoms:9*atoms], frames[:3*atoms]...)
+	if err := ref.Check(bad); !errors.As(err, &e) || e.Frame != 2 {
+		t.Errorf("%v; expected frame 2 to be named", err)
+	}
+	if _, err := Central(make([]float64, 30), 5); !errors.As(err, new(*ReferenceError)) {
+		t.Errorf("frames that are points: %v", err)
+	}
+}

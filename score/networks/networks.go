@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/aligned"
 )
 
 // All are the kinds of networks; the first is the default.
-var All = []score.Kind{score.MLPKind}
+var All = []score.Kind{score.MLPKind, aligned.Kind}
 
 // Names returns the values that network.kind of a problem can have.
 func Names() (names []string) {
@@ -21,7 +22,17 @@ func Names() (names []string) {
 	return names
 }
 
-// A KindError says that there is no network of a name.
+// Refers reports whether the network of a name reads a reference; "" is the default's.
+func Refers(kind string) bool {
+	for _, k := range All {
+		if k.Name == cmp.Or(kind, All[0].Name) {
+			return k.Refers
+		}
+	}
+	return false
+}
+
+// A KindError says that there is no network of a name, or none for the points.
 type KindError struct{ Kind, Want string }
 
 func (e *KindError) Error() string {
@@ -33,6 +44,11 @@ func resolve(c score.Config) (score.Kind, score.Config, error) {
 	name := cmp.Or(c.Kind, All[0].Name)
 	for _, k := range All {
 		if k.Name == name {
+			if k.Fits != nil {
+				if want := k.Fits(c); want != "" {
+					return k, c, &KindError{name, want}
+				}
+			}
 			c, err := k.Resolve(c)
 			return k, c, err
 		}
@@ -48,6 +64,16 @@ func Parameters(c score.Config) (float64, error) {
 		return 0, err
 	}
 	return k.Parameters(c), nil
+}
+
+// Prepare returns c with what the network that it describes takes from the rows of
+// training data, n×Dim. Errors are those of Parameters, and the kind's own about the data.
+func Prepare(c score.Config, rows []float64) (score.Config, error) {
+	k, resolved, err := resolve(c)
+	if err != nil || k.Prepare == nil {
+		return c, err
+	}
+	return k.Prepare(resolved, rows)
 }
 
 // New makes the network that c describes. Errors are those of Parameters.

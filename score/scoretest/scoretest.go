@@ -23,6 +23,7 @@ func Run(t *testing.T, m score.Model[float64], momentum bool) {
 	t.Run("With", s.with)
 	t.Run("Matrices", s.matrices)
 	t.Run("Tensors", s.tensors)
+	t.Run("Constants", s.constants)
 	t.Run("Forward", s.forward)
 	t.Run("Update", s.update)
 	t.Run("Backward", s.backward)
@@ -233,6 +234,64 @@ func (s *suite) tensors(t *testing.T) {
 			}
 			arrays[name] = a
 		}
+	}
+}
+
+// Constants make the network that they are of; others make another, and leave it alone.
+func (s *suite) constants(t *testing.T) {
+	c, ok := s.m.(score.Constant[float64])
+	if !ok {
+		return
+	}
+	arrays := map[string]arrayfile.Array{}
+	for _, a := range c.Constants() {
+		if _, twice := arrays[a.Name]; twice || a.Name == "" {
+			t.Fatalf("two arrays are called %q", a.Name)
+		}
+		arrays[a.Name] = a.Array
+	}
+	rows := func(m score.Model[float64]) []float64 { return (&suite{m, s.d, s.momentum}).inputs() }
+	same, err := c.WithConstants(arrays)
+	if err != nil {
+		t.Fatalf("the constants are not taken: %v", err)
+	}
+	want := rows(s.m)
+	if !equal(rows(same), want) || !equal(s.output(same), s.output(s.m)) {
+		t.Error("equal constants make another network")
+	}
+	for name, a := range arrays {
+		values := a.AsFloat64()
+		other, short := make([]float64, len(values)), arrayfile.Of(values[1:], len(values)-1)
+		for i, v := range values {
+			other[i] = v + math.Sin(float64(i+1))
+		}
+		arrays[name] = arrayfile.Of(other, a.Shape...)
+		moved, err := c.WithConstants(arrays)
+		if err != nil || equal(rows(moved), want) {
+			t.Errorf("another %s makes no other network: %v", name, err)
+		}
+		if !equal(rows(s.m), want) {
+			t.Errorf("another %s changes the network that it was given to", name)
+		}
+		if moved != nil {
+			before := rows(moved)
+			for i := range other {
+				other[i] = 0
+			}
+			if !equal(rows(moved), before) {
+				t.Errorf("WithConstants does not copy %s", name)
+			}
+		}
+		for what, change := range map[string]func(){
+			"without":        func() { delete(arrays, name) },
+			"with too short": func() { arrays[name] = short },
+		} {
+			change()
+			if _, err := c.WithConstants(arrays); err == nil {
+				t.Errorf("constants %s %s are taken", what, name)
+			}
+		}
+		arrays[name] = a
 	}
 }
 

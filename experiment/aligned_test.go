@@ -1,0 +1,190 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
+)
+
+const atoms = `name: atoms
+set: {kind: chain, bonds: [1.5, 1.5, 1.5]}
+process: {steps: 6, horizon: 0.2, sigma: {min: 0.5, max: 1}}
+prior: empirical
+network: {kind: aligned, width: 8, layers: 2, octaves: 1}
+train: {epochs: 3, batch: 20, times_per_path: 3}
+observe: [{name: ends, expr: "(x[0]-x[9])^2 + (x[1]-x[10])^2 + (x[2]-x[11])^2"}]
+`
+
+// chains writes n chains of four atoms to a folder and returns the file; straight is the
+// number of one whose atoms lie on a line.
+func chains(t *testing.T, dir string, n, straight int) string {
+	t.Helper()
+	var csv strings.Builder
+	csv.WriteString("a,b,c,d,e,f,g,h,i,j,k,l\n")
+	z := make([]float64, 12)
+	for i := range n {
+		keyed.OwnData.Stream(2, 0).Normals(z, uint64(i), 0)
+		for a := 3; a < 12; a += 3 {
+			if i == straight {
+				copy(z[a:], []float64{1, 0, 0})
+			}
+			r := math.Sqrt(z[a]*z[a] + z[a+1]*z[a+1] + z[a+2]*z[a+2])
+			for j := range 3 {
+				z[a+j] = z[a-3+j] + 1.5*z[a+j]/r
+			}
+		}
+		fields := make([]string, 12)
+		for j, v := range z {
+			fields[j] = fmt.Sprint(v)
+		}
+		csv.WriteString(strings.Join(fields, ",") + "\n")
+	}
+	path := filepath.Join(dir, "chains.csv")
+	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// conformations is a run of the problem over a file of data.
+func conformations(t *testing.T, data string, settings ...string) (*Run, error) {
+	t.Helper()
+	pool := parallel.New(2)
+	t.Cleanup(pool.Close)
+	p, err := problem.Load([]byte(atoms), "atoms.yaml", "", append([]string{"data.path=" + data}, settings...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Load(p, pool)
+	if err != nil {
+		return nil, err
+	}
+	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Unlock)
+	r, err := l.Begin(f, []byte(atoms), []string{"test"})
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Train(context.Background(), "", Observer{})
+}
+
+func reference(m score.Model[float32]) []float64 {
+	return m.(score.Constant[float32]).Constants()[0].Array.Float64
+}
+
+// A run learns with a reference from its training rows, which its checkpoint keeps; a run
+// that was stopped goes on bit for bit; samples are drawn. A reference of the user's is kept in the
+// folder, and what the checkpoint holds is what is used.
+func TestAlignedRun(t *testing.T) {
+	dir := t.TempDir()
+	data := chains(t, dir, 60, -1)
+	r, err := conformations(t, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := reference(trained.Model)
+	if !slices.ContainsFunc(r.Split.Train, func(i int) bool { return slices.Equal(r.Data.X[12*i:12*i+12], y) }) {
+		t.Errorf("the reference %v is no training row", y)
+	}
+	if s, err := drawn(t, r, trained, 40); err != nil || len(s.Good()) != 40*12 {
+		t.Errorf("samples: %v", err)
+	}
+
+	// The checkpoint of the first epoch, gone on from.
+	half, err := conformations(t, data, "train.epochs=3", "train.checkpoint_every=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := half.Folder.Checkpoints()
+	if err != nil || len(names) < 2 {
+		t.Fatalf("checkpoints %v, %v", names, err)
+	}
+	if err := half.Train(context.Background(), names[0], Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := half.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(again.Model.Parameters(), trained.Model.Parameters()) {
+		t.Error("a run that was gone on with has other weights")
+	}
+
+	// A reference of one's own: the second frame of two is not read.
+	given := filepath.Join(dir, "reference.npy")
+	write := func(values []float64, shape ...int) {
+		f, err := os.Create(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := arrayfile.EncodeNPY(f, arrayfile.Of(values, shape...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(r.Data.X[24:48], 2, 4, 3)
+	own, err := conformations(t, data, "network.reference="+given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(own.Folder.Path("network.reference.npy")); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(given); err != nil {
+		t.Fatal(err)
+	}
+	if trained, err = own.Trained(""); err != nil || !slices.Equal(reference(trained.Model), r.Data.X[24:36]) {
+		t.Errorf("%v: reference %v, want %v", err, reference(trained.Model), r.Data.X[24:36])
+	}
+
+	// References that cannot be.
+	for want, values := range map[string][]float64{
+		"expected frames of 4×3 coordinates": make([]float64, 15),
+		"its atoms lie on one line":          make([]float64, 12),
+	} {
+		write(values, len(values)/3, 3)
+		var key *problem.KeyError
+		if _, err := conformations(t, data, "network.reference="+given); !errors.As(err, &key) ||
+			key.Key != "network.reference" || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; expected %q at network.reference", err, want)
+		}
+	}
+	var key *problem.KeyError
+	if _, err := conformations(t, data, "network.reference="+given, "network.kind=mlp"); !errors.As(err, &key) ||
+		key.Key != "network.reference" {
+		t.Errorf("a reference of an MLP: %v", err)
+	}
+}
+
+// A frame without an alignment is an error that names it, as it is numbered in the data.
+func TestAlignedFrames(t *testing.T) {
+	data := chains(t, t.TempDir(), 60, 17)
+	r, err := conformations(t, data, "data.split_seed=2")
+	var e *DataError
+	if !errors.As(err, &e) || !strings.Contains(e.Problem, "frame 17 (from 0) has no alignment") {
+		t.Errorf("%v; expected frame 17 to be named", err)
+	}
+	if r != nil && !slices.Contains(r.Split.Train, 17) {
+		t.Error("frame 17 is not trained on: another seed")
+	}
+}
