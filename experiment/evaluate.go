@@ -4,24 +4,29 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/train"
 )
 
 // An Evaluation scores samples against the data.
 type Evaluation struct {
 	Run       string             `json:"run"`
-	Epoch     int                `json:"epoch"`   // of the network
-	Samples   int                `json:"samples"` // asked for
-	Failed    int                `json:"failed"`  // of them, lost to a projection or on a wrong component
+	Drawn     []problem.Setting  `json:"drawn_by,omitempty"` // keys of generation that were set
+	Epoch     int                `json:"epoch"`              // of the network
+	Samples   int                `json:"samples"`            // asked for
+	Failed    int                `json:"failed"`             // of them, lost to a projection or on a wrong component
 	Wrong     int                `json:"wrong_component"`
 	JSD       *JSD               `json:"jsd"`                // null where no histogram metric is defined
 	Observed  *JSD               `json:"observed,omitempty"` // of what the problem observes beside a published distance
 	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
 	Violation Worst              `json:"violation"`
 	Component []metric.Violation `json:"components"`
-	Walls     []Wall             `json:"walls,omitempty"` // of inequalities, samples held against the data
+	Walls     []Wall             `json:"walls,omitempty"`   // of inequalities, samples held against the data
+	Bounces   *method.Bounces    `json:"bounces,omitempty"` // of all backward steps, where walls are elastic
+	Steps     *Steps             `json:"steps,omitempty"`   // of Diagnose
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
 	Seconds   Seconds            `json:"seconds"`
@@ -68,8 +73,12 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
 		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Start: start,
+		Drawn: r.Drawn, Steps: s.Steps,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
+	}
+	if r.Process.Elastic() {
+		v.Bounces = &s.Bounces
 	}
 	n := len(x) / d
 	if n == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/train"
 )
 
 // Samples are generated points, with those marked that lost a projection or
@@ -21,6 +22,9 @@ type Samples struct {
 	Wrong  int // of the lost, those that the set does not select (Capabilities.Selects)
 	Time   time.Duration
 	Newton int // iterations in all
+
+	Bounces method.Bounces // off elastic walls
+	Steps   *Steps         // of Diagnose; else nil
 }
 
 // N returns the number of samples asked for.
@@ -85,7 +89,18 @@ func (e *ViolationError) Error() string {
 // above generate.max_failed is a *FailedError, returned beside the samples.
 func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(done int)) (*Samples, error) {
-	s, err := l.generate(ctx, t.Model, prior, n, first, seed, tick)
+	return l.draw(ctx, t, prior, n, first, seed, tick, false)
+}
+
+// Diagnose is Generate with Samples.Steps, of methods that tell of them.
+func (l *Loaded) Diagnose(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
+	tick func(done int)) (*Samples, error) {
+	return l.draw(ctx, t, prior, n, first, seed, tick, true)
+}
+
+func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
+	tick func(done int), diagnose bool) (*Samples, error) {
+	s, err := l.generate(ctx, t.Model, prior, n, first, seed, tick, diagnose)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +116,16 @@ const (
 )
 
 func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *Prior, n int, first, seed uint64,
-	tick func(int)) (*Samples, error) {
+	tick func(int), diagnose bool) (*Samples, error) {
 	start := time.Now()
 	d := l.Process.Set.Dim()
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
 	sampler := l.Method.Sampler(generateRows, l.Pool)
+	var trace *method.Trace
+	if w, ok := sampler.(method.Watcher); ok && diagnose {
+		trace = w.NewTrace()
+		w.Watch(trace)
+	}
 	fields := score.NewFields(net, generateRows, l.Pool.Workers())
 	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {
@@ -115,12 +135,15 @@ func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *
 			return nil, err
 		}
 		s.Newton += report.Iterations
+		s.Bounces.Add(report.Bounces)
 		s.reject(l.Process.Set, lo, hi)
 		if tick != nil {
 			tick(hi)
 		}
 	}
-	s.Time = time.Since(start)
+	if s.Time = time.Since(start); trace != nil {
+		s.Steps = steps(l.Process, trace)
+	}
 	return s, nil
 }
 
@@ -139,12 +162,16 @@ func (s *Samples) reject(set constraint.Set, lo, hi int) {
 	}
 }
 
-// SaveSamples writes the samples that did not fail to samples.npy in the run
-// folder.
-func (r *Run) SaveSamples(s *Samples) error {
+// SaveSamples writes the samples 0, 1, … of a seed and of a network in a state, those
+// that did not fail, to samples.npy in the run folder (Out), and their record beside it.
+func (r *Run) SaveSamples(s *Samples, state train.State, seed uint64) error {
 	var b bytes.Buffer
 	if err := r.Domain.Writer(".npy")(&b, s.Good(), s.Dim); err != nil {
 		return err
 	}
-	return r.Folder.Write(run.SamplesFile, b.Bytes())
+	name := r.Out(run.SamplesFile)
+	if err := r.Folder.Write(name, b.Bytes()); err != nil {
+		return err
+	}
+	return r.Folder.WriteJSON(RecordName(name), r.Record(s, state, 0, seed, b.Bytes()))
 }

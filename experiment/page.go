@@ -8,7 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/run"
 )
 
 const pictureWidth = 1600 // pixels of PNG files
@@ -16,7 +15,7 @@ const pictureWidth = 1600 // pixels of PNG files
 // A page draws the figures of a report into the run folder, and collects what the
 // report shows: it is the canvas of domains. After an error nothing more is drawn.
 type page struct {
-	folder  *run.Folder
+	run     *Run
 	figures []figure.FigureRef
 	notes   []string // what is left out of the page, and why
 	globe   *figure.Globe
@@ -34,7 +33,7 @@ func (p *page) write(name string, draw func(w io.Writer) error) []byte {
 		p.err = fmt.Errorf("figure %s: %w", name, err)
 		return nil
 	}
-	p.err = p.folder.Write("figures/"+name, b.Bytes())
+	p.err = p.run.Folder.Write(p.run.Out("figures/"+name), b.Bytes())
 	return b.Bytes()
 }
 
@@ -81,6 +80,7 @@ func (r *Run) draw(p *page, x []float64, v *Evaluation) {
 	epochs, evaluations := decode(records)
 	p.loss(epochs)
 	p.progress(evaluations, v.JSD)
+	p.steps(v.Steps, len(r.Process.Set.Equalities()))
 	if len(x) > 0 {
 		r.nearest(p, x)
 		p.violation(r.Process.Set, x)

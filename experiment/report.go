@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -18,7 +19,7 @@ import (
 // Report draws the figures of an evaluation into figures/ and writes the HTML
 // report. It returns the report's path.
 func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
-	p := &page{folder: r.Folder}
+	p := &page{run: r}
 	r.draw(p, s.Good(), v)
 	if p.err != nil {
 		return "", p.err
@@ -41,7 +42,8 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 	if err := report.WriteHTML(&html); err != nil {
 		return "", err
 	}
-	return r.Folder.Path(run.ReportFile), r.Folder.Write(run.ReportFile, html.Bytes())
+	name := r.Out(run.ReportFile)
+	return r.Folder.Path(name), r.Folder.Write(name, html.Bytes())
 }
 
 // withArticle returns "the sphere", but "SO(10)".
@@ -58,7 +60,11 @@ func (r *Run) commands() []string {
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return nil
 	}
-	return []string{strings.Join(m.Command, " "), "landing eval " + r.Folder.Dir}
+	eval := "landing eval " + r.Folder.Dir
+	for _, s := range changed(r.Drawn) {
+		eval += " --set " + s
+	}
+	return []string{strings.Join(m.Command, " "), eval}
 }
 
 func decode(records []run.Record) (epochs []train.Epoch, evaluations []Progress) {
@@ -83,7 +89,11 @@ func verdict(v *Evaluation) string {
 	if v.Samples == v.Failed {
 		return fmt.Sprintf("None of %s samples is left: %s.", text.Count(v.Samples), losses(v))
 	}
-	s := fmt.Sprintf("%s samples, worst violation %s, %s.", text.Count(v.Samples), text.Number(v.Violation.Worst),
+	s := ""
+	if keys := changed(v.Drawn); len(keys) > 0 {
+		s = fmt.Sprintf("Drawn by other keys than those of training: %s. ", strings.Join(keys, ", "))
+	}
+	s += fmt.Sprintf("%s samples, worst violation %s, %s.", text.Count(v.Samples), text.Number(v.Violation.Worst),
 		losses(v))
 	if v.JSD != nil {
 		s += fmt.Sprintf(" Distance to the data %.3f; perfect copies of the training rows would score %.3f", v.JSD.Full,
@@ -129,6 +139,13 @@ func facts(v *Evaluation) []figure.Fact {
 
 func (l *Loaded) tables(v *Evaluation) []figure.Table {
 	var out []figure.Table
+	if len(v.Drawn) > 0 {
+		t := figure.Table{Title: "How the samples are drawn", Header: []string{"key", "here", "the run's own"}}
+		for _, s := range v.Drawn {
+			t.Rows = append(t.Rows, []string{s.Key, fmt.Sprint(s.Value), fmt.Sprint(s.Own)})
+		}
+		out = append(out, t)
+	}
 	if v.JSD != nil {
 		out = append(out, distances(v.JSD, l.distance.Note)...)
 	}
@@ -161,7 +178,7 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 		out = append(out, t)
 	}
 	if len(v.Walls) > 0 {
-		out = append(out, atWalls(v.Walls))
+		out = append(out, atWalls(v.Walls, v.Bounces))
 	}
 	if n := v.Nearest; !n.Ratio.IsNaN() {
 		out = append(out, figure.Table{
@@ -203,11 +220,15 @@ func distances(j *JSD, note string) []figure.Table {
 }
 
 // atWalls tabulates shares at the edges of inequalities.
-func atWalls(walls []Wall) figure.Table {
+func atWalls(walls []Wall, b *method.Bounces) figure.Table {
 	t := figure.Table{
 		Title: "At the walls", Header: []string{"inequality", "within", "samples", "data", "p", ""},
 		Note: "How many points lie within a step of the edge of an inequality: what the last step of generation " +
 			"typically moves it by.",
+	}
+	if b != nil {
+		t.Note += fmt.Sprintf(" On the way walls mirrored %s steps and turned %s back; %s states were pushed inside.",
+			text.Count(b.Reflected), text.Count(b.TurnedBack), text.Count(b.Pushed))
 	}
 	for _, w := range walls {
 		t.Rows = append(t.Rows, []string{

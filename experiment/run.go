@@ -20,7 +20,8 @@ import (
 type Run struct {
 	*Loaded
 	Folder  *run.Folder
-	Warning string // something about the folder that the user should know; may be empty
+	Warning string            // something about the folder that the user should know; may be empty
+	Drawn   []problem.Setting // of Redraw: how samples are drawn, where not only as the run says
 
 	config string // hash of config.yaml
 }
@@ -126,7 +127,8 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile),
 			Problem: "was written by another version of the program, whose keys differ"}
 	}
-	return &Run{l, f, kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision), hash}, nil
+	return &Run{Loaded: l, Folder: f, Warning: kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision),
+		config: hash}, nil
 }
 
 // openConfig reads config.yaml, which must be that of the manifest.

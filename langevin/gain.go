@@ -73,9 +73,18 @@ func (p *Process) BalancedGains() func(t float64) float64 {
 	return p.atStep(m)
 }
 
-// atStep returns the function of t that is m[k] at t_{k+1}, and around it.
+// atStep returns the function of t that is m[k] at t_{k+1}, linear between, and
+// constant beyond the ends.
 func (p *Process) atStep(m []float64) func(t float64) float64 {
+	last := float64(len(m) - 1)
 	return func(t float64) float64 {
-		return m[min(max(int(math.Round(t/p.Schedule.Dt()))-1, 0), len(m)-1)]
+		u := min(max(t/p.Schedule.Dt()-1, 0), last)
+		k := math.Round(u)
+		if math.Abs(u-k) < 1e-6 { // a step's own time, but for round-off
+			return m[int(k)]
+		}
+		k = math.Floor(u)
+		w := u - k
+		return (1-w)*m[int(k)] + w*m[int(k)+1]
 	}
 }

@@ -39,8 +39,8 @@ func TestScoreCoefficient(t *testing.T) {
 	}
 }
 
-// The gain at t_{k+1} is the root of the largest |c_j| by |c_k|; around it, that of
-// the nearest step; beyond the ends, that of the last.
+// The gain at t_{k+1} is the root of the largest |c_j| by |c_k|; between steps it is
+// linear; beyond the ends, that of the last.
 func TestScoreGains(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
 		p := process(zoo.Euclidean{D: 1}, m)
@@ -48,14 +48,20 @@ func TestScoreGains(t *testing.T) {
 		for k := range N {
 			largest = max(largest, math.Abs(p.ScoreCoefficient(k)))
 		}
+		before := 0.0
 		for k := range N {
 			want := math.Sqrt(largest / math.Abs(p.ScoreCoefficient(k)))
 			at := p.Schedule.Time(k + 1)
-			for _, u := range []float64{at, at - 0.4*p.Schedule.Dt(), at + 0.4*p.Schedule.Dt()} {
+			for _, u := range []float64{at, at * (1 - 1e-15), at * (1 + 1e-15)} {
 				if got := gain(u); got != want {
 					t.Errorf("%v: m(%v) = %v, want %v", m, u, got, want)
 				}
 			}
+			between := 0.3*before + 0.7*want
+			if got := gain(at - 0.3*p.Schedule.Dt()); k > 0 && math.Abs(got-between) > 1e-12*want {
+				t.Errorf("%v: m(%v) = %v, want %v", m, at-0.3*p.Schedule.Dt(), got, between)
+			}
+			before = want
 		}
 		if gain(-1) != gain(p.Schedule.Time(1)) || gain(9*p.Schedule.T) != gain(p.Schedule.T) {
 			t.Errorf("%v: beyond the ends the gain is %v and %v", m, gain(-1), gain(9*p.Schedule.T))

@@ -171,6 +171,7 @@ type Simulator struct {
 	pool    *parallel.Pool
 	rows    int
 	workers []*simWorker
+	trace   *Trace // of Watch
 }
 
 type simWorker struct {
@@ -178,6 +179,7 @@ type simWorker struct {
 	report     Report    // of the run in progress
 	a, b, c, ζ []float64 // three positions and the noise: rows×d
 	net        Score     // of the backward simulation in progress
+	trace      *Trace    // of the backward simulation in progress; nil unless watched
 }
 
 // NewSimulator makes a simulator that works on blocks of rows points. The
@@ -335,6 +337,10 @@ func (e *PriorError) Error() string {
 	return fmt.Sprintf("all %d forward paths of the empirical prior failed a projection", e.Paths)
 }
 
+// Watch has Backward add how far its states are from Σ to t, a trace of s's process,
+// until it is given another one, or nil: then nothing is gathered.
+func (s *Simulator) Watch(t *Trace) { s.trace = t }
+
 // Backward generates the samples first, first+1, … into dst (n×d): x_N from the
 // prior, then the backward steps with the score of each worker. failed (n) is
 // set for samples that lost a projection; their rows hold the last good state.
@@ -345,7 +351,9 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
 	momentum := keyed.GeneratedMomentum.Stream(seed, 0)
 	for i, w := range s.workers {
-		w.net = score(i)
+		if w.net, w.trace = score(i), nil; s.trace != nil {
+			w.trace = NewTrace(s.proc)
+		}
 	}
 	clear(failed)
 	report, err := s.run(ctx, count, func(w *simWorker, lo, hi int) error {
@@ -366,21 +374,47 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 				return diverged("backward", int(first)+lo, k+1, err)
 			}
 			w.report.add(info)
+			if w.trace != nil {
+				w.trace.see(k+1, info.Values, failed[lo:hi])
+			}
 			info.Folds.Carry(x)
 			x, next, out = out, x, next
 		}
+		if err := w.look(x, failed[lo:hi], n, 0); err != nil {
+			return diverged("backward", int(first)+lo, 0, err)
+		}
 		if err := w.last(x, failed[lo:hi], n); err != nil {
+			return diverged("backward", int(first)+lo, 0, err)
+		}
+		if err := w.look(x, failed[lo:hi], n, N+1); err != nil {
 			return diverged("backward", int(first)+lo, 0, err)
 		}
 		copy(dst[lo*d:hi*d], x)
 		return nil
 	})
+	if s.trace != nil {
+		for _, w := range s.workers {
+			s.trace.add(w.trace)
+		}
+	}
 	for _, f := range failed {
 		if f {
 			report.Failed++
 		}
 	}
 	return report, err
+}
+
+// look adds the states x_k to the trace, if there is one.
+func (w *simWorker) look(x []float64, failed []bool, n, k int) error {
+	if w.trace == nil {
+		return nil
+	}
+	values, err := w.values(x, n)
+	if err == nil {
+		w.trace.see(k, values, failed)
+	}
+	return err
 }
 
 // pseudoPoint writes x + c p̃ with p̃ = Π(x)·noise, the point that carries a

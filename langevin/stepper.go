@@ -43,6 +43,9 @@ type Info struct {
 	// Worst is the largest excess of each component at a point that the step started
 	// from. It belongs to the Stepper and holds until its next step.
 	Worst []float64
+	// Values are those of all components at the points that the step started from, rows
+	// by components. They belong to the Stepper and hold until its next step.
+	Values []float64
 	// Projections counts projections, their Newton iterations and failures.
 	Projections geometry.Outcome
 	// Folds are the rows that elastic walls sent back, or nil. They belong to the
@@ -54,9 +57,9 @@ type Info struct {
 
 // Bounces count what elastic walls did to steps.
 type Bounces struct {
-	Reflected  int // mirrored
-	TurnedBack int // that no mirror brought back, and that did not move
-	Pushed     int // from a state outside that no mirror brought back: projected onto Σ
+	Reflected  int `json:"reflected"`   // mirrored
+	TurnedBack int `json:"turned_back"` // that no mirror brought back, and that did not move
+	Pushed     int `json:"pushed"`      // from a state outside that no mirror brought back: projected onto Σ
 }
 
 // Add adds b's counts.
@@ -126,6 +129,15 @@ func (s *Stepper) Backward(dst, x, next, ζ []float64, failed []bool, n, k int, 
 	return s.finish(dst, x, failed, n, s.proc.BackTau(k))
 }
 
+// values returns all components at n points, until the next step.
+func (s *Stepper) values(x []float64, n int) ([]float64, error) {
+	if s.walls != nil {
+		return s.walls.start(x, n), nil
+	}
+	err := s.at.At(x, n)
+	return s.at.Values(), err
+}
+
 // start computes the geometry and ∇f at x.
 func (s *Stepper) start(x []float64, n int) error {
 	if n > s.rows {
@@ -162,7 +174,7 @@ func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) (In
 	if s.walls != nil {
 		values = s.walls.start(x, n)
 	}
-	info := Info{Worst: s.excess(values, n)}
+	info := Info{Worst: s.excess(values, n), Values: values}
 	err := s.complete(dst, x, failed, n, τ, &info)
 	if s.walls != nil && err == nil {
 		s.walls.fold(dst, x, failed, n, &info)

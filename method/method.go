@@ -86,12 +86,35 @@ type Sampler interface {
 	Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error)
 }
 
+// A Watcher is a Sampler that can tell how far its states are from Σ on the way.
+type Watcher interface {
+	// Watch has Generate add to t, which NewTrace made, until it is given another one or nil:
+	// then nothing is gathered.
+	Watch(t *Trace)
+	NewTrace() *Trace
+}
+
+// A Trace is how far generated states are from Σ, step by step.
+type Trace = langevin.Trace
+
+// A Redrawer is a Method whose samples other processes can draw than that which its
+// network was trained by.
+type Redrawer interface {
+	// Redraw returns the method that generates by p and in all else is the receiver. The
+	// error is a *langevin.ConfigError: what of p takes another training.
+	Redraw(p *langevin.Process) (Method, error)
+}
+
 // A Report is what a Source or a Sampler counts.
 type Report struct {
 	Failed     int       // items or samples
 	Worst      []float64 // largest violation of each component on the way
 	Iterations int       // of Newton's method, in all
+	Bounces    Bounces   // off elastic walls
 }
+
+// Bounces count what elastic walls did.
+type Bounces = langevin.Bounces
 
 // A Prior writes the state that one sample begins with: a function of (s, sample)
 // alone.

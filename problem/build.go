@@ -51,8 +51,8 @@ func (p *Problem) runs(proc *langevin.Process) error {
 var processKeys = map[string]string{
 	"Schedule.N": "process.steps", "Schedule.T": "process.horizon",
 	"Schedule.SigmaMin": "process.sigma.min", "Schedule.SigmaMax": "process.sigma.max",
-	"Friction": "process.friction", "Walls": "process.walls", "Repulsion": "process.repulsion",
-	"Landing.Rate": "process.landing.rate",
+	"Method": "process.method", "Friction": "process.friction", "Walls": "process.walls",
+	"Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate",
 }
 
 // Points whose geometry is held at once, and a bound on their Jacobians.

@@ -162,18 +162,26 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 		}
 	}
 	for _, s := range settings {
-		key, value, ok := strings.Cut(s, "=")
-		if !ok || key == "" || strings.ContainsAny(key, " :{}[],#&*!|>'\"%@`\n") || strings.Contains(value, "\n") {
-			return nil, &KeyError{Origin: "--set", Key: "setting", Value: s, Want: "key=value, as in train.epochs=500"}
-		}
-		parts := strings.Split(key, ".")
-		layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
-		if err := p.merge([]byte(layer), func(int) string { return "--set " + s }); err != nil {
+		if err := p.setting(s); err != nil {
 			return nil, err
 		}
 	}
 	p.Variants = nil
 	return p, nil
+}
+
+// settingOrigin begins the origin of a key that a setting wrote.
+const settingOrigin = "--set "
+
+// setting reads a setting of the form key=value over p.
+func (p *Problem) setting(s string) error {
+	key, value, ok := strings.Cut(s, "=")
+	if !ok || key == "" || strings.ContainsAny(key, " :{}[],#&*!|>'\"%@`\n") || strings.Contains(value, "\n") {
+		return &KeyError{Origin: "--set", Key: "setting", Value: s, Want: "key=value, as in train.epochs=500"}
+	}
+	parts := strings.Split(key, ".")
+	layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
+	return p.merge([]byte(layer), func(int) string { return settingOrigin + s })
 }
 
 // Variants returns the names of the variants in a source.

@@ -29,6 +29,7 @@ const (
 	SamplesFile  = "samples.npy"   // those of the report
 	PriorFile    = "prior.npy"     // draws of a uniform prior without a closed form
 	ReportFile   = "report.html"
+	DrawnDir     = "drawn" // samples and reports by other keys of generation
 )
 
 // A Folder is a run folder.
@@ -144,6 +145,21 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, filepath
 
 // maxText bounds the files of a folder that are read whole, but for weights.
 const maxText = 1 << 30
+
+// Drawn returns the names of the folders in DrawnDir, in order.
+func (f *Folder) Drawn() ([]string, error) {
+	entries, err := os.ReadDir(f.Path(DrawnDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	names := []string{}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
 
 // Read returns a file of the folder.
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/train"
 )
 
 // maxComponents bounds the constraints that a table lists.
@@ -26,6 +28,9 @@ type judgement struct {
 	seed       uint64
 	seeded     bool // use seed instead of the problem's
 	report     bool
+	settings   []string // keys of generation
+	diagnose   bool
+	samples    string // file to read samples from, instead of drawing any
 }
 
 func (j *judgement) flags(cmd *cobra.Command, data *string) {
@@ -35,6 +40,14 @@ func (j *judgement) flags(cmd *cobra.Command, data *string) {
 			"20 000)")
 	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+	drawFlags(cmd, &j.settings, &j.diagnose)
+}
+
+// drawFlags are those of verbs that draw samples.
+func drawFlags(cmd *cobra.Command, settings *[]string, diagnose *bool) {
+	cmd.Flags().StringArrayVar(settings, "set", nil,
+		"draw by another value of a key that needs no training, as in process.landing.rate=50 (repeatable)")
+	cmd.Flags().BoolVar(diagnose, "diagnose", false, "tell how far states are from the set at every step")
 }
 
 func (a *app) eval() *cobra.Command {
@@ -48,7 +61,13 @@ func (a *app) eval() *cobra.Command {
 		Long: `eval generates samples and reports the Jensen–Shannon distance to the data (with
 its noise floor, against all data and held-out data), how far the prior is from
 where forward paths end, the violation of each constraint, and distances to the
-nearest training point. It writes no files.`,
+nearest training point. It writes no files.
+
+--set draws by other keys than the run's, those that take no training: an error names
+them. --samples scores a file that landing generate wrote, by the keys that it
+was drawn by.`,
+		Example: "  landing eval runs/volcano-001 --set process.landing.mode=explicit --set process.landing.rate=5 --json\n" +
+			"  landing eval runs/volcano-001 --samples samples.npy",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.open(args[0], data)
@@ -56,11 +75,46 @@ nearest training point. It writes no files.`,
 				return err
 			}
 			j.seeded = cmd.Flags().Changed("seed")
+			if j.samples != "" {
+				for _, flag := range []string{"set", "diagnose", "number", "seed", "checkpoint"} {
+					if cmd.Flags().Changed(flag) {
+						return &usageError{fmt.Errorf("--samples and --%s do not go together: the samples are drawn", flag)}
+					}
+				}
+				return a.judgeFile(cmd.Context(), r, j.samples)
+			}
+			if r, err = r.Redraw(j.settings); err != nil {
+				return err
+			}
 			return a.judge(cmd.Context(), r, j)
 		},
 	}
 	j.flags(cmd, &data)
+	cmd.Flags().StringVar(&j.samples, "samples", "", "score the samples of this file instead of drawing any")
 	return cmd
+}
+
+// judgeFile evaluates samples that were drawn before.
+func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) error {
+	s, record, err := r.ReadSamples(file)
+	if err != nil {
+		return err
+	}
+	var state train.State
+	if record == nil {
+		a.say("note: there is no %s: how the samples were drawn is not known, and none counts as failed",
+			experiment.RecordName(file))
+	} else {
+		state.Epoch = record.Epoch
+		if r, err = r.Redraw(record.Settings()); err != nil {
+			return err
+		}
+	}
+	prior, err := r.Prior(ctx, nil)
+	if err != nil {
+		return err
+	}
+	return a.score(ctx, r, s, state, prior, false, nil)
 }
 
 // judge generates, evaluates, reports if asked to, and prints. A failed check is
@@ -87,18 +141,34 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 		return err
 	}
 	bar := a.progress()
-	s, failed := r.Generate(ctx, t, prior, n, 0, seed, func(done int) {
+	draw := r.Generate
+	if j.diagnose || j.report {
+		draw = r.Diagnose
+	}
+	s, failed := draw(ctx, t, prior, n, 0, seed, func(done int) {
 		bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
 	})
 	bar.done()
 	if s == nil {
 		return failed
 	}
-	start, err := r.CompareStart(ctx, prior, n)
+	if j.report {
+		if err := r.SaveSamples(s, t.State, seed); err != nil {
+			return err
+		}
+	}
+	return a.score(ctx, r, s, t.State, prior, j.report, failed)
+}
+
+// score evaluates samples of a network in a state, and prints. failed is the error that
+// came with them.
+func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Samples, state train.State,
+	prior *experiment.Prior, report bool, failed error) error {
+	start, err := r.CompareStart(ctx, prior, s.N())
 	if err != nil {
 		return err
 	}
-	v, violated := r.Evaluate(s, t.State, start)
+	v, violated := r.Evaluate(s, state, start)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -106,10 +176,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 		*experiment.Evaluation
 		Report string `json:"report,omitempty"`
 	}{Evaluation: v}
-	if j.report {
-		if err := r.SaveSamples(s); err != nil {
-			return err
-		}
+	if report {
 		if out.Report, err = r.Report(s, v); err != nil {
 			return err
 		}
@@ -128,6 +195,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		samples += fmt.Sprintf(", %d of them on a wrong component", v.Wrong)
 	}
 	row("samples", samples)
+	if len(v.Drawn) > 0 {
+		row("drawn by", drawnBy(v.Drawn))
+	}
 	shown := slices.Clone(v.Component)
 	if len(shown) > maxComponents { // the worst ones; --json has all
 		slices.SortStableFunc(shown, func(a, b metric.Violation) int { return cmp.Compare(b.Worst, a.Worst) })
@@ -140,6 +210,11 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 			c.Mean, c.Median, c.Q90, c.Q99))
 	}
 	printWalls(row, v.Walls)
+	if b := v.Bounces; b != nil {
+		row("steps at walls", fmt.Sprintf("%d mirrored, %d turned back, %d pushed inside", b.Reflected, b.TurnedBack,
+			b.Pushed))
+	}
+	printSteps(row, v.Steps)
 	distances := func(what string, d *experiment.JSD) {
 		if d == nil {
 			return
@@ -177,6 +252,27 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("report", report)
 	}
 	t.Flush()
+}
+
+// drawnBy says by which keys samples were drawn, and what the run's own are.
+func drawnBy(drawn []problem.Setting) string {
+	var keys []string
+	for _, s := range drawn {
+		told := s.String()
+		if s.Changed() {
+			told += fmt.Sprintf(" (the run's: %v)", s.Own)
+		}
+		keys = append(keys, told)
+	}
+	return strings.Join(keys, ", ")
+}
+
+// printSteps shows the areas under the curves of violations on the way.
+func printSteps(row func(cells ...string), s *experiment.Steps) {
+	if s != nil && len(s.Component) > 0 {
+		row("violation on the way", fmt.Sprintf("area under its mean over t: equalities %.3g, inequalities %.3g",
+			s.Equalities, s.Inequalities))
+	}
 }
 
 // printWalls shows the walls that are warned of, and the first of the others.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -25,15 +26,18 @@ func (a *app) generate() *cobra.Command {
 	var n int
 	var out, checkpoint, data string
 	var seed, first uint64
-	var force bool
+	var force, diagnose bool
+	var settings []string
 	cmd := &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
 		Long: `generate draws samples with the averaged weights of a run's newest checkpoint and
 writes them to an NPY file (n×d, float64) or a CSV file. Sample number i is a
-function of the seed and i alone.`,
-		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy",
-		Args:    args(1, "a run folder"),
+function of the seed and i alone. FILE.json beside FILE says how they were drawn.
+--set draws by other keys than the run's, those that take no training.`,
+		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
+			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy",
+		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n <= 0 {
 				return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
@@ -45,6 +49,9 @@ function of the seed and i alone.`,
 			}
 			r, err := a.open(args[0], data)
 			if err != nil {
+				return err
+			}
+			if r, err = r.Redraw(settings); err != nil {
 				return err
 			}
 			write := r.Domain.Writer(ext)
@@ -65,6 +72,9 @@ function of the seed and i alone.`,
 				if err := run.Free(out); err != nil {
 					return err
 				}
+				if _, err := experiment.ReadRecord(out); err != nil { // what is there is no left-over of ours
+					return &run.ExistsError{Path: experiment.RecordName(out)}
+				}
 			}
 			t, err := r.Trained(checkpoint)
 			if err != nil {
@@ -78,7 +88,11 @@ function of the seed and i alone.`,
 				return err
 			}
 			bar := a.progress()
-			s, failed := r.Generate(cmd.Context(), t, prior, n, first, seed, func(done int) {
+			draw := r.Generate
+			if diagnose {
+				draw = r.Diagnose
+			}
+			s, failed := draw(cmd.Context(), t, prior, n, first, seed, func(done int) {
 				bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
 			})
 			bar.done()
@@ -92,6 +106,10 @@ function of the seed and i alone.`,
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
+			record := r.Record(s, t.State, first, seed, b.Bytes())
+			if err := record.Write(out, true); err != nil {
+				return err
+			}
 			components, violated := r.CheckViolation(s)
 			worst, told := math.NaN(), "nothing to measure"
 			if len(components) > 0 {
@@ -101,24 +119,31 @@ function of the seed and i alone.`,
 				}
 				told = fmt.Sprintf("worst violation %.2g", worst)
 			}
-			lost := []uint64{}
-			for i, l := range s.Lost {
-				if l {
-					lost = append(lost, first+uint64(i))
-				}
-			}
+			lost := record.Failed
 			if len(lost) > 0 {
 				a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s",
 					len(lost), n, s.Wrong,
 					out, numbers(lost))
 			}
-			if err := a.result(map[string]any{
+			result := map[string]any{
 				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),
 				"failed_samples": lost, "wrong_component": s.Wrong,
 				"violation": map[string]any{"worst": metric.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
-			}, func(w io.Writer) {
+				"record": experiment.RecordName(out),
+			}
+			if len(r.Drawn) > 0 {
+				result["drawn_by"] = r.Drawn
+			}
+			if s.Steps != nil {
+				result["steps"] = s.Steps
+			}
+			if err := a.result(result, func(w io.Writer) {
 				fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", s.N()-s.Failed(), out, s.Time.Seconds(), told)
+				if len(r.Drawn) > 0 {
+					fmt.Fprintf(w, "drawn by %s\n", drawnBy(r.Drawn))
+				}
+				printSteps(func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "  ")) }, s.Steps)
 			}); err != nil {
 				return err
 			}
@@ -132,6 +157,7 @@ function of the seed and i alone.`,
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
+	drawFlags(cmd, &settings, &diagnose)
 	return cmd
 }
 

@@ -13,14 +13,20 @@ func (a *app) report() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write figures and the HTML report of a run",
-		Args:  args(1, "a run folder"),
+		Long: `report draws samples, scores them and writes them with figures and a page into the
+run folder; with --set, which draws by other keys than the run's, into a folder in it
+that is named by them.`,
+		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
 			}
+			if r, err = r.Redraw(j.settings); err != nil {
+				return err
+			}
 			r.Folder.Force = force
-			if err := r.Folder.Free(run.ReportFile); err != nil {
+			if err := r.Folder.Free(r.Out(run.ReportFile)); err != nil {
 				return err
 			}
 			// The report is written last: without it, samples and figures are

@@ -31,6 +31,7 @@ func (a *app) show() *cobra.Command {
 				Checkpoints []string        `json:"checkpoints"`
 				Last        json.RawMessage `json:"last_epoch"`
 				Config      string          `json:"config"`
+				Drawn       []string        `json:"drawn"` // folders of reports by other keys of generation
 			}
 			out.Run = f.Dir
 			if err := f.ReadJSON(run.ManifestFile, &out.Manifest); err != nil {
@@ -43,6 +44,9 @@ func (a *app) show() *cobra.Command {
 				return err
 			}
 			if out.Checkpoints, err = f.Checkpoints(); err != nil {
+				return err
+			}
+			if out.Drawn, err = f.Drawn(); err != nil {
 				return err
 			}
 			config, err := f.Read(run.ConfigFile)
@@ -76,6 +80,9 @@ func (a *app) show() *cobra.Command {
 				fmt.Fprintf(t, "machine\t%s, %d cores, %s/%s\n", m.Machine.CPU, m.Machine.Cores, m.Machine.OS,
 					m.Machine.Arch)
 				fmt.Fprintf(t, "checkpoints\t%v\n", out.Checkpoints)
+				for _, name := range out.Drawn {
+					fmt.Fprintf(t, "drawn by\t%s: %s\n", name, f.Path(run.DrawnDir+"/"+name))
+				}
 				if out.Last != nil {
 					var last struct {
 						Loss    float64

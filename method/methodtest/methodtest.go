@@ -25,6 +25,7 @@ func Run(t *testing.T, m method.Method, data []float64, d int, prior method.Prio
 	t.Run("Allocations", s.allocations)
 	t.Run("Sampler", s.sampler)
 	t.Run("Ends", s.ends)
+	t.Run("Watched", s.watched)
 }
 
 type suite struct {
@@ -311,6 +312,45 @@ func (s *suite) ends(t *testing.T) {
 	}
 	if equal(ends(64, 1, 4, 9), want) || equal(ends(64, 1, 3, 8), want) {
 		t.Error("another seed or refresh has the same ends")
+	}
+}
+
+// A sampler that is watched makes the same samples, and counts each at its start.
+func (s *suite) watched(t *testing.T) {
+	const n = 23
+	pool := parallel.New(2)
+	defer pool.Close()
+	sampler := s.m.Sampler(7, pool)
+	w, ok := sampler.(method.Watcher)
+	if !ok {
+		t.Skip("it tells nothing of its steps")
+	}
+	trace := w.NewTrace()
+	w.Watch(trace)
+	x, failed := make([]float64, n*s.d), make([]bool, n)
+	run := func() {
+		if _, err := sampler.Generate(context.Background(), x, failed, 100, 3, s.prior,
+			func(int) method.Score { return towards{} }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	lost := 0
+	for _, f := range failed {
+		if f {
+			lost++
+		}
+	}
+	if got := trace.Count(trace.Steps()); got > n || got < n-lost {
+		t.Errorf("%d of %d samples count at the start; %d failed", got, n, lost)
+	}
+	if want, _ := s.generate(t, 64, 1, 100, n, 3); !equal(x, want) {
+		t.Error("samples that are watched are others")
+	}
+	before := trace.Count(trace.Steps())
+	w.Watch(nil)
+	if run(); trace.Count(trace.Steps()) != before {
+		t.Error("a trace that is no longer watched by goes on counting")
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 
 // A Method is a process, learned by path matching.
 type Method struct {
-	proc *langevin.Process
+	proc *langevin.Process // of training
+	by   *langevin.Process // that generates
 	opt  Options
 }
 
@@ -69,14 +70,22 @@ func fromConfig(c method.Config) (method.Method, error) {
 }
 
 // New returns the method of a process, which must be valid.
-func New(p *langevin.Process, o Options) *Method { return &Method{p, o} }
+func New(p *langevin.Process, o Options) *Method { return &Method{p, p, o} }
 
-// Process returns the process. It is not to be changed.
+// Redraw implements method.Redrawer.
+func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
+	if err := m.proc.CanDraw(p); err != nil {
+		return nil, err
+	}
+	return &Method{m.proc, p, m.opt}, nil
+}
+
+// Process returns the process of training. It is not to be changed.
 func (m *Method) Process() *langevin.Process { return m.proc }
 
-func (m *Method) Name() string        { return m.proc.Method.String() }
+func (m *Method) Name() string        { return m.by.Method.String() }
 func (m *Method) Momentum() bool      { return m.proc.Method.Underdamped() }
-func (m *Method) Feasible() bool      { return m.proc.Terminal || m.proc.Method.Projected() }
+func (m *Method) Feasible() bool      { return m.by.Terminal || m.by.Method.Projected() }
 func (m *Method) Prior() method.Prior { return nil }
 
 func (m *Method) Gain() func(t float64) float64 {
@@ -94,10 +103,23 @@ func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float
 }
 
 func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
-	return &sampler{langevin.NewSimulator(m.proc, pool, rows)}
+	s := &sampler{m: m, pool: pool, rows: rows, sim: langevin.NewSimulator(m.by, pool, rows)}
+	if m.by == m.proc {
+		s.forward = s.sim
+	}
+	return s
 }
 
-type sampler struct{ sim *langevin.Simulator }
+type sampler struct {
+	m       *Method
+	pool    *parallel.Pool
+	rows    int
+	sim     *langevin.Simulator
+	forward *langevin.Simulator // of training; nil before it is needed, if it is another
+}
+
+func (s *sampler) Watch(t *method.Trace)   { s.sim.Watch(t) }
+func (s *sampler) NewTrace() *method.Trace { return langevin.NewTrace(s.m.by) }
 
 func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
 	prior method.Prior, scores func(worker int) method.Score) (method.Report, error) {
@@ -106,7 +128,10 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 }
 
 func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
-	ends, err := s.sim.EmpiricalPrior(ctx, x0, seed, refresh)
+	if s.forward == nil {
+		s.forward = langevin.NewSimulator(s.m.proc, s.pool, s.rows)
+	}
+	ends, err := s.forward.EmpiricalPrior(ctx, x0, seed, refresh)
 	if errors.As(err, new(*langevin.PriorError)) { // all failed
 		err = nil
 	}
@@ -114,5 +139,5 @@ func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) 
 }
 
 func report(r langevin.Report) method.Report {
-	return method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations}
+	return method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces}
 }

@@ -1,0 +1,154 @@
+package experiment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// A Record says of a file of samples how they were drawn. It lies beside the file,
+// under RecordName.
+type Record struct {
+	SHA256  string            `json:"sha256"`        // of the file
+	Version string            `json:"version"`       // of the program
+	Run     string            `json:"run"`           // folder
+	Config  string            `json:"config_sha256"` // of its config.yaml
+	Epoch   int               `json:"epoch"`         // of the network
+	Drawn   []problem.Setting `json:"drawn_by"`      // keys of generation that were set
+	Seed    uint64            `json:"seed"`
+	First   uint64            `json:"first"`           // number of the first sample
+	Samples int               `json:"samples"`         // asked for
+	Failed  []uint64          `json:"failed_samples"`  // numbers of those that are not in the file
+	Wrong   int               `json:"wrong_component"` // of them
+	Seconds float64           `json:"seconds"`         // of generation
+	Steps   *Steps            `json:"steps,omitempty"` // of Diagnose
+}
+
+// Settings returns what Run.Redraw takes to draw as the samples were.
+func (rec *Record) Settings() []string {
+	var out []string
+	for _, s := range rec.Drawn {
+		if s.Value != nil {
+			out = append(out, s.String())
+		}
+	}
+	return out
+}
+
+// RecordName returns the name of the record of a file of samples.
+func RecordName(file string) string { return file + ".json" }
+
+// Record returns the record of samples that are written as file.
+func (r *Run) Record(s *Samples, state train.State, first, seed uint64, file []byte) *Record {
+	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.config,
+		Epoch: state.Epoch, Drawn: append([]problem.Setting{}, r.Drawn...), Seed: seed, First: first,
+		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Seconds: s.Time.Seconds(), Steps: s.Steps}
+	for i, lost := range s.Lost {
+		if lost {
+			rec.Failed = append(rec.Failed, first+uint64(i))
+		}
+	}
+	return rec
+}
+
+// Write writes the record of a file, over what is there if it may.
+func (rec *Record) Write(file string, force bool) error {
+	data, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(RecordName(file), append(data, '\n'), force)
+}
+
+// maxRecord bounds a record, of which the numbers of failed samples are the most.
+const maxRecord = 1 << 28
+
+// ReadRecord reads the record of a file of samples; nil if there is none. It need not be of
+// this file: Samples says.
+func ReadRecord(file string) (*Record, error) {
+	name := RecordName(file)
+	data, err := input.Read(name, maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec := &Record{}
+	if err := json.Unmarshal(data, rec); err != nil || rec.SHA256 == "" {
+		return nil, &DataError{name, "is no record of samples, which landing generate writes beside them"}
+	}
+	return rec, nil
+}
+
+// ReadSamples reads samples that Generate made and a file holds, and their record; nil if
+// there is none. The samples that failed are marked, and nothing else is known of them.
+func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
+	read := dataset.ReadPoints
+	if strings.ToLower(filepath.Ext(file)) != ".npy" { // the domain's own files
+		kind, _ := kinds.Of(r.Problem.Data.Kind, r.Process.Set)
+		if !kind.Bundled {
+			read = kind.Read
+		}
+	}
+	points, err := read(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := r.Process.Set.Dim()
+	if points.D != d || points.N < 1 {
+		return nil, nil, &DataError{file, fmt.Sprintf("has %d points of %d coordinates; expected points of %d",
+			points.N, points.D, d)}
+	}
+	rec, err := ReadRecord(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Samples{X: points.X, Dim: d, Lost: make([]bool, points.N)}
+	if rec == nil {
+		s.reject(r.Process.Set, 0, points.N)
+		return s, nil, nil
+	}
+	switch {
+	case rec.SHA256 != points.SHA256:
+		return nil, nil, &DataError{file, fmt.Sprintf("is not the file that %s describes: its SHA-256 is %.12s…, "+
+			"expected %.12s…", RecordName(file), points.SHA256, rec.SHA256)}
+	case rec.Config != r.config:
+		return nil, nil, &DataError{file, fmt.Sprintf("holds samples of another run, %s", rec.Run)}
+	case rec.Samples < 0 || rec.Samples != points.N+len(rec.Failed):
+		return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that %d of %d samples failed; the file has %d",
+			len(rec.Failed), rec.Samples, points.N)}
+	}
+	all := &Samples{X: make([]float64, rec.Samples*d), Dim: d, Lost: make([]bool, rec.Samples), Wrong: rec.Wrong,
+		Steps: rec.Steps}
+	for _, number := range rec.Failed {
+		if number < rec.First || number-rec.First >= uint64(rec.Samples) || all.Lost[number-rec.First] {
+			return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that sample %d failed; expected each "+
+				"once, from %d on", number, rec.First)}
+		}
+		i := int(number - rec.First)
+		all.Lost[i] = true
+		for j := range d {
+			all.X[i*d+j] = math.NaN()
+		}
+	}
+	next := 0
+	for i, lost := range all.Lost {
+		if !lost {
+			copy(all.X[i*d:(i+1)*d], s.X[next*d:(next+1)*d])
+			next++
+		}
+	}
+	return all, rec, nil
+}

@@ -1,0 +1,63 @@
+package experiment
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// Redraw returns the run as it generates with settings of the form key=value, which need
+// no training (problem.Problem.Redraw); without settings, the run itself. What the run
+// has learned, and where its forward paths end, stays as it is. Errors are
+// *problem.KeyError.
+func (r *Run) Redraw(settings []string) (*Run, error) {
+	if len(settings) == 0 {
+		return r, nil
+	}
+	p, err := r.Problem.Redraw(settings)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := p.BuildRedraw()
+	if err != nil {
+		return nil, err
+	}
+	l, q := *r.Loaded, *r
+	var chosen []run.Choice
+	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)
+	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
+		return nil, err
+	}
+	l.Chosen = append(slices.Clone(r.Chosen), chosen...)
+	q.Loaded = &l
+	q.Drawn, err = r.Problem.Settings(l.Problem, l.Process)
+	return &q, err
+}
+
+// changed says by which keys samples are drawn that are not the run's, as key=value; none
+// if they are drawn as the run says.
+func changed(drawn []problem.Setting) []string {
+	var out []string
+	for _, s := range drawn {
+		if s.Changed() {
+			out = append(out, s.String())
+		}
+	}
+	return out
+}
+
+// Out returns the name in the run folder of a file that is made of samples: name, or if they
+// are drawn by other keys than the run's, that in a folder named by these.
+func (r *Run) Out(name string) string {
+	keys := changed(r.Drawn)
+	if len(keys) == 0 {
+		return name
+	}
+	for i, s := range keys {
+		keys[i] = strings.TrimPrefix(s, "process.")
+	}
+	return path.Join(run.DrawnDir, strings.Join(keys, ","), name)
+}

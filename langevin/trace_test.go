@@ -1,0 +1,128 @@
+package langevin
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// spy is a score that keeps where it was asked, by time.
+type spy struct {
+	mu   sync.Mutex
+	seen map[float64][]float64
+}
+
+func (s *spy) Eval(dst, x, p []float64, n int, t float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[t] = append(s.seen[t], x[:len(dst)]...)
+	for i := range dst {
+		dst[i] = math.Sin(3 * x[i])
+	}
+}
+
+// A trace has the violations of the states that the score was asked at, and of the
+// samples; blocks and workers change nothing; watching changes no sample.
+func TestTrace(t *testing.T) {
+	const n, d = 41, 3
+	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []Method{ULLA, OLLA, ULLAP} {
+		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
+			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls, Terminal: true, Landing: Landing{Explicit: true, Rate: 0.8},
+				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
+			prior, err := UniformPrior(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func(rows, workers int, trace *Trace, s *spy) ([]float64, []bool) {
+				pool := parallel.New(workers)
+				defer pool.Close()
+				sim := NewSimulator(p, pool, rows)
+				sim.Watch(trace)
+				x, failed := make([]float64, n*d), make([]bool, n)
+				for _, part := range [][2]int{{0, 30}, {30, n}} { // two calls add up
+					lo, hi := part[0], part[1]
+					if _, err := sim.Backward(context.Background(), x[lo*d:hi*d], failed[lo:hi], uint64(lo), 5, prior,
+						func(int) Score { return s }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return x, failed
+			}
+			eye := &spy{seen: map[float64][]float64{}}
+			trace := NewTrace(p)
+			x, failed := run(64, 1, trace, eye)
+			if slices.Contains(failed, true) {
+				t.Fatalf("%v: samples failed", m)
+			}
+			plain, _ := run(64, 1, nil, &spy{seen: map[float64][]float64{}})
+			if !slices.Equal(plain, x) {
+				t.Errorf("%v, %v walls: watched samples are others", m, walls)
+			}
+			names := constraint.Components(cap)
+			check := func(k int, at []float64) {
+				values := constraint.Values(cap, at)
+				for a, name := range names {
+					mean, worst := 0.0, 0.0
+					for i := range n {
+						e := constraint.Excess(values[i*len(names)+a], a == 0)
+						mean, worst = mean+e/n, max(worst, e)
+					}
+					if trace.Count(k) != n || math.Abs(trace.Mean(k, a)-mean) > 1e-15+1e-13*mean ||
+						trace.Worst(k, a) != worst {
+						t.Errorf("%v, %v walls, state %d, %s: %d states, mean %v, worst %v; want %d, %v, %v", m, walls, k,
+							name, trace.Count(k), trace.Mean(k, a), trace.Worst(k, a), n, mean, worst)
+					}
+				}
+			}
+			for k := 1; k <= trace.Steps(); k++ {
+				check(k, eye.seen[p.Schedule.Time(k)])
+			}
+			check(trace.Steps()+1, x)
+			if !m.Projected() && !(trace.Mean(0, 0) > 1e3*trace.Mean(trace.Steps()+1, 0)) {
+				t.Errorf("%v: before terminal projection %v, after %v", m, trace.Mean(0, 0), trace.Mean(trace.Steps()+1, 0))
+			}
+			for _, c := range [][2]int{{5, 1}, {1, 3}, {7, 2}} {
+				other := NewTrace(p)
+				run(c[0], c[1], other, &spy{seen: map[float64][]float64{}})
+				for k := range trace.Steps() + 2 {
+					for a := range names {
+						if other.Mean(k, a) != trace.Mean(k, a) || other.Worst(k, a) != trace.Worst(k, a) {
+							t.Fatalf("%v: in blocks of %d by %d workers state %d has another mean", m, c[0], c[1], k)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// States from which a sample got no further do not count.
+func TestTraceLeavesOutFailed(t *testing.T) {
+	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 2}}
+	prior, err := UniformPrior(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	sim, trace := NewSimulator(p, pool, 16), NewTrace(p)
+	sim.Watch(trace)
+	x, failed := make([]float64, 3*50), make([]bool, 50)
+	r, err := sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := trace.Count(5); r.Failed == 0 || last != 50-r.Failed || trace.Count(4) < last {
+		t.Errorf("%d of 50 failed; %d count at the start and %d in the end", r.Failed, trace.Count(4), last)
+	}
+}

@@ -1,0 +1,197 @@
+package problem
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+)
+
+// drawKeys are the keys of generation that a network which was trained without them
+// still serves: what brings a backward step to Σ, what walls do to it, where paths begin,
+// and limits. langevin.Process.CanDraw says which values.
+var drawKeys = []string{
+	"process.method", "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
+	"process.repulsion", "process.curvature", "process.terminal_projection", "prior", "uniform.max_rhat",
+	"uniform.max_steps", "generate.max_failed", "generate.max_violation",
+}
+
+// trainedKeys say of other keys, by what they begin with, why they take another training.
+var trainedKeys = []struct{ prefix, why string }{
+	{"process.friction", "the score was learned for this friction"},
+	{"process.horizon", "the score was learned for these times"},
+	{"process.sigma", "the score was learned at these noise levels"},
+	{"process", "the score was learned with it"},
+	{"convention", "the score was learned with it"},
+	{"potential", "the score was learned for this f"},
+	{"network", "the weights are those of this network"},
+	{"train", "it says how the network was trained"},
+	{"data", "the network has learned this data"},
+	{"set", "the network has learned points of this set"},
+	{"seed", "it is that of the training (that of samples is --seed)"},
+	{"sample", "it is a key of landing sample"},
+}
+
+// A Setting is a key of generation as samples were drawn by it.
+type Setting struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	Own   any    `json:"own"` // of the run
+}
+
+// Changed reports whether the value is another than the run's.
+func (s Setting) Changed() bool { return s.Value != s.Own }
+
+func (s Setting) String() string { return fmt.Sprintf("%s=%v", s.Key, s.Value) }
+
+// Redraw returns the problem, which is that of a run, with settings of the form key=value
+// that need no training. Other keys are a *KeyError.
+func (p *Problem) Redraw(settings []string) (*Problem, error) {
+	q, err := Load(p.Resolved(), p.file, "", nil) // which shares nothing with p
+	if err != nil {
+		return nil, err
+	}
+	q.origin = map[string]string{}
+	for _, s := range settings {
+		if err := q.setting(s); err != nil {
+			return nil, err
+		}
+	}
+	keys := slices.Sorted(maps.Keys(q.origin))
+	for i, key := range keys {
+		part := i+1 < len(keys) && strings.HasPrefix(keys[i+1], key+".") // its own keys are looked at
+		if part || slices.Contains(drawKeys, key) {
+			continue
+		}
+		why := "it is no key of generation"
+		for _, t := range trainedKeys {
+			if key == t.prefix || strings.HasPrefix(key, t.prefix+".") {
+				why = t.why
+				break
+			}
+		}
+		return nil, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("it takes "+
+			"another training: %s. Keys that take none: %s", why, strings.Join(drawKeys, ", "))}
+	}
+	written := q.origin
+	q.origin = maps.Clone(p.origin)
+	if q.origin == nil {
+		q.origin = map[string]string{}
+	}
+	maps.Copy(q.origin, written)
+	if paper := langevin.PaperWalls.String(); q.Process.Walls == paper && p.Process.Walls != paper &&
+		written["process.repulsion"] == "" {
+		q.Process.Repulsion = Auto // the run's was of no use to it
+	}
+	return q, nil
+}
+
+// idle returns a *KeyError if a setting changes what proc, which draws, does not look at.
+func (p *Problem) idle(settings []Setting, proc *langevin.Process) error {
+	for _, s := range settings {
+		if !s.Changed() || !strings.HasPrefix(p.origin[s.Key], settingOrigin) {
+			continue
+		}
+		why, projected := "", proc.Method.Projected()
+		switch s.Key {
+		case "process.landing.mode", "process.landing.rate", "process.curvature", "process.terminal_projection":
+			if projected {
+				why = fmt.Sprintf("%s projects at every step", proc.Method)
+			} else if s.Key == "process.landing.rate" && !proc.Landing.Explicit {
+				why = "landing is implicit; add --set process.landing.mode=explicit"
+			}
+		case "process.walls", "process.repulsion":
+			if len(proc.Set.Inequalities()) == 0 {
+				why = "the set has no inequalities"
+			} else if s.Key == "process.repulsion" && proc.Elastic() {
+				why = "walls are elastic; add --set process.walls=paper"
+			}
+		}
+		if why != "" {
+			return &KeyError{Origin: p.origin[s.Key], Key: s.Key, Fault: "it changes nothing: " + why}
+		}
+	}
+	return nil
+}
+
+// BuildRedraw is Build for a problem of Redraw: it looks at the keys of generation.
+func (p *Problem) BuildRedraw() (*langevin.Process, error) {
+	as := *p
+	as.Train = Defaults().Train // its bounds depend on the process, and were checked
+	return as.Build()
+}
+
+// Redrawn returns m as it generates by proc, the process of a problem of Redraw.
+func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Method, error) {
+	by, ok := m.(method.Redrawer)
+	if !ok {
+		return nil, &KeyError{Origin: "--set", Key: "process", Fault: fmt.Sprintf(
+			"the method %s draws samples in one way only", m.Name())}
+	}
+	out, err := by.Redraw(proc)
+	if e, ok := err.(*langevin.ConfigError); ok {
+		return nil, p.key(processKeys[e.Field], e.Value, e.Want)
+	}
+	return out, err
+}
+
+// Settings returns what q, which Redraw made of p, draws by: the keys that were set, and
+// those that became others with them. Both are resolved, and proc is q's process. A change
+// that changes nothing is a *KeyError.
+func (p *Problem) Settings(q *Problem, proc *langevin.Process) ([]Setting, error) {
+	own, by := plain(p), plain(q)
+	out := []Setting{}
+	for _, key := range drawKeys {
+		s := Setting{key, at(by, key), at(own, key)}
+		if key == "process.method" { // by the name that all ways of writing it have
+			s.Value, s.Own = canonical(s.Value), canonical(s.Own)
+		}
+		if s.Changed() || strings.HasPrefix(q.origin[key], settingOrigin) {
+			out = append(out, s)
+		}
+	}
+	return out, q.idle(out, proc)
+}
+
+// plain returns a problem as nested maps.
+func plain(p *Problem) map[string]any {
+	var m map[string]any
+	if err := yaml.Unmarshal(p.Resolved(), &m); err != nil {
+		panic("problem: " + err.Error()) // what Resolved wrote
+	}
+	return m
+}
+
+// canonical returns a method's own name.
+func canonical(name any) any {
+	if s, ok := name.(string); ok {
+		if m, err := langevin.ParseMethod(s); err == nil {
+			return m.String()
+		}
+	}
+	return name
+}
+
+// at returns the value of a key, numbers as float64; nil if it is not there.
+func at(m map[string]any, key string) any {
+	first, rest, more := strings.Cut(key, ".")
+	if more {
+		inner, _ := m[first].(map[string]any)
+		return at(inner, rest)
+	}
+	switch v := m[first].(type) {
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case uint64:
+		return float64(v)
+	default:
+		return v
+	}
+}

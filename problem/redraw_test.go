@@ -1,0 +1,134 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/method"
+)
+
+// trainedProblem is what a run folder holds.
+func trainedProblem(t *testing.T, text string) *Problem {
+	t.Helper()
+	p, err := Load([]byte(text), "f", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Load(p.Resolved(), "config.yaml", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// redrawn goes through what experiment does.
+func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Setting, error) {
+	own, err := p.Build()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, err := p.Method(own)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	q, err := p.Redraw(settings)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	proc, err := q.BuildRedraw()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if m, err = q.Redrawn(m, proc); err != nil {
+		return nil, nil, nil, err
+	}
+	set, err := p.Settings(q, proc)
+	return q, m, set, err
+}
+
+const sphere = "set: {kind: sphere, dim: 3}\nprocess: {method: ULLA, steps: 50}\ntrain: {times_per_path: 9}\n"
+
+// Keys of generation are taken, noted with the run's own, and leave the run's problem as
+// it is.
+func TestRedraw(t *testing.T) {
+	p := trainedProblem(t, sphere)
+	before := string(p.Resolved())
+	for setting, want := range map[string]string{
+		"process.steps=5":                              "{process.steps 5 50}",
+		"process.steps=50":                             "{process.steps 50 50}",
+		"process.method=ulla":                          "{process.method ULLA ULLA}",
+		"process.method=ulla-p":                        "{process.method ULLA-P ULLA}",
+		"process.terminal_projection=false":            "{process.terminal_projection false true}",
+		"process.curvature=true":                       "{process.curvature true false}",
+		"process.landing={mode: explicit, rate: 3}":    "{process.landing.mode explicit implicit} {process.landing.rate 3 0}",
+		"prior=empirical":                              "{prior empirical uniform}",
+		"generate={max_failed: 0.5, max_violation: 1}": "{generate.max_failed 0.5 0.01} {generate.max_violation 1 1e-09}",
+	} {
+		q, m, set, err := redrawn(p, setting)
+		got := ""
+		for _, s := range set {
+			got += fmt.Sprintf("{%s %v %v} ", s.Key, s.Value, s.Own)
+		}
+		if got = strings.TrimSpace(got); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", setting, got, err, want)
+		}
+		if err == nil && (q == p || m == nil) {
+			t.Errorf("%s: %v, %v", setting, q, m)
+		}
+	}
+	if string(p.Resolved()) != before {
+		t.Error("the run's problem is another")
+	}
+}
+
+// Keys that take a training are refused with the reason, values that a network cannot
+// serve with what it can, and changes that change nothing with what is missing.
+func TestRedrawRefuses(t *testing.T) {
+	cap := "set: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess: {method: OLLA, walls: elastic}\n"
+	for _, c := range []struct{ text, setting, want string }{
+		{sphere, "train.epochs=5", "--set train.epochs=5: train.epochs: it takes another training: it says how the network " +
+			"was trained. Keys that take none: process.method,"},
+		{sphere, "process.friction=2", "process.friction: it takes another training: the score was learned for this friction"},
+		{sphere, "process={horizon: 3}", "process.horizon: it takes another training: the score was learned for these times"},
+		{sphere, "process.sigma.min=0.2", "process.sigma.min: it takes another training: the score was learned at these"},
+		{sphere, "process.options={a: 1}", "process.options.a: it takes another training"},
+		{sphere, "convention=paper", "convention: it takes another training"},
+		{sphere, "network.width=4", "network.width: it takes another training: the weights are those of this network"},
+		{sphere, "set.dim=4", "set.dim: it takes another training"},
+		{sphere, "data.tolerance=1", "data.tolerance: it takes another training"},
+		{sphere, "seed=2", "that of samples is --seed"},
+		{sphere, "sample.step=1", "it is a key of landing sample"},
+		{sphere, "name=x", "it is no key of generation"},
+		{sphere, "process.steps=51", "process.steps is 51; expected at most the 50 steps of training"},
+		{sphere, "process.method=OLLA", `process.method is "OLLA"; expected ULLA or ULLA-P`},
+		{sphere, "process.steps=0", "process.steps is 0; expected a number of steps N ≥ 1"},
+		{sphere, "process.landing={mode: explicit, rate: 1000}", "process.landing.rate is 1000; expected α σ_k²Δt < 2"},
+		{sphere, "process.landing.rate=4", "it changes nothing: landing is implicit; add --set process.landing.mode=explicit"},
+		{sphere, "process.walls=paper", "it changes nothing: the set has no inequalities"},
+		{sphere, "process.steps", "setting is"},
+		{cap, "process.repulsion=0.1", "it changes nothing: walls are elastic; add --set process.walls=paper"},
+		{"set: {kind: sphere, dim: 3}\nprocess: {method: OLLA-P}\n", "process.terminal_projection=false",
+			"it changes nothing: OLLA-P projects at every step"},
+	} {
+		var e *KeyError
+		if _, _, _, err := redrawn(trainedProblem(t, c.text), c.setting); !errors.As(err, &e) ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %s", c.setting, err, c.want)
+		}
+	}
+}
+
+// With the paper's walls in place of elastic ones the repulsion, which the run had no use
+// for, is left to the program unless it is said.
+func TestRedrawWalls(t *testing.T) {
+	p := trainedProblem(t, "set: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess: {method: OLLA, walls: elastic}\n")
+	q, err := p.Redraw([]string{"process.walls=paper"})
+	if err != nil || !q.RepulsionIsAuto(true) {
+		t.Errorf("%v, repulsion %v", err, q.Process.Repulsion)
+	}
+	q, err = p.Redraw([]string{"process.walls=paper", "process.repulsion=0"})
+	if err != nil || q.RepulsionIsAuto(true) {
+		t.Errorf("%v, repulsion %v", err, q.Process.Repulsion)
+	}
+}
