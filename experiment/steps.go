@@ -85,8 +85,8 @@ func (p *page) steps(s *Steps, equalities int) {
 		add(fmt.Sprintf("sum of max(g, 0), l = %d", len(s.Component)-equalities), s.Component[equalities:])
 	}
 	p.Add("steps", figure.FigureRef{Title: "Constraint violation on the way",
-		Caption: fmt.Sprintf("Mean over samples after each backward step; the last point is the samples, after terminal "+
-			"projection if there is one. Areas under the curves over t: equalities %.3g, inequalities %.3g.",
+		Caption: fmt.Sprintf("Mean over samples after each backward step; the last point is the samples, after "+
+			"terminal projection if there is one. Areas under the curves over t: equalities %.3g, inequalities %.3g.",
 			float64(s.Equalities), float64(s.Inequalities))},
 		figure.Lines(figure.LineOptions{XLabel: "backward steps", YLabel: "mean violation", LogY: true}, curves...))
 }

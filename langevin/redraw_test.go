@@ -68,7 +68,8 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 	}
 	step := func(k int, x, next, ζ float64) float64 {
 		y := make([]float64, 1)
-		if _, err := s.Backward(y, []float64{x}, []float64{next}, []float64{ζ}, make([]bool, 1), 1, k, score); err != nil {
+		if _, err := s.Backward(y, []float64{x}, []float64{next}, []float64{ζ}, make([]bool, 1), 1, k,
+			score); err != nil {
 			t.Fatal(err)
 		}
 		return y[0]

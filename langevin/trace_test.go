@@ -37,7 +37,8 @@ func TestTrace(t *testing.T) {
 	}
 	for _, m := range []Method{ULLA, OLLA, ULLAP} {
 		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
-			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls, Terminal: true, Landing: Landing{Explicit: true, Rate: 0.8},
+			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls, Terminal: true,
+				Landing:  Landing{Explicit: true, Rate: 0.8},
 				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
 			prior, err := UniformPrior(p)
 			if err != nil {
@@ -79,8 +80,8 @@ func TestTrace(t *testing.T) {
 					}
 					if trace.Count(k) != n || math.Abs(trace.Mean(k, a)-mean) > 1e-15+1e-13*mean ||
 						trace.Worst(k, a) != worst {
-						t.Errorf("%v, %v walls, state %d, %s: %d states, mean %v, worst %v; want %d, %v, %v", m, walls, k,
-							name, trace.Count(k), trace.Mean(k, a), trace.Worst(k, a), n, mean, worst)
+						t.Errorf("%v, %v walls, state %d, %s: %d states, mean %v, worst %v; want %d, %v, %v", m, walls,
+							k, name, trace.Count(k), trace.Mean(k, a), trace.Worst(k, a), n, mean, worst)
 					}
 				}
 			}
@@ -89,7 +90,8 @@ func TestTrace(t *testing.T) {
 			}
 			check(trace.Steps()+1, x)
 			if !m.Projected() && !(trace.Mean(0, 0) > 1e3*trace.Mean(trace.Steps()+1, 0)) {
-				t.Errorf("%v: before terminal projection %v, after %v", m, trace.Mean(0, 0), trace.Mean(trace.Steps()+1, 0))
+				t.Errorf("%v: before terminal projection %v, after %v", m, trace.Mean(0, 0),
+					trace.Mean(trace.Steps()+1, 0))
 			}
 			for _, c := range [][2]int{{5, 1}, {1, 3}, {7, 2}} {
 				other := NewTrace(p)

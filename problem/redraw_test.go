@@ -55,15 +55,17 @@ func TestRedraw(t *testing.T) {
 	p := trainedProblem(t, sphere)
 	before := string(p.Resolved())
 	for setting, want := range map[string]string{
-		"process.steps=5":                              "{process.steps 5 50}",
-		"process.steps=50":                             "{process.steps 50 50}",
-		"process.method=ulla":                          "{process.method ULLA ULLA}",
-		"process.method=ulla-p":                        "{process.method ULLA-P ULLA}",
-		"process.terminal_projection=false":            "{process.terminal_projection false true}",
-		"process.curvature=true":                       "{process.curvature true false}",
-		"process.landing={mode: explicit, rate: 3}":    "{process.landing.mode explicit implicit} {process.landing.rate 3 0}",
-		"prior=empirical":                              "{prior empirical uniform}",
-		"generate={max_failed: 0.5, max_violation: 1}": "{generate.max_failed 0.5 0.01} {generate.max_violation 1 1e-09}",
+		"process.steps=5":                   "{process.steps 5 50}",
+		"process.steps=50":                  "{process.steps 50 50}",
+		"process.method=ulla":               "{process.method ULLA ULLA}",
+		"process.method=ulla-p":             "{process.method ULLA-P ULLA}",
+		"process.terminal_projection=false": "{process.terminal_projection false true}",
+		"process.curvature=true":            "{process.curvature true false}",
+		"process.landing={mode: explicit, rate: 3}": "{process.landing.mode explicit implicit} " +
+			"{process.landing.rate 3 0}",
+		"prior=empirical": "{prior empirical uniform}",
+		"generate={max_failed: 0.5, max_violation: 1}": "{generate.max_failed 0.5 0.01} " +
+			"{generate.max_violation 1 1e-09}",
 	} {
 		q, m, set, err := redrawn(p, setting)
 		got := ""
@@ -87,11 +89,11 @@ func TestRedraw(t *testing.T) {
 func TestRedrawRefuses(t *testing.T) {
 	cap := "set: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess: {method: OLLA, walls: elastic}\n"
 	for _, c := range []struct{ text, setting, want string }{
-		{sphere, "train.epochs=5", "--set train.epochs=5: train.epochs: it takes another training: it says how the network " +
-			"was trained. Keys that take none: process.method,"},
-		{sphere, "process.friction=2", "process.friction: it takes another training: the score was learned for this friction"},
-		{sphere, "process={horizon: 3}", "process.horizon: it takes another training: the score was learned for these times"},
-		{sphere, "process.sigma.min=0.2", "process.sigma.min: it takes another training: the score was learned at these"},
+		{sphere, "train.epochs=5", "--set train.epochs=5: train.epochs: it takes another training: it says how the " +
+			"network was trained. Keys that take none: process.method,"},
+		{sphere, "process.friction=2", "process.friction: it takes another training: the score was learned for this"},
+		{sphere, "process={horizon: 3}", "process.horizon: it takes another training: the score was learned for these"},
+		{sphere, "process.sigma.min=0.2", "process.sigma.min: it takes another training: the score was learned at"},
 		{sphere, "process.options={a: 1}", "process.options.a: it takes another training"},
 		{sphere, "convention=paper", "convention: it takes another training"},
 		{sphere, "network.width=4", "network.width: it takes another training: the weights are those of this network"},
@@ -104,7 +106,8 @@ func TestRedrawRefuses(t *testing.T) {
 		{sphere, "process.method=OLLA", `process.method is "OLLA"; expected ULLA or ULLA-P`},
 		{sphere, "process.steps=0", "process.steps is 0; expected a number of steps N ≥ 1"},
 		{sphere, "process.landing={mode: explicit, rate: 1000}", "process.landing.rate is 1000; expected α σ_k²Δt < 2"},
-		{sphere, "process.landing.rate=4", "it changes nothing: landing is implicit; add --set process.landing.mode=explicit"},
+		{sphere, "process.landing.rate=4", "it changes nothing: landing is implicit; add --set " +
+			"process.landing.mode=explicit"},
 		{sphere, "process.walls=paper", "it changes nothing: the set has no inequalities"},
 		{sphere, "process.steps", "setting is"},
 		{cap, "process.repulsion=0.1", "it changes nothing: walls are elastic; add --set process.walls=paper"},

@@ -66,7 +66,7 @@ nearest training point. It writes no files.
 --set draws by other keys than the run's, those that take no training: an error names
 them. --samples scores a file that landing generate wrote, by the keys that it
 was drawn by.`,
-		Example: "  landing eval runs/volcano-001 --set process.landing.mode=explicit --set process.landing.rate=5 --json\n" +
+		Example: "  landing eval runs/volcano-001 --set process.steps=25 --json\n" +
 			"  landing eval runs/volcano-001 --samples samples.npy",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +78,8 @@ was drawn by.`,
 			if j.samples != "" {
 				for _, flag := range []string{"set", "diagnose", "number", "seed", "checkpoint"} {
 					if cmd.Flags().Changed(flag) {
-						return &usageError{fmt.Errorf("--samples and --%s do not go together: the samples are drawn", flag)}
+						return &usageError{fmt.Errorf("--samples and --%s do not go together: the samples are drawn",
+							flag)}
 					}
 				}
 				return a.judgeFile(cmd.Context(), r, j.samples)

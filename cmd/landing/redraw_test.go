@@ -59,7 +59,8 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	for file, set := range map[string][]string{"plain.npy": nil, "fewer.npy": {"--set", "process.steps=20"}} {
 		scored := wantJSON(t, ok(t, dir, "eval", "r", "--samples", file, "--json"))
 		drawn := wantJSON(t, ok(t, dir, append([]string{"eval", "r", "-n", "30", "--json"}, set...)...))
-		for _, key := range []string{"epoch", "samples", "failed", "jsd", "components", "nearest", "two_sample", "drawn_by"} {
+		for _, key := range []string{"epoch", "samples", "failed", "jsd", "components", "nearest", "two_sample",
+			"drawn_by"} {
 			a, _ := json.Marshal(scored[key])
 			b, _ := json.Marshal(drawn[key])
 			if !bytes.Equal(a, b) {
@@ -96,7 +97,8 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "plain.npy.json")); err != nil {
 		t.Fatal(err)
 	}
-	if r := ok(t, dir, "eval", "r", "--samples", "plain.npy"); !strings.Contains(r.stderr, "there is no plain.npy.json") {
+	if r := ok(t, dir, "eval", "r", "--samples", "plain.npy"); !strings.Contains(r.stderr,
+		"there is no plain.npy.json") {
 		t.Errorf("a file without record: %s", r.stderr)
 	}
 	// A record whose samples are gone is in nobody's way; another file of that name is.
@@ -133,7 +135,8 @@ func TestReportsByOtherKeys(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r := do(t, dir, "report", "r", "-n", "40", "--set", "prior=empirical", "--set", "process.steps=20"); r.code != 3 {
+	again := []string{"report", "r", "-n", "40", "--set", "prior=empirical", "--set", "process.steps=20"}
+	if r := do(t, dir, again...); r.code != 3 {
 		t.Errorf("the same keys again: exit %d, %s", r.code, r.stderr)
 	}
 	if v := wantJSON(t, ok(t, dir, "show", "r", "--json")); len(v["drawn"].([]any)) != 1 {
