@@ -1,0 +1,22 @@
+package amber
+
+import "fmt"
+
+// A FileError is a fault of a prmtop or coordinate file.
+type FileError struct {
+	Path    string
+	Section string // of a prmtop file: the name after %FLAG; may be empty
+	Line    int    // from 1; 0 if the fault is of no one line
+	Problem string // what is there, and what was expected
+}
+
+func (e *FileError) Error() string {
+	s := e.Path
+	if e.Line > 0 {
+		s += fmt.Sprintf(", line %d", e.Line)
+	}
+	if e.Section != "" {
+		s += ", section " + e.Section
+	}
+	return s + ": " + e.Problem
+}

@@ -1,0 +1,78 @@
+package amber
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/internal/input"
+)
+
+// ReadCoordinates reads the positions of atoms from an inpcrd or restart file in text: a
+// title, the number of atoms, six numbers of twelve characters a line. Velocities and
+// box after them are not read. The error is a *FileError or an *fs.PathError.
+func ReadCoordinates(path string, atoms int) ([]float64, error) {
+	data, err := input.Read(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeCoordinates(path, data, atoms)
+}
+
+const (
+	restartFields = 6
+	restartWidth  = 12
+)
+
+// DecodeCoordinates is ReadCoordinates of the bytes of a file; path is for messages.
+func DecodeCoordinates(path string, data []byte, atoms int) ([]float64, error) {
+	fail := func(line int, format string, v ...any) ([]float64, error) {
+		return nil, &FileError{Path: path, Line: line, Problem: fmt.Sprintf(format, v...)}
+	}
+	for _, magic := range []string{"CDF", "\x89HDF"} {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return fail(0, "a NetCDF file; expected text (cpptraj: trajout FILE.rst7 restart; tleap: saveamberparm "+
+				"writes text)")
+		}
+	}
+	if bytes.HasPrefix(data, []byte("%")) {
+		return fail(1, "a prmtop file; expected coordinates (inpcrd or rst7)")
+	}
+	lines := strings.Split(string(data), "\n")
+	if len(lines) < 2 {
+		return fail(1, "the file ends here; expected a title and the number of atoms")
+	}
+	head := strings.Fields(lines[1])
+	if len(head) == 0 {
+		return fail(2, "empty; expected the number of atoms")
+	}
+	if n, err := strconv.Atoi(head[0]); err != nil || n < 1 {
+		return fail(2, "%q; expected the number of atoms", clip([]byte(lines[1])))
+	} else if n != atoms {
+		return fail(2, "%d atoms; expected %d, as the parameters are of", n, atoms)
+	}
+	x := make([]float64, 0, 3*atoms)
+	for k := 2; len(x) < 3*atoms; k++ {
+		if k >= len(lines) || k == len(lines)-1 && strings.TrimSpace(lines[k]) == "" {
+			return fail(k+1, "the file ends here, within atom %d of %d: it is truncated", len(x)/3, atoms)
+		}
+		line := strings.TrimRight(lines[k], " \r")
+		want := min(restartFields, 3*atoms-len(x))
+		if got := (len(line) + restartWidth - 1) / restartWidth; got != want {
+			return fail(k+1, "%d fields of %d characters, at atom %d of %d; expected %d", got, restartWidth, len(x)/3,
+				atoms, want)
+		}
+		for range want {
+			w := min(restartWidth, len(line))
+			text := strings.TrimSpace(line[:w])
+			line = line[w:]
+			v, err := real64(text)
+			if err != nil {
+				return fail(k+1, "coordinate %d of atom %d is %q; expected a finite number", len(x)%3, len(x)/3, text)
+			}
+			x = append(x, v)
+		}
+	}
+	return x, nil
+}
