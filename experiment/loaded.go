@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -63,7 +64,7 @@ func (e *DataError) Error() string {
 }
 
 // Load builds the problem's process and reads its data. Errors are *KeyError,
-// *dataset.Error, *DataError and those of the file system.
+// *dataset.Error, *files.Error, *DataError and those of the file system.
 func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	proc, err := p.Build()
 	if err != nil {
@@ -111,7 +112,8 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 	}
 	data, err = kind.Read(p.Data.Path)
 	if err != nil {
-		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
+		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*files.Error)) ||
+			errors.As(err, new(*fs.PathError)) {
 			return kind, nil, err
 		}
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it

@@ -38,8 +38,24 @@ func Radius(element string) float64 {
 	return heavy
 }
 
-// Known reports whether s is the symbol of an element that has a radius here.
-func Known(s string) bool { return radius[Symbol(s)] != 0 }
+// Known reports whether s is the symbol of an element; D, deuterium, is one.
+func Known(s string) bool {
+	return s != "" && (slices.Contains(symbols, Symbol(s)) || Symbol(s) == "D")
+}
+
+// symbols are those of the elements, in the order of their numbers, from 1.
+var symbols = strings.Fields(`H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As
+Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta
+W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh
+Fl Mc Lv Ts Og`)
+
+// Numbered returns the symbol of the element of a number, and "" if there is none.
+func Numbered(z int) string {
+	if z < 1 || z > len(symbols) {
+		return ""
+	}
+	return symbols[z-1]
+}
 
 // Symbol writes an element's symbol as it should be: CL and cl are Cl.
 func Symbol(s string) string {
@@ -48,6 +64,11 @@ func Symbol(s string) string {
 		return ""
 	}
 	return strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
+}
+
+// LongestBond returns how far apart two atoms are at most that GuessBonds joins, in Å.
+func (m *Molecule) LongestBond(i, j int) float64 {
+	return Radius(m.Atoms[i].Element) + Radius(m.Atoms[j].Element) + slack
 }
 
 // GuessBonds returns the pairs of atoms of a conformation x that are closer than the

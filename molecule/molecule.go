@@ -23,6 +23,7 @@ type Atom struct {
 	ResidueNumber int    // as in the file
 	Insertion     string // code that tells apart residues of one number
 	Chain         string
+	Charge        int // formal, in elementary charges
 }
 
 // A Bond joins two atoms, the first before the second.
@@ -33,6 +34,9 @@ type Molecule struct {
 	Name  string
 	Atoms []Atom
 	Bonds []Bond // in ascending order, none twice
+
+	// Orders are those of the bonds: 1, 2, 3, or 4 for an aromatic one; nil: not known.
+	Orders []int
 
 	// Guessed says that the bonds are those of GuessBonds, for want of any in the
 	// file.
@@ -63,7 +67,7 @@ func (m *Molecule) SetBonds(bonds []Bond) error {
 		out = append(out, b)
 	}
 	slices.SortFunc(out, compareBonds)
-	m.Bonds, m.Guessed = slices.Compact(out), false
+	m.Bonds, m.Orders, m.Guessed = slices.Compact(out), nil, false
 	return nil
 }
 

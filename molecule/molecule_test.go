@@ -267,6 +267,11 @@ func TestGuessBonds(t *testing.T) {
 	if Radius("CL") != 1.02 || Radius("") != Radius("C") || !Known("br") || Known("Xx") || Symbol(" FE ") != "Fe" {
 		t.Error("elements")
 	}
+	for z, want := range map[int]string{-1: "", 0: "", 1: "H", 6: "C", 26: "Fe", 79: "Au", 118: "Og", 119: ""} {
+		if got := Numbered(z); got != want {
+			t.Errorf("element %d is %q", z, got)
+		}
+	}
 	// Elements unknown, as of coordinates alone: a chain of carbons.
 	chain := Anonymous(3)
 	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got,

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
@@ -67,6 +68,7 @@ func describe(err error, code int) fault {
 		folder      *run.FolderError
 		checkpoint  *run.CheckpointError
 		triangles   *mesh.Error
+		frames      *files.Error
 		network     *levelset.NetworkError
 		setting     *langevin.ConfigError
 		unsupported *constraint.UnsupportedError
@@ -89,6 +91,8 @@ func describe(err error, code int) fault {
 		place("data", data.Path, 0, "")
 	case errors.As(err, &triangles):
 		place("data", triangles.File, 0, "")
+	case errors.As(err, &frames):
+		place("data", frames.File, frames.Line, "")
 	case errors.As(err, &network):
 		place("data", network.File, 0, "")
 	case errors.As(err, &exists):
