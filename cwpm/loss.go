@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
@@ -53,19 +54,28 @@ type Loss[T kernel.Float] struct {
 	table   []coefficients
 	in      []T // rows×w
 
-	start    []int                                  // of windows, by K; nil for one-step targets
-	windows  []Window                               // by K; nil before SetWindows
-	geodesic func(velocity, p, x, y []float64) bool // of the set, or nil
-	v, pj    []float64                              // rows×d: displacements and momenta of windows
-	chord    []float64                              // rows; 0 where v is exact
+	// Of windows (window.go); nil for one-step targets.
+	start        []int     // by K: where they begin
+	width, reach []float64 // by K: standard deviation of v given x_j and p_j; what may touch a wall
+	windows      []Window  // by K; nil before SetWindows
+	geodesic     func(velocity, p, x, y []float64) bool
+	whole        constraint.Evaluator // of the set with the paper's walls
+	values, jac  []float64            // rows×c, rows×c×d
+	bends        *bends
+
+	from      []int     // rows: where the window begins
+	z         []float64 // rows×d: x_j, unfolded
+	v, pj     []float64 // rows×d: displacements and momenta of windows
+	chord     []float64 // rows; 0 where v is exact
+	gradStart []float64 // rows×d: ∇f at x_j
+	r, ii     []float64 // rows and rows×d×d: r and w²r II²; ii is nil in more than three dimensions
 }
 
 // Options of a Loss; the zero value is the paper's.
 type Options struct {
 	// Window averages targets over the noise of steps that move a point by up to
 	// this length (standard deviation in each tangent direction); 0 means over one
-	// step. See window.go; CanWindow says where it holds, and SetWindows must be
-	// called before Prepare.
+	// step. See window.go; SetWindows must be called before Prepare.
 	Window float64
 	// Balanced divides each term by (c m)², so that errors of the network's output
 	// weigh alike at all times. The minimiser is the same.
@@ -103,12 +113,7 @@ func NewLoss[T kernel.Float](p *langevin.Process, r score.Reader[T], rows int, o
 		l.table = append(l.table, e)
 	}
 	if opt.Window > 0 {
-		if err := CanWindow(p); err != nil {
-			panic("cwpm: " + err.Error())
-		}
-		l.start = windowStarts(p, opt.Window)
-		l.v, l.pj, l.chord = vec(), vec(), make([]float64, rows)
-		l.geodesic = p.Set.NewEvaluator(1).Geodesic
+		l.look(rows)
 	}
 	return l
 }
@@ -128,9 +133,6 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 	}
 	n, d := len(terms), l.d
 	f := l.proc.Potential
-	if f != nil {
-		f.Gradient(l.grad[:n*d], l.x[:n*d], n)
-	}
 	switch {
 	case l.opt.Window == 0:
 		l.oneStep(paths, terms)
@@ -164,15 +166,21 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 	return l.in[:n*l.w], nil
 }
 
-// load brings x_{k+1} of the terms, the geometry there, and p̃.
+// load brings x_{k+1} of the terms, the geometry and ∇f there, and p̃.
 func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) error {
 	n, d := len(terms), l.d
 	l.n, l.terms = n, terms
 	for i, t := range terms {
 		copy(l.x[i*d:(i+1)*d], paths.At(t.Item, t.K+1))
 	}
-	if err := l.at.At(l.x, n); err != nil || !l.proc.Method.Underdamped() {
+	if err := l.at.At(l.x, n); err != nil {
 		return err
+	}
+	if f := l.proc.Potential; f != nil {
+		f.Gradient(l.grad[:n*l.d], l.x[:n*l.d], n)
+	}
+	if !l.proc.Method.Underdamped() {
+		return nil
 	}
 	for i, t := range terms {
 		p, x := l.p[i*d:(i+1)*d], l.x[i*d:(i+1)*d]

@@ -25,15 +25,19 @@ func line(m langevin.Method, c langevin.Convention) *langevin.Process {
 }
 
 // responses returns the paths on the line that start at 0 and follow a single
-// unit of noise each: of p_0, ζ_0, …, ζ_{N−1}, and, last, of p̃_N. A path with
-// any noise is their sum, so covariances are sums over paths, exactly.
+// unit of noise each: of p_0, ζ_0, …, ζ_{N−1}, of p̃_N, and, last, the path of x_0 = 1. A
+// path with any noise and any start is their sum, so covariances are sums over paths,
+// exactly.
 func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum) {
 	N := p.Schedule.N
-	n := N + 2
+	n := N + 3
 	paths := &langevin.Paths{Count: n, Steps: N, Dim: 1, X: make([]float64, n*(N+1)), Failed: make([]bool, n)}
 	st := p.NewStepper(1)
 	for i := range n {
-		prev := []float64{0}
+		if i == n-1 {
+			paths.At(i, 0)[0] = 1
+		}
+		prev := append([]float64(nil), paths.At(i, 0)...)
 		if i == 0 && p.Method.Underdamped() {
 			prev[0] = -p.Schedule.Tau(0)
 		}
@@ -50,7 +54,7 @@ func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum
 	}
 	return paths, func(dst []float64, path int) {
 		dst[0] = 0
-		if path == n-1 {
+		if path == N+1 {
 			dst[0] = 1
 		}
 	}
@@ -80,14 +84,20 @@ func targets(
 	return l.u, l.p
 }
 
-// On the line the windowed target is the conditional expectation: it is a linear
-// function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u is uncorrelated
-// with them. No randomness.
+// On the line, and in a harmonic well on it, the windowed target is the conditional
+// expectation: it is a linear function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u
+// is uncorrelated with them. No randomness.
 func TestWindowIsConditionalExpectation(t *testing.T) {
+	t.Run("line", func(t *testing.T) { testConditionalExpectation(t, nil) })
+	t.Run("well", func(t *testing.T) { testConditionalExpectation(t, langevin.Quadratic{Weight: []float64{1.7}}) })
+}
+
+func testConditionalExpectation(t *testing.T, f langevin.Potential) {
 	reached := map[int]bool{}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
 			p := line(m, c)
+			p.Potential = f
 			paths, last := responses(t, p)
 			column := func(k int) []float64 {
 				v := make([]float64, paths.Count)
@@ -100,10 +110,7 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 				for k, from := range windowStarts(p, length) {
 					u, q := targets(t, p, paths, last, k, Options{})
 					û, _ := targets(t, p, paths, last, k, Options{Window: length})
-					known := [][]float64{column(k + 1)}
-					if from > 0 {
-						known = append(known, column(from))
-					}
+					known := [][]float64{column(k + 1), column(from)}
 					if m.Underdamped() {
 						known = append(known, q)
 						if from > 0 {
@@ -460,13 +467,55 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-func TestCanWindow(t *testing.T) {
-	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Schedule: schedule}
-	if err := CanWindow(p); err != nil {
-		t.Error(err)
-	}
-	p.Potential = langevin.Quadratic{}
-	if _, ok := CanWindow(p).(*constraint.UnsupportedError); !ok {
-		t.Error("a potential is accepted")
+// Windows are not fitted to paths that failed: with any number of them among the others,
+// whatever they hold, the coefficients stay as they are, bit for bit. Rows of a block keep their
+// place, since sums go by blocks.
+func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := line(m, langevin.Reference)
+		p.Set, p.Potential = zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.4}}, langevin.Quadratic{}
+		starts := make([]float64, 3*90)
+		for i := range 90 {
+			p.Set.(zoo.Ellipsoid).SampleUniform(starts[3*i:3*i+3], keyed.New(2, keyed.Probe, 1), uint64(i))
+		}
+		good, last := forward(t, p, starts, 5)
+		mixed := &langevin.Paths{Count: 180, Steps: good.Steps, Dim: 3, X: make([]float64, 2*len(good.X)),
+			Failed: make([]bool, 180)}
+		for i := range 90 {
+			for k := range good.Steps + 1 {
+				copy(mixed.At(2*i, k), good.At(i, k))
+				// A path that a broken projection left behind: still, or far away.
+				for e := range 3 {
+					mixed.At(2*i+1, k)[e] = good.At(i, 0)[e] * float64(1+k*(i%3))
+				}
+			}
+			mixed.Failed[2*i+1] = true
+		}
+		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.4})
+		for k := range p.Schedule.N {
+			want, err := l.FitWindow(good, k, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Errorf("%v, k = %d: with failed paths %v, without %v", m, k, got, want)
+			}
+			if l.start[k] < k {
+				clear(mixed.Failed)
+				if got, err = l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }); err != nil {
+					t.Fatal(err)
+				}
+				if got == want {
+					t.Errorf("%v, k = %d: the paths that failed would have changed nothing", m, k)
+				}
+				for i := range 90 {
+					mixed.Failed[2*i+1] = true
+				}
+			}
+		}
 	}
 }

@@ -23,6 +23,8 @@ type Curvature struct {
 	d, c    int
 	hv, hd  []float64 // rows×c×d Hessian-vector products and rows×d directions
 	comp    []float64 // rows×c
+
+	ii, basis []float64 // rows×d×d×d and d×rows×d, of Square
 }
 
 // NewCurvature makes room for rows points. The error is that of CanCurve.
@@ -75,4 +77,54 @@ func (k *Curvature) Momentum(dst []float64, g Geometry, p []float64, s float64) 
 		}
 	}
 	g.Normal(dst, u)
+}
+
+// Square writes II², the square of the second fundamental form, at every point of g: n×d×d,
+//
+//	II²(v, w) = Σ_f ⟨II(v, f), II(w, f)⟩,   II(v, w) = −∇Jᵀ G† [(Πv)ᵀ∇²J_i Πw],
+//
+// f over an orthonormal basis of the tangent space. Its trace is ‖II‖²; on a surface with
+// the principal curvatures κ_a its eigenvalues are κ_a². It takes d Hessian products and
+// d² sums of normals, so it is for few coordinates.
+func (k *Curvature) Square(dst []float64, g Geometry) {
+	d, c, x := k.d, k.c, g.Points()
+	n := len(x) / d
+	if len(k.ii) < n*d*d*d {
+		k.ii, k.basis = make([]float64, len(k.hd)*d*d), make([]float64, len(k.hd)*d)
+	}
+	for e := range d {
+		t := k.basis[e*n*d : (e+1)*n*d]
+		clear(t)
+		for i := range n {
+			t[i*d+e] = 1
+		}
+		g.Tangent(t, t)
+	}
+	u := k.comp[:n*c]
+	for e := range d {
+		k.hessian(k.hv, x, k.basis[e*n*d:(e+1)*n*d], n)
+		for f := range e + 1 {
+			t := k.basis[f*n*d:]
+			for a := range u {
+				i := a / c
+				u[a] = dense.Dot(t[i*d:(i+1)*d], k.hv[a*d:(a+1)*d])
+			}
+			g.Normal(k.hd[:n*d], u)
+			for i := range n {
+				ii := k.ii[i*d*d*d : (i+1)*d*d*d]
+				copy(ii[(e*d+f)*d:], k.hd[i*d:(i+1)*d])
+				copy(ii[(f*d+e)*d:], k.hd[i*d:(i+1)*d])
+			}
+		}
+	}
+	// Coordinates f stand for a basis of the tangent space: Σ_f Πe_f (Πe_f)ᵀ = Π.
+	for i := range n {
+		ii, out := k.ii[i*d*d*d:(i+1)*d*d*d], dst[i*d*d:(i+1)*d*d]
+		for e := range d {
+			for f := range e + 1 {
+				s := dense.Dot(ii[e*d*d:(e+1)*d*d], ii[f*d*d:(f+1)*d*d])
+				out[e*d+f], out[f*d+e] = s, s
+			}
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -24,8 +25,10 @@ type Paths struct {
 
 // folds are the states of a path that a wall sent back.
 type folds struct {
-	k  []int     // their steps, ascending
-	ym []float64 // y_k and M_k of each: 2d
+	k       []int     // their steps, ascending
+	ym      []float64 // y_k and M_k of each: 2d
+	mirrors []int     // as in Folds
+	n       []float64
 }
 
 // folded returns y_k and M_k of path i where a wall sent its step to x_k back.
@@ -70,11 +73,61 @@ func (p *Paths) keep(f *Folds, lo, k int) {
 	if f == nil {
 		return
 	}
-	d := p.Dim
+	d, n := p.Dim, f.N
 	for e, i := range f.Row {
 		to := &p.folds[lo+i]
 		to.k = append(to.k, k)
 		to.ym = append(append(to.ym, f.Y[e*d:(e+1)*d]...), f.M[e*d:(e+1)*d]...)
+		to.mirrors = append(to.mirrors, f.Mirrors[e])
+		if c := f.Mirrors[e]; c > 0 {
+			to.n = append(to.n, n[:c*d]...)
+			n = n[c*d:]
+		}
+	}
+}
+
+// Unfold moves the point z of path i and the vectors v and w, seen from x_from, to where
+// one who stands at x_to sees them in the mirrors of the walls that sent the path back in
+// between: for every such step to x_k, in turn, z ← x_k + R(z − y_k), v ← Rv, w ← Rw. So
+// x_{k−1} becomes M_k, and the path, unfolded, one that no wall has touched
+// (walls.go). v and w may be nil.
+func (p *Paths) Unfold(i, from, to int, z, v, w []float64) {
+	if p.folds == nil {
+		return
+	}
+	f, d, at := &p.folds[i], p.Dim, 0
+	for e, k := range f.k {
+		if k > to {
+			return
+		}
+		c := f.mirrors[e]
+		normals := f.n[at*d:]
+		at += max(c, 0)
+		if k <= from {
+			continue
+		}
+		x, y := p.At(i, k), f.ym[2*e*d:(2*e+1)*d]
+		dense.Axpy(z, -1, y)
+		mirror(z, normals, c)
+		mirror(v, normals, c)
+		mirror(w, normals, c)
+		dense.Axpy(z, 1, x)
+	}
+}
+
+// mirror applies the first c of the unit normals to the vector v, or −I if they stand for a
+// turn.
+func mirror(v, normals []float64, c int) {
+	if c == turnedBack {
+		for j := range v {
+			v[j] = -v[j]
+		}
+		return
+	}
+	for d := len(v); d > 0 && c > 0; c-- {
+		n := normals[:d]
+		dense.Axpy(v, -2*dense.Dot(n, v), n)
+		normals = normals[d:]
 	}
 }
 
@@ -104,7 +157,7 @@ func (p *Paths) resize(count, steps, dim int, elastic bool) {
 	p.folds = slices.Grow(p.folds[:0], count)[:count]
 	for i := range p.folds {
 		f := &p.folds[i]
-		f.k, f.ym = f.k[:0], f.ym[:0]
+		f.k, f.ym, f.mirrors, f.n = f.k[:0], f.ym[:0], f.mirrors[:0], f.n[:0]
 	}
 }
 

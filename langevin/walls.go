@@ -1,6 +1,7 @@
 package langevin
 
 import (
+	"math"
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -106,9 +107,14 @@ const (
 
 // Folds are the rows of a block that a wall sent back in a step.
 type Folds struct {
-	Row  []int
-	Y, M []float64 // len(Row)×d: the proposal, and the mirror image of where it started
+	Row     []int
+	Y, M    []float64 // len(Row)×d: the proposal, and the mirror image of where it started
+	Mirrors []int     // len(Row): how many mirrors made R, or turnedBack: R = −I
+	N       []float64 // their unit normals in the order met, d each, row after row
 }
+
+// turnedBack stands for the mirrors of a step that turned back.
+const turnedBack = -1
 
 // Carry writes the mirror images over the rows of x, the points that the step
 // started from: the next step recovers its momentum from them.
@@ -163,7 +169,8 @@ func (w *mirrors) start(x []float64, n int) []float64 {
 // fold sends back the rows of dst that are beyond a wall, after steps from x.
 func (w *mirrors) fold(dst, x []float64, failed []bool, n int, info *Info) {
 	d, c, m := w.d, w.c, w.m
-	w.folds.Row, w.folds.Y, w.folds.M = w.folds.Row[:0], w.folds.Y[:0], w.folds.M[:0]
+	f := &w.folds
+	f.Row, f.Y, f.M, f.Mirrors, f.N = f.Row[:0], f.Y[:0], f.M[:0], f.Mirrors[:0], f.N[:0]
 	w.all.Values(w.y[:n*c], dst[:n*d], n)
 	for i := range n {
 		if worst(w.y[i*c+m:(i+1)*c]) <= 0 {
@@ -171,29 +178,33 @@ func (w *mirrors) fold(dst, x []float64, failed []bool, n int, info *Info) {
 		}
 		y, from := dst[i*d:(i+1)*d], x[i*d:(i+1)*d]
 		copy(w.y0, y)
+		before, mirrors := len(f.N), turnedBack
 		switch {
 		case w.reflect(y, from, w.y[i*c:(i+1)*c], info):
 			info.Reflected++
+			mirrors = (len(f.N) - before) / d
 		case worst(w.x[i*c+m:(i+1)*c]) <= roundoff: // turn back
 			info.TurnedBack++
+			f.N = f.N[:before]
 			copy(y, from)
 			for j := range w.v {
 				w.v[j] = from[j] - w.y0[j]
 			}
 		default:
+			f.N = f.N[:before]
 			if copy(y, w.y0); !w.inside(y, info) {
 				copy(y, from)
 				failed[i] = true
 			}
 			continue
 		}
-		w.folds.Row = append(w.folds.Row, i)
-		w.folds.Y = append(w.folds.Y, w.y0...)
+		f.Row, f.Mirrors = append(f.Row, i), append(f.Mirrors, mirrors)
+		f.Y = append(f.Y, w.y0...)
 		for j, v := range w.v {
-			w.folds.M = append(w.folds.M, y[j]-v)
+			f.M = append(f.M, y[j]-v)
 		}
 	}
-	info.Folds = &w.folds
+	info.Folds = f
 }
 
 // worst returns the largest of the inequalities; 0 or less inside.
@@ -239,6 +250,10 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 		s := -2 / dense.Dot(w.best, w.best)
 		dense.Axpy(y, s*value, w.best)
 		dense.Axpy(w.v, s*dense.Dot(w.best, w.v), w.best)
+		unit := math.Sqrt(-s / 2)
+		for _, v := range w.best {
+			w.folds.N = append(w.folds.N, unit*v)
+		}
 		if !w.settle(y, info) {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -258,6 +259,69 @@ func TestWhereMirrorsEnd(t *testing.T) {
 			t.Errorf("%s: folds %+v", name, info.Folds)
 		} else if len(info.Folds.M) > 0 && math.Abs(info.Folds.M[0]-c.m) > 1e-9 {
 			t.Errorf("%s: mirror image at %v, want %v", name, info.Folds.M, c.m)
+		}
+	}
+}
+
+// Unfolded over a step that a wall sent back, x_{k−1} is M_k, and the move that would have
+// left Σ the one that arrived: at flat and curved walls, where two meet, and where steps turn
+// back. Distances stay. Over several steps it is one after the other.
+func TestUnfold(t *testing.T) {
+	thin := boxOf(t, []float64{0, 0}, []float64{0.002, 5}) // a step takes too many mirrors
+	for name, set := range map[string]constraint.Set{"room": room(), "cap": polarCap(t), "thin": thin} {
+		for _, m := range []Method{OLLA, ULLA} {
+			p := process(set, m)
+			p.Landing.Explicit = false
+			x0, err := Start(p, 40, 6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool := parallel.New(1)
+			var paths Paths
+			r, err := NewSimulator(p, pool, 16).Forward(t.Context(), &paths, x0, 8, 1)
+			pool.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (name == "thin") != (r.TurnedBack > 0) {
+				t.Errorf("%s %v: %+v", name, m, r.Bounces)
+			}
+			d, N := paths.Dim, paths.Steps
+			z, v, w := make([]float64, d), make([]float64, d), make([]float64, d)
+			for i := range 40 {
+				for k := 1; k <= N; k++ {
+					x, y, before := paths.At(i, k), paths.Proposal(i, k), paths.At(i, k-1)
+					copy(z, before)
+					for j := range d {
+						v[j], w[j] = y[j]-before[j], 1
+					}
+					long := dense.Dot(v, w)
+					paths.Unfold(i, k-1, k, z, v, w)
+					for j, o := range paths.Origin(i, k) {
+						if math.Abs(z[j]-o) > 1e-12 || math.Abs(v[j]-(x[j]-o)) > 1e-12 {
+							t.Fatalf("%s %v, path %d, step %d: %v came from %v with %v; unfolded from %v with %v",
+								name, m, i, k, x, paths.Origin(i, k), x[j]-o, z, v)
+						}
+					}
+					if math.Abs(dense.Dot(v, w)-long) > 1e-12*(1+math.Abs(long)) {
+						t.Fatalf("%s %v, path %d, step %d: angles change", name, m, i, k)
+					}
+				}
+				copy(z, x0[i*d:])
+				clear(v)
+				v[0] = 1
+				copy(w, z)
+				u := append([]float64(nil), v...)
+				paths.Unfold(i, 0, N, z, v, nil)
+				for k := range N {
+					paths.Unfold(i, k, k+1, w, u, nil)
+				}
+				for j := range d {
+					if z[j] != w[j] || v[j] != u[j] {
+						t.Fatalf("%s %v, path %d: at once %v and %v, step by step %v and %v", name, m, i, z, v, w, u)
+					}
+				}
+			}
 		}
 	}
 }

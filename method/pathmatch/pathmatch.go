@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
@@ -57,9 +56,6 @@ func fromConfig(c method.Config) (method.Method, error) {
 		return nil, &method.ConfigError{Field: "Output", Value: c.Output, Want: "one of plain, scaled, balanced"}
 	}
 	if c.Window > 0 {
-		if err := cwpm.CanWindow(c.Process); err != nil {
-			return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: "0: " + err.Error()}
-		}
 		if n := c.Process.Schedule.N; n > maxFitSteps {
 			want := fmt.Sprintf("0: with %d steps the paths that windows are fitted to have too many numbers; "+
 				"at most %d steps have room", n, maxFitSteps)

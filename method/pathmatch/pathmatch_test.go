@@ -15,14 +15,23 @@ import (
 // All four methods conform, projected ones with paths that fail, averaged targets and
 // scaled outputs too.
 func TestConforms(t *testing.T) {
+	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []method.Config{
 		{Name: "ULLA"}, {Name: "OLLA", Output: "scaled"}, {Name: "ULLA-P", Output: "balanced"}, {Name: "RDDPM"},
 		{Name: "ULLA", Output: "balanced", Window: 0.5}, {Name: "OLLA", Window: 0.3},
+		{Name: "ULLA", Window: 0.4, Process: &langevin.Process{ // walls, a force and curvature inside windows
+			Set: cap, Potential: langevin.Quadratic{Center: []float64{1, 0, 0}},
+		}},
 	} {
-		p := &langevin.Process{
-			Set: zoo.Sphere{D: 3}, Friction: 3, Terminal: true,
-			Schedule: langevin.Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.3},
+		p := c.Process
+		if p == nil {
+			p = &langevin.Process{Set: zoo.Sphere{D: 3}}
 		}
+		p.Friction, p.Terminal = 3, true
+		p.Schedule = langevin.Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.3}
 		var err error
 		if p.Method, err = langevin.ParseMethod(c.Name); err != nil {
 			t.Fatal(err)
@@ -48,7 +57,7 @@ func TestConforms(t *testing.T) {
 }
 
 func TestConfigErrors(t *testing.T) {
-	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Potential: langevin.Quadratic{}}
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Schedule: langevin.Schedule{N: 7501}}
 	for field, c := range map[string]method.Config{
 		"Output": {Name: "ULLA", Process: p, Output: "loud"}, "Window": {Name: "ULLA", Process: p, Window: 1},
 	} {
