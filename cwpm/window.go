@@ -64,7 +64,7 @@ import (
 // (x_{k+1}, p̃), these and A_{k+1} must be functions of what û is conditioned on. So they are where
 // the walls are those of a reflection group (a half space, a slab, a box): its images tile space, and
 // X_{k+1} says in which one it is. At curved walls A_{k+1} has a part of its own, which makes no
-// difference that tests can see: less than 0.005 of the noise next to a wall whose
+// difference that tests can see: at most 0.006 ± 0.002 of the noise next to a wall whose
 // radius is five windows. Where there is a force as well, it jumps to its mirror image at the wall.
 //
 // The paper's walls stop the normal part of a step and move the point; no free path is
