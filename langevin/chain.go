@@ -185,16 +185,21 @@ type StartError struct {
 	Chain     int
 	Component string  // the one that the last point tried violates most
 	Violation float64 // of it there
+	Given     bool    // the point tried is that of the potential
 }
 
 func (e *StartError) Error() string {
+	if e.Given {
+		return fmt.Sprintf("no start for chains: the conformation that the potential begins with cannot be brought "+
+			"onto Σ, and violates %q by %.3g; begin with one that is nearer", e.Component, e.Violation)
+	}
 	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's "+
 		"method, or brought there by landing. Σ may be empty; the last point violates %q by %.3g",
 		e.Chain, maxStarts, e.Component, e.Violation)
 }
 
 // noStart is the error of a chain whose last try ended at x.
-func noStart(set constraint.Set, x []float64, chain int) error {
+func noStart(set constraint.Set, x []float64, chain int) *StartError {
 	e := &StartError{Chain: chain}
 	var component int
 	e.Violation, component = constraint.Worst(constraint.Values(set, x), len(set.Equalities()))
@@ -209,12 +214,14 @@ func noStart(set constraint.Set, x []float64, chain int) error {
 // inequalities that it violates: on the boundary itself round-off would decide
 // what is active. Starts that fail are tried again with fresh noise, up to 100
 // times; then the same points are brought to Σ by repeated landing, which follows
-// its normals. If that fails too, the error is a *StartError.
+// its normals. If that fails too, the error is a *StartError. Where the potential knows a
+// point to begin with (Beginner), all chains begin there, projected.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
 	s := keyed.ChainPoints.Stream(seed, 0)
-	if u, err := UniformPrior(p); err == nil {
+	given := begin(p.Potential)
+	if u, err := UniformPrior(p); err == nil && given == nil {
 		for i := range n {
 			u.Sample(x[i*d:(i+1)*d], s, uint64(i))
 		}
@@ -223,6 +230,18 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	solver := geometry.NewSolver(p.Set, p.Repulsion)
 	newton := func(x []float64) bool { return solver.Project(x, p.Repulsion) }
 	landing := func(x []float64) bool { return solver.Descend(x, startTolerance) }
+	if given != nil && n > 0 {
+		first := x[:d]
+		if copy(first, given); !newton(first) && !landing(first) {
+			err := noStart(p.Set, first, 0)
+			err.Given = true
+			return nil, err
+		}
+		for i := 1; i < n; i++ {
+			copy(x[i*d:], first)
+		}
+		return x, nil
+	}
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		if !start(xi, s, uint64(i), newton) && !start(xi, s, uint64(i), landing) {

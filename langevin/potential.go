@@ -2,6 +2,7 @@ package langevin
 
 import (
 	"math"
+	"sync"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -12,6 +13,22 @@ type Energy interface {
 	Potential
 	// Value writes f at n points, up to a constant.
 	Value(dst, x []float64, n int)
+}
+
+// A Beginner is a Potential that knows a point near Σ where chains may begin: f is finite there,
+// as it is not at points that are drawn blindly when f is the energy of a molecule.
+type Beginner interface {
+	Potential
+	// Begin returns the point, or nil.
+	Begin() []float64
+}
+
+// begin returns the point that f would have chains begin from, or nil.
+func begin(f Potential) []float64 {
+	if b, ok := f.(Beginner); ok {
+		return b.Begin()
+	}
+	return nil
 }
 
 // Quadratic is f(x) = ½ (x−c)ᵀ diag(w) (x−c): a Gaussian exp(−f) before Σ cuts
@@ -93,24 +110,41 @@ func Level(set constraint.Set, f Potential) (Potential, error) {
 			Set: constraint.Name(set), Need: "second derivatives", For: "the measure of a level",
 		}
 	}
-	l := level{set: smooth, f: f}
+	l := newLevel(smooth, f)
 	if e, ok := f.(Energy); ok || f == nil {
 		return levelEnergy{l, e}, nil
 	}
 	return l, nil
 }
 
+// A level is shared by goroutines: each takes scratch from the pool.
 type level struct {
-	set constraint.Set
-	f   Potential
+	set  constraint.Set
+	f    Potential
+	free *sync.Pool // of *levelScratch
 }
 
-// factor returns ∇h and the Cholesky factor of G at a point; ok is false where the
+func newLevel(set constraint.Set, f Potential) level {
+	m, d := len(set.Equalities()), set.Dim()
+	return level{set, f, &sync.Pool{New: func() any {
+		vec := func(n int) []float64 { return make([]float64, n) }
+		return &levelScratch{set.NewEvaluator(1), vec(m), vec(m * d), vec(m * m), vec(m * d), vec(m)}
+	}}}
+}
+
+// Begin implements Beginner.
+func (l level) Begin() []float64 { return begin(l.f) }
+
+type levelScratch struct {
+	at                      constraint.Evaluator
+	values, jac, g, hv, col []float64
+}
+
+// factor computes ∇h and the Cholesky factor of G at a point; ok is false where the
 // rank drops.
-func (l level) factor(at constraint.Evaluator, x []float64) (jac, g []float64, ok bool) {
-	m, d := len(l.set.Equalities()), len(x)
-	jac, g = make([]float64, m*d), make([]float64, m*m)
-	at.Jacobians(make([]float64, m), jac, x, 1)
+func (s *levelScratch) factor(x []float64) (ok bool) {
+	m, d, jac, g := len(s.values), len(x), s.jac, s.g
+	s.at.Jacobians(s.values, jac, x, 1)
 	for i := range m {
 		for j := range i + 1 {
 			g[i*m+j] = dense.Dot(jac[i*d:(i+1)*d], jac[j*d:(j+1)*d])
@@ -122,25 +156,26 @@ func (l level) factor(at constraint.Evaluator, x []float64) (jac, g []float64, o
 			if i > j {
 				g[i*m+j] = v / g[j*m+j]
 			} else if g[i*m+i] = math.Sqrt(v); !(v > 0) {
-				return jac, g, false
+				return false
 			}
 		}
 	}
-	return jac, g, true
+	return true
 }
 
 // Gradient implements Potential.
 func (l level) Gradient(dst, x []float64, n int) {
-	clear(dst[:len(x)])
+	s := l.free.Get().(*levelScratch)
+	defer l.free.Put(s)
+	m, d := len(s.values), l.set.Dim()
+	clear(dst[:n*d])
 	if l.f != nil {
 		l.f.Gradient(dst, x, n)
 	}
-	m, d := len(l.set.Equalities()), l.set.Dim()
-	at, hv, col := l.set.NewEvaluator(1), make([]float64, m*d), make([]float64, m)
+	w, g, col := s.jac, s.g, s.col
 	for i := range n {
-		row := x[i*d : (i+1)*d]
-		w, g, ok := l.factor(at, row)
-		if !ok {
+		row, to := x[i*d:(i+1)*d], dst[i*d:(i+1)*d]
+		if !s.factor(row) {
 			continue
 		}
 		for k := range d { // solve L Lᵀ w = ∇h in place, column by column
@@ -156,8 +191,8 @@ func (l level) Gradient(dst, x []float64, n int) {
 			}
 		}
 		for a := range m {
-			at.HessianVectors(hv, row, w[a*d:(a+1)*d], 1)
-			dense.AddScaled(dst[i*d:(i+1)*d], dst[i*d:(i+1)*d], 1, hv[a*d:(a+1)*d])
+			s.at.HessianVectors(s.hv, row, w[a*d:(a+1)*d], 1)
+			dense.AddScaled(to, to, 1, s.hv[a*d:(a+1)*d])
 		}
 	}
 }
@@ -169,20 +204,20 @@ type levelEnergy struct {
 
 // Value implements Energy.
 func (l levelEnergy) Value(dst, x []float64, n int) {
+	s := l.free.Get().(*levelScratch)
+	defer l.free.Put(s)
 	clear(dst[:n])
 	if l.energy != nil {
 		l.energy.Value(dst, x, n)
 	}
-	m, d := len(l.set.Equalities()), l.set.Dim()
-	at := l.set.NewEvaluator(1)
+	m, d := len(s.values), l.set.Dim()
 	for i := range n {
-		_, g, ok := l.factor(at, x[i*d:(i+1)*d])
-		if !ok {
+		if !s.factor(x[i*d : (i+1)*d]) {
 			dst[i] = math.Inf(1)
 			continue
 		}
 		for a := range m {
-			dst[i] += math.Log(g[a*m+a])
+			dst[i] += math.Log(s.g[a*m+a])
 		}
 	}
 }

@@ -2,6 +2,7 @@ package langevin
 
 import (
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
@@ -39,6 +40,7 @@ type splitting struct {
 	τ, a, b float64
 	h       float64   // time of a flight
 	grad, y []float64 // rows×d
+	kicked  []float64 // the points that grad, then Π∇f, is of: a step begins where the last one ended
 	ok      []bool
 	wall    bounce
 	back    []float64 // rows×d, if flights are checked for reversibility; else nil
@@ -122,8 +124,11 @@ func (s *splitting) kick(x, p []float64, n int) {
 	if s.f == nil {
 		return
 	}
-	s.f.Gradient(s.grad[:n*s.d], x[:n*s.d], n)
-	s.set.Tangent(s.grad, s.grad)
+	if x := x[:n*s.d]; !slices.Equal(s.kicked, x) {
+		s.f.Gradient(s.grad[:n*s.d], x, n)
+		s.set.Tangent(s.grad, s.grad)
+		s.kicked = append(s.kicked[:0], x...)
+	}
 	for i, g := range s.grad[:n*s.d] {
 		p[i] -= s.τ / 2 * g
 	}
@@ -299,7 +304,8 @@ func newSplitting(p *Process, rows int) *splitting {
 	return &splitting{
 		set: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows), all: p.Set.NewEvaluator(rows),
 		f: p.Potential, d: d, c: c, m: m, τ: τ, h: τ / 2, a: a, b: math.Sqrt(1 - a*a), values: make([]float64, rows*c),
-		grad: make([]float64, rows*d), y: make([]float64, rows*d), ok: make([]bool, rows),
+		grad: make([]float64, rows*d), kicked: make([]float64, 0, rows*d), y: make([]float64, rows*d),
+		ok:   make([]bool, rows),
 		wall: newBounce(rows, c, d),
 	}
 }

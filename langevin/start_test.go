@@ -113,3 +113,39 @@ func TestNoStart(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A known point is where all chains begin, projected, whatever the level's measure wraps.
+type known struct {
+	Quadratic
+	point []float64
+}
+
+func (k known) Begin() []float64 { return k.point }
+
+func TestStartWhereThePotentialSays(t *testing.T) {
+	set := zoo.Ellipsoid{Axes: []float64{1, 1, 1}}
+	for _, level := range []bool{false, true} {
+		p := &Process{Set: set, Potential: known{point: []float64{0, 0, 3}}}
+		if level {
+			f, err := Level(set, p.Potential)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Potential = f
+		}
+		x, err := Start(p, 3, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			if r := math.Abs(x[3*i]) + math.Abs(x[3*i+1]) + math.Abs(x[3*i+2]-1); r > 1e-12 {
+				t.Errorf("level %v: chain %d begins at %v", level, i, x[3*i:3*i+3])
+			}
+		}
+	}
+	_, err := Start(&Process{Set: set, Potential: known{point: []float64{0, 0, 0}}}, 1, 1)
+	var fault *StartError
+	if !errors.As(err, &fault) || !fault.Given || !strings.Contains(err.Error(), "nearer") {
+		t.Errorf("from the centre: %v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -27,11 +28,11 @@ const (
 )
 
 // StepOf returns a step to begin with on a Σ with these points (n×d): a tenth of the
-// spread of a coordinate, as far as a step of the method goes.
+// spread of a coordinate (of 1, where all are one point), as far as a step of the method goes.
 func (c *Chains) StepOf(points []float64) float64 {
 	set := c.Process.Set
-	_, wide := metric.Spread(points, set.Dim())
-	if wide == 0 {
+	mean, wide := metric.Spread(points, set.Dim())
+	if wide <= 1e-9*math.Sqrt(dense.Dot(mean, mean)) { // one point, all of them (Beginner)
 		wide = 1
 	}
 	step := 0.1 * wide / math.Sqrt(float64(max(set.Dim()-len(set.Equalities()), 1)))

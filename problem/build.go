@@ -153,8 +153,10 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 			return nil, &KeyError{Origin: p.where(key), Key: key, Fault: fault.Err.Error()}
 		}
 		return energy, err
+	case "amber":
+		return p.forceField(d)
 	}
-	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear", "formula")
+	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear", "formula", "amber")
 }
 
 // TrainConfig returns the part of the problem that package train reads.

@@ -73,6 +73,10 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains",
 			maxNumbers))
 	}
+	if b, ok := proc.Potential.(langevin.Beginner); ok && b.Begin() == nil {
+		return nil, p.key(coordinatesKey, p.Potential.Coordinates,
+			"an inpcrd or rst7 file: chains begin from its conformation, since a molecule at random points has no energy")
+	}
 	if p.Set.Unbounded() && proc.Potential == nil {
 		return nil, p.key("potential.kind", p.Potential.Kind,
 			"a potential: on an unbounded set exp(−0) is no distribution")

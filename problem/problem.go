@@ -45,11 +45,18 @@ type Data struct {
 
 // Potential is f of the target exp(−f).
 type Potential struct {
-	Kind   string    `yaml:"kind"` // zero, quadratic, linear, formula
+	Kind   string    `yaml:"kind"` // zero, quadratic, linear, formula, amber
 	Center []float64 `yaml:"center,omitempty"`
 	Weight []float64 `yaml:"weight,omitempty"`
 	B      []float64 `yaml:"b,omitempty"`
 	Expr   string    `yaml:"expr,omitempty"` // of kind formula
+
+	// Of kind amber: the energy of a molecule over kT.
+	Prmtop      string  `yaml:"prmtop,omitempty"`      // its parameters, or
+	Molecule    string  `yaml:"molecule,omitempty"`    // alanine-dipeptide, built in
+	Coordinates string  `yaml:"coordinates,omitempty"` // where chains of landing sample begin: inpcrd or rst7
+	Solvent     string  `yaml:"solvent,omitempty"`     // obc2, obc2-polar, vacuum; empty means obc2
+	Temperature float64 `yaml:"temperature,omitempty"` // K; 0 means 300
 }
 
 // Process is the forward process.

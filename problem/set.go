@@ -27,6 +27,11 @@ func (p *Problem) Files() map[string]string {
 	if p.Network.Reference != "" {
 		files[referenceKey] = p.Network.Reference
 	}
+	for key, path := range map[string]string{prmtopKey: p.Potential.Prmtop, coordinatesKey: p.Potential.Coordinates} {
+		if path != "" {
+			files[key] = path
+		}
+	}
 	for key, path := range p.Set.Files() {
 		files["set."+key] = path
 	}
@@ -40,6 +45,10 @@ func (p *Problem) SetFile(key, path string) {
 		p.Data.Path = path
 	case referenceKey:
 		p.Network.Reference = path
+	case prmtopKey:
+		p.Potential.Prmtop = path
+	case coordinatesKey:
+		p.Potential.Coordinates = path
 	default:
 		p.Set = p.Set.WithFile(strings.TrimPrefix(key, "set."), path)
 	}

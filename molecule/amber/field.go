@@ -10,12 +10,12 @@ import (
 type Solvent int
 
 const (
-	Vacuum    Solvent = iota
-	OBC2              // implicit water with its surface term: OpenMM's implicit/obc2.xml
-	OBC2Polar         // without: AMBER's igb = 5, gbsa = 0
+	OBC2      Solvent = iota // implicit water with its surface term: OpenMM's implicit/obc2.xml
+	OBC2Polar                // without: AMBER's igb = 5, gbsa = 0
+	Vacuum
 )
 
-var solventNames = [...]string{"vacuum", "obc2", "obc2-polar"}
+var solventNames = [...]string{"obc2", "obc2-polar", "vacuum"}
 
 func (s Solvent) String() string { return solventNames[s] }
 
@@ -26,7 +26,7 @@ func ParseSolvent(name string) (Solvent, error) {
 			return Solvent(s), nil
 		}
 	}
-	return 0, fmt.Errorf("solvent is %q; want vacuum, obc2 or obc2-polar", name)
+	return 0, fmt.Errorf("solvent is %q; want obc2, obc2-polar or vacuum", name)
 }
 
 // A ForceField is a System prepared for evaluation. It does not change, and any number

@@ -16,10 +16,10 @@ type Potential struct {
 // NewPotential returns f at a temperature in kelvin. start is a conformation to begin chains
 // from, or nil. The error is a *ParameterError.
 func NewPotential(s *System, solvent Solvent, kelvin float64, start []float64) (*Potential, error) {
-	if !(kelvin > 0) || kelvin > maxKelvin {
+	if !(kelvin > 0) || kelvin > MaxKelvin {
 		return nil, &ParameterError{"temperature", 0, fmt.Sprintf("%v K; expected a number above 0 and at most %v",
 			kelvin,
-			float64(maxKelvin))}
+			float64(MaxKelvin))}
 	}
 	field, err := New(s, solvent)
 	if err != nil {
@@ -35,7 +35,8 @@ func NewPotential(s *System, solvent Solvent, kelvin float64, start []float64) (
 	return p, nil
 }
 
-const maxKelvin = 1e6
+// MaxKelvin bounds a temperature.
+const MaxKelvin = 1e6
 
 // Gradient implements langevin.Potential.
 func (p *Potential) Gradient(dst, x []float64, n int) {

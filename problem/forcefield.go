@@ -1,0 +1,71 @@
+package problem
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/molecule/amber"
+)
+
+// Keys of the files that a force field is read from.
+const (
+	prmtopKey      = "potential.prmtop"
+	coordinatesKey = "potential.coordinates"
+
+	builtIn = "alanine-dipeptide"
+	kelvin  = 300 // default of potential.temperature
+)
+
+// forceField returns f = U/kT of kind amber; the error is a *KeyError.
+func (p *Problem) forceField(d int) (langevin.Potential, error) {
+	f := p.Potential
+	fault := func(key string, err error) error {
+		var missing *fs.PathError
+		if errors.As(err, &missing) {
+			return err // a file's, told as other files are
+		}
+		return &KeyError{Origin: p.where(key), Key: key, Fault: err.Error()}
+	}
+	if (f.Molecule == "") == (f.Prmtop == "") {
+		return nil, p.key(prmtopKey, f.Prmtop, "either a prmtop file, or potential.molecule: "+builtIn)
+	}
+	solvent, err := amber.ParseSolvent(cmp.Or(f.Solvent, amber.OBC2.String()))
+	if err != nil {
+		return nil, p.key("potential.solvent", f.Solvent, "one of obc2, obc2-polar, vacuum")
+	}
+	t := cmp.Or(f.Temperature, kelvin)
+	if !(t > 0) || t > amber.MaxKelvin {
+		return nil, p.key("potential.temperature", f.Temperature,
+			fmt.Sprintf("kelvin, above 0 and at most %v", amber.MaxKelvin))
+	}
+	if f.Molecule != "" && f.Molecule != builtIn {
+		return nil, p.key("potential.molecule", f.Molecule, builtIn)
+	}
+	system, start, source := amber.AlanineDipeptide(), amber.AlanineStart(), "potential.molecule"
+	if f.Prmtop != "" {
+		source, start = prmtopKey, nil
+		if system, err = amber.ReadPrmtop(f.Prmtop); err != nil {
+			return nil, fault(source, err)
+		}
+	}
+	if n := len(system.Atoms); 3*n != d {
+		return nil, p.key(source, cmp.Or(f.Prmtop, f.Molecule), fmt.Sprintf("a molecule of %v atoms, since points of "+
+			"the set have %d coordinates, and not of %d", float64(d)/3, d, n))
+	}
+	if f.Coordinates != "" {
+		if start, err = amber.ReadCoordinates(f.Coordinates, len(system.Atoms)); err == nil {
+			err = system.Plausible(start)
+		}
+		if err != nil {
+			return nil, fault(coordinatesKey, err)
+		}
+	}
+	energy, err := amber.NewPotential(system, solvent, t, start)
+	if err != nil {
+		return nil, fault(source, err)
+	}
+	return energy, nil
+}

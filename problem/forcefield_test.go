@@ -1,0 +1,122 @@
+package problem
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/molecule/amber"
+)
+
+// dipeptide is alanine dipeptide with φ = −70°, as a set of formulas.
+const dipeptide = "name: p\nset: {kind: formula, dim: 66, let: {atom: \"reshape(x, 22, 3)\"}, equality: " +
+	"[{name: phi, expr: \"dihedral(atom[4], atom[6], atom[8], atom[14]) = -70 * pi / 180\"}]}\n"
+
+// f = U/kT of the built-in molecule, and of the same from files, with chains that begin at its
+// conformation; what cannot be is told at its key.
+func TestForceField(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, from string) string {
+		b, err := os.ReadFile(filepath.Join("..", "molecule", "amber", "testdata", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	prmtop, rst := write("a.prmtop", "dipeptide.prmtop"), write("a.rst7", "dipeptide.rst7")
+	broken := filepath.Join(dir, "broken.prmtop")
+	if err := os.WriteFile(broken, []byte("%VERSION\n%FLAG POINTERS\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := func(potential string) (*langevin.Chains, error) {
+		p, err := Load([]byte(dipeptide+"potential: {kind: amber, "+potential+"}\n"), "p.yaml", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.BuildChains()
+	}
+	want := make([]float64, 1)
+	for _, c := range []struct {
+		keys    string
+		solvent amber.Solvent
+		kelvin  float64
+	}{
+		{"molecule: alanine-dipeptide", amber.OBC2, 300},
+		{"molecule: alanine-dipeptide, solvent: vacuum, temperature: 600", amber.Vacuum, 600},
+		{"prmtop: " + prmtop + ", coordinates: " + rst + ", solvent: obc2-polar", amber.OBC2Polar, 300},
+	} {
+		chains, err := build(c.keys)
+		if err != nil {
+			t.Errorf("%s: %v", c.keys, err)
+			continue
+		}
+		direct, err := amber.NewPotential(amber.AlanineDipeptide(), c.solvent, c.kelvin, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, got := amber.AlanineStart(), make([]float64, 1)
+		direct.Value(want, x, 1)
+		chains.Process.Potential.(langevin.Energy).Value(got, x, 1)
+		if math.Abs(got[0]-want[0]) > 1e-6 {
+			t.Errorf("%s: f = %v, want %v", c.keys, got[0], want[0])
+		}
+		start, err := langevin.Start(chains.Process, 2, 1)
+		if err != nil || math.Abs(start[0]-x[0]) > 0.05 {
+			t.Errorf("%s: chains begin at %v, %v", c.keys, start, err)
+		}
+	}
+	for keys, want := range map[string]string{
+		"":                              "potential.prmtop",
+		"molecule: water":               "potential.molecule",
+		"molecule: a, prmtop: b":        "either a prmtop file, or potential.molecule",
+		"prmtop: nosuch":                "nosuch",
+		"prmtop: " + broken:             "broken.prmtop, line 2, section POINTERS",
+		"prmtop: " + prmtop:             "potential.coordinates",
+		"prmtop: " + rst:                "expected %VERSION",
+		"coordinates: " + prmtop:        "a prmtop file; expected coordinates",
+		"solvent: oil":                  "potential.solvent",
+		"temperature: -1":               "potential.temperature",
+		"coordinates: " + dir + "/none": "none",
+	} {
+		if !strings.Contains(keys, "prmtop:") && !strings.Contains(keys, "molecule:") && keys != "" {
+			keys = "molecule: alanine-dipeptide, " + keys
+		}
+		if _, err := build(keys); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", keys, err, want)
+		}
+	}
+	p, err := Load([]byte("name: p\nset: {kind: sphere, dim: 4}\npotential: {kind: amber, molecule: "+
+		"alanine-dipeptide}\n"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fault *KeyError
+	if _, err := p.Build(); !errors.As(err, &fault) || fault.Key != "potential.molecule" {
+		t.Errorf("22 atoms on a sphere: %v", err)
+	}
+}
+
+// The files of a force field are among those that a run keeps.
+func TestForceFieldFiles(t *testing.T) {
+	p, err := Load([]byte(dipeptide+"potential: {kind: amber, prmtop: a, coordinates: b}\n"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, path := range map[string]string{prmtopKey: "a", coordinatesKey: "b"} {
+		if got := p.Files()[key]; got != path {
+			t.Errorf("%s is %q", key, got)
+		}
+		p.SetFile(key, path+path)
+		if got := p.Files()[key]; got != path+path {
+			t.Errorf("%s became %q", key, got)
+		}
+	}
+}
