@@ -77,6 +77,10 @@ type Capabilities struct {
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
+	// Start writes a point beside Σ, for chains and searches to begin from, of a set
+	// that knows better ones than Gaussian points about 0: a function of (s, sample, try)
+	// alone.
+	Start func(dst []float64, s keyed.Stream, sample uint64, try int)
 	// Fault returns an error that names the first component, and in it the first
 	// operation, whose value or derivative is not finite at the point x (d numbers),
 	// or nil if all are finite.

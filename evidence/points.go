@@ -59,8 +59,8 @@ func (e *Evidence) selected(x []float64) bool {
 	return selects == nil || selects(x)
 }
 
-// starts returns Gaussian points as wide as the data, or of several widths about
-// the origin.
+// starts returns Gaussian points as wide as the data; without data those that the set
+// has for a start, or points of several widths about the origin.
 func (e *Evidence) starts(n int) []Point {
 	mean, sd := make([]float64, e.D), make([]float64, e.D)
 	for _, p := range e.Sample {
@@ -73,14 +73,20 @@ func (e *Evidence) starts(n int) []Point {
 			sd[j] += (v - mean[j]) * (v - mean[j]) / float64(len(e.Sample))
 		}
 	}
+	own := e.Set.Capabilities().Start
 	out := make([]Point, n)
 	for i := range out {
 		x := make([]float64, e.D)
 		e.Normals(x, i, forStarts)
-		for j := range x {
-			if len(e.Sample) > 1 {
+		switch {
+		case len(e.Sample) > 1:
+			for j := range x {
 				x[j] = mean[j] + 1.5*math.Sqrt(sd[j])*x[j]
-			} else {
+			}
+		case own != nil:
+			own(x, e.stream, uint64(i), int(forStarts))
+		default:
+			for j := range x {
 				x[j] *= []float64{1, 0.3, 3}[i%3]
 			}
 		}

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -31,14 +34,17 @@ type SampleReport struct {
 	Refused     float64      `json:"refused,omitempty"` // share of moves that Metropolis refused
 	Violation   Worst        `json:"violation"`         // of the kept draws
 	Coordinates []Coordinate `json:"coordinates"`
+	Observables []Coordinate `json:"observables,omitempty"` // of the problem; of a circular one cosine and sine
 	Walls       []Wall       `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
 	draws *langevin.Draws
 }
 
-// A Coordinate is one coordinate over all chains.
+// A Coordinate is one coordinate, or one observable, over all chains.
 type Coordinate struct {
+	Name string `json:"name,omitempty"` // of an observable
+
 	Mean  metric.Float `json:"mean"`
 	Error metric.Float `json:"mc_error"` // Monte Carlo standard error of the mean
 	SD    metric.Float `json:"sd"`
@@ -68,9 +74,9 @@ const (
 // Sample runs the problem's chains from starts on Σ, with sample.step chosen where it
 // is left to the program. tick hears of steps. Errors returned beside the report are a
 // *ViolationError, draws further from Σ than sample.max_violation, and a *ChainsError:
-// more failed projections than sample.max_failed, or a split-R̂ above sample.max_rhat. A
-// chain whose projection fails stays where it is for that step; Failed counts the chains
-// to which that happened.
+// more failed projections than sample.max_failed, or a split-R̂ above sample.max_rhat, of a
+// coordinate or of what the problem observes. A chain whose projection fails stays where
+// it is for that step; Failed counts the chains to which that happened.
 func Sample(
 	ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int),
 ) (*SampleReport, error) {
@@ -99,14 +105,10 @@ func Sample(
 		FailedShare: draws.FailedShare(), Turned: draws.Turned, Refused: draws.Refused, draws: draws,
 	}
 	for j := range draws.Dim {
-		series := draws.Series(j)
-		var all []float64
-		for _, s := range series {
-			all = append(all, s...)
-		}
-		mean, sd := stat.MeanStdDev(all, nil)
-		r.Coordinates = append(r.Coordinates, Coordinate{metric.Float(mean), metric.Float(metric.MCSE(series)),
-			metric.Float(sd), metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))})
+		r.Coordinates = append(r.Coordinates, overChains("", draws.Series(j)))
+	}
+	if r.Observables, err = observe(p, pool, draws); err != nil {
+		return nil, err
 	}
 	var check error
 	for _, v := range violations(c.Process.Set, draws.X) {
@@ -122,6 +124,46 @@ func Sample(
 	r.Violation.Mean = metric.Float(metric.MeanLargest(excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()
 	return r, errors.Join(check, r.settled(p, c))
+}
+
+// overChains summarises a number of the draws, by chains.
+func overChains(name string, series [][]float64) Coordinate {
+	mean, sd := stat.MeanStdDev(slices.Concat(series...), nil)
+	return Coordinate{name, metric.Float(mean), metric.Float(metric.MCSE(series)), metric.Float(sd),
+		metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))}
+}
+
+// observe summarises the numbers that the problem observes: of one on the circle, its
+// cosine and its sine.
+func observe(p *problem.Problem, pool *parallel.Pool, draws *langevin.Draws) (out []Coordinate, err error) {
+	o, err := p.Observables(draws.Dim)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	n, count := draws.Count*draws.Keep, len(o.List)
+	values := make([]float64, n*count)
+	domain.EachBlock(pool, n, func(lo, hi int) {
+		o.Values(values[lo*count:hi*count], draws.X[lo*draws.Dim:hi*draws.Dim], hi-lo)
+	})
+	for k, v := range o.List {
+		series := func(f func(v float64) float64) [][]float64 {
+			all := make([][]float64, draws.Count)
+			for c := range all {
+				for i := range draws.Keep {
+					all[c] = append(all[c], f(values[(c*draws.Keep+i)*count+k]))
+				}
+			}
+			return all
+		}
+		if !v.Circular {
+			out = append(out, overChains(v.Name, series(func(v float64) float64 { return v })))
+			continue
+		}
+		turn := 2 * math.Pi / (v.Hi - v.Lo)
+		out = append(out, overChains("cos "+v.Name, series(func(x float64) float64 { return math.Cos(turn * x) })),
+			overChains("sin "+v.Name, series(func(x float64) float64 { return math.Sin(turn * x) })))
+	}
+	return out, nil
 }
 
 // chooseStep sets the step of chains: from the spread of points on Σ, then tuned.
@@ -152,12 +194,19 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 		}
 	}
 	limit = cmp.Or(p.Sample.MaxRhat, defaultMaxRhat)
-	worst, at, moved := 0.0, 0, false
+	worst, at, moved := 0.0, "", false
 	for j, k := range r.Coordinates {
-		if rhat := float64(k.Rhat); rhat > worst {
-			worst, at = rhat, j
+		// Along directions without bounds coordinates never mix: there the observables
+		// tell, if there are any.
+		if rhat := float64(k.Rhat); rhat > worst && !(p.Set.Unbounded() && r.Observables != nil) {
+			worst, at = rhat, fmt.Sprintf("x[%d]", j)
 		}
 		moved = moved || k.SD > 1e-9
+	}
+	for _, k := range r.Observables {
+		if rhat := float64(k.Rhat); rhat > worst {
+			worst, at = rhat, strconv.Quote(k.Name)
+		}
 	}
 	longer := "take more steps (sample.thin or sample.draws)"
 	if bad := max(r.Turned, r.Refused); bad > 0.5 {
@@ -169,7 +218,7 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 		return &ChainsError{"no chain moved: split-R̂ is +Inf", math.Inf(1), limit, "sample.max_rhat", longer}
 	case worst > limit:
 		return &ChainsError{
-			fmt.Sprintf("the chains have not mixed: split-R̂ is %.3g at x[%d]", worst, at), worst, limit,
+			fmt.Sprintf("the chains have not mixed: split-R̂ is %.3g at %s", worst, at), worst, limit,
 			"sample.max_rhat", longer + ", or fewer chains on a disconnected Σ (landing check looks)",
 		}
 	}

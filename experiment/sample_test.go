@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/parallel"
@@ -92,5 +93,35 @@ func TestStiffPotential(t *testing.T) {
 		if math.Abs(v/(sum/all)-1) > 0.12 || r.Step > 0.2 {
 			t.Errorf("%s: variance %v with step %v, want %v", method, v, r.Step, sum/all)
 		}
+	}
+}
+
+// Coordinates of a chain that drifts never mix; what the problem observes does, and then
+// decides. On a set with bounds it is judged beside the coordinates.
+func TestObservablesOfChains(t *testing.T) {
+	const text = "name: c\nset: {kind: chain, dim: 2, bonds: [1, 1]}\nsample: {chains: 8, burn: 100, draws: 400, " +
+		"thin: 5, step: 0.2}\npotential: {kind: quadratic, weight: [1e-6, 0, 0, 0, 0, 0]}\n"
+	const angle = `observe: [{name: bend, expr: "atan2((x[2]-x[0])*(x[5]-x[3]) - (x[3]-x[1])*(x[4]-x[2]), ` +
+		`(x[2]-x[0])*(x[4]-x[2]) + (x[3]-x[1])*(x[5]-x[3]))", circular: true}]` + "\n"
+	var e *ChainsError
+	if _, err := sampled(t, text); !errors.As(err, &e) || e.Key != "sample.max_rhat" {
+		t.Errorf("a chain that drifts: %v", err)
+	}
+	r, err := sampled(t, text+angle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// f hardly matters, and the area of Σ is even in the angle: its sine has mean 0.
+	if len(r.Observables) != 2 || r.Observables[0].Name != "cos bend" || r.Observables[1].Name != "sin bend" ||
+		math.Abs(float64(r.Observables[1].Mean)) > 5*float64(r.Observables[1].Error) || r.Observables[1].SD < 0.5 {
+		t.Errorf("observables %+v", r.Observables)
+	}
+	if _, err := sampled(t, text+angle, "sample.step=0.001"); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), `bend"`) {
+		t.Errorf("an angle that has not mixed: %v", err)
+	}
+	if _, err := sampled(t, linearTorus+"observe: [{name: height, expr: \"0*x[2] + 1\"}]\n", "sample.step=0.001",
+		"sample.max_rhat=1.05"); !errors.As(err, &e) || !strings.Contains(err.Error(), "x[") {
+		t.Errorf("coordinates of a set with bounds: %v", err)
 	}
 }

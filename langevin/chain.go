@@ -193,7 +193,7 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("no start for chains: the conformation that the potential begins with cannot be brought "+
 			"onto Σ, and violates %q by %.3g; begin with one that is nearer", e.Component, e.Violation)
 	}
-	return fmt.Sprintf("no start for chain %d: none of %d Gaussian points could be projected onto Σ by Newton's "+
+	return fmt.Sprintf("no start for chain %d: none of %d points could be projected onto Σ by Newton's "+
 		"method, or brought there by landing. Σ may be empty; the last point violates %q by %.3g",
 		e.Chain, maxStarts, e.Component, e.Violation)
 }
@@ -210,12 +210,13 @@ func noStart(set constraint.Set, x []float64, chain int) *StartError {
 }
 
 // Start writes a point on Σ for each of n chains: uniform where the set can
-// draw so, else a Gaussian point projected by Newton's method, ε inside of the
-// inequalities that it violates: on the boundary itself round-off would decide
-// what is active. Starts that fail are tried again with fresh noise, up to 100
-// times; then the same points are brought to Σ by repeated landing, which follows
-// its normals. If that fails too, the error is a *StartError. Where the potential knows a
-// point to begin with (Beginner), all chains begin there, projected.
+// draw so, else a point of the set's own choice beside Σ (Capabilities.Start), or a
+// Gaussian one, projected by Newton's method, ε inside of the inequalities that it
+// violates: on the boundary itself round-off would decide what is active. Starts that
+// fail are tried again with fresh noise, up to 100 times; then the same points are brought
+// to Σ by repeated landing, which follows its normals. If that fails too, the error is a
+// *StartError. Where the potential knows a point to begin with (Beginner), all chains begin
+// there, projected.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
@@ -242,22 +243,23 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
+	draw := p.Set.Capabilities().Start
+	if draw == nil {
+		draw = func(dst []float64, s keyed.Stream, chain uint64, try int) { s.Normals(dst, chain, try) }
+	}
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
-		if !start(xi, s, uint64(i), newton) && !start(xi, s, uint64(i), landing) {
+		start := func(bring func(x []float64) bool) bool {
+			for try := range maxStarts {
+				if draw(xi, s, uint64(i), try); bring(xi) {
+					return true
+				}
+			}
+			return false
+		}
+		if !start(newton) && !start(landing) {
 			return nil, noStart(p.Set, xi, i)
 		}
 	}
 	return x, nil
-}
-
-// start writes the first Gaussian point of a chain that can be brought to Σ; the last
-// tried, where none can.
-func start(x []float64, s keyed.Stream, chain uint64, bring func(x []float64) bool) bool {
-	for try := range maxStarts {
-		if s.Normals(x, chain, try); bring(x) {
-			return true
-		}
-	}
-	return false
 }

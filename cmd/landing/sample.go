@@ -63,8 +63,14 @@ split-R̂ of every coordinate. The keys are those under "sample:".`,
 				fmt.Fprintln(w)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")
+				row := func(name string, c experiment.Coordinate) {
+					fmt.Fprintf(t, "%s\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", name, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
+				}
+				for _, c := range r.Observables {
+					row(c.Name, c)
+				}
 				for j, c := range r.Coordinates {
-					fmt.Fprintf(t, "x[%d]\t%.4f\t%.4f\t%.4f\t%.0f\t%.3f\n", j, c.Mean, c.Error, c.SD, c.ESS, c.Rhat)
+					row(fmt.Sprintf("x[%d]", j), c)
 				}
 				t.Flush()
 				printWalls(func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, ": ")) }, r.Walls)

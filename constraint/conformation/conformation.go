@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/molecule"
 )
 
@@ -32,7 +33,8 @@ type Condition struct {
 	Low, High float64 // Å, radians, Å³
 }
 
-// Apart asks some pairs of atoms for a distance of at least Min.
+// Apart asks some pairs of atoms for a distance of at least Min. Of several entries that
+// name a pair the largest counts.
 type Apart struct {
 	Name  string // for messages; made of the atoms' names unless given
 	Pairs [][2]int
@@ -42,6 +44,7 @@ type Apart struct {
 // A Spec says what a Set is made of.
 type Spec struct {
 	Molecule   *molecule.Molecule
+	Template   []float64 // positions near Σ, for chains to start from; nil: they have none
 	Conditions []Condition
 	Apart      []Apart
 	// Max makes one inequality of each window, the larger of its two sides, and one of
@@ -74,6 +77,7 @@ const (
 // A Set is the set of a Spec.
 type Set struct {
 	molecule   *molecule.Molecule
+	template   []float64
 	measures   []measure
 	components []component // equalities first
 	equalities []string
@@ -120,13 +124,14 @@ func wrap(θ float64) float64 {
 
 // New makes a Set. Equalities that are there twice count once. The error is an *Error.
 func New(spec Spec) (*Set, error) {
-	b := builder{set: &Set{molecule: spec.Molecule}, max: spec.Max, measure: map[string]int{},
+	b := builder{set: &Set{molecule: spec.Molecule, template: slices.Clone(spec.Template)}, max: spec.Max, measure: map[string]int{},
 		fixed: map[int]float64{}, seen: map[string]bool{}}
 	for i, c := range spec.Conditions {
 		if fault := b.condition(i, c); fault != "" {
 			return nil, &Error{i, -1, fault}
 		}
 	}
+	b.farthest(spec.Apart)
 	for i, a := range spec.Apart {
 		if fault := b.apart(a); fault != "" {
 			return nil, &Error{-1, i, fault}
@@ -143,6 +148,7 @@ type builder struct {
 	fixed      map[int]float64 // values of fixed ones
 	windows    []window
 	seen       map[string]bool // names
+	least      map[[2]int]float64
 	equalities []named
 	rest       []named
 }
@@ -316,6 +322,17 @@ func (b *builder) inequality(name string, terms []term) string {
 	return b.taken(name)
 }
 
+// farthest notes the largest distance that each pair is asked for.
+func (b *builder) farthest(list []Apart) {
+	b.least = map[[2]int]float64{}
+	for _, a := range list {
+		for _, p := range a.Pairs {
+			k := [2]int{min(p[0], p[1]), max(p[0], p[1])}
+			b.least[k] = max(b.least[k], a.Min)
+		}
+	}
+}
+
 func (b *builder) apart(a Apart) string {
 	if !(a.Min > 0) || math.IsInf(a.Min, 1) {
 		return fmt.Sprintf("a least distance of %v; expected a number of Å above 0", a.Min)
@@ -330,8 +347,8 @@ func (b *builder) apart(a Apart) string {
 		if fault != "" {
 			return fault
 		}
-		if there[i] {
-			continue
+		if k := [2]int{min(p[0], p[1]), max(p[0], p[1])}; there[i] || b.least[k] > a.Min {
+			continue // another entry asks for more
 		}
 		there[i] = true
 		terms = append(terms, term{measure: i, sign: -1, ref: a.Min})
@@ -347,7 +364,7 @@ func (b *builder) apart(a Apart) string {
 			return fault
 		}
 	}
-	if !b.max {
+	if !b.max || len(terms) == 0 {
 		return ""
 	}
 	name := a.Name
@@ -437,7 +454,22 @@ func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
 
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault}
+	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault}
+	if s.template != nil {
+		c.Start = s.start
+	}
+	return c
+}
+
+// loose is the standard deviation of starts about the template, Å: those of thermal bonds.
+const loose = 0.05
+
+// start writes the template with noise.
+func (s *Set) start(dst []float64, stream keyed.Stream, sample uint64, try int) {
+	stream.Normals(dst, sample, try)
+	for j, v := range s.template {
+		dst[j] = v + loose*dst[j]
+	}
 }
 
 // A PointError says why a component has no value or derivative at a point.

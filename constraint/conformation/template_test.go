@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
 )
 
@@ -268,6 +269,46 @@ func TestBadTemplates(t *testing.T) {
 		var e *conformation.TemplateError
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// Chains on a molecule begin beside its template, on Σ, not where Gaussian points land.
+func TestStarts(t *testing.T) {
+	m, x := crown(t, 12)
+	conditions := slices.Concat(must[[]conformation.Condition](t)(conformation.Bonds(m, x)),
+		must[[]conformation.Condition](t)(conformation.BondAngles(m, x)))
+	spec := conformation.Spec{Molecule: m, Conditions: conditions, Apart: []conformation.Apart{
+		{Pairs: [][2]int{{0, 5}}, Min: 3}, {Pairs: [][2]int{{5, 0}, {1, 7}}, Min: 2.5}}}
+	for _, near := range []bool{false, true} {
+		if near {
+			spec.Template = x
+		}
+		s, err := conformation.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(s.Inequalities()); got != "[distance 0–5 ≥ 3 Å distance 1–7 ≥ 2.5 Å]" {
+			t.Errorf("components %s: of two bounds the larger counts", got)
+		}
+		const n = 20
+		starts, err := langevin.Start(process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := 0.0
+		for i := range n {
+			y := starts[36*i : 36*i+36]
+			far = max(far, distanceOf(y, x))
+			if v, _ := constraint.Worst(constraint.Values(s, y), len(conditions)); v > 1e-10 {
+				t.Errorf("start %d violates Σ by %.3g", i, v)
+			}
+			if i > 0 && distanceOf(y, starts[:36]) < 0.01 {
+				t.Errorf("start %d is that of chain 0", i)
+			}
+		}
+		if (far < 0.5) != near {
+			t.Errorf("with a template %v: starts are up to %.3g Å from it", near, far)
 		}
 	}
 }
