@@ -51,6 +51,9 @@ func TestResolvedStays(t *testing.T) {
 		"kind: box, lower: [0]", "kind: simplex, dim: 4", "kind: cap, axis: [0, 0, 2], height: 0.5",
 		"kind: orthogonal, n: 3", "kind: special_orthogonal, n: 10", "kind: stiefel, n: 5, p: 2",
 		"kind: chain, bonds: [1, 1.5], angles: [1.9], anchored: true", "kind: chain, dim: 2, bonds: [1, 1.5]",
+		"kind: molecule, atoms: 5, dihedrals: [{name: φ, atoms: [0, 1, 2, 3], value: -70}], apart: [{min: 2.5}]",
+		"kind: molecule, template: m.pdb, windows: max, angles: [{atoms: [ALA:C, 'N', 2:CA], value: template}], " +
+			"chirality: [{atoms: [1, 0, A:ALA2:CB, 4]}], rigid: [[0, 1, 2]], bonds: template, bond_angles: template",
 		"kind: redundant_axis", "kind: level-set, weights: w.npz, mesh: m.ply",
 		`dim: 3, let: {r: "norm(x)", a: 2}, equality: [{name: h, expr: "r = a"}], inequality: [{name: "g[i]", ` +
 			`for: "i in 0..2", expr: "x[i]"}]`,

@@ -1,0 +1,386 @@
+package sets
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/molecule/files"
+)
+
+// Molecule is the conformations of a molecule under conditions on internal coordinates.
+// Lengths are in ångström, angles in degrees.
+type Molecule struct {
+	Template   File        `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: the atoms' names, bonds, values"`
+	Atoms      int         `yaml:"atoms,omitempty" doc:"how many there are, without a template"`
+	Distances  []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
+	Angles     []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
+	Dihedrals  []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
+	Chirality  []Chirality `yaml:"chirality,omitempty" doc:"hands of centres"`
+	Rigid      [][]any     `yaml:"rigid,omitempty" doc:"groups of atoms that keep the template's shape"`
+	Apart      []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
+	Bonds      string      `yaml:"bonds,omitempty" doc:"template: all bonds keep its lengths"`
+	BondAngles string      `yaml:"bond_angles,omitempty" doc:"template: all angles between bonds keep its values"`
+	Windows    string      `yaml:"windows,omitempty" doc:"smooth unless given, or max"`
+}
+
+// Internal is a condition on an internal coordinate.
+type Internal struct {
+	Name  string    `yaml:"name,omitempty"`
+	Atoms []any     `yaml:"atoms,omitempty"` // indices from 0 or names
+	Value any       `yaml:"value,omitempty"` // a number or template
+	Range []float64 `yaml:"range,omitempty"` // two numbers instead
+}
+
+// Chirality asks for the sign of (a−o)·((b−o)×(c−o)) of atoms o, a, b, c.
+type Chirality struct {
+	Name  string    `yaml:"name,omitempty"`
+	Atoms []any     `yaml:"atoms,omitempty"`
+	Sign  string    `yaml:"sign,omitempty"`  // positive, negative or template, which is the default
+	Range []float64 `yaml:"range,omitempty"` // of the volume instead, Å³
+}
+
+// Apart asks atoms for a least distance.
+type Apart struct {
+	Name   string  `yaml:"name,omitempty"`
+	Atoms  []any   `yaml:"atoms,omitempty"` // all unless given
+	Min    float64 `yaml:"min,omitempty"`
+	Beyond int     `yaml:"beyond,omitempty"` // pairs that are more than so many bonds apart; 2 unless given
+}
+
+// maxAtoms bounds the atoms of a molecule whose set is made.
+const maxAtoms = 10_000
+
+func molecules(k Molecule) (constraint.Set, error) {
+	b := molecular{Molecule: k}
+	if err := b.template(); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{b.bonds, b.rigid, b.internals, b.chirality, b.apart} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	switch k.Windows {
+	case "", "smooth", "max":
+	default:
+		return nil, Bad("windows", k.Windows, "smooth or max")
+	}
+	set, err := conformation.New(conformation.Spec{
+		Molecule: b.m, Template: b.x, Conditions: b.conditions, Apart: b.pairs, Max: k.Windows == "max",
+	})
+	var e *conformation.Error
+	if errors.As(err, &e) {
+		switch {
+		case e.Condition >= 0:
+			return nil, &Error{Key: b.from[e.Condition], Fault: e.Fault}
+		case e.Apart >= 0:
+			return nil, &Error{Key: fmt.Sprintf("apart[%d]", e.Apart), Fault: e.Fault}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.x != nil {
+		if err := set.Capabilities().Fault; err != nil && err(b.x) != nil {
+			return nil, &Error{Key: "template", Fault: fmt.Sprintf("%s: %v", k.Template, err(b.x))}
+		}
+		if err := set.Singular(b.x); err != nil {
+			return nil, &Error{Key: "template", Fault: fmt.Sprintf("%s: %v", k.Template, err)}
+		}
+	}
+	return set, nil
+}
+
+// A molecular gathers the conditions, and where in the file each comes from.
+type molecular struct {
+	Molecule
+	m          *molecule.Molecule
+	x          []float64 // of the template; nil without one
+	conditions []conformation.Condition
+	from       []string
+	pairs      []conformation.Apart
+}
+
+// template reads the molecule.
+func (b *molecular) template() error {
+	if b.Template == "" {
+		if b.Molecule.Atoms < 1 || b.Molecule.Atoms > maxAtoms {
+			return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("1 to %d atoms, or a file in {template}", maxAtoms))
+		}
+		b.m = molecule.Anonymous(b.Molecule.Atoms)
+		return nil
+	}
+	f, err := files.Read(string(b.Template))
+	if err != nil {
+		return &Error{Key: "template", Fault: err.Error()}
+	}
+	b.m, b.x = f.Molecule, f.Frame(0)
+	switch n := b.m.N(); {
+	case n > maxAtoms:
+		return &Error{Key: "template", Fault: fmt.Sprintf("%s has %d atoms; expected at most %d", b.Template, n,
+			maxAtoms)}
+	case b.Molecule.Atoms != 0 && b.Molecule.Atoms != n:
+		return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("the %d of %s, or no such key", n, b.Template))
+	}
+	return nil
+}
+
+// need returns an error about a key that asks for the template's values.
+func (b *molecular) need(key string) error {
+	if b.x == nil {
+		return &Error{Key: key, Fault: "it asks for the template's, and there is no template: name a PDB, XYZ or " +
+			"SDF file in set.template"}
+	}
+	return nil
+}
+
+func (b *molecular) add(key string, conditions ...conformation.Condition) {
+	for _, c := range conditions {
+		b.conditions, b.from = append(b.conditions, c), append(b.from, key)
+	}
+}
+
+// bonds are what the template's bonds keep.
+func (b *molecular) bonds() error {
+	for _, k := range []struct {
+		key, value string
+		of         func(*molecule.Molecule, []float64) ([]conformation.Condition, error)
+	}{{"bonds", b.Bonds, conformation.Bonds}, {"bond_angles", b.BondAngles, conformation.BondAngles}} {
+		if k.value == "" {
+			continue
+		}
+		if k.value != "template" {
+			return Bad(k.key, k.value, "template, or no such key")
+		}
+		if err := b.need(k.key); err != nil {
+			return err
+		}
+		conditions, err := k.of(b.m, b.x)
+		if err != nil {
+			return &Error{Key: k.key, Fault: err.Error()}
+		}
+		b.add(k.key, conditions...)
+	}
+	return nil
+}
+
+func (b *molecular) rigid() error {
+	for i, group := range b.Rigid {
+		key := fmt.Sprintf("rigid[%d]", i)
+		if err := b.need(key); err != nil {
+			return err
+		}
+		atoms, err := b.chosen(key, group, 0)
+		if err != nil {
+			return err
+		}
+		conditions, err := conformation.Rigid(b.m, b.x, atoms)
+		if err != nil {
+			return &Error{Key: key, Fault: err.Error()}
+		}
+		b.add(key, conditions...)
+	}
+	return nil
+}
+
+// chosen returns the atoms that a list names: n of them, or any number if n is 0.
+func (b *molecular) chosen(key string, list []any, n int) ([]int, error) {
+	if n > 0 && len(list) != n {
+		return nil, &Error{Key: key, Fault: fmt.Sprintf("%d atoms; expected %d", len(list), n)}
+	}
+	var out []int
+	seen := map[int]bool{}
+	for i, v := range list {
+		ref, ok := reference(v)
+		place := fmt.Sprintf("%s[%d]", key, i)
+		if !ok {
+			return nil, &Error{Key: place, Value: v, Want: "an atom's index from 0, or its name, as in ALA2:CA"}
+		}
+		a, err := b.m.Select(ref)
+		if err != nil {
+			return nil, &Error{Key: place, Fault: err.Error()}
+		}
+		if seen[a] {
+			return nil, &Error{Key: place, Fault: fmt.Sprintf("atom %s is there twice", b.m.Label(a))}
+		}
+		seen[a] = true
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// reference returns an atom's name as it stands in the file. In a list in brackets the
+// YAML reader takes ALA:CA for a mapping of ALA to CA.
+func reference(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, v != ""
+	case int, int64, uint64:
+		return fmt.Sprint(v), true
+	case map[string]any:
+		for key, value := range v {
+			rest, ok := reference(value)
+			return key + ":" + rest, ok && len(v) == 1
+		}
+	}
+	return "", false
+}
+
+// internals are the coordinates that the file names one by one.
+func (b *molecular) internals() error {
+	const degree = math.Pi / 180
+	for _, l := range []struct {
+		key  string
+		kind conformation.Kind
+		unit float64
+		list []Internal
+	}{
+		{"distances", conformation.Distance, 1, b.Distances}, {"angles", conformation.Angle, degree, b.Angles},
+		{"dihedrals", conformation.Dihedral, degree, b.Dihedrals},
+	} {
+		for i, k := range l.list {
+			key := fmt.Sprintf("%s[%d]", l.key, i)
+			atoms, err := b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
+			if err != nil {
+				return err
+			}
+			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind, Atoms: atoms}}
+			switch {
+			case (k.Value != nil) == (k.Range != nil):
+				return &Error{Key: key, Fault: "expected a value or a range, one of the two"}
+			case k.Range != nil:
+				c.Low, c.High, err = bounds(key, k.Range, l.unit)
+			case k.Value == "template":
+				if err = b.need(key + ".value"); err == nil {
+					c, err = conformation.Fixed(b.m, b.x, c.Coordinate)
+					c.Name = k.Name
+				}
+				if e := (*conformation.TemplateError)(nil); errors.As(err, &e) {
+					err = &Error{Key: key + ".value", Fault: err.Error()}
+				}
+			default:
+				v, ok := numeral(k.Value)
+				if !ok {
+					return Bad(key+".value", k.Value, "a number, or template")
+				}
+				c.Low, c.High = v*l.unit, v*l.unit
+			}
+			if err != nil {
+				return err
+			}
+			b.add(key, c)
+		}
+	}
+	return nil
+}
+
+// bounds returns those of a range in the units of package conformation.
+func bounds(key string, r []float64, unit float64) (low, high float64, err error) {
+	if len(r) != 2 {
+		return 0, 0, Bad(key+".range", r, "two numbers, the lower and the upper")
+	}
+	if !(r[0] < r[1]) {
+		want := "a range that goes up"
+		if unit != 1 {
+			want += ", as [150, 210] for a dihedral across 180°"
+		}
+		return 0, 0, Bad(key+".range", r, want)
+	}
+	return r[0] * unit, r[1] * unit, nil
+}
+
+// numeral returns a value that is a number; the reader takes 1e-3 for text.
+func numeral(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, v-v == 0
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && f-f == 0
+	}
+	return 0, false
+}
+
+func (b *molecular) chirality() error {
+	for i, k := range b.Chirality {
+		key := fmt.Sprintf("chirality[%d]", i)
+		atoms, err := b.chosen(key+".atoms", k.Atoms, conformation.Volume.Atoms())
+		if err != nil {
+			return err
+		}
+		q := conformation.Coordinate{Kind: conformation.Volume, Atoms: atoms}
+		c := conformation.Condition{Name: k.Name, Coordinate: q, Low: math.Inf(-1), High: math.Inf(1)}
+		sign := k.Sign
+		switch {
+		case k.Range != nil && sign != "":
+			return &Error{Key: key, Fault: "expected a sign or a range, one of the two"}
+		case k.Range != nil:
+			if c.Low, c.High, err = bounds(key, k.Range, 1); err != nil {
+				return err
+			}
+			b.add(key, c)
+			continue
+		case sign == "" || sign == "template":
+			if err := b.need(key); err != nil {
+				return err
+			}
+			if sign = "positive"; q.Value(b.x) < 0 {
+				sign = "negative"
+			}
+		}
+		switch sign {
+		case "positive":
+			c.Low = 0
+		case "negative":
+			c.High = 0
+		default:
+			return Bad(key+".sign", k.Sign, "positive, negative or template")
+		}
+		b.add(key, c)
+	}
+	return nil
+}
+
+func (b *molecular) apart() error {
+	for i, k := range b.Apart {
+		key := fmt.Sprintf("apart[%d]", i)
+		atoms, err := b.chosen(key+".atoms", k.Atoms, 0)
+		if err != nil {
+			return err
+		}
+		if k.Atoms == nil {
+			for a := range b.m.N() {
+				atoms = append(atoms, a)
+			}
+		}
+		beyond := k.Beyond
+		switch {
+		case k.Beyond < 0:
+			return Bad(key+".beyond", k.Beyond, "a number of bonds")
+		case k.Beyond == 0:
+			beyond = 2
+		}
+		if n := len(atoms); n*(n-1)/2 > maxPairs {
+			return &Error{Key: key, Fault: fmt.Sprintf("%d atoms make %d pairs; expected at most %d: list those that "+
+				"could meet", n, n*(n-1)/2, maxPairs)}
+		}
+		b.pairs = append(b.pairs, conformation.Apart{
+			Name: k.Name, Min: k.Min, Pairs: conformation.Separated(b.m, atoms, beyond),
+		})
+	}
+	return nil
+}
+
+// maxPairs bounds the pairs of atoms of one entry that shall not overlap.
+const maxPairs = 1 << 20
