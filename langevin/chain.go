@@ -215,8 +215,8 @@ func noStart(set constraint.Set, x []float64, chain int) *StartError {
 // violates: on the boundary itself round-off would decide what is active. Starts that
 // fail are tried again with fresh noise, up to 100 times; then the same points are brought
 // to Σ by repeated landing, which follows its normals. If that fails too, the error is a
-// *StartError. Where the potential knows a point to begin with (Beginner), all chains begin
-// there, projected.
+// *StartError. Where the potential knows a point to begin with (Beginner), all chains
+// begin there, projected.
 func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
