@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 type axis struct {
 	lo, hi float64 // lo < hi; their logarithms to base 10 when log
 	log    bool
+	step   float64 // of the ticks of a linear axis; 0: a round one
 }
 
 // newAxis covers [lo, hi] with room of pad times the span on both sides. A range that
@@ -65,12 +67,13 @@ func (t tick) width() float64 {
 // ticks returns about n ticks at round values.
 func (a axis) ticks(n int) []tick {
 	if !a.log {
-		return linearTicks(a.lo, a.hi, n, a.at)
+		return linearTicks(a.lo, a.hi, cmp.Or(a.step, roundStep((a.hi-a.lo)/float64(n))), a.at)
 	}
 	first, last := math.Ceil(a.lo-1e-9), math.Floor(a.hi+1e-9)
 	if last-first < 1 {
 		// Less than two powers of ten in sight: round values between them.
-		return linearTicks(math.Pow(10, a.lo), math.Pow(10, a.hi), n, a.at)
+		lo, hi := math.Pow(10, a.lo), math.Pow(10, a.hi)
+		return linearTicks(lo, hi, roundStep((hi-lo)/float64(n)), a.at)
 	}
 	step := max(1, math.Ceil((last-first)/float64(n)))
 	plain := first >= -2 && last <= 3
@@ -87,8 +90,7 @@ func (a axis) ticks(n int) []tick {
 	return ticks
 }
 
-func linearTicks(lo, hi float64, n int, at func(float64) float64) []tick {
-	step := roundStep((hi - lo) / float64(n))
+func linearTicks(lo, hi, step float64, at func(float64) float64) []tick {
 	first, last := math.Ceil(lo/step-1e-9), math.Floor(hi/step+1e-9)
 	size := math.Floor(math.Log10(max(math.Abs(lo), math.Abs(hi))))
 	scientific := size >= 6 || size < -3

@@ -52,7 +52,7 @@ func gallery() map[string]drawing {
 		"lines":     Lines(LineOptions{Title: "Loss & more", XLabel: "epoch", YLabel: "loss"}, curve),
 		"log lines": Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
 		"no lines":  Lines(LineOptions{LogY: true}),
-		"flat line": Lines(LineOptions{}, Series{"zero", []float64{0, 1}, []float64{0, 0}}),
+		"flat line": Lines(LineOptions{}, Series{Name: "zero", X: []float64{0, 1}, Y: []float64{0, 0}}),
 		"plane":     Points("", 2, []PointLayer{{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}}}),
 		"space":     Points("", 5, []PointLayer{{Name: "a", Points: make([]float64, 10)}, {Name: "b"}}),
 		"views": Space(SpaceOptions{Title: "A <view>", Balls: []Ball{{Radius: 2}}},
@@ -212,7 +212,8 @@ func wordsOf(t *testing.T, doc []byte) string {
 
 func TestLinesBreakAtGaps(t *testing.T) {
 	nan := math.NaN()
-	c := Lines(LineOptions{}, Series{"a", []float64{1, 2, 3, 4, 5, 6, 7}, []float64{1, 2, nan, 4, nan, 6, 7}})
+	c := Lines(LineOptions{}, Series{Name: "a", X: []float64{1, 2, 3, 4, 5, 6, 7}, Y: []float64{1, 2, nan, 4, nan, 6,
+		7}})
 	var runs, alone int
 	for _, i := range c.scene.items {
 		switch i := i.(type) {

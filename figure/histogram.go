@@ -19,6 +19,9 @@ type HistogramOptions struct {
 	Circular bool
 
 	Density bool // per unit of x, in place of percent per bin
+
+	// Feasible is a part of the range to shade, where values are meant to be; empty: none.
+	Feasible [2]float64
 }
 
 // A Column is a named set of values.
@@ -101,17 +104,38 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 		keys = append(keys, k)
 	}
 	s := newScene(chartWidth, 0, alt(opts.Title, keys))
+	shaded := opts.Feasible[0] < opts.Feasible[1]
+	if shaded {
+		keys = append(keys, feasibleKey)
+	}
 	top := s.legend(margin, s.heading(opts.Title), chartWidth-2*margin, keys)
 	f := frame{x: x, y: newAxis(0, highest*1.06, 0, false)}
 	f.x0, f.x1 = margin+gutter(f.y, 5, yName), chartWidth-margin-8
 	f.y0, f.y1 = top+6, top+6+plotHeight
 	s.grow(f.y1 + axisNameRoom + 12)
+	if shaded {
+		f.shade(s, opts.Feasible, [2]float64{f.y.lo, f.y.hi})
+	}
 	f.draw(s, opts.XLabel, yName, 7, 5)
 	for i, c := range columns {
 		staircase(s, f, shares[i], keys[i].ink, c.Thin)
 	}
 	s.notes(missing)
 	return &Chart{s}
+}
+
+var feasibleKey = key{name: "feasible", ink: feasible, area: true}
+
+// shade fills the part of the frame where x and y are in ranges.
+func (f frame) shade(s *scene, x, y [2]float64) {
+	clip := func(v [2]float64, a axis) (lo, hi float64) { return max(v[0], a.lo), min(v[1], a.hi) }
+	xlo, xhi := clip(x, f.x)
+	ylo, yhi := clip(y, f.y)
+	if !(xlo < xhi && ylo < yhi) {
+		return
+	}
+	a, b := f.place(xlo, yhi), f.place(xhi, ylo)
+	s.rect(a.x, a.y, b.x-a.x, b.y-a.y, feasible)
 }
 
 // staircase draws a histogram's outline over a pale fill, in one piece for each run

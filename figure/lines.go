@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -17,10 +18,12 @@ type LineOptions struct {
 	LogX, LogY     bool
 }
 
-// A Series is a curve through (X[i], Y[i]), in the order given.
+// A Series is a curve through (X[i], Y[i]), in the order given. Lo and Hi, where they
+// are not nil, are a band about it, such as that of a statistical error.
 type Series struct {
-	Name string
-	X, Y []float64
+	Name   string
+	X, Y   []float64
+	Lo, Hi []float64
 }
 
 // Lines draws a line chart, such as the loss against the epoch. A value that is not
@@ -33,11 +36,19 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 		if len(c.X) != len(c.Y) {
 			panic(fmt.Sprintf("figure: series %q has %d x and %d y", c.Name, len(c.X), len(c.Y)))
 		}
+		if len(c.Lo) != len(c.Hi) || c.Lo != nil && len(c.Lo) != len(c.X) {
+			panic(fmt.Sprintf("figure: series %q has %d x, and %d and %d ends of a band", c.Name, len(c.X), len(c.Lo),
+				len(c.Hi)))
+		}
 		gaps := 0
 		for i := range c.X {
 			if xs.shows(c.X[i]) && ys.shows(c.Y[i]) {
 				xs.add(c.X[i])
 				ys.add(c.Y[i])
+				if c.Lo != nil && ys.shows(c.Lo[i]) && ys.shows(c.Hi[i]) {
+					ys.add(c.Lo[i])
+					ys.add(c.Hi[i])
+				}
 			} else {
 				gaps++
 			}
@@ -62,10 +73,37 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 	s.grow(f.y1 + axisNameRoom + 12)
 	f.draw(s, opts.XLabel, opts.YLabel, 6, 5)
 	for i, c := range curves {
+		band(s, f, c, seriesInk(i, nil))
+	}
+	for i, c := range curves {
 		curve(s, f, c, seriesInk(i, nil))
 	}
 	s.notes(missing)
 	return &Chart{s}
+}
+
+// band fills what lies between the ends of c's band, in a piece for each run of points
+// without a gap.
+func band(s *scene, f frame, c Series, k ink) {
+	if c.Lo == nil {
+		return
+	}
+	var there, back []xy
+	flush := func() {
+		if len(there) > 1 {
+			slices.Reverse(back)
+			s.add(shape{lines: [][]xy{append(there, back...)}, closed: true, fill: &k, alpha: 0.16})
+		}
+		there, back = nil, nil
+	}
+	for i, x := range c.X {
+		if f.x.shows(x) && f.y.shows(c.Y[i]) && f.y.shows(c.Lo[i]) && f.y.shows(c.Hi[i]) {
+			there, back = append(there, f.place(x, c.Hi[i])), append(back, f.place(x, c.Lo[i]))
+		} else {
+			flush()
+		}
+	}
+	flush()
 }
 
 // curve draws the runs of c between gaps; a run of a single point becomes a dot.

@@ -18,10 +18,11 @@ type Report struct {
 	Figures         []FigureRef
 	Notes           []string // what the figures leave out, and why
 	Tables          []Table
-	Globe           *Globe       // optional
-	Surface         *SurfaceView // optional
-	Config          string       // the resolved YAML
-	Commands        []string     // how to get the same result again
+	Globe           *Globe        // optional
+	Surface         *SurfaceView  // optional
+	Molecule        *MoleculeView // optional
+	Config          string        // the resolved YAML
+	Commands        []string      // how to get the same result again
 }
 
 // A Fact is a number worth a card of its own.
@@ -57,6 +58,9 @@ var globeJS string
 //go:embed surface.js
 var surfaceJS string
 
+//go:embed molecule.js
+var moleculeJS string
+
 var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 
 // WriteHTML writes the report as one self-contained page: it loads nothing from the
@@ -66,22 +70,25 @@ var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 func (r *Report) WriteHTML(w io.Writer) error {
 	page := struct {
 		*Report
-		Style     template.CSS
-		Script    template.JS
-		Figures   []figureView
-		Tables    []tableView
-		Globe     *globeView
-		GlobeJS   template.JS
-		Surface   *surfaceView
-		SurfaceJS template.JS
-		Commands  string
+		Style      template.CSS
+		Script     template.JS
+		Figures    []figureView
+		Tables     []tableView
+		Globe      *globeView
+		GlobeJS    template.JS
+		Surface    *surfaceView
+		SurfaceJS  template.JS
+		Molecule   *moleculeView
+		MoleculeJS template.JS
+		Commands   string
 	}{
-		Report:    r,
-		Style:     template.CSS(reportCSS + "@media screen and (prefers-color-scheme:dark){\n" + darkInks() + "}\n"),
-		Script:    template.JS(reportJS),
-		GlobeJS:   template.JS(globeJS),
-		SurfaceJS: template.JS(surfaceJS),
-		Commands:  strings.Join(r.Commands, "\n"),
+		Report:     r,
+		Style:      template.CSS(reportCSS + "@media screen and (prefers-color-scheme:dark){\n" + darkInks() + "}\n"),
+		Script:     template.JS(reportJS),
+		GlobeJS:    template.JS(globeJS),
+		SurfaceJS:  template.JS(surfaceJS),
+		MoleculeJS: template.JS(moleculeJS),
+		Commands:   strings.Join(r.Commands, "\n"),
 	}
 	for _, f := range r.Figures {
 		if err := checkSVG(f.SVG); err != nil {
@@ -105,6 +112,13 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			return err
 		}
 		page.Surface = v
+	}
+	if r.Molecule != nil {
+		v, err := r.Molecule.view()
+		if err != nil {
+			return err
+		}
+		page.Molecule = v
 	}
 	var out bytes.Buffer
 	if err := reportTemplate.Execute(&out, page); err != nil {

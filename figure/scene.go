@@ -122,6 +122,7 @@ type key struct {
 	ink   ink
 	alpha float64
 	dot   float64 // the radius of the layer's points; 0 for a line
+	area  bool    // a shaded part of the plot
 }
 
 // legend writes the keys in rows from (x, y) and returns the y below them.
@@ -138,9 +139,14 @@ func (s *scene) legend(x, y, width float64, keys []key) float64 {
 			at, y = x, y+rowHeight
 		}
 		mid := y + rowHeight/2
-		if k.dot > 0 {
+		switch {
+		case k.area:
+			s.rect(at, mid-5, mark, 10, k.ink)
+			s.stroke(rule, 0.6, []xy{{at, mid - 5}, {at + mark, mid - 5}, {at + mark, mid + 5}, {at, mid + 5},
+				{at, mid - 5}})
+		case k.dot > 0:
 			s.add(dots{at: []xy{{at + dot, mid}}, r: dot, ink: k.ink, alpha: 0.9})
-		} else {
+		default:
 			s.stroke(k.ink, 2.2, []xy{{at, mid}, {at + mark, mid}})
 		}
 		s.add(label{at: xy{at + mark + 6, mid + 4}, text: k.name, size: textSize, ink: text})

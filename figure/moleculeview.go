@@ -1,0 +1,95 @@
+package figure
+
+import (
+	"fmt"
+)
+
+// A MoleculeView is an interactive view of conformations of a molecule, balls and
+// sticks: it is turned by dragging or the arrow keys, and stepped through frame by
+// frame.
+type MoleculeView struct {
+	Title, Caption string
+	Elements       []string // symbols, of each atom; "" or X: not known
+	Names          []string // of each atom
+	Bonds          [][2]int
+	Layers         []MoleculeLayer
+}
+
+// A MoleculeLayer is conformations with a name: data, samples.
+type MoleculeLayer struct {
+	Name   string
+	Frames []float64 // n×3A, laid on one another
+	Labels []string  // what is told of each frame
+}
+
+// Bounds of what a page holds of a layer.
+const (
+	MoleculeAtoms  = 2000
+	moleculeFrames = 100
+	moleculeRoom   = 60_000 // numbers
+)
+
+// Shown returns how many conformations of A atoms a page shows of n.
+func (m *MoleculeView) Shown(n int) int {
+	return min(n, moleculeFrames, max(1, moleculeRoom/(3*max(1, len(m.Elements)))))
+}
+
+// moleculeData is what the script in molecule.js reads.
+type moleculeData struct {
+	Elements []string        `json:"elements"`
+	Names    []string        `json:"names"`
+	Bonds    [][2]int        `json:"bonds"`
+	Layers   []moleculeLayer `json:"layers"`
+}
+
+type moleculeLayer struct {
+	Light  string      `json:"light"`
+	Dark   string      `json:"dark"`
+	Frames [][]float64 `json:"frames"` // Å, to 0.001
+	Labels []string    `json:"labels"`
+}
+
+// moleculeView is what the page's template shows of it.
+type moleculeView struct {
+	Title, Caption string
+	Names          []string // of the layers
+	Data           moleculeData
+}
+
+func (m *MoleculeView) view() (*moleculeView, error) {
+	atoms := len(m.Elements)
+	if atoms == 0 || atoms > MoleculeAtoms || len(m.Names) != atoms {
+		return nil, fmt.Errorf("figure: a page with a molecule of %d atoms and %d names; expected at most %d of each",
+			atoms, len(m.Names), MoleculeAtoms)
+	}
+	v := &moleculeView{Title: m.Title, Caption: m.Caption, Data: moleculeData{Elements: m.Elements, Names: m.Names,
+		Bonds: m.Bonds}}
+	if m.Bonds == nil {
+		v.Data.Bonds = [][2]int{}
+	}
+	for i, l := range m.Layers {
+		n := len(l.Frames) / (3 * atoms)
+		if len(l.Frames)%(3*atoms) != 0 || len(l.Labels) != n {
+			return nil, fmt.Errorf("figure: layer %q has %d numbers and %d labels of a molecule of %d atoms", l.Name,
+				len(l.Frames), len(l.Labels), atoms)
+		}
+		k := seriesInk(i, nil)
+		layer := moleculeLayer{Light: hex(k.light), Dark: hex(k.dark), Frames: [][]float64{}, Labels: []string{}}
+		for f := range m.Shown(n) {
+			x := make([]float64, 3*atoms)
+			for j, c := range l.Frames[f*3*atoms : (f+1)*3*atoms] {
+				x[j] = decimals(c, 3)
+			}
+			layer.Frames, layer.Labels = append(layer.Frames, x), append(layer.Labels, l.Labels[f])
+		}
+		if len(layer.Frames) == 0 {
+			continue
+		}
+		v.Names = append(v.Names, l.Name)
+		v.Data.Layers = append(v.Data.Layers, layer)
+	}
+	if v.Data.Layers == nil {
+		return nil, fmt.Errorf("figure: a page with no conformation of a molecule")
+	}
+	return v, nil
+}
