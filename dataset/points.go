@@ -19,6 +19,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/molecule"
 )
 
 // Points are N points in R^D: point i is X[i*D : (i+1)*D].
@@ -27,6 +28,9 @@ type Points struct {
 	N, D   int
 	X      []float64
 	SHA256 string // of the file's bytes, in hexadecimal
+
+	Molecule *molecule.Molecule // whose conformations the points are; nil: no molecule's, or none that the file tells of
+	Remarks  []string           // what the reader chose among several or left out: a sentence each
 }
 
 // Rows returns a new slice with the given rows, in the order given.

@@ -13,6 +13,7 @@ type Canvas interface {
 	Note(remark string)                                        // on the page: what is left out, and why
 	Globe(g *figure.Globe)                                     // on the page
 	Surface(s *figure.SurfaceView)                             // on the page
+	Molecule(m *figure.MoleculeView)                           // on the page
 }
 
 // A View is what there is to see: the data and the samples that are left.

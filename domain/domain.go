@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -46,6 +47,11 @@ type Input struct {
 	Train []float64         // the rows to train on
 	Files map[string]string // paths of the files that the problem names, by key
 	Pool  *parallel.Pool
+
+	// Of the file, where it tells: whose conformations the points are, and what its
+	// reader chose among several or left out.
+	Molecule *molecule.Molecule
+	Remarks  []string
 }
 
 // A Domain is a kind of data on a set. What is nil or zero has the default that is
@@ -60,8 +66,10 @@ type Domain struct {
 	Observables *Observables
 
 	// Samples is how many samples the distance is taken of by default, if that is
-	// less than there is data; 0: as many as there is data.
+	// less than there is data; 0: as many as there is data. More says that it is so
+	// many where there is less data too.
 	Samples int
+	More    bool
 
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)

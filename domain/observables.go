@@ -21,6 +21,10 @@ type Observable struct {
 	// Bins are those of its histogram, and its range; with Circular the range is one
 	// period.
 	metric.Bins
+
+	// Feasible are the values that points of the set have, which pictures shade; empty
+	// (both ends 0): any.
+	Feasible [2]float64
 }
 
 // Observables are named numbers of points, compared one by one.
@@ -197,7 +201,8 @@ func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []m
 		}
 		c.Add(v.File, figure.FigureRef{Title: v.Name, Caption: strings.Join(caption, " ")},
 			figure.Histogram(figure.HistogramOptions{
-				XLabel: v.Axis(), Bins: v.N, Lo: v.Lo, Hi: v.Hi, Circular: v.Circular, Density: true}, columns...))
+				XLabel: v.Axis(), Bins: v.N, Lo: v.Lo, Hi: v.Hi, Circular: v.Circular, Density: true,
+				Feasible: v.Feasible}, columns...))
 	}
 }
 

@@ -142,10 +142,11 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	}
 	c.names, c.refs, c.svg = append(c.names, name), append(c.refs, ref), append(c.svg, b.String())
 }
-func (c *canvas) PNG(string, figure.Picture)  {}
-func (c *canvas) Note(string)                 {}
-func (c *canvas) Globe(*figure.Globe)         {}
-func (c *canvas) Surface(*figure.SurfaceView) {}
+func (c *canvas) PNG(string, figure.Picture)    {}
+func (c *canvas) Note(string)                   {}
+func (c *canvas) Globe(*figure.Globe)           {}
+func (c *canvas) Molecule(*figure.MoleculeView) {}
+func (c *canvas) Surface(*figure.SurfaceView)   {}
 
 // Each observable is a picture with distance, floor and what the range does.
 func TestObservablesDraw(t *testing.T) {

@@ -94,7 +94,7 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	l.TrainRows = data.Rows(l.Split.Train)
 	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
 	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(),
-		Pool: pool}); err != nil {
+		Pool: pool, Molecule: data.Molecule, Remarks: data.Remarks}); err != nil {
 		return nil, err
 	}
 	return l, l.compare()
@@ -145,9 +145,13 @@ func (l *Loaded) Title() string {
 }
 
 // SampleCount returns how many samples an evaluation takes by default: as many as
-// there is data, or what the domain's distance is published with if that is less.
+// there is data, or what the domain's distance is published with if that is less, or
+// the domain says so.
 func (l *Loaded) SampleCount() int {
-	if n := l.Domain.Samples; n > 0 {
+	switch n := l.Domain.Samples; {
+	case n > 0 && l.Domain.More:
+		return n
+	case n > 0:
 		return min(l.Data.N, n)
 	}
 	return l.Data.N

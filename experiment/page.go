@@ -15,12 +15,13 @@ const pictureWidth = 1600 // pixels of PNG files
 // A page draws the figures of a report into the run folder, and collects what the
 // report shows: it is the canvas of domains. After an error nothing more is drawn.
 type page struct {
-	run     *Run
-	figures []figure.FigureRef
-	notes   []string // what is left out of the page, and why
-	globe   *figure.Globe
-	surface *figure.SurfaceView
-	err     error
+	run      *Run
+	figures  []figure.FigureRef
+	notes    []string // what is left out of the page, and why
+	globe    *figure.Globe
+	surface  *figure.SurfaceView
+	molecule *figure.MoleculeView
+	err      error
 }
 
 // write writes a file of a picture.
@@ -58,6 +59,9 @@ func (p *page) Globe(g *figure.Globe) { p.globe = g }
 
 // Surface implements domain.Canvas.
 func (p *page) Surface(s *figure.SurfaceView) { p.surface = s }
+
+// Molecule implements domain.Canvas.
+func (p *page) Molecule(m *figure.MoleculeView) { p.molecule = m }
 
 // draw draws what there is to see of samples x and their evaluation: first the points
 // themselves.

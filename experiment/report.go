@@ -35,6 +35,7 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 		Tables:   r.tables(v),
 		Globe:    p.globe,
 		Surface:  p.surface,
+		Molecule: p.molecule,
 		Config:   string(r.Problem.Resolved()),
 		Commands: r.commands(),
 	}

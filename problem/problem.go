@@ -36,9 +36,11 @@ type Problem struct {
 
 // Data says where the data is.
 type Data struct {
-	// earth: latitude, longitude; points: coordinates; demo: the earthquakes in the binary
+	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the
+	// earthquakes in the binary
 	Kind      string  `yaml:"kind"`
 	Path      string  `yaml:"path"`
+	Reference string  `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
 	SplitSeed uint64  `yaml:"split_seed"`
 	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
@@ -27,7 +28,7 @@ func (p *Problem) Files() map[string]string {
 	if p.Network.Reference != "" {
 		files[referenceKey] = p.Network.Reference
 	}
-	for key, path := range map[string]string{prmtopKey: p.Potential.Prmtop, coordinatesKey: p.Potential.Coordinates} {
+	for key, path := range map[string]string{molecules.ReferenceKey: p.Data.Reference, prmtopKey: p.Potential.Prmtop, coordinatesKey: p.Potential.Coordinates} {
 		if path != "" {
 			files[key] = path
 		}
@@ -43,6 +44,8 @@ func (p *Problem) SetFile(key, path string) {
 	switch key {
 	case "data.path":
 		p.Data.Path = path
+	case molecules.ReferenceKey:
+		p.Data.Reference = path
 	case referenceKey:
 		p.Network.Reference = path
 	case prmtopKey:

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
@@ -103,6 +104,9 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if kind, ok := kinds.Of(p.Data.Kind, proc.Set); !ok {
 		return p.key("data.kind", p.Data.Kind, misfit(kind, proc.Set))
 	}
+	if p.Data.Reference != "" && p.Data.Kind != molecules.Kind.Data {
+		return p.key(molecules.ReferenceKey, p.Data.Reference, "no file: it is of data.kind molecule")
+	}
 	if _, err := p.Observables(proc.Set.Dim()); err != nil {
 		return err
 	}
@@ -131,6 +135,9 @@ func (p *Problem) check(proc *langevin.Process) error {
 func misfit(kind domain.Kind, set constraint.Set) string {
 	if d := set.Dim(); kind.Dim != 0 && kind.Dim != d {
 		return fmt.Sprintf("points, since the set lies in R^%d and not in R%s", d, text.Superscript(kind.Dim))
+	}
+	if kind.Data == molecules.Kind.Data {
+		return fmt.Sprintf("points, since the set's %d coordinates are not three an atom", set.Dim())
 	}
 	return fmt.Sprintf("points, since %s is no set of this kind", constraint.Name(set))
 }

@@ -78,6 +78,7 @@ const (
 type Set struct {
 	molecule   *molecule.Molecule
 	template   []float64
+	conditions []Condition
 	measures   []measure
 	components []component // equalities first
 	equalities []string
@@ -124,7 +125,8 @@ func wrap(θ float64) float64 {
 
 // New makes a Set. Equalities that are there twice count once. The error is an *Error.
 func New(spec Spec) (*Set, error) {
-	b := builder{set: &Set{molecule: spec.Molecule, template: slices.Clone(spec.Template)}, max: spec.Max, measure: map[string]int{},
+	b := builder{set: &Set{molecule: spec.Molecule, template: slices.Clone(spec.Template),
+		conditions: slices.Clone(spec.Conditions)}, max: spec.Max, measure: map[string]int{},
 		fixed: map[int]float64{}, seen: map[string]bool{}}
 	for i, c := range spec.Conditions {
 		if fault := b.condition(i, c); fault != "" {
@@ -451,6 +453,9 @@ func (s *Set) Inequalities() []string { return s.rest }
 
 // Molecule returns whose conformations the points are.
 func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
+
+// Conditions returns those that it was made of, to be read.
+func (s *Set) Conditions() []Condition { return s.conditions }
 
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/earth"
+	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/domain/points"
 	"github.com/landing-diffusion/landing/domain/rotation"
 	"github.com/landing-diffusion/landing/domain/surface"
@@ -15,7 +16,7 @@ import (
 
 // All are the kinds. Of several with one data.kind the first that fits the set is
 // taken.
-var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, earth.Demo}
+var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, molecules.Kind, earth.Demo}
 
 // Names returns the values that data.kind can have.
 func Names() []string {

@@ -29,6 +29,7 @@ func TestOf(t *testing.T) {
 	}{
 		{"earth", sphere, "earth", true}, {"demo", sphere, "earth", true}, {"points", sphere, "points", true},
 		{"points", so3, "rotation", true}, {"points", octahedron.Surface(), "surface", true},
+		{"molecule", zoo.Sphere{D: 12, R: 1}, "molecule", true}, {"molecule", zoo.Sphere{D: 4, R: 1}, "molecule", false},
 		{"earth", so3, "earth", false}, {"moon", sphere, "", false},
 	} {
 		k, ok := Of(c.data, c.set)
@@ -36,8 +37,8 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s on %s: %q, %v", c.data, constraint.Name(c.set), k.Name, ok)
 		}
 	}
-	if !slices.Equal(Names(), []string{"earth", "points", "demo"}) || !slices.Equal(Extensions(),
-		[]string{".npy", ".csv"}) {
+	if !slices.Equal(Names(), []string{"earth", "points", "molecule", "demo"}) || !slices.Equal(Extensions(),
+		[]string{".npy", ".csv", ".pdb", ".xyz", ".sdf", ".dcd"}) {
 		t.Errorf("%v, %v", Names(), Extensions())
 	}
 }

@@ -1,0 +1,511 @@
+package molecules
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+const degree = math.Pi / 180
+
+func dihedral(name string, low, high float64, atoms ...int) conformation.Condition {
+	return conformation.Condition{Name: name, Low: low * degree, High: high * degree,
+		Coordinate: conformation.Coordinate{Kind: conformation.Dihedral, Atoms: atoms}}
+}
+
+func set(t testing.TB, m *molecule.Molecule, c ...conformation.Condition) *conformation.Set {
+	t.Helper()
+	s, err := conformation.New(conformation.Spec{Molecule: m, Conditions: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func pool(t testing.TB) *parallel.Pool {
+	p := parallel.New(2)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// alanine is the paper's set on ten heavy atoms without names.
+func alanine(t testing.TB) *conformation.Set {
+	return set(t, molecule.Anonymous(10), dihedral("φ", -70, -70, 1, 3, 4, 6), dihedral("ψ", 130, 170, 3, 4, 6, 8))
+}
+
+// ψ, RMSD and the two distances are the reference implementation's; it computes the
+// numbers of a conformation in float32.
+func TestGolden(t *testing.T) {
+	data := testkit.Shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy")
+	centre := testkit.Shared(t, "data/alanine/dipeptide_center.npy")
+	want := golden.Read(t, "md_jsd.npz")
+	p, err := Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.N != 6029 || p.D != 30 {
+		t.Fatalf("%d × %d", p.N, p.D)
+	}
+	d, err := New(domain.Input{Set: alanine(t), Data: p.X, Train: p.X, Molecule: p.Molecule, Pool: pool(t),
+		Files: map[string]string{"data.path": data, ReferenceKey: centre}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := d.Distance.Parts; !slices.Equal(names, []string{"ψ", "RMSD"}) || d.Samples != 8000 || !d.More {
+		t.Fatalf("parts %q, %d samples", names, d.Samples)
+	}
+	if o := d.Observables.List; o[0].Lo != 120 || o[0].Hi != 180 || o[1].Lo != -0.05 || o[1].Hi != 0.6 ||
+		o[0].N != 60 || o[1].N != 60 || o[0].Feasible != [2]float64{130, 170} || o[0].File != "psi" {
+		t.Errorf("%+v", o)
+	}
+	marks := d.Distance.Marks(p.X)
+	for k, name := range []string{"psi", "rmsd"} {
+		for i, v := range want[name].AsFloat64() {
+			if got := marks[2*i+k]; math.Abs(got-v) > 4e-6*max(1, math.Abs(v)) {
+				t.Fatalf("%s of row %d is %v, the reference's %v", name, i, got, v)
+			}
+		}
+	}
+	got := d.Distance.Compare(marks[:2*2000], marks)
+	for k, name := range []string{"psi_jsd", "rmsd_jsd"} {
+		// A value of float32 at a bin's edge may fall into the next: one count of 2000.
+		if v := want[name].AsFloat64()[0]; math.Abs(got[1+k]-v) > 2e-4 {
+			t.Errorf("%s is %.8f, the reference's %.8f", name, got[1+k], v)
+		}
+	}
+	t.Logf("ψ %.8f (%.8f), RMSD %.8f (%.8f)", got[1], want["psi_jsd"].AsFloat64()[0], got[2],
+		want["rmsd_jsd"].AsFloat64()[0])
+	// 8000 draws from the training rows are 0.027 from all data on both.
+	split := dataset.RandomSplit(p.N, 1)
+	r := d.Distance.Against(p.X, p.Rows(split.Train), p.Rows(append(split.Val, split.Test...)))
+	draws := make([]float64, 0, 2*8000)
+	for i := range 8000 {
+		at := keyed.New(5, keyed.Probe, 0).Index(len(split.Train), uint64(i), 0)
+		draws = append(draws, r.Train[2*at:2*at+2]...)
+	}
+	_, parts := r.Score(draws, 1)
+	for k, s := range parts {
+		if !(math.Abs(float64(s.Floor.Mean)-0.027) < 0.004) || !(s.SD > 0.0005 && s.SD < 0.006) ||
+			!(s.HeldOut > s.Full) {
+			t.Errorf("%s: %+v, expected a floor of 0.027 ± 0.003", d.Distance.Parts[k], s)
+		}
+		t.Logf("%s: floor %.4f ± %.4f", d.Distance.Parts[k], s.Floor.Mean, s.SD)
+	}
+}
+
+// chain returns n conformations of a chain of A atoms, 1.5 apart, with angles of 111° and
+// torsions by f, turned and moved at random.
+func chain(a, n int, f func(i, k int) float64) []float64 {
+	var out []float64
+	for i := range n {
+		x := []float64{0, 0, 0, 1.5, 0, 0, 1.5 - 1.5*math.Cos(111*degree), 1.5 * math.Sin(111*degree), 0}
+		for k := 3; k < a; k++ {
+			x = append(x, next(x, 1.5, 111*degree, f(i, k-3))...)
+		}
+		g := make([]float64, 6)
+		keyed.New(9, keyed.Probe, 0).Normals(g, uint64(i), 0)
+		for _, turn := range []struct{ a, b int }{{0, 1}, {1, 2}, {0, 1}} {
+			s, c := math.Sincos(3 * g[turn.a+turn.b])
+			for k := 0; k < len(x); k += 3 {
+				x[k+turn.a], x[k+turn.b] = c*x[k+turn.a]-s*x[k+turn.b], s*x[k+turn.a]+c*x[k+turn.b]
+			}
+		}
+		for k := range x {
+			x[k] += 20 * g[3+k%3]
+		}
+		out = append(out, x...)
+	}
+	return out
+}
+
+// next returns the place of an atom at a distance from the last of x, with an angle and a
+// torsion.
+func next(x []float64, r, θ, τ float64) []float64 {
+	n := len(x) / 3
+	at := func(i int) [3]float64 { return [3]float64(x[3*i : 3*i+3]) }
+	sub := func(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+	cross := func(a, b [3]float64) [3]float64 {
+		return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+	}
+	unit := func(a [3]float64) [3]float64 {
+		l := math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2])
+		return [3]float64{a[0] / l, a[1] / l, a[2] / l}
+	}
+	u := unit(sub(at(n-1), at(n-2)))
+	w := unit(cross(sub(at(n-2), at(n-3)), u))
+	v := cross(w, u)
+	out := make([]float64, 3)
+	for k := range 3 {
+		out[k] = x[3*(n-1)+k] + r*(-math.Cos(θ)*u[k]+math.Sin(θ)*(math.Cos(τ)*v[k]+math.Sin(τ)*w[k]))
+	}
+	return out
+}
+
+// Windows are compared on the circle: one across ±180° has values on both sides of it, in
+// one range; the numbers do not see where a conformation is and how it is turned.
+func TestWindowAcrossTheCut(t *testing.T) {
+	const n = 400
+	x := chain(5, n, func(i, k int) float64 {
+		if k == 0 {
+			return (170 + 30*float64(i)/n) * degree // 170° to 200°
+		}
+		return 60 * degree
+	})
+	s := set(t, molecule.Anonymous(5), dihedral("turn", 170, 200, 0, 1, 2, 3), dihedral("held", 60, 60, 1, 2, 3, 4))
+	d, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := d.Observables.List
+	if len(o) != 2 || o[0].Lo != 162.5 || o[0].Hi != 207.5 || o[0].Circular || o[0].Unit != "°" {
+		t.Fatalf("%+v", o)
+	}
+	marks := d.Distance.Marks(x)
+	for i := range n {
+		if want := 170 + 30*float64(i)/n; math.Abs(marks[2*i]-want) > 1e-9 {
+			t.Fatalf("row %d: %v°, want %v°", i, marks[2*i], want)
+		}
+	}
+	// The RMSD is of shapes: least for the middle one, which is the reference.
+	least := 0
+	for i := range n {
+		if marks[2*i+1] < marks[2*least+1] {
+			least = i
+		}
+	}
+	if least < n/2-10 || least > n/2+10 || marks[2*least+1] > 1e-7 {
+		t.Errorf("the reference is row %d, RMSD %v", least, marks[2*least+1])
+	}
+	if !strings.Contains(d.Observables.Note, "to the training frame nearest to the mean shape") {
+		t.Errorf("note %q", d.Observables.Note)
+	}
+}
+
+// Where the set has no window, torsions are compared: those of rings that are not flat,
+// else those that can turn; what the set fixes is not.
+func TestTorsions(t *testing.T) {
+	ring := molecule.Anonymous(12)
+	var bonds []molecule.Bond
+	var x []float64
+	for i := range 12 {
+		bonds = append(bonds, molecule.Bond{i, (i + 1) % 12})
+	}
+	for f := range 30 {
+		for i := range 12 {
+			s, c := math.Sincos(2 * math.Pi * float64(i) / 12)
+			x = append(x, 2.9*c, 2.9*s, 0.4*math.Cos(float64(i*(2+f%2))))
+		}
+	}
+	if err := ring.SetBonds(bonds); err != nil {
+		t.Fatal(err)
+	}
+	names := func(d *domain.Domain) string {
+		var out []string
+		for _, v := range d.Observables.List {
+			out = append(out, v.Name)
+		}
+		return strings.Join(out, "; ")
+	}
+	make := func(s constraint.Set, m *molecule.Molecule, x []float64) *domain.Domain {
+		d, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := make(set(t, ring, dihedral("", 50, 50, 3, 2, 1, 0)), nil, x)
+	if got := names(d); strings.Count(got, "dihedral") != 11 || strings.Contains(got, "0 – 1 – 2 – 3;") ||
+		!strings.HasSuffix(got, "RMSD") || !d.Observables.List[0].Circular || d.Observables.List[0].Hi != 180 {
+		t.Errorf("a ring: %s", got)
+	}
+	flat := slices.Clone(x)
+	for k := 2; k < len(flat); k += 3 {
+		flat[k] *= 0.01
+	}
+	if got := names(make(zoo.Sphere{D: 36, R: 20}, ring, flat)); got != "RMSD" {
+		t.Errorf("a flat ring: %s", got)
+	}
+	y := chain(6, 20, func(i, k int) float64 { return 2 + float64(i*(k+1))*0.05 })
+	if got := names(make(zoo.Sphere{D: 18, R: 20}, nil, y)); got !=
+		"dihedral 0 – 1 – 2 – 3; dihedral 1 – 2 – 3 – 4; dihedral 2 – 3 – 4 – 5; RMSD" {
+		t.Errorf("a chain on a set of another kind: %s", got)
+	}
+	wide := chain(6, 20, func(i, k int) float64 { return 2 + float64(i)*0.25 })
+	o := make(zoo.Sphere{D: 18, R: 20}, nil, wide).Observables.List
+	if r := o[len(o)-1]; r.Name != "RMSD" || !(r.Hi > 0.6) || r.Lo == -0.05 {
+		t.Errorf("RMSDs beyond the published range: %+v", r)
+	}
+	// One atom has nothing to compare.
+	if d := make(zoo.Sphere{D: 3, R: 1}, nil, []float64{1, 0, 0, 0, 1, 0}); d.Distance != nil || d.Observables != nil {
+		t.Errorf("one atom: %+v", d.Distance)
+	}
+}
+
+// φ and ψ are found by name, by the backbone, and else the first two that there are.
+func TestPlane(t *testing.T) {
+	m := &molecule.Molecule{}
+	for i, s := range strings.Fields("ACE:CH3 ACE:C ACE:O ALA:N ALA:CA ALA:CB ALA:C ALA:O NME:N NME:C") {
+		residue, name, _ := strings.Cut(s, ":")
+		m.Atoms = append(m.Atoms, molecule.Atom{Name: name, Element: name[:1], Residue: residue,
+			ResidueNumber: 1 + (i+3)/7})
+	}
+	if err := m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
+		9}}); err != nil {
+		t.Fatal(err)
+	}
+	plane := func(m *molecule.Molecule, c ...conformation.Condition) (out []string) {
+		g := &guide{molecule: m}
+		if c != nil {
+			g.set = set(t, m, c...)
+		}
+		g.choose(nil)
+		for _, c := range g.plane {
+			out = append(out, c.name)
+		}
+		return out
+	}
+	for what, c := range map[string]struct{ got, want []string }{
+		"by name": {plane(molecule.Anonymous(10), dihedral("other", 0, 50, 0, 1, 3, 4), dihedral("psi", 130, 170, 3, 4,
+			6, 8),
+			dihedral("Phi", -70, -70, 1, 3, 4, 6)), []string{"Phi", "psi"}},
+		"backbone":         {plane(m), []string{"φ of ALA2", "ψ of ALA2"}},
+		"window and other": {plane(m, dihedral("w", 130, 170, 8, 6, 4, 3)), []string{"φ of ALA2", "w"}},
+		"conditions": {plane(molecule.Anonymous(10), dihedral("a", 0, 50, 0, 1, 3, 4), dihedral("b", 0, 0, 3, 4,
+			6, 8)), []string{"a", "b"}},
+		"one": {plane(molecule.Anonymous(10), dihedral("a", 0, 50, 0, 1, 3, 4)), nil},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %q, want %q", what, c.got, c.want)
+		}
+	}
+}
+
+// What does not fit is told with file, frame and atom.
+func TestFaults(t *testing.T) {
+	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
+	named := molecule.Anonymous(4)
+	for i := range named.Atoms {
+		named.Atoms[i] = molecule.Atom{Name: string(rune('A' + i)), Element: "C"}
+	}
+	other := &molecule.Molecule{Atoms: slices.Clone(named.Atoms)}
+	other.Atoms[2].Name = "Z"
+	dir := t.TempDir()
+	save := func(name string, m *molecule.Molecule, x []float64) string {
+		var b bytes.Buffer
+		path := filepath.Join(dir, name)
+		if err := files.Writers[filepath.Ext(name)](&b, m, x); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	line := make([]float64, 12)
+	for i := range 4 {
+		line[3*i] = 1.5 * float64(i)
+	}
+	s := set(t, named, dihedral("τ", 0, 300, 0, 1, 2, 3))
+	for what, c := range map[string]struct {
+		molecule  *molecule.Molecule
+		reference string
+		want      string
+	}{
+		"other names":      {other, "", "d.npy: frame 0 (from 0), atom 2: is Z C, expected C C as in the template"},
+		"other atoms":      {named, save("five.npy", molecule.Anonymous(5), make([]float64, 0)), "five.npy: "},
+		"another molecule": {named, save("three.npy", molecule.Anonymous(3), x[:9]), "it has 3 atoms, expected 4"},
+		"a line": {named, save("line.npy", molecule.Anonymous(4), line),
+			"line.npy: frame 0 (from 0): no reference for alignment"},
+	} {
+		_, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: c.molecule, Pool: pool(t),
+			Files: map[string]string{"data.path": "d.npy", ReferenceKey: c.reference}})
+		var e *files.Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+	if _, err := New(domain.Input{Set: s, Data: slices.Repeat(line, 3), Train: slices.Repeat(line, 3), Pool: pool(t),
+		Files: map[string]string{"data.path": "d.npy"}}); err == nil || !strings.Contains(err.Error(),
+		"d.npy: no frame can be a reference") {
+		t.Errorf("collinear data: %v", err)
+	}
+	if _, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t),
+		Files: map[string]string{ReferenceKey: filepath.Join(dir, "none.pdb")}}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// Points are written with the names of the set's template, or else of the data.
+func TestWriters(t *testing.T) {
+	x := chain(4, 3, func(i, k int) float64 { return float64(i) })
+	named := molecule.Anonymous(4)
+	for i := range named.Atoms {
+		named.Atoms[i] = molecule.Atom{Name: "C" + string(rune('1'+i)), Element: "C", Residue: "BUT", ResidueNumber: 1}
+	}
+	for what, in := range map[string]domain.Input{
+		"of the set":  {Set: set(t, named, dihedral("τ", 0, 300, 0, 1, 2, 3))},
+		"of the data": {Set: set(t, molecule.Anonymous(4), dihedral("τ", 0, 300, 0, 1, 2, 3)), Molecule: named},
+	} {
+		in.Data, in.Train, in.Pool, in.Remarks = x, x, pool(t), []string{"Two were left out."}
+		in.Files = map[string]string{"data.path": "d.pdb"}
+		d, err := New(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.Faults, []string{"d.pdb: Two were left out."}) {
+			t.Errorf("%q", d.Faults)
+		}
+		for _, ext := range Kind.Writes {
+			var b bytes.Buffer
+			if err := d.Writer(ext)(&b, x, 12); err != nil {
+				t.Fatal(err)
+			}
+			if ext == ".pdb" {
+				f, err := files.DecodePDB("o.pdb", &b)
+				if err != nil || f.N != 3 || f.Molecule.Atoms[3].Name != "C4" || len(f.Molecule.Bonds) != 3 {
+					t.Errorf("%s: %+v, %v", what, f, err)
+				}
+			}
+		}
+	}
+}
+
+type canvas struct {
+	names []string
+	refs  map[string]figure.FigureRef
+	svg   map[string]string
+	notes []string
+	shown *figure.MoleculeView
+}
+
+func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
+	var b bytes.Buffer
+	if err := pic.WriteSVG(&b); err != nil {
+		panic(err)
+	}
+	c.names = append(c.names, name)
+	c.refs[name], c.svg[name] = ref, b.String()
+}
+func (c *canvas) PNG(string, figure.Picture)      {}
+func (c *canvas) Note(s string)                   { c.notes = append(c.notes, s) }
+func (c *canvas) Globe(*figure.Globe)             {}
+func (c *canvas) Surface(*figure.SurfaceView)     {}
+func (c *canvas) Molecule(m *figure.MoleculeView) { c.shown = m }
+
+// The pictures: histograms with the window, dihedrals, free energy with its band, and
+// conformations that lie on one another.
+func TestDraw(t *testing.T) {
+	torsion := func(i, k int) float64 {
+		if k == 0 {
+			return -70 * degree
+		}
+		return (130 + 40*math.Abs(math.Sin(float64(i)))) * degree
+	}
+	x := chain(5, 900, torsion)
+	s := set(t, molecule.Anonymous(5), dihedral("φ", -70, -70, 0, 1, 2, 3), dihedral("ψ", 130, 170, 1, 2, 3, 4))
+	d, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := d.Distance.Against(x, x, nil)
+	samples := x[:15*700]
+	marks := r.Marks(samples)
+	_, parts := r.Score(marks, 1)
+	c := &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
+	d.Draw(c, domain.View{Dim: 15, Data: x, Samples: samples, Worst: 1e-13, Reference: r, Marks: marks, Parts: parts})
+	if !slices.Equal(c.names, []string{"psi", "rmsd", "energy-psi", "torsions"}) {
+		t.Fatalf("pictures %q", c.names)
+	}
+	for name, want := range map[string]string{"psi": "feasible", "energy-psi": "F, kT", "torsions": "φ, °"} {
+		if !strings.Contains(c.svg[name], want) {
+			t.Errorf("%s lacks %q", name, want)
+		}
+	}
+	if strings.Contains(c.svg["rmsd"], "feasible") {
+		t.Error("an RMSD has no window")
+	}
+	if cap := c.refs["energy-psi"].Caption; !strings.Contains(cap, "95 % by the counts") || !strings.Contains(cap,
+		"differ by at most 0.") {
+		t.Errorf("caption %q", cap)
+	}
+	v := c.shown
+	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X1" ||
+		v.Layers[0].Labels[1] != "frame 9: ψ "+strings.TrimPrefix(v.Layers[0].Labels[1], "frame 9: ψ ") ||
+		!strings.Contains(v.Layers[1].Labels[0], "RMSD") {
+		t.Errorf("%+v", v.Layers[0].Labels[:2])
+	}
+	// Laid on the reference, the part that the torsions hold stays in one place.
+	for f := range 100 {
+		if d := math.Abs(v.Layers[0].Frames[15*f] - v.Layers[0].Frames[0]); d > 0.6 {
+			t.Fatalf("frame %d: its first atom is %v away", f, d)
+		}
+	}
+	// Without samples the data is drawn alone.
+	c = &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
+	d.Draw(c, domain.View{Dim: 15, Data: x, Reference: r})
+	if len(c.names) != 4 || len(c.shown.Layers) != 1 {
+		t.Errorf("without samples: %q, %d layers", c.names, len(c.shown.Layers))
+	}
+}
+
+// A free energy is that of its counts, with the error of a share; bins without counts have
+// none.
+func TestEnergy(t *testing.T) {
+	b := metric.Bins{Lo: 0, Hi: 4, N: 4}
+	var values []float64
+	for k, n := range []int{100, 300, 0, 600} {
+		values = append(values, slices.Repeat([]float64{float64(k) + 0.3}, n)...)
+	}
+	e := energyOf("x", b, append(values, 9, -1, math.NaN())) // outside: not counted
+	for k, q := range []float64{0.1, 0.3, 0, 0.6} {
+		if q == 0 {
+			if !math.IsNaN(e.Y[k]) || !math.IsNaN(e.Lo[k]) {
+				t.Errorf("an empty bin has %v", e.Y[k])
+			}
+			continue
+		}
+		f, σ := -math.Log(4*q), math.Sqrt((1-q)/(1000*q))
+		if math.Abs(e.Y[k]-f) > 1e-12 || math.Abs(e.Hi[k]-f-1.96*σ) > 1e-12 || math.Abs(e.Lo[k]-f+1.96*σ) > 1e-12 ||
+			e.X[k] != float64(k)+0.5 {
+			t.Errorf("bin %d: %v [%v, %v] at %v, want %v ± %v", k, e.Y[k], e.Lo[k], e.Hi[k], e.X[k], f, 1.96*σ)
+		}
+	}
+	other := energyOf("y", b, values[:700])
+	if worst, at := apart(e, other); at != 1 || math.Abs(worst-math.Log(300./700/0.3)) > 1e-12 {
+		t.Errorf("%v at %d", worst, at)
+	}
+	if _, at := apart(e, energyOf("y", b, values[:9])); at != -1 {
+		t.Error("too few counts are compared")
+	}
+}
+
+// Names of files are plain and differ.
+func TestFile(t *testing.T) {
+	taken := map[string]bool{}
+	for k, c := range [][2]string{{"ψ", "psi"}, {"ψ", "coordinate-1"}, {"dihedral ALA2:N – ALA2:CA",
+		"dihedral-ala2-n-ala2-ca"},
+		{"RMSD", "coordinate-3"}, {"…", "coordinate-4"}, {"../a", "a"}} {
+		if got := file(c[0], k, taken); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
