@@ -204,6 +204,7 @@ func (p *Problem) NetworkConfig(m method.Method, d int) score.Config {
 	c := score.Config{
 		Kind: n.Kind, Dim: d, Momentum: m.Momentum(), Width: n.Width, Layers: n.Layers,
 		Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
+		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon,
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c

@@ -96,9 +96,10 @@ type Network struct {
 	Width  int    `yaml:"width"`
 	Layers int    `yaml:"layers"` // hidden layers
 
-	Octaves    int     `yaml:"octaves"`    // of sines and cosines of x in the input
-	Wavelength float64 `yaml:"wavelength"` // the longest of them
-	Output     string  `yaml:"output"`     // plain, scaled or balanced: langevin.Process.ScoreGains, BalancedGains
+	Octaves     int     `yaml:"octaves"`                // of sines and cosines of x in the input
+	Wavelength  float64 `yaml:"wavelength"`             // the longest of them
+	TimeOctaves int     `yaml:"time_octaves,omitempty"` // of sines and cosines of t/horizon in the input
+	Output      string  `yaml:"output"`                 // plain, scaled or balanced: langevin.Process.ScoreGains, BalancedGains
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the kind's own
 

@@ -59,7 +59,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 		value, hi float64
 	}{
 		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
-		{"network.octaves", float64(p.Network.Octaves), maxOctaves}, {"train.window", t.Window, 1e15},
+		{"network.octaves", float64(p.Network.Octaves), maxOctaves},
+		{"network.time_octaves", float64(p.Network.TimeOctaves), maxOctaves}, {"train.window", t.Window, 1e15},
 		{"train.anneal", t.Anneal, 1},
 		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1},
 		{"generate.max_failed", p.Generate.MaxFailed, 1},

@@ -21,7 +21,10 @@ type Config struct {
 	Layers     int     // hidden layers; 0 is 4
 	Octaves    int     // as in Reading
 	Wavelength float64 // as in Reading; 0 is 2
-	Options    Options // keys of the kind's own
+	// As in Reading; a Horizon of 0 is 1.
+	TimeOctaves int
+	Horizon     float64
+	Options     Options // keys of the kind's own
 	// Reference is a conformation that points are laid on, for kinds that do so.
 	Reference []float64
 
@@ -32,7 +35,10 @@ type Config struct {
 
 // Reading returns how the network is read as a score.
 func (c Config) Reading() Reading {
-	return Reading{Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Gain: c.Gain}
+	return Reading{
+		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2),
+		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
+	}
 }
 
 // A Kind is a kind of network, by name: what a row of the registry holds.

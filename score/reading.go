@@ -9,7 +9,7 @@ import (
 
 // A Reading says how a network F_θ is read as a score:
 //
-//	s_θ(x, p̃, t) = m(t) F_θ(x, p̃, t, φ(x))
+//	s_θ(x, p̃, t) = m(t) F_θ(x, p̃, t, φ(x), χ(t))
 //
 // The zero Reading is the paper's, s_θ = F_θ(x, p̃, t).
 type Reading struct {
@@ -18,21 +18,26 @@ type Reading struct {
 	// with such features they start from it (Tancik et al. 2020).
 	Octaves    int
 	Wavelength float64
+	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each
+	// i < TimeOctaves. Beside coordinates of size 1 a time that goes from 0 to 0.2 is hardly
+	// seen.
+	TimeOctaves int
+	Horizon     float64
 	// Gain is m; nil means m = 1.
 	Gain func(t float64) float64
 }
 
 // Width returns the width of a network's input row for points in R^d.
 func (r Reading) Width(d int, momentum bool) int {
-	w := d + 1 + 2*d*r.Octaves
+	w := d + 1 + 2*d*r.Octaves + 2*r.TimeOctaves
 	if momentum {
 		w += d
 	}
 	return w
 }
 
-// NewReader returns the reader of rows (x, p̃, t, φ(x)) for points in R^d; without
-// momentum, of rows (x, t, φ(x)).
+// NewReader returns the reader of rows (x, p̃, t, φ(x), χ(t)) for points in R^d; without
+// momentum, of rows (x, t, φ(x), χ(t)).
 func NewReader[T kernel.Float](r Reading, d int, momentum bool) Reader[T] {
 	return reader[T]{r, d, momentum}
 }
@@ -65,16 +70,24 @@ func (r reader[T]) Row(dst []T, at Input) {
 		dst[d+j] = T(v)
 	}
 	dst[d+len(p)] = T(at.T)
-	octaves := r.reading.Octaves
-	if octaves == 0 {
-		return
-	}
-	φ := dst[d+len(p)+1:][:2*d*octaves]
-	for j, v := range x {
-		sin, cos := math.Sincos(2 * math.Pi / r.reading.Wavelength * v)
-		for i := range octaves {
-			φ[2*(i*d+j)], φ[2*(i*d+j)+1] = T(sin), T(cos)
-			sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
+	features := dst[d+len(p)+1:]
+	if octaves := r.reading.Octaves; octaves > 0 {
+		for j, v := range x {
+			waves(features[2*j:], 2*math.Pi/r.reading.Wavelength*v, octaves, 2*d)
 		}
+		features = features[2*d*octaves:]
+	}
+	if octaves := r.reading.TimeOctaves; octaves > 0 {
+		waves(features, math.Pi/r.reading.Horizon*at.T, octaves, 2)
+	}
+}
+
+// waves writes sin and cos of 2^i angle for i < octaves, each pair stride after the one
+// before.
+func waves[T kernel.Float](dst []T, angle float64, octaves, stride int) {
+	sin, cos := math.Sincos(angle)
+	for i := range octaves {
+		dst[i*stride], dst[i*stride+1] = T(sin), T(cos)
+		sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
 	}
 }

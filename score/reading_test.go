@@ -7,14 +7,14 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 )
 
-// φ against its formula: doubling angles loses a bit an octave.
+// φ and χ against their formulas: doubling angles loses a bit an octave.
 func TestRow(t *testing.T) {
-	r := Reading{Octaves: 6, Wavelength: 3}
+	r := Reading{Octaves: 6, Wavelength: 3, TimeOctaves: 4, Horizon: 1.25}
 	x, p := []float64{0.3, -1.7}, []float64{5, 6}
-	if w := r.Width(2, true); w != 29 {
+	if w := r.Width(2, true); w != 37 {
 		t.Fatalf("width %d", w)
 	}
-	row := make([]float64, 29)
+	row := make([]float64, 37)
 	NewReader[float64](r, 2, true).Row(row, Input{X: x, P: p, T: 0.5})
 	want := []float64{0.3, -1.7, 5, 6, 0.5}
 	for i := range 6 {
@@ -23,9 +23,20 @@ func TestRow(t *testing.T) {
 			want = append(want, math.Sin(a), math.Cos(a))
 		}
 	}
+	for i := range 4 {
+		a := math.Pi * math.Exp2(float64(i)) * 0.4
+		want = append(want, math.Sin(a), math.Cos(a))
+	}
 	for i, v := range want {
 		if math.Abs(row[i]-v) > 1e-13 {
 			t.Errorf("entry %d is %v, want %v", i, row[i], v)
+		}
+	}
+	r.Octaves = 0
+	NewReader[float64](r, 2, false).Row(row[:11], Input{X: x, T: 0.5})
+	for i, v := range want[29:] {
+		if math.Abs(row[3+i]-v) > 1e-13 {
+			t.Errorf("entry %d after the time is %v, want %v", i, row[3+i], v)
 		}
 	}
 	if w := (Reading{}).Width(2, false); w != 3 {

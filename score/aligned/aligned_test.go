@@ -42,7 +42,7 @@ func TestConforms(t *testing.T) {
 	for _, momentum := range []bool{false, true} {
 		c := config(4, momentum)
 		scoretest.Run(t, in64(c), momentum)
-		c.Octaves, c.Gain = 2, func(t float64) float64 { return 1 + t }
+		c.Octaves, c.TimeOctaves, c.Horizon, c.Gain = 2, 3, 2, func(t float64) float64 { return 1 + t }
 		scoretest.Run(t, in64(c), momentum)
 		scoretest.Kind(t, Kind, c)
 	}
