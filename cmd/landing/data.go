@@ -19,6 +19,6 @@ func (a *app) data() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(a.dataSO(), a.dataLevelSet(), a.dataEigenfunction())
+	cmd.AddCommand(a.dataSO(), a.dataLevelSet(), a.dataEigenfunction(), a.dataAlanine())
 	return cmd
 }

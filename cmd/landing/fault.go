@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/molecule/amber"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -69,6 +70,7 @@ func describe(err error, code int) fault {
 		checkpoint  *run.CheckpointError
 		triangles   *mesh.Error
 		frames      *files.Error
+		parameters  *amber.FileError
 		network     *levelset.NetworkError
 		setting     *langevin.ConfigError
 		unsupported *constraint.UnsupportedError
@@ -91,6 +93,8 @@ func describe(err error, code int) fault {
 		place("data", data.Path, 0, "")
 	case errors.As(err, &triangles):
 		place("data", triangles.File, 0, "")
+	case errors.As(err, &parameters):
+		place("data", parameters.Path, parameters.Line, "")
 	case errors.As(err, &frames):
 		place("data", frames.File, frames.Line, "")
 	case errors.As(err, &network):

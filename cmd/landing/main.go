@@ -27,6 +27,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/mesh/spectrum"
+	"github.com/landing-diffusion/landing/molecule/amber"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -152,6 +153,7 @@ func exitCode(err error) int {
 	case unwritten(err):
 		return exitFailure
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
+		new(*amber.FileError),
 		new(*experiment.DataError),
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),

@@ -1,0 +1,61 @@
+package molecule
+
+import "slices"
+
+// Heavy returns the atoms that are not known to be hydrogen, in ascending order.
+func (m *Molecule) Heavy() []int {
+	var out []int
+	for i := range m.Atoms {
+		if !m.hydrogen(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Part returns some of the atoms, in the order given, and the bonds between them. It panics
+// if an atom is not there, or given twice.
+func (m *Molecule) Part(atoms []int) *Molecule {
+	at := make(map[int]int, len(atoms))
+	p := &Molecule{Name: m.Name, Guessed: m.Guessed}
+	for k, i := range atoms {
+		if _, twice := at[i]; twice {
+			panic("molecule: an atom twice")
+		}
+		at[i] = k
+		p.Atoms = append(p.Atoms, m.Atoms[i])
+	}
+	for _, b := range m.Bonds {
+		i, ok := at[b[0]]
+		j, both := at[b[1]]
+		if ok && both {
+			p.Bonds = append(p.Bonds, Bond{min(i, j), max(i, j)})
+		}
+	}
+	slices.SortFunc(p.Bonds, compareBonds)
+	return p
+}
+
+// Beyond returns the atoms that are joined to atom k by bonds, k first, without going
+// through the bond of j and k; nil if j is among them: the bond is in a ring.
+func (m *Molecule) Beyond(j, k int) []int {
+	near := m.Neighbours()
+	seen := make([]bool, len(m.Atoms))
+	seen[k] = true
+	out := []int{k}
+	for at := 0; at < len(out); at++ {
+		for _, i := range near[out[at]] {
+			if out[at] == k && i == j {
+				continue
+			}
+			if i == j {
+				return nil
+			}
+			if !seen[i] {
+				seen[i] = true
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
