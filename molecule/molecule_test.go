@@ -88,6 +88,32 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// Names make a molecule whose labels they are.
+func TestFromNames(t *testing.T) {
+	names := strings.Fields("ACE1:CH3 ACE1:C ALA2:N A:ALA2:CA C9 Cl1 CL1 1HB Xq")
+	m, err := FromNames(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := ""
+	for i, a := range m.Atoms {
+		elements += a.Element + " "
+		if got, err := m.Select(names[i]); names[i] != "Cl1" && names[i] != "CL1" && (err != nil || got != i) {
+			t.Errorf("%s is atom %d, %v", names[i], got, err)
+		}
+	}
+	if elements != "C C N C C Cl C H  " || m.Atoms[3].Chain != "A" || m.Atoms[3].ResidueNumber != 2 {
+		t.Errorf("elements %q, %+v", elements, m.Atoms)
+	}
+	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 has not",
+		"A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name", "ALA2:": "expected a name"} {
+		var e *NameError
+		if _, err := FromNames(strings.Fields(name)); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
 // A list of atoms in a message is never long.
 func TestSelectSeveral(t *testing.T) {
 	m := Anonymous(100)

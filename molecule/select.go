@@ -40,6 +40,51 @@ func (m *Molecule) Select(ref string) (int, error) {
 	return 0, e
 }
 
+// FromNames returns a molecule of atoms that are called as Label calls them: CA, ALA2:CA
+// or A:ALA2:CA. An atom's element is that whose symbol its name begins with, written as
+// such: Cl1 is chlorine, CA carbon. The error is a *NameError.
+func FromNames(names []string) (*Molecule, error) {
+	m := Anonymous(len(names))
+	for i, s := range names {
+		part := strings.Split(strings.TrimSpace(s), ":")
+		a := &m.Atoms[i]
+		a.Name = part[len(part)-1]
+		if len(part) > 1 {
+			residue := part[len(part)-2]
+			a.Residue = strings.TrimRight(residue, "0123456789")
+			a.ResidueNumber, _ = strconv.Atoi(residue[len(a.Residue):]) // 0 if there is none
+		}
+		if len(part) > 2 {
+			a.Chain = part[0]
+		}
+		letters := strings.TrimLeft(a.Name, "0123456789")
+		if letters == "" || len(part) > 3 || len(part) > 1 && a.Residue == "" {
+			return nil, &NameError{i, s, "a name such as CA, ALA2:CA or A:ALA2:CA"}
+		}
+		for _, n := range []int{2, 1} {
+			if len(letters) >= n && Known(letters[:n]) && letters[:n] == Symbol(letters[:n]) {
+				a.Element = letters[:n]
+				break
+			}
+		}
+		if at := slices.Index(m.Atoms[:i], *a); at >= 0 {
+			return nil, &NameError{i, s, fmt.Sprintf("a name that atom %d has not", at)}
+		}
+	}
+	return m, nil
+}
+
+// A NameError is a name that an atom cannot have.
+type NameError struct {
+	Atom int
+	Name string
+	Want string
+}
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("atom %d is called %q, expected %s", e.Atom, e.Name, e.Want)
+}
+
 // SelectAll is Select of several references.
 func (m *Molecule) SelectAll(refs []string) ([]int, error) {
 	out := make([]int, len(refs))
@@ -101,7 +146,11 @@ func (a Atom) full() string {
 	if a.Residue == "" {
 		return a.Name
 	}
-	return a.Residue + strconv.Itoa(a.ResidueNumber) + a.Insertion + ":" + a.Name
+	number := ""
+	if a.ResidueNumber != 0 {
+		number = strconv.Itoa(a.ResidueNumber) + a.Insertion
+	}
+	return a.Residue + number + ":" + a.Name
 }
 
 // nearest returns up to five names of atoms that are closest to one that fits none.

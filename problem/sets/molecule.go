@@ -17,6 +17,7 @@ import (
 type Molecule struct {
 	Template   File        `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: the atoms' names, bonds, values"`
 	Atoms      int         `yaml:"atoms,omitempty" doc:"how many there are, without a template"`
+	AtomNames  []any       `yaml:"atom_names,omitempty" doc:"of the atoms, without a template: CA, ALA2:CA or A:ALA2:CA"`
 	Distances  []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
 	Angles     []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
 	Dihedrals  []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
@@ -108,6 +109,9 @@ type molecular struct {
 
 // template reads the molecule.
 func (b *molecular) template() error {
+	if b.AtomNames != nil {
+		return b.named()
+	}
 	if b.Template == "" {
 		if b.Molecule.Atoms < 1 || b.Molecule.Atoms > maxAtoms {
 			return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("1 to %d atoms, or a file in {template}", maxAtoms))
@@ -128,6 +132,30 @@ func (b *molecular) template() error {
 		return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("the %d of %s, or no such key", n, b.Template))
 	}
 	return nil
+}
+
+// named makes the molecule of its atoms' names.
+func (b *molecular) named() error {
+	if b.Template != "" {
+		return &Error{Key: "atom_names", Fault: "the template has names; expected one of the two keys"}
+	}
+	if n := len(b.AtomNames); n > maxAtoms || b.Molecule.Atoms != 0 && b.Molecule.Atoms != n {
+		return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("as many as there are names, %d, and at most %d", n, maxAtoms))
+	}
+	names := make([]string, len(b.AtomNames))
+	for i, v := range b.AtomNames {
+		var ok bool
+		if names[i], ok = reference(v); !ok {
+			return &Error{Key: fmt.Sprintf("atom_names[%d]", i), Value: v, Want: "an atom's name, as ALA2:CA"}
+		}
+	}
+	m, err := molecule.FromNames(names)
+	var e *molecule.NameError
+	if errors.As(err, &e) {
+		return Bad(fmt.Sprintf("atom_names[%d]", e.Atom), e.Name, e.Want)
+	}
+	b.m = m
+	return err
 }
 
 // need returns an error about a key that asks for the template's values.

@@ -49,6 +49,8 @@ func TestMolecule(t *testing.T) {
 	}{
 		{"atoms: 5, dihedrals: [{atoms: [0, 1, 2, 3], value: 170, name: φ}]",
 			"[φ]", []float64{(φ - 170) * math.Pi / 180}},
+		{"atom_names: [C1, ABC:CA, XYZ2:CA, 'C4', A:ABC1:O], distances: [{atoms: [C1, ABC:CA], value: 1}]",
+			"[distance C1–ABC:CA]", []float64{0.53}},
 		{"atoms: 5, dihedrals: [{atoms: [0, 1, 2, 3], value: 1.7e2}]",
 			"[dihedral 0–1–2–3]", []float64{(φ - 170) * math.Pi / 180}},
 		{"atoms: 5, dihedrals: [{atoms: [0, 1, 2, 3], range: [150, 210], name: φ}]", "[φ ≥ 150° φ ≤ 210°]",
@@ -107,6 +109,10 @@ func TestBadMolecule(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"bonds: template", "set.atoms is 0; expected 1 to 10000 atoms, or a file in set.template"},
 		{"atoms: 20000", "set.atoms is 20000"},
+		{"atom_names: [CA, CA]", `set.atom_names[1] is CA; expected a name that atom 0 has not`},
+		{"atom_names: [CA, 1.5]", "set.atom_names[1] is 1.5; expected an atom's name"},
+		{"atoms: 3, atom_names: [CA, CB]", "set.atoms is 3; expected as many as there are names, 2"},
+		{pdb + "atom_names: [CA]", "set.atom_names: the template has names; expected one of the two keys"},
 		{pdb + "atoms: 4", "set.atoms is 4; expected the 5 of"},
 		{"template: nowhere.pdb", "set.template: "},
 		{"template: x.txt", `set.template: x.txt: extension ".txt"`},
