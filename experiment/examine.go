@@ -26,6 +26,27 @@ func (e *CheckError) Error() string {
 // fewestPaths is how many forward paths the doctor must have room for.
 const fewestPaths = 10
 
+// Bounds of what the doctor holds at once: at both it takes about a gigabyte.
+const (
+	maxExamined     = 250_000    // coordinates
+	maxExaminedPath = 20_000_000 // numbers of a forward path
+)
+
+// examinable returns a *problem.KeyError if the set or its paths are too large to look at.
+func examinable(proc *langevin.Process) error {
+	d, n := proc.Set.Dim(), proc.Schedule.N
+	if d > maxExamined {
+		return &problem.KeyError{Key: "set", Fault: fmt.Sprintf("it lies in R^%d; landing check looks at sets in at "+
+			"most R^%d (training has no such limit)", d, maxExamined)}
+	}
+	if float64(n+1)*float64(d) > maxExaminedPath {
+		return &problem.KeyError{Key: "process.steps", Value: n, Want: fmt.Sprintf("at most %d steps in R^%d, for "+
+			"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
+			float64(maxExaminedPath))}
+	}
+	return nil
+}
+
 // Examine has the doctor look at the problem: its set, its data if it names any,
 // and its process, which need not be able to run. It writes nothing. A
 // *CheckError, returned beside the report, says that something failed; other
@@ -41,6 +62,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		return nil, err
 	}
 	if err := p.CheckPaths(proc, fewestPaths); err != nil {
+		return nil, err
+	}
+	if err := examinable(proc); err != nil {
 		return nil, err
 	}
 	var data *dataset.Points

@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -333,5 +334,66 @@ func TestPalette(t *testing.T) {
 				t.Fatalf("pixel %d, %d is not the nearest of the palette", x, y)
 			}
 		}
+	}
+}
+
+// Layers of many points are drawn by how many there are in a square: files stay small,
+// every point is within a square, squares with more are darker, and files do not depend on
+// chance. Layers of few stay dots.
+func TestManyPointsAreDrawnByDensity(t *testing.T) {
+	const n = 200_000
+	points := make([]float64, 3*n)
+	state := uint64(1)
+	for i := range points { // around 0, and one far away
+		sum := 0.0
+		for range 4 {
+			state = state*6364136223846793005 + 1442695040888963407
+			sum += float64(state>>11) / (1 << 53)
+		}
+		points[i] = sum - 2
+	}
+	copy(points[3*(n/2):], []float64{5, 5, 5})
+	few := []float64{0, 0, 0, 1, 1, 1}
+	draw := func() string {
+		var b bytes.Buffer
+		c := Scatter(ScatterOptions{}, 3, PointLayer{Name: "many", Points: points},
+			PointLayer{Name: "few", Points: few})
+		if err := c.WriteSVG(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	svg := draw()
+	if len(svg) > 500_000 || svg != draw() {
+		t.Errorf("%d bytes, the same twice: %v", len(svg), svg == draw())
+	}
+	if dots := strings.Count(svg, "<circle"); dots != 3*2+2 { // of few in three planes, and the legend's
+		t.Errorf("%d dots", dots)
+	}
+	if !strings.Contains(svg, "many, 200\u00a0000 (squares, darker where there are more)") ||
+		strings.Contains(svg, "few, 2 (squares") {
+		t.Error("the legend does not tell dots from squares")
+	}
+	for plane := range 3 {
+		paths := regexp.MustCompile(`fill-opacity="([0-9.]+)" class="fill-series0" d="(M[^"]*h3v3h-3z)"`).
+			FindAllStringSubmatch(svg, -1)
+		if len(paths) < 3*5 {
+			t.Fatalf("%d shades in three planes", len(paths))
+		}
+		shades := paths[plane*len(paths)/3 : (plane+1)*len(paths)/3]
+		if palest, darkest := shades[0], shades[len(shades)-1]; !(palest[1] < darkest[1]) {
+			t.Errorf("opacities from %s to %s", palest[1], darkest[1])
+		}
+	}
+	var b bytes.Buffer
+	layer := SpaceLayer{Name: "many", Points: points}
+	if err := Space(SpaceOptions{}, layer).WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > 2_000_000 || !strings.Contains(b.String(), "many, 200\u00a0000, 15\u00a0000 drawn") {
+		t.Errorf("in space: %d bytes", b.Len())
+	}
+	if err := Points("", 3, []PointLayer{{Name: "many", Points: points}}).WritePNG(io.Discard, 800); err != nil {
+		t.Fatal(err)
 	}
 }

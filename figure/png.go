@@ -50,7 +50,7 @@ func (s *scene) writePNG(w io.Writer, widthPx int) error {
 func (s *scene) flat() bool {
 	for _, i := range s.items {
 		switch i.(type) {
-		case shape, dots, label:
+		case shape, dots, cells, label:
 		default:
 			return false
 		}

@@ -120,6 +120,9 @@ func layerKey(i int, name string, c color.Color, radius float64, n, missing int)
 		k.dot = radius
 	}
 	k.alpha = k.ink.alpha()
+	if n-missing > dotLimit {
+		k.name += byDensity
+	}
 	if missing > 0 {
 		k.name += " (" + count(missing) + " not drawable)"
 	}
@@ -127,12 +130,21 @@ func layerKey(i int, name string, c color.Color, radius float64, n, missing int)
 }
 
 // scatter draws layers of points in turns, a slice of each at a time, so that where
-// layers crowd the picture shows a mixture and not the last layer alone.
+// layers crowd the picture shows a mixture and not the last layer alone. Layers of more
+// than dotLimit points are drawn by density, below the others.
 func (s *scene) scatter(keys []key, at [][]xy) {
 	const turns = 64
+	for i, k := range keys {
+		if len(at[i]) > dotLimit {
+			s.density(k, at[i])
+		}
+	}
 	for turn := range turns {
 		for i, k := range keys {
 			n := len(at[i])
+			if n > dotLimit {
+				continue
+			}
 			if slice := at[i][turn*n/turns : (turn+1)*n/turns]; len(slice) > 0 {
 				s.add(dots{at: slice, r: k.dot, ink: k.ink, alpha: k.alpha})
 			}

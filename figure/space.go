@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strings"
 )
 
 // SpaceOptions describe a view of R³.
@@ -45,13 +46,17 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 			panic(fmt.Sprintf("figure: layer %q has %d values, not rows of 3 in strands of %d", l.Name,
 				len(l.Points), joined))
 		}
-		var missing int
-		marks[i], missing = c.marks(l)
+		var missing, drawn int
+		marks[i], missing, drawn = c.marks(l)
 		r := l.Radius
 		if r == 0 {
 			r = 1.4
 		}
 		keys[i] = layerKey(i, l.Name, l.Color, r, n/joined, missing)
+		keys[i].name = strings.TrimSuffix(keys[i].name, byDensity)
+		if drawn < n/joined-missing {
+			keys[i].name += ", " + count(drawn) + " drawn"
+		}
 	}
 	for _, m := range marks {
 		for _, m := range m {
@@ -163,16 +168,22 @@ func (m mark) depth() float64 {
 	return m.at[2]
 }
 
-// marks returns a layer's points or segments, and how many points or strands
-// cannot be drawn.
-func (c *camera) marks(l SpaceLayer) (out []mark, missing int) {
+// marks returns a layer's points or segments, at most about dotLimit of them, how many
+// points or strands cannot be drawn, and how many are drawn of those that can.
+func (c *camera) marks(l SpaceLayer) (out []mark, missing, drawn int) {
 	joined := max(l.Strand, 1)
+	var rows []int
 	for row := 0; row < len(l.Points); row += 3 * joined {
-		strand := l.Points[row : row+3*joined]
-		if !drawableAll(strand) {
+		if drawableAll(l.Points[row : row+3*joined]) {
+			rows = append(rows, row)
+		} else {
 			missing++
-			continue
 		}
+	}
+	drawn = min(len(rows), max(dotLimit/joined, 1))
+	for i := range drawn { // evenly
+		row := rows[i*len(rows)/drawn]
+		strand := l.Points[row : row+3*joined]
 		last := c.turn(strand)
 		if joined == 1 {
 			out = append(out, mark{at: last})
@@ -186,7 +197,7 @@ func (c *camera) marks(l SpaceLayer) (out []mark, missing int) {
 			last = next
 		}
 	}
-	return out, missing
+	return out, missing, drawn
 }
 
 func drawableAll(x []float64) bool {

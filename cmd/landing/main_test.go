@@ -201,6 +201,8 @@ func TestFaults(t *testing.T) {
 	}
 	write("bad.yaml", "name: x\nset: {kind: sphere, dim: 3}\nprocess:\n  steps: 0\n")
 	write("long.yaml", "name: x\nset: {kind: sphere, dim: 300}\nprocess: {steps: 1000000}\n")
+	write("wide.yaml", "set: {kind: sphere, dim: 1000000}\n")
+	write("both.yaml", "set: {kind: sphere, dim: 3000}\nprocess: {steps: 10000}\n")
 	write("lat.csv", "# c\nlat,lon\n10,20\n95,0\n")
 	write("nan.csv", "lat,lon\n10,20\nNaN,0\n")
 	write("empty.csv", "")
@@ -238,6 +240,10 @@ func TestFaults(t *testing.T) {
 		{2, `-o is "x.txt"`, []string{"sample", "demo", "-o", "x.txt"}},
 		{3, "network.width is 99999999", []string{"train", "demo", "--set", "network.width=99999999"}},
 		{3, "process.steps is 1000000; expected paths of at most 1e+09 numbers", []string{"check", "long.yaml"}},
+		{3, "set: it lies in R^1000000; landing check looks at sets in at most R^250000",
+			[]string{"check", "wide.yaml"}},
+		{3, "process.steps is 10000; expected at most 6665 steps in R^3000", []string{"check", "both.yaml"}},
+		{2, "--runs is empty; expected a folder", []string{"train", "demo", "--runs", ""}},
 		{3, "train.window is 0.1; expected 0: with 1000000 steps",
 			[]string{"train", "demo", "--set", "process.steps=1000000", "--set", "train.window=0.1"}},
 		{3, "sample.burn", []string{"sample", "demo", "--set", "sample.burn=9223372036854775807"}},

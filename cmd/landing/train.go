@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -81,6 +82,9 @@ func (w *place) flags(cmd *cobra.Command) {
 func (w *place) make(name string) (*run.Folder, error) {
 	if w.out != "" {
 		return run.Create(w.out, w.force)
+	}
+	if w.parent == "" {
+		return nil, &usageError{errors.New("--runs is empty; expected a folder")}
 	}
 	return run.CreateNumbered(w.parent, name)
 }

@@ -62,14 +62,23 @@ func Read(path string, most int64) ([]byte, error) {
 	return all(f, path, most)
 }
 
-// ReadStream is Read of a file of any kind, pipes and devices included.
+// ReadStream is Read of a file of any kind, pipes and devices included, but for a named
+// pipe that nobody writes to: opening it would wait for ever.
 func ReadStream(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	flags, pipe := os.O_RDONLY, false
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		flags, pipe = flags|nonblock, true
+	}
+	f, err := os.OpenFile(path, flags, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return all(f, path, most)
+	data, err := all(f, path, most)
+	if err == nil && pipe && len(data) == 0 {
+		return nil, refuse(path, "is a pipe that nobody writes to; expected a file")
+	}
+	return data, err
 }
 
 // all reads to the end, at most one byte too many: a file can grow, and that of a
