@@ -374,7 +374,7 @@ func TestFastRecipes(t *testing.T) {
 func TestVariants(t *testing.T) {
 	data, origin, _ := Source("volcano")
 	names, err := Variants(data, origin)
-	if err != nil || strings.Join(names, " ") != "fast fine olla ulla-p" {
+	if err != nil || strings.Join(names, " ") != "fast fine olla rddpm ulla-p" {
 		t.Errorf("variants %v, %v", names, err)
 	}
 	both, err := Load(data, origin, "olla,fast", nil)
@@ -389,7 +389,7 @@ func TestVariants(t *testing.T) {
 		t.Error("an empty name is accepted")
 	}
 	if _, err := Load(data, origin, "nosuch", nil); err == nil ||
-		!strings.Contains(err.Error(), "one of fast, fine, olla, ulla-p") {
+		!strings.Contains(err.Error(), "one of fast, fine, olla, rddpm, ulla-p") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil ||
