@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -38,7 +42,8 @@ type SampleReport struct {
 	Walls       []Wall       `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
-	draws *langevin.Draws
+	draws  *langevin.Draws
+	domain *domain.Domain // nil: none of the draws' kind
 }
 
 // A Coordinate is one coordinate, or one observable, over all chains.
@@ -107,7 +112,10 @@ func Sample(
 	for j := range draws.Dim {
 		r.Coordinates = append(r.Coordinates, overChains("", draws.Series(j)))
 	}
-	if r.Observables, err = observe(p, pool, draws); err != nil {
+	if r.domain, err = domainOf(p, c.Process.Set, pool, draws); err != nil {
+		return nil, err
+	}
+	if r.Observables, err = observe(p, r.domain, pool, draws); err != nil {
 		return nil, err
 	}
 	var check error
@@ -133,10 +141,27 @@ func overChains(name string, series [][]float64) Coordinate {
 		metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))}
 }
 
-// observe summarises the numbers that the problem observes: of one on the circle, its
-// cosine and its sine.
-func observe(p *problem.Problem, pool *parallel.Pool, draws *langevin.Draws) (out []Coordinate, err error) {
+// domainOf returns the domain of the problem's kind of data with draws in place of data, for
+// its writers and observables. It is nil for kinds that write no files of their own.
+func domainOf(p *problem.Problem, set constraint.Set, pool *parallel.Pool, draws *langevin.Draws,
+) (*domain.Domain, error) {
+	const enough = 1000
+	kind, ok := kinds.Of(p.Data.Kind, set)
+	if !ok || kind.Bundled || kind.Writes == nil {
+		return nil, nil
+	}
+	some := langevin.Starts(draws.X, draws.Dim, min(enough, draws.Count*draws.Keep))
+	return kind.New(domain.Input{Set: set, Data: some, Train: some, Files: p.Files(), Pool: pool})
+}
+
+// observe summarises the numbers that the problem observes, or on a set without bounds
+// those of its kind of data: of one on the circle, its cosine and its sine.
+func observe(p *problem.Problem, of *domain.Domain, pool *parallel.Pool, draws *langevin.Draws,
+) (out []Coordinate, err error) {
 	o, err := p.Observables(draws.Dim)
+	if o == nil && of != nil && p.Set.Unbounded() {
+		o = of.Observables
+	}
 	if err != nil || o == nil {
 		return nil, err
 	}
@@ -225,11 +250,29 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 	return nil
 }
 
-// Write saves the draws as an NPY file, chains × draws × dimension.
+// DrawFiles returns the extensions of the files that a problem's draws can be written to.
+func DrawFiles(p *problem.Problem) []string {
+	out := []string{".npy"}
+	for _, k := range kinds.All {
+		if k.Data == p.Data.Kind {
+			out = append(out, k.Writes...)
+		}
+	}
+	return out
+}
+
+// Write saves the draws: in an NPY file chains × draws × dimension, in one of the kind of
+// data draw by draw, chain after chain.
 func (r *SampleReport) Write(path string, force bool) error {
 	var b bytes.Buffer
 	d := r.draws
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{d.Count, d.Keep, d.Dim}, Float64: d.X}); err != nil {
+	var err error
+	if ext := strings.ToLower(filepath.Ext(path)); ext != ".npy" && r.domain != nil && r.domain.Writers[ext] != nil {
+		err = r.domain.Writers[ext](&b, d.X, d.Dim)
+	} else {
+		err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{d.Count, d.Keep, d.Dim}, Float64: d.X})
+	}
+	if err != nil {
 		return err
 	}
 	return run.WriteFile(path, b.Bytes(), force)

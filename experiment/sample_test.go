@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -123,5 +126,38 @@ func TestObservablesOfChains(t *testing.T) {
 	if _, err := sampled(t, linearTorus+"observe: [{name: height, expr: \"0*x[2] + 1\"}]\n", "sample.step=0.001",
 		"sample.max_rhat=1.05"); !errors.As(err, &e) || !strings.Contains(err.Error(), "x[") {
 		t.Errorf("coordinates of a set with bounds: %v", err)
+	}
+}
+
+// Draws of a molecule are written to its files, and judged by internal coordinates where
+// the problem observes nothing itself.
+func TestDrawsOfMolecules(t *testing.T) {
+	const text = "name: m\ndata: {kind: molecule}\nset: {kind: molecule, atoms: 4, distances: [{atoms: [0, 1], " +
+		"value: 1.5}, {atoms: [1, 2], value: 1.4}, {atoms: [2, 3], value: 1.5}], angles: [{atoms: [0, 1, 2], range: " +
+		"[100, 120]}, {atoms: [1, 2, 3], range: [100, 120]}]}\nsample: {chains: 8, burn: 300, draws: 300, thin: 10, " +
+		"step: 0.1}\npotential: {kind: formula, expr: \"1e-6*x[0]^2\"}\n"
+	r, err := sampled(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Observables) < 2 {
+		t.Errorf("observables %+v", r.Observables)
+	}
+	file := filepath.Join(t.TempDir(), "draws.sdf")
+	if err := r.Write(file, false); err != nil {
+		t.Fatal(err)
+	}
+	frames, err := files.Read(file)
+	if err != nil || frames.N != 8*300 || frames.Molecule.N() != 4 {
+		t.Fatalf("%v", err)
+	}
+	for i, v := range frames.X {
+		if math.Abs(v-r.draws.X[i]) > 1e-4 {
+			t.Fatalf("number %d is %v in the file, %v in the draws", i, v, r.draws.X[i])
+		}
+	}
+	p, err := problem.Load([]byte(text), "m.yaml", "", nil)
+	if err != nil || !slices.Equal(DrawFiles(p), []string{".npy", ".pdb", ".xyz", ".sdf", ".dcd"}) {
+		t.Errorf("files %v, %v", DrawFiles(p), err)
 	}
 }

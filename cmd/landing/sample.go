@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -22,16 +23,18 @@ func (a *app) sample() *cobra.Command {
 		Use:   "sample PROBLEM",
 		Short: "Sample exp(−f) on the set by Markov chains, without learning",
 		Long: `sample runs chains on the problem's set with its potential and writes their draws
-to an NPY file (chains × draws × dimension), with effective sample sizes and
-split-R̂ of every coordinate. The keys are those under "sample:".`,
+to an NPY file (chains × draws × dimension), those of molecules (data.kind) to PDB, XYZ,
+SDF or DCD files too, with effective sample sizes and split-R̂ of every coordinate and of
+what the problem observes. The keys are those under "sample:".`,
 		Args: args(1, "a recipe or a problem file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !strings.EqualFold(filepath.Ext(out), ".npy") {
-				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .npy", out)}
-			}
 			p, _, err := src.load(args[0])
 			if err != nil {
 				return err
+			}
+			if known := experiment.DrawFiles(p); !slices.Contains(known, strings.ToLower(filepath.Ext(out))) {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
+					strings.Join(known, " or "))}
 			}
 			if !force {
 				if err := run.Free(out); err != nil {
