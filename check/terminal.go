@@ -243,8 +243,8 @@ func (s *Evidence) judgeEnd(e ending) Finding {
 		f.Message = "paths end close to the prior: " + size
 	default:
 		f.Status = Warn
-		f.Message = "paths do not end in the prior, from which generation starts: " + size + ". " +
-			s.farther(e, f.Numbers)
+		f.Message = "paths do not end in the prior, from which generation starts: " + size +
+			". With prior: empirical it starts where they end. " + s.farther(e, f.Numbers)
 	}
 	return f
 }

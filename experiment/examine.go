@@ -78,7 +78,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		x = data.X
 	}
 	p, proc, chosen := resolve(p, proc, x, pool)
-	in := check.Input{Process: proc, Data: x, Tolerance: p.Data.Tolerance, Uniform: p.Prior == "uniform", Seed: p.Seed}
+	in := check.Input{Process: proc, Data: x, Tolerance: p.Data.Tolerance, Seed: p.Seed}
 	if data != nil && proc.Validate() == nil {
 		if _, err := p.Build(); err != nil { // keys of training
 			return nil, err
@@ -92,15 +92,24 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		if err != nil {
 			return nil, err
 		}
+		// A process that breaks down has nothing to choose; the findings say where it does.
+		if choice, _ := settleStart(ctx, p, m, proc, data.Rows(rows), data.N, pool); choice != nil {
+			chosen = append(chosen, *choice)
+		}
 		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(rows), Method: m, Network: network}
 	}
+	in.Uniform = p.Prior != "empirical"
 	r, err := check.Run(ctx, in, pool)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range chosen {
-		r.Findings = append(r.Findings, check.Finding{Check: "auto", Numbers: check.Numbers{"value": c.Value},
-			Message: fmt.Sprintf("%s: auto is %.4g: %s", c.Key, c.Value, c.Reason)})
+		f := check.Finding{Check: "auto", Message: fmt.Sprintf("%s: auto is %v: %s", c.Key, c.Value, c.Reason)}
+		if v, ok := c.Value.(float64); ok {
+			f.Numbers = check.Numbers{"value": v}
+			f.Message = fmt.Sprintf("%s: auto is %.4g: %s", c.Key, v, c.Reason)
+		}
+		r.Findings = append(r.Findings, f)
 	}
 	if n := r.Count(check.Fail); n > 0 {
 		return r, &CheckError{n}

@@ -9,6 +9,7 @@ package experiment
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -92,6 +93,13 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		return nil, err
 	}
 	l.TrainRows = data.Rows(l.Split.Train)
+	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, l.TrainRows, data.N, pool)
+	if err != nil {
+		return nil, err
+	}
+	if choice != nil {
+		l.Chosen = append(l.Chosen, *choice)
+	}
 	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
 	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(),
 		Pool: pool, Molecule: data.Molecule, Remarks: data.Remarks}); err != nil {

@@ -83,13 +83,31 @@ func lost(states string, lost, of int, limit float64, key string) error {
 	return nil
 }
 
+// An empirical prior has at least so many ends, where their paths are no more than so
+// many numbers: where steps are cheap.
+const (
+	priorEnds    = 10_000
+	priorNumbers = 2e7
+)
+
+// priorPaths returns how many paths an empirical prior takes: as many from each
+// training row, more than one where rows are few, for samples that begin at one state are
+// not independent.
+func (l *Loaded) priorPaths() int {
+	rows := len(l.TrainRows) / l.Data.D
+	room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
+	return rows * min((priorEnds+rows-1)/rows, max(1, int(room)))
+}
+
 // empiricalPrior returns the ends of forward paths from the training rows.
 func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
-	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, l.TrainRows, l.Problem.Seed, keyed.PriorPaths.At(0))
+	d, paths := l.Data.D, l.priorPaths()
+	starts := langevin.Starts(l.TrainRows, d, paths)
+	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil {
 		return nil, err
 	}
-	paths, ends := len(l.TrainRows)/l.Data.D, len(states)/l.Data.D
+	ends := len(states) / d
 	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed,
 		"train.max_failed"); err != nil {
 		return nil, err

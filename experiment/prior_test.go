@@ -49,7 +49,7 @@ func written(t *testing.T, text string, rows [][]float64) (*Loaded, error) {
 // The prior is a function of the seed, whatever the number of workers; training
 // makes it first and records how far the chains came.
 func TestUniformPriorIsRecorded(t *testing.T) {
-	const text = "name: circle\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\n"
+	const text = "name: circle\nprior: uniform\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\n"
 	rows := [][]float64{}
 	for i := range 20 {
 		rows = append(rows, []float64{math.Cos(float64(i)), math.Sin(float64(i))})
@@ -136,6 +136,7 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 func TestUniformPriorThatDoesNotMix(t *testing.T) {
 	const text = `
 name: circles
+prior: uniform
 uniform: {max_steps: 2000}
 set:
   dim: 3
@@ -261,8 +262,9 @@ set:
 }
 
 // The empirical prior holds the last states of good forward paths from training
-// rows, with noise that training never uses. a share of
-// failed paths above train.max_failed is an error that names it.
+// rows, with noise that training never uses: of all rows equally often, and of few rows
+// until there are 10 000, each time with other noise. A share of failed paths above
+// train.max_failed is an error that names it.
 func TestEmpiricalPrior(t *testing.T) {
 	for _, method := range []string{"ULLA", "OLLA-P"} {
 		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4",
@@ -274,9 +276,17 @@ func TestEmpiricalPrior(t *testing.T) {
 		got := prior.states()
 		var paths langevin.Paths
 		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
-		if _, err := sim.Forward(context.Background(), &paths, e.TrainRows, e.Problem.Seed,
+		rows := len(e.TrainRows) / 3
+		each := 1 + 9999/rows
+		if each < 2 {
+			t.Fatalf("%d rows are not few", rows)
+		}
+		if _, err := sim.Forward(context.Background(), &paths, slices.Repeat(e.TrainRows, each), e.Problem.Seed,
 			keyed.PriorPaths.At(0)); err != nil {
 			t.Fatal(err)
+		}
+		if slices.Equal(paths.At(0, 4), paths.At(rows, 4)) {
+			t.Errorf("%s: two paths of a row end in one state", method)
 		}
 		var want []float64
 		failed := 0
@@ -300,6 +310,29 @@ func TestEmpiricalPrior(t *testing.T) {
 				!strings.Contains(err.Error(), "train.max_failed")) {
 			t.Errorf("%s: %v", method, err)
 		}
+	}
+}
+
+// Paths of many numbers leave an empirical prior with fewer ends of a row, and with one at
+// least; rows enough need one each.
+func TestPriorPaths(t *testing.T) {
+	e := begin(t, "prior=empirical")
+	rows := e.TrainRows
+	for _, c := range []struct{ rows, steps, want int }{
+		{3, 50, 3 * 3334}, {3, 19_999, 3 * 111}, {3, 9_999_999, 3}, {len(rows) / 3, 50, 0},
+	} {
+		e.TrainRows, e.Process.Schedule.N = rows[:3*c.rows], c.steps
+		if c.want == 0 {
+			c.want = c.rows * (1 + 9999/c.rows)
+		}
+		if got := e.priorPaths(); got != c.want {
+			t.Errorf("%d rows, %d steps: %d paths, want %d", c.rows, c.steps, got, c.want)
+		}
+	}
+	e.TrainRows = slices.Repeat(rows, 1+10_000/(len(rows)/3))
+	e.Process.Schedule.N = 50
+	if got := e.priorPaths(); got != len(e.TrainRows)/3 {
+		t.Errorf("%d paths from %d rows", got, len(e.TrainRows)/3)
 	}
 }
 

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -30,6 +31,13 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)
 	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
 		return nil, err
+	}
+	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, r.TrainRows, r.Data.N, r.Pool)
+	if err != nil {
+		return nil, err
+	}
+	if choice != nil {
+		chosen = append(chosen, *choice)
 	}
 	l.Chosen = append(slices.Clone(r.Chosen), chosen...)
 	q.Loaded = &l

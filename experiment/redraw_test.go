@@ -44,7 +44,7 @@ func TestRedraw(t *testing.T) {
 		"generate.max_failed=0.5": true,
 		"process.steps=49":        false, "process.method=ULLA-P": false, "process.landing.rate=2.5": false,
 		"process.landing.mode=implicit": false, "process.terminal_projection=false": false,
-		"process.curvature=true": false, "prior=uniform": false,
+		"process.curvature=true": false, "prior=uniform": false, "prior=auto": true,
 	} {
 		q, err := r.Redraw([]string{setting})
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 )
 
@@ -53,20 +52,15 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 		return s, nil
 	}
 	d, seed := l.Process.Set.Dim(), l.Problem.Seed
-	starts := langevin.Starts(l.TrainRows, d, min(samples, startPaths))
-	ends, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, seed, keyed.StartPaths.At(0))
-	if err != nil {
-		return nil, err
-	}
-	if len(ends) == 0 { // all failed
-		return s, nil
+	ends, t, err := startTest(ctx, l.Method, prior, l.TrainRows, d, startCount(l.Process, samples), seed, l.Pool)
+	if err != nil || len(ends) == 0 { // all failed
+		return s, err
 	}
 	s.Paths = len(ends) / d
 	drawn := func(set uint64) []float64 {
 		return draws(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
 	}
 	u := drawn(0)
-	t := metric.EnergyTest(ends, u, d, testPoints, permutations, seed)
 	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", t.Statistic, t.Mean, t.SD, t.PValue
 	if h := l.Domain.Distance; h != nil {
 		floors := make([]float64, startFloors)

@@ -19,6 +19,7 @@ set: {kind: cap, axis: [0, 0, 1], height: 0.2}
 process: {steps: 20, friction: 5, walls: paper, sigma: {min: 0.1, max: 1}}
 network: {width: 8, layers: 1}
 train: {epochs: 1}
+prior: uniform
 sample: {method: ULLA, step: 0.1, chains: 8, burn: 200, draws: 400, thin: 5}
 `
 

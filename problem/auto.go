@@ -41,6 +41,9 @@ func (c *Choice) UnmarshalYAML(decode func(any) error) error {
 	return decode((*float64)(c))
 }
 
+// AutoPrior is the prior that is left to the program.
+const AutoPrior = "auto"
+
 // RepulsionIsAuto reports whether process.repulsion is left to the program with walls
 // that repel, or without: where the file says auto, and with such walls where it says
 // nothing.

@@ -24,7 +24,7 @@ type Problem struct {
 	Process    Process        `yaml:"process"`
 	Network    Network        `yaml:"network"`
 	Train      Train          `yaml:"train"`
-	Prior      string         `yaml:"prior"` // uniform or empirical
+	Prior      string         `yaml:"prior"` // uniform, empirical or auto
 	Uniform    Uniform        `yaml:"uniform"`
 	Generate   Generate       `yaml:"generate"`
 	Sample     Sample         `yaml:"sample"`             // landing sample only
@@ -171,7 +171,7 @@ func Defaults() *Problem {
 			Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
-		Prior: "uniform", Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
+		Prior: AutoPrior, Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
 		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
 		Sample: Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10,
 			MaxViolation: 0.1},

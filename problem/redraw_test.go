@@ -47,7 +47,8 @@ func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Setting
 	return q, m, set, err
 }
 
-const sphere = "set: {kind: sphere, dim: 3}\nprocess: {method: ULLA, steps: 50}\ntrain: {times_per_path: 9}\n"
+const sphere = "prior: uniform\nset: {kind: sphere, dim: 3}\nprocess: {method: ULLA, steps: 50}\n" +
+	"train: {times_per_path: 9}\n"
 
 // Keys of generation are taken, noted with the run's own, and leave the run's problem as
 // it is.

@@ -111,12 +111,12 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if _, err := p.Observables(proc.Set.Dim()); err != nil {
 		return err
 	}
-	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil {
+	if err := p.oneOf("prior", p.Prior, "uniform", "empirical", AutoPrior); err != nil {
 		return err
 	}
 	uniform := p.Prior == "uniform" && m.Prior() == nil
 	if uniform && p.Set.Unbounded() {
-		return p.key("prior", p.Prior, fmt.Sprintf("empirical: %s is unbounded and has no uniform law",
+		return p.key("prior", p.Prior, fmt.Sprintf("empirical or auto: %s is unbounded and has no uniform law",
 			constraint.Name(proc.Set)))
 	}
 	if !(p.Uniform.MaxRhat >= 1) {
@@ -126,7 +126,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
 	if uniform && proc.Potential != nil {
-		return p.key("prior", p.Prior, "empirical, since the potential makes the forward process end in exp(−f) "+
+		return p.key("prior", p.Prior, "empirical or auto, since the potential makes the forward process end in exp(−f) "+
 			"instead of the uniform law")
 	}
 	return nil

@@ -28,11 +28,12 @@ type Manifest struct {
 	Machine Machine           `json:"machine"`
 }
 
-// A Choice is what a key that was auto became; config.yaml holds the number.
+// A Choice is what a key that was auto became: a number or a word, which config.yaml
+// holds.
 type Choice struct {
-	Key    string  `json:"key"`
-	Value  float64 `json:"value"`
-	Reason string  `json:"reason"`
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Reason string `json:"reason"`
 }
 
 // Data identifies the data of a run.

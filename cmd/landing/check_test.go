@@ -171,12 +171,12 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 		}
 	}
 	write("circle.csv", "1,0\n0,1\n-1,0\n0,-1\n0.6,0.8\n0.8,0.6\n-0.6,0.8\n0.6,-0.8\n-0.6,-0.8\n0.8,-0.6\n")
-	write("circle.yaml", "name: c\ndata: {path: circle.csv}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - "+
-		"1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	write("circle.yaml", "name: c\nprior: uniform\ndata: {path: circle.csv}\nset: {dim: 2, equality: [{name: r, "+
+		"expr: \"norm(x) - 1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	write("points.csv", "1,0\n-1,0\n1,0.5\n-1,0.5\n1,-0.5\n-1,-0.5\n1,0.1\n-1,0.1\n1,-0.2\n-1,0.2\n")
-	write("lines.yaml", "name: l\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, equality: "+
-		"[{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, {name: low, expr: "+
-		"\"x[1] >= -1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
+	write("lines.yaml", "name: l\nprior: uniform\ndata: {path: points.csv}\nuniform: {max_steps: 2000}\nset: {dim: 2, "+
+		"equality: [{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, "+
+		"{name: low, expr: \"x[1] >= -1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	r := ok(t, dir, "train", "circle.yaml", "--out", "r")
 	if !strings.Contains(r.stderr, "prior: uniform, from 32 chains") {
 		t.Errorf("got %s", r.stderr)

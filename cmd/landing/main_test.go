@@ -216,7 +216,7 @@ func TestFaults(t *testing.T) {
 	write("flat.csv", "1,0\n0,1\n")
 	write("cut.npy", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3), }"+
 		strings.Repeat(" ", 58)+"\n12345678")
-	write("affine.yaml", "name: a\nset: {kind: affine, a: [[1, 1]], b: [1]}\n")
+	write("affine.yaml", "name: a\nprior: uniform\nset: {kind: affine, a: [[1, 1]], b: [1]}\n")
 	write("diverge.yaml", "name: d\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: "+
 		"1}\ntrain: {epochs: 3, times_per_path: 2, learning_rate: 1e15, clip: 0}\n")
 	write("failing.yaml", "name: f\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nnetwork: {width: 8, layers: "+

@@ -1,0 +1,85 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// startNumbers bounds the numbers of the paths whose ends are held against a prior.
+const startNumbers = 1e8
+
+// startCount returns how many forward paths a comparison takes, of so many samples.
+func startCount(proc *langevin.Process, samples int) int {
+	path := float64(proc.Schedule.N+1) * float64(proc.Set.Dim())
+	return min(samples, startPaths, max(1, int(startNumbers/path)))
+}
+
+// startTest simulates so many forward paths from the training rows and holds their
+// ends, which it returns, against as many draws of a prior, by the energy test. Its
+// p-value is NaN if no path kept its projection.
+func startTest(ctx context.Context, m method.Method, prior method.Prior, train []float64, d, paths int, seed uint64,
+	pool *parallel.Pool) (ends []float64, t metric.TwoSample, err error) {
+	starts := langevin.Starts(train, d, paths)
+	ends, err = m.Sampler(generateRows, pool).Ends(ctx, starts, seed, keyed.StartPaths.At(0))
+	if err != nil || len(ends) == 0 {
+		return nil, metric.NoTest(), err
+	}
+	u := draws(pool, prior, d, keyed.StartDraws.Stream(seed, 0), len(ends)/d)
+	return ends, metric.EnergyTest(ends, u, d, testPoints, permutations, seed), nil
+}
+
+// startLaw says what prior: auto becomes. The uniform law holds nothing of the training
+// rows, so it is taken where generation may begin with it: where it can be drawn
+// from and forward paths end in it as far as their test can tell, which is the one by
+// which CompareStart judges a run by as many samples. Else generation begins where paths
+// end.
+func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
+	samples int, pool *parallel.Pool) (prior, reason string, err error) {
+	d := proc.Set.Dim()
+	switch {
+	case m.Prior() != nil:
+		return "uniform", fmt.Sprintf("not asked for: %s begins with a law of its own", m.Name()), nil
+	case proc.Potential != nil:
+		return "empirical", "the potential makes paths end in exp(−f), not in the uniform law", nil
+	case p.Set.Unbounded():
+		return "empirical", "the set is unbounded and has no uniform law", nil
+	}
+	u, err := langevin.UniformPrior(proc)
+	if err != nil {
+		return "empirical", "the uniform law of the set has no closed form", nil
+	}
+	ends, t, err := startTest(ctx, m, u, train, d, startCount(proc, samples), p.Seed, pool)
+	if err != nil {
+		return "", "", err
+	}
+	told := fmt.Sprintf("the uniform law (energy test, p = %.3f, %d paths)", t.PValue, len(ends)/d)
+	switch {
+	case len(ends) == 0:
+		return "uniform", "no forward path keeps its projection", nil
+	case t.PValue <= startAlarm:
+		return "empirical", "forward paths do not end in " + told, nil
+	}
+	return "uniform", "forward paths cannot be told to end elsewhere than in " + told, nil
+}
+
+// settleStart replaces prior: auto in p by what startLaw says; nil where it is not auto.
+func settleStart(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
+	samples int, pool *parallel.Pool) (*run.Choice, error) {
+	if p.Prior != problem.AutoPrior {
+		return nil, nil
+	}
+	prior, reason, err := startLaw(ctx, p, m, proc, train, samples, pool)
+	if err != nil {
+		return nil, err
+	}
+	p.Prior = prior
+	return &run.Choice{Key: "prior", Value: prior, Reason: reason}, nil
+}
