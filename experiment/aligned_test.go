@@ -158,9 +158,13 @@ func TestAlignedRun(t *testing.T) {
 	}
 
 	// References that cannot be.
+	line := make([]float64, 15)
+	for i := range line {
+		line[i] = 1.5 * float64(i/3)
+	}
 	for want, values := range map[string][]float64{
-		"expected frames of 4×3 coordinates": make([]float64, 15),
-		"its atoms lie on one line":          make([]float64, 12),
+		"a frame has 5 atoms; expected 4": line,
+		"its atoms lie on one line":       line[:12],
 	} {
 		write(values, len(values)/3, 3)
 		var key *problem.KeyError

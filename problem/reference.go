@@ -1,20 +1,13 @@
 package problem
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 )
 
 const referenceKey = "network.reference"
-
-// maxReference bounds the bytes of a file with a reference.
-const maxReference = 64 << 20
 
 // Reference reads the conformation that network.reference names, for points in R^d; nil if
 // there is none. Of a file with several frames it is the first. The error is a *KeyError.
@@ -24,26 +17,17 @@ func (p *Problem) Reference(d int) ([]float64, error) {
 		return nil, nil
 	}
 	fault := func(err error) error {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = fmt.Errorf("%s: %w", path.Path, path.Err)
-		}
 		return &KeyError{Origin: p.where(referenceKey), Key: referenceKey, Fault: err.Error()}
 	}
-	data, err := input.Read(path, maxReference)
+	frames, err := files.Read(path)
 	if err != nil {
 		return nil, fault(err)
 	}
-	a, err := arrayfile.DecodeNPY(bytes.NewReader(data))
-	if err != nil {
+	if n := frames.Molecule.Dim(); n != d {
+		return nil, fault(fmt.Errorf("%s: a frame has %d atoms; expected %d, as the set has", path, n/3, d/3))
+	}
+	if _, err := superpose.New(frames.Frame(0)); err != nil {
 		return nil, fault(fmt.Errorf("%s: %w", path, err))
 	}
-	y := a.AsFloat64()
-	if d == 0 || len(y) < d || len(y)%d != 0 {
-		return nil, fault(fmt.Errorf("%s has shape %v; expected frames of %d×3 coordinates", path, a.Shape, d/3))
-	}
-	if _, err := superpose.New(y[:d]); err != nil {
-		return nil, fault(fmt.Errorf("%s: %w", path, err))
-	}
-	return y[:d], nil
+	return frames.Frame(0), nil
 }
