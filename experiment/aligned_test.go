@@ -17,6 +17,8 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
+	"github.com/landing-diffusion/landing/train"
 )
 
 const atoms = `name: atoms
@@ -108,6 +110,26 @@ func TestAlignedRun(t *testing.T) {
 	}
 	if s, err := drawn(t, r, trained, 40); err != nil || len(s.Good()) != 40*12 {
 		t.Errorf("samples: %v", err)
+	}
+
+	// A trainer of a network with another reference does not go on from it.
+	var state train.State
+	arrays, err := r.Folder.LoadCheckpoint("", r.config, &state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.network()
+	for i := range 60 {
+		if x := r.Data.X[12*i : 12*i+12]; !slices.Equal(x, y) {
+			c.Reference = x
+		}
+	}
+	other, err := networks.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.trains(other).Restore(arrays, state); !errors.As(err, new(*train.SnapshotError)) {
+		t.Errorf("another reference: %v", err)
 	}
 
 	// The checkpoint of the first epoch, gone on from.

@@ -190,6 +190,16 @@ func TestDegenerateRow(t *testing.T) {
 	}
 }
 
+// The reference is a copy.
+func TestReferenceIsCopied(t *testing.T) {
+	c := config(4, false)
+	m, want := in64(c), append([]float64(nil), c.Reference...)
+	clear(c.Reference)
+	if got := m.Constants()[0].Array.Float64; worst(got, want) != 0 {
+		t.Errorf("the reference is %v, not %v", got, want)
+	}
+}
+
 // Prepare finds a reference among the frames, keeps one that is given, and names a frame
 // that cannot be laid on it.
 func TestPrepare(t *testing.T) {
