@@ -3,7 +3,7 @@ package problem
 import (
 	"fmt"
 
-	"github.com/landing-diffusion/landing/molecule/files"
+	molecules "github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 )
 
@@ -19,7 +19,7 @@ func (p *Problem) Reference(d int) ([]float64, error) {
 	fault := func(err error) error {
 		return &KeyError{Origin: p.where(referenceKey), Key: referenceKey, Fault: err.Error()}
 	}
-	frames, err := files.Read(path)
+	frames, err := molecules.Read(path)
 	if err != nil {
 		return nil, fault(err)
 	}
