@@ -11,6 +11,7 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
@@ -68,6 +69,7 @@ type Input struct {
 	Data      []float64         // n×d; nil if there is none
 	Tolerance float64           // largest violation that data may have
 	Uniform   bool              // the prior is the uniform law, not terminal states
+	Method    method.Method     // nil: one that follows Process
 	Training  *Training         // what to forecast; nil: forward simulation alone
 	Seed      uint64
 }
@@ -80,28 +82,30 @@ type Training struct {
 	Network score.Config
 }
 
-// checks are all checks, in the order of the report.
+// checks are all checks, in the order of the report. Those of the process say nothing of a
+// method that does not follow it.
 var checks = []struct {
-	name string
-	run  func(*Evidence) []Finding
+	name    string
+	run     func(*Evidence) []Finding
+	process bool
 }{
-	{"dimension", dimension},
-	{"feasible points", existence},
-	{"finite", finiteness},
-	{"derivatives", derivatives},
-	{"data", feasibility},
-	{"mesh", meshes},
-	{"gradient on Σ", vanishing},
-	{"kinks", kinks},
-	{"rank", ranks},
-	{"activity", activity},
-	{"landing rate", landingRate},
-	{"forward paths", forwardPaths},
-	{"offset", offsets},
-	{"repulsion", repulsion},
-	{"terminal law", terminalLaw},
-	{"components", connectedness},
-	{"forecast", forecast},
+	{"dimension", dimension, false},
+	{"feasible points", existence, false},
+	{"finite", finiteness, false},
+	{"derivatives", derivatives, false},
+	{"data", feasibility, false},
+	{"mesh", meshes, false},
+	{"gradient on Σ", vanishing, false},
+	{"kinks", kinks, false},
+	{"rank", ranks, false},
+	{"activity", activity, false},
+	{"landing rate", landingRate, true},
+	{"forward paths", forwardPaths, true},
+	{"offset", offsets, true},
+	{"repulsion", repulsion, true},
+	{"terminal law", terminalLaw, false},
+	{"components", connectedness, false},
+	{"forecast", forecast, false},
 }
 
 // Run examines the input with every check. The error is the context's; faults of
@@ -117,12 +121,25 @@ func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for _, f := range c.run(e) {
+		findings := []Finding{{Status: Skip, Message: fmt.Sprintf("the method %s does not follow this process",
+			e.strange())}}
+		if !c.process || e.stranger == nil {
+			findings = c.run(e)
+		}
+		for _, f := range findings {
 			f.Check = c.name
 			r.Findings = append(r.Findings, f)
 		}
 	}
 	return r, ctx.Err()
+}
+
+// strange is the name of a method that does not follow the process.
+func (e *Evidence) strange() string {
+	if e.stranger == nil {
+		return ""
+	}
+	return e.stranger.Name()
 }
 
 func finite(v float64) bool { return v-v == 0 }

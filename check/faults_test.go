@@ -157,7 +157,8 @@ func TestNoFalseAlarms(t *testing.T) {
 			elastic.Walls, elastic.Repulsion = langevin.ElasticWalls, 0
 			for _, r := range []*Report{examine(t, s), run(t, Input{Process: elastic})} {
 				for _, f := range r.Findings {
-					if f.Status != Pass && f.Check != "data" {
+					none := f.Check == "terminal law" && f.Status == Skip // there is no prior to compare with
+					if f.Status != Pass && f.Check != "data" && !none {
 						t.Errorf("%+v", f)
 					}
 				}

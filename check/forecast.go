@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,6 +15,9 @@ import (
 // forecast extrapolates the times of forward paths and of a few batches of training
 // on this machine to the whole run.
 func forecast(e *Evidence) []Finding {
+	if e.stranger != nil {
+		return e.forecastStrange()
+	}
 	if e.Paths.Count == 0 {
 		return nil
 	}
@@ -47,13 +51,34 @@ func forecast(e *Evidence) []Finding {
 	return []Finding{f}
 }
 
+// forecastStrange is forecast of a method that does not follow the process: what it
+// trains on is made anew in each tried epoch and counts with the rows.
+func (e *Evidence) forecastStrange() []Finding {
+	if !e.trains() {
+		return nil
+	}
+	if err := e.trial.err; err != nil {
+		return []Finding{{Status: Warn, Message: fmt.Sprintf("training could not be tried: %v", err)}}
+	}
+	t := e.Training
+	times := cmp.Or(t.Config.TimesPerPath, e.trial.times)
+	rows := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times) * float64(t.Config.Epochs)
+	return []Finding{{
+		Message: fmt.Sprintf("training takes about %s (%s network rows)", span(rows*e.trial.perRow), si(rows)),
+		Numbers: Numbers{"train_seconds": rows * e.trial.perRow, "seconds_per_row": e.trial.perRow, "rows": rows},
+	}}
+}
+
 // trains reports whether training can be tried.
-func (e *Evidence) trains() bool { return e.Paths.Count > 0 && e.Training != nil && e.Invalid == nil }
+func (e *Evidence) trains() bool {
+	return e.Training != nil && len(e.On) > 0 && (e.stranger != nil || e.Paths.Count > 0 && e.Invalid == nil)
+}
 
 // A trial is a few batches of training.
 type trial struct {
 	perRow     float64 // seconds of one network row, forward simulation left out
 	parameters float64 // of the network
+	times      int     // that an item has
 	err        error
 }
 
@@ -64,9 +89,13 @@ func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
 	}
 	const most = 1500 // rows a batch
 	cfg := e.Training.Config
-	cfg.TimesPerPath = min(e.Paths.Steps, 25)
+	steps, refresh := e.Paths.Steps, 3
+	if e.stranger != nil {
+		steps, refresh = e.stranger.Source(e.On[0].X, pool).Times(), 1
+	}
+	cfg.TimesPerPath = min(steps, 25)
 	cfg.Batch = e.Kept(min(cfg.Batch, most/cfg.TimesPerPath))
-	cfg.Epochs, cfg.Refresh = 3, 3
+	cfg.Epochs, cfg.Refresh = 3, refresh
 	data := make([]float64, 0, cfg.Batch*e.D)
 	for i := range cfg.Batch {
 		data = append(data, e.On[i%len(e.On)].X...)
@@ -91,7 +120,7 @@ func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
 			best = took
 		}
 	}
-	return trial{perRow: best / float64(cfg.Batch*cfg.TimesPerPath), parameters: parameters}
+	return trial{perRow: best / float64(cfg.Batch*cfg.TimesPerPath), parameters: parameters, times: steps}
 }
 
 func bytes(n float64) string {

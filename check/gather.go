@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/evidence"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -15,6 +16,7 @@ type Evidence struct {
 	Tolerance float64
 	Uniform   bool
 	Training  *Training
+	stranger  method.Method // which does not follow the process; nil if the method does
 
 	approaches []approach      // how each component behaves where it holds
 	flat       []bool          // components whose gradient vanishes there
@@ -25,9 +27,14 @@ type Evidence struct {
 
 // gather gathers the evidence of an input. The error is the context's.
 func gather(ctx context.Context, in Input, pool *parallel.Pool) (*Evidence, error) {
+	stranger := in.Method
+	if _, ok := stranger.(method.Follower); ok {
+		stranger = nil
+	}
 	e := &Evidence{
-		Evidence:  evidence.Gather(ctx, evidence.Case{Process: in.Process, Data: in.Data, Seed: in.Seed}, pool),
-		Tolerance: in.Tolerance, Uniform: in.Uniform, Training: in.Training,
+		Evidence: evidence.Gather(ctx, evidence.Case{Process: in.Process, Data: in.Data, Still: stranger != nil,
+			Seed: in.Seed}, pool),
+		Tolerance: in.Tolerance, Uniform: in.Uniform, Training: in.Training, stranger: stranger,
 	}
 	e.approaches = approaches(e.Evidence)
 	for i, a := range e.approaches {

@@ -46,11 +46,7 @@ func terminalLaw(e *Evidence) []Finding {
 	end := e.ends
 	switch {
 	case e.uncompared() != "":
-		f := Finding{Status: Skip, Message: e.uncompared()}
-		if !e.Uniform { // the prior is what would be compared
-			f.Status = Pass
-		}
-		return []Finding{f}
+		return []Finding{{Status: Skip, Message: e.uncompared()}}
 	case end.err != nil:
 		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data "+
 			"breaks down: %v", end.err)}}
@@ -69,11 +65,11 @@ func terminalLaw(e *Evidence) []Finding {
 // uncompared says why there is nothing to compare; empty if there is.
 func (e *Evidence) uncompared() string {
 	switch {
-	case !e.Uniform:
+	case !e.Uniform && (e.stranger == nil || e.stranger.Prior() == nil):
 		return "the prior is made of terminal states: nothing to compare"
 	case len(e.Data) == 0:
 		return "not compared with the prior: there is no data to start from"
-	case e.Running.Validate() != nil:
+	case e.stranger == nil && e.Running.Validate() != nil:
 		return "not compared with the prior: the process cannot run"
 	}
 	return ""
@@ -94,6 +90,9 @@ func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 	if e.uncompared() != "" {
 		return ends{}
 	}
+	if e.stranger != nil {
+		return e.finishStrange(ctx, pool)
+	}
 	n := e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
 	out := ends{prior: e.Set.Capabilities().SampleUniform}
 	if out.prior == nil {
@@ -110,6 +109,23 @@ func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 		err = nil
 	}
 	out.x0, out.states, out.err = x0, end.States, err
+	return out
+}
+
+// finishStrange asks a method of its own where training leaves points of the data.
+func (e *Evidence) finishStrange(ctx context.Context, pool *parallel.Pool) ends {
+	out := ends{prior: e.Set.Capabilities().SampleUniform}
+	n := min(terminalPaths, len(e.Data)/e.D)
+	if own := e.stranger.Prior(); own != nil {
+		out.prior = own.Sample
+	}
+	if out.prior == nil {
+		if n = e.quickPrior(ctx, pool, n, &out); out.prior == nil {
+			return out
+		}
+	}
+	out.x0 = langevin.Starts(e.Data, e.D, n)
+	out.states, out.err = e.stranger.Sampler(8, pool).Ends(ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
 	return out
 }
 
@@ -261,6 +277,9 @@ func (s *Evidence) farther(e ending, n Numbers) string {
 	γ, t := 0.0, 0.0
 	for k := range s.Running.Schedule.N {
 		t += s.Running.Schedule.Tau(k)
+	}
+	if s.stranger != nil {
+		return fmt.Sprintf("A longer noising by %s helps", s.strange())
 	}
 	n["time"] = t
 	if s.Running.Method.Underdamped() {

@@ -182,11 +182,7 @@ func TestTerminalSkips(t *testing.T) {
 		"no data":                 {Process: gentle(zoo.Sphere{D: 3}), Uniform: true},
 		"chains make it":          {Process: large, Data: cluster(50, 600, false), Uniform: true},
 	} {
-		status := Skip
-		if !in.Uniform { // the prior itself is what would be compared
-			status = Pass
-		}
-		says(t, run(t, in), "terminal law", "", status, word)
+		says(t, run(t, in), "terminal law", "", Skip, word)
 	}
 }
 

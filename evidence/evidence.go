@@ -32,6 +32,7 @@ type Point struct {
 type Case struct {
 	Process *langevin.Process // with its set; it need not be valid
 	Data    []float64         // n×d; nil if there is none
+	Still   bool              // nothing follows the process: no forward path is run
 	Seed    uint64
 }
 
@@ -112,7 +113,7 @@ func (e *Evidence) runnable() {
 
 // simulate runs forward paths from points on Σ, those next to data first.
 func (e *Evidence) simulate(ctx context.Context, pool *parallel.Pool) {
-	if e.Running.Validate() != nil || len(e.On) == 0 {
+	if e.Still || e.Running.Validate() != nil || len(e.On) == 0 {
 		return
 	}
 	n := min(e.Kept(maxPaths), len(e.On))

@@ -200,7 +200,7 @@ func TestSpread(t *testing.T) {
 // Random starts are one and a half times as wide as the data, or of three widths
 // about the origin: over 300 of them a ratio of spreads has a standard error of 4 %.
 func TestStarts(t *testing.T) {
-	e := &Evidence{D: 1, stream: keyed.New(5, keyed.Probe, 91)}
+	e := &Evidence{Set: zoo.Euclidean{D: 1}, D: 1, stream: keyed.New(5, keyed.Probe, 91)}
 	width := func(centre float64, every, from int) float64 {
 		sum, n := 0.0, 0.0
 		for i, p := range e.starts(900) {

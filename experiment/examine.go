@@ -79,6 +79,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	}
 	p, proc, chosen := resolve(p, proc, x, pool)
 	in := check.Input{Process: proc, Data: x, Tolerance: p.Data.Tolerance, Seed: p.Seed}
+	if m, err := p.Method(proc); err == nil && proc.Validate() == nil {
+		in.Method = m
+	}
 	if data != nil && proc.Validate() == nil {
 		if _, err := p.Build(); err != nil { // keys of training
 			return nil, err

@@ -86,6 +86,12 @@ type Sampler interface {
 	Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error)
 }
 
+// A Follower is a Method whose paths, forward and backward, are those of a process of
+// package langevin: what is known of the process holds of the method.
+type Follower interface {
+	Process() *langevin.Process
+}
+
 // A Watcher is a Sampler that can tell how far its states are from Σ on the way.
 type Watcher interface {
 	// Watch has Generate add to t, which NewTrace made, until it is given another one or nil:
