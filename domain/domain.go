@@ -71,6 +71,11 @@ type Domain struct {
 	Samples int
 	More    bool
 
+	// Lay returns points as their distances in R^d are taken, for copies and two-sample
+	// tests: without what their kind does not tell apart, such as how a molecule lies in
+	// space; nil: as they are.
+	Lay func(x []float64) []float64
+
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)
 

@@ -48,12 +48,12 @@ func (l *Loaded) nearest(p *page, x []float64) {
 	if len(l.HeldOutRows) == 0 {
 		return
 	}
-	d := l.Data.D
+	d, train := l.Data.D, l.laid(l.TrainRows)
 	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point",
 		Caption: "Samples much nearer than held-out points would be copies."},
 		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
-			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.HeldOutRows, l.TrainRows, d)},
-			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, x, l.TrainRows, d)}))
+			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.laid(l.HeldOutRows), train, d)},
+			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, l.laid(x), train, d)}))
 }
 
 // violation shows how far the samples are from Σ.

@@ -91,10 +91,19 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	v.Walls = r.walls(x)
 	v.JSD, v.Observed = r.jsd(r.distance, x), r.jsd(r.observed, x)
 	if len(r.HeldOutRows) > 0 {
-		v.Nearest = metric.CountCopies(x, r.HeldOutRows, r.TrainRows, d)
-		v.TwoSample = metric.EnergyTest(x, r.HeldOutRows, d, testPoints, permutations, r.Problem.Seed)
+		laid, held := r.laid(x), r.laid(r.HeldOutRows)
+		v.Nearest = metric.CountCopies(laid, held, r.laid(r.TrainRows), d)
+		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
 	}
 	return v, err
+}
+
+// laid returns points as their distances in R^d are taken.
+func (l *Loaded) laid(x []float64) []float64 {
+	if l.Domain.Lay == nil {
+		return x
+	}
+	return l.Domain.Lay(x)
 }
 
 // jsd returns the distances of points to the data; nil where none is defined.

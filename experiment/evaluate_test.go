@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -115,5 +116,35 @@ func TestViolationOfSeveral(t *testing.T) {
 	r.Process.Terminal = false
 	if _, err := r.CheckViolation(s); err != nil {
 		t.Errorf("without projection: %v", err)
+	}
+}
+
+// Copies and the two-sample test are of points as their domain lays them: there the two
+// hemispheres are one.
+func TestLaid(t *testing.T) {
+	e := begin(t)
+	n := len(e.HeldOutRows) / 3
+	mirrored := slices.Clone(e.TrainRows[:3*n])
+	for i := range mirrored {
+		mirrored[i] *= -1
+	}
+	s := &Samples{X: mirrored, Dim: 3, Lost: make([]bool, n)}
+	v, err := e.Evaluate(s, train.State{}, nil)
+	if err != nil || v.Nearest.Copied > 0.1 || v.TwoSample.PValue > 0.01 {
+		t.Fatalf("as they are: %+v, %+v, %v", v.Nearest, v.TwoSample, err)
+	}
+	e.Domain.Lay = func(x []float64) []float64 {
+		out := slices.Clone(x)
+		for i := 0; i < len(x); i += 3 {
+			if x[i] < 0 {
+				for j := range 3 {
+					out[i+j] *= -1
+				}
+			}
+		}
+		return out
+	}
+	if v, err = e.Evaluate(s, train.State{}, nil); err != nil || v.Nearest.Copied != 1 || v.TwoSample.PValue < 0.01 {
+		t.Errorf("laid: %+v, %+v, %v", v.Nearest, v.TwoSample, err)
 	}
 }

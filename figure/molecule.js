@@ -25,15 +25,18 @@
 
   // All frames about their common centre, in a ball of radius reach.
   const centre = [0, 0, 0];
-  let count = 0, reach = 1;
+  let count = 0;
   for (const l of layers) for (const f of l.frames) for (let k = 0; k < f.length; k += 3) {
     for (let j = 0; j < 3; j++) centre[j] += f[k + j];
     count++;
   }
   for (let j = 0; j < 3; j++) centre[j] /= count;
+  const radii = [];
   for (const l of layers) for (const f of l.frames) for (let k = 0; k < f.length; k += 3) {
-    reach = Math.max(reach, Math.hypot(f[k] - centre[0], f[k + 1] - centre[1], f[k + 2] - centre[2]) + 0.5);
+    radii.push(Math.hypot(f[k] - centre[0], f[k + 1] - centre[1], f[k + 2] - centre[2]));
   }
+  radii.sort((a, b) => a - b);
+  const reach = radii[Math.floor(0.995 * (radii.length - 1))] + 0.4; // a stray frame may leave the picture
 
   let layer = layers.length - 1, frame = 0, size = 0, ratio = 1, zoom = 1;
   let r = [1, 0, 0, 0, 1, 0, 0, 0, 1]; // rotation by rows
@@ -78,10 +81,13 @@
     }
   };
   const distance = () => 6 * reach; // of the eye
-  const screen = k => {
-    const s = 0.48 * size * zoom / reach * distance() / (distance() - at[k + 2]);
-    return [size / 2 + s * at[k], size / 2 - s * at[k + 1], s];
+  const project = (x, y, z) => {
+    const s = 0.48 * size * zoom / reach * distance() / (distance() - z);
+    return [size / 2 + s * x, size / 2 - s * y, s];
   };
+  const screen = k => project(at[k], at[k + 1], at[k + 2]);
+  // The place on the way from atom i to atom j that is part of the way.
+  const between = (i, j, part) => [0, 1, 2].map(k => at[3 * i + k] + part * (at[3 * j + k] - at[3 * i + k]));
   const line = (x0, y0, x1, y1, width, style) => {
     ctx.strokeStyle = style;
     ctx.lineWidth = width;
@@ -110,22 +116,21 @@
     if (ghosts.checked) overlay();
     place(layers[layer].frames[frame]);
     const parts = []; // depth, and how to paint
-    for (const [i, j] of bonds) {
-      const [x0, y0, s0] = screen(3 * i), [x1, y1, s1] = screen(3 * j), mx = (x0 + x1) / 2, my = (y0 + y1) / 2;
-      const zi = at[3 * i + 2], zj = at[3 * j + 2];
-      for (const [x, y, s, z, e] of [[x0, y0, s0, (3 * zi + zj) / 4, elements[i]], [x1, y1, s1, (zi + 3 * zj) / 4, elements[j]]]) {
-        parts.push([z - 0.01, () => {
-          const w = 2 * stick * s, c = fog(colour(e), z);
-          ctx.lineCap = "butt";
-          line(x, y, mx, my, w, shade(c, -0.28));
-          line(x, y, mx, my, w * 0.62, c);
-          line(x, y, mx, my, w * 0.2, shade(c, 0.3));
-        }]);
-      }
+    for (const bond of bonds) for (const [i, j] of [bond, [bond[1], bond[0]]]) { // half of it at each end
+      const d = Math.hypot(...between(i, j, 1).map((v, k) => v - at[3 * i + k])) || 1;
+      const from = between(i, j, Math.min(0.5, 0.92 * ball[i] / d)), to = between(i, j, 0.5); // from inside the ball
+      const [x0, y0, s] = project(...from), [x1, y1] = project(...to), z = (from[2] + to[2]) / 2;
+      parts.push([z, () => {
+        const w = 2 * stick * s, c = fog(colour(elements[i]), z);
+        ctx.lineCap = "butt";
+        line(x0, y0, x1, y1, w, shade(c, -0.28));
+        line(x0, y0, x1, y1, w * 0.62, c);
+        line(x0, y0, x1, y1, w * 0.2, shade(c, 0.3));
+      }]);
     }
     for (let i = 0; i < atoms; i++) {
       const [x, y, s] = screen(3 * i), z = at[3 * i + 2], c = fog(colour(elements[i]), z), radius = ball[i] * s;
-      parts.push([z + 0.2 * ball[i], () => {
+      parts.push([z, () => {
         const g = ctx.createRadialGradient(x - 0.35 * radius, y - 0.4 * radius, 0.1 * radius, x, y, radius);
         g.addColorStop(0, shade(c, 0.65));
         g.addColorStop(0.45, c);
@@ -143,7 +148,8 @@
       ctx.textBaseline = "middle";
       ctx.lineJoin = "round";
       for (let i = 0; i < atoms; i++) {
-        const [x, y, s] = screen(3 * i), left = x + ball[i] * s + 3 * ratio;
+        const [x, y, s] = screen(3 * i), off = ball[i] * s + 3 * ratio, wide = ctx.measureText(names[i]).width;
+        const left = x + off + wide < size ? x + off : x - off - wide;
         ctx.strokeStyle = css.getPropertyValue("--paper");
         ctx.lineWidth = 3 * ratio;
         ctx.strokeText(names[i], left, y);

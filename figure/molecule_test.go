@@ -60,7 +60,7 @@ func TestTorsions(t *testing.T) {
 	if n := strings.Count(got, "fill-feasible"); n != 2*2+1 { // and the legend's
 		t.Errorf("%d shaded parts, want 5", n)
 	}
-	for _, want := range []string{"φ, °", "ψ, °", "data, 3 (1 not drawable)", "samples, 0", ">60<", ">−120<"} {
+	for _, want := range []string{"φ, °", "ψ, °", "data, 3 (1 not drawable)", "samples, 0", ">90<", ">−180<"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q", want)
 		}

@@ -15,13 +15,14 @@ type TorsionOptions struct {
 	FeasibleX, FeasibleY []float64
 }
 
-const torsionSide = 380 // points
+// torsionSide makes two planes as wide as other charts.
+const torsionSide = 206
 
 // Torsions draws pairs of torsion angles in degrees (rows x, y), a plane of
 // [−180°, 180°]² for each layer, side by side: a Ramachandran plot. Angles are taken
 // modulo 360°.
 func Torsions(opts TorsionOptions, layers ...PointLayer) *Chart {
-	circle := axis{lo: -180, hi: 180, step: 60}
+	circle := axis{lo: -180, hi: 180, step: 90}
 	var keys []key
 	at := make([][][2]float64, len(layers))
 	for i, l := range layers {
@@ -42,7 +43,7 @@ func Torsions(opts TorsionOptions, layers ...PointLayer) *Chart {
 	if shaded {
 		legend = append(legend[:len(legend):len(legend)], feasibleKey)
 	}
-	gap := margin + gutter(circle, 6, "y")
+	gap := margin + gutter(circle, 4, "y")
 	s := newScene(float64(len(layers))*(gap+torsionSide)+margin, 0, alt(opts.Title, keys))
 	top := s.legend(margin, s.heading(opts.Title), s.w-2*margin, legend)
 	for i := range layers {
@@ -57,7 +58,7 @@ func Torsions(opts TorsionOptions, layers ...PointLayer) *Chart {
 				}
 			}
 		}
-		f.draw(s, opts.X+", °", opts.Y+", °", 6, 6)
+		f.draw(s, opts.X+", °", opts.Y+", °", 4, 4)
 		var points []xy
 		for _, p := range at[i] {
 			points = append(points, f.place(p[0], p[1]))

@@ -51,7 +51,7 @@ func (g *guide) torsions(c domain.Canvas, v domain.View) {
 		return out
 	}
 	opts := figure.TorsionOptions{X: a.name, Y: b.name, FeasibleX: a.feasible(), FeasibleY: b.feasible()}
-	c.Add("torsions", figure.FigureRef{Title: a.name + " and " + b.name, Wide: true,
+	c.Add("torsions", figure.FigureRef{Title: a.name + " and " + b.name,
 		Caption: "A point for each conformation; both angles are circular."},
 		figure.Torsions(opts, figure.PointLayer{Name: "data", Points: pairs(v.Data)},
 			figure.PointLayer{Name: "samples", Points: pairs(v.Samples)}))
@@ -195,13 +195,12 @@ func (g *guide) space(c domain.Canvas, v domain.View) {
 		for k := range shown {
 			i := k * n / shown // evenly, for data may be in order
 			x := slices.Clone(l.x[i*v.Dim : (i+1)*v.Dim])
-			label := g.label(x)
 			if g.reference != nil {
 				pose := g.reference.Fit(x)
-				pose.Apply(x, l.x[i*v.Dim:(i+1)*v.Dim])
+				pose.Apply(x, x)
 			}
 			layer.Frames = append(layer.Frames, x...)
-			layer.Labels = append(layer.Labels, fmt.Sprintf("%s %d: %s", l.of, i, label))
+			layer.Labels = append(layer.Labels, fmt.Sprintf("%s %d: %s", l.of, i, g.label(x)))
 		}
 		view.Layers = append(view.Layers, layer)
 	}

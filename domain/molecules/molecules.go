@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/molecule/superpose"
+	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Kind is data.kind molecule: conformations, on sets of three coordinates an atom.
@@ -71,6 +72,9 @@ func New(in domain.Input) (*domain.Domain, error) {
 		}
 	}
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Writers: map[string]domain.Writer{}}
+	if g.reference != nil {
+		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }
+	}
 	if len(o.List) > 0 { // one or two atoms may have nothing to compare
 		out.Observables, out.Distance = o, o.Distance(in.Set.Dim(), in.Pool)
 		out.Distance.Name = "Jensen–Shannon distance"
@@ -82,6 +86,19 @@ func New(in domain.Input) (*domain.Domain, error) {
 		out.Faults = append(out.Faults, fmt.Sprintf("%s: %s", in.Files["data.path"], r))
 	}
 	return out, nil
+}
+
+// laid returns conformations laid on the reference.
+func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
+	d := g.molecule.Dim()
+	out := make([]float64, len(x))
+	domain.EachBlock(pool, len(x)/d, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			pose := g.reference.Fit(x[i*d : (i+1)*d])
+			pose.Apply(out[i*d:(i+1)*d], x[i*d:(i+1)*d])
+		}
+	})
+	return out
 }
 
 // of returns the molecule with all that is known of it: the set's, or the data's if that

@@ -186,6 +186,16 @@ func TestWindowAcrossTheCut(t *testing.T) {
 		}
 	}
 	// The RMSD is of shapes: least for the middle one, which is the reference.
+	// So are the distances by which copies are told.
+	moved, laid := slices.Clone(x), d.Lay(x)
+	for i := 0; i < len(x); i += 3 { // a turn about x by 90°, and a shift
+		moved[i], moved[i+1], moved[i+2] = x[i]+7, -x[i+2]-1, x[i+1]
+	}
+	for i, v := range d.Lay(moved) {
+		if math.Abs(v-laid[i]) > 1e-7 {
+			t.Fatalf("coordinate %d of a moved conformation is laid at %v, that of itself at %v", i, v, laid[i])
+		}
+	}
 	least := 0
 	for i := range n {
 		if marks[2*i+1] < marks[2*least+1] {
