@@ -237,7 +237,7 @@ def speed(a):
                             c.getState(getForces=True)
                 else:
                     once = i.step
-                best, n = np.inf, 2000
+                best, n = np.inf, 500
                 once(n // 10)
                 end = time.perf_counter() + a.seconds
                 while time.perf_counter() < end:
@@ -251,20 +251,130 @@ def speed(a):
     return True
 
 
+def dihedral(x, atoms):
+    """Of conformations n×A×3, in degrees."""
+    a, b, c, d = (x[:, i] for i in atoms)
+    b1, b2, b3 = b - a, c - b, d - c
+    n1, n2 = np.cross(b1, b2), np.cross(b2, b3)
+    y = np.linalg.norm(b2, axis=1) * (b1 * n2).sum(1)
+    return np.degrees(np.arctan2(y, (n1 * n2).sum(1)))
+
+
+def umbrella(a, solvent):
+    """Frames of OpenMM's dynamics with a stiff spring on φ and a wall about the window of ψ.
+
+    All atoms have the mass of carbon, which changes no average of positions and allows steps of 2 fs.
+    """
+    s = system(a, solvent)
+    for i in range(s.getNumParticles()):
+        s.setParticleMass(i, 12)
+    turn = "min(d, 6.283185307179586 - d)"
+    spring = mm.CustomTorsionForce(f"1000*e^2; e={turn}; d=abs(theta - ({np.radians(-70)}))")
+    spring.addTorsion(*PHI, [])
+    wall = mm.CustomTorsionForce(f"1000*max(0, e - {np.radians(20)})^2; e={turn}; d=abs(theta - {np.radians(150)})")
+    wall.addTorsion(*PSI, [])
+    s.addForce(spring)
+    s.addForce(wall)
+    i = mm.LangevinMiddleIntegrator(300 * unit.kelvin, 8 / unit.picosecond, 2 * unit.femtosecond)
+    i.setRandomNumberSeed(1)
+    c = simulate(s, i, "Reference")
+    c.setPositions(start(a).reshape(-1, 3) * 0.1)
+    c.setVelocitiesToTemperature(300 * unit.kelvin, 1)
+    i.step(5000)
+    frames, end = [], time.perf_counter() + 60 * a.minutes
+    while time.perf_counter() < end:
+        i.step(40)
+        frames.append(c.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.angstrom))
+    x = np.array(frames)
+    print(f"OpenMM: {len(x)} frames, 80 fs apart; φ {dihedral(x, PHI).mean():.2f}° ± {dihedral(x, PHI).std():.2f}°")
+    return dihedral(x, PSI).reshape(1, -1)
+
+
+PROBLEM = """
+name: window
+set:
+  kind: molecule
+  atoms: 22
+  dihedrals: [{name: phi, atoms: [4, 6, 8, 14], value: -70}, {name: psi, atoms: [6, 8, 14, 16], range: [130, 170]}]
+potential: {kind: amber, molecule: alanine-dipeptide, solvent: SOLVENT}
+observe: [{name: psi, expr: "dihedral(x[18:21], x[24:27], x[42:45], x[48:51])"}]
+process: {friction: 2}
+sample: {method: splitting, measure: level, step: 0.012, chains: 32, burn: 3000, draws: DRAWS, thin: 100}
+"""
+
+
+def sampled(a, solvent):
+    """ψ of `landing sample` on Σ, chains × draws."""
+    with tempfile.TemporaryDirectory() as d:
+        text = PROBLEM.replace("SOLVENT", solvent).replace("DRAWS", str(a.draws // 32))
+        with open(f"{d}/window.yaml", "w") as f:
+            f.write(text)
+        command = [os.path.abspath(a.landing), "sample", "window.yaml", "-o", "x.npy", "--json"]
+        subprocess.run(command, cwd=d, check=True, capture_output=True, text=True)
+        x = np.load(f"{d}/x.npy")
+    psi = dihedral(x.reshape(-1, 22, 3), PSI).reshape(x.shape[:2])
+    print(f"landing sample: {psi.size} frames of {len(psi)} chains")
+    return psi
+
+
+def made(a, solvent):
+    """ψ of `landing data alanine`, chains × frames."""
+    with tempfile.TemporaryDirectory() as d:
+        command = [os.path.abspath(a.landing), "data", "alanine", "-n", str(a.draws), "--solvent", solvent, "-o", "x.npy"]
+        subprocess.run(command, cwd=d, check=True, capture_output=True, text=True)
+        x = np.load(f"{d}/x.npy")
+    print(f"landing data alanine: {len(x)} frames")
+    psi = dihedral(x, (3, 4, 6, 8))
+    return psi[:len(psi) // 64 * 64].reshape(-1, 64).T
+
+
+KT = 0.0019872043 * 300 * KCAL  # kJ/mol
+EDGES = np.linspace(130, 170, 11)
+
+
+def profile(psi):
+    """F(ψ) in the window in kJ/mol, and its standard errors from blocks of the series."""
+    blocks = np.array_split(psi, 16, axis=1) if len(psi) == 1 else [psi[i::16] for i in range(16)]
+    share = lambda v: np.histogram(v, EDGES, density=True)[0] * np.diff(EDGES)
+    p, parts = share(psi), np.array([share(b) for b in blocks])
+    return -KT * np.log(p), KT * parts.std(0, ddof=1) / np.sqrt(16) / p
+
+
+def window(a):
+    ok = True
+    solvent = "obc2"
+    theirs_f, theirs_e = profile(umbrella(a, solvent))
+    for name, psi in (("landing sample", sampled(a, solvent)), ("landing data alanine", made(a, solvent))):
+        f, e = profile(psi)
+        diff, error = f - theirs_f, np.hypot(e, theirs_e)
+        print(f"F(ψ) of {name} and of OpenMM, kJ/mol")
+        for k, d in enumerate(diff):
+            print(f"  {EDGES[k]:.0f}° to {EDGES[k + 1]:.0f}°: {f[k]:.2f} ± {e[k]:.2f}, {theirs_f[k]:.2f} ± {theirs_e[k]:.2f}, "
+                  f"difference {d:+.2f} ± {error[k]:.2f}")
+        worst = np.abs(diff).max()
+        ok = ok and worst < 0.5
+        print(f"  largest difference {worst:.2f}, limit 0.5: {'ok' if worst < 0.5 else 'TOO LARGE'}")
+    return ok
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=["terms", "speed"])
+    p.add_argument("what", choices=["terms", "speed", "window"])
     p.add_argument("--energies", default="./energies")
     p.add_argument("--landing", default="./landing")
     p.add_argument("--prmtop")
     p.add_argument("--inpcrd")
     p.add_argument("--count", type=int, default=20, help="conformations")
     p.add_argument("--seconds", type=float, default=5, help="of each timing")
+    p.add_argument("--minutes", type=float, default=5, help="of OpenMM's dynamics in window")
+    p.add_argument("--draws", type=int, default=9600, help="frames of ours in window")
     p.add_argument("--write", help="keep conformations and OpenMM's numbers in this NPZ file")
     a = p.parse_args()
+    if a.what == "window" and a.prmtop:
+        p.error("window is of the built-in molecule")
     if bool(a.prmtop) != bool(a.inpcrd):
         p.error("--prmtop and --inpcrd go together")
-    sys.exit(0 if {"terms": terms, "speed": speed}[a.what](a) else 1)
+    sys.exit(0 if {"terms": terms, "speed": speed, "window": window}[a.what](a) else 1)
 
 
 if __name__ == "__main__":

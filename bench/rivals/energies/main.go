@@ -51,16 +51,16 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	field, err := amber.New(system, kind)
-	if err != nil {
-		return err
-	}
 	if *speed != "" {
-		million, err := measure(*speed, field, x0, *seconds)
+		million, err := measure(*speed, system, kind, x0, *seconds)
 		if err != nil {
 			return err
 		}
 		return out.Encode(map[string]float64{"seconds_per_million": million})
+	}
+	field, err := amber.New(system, kind)
+	if err != nil {
+		return err
 	}
 	x, err := arrayfile.ReadNPY(*points)
 	if err != nil {
