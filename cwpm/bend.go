@@ -19,55 +19,51 @@ import (
 // hold both and stay bounded where w is no longer short; at x_{k+1}, which is an input of
 // the network.
 //
-// The forms of a set in up to three dimensions are remembered by cells of space, a small
+// The forms of a set in up to three dimensions are remembered by cells of space, a
 // part of a window wide: that of a cell is that of the level set of h through
 // its centre, whoever asks first. In more dimensions no cell is met twice; there ‖II‖² is
 // looked at along v alone, ‖II(v, v)‖²/‖v‖⁴, which is one Hessian product, and
 // II² b is left out. On a set without Hessian products, and where geodesics are known, as
 // on spheres and SO(n), which bend alike everywhere, there is nothing to correct: r = 0.
 type bends struct {
-	d, c      int
+	d         int
 	curvature *geometry.Curvature
 	normal    []float64 // rows×d: II(v, v), in more than three dimensions
 
-	// Up to three dimensions: one point, and the cells, a direct-mapped cache.
-	point   geometry.Geometry
+	// Up to three dimensions: the cells met so far, by their numbers along the axes.
 	size    float64
-	centre  []float64
-	key     []cell
-	squares []float64 // d×d each
-}
-
-// A cell of space, by its numbers along the axes; those that are not used are 0.
-type cell struct {
-	at    [3]int32
-	taken bool
+	index   map[[rememberDim]int32]int
+	squares []float64 // of each cell d×d
+	asked   []int     // rows: the cells of a block
+	fresh   []float64 // centres of those not met before
+	block   geometry.Geometry
 }
 
 const (
 	rememberDim = 3       // largest dimension in which forms are remembered
-	cellsLog    = 16      // log₂ of the cells kept
-	cellShare   = 1. / 8  // of a window's length
+	cellShare   = 0.25    // of a window's length
+	cellBlock   = 56      // cells whose forms are computed at once
+	maxCells    = 1 << 19 // after that many all are forgotten: 60 MB
 	farCell     = 1 << 30 // largest number of a cell
 )
 
-// newBends makes room for rows points of a process's set, s, and windows of that length; nil if
-// there is nothing to correct.
+// newBends makes room for rows points of the set s and windows of that length; nil if there is
+// nothing to correct.
 func newBends(s constraint.Set, rows int, length float64) *bends {
 	if len(s.Equalities()) == 0 || s.NewEvaluator(1).Geodesic != nil || geometry.CanCurve(s) != nil {
 		return nil
 	}
 	d := s.Dim()
-	b := &bends{d: d, c: len(constraint.Components(s))}
+	b := &bends{d: d}
 	if d > rememberDim {
 		b.curvature, _ = geometry.NewCurvature(s, rows)
 		b.normal = make([]float64, rows*d)
 		return b
 	}
 	s = constraint.EqualitiesOf(s)
-	b.curvature, _ = geometry.NewCurvature(s, 1)
-	b.point, b.size, b.centre = geometry.New(s, 1, 0), cellShare*length, make([]float64, d)
-	b.key, b.squares = make([]cell, 1<<cellsLog), make([]float64, d*d<<cellsLog)
+	b.curvature, _ = geometry.NewCurvature(s, cellBlock)
+	b.block, b.size, b.asked = geometry.New(s, cellBlock, 0), cellShare*length, make([]int, rows)
+	b.index = map[[rememberDim]int32]int{}
 	return b
 }
 
@@ -83,31 +79,58 @@ func (b *bends) along(dst []float64, g geometry.Geometry, v []float64) {
 	}
 }
 
-// square returns II² of the cell of x, d×d, until the next call; it is 0 where Σ has no tangent.
-func (b *bends) square(x []float64) []float64 {
-	var c cell
-	c.taken = true
-	hash := uint64(0)
-	for j, v := range x {
-		q := math.Floor(v / b.size)
-		if !(math.Abs(q) < farCell) {
-			q = farCell
+// ask finds the cells of n points x; square then has their forms. It allocates while cells
+// are new.
+func (b *bends) ask(x []float64, n int) {
+	if len(b.index) >= maxCells {
+		clear(b.index)
+		b.squares = b.squares[:0]
+	}
+	d := b.d
+	known := len(b.squares) / (d * d)
+	b.fresh = b.fresh[:0]
+	for i := range n {
+		var key [rememberDim]int32
+		for j, v := range x[i*d : (i+1)*d] {
+			q := math.Floor(v / b.size)
+			if !(math.Abs(q) < farCell) {
+				q = farCell
+			}
+			key[j] = int32(q)
 		}
-		c.at[j] = int32(q)
-		b.centre[j] = (q + 0.5) * b.size
-		hash = (hash ^ uint64(uint32(c.at[j]))) * 0x9e3779b97f4a7c15
-		hash ^= hash >> 32
+		at, ok := b.index[key]
+		if !ok {
+			at = known + len(b.fresh)/d
+			b.index[key] = at
+			for _, q := range key[:d] {
+				b.fresh = append(b.fresh, (float64(q)+0.5)*b.size)
+			}
+		}
+		b.asked[i] = at
 	}
-	slot := int(hash >> (64 - cellsLog))
-	out := b.squares[slot*b.d*b.d : (slot+1)*b.d*b.d]
-	if b.key[slot] == c {
-		return out
+	for lo := 0; lo < len(b.fresh); lo += cellBlock * d {
+		b.meet(b.fresh[lo:min(lo+cellBlock*d, len(b.fresh))])
 	}
-	b.key[slot] = c
-	if b.point.At(b.centre, 1) != nil {
-		clear(out)
-		return out
+}
+
+// meet appends II² at the points x; 0 where Σ has no tangent.
+func (b *bends) meet(x []float64) {
+	d := b.d
+	n, from := len(x)/d, len(b.squares)
+	b.squares = append(b.squares, make([]float64, n*d*d)...)
+	if b.block.At(x, n) == nil {
+		b.curvature.Square(b.squares[from:], b.block)
+		return
 	}
-	b.curvature.Square(out, b.point)
-	return out
+	for i := range n {
+		if b.block.At(x[i*d:], 1) == nil {
+			b.curvature.Square(b.squares[from+i*d*d:], b.block)
+		}
+	}
+}
+
+// square returns II² of the cell of point i, d×d.
+func (b *bends) square(i int) []float64 {
+	at := b.asked[i] * b.d * b.d
+	return b.squares[at : at+b.d*b.d]
 }

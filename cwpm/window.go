@@ -398,12 +398,9 @@ func (l *Loss[T]) bend(terms []Term) {
 		}
 		return
 	}
+	l.bends.ask(l.x, n)
 	for i, t := range terms {
-		if l.from[i] == t.K {
-			continue
-		}
-		w, trace := l.width[t.K], 0.0
-		square := l.bends.square(l.x[i*d : (i+1)*d])
+		w, trace, square := l.width[t.K], 0.0, l.bends.square(i)
 		for e := range d {
 			trace += square[e*d+e]
 		}
