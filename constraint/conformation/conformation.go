@@ -178,9 +178,9 @@ func (b *builder) coordinate(c Coordinate) (int, string) {
 			return 0, fmt.Sprintf("atom %s is there twice", b.set.molecule.Label(a))
 		}
 	}
-	// Read from either end it is the same; a volume changes its sign with the order.
+	// Read from either end it is the same: of a volume too, whose four atoms swap in pairs.
 	atoms := slices.Clone(c.Atoms)
-	if n := len(atoms); c.Kind != Volume && atoms[0] > atoms[n-1] {
+	if n := len(atoms); atoms[0] > atoms[n-1] {
 		slices.Reverse(atoms)
 	}
 	key := fmt.Sprint(c.Kind, atoms)
@@ -261,18 +261,24 @@ func (c *Condition) fault() string {
 		return fmt.Sprintf("the range [%s, %s] is empty", c.show(low), c.show(high))
 	case low == high && math.IsInf(low, 0) || math.IsInf(low, 1) || math.IsInf(high, -1):
 		return "the value is infinite"
+	case c.Kind == Dihedral && (math.IsInf(low, 0) || math.IsInf(high, 0)):
+		return "a dihedral has a range of two ends: on the circle one end leaves nothing out"
 	case c.Kind == Dihedral && low < high && !(high-low < 2*math.Pi):
 		return fmt.Sprintf("the range [%s, %s] is the whole circle", c.show(low), c.show(high))
 	case c.Kind == Distance && high <= 0:
 		return fmt.Sprintf("a distance of %s; expected one above 0", c.show(high))
-	case c.Kind == Angle && !(low >= 0 && high <= math.Pi+same):
+	case c.Kind == Angle && !((low >= 0 || math.IsInf(low, -1)) && (high <= math.Pi+same || math.IsInf(high, 1))):
 		return fmt.Sprintf("an angle in [%s, %s]; expected 0° to 180°", c.show(low), c.show(high))
 	}
-	if c.Kind == Angle {
-		for _, v := range []float64{low, high} {
-			if edge := low < high && (v == 0 || v >= math.Pi); !edge && (v < straight || v > math.Pi-straight) {
+	if c.Kind == Angle { // a range may end where angles do
+		fixed := low == high
+		for _, side := range []struct {
+			v    float64
+			open bool
+		}{{low, !fixed && low <= 0}, {high, !fixed && high >= math.Pi}} {
+			if !side.open && (side.v < straight || side.v > math.Pi-straight) {
 				return fmt.Sprintf("an angle of %s is within 1° of a straight line, where it has no derivatives; "+
-					"write a range that ends at 0° or 180°", c.show(v))
+					"write a range that ends at 0° or 180°", c.show(side.v))
 			}
 		}
 	}

@@ -68,6 +68,8 @@ func TestSuite(t *testing.T) {
 			Apart: []conformation.Apart{{Pairs: square, Min: 1.2}}}},
 		"one side": {4, conformation.Spec{Conditions: []conformation.Condition{on(angle, 1.5, math.Pi, 0, 1, 2),
 			on(distance, 0, 2.5, 0, 3), on(volume, 0.3, inf, 3, 0, 1, 2)}}},
+		"guards": {4, conformation.Spec{Conditions: []conformation.Condition{on(angle, -inf, 2.5, 0, 1, 2),
+			on(angle, 1.2, inf, 1, 2, 3), on(distance, -inf, 2.5, 0, 3), on(distance, 1.5, inf, 0, 1)}}},
 		"same coordinate twice": {4, conformation.Spec{Conditions: []conformation.Condition{
 			on(distance, 1.5, 1.5, 0, 1), on(distance, 1.5, 1.5, 1, 0), on(dihedral, 0.5, 0.5, 0, 1, 2, 3),
 			on(dihedral, 0.5+2*math.Pi, 0.5+2*math.Pi, 3, 2, 1, 0)}}},
@@ -221,7 +223,9 @@ func TestMax(t *testing.T) {
 		t.Errorf("support %v", packed)
 	}
 	constrainttest.Run(t, set(t, 4, conformation.Spec{Max: true, Conditions: []conformation.Condition{
-		on(dihedral, 0.5, 2.5, 0, 1, 2, 3), on(distance, 1.2, 1.2, 0, 1)}}), constrainttest.Options{Points: 8})
+		on(dihedral, 0.5, 2.5, 0, 1, 2, 3), on(distance, 1.2, 1.2, 0, 1)},
+		Apart: []conformation.Apart{{Pairs: [][2]int{{0, 2}, {0, 3}, {1, 3}}, Min: 1.1}}}),
+		constrainttest.Options{Points: 8})
 }
 
 // No internal coordinate changes under rotations and translations, so each gradient
@@ -271,10 +275,14 @@ func TestBadSpecs(t *testing.T) {
 		{on(angle, math.Pi, math.Pi, 0, 1, 2), "within 1° of a straight line"},
 		{on(angle, 1, math.Pi-0.01, 0, 1, 2), "within 1° of a straight line"},
 		{on(angle, -1, 1, 0, 1, 2), "expected 0° to 180°"},
+		{on(angle, -inf, 0, 0, 1, 2), "within 1° of a straight line"},
+		{on(angle, math.Pi, inf, 0, 1, 2), "within 1° of a straight line"},
 		{on(angle, 0, math.Pi, 0, 1, 2), "it asks for nothing"},
 		{on(dihedral, 150*degree, -150*degree, 0, 1, 2, 3), "the range [150°, -150°] is empty"},
 		{on(dihedral, -4, 4, 0, 1, 2, 3), "the whole circle"},
 		{on(dihedral, inf, inf, 0, 1, 2, 3), "infinite"},
+		{on(dihedral, -inf, 1, 0, 1, 2, 3), "a dihedral has a range of two ends"},
+		{on(angle, -inf, inf, 0, 1, 2), "it asks for nothing"},
 		{on(distance, 1.6, 1.6, 1, 0), "distance 1–0 is fixed at 1.6 Å, and at 1.5 Å elsewhere"},
 		{on(distance, 1.6, 1.7, 1, 0), "distance 1–0 is fixed at 1.5 Å, outside of its range [1.6 Å, 1.7 Å]"},
 	} {
@@ -283,6 +291,16 @@ func TestBadSpecs(t *testing.T) {
 		var e *conformation.Error
 		if !errors.As(err, &e) || e.Condition != 1 || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.condition, err, c.want)
+		}
+	}
+	for _, v := range []float64{-170, 190, 185, 150, 140, 211} { // on the circle
+		_, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5),
+			Conditions: []conformation.Condition{on(dihedral, 150*degree, 210*degree, 0, 1, 2, 3),
+				on(dihedral, v*degree, v*degree, 3, 2, 1, 0)}})
+		var e *conformation.Error
+		if inside := v != 140 && v != 211; inside != (err == nil) ||
+			!inside && (!errors.As(err, &e) || e.Condition != 0) {
+			t.Errorf("a dihedral of %v° in [150°, 210°]: %v", v, err)
 		}
 	}
 	for _, a := range []conformation.Apart{{Min: 1}, {Pairs: [][2]int{{0, 1}}}, {Pairs: [][2]int{{1, 1}}, Min: 1},

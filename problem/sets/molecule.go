@@ -17,7 +17,7 @@ import (
 type Molecule struct {
 	Template   File        `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: the atoms' names, bonds, values"`
 	Atoms      int         `yaml:"atoms,omitempty" doc:"how many there are, without a template"`
-	AtomNames  []any       `yaml:"atom_names,omitempty" doc:"of the atoms, without a template: CA, ALA2:CA or A:ALA2:CA"`
+	AtomNames  []any       `yaml:"atom_names,omitempty" doc:"without a template: CA, ALA2:CA or A:ALA2:CA"`
 	Distances  []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
 	Angles     []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
 	Dihedrals  []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
@@ -35,6 +35,8 @@ type Internal struct {
 	Atoms []any     `yaml:"atoms,omitempty"` // indices from 0 or names
 	Value any       `yaml:"value,omitempty"` // a number or template
 	Range []float64 `yaml:"range,omitempty"` // two numbers instead
+	Min   any       `yaml:"min,omitempty"`   // or one of them; not of a dihedral
+	Max   any       `yaml:"max,omitempty"`
 }
 
 // Chirality asks for the sign of (a−o)·((b−o)×(c−o)) of atoms o, a, b, c.
@@ -140,7 +142,8 @@ func (b *molecular) named() error {
 		return &Error{Key: "atom_names", Fault: "the template has names; expected one of the two keys"}
 	}
 	if n := len(b.AtomNames); n > maxAtoms || b.Molecule.Atoms != 0 && b.Molecule.Atoms != n {
-		return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("as many as there are names, %d, and at most %d", n, maxAtoms))
+		return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("as many as there are names, %d, and at most %d", n,
+			maxAtoms))
 	}
 	names := make([]string, len(b.AtomNames))
 	for i, v := range b.AtomNames {
@@ -278,9 +281,17 @@ func (b *molecular) internals() error {
 				return err
 			}
 			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind, Atoms: atoms}}
+			given := 0
+			for _, is := range []bool{k.Value != nil, k.Range != nil, k.Min != nil, k.Max != nil} {
+				if is {
+					given++
+				}
+			}
 			switch {
-			case (k.Value != nil) == (k.Range != nil):
-				return &Error{Key: key, Fault: "expected a value or a range, one of the two"}
+			case given != 1:
+				return &Error{Key: key, Fault: "expected one of value, range, min and max"}
+			case k.Min != nil || k.Max != nil:
+				c.Low, c.High, err = oneSided(key, k.Min, k.Max, l.unit)
 			case k.Range != nil:
 				c.Low, c.High, err = bounds(key, k.Range, l.unit)
 			case k.Value == "template":
@@ -305,6 +316,22 @@ func (b *molecular) internals() error {
 		}
 	}
 	return nil
+}
+
+// oneSided returns the bounds of a condition that has a min or a max.
+func oneSided(key string, least, most any, unit float64) (low, high float64, err error) {
+	name, value := "min", least
+	if most != nil {
+		name, value = "max", most
+	}
+	v, ok := numeral(value)
+	if !ok {
+		return 0, 0, Bad(key+"."+name, value, "a number")
+	}
+	if name == "min" {
+		return v * unit, math.Inf(1), nil
+	}
+	return math.Inf(-1), v * unit, nil
 }
 
 // bounds returns those of a range in the units of package conformation.
