@@ -121,9 +121,6 @@ func (p *Problem) idle(settings []Setting, proc *langevin.Process) error {
 
 // BuildRedraw is Build for a problem of Redraw: it looks at the keys of generation.
 func (p *Problem) BuildRedraw() (*langevin.Process, error) {
-	if err := p.oneOf("prior", p.Prior, "uniform", "empirical"); err != nil { // auto is of training
-		return nil, err
-	}
 	as := *p
 	as.Train = Defaults().Train // its bounds depend on the process, and were checked
 	return as.Build()

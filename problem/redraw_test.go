@@ -111,7 +111,6 @@ func TestRedrawRefuses(t *testing.T) {
 			"process.landing.mode=explicit"},
 		{sphere, "process.walls=paper", "it changes nothing: the set has no inequalities"},
 		{sphere, "process.steps", "setting is"},
-		{sphere, "prior=auto", `prior is "auto"; expected one of uniform, empirical`},
 		{cap, "process.repulsion=0.1", "it changes nothing: walls are elastic; add --set process.walls=paper"},
 		{"set: {kind: sphere, dim: 3}\nprocess: {method: OLLA-P}\n", "process.terminal_projection=false",
 			"it changes nothing: OLLA-P projects at every step"},
