@@ -8,10 +8,14 @@
 // A mutation changes an operator, sign, condition, index or constant, or leaves out
 // a statement. The sample is a function of the seed and the code; take another seed
 // each time, so that tests are not written to it. A fault is caught when a test of
-// its own package fails, or of a package that depends on it, or does not end in
-// time. Those that survive are printed; those that change nothing, listed by name in
-// equivalent.txt, do not count. The checkout is not touched: faults are laid over
-// it when the tests are built.
+// its own package fails, or a short one of a package that depends on it, or does not end
+// in many times what it takes. Those that survive are printed; those that change
+// nothing, listed by name in equivalent.txt, do not count. The checkout is not touched:
+// faults are laid over it when the tests are built.
+//
+// The tests are first run without a fault, which tells how long they take and which code
+// they come to; the next sample of the same code takes it from the user's cache. Tests
+// that do not come to a fault are not run on it, nor any after the first that fails.
 package main
 
 import (
@@ -23,6 +27,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +45,7 @@ func main() {
 	flag.StringVar(&c.patches, "patches", "", "a file of faults to plant instead of mutations")
 	flag.StringVar(&c.root, "root", ".", "the checkout")
 	flag.IntVar(&c.workers, "workers", 2, "faults tried at a time")
-	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "time that the tests of one package may take")
+	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "most time that the tests of one package may take")
 	flag.BoolVar(&c.near, "near", false, "run the tests of the fault's own package only")
 	asJSON := flag.Bool("json", false, "print one JSON object")
 	flag.Parse()
@@ -78,6 +83,7 @@ type result struct {
 	Line   int    `json:"line"`
 	Fate   fate   `json:"fate"`
 	Killer string `json:"killer,omitempty"` // the package whose tests saw it
+	Late   bool   `json:"late,omitempty"`   // because they did not end
 }
 
 // A fate is how a fault ended.
@@ -107,16 +113,18 @@ func (s *score) String() string {
 			fmt.Fprintf(&b, "survived: line %d of %s\n", r.Line, r.Name)
 		}
 	}
-	count := map[fate]int{}
+	count, late := map[fate]int{}, 0
 	for _, r := range s.Results {
-		count[r.Fate]++
+		if count[r.Fate]++; r.Late {
+			late++
+		}
 	}
 	share := 0.0
 	if s.Counted > 0 {
 		share = 100 * float64(s.Caught) / float64(s.Counted)
 	}
-	fmt.Fprintf(&b, "%d of %d caught (%.1f %%); %d change nothing, %d do not build; %d possible; %.0f s\n",
-		s.Caught, s.Counted, share, count[equivalent], count[unbuilt], s.Possible, s.Seconds)
+	fmt.Fprintf(&b, "%d of %d caught (%.1f %%), %d of them by time; %d change nothing, %d do not build; "+
+		"%d possible; %.0f s\n", s.Caught, s.Counted, share, late, count[equivalent], count[unbuilt], s.Possible, s.Seconds)
 	if s.Stopped {
 		b.WriteString("stopped before all were tried\n")
 	}
@@ -138,7 +146,12 @@ func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 		if all, err = readPatches(root, c.patches); err != nil {
 			return nil, err
 		}
-		c.n = len(all)
+		c.n, c.packages = len(all), nil
+		for _, m := range all {
+			if p := path.Dir(m.Path); !slices.Contains(c.packages, p) {
+				c.packages = append(c.packages, p)
+			}
+		}
 	} else {
 		for _, p := range c.packages {
 			of, err := plant(root, p)
@@ -153,7 +166,7 @@ func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 		r := rand.New(rand.NewPCG(c.seed, 0))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
-	t, err := newTrial(ctx, c)
+	t, err := newTrial(ctx, c, progress)
 	if err != nil {
 		return nil, err
 	}

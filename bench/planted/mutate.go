@@ -18,6 +18,7 @@ import (
 type mutant struct {
 	Path     string // of the file, from the module's root, with slashes
 	Line     int
+	Column   int
 	Function string
 	Kind     string // what was changed: operator, condition, constant, …
 	Was, Is  string // the expression or statement
@@ -223,7 +224,8 @@ func mutants(path string, source []byte) ([]*mutant, error) {
 			continue
 		}
 		for _, s := range sites(f) {
-			m := &mutant{Path: path, Line: set.Position(s.node.Pos()).Line, Function: f.Name.Name, Kind: s.kind}
+			at := set.Position(s.node.Pos())
+			m := &mutant{Path: path, Line: at.Line, Column: at.Column, Function: f.Name.Name, Kind: s.kind}
 			show := func() string {
 				if s.show == nil {
 					return text(s.node)

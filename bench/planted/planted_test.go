@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestFates(t *testing.T) {
 		t.Skip("builds modules")
 	}
 	root := module(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	before, err := os.ReadFile(filepath.Join(root, "a/a.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +82,69 @@ func TestFates(t *testing.T) {
 	if !strings.Contains(s.String(), "4 of 8 caught (50.0 %)") ||
 		!strings.Contains(s.String(), "survived: line 6 of a/a.go Loose: operator") {
 		t.Errorf("the score reads\n%s", s)
+	}
+}
+
+// The tests are measured once for the same code; not at all if one fails on it. Suites
+// that do not come to a fault are not run, and the quicker of two is run first.
+func TestBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds modules")
+	}
+	root := module(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	c := config{n: 1, workers: 1, packages: []string{"a"}, root: root, limit: time.Minute}
+	var first, second strings.Builder
+	tr, err := newTrial(t.Context(), c, &first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newTrial(t.Context(), c, &second); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(first.String(), "\n") != 3 || second.String() != "" {
+		t.Errorf("measured %q, then %q; want a short, b short and a once", first.String(), second.String())
+	}
+	for _, s := range []struct {
+		suite
+		function string
+		reaches  bool
+	}{
+		{suite{"a", true}, "Sum", true}, {suite{"a", true}, "Far", false}, {suite{"a", false}, "Loose", false},
+		{suite{"b", true}, "Sum", false}, {suite{"b", true}, "Far", true},
+	} {
+		all, err := plant(root, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			if m.Function == s.function && tr.sound.reaches(s.suite, m) != s.reaches {
+				t.Errorf("%s comes to %s: %v", s.suite, m.name(), !s.reaches)
+			}
+		}
+	}
+	tr.dependents["a"] = []string{"a", "slow", "quick"}
+	tr.sound.Seconds["slow short"], tr.sound.Seconds["quick short"] = 2, 1
+	if got := tr.suites("a"); !slices.Equal(got, []suite{{"a", true}, {"quick", true}, {"slow", true}, {"a", false}}) {
+		t.Errorf("the order is %v", got)
+	}
+	for seconds, want := range map[float64]time.Duration{1: 28 * time.Second, 10: time.Minute, 30: 2 * time.Minute} {
+		tr.sound.Seconds["slow short"] = seconds
+		if got := tr.sound.patience(suite{"slow", true}, time.Minute); got != want {
+			t.Errorf("a suite of %v s may take %v, want %v", seconds, got, want)
+		}
+	}
+	log := "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/x (0.00s)\n--- PASS: TestB (1.25s)\n" +
+		"--- SKIP: TestC (0.00s)\n--- PASS: TestD (0.09s)\nPASS\n"
+	if got := quickTests([]byte(log)); got != "^(TestA|TestD)$" {
+		t.Errorf("the quick tests are %q", got)
+	}
+	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
+	if err := os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newTrial(t.Context(), c, io.Discard); err == nil || !strings.Contains(err.Error(), "b short fail before") {
+		t.Errorf("a test that fails on sound code: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	_ "embed"
@@ -17,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 //go:embed equivalent.txt
@@ -26,24 +26,30 @@ var equivalentList string
 type trial struct {
 	config
 	ctx        context.Context
+	module     string
 	dependents map[string][]string // of each folder, folders whose tests may see its faults: its own, then by distance
 	nothing    map[string]bool     // names of equivalent mutants
+	sound      *baseline
 }
 
-func newTrial(ctx context.Context, c config) (*trial, error) {
+// newTrial measures the tests on the sound code.
+func newTrial(ctx context.Context, c config, progress io.Writer) (*trial, error) {
 	t := &trial{config: c, ctx: ctx, dependents: map[string][]string{}, nothing: map[string]bool{}}
 	for line := range strings.Lines(equivalentList) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			t.nothing[line] = true
 		}
 	}
-	return t, t.graph()
+	if err := t.graph(); err != nil {
+		return nil, err
+	}
+	return t, t.measure(progress)
 }
 
 // graph finds which packages' tests depend on which packages.
 func (t *trial) graph() error {
 	cmd := exec.CommandContext(t.ctx, "go", "list",
-		"-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
+		"-json=ImportPath,Dir,Module,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = t.root
 	out, err := cmd.Output()
 	if err != nil {
@@ -53,6 +59,7 @@ func (t *trial) graph() error {
 		ImportPath, Dir                    string
 		Imports, TestImports, XTestImports []string
 		TestGoFiles, XTestGoFiles          []string
+		Module                             struct{ Path string }
 	}
 	folder, users, tested := map[string]string{}, map[string][]string{}, map[string]bool{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -66,6 +73,7 @@ func (t *trial) graph() error {
 		if err != nil {
 			return err
 		}
+		t.module = p.Module.Path
 		folder[p.ImportPath] = filepath.ToSlash(rel)
 		tested[p.ImportPath] = len(p.TestGoFiles)+len(p.XTestGoFiles) > 0
 		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
@@ -126,7 +134,9 @@ func (t *trial) all(mutants []*mutant, n int, progress io.Writer) []result {
 	return out
 }
 
-// try plants one fault and runs the tests that may see it, nearest first.
+// try plants one fault and runs the tests that may see it: those of its own package, then
+// of the packages that depend on it, the quickest first, then all of its own package
+// that -short leaves out. Tests that do not come to the line of the fault are not run.
 func (t *trial) try(m *mutant) result {
 	r := result{Name: m.name(), Line: m.Line, Fate: survived}
 	if t.nothing[r.Name] {
@@ -145,25 +155,46 @@ func (t *trial) try(m *mutant) result {
 		return r
 	}
 	own := path.Dir(m.Path)
-	if t.command("go", "build", "-overlay", overlay, "-o", os.DevNull, "./"+own) != nil {
+	if !slices.Contains(t.dependents[own], own) &&
+		t.command("go", "build", "-overlay", overlay, "-o", os.DevNull, "./"+own) != nil {
 		r.Fate = unbuilt
 		return r
 	}
-	for _, p := range t.dependents[own] {
-		if t.near && p != own {
-			break
+	for _, s := range t.suites(own) {
+		if t.near && s.folder != own || !t.sound.reaches(s, m) {
+			continue
 		}
-		err := t.command("go", "test", "-short", "-vet=off", "-failfast", "-count=1", "-timeout", t.limit.String(),
-			"-overlay", overlay, "./"+p)
-		if t.ctx.Err() != nil {
+		binary := filepath.Join(dir, strings.ReplaceAll(s.folder, "/", "-")+".test")
+		if _, err := os.Stat(binary); err != nil && t.compile(binary, s.folder, "-overlay", overlay) != nil {
+			if t.ctx.Err() == nil {
+				r.Fate = unbuilt
+			}
 			return r
 		}
-		if err != nil {
-			r.Fate, r.Killer = caught, p
+		if failed, late := t.fails(binary, s); t.ctx.Err() != nil {
+			return r
+		} else if failed {
+			r.Fate, r.Killer, r.Late = caught, s.folder, late
 			return r
 		}
 	}
 	return r
+}
+
+// fails runs a suite on a fault, its quick tests first.
+func (t *trial) fails(binary string, s suite) (failed, late bool) {
+	parts := [][]string{nil}
+	if quick := t.sound.Quick[s.String()]; quick != "" {
+		parts = [][]string{{"-test.run=" + quick}, {"-test.skip=" + quick}}
+	}
+	limit := t.sound.patience(s, t.limit)
+	for _, part := range parts {
+		start := time.Now()
+		if _, err := t.run(binary, s, limit, append(part, "-test.failfast")...); err != nil {
+			return true, time.Since(start) >= limit
+		}
+	}
+	return false, false
 }
 
 // overlay writes the faulty file and the list that puts it in place of the sound one.
@@ -181,6 +212,24 @@ func (t *trial) overlay(dir string, m *mutant) (string, error) {
 	return file, os.WriteFile(file, list, 0o600)
 }
 
+// compile builds the tests of a folder.
+func (t *trial) compile(binary, folder string, flags ...string) error {
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags,
+		[]string{"./" + folder})
+	return t.command("go", args...)
+}
+
+// run runs tests that were built, as go test would.
+func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string) ([]byte, error) {
+	args := append(flags, "-test.paniconexit0", "-test.timeout="+limit.String())
+	if s.short {
+		args = append(args, "-test.short")
+	}
+	cmd := exec.CommandContext(t.ctx, binary, args...)
+	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(s.folder))
+	return cmd.Output()
+}
+
 func (t *trial) command(name string, args ...string) error {
 	cmd := exec.CommandContext(t.ctx, name, args...)
 	cmd.Dir = t.root
@@ -193,95 +242,4 @@ func builds(path string, source []byte) bool {
 	c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(source)), nil }
 	ok, err := c.MatchFile(filepath.Dir(path), filepath.Base(path))
 	return ok && err == nil
-}
-
-// readPatches reads faults that are written down: blocks of a line with the file,
-// lines "- what is there" and lines "+ what to plant", an empty line after each.
-// The text to be replaced, its lines without surrounding white space, must stand in
-// the file once.
-func readPatches(root, file string) ([]*mutant, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var out []*mutant
-	var at, was, is []string
-	number, first := 0, 0
-	flush := func() error {
-		defer func() { at, was, is = nil, nil, nil }()
-		if at == nil && was == nil && is == nil {
-			return nil
-		}
-		if len(at) != 1 || len(was) == 0 {
-			return fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin with +",
-				file, first)
-		}
-		m, err := replace(root, at[0], was, is)
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", file, first, err)
-		}
-		out = append(out, m)
-		return nil
-	}
-	s := bufio.NewScanner(f)
-	for s.Scan() {
-		line := strings.TrimSpace(s.Text())
-		number++
-		switch {
-		case line == "":
-			if err := flush(); err != nil {
-				return nil, err
-			}
-			continue
-		case line[0] == '#':
-			continue
-		}
-		if at == nil && was == nil {
-			first = number
-		}
-		switch line[0] {
-		case '-':
-			was = append(was, strings.TrimSpace(line[1:]))
-		case '+':
-			is = append(is, strings.TrimSpace(line[1:]))
-		default:
-			at = append(at, line)
-		}
-	}
-	if err := s.Err(); err != nil {
-		return nil, err
-	}
-	return out, flush()
-}
-
-// replace returns the mutant in which lines stand for others.
-func replace(root, at string, was, is []string) (*mutant, error) {
-	source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(at)))
-	if err != nil {
-		return nil, err
-	}
-	lines := strings.Split(string(source), "\n")
-	found := -1
-	for i := 0; i+len(was) <= len(lines); i++ {
-		same := true
-		for j, w := range was {
-			same = same && strings.TrimSpace(lines[i+j]) == w
-		}
-		if same && found >= 0 {
-			return nil, fmt.Errorf("%q stands in %s more than once", was[0], at)
-		}
-		if same {
-			found = i
-		}
-	}
-	if found < 0 {
-		return nil, fmt.Errorf("%q does not stand in %s", was[0], at)
-	}
-	planted := slices.Concat(lines[:found], is, lines[found+len(was):])
-	return &mutant{
-		Path: at, Line: found + 1, Function: "patch", Kind: "text", Was: strings.Join(was, " "),
-		Is:     strings.Join(is, " "),
-		source: []byte(strings.Join(planted, "\n")),
-	}, nil
 }
