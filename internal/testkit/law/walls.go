@@ -92,6 +92,29 @@ func AllWalled() []Walled {
 	}
 }
 
+// WholeTorus is the uniform law on a torus, which has no walls: U is the distribution
+// function of the angle of the tube.
+var WholeTorus = Walled{"torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+	set := zoo.Torus{Major: 1, Minor: 0.6}
+	return langevin.Process{Set: set},
+		func(x []float64) float64 {
+			_, φ := set.Angles(x)
+			return (φ + math.Pi + set.Minor/set.Major*math.Sin(φ)) / (2 * math.Pi)
+		},
+		func(x, v []float64) {
+			lo, hi := -math.Pi, math.Pi
+			for range 60 {
+				if mid := (lo + hi) / 2; (mid+math.Pi+set.Minor/set.Major*math.Sin(mid))/(2*math.Pi) < v[0] {
+					lo = mid
+				} else {
+					hi = mid
+				}
+			}
+			ρ, sin, cos := set.Major+set.Minor*math.Cos(lo), math.Sin(2*math.Pi*v[1]), math.Cos(2*math.Pi*v[1])
+			x[0], x[1], x[2] = ρ*cos, ρ*sin, set.Minor*math.Sin(lo)
+		}
+}}
+
 // A Chain is how chains of Stationary run.
 type Chain struct {
 	Run
@@ -107,12 +130,13 @@ type Moments struct {
 	Report                           langevin.Report
 }
 
-// Stationary runs chains from exact draws, and returns the moments of what they keep.
-func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (Moments, error) {
-	p, u, draw := b.Make(c.Temperature())
+// start returns the process of the chains without schedule, U, and exact draws.
+func (c Chain) start(b Walled) (p langevin.Process, u func(x []float64) float64, x0 []float64) {
+	T := c.Temperature()
 	if c.Symmetric {
-		p, u, draw = b.Make(1)
+		T = 1
 	}
+	p, u, draw := b.Make(T)
 	p.Method, p.Friction, p.Walls, p.Repulsion = c.Method, c.Friction, c.Walls, c.Repulsion
 	p.Landing = langevin.Landing{Explicit: c.Explicit, Rate: 1 / c.Tau}
 	p.Schedule = langevin.Schedule{N: 1, T: c.Tau, SigmaMin: 1, SigmaMax: 1}
@@ -122,6 +146,35 @@ func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (M
 		s.Uniforms(v, uint64(i), 0)
 		draw(x0[i*b.Dim:(i+1)*b.Dim], v)
 	}
+	return p, u, x0
+}
+
+// moments are those of x, of which each start has as many states in a row.
+func moments(x []float64, count, d int, u func(x []float64) float64) (m Moments) {
+	n, keep := float64(count), len(x)/(count*d)
+	for i := range count {
+		mean, edge := 0.0, 0.0
+		for t := range keep {
+			w := u(x[(i*keep+t)*d:][:d])
+			if w < 0 {
+				m.Outside += 1 / n / float64(keep)
+			}
+			mean += w / float64(keep)
+			if w < 0.05 {
+				edge += 1 / float64(keep)
+			}
+		}
+		m.Mean, m.MeanError = m.Mean+mean/n, m.MeanError+mean*mean/n
+		m.Edge, m.EdgeError = m.Edge+edge/n, m.EdgeError+edge*edge/n
+	}
+	m.MeanError = math.Sqrt(max(m.MeanError-m.Mean*m.Mean, 0) / n)
+	m.EdgeError = math.Sqrt(max(m.EdgeError-m.Edge*m.Edge, 0) / n)
+	return m
+}
+
+// Stationary runs chains from exact draws, and returns the moments of what they keep.
+func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (Moments, error) {
+	p, u, x0 := c.start(b)
 	run := langevin.Chains{
 		Process: &p, Symmetric: c.Symmetric, Seed: c.Seed,
 		Count: c.Count, Burn: c.Burn, Keep: c.Keep, Thin: max(1, c.Step),
@@ -130,26 +183,51 @@ func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (M
 	if err != nil {
 		return Moments{}, err
 	}
-	var m Moments
+	m := moments(d.X, c.Count, b.Dim, u)
 	m.Report = d.Report
-	n := float64(c.Count)
-	for i := range c.Count {
-		mean, edge := 0.0, 0.0
-		for t := range c.Keep {
-			x := d.X[(i*c.Keep+t)*b.Dim:][:b.Dim]
-			w := u(x)
-			if w < 0 {
-				m.Outside += 1 / n / float64(c.Keep)
-			}
-			mean += w / float64(c.Keep)
-			if w < 0.05 {
-				edge += 1 / float64(c.Keep)
-			}
-		}
-		m.Mean, m.MeanError = m.Mean+mean/n, m.MeanError+mean*mean/n
-		m.Edge, m.EdgeError = m.Edge+edge/n, m.EdgeError+edge*edge/n
-	}
-	m.MeanError = math.Sqrt(max(m.MeanError-m.Mean*m.Mean, 0) / n)
-	m.EdgeError = math.Sqrt(max(m.EdgeError-m.Edge*m.Edge, 0) / n)
 	return m, nil
+}
+
+// Backward takes exact draws through c.Step backward steps with the score of the law
+// itself, and returns the moments of where they end: those of the draws, but for the
+// error of the steps.
+func (c Chain) Backward(ctx context.Context, b Walled, pool *parallel.Pool) (Moments, error) {
+	p, u, x0 := c.start(b)
+	p.Schedule.N, p.Schedule.T = c.Step, float64(c.Step)*c.Tau
+	score := stationary{p.Potential, p.Method.Underdamped(), c.Temperature()}
+	x, failed := make([]float64, len(x0)), make([]bool, c.Count)
+	report, err := langevin.NewSimulator(&p, pool, 64).Backward(ctx, x, failed, 0, c.Seed, inOrder(x0),
+		func(int) langevin.Score { return score })
+	if err != nil {
+		return Moments{}, err
+	}
+	m := moments(x, c.Count, b.Dim, u)
+	m.Report = report
+	return m, nil
+}
+
+// stationary is the score of exp(−f/T): 2∇ln q = −2∇f/T, and for underdamped methods
+// 2γ(∇_p ln q + p) = 0.
+type stationary struct {
+	f           langevin.Potential
+	underdamped bool
+	T           float64
+}
+
+func (s stationary) Eval(dst, x, _ []float64, n int, _ float64) {
+	clear(dst)
+	if s.f == nil || s.underdamped {
+		return
+	}
+	s.f.Gradient(dst, x[:len(dst)], n)
+	for i := range dst {
+		dst[i] *= -2 / s.T
+	}
+}
+
+// inOrder is the prior that gives sample i the row i.
+type inOrder []float64
+
+func (x inOrder) Sample(dst []float64, _ keyed.Stream, sample uint64) {
+	copy(dst, x[int(sample)*len(dst):])
 }
