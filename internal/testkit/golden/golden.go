@@ -6,6 +6,7 @@ package golden
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -27,6 +28,18 @@ func Read(t testing.TB, name string) map[string]arrayfile.Array {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return a
+}
+
+// ReadJSON reads a JSON file of golden numbers into v.
+func ReadJSON(t testing.TB, name string, v any) {
+	t.Helper()
+	b, err := files.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
 }
 
 // Tolerance is how near to the reference's numbers ours must be.

@@ -1,0 +1,81 @@
+package langevin_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/papercase"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
+)
+
+// Three steps of every method in the paper's convention, both ways, with the options
+// that the reference's golden files have not: curvature, ε, the paper's walls with 0, 1 and
+// 2 active, and a potential. The numbers are those of the paper's lines (reference.Paper).
+func TestGoldenPaper(t *testing.T) {
+	var want reference.PaperGolden
+	golden.ReadJSON(t, "paper.json", &want)
+	for _, c := range reference.PaperCases() {
+		t.Run(c.Name, func(t *testing.T) {
+			p, err := papercase.Process(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const d, N = reference.PaperDim, reference.PaperSteps
+			n := len(want.Start)
+			s, at := p.NewStepper(n), geometry.New(p.Set, n, p.Repulsion)
+			start := slices.Concat(want.Start...)
+			noise := func(k int) (ζ []float64) {
+				for i := range n {
+					ζ = append(ζ, reference.PaperNoise(i, k)...)
+				}
+				return ζ
+			}
+			pseudo := func(c float64) []float64 {
+				if err := at.At(start, n); err != nil {
+					t.Fatal(err)
+				}
+				v := noise(N)
+				at.Tangent(v, v)
+				for i := range v {
+					v[i] = start[i] + c*v[i]
+				}
+				return v
+			}
+			check := func(direction string, k int, x []float64, states [][]float64) {
+				for i := range n {
+					golden.Near(t, direction, x[i*d:(i+1)*d], states[(N+1)*i+k])
+				}
+			}
+			failed := make([]bool, n)
+			x, prev := start, pseudo(-p.Schedule.Tau(0))
+			for k := range N {
+				next := make([]float64, n*d)
+				if _, err := s.Forward(next, x, prev, noise(k), failed, n, k); err != nil {
+					t.Fatal(err)
+				}
+				check("forward", k+1, next, want.Forward[c.Name])
+				x, prev = next, x
+			}
+			if c.Name == "OLLA explicit" {
+				if _, err := s.Terminal(x, failed, n); err != nil {
+					t.Fatal(err)
+				}
+				golden.Near(t, "terminal projection", x, slices.Concat(want.Terminal...))
+			}
+			x, after := start, pseudo(p.MomentumTau(N-1))
+			for k := N - 1; k >= 0; k-- {
+				next := make([]float64, n*d)
+				if _, err := s.Backward(next, x, after, noise(k), failed, n, k, papercase.Score{}); err != nil {
+					t.Fatal(err)
+				}
+				check("backward", k, next, want.Backward[c.Name])
+				x, after = next, x
+			}
+			if slices.Contains(failed, true) {
+				t.Errorf("failed: %v", failed)
+			}
+		})
+	}
+}
