@@ -210,3 +210,28 @@ func testPassesAllocateNothing(t *testing.T, p kernel.Precision) {
 		t.Errorf("%v allocations in Field", n)
 	}
 }
+
+// The first weights and biases of a layer are uniform on ±1/√in, in its inputs: as large as
+// that, no larger, with the variance 1/(3 in), of which a thousand numbers tell 15 % at 4.5
+// standard errors (rate 7·10⁻⁶ each). From the outputs it would be 4 and 16 times as much.
+func TestFirstWeights(t *testing.T) {
+	m := NewMLP[float64]([]int{64, 256, 64, 4}, 3)
+	for l := range m.Layers() {
+		in := float64(m.Sizes[l])
+		for name, part := range map[string][]float64{"weights": m.Weight(l), "biases": m.Bias(l)} {
+			most, sq := 0.0, 0.0
+			for _, v := range part {
+				most, sq = max(most, math.Abs(v)), sq+v*v
+			}
+			n := float64(len(part))
+			// A uniform number's square has mean 1/3 and standard deviation √(4/45).
+			if e := math.Abs(sq/n*in - 1./3); most > 1/math.Sqrt(in) || e > 4.5*math.Sqrt(4./45/n) {
+				t.Errorf("layer %d, %s: the largest is %.3f/√in, the mean square %.3f/in", l, name, most*math.Sqrt(in),
+					sq/n*in)
+			}
+		}
+	}
+	if n := NewMLP[float64]([]int{64, 256, 64, 4}, 4); n.Params[0] == m.Params[0] {
+		t.Error("another seed has the same weights")
+	}
+}
