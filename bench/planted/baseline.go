@@ -37,6 +37,7 @@ func (s suite) String() string {
 // they come to. It is kept in a file, for the next sample of the same code.
 type baseline struct {
 	Seconds map[string]float64 // by suite
+	Work    map[string]float64 // of processors, in seconds, by suite
 	Quick   map[string]string  // by suite, a pattern of the tests to run first
 	Blocks  map[string][]block // by suite and file, "folder short file"
 }
@@ -99,7 +100,9 @@ func (t *trial) measure(progress io.Writer) error {
 	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &t.sound) == nil {
 		return nil
 	}
-	t.sound = &baseline{Seconds: map[string]float64{}, Quick: map[string]string{}, Blocks: map[string][]block{}}
+	t.sound = &baseline{
+		Seconds: map[string]float64{}, Work: map[string]float64{}, Quick: map[string]string{}, Blocks: map[string][]block{},
+	}
 	of := map[suite][]string{} // the planted folders that it may see faults of
 	for _, p := range t.packages {
 		for _, s := range t.suites(p) {
@@ -116,11 +119,11 @@ func (t *trial) measure(progress io.Writer) error {
 		wg.Go(func() {
 			for s := range next {
 				start := time.Now()
-				quick, blocks, err := t.profile(s, of[s])
+				quick, work, blocks, err := t.profile(s, of[s])
 				mu.Lock()
 				errs = append(errs, err)
 				seconds := time.Since(start).Seconds()
-				t.sound.Seconds[s.String()], t.sound.Quick[s.String()] = seconds, quick
+				t.sound.Seconds[s.String()], t.sound.Work[s.String()], t.sound.Quick[s.String()] = seconds, work, quick
 				for file, k := range blocks {
 					t.sound.Blocks[s.String()+" "+file] = k
 				}
@@ -147,12 +150,14 @@ func (t *trial) measure(progress io.Writer) error {
 	return os.WriteFile(file, data, 0o666)
 }
 
-// profile runs a suite on the sound code and returns a pattern of its quick tests, and
-// what it runs of the folders, by file.
-func (t *trial) profile(s suite, folders []string) (quick string, blocks map[string][]block, err error) {
+// profile runs a suite on the sound code and returns a pattern of its quick tests, the
+// seconds of processors that it takes and what it runs of the folders, by file.
+func (t *trial) profile(s suite, folders []string) (
+	quick string, work float64, blocks map[string][]block, err error,
+) {
 	dir, err := os.MkdirTemp("", "planted-*")
 	if err != nil {
-		return "", nil, err
+		return "", 0, nil, err
 	}
 	defer os.RemoveAll(dir)
 	var covered []string
@@ -161,14 +166,14 @@ func (t *trial) profile(s suite, folders []string) (quick string, blocks map[str
 	}
 	binary, profile := filepath.Join(dir, "sound.test"), filepath.Join(dir, "profile")
 	if err := t.compile(binary, s.folder, "-cover", "-coverpkg="+strings.Join(covered, ",")); err != nil {
-		return "", nil, fmt.Errorf("the tests of %s do not build: %w", s.folder, err)
+		return "", 0, nil, fmt.Errorf("the tests of %s do not build: %w", s.folder, err)
 	}
-	log, err := t.run(binary, s, time.Hour, "-test.v", "-test.coverprofile="+profile)
+	log, work, err := t.run(binary, s, time.Hour, "-test.v", "-test.coverprofile="+profile)
 	if err != nil {
-		return "", nil, fmt.Errorf("the tests of %s fail before any fault is planted: %w", s, err)
+		return "", 0, nil, fmt.Errorf("the tests of %s fail before any fault is planted: %w", s, err)
 	}
 	blocks, err = readProfile(profile, t.module)
-	return quickTests(log), blocks, err
+	return quickTests(log), work, blocks, err
 }
 
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+)s\)$`)

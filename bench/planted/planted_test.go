@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -138,6 +139,22 @@ func TestBaseline(t *testing.T) {
 		"--- SKIP: TestC (0.00s)\n--- PASS: TestD (0.09s)\nPASS\n"
 	if got := quickTests([]byte(log)); got != "^(TestA|TestD)$" {
 		t.Errorf("the quick tests are %q", got)
+	}
+	// A suite that gets no work done is given more time, one that works is endless.
+	dir, sleeper := filepath.Join(root, "s"), suite{"s", true}
+	text := "package s\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestS(t *testing.T) { time.Sleep(300 * " +
+		"time.Millisecond) }\n"
+	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, "s_test.go"), []byte(text), 0o666),
+		tr.compile(filepath.Join(dir, "s.test"), "s")); err != nil {
+		t.Fatal(err)
+	}
+	tr.limit = 100 * time.Millisecond
+	if failed, late := tr.fails(filepath.Join(dir, "s.test"), sleeper); failed || late {
+		t.Errorf("a test that waits: failed %v, late %v", failed, late)
+	}
+	tr.sound.Work["s short"] = -5.01 // it took more than 2·work + 10
+	if failed, late := tr.fails(filepath.Join(dir, "s.test"), sleeper); !failed || !late {
+		t.Errorf("a test without end: failed %v, late %v", failed, late)
 	}
 	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
 	if err := os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666); err != nil {

@@ -181,7 +181,8 @@ func (t *trial) try(m *mutant) result {
 	return r
 }
 
-// fails runs a suite on a fault, its quick tests first.
+// fails runs a suite on a fault, its quick tests first. A suite that ran out of time
+// without more work than on sound code has been kept waiting, and gets more.
 func (t *trial) fails(binary string, s suite) (failed, late bool) {
 	parts := [][]string{nil}
 	if quick := t.sound.Quick[s.String()]; quick != "" {
@@ -189,9 +190,17 @@ func (t *trial) fails(binary string, s suite) (failed, late bool) {
 	}
 	limit := t.sound.patience(s, t.limit)
 	for _, part := range parts {
-		start := time.Now()
-		if _, err := t.run(binary, s, limit, append(part, "-test.failfast")...); err != nil {
-			return true, time.Since(start) >= limit
+		for again := 0; ; again++ {
+			start := time.Now()
+			_, work, err := t.run(binary, s, limit, append(slices.Clone(part), "-test.failfast")...)
+			if err == nil {
+				break
+			}
+			late = time.Since(start) >= limit
+			if !late || work > 2*t.sound.Work[s.String()]+10 || again == 3 || t.ctx.Err() != nil {
+				return true, late
+			}
+			limit *= 2
 		}
 	}
 	return false, false
@@ -219,15 +228,20 @@ func (t *trial) compile(binary, folder string, flags ...string) error {
 	return t.command("go", args...)
 }
 
-// run runs tests that were built, as go test would.
-func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string) ([]byte, error) {
+// run runs tests that were built, as go test would. work is what they took of processors,
+// in seconds.
+func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string) (out []byte, work float64, err error) {
 	args := append(flags, "-test.paniconexit0", "-test.timeout="+limit.String())
 	if s.short {
 		args = append(args, "-test.short")
 	}
 	cmd := exec.CommandContext(t.ctx, binary, args...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(s.folder))
-	return cmd.Output()
+	out, err = cmd.Output()
+	if p := cmd.ProcessState; p != nil {
+		work = (p.UserTime() + p.SystemTime()).Seconds()
+	}
+	return out, work, err
 }
 
 func (t *trial) command(name string, args ...string) error {
