@@ -5,10 +5,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
-
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
 // unit returns the unit vector of a latitude and a longitude in degrees.
@@ -109,35 +105,4 @@ func TestEarthJSD(t *testing.T) {
 		t.Error("the empty bins were not raised")
 	}
 	isNaN(t, "with no points", EarthJSD(a, nil))
-}
-
-// The published evaluation's values for the four catalogues, in float64: the
-// first half of the rows against all, the test rows against all, and the first
-// hundred rows against the test rows.
-//
-// The earthquakes are looser: 231 of their 6120 coordinates lie on the edge of
-// a bin, where the published code goes by the last bits of its sines. With
-// another library's sines and no allowance at the edges the same formula moves
-// these values by up to 2.5e-3.
-func TestEarthJSDGolden(t *testing.T) {
-	values, splits := golden.Read(t, "s2_jsd.npz"), golden.Read(t, "s2_splits.npz")
-	for _, c := range []struct {
-		name string
-		tol  float64
-	}{{"volcano", 1e-12}, {"earthquake", 3e-3}, {"flood", 1e-12}, {"fire", 1e-12}} {
-		points, err := dataset.ReadEarth(testkit.Shared(t, "data/earth/"+c.name+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := points.X
-		var test []float64
-		for _, i := range splits[c.name+"_test"].Int32 {
-			test = append(test, x[3*i:3*i+3]...)
-		}
-		half := x[:3*(len(x)/3/2)]
-		for i, got := range []float64{EarthJSD(half, x), EarthJSD(test, x), EarthJSD(x[:300], test)} {
-			what := c.name + []string{"_jsd_first_half_vs_full", "_jsd_test_vs_full", "_jsd_first100_vs_test"}[i]
-			near(t, what, got, values[what].AsFloat64()[0], c.tol)
-		}
-	}
 }
