@@ -62,6 +62,33 @@ func TestConformations(t *testing.T) {
 	}
 }
 
+// Turning a dihedral brings it to the middle of its condition, and leaves bonds and angles as
+// they are; one that is met stays.
+func TestTurn(t *testing.T) {
+	s := amber.AlanineDipeptide()
+	for _, q := range []conformation.Condition{dihedral(100, 100, 4, 6, 8, 14), dihedral(-60, -20, 6, 8, 14, 16),
+		dihedral(100, 140, 16, 14, 8, 6), dihedral(140, 160, 6, 8, 14, 16)} {
+		x := amber.AlanineStart()
+		before := q.Value(x)
+		turn(s.Molecule, x, q)
+		want := (q.Low + q.High) / 2
+		if q.Low < before && before < q.High {
+			want = before
+		}
+		if got := q.Value(x); math.Abs(math.Remainder(got-want, 2*math.Pi)) > 1e-12 {
+			t.Errorf("%v to %v: from %v to %v", q.Atoms, want, before, got)
+		}
+		y := amber.AlanineStart()
+		for _, a := range s.Molecule.Angles() {
+			d := molecule.Distance(x, a[0], a[1]) - molecule.Distance(y, a[0], a[1])
+			e := molecule.Distance(x, a[0], a[2]) - molecule.Distance(y, a[0], a[2])
+			if math.Abs(d) > 1e-12 || math.Abs(e) > 1e-12 {
+				t.Errorf("%v: angle %v changes", q.Atoms, a)
+			}
+		}
+	}
+}
+
 // A molecule of two bonds and an angle that is held: given the angle, each bond has the density
 // r² exp(−K(r − R)²/kT), for Cartesian coordinates have r² dr in them. By area of Σ it would be
 // another, since ‖∇θ‖ depends on r: means differ by 0.06. The limit is 6 standard errors (false

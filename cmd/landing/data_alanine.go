@@ -106,12 +106,13 @@ start, and are the same for a seed whatever the number of workers.`,
 				ψ := f.Watched[0]
 				fmt.Fprintf(w, "%s of %s in %s, how they were made in %s\n", plural(f.Count, "frame"),
 					plural(m.N(), "atom"), o.out, story)
-				independent := fmt.Sprintf("as good as %.0f independent frames", min(ψ.ESS, float64(f.Count)))
+				independent := fmt.Sprintf("as good as %.0f independent frames (split-R̂ %.3f)",
+					min(ψ.ESS, float64(f.Count)), ψ.Rhat)
 				if math.IsNaN(ψ.ESS) {
 					independent = "too few frames a chain to say how independent"
 				}
-				fmt.Fprintf(w, "ψ %.1f° ± %.1f°, %s (split-R̂ %.3f); worst violation %.1g\n", ψ.Mean*180/math.Pi,
-					ψ.SD*180/math.Pi, independent, ψ.Rhat, f.Worst)
+				fmt.Fprintf(w, "ψ %.1f° ± %.1f°, %s; worst violation %.1g\n", ψ.Mean*180/math.Pi,
+					ψ.SD*180/math.Pi, independent, f.Worst)
 			})
 		},
 	}

@@ -305,3 +305,37 @@ func BenchmarkEnergy(b *testing.B) {
 		})
 	}
 }
+
+// The pairwise integral of implicit solvent is that of ‖x‖⁻⁴/4π over the part of a sphere
+// outside of ρ: over shells of radius t, of which the part (s² − (r−t)²)/(4rt) is inside the
+// sphere, or all; for spheres apart, in touch, within and around the atom.
+func TestIntegral(t *testing.T) {
+	for _, c := range []struct{ r, ρ, s float64 }{
+		{5, 1.2, 1}, {2.31, 1.2, 1.1}, {2, 1.2, 1.1}, {1.1, 1.6, 1.2}, {0.4, 1.6, 1.1}, {1, 0.5, 2}, {0.3, 0.2, 3},
+	} {
+		want := 0.0
+		const n = 200_000
+		lo, hi := max(c.ρ, c.r-c.s), c.r+c.s
+		for k := range n {
+			if hi <= lo {
+				break
+			}
+			u := lo + (hi-lo)*(float64(k)+0.5)/n
+			part := (c.s*c.s - (c.r-u)*(c.r-u)) / (4 * c.r * u)
+			if u < c.s-c.r {
+				part = 1
+			}
+			want += part / (u * u) * (hi - lo) / n
+		}
+		got, slope := integral(c.r, 1/c.r, c.ρ, c.s)
+		if math.Abs(got-want) > 1e-7*(1+want) {
+			t.Errorf("%+v: %v, want %v", c, got, want)
+		}
+		const h = 1e-5
+		up, _ := integral(c.r+h, 1/(c.r+h), c.ρ, c.s)
+		down, _ := integral(c.r-h, 1/(c.r-h), c.ρ, c.s)
+		if d := (up - down) / (2 * h); math.Abs(slope*c.r-d) > 1e-8*(1+math.Abs(d)) {
+			t.Errorf("%+v: slope %v, differences give %v", c, slope*c.r, d)
+		}
+	}
+}
