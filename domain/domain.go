@@ -36,6 +36,10 @@ type Kind struct {
 	// with the dot.
 	Writes []string
 
+	// Misfit says what keeps data that was read from being points of the set, before they
+	// are counted and measured; nil: nothing that the dimension does not tell.
+	Misfit func(set constraint.Set, data *dataset.Points) error
+
 	// New makes the domain of data that has been read.
 	New func(in Input) (*Domain, error)
 }

@@ -126,6 +126,11 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		}
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
+	if kind.Misfit != nil {
+		if err := kind.Misfit(set, data); err != nil {
+			return kind, nil, &DataError{dataName(p, data), err.Error()}
+		}
+	}
 	if d := set.Dim(); data.D != d {
 		return kind, nil, &DataError{dataName(p, data),
 			fmt.Sprintf("its points have %d coordinates; expected %d, for %s",

@@ -22,7 +22,7 @@ import (
 )
 
 // Kind is data.kind molecule: conformations, on sets of three coordinates an atom.
-var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, New: New,
+var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Misfit: misfit, New: New,
 	Writes: []string{".pdb", ".xyz", ".sdf", ".dcd"}}
 
 // ReferenceKey is the key of the file that the RMSD is taken to.
@@ -55,12 +55,10 @@ func Read(path string) (*dataset.Points, error) {
 // New makes the domain. The error is a *files.Error, a *superpose.ReferenceError or one
 // of the file system.
 func New(in domain.Input) (*domain.Domain, error) {
-	m, err := of(in)
-	if err != nil {
-		return nil, err
-	}
+	m, remark := of(in)
 	g := &guide{molecule: m, set: conditioned(in.Set)}
 	var origin string
+	var err error
 	if g.reference, origin, err = reference(in); err != nil {
 		return nil, err
 	}
@@ -82,6 +80,9 @@ func New(in domain.Input) (*domain.Domain, error) {
 	for ext, w := range files.Writers {
 		out.Writers[ext] = func(to io.Writer, x []float64, _ int) error { return w(to, m, x) }
 	}
+	if remark != "" {
+		in.Remarks = append(slices.Clone(in.Remarks), remark)
+	}
 	for _, r := range in.Remarks {
 		out.Faults = append(out.Faults, fmt.Sprintf("%s: %s", in.Files["data.path"], r))
 	}
@@ -101,36 +102,69 @@ func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
 	return out
 }
 
+// misfit says where the molecule of a file is not that of the set: another number of
+// atoms, or another element at the place of one.
+func misfit(set constraint.Set, data *dataset.Points) error {
+	s, own := conditioned(set), data.Molecule
+	if s == nil || own == nil {
+		return nil
+	}
+	m := s.Molecule()
+	if have, want := own.N(), m.N(); have != want {
+		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(set))
+		if at := strange(m, own); have < want && at >= 0 {
+			fault += fmt.Sprintf(": atom %d (%s) is missing, or comes later", at, m.Label(at))
+		} else if at := strange(own, m); have > want && at >= 0 {
+			fault += fmt.Sprintf(": atom %d (%s) is none of the set's, or comes earlier", at, own.Label(at))
+		}
+		return errors.New(fault)
+	}
+	for i, a := range own.Atoms {
+		if b := m.Atoms[i]; a.Element != "" && b.Element != "" && a.Element != b.Element {
+			return fmt.Errorf("atom %d (%s) is %s; expected %s, for the set calls it %s: is the order another?", i,
+				own.Label(i), a.Element, b.Element, m.Label(i))
+		}
+	}
+	return nil
+}
+
+// strange returns the first atom of a whose name, where both have names, is not that of
+// the atom at its place of b; −1 if there is none.
+func strange(a, b *molecule.Molecule) int {
+	for i, v := range a.Atoms {
+		if i >= b.N() {
+			return i
+		}
+		if w := b.Atoms[i]; v.Name != "" && w.Name != "" && !strings.EqualFold(v.Name, w.Name) {
+			return i
+		}
+	}
+	return -1
+}
+
 // of returns the molecule with all that is known of it: the set's, or the data's if that
-// alone has names. If both have, they must be the same.
-func of(in domain.Input) (*molecule.Molecule, error) {
+// alone has names; and what is to be told where they differ in names.
+func of(in domain.Input) (m *molecule.Molecule, remark string) {
 	own := in.Molecule
 	if own == nil {
 		own = molecule.Anonymous(in.Set.Dim() / 3)
 	}
 	s := conditioned(in.Set)
 	if s == nil {
-		return bonded(own, in.Data), nil
-	}
-	if at, ok := s.Molecule().Same(own); !ok {
-		return nil, &files.Error{File: in.Files["data.path"], Frame: 0, Atom: fmt.Sprint(at), Problem: fmt.Sprintf(
-			"is %s, expected %s as in the template of the set", described(own, at), described(s.Molecule(), at))}
+		return bonded(own, in.Data), ""
 	}
 	known := func(m *molecule.Molecule) bool {
 		return slices.ContainsFunc(m.Atoms, func(a molecule.Atom) bool { return a.Name != "" || a.Element != "" })
 	}
-	if known(s.Molecule()) || !known(own) {
-		return bonded(s.Molecule(), in.Data), nil
+	if !known(s.Molecule()) && known(own) {
+		return bonded(own, in.Data), ""
 	}
-	return bonded(own, in.Data), nil
-}
-
-func described(m *molecule.Molecule, i int) string {
-	if i >= m.N() {
-		return "missing"
+	if at := strange(own, s.Molecule()); at >= 0 &&
+		own.Atoms[at].Name != own.Atoms[at].Element { // elements are no names
+		remark = fmt.Sprintf("atom %d is called %s, and %s in the set, whose names are used; if the order of atoms is "+
+			"another, conditions are on the wrong ones", at, own.Label(at), s.Molecule().Label(at))
 	}
-	a := m.Atoms[i]
-	return strings.TrimSpace(fmt.Sprintf("%s %s", m.Label(i), a.Element))
+	return bonded(s.Molecule(), in.Data), remark
 }
 
 // bonded returns the molecule with bonds: where it has none, those that are guessed in the

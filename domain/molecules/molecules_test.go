@@ -316,8 +316,6 @@ func TestFaults(t *testing.T) {
 	for i := range named.Atoms {
 		named.Atoms[i] = molecule.Atom{Name: string(rune('A' + i)), Element: "C"}
 	}
-	other := &molecule.Molecule{Atoms: slices.Clone(named.Atoms)}
-	other.Atoms[2].Name = "Z"
 	dir := t.TempDir()
 	save := func(name string, m *molecule.Molecule, x []float64) string {
 		var b bytes.Buffer
@@ -340,7 +338,6 @@ func TestFaults(t *testing.T) {
 		reference string
 		want      string
 	}{
-		"other names":      {other, "", "d.npy: frame 0 (from 0), atom 2: is Z C, expected C C as in the template"},
 		"other atoms":      {named, save("five.npy", molecule.Anonymous(5), make([]float64, 0)), "five.npy: "},
 		"another molecule": {named, save("three.npy", molecule.Anonymous(3), x[:9]), "it has 3 atoms, expected 4"},
 		"a line": {named, save("line.npy", molecule.Anonymous(4), line),
@@ -361,6 +358,53 @@ func TestFaults(t *testing.T) {
 	if _, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t),
 		Files: map[string]string{ReferenceKey: filepath.Join(dir, "none.pdb")}}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// A file of another molecule is told by its atoms; one that only calls them otherwise is
+// taken, with a warning.
+func TestMisfit(t *testing.T) {
+	names := func(s string) *molecule.Molecule {
+		m, err := molecule.FromNames(strings.Fields(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	s := set(t, names("A1:C1 A1:N2 A1:C3 A1:O4"), dihedral("τ", 0, 300, 0, 1, 2, 3))
+	for what, c := range map[string]struct {
+		own  *molecule.Molecule
+		want string
+	}{
+		"the same": {names("A1:C1 A1:N2 A1:C3 A1:O4"), ""},
+		"nothing":  {nil, ""},
+		"no names": {molecule.Anonymous(4), ""},
+		"missing": {names("A1:C1 A1:C3 A1:O4"),
+			"its frames have 3 atoms; expected 4, of molecule of 4 atoms with 0 equalities " +
+				"and 2 inequalities: atom 1 (A1:N2) is missing, or comes later"},
+		"one more": {names("A1:C1 A1:H1 A1:N2 A1:C3 A1:O4"), "atom 1 (A1:H1) is none of the set's, or comes earlier"},
+		"the last": {names("A1:C1 A1:N2 A1:C3"), "atom 3 (A1:O4) is missing"},
+		"an order": {names("A1:C1 A1:C3 A1:N2 A1:O4"),
+			"atom 1 (A1:C3) is C; expected N, for the set calls it A1:N2: is the order"},
+		"otherwise": {names("A1:C1 A1:N2 A1:CX A1:O4"), ""},
+	} {
+		err := misfit(s, &dataset.Points{Molecule: c.own})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
+	in := domain.Input{Set: s, Data: x, Train: x, Molecule: names("A1:C1 A1:N2 A1:CX A1:O4"), Pool: pool(t)}
+	d, err := New(in)
+	if err != nil || len(d.Faults) != 1 || !strings.Contains(d.Faults[0],
+		"atom 2 is called A1:CX, and A1:C3 in the set") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if in.Molecule = names("C N2 C4 O"); in.Molecule != nil {
+		in.Molecule.Atoms[1].Name, in.Molecule.Atoms[2].Name = "N", "C" // an XYZ file's
+	}
+	if d, err := New(in); err != nil || d.Faults != nil {
+		t.Errorf("elements alone: %q, %v", d.Faults, err)
 	}
 }
 
