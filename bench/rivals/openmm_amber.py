@@ -367,7 +367,7 @@ def main():
     p.add_argument("--count", type=int, default=20, help="conformations")
     p.add_argument("--seconds", type=float, default=5, help="of each timing")
     p.add_argument("--minutes", type=float, default=5, help="of OpenMM's dynamics in window")
-    p.add_argument("--draws", type=int, default=9600, help="frames of ours in window")
+    p.add_argument("--draws", type=int, default=12800, help="frames of ours in window")
     p.add_argument("--write", help="keep conformations and OpenMM's numbers in this NPZ file")
     a = p.parse_args()
     if a.what == "window" and a.prmtop:
