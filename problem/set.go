@@ -28,7 +28,8 @@ func (p *Problem) Files() map[string]string {
 	if p.Network.Reference != "" {
 		files[referenceKey] = p.Network.Reference
 	}
-	for key, path := range map[string]string{molecules.ReferenceKey: p.Data.Reference, prmtopKey: p.Potential.Prmtop, coordinatesKey: p.Potential.Coordinates} {
+	for key, path := range map[string]string{molecules.ReferenceKey: p.Data.Reference, prmtopKey: p.Potential.Prmtop,
+		coordinatesKey: p.Potential.Coordinates} {
 		if path != "" {
 			files[key] = path
 		}
