@@ -36,9 +36,9 @@ type Kind struct {
 	// with the dot.
 	Writes []string
 
-	// Misfit says what keeps data that was read from being points of the set, before they
-	// are counted and measured; nil: nothing that the dimension does not tell.
-	Misfit func(set constraint.Set, data *dataset.Points) error
+	// Fit makes points of the set of data that was read, such as those atoms of frames that
+	// the set has, or says what keeps it from them; nil: data is taken as it is.
+	Fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 
 	// New makes the domain of data that has been read.
 	New func(in Input) (*Domain, error)

@@ -126,10 +126,12 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		}
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
-	if kind.Misfit != nil {
-		if err := kind.Misfit(set, data); err != nil {
+	if kind.Fit != nil {
+		fit, err := kind.Fit(set, data)
+		if err != nil {
 			return kind, nil, &DataError{dataName(p, data), err.Error()}
 		}
+		data = fit
 	}
 	if d := set.Dim(); data.D != d {
 		return kind, nil, &DataError{dataName(p, data),

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -22,7 +23,7 @@ import (
 )
 
 // Kind is data.kind molecule: conformations, on sets of three coordinates an atom.
-var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Misfit: misfit, New: New,
+var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Fit: fit, New: New,
 	Writes: []string{".pdb", ".xyz", ".sdf", ".dcd"}}
 
 // ReferenceKey is the key of the file that the RMSD is taken to.
@@ -102,30 +103,109 @@ func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
 	return out
 }
 
-// misfit says where the molecule of a file is not that of the set: another number of
-// atoms, or another element at the place of one.
-func misfit(set constraint.Set, data *dataset.Points) error {
+// fit takes the set's atoms out of frames that call them alike, in the set's order. Where
+// the frames do not, they are taken as they are: with as many atoms, and no other element at
+// the place of one.
+func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	s, own := conditioned(set), data.Molecule
 	if s == nil || own == nil {
-		return nil
+		return data, nil
 	}
 	m := s.Molecule()
+	pick, err := picked(m, own)
+	if err == nil {
+		return picking(data, pick), nil
+	}
 	if have, want := own.N(), m.N(); have != want {
 		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(set))
-		if at := strange(m, own); have < want && at >= 0 {
-			fault += fmt.Sprintf(": atom %d (%s) is missing, or comes later", at, m.Label(at))
-		} else if at := strange(own, m); have > want && at >= 0 {
-			fault += fmt.Sprintf(": atom %d (%s) is none of the set's, or comes earlier", at, own.Label(at))
+		if named(m) && named(own) {
+			fault += fmt.Sprintf(", and they are not found by name: %v", err)
 		}
-		return errors.New(fault)
+		return nil, errors.New(fault)
 	}
 	for i, a := range own.Atoms {
 		if b := m.Atoms[i]; a.Element != "" && b.Element != "" && a.Element != b.Element {
-			return fmt.Errorf("atom %d (%s) is %s; expected %s, for the set calls it %s: is the order another?", i,
+			return nil, fmt.Errorf("atom %d (%s) is %s; expected %s, for the set calls it %s: is the order another?", i,
 				own.Label(i), a.Element, b.Element, m.Label(i))
 		}
 	}
-	return nil
+	return data, nil
+}
+
+// named reports whether a molecule has names, and not elements alone.
+func named(m *molecule.Molecule) bool {
+	return slices.ContainsFunc(m.Atoms, func(a molecule.Atom) bool { return a.Name != "" && a.Name != a.Element })
+}
+
+// picked returns which atoms of b are those of a, by their names: with the residue's number,
+// or else with its name alone.
+func picked(a, b *molecule.Molecule) ([]int, error) {
+	pick, seen := make([]int, a.N()), map[int]bool{}
+	for i, v := range a.Atoms {
+		label := a.Label(i)
+		if _, err := strconv.Atoi(label); err == nil { // an index is no name
+			return nil, fmt.Errorf("atom %d of the set has no name of its own", i)
+		}
+		j, err := b.Select(label)
+		if err != nil && v.Residue != "" {
+			if k, without := b.Select(v.Residue + ":" + v.Name); without == nil {
+				j, err = k, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if seen[j] {
+			return nil, fmt.Errorf("two of the set's atoms are %s", b.Label(j))
+		}
+		seen[j], pick[i] = true, j
+	}
+	return pick, nil
+}
+
+// picking returns the frames with the atoms that were picked, in that order.
+func picking(data *dataset.Points, pick []int) *dataset.Points {
+	own := data.Molecule
+	inOrder := len(pick) == own.N()
+	for i, j := range pick {
+		inOrder = inOrder && i == j
+	}
+	if inOrder {
+		return data
+	}
+	out := *data
+	out.D = 3 * len(pick)
+	out.X = make([]float64, 0, data.N*out.D)
+	for i := range data.N {
+		x := data.X[i*data.D : (i+1)*data.D]
+		for _, j := range pick {
+			out.X = append(out.X, x[3*j:3*j+3]...)
+		}
+	}
+	out.Molecule = molecule.Anonymous(len(pick))
+	place := map[int]int{}
+	for i, j := range pick {
+		out.Molecule.Atoms[i], place[j] = own.Atoms[j], i
+	}
+	var bonds []molecule.Bond
+	for _, b := range own.Bonds {
+		i, has := place[b[0]]
+		j, both := place[b[1]]
+		if has && both {
+			bonds = append(bonds, molecule.Bond{i, j})
+		}
+	}
+	if err := out.Molecule.SetBonds(bonds); err != nil {
+		panic("molecules: " + err.Error()) // they are between atoms that are there
+	}
+	out.Molecule.Guessed = own.Guessed
+	remark := "The frames' atoms are put into the set's order, by their names."
+	if n := own.N() - len(pick); n > 0 {
+		remark = fmt.Sprintf("%d of the frames' %d atoms are not in the set and are left out; the others are found by "+
+			"their names.", n, own.N())
+	}
+	out.Remarks = append(slices.Clone(data.Remarks), remark)
+	return &out
 }
 
 // strange returns the first atom of a whose name, where both have names, is not that of

@@ -3,6 +3,7 @@ package molecules
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -361,9 +362,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A file of another molecule is told by its atoms; one that only calls them otherwise is
-// taken, with a warning.
-func TestMisfit(t *testing.T) {
+// The set's atoms are found among a file's by their names, in any order; a file of another
+// molecule is told by its atoms; one that only calls them otherwise is taken, with a warning.
+func TestFit(t *testing.T) {
 	names := func(s string) *molecule.Molecule {
 		m, err := molecule.FromNames(strings.Fields(s))
 		if err != nil {
@@ -381,16 +382,49 @@ func TestMisfit(t *testing.T) {
 		"no names": {molecule.Anonymous(4), ""},
 		"missing": {names("A1:C1 A1:C3 A1:O4"),
 			"its frames have 3 atoms; expected 4, of molecule of 4 atoms with 0 equalities " +
-				"and 2 inequalities: atom 1 (A1:N2) is missing, or comes later"},
-		"one more": {names("A1:C1 A1:H1 A1:N2 A1:C3 A1:O4"), "atom 1 (A1:H1) is none of the set's, or comes earlier"},
-		"the last": {names("A1:C1 A1:N2 A1:C3"), "atom 3 (A1:O4) is missing"},
-		"an order": {names("A1:C1 A1:C3 A1:N2 A1:O4"),
-			"atom 1 (A1:C3) is C; expected N, for the set calls it A1:N2: is the order"},
+				"and 2 inequalities, and they are not found by name: \"A1:N2\" fits no atom"},
+		"no names, one more": {molecule.Anonymous(5),
+			"its frames have 5 atoms; expected 4, of molecule of 4 atoms with 0 " +
+				"equalities and 2 inequalities"},
+		"an order": {names("A1:C1 A1:CX A1:N2 A1:O4"),
+			"atom 1 (A1:CX) is C; expected N, for the set calls it A1:N2: is the order"},
 		"otherwise": {names("A1:C1 A1:N2 A1:CX A1:O4"), ""},
+		"mixed up":  {names("A1:C3 A1:O4 A1:C1 A1:N2"), "2 3 0 1: The frames' atoms are put into the set's order"},
+		"hydrogens": {names("A7:H1 A7:C3 A7:H2 A7:O4 A7:C1 A7:N2"),
+			"4 5 1 3: 2 of the frames' 6 atoms are not in the set"},
+		"ambiguous": {names("A7:C1 A8:C1 A7:N2 A7:C3 A7:O4"), "\"A1:C1\" fits no atom"},
 	} {
-		err := misfit(s, &dataset.Points{Molecule: c.own})
+		p := &dataset.Points{Molecule: c.own, N: 2}
+		if c.own != nil {
+			p.D = c.own.Dim()
+			for k := range 2 * p.D {
+				p.X = append(p.X, float64(100*(k/p.D)+k%p.D/3)) // the atom's number
+			}
+		}
+		got, err := fit(s, p)
+		if pick, remark, ok := strings.Cut(c.want, ": The"); ok || strings.Contains(c.want, ": 2 of") {
+			if !ok {
+				pick, remark, _ = strings.Cut(c.want, ": ")
+			}
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+				continue
+			}
+			at := ""
+			for i := range 4 {
+				at += fmt.Sprint(got.X[12+3*i]-100) + " "
+			}
+			if strings.TrimSpace(at) != pick || len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0], remark) ||
+				got.D != 12 || got.Molecule.Atoms[1].Name != "N2" || len(p.Remarks) != 0 {
+				t.Errorf("%s: atoms %s, %q", what, at, got.Remarks)
+			}
+			continue
+		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+		if err == nil && got != p {
+			t.Errorf("%s: the data is changed", what)
 		}
 	}
 	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
