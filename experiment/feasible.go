@@ -41,7 +41,7 @@ func checkFeasible(p *problem.Problem, set constraint.Set, data *dataset.Points)
 			fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", data.N, rows, worst.WorstSample,
 				worst.Component, worst.Worst)
 		}
-		return &DataError{name, fault}
+		return &DataError{name, fault + "; landing data refine brings rows that are near the set to it"}
 	}
 	if i := unselected(set, data.X); i >= 0 {
 		return &DataError{name, fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set),

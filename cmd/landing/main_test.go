@@ -260,7 +260,8 @@ func TestFaults(t *testing.T) {
 		{3, "empty.csv", []string{"train", "volcano", "--data", "empty.csv"}},
 		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
-		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001` + "\n",
+		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001; ` +
+			"landing data refine brings rows that are near the set to it\n",
 			[]string{"train", "points.yaml", "--data", "off.csv"}},
 		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. ` +
 			`Of 3 rows 2 do, row 2 the most, "radius" by 1.25`,

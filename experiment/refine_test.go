@@ -1,0 +1,104 @@
+package experiment
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// Rows near the upper half of the circle come to the nearest point of it; rows beyond the
+// edge or far from it are left out by the component, and counted.
+func TestRefine(t *testing.T) {
+	const n = 500
+	x := make([]float64, 2*n)
+	want := make([]float64, 0, 2*n)
+	var below, far int
+	for i := range n {
+		noise := make([]float64, 2)
+		keyed.New(4, keyed.Probe, 0).Normals(noise, uint64(i), 0)
+		s, c := math.Sincos(1.2 * math.Pi * float64(i) / n)
+		r := 1 + 0.04*noise[0]
+		x[2*i], x[2*i+1] = r*c, r*s
+		switch { // the violations of the two conditions
+		case math.Abs(r*r-1) > 0.1 && math.Abs(r*r-1) > -r*s:
+			far++
+		case -r*s > 0.001:
+			below++
+		default:
+			want = append(want, c, s)
+		}
+	}
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "x.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := arrayfile.EncodeNPY(f, arrayfile.Of(x, n, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	load := func(set string) *problem.Problem {
+		p, err := problem.Load([]byte("data: {kind: points, path: "+f.Name()+"}\nprior: empirical\nset: "+set),
+			"p.yaml", "",
+			nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	half := load(`{dim: 2, equality: [{name: circle, expr: "x[0]^2 + x[1]^2 = 1"}], ` +
+		`inequality: [{name: up, expr: "x[1] >= 0"}]}`)
+	var first *Refined
+	for _, workers := range []int{1, 3} {
+		pool := parallel.New(workers)
+		defer pool.Close()
+		r, err := Refine(half, 0.1, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Points != n || r.Kept != len(want)/2 || len(r.Left) != 2 || r.Left[0].Component != "circle" ||
+			r.Left[0].Rows != far || r.Left[1].Rows != below || r.Stuck != 0 || far < 10 || below < 50 {
+			t.Errorf("%+v; want %d far, %d below", r, far, below)
+		}
+		if !(r.Violation < 1e-12) || !(r.Moved.Median > 0.01 && r.Moved.Worst < 0.06) {
+			t.Errorf("violation %v, moved %+v", r.Violation, r.Moved)
+		}
+		// Down to the edge a row may move along it; elsewhere it is the nearest point.
+		for i, v := range r.X {
+			if math.Abs(v-want[i]) > 2e-3 {
+				t.Fatalf("coordinate %d is %v, want %v", i, v, want[i])
+			}
+		}
+		if first == nil {
+			first = r
+		}
+		for i, v := range r.X {
+			if v != first.X[i] {
+				t.Fatal("the result depends on the workers")
+			}
+		}
+		if got := r.Losses(); !strings.Contains(got, `violate "circle" too much`) || !strings.Contains(got, `"up"`) {
+			t.Errorf("%q", got)
+		}
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	var e *DataError
+	if _, err := Refine(load(`{kind: sphere, dim: 2, radius: 5}`), 0.1, pool); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
+		t.Errorf("far data: %v", err)
+	}
+	if _, err := Refine(load(`{kind: sphere, dim: 3}`), 0.1, pool); !errors.As(err, &e) {
+		t.Errorf("data of another dimension: %v", err)
+	}
+}
