@@ -152,7 +152,7 @@ func step(s shape, paths int, p kernel.Precision) work {
 		flop:      2 * float64(rows) * float64(3*all-first),
 		start: func(ctx context.Context, pool *parallel.Pool) (func() error, func() error, error) {
 			proc := &langevin.Process{
-				Set: zoo.Sphere{D: s.dim}, Method: langevin.ULLA, Friction: s.friction, Terminal: true,
+				Set: zoo.Sphere{D: s.dim}, Method: langevin.ULLA, Friction: s.friction,
 				Schedule: langevin.Schedule{N: s.times, T: s.end, SigmaMin: s.σmin, SigmaMax: s.σmax},
 			}
 			if err := proc.Validate(); err != nil {

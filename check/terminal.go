@@ -102,7 +102,7 @@ func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 	}
 	x0 := langevin.Starts(e.Data, e.D, n)
 	proc := e.Running
-	proc.Terminal = e.Process.Terminal
+	proc.NoTerminal = e.Process.NoTerminal
 	sim := langevin.NewSimulator(&proc, pool, 8)
 	end, err := sim.EmpiricalPrior(ctx, x0, e.Seed, keyed.TerminalPaths.At(0))
 	if errors.As(err, new(*langevin.PriorError)) {

@@ -65,7 +65,7 @@ func TestTerminalLawWithWalls(t *testing.T) {
 	}
 	for walls, want := range map[langevin.Walls]Status{langevin.ElasticWalls: Pass, langevin.PaperWalls: Warn} {
 		p := &langevin.Process{
-			Set: s, Method: langevin.ULLA, Walls: walls, Friction: 1, Repulsion: 0.03, Terminal: true,
+			Set: s, Method: langevin.ULLA, Walls: walls, Friction: 1, Repulsion: 0.03,
 			Schedule: langevin.Schedule{N: 300, T: 60, SigmaMin: 0.3, SigmaMax: 0.6},
 		}
 		if f := terminalFinding(t, p, data); f.Status != want {
@@ -88,7 +88,7 @@ func TestTerminalLawByChains(t *testing.T) {
 		word    string
 	}{{40, Pass, "end in the prior as far"}, {0.5, Warn, "do not end in the prior"}} {
 		p := gentle(cap)
-		p.Walls, p.Repulsion, p.Terminal, p.Friction = langevin.ElasticWalls, 0, true, 2
+		p.Walls, p.Repulsion, p.NoTerminal, p.Friction = langevin.ElasticWalls, 0, false, 2
 		p.Schedule = langevin.Schedule{N: 200, T: c.horizon, SigmaMin: 0.3, SigmaMax: 0.8}
 		f := terminalFinding(t, p, pole)
 		if f.Status != c.want || !strings.Contains(f.Message, c.word) || !strings.Contains(f.Message, "short chains") {
@@ -159,7 +159,7 @@ func TestTerminalSO10(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10,
-		Landing: langevin.Landing{Explicit: true, Rate: 10}, Terminal: true,
+		Landing:  langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
 	f := terminalFinding(t, p, data.X)
 	if left := f.Numbers["shift"] / f.Numbers["shift_of_data"]; f.Status != Warn || left < 0.35 || left > 0.45 {

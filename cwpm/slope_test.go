@@ -237,7 +237,7 @@ func TestSlopeByCurvature(t *testing.T) {
 
 func testSlopes(t *testing.T, set constraint.Set, starts []float64, window float64, count int, direction float64) {
 	p := &langevin.Process{ // the recipes of the surfaces
-		Set: set, Friction: 20, Terminal: true, Landing: langevin.Landing{Explicit: true, Rate: 25},
+		Set: set, Friction: 20, Landing: langevin.Landing{Explicit: true, Rate: 25},
 		Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6},
 	}
 	m := measureSlopes(t, p, starts, window, count)

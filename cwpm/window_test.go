@@ -392,7 +392,7 @@ func TestWindowOnRotations(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := &langevin.Process{
-		Set: set, Method: langevin.ULLA, Friction: 10, Terminal: true,
+		Set: set, Method: langevin.ULLA, Friction: 10,
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4},
 	}
 	sim := langevin.NewSimulator(p, pool, 64)

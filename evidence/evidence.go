@@ -100,7 +100,7 @@ func Gather(ctx context.Context, c Case, pool *parallel.Pool) *Evidence {
 // be looked at all the same.
 func (e *Evidence) runnable() {
 	e.Running = *e.Process
-	e.Running.Terminal = false
+	e.Running.NoTerminal = true
 	e.Invalid = e.Process.Validate()
 	var config *langevin.ConfigError
 	if errors.As(e.Invalid, &config) && config.Field == "Landing.Rate" {

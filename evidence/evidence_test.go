@@ -25,7 +25,7 @@ func capOf(t *testing.T, workers int) *Evidence {
 		set.SampleUniform(data[3*i:3*i+3], keyed.New(1, keyed.Probe, 90), uint64(i))
 	}
 	p := &langevin.Process{
-		Set: set, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: -1}, Terminal: true,
+		Set: set, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: -1},
 		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.1, SigmaMax: 1},
 	}
 	return Gather(t.Context(), Case{Process: p, Data: data, Seed: 3}, pool)
@@ -75,7 +75,7 @@ func TestGather(t *testing.T) {
 func TestRunnable(t *testing.T) {
 	e := capOf(t, 2)
 	if e.Invalid == nil || e.Process.Landing.Rate != -1 || e.Running.Landing.Rate != e.Process.MonotoneRate() ||
-		e.Running.Terminal {
+		!e.Running.NoTerminal {
 		t.Errorf("given %+v, running %+v, %v", e.Process.Landing, e.Running.Landing, e.Invalid)
 	}
 	if e.Broken != nil || e.Paths.Count != maxPaths || e.Paths.Steps != 20 || len(e.States(50)) != 50 {

@@ -113,7 +113,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	if _, err := r.CheckViolation(s); err == nil {
 		t.Error("a violation above the bound passes")
 	}
-	r.Process.Terminal = false
+	r.Process.NoTerminal = true
 	if _, err := r.CheckViolation(s); err != nil {
 		t.Errorf("without projection: %v", err)
 	}

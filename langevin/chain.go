@@ -19,6 +19,9 @@ import (
 // without constraints the variance is 1/(1 − τ/4) for OLLA and
 // (1+a)/2 / (1 − τ²/(2(1+a))) for ULLA, a = exp(−γτ), instead of 1. Symmetric is
 // of second order, and exact there. With Leaps the law is exact for any step and f.
+//
+// Draws of landing methods are projected onto Σ, unless Process.NoTerminal; their
+// chains go on from where they were. Those of the others are on Σ.
 type Chains struct {
 	Process   *Process
 	Symmetric bool // the B-A-O-A-B splitting; Process.Method is then ignored
@@ -41,6 +44,9 @@ type Draws struct {
 	// Turned is the share of the splitting's flights that turned back, at an inequality
 	// or because their projection failed; 0 of other methods.
 	Turned float64
+	// Unprojected is how many draws of a landing method stay where their chain was, as
+	// their projection failed.
+	Unprojected int
 	// Refused is the share of moves that Metropolis refused.
 	Refused float64
 }
@@ -74,7 +80,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	if c.Leaps > 0 && p.Potential != nil && !known {
 		return nil, &ConfigError{"Potential", fmt.Sprintf("%T", p.Potential), "one whose values are known, for HMC"}
 	}
-	var flights, turned atomic.Int64
+	var flights, turned, unprojected atomic.Int64
 	refused := make([]float64, parallel.Blocks(c.Count, chainBlock)) // of each block
 	report, err := sim.run(ctx, c.Count, func(w *simWorker, lo, hi int) error {
 		n := hi - lo
@@ -151,8 +157,27 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			}
 			w.report.add(info)
 			if t := step - c.Burn; t > 0 && t%thin == 0 {
+				kept := x
+				if split == nil && !p.NoTerminal && !p.Method.Projected() {
+					if kept = w.kept; kept == nil {
+						w.kept, w.unkept = make([]float64, len(x)), make([]bool, chainBlock)
+						kept = w.kept
+					}
+					copy(kept, x)
+					clear(w.unkept)
+					o, err := w.Terminal(kept, w.unkept, n)
+					if err != nil {
+						return diverged("chain", lo, step, err)
+					}
+					w.report.add(Info{Projections: o})
+					for _, lost := range w.unkept[:n] {
+						if lost {
+							unprojected.Add(1)
+						}
+					}
+				}
 				for i := range n {
-					copy(draws.X[((lo+i)*c.Keep+t/thin-1)*d:], x[i*d:(i+1)*d])
+					copy(draws.X[((lo+i)*c.Keep+t/thin-1)*d:], kept[i*d:(i+1)*d])
 				}
 			}
 		}
@@ -164,6 +189,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 		}
 	}
 	draws.Report = report
+	draws.Unprojected = int(unprojected.Load())
 	draws.Turned = float64(turned.Load()) / float64(max(flights.Load(), 1))
 	for b, r := range refused {
 		lo, hi := parallel.Block(b, c.Count, chainBlock)

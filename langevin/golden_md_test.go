@@ -127,7 +127,7 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 		for _, c := range goldenCases("md") {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				replayLanding(t, c, &Process{
-					Set: set, Method: c.method, Friction: 10, Terminal: true, Repulsion: 0.05,
+					Set: set, Method: c.method, Friction: 10, Repulsion: 0.05,
 					Walls:       PaperWalls,
 					NewGeometry: reference.NewRidge(set, 1e-6, 0.05),
 					Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2},

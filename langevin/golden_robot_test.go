@@ -53,7 +53,7 @@ func TestGoldenArmTrajectories(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			replayLanding(t, c, &Process{
-				Set: reference.SummedArm{}, Method: c.method, Friction: 1, Terminal: true, Repulsion: 0.001,
+				Set: reference.SummedArm{}, Method: c.method, Friction: 1, Repulsion: 0.001,
 				Walls:       PaperWalls,
 				NewGeometry: reference.NewRidge(reference.SummedArm{}, 1e-6, 0.001),
 				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.1, SigmaMax: 2},

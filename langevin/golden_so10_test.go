@@ -123,7 +123,7 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			replay(t, c, &Process{
-				Set: set, Method: c.method, Friction: 10, Terminal: true,
+				Set: set, Method: c.method, Friction: 10,
 				Schedule: Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
 				Landing:  Landing{Explicit: !c.implicit, Rate: 15},
 			})

@@ -91,7 +91,7 @@ func TestGoldenSphereTrajectories(t *testing.T) {
 	for _, c := range goldenCases("sphere") {
 		t.Run(c.name, func(t *testing.T) {
 			replay(t, c, &Process{
-				Set: zoo.Sphere{D: 3}, Method: c.method, Friction: 5, Terminal: true,
+				Set: zoo.Sphere{D: 3}, Method: c.method, Friction: 5,
 				Schedule: Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 				Landing:  Landing{Explicit: !c.implicit, Rate: 10},
 			})

@@ -241,7 +241,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 			}
 			for e, s := range []constraint.Set{set, again{set}} {
 				p := process(s, m)
-				p.Walls, p.Repulsion, p.Terminal = walls, 0.05, true
+				p.Walls, p.Repulsion, p.NoTerminal = walls, 0.05, false
 				pool := parallel.New(2)
 				sim := NewSimulator(p, pool, 8)
 				var paths Paths
@@ -271,7 +271,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 func TestRedundantAxisIsALine(t *testing.T) {
 	const n = 10
 	p := process(zoo.RedundantAxis{}, OLLA)
-	p.Repulsion, p.Landing.Explicit, p.Terminal = 0, false, true
+	p.Repulsion, p.Landing.Explicit, p.NoTerminal = 0, false, false
 	p.Schedule.N = 40
 	x0 := make([]float64, 3*n)
 	pool := parallel.New(2)

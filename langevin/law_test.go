@@ -144,7 +144,7 @@ func TestCurvatureOffset(t *testing.T) {
 	for _, curvature := range []bool{false, true} {
 		p := &Process{
 			Set: zoo.Sphere{D: 3}, Method: OLLA, Landing: Landing{Explicit: true, Rate: α}, Curvature: curvature,
-			Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
+			Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
 		}
 		x0, err := Start(p, 64, 1)
 		if err != nil {
@@ -235,7 +235,7 @@ func TestUniformLawOfChains(t *testing.T) {
 		} {
 			p := &Process{
 				Set: law.set, Method: c.method, Friction: 1, Landing: Landing{Explicit: true, Rate: 4}, Curvature: true,
-				Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1},
+				Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
 			}
 			if err := p.Validate(); err != nil {
 				t.Fatal(err)
@@ -305,7 +305,7 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 	for _, c := range []Convention{Paper, Reference} {
 		for _, d := range []int{2, 3} {
 			p := &Process{
-				Set: zoo.Sphere{D: d}, Method: OLLA, Terminal: true, Convention: c,
+				Set: zoo.Sphere{D: d}, Method: OLLA, Convention: c,
 				Schedule: Schedule{N: 400, T: 6, SigmaMin: 0.1, SigmaMax: 1.5},
 			}
 			S := make([]float64, p.Schedule.N+1) // ∫σ² up to t_k

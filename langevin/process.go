@@ -102,7 +102,7 @@ type Process struct {
 	Repulsion  float64   // ε ≥ 0: active inequalities are pushed to g = −ε; PaperWalls only
 	Potential  Potential // f; nil means f = 0
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
-	Terminal   bool      // Newton projection of the last state
+	NoTerminal bool      // no Newton projection of the last state
 	Convention Convention
 	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of
 	// Set and Repulsion. Tests plug in the reference implementation's. Elastic walls do

@@ -120,7 +120,7 @@ func TestScoreOnCoarserGrid(t *testing.T) {
 func TestCanDraw(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
 	same := *p
-	same.Method, same.Terminal, same.Landing, same.Walls = ULLAP, !p.Terminal, Landing{true, 1}, PaperWalls
+	same.Method, same.NoTerminal, same.Landing, same.Walls = ULLAP, !p.NoTerminal, Landing{true, 1}, PaperWalls
 	same.Schedule.N--
 	if err := p.CanDraw(&same); err != nil {
 		t.Error(err)

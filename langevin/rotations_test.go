@@ -35,7 +35,7 @@ func TestHaarFromAPoint(t *testing.T) {
 		steps  int
 	}{{OLLA, 0.04, 0, 150}, {ULLA, 0.2, 5, 75}, {OLLAP, 0.04, 0, 150}, {ULLAP, 0.2, 5, 75}} {
 		p := &Process{
-			Set: group, Method: c.method, Friction: c.γ,
+			Set: group, Method: c.method, Friction: c.γ, NoTerminal: true,
 			Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1},
 		}
 		if err := p.Validate(); err != nil {
@@ -81,7 +81,7 @@ func BenchmarkSO10Forward(b *testing.B) {
 	}
 	const count = 200
 	p := &Process{
-		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Explicit: true, Rate: 10}, Terminal: true,
+		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Explicit: true, Rate: 10},
 		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
 	}
 	x0, err := Start(p, count, 1)

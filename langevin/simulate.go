@@ -233,6 +233,9 @@ type simWorker struct {
 	a, b, c, ζ []float64 // three positions and the noise: rows×d
 	net        Score     // of the backward simulation in progress
 	trace      *Trace    // of the backward simulation in progress; nil unless watched
+
+	kept   []float64 // draws of chains, projected: rows×d; nil before they are
+	unkept []bool    // those that could not be
 }
 
 // NewSimulator makes a simulator that works on blocks of rows points. The
@@ -497,7 +500,7 @@ func (w *simWorker) last(x []float64, failed []bool, n int) error {
 			return &geometry.NonFiniteError{Row: i / w.d, Component: fmt.Sprintf("x[%d]", i%w.d), Value: v}
 		}
 	}
-	if w.proc.Terminal && !w.proc.Method.Projected() {
+	if !w.proc.NoTerminal && !w.proc.Method.Projected() {
 		o, err := w.Terminal(x, failed, n)
 		w.report.add(Info{Projections: o})
 		return err

@@ -30,7 +30,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 	const n = 130
 	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
-		p.Terminal = true
+		p.NoTerminal = false
 		x0, err := Start(p, n, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 // last is on Σ.
 func TestForwardPathsFollowTheStepper(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
-	p.Terminal = true
+	p.NoTerminal = false
 	x0, _ := Start(p, 5, 1)
 	pool := parallel.New(2)
 	defer pool.Close()
@@ -149,7 +149,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 		for _, c := range []Convention{Paper, Reference} {
 			terminal := c == Paper
 			p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
-			p.Terminal, p.Convention = terminal, c
+			p.NoTerminal, p.Convention = !terminal, c
 			pool := parallel.New(2)
 			prior, _ := UniformPrior(p)
 			out, failed := make([]float64, 15), make([]bool, 5)
@@ -374,7 +374,7 @@ func TestDivergence(t *testing.T) {
 // The main job's simulation: 663 paths of 50 steps on the sphere.
 func BenchmarkVolcanoForward(b *testing.B) {
 	p := &Process{
-		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5, Terminal: true,
+		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5,
 		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
 	}
 	x0, _ := Start(p, 663, 1)
@@ -397,6 +397,43 @@ func TestStarts(t *testing.T) {
 		7: "[0 0.5 1 1.5 2 2.5 3 3.5 4 4.5 0 0.5 1 1.5]"} {
 		if got := fmt.Sprint(Starts(x, 2, n)); got != want {
 			t.Errorf("%d starts: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// Draws of a landing method are projections of where its chains are, which go on from
+// there; without terminal projection, and of methods that meet Σ, they are those places.
+func TestProjectedDraws(t *testing.T) {
+	for _, m := range []Method{OLLA, ULLA, OLLAP} {
+		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
+		p.Schedule = Schedule{N: 1, T: 0.02, SigmaMin: 1, SigmaMax: 1}
+		x0, err := Start(p, 20, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Chains{Process: p, Count: 20, Burn: 5, Keep: 4, Thin: 3, Seed: 1}
+		plain := chains(t, c, x0)
+		on := *p
+		on.NoTerminal = false
+		c.Process = &on
+		projected := chains(t, c, x0)
+		want := append([]float64(nil), plain.X...)
+		if !m.Projected() {
+			if _, err := p.NewStepper(80).Terminal(want, make([]bool, 80), 80); err != nil {
+				t.Fatal(err)
+			}
+		}
+		off, to := 0.0, 0.0
+		for i, v := range constraint.Values(p.Set, plain.X) {
+			off, to = max(off, math.Abs(v)), max(to, math.Abs(constraint.Values(p.Set, projected.X)[i]))
+		}
+		if to > 1e-12 || !m.Projected() && off < 1e-4 || projected.Unprojected != 0 {
+			t.Errorf("%v: off Σ by %v, projected by %v", m, off, to)
+		}
+		for i, v := range want {
+			if projected.X[i] != v {
+				t.Fatalf("%v: number %d of the draws is %v, want %v", m, i, projected.X[i], v)
+			}
 		}
 	}
 }

@@ -27,7 +27,8 @@ func several(t *testing.T) map[string]constraint.Set {
 func process(set constraint.Set, m Method) *Process {
 	return &Process{
 		Set: set, Method: m, Friction: 3, Landing: Landing{Explicit: true, Rate: 4}, Convention: Paper,
-		Schedule: Schedule{N: 5, T: 0.5, SigmaMin: 0.4, SigmaMax: 0.9},
+		NoTerminal: true,
+		Schedule:   Schedule{N: 5, T: 0.5, SigmaMin: 0.4, SigmaMax: 0.9},
 	}
 }
 
@@ -560,7 +561,7 @@ func TestValidate(t *testing.T) {
 	}
 	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 		p := process(halfSpace{}, m)
-		p.Terminal = true
+		p.NoTerminal = false
 		if err := p.Validate(); err != nil {
 			t.Errorf("%v with an inequality: %v", m, err)
 		}

@@ -37,7 +37,7 @@ func TestTrace(t *testing.T) {
 	}
 	for _, m := range []Method{ULLA, OLLA, ULLAP} {
 		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
-			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls, Terminal: true,
+			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls,
 				Landing:  Landing{Explicit: true, Rate: 0.8},
 				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
 			prior, err := UniformPrior(p)

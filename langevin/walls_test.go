@@ -347,7 +347,7 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 	for name, set := range map[string]constraint.Set{"room": room(), "cap": polarCap(t)} {
 		for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 			p := process(set, m)
-			p.Terminal, p.Landing.Explicit = true, false
+			p.NoTerminal, p.Landing.Explicit = false, false
 			l := len(set.Inequalities())
 			x0, err := Start(p, 40, 6)
 			if err != nil {
@@ -485,7 +485,7 @@ func TestEndsAgreeInsideWalls(t *testing.T) {
 		for _, m := range []Method{ULLA, ULLAP, OLLA} {
 			for _, γ := range []float64{1, 8} {
 				p := &Process{
-					Set: c.set, Method: m, Friction: γ, Terminal: true,
+					Set: c.set, Method: m, Friction: γ,
 					Schedule: Schedule{N: 250, T: 50, SigmaMin: 0.2, SigmaMax: 0.6},
 				}
 				sim, d := NewSimulator(p, pool, 64), c.set.Dim()

@@ -82,7 +82,7 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	proc := &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
-		Curvature: p.Process.Curvature, Terminal: p.Process.TerminalProjection,
+		Curvature: p.Process.Curvature, NoTerminal: !p.Process.TerminalProjection,
 		Schedule: langevin.Schedule{
 			N: p.Process.Steps, T: p.Process.Horizon,
 			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max,

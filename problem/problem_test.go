@@ -321,7 +321,7 @@ func TestAlanineRecipe(t *testing.T) {
 		if s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.5, SigmaMax: 2}) || proc.Friction != 10 ||
 			proc.Landing != (langevin.Landing{Explicit: true, Rate: 50}) || p.Train.Batch != 1024 ||
 			p.Train.Refresh != 10 || p.Train.Epochs != 2000 || p.Network.Width != 1024 || p.Network.Layers != 5 ||
-			p.Network.Kind != "aligned" || p.Prior != "empirical" || !proc.Terminal {
+			p.Network.Kind != "aligned" || p.Prior != "empirical" || proc.NoTerminal {
 			t.Errorf("%q: %+v %+v %+v", variant, proc, p.Train, p.Network)
 		}
 		if proc.Method != want.method || proc.Walls != want.walls || proc.Curvature != (variant == "curved") ||

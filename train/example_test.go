@@ -16,7 +16,7 @@ import (
 // A small network learns points on a circle, stops, and goes on from a snapshot.
 func Example() {
 	process := &langevin.Process{
-		Set: zoo.Sphere{D: 2}, Method: langevin.OLLA, Terminal: true,
+		Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 10, T: 1, SigmaMin: 0.2, SigmaMax: 1.5},
 	}
 	data, err := langevin.Start(process, 100, 1) // points on the circle

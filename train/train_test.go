@@ -121,8 +121,8 @@ func TestGoldenPlateau(t *testing.T) {
 func gaussian(m langevin.Method, n int) (*langevin.Process, []float64) {
 	proc := &langevin.Process{
 		Set: zoo.Affine{A: [][]float64{{1, 1}}, B: []float64{1}}, Method: m, Friction: 2,
-		Potential: langevin.Quadratic{}, Terminal: true,
-		Schedule: langevin.Schedule{N: 32, T: 4, SigmaMin: 0.4, SigmaMax: 1},
+		Potential: langevin.Quadratic{},
+		Schedule:  langevin.Schedule{N: 32, T: 4, SigmaMin: 0.4, SigmaMax: 1},
 	}
 	data, z := make([]float64, 0, 2*n), make([]float64, 1)
 	for i := range n {

@@ -18,7 +18,7 @@ import (
 // process is the paper's on a set.
 func process(set constraint.Set, method langevin.Method, walls langevin.Walls) *langevin.Process {
 	return &langevin.Process{
-		Set: set, Method: method, Friction: 10, Terminal: true, Walls: walls, Repulsion: 0.05, Curvature: true,
+		Set: set, Method: method, Friction: 10, Walls: walls, Repulsion: 0.05, Curvature: true,
 		Schedule: langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.5, SigmaMax: 2},
 		Landing:  langevin.Landing{Explicit: true, Rate: 50},
 	}

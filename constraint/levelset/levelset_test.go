@@ -239,7 +239,7 @@ func TestGoldenTrajectories(t *testing.T) {
 			g := golden.Read(t, "sdf_bunny_"+c.file+".npz")
 			f := func(name string) []float64 { return g[name].AsFloat64() }
 			p := &langevin.Process{
-				Set: set, Method: c.method, Friction: 20, Terminal: true,
+				Set: set, Method: c.method, Friction: 20,
 				Schedule: langevin.Schedule{N: 3, T: f("timesteps")[3], SigmaMin: 0.2, SigmaMax: 0.6},
 				Landing:  langevin.Landing{Explicit: !c.implicit, Rate: 25},
 			}
@@ -429,7 +429,7 @@ func BenchmarkJacobians(b *testing.B) {
 // from training rows of the published data.
 func BenchmarkForward(b *testing.B) {
 	p := &langevin.Process{
-		Set: bunny(b), Friction: 20, Terminal: true,
+		Set: bunny(b), Friction: 20,
 		Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6},
 		Landing:  langevin.Landing{Explicit: true, Rate: 25},
 	}

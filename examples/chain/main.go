@@ -67,7 +67,7 @@ func learn(ctx context.Context, log io.Writer, s size) (*result, error) {
 	// The forward process. Implicit landing returns to Σ in each step. The first steps
 	// are as long as the beads of the data are shaky: σ²Δt = 0.0016 to 0.09.
 	process := &langevin.Process{
-		Set: set, Method: langevin.ULLA, Friction: 20, Terminal: true,
+		Set: set, Method: langevin.ULLA, Friction: 20,
 		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.2, SigmaMax: 1.5},
 	}
 	if err := process.Validate(); err != nil {

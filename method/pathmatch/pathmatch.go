@@ -81,7 +81,7 @@ func (m *Method) Process() *langevin.Process { return m.proc }
 
 func (m *Method) Name() string        { return m.by.Method.String() }
 func (m *Method) Momentum() bool      { return m.proc.Method.Underdamped() }
-func (m *Method) Feasible() bool      { return m.by.Terminal || m.by.Method.Projected() }
+func (m *Method) Feasible() bool      { return !m.by.NoTerminal || m.by.Method.Projected() }
 func (m *Method) Prior() method.Prior { return nil }
 
 func (m *Method) Gain() func(t float64) float64 {

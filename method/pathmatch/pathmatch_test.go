@@ -30,7 +30,7 @@ func TestConforms(t *testing.T) {
 		if p == nil {
 			p = &langevin.Process{Set: zoo.Sphere{D: 3}}
 		}
-		p.Friction, p.Terminal = 3, true
+		p.Friction = 3
 		p.Schedule = langevin.Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.3}
 		var err error
 		if p.Method, err = langevin.ParseMethod(c.Name); err != nil {
@@ -78,7 +78,7 @@ func TestFeasibleAndGain(t *testing.T) {
 		terminal bool
 		want     bool
 	}{{langevin.ULLA, false, false}, {langevin.ULLA, true, true}, {langevin.OLLAP, false, true}} {
-		p.Method, p.Terminal = c.m, c.terminal
+		p.Method, p.NoTerminal = c.m, !c.terminal
 		m, err := methods.New(method.Config{Name: c.m.String(), Process: p})
 		if err != nil || m.Feasible() != c.want {
 			t.Errorf("%v, terminal projection %v: feasible %v, %v", c.m, c.terminal, m.Feasible(), err)

@@ -18,7 +18,7 @@ import (
 func TestSourceIsPathMatching(t *testing.T) {
 	const seed, refresh = 5, 3
 	p := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3, Terminal: true,
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 5, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 	}
 	data, err := langevin.Start(p, 20, 1)

@@ -19,8 +19,8 @@ type Interval struct {
 func (c Interval) Process() *langevin.Process {
 	return &langevin.Process{
 		Set: made(zoo.NewBox([]float64{0}, []float64{1})), Method: c.Method, Friction: c.Friction,
-		Walls:    langevin.PaperWalls,
-		Landing:  langevin.Landing{Explicit: true, Rate: c.Rho / c.Tau},
+		Walls:   langevin.PaperWalls,
+		Landing: langevin.Landing{Explicit: true, Rate: c.Rho / c.Tau}, NoTerminal: true,
 		Schedule: langevin.Schedule{N: 1, T: c.Tau, SigmaMin: 1, SigmaMax: 1},
 	}
 }

@@ -86,7 +86,7 @@ func length(m langevin.Method, τ float64) float64 {
 func (r Run) Last(ctx context.Context, b Bounded, pool *parallel.Pool) ([][]float64, error) {
 	p := &langevin.Process{
 		Set: b.Set, Method: r.Method, Friction: r.Friction, Walls: r.Walls, Repulsion: r.Repulsion, Potential: b.F,
-		Landing:  langevin.Landing{Explicit: r.Explicit, Rate: 1 / r.Tau},
+		Landing: langevin.Landing{Explicit: r.Explicit, Rate: 1 / r.Tau}, NoTerminal: true,
 		Schedule: langevin.Schedule{N: 1, T: r.Tau, SigmaMin: 1, SigmaMax: 1},
 	}
 	if err := p.Validate(); err != nil {

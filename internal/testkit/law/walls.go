@@ -29,24 +29,25 @@ func AllWalled() []Walled {
 	const low, b, major, minor = 0.2, 3.0, 2.0, 0.6
 	return []Walled{
 		{"half line, Gaussian", 1, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
-			return langevin.Process{Set: made(zoo.NewBox([]float64{0}, nil)), Potential: langevin.Quadratic{}},
+			return langevin.Process{NoTerminal: true, Set: made(zoo.NewBox([]float64{0}, nil)), Potential: langevin.Quadratic{}},
 				func(x []float64) float64 { return math.Erf(x[0] / math.Sqrt(2*T)) },
 				func(x, v []float64) { x[0] = math.Sqrt(2*T) * math.Erfinv(v[0]) }
 		}},
 		{"box in R³", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
-			return langevin.Process{Set: made(zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1}))},
+			return langevin.Process{NoTerminal: true, Set: made(zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1}))},
 				func(x []float64) float64 { return 2 * min(x[0], 1-x[0]) },
 				func(x, v []float64) { copy(x, v[:3]) }
 		}},
 		{"cap", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
-			return langevin.Process{Set: made(zoo.NewCap([]float64{0, 0, 1}, low))},
+			return langevin.Process{NoTerminal: true, Set: made(zoo.NewCap([]float64{0, 0, 1}, low))},
 				func(x []float64) float64 { return (x[2] - low) / (1 - low) },
 				func(x, v []float64) { frame(low+(1-low)*v[0], v[1], x) }
 		}},
 		{"cap, exp(−3z)", 3, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 			lo, hi := math.Exp(-b*low/T), math.Exp(-b/T)
 			return langevin.Process{
-					Set: made(zoo.NewCap([]float64{0, 0, 1}, low)), Potential: langevin.Linear{B: []float64{0, 0, -b}},
+					NoTerminal: true,
+					Set:        made(zoo.NewCap([]float64{0, 0, 1}, low)), Potential: langevin.Linear{B: []float64{0, 0, -b}},
 				}, func(x []float64) float64 { return (lo - math.Exp(-b*x[2]/T)) / (lo - hi) },
 				func(x, v []float64) { frame(-math.Log(lo-v[0]*(lo-hi))*T/b, v[1], x) }
 		}},
@@ -57,7 +58,7 @@ func AllWalled() []Walled {
 				Inequality: []formula.Component{{Name: "half", Expr: "x[1] >= 0"}},
 			}))
 			cdf := func(θ float64) float64 { return (major*θ + minor*math.Sin(θ)) / (2 * math.Pi * major) }
-			return langevin.Process{Set: set},
+			return langevin.Process{NoTerminal: true, Set: set},
 				func(x []float64) float64 {
 					φ := math.Atan2(x[1], x[0]) / math.Pi
 					return 2 * min(φ, 1-φ)
@@ -76,7 +77,7 @@ func AllWalled() []Walled {
 				}
 		}},
 		{"simplex in R⁴", 4, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
-			return langevin.Process{Set: made(zoo.NewSimplex(4))},
+			return langevin.Process{NoTerminal: true, Set: made(zoo.NewSimplex(4))},
 				func(x []float64) float64 { return 1 - math.Pow(1-x[0], 3) },
 				func(x, v []float64) {
 					sum := 0.0
@@ -96,7 +97,7 @@ func AllWalled() []Walled {
 // function of the angle of the tube.
 var WholeTorus = Walled{"torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 	set := zoo.Torus{Major: 1, Minor: 0.6}
-	return langevin.Process{Set: set},
+	return langevin.Process{NoTerminal: true, Set: set},
 		func(x []float64) float64 {
 			_, φ := set.Angles(x)
 			return (φ + math.Pi + set.Minor/set.Major*math.Sin(φ)) / (2 * math.Pi)
