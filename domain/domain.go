@@ -66,7 +66,7 @@ type Domain struct {
 	Distance *Distance
 
 	// Observables are numbers of a point that are compared one by one where a
-	// problem names none of its own; nil: none.
+	// problem names none of its own: beside Distance, unless that is of Parts; nil: none.
 	Observables *Observables
 
 	// Samples is how many samples the distance is taken of by default, if that is

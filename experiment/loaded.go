@@ -173,16 +173,16 @@ func (l *Loaded) SampleCount() int {
 }
 
 // compare makes the references that samples are held against: the domain's own
-// distance is that of the run, and what the problem observes stands beside it; a domain
-// without one is compared by what the problem observes, or else by the domain's
-// observables.
+// distance is that of the run, and what the problem observes, or else the domain if its
+// distance is of something else, stands beside it; a domain without one is compared by
+// what the problem observes, or else by the domain's observables.
 func (l *Loaded) compare() error {
 	observables, err := l.Problem.Observables(l.Data.D)
 	if err != nil {
 		return err
 	}
 	own := l.Domain.Distance
-	if observables == nil && own == nil {
+	if observables == nil && (own == nil || len(own.Parts) == 0) {
 		observables = l.Domain.Observables
 	}
 	if own != nil {

@@ -35,6 +35,15 @@ func New(domain.Input) (*domain.Domain, error) {
 			Marks:   func(x []float64) []float64 { return x },
 			Compare: func(a, b []float64) []float64 { return []float64{metric.EarthJSD(a, b)} },
 		},
+		Observables: &domain.Observables{
+			List: []domain.Observable{
+				{Name: "latitude", Unit: "°", File: "latitude",
+					Bins: metric.Bins{Lo: -90, Hi: 90, N: domain.DefaultBins}},
+				{Name: "longitude", Unit: "°", File: "longitude",
+					Bins: metric.Bins{Lo: -180, Hi: 180, N: domain.DefaultBins, Circular: true}},
+			},
+			Values: func(dst, x []float64, n int) { copy(dst, latLon(x[:3*n])) },
+		},
 		Draw:    draw,
 		Writers: map[string]domain.Writer{".csv": writeCSV},
 	}, nil

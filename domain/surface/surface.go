@@ -30,7 +30,8 @@ func surface(set constraint.Set) *levelset.Surface {
 	return nil
 }
 
-// New makes the domain.
+// New makes the domain. It has no observables: a place on a surface has no number that
+// says more than its face, and the problem can observe formulas of its coordinates.
 func New(in domain.Input) (*domain.Domain, error) {
 	s := surface(in.Set)
 	tree := mesh.NewTree(s.Mesh)
