@@ -29,7 +29,9 @@ func AllWalled() []Walled {
 	const low, b, major, minor = 0.2, 3.0, 2.0, 0.6
 	return []Walled{
 		{"half line, Gaussian", 1, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
-			return langevin.Process{NoTerminal: true, Set: made(zoo.NewBox([]float64{0}, nil)), Potential: langevin.Quadratic{}},
+			return langevin.Process{
+					NoTerminal: true, Set: made(zoo.NewBox([]float64{0}, nil)), Potential: langevin.Quadratic{},
+				},
 				func(x []float64) float64 { return math.Erf(x[0] / math.Sqrt(2*T)) },
 				func(x, v []float64) { x[0] = math.Sqrt(2*T) * math.Erfinv(v[0]) }
 		}},
@@ -46,8 +48,8 @@ func AllWalled() []Walled {
 		{"cap, exp(−3z)", 3, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 			lo, hi := math.Exp(-b*low/T), math.Exp(-b/T)
 			return langevin.Process{
-					NoTerminal: true,
-					Set:        made(zoo.NewCap([]float64{0, 0, 1}, low)), Potential: langevin.Linear{B: []float64{0, 0, -b}},
+					NoTerminal: true, Set: made(zoo.NewCap([]float64{0, 0, 1}, low)),
+					Potential: langevin.Linear{B: []float64{0, 0, -b}},
 				}, func(x []float64) float64 { return (lo - math.Exp(-b*x[2]/T)) / (lo - hi) },
 				func(x, v []float64) { frame(-math.Log(lo-v[0]*(lo-hi))*T/b, v[1], x) }
 		}},
