@@ -331,7 +331,7 @@ func TestWindowAtAHoleInATorus(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &langevin.Process{
-		Set: set, Friction: 20, Terminal: true,
+		Set: set, Friction: 20,
 		Schedule: langevin.Schedule{N: 20, T: 1.2, SigmaMin: 0.1, SigmaMax: 0.8},
 	}
 	var starts []float64
