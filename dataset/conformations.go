@@ -225,6 +225,9 @@ func watch(q conformation.Coordinate, draws *langevin.Draws) Watched {
 		chains, all = append(chains, v), append(all, v...)
 	}
 	mean, sd := stat.MeanStdDev(all, nil)
+	if q.Kind == conformation.Dihedral {
+		mean = math.Remainder(mean, 2*math.Pi)
+	}
 	return Watched{Mean: mean, SD: sd, ESS: metric.ESS(chains), Rhat: metric.SplitRhat(chains)}
 }
 

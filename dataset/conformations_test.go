@@ -56,6 +56,10 @@ func TestConformations(t *testing.T) {
 			}
 		}
 		w := f.Watched[0]
+		if off := math.Remainder(w.Mean-(c.lo+c.hi)/2*degree, 2*math.Pi); math.Abs(w.Mean) > math.Pi ||
+			math.Abs(off) > (c.hi-c.lo)/2*degree {
+			t.Errorf("the mean of ψ is %v", w.Mean)
+		}
 		if f.Worst > 1e-12 || f.Failed > 0 || !(w.SD > 0.02) || !(w.ESS > 20) || f.Turned > 0.1 {
 			t.Errorf("%+v, %+v", *f, w)
 		}

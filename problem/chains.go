@@ -75,7 +75,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	}
 	if b, ok := proc.Potential.(langevin.Beginner); ok && b.Begin() == nil {
 		return nil, p.key(coordinatesKey, p.Potential.Coordinates,
-			"an inpcrd or rst7 file: chains begin from its conformation, since a molecule at random points has no " +
+			"an inpcrd or rst7 file: chains begin from its conformation, since a molecule at random points has no "+
 				"energy")
 	}
 	if p.Set.Unbounded() && proc.Potential == nil {
