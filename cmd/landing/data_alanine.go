@@ -247,7 +247,7 @@ func (o *alanine) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, se
 		"unit": "ångström", "force_field": f.System.Origin, "solvent": o.Solvent.String(), "temperature": o.Kelvin,
 		"phi": o.phi, "psi": o.psi, "law": "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
 		"seed": o.Seed, "chains": o.Chains, "burn": o.Burn, "every": o.Every, "step": f.Step, "seconds": seconds,
-		"worst_violation": f.Worst, "failed_projections": f.Failed, "turned_back": f.Turned, "mean_energy": f.Energy,
+		"worst_violation": f.Worst, "failed_projections": f.Failed, "turned_back": f.Turned, "mean_energy_kcal_mol": f.Energy,
 		"psi_mean": ψ.Mean * 180 / math.Pi, "psi_sd": ψ.SD * 180 / math.Pi, "psi_ess": metric.Float(ψ.ESS),
 		"psi_rhat": metric.Float(ψ.Rhat),
 	}

@@ -110,3 +110,42 @@ func TestDataAlanineFaults(t *testing.T) {
 		}
 	}
 }
+
+// A force field goes from data to a run and back: training on all atoms with the potential of a
+// file, generation from the copy that the run keeps, and chains of landing sample.
+func TestForceFieldInARun(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"dipeptide.prmtop", "dipeptide.rst7"} {
+		b, err := os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(t, dir, append(shortChains, "--atoms", "all", "-o", "all.npy")...)
+	text := "name: p\ndata: {kind: molecule, path: all.npy}\nset: {kind: molecule, atoms: 22, dihedrals: " +
+		"[{name: phi, atoms: [4, 6, 8, 14], value: -70}]}\n" +
+		"potential: {kind: amber, prmtop: dipeptide.prmtop, coordinates: dipeptide.rst7}\n" +
+		"observe: [{name: psi, expr: \"dihedral(x[18:21], x[24:27], x[42:45], x[48:51])\"}]\n" +
+		"process: {steps: 5, horizon: 0.1, sigma: {min: 0.05, max: 0.3}}\nprior: empirical\n" +
+		"sample: {measure: level, step: 0.012, chains: 8, burn: 200, draws: 40, thin: 20, max_rhat: 10}\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r"}, tiny...)...)
+	if err := os.Remove(filepath.Join(dir, "dipeptide.prmtop")); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, dir, "generate", "r", "-n", "10", "-o", "x.npy")
+	if r := do(t, dir, "sample", "p.yaml"); r.code != exitConfig || !strings.Contains(r.stderr, "dipeptide.prmtop") {
+		t.Errorf("without its file: exit %d, %s", r.code, r.stderr)
+	}
+	r := ok(t, dir, "sample", filepath.Join("r", "config.yaml"), "--set", "potential.prmtop=r/potential.prmtop.prmtop",
+		"--set", "potential.coordinates=dipeptide.rst7", "--json")
+	v := wantJSON(t, r)
+	if v["violation"].(map[string]any)["worst"].(float64) > 1e-10 || v["failed"] != 0.0 {
+		t.Errorf("%v", v)
+	}
+}
