@@ -135,9 +135,14 @@ func spread(p *langevin.Process, j, k int, spp float64) float64 {
 // to be fitted.
 const leastFar = 0.01
 
+// wildMove is how many times √d units of noise a step or a window may move a point to be fitted
+// to. No noise makes more; beside a point where a gradient grows without bound landing does,
+// and one such step would decide the fit.
+const wildMove = 5
+
 // FitWindow returns the window of term k, of the length of Options, with the coefficients
-// that fit the paths best, those that failed left out. Their starts should be spread like the
-// data. The error is that of Prepare, its Row an index of paths.
+// that fit the paths best, those that failed left out, and wild steps. Their starts should be
+// spread like the data. The error is that of Prepare, its Row an index of paths.
 func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Window, error) {
 	if l.start[k] == k {
 		return Window{OneStep: true}, nil
@@ -146,6 +151,8 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 	var sum moments
 	terms := make([]Term, 0, l.Rows())
 	paired, used := l.proc.Method.Underdamped() && k+2 <= paths.Steps, 0 // p̃ is no noise
+	wild := wildMove * math.Sqrt(float64(l.d))
+	wildStep, wildWindow := wild*math.Sqrt(spread(l.proc, k, k, 1)), wild*math.Sqrt(spread(l.proc, l.start[k], k, 1))
 	for lo := 0; lo < paths.Count; lo += l.Rows() {
 		terms = terms[:0]
 		for i := lo; i < min(lo+l.Rows(), paths.Count); i++ {
@@ -164,7 +171,9 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		}
 		l.lookBack(paths, terms)
 		for i, t := range terms {
-			if l.from[i] == t.K { // near a wall
+			x, nearWall := l.x[i*d:(i+1)*d], l.from[i] == t.K
+			if nearWall || !(distance(x, paths.Origin(t.Item, k+1)) <= wildStep) ||
+				!(distance(x, l.z[i*d:(i+1)*d]) <= wildWindow) {
 				continue
 			}
 			used++
@@ -187,6 +196,14 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		return Window{OneStep: true}, nil
 	}
 	return Window{Coefficients: sum.leastSquares()}, nil
+}
+
+func distance(x, y []float64) float64 {
+	s := 0.0
+	for j, v := range x {
+		s += (v - y[j]) * (v - y[j])
+	}
+	return math.Sqrt(s)
 }
 
 // bent returns coordinate e of w²r II² b at row i.

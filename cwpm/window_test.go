@@ -519,3 +519,33 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 		}
 	}
 }
+
+// A step that no noise can have made decides no fit: paths that jump to and fro, among the
+// others, change nothing.
+func TestFitWindowLeavesWildStepsOut(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := line(m, langevin.Reference)
+		p.Set = zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.4}}
+		starts := make([]float64, 3*90)
+		for i := range 90 {
+			p.Set.(zoo.Ellipsoid).SampleUniform(starts[3*i:3*i+3], keyed.New(2, keyed.Probe, 1), uint64(i))
+		}
+		good, last := forward(t, p, starts, 5)
+		mixed := &langevin.Paths{Count: 91, Steps: good.Steps, Dim: 3, X: make([]float64, 91*3*(good.Steps+1)),
+			Failed: make([]bool, 91)}
+		copy(mixed.X, good.X)
+		for k := range good.Steps + 1 {
+			copy(mixed.At(90, k), []float64{0.8, 0.3 + 40*float64(k%2), 0.1})
+		}
+		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.4})
+		for k := range p.Schedule.N {
+			want, err := l.FitWindow(good, k, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := l.FitWindow(mixed, k, last); err != nil || got != want {
+				t.Errorf("%v, k = %d: with a wild path %v, without %v, %v", m, k, got, want, err)
+			}
+		}
+	}
+}
