@@ -123,6 +123,11 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 
 func (p *Problem) potential(d int) (langevin.Potential, error) {
 	f := p.Potential
+	if key := f.ofAmber(); key != "" && f.Kind != "amber" {
+		return nil, &KeyError{Origin: p.where(key), Key: key,
+			Fault: fmt.Sprintf("belongs to potential.kind: amber; the "+
+				"kind here is %s", f.Kind)}
+	}
 	length := func(key string, v []float64) error {
 		if v != nil && len(v) != d {
 			return p.key(key, v, fmt.Sprintf("%d numbers, one a coordinate", d))

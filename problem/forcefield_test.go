@@ -98,6 +98,17 @@ func TestForceField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for key, value := range map[string]string{"prmtop": "a", "molecule": "a", "coordinates": "a", "solvent": "a",
+		"temperature": "1"} {
+		q, err := Load([]byte(dipeptide+"potential: {kind: quadratic, "+key+": "+value+"}\n"), "p.yaml", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fault *KeyError
+		if _, err := q.BuildChains(); !errors.As(err, &fault) || fault.Key != "potential."+key {
+			t.Errorf("%s of kind quadratic: %v", key, err)
+		}
+	}
 	var fault *KeyError
 	if _, err := p.Build(); !errors.As(err, &fault) || fault.Key != "potential.molecule" {
 		t.Errorf("22 atoms on a sphere: %v", err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,6 +32,7 @@ type alanine struct {
 	phi                                        float64
 	psi, solvent, atoms, out, prmtop, position string
 	force                                      bool
+	hashes                                     [2]string // of prmtop and position
 }
 
 // Atoms of φ and ψ, as molecules name them.
@@ -170,6 +172,13 @@ func (o *alanine) prepare(given func(flag string) bool) (err error) {
 		if o.Start, err = amber.ReadCoordinates(o.position, len(o.System.Atoms)); err != nil {
 			return err
 		}
+		for i, path := range []string{o.prmtop, o.position} {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			o.hashes[i] = run.Hash(data)
+		}
 		if err := o.System.Plausible(o.Start); err != nil {
 			return &amber.FileError{Path: o.position, Problem: err.Error()}
 		}
@@ -247,12 +256,14 @@ func (o *alanine) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, se
 		"unit": "ångström", "force_field": f.System.Origin, "solvent": o.Solvent.String(), "temperature": o.Kelvin,
 		"phi": o.phi, "psi": o.psi, "law": "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
 		"seed": o.Seed, "chains": o.Chains, "burn": o.Burn, "every": o.Every, "step": f.Step, "seconds": seconds,
-		"worst_violation": f.Worst, "failed_projections": f.Failed, "turned_back": f.Turned, "mean_energy_kcal_mol": f.Energy,
-		"psi_mean": ψ.Mean * 180 / math.Pi, "psi_sd": ψ.SD * 180 / math.Pi, "psi_ess": metric.Float(ψ.ESS),
+		"worst_violation": f.Worst, "failed_projections": f.Failed, "turned_back": f.Turned,
+		"mean_energy_kcal_mol": f.Energy,
+		"psi_mean":             ψ.Mean * 180 / math.Pi, "psi_sd": ψ.SD * 180 / math.Pi, "psi_ess": metric.Float(ψ.ESS),
 		"psi_rhat": metric.Float(ψ.Rhat),
 	}
 	if o.prmtop != "" {
 		facts["prmtop"], facts["coordinates"] = o.prmtop, o.position
+		facts["prmtop_sha256"], facts["coordinates_sha256"] = o.hashes[0], o.hashes[1]
 	}
 	return facts
 }

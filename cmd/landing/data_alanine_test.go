@@ -80,7 +80,8 @@ func TestDataAlanineFaults(t *testing.T) {
 		}
 	}
 	own := append(shortChains, "--prmtop", "a.prmtop", "--coordinates", "a.rst7", "--json")
-	if v := wantJSON(t, ok(t, dir, own...)); v["prmtop"] != "a.prmtop" || v["force_field"] != "a.prmtop" {
+	if v := wantJSON(t, ok(t, dir, own...)); v["prmtop"] != "a.prmtop" || v["force_field"] != "a.prmtop" ||
+		len(v["prmtop_sha256"].(string)) != 64 || v["prmtop_sha256"] == v["coordinates_sha256"] {
 		t.Errorf("%v", v)
 	}
 	for _, c := range []struct {
