@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -622,7 +623,33 @@ func TestLossError(t *testing.T) {
 	}
 	tr.opt.params[len(tr.opt.params)-1] = float32(math.Inf(1)) // a bias of the output
 	var e *LossError
-	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Path < 0 {
+	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Path < 0 || e.Unread {
+		t.Errorf("got %v", err)
+	}
+}
+
+// unread is a network that cannot read the points of training row 7.
+type unread struct{ score.Model[float32] }
+
+func (m unread) Row(dst []float32, at score.Input) {
+	m.Model.Row(dst, at)
+	if at.Item == 7 {
+		dst[1] = float32(math.NaN())
+	}
+}
+
+// A point that a network cannot read stops with the sample named, and no talk of the
+// learning rate.
+func TestUnreadPoint(t *testing.T) {
+	proc, data := gaussian(langevin.ULLA, 12)
+	pool := parallel.New(1)
+	defer pool.Close()
+	m := unread{model(score.Reading{}, kernel.Float32, true)}
+	cfg := Config{Epochs: 1, Batch: 12, LearningRate: 1e-3}
+	tr := trainer[float32](cfg, proc, pathmatch.Options{}, data, m, pool)
+	_, err := tr.Epoch(context.Background())
+	var e *LossError
+	if !errors.As(err, &e) || !e.Unread || e.Path != 7 || strings.Contains(err.Error(), "rate") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/kernel"
@@ -94,12 +95,18 @@ type Epoch struct {
 // A LossError says that the loss left the finite numbers.
 type LossError struct {
 	Epoch, Step int
-	Path, Time  int // item and time of the first term that is not finite; −1 if only the gradient is
+	Path, Time  int  // item and time of the first term that is not finite; −1 if only the gradient is
+	Unread      bool // the network's row of it is not finite: it cannot read the point
 }
 
 func (e *LossError) Error() string {
 	if e.Path < 0 {
 		return fmt.Sprintf("the gradient is not finite in epoch %d, batch %d; a lower learning rate may help",
+			e.Epoch, e.Step)
+	}
+	if e.Unread {
+		return fmt.Sprintf("the network cannot read the point of sample %d, step %d, in epoch %d, batch %d (atoms on a "+
+			"line, or a mirror image, have no alignment); smaller steps or conditions on bond angles help", e.Path, e.Time,
 			e.Epoch, e.Step)
 	}
 	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; "+
@@ -301,7 +308,7 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	}
 	norm = math.Sqrt(norm)
 	if norm-norm != 0 {
-		return 0, 0, &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1}
+		return 0, 0, &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
 	}
 	return loss, norm, nil
 }
@@ -360,10 +367,11 @@ func (t *Trainer[T]) blame() error {
 			return err
 		}
 		if v := l.Evaluate(ds, ws.Forward(in, 1)); v-v != 0 {
-			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Item, t.terms[i].K}
+			unread := slices.ContainsFunc(in, func(x T) bool { return x-x != 0 })
+			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Item, t.terms[i].K, unread}
 		}
 	}
-	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1}
+	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
 }
 
 // segments is the number of pieces that parameters are cut into for reductions
