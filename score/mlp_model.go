@@ -15,16 +15,24 @@ func (m *MLP[T]) Model(r Reading, p kernel.Precision) Model[T] {
 	d := m.Out()
 	for _, momentum := range []bool{false, true} {
 		if r.Width(d, momentum) == m.In() {
-			return &mlpModel[T]{reader[T]{r, d, momentum}, m, p}
+			return m.ReadBy(reader[T]{r, d, momentum}, p)
 		}
 	}
 	panic(fmt.Sprintf("score: a row has %d numbers, with momentum %d, but the network takes %d",
 		r.Width(d, false), r.Width(d, true), m.In()))
 }
 
+// ReadBy is Model with rows of r's, as wide as the network's input.
+func (m *MLP[T]) ReadBy(r Reader[T], p kernel.Precision) Model[T] {
+	if r.In() != m.In() {
+		panic(fmt.Sprintf("score: a row has %d numbers, but the network takes %d", r.In(), m.In()))
+	}
+	return &mlpModel[T]{r, m, p}
+}
+
 // mlpModel is the Model of an MLP; each of its parts is a layer.
 type mlpModel[T kernel.Float] struct {
-	reader[T]
+	Reader[T]
 	net       *MLP[T]
 	precision kernel.Precision
 }
@@ -38,7 +46,7 @@ func (m *mlpModel[T]) With(parameters []T) Model[T] {
 	if len(parameters) != len(m.net.Params) {
 		panic(fmt.Sprintf("score: %d parameters for a network of %d", len(parameters), len(m.net.Params)))
 	}
-	return &mlpModel[T]{m.reader, &MLP[T]{m.net.Sizes, parameters}, m.precision}
+	return &mlpModel[T]{m.Reader, &MLP[T]{m.net.Sizes, parameters}, m.precision}
 }
 
 func (m *mlpModel[T]) Matrices() (hidden []Matrix) {

@@ -12,6 +12,14 @@
 //
 // and samples lie anywhere in space as their prior does. Q is no reflection: the two hands of a
 // molecule are told apart. Parameters, and their names in checkpoints, are the MLP's.
+//
+// With the option pairs the MLP also reads by how much the distances of some pairs of atoms
+// differ from those of the reference, and has an output a_ij for each, which pulls the two
+// along the line between them (pairs.go):
+//
+//	F_θ = (z + Σ_ij a_ij ∇_x ‖x_i − x_j‖) R,    (z, a) = MLP_θ(…, ‖x_i − x_j‖ − ‖y_i − y_j‖)
+//
+// It turns with the molecule all the same. The paper's network has none.
 package aligned
 
 import (
@@ -29,9 +37,20 @@ import (
 // score.Constant's WithConstants that of a checkpoint.
 var Kind = score.Kind{
 	Name: "aligned", Refers: true, Fits: fits, Prepare: prepare,
-	Parameters: func(c score.Config) float64 { return score.MLPKind.Parameters(c) },
-	New:        func(c score.Config) score.Model[float32] { return New(c, score.MLPKind.New(c)) },
+	Options: []score.Option{
+		{Name: "pairs", Lowest: 0, Most: 1000, Doc: "pairs of atoms whose numbers differ by at most this much; 0: none"},
+	},
+	Parameters: parameters,
+	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
 }
+
+func parameters(c score.Config) float64 {
+	p, w := float64(count(c.Dim/3, reach(c))), float64(c.Width)
+	in, out := float64(c.Reading().Width(c.Dim, c.Momentum))+p, float64(c.Dim)+p
+	return (in+1)*w + float64(c.Layers-1)*(w+1)*w + (w+1)*out
+}
+
+func reach(c score.Config) int { return int(c.Options["pairs"]) }
 
 func fits(c score.Config) string {
 	if c.Dim%3 != 0 || c.Dim < 9 {
@@ -58,23 +77,38 @@ func prepare(c score.Config, frames []float64) (score.Config, error) {
 	return c, r.Check(frames)
 }
 
-// Model is the network. Rows of input are those of the MLP inside, and R.
+// Model is the network. A row of input is that of the MLP inside, then R, then what the
+// outputs of pairs pull along.
 type Model[T kernel.Float] struct {
-	score.Model[T] // of the aligned point: parameters, names and precision are its own
+	score.Model[T] // the MLP: parameters, names and precision are its own
+	point          score.Reader[T]
 	dim            int
+	pairs          [][2]int
 	y              []float64            // the reference, as it was given
 	reference      *superpose.Reference // the same; nil before there is one
+	rest           []float64            // distances of the pairs in it
 	frames         *sync.Pool           // of *frame
 }
 
 // frame is room for an aligned point.
 type frame struct{ x, p []float64 }
 
-// New makes the network of inner, which reads the aligned point as another network would
-// read the point. c.Reference may be nil if WithConstants follows; it panics if it is no
-// reference.
-func New[T kernel.Float](c score.Config, inner score.Model[T]) *Model[T] {
-	m := &Model[T]{Model: inner, dim: c.Dim}
+// New makes the network, its parameters a function of c's sizes and seed. c.Reference may be
+// nil if WithConstants follows; New panics if it is no reference.
+func New[T kernel.Float](c score.Config) *Model[T] {
+	p := count(c.Dim/3, reach(c))
+	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + p}
+	for range c.Layers {
+		sizes = append(sizes, c.Width)
+	}
+	return Of(c, score.NewMLP[T](append(sizes, c.Dim+p), c.Seed))
+}
+
+// Of is New with an MLP made elsewhere.
+func Of[T kernel.Float](c score.Config, net *score.MLP[T]) *Model[T] {
+	m := &Model[T]{dim: c.Dim, pairs: pairs(c.Dim/3, reach(c)),
+		point: score.NewReader[T](c.Reading(), c.Dim, c.Momentum)}
+	m.Model = net.ReadBy(wider[T]{m.point, len(m.pairs)}, c.Precision)
 	m.frames = &sync.Pool{New: func() any { return &frame{make([]float64, c.Dim), make([]float64, c.Dim)} }}
 	if c.Reference != nil {
 		if err := m.refer(c.Reference); err != nil {
@@ -84,6 +118,15 @@ func New[T kernel.Float](c score.Config, inner score.Model[T]) *Model[T] {
 	return m
 }
 
+// wider is a reader whose rows have room for the distances of pairs behind, which Model
+// writes.
+type wider[T kernel.Float] struct {
+	score.Reader[T]
+	pairs int
+}
+
+func (w wider[T]) In() int { return w.Reader.In() + w.pairs }
+
 // refer makes y the reference.
 func (m *Model[T]) refer(y []float64) (err error) {
 	if len(y) != m.dim {
@@ -91,6 +134,10 @@ func (m *Model[T]) refer(y []float64) (err error) {
 	}
 	m.y = append([]float64(nil), y...)
 	m.reference, err = superpose.New(y)
+	m.rest = make([]float64, len(m.pairs))
+	for i, pair := range m.pairs {
+		_, m.rest[i] = apart(y, pair)
+	}
 	return err
 }
 
@@ -98,18 +145,20 @@ func (m *Model[T]) refer(y []float64) (err error) {
 const turns = 9
 
 // In is the width of a row.
-func (m *Model[T]) In() int { return m.Model.In() + turns }
+func (m *Model[T]) In() int { return m.Model.In() + turns + 3*len(m.pairs) }
 
-// Row writes the MLP's row of the aligned point, and R. Where no rotation is nearest it
-// writes NaN.
+// Out is the width of a row of output.
+func (m *Model[T]) Out() int { return m.dim }
+
+// Row writes the MLP's row of the aligned point, R, and the directions of the pairs. Where
+// no rotation is nearest it writes NaN.
 func (m *Model[T]) Row(dst []T, at score.Input) {
 	if m.reference == nil {
 		panic("aligned: a row of a network without a reference")
 	}
 	pose := m.reference.Fit(at.X)
-	w := m.Model.In()
 	if pose.Degenerate() {
-		for i := range dst[:w+turns] {
+		for i := range dst[:m.In()] {
 			dst[i] = T(math.NaN())
 		}
 		return
@@ -121,11 +170,20 @@ func (m *Model[T]) Row(dst []T, at score.Input) {
 		pose.Turn(f.p, at.P)
 		at.P = f.p
 	}
-	m.Model.Row(dst[:w], at)
-	m.frames.Put(f)
+	w := m.point.In()
+	m.point.Row(dst[:w], at)
+	distances, tail := dst[w:w+len(m.pairs)], dst[m.Model.In():]
 	for i, v := range pose.R {
-		dst[w+i] = T(v)
+		tail[i] = T(v)
 	}
+	for i, pair := range m.pairs {
+		u, d := apart(f.x, pair)
+		distances[i] = T(d - m.rest[i])
+		for j, v := range u {
+			tail[turns+3*i+j] = T(v)
+		}
+	}
+	m.frames.Put(f)
 }
 
 // With returns the same network over other parameters.
@@ -157,19 +215,21 @@ func (m *Model[T]) WithConstants(arrays map[string]arrayfile.Array) (score.Model
 
 // Pack lays out the MLP.
 func (m *Model[T]) Pack(gradients bool) score.Packed[T] {
-	return &packed[T]{m.Model.Pack(gradients), m.dim, m.Model.In()}
+	return &packed[T]{m.Model.Pack(gradients), m.pairs, m.dim, m.Model.In()}
 }
 
 type packed[T kernel.Float] struct {
 	score.Packed[T]
-	dim, in int
+	pairs   [][2]int
+	dim, in int // in: of the MLP
 }
 
 func (p *packed[T]) NewWorkspace(rows int, gradients bool) score.Workspace[T] {
+	tail := turns + 3*len(p.pairs)
 	ws := &workspace[T]{packed: p, inner: p.Packed.NewWorkspace(rows, gradients), in: make([]T, rows*p.in),
-		turns: make([]T, rows*turns), out: make([]T, rows*p.dim)}
+		tails: make([]T, rows*tail), tail: tail, out: make([]T, rows*p.dim)}
 	if gradients {
-		ws.dout = make([]T, rows*p.dim)
+		ws.dz, ws.dinner = make([]T, p.dim), make([]T, rows*(p.dim+len(p.pairs)))
 	}
 	return ws
 }
@@ -177,38 +237,47 @@ func (p *packed[T]) NewWorkspace(rows int, gradients bool) score.Workspace[T] {
 // workspace turns what goes in and out of the MLP's.
 type workspace[T kernel.Float] struct {
 	*packed[T]
-	inner     score.Workspace[T]
-	in        []T // rows×in of the MLP
-	turns     []T // rows×9: R
-	out, dout []T // rows×dim
+	inner  score.Workspace[T]
+	in     []T // rows×in
+	tails  []T // rows×tail: R, and the directions of the pairs
+	tail   int
+	out    []T // rows×dim
+	dz     []T // dim; nil for forward passes alone
+	dinner []T // rows×(dim + pairs)
 }
 
 func (ws *workspace[T]) Forward(in []T, n int) []T {
-	w := ws.packed.in
+	w, tail, d, p := ws.packed.in, ws.tail, ws.dim, len(ws.pairs)
 	for i := range n {
-		row := in[i*(w+turns) : (i+1)*(w+turns)]
+		row := in[i*(w+tail) : (i+1)*(w+tail)]
 		copy(ws.in[i*w:(i+1)*w], row)
-		copy(ws.turns[i*turns:(i+1)*turns], row[w:])
+		copy(ws.tails[i*tail:(i+1)*tail], row[w:])
 	}
-	out, d := ws.out[:n*ws.dim], ws.dim
-	copy(out, ws.inner.Forward(ws.in, n))
+	za := ws.inner.Forward(ws.in, n)
 	for i := range n {
-		turnBack(out[i*d:(i+1)*d], ws.turns[i*turns:])
+		out, from, t := ws.out[i*d:(i+1)*d], za[i*(d+p):(i+1)*(d+p)], ws.tails[i*tail:(i+1)*tail]
+		copy(out, from)
+		pull(out, from[d:], t[turns:], ws.pairs)
+		turnBack(out, t)
 	}
-	return out
+	return ws.out[:n*d]
 }
 
-// Backward passes on the gradient with respect to the MLP's output: with y = zR, that is
-// dy Rᵀ.
+// Backward passes on the gradient with respect to the MLP's outputs: with y = (z + Σ a u)R,
+// that is dy Rᵀ for z, and its part along u for a.
 func (ws *workspace[T]) Backward(grad, dout []T, n int, add bool) {
-	if ws.dout == nil {
+	if ws.dz == nil {
 		panic("aligned: Backward in a workspace for Forward alone")
 	}
-	copy(ws.dout[:n*ws.dim], dout)
-	for i, d := 0, ws.dim; i < n; i++ {
-		turn(ws.dout[i*d:(i+1)*d], ws.turns[i*turns:])
+	tail, d, p := ws.tail, ws.dim, len(ws.pairs)
+	for i := range n {
+		t, to := ws.tails[i*tail:(i+1)*tail], ws.dinner[i*(d+p):(i+1)*(d+p)]
+		copy(ws.dz, dout[i*d:(i+1)*d])
+		turn(ws.dz, t)
+		copy(to, ws.dz)
+		along(to[d:], ws.dz, t[turns:], ws.pairs)
 	}
-	ws.inner.Backward(grad, ws.dout, n, add)
+	ws.inner.Backward(grad, ws.dinner, n, add)
 }
 
 // turnBack writes zR in the place of z, atoms as rows.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
-	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/scoretest"
@@ -29,21 +28,13 @@ func config(atoms int, momentum bool) score.Config {
 		Reference: random(rand.New(rand.NewPCG(1, 2)), 1, atoms)}
 }
 
-// in64 is the network of a Config in float64.
-func in64(c score.Config) *Model[float64] {
-	sizes := []int{c.Reading().Width(c.Dim, c.Momentum)}
-	for range c.Layers {
-		sizes = append(sizes, c.Width)
-	}
-	return New(c, score.NewMLP[float64](append(sizes, c.Dim), c.Seed).Model(c.Reading(), c.Precision))
-}
-
 func TestConforms(t *testing.T) {
 	for _, momentum := range []bool{false, true} {
 		c := config(4, momentum)
-		scoretest.Run(t, in64(c), momentum)
+		scoretest.Run(t, New[float64](c), momentum)
 		c.Octaves, c.TimeOctaves, c.Horizon, c.Gain = 2, 3, 2, func(t float64) float64 { return 1 + t }
-		scoretest.Run(t, in64(c), momentum)
+		c.Options = score.Options{"pairs": 2}
+		scoretest.Run(t, New[float64](c), momentum)
 		scoretest.Kind(t, Kind, c)
 	}
 }
@@ -57,7 +48,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := score.Config{Dim: 30, Momentum: kind == "under", Reference: g["xref"].AsFloat64()}
-		f := score.NewField[float64](New(c, net.Model(score.Reading{}, kernel.Float32)), 1)
+		f := score.NewField[float64](Of(c, net), 1)
 		in, label, got := g[kind+"_in"].AsFloat64(), g[kind+"_label"].AsFloat64(), make([]float64, 4*30)
 		w := len(in) / 4
 		for i := range 4 {
@@ -89,7 +80,7 @@ func TestEquivariance(t *testing.T) {
 	const atoms, n = 10, 32
 	for _, octaves := range []int{0, 3} {
 		c := config(atoms, true)
-		c.Width, c.Layers, c.Octaves = 128, 4, octaves
+		c.Width, c.Layers, c.Octaves, c.Options = 128, 4, octaves, score.Options{"pairs": float64(octaves)}
 		m := Kind.New(c)
 		x, p := random(draw, n, atoms), random(draw, n, atoms)
 		y, q := make([]float64, len(x)), make([]float64, len(x))
@@ -173,10 +164,62 @@ func worst(a, b []float64) (d float64) {
 
 func size(a []float64) float64 { return worst(a, make([]float64, len(a))) }
 
+// The MLP's outputs of pairs are forces along the lines between atoms: with outputs of pairs
+// alone, of size 1, the score is the gradient of the sum of their distances.
+func TestPairs(t *testing.T) {
+	for reach, want := range []int{0, 4, 7, 9, 10, 10} {
+		if n := len(pairs(5, reach)); n != want || count(5, reach) != want {
+			t.Errorf("%d pairs, counted %d, of reach %d; expected %d", n, count(5, reach), reach, want)
+		}
+	}
+	c := config(5, false)
+	c.Options = score.Options{"pairs": 2}
+	m := New[float64](c)
+	θ := m.Parameters()
+	clear(θ)
+	for i := range m.pairs {
+		θ[len(θ)-1-i] = 1 // a bias of the output
+	}
+	x, s := random(rand.New(rand.NewPCG(9, 10)), 1, 5), make([]float64, 15)
+	score.NewField[float64](m, 1).Eval(s, x, nil, 1, 0)
+	sum := func() (d float64) {
+		for _, p := range m.pairs {
+			_, r := apart(x, p)
+			d += r
+		}
+		return d
+	}
+	for i, at := range x {
+		const h = 1e-5
+		x[i] = at + h
+		up := sum()
+		x[i] = at - h
+		down := sum()
+		x[i] = at
+		if d := (up - down) / (2 * h); math.Abs(s[i]-d) > 1e-9 {
+			t.Errorf("coordinate %d: %v, not %v", i, s[i], d)
+		}
+	}
+	// Two atoms in one place pull nowhere, and the numbers stay finite.
+	copy(x[3:6], x[:3])
+	score.NewField[float64](m, 1).Eval(s, x, nil, 1, 0)
+	if size(s)-size(s) != 0 {
+		t.Errorf("the score is %v", s)
+	}
+	// The MLP reads the distances beyond those of the reference.
+	in := make([]float64, m.In())
+	m.Row(in, score.Input{X: c.Reference})
+	for i, v := range in[m.point.In():m.Model.In()] {
+		if math.Abs(v) > 1e-14 {
+			t.Errorf("pair %d of the reference is %v apart from it", i, v)
+		}
+	}
+}
+
 // Where no rotation is nearest a row is NaN, so that neither a loss nor a sample that used
 // it would go unseen.
 func TestDegenerateRow(t *testing.T) {
-	m := in64(config(5, false))
+	m := New[float64](config(5, false))
 	line := make([]float64, 15)
 	for i := range line {
 		line[i] = float64(i / 3)
@@ -193,7 +236,7 @@ func TestDegenerateRow(t *testing.T) {
 // The reference is a copy.
 func TestReferenceIsCopied(t *testing.T) {
 	c := config(4, false)
-	m, want := in64(c), append([]float64(nil), c.Reference...)
+	m, want := New[float64](c), append([]float64(nil), c.Reference...)
 	clear(c.Reference)
 	if got := m.Constants()[0].Array.Float64; worst(got, want) != 0 {
 		t.Errorf("the reference is %v, not %v", got, want)
@@ -239,7 +282,7 @@ func TestFits(t *testing.T) {
 }
 
 func BenchmarkRow(b *testing.B) {
-	m, x := in64(config(10, true)), random(rand.New(rand.NewPCG(7, 8)), 2, 10)
+	m, x := New[float64](config(10, true)), random(rand.New(rand.NewPCG(7, 8)), 2, 10)
 	dst := make([]float64, m.In())
 	for b.Loop() {
 		m.Row(dst, score.Input{X: x[:30], P: x[30:], T: 1})
