@@ -17,7 +17,7 @@
 // differ from those of the reference, and has an output a_ij for each, which pulls the two
 // along the line between them (pairs.go):
 //
-//	F_θ = (z + Σ_ij a_ij ∇_x ‖x_i − x_j‖) R,    (z, a) = MLP_θ(…, ‖x_i − x_j‖ − ‖y_i − y_j‖)
+//	F_θ = (z + Σ_ij a_ij ∇_x ‖x_i − x_j‖) R,    (z, a) = MLP_θ(…, (‖x_i − x_j‖ − ‖y_i − y_j‖)/δ)
 //
 // It turns with the molecule all the same. The paper's network has none.
 package aligned
@@ -141,6 +141,10 @@ func (m *Model[T]) refer(y []float64) (err error) {
 	return err
 }
 
+// stretch is δ, in Å: about what heat and noise change the distance of bonded atoms by, so that
+// the MLP reads numbers of size 1.
+const stretch = 0.2
+
 // turns is the number of numbers of R at the end of a row.
 const turns = 9
 
@@ -178,7 +182,7 @@ func (m *Model[T]) Row(dst []T, at score.Input) {
 	}
 	for i, pair := range m.pairs {
 		u, d := apart(f.x, pair)
-		distances[i] = T(d - m.rest[i])
+		distances[i] = T((d - m.rest[i]) / stretch)
 		for j, v := range u {
 			tail[turns+3*i+j] = T(v)
 		}

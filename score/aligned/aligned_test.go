@@ -155,9 +155,7 @@ func near(t *testing.T, what string, got, want []float64) {
 
 func worst(a, b []float64) (d float64) {
 	for i, v := range a {
-		if e := math.Abs(v - b[i]); !(e <= d) { // NaN shows
-			d = e
-		}
+		d = max(d, math.Abs(v-b[i])) // NaN if one is
 	}
 	return d
 }
@@ -206,9 +204,20 @@ func TestPairs(t *testing.T) {
 	if size(s)-size(s) != 0 {
 		t.Errorf("the score is %v", s)
 	}
-	// The MLP reads the distances beyond those of the reference.
+	// The MLP reads the distances beyond those of the reference: of one twice as large, as
+	// many δ as they are long.
 	in := make([]float64, m.In())
 	m.Row(in, score.Input{X: c.Reference})
+	twice := make([]float64, m.In())
+	for i, v := range c.Reference {
+		x[i] = 2 * v
+	}
+	m.Row(twice, score.Input{X: x})
+	for i, v := range twice[m.point.In():m.Model.In()] {
+		if _, d := apart(c.Reference, m.pairs[i]); math.Abs(v-d/stretch) > 1e-12 {
+			t.Errorf("pair %d of the reference made twice as large is read as %v", i, v)
+		}
+	}
 	for i, v := range in[m.point.In():m.Model.In()] {
 		if math.Abs(v) > 1e-14 {
 			t.Errorf("pair %d of the reference is %v apart from it", i, v)
