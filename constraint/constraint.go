@@ -74,6 +74,9 @@ type Capabilities struct {
 	// never too few. Components that share none, directly or through others, have
 	// orthogonal gradients, and package geometry then factors each group alone.
 	Support [][]int
+	// Parts are ranges of coordinates that belong together, in order: the factors of a
+	// product. Of one they are nil.
+	Parts []Part
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
@@ -93,6 +96,12 @@ type Capabilities struct {
 	// the condition, for messages: "det > 0".
 	Selects   func(x []float64) bool
 	Selection string
+}
+
+// A Part is the coordinates x[At] … x[At+Dim−1], by a name.
+type Part struct {
+	Name    string
+	At, Dim int
 }
 
 // A Projector knows the normal space of its Σ in closed form. Package geometry

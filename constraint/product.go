@@ -61,6 +61,7 @@ func (s *product) Capabilities() Capabilities {
 	closed := true
 	for i, p := range s.parts {
 		own := p.Capabilities()
+		c.Parts = append(c.Parts, Part{s.prefix[i], p.at, p.d})
 		draws[i] = own.SampleUniform
 		closed = closed && draws[i] != nil
 	}

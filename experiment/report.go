@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,7 +28,7 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 	}
 	report := &figure.Report{
 		Title: r.Title(),
-		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method, withArticle(constraint.Name(r.Process.Set)),
+		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method, powers(withArticle(constraint.Name(r.Process.Set))),
 			v.Epoch),
 		Verdict:  verdict(v),
 		Facts:    facts(v),
@@ -45,6 +47,14 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 	}
 	name := r.Out(run.ReportFile)
 	return r.Folder.Path(name), r.Folder.Write(name, html.Bytes())
+}
+
+// powers writes R^3 as R³.
+func powers(s string) string {
+	return regexp.MustCompile(`R\^[0-9]+`).ReplaceAllStringFunc(s, func(r string) string {
+		n, _ := strconv.Atoi(r[2:])
+		return "R" + text.Superscript(n)
+	})
 }
 
 // withArticle returns "the sphere", but "SO(10)".

@@ -2,9 +2,12 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
@@ -63,6 +66,7 @@ func (p *page) steps(s *Steps, equalities int) {
 		x = append(x, float64(i))
 	}
 	var curves []figure.Series
+	caption, zero := "", []string(nil)
 	add := func(name string, of []StepViolation) {
 		if len(of) == 0 {
 			return
@@ -74,6 +78,10 @@ func (p *page) steps(s *Steps, equalities int) {
 			}
 			y[len(x)-1] += float64(v.Final)
 		}
+		if slices.Max(y) == 0 { // a logarithmic axis has no place for it
+			zero = append(zero, name)
+			return
+		}
 		curves = append(curves, figure.Series{Name: name, X: x, Y: y})
 	}
 	if len(s.Component) <= maxColumns {
@@ -84,9 +92,16 @@ func (p *page) steps(s *Steps, equalities int) {
 		add(fmt.Sprintf("sum of |h|, m = %d", equalities), s.Component[:equalities])
 		add(fmt.Sprintf("sum of max(g, 0), l = %d", len(s.Component)-equalities), s.Component[equalities:])
 	}
-	p.Add("steps", figure.FigureRef{Title: "Constraint violation on the way",
-		Caption: fmt.Sprintf("Mean over samples after each backward step; the last point is the samples, after "+
-			"terminal projection if there is one. Areas under the curves over t: equalities %.3g, inequalities %.3g.",
-			float64(s.Equalities), float64(s.Inequalities))},
+	if len(zero) > 0 {
+		caption = fmt.Sprintf(" Exactly 0 at every step: %s.", strings.Join(zero, ", "))
+	}
+	caption = fmt.Sprintf("Mean over samples after each backward step; the last point is the samples, after "+
+		"terminal projection if there is one. Areas under the curves over t: equalities %s, inequalities %s.%s",
+		text.Number(s.Equalities), text.Number(s.Inequalities), caption)
+	if len(curves) == 0 {
+		p.notes = append(p.notes, "No constraint is violated at any backward step.")
+		return
+	}
+	p.Add("steps", figure.FigureRef{Title: "Constraint violation on the way", Caption: caption},
 		figure.Lines(figure.LineOptions{XLabel: "backward steps", YLabel: "mean violation", LogY: true}, curves...))
 }

@@ -24,14 +24,14 @@ func Points(title string, d int, layers []PointLayer) *Chart {
 // ScatterOptions describe a scatter plot.
 type ScatterOptions struct {
 	Title string
-	Axes  []string // names of the first coordinates; "coordinate 1" and so on where there is none
+	Axes  []string // names of the first coordinates; x[0] and so on where there is none
 }
 
 func (o ScatterOptions) axis(i int) string {
 	if i < len(o.Axes) {
 		return o.Axes[i]
 	}
-	return fmt.Sprintf("coordinate %d", i+1)
+	return fmt.Sprintf("x[%d]", i)
 }
 
 // Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three

@@ -3,6 +3,9 @@
 package points
 
 import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
@@ -14,7 +17,52 @@ var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
 // New makes the domain. It has no published distance; its observables are the
 // leading principal components.
 func New(in domain.Input) (*domain.Domain, error) {
-	return &domain.Domain{Observables: Components(in.Train, in.Set.Dim()), Draw: draw}, nil
+	parts := in.Set.Capabilities().Parts
+	return &domain.Domain{
+		Observables: Components(in.Train, in.Set.Dim()),
+		Draw: func(c domain.Canvas, v domain.View) {
+			if len(parts) > 1 {
+				drawParts(c, v, parts)
+			} else {
+				draw(c, v)
+			}
+		},
+	}, nil
+}
+
+// maxParts bounds the parts of a point that are drawn.
+const maxParts = 8
+
+// drawParts shows the coordinates of each part that has two of them or more.
+func drawParts(c domain.Canvas, v domain.View, parts []constraint.Part) {
+	drawn := 0
+	for i, p := range parts {
+		if p.Dim < 2 {
+			continue
+		}
+		if drawn++; drawn > maxParts {
+			c.Note(fmt.Sprintf("Of %d factors of the set the first %d are drawn.", len(parts), i))
+			return
+		}
+		var axes []string
+		for j := range min(p.Dim, 3) {
+			axes = append(axes, fmt.Sprintf("x[%d]", p.At+j))
+		}
+		c.Add(fmt.Sprintf("points-%d", i), figure.FigureRef{Title: "Data and samples: " + p.Name, Wide: p.Dim > 2,
+			Caption: fmt.Sprintf("Coordinates x[%d] to x[%d], of the factor %s.", p.At, p.At+p.Dim-1, p.Name)},
+			figure.Scatter(figure.ScatterOptions{Axes: axes}, p.Dim,
+				figure.PointLayer{Name: "data", Points: part(v.Data, v.Dim, p)},
+				figure.PointLayer{Name: "samples", Points: part(v.Samples, v.Dim, p)}))
+	}
+}
+
+// part returns the coordinates of a part of each of the rows of x.
+func part(x []float64, d int, p constraint.Part) []float64 {
+	out := make([]float64, 0, len(x)/d*p.Dim)
+	for i := 0; i < len(x); i += d {
+		out = append(out, x[i+p.At:i+p.At+p.Dim]...)
+	}
+	return out
 }
 
 // draw shows coordinates, and in R³ the points in space.
@@ -29,7 +77,7 @@ func draw(c domain.Canvas, v domain.View) {
 				figure.SpaceLayer{Name: "samples", Points: v.Samples}))
 	}
 	c.Add("points", figure.FigureRef{Title: "Data and samples", Caption: "Coordinates of data and samples.",
-		Wide: true},
+		Wide: v.Dim > 2},
 		figure.Points("", v.Dim, []figure.PointLayer{{Name: "data", Points: v.Data},
 			{Name: "samples", Points: v.Samples}}))
 }

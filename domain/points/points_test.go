@@ -1,9 +1,15 @@
 package points
 
 import (
+	"bytes"
 	"math"
+	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -80,5 +86,58 @@ func TestComponentsOfManyCoordinates(t *testing.T) {
 	// Between groups: 50 coordinates of variance 20²·2/3.
 	if math.Abs(norm-1) > 1e-12 || variance[0] < 50*400*2/3 || variance[0] < 10*variance[1] {
 		t.Errorf("a direction of length² %v with variance %v, the next %v", norm, variance[0], variance[1])
+	}
+}
+
+// canvas keeps what is drawn.
+type canvas struct {
+	domain.Canvas
+	names, titles, svg, notes []string
+}
+
+func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
+	var b bytes.Buffer
+	if err := pic.WriteSVG(&b); err != nil {
+		panic(err)
+	}
+	c.names, c.titles, c.svg = append(c.names, name), append(c.titles, ref.Title), append(c.svg, b.String())
+}
+
+func (c *canvas) Note(remark string) { c.notes = append(c.notes, remark) }
+
+// Of a product each factor is drawn by its own coordinates; one of a single coordinate has
+// no picture, and of very many factors the others are named.
+func TestDrawProduct(t *testing.T) {
+	drawn := func(set constraint.Set, x []float64) *canvas {
+		t.Helper()
+		d, err := New(domain.Input{Set: set, Data: x, Train: x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &canvas{}
+		d.Draw(c, domain.View{Dim: set.Dim(), Data: x, Samples: x})
+		return c
+	}
+	set := constraint.Product(constraint.Factor{Name: "ball", Set: zoo.Sphere{D: 3}}, zoo.Euclidean{D: 1},
+		constraint.Factor{Name: "ring", Set: zoo.Sphere{D: 2}})
+	c := drawn(set, []float64{1, 0, 0, 5, 0, 1, 0, 1, 0, 6, 1, 0})
+	if got := strings.Join(c.names, " "); got != "points-0 points-2" {
+		t.Fatalf("drawn are %s", got)
+	}
+	if c.titles[1] != "Data and samples: ring" || !strings.Contains(c.svg[1], ">x[4]<") ||
+		!strings.Contains(c.svg[1], ">x[5]<") || strings.Contains(c.svg[1], ">x[0]<") ||
+		strings.Count(c.svg[1], "<circle") != 2*2+2 || !strings.Contains(c.svg[0], ">x[2]<") {
+		t.Errorf("%v", c.titles)
+	}
+	var many []constraint.Set
+	for range 10 {
+		many = append(many, zoo.Sphere{D: 2})
+	}
+	c = drawn(constraint.Product(many...), make([]float64, 40))
+	if len(c.names) != 8 || len(c.notes) != 1 || c.notes[0] != "Of 10 factors of the set the first 8 are drawn." {
+		t.Errorf("%v, %v", c.names, c.notes)
+	}
+	if c := drawn(zoo.Sphere{D: 3}, []float64{1, 0, 0, 0, 1, 0}); strings.Join(c.names, " ") != "space points" {
+		t.Errorf("of a sphere %v", c.names)
 	}
 }
