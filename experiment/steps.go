@@ -102,6 +102,13 @@ func (p *page) steps(s *Steps, equalities int) {
 		p.notes = append(p.notes, "No constraint is violated at any backward step.")
 		return
 	}
+	label := "mean violation"
+	if len(curves) == 1 { // charts name one curve nowhere else
+		label = "mean of " + curves[0].Name
+		if !strings.HasPrefix(curves[0].Name, "sum") {
+			label = "mean violation of " + curves[0].Name
+		}
+	}
 	p.Add("steps", figure.FigureRef{Title: "Constraint violation on the way", Caption: caption},
-		figure.Lines(figure.LineOptions{XLabel: "backward steps", YLabel: "mean violation", LogY: true}, curves...))
+		figure.Lines(figure.LineOptions{XLabel: "backward steps", YLabel: label, LogY: true}, curves...))
 }
