@@ -97,9 +97,11 @@ func ReadRecord(file string) (*Record, error) {
 func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 	read := dataset.ReadPoints
 	if strings.ToLower(filepath.Ext(file)) != ".npy" { // the domain's own files
-		kind, _ := kinds.Of(r.Problem.Data.Kind, r.Process.Set)
-		if !kind.Bundled {
-			read = kind.Read
+		own, _ := kinds.Of(r.Problem.Data.Kind, r.Process.Set)
+		for _, kind := range kinds.All { // the data itself may be in the binary
+			if kind.Name == own.Name && !kind.Bundled {
+				read = kind.Read
+			}
 		}
 	}
 	points, err := read(file)

@@ -28,8 +28,8 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 	}
 	report := &figure.Report{
 		Title: r.Title(),
-		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method, powers(withArticle(constraint.Name(r.Process.Set))),
-			v.Epoch),
+		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method,
+			powers(withArticle(constraint.Name(r.Process.Set))), v.Epoch),
 		Verdict:  verdict(v),
 		Facts:    facts(v),
 		Figures:  p.figures,

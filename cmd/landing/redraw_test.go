@@ -73,6 +73,12 @@ func TestDrawnByOtherKeys(t *testing.T) {
 		t.Errorf("eval does not say how the samples were drawn:\n%s", r.stdout)
 	}
 
+	generate("places.csv") // latitude and longitude
+	if v := wantJSON(t, ok(t, dir, "eval", "r", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
+		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
+		t.Errorf("samples of a catalogue: %v", v["violation"])
+	}
+
 	// The record is of one file and one run.
 	if err := os.WriteFile(filepath.Join(dir, "plain.npy"), read("fewer.npy"), 0o666); err != nil {
 		t.Fatal(err)
