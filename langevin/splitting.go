@@ -141,6 +141,7 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Out
 		s.y[i] = x[i] + h*v
 	}
 	o.Add(s.project.Project(s.set, s.y, s.y, s.ok, 0))
+	s.near(x, p, n, o)
 	if s.c > s.m {
 		s.all.Values(s.values[:n*s.c], s.y[:n*s.d], n)
 	}
@@ -191,8 +192,38 @@ func newBounce(rows, c, d int) bounce {
 	return bounce{make([]int, rows), make([]float64, c*d), vec(), vec(), vec(), make([]bool, rows)}
 }
 
-// beyond returns the inequality that the point y violates most, counted among all
-// components; −1 if none.
+// settled reports whether point i, from which a flight starts, is on {h = 0}.
+func (s *splitting) settled(i int) bool {
+	const off = 1e-10
+	for _, v := range s.set.Values()[i*s.m : (i+1)*s.m] {
+		if !(math.Abs(v) < off) {
+			return false
+		}
+	}
+	return true
+}
+
+// near fails projections that met Σ far away, as they do beside a singular point, where a
+// normal turns within a step: ten times further than the momentum takes a flight, or one
+// of the Gaussian law. The distance is the same from either end, so such a flight is
+// refused both ways and turning back keeps the law. A first state that is off Σ may go as
+// far as it must.
+func (s *splitting) near(x, p []float64, n int, o *geometry.Outcome) {
+	const times = 10
+	h := math.Abs(s.h)
+	for i, ok := range s.ok[:n] {
+		r := 0.0
+		for j := i * s.d; j < (i+1)*s.d; j++ {
+			r += (s.y[j] - x[j]) * (s.y[j] - x[j])
+		}
+		far := times * h * (math.Sqrt(float64(s.d)) + dense.Norm(p[i*s.d:(i+1)*s.d]))
+		if ok && !(r <= far*far) && s.settled(i) {
+			s.ok[i] = false
+			o.Unreachable++
+		}
+	}
+}
+
 func (s *splitting) beyond(y []float64) int {
 	s.all.Values(s.values[:s.c], y, 1)
 	worst, at := 0.0, -1

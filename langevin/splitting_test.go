@@ -4,7 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/molecule"
 )
 
 // A flight of the splitting that would end beyond a wall stays where it is, and only
@@ -38,5 +40,32 @@ func TestFlightTurnsAtEachWall(t *testing.T) {
 				t.Errorf("wall at %v of x_%d: from %v with momentum %v to %v with %v", side, j, x, momentum, at, q)
 			}
 		}
+	}
+}
+
+// Beside a singular point, here where the middle atoms' neighbours come into a line with
+// them, normals turn within a step and Newton's method may meet Σ far away: such a flight
+// turns back. Coordinates of the chains under f = ½‖x‖² stay within ten standard deviations
+// of a Gaussian (180 000 numbers: false alarm below 10⁻¹⁷); without that they reach thousands.
+func TestFlightsEndNearby(t *testing.T) {
+	φ := conformation.Coordinate{Kind: conformation.Dihedral, Atoms: []int{0, 1, 2, 3}}
+	set, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5),
+		Conditions: []conformation.Condition{{Low: 2.7, High: 2.7, Coordinate: φ}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{Set: set, Method: ULLAP, Friction: 5, Potential: Quadratic{},
+		Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
+	x0, err := Start(p, 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 8, Burn: 500, Keep: 1500, Thin: 2, Seed: 1}, x0)
+	worst := 0.0
+	for _, v := range draws.X {
+		worst = max(worst, math.Abs(v))
+	}
+	if !(worst < 10) || draws.Report.Projections.Unreachable == 0 {
+		t.Errorf("a coordinate of %.3g; %d projections failed", worst, draws.Report.Projections.Unreachable)
 	}
 }
