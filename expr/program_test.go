@@ -60,16 +60,18 @@ func TestSharing(t *testing.T) {
 func TestRounding(t *testing.T) {
 	p := program(t, 3, "0.1*(3*x[0])", "0.1*(3/x[0])", "x[0] + x[1] + x[2]", "x[0] + (x[1] + x[2])",
 		"x[0]*x[1] + x[2]*x[0]",
-		"x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]", "-(x[0] - x[1])*3")
+		"x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]", "-(x[0] - x[1])*3",
+		"0.1*(4/x[0])", "4*(0.1/x[0])")
 	s := keyed.New(3, keyed.Probe, 0)
 	x, got := make([]float64, 3), make([]float64, p.Components())
 	for sample := range uint64(200) {
 		s.Normals(x, sample, 0)
 		a, b, c := x[0], x[1], x[2]
-		ab, ca, p3, q3 := a*b, c*a, 3*a, 3/a // rounded one by one
+		ab, ca, p3, q3, q4, q := a*b, c*a, 3*a, 3/a, 4/a, 0.1/a // rounded one by one
 		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca),
 			c - float64(ab), a / 3,
-			float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3}
+			float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3,
+			0.1 * q4, 4 * q}
 		p.Values(got, x, 1)
 		for i := range want {
 			if got[i] != want[i] {
@@ -251,6 +253,14 @@ func TestCaret(t *testing.T) {
 	_, err = scope(t).Parse(long)
 	if s := err.Error(); len(s) > 300 || !strings.Contains(s, "blah") || !strings.Contains(s, "column 701") {
 		t.Errorf("a long formula's error is %s", s)
+	}
+	_, err = scope(t).Parse("blah" + strings.Repeat(" + x[0]", 100))
+	if s := err.Error(); !strings.Contains(s, `"blah + x[0]`) {
+		t.Errorf("the error at the start of a long formula is %s", s)
+	}
+	_, err = scope(t).Parse(strings.Repeat("x", expr.MaxText+1))
+	if e := err.(*expr.Error); e.Formula != "" {
+		t.Errorf("a formula too long to be shown is shown: %d bytes", len(e.Formula))
 	}
 }
 

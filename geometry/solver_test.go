@@ -113,6 +113,20 @@ func TestDescend(t *testing.T) {
 	}
 }
 
+// Steps are halved down to a 512th, the last above a thousandth.
+func TestDescendHalvesSteps(t *testing.T) {
+	cliff := makeSet(1, 1, func(x []float64) (float64, []float64) {
+		if x[0] < 0.998 {
+			return 3, []float64{1}
+		}
+		return x[0], []float64{1}
+	})
+	x := []float64{1}
+	if NewSolver(cliff, 0).Descend(x, 1e-9) || x[0] != 1-1./512 {
+		t.Errorf("moved to %v", x)
+	}
+}
+
 // A point where a gradient vanishes counts with its violation there, not with none.
 func TestDescendPastAVanishingGradient(t *testing.T) {
 	// From 1 the first step leads to 0, where the gradient vanishes and h = 2.

@@ -1,0 +1,63 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Steps are counted before they are taken: the elements of what a range adds up, and x.
+func TestStepsAreCounted(t *testing.T) {
+	steps := func(formula string) int {
+		s := NewScope(NewGraph(1000))
+		if _, err := s.Parse(formula); err != nil {
+			t.Fatal(err)
+		}
+		return s.steps
+	}
+	if n := steps("x[0]"); n < 1000 {
+		t.Errorf("x of 1000 elements is counted as %d steps", n)
+	}
+	if n := steps("norm(sum(i in 0..49, x))") - steps("norm(sum(i in 0..9, x))"); n < 40*1000 {
+		t.Errorf("40 more vectors of 1000 in a sum are counted as %d steps", n)
+	}
+}
+
+// Every function refuses one argument more than it takes, and one fewer.
+func TestArity(t *testing.T) {
+	takes := map[string][2]int{"angle": {2, 3}, "dihedral": {4, 4}, "reshape": {3, 3}, "max": {1, -1}, "min": {1, -1}}
+	for _, name := range []string{"atan2", "dot", "cross", "distance", "times"} {
+		takes[name] = [2]int{2, 2}
+	}
+	for name := range functions {
+		least, most := 1, 1
+		if n, ok := takes[name]; ok {
+			least, most = n[0], n[1]
+		}
+		for _, n := range []int{least - 1, most + 1} {
+			if n == 0 && most < 0 { // any number
+				continue
+			}
+			arguments := strings.TrimSuffix(strings.Repeat("1, ", n), ", ")
+			_, err := NewScope(NewGraph(2)).Parse(name + "(" + arguments + ")")
+			if want := fmt.Sprintf("%s takes", name); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s with %d arguments: %v", name, n, err)
+			}
+		}
+	}
+}
+
+// What is built in Go after a formula has no place in it.
+func TestPlaceEndsWithTheFormula(t *testing.T) {
+	g := NewGraph(2)
+	if _, err := NewScope(g).Parse("x[0] + 1"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := g.Compile(Sqrt(g.X().At(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := p.Fault([]float64{1, -1}, 0); f == nil || f.Place != (Place{}) {
+		t.Errorf("the fault of what no formula says: %+v", f)
+	}
+}
