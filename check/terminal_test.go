@@ -7,7 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -27,27 +27,6 @@ func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding 
 	pool := parallel.New(2)
 	defer pool.Close()
 	return terminalLaw(gathered(t, Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
-}
-
-// cluster returns n points of the unit sphere in R^d beside ±e_0, or e_0 alone.
-func cluster(n, d int, both bool) []float64 {
-	x := make([]float64, n*d)
-	for i := range n {
-		row := x[i*d : (i+1)*d]
-		keyed.New(7, keyed.Probe, 1).Normals(row, uint64(i), 0)
-		for j := range row {
-			row[j] *= 0.1
-		}
-		row[0]++
-		if both && i%2 == 1 {
-			row[0] -= 2
-		}
-		size := dense.Norm(row)
-		for j := range row {
-			row[j] /= size
-		}
-	}
-	return x
 }
 
 // On a cap, which has an inequality, paths from the pole that forget their momentum
@@ -77,7 +56,7 @@ func TestTerminalLawWithWalls(t *testing.T) {
 // Where the uniform law has no closed form short chains make it, with inequalities too; on
 // what they do not join, nothing is compared.
 func TestTerminalLawByChains(t *testing.T) {
-	pole := cluster(400, 3, false)
+	pole := testkit.Cluster(400, 3, false)
 	for i := range 400 { // from e_0 to e_2
 		pole[3*i], pole[3*i+2] = pole[3*i+2], pole[3*i]
 	}
@@ -111,7 +90,7 @@ func TestTerminalLawByChains(t *testing.T) {
 // and one has p < 10⁻⁴ with probability below 10⁻².
 func TestTerminalFalseAlarms(t *testing.T) {
 	s := zoo.Sphere{D: 5}.SampleUniform
-	x0, guilty := cluster(60, 5, false), 0
+	x0, guilty := testkit.Cluster(60, 5, false), 0
 	for seed := range uint64(100) {
 		end := uniformDraws(s, 5, 60, keyed.New(seed, keyed.Probe, 2))
 		e := compareEnd(x0, end, 5, seed, s)
@@ -133,7 +112,7 @@ func TestTerminalFalseAlarms(t *testing.T) {
 func TestTerminalHorizon(t *testing.T) {
 	s := zoo.Sphere{D: 10}
 	for _, both := range []bool{false, true} {
-		data := cluster(500, 10, both)
+		data := testkit.Cluster(500, 10, both)
 		p := gentle(s)
 		p.Schedule.T = 0.1
 		f := terminalFinding(t, p, data)
@@ -176,11 +155,11 @@ func TestTerminalSO10(t *testing.T) {
 
 // What cannot be compared says why, and is no fault.
 func TestTerminalSkips(t *testing.T) {
-	data, large := cluster(50, 3, false), gentle(equality(600).equal("h", ball(1)))
+	data, large := testkit.Cluster(50, 3, false), gentle(equality(600).equal("h", ball(1)))
 	for word, in := range map[string]Input{
 		"made of terminal states": {Process: gentle(zoo.Sphere{D: 3}), Data: data},
 		"no data":                 {Process: gentle(zoo.Sphere{D: 3}), Uniform: true},
-		"chains make it":          {Process: large, Data: cluster(50, 600, false), Uniform: true},
+		"chains make it":          {Process: large, Data: testkit.Cluster(50, 600, false), Uniform: true},
 	} {
 		says(t, run(t, in), "terminal law", "", Skip, word)
 	}

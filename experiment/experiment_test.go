@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -24,26 +23,7 @@ func begin(t *testing.T, settings ...string) *Run {
 	}
 	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2"},
 		settings...)
-	p, err := problem.Load(data, origin, "", settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	t.Cleanup(pool.Close)
-	l, err := Load(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := l.Begin(f, data, []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Unlock)
-	return e
+	return job.New[*Run](t, Load, data, origin, settings...)
 }
 
 // drawn are samples of a model, with the problem's prior.

@@ -12,11 +12,11 @@ import (
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/examples/newmethod"
 	"github.com/landing-diffusion/landing/examples/newnetwork"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -50,24 +50,8 @@ process: {method: denoising, steps: 120, horizon: 3}
 network: {kind: polynomial, options: {degree: 5, horizon: 3}}
 train: {epochs: 30, batch: 100, times_per_path: 8, learning_rate: 1e-2, anneal: 0.5, average: 0.99}
 `)
-	p, err := problem.Load(text, "gaussian.yaml", "", append([]string{"data.path=" + path}, settings...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Load(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(filepath.Join(dir, "run"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Unlock)
-	r, err := l.Begin(f, text, []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return job.New[*Run](t, func(p *problem.Problem, _ *parallel.Pool) (*Loaded, error) { return Load(p, pool) }, text,
+		"gaussian.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
 // A method and a network that no package of this module lists train, generate,

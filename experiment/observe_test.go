@@ -5,13 +5,12 @@ import (
 	"errors"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -23,21 +22,6 @@ func around(n int, by float64) (rows [][]float64) {
 		rows = append(rows, []float64{math.Cos(by * float64(i)), math.Sin(by * float64(i))})
 	}
 	return rows
-}
-
-// beginIn puts a loaded problem into a folder.
-func beginIn(t *testing.T, l *Loaded, text string) *Run {
-	t.Helper()
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Begin(f, []byte(text), []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Unlock)
-	return r
 }
 
 func flat(rows [][]float64) *Samples {
@@ -53,7 +37,7 @@ func TestObservedDistance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := beginIn(t, l, text)
+	r := job.Begin[*Run](t, l, []byte(text))
 	s := flat(around(30, 0.1))
 	v, err := r.Evaluate(s, train.State{}, nil)
 	if err != nil {
@@ -110,7 +94,7 @@ func TestComponentsByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := beginIn(t, l, circle)
+	r := job.Begin[*Run](t, l, []byte(circle))
 	s := flat(around(50, 0.4))
 	v, err := r.Evaluate(s, train.State{}, nil)
 	if err != nil {
@@ -167,7 +151,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 				l.Problem.Train.EvaluateEvery = 1
 			}
 		}
-		r := beginIn(t, l, text)
+		r := job.Begin[*Run](t, l, []byte(text))
 		if slices.Contains(settings, "stop") {
 			ctx, cancel := context.WithCancel(context.Background())
 			err := r.Train(ctx, "", Observer{Evaluation: func(Progress) { cancel() }})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -180,28 +181,20 @@ set:
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := l.Begin(f, []byte(text), []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Unlock()
+	e := job.Begin[*Run](t, l, []byte(text))
 	α, ε := e.Process.Landing.Rate, e.Process.Repulsion
 	if α <= 0 || ε <= 0 || ε > 0.3 { // at most a quarter of the window, which is about 1 deep
 		t.Errorf("α = %v, ε = %v", α, ε)
 	}
 	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+	if err := e.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.Chosen) != 2 || m.Chosen[0].Key != "process.landing.rate" || m.Chosen[0].Value != α ||
 		m.Chosen[1].Key != "process.repulsion" || m.Chosen[1].Value != ε || m.Chosen[1].Reason == "" {
 		t.Errorf("manifest %+v", m.Chosen)
 	}
-	again, err := Open(f.Dir, "", e.Pool)
+	again, err := Open(e.Folder.Dir, "", e.Pool)
 	if err != nil {
 		t.Fatal(err)
 	}

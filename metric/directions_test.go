@@ -6,30 +6,10 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	. "github.com/landing-diffusion/landing/metric"
 )
-
-// cluster returns n points of the unit sphere in R^d beside ±e_0, or e_0 alone.
-func cluster(n, d int, both bool) []float64 {
-	x := make([]float64, n*d)
-	for i := range n {
-		row := x[i*d : (i+1)*d]
-		keyed.New(7, keyed.Probe, 1).Normals(row, uint64(i), 0)
-		for j := range row {
-			row[j] *= 0.1
-		}
-		row[0]++
-		if both && i%2 == 1 {
-			row[0] -= 2
-		}
-		size := dense.Norm(row)
-		for j := range row {
-			row[j] /= size
-		}
-	}
-	return x
-}
 
 // The directions find what sets points apart from the uniform law: the mean of one
 // mode, and the axis of two whose means cancel.
@@ -39,10 +19,10 @@ func TestDirections(t *testing.T) {
 	for i := range 2000 {
 		zoo.Sphere{D: d}.SampleUniform(u[i*d:(i+1)*d], keyed.New(3, keyed.Probe, 2), uint64(i))
 	}
-	if v := Directions(cluster(1000, d, false), u, d)[0]; v[0] < 0.99 {
+	if v := Directions(testkit.Cluster(1000, d, false), u, d)[0]; v[0] < 0.99 {
 		t.Errorf("one mode: cosine %v", v[0])
 	}
-	two := Directions(cluster(1000, d, true), u, d)
+	two := Directions(testkit.Cluster(1000, d, true), u, d)
 	if v := two[1]; math.Abs(v[0]) < 0.99 {
 		t.Errorf("two modes: cosine %v", v[0])
 	}

@@ -12,9 +12,8 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 )
 
 const text = `
@@ -38,25 +37,7 @@ func TestClock(t *testing.T) {
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load([]byte(strings.Replace(text, "PATH", path, 1)), "rush.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
-	loaded, err := experiment.Load(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := run.Create(filepath.Join(t.TempDir(), "run"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := loaded.Begin(folder, []byte(text), []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Unlock()
+	r := job.New[*experiment.Run](t, experiment.Load, []byte(strings.Replace(text, "PATH", path, 1)), "rush.yaml")
 	ctx := context.Background()
 	var heard []experiment.Progress
 	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) {
@@ -77,7 +58,7 @@ func TestClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples, err := r.Generate(ctx, trained, prior, r.SampleCount(), 0, p.Seed, nil)
+	samples, err := r.Generate(ctx, trained, prior, r.SampleCount(), 0, r.Problem.Seed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +89,7 @@ func TestClock(t *testing.T) {
 		t.Errorf("%q, %v", csv.String(), err)
 	}
 	// A set in space is none for it.
-	p, err = problem.Load([]byte(text), "rush.yaml", "", []string{"set.dim=3"})
+	p, err := problem.Load([]byte(text), "rush.yaml", "", []string{"set.dim=3"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package testkit holds what tests of several packages share: the reference
+// Package testkit holds what tests of several packages share: points, and the reference
 // data that a checkout may have beside it.
 package testkit
 
