@@ -355,7 +355,7 @@ func (g *gathered) unit() error {
 // elements apart: a lesser distance is that of coordinates that were not filled in, a
 // larger one that of a molecule that a periodic box cuts.
 const (
-	closest = 0.1 // Å
+	closest = 0.005 // Å: the decimals of a file
 	torn    = 4
 )
 
