@@ -172,9 +172,6 @@ func (b block) rings() [][]int {
 		far, from := ways(near, s)
 		for _, e := range b.bonds {
 			i, j := index[e[0]], index[e[1]]
-			if from[i] == j || from[j] == i {
-				continue
-			}
 			if ring := closed(from, s, i, j); len(ring) == far[i]+far[j]+1 {
 				all = append(all, ring)
 			}
