@@ -99,7 +99,7 @@ func TestMethodOfOnesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := reportOf(t, r, s, v); !strings.Contains(page, "denoising") {
+	if page := reportOf(t, r, s, v); !strings.Contains(page, ">denoising on ") {
 		t.Error("the report does not name the method")
 	}
 }

@@ -57,6 +57,9 @@ func changed(drawn []problem.Setting) []string {
 	return out
 }
 
+// maxFolder bounds the keys in the name of a folder of samples, in bytes.
+const maxFolder = 180
+
 // Out returns the name in the run folder of a file that is made of samples: name, or if they
 // are drawn by other keys than the run's, that in a folder named by these.
 func (r *Run) Out(name string) string {
@@ -67,5 +70,9 @@ func (r *Run) Out(name string) string {
 	for i, s := range keys {
 		keys[i] = strings.TrimPrefix(s, "process.")
 	}
-	return path.Join(run.DrawnDir, strings.Join(keys, ","), name)
+	folder := strings.Join(keys, ",")
+	if len(folder) > maxFolder { // file systems bound names
+		folder = folder[:maxFolder] + "-" + run.Hash([]byte(folder))[:12]
+	}
+	return path.Join(run.DrawnDir, folder, name)
 }

@@ -124,4 +124,32 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// Folders of samples are named by what changed, and differ where it differs, however many
+// keys that are.
+func TestOut(t *testing.T) {
+	r := &Run{}
+	if got := r.Out("a"); got != "a" {
+		t.Errorf("own samples are %s", got)
+	}
+	r.Drawn = []problem.Setting{{Key: "process.steps", Value: 4., Own: 4.}}
+	if got := r.Out("a"); got != "a" {
+		t.Errorf("samples by the run's own keys are %s", got)
+	}
+	r.Drawn = append(r.Drawn, problem.Setting{Key: "process.landing.rate", Value: 0.5, Own: 0.},
+		problem.Setting{Key: "prior", Value: "uniform", Own: "empirical"})
+	if got := r.Out("figures/a.png"); got != "drawn/landing.rate=0.5,prior=uniform/figures/a.png" {
+		t.Errorf("got %s", got)
+	}
+	seen := map[string]bool{}
+	for i := range 3 {
+		long := problem.Setting{Key: "process." + strings.Repeat("k", 300), Value: i, Own: -1}
+		r.Drawn = []problem.Setting{long}
+		folder := strings.Split(r.Out("a"), "/")[1]
+		if seen[folder] || len(folder) > 200 {
+			t.Errorf("folder %s", folder)
+		}
+		seen[folder] = true
+	}
+}
+
 func abs(v float64) float64 { return max(v, -v) }

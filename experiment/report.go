@@ -28,7 +28,7 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 	}
 	report := &figure.Report{
 		Title: r.Title(),
-		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Process.Method,
+		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Method.Name(),
 			powers(withArticle(constraint.Name(r.Process.Set))), v.Epoch),
 		Verdict:  verdict(v),
 		Facts:    facts(v),
