@@ -267,18 +267,20 @@ func reference(in domain.Input) (*superpose.Reference, string, error) {
 		return nil, "", nil
 	}
 	if path := in.Files[ReferenceKey]; path != "" {
-		f, err := files.Read(path)
+		f, err := Read(path)
 		if err != nil {
 			return nil, "", err
 		}
-		if f.Molecule.Dim() != d {
-			return nil, "", &files.Error{File: path, Frame: 0,
-				Problem: fmt.Sprintf("it has %d atoms, expected %d as in "+
-					"the set", f.Molecule.N(), d/3)}
+		fault := func(err error) error { return &files.Error{File: path, Frame: 0, Problem: err.Error()} }
+		if f, err = fit(in.Set, f); err != nil {
+			return nil, "", fault(err)
 		}
-		r, err := superpose.New(f.Frame(0))
+		if f.D != d {
+			return nil, "", fault(fmt.Errorf("it has %d atoms, expected %d as in the set", f.D/3, d/3))
+		}
+		r, err := superpose.New(f.X[:d])
 		if err != nil {
-			return nil, "", &files.Error{File: path, Frame: 0, Problem: err.Error()}
+			return nil, "", fault(err)
 		}
 		return r, "the reference that " + ReferenceKey + " names", nil
 	}

@@ -340,7 +340,7 @@ func TestFaults(t *testing.T) {
 		want      string
 	}{
 		"other atoms":      {named, save("five.npy", molecule.Anonymous(5), make([]float64, 0)), "five.npy: "},
-		"another molecule": {named, save("three.npy", molecule.Anonymous(3), x[:9]), "it has 3 atoms, expected 4"},
+		"another molecule": {named, save("three.npy", molecule.Anonymous(3), x[:9]), "frame 0 (from 0): its frames have 3 atoms; expected 4"},
 		"a line": {named, save("line.npy", molecule.Anonymous(4), line),
 			"line.npy: frame 0 (from 0): no reference for alignment"},
 	} {
@@ -350,6 +350,26 @@ func TestFaults(t *testing.T) {
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
+	}
+	// A reference of more atoms serves by their names: there the frames are 0 from it.
+	more := molecule.Anonymous(5)
+	for i, j := range []int{4, 2, 0, 3, 1} { // the file's atom i is the set's j, or a further one
+		more.Atoms[i] = molecule.Atom{Name: string(rune('A' + j)), Element: "C"}
+	}
+	y := make([]float64, 15)
+	for i, j := range []int{-1, 2, 0, 3, 1} {
+		if j >= 0 {
+			copy(y[3*i:3*i+3], x[3*j:3*j+3])
+		}
+	}
+	y[0] = x[0] + 30
+	d, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: named, Pool: pool(t),
+		Files: map[string]string{ReferenceKey: save("more.pdb", more, y)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rmsd := d.Distance.Marks(x[:12])[1]; rmsd > 1e-3 { // a PDB file's decimals
+		t.Errorf("the RMSD to the reference of more atoms is %v", rmsd)
 	}
 	if _, err := New(domain.Input{Set: s, Data: slices.Repeat(line, 3), Train: slices.Repeat(line, 3), Pool: pool(t),
 		Files: map[string]string{"data.path": "d.npy"}}); err == nil || !strings.Contains(err.Error(),
