@@ -308,6 +308,8 @@ func TestAlanineRecipe(t *testing.T) {
 		"olla":   {langevin.OLLA, langevin.ElasticWalls, "[φ ψ ≥ 130° ψ ≤ 170°]"},
 		"ulla-p": {langevin.ULLAP, langevin.ElasticWalls, "[φ ψ ≥ 130° ψ ≤ 170°]"},
 		"curved": {langevin.ULLA, langevin.ElasticWalls, "[φ ψ ≥ 130° ψ ≤ 170°]"},
+		"guarded": {langevin.ULLA, langevin.ElasticWalls, "[φ angle ACE1:C–ALA2:N–ALA2:CA ≤ 165° " +
+			"angle ALA2:N–ALA2:CA–ALA2:C ≤ 165° angle ALA2:CA–ALA2:C–NME3:N ≤ 165° ψ ≥ 130° ψ ≤ 170°]"},
 	} {
 		p, err := Load(data, origin, variant, nil)
 		if err != nil {
