@@ -32,6 +32,7 @@ type bends struct {
 
 	// Up to three dimensions: the cells met so far, by their numbers along the axes.
 	size    float64
+	limit   int // of cells
 	index   map[[rememberDim]int32]int
 	squares []float64 // of each cell d×d
 	asked   []int     // rows: the cells of a block
@@ -63,7 +64,7 @@ func newBends(s constraint.Set, rows int, length float64) *bends {
 	s = constraint.EqualitiesOf(s)
 	b.curvature, _ = geometry.NewCurvature(s, cellBlock)
 	b.block, b.size, b.asked = geometry.New(s, cellBlock, 0), cellShare*length, make([]int, rows)
-	b.index = map[[rememberDim]int32]int{}
+	b.index, b.limit = map[[rememberDim]int32]int{}, maxCells
 	return b
 }
 
@@ -82,7 +83,7 @@ func (b *bends) along(dst []float64, g geometry.Geometry, v []float64) {
 // ask finds the cells of n points x; square then has their forms. It allocates while cells
 // are new.
 func (b *bends) ask(x []float64, n int) {
-	if len(b.index) >= maxCells {
+	if len(b.index) >= b.limit {
 		clear(b.index)
 		b.squares = b.squares[:0]
 	}

@@ -1,0 +1,126 @@
+package cwpm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit/sets"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// The form of a point is that at the centre of its cell, whatever was asked before, when
+// cells were forgotten, and beside one that has none.
+func TestFormsOfCells(t *testing.T) {
+	e := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
+	k, err := geometry.NewCurvature(e, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, want := geometry.New(e, 1, 0), make([]float64, 9)
+	const n, length = 300, 0.4
+	for _, limit := range []int{maxCells, 40} {
+		b := newBends(e, n, length)
+		b.limit = limit
+		x := make([]float64, 3*n)
+		for round := range uint64(4) {
+			for i := range n {
+				e.SampleUniform(x[3*i:3*i+3], keyed.New(3, keyed.Probe, round%3), uint64(i))
+			}
+			const odd = 7
+			copy(x[3*odd:], []float64{math.Inf(1), 0, math.NaN()})
+			b.ask(x, n)
+			if limit == 40 && len(b.index) >= 40+n {
+				t.Fatalf("%d cells are kept", len(b.index))
+			}
+			for i := range n {
+				got, centre := b.square(i), make([]float64, 3)
+				for j, v := range x[3*i : 3*i+3] {
+					centre[j] = (math.Floor(v/(length/4)) + 0.5) * length / 4
+				}
+				if i == odd {
+					continue
+				}
+				if err := g.At(centre, 1); err != nil {
+					t.Fatal(err)
+				}
+				k.Square(want, g)
+				for j := range want {
+					if got[j] != want[j] {
+						t.Fatalf("limit %d, round %d, point %d: form %v, want %v", limit, round, i, got, want)
+					}
+				}
+			}
+		}
+	}
+	// At the centre of a ball, where its level set has no tangent.
+	s := sets.Dense(zoo.Ellipsoid{Axes: []float64{1, 1}})
+	b := newBends(s, 2, 4)
+	b.size = 2
+	b.ask([]float64{0, 0, 0.5, 2.5}, 2)
+	if b.square(1)[0] == 0 {
+		t.Error("no form beside a point without")
+	}
+	center := newBends(s, 1, 4)
+	center.meet([]float64{0, 0})
+	if center.squares[0] != 0 || len(center.squares) != 4 {
+		t.Errorf("the form where there is no tangent is %v", center.squares)
+	}
+}
+
+// In five dimensions, at the end of the first axis of an ellipsoid, the curvature along
+// axis j is a_0/a_j²; r of a window is 1/(1 + κ²‖v‖²) with that along v. In three it is
+// 1/(1 + w²(κ_1² + κ_2²)), w being the window's standard deviation.
+func TestBendOfAWindow(t *testing.T) {
+	axes := []float64{1.5, 0.8, 0.7, 0.5, 0.9}
+	for _, d := range []int{5, 3} {
+		p := line(langevin.OLLA, langevin.Reference)
+		p.Set = zoo.Ellipsoid{Axes: axes[:d]}
+		const length = 0.6
+		l := NewLoss(p, reads[float64](p), 1, Options{Window: length})
+		paths := &langevin.Paths{Count: 1, Steps: p.Schedule.N, Dim: d, X: make([]float64, d*(p.Schedule.N+1)),
+			Failed: make([]bool, 1)}
+		for k := range p.Schedule.N + 1 {
+			copy(paths.At(0, k), []float64{axes[0], 0.01 * float64(k-4)})
+		}
+		const k = 3
+		copy(paths.At(0, k+1), []float64{axes[0], 0}) // k + 1 = 4: the end of the axis
+		terms := []Term{{K: k}}
+		if err := l.load(paths, terms, nil); err != nil {
+			t.Fatal(err)
+		}
+		l.lookBack(paths, terms)
+		κ := func(j int) float64 { return axes[0] / (axes[j] * axes[j]) }
+		want := 1 / (1 + κ(1)*κ(1)*l.v[1]*l.v[1])
+		tolerance := 1e-12
+		if d == 3 {
+			w := 0.
+			for i := l.start[k]; i <= k; i++ {
+				w += p.Schedule.Tau(i)
+			}
+			want = 1 / (1 + w*(κ(1)*κ(1)+κ(2)*κ(2)))
+			tolerance = 0.15 // of the cell's centre, an eighth of a window away along each axis
+			if got, want := l.ii[4]/l.ii[8], κ(1)*κ(1)/(κ(2)*κ(2)); math.Abs(got/want-1) > 2*tolerance {
+				t.Errorf("the form's ratio is %v, want %v", got, want)
+			}
+			trace := l.ii[0] + l.ii[4] + l.ii[8]
+			if math.Abs(trace-(1-l.r[0])) > 1e-12 {
+				t.Errorf("w²r tr II² is %v, 1 − r = %v", trace, 1-l.r[0])
+			}
+		}
+		if l.start[k] == k || l.v[1] == 0 || math.Abs(l.r[0]/want-1) > tolerance {
+			t.Errorf("R^%d: r = %v, want %v; v = %v", d, l.r[0], want, l.v)
+		}
+	}
+	for name, s := range map[string]constraint.Set{
+		"geodesics known": zoo.Sphere{D: 3}, "flat": zoo.Euclidean{D: 3},
+		"no Hessian products": sets.Plain(zoo.Torus{Major: 2, Minor: 1}),
+	} {
+		if newBends(s, 1, 0.1) != nil {
+			t.Errorf("%s: bends", name)
+		}
+	}
+}
