@@ -43,6 +43,7 @@ var tables = []table{
 	{"repulsion", "distance to the uniform law on an interval against ε (a minute)", repulsion},
 	{"walls", "laws next to elastic walls and the paper's (5 minutes)", walls},
 	{"offsets", "offsets from SO(10) by landing rate", offsets},
+	{"laws", "what draws of the law itself score on SO(10) and surfaces (needs -data; a minute)", laws},
 	{"densities", "published points and eigenfunctions' densities (needs -data)", densities},
 }
 
