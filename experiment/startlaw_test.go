@@ -14,7 +14,7 @@ import (
 // prior: auto is the uniform law where paths end in it, and else the ends of paths, with
 // the reason in the manifest; a folder opens with what was chosen. Where auto takes the
 // uniform law the evaluation does not reject it: both make the same test. Its level,
-// 0.001, is the chance that a law in which paths do end is not taken.
+// 0.05, is the chance that a law in which paths do end is not taken.
 func TestPriorIsAuto(t *testing.T) {
 	for _, c := range []struct {
 		settings     []string
