@@ -29,8 +29,11 @@ type Points struct {
 	X      []float64
 	SHA256 string // of the file's bytes, in hexadecimal
 
-	Molecule *molecule.Molecule // whose conformations the points are; nil: no molecule's, or none that the file tells of
-	Remarks  []string           // what the reader chose among several or left out: a sentence each
+	// Molecule is whose conformations the points are; nil: no molecule's, or none that the
+	// file tells of. Remarks are what the reader chose among several or left out, a
+	// sentence each.
+	Molecule *molecule.Molecule
+	Remarks  []string
 }
 
 // Rows returns a new slice with the given rows, in the order given.

@@ -52,7 +52,8 @@ func (l *Loaded) nearest(p *page, x []float64) {
 	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point",
 		Caption: "Samples much nearer than held-out points would be copies."},
 		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
-			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.laid(l.HeldOutRows), train, d)},
+			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.laid(l.HeldOutRows), train,
+				d)},
 			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, l.laid(x), train, d)}))
 }
 

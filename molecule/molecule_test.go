@@ -105,8 +105,10 @@ func TestFromNames(t *testing.T) {
 	if elements != "C C N C C Cl C H  " || m.Atoms[3].Chain != "A" || m.Atoms[3].ResidueNumber != 2 {
 		t.Errorf("elements %q, %+v", elements, m.Atoms)
 	}
-	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 has not",
-		"A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name", "ALA2:": "expected a name"} {
+	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 " +
+		"has not",
+		"A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
+		"ALA2:": "expected a name"} {
 		var e *NameError
 		if _, err := FromNames(strings.Fields(name)); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)

@@ -71,7 +71,8 @@ are left out and counted: they would all come to the edge.`,
 				*experiment.Refined
 				File string `json:"file"`
 			}{r, out}, func(w io.Writer) {
-				fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst); worst violation %.2g\n", r.Kept,
+				fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst); worst violation %.2g\n",
+					r.Kept,
 					r.Points, out, float64(r.Moved.Median), float64(r.Moved.Worst), float64(r.Violation))
 				fmt.Fprintf(w, "left out: %s\n", r.Losses())
 			})

@@ -29,7 +29,8 @@ func TestOf(t *testing.T) {
 	}{
 		{"earth", sphere, "earth", true}, {"demo", sphere, "earth", true}, {"points", sphere, "points", true},
 		{"points", so3, "rotation", true}, {"points", octahedron.Surface(), "surface", true},
-		{"molecule", zoo.Sphere{D: 12, R: 1}, "molecule", true}, {"molecule", zoo.Sphere{D: 4, R: 1}, "molecule", false},
+		{"molecule", zoo.Sphere{D: 12, R: 1}, "molecule", true}, {"molecule", zoo.Sphere{D: 4, R: 1}, "molecule",
+			false},
 		{"earth", so3, "earth", false}, {"moon", sphere, "", false},
 	} {
 		k, ok := Of(c.data, c.set)

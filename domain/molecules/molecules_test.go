@@ -339,8 +339,9 @@ func TestFaults(t *testing.T) {
 		reference string
 		want      string
 	}{
-		"other atoms":      {named, save("five.npy", molecule.Anonymous(5), make([]float64, 0)), "five.npy: "},
-		"another molecule": {named, save("three.npy", molecule.Anonymous(3), x[:9]), "frame 0 (from 0): its frames have 3 atoms; expected 4"},
+		"other atoms": {named, save("five.npy", molecule.Anonymous(5), make([]float64, 0)), "five.npy: "},
+		"another molecule": {named, save("three.npy", molecule.Anonymous(3), x[:9]),
+			"frame 0 (from 0): its frames have 3 atoms; expected 4"},
 		"a line": {named, save("line.npy", molecule.Anonymous(4), line),
 			"line.npy: frame 0 (from 0): no reference for alignment"},
 	} {

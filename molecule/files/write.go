@@ -208,7 +208,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func WriteDCD(w io.Writer, m *molecule.Molecule, x []float64) error {
 	n, atoms := frames(m, x), m.N()
 	if n > math.MaxInt32 {
-		return &FormatError{Format: "DCD", Frame: -1, Problem: fmt.Sprintf("%d frames, expected at most %d", n, math.MaxInt32)}
+		return &FormatError{Format: "DCD", Frame: -1, Problem: fmt.Sprintf("%d frames, expected at most %d", n,
+			math.MaxInt32)}
 	}
 	b := bufio.NewWriter(w)
 	put := func(v ...uint32) {
