@@ -202,6 +202,22 @@ func TestAlignedRun(t *testing.T) {
 	}
 }
 
+// A set or a potential that sees how points lie in space is none for a network that does
+// not, and is named.
+func TestAlignedSeesNothingFixed(t *testing.T) {
+	data := chains(t, t.TempDir(), 60, -1)
+	for want, settings := range map[string][]string{
+		`"anchor`:       {"set.anchored=true", "data.tolerance=100"},
+		"the potential": {"potential.kind=quadratic"},
+	} {
+		var key *problem.KeyError
+		if _, err := conformations(t, data, settings...); !errors.As(err, &key) || key.Key != "network.kind" ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v; expected %s to be named", err, want)
+		}
+	}
+}
+
 // A frame without an alignment is an error that names it, as it is numbered in the data.
 func TestAlignedFrames(t *testing.T) {
 	data := chains(t, t.TempDir(), 60, 17)

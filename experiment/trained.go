@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/score"
@@ -41,7 +42,7 @@ func (l *Loaded) network() score.Config {
 
 // model returns an untrained network of the problem.
 func (l *Loaded) model() (score.Model[float32], error) {
-	c, err := prepared(l.network(), l.Problem, l.Data, l.Split.Train)
+	c, err := prepared(l.network(), l.Problem, l.Process, l.Data, l.Split.Train)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,14 @@ func (l *Loaded) model() (score.Model[float32], error) {
 
 // prepared returns c with what the network takes from the problem and from the rows of the
 // data with these numbers. Errors are *problem.KeyError and *DataError.
-func prepared(c score.Config, p *problem.Problem, data *dataset.Points, rows []int) (score.Config, error) {
+func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points,
+	rows []int) (score.Config, error) {
+	if networks.Refers(c.Kind) {
+		if what := fixed(proc, data.X); what != "" {
+			return c, &problem.KeyError{Key: "network.kind", Value: c.Kind, Want: "mlp: this network does not see how points " +
+				"lie in space, and " + what + " does"}
+		}
+	}
 	var err error
 	if c.Reference, err = p.Reference(c.Dim); err != nil {
 		return c, err

@@ -45,7 +45,7 @@ func (c Config) Reading() Reading {
 type Kind struct {
 	Name    string
 	Options []Option // keys of its own
-	Refers  bool     // the network reads Config.Reference
+	Refers  bool     // the network lays points on Config.Reference, and does not see how they lie
 	// Fits, if not nil, returns what is expected of c instead, where there is no such network
 	// for its points.
 	Fits func(c Config) string
