@@ -181,3 +181,18 @@ func (s noSecond) NewEvaluator(rows int) constraint.Evaluator {
 	e.HessianVectors = nil
 	return e
 }
+
+// One leap a step is HMC too: moves are refused.
+func TestOneLeapIsMetropolised(t *testing.T) {
+	p := &Process{
+		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Potential: Linear{B: []float64{0, 0, 6}},
+		Schedule: Schedule{N: 1, T: 0.7, SigmaMin: 1, SigmaMax: 1},
+	}
+	x0, err := Start(p, 50, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := chains(t, Chains{Process: p, Leaps: 1, Count: 50, Burn: 10, Keep: 20, Seed: 3}, x0); d.Refused < 0.02 {
+		t.Errorf("%.3f of the moves of one leap are refused", d.Refused)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -137,6 +138,47 @@ func TestHalfLine(t *testing.T) {
 		if info.Reflected != 2 || info.TurnedBack != 0 || info.Worst[0] != 0 {
 			t.Errorf("%v: %+v", m, info)
 		}
+	}
+}
+
+// In a corner the deepest wall mirrors first, by distance and not by value, wherever it
+// stands in the list: in a wedge of 100°, which is no chamber, the order shows.
+func TestDeepestWallFirst(t *testing.T) {
+	sin, cos := math.Sincos(100 * math.Pi / 180)
+	normal := [][]float64{{0, -1}, {-sin, cos}} // of {y ≥ 0}, and of the other side
+	scale := []float64{3, 0.25}
+	set := walls{zoo.Affine{
+		A: [][]float64{{0, -scale[0]}, {-sin * scale[1], cos * scale[1]}}, B: []float64{0, 0},
+	}, 2}
+	st, first := keyed.New(4, keyed.Probe, 0), [2]int{}
+	p, z := make([]float64, 2), make([]float64, 2)
+	for trial := range uint64(200) {
+		st.Normals(z, trial, 0)
+		for j := range p { // into the corner, from inside
+			p[j] = z[j] - 1.5
+		}
+		want := []float64{1 + p[0], 1 + p[1]}
+		for mirrors := 0; mirrors < 8; mirrors++ {
+			depth := [2]float64{dense.Dot(normal[0], want), dense.Dot(normal[1], want)}
+			deepest := 0
+			if depth[1] > depth[0] {
+				deepest = 1
+			}
+			if depth[deepest] <= 0 {
+				break
+			}
+			if mirrors == 0 && min(depth[0], depth[1]) > 0 {
+				first[deepest]++
+			}
+			dense.Axpy(want, -2*depth[deepest], normal[deepest])
+		}
+		got, _, sum := fly(t, flying(set, ULLAP, 1, 1), []float64{1, 1}, p)
+		if sum.TurnedBack == 0 && math.Hypot(got[0][0]-want[0], got[0][1]-want[1]) > 1e-10 {
+			t.Errorf("from (1, 1) by %v to %v, want %v", p, got[0], want)
+		}
+	}
+	if min(first[0], first[1]) < 5 {
+		t.Errorf("the walls were the deepest of two %v times", first)
 	}
 }
 
