@@ -191,3 +191,21 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 		t.Errorf("got %s", r.stdout)
 	}
 }
+
+// What prior: auto becomes is told before training, with the reason; what is written is not.
+func TestAutoPriorIsTold(t *testing.T) {
+	dir := t.TempDir()
+	text := "name: p\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nprocess: {horizon: 0.1}\n" +
+		"network: {width: 8, layers: 1}\ntrain: {epochs: 1, times_per_path: 2}\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const told = "prior: empirical, since forward paths do not end in the uniform law (energy test, p = 0.001"
+	if r := ok(t, dir, "train", "p.yaml", "--out", "a"); !strings.Contains(r.stderr, told) {
+		t.Errorf("got %s", r.stderr)
+	}
+	r := ok(t, dir, "train", "p.yaml", "--out", "b", "--set", "prior=empirical")
+	if strings.Contains(r.stderr, "prior:") {
+		t.Errorf("got %s", r.stderr)
+	}
+}

@@ -131,6 +131,11 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error
 	if f.Moved != "" {
 		a.say("the run that was there is now %s", f.Moved)
 	}
+	for _, c := range l.Chosen {
+		if c.Key == "prior" {
+			a.say("prior: %v, since %s", c.Value, c.Reason)
+		}
+	}
 	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
 }
 
