@@ -709,7 +709,8 @@ func TestGaussianEndToEnd(t *testing.T) {
 		proc.Convention = langevin.Reference
 		pool := parallel.New(0)
 		cfg := Config{
-			Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 2e-2, Optimizer: Muon, Clip: 10, Average: 0.98, Seed: 3,
+			Epochs: 24, Batch: 250, TimesPerPath: 8, Refresh: 1, LearningRate: 2e-2, Optimizer: Muon, Clip: 10,
+			Average: 0.98, Seed: 3,
 			Anneal: 0.8,
 		}
 		in := score.Reading{}.Width(2, m.Underdamped())
@@ -751,7 +752,8 @@ func TestGaussianEndToEnd(t *testing.T) {
 		mean, variance := moments(func(int) langevin.Score { return score.NewField(net, 64) })
 		wantMean, wantVariance := moments(func(int) langevin.Score { return linear })
 		pool.Close()
-		t.Logf("%v, %v: mean %.4f and variance %.4f, best %.4f and %.4f", m, c.p, mean, variance, wantMean, wantVariance)
+		t.Logf("%v, %v: mean %.4f and variance %.4f, best %.4f and %.4f", m, c.p, mean, variance, wantMean,
+			wantVariance)
 		// The two have the same noise, so what is left is training's. Data have 0.8 and 0.16.
 		if math.Abs(mean-wantMean) > 0.012 || math.Abs(variance-wantVariance) > 0.014 {
 			t.Errorf("%v, %v: mean %.4f and variance %.4f, with the best linear score %.4f and %.4f", m, c.p, mean,

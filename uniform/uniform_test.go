@@ -127,8 +127,8 @@ func TestLostAndConstant(t *testing.T) {
 	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
 		t.Errorf("%d lost, left are %v", n, x)
 	}
-	if !constant([][]float64{{0, 0.9e-9}}) || constant([][]float64{{0, 1.1e-9}}) || !constant([][]float64{{1, 1 + 1.9e-9}}) ||
-		constant([][]float64{{-1, -1 + 2.1e-9}}) {
+	if !constant([][]float64{{0, 0.9e-9}}) || constant([][]float64{{0, 1.1e-9}}) ||
+		!constant([][]float64{{1, 1 + 1.9e-9}}) || constant([][]float64{{-1, -1 + 2.1e-9}}) {
 		t.Error("the limit of a constant")
 	}
 	if !constant([][]float64{{2, 2 + 1e-15}, {2, 2}}) || constant([][]float64{{2, 2}, {2, 2.1}}) {

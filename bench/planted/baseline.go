@@ -101,7 +101,8 @@ func (t *trial) measure(progress io.Writer) error {
 		return nil
 	}
 	t.sound = &baseline{
-		Seconds: map[string]float64{}, Work: map[string]float64{}, Quick: map[string]string{}, Blocks: map[string][]block{},
+		Seconds: map[string]float64{}, Work: map[string]float64{}, Quick: map[string]string{},
+		Blocks: map[string][]block{},
 	}
 	of := map[suite][]string{} // the planted folders that it may see faults of
 	for _, p := range t.packages {

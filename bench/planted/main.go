@@ -124,7 +124,8 @@ func (s *score) String() string {
 		share = 100 * float64(s.Caught) / float64(s.Counted)
 	}
 	fmt.Fprintf(&b, "%d of %d caught (%.1f %%), %d of them by time; %d change nothing, %d do not build; "+
-		"%d possible; %.0f s\n", s.Caught, s.Counted, share, late, count[equivalent], count[unbuilt], s.Possible, s.Seconds)
+		"%d possible; %.0f s\n", s.Caught, s.Counted, share, late, count[equivalent], count[unbuilt], s.Possible,
+		s.Seconds)
 	if s.Stopped {
 		b.WriteString("stopped before all were tried\n")
 	}

@@ -51,7 +51,8 @@ func TestFates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, progress := config{n: 1000, workers: 2, packages: []string{"a"}, root: root, limit: time.Minute}, strings.Builder{}
+	c := config{n: 1000, workers: 2, packages: []string{"a"}, root: root, limit: time.Minute}
+	var progress strings.Builder
 	s, err := run(context.Background(), c, &progress)
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +158,8 @@ func measuredOnce(t *testing.T, c config, first string) {
 	if err := os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newTrial(t.Context(), c, io.Discard); err == nil || !strings.Contains(err.Error(), "b short fail before") {
+	_, err = newTrial(t.Context(), c, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "b short fail before") {
 		t.Errorf("a test that fails on sound code: %v", err)
 	}
 }

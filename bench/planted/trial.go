@@ -230,7 +230,9 @@ func (t *trial) compile(binary, folder string, flags ...string) error {
 
 // run runs tests that were built, as go test would. work is what they took of processors,
 // in seconds.
-func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string) (out []byte, work float64, err error) {
+func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string) (
+	out []byte, work float64, err error,
+) {
 	args := append(flags, "-test.paniconexit0", "-test.timeout="+limit.String())
 	if s.short {
 		args = append(args, "-test.short")

@@ -33,7 +33,7 @@ func Process(c reference.PaperCase) (*langevin.Process, error) {
 		method = langevin.ULLA
 	}
 	if c.Projected {
-		method = map[langevin.Method]langevin.Method{langevin.OLLA: langevin.OLLAP, langevin.ULLA: langevin.ULLAP}[method]
+		method += langevin.ULLAP - langevin.ULLA
 	}
 	p := &langevin.Process{
 		Set: set, Method: method, Friction: c.Gamma, Potential: f, Curvature: c.Curvature,
