@@ -434,3 +434,74 @@ func (s round) Jacobians(v, jac, x []float64, n int) {
 		dense.Scaled(jac[2*i:2*i+2], s.sign/math.Hypot(x[2*i], x[2*i+1]), x[2*i:2*i+2])
 	}
 }
+
+// Near the paper's walls is three standard deviations of what a window may move a point,
+// and ε. Where nearly all points are near, the whole window is one step.
+func TestNearThePapersWalls(t *testing.T) {
+	const k, ε = 5, 0.03
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := line(m, langevin.Reference)
+		p.Set, p.Walls, p.Repulsion = box(t, []float64{0}, nil), langevin.PaperWalls, ε
+		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.6})
+		j, variance := l.start[k], 0.
+		if m.Underdamped() { // given x_j alone: p_j is standard, and each later noise comes on top
+			for first := j; first <= k+1; first++ {
+				move, p0 := 0., 1.
+				for i := j; i <= k; i++ {
+					τ := p.Schedule.Tau(i)
+					a := p.Decay(τ)
+					switch {
+					case i+1 < first:
+						continue
+					case i+1 == first:
+						p0 = math.Sqrt(1 - a*a)
+					default:
+						p0 *= a
+					}
+					move += τ * p0
+				}
+				variance += move * move
+			}
+		} else {
+			for i := j; i <= k; i++ {
+				variance += p.Schedule.Tau(i)
+			}
+		}
+		edge := 3*math.Sqrt(variance) + ε
+		fill := func(near int) *langevin.Paths {
+			paths := &langevin.Paths{Count: 200, Steps: p.Schedule.N, Dim: 1, X: make([]float64, 200*(p.Schedule.N+1)),
+				Failed: make([]bool, 200)}
+			for i := range 200 {
+				for s := range p.Schedule.N + 1 {
+					paths.At(i, s)[0] = edge + 1e-9 + 0.001*float64(s-k-1)*float64(i%7)
+				}
+				if i < near {
+					paths.At(i, k+1)[0] = edge - 1e-9
+				}
+			}
+			return paths
+		}
+		terms := make([]Term, 200)
+		for i := range terms {
+			terms[i] = Term{Item: i, K: k}
+		}
+		if err := l.load(fill(80), terms, noise); err != nil {
+			t.Fatal(err)
+		}
+		l.begin(terms)
+		for i, from := range l.from {
+			if want := map[bool]int{true: k, false: j}[i < 80]; from != want || j == k {
+				t.Fatalf("%v: the window of point %d begins at %d, want %d", m, i, from, want)
+			}
+		}
+		for _, c := range []struct {
+			near    int
+			oneStep bool
+		}{{0, false}, {197, false}, {198, true}, {200, true}} {
+			w, err := l.FitWindow(fill(c.near), k, noise)
+			if err != nil || w.OneStep != c.oneStep {
+				t.Errorf("%v, %d of 200 near: one step %v, %v", m, c.near, w.OneStep, err)
+			}
+		}
+	}
+}
