@@ -105,9 +105,9 @@ func (e *LossError) Error() string {
 			e.Epoch, e.Step)
 	}
 	if e.Unread {
-		return fmt.Sprintf("the network cannot read the point of sample %d, step %d, in epoch %d, batch %d (atoms on a "+
-			"line, or a mirror image, have no alignment); smaller steps or conditions on bond angles help", e.Path, e.Time,
-			e.Epoch, e.Step)
+		return fmt.Sprintf("the network cannot read the point of sample %d, step %d, in epoch %d, batch %d "+
+			"(atoms on a line, or a mirror image, have no alignment); smaller steps or conditions on bond angles help",
+			e.Path, e.Time, e.Epoch, e.Step)
 	}
 	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; "+
 		"a lower learning rate may help", e.Epoch, e.Step, e.Path, e.Time)

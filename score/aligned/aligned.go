@@ -38,7 +38,7 @@ import (
 var Kind = score.Kind{
 	Name: "aligned", Refers: true, Fits: fits, Prepare: prepare,
 	Options: []score.Option{
-		{Name: "pairs", Lowest: 0, Most: 1000, Doc: "pairs of atoms whose numbers differ by at most this much; 0: none"},
+		{Name: "pairs", Lowest: 0, Most: 1000, Doc: "pairs of atoms whose numbers differ by at most this; 0: none"},
 	},
 	Parameters: parameters,
 	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
