@@ -77,7 +77,7 @@ func TestElasticErrorFalls(t *testing.T) {
 
 // Backward steps with the score of the law that they start from keep it: with elastic
 // walls on all sets, and on a torus, whose tube is not flat. 2000 samples of 80 steps; each
-// of 78 numbers may be off by 5.5 standard errors (rate 4·10⁻⁸ each), 0.036 of a mean and
+// of 86 numbers may be off by 5.5 standard errors (rate 4·10⁻⁸ each), 0.036 of a mean and
 // 0.027 of an edge, and the bias of the scheme, as forward. The paper's walls have
 // means below 0.45 and edges above 0.1 at the first friction; they run where they hold, with
 // momenta that are forgotten in a step and ε half a step, and are off by what falls
