@@ -99,7 +99,7 @@ type Network struct {
 	Octaves     int     `yaml:"octaves"`                // of sines and cosines of x in the input
 	Wavelength  float64 `yaml:"wavelength"`             // the longest of them
 	TimeOctaves int     `yaml:"time_octaves,omitempty"` // of sines and cosines of t/horizon in the input
-	Output      string  `yaml:"output"`                 // plain, scaled or balanced: langevin's ScoreGains, BalancedGains
+	Output      string  `yaml:"output"`                 // plain, scaled, balanced: langevin.ScoreGains, BalancedGains
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the kind's own
 

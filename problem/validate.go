@@ -126,8 +126,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
 	if uniform && proc.Potential != nil {
-		return p.key("prior", p.Prior, "empirical or auto, since the potential makes the forward process end in exp(−f) "+
-			"instead of the uniform law")
+		return p.key("prior", p.Prior, "empirical or auto, since the potential makes the forward process end "+
+			"in exp(−f) instead of the uniform law")
 	}
 	return nil
 }

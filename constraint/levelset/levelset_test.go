@@ -379,8 +379,8 @@ func TestGoldenProjectedSteps(t *testing.T) {
 						aside = max(aside, math.Abs(d[e]-along/size*normal[3*i+e]))
 					}
 					if compared++; aside > golden.Tolerance || math.Abs(along) > 3e-4*size || math.Abs(h[i]) > 1e-12 {
-						t.Errorf("%v, %s, state %d of row %d: %.3g aside, %.3g along the normal, h = %.3g", m, direction, j+1, i,
-							aside, along/math.Sqrt(size), h[i])
+						t.Errorf("%v, %s, state %d of row %d: %.3g aside, %.3g along the normal, h = %.3g",
+							m, direction, j+1, i, aside, along/math.Sqrt(size), h[i])
 					}
 				}
 			}
