@@ -93,8 +93,8 @@ func TestFaults(t *testing.T) {
 		{"name: mine", "name: " + strings.Repeat("[", 200), `mine.yaml:1: expected at most`},
 		{"name: mine\ndata: {kind: points, path: x.csv}\nset: {kind: torus, major: 2, minor: 0.5}",
 			"prior: uniform\nset: {kind: affine, a: [[1, 1]], b: [1]}",
-			`mine.yaml:1: prior is "uniform"; expected empirical or auto: affine set of 1 equations is unbounded and has ` +
-				`no uniform law`},
+			`mine.yaml:1: prior is "uniform"; expected empirical or auto: affine set of 1 equations is unbounded ` +
+				`and has no uniform law`},
 		{"kind: torus, major: 2, minor: 0.5", "kind: affine, a: [[1, 1], [1]], b: [1, 2]",
 			`mine.yaml:3: set.a is [1]; expected rows of equal length`},
 		{"data: {kind: points, path: x.csv}", "data: [1, 2]",
