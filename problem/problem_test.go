@@ -267,9 +267,6 @@ func TestRecipes(t *testing.T) {
 			if batch == 0 {
 				batch = 512
 			}
-			if name == "demo" {
-				want.max = 2.5 // the paper's 2 ends short of the uniform law
-			}
 			s := proc.Schedule
 			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != want.min || s.SigmaMax != want.max ||
 				p.Train.Batch != batch {

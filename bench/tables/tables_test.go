@@ -21,6 +21,7 @@ func TestTables(t *testing.T) {
 		"repulsion": {30, "ULLA ρ=1 γ=10 r=6: distance"},
 		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
 		"laws":      {2, "so10-5, 40 draws of the law: to all data 0."},
+		"halves":    {3, "alanine, ψ: halves 0.05"},
 		"densities": {2, "bunny 100, cut 0 times: divergence 0.15"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -31,6 +32,9 @@ func TestTables(t *testing.T) {
 					t.Skip("finds 101 eigenfunctions of a mesh")
 				}
 				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply")))
+			}
+			if name == "halves" {
+				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/alanine/dipeptide_center.npy")))
 			}
 			var out bytes.Buffer
 			if err := run(t.Context(), &out, o, []string{name}); err != nil {

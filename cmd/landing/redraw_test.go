@@ -126,14 +126,14 @@ func TestReportsByOtherKeys(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
 	ok(t, dir, "report", "r", "-n", "40")
-	page := wantJSON(t, ok(t, dir, "report", "r", "-n", "40", "--set", "process.steps=20", "--set", "prior=empirical",
+	page := wantJSON(t, ok(t, dir, "report", "r", "-n", "40", "--set", "process.steps=20", "--set", "prior=uniform",
 		"--json"))["report"].(string)
-	if want := filepath.Join("r", "drawn", "steps=20,prior=empirical", "report.html"); page != want {
+	if want := filepath.Join("r", "drawn", "steps=20,prior=uniform", "report.html"); page != want {
 		t.Errorf("the report is %s, want %s", page, want)
 	}
 	html, err := os.ReadFile(filepath.Join(dir, page))
 	if err != nil || !bytes.Contains(html, []byte("Drawn by other keys than those of training: process.steps=20, "+
-		"prior=empirical.")) || !bytes.Contains(html, []byte("landing eval r --set process.steps=20")) {
+		"prior=uniform.")) || !bytes.Contains(html, []byte("landing eval r --set process.steps=20")) {
 		t.Errorf("the page does not say how its samples were drawn: %v", err)
 	}
 	for _, name := range []string{"samples.npy", "samples.npy.json", "figures/steps.svg"} {
@@ -141,7 +141,7 @@ func TestReportsByOtherKeys(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	again := []string{"report", "r", "-n", "40", "--set", "prior=empirical", "--set", "process.steps=20"}
+	again := []string{"report", "r", "-n", "40", "--set", "prior=uniform", "--set", "process.steps=20"}
 	if r := do(t, dir, again...); r.code != 3 {
 		t.Errorf("the same keys again: exit %d, %s", r.code, r.stderr)
 	}
