@@ -21,8 +21,8 @@ func begin(t *testing.T, settings ...string) *Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2"},
-		settings...)
+	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2",
+		"prior=uniform", "process.sigma={min: 0.1, max: 2.5}"}, settings...)
 	return job.New[*Run](t, Load, data, origin, settings...)
 }
 
