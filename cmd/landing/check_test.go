@@ -100,7 +100,7 @@ func TestCheckVerb(t *testing.T) {
 		{0, "no data was given", "", []string{"volcano"}},
 		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--set",
 			"process.landing={mode: explicit, rate: 20}"}},
-		{0, "process.landing.rate: auto is 4.158", "", []string{"demo", "--set",
+		{0, "process.landing.rate: auto is 6.494", "", []string{"demo", "--set",
 			"process.landing={mode: explicit, rate: auto}"}},
 		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--set",
 			"process.repulsion=auto"}},

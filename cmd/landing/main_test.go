@@ -101,7 +101,7 @@ func TestDemo(t *testing.T) {
 // refuses to write over what is there.
 func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
 	for _, args := range [][]string{
 		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
