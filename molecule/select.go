@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // Select returns the atom that a reference names:
@@ -198,23 +200,7 @@ const (
 func edits(a, b string) int {
 	a, b = strings.ToUpper(a), strings.ToUpper(b)
 	a, b = a[:min(len(a), mostLetters)], b[:min(len(b), mostLetters)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return text.Edits(a, b)
 }
 
 // A SelectError is a reference that fits no atom, or several.

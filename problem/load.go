@@ -23,6 +23,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
@@ -480,7 +481,7 @@ func fields(t reflect.Type) []string {
 func suggest(name string, options []string) string {
 	best, at := 3, ""
 	for _, o := range options {
-		if d := distance(name, o); d < best {
+		if d := text.Edits(name, o); d < best {
 			best, at = d, o
 		}
 	}
@@ -488,27 +489,6 @@ func suggest(name string, options []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", at)
-}
-
-// distance is the Levenshtein distance.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diag+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Resolved returns the problem as YAML, every key written out. Loading it gives

@@ -55,3 +55,25 @@ func Fixed[F ~float64](f F) string {
 
 // Percent writes a share.
 func Percent[F ~float64](share F) string { return fmt.Sprintf("%.1f %%", 100*float64(share)) }
+
+// Edits returns the Levenshtein distance of two names, in bytes: how many are put in,
+// left out or changed between them.
+func Edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -26,3 +26,14 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestEdits(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"steps", "step", 1}, {"ab", "ba", 2}} {
+		if got := Edits(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
