@@ -74,6 +74,10 @@ type Capabilities struct {
 	// never too few. Components that share none, directly or through others, have
 	// orthogonal gradients, and package geometry then factors each group alone.
 	Support [][]int
+	// Held are the coordinates of a point, in ascending order, that are given with it and do
+	// not move: a condition (Hold). Derivatives along them are 0, and nothing that moves
+	// points changes them.
+	Held []int
 	// Parts are ranges of coordinates that belong together, in order: the factors of a
 	// product. Of one they are nil.
 	Parts []Part
@@ -114,7 +118,7 @@ type Projector interface {
 	// (work, n×WorkSize), and regular[i] = rank ∇h(x_i) = m. The other methods
 	// are called for regular points only, with the same x and work.
 	Factor(values, work []float64, regular []bool, x []float64, n int)
-	// Tangent writes Π(x) v: n×d. dst may be v.
+	// Tangent writes Π(x) v: n×d, 0 along held coordinates. dst may be v.
 	Tangent(dst, v, x, work []float64, n int)
 	// Normal writes ∇hᵀ G⁻¹ u for vectors u of components: n×d from n×m.
 	Normal(dst, u, x, work []float64, n int)

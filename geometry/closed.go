@@ -13,7 +13,7 @@ type closed struct {
 	work    []float64 // rows×size
 	regular []bool    // rows
 	all     bool      // every point held is regular
-	rest    *factored // of the other points; made when there is one
+	other   *factored // of the other points; made when there is one
 }
 
 func newClosed(p *points, l *layout) *closed {
@@ -49,10 +49,10 @@ func (g *closed) factor(n int) error {
 
 // factorRow computes the gradients and factors of point i.
 func (g *closed) factorRow(i int) error {
-	if g.rest == nil {
-		g.rest = newFactored(g.points, g.l, 0)
+	if g.other == nil {
+		g.other = newFactored(g.points, g.l, 0)
 	}
-	return g.rest.factorRow(i)
+	return g.other.factorRow(i)
 }
 
 // Active implements Geometry.
@@ -63,7 +63,7 @@ func (g *closed) Rank(i int) int {
 	if g.regular[i] {
 		return g.c
 	}
-	return g.rest.Rank(i)
+	return g.other.Rank(i)
 }
 
 // Tangent implements Geometry.
@@ -77,9 +77,10 @@ func (g *closed) Tangent(dst, v []float64) {
 		if out, in := dst[i*d:(i+1)*d], v[i*d:(i+1)*d]; g.regular[i] {
 			g.normals.Tangent(out, in, g.point(i), g.workOf(i), 1)
 		} else {
-			g.rest.tangent(out, in, i)
+			g.other.tangent(out, in, i)
 		}
 	}
+	g.rest(dst)
 }
 
 // Normal implements Geometry.
@@ -93,7 +94,7 @@ func (g *closed) Normal(dst, u []float64) {
 		if out, ui := dst[i*d:(i+1)*d], u[i*c:(i+1)*c]; g.regular[i] {
 			g.normals.Normal(out, ui, g.point(i), g.workOf(i), 1)
 		} else {
-			g.rest.normal(out, ui, 0, i)
+			g.other.normal(out, ui, 0, i)
 		}
 	}
 }
@@ -109,7 +110,7 @@ func (g *closed) Landing(dst []float64) {
 		if out := dst[i*d : (i+1)*d]; g.regular[i] {
 			g.normals.Landing(out, g.point(i), g.workOf(i), 1)
 		} else {
-			g.rest.landing(out, i)
+			g.other.landing(out, i)
 		}
 	}
 }

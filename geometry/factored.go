@@ -124,6 +124,7 @@ func (g *factored) Tangent(dst, v []float64) {
 	for i := range g.n {
 		g.tangent(dst[i*g.d:(i+1)*g.d], v[i*g.d:(i+1)*g.d], i)
 	}
+	g.points.rest(dst)
 }
 
 // Normal implements Geometry.

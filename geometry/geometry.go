@@ -48,7 +48,8 @@ type Geometry interface {
 	// ∇J; below Active, some are redundant.
 	Active(i int) int
 	Rank(i int) int
-	// Tangent writes Π(x_i) v_i for every point: n×d. dst may be v.
+	// Tangent writes Π(x_i) v_i for every point: n×d. dst may be v. Coordinates that the
+	// set holds (constraint.Capabilities.Held) are no directions: there it writes 0.
 	Tangent(dst, v []float64)
 	// Normal writes ∇Jᵀ G† u at every point for a vector u of components (n×(m+l);
 	// only the active ones count): n×d.
@@ -76,8 +77,9 @@ func New(s constraint.Set, rows int, ε float64) Geometry {
 type points struct {
 	eval    constraint.Evaluator
 	names   []string
-	d, m, c int // ambient dimension, equalities, all components
-	rows, n int // room, and points held
+	d, m, c int   // ambient dimension, equalities, all components
+	rows, n int   // room, and points held
+	still   []int // coordinates that do not move
 
 	x      []float64 // rows×d
 	values []float64 // rows×c
@@ -89,7 +91,7 @@ func newPoints(s constraint.Set, rows int) *points {
 	}
 	d, names := s.Dim(), constraint.Components(s)
 	return &points{
-		eval: s.NewEvaluator(rows), names: names, d: d, m: len(s.Equalities()), c: len(names), rows: rows,
+		eval: s.NewEvaluator(rows), names: names, still: s.Capabilities().Held, d: d, m: len(s.Equalities()), c: len(names), rows: rows,
 		x: make([]float64, rows*d), values: make([]float64, rows*len(names)),
 	}
 }
@@ -107,6 +109,15 @@ func (p *points) hold(x []float64, n int, factor func(n int) error) error {
 	}
 	p.n = n
 	return nil
+}
+
+// rest clears what does not move of the vectors v at the points held.
+func (p *points) rest(v []float64) {
+	for i := range p.n {
+		for _, j := range p.still {
+			v[i*p.d+j] = 0
+		}
+	}
 }
 
 // Points implements Geometry.

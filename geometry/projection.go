@@ -107,7 +107,7 @@ func (w *Projection) Project(g Geometry, dst, y []float64, ok []bool, margin flo
 	case *closed:
 		w.chord(g, dst, ok, &o)
 		w.factorLeft(g, &o)
-		from = g.rest
+		from = g.other
 	case base:
 		from = g
 	default:

@@ -61,6 +61,7 @@ func (g *single) Tangent(dst, v []float64) {
 			out[j] = w - s*q[j]
 		}
 	}
+	g.rest(dst)
 }
 
 // Normal implements Geometry.
