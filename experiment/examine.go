@@ -91,7 +91,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 			return nil, err
 		}
 		rows := dataset.RandomSplit(data.N, p.Data.SplitSeed).Train
-		network, err := prepared(p.NetworkConfig(m, proc.Set.Dim()), p, proc, data, rows)
+		network, err := prepared(p.NetworkConfig(m, proc.Set), p, proc, data, rows)
 		if err != nil {
 			return nil, err
 		}

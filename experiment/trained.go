@@ -37,7 +37,7 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 
 // network describes the problem's network, but for what it takes from data.
 func (l *Loaded) network() score.Config {
-	return l.Problem.NetworkConfig(l.Method, l.Process.Set.Dim())
+	return l.Problem.NetworkConfig(l.Method, l.Process.Set)
 }
 
 // model returns an untrained network of the problem.

@@ -50,6 +50,18 @@ func siluGradAVX2(d, z *float32, n int)
 //go:noescape
 func siluGradAVX512(d, z *float32, n int)
 
+//go:noescape
+func modulateAVX2(y, u, scale, shift *float32, n int)
+
+//go:noescape
+func modulateAVX512(y, u, scale, shift *float32, n int)
+
+//go:noescape
+func modulateGradAVX2(d, u, scale, shift, dscale, dshift *float32, n int)
+
+//go:noescape
+func modulateGradAVX512(d, u, scale, shift, dscale, dshift *float32, n int)
+
 func peakAVX2(n int)
 func peakAVX512(n int)
 

@@ -20,8 +20,12 @@ type impl struct {
 	adam       func(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
 	biasSiLU   func(y, z, bias *float32, n int)
 	siluGrad   func(d, z *float32, n int)
-	peak       func(n int)
-	pairs      *pairing // bfloat16 products, or nil
+	modulate   func(y, u, scale, shift *float32, n int)
+
+	modulateGrad func(d, u, scale, shift, dscale, dshift *float32, n int)
+
+	peak  func(n int)
+	pairs *pairing // bfloat16 products, or nil
 }
 
 // active is what float32 runs on; nil is portable Go.

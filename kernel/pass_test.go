@@ -31,6 +31,18 @@ var passes = []pass{
 		s := 1 / (1 + math.Exp(-a[1]))
 		return []float64{a[0] * s * (1 + a[1]*(1-s)), a[1]}
 	}, 12},
+	{"Modulate", 4, func(a [][]float32) { Modulate(a[0], a[1], a[2], a[3], 1, len(a[0])) },
+		func(a []float64) []float64 {
+			z := (1+a[2])*a[1] + a[3]
+			return []float64{z / (1 + math.Exp(-z)), a[1], a[2], a[3]}
+		}, 40},
+	{"ModulateGrad", 6, func(a [][]float32) { ModulateGrad(a[0], a[1], a[2], a[3], a[4], a[5], 1, len(a[0])) },
+		func(a []float64) []float64 {
+			z := (1+a[2])*a[1] + a[3]
+			s := 1 / (1 + math.Exp(-z))
+			δ := a[0] * s * (1 + z*(1-s))
+			return []float64{(1 + a[2]) * δ, a[1], a[2], a[3], a[4] + δ*a[1], a[5] + δ}
+		}, 120},
 	{"Adam", 4, func(a [][]float32) {
 		for i := range a[2] { // second moments are not negative
 			a[2][i] = max(a[2][i], -a[2][i])
@@ -150,6 +162,8 @@ func TestNothingAllocates(t *testing.T) {
 				AddGradient(dw, y, x, n, out, in, false, prec, scratch)
 				MulWeights(x, y, p, n, scratch)
 				SiLUGrad(x, x)
+				Modulate(z, y, w, v, 1, n*out)
+				ModulateGrad(z, y, w, v, w, v, 1, n*out)
 				AddRows(dw, x, n, in)
 				Adam(w, dw, v, v, adamStep)
 				Mix(v, w, 0.5)

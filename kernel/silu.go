@@ -52,10 +52,7 @@ func AddRow[T Float](y, b []T, n, m int) {
 	need("AddRow: y", len(y), n*m)
 	need("AddRow: b", len(b), m)
 	for i := range n {
-		yi := y[i*m : (i+1)*m]
-		for j, v := range b[:m] {
-			yi[j] += v
-		}
+		Add(y[i*m:(i+1)*m], b)
 	}
 }
 

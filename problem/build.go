@@ -203,12 +203,12 @@ func (p *Problem) option(prefix string, e *score.OptionError) error {
 	return p.key(key, e.Value, e.Want)
 }
 
-// NetworkConfig returns the problem's network for a method on points in R^d.
-func (p *Problem) NetworkConfig(m method.Method, d int) score.Config {
+// NetworkConfig returns the problem's network for a method on points of a set.
+func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Config {
 	n := p.Network
 	c := score.Config{
-		Kind: n.Kind, Dim: d, Momentum: m.Momentum(), Width: n.Width, Layers: n.Layers,
-		Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
+		Kind: n.Kind, Dim: set.Dim(), Steps: set.Capabilities().Steps, Momentum: m.Momentum(),
+		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon,
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build

@@ -96,7 +96,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set.Dim())); err != nil {
+	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set)); err != nil {
 		return err
 	}
 	if err := p.oneOf("data.kind", p.Data.Kind, kinds.Names()...); err != nil {
@@ -153,6 +153,9 @@ func (p *Problem) checkNetwork(c score.Config) error {
 	case nil:
 		if n > maxParameters {
 			want := fmt.Sprintf("a network of at most %.0g parameters", maxParameters)
+			if k, _ := networks.Of(c.Kind); k.Sized != "" {
+				return p.key("network.options."+k.Sized, c.Options[k.Sized], want)
+			}
 			return p.key("network.width", p.Network.Width, want)
 		}
 		return nil

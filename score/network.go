@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,6 +17,9 @@ type Config struct {
 	Kind     string // a name of networks.All; "" is mlp
 	Dim      int    // of points
 	Momentum bool   // rows hold p̃
+	// Steps is how many steps of a sequence a point is, one after the other and of one length;
+	// 0: none. Held is how many coordinates behind them are given and do not move: a condition.
+	Steps, Held int
 
 	Width      int     // of hidden layers; 0 is 128
 	Layers     int     // hidden layers; 0 is 4
@@ -46,6 +50,7 @@ type Kind struct {
 	Name    string
 	Options []Option // keys of its own
 	Refers  bool     // the network lays points on Config.Reference, and does not see how they lie
+	Sized   string   // the option that most decides how large it is; "" is Config.Width
 	// Fits, if not nil, returns what is expected of c instead, where there is no such network
 	// for its points.
 	Fits func(c Config) string
@@ -76,6 +81,7 @@ type Option struct {
 	Name         string
 	Default      float64
 	Lowest, Most float64
+	Whole        bool // a whole number
 	Doc          string
 }
 
@@ -103,8 +109,11 @@ func (o Options) Resolve(kind string, has []Option) (Options, error) {
 		if !ok {
 			v = h.Default
 		}
-		if !(v >= h.Lowest && v <= h.Most) {
+		if !(v >= h.Lowest && v <= h.Most) || h.Whole && v != math.Trunc(v) {
 			want := fmt.Sprintf("a number in [%v, %v]", h.Lowest, h.Most)
+			if h.Whole {
+				want = "a whole " + want[2:]
+			}
 			return nil, &OptionError{Option: h.Name, Value: v, Want: want}
 		}
 		all[h.Name] = v

@@ -9,10 +9,11 @@ import (
 
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/aligned"
+	"github.com/landing-diffusion/landing/score/temporal"
 )
 
 // All are the kinds of networks; the first is the default.
-var All = []score.Kind{score.MLPKind, aligned.Kind}
+var All = []score.Kind{score.MLPKind, aligned.Kind, temporal.Kind}
 
 // Names returns the values that network.kind of a problem can have.
 func Names() (names []string) {
@@ -22,14 +23,20 @@ func Names() (names []string) {
 	return names
 }
 
-// Refers reports whether the network of a name reads a reference; "" is the default's.
-func Refers(kind string) bool {
+// Of returns the kind of a name; "" is the default's.
+func Of(name string) (score.Kind, bool) {
 	for _, k := range All {
-		if k.Name == cmp.Or(kind, All[0].Name) {
-			return k.Refers
+		if k.Name == cmp.Or(name, All[0].Name) {
+			return k, true
 		}
 	}
-	return false
+	return score.Kind{}, false
+}
+
+// Refers reports whether the network of a name reads a reference.
+func Refers(kind string) bool {
+	k, _ := Of(kind)
+	return k.Refers
 }
 
 // A KindError says that there is no network of a name, or none for the points.
@@ -41,19 +48,17 @@ func (e *KindError) Error() string {
 
 // resolve returns the kind that c names, and c with every number given.
 func resolve(c score.Config) (score.Kind, score.Config, error) {
-	name := cmp.Or(c.Kind, All[0].Name)
-	for _, k := range All {
-		if k.Name == name {
-			if k.Fits != nil {
-				if want := k.Fits(c); want != "" {
-					return k, c, &KindError{name, want}
-				}
-			}
-			c, err := k.Resolve(c)
-			return k, c, err
+	k, ok := Of(c.Kind)
+	if !ok {
+		return k, c, &KindError{c.Kind, "one of " + strings.Join(Names(), ", ")}
+	}
+	if k.Fits != nil {
+		if want := k.Fits(c); want != "" {
+			return k, c, &KindError{k.Name, want}
 		}
 	}
-	return score.Kind{}, c, &KindError{name, "one of " + strings.Join(Names(), ", ")}
+	c, err := k.Resolve(c)
+	return k, c, err
 }
 
 // Parameters returns the number of parameters of the network that c describes, without

@@ -67,7 +67,44 @@ func vector(f *file) {
 		f.in("VMULPS %s, %s, %s", f.v(4), f.v(0), f.v(0))
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
+	// y = SiLU(z), z = (1 + scale)u + shift
+	f.pass("modulate", nil, []string{"y", "u", "scale", "shift"}, func(masked bool) {
+		f.modulated(masked)
+		f.sigmoid()
+		f.in("VMULPS %s, %s, %s", f.v(1), f.v(0), f.v(0))
+		f.store(f.v(0), "(SI)", 0, masked)
+	})
+	// d ← d SiLU'(z); what it adds to the gradients of shift and scale; d ← (1 + scale)d
+	f.pass("modulateGrad", nil, []string{"d", "u", "scale", "shift", "dscale", "dshift"}, func(masked bool) {
+		f.modulated(masked)
+		f.sigmoid()
+		f.in("VMOVUPS %s, %s", one, f.v(2))
+		f.in("VSUBPS %s, %s, %s", f.v(1), f.v(2), f.v(3))
+		f.in("VFMADD213PS %s, %s, %s", f.v(2), f.v(3), f.v(0))
+		f.load("(SI)", f.v(4), 0, masked)
+		f.in("VMULPS %s, %s, %s", f.v(1), f.v(0), f.v(0))
+		f.in("VMULPS %s, %s, %s", f.v(4), f.v(0), f.v(0))
+		f.load("(R11)", f.v(3), 0, masked)
+		f.in("VADDPS %s, %s, %s", f.v(0), f.v(3), f.v(3))
+		f.store(f.v(3), "(R11)", 0, masked)
+		f.load("(R10)", f.v(3), 0, masked)
+		f.load("(DI)", f.v(4), 0, masked)
+		f.in("VFMADD231PS %s, %s, %s", f.v(4), f.v(0), f.v(3))
+		f.store(f.v(3), "(R10)", 0, masked)
+		f.in("VMULPS %s, %s, %s", f.v(6), f.v(0), f.v(0))
+		f.store(f.v(0), "(SI)", 0, masked)
+	})
 	f.peak()
+}
+
+// modulated sets register 0 to (1 + scale)u + shift and register 6 to 1 + scale, of arrays
+// in DI, R8 and R9.
+func (f *file) modulated(masked bool) {
+	f.load("(DI)", f.v(0), 0, masked)
+	f.load("(R8)", f.v(6), 0, masked)
+	f.load("(R9)", f.v(1), 0, masked)
+	f.in("VADDPS %s, %s, %s", one, f.v(6), f.v(6))
+	f.in("VFMADD213PS %s, %s, %s", f.v(1), f.v(6), f.v(0))
 }
 
 // A scalar is a parameter that pass spreads over a register.
@@ -77,9 +114,9 @@ type scalar struct {
 }
 
 // pass writes a function that walks over arrays, whose pointers are in SI, DI,
-// R8, R9 in turn.
+// R8, R9, R10, R11 in turn.
 func (f *file) pass(name string, scalars []scalar, arrays []string, body func(masked bool)) {
-	ptrs := []string{"SI", "DI", "R8", "R9"}[:len(arrays)]
+	ptrs := []string{"SI", "DI", "R8", "R9", "R10", "R11"}[:len(arrays)]
 	params, n := strings.Join(arrays, ", ")+" *float32, n int", 8*len(arrays)
 	for i, s := range scalars {
 		params += ", " + s.name
