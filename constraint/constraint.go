@@ -81,9 +81,9 @@ type Capabilities struct {
 	// Parts are ranges of coordinates that belong together, in order: the factors of a
 	// product. Of one they are nil.
 	Parts []Part
-	// Steps is how many steps of a sequence a point is, one after the other and of one length;
-	// 0: it is none.
-	Steps int
+	// Steps is how many steps of a sequence a point begins with, one after the other, of StepDim
+	// coordinates each; what follows them is Held. 0: it is no sequence.
+	Steps, StepDim int
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)

@@ -203,12 +203,25 @@ func (p *Problem) option(prefix string, e *score.OptionError) error {
 	return p.key(key, e.Value, e.Want)
 }
 
+// behind returns how many coordinates of a point in R^d stand behind its steps: those that
+// are held at its end, where the set does not say that it is a sequence.
+func behind(c constraint.Capabilities, d int) (n int) {
+	if c.Steps > 0 {
+		return d - c.Steps*c.StepDim
+	}
+	for n < len(c.Held) && c.Held[len(c.Held)-1-n] == d-1-n {
+		n++
+	}
+	return n
+}
+
 // NetworkConfig returns the problem's network for a method on points of a set.
 func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Config {
-	n := p.Network
+	n, own := p.Network, set.Capabilities()
 	c := score.Config{
-		Kind: n.Kind, Dim: set.Dim(), Steps: set.Capabilities().Steps, Momentum: m.Momentum(),
-		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength, Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
+		Kind: n.Kind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()), Momentum: m.Momentum(),
+		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
+		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon,
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build

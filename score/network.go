@@ -17,8 +17,8 @@ type Config struct {
 	Kind     string // a name of networks.All; "" is mlp
 	Dim      int    // of points
 	Momentum bool   // rows hold p̃
-	// Steps is how many steps of a sequence a point is, one after the other and of one length;
-	// 0: none. Held is how many coordinates behind them are given and do not move: a condition.
+	// Steps is how many steps of a sequence a point begins with, one after the other and of one
+	// length; 0: none. Held is how many coordinates follow, which do not move: a condition.
 	Steps, Held int
 
 	Width      int     // of hidden layers; 0 is 128

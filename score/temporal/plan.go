@@ -88,14 +88,15 @@ func newPlan(c score.Config) *plan {
 	film := 0
 	level := func(name string, i, in int) {
 		for j := range blocks {
-			name, o := fmt.Sprintf("%s_%d.%d", name, i, j), op{kind: block, level: i, in: in, out: n[i], film: film, side: -1}
-			o.first = p.layer(layer{name: name + ".first", out: n[i], taps: taps, in: in, inner: true})
-			o.second = p.layer(layer{name: name + ".second", out: n[i], taps: taps, in: n[i], biases: n[i], inner: true})
-			if in != n[i] {
-				o.side = p.layer(layer{name: name + ".side", out: n[i], taps: 1, in: in, inner: true})
+			name, out := fmt.Sprintf("%s_%d.%d", name, i, j), n[i]
+			o := op{kind: block, level: i, in: in, out: out, film: film, side: -1}
+			o.first = p.layer(layer{name: name + ".first", out: out, taps: taps, in: in, inner: true})
+			o.second = p.layer(layer{name: name + ".second", out: out, taps: taps, in: out, biases: out, inner: true})
+			if in != out {
+				o.side = p.layer(layer{name: name + ".side", out: out, taps: 1, in: in, inner: true})
 			}
 			p.ops = append(p.ops, o)
-			film, in = film+2*n[i], n[i]
+			film, in = film+2*out, out
 		}
 	}
 	skips := make([]int, len(n))
