@@ -1,0 +1,330 @@
+package scene
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Shape of an obstacle. The zero value is Ball.
+type Shape int
+
+const (
+	Ball    Shape = iota // all points within Radius of A
+	Capsule              // all points within Radius of the segment from A to B
+	Box                  // sides 2·Half about A, turned by R, and all points within Radius of it
+)
+
+func (s Shape) String() string {
+	if s < 0 || s > Box {
+		return fmt.Sprintf("Shape(%d)", int(s))
+	}
+	return [...]string{"sphere", "capsule", "box"}[s]
+}
+
+// An Obstacle is a convex body in the base frame, in metres. φ is its signed distance:
+// how far a point is outside, or minus how deep inside. φ is convex and changes by at
+// most the distance that the point moves.
+//
+// |∇φ| = 1. Where φ has a corner, ∇φ is one of the unit vectors that it jumps between
+// (a subgradient), the same at every call: at a sphere's centre e_z, on the axis of a
+// capsule one across it, inside a box the axis of least depth, the first of equal ones,
+// and in its middle planes the positive direction. ∇² φ is that of a side at the seams of
+// capsules and boxes, where it jumps, and 0 at the corners. Nothing is ever NaN.
+//
+// Outside, φ has no corners; ∇²φ grows as 1/φ towards the edges of a box without
+// Radius, whose offset surfaces, as a margin has them, are round.
+type Obstacle struct {
+	Name   string // for messages
+	Shape  Shape
+	A, B   [3]float64
+	Half   [3]float64
+	R      [9]float64 // row-major; all zeros mean no turn
+	Radius float64
+}
+
+// core is within which of a corner a point counts as on it, in metres.
+const core = 1e-9
+
+// Check returns what is wrong with the obstacle, an *ObstacleError, or nil.
+func (o *Obstacle) Check() error {
+	why := ""
+	turned := o.R != [9]float64{}
+	switch {
+	case o.Shape < Ball || o.Shape > Box:
+		why = "is of no known shape; expected sphere, capsule or box"
+	case !finite(o.A[:]...) || !finite(o.B[:]...) || !finite(o.Half[:]...) || !finite(o.R[:]...) || !finite(o.Radius):
+		why = "has a number that is not finite"
+	case o.Shape != Box && !(o.Radius > 0):
+		why = fmt.Sprintf("has radius %v; expected a number above 0", o.Radius)
+	case o.Radius < 0:
+		why = fmt.Sprintf("has radius %v; expected 0, or more to round its edges", o.Radius)
+	case o.Shape == Box && !(o.Half[0] > 0 && o.Half[1] > 0 && o.Half[2] > 0):
+		why = fmt.Sprintf("has half sides %v; expected numbers above 0", o.Half)
+	case o.Shape == Box && turned && !rotation(o.R):
+		why = fmt.Sprintf("is turned by %v, which is no rotation", o.R)
+	case size(o.A)+size(o.B)+size(o.Half)+o.Radius > 1e6:
+		why = "is beyond 1000 km; lengths are in metres"
+	}
+	if why != "" {
+		return &ObstacleError{-1, o.Name, o.Shape, why}
+	}
+	return nil
+}
+
+// An ObstacleError is an obstacle that cannot be.
+type ObstacleError struct {
+	Obstacle int // its index; −1 if it is not of a list
+	Name     string
+	Shape    Shape
+	Why      string
+}
+
+func (e *ObstacleError) Error() string {
+	name := e.Name
+	if name == "" && e.Obstacle >= 0 {
+		name = fmt.Sprint(e.Obstacle)
+	}
+	if name != "" {
+		name = " " + name
+	}
+	return fmt.Sprintf("obstacle%s, a %s, %s", name, e.Shape, e.Why)
+}
+
+// Distance returns φ(p).
+func (o *Obstacle) Distance(p [3]float64) float64 {
+	switch o.Shape {
+	case Ball:
+		return size(minus(p, o.A)) - o.Radius
+	case Capsule:
+		t, _ := o.along(p)
+		return size(minus(p, mix(o.A, o.B, t))) - o.Radius
+	}
+	q := o.local(p)
+	inside, outside := math.Inf(-1), 0.0
+	for i, v := range q {
+		w := math.Abs(v) - o.Half[i]
+		inside = max(inside, w)
+		if w > 0 {
+			outside += w * w
+		}
+	}
+	if inside > 0 {
+		return math.Sqrt(outside) - o.Radius
+	}
+	return inside - o.Radius
+}
+
+// At returns φ(p) and ∇φ(p).
+func (o *Obstacle) At(p [3]float64) (φ float64, n [3]float64) {
+	switch o.Shape {
+	case Ball:
+		φ, n = unit(minus(p, o.A), [3]float64{2: 1})
+	case Capsule:
+		t, _ := o.along(p)
+		φ, n = unit(minus(p, mix(o.A, o.B, t)), [3]float64{})
+		if φ < core {
+			n = o.across()
+		}
+	default:
+		φ, n = o.box(p)
+	}
+	return φ - o.Radius, n
+}
+
+// box returns the distance from the box without its Radius, and its gradient.
+func (o *Obstacle) box(p [3]float64) (φ float64, n [3]float64) {
+	q := o.local(p)
+	axis, inside := 0, math.Inf(-1)
+	for i, v := range q {
+		w := math.Abs(v) - o.Half[i]
+		if w > inside {
+			axis, inside = i, w
+		}
+		n[i] = math.Copysign(max(w, 0), v)
+	}
+	var face [3]float64
+	face[axis] = 1
+	if q[axis] < 0 {
+		face[axis] = -1
+	}
+	if inside > 0 {
+		φ, n = unit(n, face)
+		return φ, o.world(n)
+	}
+	return inside, o.world(face)
+}
+
+// HessianVector returns ∇²φ(p) v. With ρ the distance from the centre, the axis or the
+// edge, and u the direction along an axis or edge,
+//
+//	∇²φ = (I − nnᵀ)/ρ about a point, (I − nnᵀ − uuᵀ)/ρ about a line, 0 before a plane.
+func (o *Obstacle) HessianVector(p, v [3]float64) [3]float64 {
+	switch o.Shape {
+	case Ball:
+		ρ, n := unit(minus(p, o.A), [3]float64{})
+		return bend(ρ, n, v)
+	case Capsule:
+		t, u := o.along(p)
+		ρ, n := unit(minus(p, mix(o.A, o.B, t)), [3]float64{})
+		if t > 0 && t < 1 {
+			v = minus(v, scaled(dot(u, v), u))
+		}
+		return bend(ρ, n, v)
+	}
+	q, w := o.local(p), o.turnedBack(v)
+	var n [3]float64
+	outer := 0
+	for i, x := range q {
+		if far := math.Abs(x) - o.Half[i]; far > 0 {
+			n[i] = math.Copysign(far, x)
+			outer++
+		} else {
+			w[i] = 0
+		}
+	}
+	if outer < 2 {
+		return [3]float64{}
+	}
+	ρ, n := unit(n, [3]float64{})
+	return o.world(bend(ρ, n, w))
+}
+
+// bend returns (v − n nᵀv)/ρ, and 0 on the corner.
+func bend(ρ float64, n, v [3]float64) [3]float64 {
+	if ρ < core {
+		return [3]float64{}
+	}
+	return scaled(1/ρ, minus(v, scaled(dot(n, v), n)))
+}
+
+// Distances writes φ at each of the points p, k×3, into φ, and ∇φ into n, k×3, unless n
+// is nil.
+func (o *Obstacle) Distances(φ, n, p []float64) {
+	for i := range len(p) / 3 {
+		at := [3]float64(p[3*i : 3*i+3])
+		if n == nil {
+			φ[i] = o.Distance(at)
+			continue
+		}
+		f, g := o.At(at)
+		φ[i] = f
+		copy(n[3*i:], g[:])
+	}
+}
+
+// HessianVectors writes ∇²φ(p) v at each of the points p, k×3, into dst, k×3.
+func (o *Obstacle) HessianVectors(dst, p, v []float64) {
+	for i := range len(p) / 3 {
+		h := o.HessianVector([3]float64(p[3*i:3*i+3]), [3]float64(v[3*i:3*i+3]))
+		copy(dst[3*i:], h[:])
+	}
+}
+
+// along returns where on the segment from A to B the point nearest to p is, 0 to 1, and
+// the direction of the segment; 0 and no direction if A = B.
+func (o *Obstacle) along(p [3]float64) (t float64, u [3]float64) {
+	l, u := unit(minus(o.B, o.A), [3]float64{})
+	if l < core {
+		return 0, [3]float64{}
+	}
+	return min(max(dot(minus(p, o.A), u)/l, 0), 1), u
+}
+
+// across returns a unit vector across a capsule's axis.
+func (o *Obstacle) across() [3]float64 {
+	l, u := unit(minus(o.B, o.A), [3]float64{})
+	if l < core {
+		return [3]float64{2: 1}
+	}
+	least := 0
+	for i := range u {
+		if math.Abs(u[i]) < math.Abs(u[least]) {
+			least = i
+		}
+	}
+	var e [3]float64
+	e[least] = 1
+	_, n := unit(minus(e, scaled(u[least], u)), e)
+	return n
+}
+
+// local returns p in the frame of a box.
+func (o *Obstacle) local(p [3]float64) [3]float64 { return o.turnedBack(minus(p, o.A)) }
+
+// turnedBack returns Rᵀv.
+func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
+	if o.R == ([9]float64{}) {
+		return v
+	}
+	r := &o.R
+	return [3]float64{
+		r[0]*v[0] + r[3]*v[1] + r[6]*v[2],
+		r[1]*v[0] + r[4]*v[1] + r[7]*v[2],
+		r[2]*v[0] + r[5]*v[1] + r[8]*v[2],
+	}
+}
+
+// world returns Rv.
+func (o *Obstacle) world(v [3]float64) [3]float64 {
+	if o.R == ([9]float64{}) {
+		return v
+	}
+	r := &o.R
+	return [3]float64{
+		r[0]*v[0] + r[1]*v[1] + r[2]*v[2],
+		r[3]*v[0] + r[4]*v[1] + r[5]*v[2],
+		r[6]*v[0] + r[7]*v[1] + r[8]*v[2],
+	}
+}
+
+// unit returns |v| and v/|v|, or |v| and instead where |v| is below core.
+func unit(v, instead [3]float64) (float64, [3]float64) {
+	l := size(v)
+	if l < core {
+		return l, instead
+	}
+	return l, scaled(1/l, v)
+}
+
+func size(v [3]float64) float64 { return math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2]) }
+
+func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+
+func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+
+func scaled(s float64, v [3]float64) [3]float64 { return [3]float64{s * v[0], s * v[1], s * v[2]} }
+
+func mix(a, b [3]float64, t float64) [3]float64 {
+	return [3]float64{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1]), a[2] + t*(b[2]-a[2])}
+}
+
+func cross(a, b [3]float64) [3]float64 {
+	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+}
+
+func finite(v ...float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// rotation reports whether RᵀR = I and det R = 1, to round-off of how it was made.
+func rotation(r [9]float64) bool {
+	const straight = 1e-9
+	rows := [3][3]float64{{r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}}
+	for i := range rows {
+		for j := range rows {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if math.Abs(dot(rows[i], rows[j])-want) > straight {
+				return false
+			}
+		}
+	}
+	return dot(rows[0], cross(rows[1], rows[2])) > 0
+}
