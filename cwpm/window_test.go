@@ -174,6 +174,40 @@ func TestTargetSize(t *testing.T) {
 	}
 }
 
+// On the line, Start is what x_{k+1} and p̃ tell of x_0: x_{k+1} − b p̃ − x_0 has variance v, and
+// nothing to do with p̃.
+func TestStart(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+			p := line(m, c)
+			paths, last := responses(t, p)
+			paths.Count-- // x_0 = 0
+			start := p.Start()
+			for k := range schedule.N {
+				_, q := targets(t, p, paths, last, k, Options{})
+				b, v := start(schedule.Time(k + 1))
+				y := make([]float64, paths.Count)
+				for i := range y {
+					y[i] = paths.At(i, k+1)[0]
+					if m.Underdamped() {
+						y[i] -= b * q[i]
+					}
+				}
+				if got := dense.Dot(y, y); math.Abs(got-v) > 1e-12*v {
+					t.Errorf("%v %v, k = %d: x_0 has variance %v about y, want %v", m, c, k, got, v)
+				}
+				if m.Underdamped() {
+					if e := dense.Dot(y, q); math.Abs(e) > 1e-12*v {
+						t.Errorf("%v %v, k = %d: y has covariance %v with p̃", m, c, k, e)
+					}
+				} else if b != 0 {
+					t.Errorf("%v %v, k = %d: b = %v without momentum", m, c, k, b)
+				}
+			}
+		}
+	}
+}
+
 // Balanced terms are those of the output itself: ‖u/(cm) − ΠF‖²/2.
 func TestBalanced(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {

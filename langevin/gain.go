@@ -36,31 +36,40 @@ func (p *Process) ScoreGains() func(t float64) float64 {
 func (p *Process) TargetSize(k int) float64 {
 	back := p.BackTau(k)
 	if !p.Method.Underdamped() {
-		all := 0.0
-		for i := range k + 1 {
-			all += p.Schedule.Tau(i)
-		}
-		return p.Schedule.Tau(k) / math.Sqrt(all*back)
+		return p.Schedule.Tau(k) / math.Sqrt(p.past(k).vv*back)
 	}
-	// Moments of v = x_{k+1} − x_0, m = p_{k+1} and q = p̃.
-	vv, vm := 0.0, 0.0
-	for i := range k + 1 {
-		τ := p.Schedule.Tau(i)
-		a := p.Decay(τ)
-		vv, vm = vv+2*τ*a*vm+τ*τ, a*vm+τ
-	}
-	vq, mq, qq := 0.0, 0.0, 1.0 // beyond the last step p̃ is only noise
-	if k+2 <= p.Schedule.N {
-		τ := p.Schedule.Tau(k + 1)
-		a, r := p.Decay(τ), τ/p.MomentumTau(k)
-		vq, mq, qq = r*a*vm, r*a, r*r
-	}
+	m := p.past(k)
+	vv, vm, vq, mq, qq := m.vv, m.vm, m.vq, m.mq, m.qq
 	// E[m | v, q] = f v + g q, and u = (a q − m τ_k/τ)/√(1−a²).
 	det := vv*qq - vq*vq
 	f, g := (vm*qq-mq*vq)/det, (mq*vv-vm*vq)/det
 	a, ratio := p.Decay(back), p.Schedule.Tau(k)/back
 	f, g = -ratio*f, a-ratio*g
 	return math.Sqrt((f*f*vv + 2*f*g*vq + g*g*qq) / (1 - a*a))
+}
+
+// moments are those of v = x_{k+1} − x_0, m = p_{k+1} and q = p̃ in one direction of a flat Σ.
+type moments struct{ vv, vm, vq, mq, qq float64 }
+
+// past returns the moments of the backward step x_{k+1} → x_k. Overdamped methods have no m,
+// and q is noise.
+func (p *Process) past(k int) moments {
+	o := moments{qq: 1}
+	for i := range k + 1 {
+		τ := p.Schedule.Tau(i)
+		if !p.Method.Underdamped() {
+			o.vv += τ
+			continue
+		}
+		a := p.Decay(τ)
+		o.vv, o.vm = o.vv+2*τ*a*o.vm+τ*τ, a*o.vm+τ
+	}
+	if p.Method.Underdamped() && k+2 <= p.Schedule.N { // beyond the last step p̃ is only noise
+		τ := p.Schedule.Tau(k + 1)
+		a, r := p.Decay(τ), τ/p.MomentumTau(k)
+		o.vq, o.mq, o.qq = r*a*o.vm, r*a, r*r
+	}
+	return o
 }
 
 // BalancedGains returns m(t), at t = t_{k+1} the factor r_k/|c_k| of TargetSize and

@@ -224,6 +224,9 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon,
 	}
+	if f, ok := m.(method.Follower); ok && n.OctavesOf == "start" {
+		c.Start = f.Process().Start()
+	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c
 }

@@ -36,3 +36,36 @@ func TestZeroValuesAreDefaults(t *testing.T) {
 		t.Errorf("the defaults of training are %+v", want)
 	}
 }
+
+// With octaves of the start a network is told where paths began, and without them not.
+func TestOctavesOfStart(t *testing.T) {
+	for _, of := range []string{"point", "start"} {
+		p, err := load(t, "data: {kind: points, path: x.csv}\nset: {kind: sphere, dim: 3}\nnetwork: {octaves: 2}\n"+
+			"process: {steps: 10}", "network.octaves_of="+of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proc, err := p.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := p.Method(proc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := p.NetworkConfig(m, proc.Set).Reading().Start
+		if of == "point" {
+			if start != nil {
+				t.Error("octaves of the point are those of the start")
+			}
+			continue
+		}
+		if start == nil {
+			t.Fatal("octaves of the start are those of the point")
+		}
+		b, v := start(1)
+		if wantB, wantV := proc.Start()(1); b != wantB || v != wantV || !(b > 0 && v > 0) {
+			t.Errorf("start (%v, %v), the process's (%v, %v)", b, v, wantB, wantV)
+		}
+	}
+}

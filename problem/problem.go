@@ -98,6 +98,7 @@ type Network struct {
 
 	Octaves     int     `yaml:"octaves"`                // of sines and cosines of x in the input
 	Wavelength  float64 `yaml:"wavelength"`             // the longest of them
+	OctavesOf   string  `yaml:"octaves_of,omitempty"`   // point or start: score.Reading.Start
 	TimeOctaves int     `yaml:"time_octaves,omitempty"` // of sines and cosines of t/horizon in the input
 	Output      string  `yaml:"output"`                 // plain, scaled, balanced: langevin.ScoreGains, BalancedGains
 

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
 )
@@ -84,6 +86,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		key, value string
 		names      []string
 	}{
+		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point"), []string{"point", "start"}},
 		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
 		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
 		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
@@ -95,6 +98,14 @@ func (p *Problem) check(proc *langevin.Process) error {
 	m, err := p.Method(proc)
 	if err != nil {
 		return err
+	}
+	if p.Network.OctavesOf == "start" {
+		if _, ok := m.(method.Follower); !ok {
+			return p.key("network.octaves_of", p.Network.OctavesOf, "point: where paths of "+m.Name()+" began is not known")
+		}
+		if p.Network.Octaves == 0 {
+			return p.key("network.octaves_of", p.Network.OctavesOf, "point, or network.octaves of at least 1")
+		}
 	}
 	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set)); err != nil {
 		return err

@@ -21,10 +21,11 @@ type Config struct {
 	// length; 0: none. Held is how many coordinates follow, which do not move: a condition.
 	Steps, Held int
 
-	Width      int     // of hidden layers; 0 is 128
-	Layers     int     // hidden layers; 0 is 4
-	Octaves    int     // as in Reading
-	Wavelength float64 // as in Reading; 0 is 2
+	Width      int                            // of hidden layers; 0 is 128
+	Layers     int                            // hidden layers; 0 is 4
+	Octaves    int                            // as in Reading
+	Wavelength float64                        // as in Reading; 0 is 2
+	Start      func(t float64) (b, v float64) // as in Reading
 	// As in Reading; a Horizon of 0 is 1.
 	TimeOctaves int
 	Horizon     float64
@@ -40,7 +41,7 @@ type Config struct {
 // Reading returns how the network is read as a score.
 func (c Config) Reading() Reading {
 	return Reading{
-		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2),
+		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start,
 		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
 	}
 }

@@ -18,6 +18,12 @@ type Reading struct {
 	// with such features they start from it (Tancik et al. 2020).
 	Octaves    int
 	Wavelength float64
+	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its
+	// waves times exp(−½ v ω²), ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃)
+	// at time t began at y, give or take a variance of v in each direction; the score is a
+	// function of y plus a linear one of p̃, and waves in the density of the data have shrunk
+	// by that factor (langevin.Process.Start).
+	Start func(t float64) (b, v float64)
 	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each
 	// i < TimeOctaves. Beside coordinates of size 1 a time that goes from 0 to 0.2 is hardly
 	// seen.
@@ -72,8 +78,24 @@ func (r reader[T]) Row(dst []T, at Input) {
 	dst[d+len(p)] = T(at.T)
 	features := dst[d+len(p)+1:]
 	if octaves := r.reading.Octaves; octaves > 0 {
-		for j, v := range x {
-			waves(features[2*j:], 2*math.Pi/r.reading.Wavelength*v, octaves, 2*d)
+		b, size, ω := 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
+		if r.reading.Start != nil {
+			var v float64
+			b, v = r.reading.Start(at.T)
+			size = math.Exp(-v * ω * ω / 2)
+		}
+		for j, y := range x {
+			if p != nil {
+				y -= b * p[j]
+			}
+			waves(features[2*j:], ω*y, octaves, 2*d)
+		}
+		for i := 0; i < octaves && size != 1; i++ {
+			for j := range features[2*d*i : 2*d*(i+1)] {
+				features[2*d*i+j] *= T(size)
+			}
+			size *= size
+			size *= size // to the fourth, as the frequency doubles
 		}
 		features = features[2*d*octaves:]
 	}

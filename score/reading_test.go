@@ -48,6 +48,39 @@ func TestRow(t *testing.T) {
 	}
 }
 
+// With Start, φ is of where a path began, and its waves shrink by exp(−½vω²).
+func TestRowOfStart(t *testing.T) {
+	r := Reading{Octaves: 4, Wavelength: 3, Start: func(t float64) (b, v float64) { return 3 * t, t / 50 }}
+	x, p := []float64{0.3, -1.7}, []float64{0.2, -0.6}
+	for _, momentum := range []bool{true, false} {
+		in, want := Input{X: x, T: 0.4}, append([]float64(nil), x...)
+		if momentum {
+			in.P, want = p, append(want, p...)
+		}
+		want = append(want, 0.4)
+		for i := range 4 {
+			ω := 2 * math.Pi * math.Exp2(float64(i)) / 3
+			for j, y := range x {
+				if momentum {
+					y -= 1.2 * p[j]
+				}
+				size := math.Exp(-0.008 / 2 * ω * ω)
+				want = append(want, size*math.Sin(ω*y), size*math.Cos(ω*y))
+			}
+		}
+		row := make([]float64, r.Width(2, momentum))
+		NewReader[float64](r, 2, momentum).Row(row, in)
+		if len(row) != len(want) {
+			t.Fatalf("a row of %d numbers, want %d", len(row), len(want))
+		}
+		for i, v := range want {
+			if math.Abs(row[i]-v) > 1e-13 {
+				t.Errorf("momentum %v: entry %d is %v, want %v", momentum, i, row[i], v)
+			}
+		}
+	}
+}
+
 // A field's score is the gain times the network's output on the row.
 func TestFieldReading(t *testing.T) {
 	r := Reading{Octaves: 2, Wavelength: 2, Gain: func(t float64) float64 { return 10 * t }}
