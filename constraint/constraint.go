@@ -78,6 +78,9 @@ type Capabilities struct {
 	// not move: a condition (Hold). Derivatives along them are 0, and nothing that moves
 	// points changes them.
 	Held []int
+	// Equalities returns the set of the equalities alone, of a set that can do without
+	// its inequalities at less cost than leaving them out of all that it computes.
+	Equalities func() Set
 	// Parts are ranges of coordinates that belong together, in order: the factors of a
 	// product. Of one they are nil.
 	Parts []Part

@@ -39,6 +39,9 @@ func (s *given) Dim() int { return s.d + s.n }
 func (s *given) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
 	c.Held, c.SampleUniform, c.Start = s.held, nil, nil
+	if own := c.Equalities; own != nil {
+		c.Equalities = func() Set { return Given(own(), s.n) }
+	}
 	if fault := c.Fault; fault != nil {
 		c.Fault = func(x []float64) error { return fault(x[:s.d]) }
 	}

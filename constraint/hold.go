@@ -55,6 +55,9 @@ func (s *hold) Unwrap() []Set { return []Set{s.Set} }
 func (s *hold) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
 	c.Held, c.Support, c.SampleUniform, c.Start = s.held, s.support, nil, nil
+	if own := c.Equalities; own != nil {
+		c.Equalities = func() Set { return Hold(own(), s.held) }
+	}
 	return c
 }
 

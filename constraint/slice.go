@@ -80,6 +80,13 @@ func (s *sliced) Capabilities() Capabilities {
 		}
 	}
 	c.Held, c.Parts, c.SampleUniform, c.Start = nil, nil, nil, nil
+	if own := c.Equalities; own != nil {
+		values := make([]float64, len(s.Set.Capabilities().Held))
+		for k, j := range s.Set.Capabilities().Held {
+			values[k] = s.point[j]
+		}
+		c.Equalities = func() Set { return Slice(own(), values) }
+	}
 	return c
 }
 

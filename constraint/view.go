@@ -24,6 +24,9 @@ func View(s Set, index []int, equalities int) Set {
 
 // EqualitiesOf returns s without its inequalities.
 func EqualitiesOf(s Set) Set {
+	if own := s.Capabilities().Equalities; own != nil {
+		return own()
+	}
 	m := len(s.Equalities())
 	return View(s, upTo(0, m), m)
 }
@@ -62,7 +65,7 @@ func (v *view) Unwrap() []Set { return []Set{v.Set} }
 
 func (v *view) Capabilities() Capabilities {
 	c := v.Set.Capabilities()
-	c.SampleUniform = nil
+	c.SampleUniform, c.Equalities = nil, nil
 	if all := c.Support; all != nil {
 		c.Support = make([][]int, len(v.index))
 		for a, i := range v.index {

@@ -252,8 +252,8 @@ func TestRecipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(name, "so10") || strings.HasPrefix(name, "bunny") || strings.HasPrefix(name, "spot") ||
-			name == "alanine" {
-			continue // TestSO10Recipes, TestMeshRecipes, TestAlanineRecipe
+			name == "alanine" || name == "arm" {
+			continue // TestSO10Recipes, TestMeshRecipes, TestAlanineRecipe, TestArmRecipe
 		}
 		for variant, want := range paper {
 			if name == "demo" && variant != "" {
@@ -340,6 +340,54 @@ func TestAlanineRecipe(t *testing.T) {
 	}
 }
 
+// The recipe of the arm has the paper's numbers on separate components; its variant paper also
+// the paper's walls and no terminal projection; aggregated the paper's set.
+func TestArmRecipe(t *testing.T) {
+	data, origin, err := Source("arm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for variant, want := range map[string]struct {
+		h, g  int
+		paper bool
+	}{"": {84, 80, false}, "paper": {84, 80, true}, "aggregated": {1, 1, false}, "fast": {84, 80, false}} {
+		p, err := Load(data, origin, variant, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proc, err := p.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := proc.Schedule; s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.1, SigmaMax: 2}) ||
+			proc.Friction != 1 || proc.Landing != (langevin.Landing{Explicit: true, Rate: 200}) ||
+			proc.Method != langevin.ULLA || p.Prior != "empirical" || proc.Set.Dim() != 140 {
+			t.Errorf("%q: %+v", variant, proc)
+		}
+		if variant != "fast" && (p.Train.Epochs != 10000 || p.Train.Batch != 160 || p.Train.Refresh != 50 ||
+			p.Network.Width != 1024 || p.Network.Layers != 5) {
+			t.Errorf("%q: %+v %+v", variant, p.Train, p.Network)
+		}
+		if h, g := len(proc.Set.Equalities()), len(proc.Set.Inequalities()); h != want.h || g != want.g ||
+			want.paper != (proc.Walls == langevin.PaperWalls && proc.Repulsion == 0.001 && proc.NoTerminal) {
+			t.Errorf("%q: %d equalities, %d inequalities, %v walls, ε = %v", variant, h, g, proc.Walls, proc.Repulsion)
+		}
+		again, err := Load(p.Resolved(), "resolved", "", nil)
+		if err != nil || string(again.Resolved()) != string(p.Resolved()) {
+			t.Errorf("%q: the resolved form does not load to itself: %v", variant, err)
+		}
+	}
+	for _, l := range []string{"20", "30", "40"} {
+		p, err := Load(data, origin, "", []string{"set.waypoints=" + l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proc, err := p.Build(); err != nil || fmt.Sprint(proc.Set.Dim()/14) != l {
+			t.Errorf("L = %s: %v", l, err)
+		}
+	}
+}
+
 // Variants fast and fine change how a recipe learns, not what; generation may begin where
 // forward paths end.
 func TestFastRecipes(t *testing.T) {
@@ -411,7 +459,7 @@ func TestSource(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, _, err := Source("nosuch"); err == nil || !strings.Contains(err.Error(), "neither a file nor one of the "+
-		"recipes alanine, bunny100, bunny50") {
+		"recipes alanine, arm, bunny100, bunny50") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -31,6 +31,7 @@ func init() { // a compound's row leads back to All
 		Row("stiefel", stiefel),
 		Row("chain", chain).Unbounded(adrift),
 		Row("molecule", molecules).Unbounded(always),
+		Row("arm", arms),
 		Row("redundant_axis", redundantAxis).Unbounded(always),
 		Row("euclidean", euclidean).Unbounded(always),
 		Row("formula", formulas).Implied(),

@@ -24,7 +24,7 @@ type dense struct{ constraint.Set }
 
 func (s dense) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
-	c.Support = nil
+	c.Support, c.Equalities = nil, nil
 	return c
 }
 

@@ -1,0 +1,5 @@
+package trajectory
+
+import "github.com/landing-diffusion/landing/constraint"
+
+func newNormals(s *Set) constraint.Projector { return nil }

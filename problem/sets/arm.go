@@ -1,0 +1,581 @@
+package sets
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/robot"
+)
+
+// Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres,
+// radians, seconds.
+type Arm struct {
+	Robot     string        `yaml:"robot,omitempty" doc:"panda, which is built in"`
+	Tip       string        `yaml:"tip,omitempty" doc:"link that tasks are of unless they name one; the last of the chain"`
+	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: rows of modified Denavit–Hartenberg parameters"`
+	Waypoints int           `yaml:"waypoints,omitempty" doc:"L, how many configurations"`
+	Start     ArmPlace      `yaml:"start,omitempty" doc:"what the first waypoint keeps"`
+	Goal      ArmPlace      `yaml:"goal,omitempty" doc:"what the last waypoint keeps"`
+	Path      []ArmTask     `yaml:"path,omitempty" doc:"what all waypoints keep"`
+	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
+	Step      any           `yaml:"step,omitempty" doc:"how far a joint may move to the next waypoint: a number, or one a joint"`
+	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: bounds steps by the joints' velocities"`
+	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
+	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or the links' origins"`
+	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
+	Margin    float64       `yaml:"margin,omitempty" doc:"added to all distances that are kept"`
+	Clearance string        `yaml:"clearance,omitempty" doc:"at waypoints unless given, or segments: between them too"`
+	Aggregate string        `yaml:"aggregate,omitempty" doc:"none unless given; paper or reference: all in one sum"`
+}
+
+// DH is a row of modified Denavit–Hartenberg parameters.
+type DH struct {
+	A        float64   `yaml:"a,omitempty"`
+	D        float64   `yaml:"d,omitempty"`
+	Alpha    float64   `yaml:"alpha,omitempty"`
+	Offset   float64   `yaml:"offset,omitempty"`
+	Kind     string    `yaml:"kind,omitempty"`     // revolute unless given, prismatic or fixed
+	Limits   []float64 `yaml:"limits,omitempty"`   // two numbers; none unless given
+	Velocity float64   `yaml:"velocity,omitempty"` // a second
+}
+
+// ArmPlace is the first or the last waypoint.
+type ArmPlace struct {
+	Joints   any       `yaml:"joints,omitempty"`   // values of the joints that move, or condition
+	Link     string    `yaml:"link,omitempty"`     // the tip unless given
+	Point    []float64 `yaml:"point,omitempty"`    // of the link; its origin unless given
+	Position any       `yaml:"position,omitempty"` // where it is, or condition
+	RPY      []float64 `yaml:"rpy,omitempty"`      // the link's rotation: about x, y, z of the base in turn
+}
+
+// ArmTask is what all waypoints keep of a link: one of the keys after axis.
+type ArmTask struct {
+	Name  string    `yaml:"name,omitempty"`
+	Link  string    `yaml:"link,omitempty"`  // the tip unless given
+	Point []float64 `yaml:"point,omitempty"` // of the link; its origin unless given
+	Axis  []float64 `yaml:"axis,omitempty"`  // vector of the link; its z axis unless given
+
+	Position ArmPosition `yaml:"position,omitempty"`
+	Plane    ArmPlane    `yaml:"plane,omitempty"`
+	Box      ArmBox      `yaml:"box,omitempty"`
+	Upright  []float64   `yaml:"upright,omitempty"` // the axis points along this vector; the turn about it is free
+	Level    []float64   `yaml:"level,omitempty"`   // the axis is normal to this vector
+	Cone     []float64   `yaml:"cone,omitempty"`    // the axis is within angle of this vector
+	Angle    float64     `yaml:"angle,omitempty"`
+	RPY      []float64   `yaml:"rpy,omitempty"` // the link's rotation
+}
+
+// ArmPosition is coordinates of a point; those left out are free.
+type ArmPosition struct {
+	X *float64 `yaml:"x,omitempty"`
+	Y *float64 `yaml:"y,omitempty"`
+	Z *float64 `yaml:"z,omitempty"`
+}
+
+// ArmPlane is normal·p = offset.
+type ArmPlane struct {
+	Normal []float64 `yaml:"normal,omitempty"`
+	Offset float64   `yaml:"offset,omitempty"`
+}
+
+// ArmBox is min ≤ p ≤ max; infinite bounds bound nothing.
+type ArmBox struct {
+	Min []float64 `yaml:"min,omitempty"`
+	Max []float64 `yaml:"max,omitempty"`
+}
+
+// ArmObstacle is a solid: one of sphere, capsule and box.
+type ArmObstacle struct {
+	Name    string      `yaml:"name,omitempty"`
+	Sphere  []float64   `yaml:"sphere,omitempty"`  // centre
+	Capsule [][]float64 `yaml:"capsule,omitempty"` // ends of its axis
+	Box     []float64   `yaml:"box,omitempty"`     // centre
+	Size    []float64   `yaml:"size,omitempty"`    // of the box: its sides
+	RPY     []float64   `yaml:"rpy,omitempty"`     // how the box is turned
+	Radius  float64     `yaml:"radius,omitempty"`
+}
+
+// ArmSphere is a part of the arm's volume.
+type ArmSphere struct {
+	Link   string    `yaml:"link,omitempty"`
+	At     []float64 `yaml:"at,omitempty"` // in the link's frame; its origin unless given
+	Radius float64   `yaml:"radius,omitempty"`
+}
+
+// condition stands for what a point itself says.
+const condition = "condition"
+
+func arms(k Arm) (constraint.Set, error) {
+	b := armed{Arm: k}
+	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.volume, b.obstacles, b.forms} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	set, err := trajectory.New(b.spec)
+	var e *trajectory.Error
+	if errors.As(err, &e) {
+		return nil, b.fault(e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return constraint.Hold(set, trajectory.Held(b.spec)), nil
+}
+
+// armed gathers the parts of a trajectory.Spec.
+type armed struct {
+	Arm
+	arm  *robot.Arm
+	tip  int
+	spec trajectory.Spec
+	from []string // the key that each task of the path comes from
+	self []string // likewise of pairs
+}
+
+// fault names the key that an error of package trajectory is about.
+func (b *armed) fault(e *trajectory.Error) error {
+	key := e.Field
+	var i int
+	if n, _ := fmt.Sscanf(key, "path[%d]", &i); n == 1 && i < len(b.from) {
+		key = b.from[i]
+	}
+	if n, _ := fmt.Sscanf(key, "self[%d]", &i); n == 1 && i < len(b.self) {
+		key = b.self[i]
+	}
+	switch {
+	case key == "steps" && b.Period > 0:
+		key = "period"
+	case key == "steps":
+		key = "step"
+	case key == "segments":
+		key = "clearance"
+	case strings.HasPrefix(key, "volume"):
+		key = strings.Replace(key, "volume", "spheres", 1)
+	case strings.HasPrefix(key, "start"), strings.HasPrefix(key, "goal"):
+		key, _, _ = strings.Cut(key, ".tasks")
+	}
+	return &Error{Key: key, Fault: e.Fault}
+}
+
+func (b *armed) robot() error {
+	switch {
+	case b.Robot == "panda" && b.DH == nil:
+		b.arm = robot.Panda()
+	case b.Robot == "" && b.DH != nil:
+		if err := b.table(); err != nil {
+			return err
+		}
+	case b.Robot == "" && b.DH == nil:
+		return Bad("robot", nil, "panda, or the arm's parameters in {dh}")
+	case b.DH != nil:
+		return &Error{Key: "dh", Fault: "there is a {robot} too; expected one of the two keys"}
+	default:
+		return Bad("robot", b.Robot, "panda, or the arm's parameters in {dh}")
+	}
+	b.tip = len(b.arm.Joints) - 1
+	if b.Tip != "" {
+		var err error
+		if b.tip, err = b.link("tip", b.Tip); err != nil {
+			return err
+		}
+	}
+	b.spec.Arm, b.spec.Waypoints = b.arm, b.Waypoints
+	return nil
+}
+
+// table makes the arm of its parameters.
+func (b *armed) table() error {
+	if len(b.DH) > robot.MostJoints {
+		return &Error{Key: "dh", Fault: fmt.Sprintf("%d rows; expected at most %d", len(b.DH), robot.MostJoints)}
+	}
+	var rows []robot.DH
+	for i, r := range b.DH {
+		row := robot.DH{A: r.A, D: r.D, Alpha: r.Alpha, Offset: r.Offset, Velocity: r.Velocity}
+		key := fmt.Sprintf("dh[%d]", i)
+		switch r.Kind {
+		case "", "revolute":
+		case "prismatic":
+			row.Kind = robot.Prismatic
+		case "fixed":
+			row.Kind = robot.Fixed
+		default:
+			return Bad(key+".kind", r.Kind, "revolute, prismatic or fixed")
+		}
+		if r.Limits != nil {
+			if len(r.Limits) != 2 || !(r.Limits[0] < r.Limits[1]) {
+				return Bad(key+".limits", r.Limits, "two numbers, the lower first")
+			}
+			row.Lower, row.Upper = r.Limits[0], r.Limits[1]
+		}
+		rows = append(rows, row)
+	}
+	var err error
+	if b.arm, err = robot.FromDH("the arm", rows); err != nil {
+		return &Error{Key: "dh", Fault: err.Error()}
+	}
+	return nil
+}
+
+// link returns the number of a link.
+func (b *armed) link(key, name string) (int, error) {
+	if name == "" {
+		return b.tip, nil
+	}
+	i, err := b.arm.Link(name)
+	if err != nil {
+		return 0, &Error{Key: key, Fault: err.Error()}
+	}
+	return i, nil
+}
+
+// three returns a vector: the default if there is none.
+func three(key string, v []float64, instead [3]float64) ([3]float64, error) {
+	if v == nil {
+		return instead, nil
+	}
+	if len(v) != 3 {
+		return instead, Bad(key, v, "three numbers")
+	}
+	return [3]float64(v), nil
+}
+
+func (b *armed) places() error {
+	for _, p := range []struct {
+		key string
+		ArmPlace
+		to *trajectory.Place
+	}{{"start", b.Start, &b.spec.Start}, {"goal", b.Goal, &b.spec.Goal}} {
+		link, err := b.link(p.key+".link", p.Link)
+		if err != nil {
+			return err
+		}
+		point, err := three(p.key+".point", p.Point, [3]float64{})
+		if err != nil {
+			return err
+		}
+		switch v := p.Joints.(type) {
+		case nil:
+		case string:
+			if v != condition {
+				return Bad(p.key+".joints", v, "a list of joint values, or condition")
+			}
+			p.to.Given.Joints = true
+		default:
+			if p.to.Joints, err = numbers(p.key+".joints", v); err != nil {
+				return err
+			}
+		}
+		switch v := p.Position.(type) {
+		case nil:
+		case string:
+			if v != condition {
+				return Bad(p.key+".position", v, "three numbers, or condition")
+			}
+			p.to.Given.Position = &robot.Point{Link: link, Local: point}
+		default:
+			list, err := numbers(p.key+".position", v)
+			if err != nil {
+				return err
+			}
+			at, err := three(p.key+".position", list, [3]float64{})
+			if err != nil {
+				return err
+			}
+			p.to.Tasks = append(p.to.Tasks, trajectory.Position(p.key, link, point, at)...)
+		}
+		if p.RPY != nil {
+			r, err := rotated(p.key+".rpy", p.RPY)
+			if err != nil {
+				return err
+			}
+			p.to.Tasks = append(p.to.Tasks, trajectory.Orientation(p.key+".turn", link, r)...)
+		}
+	}
+	return nil
+}
+
+// numbers reads a list of numbers.
+func numbers(key string, v any) ([]float64, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, Bad(key, v, "a list of numbers, or condition")
+	}
+	out := make([]float64, len(list))
+	for i := range list {
+		if out[i], ok = numeral(list[i]); !ok {
+			return nil, Bad(fmt.Sprintf("%s[%d]", key, i), list[i], "a number")
+		}
+	}
+	return out, nil
+}
+
+// rotated returns Rz(yaw) Ry(pitch) Rx(roll), row-major.
+func rotated(key string, rpy []float64) (r [9]float64, err error) {
+	if len(rpy) != 3 {
+		return r, Bad(key, rpy, "three angles: roll, pitch and yaw")
+	}
+	sx, cx := math.Sincos(rpy[0])
+	sy, cy := math.Sincos(rpy[1])
+	sz, cz := math.Sincos(rpy[2])
+	return [9]float64{
+		cz * cy, cz*sy*sx - sz*cx, cz*sy*cx + sz*sx,
+		sz * cy, sz*sy*sx + cz*cx, sz*sy*cx - cz*sx,
+		-sy, cy * sx, cy * cx,
+	}, nil
+}
+
+func (b *armed) path() error {
+	for i, k := range b.Path {
+		key := fmt.Sprintf("path[%d]", i)
+		made, err := b.task(key, k)
+		if err != nil {
+			return err
+		}
+		for range made {
+			b.from = append(b.from, key)
+		}
+		b.spec.Path = append(b.spec.Path, made...)
+	}
+	return nil
+}
+
+// task returns what an entry of the path asks for.
+func (b *armed) task(key string, k ArmTask) (out []trajectory.Task, err error) {
+	link, err := b.link(key+".link", k.Link)
+	if err != nil {
+		return nil, err
+	}
+	point, err := three(key+".point", k.Point, [3]float64{})
+	if err != nil {
+		return nil, err
+	}
+	axis, err := three(key+".axis", k.Axis, [3]float64{0, 0, 1})
+	if err != nil {
+		return nil, err
+	}
+	given := 0
+	name := func(kind string) string {
+		if given++; k.Name != "" {
+			return k.Name
+		}
+		return kind
+	}
+	if p := k.Position; p != (ArmPosition{}) {
+		at, n := [3]float64{}, name("position")
+		for i, v := range []*float64{p.X, p.Y, p.Z} {
+			if at[i] = math.NaN(); v != nil {
+				at[i] = *v
+			}
+		}
+		if out = trajectory.Position(n, link, point, at); len(out) == 1 {
+			out[0].Name = n
+		}
+	}
+	if p := k.Plane; p.Normal != nil {
+		w, err := three(key+".plane.normal", p.Normal, [3]float64{})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, trajectory.Task{Name: name("plane"), Link: link, Local: point, Axis: w, Low: p.Offset,
+			High: p.Offset})
+	}
+	if p := k.Box; p.Min != nil || p.Max != nil {
+		inf := math.Inf(1)
+		low, err := three(key+".box.min", p.Min, [3]float64{-inf, -inf, -inf})
+		if err != nil {
+			return nil, err
+		}
+		high, err := three(key+".box.max", p.Max, [3]float64{inf, inf, inf})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, trajectory.Box(name("box"), link, point, low, high)...)
+	}
+	for _, d := range []struct {
+		kind string
+		to   []float64
+	}{{"upright", k.Upright}, {"level", k.Level}, {"cone", k.Cone}} {
+		if d.to == nil {
+			continue
+		}
+		to, err := three(key+"."+d.kind, d.to, [3]float64{})
+		if err != nil {
+			return nil, err
+		}
+		switch n := name(d.kind); d.kind {
+		case "upright":
+			out = append(out, trajectory.Upright(n, link, axis, to)...)
+		case "level":
+			out = append(out, trajectory.Level(n, link, axis, to))
+		default:
+			if !(k.Angle > 0 && k.Angle < math.Pi) {
+				return nil, Bad(key+".angle", k.Angle, "radians in (0, π)")
+			}
+			out = append(out, trajectory.Cone(n, link, axis, to, k.Angle))
+		}
+	}
+	if k.RPY != nil {
+		r, err := rotated(key+".rpy", k.RPY)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, trajectory.Orientation(name("orientation"), link, r)...)
+	}
+	if given != 1 {
+		return nil, &Error{Key: key, Fault: "expected one of position, plane, box, upright, level, cone and rpy"}
+	}
+	return out, nil
+}
+
+// steps bounds how far joints move from a waypoint to the next.
+func (b *armed) steps() error {
+	if b.Limits == nil || *b.Limits {
+		b.spec.Limits = true
+	}
+	if b.Step == nil && b.Period == 0 {
+		return nil
+	}
+	out := make([]float64, len(b.arm.Joints))
+	b.spec.Steps = out
+	var list []float64
+	switch v := b.Step.(type) {
+	case nil:
+	case []any:
+		var err error
+		if list, err = numbers("step", v); err != nil {
+			return err
+		}
+		if n := b.arm.Moving(); len(list) != n {
+			return Bad("step", v, fmt.Sprintf("a number, or those of the %d joints that move", n))
+		}
+	default:
+		s, ok := numeral(v)
+		if !ok || !(s > 0) {
+			return Bad("step", v, "a number above 0, or one for each joint that moves")
+		}
+		for range b.arm.Moving() {
+			list = append(list, s)
+		}
+	}
+	if b.Period < 0 || b.Period-b.Period != 0 {
+		return Bad("period", b.Period, "seconds above 0")
+	}
+	n := 0
+	for i := range b.arm.Joints {
+		j := &b.arm.Joints[i]
+		if j.Kind == robot.Fixed {
+			continue
+		}
+		out[i] = math.Inf(1)
+		if list != nil {
+			out[i] = list[n]
+		}
+		if b.Period > 0 {
+			out[i] = min(out[i], j.Velocity*b.Period)
+		}
+		n++
+	}
+	return nil
+}
+
+// volume is what stays clear: the spheres of the file, those of the robot, or the origins of
+// the links that it moves.
+func (b *armed) volume() error {
+	b.spec.Margin = b.Margin
+	b.spec.Volume = b.arm.Spheres
+	if b.Spheres != nil {
+		b.spec.Volume = nil
+	}
+	for i, s := range b.Spheres {
+		key := fmt.Sprintf("spheres[%d]", i)
+		if s.Link == "" {
+			return Bad(key+".link", nil, "the name of a link")
+		}
+		link, err := b.link(key+".link", s.Link)
+		if err != nil {
+			return err
+		}
+		at, err := three(key+".at", s.At, [3]float64{})
+		if err != nil {
+			return err
+		}
+		b.spec.Volume = append(b.spec.Volume, robot.Sphere{Link: link, Centre: at, Radius: s.Radius})
+	}
+	if len(b.spec.Volume) == 0 {
+		for i := range b.arm.Joints {
+			if b.arm.Joints[i].Kind != robot.Fixed {
+				b.spec.Volume = append(b.spec.Volume, robot.Sphere{Link: i})
+			}
+		}
+	}
+	for i, p := range b.Self {
+		key := fmt.Sprintf("self[%d]", i)
+		if len(p) != 2 {
+			return Bad(key, p, "the names of two links")
+		}
+		var of [2][]int
+		for e, name := range p {
+			link, err := b.link(key, name)
+			if err != nil {
+				return err
+			}
+			for k, s := range b.spec.Volume {
+				if s.Link == link {
+					of[e] = append(of[e], k)
+				}
+			}
+			if of[e] == nil {
+				return &Error{Key: key, Fault: fmt.Sprintf("link %q has no sphere", name)}
+			}
+		}
+		for _, u := range of[0] {
+			for _, v := range of[1] {
+				b.spec.Self, b.self = append(b.spec.Self, [2]int{u, v}), append(b.self, key)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *armed) obstacles() error {
+	for i, o := range b.Obstacles {
+		key := fmt.Sprintf("obstacles[%d]", i)
+		if o.Sphere == nil {
+			return &Error{Key: key, Fault: "expected a sphere"}
+		}
+		at, err := three(key+".sphere", o.Sphere, [3]float64{})
+		if err != nil {
+			return err
+		}
+		if !(o.Radius > 0) {
+			return Bad(key+".radius", o.Radius, "a radius above 0")
+		}
+		b.spec.Obstacles = append(b.spec.Obstacles, trajectory.Ball{Centre: at, Radius: o.Radius})
+	}
+	return nil
+}
+
+func (b *armed) forms() error {
+	switch b.Clearance {
+	case "", "waypoints":
+	case "segments":
+		b.spec.Segments = true
+	default:
+		return Bad("clearance", b.Clearance, "waypoints or segments")
+	}
+	switch b.Aggregate {
+	case "", "none":
+	case "paper":
+		b.spec.Form = trajectory.Paper
+	case "reference":
+		b.spec.Form = trajectory.Reference
+	default:
+		return Bad("aggregate", b.Aggregate, "none, paper or reference")
+	}
+	return nil
+}
