@@ -16,7 +16,7 @@ import (
 func TestMeasure(t *testing.T) {
 	var seen []Row
 	peaks, rows, err := Measure(context.Background(), Options{Cores: []int{1, 3}, Divide: 1 << 20,
-		Only: regexp.MustCompile("(512|volcano|arm/1 ).*float32|step/volcano bfloat16$")},
+		Only: regexp.MustCompile("(512|volcano|arm(-temporal)?/1 ).*float32|step/volcano bfloat16$")},
 		func(r Row) { seen = append(seen, r) })
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestMeasure(t *testing.T) {
 	if len(peaks) != 2 || peaks[0].Cores != 1 || peaks[1].Cores != 3 || peaks[0].GFLOPS <= 0 || peaks[1].GFLOPS <= 0 {
 		t.Errorf("peaks %v", peaks)
 	}
-	want := 2 * 8
+	want := 2 * 9
 	if kernel.Effective(kernel.BFloat16) != kernel.Float32 {
 		want += 2
 	}
@@ -47,6 +47,12 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// temporalArm is the multiplications of the temporal network's forward pass for ten steps of 14
+// numbers: head, time and film, a block at each of 10, 5 and, from 192 channels, 10 steps, the
+// halving, the tail.
+const temporalArm = 10*3*28*64 + 128 + 128*128 + 128*2*(64+128+64) +
+	10*2*3*64*64 + 5*3*64*128 + 5*2*3*128*128 + 10*(3*192*64+192*64+3*64*64) + 10*64*14
+
 // Operations are counted as the issue of a product is: two a multiply-add.
 func TestOperations(t *testing.T) {
 	want := map[string]float64{
@@ -54,6 +60,8 @@ func TestOperations(t *testing.T) {
 		"product/16000x1024x1024/input": 2 * 16000 * 1024 * 1024,
 		"step/volcano":                  2 * 6400 * (3*(4*512*512+512*3) + 2*7*512),
 		"step/arm":                      2 * 16000 * (3*(4*1024*1024+1024*140) + 2*281*1024),
+		"step/arm-temporal":             2 * 16000 * (3*temporalArm - 10*3*28*64 - 128),
+		"inference/arm-temporal/1":      2 * temporalArm,
 		"inference/volcano/1":           2 * (7*512 + 4*512*512 + 512*3),
 		"inference/arm/2000":            2 * 2000 * (281*1024 + 4*1024*1024 + 1024*140),
 	}
@@ -74,7 +82,7 @@ func TestOperations(t *testing.T) {
 			precisions++
 		}
 	}
-	if n := len(Titles()); n != 14*precisions {
+	if n := len(Titles()); n != 26*precisions {
 		t.Errorf("%d rows in %d precisions", n, precisions)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/temporal"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -20,17 +21,33 @@ type shape struct {
 	dim, width, layers        int // point, hidden layers
 	paths, times              int // of a batch: paths × times network rows
 	σmin, σmax, friction, end float64
+	steps                     int // of the temporal network, with its defaults; 0: the MLP
 }
 
 // The paper's network and batch for volcanic eruptions on S², and those of its
-// robot arm, in R^140. The set of the second is here S^139: its row is about
-// the network.
+// robot arm of 10 and 40 way points, in R^140 and R^560, beside the temporal network.
+// The set of the arms is here S^139 and S^559: their rows are about the network.
 var shapes = []shape{
 	{name: "volcano", dim: 3, width: 512, layers: 5, paths: 128, times: 50, σmin: 0.1, σmax: 2, friction: 5, end: 2},
 	{name: "arm", dim: 140, width: 1024, layers: 5, paths: 320, times: 50, σmin: 0.1, σmax: 0.5, friction: 5, end: 1},
+	{name: "arm-temporal", dim: 140, paths: 320, times: 50, σmin: 0.1, σmax: 0.5, friction: 5, end: 1, steps: 10},
+	{name: "arm40", dim: 560, width: 1024, layers: 5, paths: 320, times: 50, σmin: 0.1, σmax: 0.5, friction: 5, end: 1},
+	{name: "arm40-temporal", dim: 560, paths: 320, times: 50, σmin: 0.1, σmax: 0.5, friction: 5, end: 1, steps: 40},
 }
 
-// sizes returns the widths of the network's layers: rows are (x, p̃, t).
+// model returns the shape's network; its rows are (x, p̃, t).
+func (s *shape) model(p kernel.Precision) score.Model[float32] {
+	if s.steps == 0 {
+		return score.NewMLP[float32](s.sizes(), 1).Model(score.Reading{}, p)
+	}
+	c, err := temporal.Kind.Resolve(score.Config{Dim: s.dim, Steps: s.steps, Momentum: true, Seed: 1, Precision: p})
+	if err != nil {
+		panic(err) // there are no options
+	}
+	return temporal.New[float32](c)
+}
+
+// sizes returns the widths of an MLP's layers.
 func (s *shape) sizes() []int {
 	sizes := []int{2*s.dim + 1}
 	for range s.layers {
@@ -39,15 +56,29 @@ func (s *shape) sizes() []int {
 	return append(sizes, s.dim)
 }
 
-// parameters returns how many weights multiply in a forward pass, and how many
-// of them the backward pass multiplies only once: nobody asks for the gradient
-// of the network's input.
-func (s *shape) parameters() (all, first int) {
+// linear returns the linear maps of the network.
+func (s *shape) linear() (all []temporal.Product) {
+	if m, ok := s.model(kernel.Float32).(*temporal.Model[float32]); ok {
+		return m.Products()
+	}
 	sizes := s.sizes()
 	for l := range len(sizes) - 1 {
-		all += sizes[l] * sizes[l+1]
+		all = append(all, temporal.Product{Out: sizes[l+1], In: sizes[l], Times: 1, Outer: l == 0})
 	}
-	return all, sizes[0] * sizes[1]
+	return all
+}
+
+// multiplications returns how many there are in a row's forward pass, and how many
+// in both passes: nobody asks for the gradient of the network's input.
+func (s *shape) multiplications() (forward, both int) {
+	for _, l := range s.linear() {
+		n := l.Out * l.In * l.Times
+		forward, both = forward+n, both+3*n
+		if l.Outer {
+			both -= n
+		}
+	}
+	return forward, both
 }
 
 // blockRows is how many rows pass through a network at once: their activations
@@ -144,12 +175,12 @@ func product(which string, title, rows, n int, p kernel.Precision) work {
 // targets, forward pass, loss, backward pass, clipping, Adam, average of the
 // weights. An epoch here is one batch; its paths are simulated once, before.
 func step(s shape, paths int, p kernel.Precision) work {
-	all, first := s.parameters()
+	_, both := s.multiplications()
 	rows := paths * s.times
 	return work{
 		name:      "step/" + s.name,
 		precision: p,
-		flop:      2 * float64(rows) * float64(3*all-first),
+		flop:      2 * float64(rows) * float64(both),
 		start: func(ctx context.Context, pool *parallel.Pool) (func() error, func() error, error) {
 			proc := &langevin.Process{
 				Set: zoo.Sphere{D: s.dim}, Method: langevin.ULLA, Friction: s.friction,
@@ -167,7 +198,7 @@ func step(s shape, paths int, p kernel.Precision) work {
 				Epochs: 1, Batch: paths, Refresh: math.MaxInt, LearningRate: 1e-5, Clip: 10, Average: 0.999, Seed: 1,
 			}
 			source := pathmatch.New(proc, pathmatch.Options{}).Source(x0, pool)
-			t := train.New(cfg, source, score.NewMLP[float32](s.sizes(), 1).Model(score.Reading{}, p), pool)
+			t := train.New(cfg, source, s.model(p), pool)
 			epoch := func() error {
 				_, err := t.Epoch(ctx)
 				return err
@@ -181,15 +212,14 @@ func step(s shape, paths int, p kernel.Precision) work {
 // products is the matrix products of a step of a network alone, in blocks of
 // rows.
 func products(s shape, rows int, p kernel.Precision, pool *parallel.Pool) func() error {
-	sizes := s.sizes()
 	type bench struct{ in, out, din, dw, scratch []float32 }
+	maps := s.linear()
 	var weights []*kernel.Weights[float32]
 	wide, scratch, largest := 0, 0, 0
-	for l := range len(sizes) - 1 {
-		in, out := sizes[l], sizes[l+1]
-		wide, largest = max(wide, in, out), max(largest, in*out)
-		scratch = max(scratch, kernel.Scratch[float32](blockRows, out, in))
-		w, values := kernel.NewWeights[float32](out, in, l > 0, p), make([]float32, in*out)
+	for _, l := range maps {
+		wide, largest = max(wide, l.Times*l.In, l.Times*l.Out), max(largest, l.In*l.Out)
+		scratch = max(scratch, kernel.Scratch[float32](blockRows*l.Times, l.Out, l.In))
+		w, values := kernel.NewWeights[float32](l.Out, l.In, !l.Outer, p), make([]float32, l.In*l.Out)
 		fill(values)
 		w.Set(values)
 		weights = append(weights, w)
@@ -204,11 +234,12 @@ func products(s shape, rows int, p kernel.Precision, pool *parallel.Pool) func()
 	}
 	block := func(worker, i int) {
 		lo, hi := parallel.Block(i, rows, blockRows)
-		b, n := own[worker], hi-lo
-		for l, w := range weights {
+		b := own[worker]
+		for i, w := range weights {
+			l, n := maps[i], (hi-lo)*maps[i].Times
 			kernel.MulTransposed(b.out, b.in, w, n, b.scratch)
-			kernel.AddGradient(b.dw, b.out, b.in, n, sizes[l+1], sizes[l], true, p, b.scratch)
-			if l > 0 {
+			kernel.AddGradient(b.dw, b.out, b.in, n, l.Out, l.In, true, p, b.scratch)
+			if !l.Outer {
 				kernel.MulWeights(b.din, b.out, w, n, b.scratch)
 			}
 		}
@@ -225,13 +256,13 @@ const blockPoints = 64
 // inference is a network's forward pass on rows. Workers share blocks of rows,
 // as in generation; one row is one worker's.
 func inference(s shape, rows int, p kernel.Precision) work {
-	all, _ := s.parameters()
+	forward, _ := s.multiplications()
 	return work{
 		name:      fmt.Sprintf("inference/%s/%d", s.name, rows),
 		precision: p,
-		flop:      2 * float64(rows) * float64(all),
+		flop:      2 * float64(rows) * float64(forward),
 		start: func(_ context.Context, pool *parallel.Pool) (func() error, func() error, error) {
-			m := score.NewMLP[float32](s.sizes(), 1).Model(score.Reading{}, p)
+			m := s.model(p)
 			net, in := m.Pack(false), make([]float32, rows*m.In())
 			fill(in)
 			workers := min(pool.Workers(), rows)

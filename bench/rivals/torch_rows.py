@@ -25,6 +25,8 @@ import torch._dynamo
 import torch._inductor.config
 from torch import nn
 
+from torch_temporal import Temporal
+
 torch._dynamo.config.recompile_limit = 1000  # one function, many networks
 torch.set_flush_denormal(True)
 torch.manual_seed(1)
@@ -33,13 +35,30 @@ torch.manual_seed(1)
 SHAPES = {
     "volcano": (3, 512, 5, 128, 50, 0.1, 2.0, 5.0, 2.0),
     "arm": (140, 1024, 5, 320, 50, 0.1, 0.5, 5.0, 1.0),
+    "arm40": (560, 1024, 5, 320, 50, 0.1, 0.5, 5.0, 1.0),
 }
+TEMPORAL = {"arm-temporal": ("arm", 10), "arm40-temporal": ("arm40", 40)}  # the shape, and steps of a point
+for name, (shape, _) in TEMPORAL.items():
+    SHAPES[name] = SHAPES[shape]
 PRODUCTS = [(6400, 512), (16000, 1024)]
 ROWS = [1, 64, 2000]
 
 
+class Rows(nn.Module):
+    """The temporal network, with its defaults, of rows (x, p̃, t)."""
+
+    def __init__(self, dim, steps):
+        super().__init__()
+        self.dim, self.net = dim, Temporal(steps, dim // steps, 0, True, 0, 0, 64, 2, 1, 1, 128)
+
+    def forward(self, rows):
+        return self.net(rows[:, :self.dim], rows[:, self.dim:-1], rows[:, -1])
+
+
 def network(shape):
     dim, width, layers = SHAPES[shape][:3]
+    if shape in TEMPORAL:
+        return Rows(dim, TEMPORAL[shape][1])
     sizes = [2 * dim + 1] + [width] * layers + [dim]
     parts = []
     for i, o in zip(sizes, sizes[1:]):
@@ -65,7 +84,7 @@ def products(name):
 def inference(name):
     _, shape, rows = name.split("/")
     net = network(shape).eval()
-    x = torch.randn(int(rows), net[0].in_features)
+    x = torch.randn(int(rows), 2 * SHAPES[shape][0] + 1)
     variants = {"eager": lambda: net(x)}
     if COMPILE:
         torch._inductor.config.freezing = True  # constant weights, packed once

@@ -31,6 +31,8 @@ type layer struct {
 	name          string
 	out, taps, in int
 	stride        int  // 2 where it halves the steps
+	level         int  // of its output
+	once          bool // a row, and not at every step
 	w, b, biases  int  // where weights and biases are among the parameters, and how many biases
 	outer, inner  bool // outer: nobody asks for the gradient of its input; inner: a matrix for Muon
 }
@@ -75,8 +77,8 @@ func newPlan(c score.Config) *plan {
 	n := p.channels
 	top := len(n) - 1
 	p.head = p.layer(layer{name: "head", out: n[0], taps: taps, in: p.in, biases: p.steps * n[0], outer: true})
-	p.time = p.layer(layer{name: "time_0", out: e, taps: 1, in: p.features, biases: e, outer: true})
-	p.layer(layer{name: "time_1", out: e, taps: 1, in: e, biases: e, inner: true})
+	p.time = p.layer(layer{name: "time_0", out: e, taps: 1, in: p.features, biases: e, outer: true, once: true})
+	p.layer(layer{name: "time_1", out: e, taps: 1, in: e, biases: e, inner: true, once: true})
 	for i := range n { // so many blocks at each level on the way down, and but for the last up
 		ways := 2
 		if i == top {
@@ -84,16 +86,17 @@ func newPlan(c score.Config) *plan {
 		}
 		p.film += ways * blocks * 2 * n[i]
 	}
-	p.mo = p.layer(layer{name: "film", out: p.film, taps: 1, in: e, biases: p.film})
+	p.mo = p.layer(layer{name: "film", out: p.film, taps: 1, in: e, biases: p.film, once: true})
 	film := 0
 	level := func(name string, i, in int) {
 		for j := range blocks {
 			name, out := fmt.Sprintf("%s_%d.%d", name, i, j), n[i]
 			o := op{kind: block, level: i, in: in, out: out, film: film, side: -1}
-			o.first = p.layer(layer{name: name + ".first", out: out, taps: taps, in: in, inner: true})
-			o.second = p.layer(layer{name: name + ".second", out: out, taps: taps, in: out, biases: out, inner: true})
+			o.first = p.layer(layer{name: name + ".first", level: i, out: out, taps: taps, in: in, inner: true})
+			o.second = p.layer(layer{name: name + ".second", level: i, out: out, taps: taps, in: out, biases: out,
+				inner: true})
 			if in != out {
-				o.side = p.layer(layer{name: name + ".side", out: out, taps: 1, in: in, inner: true})
+				o.side = p.layer(layer{name: name + ".side", level: i, out: out, taps: 1, in: in, inner: true})
 			}
 			p.ops = append(p.ops, o)
 			film, in = film+2*out, out
@@ -104,8 +107,8 @@ func newPlan(c score.Config) *plan {
 		level("down", i, n[i])
 		if skips[i] = len(p.ops); i < top {
 			o := op{kind: halve, level: i + 1, in: n[i], out: n[i+1]}
-			o.first = p.layer(layer{name: fmt.Sprintf("halve_%d", i), out: n[i+1], taps: 3, in: n[i], stride: 2,
-				biases: n[i+1], inner: true})
+			o.first = p.layer(layer{name: fmt.Sprintf("halve_%d", i), level: i + 1, out: n[i+1], taps: 3, in: n[i],
+				stride: 2, biases: n[i+1], inner: true})
 			p.ops = append(p.ops, o)
 		}
 	}
@@ -128,4 +131,23 @@ func (p *plan) layer(l layer) int {
 	p.parameters += float64(l.out)*float64(l.taps)*float64(l.in) + float64(l.biases)
 	p.layers = append(p.layers, l)
 	return len(p.layers) - 1
+}
+
+// A Product is a linear map in the network, Times for each row.
+type Product struct {
+	Out, In, Times int
+	Outer          bool // nobody asks for the gradient of its input
+}
+
+// Products lists the linear maps that a row goes through, the multiplications of which are
+// nearly all that a pass does.
+func (m *Model[T]) Products() (all []Product) {
+	for _, l := range m.layers {
+		times := m.lengths[l.level]
+		if l.once {
+			times = 1
+		}
+		all = append(all, Product{Out: l.out, In: l.taps * l.in, Times: times, Outer: l.outer})
+	}
+	return all
 }
