@@ -197,6 +197,9 @@ func (d *document) joint(j *joint) (out robot.Joint, err error) {
 				"its cosine and sine do not say which", j.name, j.upper-j.lower))
 		}
 	}
+	if j.velocity >= most { // as Write says it
+		out.Velocity = math.Inf(1)
+	}
 	if j.velocity == 0 {
 		out.Velocity = math.Inf(1)
 		if kind != robot.Fixed {

@@ -102,7 +102,7 @@ func TestSix(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 	if a.Joints[0].Kind != robot.Continuous || a.Joints[0].Velocity != 3.15 || !math.IsInf(a.Joints[4].Velocity, 1) ||
-		!math.IsInf(a.Joints[5].Velocity, 1) || a.Joints[0].Axis != [3]float64{0, 0, 1} {
+		a.Joints[5].Velocity != 3.2 || a.Joints[0].Axis != [3]float64{0, 0, 1} {
 		t.Errorf("joints %+v", a.Joints)
 	}
 	q := []float64{0.4, -1.1, 1.9, -0.6, 2.2, 0.8}
@@ -205,8 +205,19 @@ func dist(a, b [3]float64) float64 {
 // than it may.
 func TestVolume(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
+	data, err := os.ReadFile("testdata/panda.urdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With capsules for two of its cylinders.
+	text := strings.NewReplacer(`cylinder radius="0.06" length="0.15"`, `capsule radius="0.06" length="0.15"`,
+		`cylinder radius="0.04"`, `capsule radius="0.04"`).Replace(string(data))
 	for _, excess := range []float64{0.01, 0, 0.1} {
-		a, notes := read(t, "panda.urdf", Options{Base: "panda_link0", Tip: "panda_link8", Volume: true, Excess: excess})
+		o := Options{Base: "panda_link0", Tip: "panda_link8", Volume: true, Excess: excess}
+		a, notes, err := Decode(strings.NewReader(text), "panda.urdf", o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(notes) != 2 || notes[0] != "the volume leaves out the meshes of panda_link5" ||
 			notes[1] != "the volume leaves out panda_leftfinger, which other joints than the chain's move" {
 			t.Errorf("notes %q", notes)
@@ -448,8 +459,11 @@ func TestLongChain(t *testing.T) {
 
 // What is none of URDF's is passed over with a note.
 func TestStrange(t *testing.T) {
-	_, notes, err := Decode(strings.NewReader(`<robot><links/><link name="a"><colision/><colision/></link><link name="b"/>
+	a, notes, err := Decode(strings.NewReader(`<robot><links/><link name="a"><colision/><colision/></link><link name="b"/>
 		<joint name="j" type="continuous"><parent link="a"/><child link="b"/><limits><limit/></limits></joint></robot>`), "f", Options{})
+	if !math.IsInf(a.Joints[0].Velocity, 1) {
+		t.Errorf("velocity %v without a limit", a.Joints[0].Velocity)
+	}
 	want := []string{"passed over <links>, 1 times: not of URDF", "passed over <colision>, 2 times: not of URDF",
 		"passed over <limits>, 1 times: not of URDF"}
 	if err != nil || !slices.Equal(notes, want) {

@@ -77,16 +77,15 @@ func writeLink(b io.Writer, a *robot.Arm, i int) error {
 	return err
 }
 
+// writeLimit writes limits. Other readers refuse a limit without a velocity or an effort,
+// so none is the largest number that Read takes, which it takes for none.
 func writeLimit(b io.Writer, j *robot.Joint, kind robot.Kind) {
-	velocity := ""
-	if !math.IsInf(j.Velocity, 1) {
-		velocity = fmt.Sprintf(" velocity=\"%v\"", j.Velocity)
-	}
+	velocity := min(j.Velocity, most)
 	switch {
 	case kind != robot.Continuous:
-		fmt.Fprintf(b, "    <limit lower=\"%v\" upper=\"%v\"%s effort=\"0\"/>\n", j.Lower, j.Upper, velocity)
-	case velocity != "":
-		fmt.Fprintf(b, "    <limit%s effort=\"0\"/>\n", velocity)
+		fmt.Fprintf(b, "    <limit lower=\"%v\" upper=\"%v\" velocity=\"%v\" effort=\"0\"/>\n", j.Lower, j.Upper, velocity)
+	case velocity < most:
+		fmt.Fprintf(b, "    <limit velocity=\"%v\" effort=\"0\"/>\n", velocity)
 	}
 }
 
