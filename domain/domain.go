@@ -87,6 +87,10 @@ type Domain struct {
 	// ".npy" (n×d, float64) and ".csv" (a header x0,x1,…) are there for all.
 	Writers map[string]Writer
 
+	// Rounded are what files keep of a coordinate, by extension; those that are not here
+	// keep points on the set to round-off.
+	Rounded map[string]func(v float64) float64
+
 	// Faults are what is wrong with the files that the domain reads, and what that
 	// does to samples and scores: a line each.
 	Faults []string

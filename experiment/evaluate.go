@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"slices"
+
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -172,4 +174,18 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		}
 	}
 	return components, err
+}
+
+// Rounded returns the worst violation of samples as a file of the extension holds them,
+// and whether it rounds their coordinates at all.
+func (l *Loaded) Rounded(ext string, s *Samples) (worst metric.Violation, rounds bool) {
+	round := l.Domain.Rounded[ext]
+	if round == nil || s.Failed() == s.N() {
+		return worst, false
+	}
+	x := slices.Clone(s.Good())
+	for i, v := range x {
+		x[i] = round(v)
+	}
+	return worstOf(violations(l.Process.Set, x)), true
 }

@@ -48,7 +48,8 @@ type Loaded struct {
 // compared is the data as a distance sees it.
 type compared struct {
 	*domain.Reference
-	observables *domain.Observables // that the distance is the mean over; nil if it is another
+	observables *domain.Observables // whose laws the parts of the distance compare; nil: it is another
+	drawn       bool                // by the domain
 }
 
 // A DataError says that the data cannot be read or does not fit the problem.
@@ -186,7 +187,10 @@ func (l *Loaded) compare() error {
 		observables = l.Domain.Observables
 	}
 	if own != nil {
-		l.distance = &compared{own.Against(l.Data.X, l.TrainRows, l.HeldOutRows), nil}
+		l.distance = &compared{Reference: own.Against(l.Data.X, l.TrainRows, l.HeldOutRows), drawn: true}
+		if of := l.Domain.Observables; of != nil && len(own.Parts) == len(of.List) {
+			l.distance.observables = of
+		}
 	}
 	if observables == nil {
 		return nil
@@ -194,7 +198,8 @@ func (l *Loaded) compare() error {
 	if observables, err = observables.Over(l.Data.X, l.Data.D, l.Pool); err != nil {
 		return &DataError{dataName(l.Problem, l.Data), err.Error()}
 	}
-	by := &compared{observables.Distance(l.Data.D, l.Pool).Against(l.Data.X, l.TrainRows, l.HeldOutRows), observables}
+	by := &compared{Reference: observables.Distance(l.Data.D, l.Pool).Against(l.Data.X, l.TrainRows, l.HeldOutRows),
+		observables: observables}
 	if own != nil {
 		l.observed = by
 	} else {

@@ -193,3 +193,47 @@ func TestObservableWithoutValue(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Parts of a published distance that compares observables have their histograms too, and
+// the page shows each once.
+func TestHistogramsOfAPublishedDistance(t *testing.T) {
+	const text = "name: r\ndata: {kind: points}\nset: {kind: special_orthogonal, n: 3}\n"
+	rotations := func(n int, by float64) (rows [][]float64) {
+		for i := range n {
+			c, s := math.Cos(by*float64(i)), math.Sin(by*float64(i))
+			rows = append(rows, []float64{c, -s, 0, s, c, 0, 0, 0, 1})
+		}
+		return rows
+	}
+	l, err := written(t, text, rotations(50, 0.4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := job.Begin[*Run](t, l, []byte(text))
+	s := flat(rotations(30, 0.1))
+	v, err := r.Evaluate(s, train.State{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.JSD == nil || len(v.JSD.Parts) != 4 {
+		t.Fatalf("%+v", v.JSD)
+	}
+	h := v.JSD.Parts[0].Histogram // of the trace, 1 + 2 cos
+	if h == nil {
+		t.Fatal("no histogram")
+	}
+	want := make([]float64, len(h.Samples))
+	for i := range 30 {
+		at := int((1 + 2*math.Cos(0.1*float64(i)) - h.Lo) / (h.Hi - h.Lo) * float64(len(want)))
+		want[min(at, len(want)-1)] += 1. / 30
+	}
+	for k, share := range want {
+		if math.Abs(h.Samples[k]-share) > 1e-12 {
+			t.Errorf("bin %d: %v of the samples, want %v", k, h.Samples[k], share)
+		}
+	}
+	title := "<h2>" + v.JSD.Parts[0].Name + "</h2>"
+	if n := strings.Count(reportOf(t, r, s, v), title); n != 1 {
+		t.Errorf("%s is %d times on the page", title, n)
+	}
+}

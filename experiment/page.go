@@ -93,7 +93,7 @@ func (r *Run) draw(p *page, x []float64, v *Evaluation) {
 
 // draw shows the observables of points x, if it is they that are compared.
 func (c *compared) draw(p *page, x []float64, j *JSD, seed uint64) {
-	if c != nil && c.observables != nil {
+	if c != nil && c.observables != nil && !c.drawn {
 		c.observables.Draw(p, c.Reference, c.Marks(x), j.parts(), seed)
 	}
 }

@@ -16,7 +16,9 @@ const (
 	// Metropolis makes good what it refuses, and moves far: it may refuse a third, and is
 	// worth a longer step below a tenth.
 	manyRefused, fewRefused = 0.35, 0.1
-	// Without it, what it would refuse is error of the law.
+	// Without it, what it would refuse is error of the law. A step changes the energy by a sum
+	// over directions, which is √directions as wide as that of one, and refused that much
+	// more; averages see the error of each direction alone. So this is for one.
 	manyErrors = 0.02
 	// Flights that turn back at inequalities cost time alone.
 	manyTurned = 0.5
@@ -35,11 +37,16 @@ func (c *Chains) StepOf(points []float64) float64 {
 	if wide <= 1e-9*math.Sqrt(dense.Dot(mean, mean)) { // one point, all of them (Beginner)
 		wide = 1
 	}
-	step := 0.1 * wide / math.Sqrt(float64(max(set.Dim()-len(set.Equalities()), 1)))
+	step := 0.1 * wide / math.Sqrt(float64(c.directions()))
 	if !c.Symmetric && c.Leaps == 0 && !c.Process.Method.Underdamped() {
 		return step * step
 	}
 	return step
+}
+
+// directions are those of Σ, at least 1.
+func (c *Chains) directions() int {
+	return max(c.Process.Set.Dim()-len(c.Process.Set.Equalities()), 1)
 }
 
 // Tune returns a step for the chains, from that of the process: short rounds of them
@@ -49,6 +56,7 @@ func (c *Chains) StepOf(points []float64) float64 {
 func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (float64, error) {
 	τ, longest := c.Process.Schedule.T, 10*c.Process.Schedule.T
 	x, d := append([]float64(nil), x0...), c.Process.Set.Dim()
+	wrong := min(manyErrors*math.Sqrt(float64(c.directions())), manyRefused)
 	best := 0.0 // of HMC, the longest step that did not refuse too much
 	for round := range tuneRounds {
 		p, run := *c.Process, *c
@@ -68,9 +76,11 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 			return 0, err
 		}
 		failed := draws.FailedShare()
-		copy(x, draws.X[:c.Count*d])
+		if copy(x, draws.X[:c.Count*d]); math.IsNaN(draws.Refused) || failed > manyTurned { // thrown far away
+			copy(x, x0)
+		}
 		switch {
-		case c.Leaps == 0 && failed <= manyFailed && draws.Refused <= manyErrors && draws.Turned <= manyTurned:
+		case c.Leaps == 0 && failed <= manyFailed && draws.Refused <= wrong && draws.Turned <= manyTurned:
 			return τ, nil
 		case c.Leaps == 0:
 			τ /= 2

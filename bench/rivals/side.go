@@ -51,9 +51,9 @@ func (s *side) time(ctx context.Context, seconds float64) (timing, error) {
 			return timing{}, err
 		}
 	}
-	before := cpu()
+	before := bench.CPU()
 	r, err := s.ours.Time(ctx, seconds, 1)
-	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: (cpu() - before) / float64(max(1, r.Runs))}, err
+	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: (bench.CPU() - before) / float64(max(1, r.Runs))}, err
 }
 
 // best returns the smallest of each time over the rounds.

@@ -126,6 +126,10 @@ n×atoms×3. Sample number i is a function of the seed and i alone. FILE.json be
 					len(lost), n, s.Wrong,
 					out, numbers(lost))
 			}
+			if off, rounds := r.Rounded(ext, s); rounds && float64(off.Worst) > worst {
+				a.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
+					out, off.Component, float64(off.Worst))
+			}
 			result := map[string]any{
 				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),
 				"failed_samples": lost, "wrong_component": s.Wrong,

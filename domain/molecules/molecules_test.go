@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -605,6 +606,38 @@ func TestEnergy(t *testing.T) {
 	if _, at := apart(e, energyOf("y", b, values[:9])); at != -1 {
 		t.Error("too few counts are compared")
 	}
+}
+
+// φ, ψ and the RMSD of md_network.npz, as pictures and distances see them: degrees.
+func TestGoldenObservables(t *testing.T) {
+	g := golden.Read(t, "md_network.npz")
+	centre := filepath.Join(t.TempDir(), "centre.npy")
+	var b bytes.Buffer
+	if err := arrayfile.EncodeNPY(&b, g["center"]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(centre, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x := g["x"].AsFloat64()
+	d, err := New(domain.Input{Set: alanine(t), Data: x, Train: x, Files: map[string]string{ReferenceKey: centre},
+		Pool: pool(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float64, 4*2)
+	d.Observables.Values(got, x, 4)
+	φ := (&guide{molecule: molecule.Anonymous(10)}).torsion([4]int{1, 3, 4, 6})
+	var angles []float64
+	for i := range 4 {
+		angles = append(angles, φ.value(x[30*i:30*i+30])*math.Pi/180)
+	}
+	golden.Near(t, "φ", angles, g["phi"].AsFloat64())
+	for i := range 4 {
+		got[2*i] *= degree
+	}
+	golden.Near(t, "ψ", metric.Column(got, 0, 2), g["psi"].AsFloat64())
+	golden.Near(t, "RMSD", metric.Column(got, 1, 2), g["rmsd"].AsFloat64())
 }
 
 // Names of files are plain and differ.

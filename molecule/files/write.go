@@ -33,6 +33,13 @@ type Writer func(w io.Writer, m *molecule.Molecule, x []float64) error
 var Writers = map[string]Writer{".pdb": WritePDB, ".xyz": WriteXYZ, ".sdf": WriteSDF, ".dcd": WriteDCD,
 	".npy": WriteNPY}
 
+// Rounded is what files keep of a coordinate, by extension; others keep all of it, or 1e-12.
+var Rounded = map[string]func(v float64) float64{
+	".pdb": func(v float64) float64 { return math.Round(v*1e3) / 1e3 },
+	".sdf": func(v float64) float64 { return math.Round(v*1e4) / 1e4 },
+	".dcd": func(v float64) float64 { return float64(float32(v)) },
+}
+
 // frames returns how many conformations x are.
 func frames(m *molecule.Molecule, x []float64) int {
 	d := m.Dim()

@@ -1,11 +1,11 @@
 //go:build unix
 
-package main
+package bench
 
 import "syscall"
 
-// cpu returns the seconds of processor time that this process has used.
-func cpu() float64 {
+// CPU returns the seconds of processor time that this process has used.
+func CPU() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
