@@ -225,7 +225,7 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon,
 	}
 	if f, ok := m.(method.Follower); ok && n.OctavesOf == "start" {
-		c.Start = f.Process().Start()
+		c.Start, c.Still = f.Process().Start(), own.Held
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c

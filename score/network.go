@@ -26,6 +26,7 @@ type Config struct {
 	Octaves    int                            // as in Reading
 	Wavelength float64                        // as in Reading; 0 is 2
 	Start      func(t float64) (b, v float64) // as in Reading
+	Still      []int                          // as in Reading
 	// As in Reading; a Horizon of 0 is 1.
 	TimeOctaves int
 	Horizon     float64
@@ -41,7 +42,7 @@ type Config struct {
 // Reading returns how the network is read as a score.
 func (c Config) Reading() Reading {
 	return Reading{
-		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start,
+		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start, Still: c.Still,
 		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
 	}
 }

@@ -24,6 +24,9 @@ type Reading struct {
 	// function of y plus a linear one of p̃, and waves in the density of the data have shrunk
 	// by that factor (langevin.Process.Start).
 	Start func(t float64) (b, v float64)
+	// Still are the coordinates that noise does not move, in ascending order: Start does not
+	// change their waves.
+	Still []int
 	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each
 	// i < TimeOctaves. Beside coordinates of size 1 a time that goes from 0 to 0.2 is hardly
 	// seen.
@@ -84,32 +87,33 @@ func (r reader[T]) Row(dst []T, at Input) {
 			b, v = r.reading.Start(at.T)
 			size = math.Exp(-v * ω * ω / 2)
 		}
+		still := r.reading.Still
 		for j, y := range x {
+			if len(still) > 0 && still[0] == j {
+				still = still[1:]
+				waves(features[2*j:], ω*y, 1, octaves, 2*d)
+				continue
+			}
 			if p != nil {
 				y -= b * p[j]
 			}
-			waves(features[2*j:], ω*y, octaves, 2*d)
-		}
-		for i := 0; i < octaves && size != 1; i++ {
-			for j := range features[2*d*i : 2*d*(i+1)] {
-				features[2*d*i+j] *= T(size)
-			}
-			size *= size
-			size *= size // to the fourth, as the frequency doubles
+			waves(features[2*j:], ω*y, size, octaves, 2*d)
 		}
 		features = features[2*d*octaves:]
 	}
 	if octaves := r.reading.TimeOctaves; octaves > 0 {
-		waves(features, math.Pi/r.reading.Horizon*at.T, octaves, 2)
+		waves(features, math.Pi/r.reading.Horizon*at.T, 1, octaves, 2)
 	}
 }
 
-// waves writes sin and cos of 2^i angle for i < octaves, each pair stride after the one
-// before.
-func waves[T kernel.Float](dst []T, angle float64, octaves, stride int) {
+// waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after
+// the one before.
+func waves[T kernel.Float](dst []T, angle, size float64, octaves, stride int) {
 	sin, cos := math.Sincos(angle)
 	for i := range octaves {
-		dst[i*stride], dst[i*stride+1] = T(sin), T(cos)
+		dst[i*stride], dst[i*stride+1] = T(size*sin), T(size*cos)
 		sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
+		size *= size
+		size *= size
 	}
 }

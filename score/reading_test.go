@@ -2,6 +2,7 @@ package score
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/kernel"
@@ -48,34 +49,40 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// With Start, φ is of where a path began, and its waves shrink by exp(−½vω²).
+// With Start, φ is of where a path began, and its waves shrink by exp(−½vω²), but for
+// coordinates that noise does not move.
 func TestRowOfStart(t *testing.T) {
-	r := Reading{Octaves: 4, Wavelength: 3, Start: func(t float64) (b, v float64) { return 3 * t, t / 50 }}
-	x, p := []float64{0.3, -1.7}, []float64{0.2, -0.6}
+	x, p := []float64{0.3, -1.7, 0.8}, []float64{0.2, -0.6, 0.4}
 	for _, momentum := range []bool{true, false} {
-		in, want := Input{X: x, T: 0.4}, append([]float64(nil), x...)
-		if momentum {
-			in.P, want = p, append(want, p...)
-		}
-		want = append(want, 0.4)
-		for i := range 4 {
-			ω := 2 * math.Pi * math.Exp2(float64(i)) / 3
-			for j, y := range x {
-				if momentum {
-					y -= 1.2 * p[j]
-				}
-				size := math.Exp(-0.008 / 2 * ω * ω)
-				want = append(want, size*math.Sin(ω*y), size*math.Cos(ω*y))
+		for _, still := range [][]int{nil, {1}, {0, 2}} {
+			r := Reading{Octaves: 4, Wavelength: 3, Still: still}
+			r.Start = func(t float64) (b, v float64) { return 3 * t, t / 50 }
+			in, want := Input{X: x, T: 0.4}, append([]float64(nil), x...)
+			if momentum {
+				in.P, want = p, append(want, p...)
 			}
-		}
-		row := make([]float64, r.Width(2, momentum))
-		NewReader[float64](r, 2, momentum).Row(row, in)
-		if len(row) != len(want) {
-			t.Fatalf("a row of %d numbers, want %d", len(row), len(want))
-		}
-		for i, v := range want {
-			if math.Abs(row[i]-v) > 1e-13 {
-				t.Errorf("momentum %v: entry %d is %v, want %v", momentum, i, row[i], v)
+			want = append(want, 0.4)
+			for i := range 4 {
+				ω := 2 * math.Pi * math.Exp2(float64(i)) / 3
+				for j, y := range x {
+					size := math.Exp(-0.008 / 2 * ω * ω)
+					if slices.Contains(still, j) {
+						size = 1
+					} else if momentum {
+						y -= 1.2 * p[j]
+					}
+					want = append(want, size*math.Sin(ω*y), size*math.Cos(ω*y))
+				}
+			}
+			row := make([]float64, r.Width(3, momentum))
+			NewReader[float64](r, 3, momentum).Row(row, in)
+			if len(row) != len(want) {
+				t.Fatalf("a row of %d numbers, want %d", len(row), len(want))
+			}
+			for i, v := range want {
+				if math.Abs(row[i]-v) > 1e-13 {
+					t.Errorf("momentum %v, still %v: entry %d is %v, want %v", momentum, still, i, row[i], v)
+				}
 			}
 		}
 	}

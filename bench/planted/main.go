@@ -94,6 +94,7 @@ const (
 	survived   fate = "survived"
 	unbuilt    fate = "does not build"  // not counted
 	equivalent fate = "changes nothing" // not counted
+	undecided  fate = "kept waiting"    // not counted: its tests did not end, nor get the processors to
 )
 
 // A score is the outcome of all faults.
@@ -109,8 +110,8 @@ type score struct {
 func (s *score) String() string {
 	var b strings.Builder
 	for _, r := range s.Results {
-		if r.Fate == survived {
-			fmt.Fprintf(&b, "survived: line %d of %s\n", r.Line, r.Name)
+		if r.Fate == survived || r.Fate == undecided {
+			fmt.Fprintf(&b, "%s: line %d of %s\n", r.Fate, r.Line, r.Name)
 		}
 	}
 	count, late := map[fate]int{}, 0
@@ -123,9 +124,9 @@ func (s *score) String() string {
 	if s.Counted > 0 {
 		share = 100 * float64(s.Caught) / float64(s.Counted)
 	}
-	fmt.Fprintf(&b, "%d of %d caught (%.1f %%), %d of them by time; %d change nothing, %d do not build; "+
-		"%d possible; %.0f s\n", s.Caught, s.Counted, share, late, count[equivalent], count[unbuilt], s.Possible,
-		s.Seconds)
+	fmt.Fprintf(&b, "%d of %d caught (%.1f %%), %d of them by time; %d change nothing, %d do not build, %d kept "+
+		"waiting; %d possible; %.0f s\n", s.Caught, s.Counted, share, late, count[equivalent], count[unbuilt],
+		count[undecided], s.Possible, s.Seconds)
 	if s.Stopped {
 		b.WriteString("stopped before all were tried\n")
 	}

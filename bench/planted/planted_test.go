@@ -146,13 +146,19 @@ func measuredOnce(t *testing.T, c config, first string) {
 		tr.compile(filepath.Join(dir, "s.test"), "s")); err != nil {
 		t.Fatal(err)
 	}
-	tr.limit = 100 * time.Millisecond
-	if failed, late := tr.fails(filepath.Join(dir, "s.test"), sleeper); failed || late {
-		t.Errorf("a test that waits: failed %v, late %v", failed, late)
-	}
-	tr.sound.Work["s short"] = -5.01 // it took more than 2·work + 10
-	if failed, late := tr.fails(filepath.Join(dir, "s.test"), sleeper); !failed || !late {
-		t.Errorf("a test without end: failed %v, late %v", failed, late)
+	for _, c := range []struct {
+		limit time.Duration
+		work  float64
+		want  verdict
+	}{
+		{100 * time.Millisecond, 0, passes}, // at twice or four times the limit
+		{time.Millisecond, 0, waited},
+		{100 * time.Millisecond, -5.01, endless}, // it took more than 2·work + 10
+	} {
+		tr.limit, tr.sound.Work["s short"] = c.limit, c.work
+		if got := tr.fails(filepath.Join(dir, "s.test"), sleeper); got != c.want {
+			t.Errorf("a test of 0.3 s within %v beside %v s of work: %v, want %v", c.limit, c.work, got, c.want)
+		}
 	}
 	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
 	if err := os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666); err != nil {

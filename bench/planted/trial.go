@@ -119,7 +119,7 @@ func (t *trial) all(mutants []*mutant, n int, progress io.Writer) []result {
 			for m := take(); m != nil; m = take() {
 				r := t.try(m)
 				mu.Lock()
-				if r.Fate == unbuilt || r.Fate == equivalent {
+				if r.Fate == unbuilt || r.Fate == equivalent || r.Fate == undecided {
 					counted--
 				}
 				if t.ctx.Err() == nil {
@@ -171,19 +171,32 @@ func (t *trial) try(m *mutant) result {
 			}
 			return r
 		}
-		if failed, late := t.fails(binary, s); t.ctx.Err() != nil {
+		switch v := t.fails(binary, s); {
+		case t.ctx.Err() != nil:
 			return r
-		} else if failed {
-			r.Fate, r.Killer, r.Late = caught, s.folder, late
+		case v == waited:
+			r.Fate = undecided // unless another suite fails
+		case v != passes:
+			r.Fate, r.Killer, r.Late = caught, s.folder, v == endless
 			return r
 		}
 	}
 	return r
 }
 
+// A verdict is how a suite ended on a fault.
+type verdict int
+
+const (
+	passes  verdict = iota
+	failed          // a test failed
+	endless         // it worked much longer than on sound code
+	waited          // it did not end, but got no more work done than on sound code: the machine was busy
+)
+
 // fails runs a suite on a fault, its quick tests first. A suite that ran out of time
 // without more work than on sound code has been kept waiting, and gets more.
-func (t *trial) fails(binary string, s suite) (failed, late bool) {
+func (t *trial) fails(binary string, s suite) verdict {
 	parts := [][]string{nil}
 	if quick := t.sound.Quick[s.String()]; quick != "" {
 		parts = [][]string{{"-test.run=" + quick}, {"-test.skip=" + quick}}
@@ -196,14 +209,18 @@ func (t *trial) fails(binary string, s suite) (failed, late bool) {
 			if err == nil {
 				break
 			}
-			late = time.Since(start) >= limit
-			if !late || work > 2*t.sound.Work[s.String()]+10 || again == 3 || t.ctx.Err() != nil {
-				return true, late
+			switch {
+			case time.Since(start) < limit:
+				return failed
+			case work > 2*t.sound.Work[s.String()]+10:
+				return endless
+			case again == 3 || t.ctx.Err() != nil:
+				return waited
 			}
 			limit *= 2
 		}
 	}
-	return false, false
+	return passes
 }
 
 // overlay writes the faulty file and the list that puts it in place of the sound one.
