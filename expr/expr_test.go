@@ -20,6 +20,20 @@ func scope(t testing.TB) *expr.Scope {
 	return s
 }
 
+// Faults of a side of a relation stand where they do in the whole formula.
+func TestFaultsOfRelations(t *testing.T) {
+	for formula, column := range map[string]int{
+		"cc[0] = 1": 1, "1 = cc[0]": 5, "1 <= 2 + cc[0]": 10, "x[0]≥cc": 6, "let r = 2; r*c[0] = 3*(r + cc)": 28,
+		"let r = 2; r*cc >= 1": 14, "1 = x[14]": 6, "[x[0]] >= c": 8,
+	} {
+		_, _, err := scope(t).Relation(formula)
+		var e *expr.Error
+		if !errors.As(err, &e) || e.Column() != column || e.Formula != formula {
+			t.Errorf("%q: %+v, want column %d of the formula", formula, err, column)
+		}
+	}
+}
+
 // Every fault of a formula is an *Error with the column of the fault.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {

@@ -22,6 +22,21 @@ func TestMLPConforms(t *testing.T) {
 	})
 }
 
+// The zero values of a Config are what it says they are.
+func TestZeroReading(t *testing.T) {
+	r := score.Config{TimeOctaves: 1, Octaves: 1}.Reading()
+	if r.Horizon != 1 || r.Wavelength != 2 || r.Start != nil || r.Gain != nil {
+		t.Errorf("a zero Config reads by %+v", r)
+	}
+	c := score.Config{Octaves: 3, Wavelength: 5, TimeOctaves: 2, Horizon: 7, Still: []int{4}}
+	c.Start, c.Gain = func(float64) (float64, float64) { return 2, 3 }, func(float64) float64 { return 6 }
+	r = c.Reading()
+	if b, v := r.Start(0); b != 2 || v != 3 || r.Gain(0) != 6 || r.Octaves != 3 || r.Wavelength != 5 ||
+		r.TimeOctaves != 2 || r.Horizon != 7 || len(r.Still) != 1 {
+		t.Errorf("%+v reads by %+v", c, r)
+	}
+}
+
 // The matrices between hidden layers are those of the hidden layers, out×in each.
 func TestMLPMatrices(t *testing.T) {
 	m := score.NewMLP[float64]([]int{4, 6, 5, 7, 3}, 1)
