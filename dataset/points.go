@@ -27,7 +27,8 @@ type Points struct {
 	Name   string // base name of the file
 	N, D   int
 	X      []float64
-	SHA256 string // of the file's bytes, in hexadecimal
+	SHA256 string   // of the file's bytes, in hexadecimal
+	Header []string // names of the columns, of a table that has them
 
 	// Molecule is whose conformations the points are; nil: no molecule's, or none that the
 	// file tells of. Remarks are what the reader chose among several or left out, a

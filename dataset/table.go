@@ -51,6 +51,7 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	n := 0     // rows
 	d := 0     // columns
 	first := 0 // number of the first line that is no comment
+	var header []string
 	number := 0
 	for lines.Scan() {
 		number++
@@ -77,6 +78,9 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		if first == number && isHeader(line) {
 			if err := checkHeader(file, number, line, columns); err != nil {
 				return nil, err
+			}
+			for cell := range strings.SplitSeq(line, ",") {
+				header = append(header, strings.Trim(cell, " \t\"'"))
 			}
 			continue
 		}
@@ -113,7 +117,7 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	case n == 0:
 		return nil, &Error{File: file, Value: "the file has no data", Want: wantRows(columns)}
 	}
-	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil)), Header: header}, nil
 }
 
 // maxNumbers is MaxNumbers, but in tests.

@@ -14,6 +14,7 @@ type Canvas interface {
 	Globe(g *figure.Globe)                                     // on the page
 	Surface(s *figure.SurfaceView)                             // on the page
 	Molecule(m *figure.MoleculeView)                           // on the page
+	Arm(a *figure.ArmView)                                     // on the page
 }
 
 // A View is what there is to see: the data and the samples that are left.

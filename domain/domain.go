@@ -83,6 +83,9 @@ type Domain struct {
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)
 
+	// Find tells what else there is to tell of samples, rows of points; nil: nothing.
+	Find func(x []float64) []Finding
+
 	// Writers write points to files, by extension with its dot, in small letters;
 	// ".npy" (n×d, float64) and ".csv" (a header x0,x1,…) are there for all.
 	Writers map[string]Writer

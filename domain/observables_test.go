@@ -146,6 +146,7 @@ func (c *canvas) PNG(string, figure.Picture)    {}
 func (c *canvas) Note(string)                   {}
 func (c *canvas) Globe(*figure.Globe)           {}
 func (c *canvas) Molecule(*figure.MoleculeView) {}
+func (c *canvas) Arm(*figure.ArmView)           {}
 func (c *canvas) Surface(*figure.SurfaceView)   {}
 
 // Each observable is a picture with distance, floor and what the range does.

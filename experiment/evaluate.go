@@ -26,9 +26,10 @@ type Evaluation struct {
 	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
 	Violation Worst              `json:"violation"`
 	Component []metric.Violation `json:"components"`
-	Walls     []Wall             `json:"walls,omitempty"`   // of inequalities, samples held against the data
-	Bounces   *method.Bounces    `json:"bounces,omitempty"` // of all backward steps, where walls are elastic
-	Steps     *Steps             `json:"steps,omitempty"`   // of Diagnose
+	Findings  []domain.Finding   `json:"findings,omitempty"` // of the kind of data
+	Walls     []Wall             `json:"walls,omitempty"`    // of inequalities, samples held against the data
+	Bounces   *method.Bounces    `json:"bounces,omitempty"`  // of all backward steps, where walls are elastic
+	Steps     *Steps             `json:"steps,omitempty"`    // of Diagnose
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
 	Seconds   Seconds            `json:"seconds"`
@@ -92,6 +93,9 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
 	v.Walls = r.walls(x)
 	v.JSD, v.Observed = r.jsd(r.distance, x), r.jsd(r.observed, x)
+	if r.Domain.Find != nil {
+		v.Findings = r.Domain.Find(x)
+	}
 	if len(r.HeldOutRows) > 0 {
 		laid, held := r.laid(x), r.laid(r.HeldOutRows)
 		v.Nearest = metric.CountCopies(laid, held, r.laid(r.TrainRows), d)

@@ -21,6 +21,7 @@ type page struct {
 	globe    *figure.Globe
 	surface  *figure.SurfaceView
 	molecule *figure.MoleculeView
+	arm      *figure.ArmView
 	err      error
 }
 
@@ -62,6 +63,9 @@ func (p *page) Surface(s *figure.SurfaceView) { p.surface = s }
 
 // Molecule implements domain.Canvas.
 func (p *page) Molecule(m *figure.MoleculeView) { p.molecule = m }
+
+// Arm implements domain.Canvas.
+func (p *page) Arm(a *figure.ArmView) { p.arm = a }
 
 // draw draws what there is to see of samples x and their evaluation: first the points
 // themselves.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/internal/input"
@@ -96,17 +97,23 @@ func ReadRecord(file string) (*Record, error) {
 // there is none. The samples that failed are marked, and nothing else is known of them.
 func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 	read := dataset.ReadPoints
+	var fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 	if strings.ToLower(filepath.Ext(file)) != ".npy" { // the domain's own files
 		own, _ := kinds.Of(r.Problem.Data.Kind, r.Process.Set)
 		for _, kind := range kinds.All { // the data itself may be in the binary
 			if kind.Name == own.Name && !kind.Bundled {
-				read = kind.Read
+				read, fit = kind.Read, kind.Fit
 			}
 		}
 	}
 	points, err := read(file)
 	if err != nil {
 		return nil, nil, err
+	}
+	if fit != nil {
+		if points, err = fit(r.Process.Set, points); err != nil {
+			return nil, nil, &DataError{file, err.Error()}
+		}
 	}
 	d := r.Process.Set.Dim()
 	if points.D != d || points.N < 1 {

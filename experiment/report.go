@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/method"
@@ -38,6 +39,7 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 		Globe:    p.globe,
 		Surface:  p.surface,
 		Molecule: p.molecule,
+		Arm:      p.arm,
 		Config:   string(r.Problem.Resolved()),
 		Commands: r.commands(),
 	}
@@ -119,6 +121,11 @@ func verdict(v *Evaluation) string {
 			s += " Warning: " + w.Warning + "."
 		}
 	}
+	for _, f := range v.Findings {
+		if f.Warning {
+			s += " Warning: " + f.Verdict + "."
+		}
+	}
 	return s
 }
 
@@ -163,6 +170,9 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 	if v.Observed != nil {
 		out = append(out, distances(v.Observed, l.observed.Note)...)
 	}
+	for _, f := range v.Findings {
+		out = append(out, found(f))
+	}
 	if s := v.Start; s != nil && s.Paths > 0 {
 		warning := ""
 		if s.Warning != "" {
@@ -205,6 +215,31 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 		})
 	}
 	return out
+}
+
+// found tabulates what a kind of data tells of samples.
+func found(f domain.Finding) figure.Table {
+	t := figure.Table{Title: capital(f.Name), Header: []string{"", "samples", "data", "noise", "p"},
+		Note: strings.TrimSpace(capital(f.Verdict) + ". " + f.Note)}
+	for _, m := range f.Measures {
+		name := m.Name
+		if m.Unit != "" {
+			name += ", " + m.Unit
+		}
+		p := "–"
+		if !m.PValue.IsNaN() {
+			p = fmt.Sprintf("%.3f", m.PValue)
+		}
+		t.Rows = append(t.Rows, []string{name, text.Measured(m.Samples), text.Measured(m.Data), text.Measured(m.Noise),
+			p})
+	}
+	return t
+}
+
+// capital begins a sentence.
+func capital(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
 }
 
 // distances tabulates the distance, and if it is a mean its parts.

@@ -75,6 +75,9 @@
   const cuts = ring => i => i > 0 && (Math.abs(ring[2 * i - 2]) === 180 && Math.abs(ring[2 * i]) === 180 || ring[2 * i + 1] === -90);
 
   const draw = () => {
+    size = canvas.width;
+    ratio = devicePixelRatio || 1;
+    radius = size / 2 - 2 * ratio;
     const css = getComputedStyle(canvas), colour = name => css.getPropertyValue(name);
     [cl, sl, cb, sb] = [Math.cos(lon0 * rad), Math.sin(lon0 * rad), Math.cos(lat0 * rad), Math.sin(lat0 * rad)];
     ctx.clearRect(0, 0, size, size);
@@ -112,38 +115,18 @@
     ctx.stroke();
   };
 
-  let last = 0, pending = 0, visible = true;
-  const ask = () => { pending ||= requestAnimationFrame(frame); };
+  let last = 0, visible = true;
   const frame = now => {
-    pending = 0;
     if (spinBox.checked && visible) { lon0 += 5e-3 * Math.min(now - last, 50); ask(); }
     last = now;
     draw();
   };
-  const turn = (dLon, dLat) => {
-    spinBox.checked = false;
-    lon0 += dLon;
-    lat0 = Math.max(-90, Math.min(90, lat0 + dLat));
-    ask();
-  };
-  let grip; // the pointer's last event while it drags
-  canvas.addEventListener("pointerdown", e => { grip = e; spinBox.checked = false; canvas.setPointerCapture(e.pointerId); });
-  canvas.addEventListener("pointermove", e => {
-    if (!e.buttons || !grip) return;
-    turn((grip.clientX - e.clientX) * 60 * ratio / radius, (e.clientY - grip.clientY) * 60 * ratio / radius);
-    grip = e;
+  const ask = turnable(canvas, {
+    draw: frame, span: 120, arrows: -5,
+    turn: (across, down) => { spinBox.checked = false; lon0 -= across; lat0 = Math.max(-90, Math.min(90, lat0 + down)); },
   });
-  canvas.addEventListener("keydown", e => {
-    const by = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDown: [0, -5] }[e.key];
-    if (by) { e.preventDefault(); turn(...by); }
-  });
+  canvas.addEventListener("pointerdown", () => { spinBox.checked = false; });
   [spinBox, dark, ...layerBoxes].forEach(x => x.addEventListener("change", ask));
   new IntersectionObserver(entries => { visible = entries.at(-1).isIntersecting; ask(); }).observe(canvas);
-  new ResizeObserver(() => {
-    ratio = devicePixelRatio || 1;
-    size = canvas.width = canvas.height = Math.round(canvas.clientWidth * ratio);
-    radius = size / 2 - 2 * ratio;
-    draw();
-  }).observe(canvas);
   spinBox.checked = !matchMedia("(prefers-reduced-motion: reduce)").matches;
 })();

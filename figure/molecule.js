@@ -111,6 +111,8 @@
   };
 
   const draw = () => {
+    size = canvas.width;
+    ratio = devicePixelRatio || 1;
     ctx.clearRect(0, 0, size, size);
     ctx.lineCap = "round";
     if (ghosts.checked) overlay();
@@ -164,8 +166,17 @@
     return "#" + [1, 3, 5].map((i, k) => { const v = parseInt(hex.slice(i, i + 2), 16); return Math.round(v + (paper[k] - v) * far).toString(16).padStart(2, "0"); }).join("");
   };
 
-  let pending = 0;
-  const ask = () => { pending ||= requestAnimationFrame(() => { pending = 0; draw(); }); };
+  const ask = turnable(canvas, {
+    draw, span: 180, arrows: 5,
+    turn: (across, down) => { rotate(1, across * rad); rotate(0, down * rad); },
+    key: e => {
+      const step = { PageUp: -1, PageDown: 1 }[e.key];
+      if (step) show(frame + step);
+      else if (e.key === "+" || e.key === "-") { zoom = Math.min(6, Math.max(0.3, zoom * (e.key === "+" ? 1.1 : 1 / 1.1))); ask(); }
+      else return false;
+      return true;
+    },
+  });
   const show = i => {
     const l = layers[layer];
     frame = (i + l.frames.length) % l.frames.length;
@@ -175,23 +186,6 @@
     told.textContent = l.labels[frame];
     ask();
   };
-  const turn = (across, up) => { rotate(1, across * rad); rotate(0, up * rad); ask(); };
-  let grip; // the pointer's last event while it drags
-  canvas.addEventListener("pointerdown", e => { grip = e; canvas.setPointerCapture(e.pointerId); });
-  canvas.addEventListener("pointermove", e => {
-    if (!e.buttons || !grip) return;
-    turn((e.clientX - grip.clientX) * 180 * ratio / size, (e.clientY - grip.clientY) * 180 * ratio / size);
-    grip = e;
-  });
-  canvas.addEventListener("keydown", e => {
-    const by = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, -5], ArrowDown: [0, 5] }[e.key];
-    const step = { PageUp: -1, PageDown: 1 }[e.key];
-    if (by) turn(...by);
-    else if (step) show(frame + step);
-    else if (e.key === "+" || e.key === "-") { zoom = Math.min(6, Math.max(0.3, zoom * (e.key === "+" ? 1.1 : 1 / 1.1))); ask(); }
-    else return;
-    e.preventDefault();
-  });
   let timer = 0;
   play.addEventListener("change", () => {
     clearInterval(timer);
@@ -205,9 +199,4 @@
   layerBoxes.forEach((box, i) => { box.checked = i === layer; });
   lay();
   show(0);
-  new ResizeObserver(() => {
-    ratio = devicePixelRatio || 1;
-    size = canvas.width = canvas.height = Math.round(canvas.clientWidth * ratio);
-    draw();
-  }).observe(canvas);
 })();

@@ -25,6 +25,7 @@ var (
 	coast     = role("coast", 0xadb4ba, 0x56606a)
 	graticule = role("graticule", 0xe1e8ed, 0x262e38)
 	feasible  = role("feasible", 0xe6f1e4, 0x1e2f26)
+	obstacle  = role("obstacle", 0xf3e6cf, 0x4a3c26)
 )
 
 // series colours data and samples first: teal and orange keep apart in print and
@@ -70,7 +71,8 @@ func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c
 // darkInks is the style sheet that turns inlined figures dark.
 func darkInks() string {
 	var b strings.Builder
-	for _, k := range append([]ink{paper, text, muted, rule, grid, ocean, land, coast, graticule, feasible},
+	for _, k := range append([]ink{paper, text, muted, rule, grid, ocean, land, coast, graticule, feasible,
+		obstacle},
 		series...) {
 		fmt.Fprintf(&b, ".fill-%s{fill:%s}.line-%s{stroke:%s}\n", k.class, hex(k.dark), k.class, hex(k.dark))
 	}

@@ -21,6 +21,7 @@ type Report struct {
 	Globe           *Globe        // optional
 	Surface         *SurfaceView  // optional
 	Molecule        *MoleculeView // optional
+	Arm             *ArmView      // optional
 	Config          string        // the resolved YAML
 	Commands        []string      // how to get the same result again
 }
@@ -52,6 +53,9 @@ var reportCSS string
 //go:embed report.js
 var reportJS string
 
+//go:embed turn.js
+var turnJS string
+
 //go:embed globe.js
 var globeJS string
 
@@ -60,6 +64,9 @@ var surfaceJS string
 
 //go:embed molecule.js
 var moleculeJS string
+
+//go:embed arm.js
+var armJS string
 
 var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 
@@ -80,6 +87,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		SurfaceJS  template.JS
 		Molecule   *moleculeView
 		MoleculeJS template.JS
+		Arm        *armView
+		ArmJS      template.JS
+		TurnJS     template.JS // of all that are turned by hand
 		Commands   string
 	}{
 		Report:     r,
@@ -88,6 +98,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		GlobeJS:    template.JS(globeJS),
 		SurfaceJS:  template.JS(surfaceJS),
 		MoleculeJS: template.JS(moleculeJS),
+		ArmJS:      template.JS(armJS),
 		Commands:   strings.Join(r.Commands, "\n"),
 	}
 	for _, f := range r.Figures {
@@ -119,6 +130,16 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			return err
 		}
 		page.Molecule = v
+	}
+	if r.Arm != nil {
+		v, err := r.Arm.view()
+		if err != nil {
+			return err
+		}
+		page.Arm = v
+	}
+	if r.Globe != nil || r.Surface != nil || r.Molecule != nil || r.Arm != nil {
+		page.TurnJS = template.JS(turnJS)
 	}
 	var out bytes.Buffer
 	if err := reportTemplate.Execute(&out, page); err != nil {

@@ -46,9 +46,9 @@ func TestReportEscapes(t *testing.T) {
 	if strings.Contains(page, "<script>alert") {
 		t.Error("a script from the report's text is in the page")
 	}
-	// The globe's data, the globe, and the copy button; nothing else.
-	if n := strings.Count(page, "<script"); n != 3 {
-		t.Errorf("%d script elements, want 3", n)
+	// What turns canvases, the globe's data, the globe, and the copy button; nothing else.
+	if n := strings.Count(page, "<script"); n != 4 {
+		t.Errorf("%d script elements, want 4", n)
 	}
 	if strings.Contains(page, "ZgotmplZ") {
 		t.Error("html/template refused a value")

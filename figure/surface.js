@@ -9,7 +9,7 @@
   const rad = Math.PI / 180, count = faces.length / 3;
   const turned = new Float64Array(vertices.length), depth = new Float64Array(count);
   const order = Array.from({ length: count }, (_, f) => f);
-  let azimuth = 30, elevation = 15, layer = 0, size = 0, ratio = 1;
+  let azimuth = 30, elevation = 15, layer = 0;
 
   // The colour of a value in [0, 1] in a light, as in the figures.
   const tint = (value, light) => {
@@ -18,6 +18,7 @@
   };
 
   const draw = () => {
+    const size = canvas.width, ratio = devicePixelRatio || 1;
     const sa = Math.sin(azimuth * rad), ca = Math.cos(azimuth * rad), se = Math.sin(elevation * rad), ce = Math.cos(elevation * rad);
     for (let k = 0; k < vertices.length; k += 3) {
       const x = vertices[k], y = vertices[k + 1], z = vertices[k + 2], forward = sa * x + ca * z;
@@ -50,28 +51,9 @@
     }
   };
 
-  let pending = 0;
-  const ask = () => { pending ||= requestAnimationFrame(() => { pending = 0; draw(); }); };
-  const turn = (dAzimuth, dElevation) => {
-    azimuth += dAzimuth;
-    elevation = Math.max(-90, Math.min(90, elevation + dElevation));
-    ask();
-  };
-  let grip; // the pointer's last event while it drags
-  canvas.addEventListener("pointerdown", e => { grip = e; canvas.setPointerCapture(e.pointerId); });
-  canvas.addEventListener("pointermove", e => {
-    if (!e.buttons || !grip) return;
-    turn((grip.clientX - e.clientX) * 120 * ratio / size, (e.clientY - grip.clientY) * 120 * ratio / size);
-    grip = e;
-  });
-  canvas.addEventListener("keydown", e => {
-    const by = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDown: [0, -5] }[e.key];
-    if (by) { e.preventDefault(); turn(...by); }
+  const ask = turnable(canvas, {
+    draw, span: 120, arrows: -5,
+    turn: (across, down) => { azimuth -= across; elevation = Math.max(-90, Math.min(90, elevation + down)); },
   });
   boxes.forEach((box, i) => box.addEventListener("change", () => { if (box.checked) { layer = i; ask(); } }));
-  new ResizeObserver(() => {
-    ratio = devicePixelRatio || 1;
-    size = canvas.width = canvas.height = Math.round(canvas.clientWidth * ratio);
-    draw();
-  }).observe(canvas);
 })();

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
@@ -238,6 +239,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	}
 	distances("distance (JSD)", v.JSD)
 	distances("observables (JSD)", v.Observed)
+	for _, f := range v.Findings {
+		printFinding(row, f)
+	}
 	row("start of backward paths", whereStarts(v.Start))
 	switch {
 	case v.TwoSample.M > 0:
@@ -253,6 +257,28 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("report", report)
 	}
 	t.Flush()
+}
+
+// printFinding shows what a kind of data tells of samples.
+func printFinding(row func(cells ...string), f domain.Finding) {
+	verdict := f.Verdict
+	if f.Warning {
+		verdict = "WARN: " + verdict
+	}
+	row(f.Name, verdict)
+	for _, m := range f.Measures {
+		told := fmt.Sprintf("%.4g", m.Samples)
+		if m.Unit != "" {
+			told += " " + m.Unit
+		}
+		if !m.Data.IsNaN() {
+			told += fmt.Sprintf("   data %.4g", m.Data)
+		}
+		if !m.Noise.IsNaN() {
+			told += fmt.Sprintf("   noise %.2g   p = %.3f", m.Noise, m.PValue)
+		}
+		row("  "+m.Name, told)
+	}
 }
 
 // drawnBy says by which keys samples were drawn, and what the run's own are.

@@ -34,7 +34,9 @@ func (a *app) generate() *cobra.Command {
 		Long: `generate draws samples with the averaged weights of a run's newest checkpoint and
 writes them to an NPY file (n×d, float64) or a CSV file; conformations of molecules
 (data.kind molecule) also to PDB, XYZ and SDF files and DCD trajectories, and as NPY of
-n×atoms×3. Sample number i is a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
+n×atoms×3; motions of an arm (data.kind trajectory) as CSV of joint values with time stamps,
+as JSON like ROS's JointTrajectory, and as NPY of n×waypoints×coordinates. Sample number i is
+a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
 --set draws by other keys than the run's, those that take no training.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy",
@@ -156,7 +158,8 @@ n×atoms×3. Sample number i is a function of the seed and i alone. FILE.json be
 		},
 	}
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
-	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, .dcd")
+	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, "+
+		".dcd, .json")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")

@@ -12,11 +12,13 @@ import (
 	"github.com/landing-diffusion/landing/domain/points"
 	"github.com/landing-diffusion/landing/domain/rotation"
 	"github.com/landing-diffusion/landing/domain/surface"
+	"github.com/landing-diffusion/landing/domain/trajectories"
 )
 
 // All are the kinds. Of several with one data.kind the first that fits the set is
 // taken.
-var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, molecules.Kind, earth.Demo}
+var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, molecules.Kind, trajectories.Kind,
+	earth.Demo}
 
 // Names returns the values that data.kind can have.
 func Names() []string {

@@ -38,8 +38,9 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s on %s: %q, %v", c.data, constraint.Name(c.set), k.Name, ok)
 		}
 	}
-	if !slices.Equal(Names(), []string{"earth", "points", "molecule", "demo"}) || !slices.Equal(Extensions(),
-		[]string{".npy", ".csv", ".pdb", ".xyz", ".sdf", ".dcd"}) {
+	if !slices.Equal(Names(), []string{"earth", "points", "molecule", "trajectory", "demo"}) ||
+		!slices.Equal(Extensions(),
+			[]string{".npy", ".csv", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
 		t.Errorf("%v, %v", Names(), Extensions())
 	}
 }

@@ -520,6 +520,7 @@ func (c *canvas) Note(s string)                   { c.notes = append(c.notes, s)
 func (c *canvas) Globe(*figure.Globe)             {}
 func (c *canvas) Surface(*figure.SurfaceView)     {}
 func (c *canvas) Molecule(m *figure.MoleculeView) { c.shown = m }
+func (c *canvas) Arm(*figure.ArmView)             {}
 
 // The pictures: histograms with the window, dihedrals, free energy with its band, and
 // conformations that lie on one another.

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
 )
 
 // Points about a line of R³ and a plane in it: the first component is the line's
@@ -26,7 +27,7 @@ func TestComponents(t *testing.T) {
 			x[3*i+j] = 5 + 10*z[0]*u[j] + z[1]*v[j]
 		}
 	}
-	mean, axes, share := principal(x, 3)
+	mean, axes, share := metric.Principal(x, 3, most)
 	if len(axes) != 2 || math.Abs(share-1) > 1e-12 {
 		t.Fatalf("%d axes with %v of the variance", len(axes), share)
 	}
@@ -55,37 +56,6 @@ func TestComponents(t *testing.T) {
 	}
 	if Components([]float64{1, 2, 1, 2}, 2) != nil {
 		t.Error("rows that do not vary have components")
-	}
-}
-
-// With more coordinates than rows the products of rows give the same directions.
-func TestComponentsOfManyCoordinates(t *testing.T) {
-	const n, d = 30, maxRows + 100
-	x := make([]float64, n*d)
-	for i := range n {
-		keyed.New(4, keyed.Probe, 0).Normals(x[i*d:(i+1)*d], uint64(i), 0)
-		for j := range 50 {
-			x[i*d+j] += 20 * float64(i%3)
-		}
-	}
-	mean, axes, share := principal(x, d)
-	if len(axes) != most || !(share > 0.5 && share < 1) {
-		t.Fatalf("%d axes with %v of the variance", len(axes), share)
-	}
-	var variance [2]float64
-	norm := 0.0
-	for i := range n {
-		for k := range variance {
-			y := project(x[i*d:(i+1)*d], mean, axes[k])
-			variance[k] += y * y / n
-		}
-	}
-	for _, v := range axes[0] {
-		norm += v * v
-	}
-	// Between groups: 50 coordinates of variance 20²·2/3.
-	if math.Abs(norm-1) > 1e-12 || variance[0] < 50*400*2/3 || variance[0] < 10*variance[1] {
-		t.Errorf("a direction of length² %v with variance %v, the next %v", norm, variance[0], variance[1])
 	}
 }
 

@@ -72,6 +72,7 @@ func (c *canvas) PNG(string, figure.Picture)                   { c.files++ }
 func (c *canvas) Note(remark string)                           { c.notes = append(c.notes, remark) }
 func (c *canvas) Globe(*figure.Globe)                          {}
 func (c *canvas) Molecule(*figure.MoleculeView)                {}
+func (c *canvas) Arm(*figure.ArmView)                          {}
 func (c *canvas) Surface(*figure.SurfaceView)                  { c.surface = true }
 
 // The picture of a mesh with more faces than a page can draw is a file, and the

@@ -1,0 +1,310 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/robot"
+)
+
+func file(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// taken reads a file and makes points of the set of it.
+func taken(set constraint.Set, path string) (*dataset.Points, error) {
+	p, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return fit(set, p)
+}
+
+// What is written in any form is read back: configurations to round-off.
+func TestRoundTrip(t *testing.T) {
+	x := golden.Read(t, "robot10_ops.npz")["x_on"].AsFloat64()
+	for i := 0; i < len(x); i += 14 { // the published ones are float32
+		for j := range 7 {
+			r := math.Hypot(x[i+j], x[i+7+j])
+			x[i+j], x[i+7+j] = x[i+j]/r, x[i+7+j]/r
+		}
+	}
+	set := panda(t, 10)
+	d := domainOf(t, set, x, "x.npy")
+	for _, ext := range []string{".npy", ".csv", ".json"} {
+		var b bytes.Buffer
+		if err := d.Writer(ext)(&b, x, 140); err != nil {
+			t.Fatal(err)
+		}
+		got, err := taken(set, file(t, "x"+ext, b.String()))
+		if err != nil {
+			t.Fatalf("%s: %v", ext, err)
+		}
+		if got.N != 6 || got.D != 140 || got.Header != nil || got.SHA256 == "" || got.Name != "x"+ext {
+			t.Fatalf("%s: %d × %d, %v", ext, got.N, got.D, got.Header)
+		}
+		for i, v := range x {
+			if math.Abs(got.X[i]-v) > 1e-14 {
+				t.Fatalf("%s: number %d is %v, want %v", ext, i, got.X[i], v)
+			}
+		}
+	}
+}
+
+// The forms themselves: an array of n×L×D; a table with a header of joints and time stamps that
+// no velocity limit is broken by; ROS's messages, whose times have nanoseconds.
+func TestForms(t *testing.T) {
+	set := hand(t, 3, nil)
+	x := angles([]float64{0, 0.5, 0.25}, []float64{3, -3, -3})
+	d := domainOf(t, set, x, "x.npy")
+	written := func(ext string) string {
+		var b bytes.Buffer
+		if err := d.Writer(ext)(&b, x, 6); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	a, err := arrayfile.DecodeNPY(strings.NewReader(written(".npy")))
+	if err != nil || !slices.Equal(a.Shape, []int{2, 3, 2}) || !slices.Equal(a.Float64, x) {
+		t.Errorf("%v of %v", err, a.Shape)
+	}
+	lines := strings.Split(strings.TrimSpace(written(".csv")), "\n")
+	if lines[0] != "trajectory,waypoint,time,joint1" || len(lines) != 7 {
+		t.Fatalf("%q", lines)
+	}
+	var rows [][4]float64
+	for _, l := range lines[1:] {
+		var r [4]float64
+		if _, err := fmt.Sscanf(l, "%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3]); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, r)
+	}
+	// 2 rad/s: half a radian takes 0.25 s, and the step across π is 2π − 6.
+	across := 2*math.Pi - 6
+	for i, want := range [][4]float64{{0, 0, 0, 0}, {0, 1, 0.25, 0.5}, {0, 2, 0.5, 0.25}, {1, 0, 0, 3},
+		{1, 1, across / 2, 3 + across}, {1, 2, across, 3 + across}} {
+		for k := range want {
+			if math.Abs(rows[i][k]-want[k]) > 2e-9 {
+				t.Errorf("line %d is %v, want %v", i+2, rows[i], want)
+				break
+			}
+		}
+		if i%3 > 0 && math.Abs(rows[i][3]-rows[i-1][3]) > 2*(rows[i][2]-rows[i-1][2])*(1+1e-12) {
+			t.Errorf("line %d is faster than 2 rad/s", i+2)
+		}
+	}
+	var messages []struct {
+		Header      struct{ Frame_id string }
+		Joint_names []string
+		Points      []struct {
+			Positions       []float64
+			Velocities      []float64
+			Time_from_start struct{ Sec, Nanosec int64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(written(".json")), &messages); err != nil || len(messages) != 2 {
+		t.Fatal(err)
+	}
+	m := messages[0]
+	if m.Header.Frame_id != "base" || !slices.Equal(m.Joint_names, []string{"joint1"}) || len(m.Points) != 3 ||
+		m.Points[2].Positions[0] != 0.25 || m.Points[2].Time_from_start.Nanosec != 500_000_000 ||
+		m.Points[1].Velocities != nil {
+		t.Errorf("%+v", m)
+	}
+	slow := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = 0.1 }))
+	if p := slow.pause([]float64{0, 0.5, 0.25}); math.Abs(p-5) > 1e-8 {
+		t.Errorf("a pause of %v s", p)
+	}
+	free := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = math.Inf(1) }))
+	if p := free.pause([]float64{0, 0.5, 0.25}); p != 1 {
+		t.Errorf("a pause of %v s without limits", p)
+	}
+}
+
+// Tables that people write: rows of way points with any of the three columns, in any order of
+// columns; rows of trajectories by name; values without names; plain coordinates.
+func TestTables(t *testing.T) {
+	set := hand(t, 2, nil)
+	want := angles([]float64{0.1, 0.2}, []float64{0.3, 0.4})
+	line := func(x []float64) string { return fmt.Sprintf("%.17g,%.17g,%.17g,%.17g\n", x[0], x[1], x[2], x[3]) }
+	for name, text := range map[string]string{
+		"trajectory":  "trajectory,joint1\n7,0.1\n7,0.2\n5,0.3\n5,0.4\n",
+		"waypoint":    "joint1,waypoint\n0.1,0\n0.2,1\n0.3,0\n0.4,1\n",
+		"time":        "Time,joint1\n0,0.1\n2,0.2\n0,0.3\n0.5,0.4\n",
+		"all":         "# by hand\ntrajectory,waypoint,time,joint1\n0,0,0,0.1\n\n0,1,9,0.2\n1,0,0,0.3\n1,1,9,0.4\n",
+		"wide":        "joint1[1],joint1[0]\n0.2,0.1\n0.4,0.3\n",
+		"no names":    "0.1,0.2\n0.3,0.4\n",
+		"coordinates": "x0,x1,x2,x3\n" + line(want[:4]) + line(want[4:]),
+	} {
+		p, err := taken(set, file(t, "x.csv", text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if p.N != 2 || p.D != 4 || !slices.Equal(p.X, want) {
+			t.Errorf("%s: %v, want %v", name, p.X, want)
+		}
+	}
+	one := `{"header": {"stamp": {"sec": 1}}, "joint_names": ["joint1"], "points": [
+		{"positions": [0.1], "velocities": [9]}, {"positions": [0.2], "effort": []}]}`
+	p, err := taken(set, file(t, "x.json", one))
+	if err != nil || p.N != 1 || !slices.Equal(p.X, want[:4]) {
+		t.Errorf("a message alone: %v", err)
+	}
+}
+
+// What is wrong is named, with its place.
+func TestBadFiles(t *testing.T) {
+	set := hand(t, 2, nil)
+	for _, c := range []struct{ name, text, want string }{
+		{"a.csv", "trajectory,joint1\n1,0\n1,0\n2,0\n1,0\n", "trajectory of row 3 (from 0, below the header) is 1, " +
+			"expected the rows of a trajectory together"},
+		{"a.csv", "waypoint,joint1\n0,0\n2,0\n", "waypoint of row 1 (from 0, below the header) is 2, expected 1: " +
+			"they count from 0"},
+		{"a.csv", "waypoint,joint1\n1,0\n2,0\n", "waypoint of row 0 (from 0, below the header) is 1, expected 0: " +
+			"they count from 0"},
+		{"a.csv", "trajectory,time,joint1\n0,1,0\n0,1,0\n", "time of row 1 (from 0, below the header) is 1, " +
+			"expected more than 1"},
+		{"a.csv", "trajectory,joint1\n0,0\n0,0\n1,0\n", "trajectory 1 (from 0) is 1 way points long, expected 2, as " +
+			"the first"},
+		{"a.csv", "trajectory,time\n0,0\n0,1\n", "0 columns of joints, expected 1 to 256 beside trajectory, " +
+			"waypoint and time"},
+		{"a.csv", "time,Time,joint1\n0,0,0\n", `column 2 is a second "time", expected one`},
+		{"a.csv", "waypoint,elbow\n0,0\n1,0\n", "its columns are elbow[0], elbow[1] …; expected a column for joint " +
+			"joint1 of clock, whose joints are joint1"},
+		{"a.csv", "waypoint,joint1\n0,0\n", "it has 1 way points and no column joint1[1]; expected 2 way points, as " +
+			"the set has (set.waypoints=1 would fit)"},
+		{"a.csv", "waypoint,joint1\n0,0\n1,0\n2,0\n",
+			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` +
+				"and nothing else"},
+		{"a.csv", "joint1[0],joint1[0]\n0,0\n", "its header names joint1[0] twice"},
+		{"a.csv", "waypoint,joint1\n0,a\n", `:2: column 2 is "a", expected a number`},
+		{"a.csv", "1,2,3\n", "its trajectories have 3 numbers, 3 way points of 1 each; expected 2 way points, as " +
+			"the set has (set.waypoints=3 would fit)"},
+		{"a.csv", "1,0,1,0,1,0\n", "its trajectories have 6 numbers, 3 way points of 2 each; expected 2 way points"},
+		{"a.csv", "1,0,0.6,0.8\n1,0,0.6,0.7\n", "row 1, way point 1, joint joint1 (rows and way points from 0): " +
+			"(0.6, 0.7) is no cosine and sine, for its length is 0.921954"},
+		{"a.json", "[]", "an empty list, expected trajectories"},
+		{"a.json", "{} {}", "more than one value"},
+		{"a.json", `[{"joint_names": []}]`, "trajectory 0 (from 0) is one of 0 joint_names, expected 1 to 256"},
+		{"a.json", `[{"joint_names": ["a"], "points": []}]`, "trajectory 0 (from 0) is of 0 points"},
+		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1, 2]}]}]`, "trajectory 0 (from 0) is with 2 " +
+			"positions at point 0, expected 1"},
+		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1]}]}, {"joint_names": ["b"]}]`,
+			"trajectory 1 (from 0) is of other joint_names"},
+		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1]}]}, {"joint_names": ["a"]}]`,
+			"trajectory 1 (from 0) is 0 points long, expected 1, as the first"},
+		{"a.json", `[{"joint_names": "a"}]`, "trajectory 0 (from 0): json: cannot unmarshal string"},
+		{"a.json", `[1e999`, "a.json: "},
+		{"a.npz", "", `extension ".npz"`},
+	} {
+		_, err := taken(set, file(t, c.name, c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+	long := "waypoint," + strings.Repeat("j,", 256) + "j\n0" + strings.Repeat(",0", 257) + "\n"
+	if _, err := Read(file(t, "x.csv", long)); err == nil || !strings.Contains(err.Error(), "257 columns of joints") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What a point is given for stands behind it, from its own ends: the first configuration and
+// where the hand is at the last.
+func TestGiven(t *testing.T) {
+	set := hand(t, 3, func(s *trajectory.Spec) {
+		s.Start.Given.Joints = true
+		s.Goal.Given.Position = &robot.Point{Link: 1, Local: [3]float64{1, 0, 0}}
+	})
+	p, err := taken(set, file(t, "x.csv", "0.1,0.2,0.3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(angles([]float64{0.1, 0.2, 0.3, 0.1}), 2*math.Cos(0.3), 2*math.Sin(0.3), 0)
+	if p.D != 11 || len(p.X) != 11 {
+		t.Fatalf("%d numbers, want 11", p.D)
+	}
+	for i, v := range want {
+		if math.Abs(p.X[i]-v) > 1e-15 {
+			t.Errorf("number %d is %v, want %v", i, p.X[i], v)
+		}
+	}
+	again, err := fit(set, p)
+	if err != nil || !slices.Equal(again.X, p.X) {
+		t.Errorf("points of the set are changed: %v", err)
+	}
+	var b bytes.Buffer
+	d := domainOf(t, set, p.X, "x.npy")
+	if err := d.Writer(".npy")(&b, p.X, 11); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := arrayfile.DecodeNPY(&b); err != nil || !slices.Equal(a.Shape, []int{1, 11}) {
+		t.Errorf("%v, shape %v", err, a.Shape)
+	}
+	d.Find(p.X)
+}
+
+// No table makes the reader panic, and what it takes is whole trajectories of finite numbers, as
+// many as the table has for joints.
+func FuzzTable(f *testing.F) {
+	for _, s := range []string{"trajectory,waypoint,time,joint1\n0,0,0,1\n0,1,1,2\n", "waypoint,a,b\n0,1,2\n",
+		"time,a\n0,1\n0,2\n",
+		"joint1[0],joint1[1]\n1,2\n", "trajectory\n1\n", "trajectory,a\n1e308,1\n-0,2\n"} {
+		f.Add(s)
+	}
+	path := filepath.Join(f.TempDir(), "x.csv")
+	set := hand(f, 2, nil)
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Read(path)
+		if err != nil {
+			return
+		}
+		if p.N < 1 || p.D < 1 || len(p.X) != p.N*p.D || p.Header != nil && len(p.Header) != p.D {
+			t.Fatalf("%d × %d, %d numbers, %d names", p.N, p.D, len(p.X), len(p.Header))
+		}
+		for _, v := range p.X {
+			if v-v != 0 {
+				t.Fatal("a number that is not finite")
+			}
+		}
+		if q, err := fit(set, p); err == nil && (q.D != 4 || len(q.X) != 4*q.N) {
+			t.Fatalf("points of %d numbers", q.D)
+		}
+	})
+}
+
+// No text makes the reader of JSON panic, and what it takes is whole.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`[{"joint_names":["a"],"points":[{"positions":[1]}]}]`, `{"joint_names":["a"]}`, `[]`,
+		`null`, `[null]`,
+		`[{"joint_names":["a"],"points":[{"positions":[1e400]}]}]`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := decodeJSON("x.json", strings.NewReader(text))
+		if err == nil && (p.N < 1 || p.D < 1 || len(p.X) != p.N*p.D || len(p.Header) != p.D) {
+			t.Fatalf("%d × %d, %d numbers, %d names", p.N, p.D, len(p.X), len(p.Header))
+		}
+	})
+}

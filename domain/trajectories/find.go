@@ -1,0 +1,236 @@
+package trajectories
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/robot/scene"
+)
+
+// find tells the shares of modes and what is clear between way points.
+func (g *guide) find(x []float64) []domain.Finding {
+	var out []domain.Finding
+	if len(x) == 0 {
+		return nil
+	}
+	if g.modes != nil {
+		out = append(out, g.findModes(x))
+	}
+	if g.scene.Pairs() > 0 {
+		out = append(out, g.findSwept(x))
+	}
+	if g.limits {
+		out = append(out, g.findLimits(x)...)
+	}
+	return out
+}
+
+// unlikely is the chance with which shares of modes of one law are called different, all
+// modes together.
+const unlikely = 1e-3
+
+// findModes compares how often each mode comes, by Fisher's exact test.
+func (g *guide) findModes(x []float64) domain.Finding {
+	n, m := g.rows(x), g.rows(g.data)
+	samples := counts(g.of(x), len(g.modes))
+	f := domain.Finding{Name: "modes", Note: g.note}
+	var differ []string
+	widest := 0.0
+	for k, name := range g.modes {
+		if samples[k] == 0 && g.shares[k] == 0 {
+			continue
+		}
+		p, share := metric.FisherTest(samples[k], n, g.shares[k], m), float64(g.shares[k])/float64(m)
+		noise := math.Sqrt(share * (1 - share) / float64(n))
+		pooled := float64(samples[k]+g.shares[k]) / float64(n+m)
+		widest = max(widest, 3.3*math.Sqrt(pooled*(1-pooled)*(1/float64(n)+1/float64(m))))
+		f.Measures = append(f.Measures, domain.Measure{Name: name,
+			Samples: metric.Float(float64(samples[k]) / float64(n)),
+			Data:    metric.Float(share), Noise: metric.Float(noise), PValue: metric.Float(p)})
+		if p < unlikely/float64(len(g.modes)) {
+			differ = append(differ, fmt.Sprintf("%s has %s of the samples and %s of the data", name,
+				text.Percent(float64(samples[k])/float64(n)), text.Percent(share)))
+		}
+	}
+	if differ != nil {
+		f.Warning = true
+		f.Verdict = fmt.Sprintf("shares of modes differ by more than chance: %s; more samples or longer training show "+
+			"whether the network or the prior does it", strings.Join(differ, "; "))
+		return f
+	}
+	f.Verdict = fmt.Sprintf("shares of modes differ by no more than chance; with so many samples a difference of "+
+		"about "+
+		"%.2f would be seen", widest)
+	return f
+}
+
+// sharp is how near the two bounds of the clearance along a motion are, in metres.
+const sharp = 1e-4
+
+// swept returns the room along the motions between way points: bounds from below, which are
+// proven, and from above, which are at places that were looked at.
+func (g *guide) swept(x []float64) (lower, upper []float64) {
+	n := g.rows(x)
+	lower, upper = make([]float64, n), make([]float64, n)
+	domain.EachBlock(g.pool, n, func(lo, hi int) {
+		f := g.follower()
+		for i := lo; i < hi; i++ {
+			s, _ := f.checker.Path(g.motion.path(g.row(x, i)), g.waypoints, scene.SweptOptions{Tolerance: sharp})
+			lower[i], upper[i] = s.Lower, s.Upper
+		}
+	})
+	return lower, upper
+}
+
+// findSwept tells how many motions are clear between way points too.
+func (g *guide) findSwept(x []float64) domain.Finding {
+	f := domain.Finding{Name: "clearance along motions, of " + g.body(), Note: fmt.Sprintf("Joints go at constant "+
+		"rates from way "+
+		"point to way point, the shorter way around. Clearances are lower bounds by the lengths of links and the "+
+		"steps of joints, "+
+		"at most %g m below the true ones.", sharp)}
+	var shares [2][4]metric.Float // clear, with the margin, least, median
+	touching, worst := 0, 0
+	for side, y := range [][]float64{x, g.some()} {
+		lower, upper := g.swept(y)
+		clear, kept, hit := 0, 0, 0
+		at := 0
+		for i, v := range lower {
+			if v >= 0 {
+				clear++
+			}
+			if v >= g.margin-sharp {
+				kept++
+			}
+			if upper[i] < 0 {
+				hit++
+			}
+			if v < lower[at] {
+				at = i
+			}
+		}
+		if side == 0 {
+			touching, worst = hit, at
+		}
+		n := float64(len(lower))
+		for k := range shares[side] {
+			shares[side][k] = metric.NaN
+		}
+		if n > 0 {
+			least := lower[at]
+			shares[side] = [4]metric.Float{metric.Float(float64(clear) / n), metric.Float(float64(kept) / n),
+				metric.Float(least), metric.Float(metric.Median(slices.Clone(lower)))}
+		}
+	}
+	add := func(name, unit string, k int) {
+		f.Measures = append(f.Measures, domain.Measure{Name: name, Unit: unit, Samples: shares[0][k],
+			Data:  shares[1][k],
+			Noise: metric.NaN, PValue: metric.NaN})
+	}
+	add("share proven to touch nothing", "", 0)
+	add(fmt.Sprintf("share that keeps the margin of %g m", g.margin), "", 1)
+	add("least clearance", "m", 2)
+	add("median clearance", "m", 3)
+	n := g.rows(x)
+	if touching == 0 && shares[0][0] == 1 {
+		f.Verdict = fmt.Sprintf("all %s samples are proven to touch nothing between way points; the least clearance "+
+			"is %s m",
+			text.Count(n), text.Number(shares[0][2]))
+		return f
+	}
+	f.Warning = true
+	f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), sample %d of "+
+		"those that "+
+		"are left by %s m: more way points, a smaller set.step, or set.clearance=segments keep them clear",
+		text.Count(touching), text.Count(n), text.Percent(1-shares[1][0]), worst, text.Number(-shares[0][2]))
+	return f
+}
+
+// body says of what the clearance is.
+func (g *guide) body() string {
+	n, points := len(g.scene.Bodies), 0
+	for _, b := range g.scene.Bodies {
+		if b.Radius == 0 {
+			points++
+		}
+	}
+	if points == n {
+		return fmt.Sprintf("%d points of the arm", n)
+	}
+	return fmt.Sprintf("%d spheres of the arm", n)
+}
+
+// mostSwept bounds the rows of the data that samples are held against.
+const mostSwept = 2000
+
+// some returns rows of the data, taken evenly.
+func (g *guide) some() []float64 {
+	n := g.rows(g.data)
+	if n <= mostSwept {
+		return g.data
+	}
+	out := make([]float64, 0, mostSwept*g.dim)
+	for k := range mostSwept {
+		out = append(out, g.row(g.data, k*n/mostSwept)...)
+	}
+	return out
+}
+
+// findLimits tells how far joints leave their limits between way points: both may keep them
+// where the shorter way between them does not.
+func (g *guide) findLimits(x []float64) []domain.Finding {
+	measure := func(y []float64) (share, worst float64, joint int) {
+		n, left := g.rows(y), 0
+		excess, at := make([]float64, n), make([]int, n)
+		domain.EachBlock(g.pool, n, func(lo, hi int) {
+			c := g.scene.NewChecker()
+			for i := lo; i < hi; i++ {
+				path := g.motion.path(g.row(y, i))
+				for l := range g.waypoints - 1 {
+					e, j := c.LimitAlong(path[l*g.size:(l+1)*g.size], path[(l+1)*g.size:(l+2)*g.size])
+					if e > excess[i] {
+						excess[i], at[i] = e, j
+					}
+				}
+			}
+		})
+		for i, e := range excess {
+			if e > beyondLimit {
+				left++
+			}
+			if e > worst {
+				worst, joint = e, at[i]
+			}
+		}
+		return float64(left) / float64(max(n, 1)), worst, joint
+	}
+	share, worst, joint := measure(x)
+	data, dataWorst, _ := measure(g.some())
+	if share == 0 && data == 0 {
+		return nil
+	}
+	f := domain.Finding{Name: "limits between way points", Measures: []domain.Measure{
+		{Name: "share that leaves a joint's limits", Samples: metric.Float(share), Data: metric.Float(data),
+			Noise:  metric.NaN,
+			PValue: metric.NaN},
+		{Name: "largest excess", Unit: "rad or m", Samples: metric.Float(worst), Data: metric.Float(dataWorst),
+			Noise: metric.NaN, PValue: metric.NaN}}}
+	if share == 0 {
+		f.Verdict = "no sample leaves a joint's limits on the shorter way between way points"
+		return []domain.Finding{f}
+	}
+	f.Warning = true
+	f.Verdict = fmt.Sprintf("%s of the samples leave a joint's limits on the shorter way between two way points, %s "+
+		"the "+
+		"most, by %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
+		jointName(g.arm, joint), text.Number(worst))
+	return []domain.Finding{f}
+}
+
+// beyondLimit is how far a joint may be beyond a limit, in radians or metres.
+const beyondLimit = 1e-6

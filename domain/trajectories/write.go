@@ -1,0 +1,126 @@
+package trajectories
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/robot"
+)
+
+// writeNPY writes n×L×D, or n×d if something stands behind the way points.
+func (m *motion) writeNPY(w io.Writer, x []float64, d int) error {
+	shape := []int{len(x) / d, m.waypoints, m.size}
+	if d != m.waypoints*m.size {
+		shape = []int{len(x) / d, d}
+	}
+	return arrayfile.EncodeNPY(w, arrayfile.Array{Shape: shape, Float64: x})
+}
+
+// pause returns the seconds from way point to way point of a trajectory of joint values q: the
+// least with which no joint is faster than its limit, and at least a millisecond; 1 if no
+// joint that moves has a limit.
+func (m *motion) pause(q []float64) float64 {
+	n, least, bounded := m.arm.Moving(), 1e-3, false
+	k := 0
+	for i := range m.arm.Joints {
+		j := &m.arm.Joints[i]
+		if j.Kind == robot.Fixed {
+			continue
+		}
+		if j.Velocity > 0 && !math.IsInf(j.Velocity, 1) {
+			bounded = true
+			for l := n + k; l < len(q); l += n {
+				least = max(least, math.Abs(q[l]-q[l-n])/j.Velocity)
+			}
+		}
+		k++
+	}
+	if !bounded {
+		return 1
+	}
+	return math.Ceil(least*1e9) / 1e9 // whole nanoseconds, as ROS has them
+}
+
+// each calls f with the joint values of every point, L×joints, and the seconds from way point
+// to way point.
+func (m *motion) each(x []float64, f func(i int, q []float64, pause float64) error) error {
+	q := make([]float64, m.waypoints*m.arm.Moving())
+	for i := range m.rows(x) {
+		m.joints(q, m.row(x, i))
+		if err := f(i, q, m.pause(q)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCSV writes a line for each way point: its trajectory, its number, seconds, and the
+// values of the joints in radians and metres.
+func (m *motion) writeCSV(w io.Writer, x []float64, _ int) error {
+	header := append([]string{"trajectory", "waypoint", "time"}, jointNames(m.arm)...)
+	n := m.arm.Moving()
+	table := make([]float64, 0, m.rows(x)*m.waypoints*len(header))
+	m.each(x, func(i int, q []float64, pause float64) error {
+		for l := range m.waypoints {
+			table = append(table, float64(i), float64(l), float64(l)*pause)
+			table = append(table, q[l*n:(l+1)*n]...)
+		}
+		return nil
+	})
+	return domain.WriteTable(w, header, "%.17g", table)
+}
+
+// rosTime is seconds as ROS has them.
+type rosTime struct {
+	Sec     int64 `json:"sec"`
+	Nanosec int64 `json:"nanosec"`
+}
+
+// writeJSON writes a list of trajectories, a line each, in the form of ROS's JointTrajectory.
+// Joints go straight from point to point: with velocities, a controller would put a spline
+// through the points, which nobody has checked.
+func (m *motion) writeJSON(w io.Writer, x []float64, _ int) error {
+	type point struct {
+		Positions []float64 `json:"positions"`
+		Time      rosTime   `json:"time_from_start"`
+	}
+	type message struct {
+		Header struct {
+			Frame string `json:"frame_id"`
+		} `json:"header"`
+		JointNames []string `json:"joint_names"`
+		Points     []point  `json:"points"`
+	}
+	b := bufio.NewWriter(w)
+	b.WriteString("[")
+	n := m.arm.Moving()
+	err := m.each(x, func(i int, q []float64, pause float64) error {
+		t := message{JointNames: jointNames(m.arm)}
+		t.Header.Frame = m.arm.Base
+		nanos := int64(math.Round(pause * 1e9))
+		for l := range m.waypoints {
+			at := int64(l) * nanos
+			t.Points = append(t.Points, point{q[l*n : (l+1)*n], rosTime{at / 1e9, at % 1e9}})
+		}
+		line, err := json.Marshal(t)
+		if err != nil {
+			return fmt.Errorf("trajectory %d: %w", i, err)
+		}
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString("\n")
+		_, err = b.Write(line)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.WriteString("\n]\n")
+	return b.Flush()
+}
