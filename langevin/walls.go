@@ -140,7 +140,9 @@ type mirrors struct {
 	end        geometry.Geometry    // of all, for Terminal
 	endProject *geometry.Projection
 	solver     *geometry.Solver // onto Σ
-	jac        []float64        // c×d
+	support    [][]int          // that each component's derivatives are along; nil: all coordinates
+	jac        []float64        // derivatives at a point, along the support
+	grad       []float64        // d
 	n, best, v []float64        // d
 	y0         []float64        // d: the proposal
 	land       []float64        // d
@@ -151,9 +153,16 @@ type mirrors struct {
 func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 	d, m, c := p.Set.Dim(), len(p.Set.Equalities()), len(constraint.Components(p.Set))
 	vec := func() []float64 { return make([]float64, d) }
+	support, derivatives := p.Set.Capabilities().Support, c*d
+	if support != nil {
+		derivatives = 0
+		for _, at := range support {
+			derivatives += len(at)
+		}
+	}
 	return &mirrors{
-		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
-		x: make([]float64, rows*c), y: make([]float64, rows*c), jac: make([]float64, c*d),
+		proc: p, support: support, jac: make([]float64, derivatives), grad: vec(), all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
+		x: make([]float64, rows*c), y: make([]float64, rows*c),
 		at: geometry.New(moving, 1, 0), projection: geometry.NewProjection(moving, 1),
 		end: geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
 		n: vec(), best: vec(), v: vec(), y0: vec(), land: vec(),
@@ -224,7 +233,11 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 	}
 	reach := 2*dense.Norm(w.v) + roundoff
 	for range foldLimit(w.c - w.m) {
-		w.all.Jacobians(values, w.jac, y, 1)
+		if w.support != nil {
+			w.all.SparseJacobians(values, w.jac, y, 1)
+		} else {
+			w.all.Jacobians(values, w.jac, y, 1)
+		}
 		if worst(values[w.m:]) <= 0 {
 			return true
 		}
@@ -232,11 +245,18 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 			return false
 		}
 		depth, value := 0.0, 0.0 // of the deepest wall
-		for a := w.m; a < w.c; a++ {
-			if !(values[a] > 0) {
+		at := 0                  // where component a's derivatives begin
+		for a := range w.c {
+			here := at
+			if w.support != nil {
+				at += len(w.support[a])
+			} else {
+				at += d
+			}
+			if a < w.m || !(values[a] > 0) {
 				continue
 			}
-			grad := w.jac[a*d : (a+1)*d]
+			grad := w.gradient(a, w.jac[here:at])
 			w.at.Tangent(w.n, grad)
 			norm := dense.Norm(w.n)
 			if norm > normalWall*dense.Norm(grad) && values[a]/norm > depth {
@@ -259,6 +279,19 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 		}
 	}
 	return false
+}
+
+// gradient returns that of component a from its derivatives along the support, until the
+// next call.
+func (w *mirrors) gradient(a int, derivatives []float64) []float64 {
+	if w.support == nil {
+		return derivatives
+	}
+	clear(w.grad)
+	for k, j := range w.support[a] {
+		w.grad[j] = derivatives[k]
+	}
+	return w.grad
 }
 
 // settle lands h at the point y, or projects it, as the method does.

@@ -46,7 +46,7 @@ func newSum(s *Set) *Sum {
 		first := out.groups
 		for i := range st.labels[st.m:] {
 			g := -1
-			if of := st.labels[st.m+i].of; of >= 0 && !paper && i >= len(st.labels)-st.m-len(st.half[1].clears) -
+			if of := st.labels[st.m+i].of; of >= 0 && !paper && i >= len(st.labels)-st.m-len(st.half[1].clears)-
 				len(st.half[1].pairs) {
 				g = first + of
 				out.groups = max(out.groups, g+1)
