@@ -161,7 +161,8 @@ func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 		}
 	}
 	return &mirrors{
-		proc: p, support: support, jac: make([]float64, derivatives), grad: vec(), all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
+		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
+		support: support, jac: make([]float64, derivatives), grad: vec(),
 		x: make([]float64, rows*c), y: make([]float64, rows*c),
 		at: geometry.New(moving, 1, 0), projection: geometry.NewProjection(moving, 1),
 		end: geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),

@@ -425,7 +425,8 @@ func (b *builder) task(field string, name label, t *Task, given int) error {
 			other := b.half[h].labels[tasks][i]
 			switch {
 			case h == 0 && (v < low-same || v > high+same), h == 1 && low == high && sign*(low-v) > same:
-				return refuse(field, "%s is asked to be %s, which %s excludes", name.head, between(low, high), other.head)
+				return refuse(field, "%s is asked to be %s, which %s excludes", name.head, between(low, high),
+					other.head)
 			case h == 0 && low == high:
 				return nil
 			}
@@ -573,8 +574,8 @@ func (b *builder) selves() error {
 		name := fmt.Sprintf("%s,%s", b.sphere(k[0]), b.sphere(k[1]))
 		if p[0].Link == p[1].Link {
 			if r := norm(minus(p[0].Local, p[1].Local)); r < pad {
-				return refuse(fmt.Sprintf("self[%d]", i), "%s are fixed to each other at %.4g m; expected %.4g m at least",
-					name, r, pad)
+				return refuse(fmt.Sprintf("self[%d]", i), "%s are fixed to each other at %.4g m; expected %.4g m at "+
+					"least", name, r, pad)
 			}
 			continue
 		}
@@ -626,7 +627,8 @@ func (b *builder) between() error {
 			switch {
 			case δ == 0 || math.IsInf(δ, 1) || s >= 0 && δ >= math.Pi:
 			case s < 0:
-				b.set.steps = append(b.set.steps, step{l, c, -1, δ, 1, name + ",+]"}, step{l, c, -1, δ, -1, name + ",−]"})
+				b.set.steps = append(b.set.steps, step{l, c, -1, δ, 1, name + ",+]"},
+					step{l, c, -1, δ, -1, name + ",−]"})
 			default:
 				b.set.steps = append(b.set.steps, step{l, c, s, math.Cos(δ), 1 / math.Sin(δ), name + "]"})
 			}

@@ -188,7 +188,7 @@ func (s *Set) String() string {
 
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
-	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start}
+	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start, Steps: s.l, StepDim: s.d}
 	if s.equal != s {
 		c.Equalities = func() constraint.Set { return s.equal }
 	}

@@ -8,20 +8,26 @@ import (
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/scene"
 )
 
 const flange = 7 // of the Panda
 
 var none = math.NaN()
 
+// at asks the flange for a place.
+func at(name string, x, y, z float64) []trajectory.Task {
+	return trajectory.Position(name, flange, [3]float64{}, [3]float64{x, y, z})
+}
+
 // published is the scene of the published trajectories.
 func published(waypoints int) trajectory.Spec {
 	arm := robot.Panda()
 	spec := trajectory.Spec{
 		Arm: arm, Waypoints: waypoints, Margin: 0.01,
-		Path:  trajectory.Position("tool", flange, [3]float64{}, [3]float64{none, none, 0.205}),
-		Start: trajectory.Place{Tasks: trajectory.Position("start", flange, [3]float64{}, [3]float64{0.4, -0.5, 0.205})},
-		Goal:  trajectory.Place{Tasks: trajectory.Position("goal", flange, [3]float64{}, [3]float64{0.4, 0.5, 0.205})},
+		Path:  at("tool", none, none, 0.205),
+		Start: trajectory.Place{Tasks: at("start", 0.4, -0.5, 0.205)},
+		Goal:  trajectory.Place{Tasks: at("goal", 0.4, 0.5, 0.205)},
 		Obstacles: []trajectory.Obstacle{
 			trajectory.Ball{Centre: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
 			trajectory.Ball{Centre: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
@@ -42,13 +48,75 @@ func set(t testing.TB, spec trajectory.Spec) constraint.Set {
 	return s
 }
 
+// mixed is an arm with joints of all kinds, on axes of all directions.
+func mixed(t testing.TB) *robot.Arm {
+	t.Helper()
+	turn := func(x, y, z float64) robot.Pose {
+		sx, cx := math.Sincos(x)
+		sz, cz := math.Sincos(y)
+		return robot.Pose{R: [9]float64{cz, -sz * cx, sz * sx, sz, cz * cx, -cz * sx, 0, sx, cx},
+			P: [3]float64{0.1 * z, 0.2, 0.3 - 0.1*z}}
+	}
+	arm := &robot.Arm{Name: "mixed", Base: "base", Joints: []robot.Joint{
+		{Name: "a", Link: "la", Kind: robot.Continuous, Origin: turn(0.3, 0.4, 1), Axis: [3]float64{0, 0.6, 0.8}},
+		{Name: "b", Link: "lb", Kind: robot.Prismatic, Origin: turn(1, -0.4, 0), Axis: [3]float64{1, 0, 0},
+			Lower: -0.3, Upper: 0.5},
+		{Name: "c", Link: "lc", Kind: robot.Fixed, Origin: turn(-1, 2, 2)},
+		{Name: "d", Link: "ld", Origin: turn(0.1, 0.2, -1), Axis: [3]float64{0, -1, 0}, Lower: -2.5, Upper: 3},
+		{Name: "e", Link: "le", Origin: turn(2, 0, 1), Axis: [3]float64{0, 0, 1}, Lower: -1, Upper: 0.5},
+		{Name: "f", Link: "lf", Origin: turn(0.4, 1, 0.5), Axis: [3]float64{0.8, 0, -0.6}, Lower: -2, Upper: 2},
+	}}
+	if err := arm.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return arm
+}
+
 func TestSuite(t *testing.T) {
-	for name, spec := range map[string]trajectory.Spec{
-		"published": published(3),
+	up, z, tip := [3]float64{0, 0, 1}, [3]float64{0, 0, 1}, [3]float64{0.05, -0.02, 0.1}
+	home := []float64{0, -0.3, 0.1, -2, 0.2, 1.8, 0.7}
+	inf := math.Inf(1)
+	level := published(3)
+	level.Path = append(trajectory.Upright("upright", flange, z, [3]float64{0.1, 0.2, -1}), at("tool", 0.4, none, 0.3)...)
+	level.Start, level.Goal, level.Obstacles, level.Limits = trajectory.Place{}, trajectory.Place{}, nil, true
+	told := trajectory.Spec{Arm: robot.Panda(), Waypoints: 4, Limits: true,
+		Steps: []float64{1, 1, 1, 1, 0, 2, math.Pi, 0}, Start: trajectory.Place{Joints: home},
+		Goal: trajectory.Place{Tasks: append(at("goal", 0.3, 0.3, 0.5),
+			trajectory.Orientation("turn", flange, [9]float64{1, 0, 0, 0, -1, 0, 0, 0, -1})...)}}
+	some := trajectory.Spec{Arm: mixed(t), Waypoints: 3, Limits: true, Margin: 0.02,
+		Steps: []float64{2, 0.3, 0, 2, 2, 2},
+		Path: append(trajectory.Box("box", 5, tip, [3]float64{-2, -inf, -1.5}, [3]float64{2, 1.5, inf}),
+			trajectory.Level("level", 5, [3]float64{1, 1, 0}, up),
+			trajectory.Cone("cone", 4, [3]float64{0, 1, 0.5}, [3]float64{1, 0, 0.2}, 2.2)),
+		Volume: []robot.Sphere{{Link: -1, Radius: 0.1}, {Link: 0, Centre: tip, Radius: 0.05}, {Link: 1, Radius: 0.1},
+			{Link: 5, Centre: tip, Radius: 0.05}, {Link: 4, Centre: tip}},
+		Self: [][2]int{{0, 3}, {1, 3}, {4, 2}},
+		Obstacles: []trajectory.Obstacle{
+			&scene.Obstacle{Shape: scene.Capsule, A: [3]float64{1, 1, 0}, B: [3]float64{1, 1, 1}, Radius: 0.2},
+			&scene.Obstacle{Shape: scene.Box, A: [3]float64{-1, 0.5, 0.8}, Half: [3]float64{0.3, 0.2, 0.1}, Radius: 0.05},
+		}}
+	given := trajectory.Spec{Arm: mixed(t), Waypoints: 2, Start: trajectory.Place{Given: trajectory.Given{Joints: true}},
+		Goal: trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: 5, Local: tip}}}}
+	free := some
+	free.Path, free.Volume, free.Self, free.Obstacles, free.Limits, free.Steps = some.Path[3:4], nil, nil, nil, false, nil
+	for name, c := range map[string]struct {
+		trajectory.Spec
+		constrainttest.Options
+	}{
+		"published": {published(3), constrainttest.Options{Points: 6}},
+		"one":       {trajectory.Spec{Arm: robot.Panda(), Waypoints: 1}, constrainttest.Options{Points: 6}},
+		"upright":   {level, constrainttest.Options{Points: 6}},
+		"told":      {told, constrainttest.Options{Points: 4}},
+		"mixed":     {some, constrainttest.Options{Points: 4}},
+		"equal":     {free, constrainttest.Options{Points: 6}},
+		"given":     {given, constrainttest.Options{Points: 6}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := set(t, spec)
-			constrainttest.Run(t, s, constrainttest.Options{Points: 6})
+			s := set(t, c.Spec)
+			constrainttest.Run(t, s, c.Options)
+			if equal := constraint.EqualitiesOf(s); len(s.Inequalities()) > 0 {
+				constrainttest.Run(t, equal, c.Options)
+			}
 		})
 	}
 }

@@ -9,23 +9,26 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/robot/urdf"
 )
 
 // Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres,
 // radians, seconds.
 type Arm struct {
 	Robot     string        `yaml:"robot,omitempty" doc:"panda, which is built in"`
-	Tip       string        `yaml:"tip,omitempty" doc:"link that tasks are of unless they name one; the last of the chain"`
-	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: rows of modified Denavit–Hartenberg parameters"`
+	URDF      File          `yaml:"urdf,omitempty" doc:"instead of {robot}: a file; its chain to the tip"`
+	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: rows of modified Denavit–Hartenberg numbers"`
+	Tip       string        `yaml:"tip,omitempty" doc:"link that tasks are of; unless given the last of the chain"`
 	Waypoints int           `yaml:"waypoints,omitempty" doc:"L, how many configurations"`
 	Start     ArmPlace      `yaml:"start,omitempty" doc:"what the first waypoint keeps"`
 	Goal      ArmPlace      `yaml:"goal,omitempty" doc:"what the last waypoint keeps"`
 	Path      []ArmTask     `yaml:"path,omitempty" doc:"what all waypoints keep"`
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
-	Step      any           `yaml:"step,omitempty" doc:"how far a joint may move to the next waypoint: a number, or one a joint"`
-	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: bounds steps by the joints' velocities"`
+	Step      any           `yaml:"step,omitempty" doc:"how far a joint may move to the next waypoint: one number, or all"`
+	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: the joints' velocities bound steps"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
-	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or the links' origins"`
+	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or link origins"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" doc:"added to all distances that are kept"`
 	Clearance string        `yaml:"clearance,omitempty" doc:"at waypoints unless given, or segments: between them too"`
@@ -121,6 +124,9 @@ func arms(k Arm) (constraint.Set, error) {
 	if errors.As(err, &e) {
 		return nil, b.fault(e)
 	}
+	if err == nil {
+		err = b.reach()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -163,19 +169,30 @@ func (b *armed) fault(e *trajectory.Error) error {
 }
 
 func (b *armed) robot() error {
+	given := 0
+	for _, is := range []bool{b.Robot != "", b.URDF != "", b.DH != nil} {
+		if is {
+			given++
+		}
+	}
 	switch {
-	case b.Robot == "panda" && b.DH == nil:
-		b.arm = robot.Panda()
-	case b.Robot == "" && b.DH != nil:
+	case given == 0:
+		return Bad("robot", nil, "panda, or the arm's file in {urdf}, or its parameters in {dh}")
+	case given > 1:
+		return &Error{Key: "robot", Fault: "the arm is there twice; expected one of robot, urdf and dh"}
+	case b.URDF != "":
+		var err error
+		if b.arm, _, err = urdf.Read(string(b.URDF), urdf.Options{Tip: b.Tip, Volume: true}); err != nil {
+			return &Error{Key: "urdf", Fault: err.Error()}
+		}
+	case b.DH != nil:
 		if err := b.table(); err != nil {
 			return err
 		}
-	case b.Robot == "" && b.DH == nil:
-		return Bad("robot", nil, "panda, or the arm's parameters in {dh}")
-	case b.DH != nil:
-		return &Error{Key: "dh", Fault: "there is a {robot} too; expected one of the two keys"}
+	case b.Robot != "panda":
+		return Bad("robot", b.Robot, "panda, or the arm's file in {urdf}, or its parameters in {dh}")
 	default:
-		return Bad("robot", b.Robot, "panda, or the arm's parameters in {dh}")
+		b.arm = robot.Panda()
 	}
 	b.tip = len(b.arm.Joints) - 1
 	if b.Tip != "" {
@@ -543,19 +560,54 @@ func (b *armed) volume() error {
 }
 
 func (b *armed) obstacles() error {
-	for i, o := range b.Obstacles {
+	for i, k := range b.Obstacles {
 		key := fmt.Sprintf("obstacles[%d]", i)
-		if o.Sphere == nil {
-			return &Error{Key: key, Fault: "expected a sphere"}
-		}
-		at, err := three(key+".sphere", o.Sphere, [3]float64{})
-		if err != nil {
+		o := &scene.Obstacle{Name: k.Name, Radius: k.Radius}
+		given := 0
+		at := func(part string, v []float64, to *[3]float64) (err error) {
+			*to, err = three(key+"."+part, v, [3]float64{})
 			return err
 		}
-		if !(o.Radius > 0) {
-			return Bad(key+".radius", o.Radius, "a radius above 0")
+		var err error
+		if k.Sphere != nil {
+			given++
+			err = at("sphere", k.Sphere, &o.A)
 		}
-		b.spec.Obstacles = append(b.spec.Obstacles, trajectory.Ball{Centre: at, Radius: o.Radius})
+		if k.Capsule != nil {
+			given++
+			if len(k.Capsule) != 2 {
+				return Bad(key+".capsule", k.Capsule, "the two ends of its axis, three numbers each")
+			}
+			o.Shape = scene.Capsule
+			if err = at("capsule[0]", k.Capsule[0], &o.A); err == nil {
+				err = at("capsule[1]", k.Capsule[1], &o.B)
+			}
+		}
+		if k.Box != nil {
+			given++
+			o.Shape = scene.Box
+			if err = at("box", k.Box, &o.A); err == nil {
+				err = at("size", k.Size, &o.Half)
+			}
+			for e := range o.Half {
+				o.Half[e] /= 2
+			}
+			if k.RPY != nil && err == nil {
+				o.R, err = rotated(key+".rpy", k.RPY)
+			}
+		}
+		switch {
+		case given != 1:
+			return &Error{Key: key, Fault: "expected one of sphere, capsule and box"}
+		case err != nil:
+			return err
+		case k.Box == nil && (k.Size != nil || k.RPY != nil):
+			return &Error{Key: key, Fault: "size and rpy are of a box"}
+		}
+		if err := o.Check(); err != nil {
+			return &Error{Key: key, Fault: err.Error()}
+		}
+		b.spec.Obstacles = append(b.spec.Obstacles, o)
 	}
 	return nil
 }
