@@ -100,7 +100,7 @@ func onSigma(t *testing.T, s evaluated, o Options) []float64 {
 // are beside it.
 func landed(t *testing.T, s evaluated, x []float64) []float64 {
 	t.Helper()
-	const tries = 200
+	const tries = 2000
 	d, solver, start := s.Dim(), geometry.NewSolver(s, 0), s.Capabilities().Start
 	for i := 0; i < len(x); i += d {
 		arrived := solver.Descend(x[i:i+d], 1e-14)
