@@ -12,16 +12,17 @@ import (
 // Outputs and gradients of the same network made of PyTorch's layers, in float64, to 1e-12 of
 // their size: bench/rivals/torch_temporal.py wrote them.
 func TestTorch(t *testing.T) {
+	all := func(c *score.Config) {
+		c.Held, c.Momentum, c.Octaves, c.TimeOctaves = 2, true, 1, 2
+		c.Dim += c.Held
+	}
 	for name, sizes := range map[string]struct {
 		steps, width int
 		options      score.Options
 		change       func(*score.Config)
 	}{
 		"plain": {8, 2, nil, func(*score.Config) {}},
-		"all": {5, 3, score.Options{"channels": 2, "levels": 3, "reach": 2, "blocks": 2, "embedding": 5}, func(c *score.Config) {
-			c.Held, c.Momentum, c.Octaves, c.TimeOctaves = 2, true, 1, 2
-			c.Dim += c.Held
-		}},
+		"all":   {5, 3, score.Options{"channels": 2, "levels": 3, "reach": 2, "blocks": 2, "embedding": 5}, all},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config(t, sizes.steps, sizes.width, sizes.options)
