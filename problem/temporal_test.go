@@ -25,16 +25,16 @@ func TestTemporal(t *testing.T) {
 		{string(recipe), "", nil, 10, 0, ""},
 		{string(recipe), "aggregated", nil, 10, 0, ""},
 		{string(recipe), "", []string{"set.waypoints=7"}, 7, 0, ""},
-		{string(recipe), "", []string{"set.start={joints: condition}", "set.goal={position: condition}"}, 10, 14 + 3, ""},
+		{string(recipe), "", []string{"set.start={joints: condition}", "set.goal={position: condition}"}, 10, 17, ""},
 		{sphere, "", []string{"network.options={steps: 4}"}, 0, 0, ""},
-		{sphere, "", nil, 0, 0, `network.kind is "temporal"; expected mlp: temporal is for points that are steps of a ` +
-			`sequence, and this set does not say of how many; network.options.steps does`},
-		{sphere, "", []string{"network.options={steps: 5}"}, 0, 0, `network.kind is "temporal"; expected mlp: temporal ` +
-			`is for points that are steps of one length, and 12 coordinates are not 5 steps`},
+		{sphere, "", nil, 0, 0, `network.kind is "temporal"; expected mlp: temporal is for points that are steps ` +
+			`of a sequence, and this set does not say of how many; network.options.steps does`},
+		{sphere, "", []string{"network.options={steps: 5}"}, 0, 0, `network.kind is "temporal"; expected mlp: ` +
+			`temporal is for points that are steps of one length, and 12 coordinates are not 5 steps`},
 		{sphere, "", []string{"network.options={steps: 3, reach: 0.5}"}, 0, 0,
 			`network.options.reach is 0.5; expected a whole number in [0, 15]`},
-		{sphere, "", []string{"network.options={steps: 3, depth: 2}"}, 0, 0, `network.options.depth: there is no such ` +
-			`option; those of temporal are steps, channels, levels, reach, blocks, embedding`},
+		{sphere, "", []string{"network.options={steps: 3, depth: 2}"}, 0, 0, `network.options.depth: there is no ` +
+			`such option; those of temporal are steps, channels, levels, reach, blocks, embedding`},
 		{sphere, "", []string{"network.options={steps: 3, channels: 2048, levels: 6}"}, 0, 0,
 			`network.options.channels is 2048; expected a network of at most 1e+09 parameters`},
 	} {
