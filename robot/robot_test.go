@@ -247,7 +247,8 @@ func TestLink(t *testing.T) {
 		}
 	}
 	_, err := a.Link("hand")
-	if err == nil || !strings.Contains(err.Error(), `no link "hand"; the links of panda are panda_link0, panda_link1,`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`no link "hand"; the links of panda are panda_link0, panda_link1,`) {
 		t.Error(err)
 	}
 }

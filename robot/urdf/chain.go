@@ -116,7 +116,8 @@ func (t *tree) ends(o Options) (base, tip int, err error) {
 		}
 	}
 	if len(leaves) > 1 {
-		return 0, 0, t.fail(0, "tip", "%d links end the tree: %s; expected one link as the tip", len(leaves), list(leaves))
+		return 0, 0, t.fail(0, "tip", "%d links end the tree: %s; expected one link as the tip", len(leaves),
+			list(leaves))
 	}
 	return base, tip, nil
 }
@@ -142,7 +143,8 @@ func (d *document) arm(o Options) (*robot.Arm, error) {
 		return nil, err
 	}
 	if !t.below(tip, base) {
-		return nil, d.fail(d.links[tip].line, "tip", "link %q does not hang on the base %q", d.links[tip].name, d.links[base].name)
+		return nil, d.fail(d.links[tip].line, "tip", "link %q does not hang on the base %q", d.links[tip].name,
+			d.links[base].name)
 	}
 	var chain []*joint
 	for l := tip; l != base; l = t.parent(l) {
@@ -171,7 +173,8 @@ func (d *document) arm(o Options) (*robot.Arm, error) {
 func (d *document) joint(j *joint) (out robot.Joint, err error) {
 	kind := kinds[j.kind]
 	if kind < 0 {
-		return out, d.fail(j.line, j.element(), "is %s; expected revolute, continuous, prismatic or fixed on the chain", j.kind)
+		return out, d.fail(j.line, j.element(),
+			"is %s; expected revolute, continuous, prismatic or fixed on the chain", j.kind)
 	}
 	if j.mimic != "" {
 		return out, d.fail(j.line, j.element()+" <mimic>", "follows joint %q, and so has no coordinates of its own; "+
@@ -184,7 +187,8 @@ func (d *document) joint(j *joint) (out robot.Joint, err error) {
 	switch kind {
 	case robot.Revolute, robot.Prismatic:
 		if !j.limited {
-			return out, d.fail(j.line, j.element(), "is %s and has no limits; expected <limit lower=… upper=… velocity=…/>%s",
+			return out, d.fail(j.line, j.element(),
+				"is %s and has no limits; expected <limit lower=… upper=… velocity=…/>%s",
 				j.kind, map[robot.Kind]string{robot.Revolute: ", or the type continuous"}[kind])
 		}
 		if j.lower >= j.upper {

@@ -337,7 +337,8 @@ func (p *parser) geometry(l *link, g *element) (s shape, err error) {
 			}
 		case "box":
 			s.kind = kind
-			if s.size, err = p.triple(e, "size", [3]float64{}); err == nil && min(s.size[0], s.size[1], s.size[2]) <= 0 {
+			if s.size, err = p.triple(e, "size", [3]float64{}); err == nil && min(s.size[0], s.size[1],
+				s.size[2]) <= 0 {
 				err = p.fail(e.line, e.path, "size=%q; expected lengths above 0", brief(e.attrs["size"]))
 			}
 		case "mesh":
@@ -372,7 +373,8 @@ func (p *parser) joint(e *element) (j joint, err error) {
 	}
 	path := j.element()
 	if _, known := kinds[j.kind]; !known {
-		return j, p.fail(j.line, path, "type=%q is unknown; expected revolute, continuous, prismatic or fixed", brief(j.kind))
+		return j, p.fail(j.line, path, "type=%q is unknown; expected revolute, continuous, prismatic or fixed",
+			brief(j.kind))
 	}
 	seen := map[string]bool{}
 	for {
@@ -455,7 +457,8 @@ func (p *parser) axis(e *element) (v [3]float64, err error) {
 	}
 	l := math.Hypot(math.Hypot(v[0], v[1]), v[2])
 	if l < 1e-9 {
-		return v, p.fail(e.line, e.path, "xyz=%q has no direction; expected a vector that is not zero", brief(e.attrs["xyz"]))
+		return v, p.fail(e.line, e.path, "xyz=%q has no direction; expected a vector that is not zero",
+			brief(e.attrs["xyz"]))
 	}
 	if l != 1 {
 		v = [3]float64{v[0] / l, v[1] / l, v[2] / l}

@@ -84,8 +84,10 @@ func TestPinocchioPoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	slanted := &robot.Arm{Name: "slanted", Base: "base"}
 	for i, kind := range []robot.Kind{robot.Revolute, robot.Prismatic, robot.Fixed, robot.Continuous, robot.Revolute} {
-		origin := robot.Pose{R: [9]float64{0.6, 0, 0.8, 0, 1, 0, -0.8, 0, 0.6}, P: [3]float64{0.1, 0.2 * float64(i), -0.3}}
-		slanted.Joints = append(slanted.Joints, robot.Joint{Name: fmt.Sprint("j", i), Link: fmt.Sprint("l", i), Kind: kind,
+		origin := robot.Pose{R: [9]float64{0.6, 0, 0.8, 0, 1, 0, -0.8, 0, 0.6}, P: [3]float64{0.1, 0.2 * float64(i),
+			-0.3}}
+		slanted.Joints = append(slanted.Joints, robot.Joint{Name: fmt.Sprint("j", i), Link: fmt.Sprint("l", i),
+			Kind:   kind,
 			Origin: origin, Axis: [3]float64{0.48, 0.6, -0.64}, Lower: -3, Upper: 3, Velocity: 1})
 	}
 	try := func(name string, urdf []byte, a *robot.Arm) {
@@ -186,7 +188,8 @@ func TestPinocchioPaths(t *testing.T) {
 		if err := os.WriteFile(file, npy(t, x, 1, steps, 14), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		args := []string{"paths", file, "--urdf", "testdata/panda.urdf", "--base", "panda_link0", "--tip", "panda_link8",
+		args := []string{"paths", file, "--urdf", "testdata/panda.urdf", "--base", "panda_link0", "--tip",
+			"panda_link8",
 			"--fix", fmt.Sprintf("z=%.17g", start[2]), "--start", three(start), "--goal", three(goal), "--limits",
 			"--upright", "0,0,1:0,0,-1", "--tolerance", "1e-9", "--bodies", "panda_link8", "--margin", "0.01"}
 		return pinocchio(t, append(args, more...)...)
@@ -236,7 +239,8 @@ func TestPinocchioPaths(t *testing.T) {
 	plant("segment", "collide: 1", func([]float64) []string {
 		return []string{"--sphere", ball(middle, gap-0.02)}
 	})
-	if out, _ := check(x, "--sphere", ball(middle, gap-0.02), "--between", "0"); !strings.Contains(out, "1 of 1 trajectories keep") {
+	if out, _ := check(x, "--sphere", ball(middle, gap-0.02), "--between", "0"); !strings.Contains(out,
+		"1 of 1 trajectories keep") {
 		t.Errorf("way points alone miss it:\n%s", out)
 	}
 }

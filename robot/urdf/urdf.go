@@ -56,7 +56,8 @@ func Decode(r io.Reader, name string, o Options) (*robot.Arm, []string, error) {
 		return nil, nil, err
 	}
 	if len(data) > MostBytes {
-		return nil, nil, &Error{File: name, Why: fmt.Sprintf("has more than %d bytes; expected at most as many", MostBytes)}
+		return nil, nil, &Error{File: name, Why: fmt.Sprintf("has more than %d bytes; expected at most as many",
+			MostBytes)}
 	}
 	return decode(data, name, o)
 }
@@ -66,7 +67,8 @@ func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {
 		o.Excess = 0.02
 	}
 	if !(o.Excess > 0) || o.Excess > most {
-		return nil, nil, &Error{File: name, Why: fmt.Sprintf("covers that stand out by %v m; expected a number above 0", o.Excess)}
+		return nil, nil, &Error{File: name,
+			Why: fmt.Sprintf("covers that stand out by %v m; expected a number above 0", o.Excess)}
 	}
 	p := &parser{file: name, volume: o.Volume}
 	d, err := p.parse(bytes.NewReader(data))

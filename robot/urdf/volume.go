@@ -128,8 +128,9 @@ func (t *tree) volume(a *robot.Arm, base int, excess float64) error {
 		for n := range l.shapes {
 			var ok bool
 			if a.Spheres, ok = l.shapes[n].spheres(a.Spheres, s.link, s.pose, excess); !ok {
-				return t.fail(l.shapes[n].line, fmt.Sprintf("link %q <collision>", l.name), "the volume takes more than "+
-					"%d spheres; expected fewer shapes, or covers that may stand out by more than %v m", MostSpheres, excess)
+				return t.fail(l.shapes[n].line, fmt.Sprintf("link %q <collision>", l.name), "the volume takes "+
+					"more than %d spheres; expected fewer shapes, or covers that may stand out by more than %v m",
+					MostSpheres, excess)
 			}
 		}
 	}
@@ -138,7 +139,8 @@ func (t *tree) volume(a *robot.Arm, base int, excess float64) error {
 		t.notes = append(t.notes, fmt.Sprintf("the volume leaves out the meshes of %s", list(meshes)))
 	}
 	if len(loose) > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("the volume leaves out %s, which other joints than the chain's move", list(loose)))
+		t.notes = append(t.notes, fmt.Sprintf("the volume leaves out %s, which other joints than the chain's move",
+			list(loose)))
 	}
 	if len(a.Spheres) == 0 {
 		t.notes = append(t.notes, "the arm has no volume: no collision shape but meshes on its links")

@@ -35,7 +35,8 @@ func Write(w io.Writer, a *robot.Arm) error {
 		case j.Kind == robot.Revolute && math.IsInf(j.Lower, -1) && math.IsInf(j.Upper, 1):
 			kind = robot.Continuous
 		case (j.Kind == robot.Revolute || j.Kind == robot.Prismatic) && !bounded:
-			return fmt.Errorf("urdf: joint %d (%s) has limits from %v to %v; expected finite ones", i, j.Name, j.Lower, j.Upper)
+			return fmt.Errorf("urdf: joint %d (%s) has limits from %v to %v; expected finite ones", i, j.Name, j.Lower,
+				j.Upper)
 		}
 		parent := a.Base
 		if i > 0 {
@@ -83,7 +84,8 @@ func writeLimit(b io.Writer, j *robot.Joint, kind robot.Kind) {
 	velocity := min(j.Velocity, most)
 	switch {
 	case kind != robot.Continuous:
-		fmt.Fprintf(b, "    <limit lower=\"%v\" upper=\"%v\" velocity=\"%v\" effort=\"0\"/>\n", j.Lower, j.Upper, velocity)
+		fmt.Fprintf(b, "    <limit lower=\"%v\" upper=\"%v\" velocity=\"%v\" effort=\"0\"/>\n", j.Lower, j.Upper,
+			velocity)
 	case velocity < most:
 		fmt.Fprintf(b, "    <limit velocity=\"%v\" effort=\"0\"/>\n", velocity)
 	}
