@@ -168,6 +168,27 @@ func (s *Subject) row(times []float64) Row {
 	return r
 }
 
+// Times are those of one thing, in seconds.
+type Times struct {
+	Runs int     `json:"runs"`
+	Best float64 `json:"best_seconds"`
+	P50  float64 `json:"p50_seconds"`
+	P99  float64 `json:"p99_seconds"`
+}
+
+// Time times a function for about the given seconds and at least least times, after
+// one call that does not count. The error is f's or the context's.
+func Time(ctx context.Context, seconds float64, least int, f func() error) (Times, error) {
+	if err := f(); err != nil {
+		return Times{}, err
+	}
+	t, err := clock(ctx, seconds, max(1, least), f)
+	if err != nil {
+		return Times{}, err
+	}
+	return Times{len(t[0]), quantile(t[0], 0), quantile(t[0], 0.5), quantile(t[0], 0.99)}, nil
+}
+
 // leastRuns is how often Measure times a row, however long it takes.
 const leastRuns = 3
 

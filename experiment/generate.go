@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
@@ -111,22 +112,31 @@ func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, firs
 }
 
 const (
-	generateRows  = 128  // points in a block
+	generateRows  = 128  // points in a block at most
 	generateChunk = 4096 // samples between ticks
 )
+
+// blockRows returns how many of n samples to draw at a time: for every worker as many
+// blocks, of about one size, so that none waits for the others.
+func (l *Loaded) blockRows(n int) int {
+	n, workers := min(n, generateChunk), l.Pool.Workers()
+	blocks := workers * parallel.Blocks(parallel.Blocks(n, generateRows), workers)
+	return max(1, parallel.Blocks(n, blocks))
+}
 
 func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *Prior, n int, first, seed uint64,
 	tick func(int), diagnose bool) (*Samples, error) {
 	start := time.Now()
 	d := l.Process.Set.Dim()
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
-	sampler := l.Method.Sampler(generateRows, l.Pool)
+	rows := l.blockRows(n)
+	sampler := l.Method.Sampler(rows, l.Pool)
 	var trace *method.Trace
 	if w, ok := sampler.(method.Watcher); ok && diagnose {
 		trace = w.NewTrace()
 		w.Watch(trace)
 	}
-	fields := score.NewFields(net, generateRows, l.Pool.Workers())
+	fields := score.NewFields(net, rows, l.Pool.Workers())
 	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)

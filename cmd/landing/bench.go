@@ -20,12 +20,12 @@ func (a *app) bench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this machine",
-		Args:  args(0, "what to measure: kernels"),
+		Args:  args(0, "what to measure: kernels or generate"),
 		RunE: func(*cobra.Command, []string) error {
-			return &usageError{fmt.Errorf("expected what to measure: kernels")}
+			return &usageError{fmt.Errorf("expected what to measure: kernels or generate")}
 		},
 	}
-	cmd.AddCommand(a.benchKernels())
+	cmd.AddCommand(a.benchKernels(), a.benchGenerate())
 	return cmd
 }
 

@@ -60,8 +60,8 @@ func TestBenchKernels(t *testing.T) {
 
 func TestBenchKernelsFaults(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"bench", "expected what to measure: kernels"},
-		{"bench discs", "expected what to measure: kernels"},
+		{"bench", "expected what to measure: kernels or generate"},
+		{"bench discs", "expected what to measure: kernels or generate"},
 		{"bench kernels now", "expected no arguments"},
 		{"bench kernels --cores 0", "--cores is 0; expected numbers of 1 to 1024"},
 		{"bench kernels --cores 2,1025", "--cores is 1025"},
@@ -86,5 +86,43 @@ func TestBenchKernelsFaults(t *testing.T) {
 	}
 	if !slices.Contains(strings.Fields(do(t, t.TempDir(), "--help").stdout), "bench") {
 		t.Error("--help does not list bench")
+	}
+}
+
+// bench generate times calls for samples of a run, and draws by other keys.
+func TestBenchGenerate(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	text := ok(t, dir, "bench", "generate", "r", "-n", "1,3", "--cores", "1,2", "--seconds", "0", "--set",
+		"process.steps=2")
+	lines := strings.Split(strings.TrimSpace(text.stdout), "\n")
+	if len(lines) != 7 || strings.Join(strings.Fields(lines[2]), " ") != "samples cores calls best p50 p99 failed" {
+		t.Fatalf("got\n%s", text.stdout)
+	}
+	for i, want := range []string{"1 1 100", "1 2 100", "3 1 100", "3 2 100"} {
+		if cells := strings.Fields(lines[3+i]); strings.Join(cells[:3], " ") != want || cells[len(cells)-1] != "0" {
+			t.Errorf("line %d is %q", 3+i, lines[3+i])
+		}
+	}
+	if strings.Count(text.stderr, "sample") != 4 {
+		t.Errorf("standard error:\n%s", text.stderr)
+	}
+	slow := wantJSON(t, ok(t, dir, "bench", "generate", "r", "-n", "1", "--cores", "1", "--seconds", "0.2", "--json"))
+	w := slow["waits"].([]any)[0].(map[string]any)
+	best, p50, p99 := w["best_seconds"].(float64), w["p50_seconds"].(float64), w["p99_seconds"].(float64)
+	if !(best > 0 && best <= p50 && p50 <= p99) || w["runs"].(float64) < 100 || w["samples"].(float64) != 1 {
+		t.Errorf("got %v", w)
+	}
+	for _, c := range []struct{ args, says string }{
+		{"bench generate", "expected a run folder"},
+		{"bench generate r -n 0", "-n is 0; expected numbers of samples above 0"},
+		{"bench generate r -n 2,999999999", "-n is 999999999"},
+		{"bench generate r --cores 0", "--cores is 0; expected numbers of 1 to 1024"},
+		{"bench generate r --seconds NaN", "--seconds is NaN"},
+	} {
+		r := do(t, dir, strings.Fields(c.args)...)
+		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
+			t.Errorf("landing %s: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
+		}
 	}
 }
