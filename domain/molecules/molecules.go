@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ import (
 )
 
 // Kind is data.kind molecule: conformations, on sets of three coordinates an atom.
-var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Fit: fit, New: New,
+var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Fit: fitBent, New: New,
 	Writes: []string{".pdb", ".xyz", ".sdf", ".dcd"}}
 
 // ReferenceKey is the key of the file that the RMSD is taken to.
@@ -132,6 +133,39 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	}
 	return data, nil
 }
+
+// fitBent is fit of frames whose dihedrals have values: it refuses one where three of the
+// atoms of a condition's dihedral are on a line.
+func fitBent(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
+	out, err := fit(set, data)
+	s := conditioned(set)
+	if err != nil || s == nil || out.D != set.Dim() {
+		return out, err
+	}
+	m := s.Molecule()
+	for i := range out.N {
+		x := out.X[i*out.D : (i+1)*out.D]
+		for _, c := range s.Conditions() {
+			if c.Kind != conformation.Dihedral {
+				continue
+			}
+			for k := range 2 {
+				a, b, d := c.Atoms[k], c.Atoms[k+1], c.Atoms[k+2]
+				if math.Sin(molecule.Angle(x, a, b, d)) > straight {
+					continue
+				}
+				return nil, fmt.Errorf("frame %d (from 0): the atoms %s, %s and %s are on a line, where the dihedral "+
+					"%s has no value", i, m.Label(a), m.Label(b), m.Label(d),
+					(&guide{molecule: m, set: s}).of(c).name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// straight is the sine of the angle within which atoms count as on a line: what three
+// decimals of their coordinates leave of a line.
+const straight = 3e-3
 
 // named reports whether a molecule has names, and not elements alone.
 func named(m *molecule.Molecule) bool {

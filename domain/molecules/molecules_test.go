@@ -384,6 +384,35 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A frame with three atoms of a dihedral on a line is refused, by its number and the atoms.
+func TestLine(t *testing.T) {
+	m, err := molecule.FromNames([]string{"A1:C1", "A1:N2", "A1:C3", "A1:O4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := set(t, m, dihedral("τ", 0, 300, 0, 1, 2, 3))
+	bent := []float64{0, 1, 0, 0, 0, 0, 1.5, 0, 0, 2, 0, 1}
+	for _, c := range []struct {
+		what string
+		put  func(x []float64)
+		want string
+	}{
+		{"bent", func([]float64) {}, ""},
+		{"nearly straight", func(x []float64) { copy(x[9:], []float64{2.5, 0, 0.01}) }, ""},
+		{"the last three", func(x []float64) { copy(x[9:], []float64{2.5, 0, 0.001}) },
+			"frame 1 (from 0): the atoms A1:N2, A1:C3 and A1:O4 are on a line, where the dihedral τ has no value"},
+		{"folded back", func(x []float64) { copy(x[9:], []float64{0.5, 0, 0}) }, "A1:N2, A1:C3 and A1:O4 are on a line"},
+		{"the first three", func(x []float64) { copy(x, []float64{-1, 0, 0}) }, "A1:C1, A1:N2 and A1:C3 are on a line"},
+	} {
+		x := append(slices.Clone(bent), bent...)
+		c.put(x[12:])
+		_, err := Kind.Fit(s, &dataset.Points{N: 2, D: 12, X: x, Molecule: m})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
 // The set's atoms are found among a file's by their names, in any order; a file of another
 // molecule is told by its atoms; one that only calls them otherwise is taken, with a warning.
 func TestFit(t *testing.T) {
