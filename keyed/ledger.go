@@ -103,6 +103,8 @@ var (
 	RotationCentres   = synthetic(one(0), "centres", "mixtures of rotations")
 	RotationChoice    = synthetic(one(1), "part of each point", "mixtures of rotations")
 	RotationTangent   = synthetic(one(2), "points about their centres", "mixtures of rotations")
+	ArmPaths          = synthetic(one(0), "samples of a planner; sample: query, step: draw", "paths of arms")
+	ArmPairs          = synthetic(one(1), "places that starts and goals are drawn from", "paths of arms")
 	OwnData           = synthetic(Block{0, all}, "numbers of a program that makes its own data", "examples")
 )
 
