@@ -19,6 +19,6 @@ func (a *app) data() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(a.dataSO(), a.dataLevelSet(), a.dataEigenfunction(), a.dataAlanine(), a.dataRefine())
+	cmd.AddCommand(a.dataSO(), a.dataLevelSet(), a.dataEigenfunction(), a.dataAlanine(), a.dataArm(), a.dataRefine())
 	return cmd
 }

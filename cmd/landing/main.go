@@ -31,6 +31,7 @@ import (
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -153,7 +154,7 @@ func exitCode(err error) int {
 	case unwritten(err):
 		return exitFailure
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
-		new(*amber.FileError),
+		new(*amber.FileError), new(*plan.Error), new(*plan.BatchError),
 		new(*experiment.DataError),
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),

@@ -79,11 +79,12 @@ type Options struct {
 	Waypoints int     // L; 0 means 10
 	Even      Even    //
 	Step      float64 // of the trees, in joint space; 0 means 0.2
-	Nodes     int     // in both trees together, at most; 0 means 20,000
+	Nodes     int     // of all trees of a query, at most; 0 means 20,000
 	Tries     int     // of finding a start, and a goal; 0 means 100
 	Shortcuts int     // that are tried; 0 means 50, negative none
 	Smooth    int     // passes of smoothing; 0 means 10, negative none
 	Segments  bool    // the segments between waypoints are clear too, else the path is refused
+	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments, negative none
 
 	// Limit of a query, besides Nodes. A path that depends on how fast the machine is is no
 	// function of the seed: 0 means none.
@@ -111,6 +112,9 @@ func (o *Options) defaults() {
 	count(&o.Tries, 100)
 	count(&o.Shortcuts, 50)
 	count(&o.Smooth, 10)
+	if o.Segments {
+		set(&o.Reserve, 0.005)
+	}
 	set(&o.Step, 0.2)
 	set(&o.Sd, 0.1)
 	if o.Up == ([3]float64{}) {
@@ -125,7 +129,7 @@ type Path struct {
 	Room        scene.Swept // along the segments between waypoints
 	Segment     int         // where Room.Upper is
 	Length      float64     // in joint space
-	Nodes       int         // of both trees
+	Nodes       int         // of all trees
 	Projections int
 	Edges       int           // segments whose room was proven or refuted
 	Searched    time.Duration // until the trees met, starts and goals included
@@ -179,6 +183,7 @@ func (e *Error) Error() string {
 type Planner struct {
 	p     Problem
 	o     Options
+	keep  float64 // the room that the search keeps
 	arm   *robot.Arm
 	m, d  int
 	joint []int // of each moving joint, its place in the chain
@@ -206,7 +211,7 @@ func New(p Problem, o Options) (*Planner, error) {
 	}
 	o.defaults()
 	arm := p.Scene.Arm
-	pl := &Planner{p: p, o: o, arm: arm, m: arm.Moving(), d: arm.Dim(), room: p.Scene.NewChecker(),
+	pl := &Planner{p: p, o: o, arm: arm, keep: p.Margin + max(o.Reserve, 0), m: arm.Moving(), d: arm.Dim(), room: p.Scene.NewChecker(),
 		kin: arm.NewKinematics()}
 	for i := range arm.Joints {
 		if arm.Joints[i].Kind != robot.Fixed {
@@ -251,16 +256,22 @@ func New(p Problem, o Options) (*Planner, error) {
 	return pl, nil
 }
 
+// Arm returns the arm.
+func (pl *Planner) Arm() *robot.Arm { return pl.arm }
+
+// retarget has the planner answer queries with other ends.
+func (pl *Planner) retarget(p Problem) {
+	pl.p.Start, pl.p.Goal = p.Start, p.Goal
+	pl.start = newSolver(pl.arm, p.Start, p.Limits)
+	pl.goal = newSolver(pl.arm, p.Goal, p.Limits)
+}
+
 // Plan answers a query: a function of (seed, query) alone, unless Options.Limit ends it.
 // The error is an *Error.
 func (pl *Planner) Plan(seed, query uint64) (*Path, error) {
 	pl.draw = drawer{stream: keyed.ArmPaths.Stream(seed, 0), query: query}
 	pl.out, pl.began = Path{}, time.Now()
-	start, goal, err := pl.ends(query)
-	if err == nil {
-		err = pl.connect(start, goal)
-	}
-	if err != nil {
+	if err := pl.search(query); err != nil {
 		err.Query = query
 		return nil, err
 	}
@@ -275,6 +286,30 @@ func (pl *Planner) Plan(seed, query uint64) (*Path, error) {
 	pl.out.Took = time.Since(pl.began)
 	out := pl.out
 	return &out, nil
+}
+
+// search grows trees between ends, anew from others whenever they have as many nodes as an
+// attempt is given, twice as many each time: most pairs of ends are joined soon, or hardly
+// at all.
+func (pl *Planner) search(query uint64) *Error {
+	const first = 1000
+	used := 0
+	for budget := first; ; budget *= 2 {
+		start, goal, err := pl.ends(query)
+		if err != nil {
+			return err
+		}
+		err = pl.connect(start, goal, min(budget, pl.o.Nodes-used))
+		used += pl.trees[0].n() + pl.trees[1].n()
+		pl.out.Nodes = used
+		if err == nil || err.Reason == OutOfTime {
+			return err
+		}
+		if used+first/2 > pl.o.Nodes {
+			err.Detail = fmt.Sprintf("%s, after %d nodes of trees", err.Detail, used)
+			return err
+		}
+	}
 }
 
 // ends finds a start and a goal. The goal is sought from the start, by steps that are
@@ -309,7 +344,7 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 	e := m.best[m.reason()]
 	e.End, e.Reason = name, m.reason()
 	if e.Reason == Blocked {
-		e.Detail = fmt.Sprintf("expected %.3g m", pl.p.Margin)
+		e.Detail = fmt.Sprintf("expected %.3g m", pl.keep)
 	}
 	return nil, nil, &e
 }
@@ -366,7 +401,7 @@ func (pl *Planner) standing(s *solver, q []float64, seen *misses) bool {
 		return false
 	}
 	pl.arm.Coordinates(pl.x0, q)
-	if room, pair := pl.room.Clearance(pl.x0); room < pl.p.Margin {
+	if room, pair := pl.room.Clearance(pl.x0); room < pl.keep {
 		seen.add(Blocked, Error{What: pl.p.Scene.Describe(pair), Short: room}, room)
 		return false
 	}

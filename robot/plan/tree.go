@@ -109,22 +109,22 @@ func (pl *Planner) clear(a, b []float64) bool {
 	pl.out.Edges++
 	pl.arm.Coordinates(pl.x0, a)
 	pl.arm.Coordinates(pl.x1, b)
-	return pl.room.Clear(pl.x0, pl.x1, pl.p.Margin) && (pl.gate == nil || pl.gate.Clear(pl.x0, pl.x1, 0))
+	return pl.room.Clear(pl.x0, pl.x1, pl.keep) && (pl.gate == nil || pl.gate.Clear(pl.x0, pl.x1, 0))
 }
 
 // connect grows a tree from each end until they meet: one by a step towards a random
 // configuration, the other by as many as it can towards where that step came.
-func (pl *Planner) connect(start, goal []float64) *Error {
+func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 	pl.wrap(start)
 	pl.wrap(goal)
 	a, b := &pl.trees[0], &pl.trees[1]
 	a.reset(start)
 	b.reset(goal)
 	if !pl.clear(start, start) || !pl.clear(goal, goal) {
-		return &Error{Reason: NotJoined, Detail: "the tip begins or ends in the wall that keeps it to its side"}
+		return &Error{Reason: NotJoined, Detail: "the tip begins or ends in the wall that keeps it to its side of an obstacle"}
 	}
 	random := make([]float64, pl.m)
-	for turn := 0; turn < 20*pl.o.Nodes && a.n()+b.n() < pl.o.Nodes; turn++ {
+	for turn := 0; turn < 5*nodes && a.n()+b.n() < nodes; turn++ {
 		if turn%16 == 0 && pl.o.Limit > 0 && time.Since(pl.began) > pl.o.Limit {
 			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start and goal",
 				pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
@@ -141,7 +141,7 @@ func (pl *Planner) connect(start, goal []float64) *Error {
 					break
 				}
 				if there {
-					pl.join(a, at, b, to)
+					pl.join(a, at, to)
 					return nil
 				}
 				pl.wrap(pl.next)
@@ -150,17 +150,16 @@ func (pl *Planner) connect(start, goal []float64) *Error {
 		}
 		a, b = b, a
 	}
-	return &Error{Reason: NotJoined, Detail: fmt.Sprintf("no path with %d nodes: %d from the start and %d from the goal "+
-		"did not meet", pl.o.Nodes, pl.trees[0].n(), pl.trees[1].n())}
+	return &Error{Reason: NotJoined, Detail: fmt.Sprintf("no path: trees of %d nodes from the start and %d from the goal "+
+		"did not meet", pl.trees[0].n(), pl.trees[1].n())}
 }
 
-// join notes the node of each tree where they meet.
-func (pl *Planner) join(a *tree, at int, b *tree, to int) {
-	if a != &pl.trees[0] {
-		a, at, b, to = b, to, a, at
-	}
+// join notes the node of each tree where they meet; a is the one that has at.
+func (pl *Planner) join(a *tree, at, to int) {
 	pl.meet = [2]int{at, to}
-	pl.out.Nodes = a.n() + b.n()
+	if a != &pl.trees[0] {
+		pl.meet = [2]int{to, at}
+	}
 }
 
 // way returns the configurations from start to goal.

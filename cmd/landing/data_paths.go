@@ -1,0 +1,416 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/plan"
+	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// arm are the flags of landing data arm.
+type arm struct {
+	source
+	out, labels, modes, near, even string
+	starts, goals                  string
+	unseen                         int
+	unseenOut                      string
+	free, force                    bool
+	plan.Batch
+}
+
+func (a *app) dataArm() *cobra.Command {
+	var o arm
+	cmd := &cobra.Command{
+		Use:   "arm [PROBLEM]",
+		Short: "Make trajectories of a robot arm by a planner",
+		Long: `arm plans trajectories of the set of a problem file or recipe (kind arm): RRT-Connect on
+the constraints, shortcuts and smoothing on them, waypoints at even distances. It writes
+rows of waypoints to an NPY file, the mode of each to --labels, and how they were made to
+a JSON file beside it. Without a problem it is the recipe arm with the modes LR,RL.
+
+A mode says, with a letter for each obstacle, on which side the tip passes it, seen from
+above on the way from start to goal: L left, R right, * any. Modes get equal parts. With
+"any" the planner takes what it finds, and labels are the sides that came.
+
+Where the set leaves a place open (start: {position: condition}), --starts and --goals are
+boxes that it is drawn from, and its numbers follow the waypoints in a row. --unseen makes
+as many more rows with other places.
+
+The rows are the same for a seed whatever the number of workers.`,
+		Example: "  landing data arm -o paths.npy --labels labels.npy\n  landing data arm --set set.waypoints=40 " +
+			"-o paths40.npy\n  landing data arm myarm.yaml --modes any -n 1000 -o mine.npy",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return &usageError{fmt.Errorf("expected one recipe or problem file, got %d arguments", len(args))}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := "arm"
+			if len(args) == 1 {
+				name = args[0]
+			} else if !cmd.Flags().Changed("modes") {
+				o.modes = "LR,RL"
+			}
+			files := []string{o.out, o.story()}
+			if o.labels != "" {
+				files = append(files, o.labels)
+			}
+			if (o.unseen > 0) != (o.unseenOut != "") {
+				return &usageError{errors.New("--unseen and --unseen-output go together: how many, and where to")}
+			}
+			for _, path := range files {
+				ext := ".npy"
+				if path == o.story() {
+					ext = ".json"
+				}
+				if err := output(path, ext, o.force); err != nil {
+					return err
+				}
+			}
+			if o.unseenOut != "" {
+				ext := filepath.Ext(o.unseenOut)
+				if ext != ".npy" && ext != ".csv" {
+					return &usageError{fmt.Errorf("--unseen-output is %q; expected a file that ends in .npy (rows as in -o) "+
+						"or .csv (the open places alone)", o.unseenOut)}
+				}
+				if err := output(o.unseenOut, ext, o.force); err != nil {
+					return err
+				}
+			}
+			set, err := o.prepare(name)
+			if err != nil {
+				return err
+			}
+			began, bar := time.Now(), a.progress()
+			o.Report = func(n int) {
+				bar.update(n == o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
+			}
+			paths, err := o.Run(cmd.Context(), a.workersPool())
+			bar.done()
+			if err != nil {
+				return err
+			}
+			var unseen *plan.Paths
+			if o.unseen > 0 {
+				more := o.Unseen(o.unseen)
+				more.Report = nil
+				if unseen, err = more.Run(cmd.Context(), a.workersPool()); err != nil {
+					return err
+				}
+			}
+			return a.writeArm(&o, set, paths, unseen, time.Since(began).Seconds())
+		},
+	}
+	o.flags(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "paths.npy", "file to write")
+	f.StringVar(&o.labels, "labels", "", "file for the mode of each row, 0, 1, …")
+	f.IntVarP(&o.Count, "n", "n", 400, "trajectories")
+	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
+	f.StringVar(&o.starts, "starts", "", "where a start that is open is drawn from, as in 0.3:0.5,-0.6:-0.4,0.205")
+	f.StringVar(&o.goals, "goals", "", "likewise for a goal that is open")
+	f.StringVar(&o.near, "near", "", "NPY of configurations or trajectories whose first waypoints starts are drawn about")
+	f.Float64Var(&o.Options.Sd, "sd", 0.1, "how far about them, in each joint")
+	f.StringVar(&o.even, "even", "joints", "distances between waypoints are even in joints, or of the tip")
+	f.IntVar(&o.Options.Shortcuts, "shortcuts", 50, "shortcuts that are tried")
+	f.IntVar(&o.Options.Smooth, "smooth", 10, "passes of smoothing")
+	f.Float64Var(&o.Options.Step, "step", 0.2, "length of a step of the trees, in joint space")
+	f.Float64Var(&o.Options.Reserve, "reserve", 0, "room that the search keeps beyond the margin, in metres (default: "+
+		"0.005 with clearance: segments)")
+	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
+	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")
+	f.IntVar(&o.unseen, "unseen", 0, "more rows, with places that are in no row of -o")
+	f.StringVar(&o.unseenOut, "unseen-output", "", "file for them: .npy, or .csv for the open places alone")
+	f.Uint64Var(&o.Seed, "seed", 1, "all random numbers are a function of it")
+	f.BoolVar(&o.force, "force", false, "write over files that exist")
+	return cmd
+}
+
+func (o *arm) story() string { return strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json" }
+
+// prepare turns the problem and the flags into a batch.
+func (o *arm) prepare(name string) (*trajectory.Set, error) {
+	for _, c := range []struct {
+		name string
+		ok   bool
+		v    any
+		want string
+	}{
+		{"n", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
+		{"shortcuts", o.Options.Shortcuts >= 0, o.Options.Shortcuts, "0 or more"},
+		{"smooth", o.Options.Smooth >= 0, o.Options.Smooth, "0 or more"},
+		{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
+		{"nodes", o.Options.Nodes >= 2 && o.Options.Nodes <= 10_000_000, o.Options.Nodes, "2 to 10,000,000"},
+		{"sd", o.Options.Sd >= 0 && o.Options.Sd <= 10, o.Options.Sd, "0 to 10"},
+		{"reserve", o.Options.Reserve >= 0 && o.Options.Reserve < 10, o.Options.Reserve, "0 or more"},
+		{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},
+		{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
+	} {
+		if !c.ok {
+			return nil, &usageError{fmt.Errorf("--%s is %v; expected %s", c.name, c.v, c.want)}
+		}
+	}
+	for _, v := range []*int{&o.Options.Shortcuts, &o.Options.Smooth} {
+		if *v == 0 {
+			*v = -1 // zero stands for a default in the library
+		}
+	}
+	if o.Options.Sd == 0 {
+		o.Options.Sd = -1
+	}
+	if o.even == "tip" {
+		o.Options.Even = plan.Tip
+	}
+	p, _, err := o.load(name)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := p.Build()
+	if err != nil {
+		return nil, err
+	}
+	set, ok := constraint.As[*trajectory.Set](proc.Set)
+	if !ok {
+		return nil, &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name,
+			constraint.Name(proc.Set))}
+	}
+	o.Set, o.Spec = set, set.Spec()
+	if o.Spec.Waypoints < 2 {
+		return nil, &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
+	}
+	o.Tip = plan.TipOf(o.Spec)
+	if !o.free {
+		o.Spec.Volume = slices.Concat(o.Spec.Volume, []scene.Body{{Link: o.Tip.Link, Centre: o.Tip.Local}})
+	}
+	if o.modes != "any" {
+		for _, text := range strings.Split(o.modes, ",") {
+			m, err := plan.Sides(strings.TrimSpace(text), len(o.Spec.Obstacles))
+			if err != nil {
+				return nil, &usageError{fmt.Errorf("--modes: %w", err)}
+			}
+			o.Modes = append(o.Modes, m)
+		}
+		if o.Count < len(o.Modes) {
+			return nil, &usageError{fmt.Errorf("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))}
+		}
+	}
+	for _, c := range []struct {
+		flag, text string
+		open       bool
+		to         *[2]plan.Point3
+	}{
+		{"starts", o.starts, o.Spec.Start.Given != trajectory.Given{}, &o.Start},
+		{"goals", o.goals, o.Spec.Goal.Given != trajectory.Given{}, &o.Goal},
+	} {
+		if c.open != (c.text != "") {
+			return nil, &usageError{fmt.Errorf("--%s is %q; expected a box, if and only if the set leaves that place open "+
+				"(position: condition or joints: condition)", c.flag, c.text)}
+		}
+		if c.open {
+			if *c.to, err = box(c.flag, c.text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if o.unseen > 0 && o.starts == "" && o.goals == "" {
+		return nil, &usageError{errors.New("--unseen is for sets that leave start or goal open; this one has the same for " +
+			"all rows")}
+	}
+	if o.near != "" {
+		if o.Options.Near, err = configurations(o.near, o.Spec.Arm); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// box reads three ranges LOW:HIGH, or numbers, in metres.
+func box(flag, text string) (out [2]plan.Point3, err error) {
+	bad := &usageError{fmt.Errorf("--%s is %q; expected three numbers or ranges LOW:HIGH in metres, as in "+
+		"0.3:0.5,-0.6:-0.4,0.205", flag, text)}
+	parts := strings.Split(text, ",")
+	if len(parts) != 3 {
+		return out, bad
+	}
+	for k, part := range parts {
+		lo, hi, ranged := strings.Cut(strings.TrimSpace(part), ":")
+		if !ranged {
+			hi = lo
+		}
+		for e, s := range []string{lo, hi} {
+			if out[e][k], err = strconv.ParseFloat(s, 64); err != nil || !(math.Abs(out[e][k]) < 1e6) {
+				return out, bad
+			}
+		}
+		if out[0][k] > out[1][k] {
+			return out, bad
+		}
+	}
+	return out, nil
+}
+
+// configurations reads the joint values of the first waypoint of each row of an NPY file.
+func configurations(path string, arm *robot.Arm) ([][]float64, error) {
+	array, err := arrayfile.ReadNPY(path)
+	if err != nil {
+		return nil, err
+	}
+	d := arm.Dim()
+	x := array.AsFloat64()
+	if len(array.Shape) == 0 || array.Shape[0] == 0 || len(x)/array.Shape[0] < d {
+		return nil, &usageError{fmt.Errorf("--near: %s has shape %v; expected rows of configurations, %d numbers each",
+			path, array.Shape, d)}
+	}
+	row := len(x) / array.Shape[0]
+	out := make([][]float64, array.Shape[0])
+	for i := range out {
+		out[i] = make([]float64, arm.Moving())
+		arm.Angles(out[i], x[i*row:i*row+d])
+		for _, v := range out[i] {
+			if v-v != 0 {
+				return nil, &usageError{fmt.Errorf("--near: row %d of %s is not finite", i, path)}
+			}
+		}
+	}
+	return out, nil
+}
+
+// writeArm writes what was planned, and says how.
+func (a *app) writeArm(o *arm, set *trajectory.Set, paths, unseen *plan.Paths, seconds float64) error {
+	npy := func(path string, shape []int, x []float64) ([]byte, error) {
+		var b bytes.Buffer
+		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
+			return nil, err
+		}
+		return b.Bytes(), run.WriteFile(path, b.Bytes(), o.force)
+	}
+	data, err := npy(o.out, []int{paths.Count, paths.Dim}, paths.X)
+	if err != nil {
+		return err
+	}
+	shares := map[string]int{}
+	labels := make([]float64, paths.Count)
+	for i, l := range paths.Label {
+		labels[i] = float64(l)
+		shares[paths.Sides[l]]++
+	}
+	if o.labels != "" {
+		if _, err := npy(o.labels, []int{paths.Count}, labels); err != nil {
+			return err
+		}
+	}
+	if unseen != nil {
+		if filepath.Ext(o.unseenOut) == ".npy" {
+			_, err = npy(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X)
+		} else {
+			err = places(o, set, unseen)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	facts := o.facts(set, paths, data, shares, seconds)
+	if unseen != nil {
+		facts["unseen"], facts["unseen_paths"] = o.unseenOut, unseen.Count
+	}
+	text, err := json.MarshalIndent(facts, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := run.WriteFile(o.story(), append(text, '\n'), o.force); err != nil {
+		return err
+	}
+	for _, f := range paths.Failed {
+		a.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason, f.First)
+	}
+	return a.result(facts, func(w io.Writer) {
+		fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(paths.Count, "path"),
+			o.Spec.Waypoints, o.out, o.story())
+		for i, s := range paths.Sides {
+			if s == "" {
+				s = "no obstacles"
+			}
+			fmt.Fprintf(w, "mode %d (%s): %d\n", i, s, shares[paths.Sides[i]])
+		}
+		fmt.Fprintf(w, "worst violation %.1g; %d of %d are clear of obstacles between waypoints too\n", paths.Worst,
+			facts["clear_between"], paths.Count)
+		fmt.Fprintf(w, "a path took %s ms (median), %s ms (99th percentile)\n",
+			ms(facts, "total_median_ms"), ms(facts, "total_p99_ms"))
+	})
+}
+
+func ms(facts map[string]any, key string) string { return fmt.Sprintf("%.3g", facts[key]) }
+
+// facts are how the paths were made.
+func (o *arm) facts(set *trajectory.Set, p *plan.Paths, data []byte, shares map[string]int,
+	seconds float64) map[string]any {
+	var search, total []time.Duration
+	length, room := make([]float64, p.Count), math.Inf(1)
+	between, nodes := 0, 0
+	for i := range p.Paths {
+		path := &p.Paths[i]
+		search, total = append(search, path.Searched), append(total, path.Took)
+		length[i] = path.Length
+		nodes += path.Nodes
+		room = min(room, path.Room.Lower)
+		if path.Room.Lower >= o.Spec.Margin {
+			between++
+		}
+	}
+	slices.Sort(length)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	sm, s99 := plan.Times(search)
+	tm, t99 := plan.Times(total)
+	facts := map[string]any{
+		"file": o.out, "sha256": run.Hash(data), "version": run.Version(), "paths": p.Count, "columns": p.Dim,
+		"arm": o.Spec.Arm.Name, "waypoints": o.Spec.Waypoints, "unit": "cosines and sines of joints, metres",
+		"open": append([]string{}, set.Given()...), "modes": p.Sides, "shares": shares, "seed": o.Seed,
+		"even": o.even, "shortcuts": max(o.Options.Shortcuts, 0), "smooth": max(o.Options.Smooth, 0),
+		"step": o.Options.Step, "queries": p.Queries, "failed": p.Failed, "worst_violation": p.Worst,
+		"joint_length_median": length[len(length)/2], "clear_between": between, "nodes_mean": nodes / p.Count,
+		"search_median_ms": ms(sm), "search_p99_ms": ms(s99), "total_median_ms": ms(tm), "total_p99_ms": ms(t99),
+		"seconds": seconds,
+	}
+	if !math.IsInf(room, 0) {
+		facts["least_room_between"] = room
+	}
+	return facts
+}
+
+// places writes the numbers of open places, with their names.
+func places(o *arm, set *trajectory.Set, p *plan.Paths) error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	names := set.Given()
+	rows := [][]string{names}
+	for i := range p.Count {
+		row := make([]string, len(names))
+		for k := range row {
+			row[k] = strconv.FormatFloat(p.X[(i+1)*p.Dim-len(names)+k], 'g', -1, 64)
+		}
+		rows = append(rows, row)
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return err
+	}
+	return run.WriteFile(o.unseenOut, b.Bytes(), o.force)
+}

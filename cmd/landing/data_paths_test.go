@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+)
+
+// landing data arm writes rows that the recipe trains on, half of them in each mode, the
+// same bytes whatever the number of workers.
+func TestDataArm(t *testing.T) {
+	dir := t.TempDir()
+	r := ok(t, dir, "data", "arm", "-n", "5", "-o", "p.npy", "--labels", "l.npy", "--json")
+	v := wantJSON(t, r)
+	if v["paths"] != 5.0 || v["columns"] != 140.0 || v["worst_violation"].(float64) > 1e-9 ||
+		v["shares"].(map[string]any)["LR"] != 3.0 {
+		t.Errorf("got %v", v)
+	}
+	x, err := arrayfile.ReadNPY(filepath.Join(dir, "p.npy"))
+	if err != nil || len(x.Shape) != 2 || x.Shape[0] != 5 || x.Shape[1] != 140 {
+		t.Fatalf("%v, %v", x.Shape, err)
+	}
+	l, err := arrayfile.ReadNPY(filepath.Join(dir, "l.npy"))
+	if err != nil || len(l.Float64) != 5 || l.Float64[2] != 0 || l.Float64[3] != 1 {
+		t.Fatalf("%v, %v", l, err)
+	}
+	ok(t, dir, "data", "arm", "--modes", "LR,RL", "arm", "-n", "5", "-o", "q.npy", "--workers", "1")
+	first, _ := os.ReadFile(filepath.Join(dir, "p.npy"))
+	second, _ := os.ReadFile(filepath.Join(dir, "q.npy"))
+	if len(first) == 0 || !bytes.Equal(first, second) {
+		t.Error("the same seed gives other bytes")
+	}
+	ok(t, dir, "data", "refine", "arm", "--data", "p.npy", "-o", "r.npy") // Σ as the recipe reads it
+	// starts about those of other rows
+	ok(t, dir, "data", "arm", "-n", "2", "--near", "p.npy", "--sd", "0", "-o", "n.npy")
+	n, err := arrayfile.ReadNPY(filepath.Join(dir, "n.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range 14 {
+		if math.Abs(n.Float64[j]-x.Float64[j]) > 1e-9 {
+			t.Errorf("a start that is not drawn about its row: %v, %v", n.Float64[j], x.Float64[j])
+		}
+	}
+}
+
+// Places that the set leaves open stand behind the waypoints.
+func TestDataArmOpen(t *testing.T) {
+	dir := t.TempDir()
+	open := []string{"data", "arm", "arm", "--set", "set.start={position: condition}", "--set",
+		"set.goal={position: condition}", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
+		"0.35:0.45,0.5:0.55,0.205"}
+	v := wantJSON(t, ok(t, dir, append(open, "-o", "p.npy", "--unseen", "3", "--unseen-output", "u.csv", "--json")...))
+	if v["columns"] != 146.0 || len(v["open"].([]any)) != 6 || v["unseen_paths"] != 3.0 {
+		t.Errorf("got %v", v)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "u.csv"))
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if err != nil || len(lines) != 4 || lines[0] != "start.x,start.y,start.z,goal.x,goal.y,goal.z" {
+		t.Errorf("%v, %q", err, text)
+	}
+}
+
+func TestDataArmFaults(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{exitConfig, []string{"-o", "x.npy"}, "x.npy"},
+		{exitUsage, []string{"-n", "0"}, "--n is 0"},
+		{exitUsage, []string{"-n", "1"}, "one for each of 2 modes"},
+		{exitUsage, []string{"--modes", "L"}, `"L" has 1 letters; expected one for each of 2 obstacles`},
+		{exitUsage, []string{"--modes", "LX"}, "expected the letters L, R and *"},
+		{exitUsage, []string{"--even", "feet"}, "expected joints or tip"},
+		{exitUsage, []string{"--step", "0"}, "--step is 0"},
+		{exitUsage, []string{"-o", "x.csv"}, "ends in .npy"},
+		{exitUsage, []string{"--starts", "0,0,0"}, "if and only if the set leaves that place open"},
+		{exitUsage, []string{"--unseen", "3"}, "go together"},
+		{exitUsage, []string{"--unseen", "3", "--unseen-output", "u.csv"}, "leave start or goal open"},
+		{exitUsage, []string{"arm", "--set", "set.start={position: condition}", "--starts", "1:0,0,0"}, "LOW:HIGH"},
+		{exitUsage, []string{"earthquake"}, "expected kind arm"},
+		{exitUsage, []string{"arm", "earthquake"}, "got 2 arguments"},
+		{exitConfig, []string{"--set", "set.goal={position: [0.4, 1.9, 0.205]}"}, `the goal is out of reach`},
+		{exitConfig, []string{"--set", "set.obstacles=[{sphere: [0.4, 0.5, 0.205], radius: 0.05}]", "--modes", "any"},
+			"the goal is blocked: between panda_link8 and obstacle 0 there is -0.05 m"},
+	} {
+		r := do(t, dir, append([]string{"data", "arm"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%v: exit %d, %s", c.args, r.code, r.stderr)
+		}
+	}
+}

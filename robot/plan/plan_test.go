@@ -1,0 +1,468 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/plan"
+	"github.com/landing-diffusion/landing/robot/scene"
+)
+
+type vec = [3]float64
+
+func ball(radius float64, at ...float64) trajectory.Obstacle {
+	return &scene.Obstacle{A: vec(at), Radius: radius}
+}
+
+// paper is the scene of the published paths, the tip itself watched too.
+func paper(waypoints int) trajectory.Spec {
+	arm := robot.Panda()
+	return trajectory.Spec{
+		Arm: arm, Waypoints: waypoints, Margin: 0.01, Volume: append(scene.LinkOrigins(arm), scene.Body{Link: 7}),
+		Obstacles: []trajectory.Obstacle{ball(0.1, 0.4, 0.3, 0.205), ball(0.1, 0.4, -0.3, 0.205)},
+		Start:     trajectory.Place{Tasks: trajectory.Position("start", 7, vec{}, vec{0.4, -0.5, 0.205})},
+		Goal:      trajectory.Place{Tasks: trajectory.Position("goal", 7, vec{}, vec{0.4, 0.5, 0.205})},
+		Path:      trajectory.Position("height", 7, vec{}, vec{math.NaN(), math.NaN(), 0.205}),
+	}
+}
+
+// planar is an arm of three links in the plane, from joint values to others.
+func planar(from, to []float64, obstacles ...trajectory.Obstacle) trajectory.Spec {
+	arm, err := robot.FromDH("planar", []robot.DH{{}, {A: 0.5}, {A: 0.4}})
+	if err != nil {
+		panic(err)
+	}
+	spec := trajectory.Spec{Arm: arm, Waypoints: 12, Obstacles: obstacles,
+		Start: trajectory.Place{Joints: from}, Goal: trajectory.Place{Joints: to}}
+	for l := range 3 {
+		spec.Volume = append(spec.Volume, robot.Sphere{Link: l, Centre: vec{[]float64{0.5, 0.4, 0.3}[l]}})
+	}
+	return spec
+}
+
+var planarTip = robot.Point{Link: 2, Local: vec{0.3}}
+
+func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options) *plan.Planner {
+	t.Helper()
+	p, err := plan.Of(spec, tip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Waypoints == 0 {
+		o.Waypoints = spec.Waypoints
+	}
+	pl, err := plan.New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pl
+}
+
+// What a path promises, of the published scene in both modes: points of Σ, even steps, the
+// side that was asked for, the room that is told, and the joint limits.
+func TestPaths(t *testing.T) {
+	for _, limits := range []bool{false, true} {
+		spec := paper(40)
+		spec.Limits, spec.Segments = limits, true
+		set, err := trajectory.New(func() trajectory.Spec { s := spec; s.Segments = false; return s }())
+		if err != nil {
+			t.Fatal(err)
+		}
+		look := (&scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Obstacles: []scene.Obstacle{
+			*spec.Obstacles[0].(*scene.Obstacle), *spec.Obstacles[1].(*scene.Obstacle)}}).NewChecker()
+		for k, text := range []string{"LR", "RL"} {
+			sides, err := plan.Sides(text, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pl := planner(t, spec, robot.Point{Link: 7}, plan.Options{Sides: sides, Segments: true})
+			var path *plan.Path
+			for q := uint64(0); path == nil; q++ { // a query may be refused: too coarse
+				if path, err = pl.Plan(3, 10*uint64(k)+q); err != nil && q > 5 {
+					t.Fatal(err)
+				}
+			}
+			values := constraint.Values(set, path.X)
+			if worst, i := constraint.Worst(values, len(set.Equalities())); worst > 2e-12 {
+				t.Errorf("%s: %s is violated by %v", text, constraint.Components(set)[i], worst)
+			}
+			if got := pl.Passed(path.X, 40); got[0] != sides[0] || got[1] != sides[1] {
+				t.Errorf("asked for %s, passed %q", text, got)
+			}
+			least, most, length := math.Inf(1), 0.0, 0.0
+			x := make([]float64, 14)
+			room := math.Inf(1)
+			for l := range 39 {
+				q0, q1 := path.Q[7*l:7*l+7], path.Q[7*l+7:7*l+14]
+				d := 0.0
+				for j := range q0 {
+					d = math.Hypot(d, q1[j]-q0[j])
+				}
+				least, most, length = min(least, d), max(most, d), length+d
+				for i := range 21 {
+					s := float64(i) / 20
+					q := make([]float64, 7)
+					for j := range q {
+						q[j] = q0[j] + s*(q1[j]-q0[j])
+						if jt := spec.Arm.Joints[j]; limits && (q[j] < jt.Lower || q[j] > jt.Upper) {
+							t.Errorf("%s: joint %d at %v", text, j, q[j])
+						}
+					}
+					spec.Arm.Coordinates(x, q)
+					r, _ := look.Clearance(x)
+					room = min(room, r)
+				}
+			}
+			if most > 1.6*least { // even along the way, whose bends the chords cut
+				t.Errorf("%s: steps from %v to %v", text, least, most)
+			}
+			if math.Abs(length-path.Length) > 1e-9 {
+				t.Errorf("%s: length %v, told %v", text, length, path.Length)
+			}
+			if room < path.Room.Lower || path.Room.Lower < spec.Margin || room > path.Room.Upper+1e-2 {
+				t.Errorf("%s: the room is %v, told %v to %v", text, room, path.Room.Lower, path.Room.Upper)
+			}
+		}
+	}
+}
+
+// Without obstacles and tasks the shortest path is straight in joint space: across 180° if
+// the joint may turn there, and all the way back if its limits forbid it.
+func TestStraight(t *testing.T) {
+	from, to := []float64{3, 0.5, -1}, []float64{-3, -0.5, 1}
+	for _, limits := range []bool{false, true} {
+		spec := planar(from, to)
+		spec.Limits = limits
+		turn := 2*math.Pi - 6
+		if limits {
+			turn = -6
+			for i := range spec.Arm.Joints {
+				spec.Arm.Joints[i].Lower, spec.Arm.Joints[i].Upper = -3.1, 3.1
+			}
+		}
+		path, err := planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(path.Q)
+		got := path.Q[n-3] - path.Q[0]
+		if math.Abs(got-turn) > 1e-9 {
+			t.Errorf("limits %v: the first joint turns by %v, expected %v", limits, got, turn)
+		}
+		if want := math.Sqrt(turn*turn + 1 + 4); path.Length < want-1e-9 || path.Length > want*1.001 {
+			t.Errorf("limits %v: length %v, expected %v", limits, path.Length, want)
+		}
+	}
+}
+
+// A path is a function of seed and query alone.
+func TestReplay(t *testing.T) {
+	spec := planar([]float64{0, 0.1, 0.1}, []float64{2, 0.2, 0.1}, ball(0.2, 0.6, 0.6, 0))
+	pl := planner(t, spec, planarTip, plan.Options{})
+	first, err := pl.Plan(7, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := pl.Plan(7, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := pl.Plan(7, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := pl.Plan(8, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(first.X, again.X) || first.Nodes != again.Nodes {
+		t.Error("a query's second answer differs from its first")
+	}
+	if slices.Equal(first.X, other.X) || slices.Equal(first.X, seed.X) {
+		t.Error("another query or seed gives the same path")
+	}
+}
+
+// Every way of failing, by name.
+func TestFaults(t *testing.T) {
+	ask := func(spec trajectory.Spec, tip robot.Point, o plan.Options) *plan.Error {
+		t.Helper()
+		_, err := planner(t, spec, tip, o).Plan(1, 0)
+		e := new(plan.Error)
+		if !errors.As(err, &e) {
+			t.Fatalf("%v; expected a *plan.Error", err)
+		}
+		return e
+	}
+	tip := robot.Point{Link: 7}
+	far := paper(10)
+	far.Goal.Tasks = trajectory.Position("goal", 7, vec{}, vec{0.4, 1.5, 0.205})
+	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" || e.What != "goal.y" ||
+		!(e.Short > 0.3) {
+		t.Errorf("a goal out of reach: %v", e)
+	}
+	away := paper(10)
+	away.Start.Tasks = trajectory.Position("start", 7, vec{}, vec{0.4, -1.5, 0.205})
+	if e := ask(away, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "start" {
+		t.Errorf("a start out of reach: %v", e)
+	}
+	blocked := paper(10)
+	blocked.Obstacles = append(blocked.Obstacles, &scene.Obstacle{Name: "pillar", A: vec{0.4, 0.5, 0.2}, Radius: 0.05})
+	if e := ask(blocked, tip, plan.Options{Tries: 10}); e.Reason != plan.Blocked || e.End != "goal" ||
+		e.What != "panda_link8 and pillar" || math.Abs(e.Short+0.045) > 1e-6 ||
+		!strings.Contains(e.Error(), "expected 0.01 m") {
+		t.Errorf("an obstacle at the goal: %v", e)
+	}
+	tight := paper(10)
+	tight.Limits = true
+	for _, j := range []int{0} {
+		tight.Arm.Joints[j].Lower, tight.Arm.Joints[j].Upper = 1.4, 1.6
+	}
+	tight.Start.Tasks = trajectory.Position("start", 7, vec{}, vec{0.8, 0, 0.205})
+	if e := ask(tight, tip, plan.Options{Tries: 30}); e.Reason != plan.Outside && e.Reason != plan.Unreachable ||
+		e.End != "start" {
+		t.Errorf("limits that exclude the start: %v", e)
+	}
+	// the tip cannot leave a ring of balls about it: the trees do not meet
+	shut := planar([]float64{0, 0, 0}, []float64{math.Pi / 2, 0, 0})
+	for i := range 24 {
+		sin, cos := math.Sincos(float64(i) * math.Pi / 12)
+		shut.Obstacles = append(shut.Obstacles, ball(0.03, 1.2+0.12*cos, 0.12*sin, 0))
+	}
+	if e := ask(shut, planarTip, plan.Options{Nodes: 3000}); e.Reason != plan.NotJoined || e.Query != 0 {
+		t.Errorf("a goal behind walls: %v", e)
+	}
+	if e := ask(shut, planarTip, plan.Options{Limit: time.Millisecond}); e.Reason != plan.OutOfTime {
+		t.Errorf("out of time: %v", e)
+	}
+	// two waypoints about a ball: nothing between them is clear
+	coarse := planar([]float64{-0.5, 0, 0}, []float64{0.5, 0, 0}, ball(0.1, 1.2, 0, 0))
+	coarse.Waypoints = 2
+	if e := ask(coarse, planarTip, plan.Options{Segments: true}); e.Reason != plan.Coarse {
+		t.Errorf("two waypoints about a ball: %v", e)
+	}
+	above := planar([]float64{0, 0, 0}, []float64{0, 1, -2}, ball(0.05, 0, 2, 0))
+	above.Goal.Joints = above.Start.Joints
+	if e := ask(above, planarTip, plan.Options{Sides: []plan.Side{plan.Left}}); e.Reason != plan.NotJoined ||
+		!strings.Contains(e.Error(), "left and right") {
+		t.Errorf("start over goal: %v", e)
+	}
+}
+
+func TestOptionFaults(t *testing.T) {
+	spec := planar([]float64{0, 0, 0}, []float64{1, 0, 0}, ball(0.1, 3, 0, 0))
+	p, err := plan.Of(spec, planarTip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range []plan.Options{
+		{Waypoints: 1}, {Step: -1}, {Step: math.NaN()}, {Nodes: 1}, {Tries: -1}, {Sides: []plan.Side{}},
+		{Near: [][]float64{{1}}}, {Up: vec{math.NaN()}},
+	} {
+		if _, err := plan.New(p, o); err == nil {
+			t.Errorf("options %d pass", i)
+		}
+	}
+	bad := p
+	bad.Path, err = trajectory.New(trajectory.Spec{Arm: robot.Panda(), Waypoints: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plan.New(bad, plan.Options{}); err == nil {
+		t.Error("a set of another arm passes")
+	}
+	for _, text := range []string{"", "L", "LRL", "LX"} {
+		if _, err := plan.Sides(text, 2); err == nil {
+			t.Errorf("sides %q pass", text)
+		}
+	}
+}
+
+// Walls: whatever the seed, each side is kept, of a ball that the shortest way passes
+// anyhow and of one that it would not.
+func TestSides(t *testing.T) {
+	// the tip goes from east to north; from there the ball's left is towards the base
+	spec := planar([]float64{0, 0.1, 0.1}, []float64{1.5, 0.1, 0.1}, ball(0.1, 0.6, 0.6, 0))
+	for _, side := range []plan.Side{plan.Left, plan.Right} {
+		pl := planner(t, spec, planarTip, plan.Options{Sides: []plan.Side{side}, Waypoints: 60})
+		for q := range uint64(5) {
+			path, err := pl.Plan(2, q)
+			if err != nil {
+				t.Errorf("%c, query %d: %v", side, q, err)
+				continue
+			}
+			if got := pl.Passed(path.X, 60); got[0] != side {
+				t.Errorf("asked for %c, passed %c", side, got[0])
+			}
+		}
+	}
+	// Passed of a circle: once round counterclockwise is Right; a ball far off, neither
+	pl := planner(t, planar([]float64{0, 0, 0}, []float64{1, 0, 0}, ball(0.1, 0, 0, 0), ball(0.1, 9, 9, 0)), planarTip,
+		plan.Options{})
+	var x []float64
+	for i := range 9 {
+		c := make([]float64, 6)
+		pl.Arm().Coordinates(c, []float64{float64(i) * math.Pi / 8, 0, 0})
+		x = append(x, c...)
+	}
+	if got := pl.Passed(x, 9); got[0] != plan.Right || got[1] != plan.Any {
+		t.Errorf("half a turn: %q", got)
+	}
+}
+
+func batch(t *testing.T, spec trajectory.Spec, tip robot.Point) *plan.Batch {
+	t.Helper()
+	set, err := trajectory.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &plan.Batch{Set: set, Spec: spec, Tip: tip, Seed: 5, Count: 7}
+}
+
+// Rows do not depend on the number of workers; modes come in equal parts, in order.
+func TestBatch(t *testing.T) {
+	spec := planar([]float64{0, 0.1, 0.1}, []float64{1.5, 0.1, 0.1}, ball(0.1, 0.6, 0.6, 0))
+	var first *plan.Paths
+	for _, workers := range []int{1, 3} {
+		pool := parallel.New(workers)
+		b := batch(t, spec, planarTip)
+		b.Modes = [][]plan.Side{{plan.Left}, {plan.Right}}
+		got, err := b.Run(context.Background(), pool)
+		pool.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Count != 7 || got.Dim != 72 || len(got.X) != 7*72 || !slices.Equal(got.Label, []int{0, 0, 0, 0, 1, 1, 1}) ||
+			!slices.Equal(got.Sides, []string{"L", "R"}) || got.Worst > 1e-9 {
+			t.Errorf("%d workers: %d rows of %d, labels %v of %v, worst %v", workers, got.Count, got.Dim, got.Label, got.Sides,
+				got.Worst)
+		}
+		if first == nil {
+			first = got
+		} else if !slices.Equal(first.X, got.X) {
+			t.Errorf("rows depend on the number of workers")
+		}
+	}
+	// without modes labels are what came
+	b := batch(t, spec, planarTip)
+	pool := parallel.New(1)
+	defer pool.Close()
+	got, err := b.Run(context.Background(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl := planner(t, spec, planarTip, plan.Options{})
+	for i, l := range got.Label {
+		if want := pl.Passed(got.X[i*72:(i+1)*72], 12); got.Sides[l] != string(rune(want[0])) {
+			t.Errorf("row %d: label %q, passed %q", i, got.Sides[l], want)
+		}
+	}
+	// a place that cannot be is told at once, and a cancelled run ends
+	spec.Obstacles = append(spec.Obstacles, ball(0.3, 0, 1.2, 0))
+	b = batch(t, planar([]float64{0, 0.1, 0.1}, []float64{1.5, 0.1, 0.1}), planarTip)
+	b.Spec = spec
+	e := new(plan.Error)
+	if _, err := b.Run(context.Background(), pool); !errors.As(err, &e) || e.End != "goal" || e.Reason != plan.Blocked {
+		t.Errorf("an obstacle at the goal: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := b.Run(ctx, pool); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Open places: the numbers behind the waypoints are where the tip begins and ends, in their
+// boxes, and unseen rows share none.
+func TestOpenPlaces(t *testing.T) {
+	spec := paper(10)
+	spec.Start = trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: 7}}}
+	spec.Goal = spec.Start
+	b := batch(t, spec, robot.Point{Link: 7})
+	b.Count = 3
+	b.Start = [2]vec{{0.35, -0.55, 0.205}, {0.45, -0.5, 0.205}}
+	b.Goal = [2]vec{{0.35, 0.5, 0.205}, {0.45, 0.55, 0.205}}
+	pool := parallel.New(1)
+	defer pool.Close()
+	got, err := b.Run(context.Background(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unseen, err := b.Unseen(3).Run(context.Background(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kin := spec.Arm.NewKinematics()
+	seen := map[float64]bool{}
+	for k, p := range []*plan.Paths{got, unseen} {
+		if p.Dim != 146 {
+			t.Fatalf("rows of %d numbers", p.Dim)
+		}
+		for i := range p.Count {
+			row := p.X[i*146 : (i+1)*146]
+			for e, box := range [][2]vec{b.Start, b.Goal} {
+				kin.At(row[e*126 : e*126+14])
+				at := kin.Point(7, vec{})
+				for c := range 3 {
+					given := row[140+3*e+c]
+					if math.Abs(at[c]-given) > 1e-11 || given < box[0][c] || given > box[1][c] {
+						t.Errorf("place %d: given %v, the tip is at %v", e, given, at[c])
+					}
+				}
+			}
+			if seen[row[140]] {
+				t.Errorf("batch %d repeats the start %v", k, row[140])
+			}
+			seen[row[140]] = true
+		}
+	}
+	// no way: told with the reasons
+	b = batch(t, spec, robot.Point{Link: 7})
+	b.Options.Tries, b.Failing = 3, 1
+	b.Start, b.Goal = [2]vec{{2, 0, 0.205}, {3, 0, 0.205}}, [2]vec{{0.4, 0.5, 0.205}, {0.4, 0.5, 0.205}}
+	e := new(plan.BatchError)
+	if _, err := b.Run(context.Background(), pool); !errors.As(err, &e) || e.Have != 0 ||
+		!strings.Contains(err.Error(), "start unreachable") {
+		t.Errorf("starts out of reach: %v", err)
+	}
+}
+
+// Starts that are drawn about given configurations stay near them.
+func TestNear(t *testing.T) {
+	spec := planar(nil, []float64{1, 0, 0})
+	near := [][]float64{{-1, 0.3, 0.3}, {2, -0.3, -0.3}}
+	pl := planner(t, spec, planarTip, plan.Options{Near: near, Sd: 0.01})
+	for q := range uint64(4) {
+		path, err := pl.Plan(1, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, v := range near[q%2] {
+			if math.Abs(path.Q[j]-v) > 0.06 || path.Q[j] == v {
+				t.Errorf("query %d starts at %v, near %v", q, path.Q[:3], near[q%2])
+			}
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	d := make([]time.Duration, 200)
+	for i := range d {
+		d[i] = time.Duration(200-i) * time.Second
+	}
+	if m, p := plan.Times(d); m != 100*time.Second || p != 198*time.Second {
+		t.Errorf("median %v, 99th percentile %v", m, p)
+	}
+	if m, p := plan.Times(nil); m != 0 || p != 0 {
+		t.Error("of nothing")
+	}
+}
