@@ -321,7 +321,7 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		near = pl.o.Near[query%k]
 	}
 	var seen [2]misses
-	for try := range pl.o.Tries {
+	for try := 0; try < pl.o.Tries && seen[1].total() < 2*pl.o.Tries; try++ {
 		pl.around(start, near, pl.o.Sd)
 		if try > pl.o.Tries/2 && seen[0].reason() == Unreachable {
 			pl.around(start, nil, 0)
@@ -390,14 +390,16 @@ func (pl *Planner) standing(s *solver, q []float64, seen *misses) bool {
 	pl.out.Projections++
 	if !s.solve(q, math.Inf(1)) {
 		name, by := s.worst(q)
-		if s.limits = false; s.solve(q, math.Inf(1)) { // but for the limits
-			if j, by := s.outside(q); j >= 0 {
-				seen.add(Outside, Error{What: pl.arm.Joints[pl.joint[j]].Name, Short: by}, -by)
+		limits := s.limits
+		if s.limits = false; limits && s.solve(q, math.Inf(1)) {
+			if j, beyond := s.outside(q); j >= 0 {
+				s.limits = limits
+				seen.add(Outside, Error{What: pl.arm.Joints[pl.joint[j]].Name, Short: beyond}, -beyond)
+				return false
 			}
-		} else {
-			seen.add(Unreachable, Error{What: name, Short: by}, -by)
 		}
-		s.limits = pl.p.Limits
+		s.limits = limits
+		seen.add(Unreachable, Error{What: name, Short: by}, -by)
 		return false
 	}
 	pl.arm.Coordinates(pl.x0, q)

@@ -34,6 +34,7 @@ type solver struct {
 const (
 	arrived    = 1e-12 // metres or radians
 	iterations = 100
+	patience   = 15 // steps that may pass without coming nearer
 	ridge      = 1e-13
 	stride     = 0.2 // of a joint in one step, rad or m
 )
@@ -72,7 +73,7 @@ func (s *solver) solve(q []float64, far float64) bool {
 	if s.eval.Values == nil {
 		return true
 	}
-	last := math.Inf(1)
+	last, best, idle := math.Inf(1), math.Inf(1), 0
 	for range iterations {
 		s.arm.Coordinates(s.x, q)
 		s.eval.Jacobians(s.val, s.jac, s.x, 1)
@@ -81,7 +82,10 @@ func (s *solver) solve(q []float64, far float64) bool {
 			return distance(q, s.had) <= far
 		}
 		last = worst
-		if !s.newton() {
+		if idle++; worst < 0.99*best {
+			best, idle = worst, 0
+		}
+		if idle > patience || !s.newton() {
 			return false
 		}
 		size := 0.0
