@@ -2,6 +2,7 @@ package expr_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -18,6 +19,33 @@ func scope(t testing.TB) *expr.Scope {
 		}
 	}
 	return s
+}
+
+// A row of a matrix has the numbers of that row alone, the last one too.
+func TestRows(t *testing.T) {
+	for formula, want := range map[string]float64{
+		"let A = reshape(x[0:6], 3, 2); sum(A[0])": 1, "let A = reshape(x[0:6], 3, 2); sum(A[1])": 5,
+		"let A = reshape(x[0:6], 3, 2); sum(A[2])": 9, "let A = reshape(x, 2, 7); norm(A[1])": math.Sqrt(7*100 + 28),
+		"let A = reshape(x[0:6], 2, 3); dot(A[0], A[1])": 14, "let A = reshape(x[0:6], 2, 3); len(A[0])": 3,
+	} {
+		g := expr.NewGraph(14)
+		v, err := expr.NewScope(g).Parse(formula)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := g.Compile(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, got := make([]float64, 14), []float64{0}
+		for j := range x {
+			x[j] = float64(j)
+		}
+		p.Values(got, x, 1)
+		if math.Abs(got[0]-want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", formula, got[0], want)
+		}
+	}
 }
 
 // Faults of a side of a relation stand where they do in the whole formula.

@@ -351,6 +351,38 @@ func TestProjectFailures(t *testing.T) {
 	}
 }
 
+// Walls whose gradients differ in length are each left by the margin in their own units, those
+// too that are met only after another one has pushed.
+func TestMarginOfUnequalGradients(t *testing.T) {
+	const margin = 0.1
+	for _, c := range []struct {
+		walls [3][3]float64 // a x + b y ≤ e
+		y     []float64
+	}{
+		{[3][3]float64{{2, 0, 2}, {3, 4, 6}, {0, 0.5, 9}}, []float64{3, 1.2, 7}},
+		{[3][3]float64{{3, 4, 6}, {0, 0.5, 9}, {2, 0, 2}}, []float64{3, 1.2, 7}},
+		{[3][3]float64{{10, 0, 10}, {-1, 1, 0}, {0, 1, 9}}, []float64{3, 2.5, 7}}, // met after the first
+		{[3][3]float64{{0, 1, 9}, {-0.1, 0.1, 0}, {10, 0, 10}}, []float64{3, 2.5, 7}},
+	} {
+		s := formula{d: 3, names: []string{"a", "b", "c"}}
+		var at [][3]float64
+		for _, w := range c.walls {
+			s.f = append(s.f, plane(w[0], w[1], 0, w[2]))
+			if w[2] != 9 {
+				at = append(at, [3]float64{w[0], w[1], w[2] - margin})
+			}
+		}
+		det := at[0][0]*at[1][1] - at[0][1]*at[1][0]
+		want := []float64{
+			(at[0][2]*at[1][1] - at[0][1]*at[1][2]) / det, (at[0][0]*at[1][2] - at[0][2]*at[1][0]) / det, 7,
+		}
+		z, b := project(t, s, []float64{0, 0, 7}, c.y, margin)
+		if distance(z, want) > 1e-14 || b.outcome.Iterations != 1 {
+			t.Errorf("%v: %v goes to %v after %d iterations, want %v after 1", c.walls, c.y, z, b.outcome.Iterations, want)
+		}
+	}
+}
+
 // A margin that has no room is dropped: between two walls closer than it, and
 // for an inequality that the equalities make active everywhere.
 func TestMarginWithoutRoom(t *testing.T) {
