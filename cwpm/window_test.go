@@ -92,6 +92,43 @@ func TestWindowIsConditionalExpectation(t *testing.T) {
 	t.Run("well", func(t *testing.T) { testConditionalExpectation(t, langevin.Quadratic{Weight: []float64{1.7}}) })
 }
 
+// In a well in the plane that is alike in all directions, windowed targets are those of the line,
+// coordinate by coordinate.
+func TestWindowInTwoDimensions(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p := line(m, langevin.Reference)
+		p.Potential = langevin.Quadratic{Weight: []float64{1.7}}
+		paths, last := responses(t, p)
+		plane := *p
+		plane.Set, plane.Potential = zoo.Euclidean{D: 2}, langevin.Quadratic{Weight: []float64{1.7, 1.7}}
+		n := paths.Count
+		both := &langevin.Paths{Count: n, Steps: paths.Steps, Dim: 2, X: make([]float64, 2*len(paths.X)),
+			Failed: make([]bool, n)}
+		for i := range n {
+			for k := range paths.Steps + 1 {
+				both.At(i, k)[0], both.At(i, k)[1] = paths.At(i, k)[0], paths.At((i+5)%n, k)[0]
+			}
+		}
+		lastBoth := func(dst []float64, path int) {
+			last(dst[:1], path)
+			last(dst[1:], (path+5)%n)
+		}
+		for _, length := range []float64{0.25, 10} {
+			for k := range schedule.N {
+				want, _ := targets(t, p, paths, last, k, Options{Window: length})
+				want = append([]float64(nil), want...)
+				got, _ := targets(t, &plane, both, lastBoth, k, Options{Window: length})
+				for i := range n {
+					if a, b := want[i], want[(i+5)%n]; math.Abs(got[2*i]-a) > 1e-9 || math.Abs(got[2*i+1]-b) > 1e-9 {
+						t.Fatalf("%v, length %v, k = %d: path %d has (%v, %v), want (%v, %v)", m, length, k, i, got[2*i],
+							got[2*i+1], a, b)
+					}
+				}
+			}
+		}
+	}
+}
+
 func testConditionalExpectation(t *testing.T, f langevin.Potential) {
 	reached := map[int]bool{}
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {

@@ -436,6 +436,43 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
+// untilStep is a context that is done when a trainer has made so many steps of its epoch.
+type untilStep struct {
+	context.Context
+	tr   *Trainer[float32]
+	step int
+}
+
+func (u untilStep) Err() error {
+	if u.tr.State.Step >= u.step {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An epoch's loss is the mean of its batches'.
+func TestEpochMeans(t *testing.T) {
+	whole, parts := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
+	want, err := whole.Epoch(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := 0.0
+	for step := 1; step < 3; step++ { // 50 paths in batches of 16
+		if _, err := parts.Epoch(untilStep{context.Background(), parts, step}); !Interrupted(err) {
+			t.Fatal(err)
+		}
+		loss += parts.State.LastLoss
+	}
+	got, err := parts.Epoch(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mean := (loss + got.LastLoss) / 3; math.Abs(want.Loss-mean) > 1e-12*mean || got.Loss != want.Loss {
+		t.Errorf("loss %v and %v, of the batches %v", want.Loss, got.Loss, mean)
+	}
+}
+
 // Every field of State passes through JSON.
 func TestStateSurvivesJSON(t *testing.T) {
 	var s State
