@@ -128,3 +128,21 @@ func TestTraceLeavesOutFailed(t *testing.T) {
 		t.Errorf("%d of 50 failed; %d count at the start and %d in the end", r.Failed, trace.Count(4), last)
 	}
 }
+
+// Sums keep what rounding loses, also when two are added.
+func TestSumKeepsDigits(t *testing.T) {
+	var a, b sum
+	for _, v := range []float64{1, 0x1p60, 3, -0x1p60, 0x1p-50} {
+		a.add(v, 0)
+	}
+	if a.s != 0x1p-50 || a.e != 4 {
+		t.Errorf("the sum is %v + %v, want 4 + 2⁻⁵⁰", a.s, a.e)
+	}
+	b.add(0x1p70, 0)
+	b.add(5, 0)
+	a.add(b.s, b.e)
+	a.add(-0x1p70, 0)
+	if a.s+a.e != 9 {
+		t.Errorf("two sums are %v + %v, want 9", a.s, a.e)
+	}
+}
