@@ -51,6 +51,10 @@ type Evaluator struct {
 	// Capabilities.Support, component by component: n×(m+l), and n×(all the
 	// support's lengths added). It is there if and only if Support is.
 	SparseJacobians func(values, jac, x []float64, n int)
+	// SparseHessianVectors is HessianVectors along Capabilities.Support, laid out as
+	// SparseJacobians is: n×(all the support's lengths added). It may be nil where Support is
+	// there.
+	SparseHessianVectors func(dst, x, v []float64, n int)
 	// Retract solves the projection that follows a tangential move in closed form:
 	// it writes the point y = base + v − ∇h(base)ᵀμ on Σ that is nearest in μ to the
 	// start μ = 0, and reports whether there is one. dst may be v.

@@ -1,6 +1,8 @@
 package geometry
 
 import (
+	"slices"
+
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -21,7 +23,9 @@ func CanCurve(s constraint.Set) error {
 type Curvature struct {
 	hessian func(dst, x, v []float64, n int)
 	d, c    int
-	hv, hd  []float64 // rows×c×d Hessian-vector products and rows×d directions
+	support [][]int   // that products are along; nil: all coordinates
+	row     int       // numbers of the products at a point
+	hv, hd  []float64 // rows×row Hessian-vector products and rows×d directions
 	comp    []float64 // rows×c
 
 	ii, basis []float64 // rows×d×d×d and d×rows×d, of Square
@@ -33,10 +37,56 @@ func NewCurvature(s constraint.Set, rows int) (*Curvature, error) {
 		return nil, err
 	}
 	d, c := s.Dim(), len(constraint.Components(s))
-	return &Curvature{
-		hessian: s.NewEvaluator(rows).HessianVectors, d: d, c: c,
-		hv: make([]float64, rows*c*d), hd: make([]float64, rows*d), comp: make([]float64, rows*c),
-	}, nil
+	e := s.NewEvaluator(rows)
+	k := &Curvature{hessian: e.HessianVectors, d: d, c: c, row: c * d, hd: make([]float64, rows*d),
+		comp: make([]float64, rows*c)}
+	if e.SparseHessianVectors != nil {
+		k.hessian, k.support, k.row = e.SparseHessianVectors, s.Capabilities().Support, 0
+		for _, at := range k.support {
+			k.row += len(at)
+		}
+	}
+	k.hv = make([]float64, rows*k.row)
+	return k, nil
+}
+
+// along adds s uᵀ∇²c_i v of every component to dst, from the products with v at point i. dot
+// is of whole rows.
+func (k *Curvature) along(dst []float64, s float64, u []float64, i int, dot func(a, b []float64) float64) {
+	products := k.hv[i*k.row : (i+1)*k.row]
+	if k.support == nil {
+		for a := range dst {
+			dst[a] += s * dot(u, products[a*k.d:(a+1)*k.d])
+		}
+		return
+	}
+	for a, at := range k.support {
+		sum := 0.0
+		for e, j := range at {
+			sum += u[j] * products[e]
+		}
+		dst[a] += s * sum
+		products = products[len(at):]
+	}
+}
+
+// element returns that of ∇²c_a v along coordinate j at point i.
+func (k *Curvature) element(products []float64, a, j int) float64 {
+	if k.support == nil {
+		return products[j]
+	}
+	if e, ok := slices.BinarySearch(k.support[a], j); ok {
+		return products[e]
+	}
+	return 0
+}
+
+// width returns how many numbers the product of component a has.
+func (k *Curvature) width(a int) int {
+	if k.support == nil {
+		return k.d
+	}
+	return len(k.support[a])
 }
 
 // Mean writes 𝓗(x) = −∇Jᵀ G† [tr(∇²J_i Π)]_i at every point of g: n×d
@@ -53,8 +103,10 @@ func (k *Curvature) Mean(dst []float64, g Geometry) {
 		}
 		g.Tangent(k.hd[:n*d], k.hd[:n*d])
 		k.hessian(k.hv, x, k.hd, n)
+		hv := k.hv
 		for a := range tr {
-			tr[a] -= k.hv[a*d+j]
+			tr[a] -= k.element(hv, a%k.c, j)
+			hv = hv[k.width(a%k.c):]
 		}
 	}
 	g.Normal(dst, tr)
@@ -66,14 +118,15 @@ func (k *Curvature) Momentum(dst []float64, g Geometry, p []float64, s float64) 
 	d, c, x := k.d, k.c, g.Points()
 	n := len(x) / d
 	k.hessian(k.hv, x, p, n)
-	landing := k.hd[:n*d]
-	g.Landing(landing)
-	u := k.comp[:n*c]
+	u, landing := k.comp[:n*c], k.hd[:n*d]
+	clear(u)
+	if s != 0 {
+		g.Landing(landing)
+	}
 	for i := range n {
-		pi, li := p[i*d:(i+1)*d], landing[i*d:(i+1)*d]
-		for a := range c {
-			hv := k.hv[(i*c+a)*d : (i*c+a+1)*d]
-			u[i*c+a] = dense.Dot4(pi, hv) + s*dense.Dot4(li, hv)
+		k.along(u[i*c:(i+1)*c], 1, p[i*d:(i+1)*d], i, dense.Dot4)
+		if s != 0 {
+			k.along(u[i*c:(i+1)*c], s, landing[i*d:(i+1)*d], i, dense.Dot4)
 		}
 	}
 	g.Normal(dst, u)
@@ -105,9 +158,9 @@ func (k *Curvature) Square(dst []float64, g Geometry) {
 		k.hessian(k.hv, x, k.basis[e*n*d:(e+1)*n*d], n)
 		for f := range e + 1 {
 			t := k.basis[f*n*d:]
-			for a := range u {
-				i := a / c
-				u[a] = dense.Dot(t[i*d:(i+1)*d], k.hv[a*d:(a+1)*d])
+			clear(u)
+			for i := range n {
+				k.along(u[i*c:(i+1)*c], 1, t[i*d:(i+1)*d], i, dense.Dot)
 			}
 			g.Normal(k.hd[:n*d], u)
 			for i := range n {

@@ -183,6 +183,9 @@ func evaluators(t *testing.T, s evaluated, x []float64) {
 	if e.HessianVectors != nil {
 		calls["HessianVectors"] = func() { e.HessianVectors(m, x, x, n) }
 	}
+	if e.SparseHessianVectors != nil {
+		calls["SparseHessianVectors"] = func() { e.SparseHessianVectors(m, x, x, n) }
+	}
 	if e.SparseJacobians != nil {
 		calls["SparseJacobians"] = func() { e.SparseJacobians(v, m, x, n) }
 	}
@@ -214,6 +217,20 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 		}
 	}
 	n := len(x) / d
+	if s.SparseHessianVectors != nil {
+		rows, along, dir := nans(n*c*d), nans(n*size), make([]float64, n*d)
+		keyed.New(4, keyed.Probe, 4).Normals(dir, 0, 0)
+		s.HessianVectors(rows, x, dir, n)
+		s.SparseHessianVectors(along, x, dir, n)
+		for i := range n * c {
+			for _, j := range support[i%c] {
+				if along[0] != rows[i*d+j] {
+					t.Fatalf("∇²v[%d] of component %d is %v packed, %v in full", j, i%c, along[0], rows[i*d+j])
+				}
+				along = along[1:]
+			}
+		}
+	}
 	v, jac, v2, packed := nans(n*c), nans(n*c*d), nans(n*c), nans(n*size)
 	s.Jacobians(v, jac, x, n)
 	s.SparseJacobians(v2, packed, x, n)

@@ -104,6 +104,13 @@ func (e *evaluator) HessianVectors(dst, x, v []float64, n int) {
 	}
 }
 
+func (e *evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	d := e.Dim()
+	for i := range n {
+		e.bend(dst[i*e.row:(i+1)*e.row], x[i*d:(i+1)*d], v[i*d:(i+1)*d])
+	}
+}
+
 // bend writes ∇²c v along the support at a point.
 func (e *evaluator) bend(packed, x, v []float64) {
 	d := e.d

@@ -242,7 +242,7 @@ func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := newEvaluator(s)
 	out := constraint.Evaluator{
 		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors,
-		SparseJacobians: e.SparseJacobians,
+		SparseJacobians: e.SparseJacobians, SparseHessianVectors: e.SparseHessianVectors,
 	}
 	if len(s.rest) == 0 && len(s.given) == 0 {
 		out.Projector = newNormals(s)

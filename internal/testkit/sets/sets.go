@@ -34,7 +34,7 @@ func (s dense) Capabilities() constraint.Capabilities {
 
 func (s dense) NewEvaluator(rows int) constraint.Evaluator {
 	e := s.Set.NewEvaluator(rows)
-	e.SparseJacobians = nil
+	e.SparseJacobians, e.SparseHessianVectors = nil, nil
 	return e
 }
 
