@@ -144,9 +144,15 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 		return f
 	}
 	f.Warning = true
-	f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), sample %d of "+
-		"those that "+
-		"are left by %s m: more way points, a smaller set.step, or set.clearance=segments keep them clear",
+	if touching == 0 {
+		f.Verdict = fmt.Sprintf("no sample is seen to touch anything between way points, but %s come so near that "+
+			"it is not "+
+			"proven to %g m", text.Percent(1-shares[0][0]), sharp)
+		return f
+	}
+	f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), the worst, row "+
+		"%d, by "+
+		"%s m: more way points, a smaller set.step, a larger set.margin or set.clearance=segments keep them clear",
 		text.Count(touching), text.Count(n), text.Percent(1-shares[1][0]), worst, text.Number(-shares[0][2]))
 	return f
 }

@@ -40,11 +40,15 @@ type given struct {
 
 // motionOf returns what a set of trajectories is about, or nil if it is another kind of set.
 func motionOf(set constraint.Set) *motion {
+	inner := set
+	if free, ok := constraint.Free(set); ok { // what the set does not know of stands behind
+		inner = free
+	}
 	s, ok := constraint.As[interface {
 		constraint.Set
 		Spec() trajectory.Spec
-	}](set)
-	if !ok || s.Dim() != set.Dim() { // no factor of a product
+	}](inner)
+	if !ok || s.Dim() != inner.Dim() { // points of another set
 		return nil
 	}
 	spec := s.Spec()

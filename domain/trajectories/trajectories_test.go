@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/scene"
 )
 
 // panda is the set of the published trajectories of L way points.
@@ -227,9 +228,36 @@ func TestSwept(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if !f.Warning || !strings.Contains(f.Verdict, "1 of 3 samples touch something between way points (0.0 % of the "+
-		"data), "+
-		"sample 0 of those that are left by 0.1 m") || !strings.Contains(f.Name, "1 points of the arm") {
+		"data), the worst, row 0, by 0.1 m") || !strings.Contains(f.Name, "1 points of the arm") {
 		t.Errorf("%s: %s", f.Name, f.Verdict)
+	}
+	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only
+	// what is proven counts.
+	past := hand(t, 2, func(s *trajectory.Spec) {
+		s.Obstacles = []trajectory.Obstacle{trajectory.Ball{Centre: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
+	})
+	var close []float64
+	for i := range 40 {
+		close = append(close, angles([]float64{-0.4 - 0.01*float64(i), 0.5})...)
+	}
+	g := &guide{motion: motionOf(past), pool: parallel.New(1)}
+	lower, upper := g.swept(close)
+	proven := 0
+	for i, v := range lower {
+		if v > 1e-5+1e-9 || upper[i] < 1e-5-1e-9 || upper[i]-v > 1e-4 {
+			t.Errorf("bounds %v and %v of 1e-5", v, upper[i])
+		}
+		if v >= 0 {
+			proven++
+		}
+	}
+	if proven == 40 {
+		t.Fatal("all are proven clear, and the test says nothing")
+	}
+	f = finding(t, domainOf(t, past, angles(around), "x.csv"), close, "clearance")
+	if got := f.Measures[0].Samples; math.Abs(float64(got)-float64(proven)/40) > 1e-12 || !f.Warning ||
+		!strings.Contains(f.Verdict, "no sample is seen to touch") {
+		t.Errorf("%d are proven; found %v, %s", proven, got, f.Verdict)
 	}
 	f = finding(t, d, angles(around), "clearance")
 	if f.Warning || !strings.Contains(f.Verdict, "all 1 samples are proven") {
@@ -383,6 +411,55 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// Of rows of a label that have two modes, those of the commoner one agree, wherever they stand.
+func TestAgreement(t *testing.T) {
+	if n := agreement([]int{0, 0, 1, 2, 1, 1, 0}, []int{5, 5, 5, 5, 7, 7, 7}); n != 4 {
+		t.Errorf("%d agree, want 4", n)
+	}
+}
+
+// The plane is that of all data, its cells reach a fifth of the range beyond it.
+func TestDistance(t *testing.T) {
+	set := circling(t, 2)
+	x := []float64{0, 0, 0, 0, 10, 0, 0, 0, 3, 0, 0, 4, 7, 0, 0, -4} // rows of y, z, y, z
+	d := domainOf(t, set, x, "x.csv").Distance
+	mean, axes, _ := metric.Principal(x, 4, 2)
+	marks := d.Marks(x)
+	for i := range 4 {
+		for k := range 2 {
+			if got, want := marks[2*i+k], metric.Project(x[4*i:4*i+4], mean, axes[k]); got != want {
+				t.Errorf("row %d: %v, want %v", i, got, want)
+			}
+		}
+	}
+	lo, hi := slices.Min(metric.Column(marks, 0, 2)), slices.Max(metric.Column(marks, 0, 2))
+	at := func(share float64) []float64 { return []float64{lo - share*(hi-lo), 0} }
+	if v := d.Between(at(0.21), at(9)); v != 0 {
+		t.Errorf("what is a fifth of the range outside and more is in two cells, %v", v)
+	}
+	if v := d.Between(at(0.15), at(9)); math.Abs(v-math.Sqrt(math.Ln2)) > 1e-6 {
+		t.Errorf("what is less outside is in one cell with what is far, %v", v)
+	}
+	if domainOf(t, set, slices.Repeat(x[:4], 3), "x.csv").Distance != nil {
+		t.Error("data that does not vary has a distance")
+	}
+}
+
+// Obstacles as pictures have them: ends of a capsule, sides of a box with its round edges.
+func TestSolids(t *testing.T) {
+	set := hand(t, 2, func(s *trajectory.Spec) {
+		s.Obstacles = []trajectory.Obstacle{&scene.Obstacle{Shape: scene.Capsule, A: [3]float64{1, 2, 3},
+			B: [3]float64{4, 5, 6}, Radius: 0.5}, &scene.Obstacle{Shape: scene.Box, A: [3]float64{7, 8, 9},
+			Half: [3]float64{1, 2, 3}, Radius: 0.25}}
+	})
+	got := (&guide{motion: motionOf(set)}).solids()
+	want := []figure.Solid{{A: [3]float64{1, 2, 3}, B: [3]float64{4, 5, 6}, Radius: 0.5},
+		{A: [3]float64{7, 8, 9}, B: [3]float64{7, 8, 9}, R: robot.Identity().R, Half: [3]float64{1.25, 2.25, 3.25}}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // canvas keeps what is drawn.
 type canvas struct {
 	domain.Canvas
@@ -459,6 +536,10 @@ func TestFits(t *testing.T) {
 	sum := hand(t, 2, func(s *trajectory.Spec) { s.Form = trajectory.Paper })
 	if m := motionOf(sum); m == nil || m.waypoints != 2 || m.dim != 4 {
 		t.Errorf("of the paper's sums: %+v", m)
+	}
+	behind := constraint.Given(set, 3)
+	if m := motionOf(behind); m == nil || m.dim != 7 || m.waypoints != 2 {
+		t.Errorf("with a condition behind: %+v", m)
 	}
 	if !fits(set) || fits(constraint.Product(set, set)) || !fits(constraint.EqualitiesOf(set)) {
 		t.Error("which sets have motions")
