@@ -160,7 +160,7 @@ func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum
 		for j := range u {
 			u[j] *= e.scale
 		}
-		l.reader.Row(l.in[i*l.w:(i+1)*l.w], score.Input{X: x, P: p, T: e.t, Item: t.Item})
+		l.reader.Row(l.in[i*l.w:(i+1)*l.w], score.Input{X: x, P: p, T: e.t, Item: t.Item, Null: t.Null})
 	}
 	l.at.Tangent(l.u[:n*d], l.u[:n*d])
 	return l.in[:n*l.w], nil

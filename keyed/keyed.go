@@ -35,6 +35,7 @@ const (
 	Synthetic       Purpose = 13 // generated data; index: which numbers of it
 	SurfaceFit      Purpose = 20 // points that a level set is fitted to; index: kind of point
 	SurfaceData     Purpose = 21 // data sets drawn on meshes
+	Conditions      Purpose = 30 // who sees a condition, and what begins under one
 )
 
 // A Stream is an addressable sequence of random numbers. The zero value is

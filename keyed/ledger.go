@@ -68,10 +68,15 @@ var (
 	BatchTimes = use(TimeSubset, Block{0, all}, "times of a path that a batch sees")
 	Layers     = use(InitWeights, Block{0, 1<<32 - 1}, "weights before training")
 
+	// Conditions; index: epoch.
+	HiddenConditions = use(Conditions, Block{0, 1<<40 - 1}, "terms whose condition the network does not see")
+	GivenStarts      = use(Conditions, one(1<<40), "ends of paths that samples under a condition begin with")
+
 	// Evaluation.
 	FloorDraws   = use(Evaluation, Block{0, 1<<32 - 1}, "draws from the training rows behind a floor; index: draw")
 	Subsample    = use(Evaluation, one(1<<32), "points that an energy test takes")
 	Relabelling  = use(Evaluation, one(1<<32+1), "permutations of an energy test")
+	PairSwaps    = use(Evaluation, one(1<<32+2), "pairs that a test of conditional laws swaps")
 	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
 	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")
 

@@ -60,6 +60,7 @@ type Source[T kernel.Float] interface {
 type Term struct {
 	Item, K int
 	Weight  float64 // factor of the term; 1/items for the mean over a batch
+	Null    bool    // the network does not see the item's condition (score.Input.Null)
 }
 
 // A Loss evaluates terms of its Source's present items. No method allocates.

@@ -79,6 +79,8 @@ type Input struct {
 	// Item is the number of the training row whose path this point is on, for networks
 	// that are told more of it than its states; −1 if there is none.
 	Item int
+	// Null hides the condition from a network that can do without (Reading.Null).
+	Null bool
 }
 
 // A Matrix is the out×in matrix Parameters[At : At+Out*In], row-major. A convolution's

@@ -34,6 +34,10 @@ type Config struct {
 	// Reference is a conformation that points are laid on, for kinds that do so.
 	Reference []float64
 
+	// A condition, as in Reading.
+	Given Standard
+	Null  bool
+
 	Gain      func(t float64) float64 // as in Reading; nil is 1
 	Precision kernel.Precision
 	Seed      uint64 // of the first parameters
@@ -44,6 +48,7 @@ func (c Config) Reading() Reading {
 	return Reading{
 		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start, Still: c.Still,
 		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
+		Given: c.Given, Null: c.Null,
 	}
 }
 

@@ -32,15 +32,26 @@ type Reading struct {
 	// seen.
 	TimeOctaves int
 	Horizon     float64
+	// Given is how the last coordinates of a point, a condition, are read: those of x in the
+	// row, and in φ, are standardised. With Null a row ends in a number that is 1 where the
+	// condition is hidden (Input.Null), and 0 elsewhere; hidden coordinates are 0.
+	Given Standard
+	Null  bool
 	// Gain is m; nil means m = 1.
 	Gain func(t float64) float64
 }
+
+// A Standard reads numbers c as (c − Mean)/Scale.
+type Standard struct{ Mean, Scale []float64 }
 
 // Width returns the width of a network's input row for points in R^d.
 func (r Reading) Width(d int, momentum bool) int {
 	w := d + 1 + 2*d*r.Octaves + 2*r.TimeOctaves
 	if momentum {
 		w += d
+	}
+	if r.Null {
+		w++
 	}
 	return w
 }
@@ -72,8 +83,11 @@ func (r reader[T]) Row(dst []T, at Input) {
 		panic(fmt.Sprintf("score: a row of %d coordinates (momentum: %v) for a network of %d (momentum: %v)",
 			len(x), p != nil, d, r.momentum))
 	}
-	for j, v := range x {
-		dst[j] = T(v)
+	if at.Null && !r.reading.Null {
+		panic("score: a hidden condition for a network that must see it")
+	}
+	for j := range x {
+		dst[j] = T(r.coordinate(at, j))
 	}
 	for j, v := range p {
 		dst[d+j] = T(v)
@@ -88,7 +102,8 @@ func (r reader[T]) Row(dst []T, at Input) {
 			size = math.Exp(-v * ω * ω / 2)
 		}
 		still := r.reading.Still
-		for j, y := range x {
+		for j := range x {
+			y := r.coordinate(at, j)
 			if len(still) > 0 && still[0] == j {
 				still = still[1:]
 				waves(features[2*j:], ω*y, 1, octaves, 2*d)
@@ -103,7 +118,27 @@ func (r reader[T]) Row(dst []T, at Input) {
 	}
 	if octaves := r.reading.TimeOctaves; octaves > 0 {
 		waves(features, math.Pi/r.reading.Horizon*at.T, 1, octaves, 2)
+		features = features[2*octaves:]
 	}
+	if r.reading.Null {
+		features[0] = 0
+		if at.Null {
+			features[0] = 1
+		}
+	}
+}
+
+// coordinate returns x_j as the network reads it.
+func (r reader[T]) coordinate(at Input, j int) float64 {
+	given := r.reading.Given
+	k := j - (r.d - len(given.Mean))
+	switch {
+	case k < 0:
+		return at.X[j]
+	case at.Null:
+		return 0
+	}
+	return (at.X[j] - given.Mean[k]) / given.Scale[k]
 }
 
 // waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after

@@ -20,6 +20,7 @@ type Config struct {
 	Average      float64 // limit of the decay of the weights' moving average
 	Plateau      Plateau
 	MaxFailed    float64 // largest share of items that may fail
+	Hidden       float64 // share of terms whose condition the network does not see
 	Seed         uint64
 
 	Optimizer Optimizer
@@ -43,7 +44,7 @@ func (c Config) Validate() error {
 		value, hi float64
 	}{
 		{"LearningRate", c.LearningRate, 1e15}, {"Clip", c.Clip, 1e15},
-		{"Anneal", c.Anneal, 1}, {"Average", c.Average, 1}, {"MaxFailed", c.MaxFailed, 1},
+		{"Anneal", c.Anneal, 1}, {"Average", c.Average, 1}, {"MaxFailed", c.MaxFailed, 1}, {"Hidden", c.Hidden, 1},
 	} {
 		if !(v.value >= 0 && v.value <= v.hi) {
 			return &ConfigError{Field: v.field, Value: v.value, Want: fmt.Sprintf("a number in [0, %v]", v.hi)}

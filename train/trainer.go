@@ -292,6 +292,7 @@ func (t *Trainer[T]) anneal() float64 {
 // it returns the gradient's norm.
 func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	t.pick(batch)
+	t.hide()
 	t.pool.Do(lanes, t.laneTask)
 	for lane, e := range t.errs {
 		if e != nil {
@@ -333,6 +334,20 @@ func (t *Trainer[T]) pick(batch []int) {
 			k := min(lo+int(u*float64(hi-lo)), hi-1)
 			t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: float64(hi-lo) / float64(len(batch))})
 		}
+	}
+}
+
+// hide draws which of the terms do not see their condition: a function of epoch, item and
+// time.
+func (t *Trainer[T]) hide() {
+	if t.cfg.Hidden == 0 {
+		return
+	}
+	draw, u := keyed.HiddenConditions.Stream(t.cfg.Seed, uint64(t.State.Epoch)), t.uniform[:1]
+	for i := range t.terms {
+		term := &t.terms[i]
+		draw.Uniforms(u, uint64(term.Item), term.K)
+		term.Null = u[0] < t.cfg.Hidden
 	}
 }
 

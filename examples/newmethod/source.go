@@ -64,7 +64,7 @@ func (l *loss[T]) Prepare(terms []method.Term) ([]T, error) {
 			l.x[j] = a*v + s*z[j]
 		}
 		l.size[i], l.weight[i] = s, term.Weight
-		l.reader.Row(l.in[i*w:(i+1)*w], score.Input{X: l.x, T: t, Item: term.Item})
+		l.reader.Row(l.in[i*w:(i+1)*w], score.Input{X: l.x, T: t, Item: term.Item, Null: term.Null})
 	}
 	return l.in[:l.n*w], nil
 }
