@@ -1,5 +1,7 @@
 package constraint
 
+import "slices"
+
 // A join is the components of several sets as those of one: all equalities, then all
 // inequalities, in the order of the sets. Each set sees some consecutive coordinates
 // of a point.
@@ -109,6 +111,13 @@ func (j *join) capabilities(name string, within func(i int, err error) error) Ca
 		}
 	}
 	c.Selects, c.Selection = j.selects()
+	for _, p := range j.parts {
+		for _, at := range p.Capabilities().Held {
+			c.Held = append(c.Held, p.at+at)
+		}
+	}
+	slices.Sort(c.Held)
+	c.Held = slices.Compact(c.Held)
 	return c
 }
 

@@ -206,11 +206,11 @@ func (s *Scope) named(n *ast.IdentifierNode) Value {
 	case "x":
 		if s.x.g == nil {
 			s.work(n, s.g.dim)
-			s.x = s.g.X()
+			s.x = s.g.X().Slice(0, s.g.dim-s.given)
 		}
 		return s.x
 	case "dim":
-		return s.g.Const(float64(s.g.dim))
+		return s.g.Const(float64(s.g.dim - s.given))
 	case "pi":
 		return s.g.Const(math.Pi)
 	}

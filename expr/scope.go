@@ -19,6 +19,7 @@ type Scope struct {
 	order  int   // macros before this one may be called
 	calls  int   // of macros inside each other
 	x      Value // made on first use
+	given  int   // of the variables, the last, that have names of their own and are not in x
 	steps  int   // taken by all formulas so far
 
 	defining string // name of the value whose formula is being parsed
@@ -31,6 +32,25 @@ type Scope struct {
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
 	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt}
+}
+
+// NewScopeOf returns a scope in which the last variables of g have the names given: x is
+// the others, and dim their number. The error says that a name is none, or taken.
+func NewScopeOf(g *Graph, given []string) (*Scope, error) {
+	s := NewScope(g)
+	if len(given) == 0 {
+		return s, nil
+	}
+	if s.given = len(given); s.given > g.dim {
+		panic("expr: more names than variables")
+	}
+	all := g.X()
+	for i, name := range given {
+		if err := s.Define(name, all.At(g.dim-len(given)+i)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // Graph returns the graph that formulas are added to.

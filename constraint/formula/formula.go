@@ -22,6 +22,8 @@ type Spec struct {
 	Let        Definitions `yaml:"let,omitempty"`
 	Equality   []Component `yaml:"equality,omitempty"`
 	Inequality []Component `yaml:"inequality,omitempty"`
+	// Given names coordinates behind the Dim of x, which formulas may use.
+	Given []string `yaml:"-"`
 }
 
 // A Component is one constraint, or a family of them. An equality is
@@ -82,8 +84,11 @@ func New(spec Spec) (*Set, error) {
 	if len(spec.Equality)+len(spec.Inequality) == 0 {
 		return nil, &Error{"equality", fmt.Errorf("missing; expected at least one equality or inequality")}
 	}
-	b := NewBuilder(spec.Dim)
-	scope := expr.NewScope(b.Graph)
+	b := NewBuilder(spec.Dim + len(spec.Given))
+	scope, err := expr.NewScopeOf(b.Graph, spec.Given)
+	if err != nil {
+		return nil, &Error{"given", err}
+	}
 	for _, d := range spec.Let {
 		if err := scope.Let(d.Name, d.Expr); err != nil {
 			return nil, &Error{"let." + d.Name, err}

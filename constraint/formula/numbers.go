@@ -21,12 +21,15 @@ type Numbers struct {
 	Entry []int // which of the entries each is of
 }
 
-// NewNumbers compiles entries over points in R^dim. They see the definitions of let,
-// those of a set. The error is an *Error, whose key begins with the entry: "[2].expr".
-func NewNumbers(dim int, let Definitions, entries []Entry) (*Numbers, error) {
-	b := NewBuilder(dim)
+// NewNumbers compiles entries over points in R^dim, and the coordinates behind them that
+// are given by name. They see the definitions of let, those of a set. The error is an *Error, whose key begins with the entry: "[2].expr".
+func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Numbers, error) {
+	b := NewBuilder(dim + len(given))
 	b.many = "numbers"
-	scope := expr.NewScope(b.Graph)
+	scope, err := expr.NewScopeOf(b.Graph, given)
+	if err != nil {
+		return nil, &Error{"given", err}
+	}
 	for _, d := range let {
 		if err := scope.Let(d.Name, d.Expr); err != nil {
 			return nil, &Error{"let." + d.Name, err}
@@ -52,7 +55,6 @@ func NewNumbers(dim int, let Definitions, entries []Entry) (*Numbers, error) {
 	for _, n := range list {
 		out.Names, values = append(out.Names, n.name), append(values, n.value)
 	}
-	var err error
 	if out.Program, err = b.Compile(values...); err != nil {
 		return nil, within("[0].expr", err)
 	}

@@ -15,11 +15,16 @@ type Potential struct {
 	scratch sync.Pool
 }
 
-// NewPotential compiles a formula over points in R^dim. It sees the definitions of let.
+// NewPotential compiles a formula over points in R^dim, and the coordinates behind them that
+// are given by name. It sees the definitions of let.
 // The error is an *Error with the key expr, or that of a definition.
-func NewPotential(dim int, let Definitions, text string) (*Potential, error) {
+func NewPotential(dim int, let Definitions, text string, given ...string) (*Potential, error) {
+	dim += len(given)
 	b := NewBuilder(dim)
-	scope := expr.NewScope(b.Graph)
+	scope, err := expr.NewScopeOf(b.Graph, given)
+	if err != nil {
+		return nil, &Error{"given", err}
+	}
 	for _, d := range let {
 		if err := scope.Let(d.Name, d.Expr); err != nil {
 			return nil, &Error{"let." + d.Name, err}

@@ -21,7 +21,7 @@ type Product struct {
 }
 
 func product(k Product, at string) (constraint.Set, error) {
-	factors, err := within(k.Product, at, "product")
+	factors, err := within(k.Product, at, "product", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,10 @@ type Intersection struct {
 	All []Set `yaml:"all,omitempty" doc:"the sets, each as under set; all of one dimension"`
 }
 
-func all(k Intersection, at string) (constraint.Set, error) {
-	inner, err := within(k.All, at, "all")
+func all(k Intersection, at string) (constraint.Set, error) { return givenAll(k, at, nil) }
+
+func givenAll(keys any, at string, names []string) (constraint.Set, error) {
+	inner, err := within(keys.(Intersection).All, at, "all", names)
 	if err != nil {
 		return nil, err
 	}
@@ -69,15 +71,15 @@ func all(k Intersection, at string) (constraint.Set, error) {
 	return constraint.All(inner...), nil
 }
 
-// within makes the sets under a key.
-func within(of []Set, at, key string) ([]constraint.Set, error) {
+// within makes the sets under a key, which know the names of a condition.
+func within(of []Set, at, key string, names []string) ([]constraint.Set, error) {
 	if len(of) == 0 {
 		return nil, Bad(key, nil, "a list of sets")
 	}
 	var out []constraint.Set
 	size := 0.0
 	for i, s := range of {
-		set, err := s.Build(fmt.Sprintf("%s.%s[%d]", at, key, i))
+		set, err := s.BuildGiven(fmt.Sprintf("%s.%s[%d]", at, key, i), names)
 		if err != nil {
 			return nil, err
 		}

@@ -34,10 +34,10 @@ func init() { // a compound's row leads back to All
 		Row("arm", arms),
 		Row("redundant_axis", redundantAxis).Unbounded(always),
 		Row("euclidean", euclidean).Unbounded(always),
-		Row("formula", formulas).Implied(),
+		Row("formula", formulas).Implied().Knows(givenFormulas),
 		Row("level-set", levelSet),
 		compound("product", product).Unbounded(endlessFactor).Implied(),
-		compound("all", all).Implied(),
+		compound("all", all).Implied().Knows(givenAll),
 	}
 }
 
@@ -50,6 +50,7 @@ type Kind struct {
 	Keys reflect.Type
 
 	build   func(keys any, at string) (constraint.Set, error)
+	given   func(keys any, at string, names []string) (constraint.Set, error)
 	endless func(keys any) bool
 	implies bool
 }
@@ -73,6 +74,13 @@ func compound[K any](name string, build func(keys K, at string) (constraint.Set,
 // some may have none either: chains that do not mix tell.
 func (k Kind) Unbounded(endless func(keys any) bool) Kind {
 	k.endless = endless
+	return k
+}
+
+// Knows says how sets are built that know the names of a condition, whose coordinates
+// follow those of the set. Others are the same whatever the condition.
+func (k Kind) Knows(given func(keys any, at string, names []string) (constraint.Set, error)) Kind {
+	k.given = given
 	return k
 }
 

@@ -67,7 +67,11 @@ func (s Set) has(key string) bool {
 
 // Build makes the set that stands at the place at, such as "set". The error is an
 // *Error.
-func (s Set) Build(at string) (constraint.Set, error) {
+func (s Set) Build(at string) (constraint.Set, error) { return s.BuildGiven(at, nil) }
+
+// BuildGiven is Build under a condition: points have the coordinates of these names behind
+// those of the set, and they are held. Formulas may use the names.
+func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 	s.Kind = s.Is()
 	k, ok := find(s.Kind)
 	if !ok {
@@ -100,8 +104,18 @@ func (s Set) Build(at string) (constraint.Set, error) {
 	if err != nil {
 		return nil, place(err, at, k)
 	}
+	if k.given != nil && len(given) > 0 {
+		set, err := k.given(keys, at, given)
+		return set, place(err, at, k)
+	}
 	set, err := k.build(keys, at)
-	return set, place(err, at, k)
+	if err != nil {
+		return nil, place(err, at, k)
+	}
+	if len(set.Capabilities().Held) > 0 { // a kind whose keys say what is given
+		return set, nil
+	}
+	return constraint.Given(set, len(given)), nil
 }
 
 // Definitions returns the names that a set of formulas defines, in order; nil of

@@ -210,14 +210,33 @@ type Formulas struct {
 	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
 }
 
-func formulas(k Formulas) (constraint.Set, error) {
+func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", nil) }
+
+// givenFormulas holds the condition, which components may use but not be about.
+func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
+	k := keys.(Formulas)
 	if k.Dim < 1 || k.Dim > maxDim {
 		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
 	}
-	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality})
+	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality,
+		Given: names})
 	var e *formula.Error
 	if errors.As(err, &e) {
 		return nil, &Error{Key: e.Key, Fault: e.Err.Error()}
 	}
-	return made(set, err)
+	if err != nil || len(names) == 0 {
+		return made(set, err)
+	}
+	var at []int
+	for j := range names {
+		at = append(at, k.Dim+j)
+	}
+	held := constraint.Hold(set, at)
+	for a, free := range held.Capabilities().Support {
+		if len(free) == 0 {
+			return nil, &Error{Key: "let", Fault: fmt.Sprintf("the constraint %q is about the condition alone, "+
+				"which no point can change", constraint.Components(held)[a])}
+		}
+	}
+	return held, nil
 }

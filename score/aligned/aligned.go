@@ -53,6 +53,9 @@ func parameters(c score.Config) float64 {
 func reach(c score.Config) int { return int(c.Options["pairs"]) }
 
 func fits(c score.Config) string {
+	if c.Held > 0 {
+		return "mlp: aligned reads conformations alone, and points here have a condition"
+	}
 	if c.Dim%3 != 0 || c.Dim < 9 {
 		return fmt.Sprintf("mlp: aligned is for at least 3 atoms of three coordinates each, and points here have %d "+
 			"coordinates", c.Dim)

@@ -148,7 +148,7 @@ func (ws *workspace[T]) tell(in []T, n int) {
 	for i := range n {
 		row, to := in[i*w:(i+1)*w], ws.features[i*f:(i+1)*f]
 		to[0] = row[at]
-		k := 1 + copy(to[1:], row[w-2*ws.timeOctaves:])
+		k := 1 + copy(to[1:], row[w-2*ws.timeOctaves-ws.null:])
 		k += copy(to[k:], row[held:ws.dim])
 		for o := range ws.octaves {
 			waves := row[at+1+2*ws.dim*o:][:2*ws.dim]

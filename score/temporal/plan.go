@@ -11,6 +11,7 @@ type plan struct {
 	dim, steps, width, held int // of a point: dim = steps·width + held
 	momentum                bool
 	octaves, timeOctaves    int
+	null                    int // 1 if a row ends in whether the condition is hidden
 
 	in       int   // channels of a step in the input
 	features int   // numbers of a row that belong to no step
@@ -64,12 +65,15 @@ func newPlan(c score.Config) *plan {
 	option := func(name string) int { return int(c.Options[name]) }
 	p := &plan{dim: c.Dim, steps: steps(c), held: c.Held, momentum: c.Momentum, octaves: c.Octaves,
 		timeOctaves: c.TimeOctaves}
+	if c.Null {
+		p.null = 1
+	}
 	p.width = (p.dim - p.held) / p.steps
 	p.in = p.width * (1 + 2*p.octaves)
 	if p.momentum {
 		p.in += p.width
 	}
-	p.features = 1 + 2*p.timeOctaves + p.held*(1+2*p.octaves)
+	p.features = 1 + 2*p.timeOctaves + p.null + p.held*(1+2*p.octaves)
 	taps, blocks, e := 2*option("reach")+1, option("blocks"), option("embedding")
 	for i, L, n := 0, p.steps, option("channels"); i < option("levels"); i, L, n = i+1, (L+1)/2, 2*n {
 		p.lengths, p.channels = append(p.lengths, L), append(p.channels, n)

@@ -38,6 +38,8 @@ func TestConforms(t *testing.T) {
 		{"held", 3, 2, nil, func(c *score.Config) {
 			c.Held, c.Octaves = 2, 1
 			c.Dim += c.Held
+			c.Given = score.Standard{Mean: []float64{1, 2}, Scale: []float64{3, 0.5}}
+			c.Null, c.TimeOctaves = true, 2
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
