@@ -24,12 +24,26 @@ func Slice(s Set, c []float64) Set {
 	return v
 }
 
-// A sliced has no Unwrap: points of the inner set are other points.
+// At returns the set of x alone at one condition: s if it holds nothing, the set that Given
+// was told of, whatever c, or else the slice.
+func At(s Set, c []float64) Set {
+	if inner, ok := Free(s); ok {
+		return inner
+	}
+	if len(s.Capabilities().Held) == 0 {
+		return s
+	}
+	return Slice(s, c)
+}
+
 type sliced struct {
 	Set
 	point []float64 // c in its place
 	free  []int
 }
+
+// Unwrap is for As. Points of the inner set have c behind or between their coordinates.
+func (s *sliced) Unwrap() []Set { return []Set{s.Set} }
 
 func (s *sliced) Dim() int { return len(s.free) }
 

@@ -27,13 +27,18 @@ func DecodeEarth(name string, r io.Reader) (*Points, error) {
 	if err != nil {
 		return nil, err
 	}
+	return places(t), nil
+}
+
+// places makes unit vectors of latitudes and longitudes.
+func places(t *Points) *Points {
 	x := make([]float64, 0, 3*t.N)
 	for i := range t.N {
 		u := FromLatLon(t.X[2*i], t.X[2*i+1])
 		x = append(x, u[:]...)
 	}
-	t.X, t.D = x, 3
-	return t, nil
+	t.X, t.D, t.Header = x, 3, nil
+	return t
 }
 
 // FromLatLon returns the unit vector (cos φ cos λ, cos φ sin λ, sin φ) of the

@@ -21,6 +21,7 @@ type column struct {
 	name     string
 	min, max float64
 	want     string // the range, as in Error.Want
+	exact    bool   // a header must have just this name
 }
 
 // anyNumber is the column of a table whose columns have no names.
@@ -146,8 +147,15 @@ func checkHeader(file string, number int, line string, columns []column) error {
 	}
 	for j, cell := range strings.Split(line, ",") {
 		cell = strings.TrimSpace(cell)
+		if c := columns[j]; c.exact {
+			if name := strings.Trim(cell, `"'`); name != c.name {
+				return &Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j+1), Value: show(cell),
+					Want: c.name}
+			}
+			continue
+		}
 		for k, c := range columns {
-			if k != j && strings.HasPrefix(strings.ToLower(cell), c.name[:3]) {
+			if k != j && !c.exact && strings.HasPrefix(strings.ToLower(cell), c.name[:3]) {
 				return &Error{
 					File:   file,
 					Line:   number,

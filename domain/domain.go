@@ -32,6 +32,10 @@ type Kind struct {
 	Read    func(path string) (*dataset.Points, error)
 	Bundled bool
 
+	// ReadGiven is Read of a file that holds a condition too: columns of these names, returned
+	// by rows (dataset.ReadPointsGiven); nil: conditions are in files of their own.
+	ReadGiven func(path string, names []string) (*dataset.Points, []float64, error)
+
 	// Writes are the extensions of files that its domains write besides .npy and .csv,
 	// with the dot.
 	Writes []string

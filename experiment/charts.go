@@ -48,13 +48,14 @@ func (l *Loaded) nearest(p *page, x []float64) {
 	if len(l.HeldOutRows) == 0 {
 		return
 	}
-	d, train := l.Data.D, l.laid(l.TrainRows)
+	train, d := l.alone(l.TrainRows)
+	held, _ := l.alone(l.HeldOutRows)
+	samples, _ := l.alone(x)
 	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point",
 		Caption: "Samples much nearer than held-out points would be copies."},
 		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
-			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, l.laid(l.HeldOutRows), train,
-				d)},
-			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, l.laid(x), train, d)}))
+			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, held, train, d)},
+			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, samples, train, d)}))
 }
 
 // violation shows how far the samples are from Σ.

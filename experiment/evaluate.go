@@ -26,10 +26,11 @@ type Evaluation struct {
 	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
 	Violation Worst              `json:"violation"`
 	Component []metric.Violation `json:"components"`
-	Findings  []domain.Finding   `json:"findings,omitempty"` // of the kind of data
-	Walls     []Wall             `json:"walls,omitempty"`    // of inequalities, samples held against the data
-	Bounces   *method.Bounces    `json:"bounces,omitempty"`  // of all backward steps, where walls are elastic
-	Steps     *Steps             `json:"steps,omitempty"`    // of Diagnose
+	Findings  []domain.Finding   `json:"findings,omitempty"`    // of the kind of data
+	Walls     []Wall             `json:"walls,omitempty"`       // of inequalities, samples held against the data
+	Bounces   *method.Bounces    `json:"bounces,omitempty"`     // of all backward steps, where walls are elastic
+	Steps     *Steps             `json:"steps,omitempty"`       // of Diagnose
+	Given     *Conditional       `json:"conditional,omitempty"` // under a condition
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
 	Seconds   Seconds            `json:"seconds"`
@@ -98,9 +99,13 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	}
 	if len(r.HeldOutRows) > 0 {
 		laid, held := r.laid(x), r.laid(r.HeldOutRows)
-		v.Nearest = metric.CountCopies(laid, held, r.laid(r.TrainRows), d)
 		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
+		laid, d = r.alone(x)
+		held, _ = r.alone(r.HeldOutRows)
+		train, _ := r.alone(r.TrainRows)
+		v.Nearest = metric.CountCopies(laid, held, train, d)
 	}
+	v.Given = r.conditional(s)
 	return v, err
 }
 

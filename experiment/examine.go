@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/langevin"
@@ -68,7 +69,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		return nil, err
 	}
 	var data *dataset.Points
-	if kind, _ := kinds.Of(p.Data.Kind, proc.Set); kind.Bundled || p.Data.Path != "" {
+	if kind, _ := kinds.Of(p.Data.Kind, constraint.At(proc.Set, make([]float64, len(p.Given())))); kind.Bundled || p.Data.Path != "" {
 		if _, data, err = readData(p, proc.Set); err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ type Samples struct {
 	Dim    int
 	Lost   []bool
 	Wrong  int // of the lost, those that the set does not select (Capabilities.Selects)
+	Begun  int // of the lost, those whose beginning could not be brought onto Σ(c)
 	Time   time.Duration
 	Newton int // iterations in all
 
@@ -61,9 +62,15 @@ type FailedError struct {
 	Failed, Samples int
 	Limit           float64
 	Wrong           int // of the failed, on a wrong component
+	Begun           int // of the failed, those that could not begin under their condition
 }
 
 func (e *FailedError) Error() string {
+	if e.Begun > 0 {
+		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): of %d the solver "+
+			"found no point of the set under their condition to begin with. It may have none there", e.Failed, e.Samples,
+			e.Limit, e.Begun)
+	}
 	if e.Wrong > 0 {
 		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the "+
 			"allowed share %g (generate.max_failed)",
@@ -106,7 +113,7 @@ func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, firs
 		return nil, err
 	}
 	if f := s.Failed(); float64(f) > l.Problem.Generate.MaxFailed*float64(n) {
-		return s, &FailedError{f, n, l.Problem.Generate.MaxFailed, s.Wrong}
+		return s, &FailedError{f, n, l.Problem.Generate.MaxFailed, s.Wrong, s.Begun}
 	}
 	return s, nil
 }
@@ -136,13 +143,23 @@ func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *
 		trace = w.NewTrace()
 		w.Watch(trace)
 	}
-	fields := score.NewFields(net, rows, l.Pool.Workers())
+	fields := score.NewGuided(net, rows, l.Pool.Workers(), l.Problem.Generate.Guidance)
 	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
-		report, err := sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed, prior.Prior, scores)
+		begin, number := prior.Prior, first+uint64(lo)
+		var unstarted []bool
+		if l.Condition != nil {
+			unstarted = make([]bool, hi-lo)
+			states, lost := l.starts(prior, unstarted, number, seed)
+			begin, s.Begun = numbered{states, number}, s.Begun+lost
+		}
+		report, err := sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], number, seed, begin, scores)
 		if err != nil {
 			return nil, err
+		}
+		for i, lost := range unstarted {
+			s.Lost[lo+i] = s.Lost[lo+i] || lost
 		}
 		s.Newton += report.Iterations
 		s.Bounces.Add(report.Bounces)

@@ -39,10 +39,12 @@ type Loaded struct {
 	TrainRows   []float64 // of Data: n×d
 	HeldOutRows []float64 // the others
 	Domain      *domain.Domain
+	Condition   *Condition // nil without one
 	Pool        *parallel.Pool
 
-	distance *compared // the distance of the run; nil where none is defined
-	observed *compared // of observables beside a published distance; nil where there are none
+	distance *compared      // the distance of the run; nil where none is defined
+	points   *domain.Domain // of x alone: Domain unless there is a condition
+	observed *compared      // of observables beside a published distance; nil where there are none
 }
 
 // compared is the data as a distance sees it.
@@ -102,16 +104,27 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		l.Chosen = append(l.Chosen, *choice)
 	}
 	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
-	if l.Domain, err = kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: l.TrainRows, Files: p.Files(),
+	set, all, train := proc.Set, data.X, l.TrainRows
+	if names := p.Given(); len(names) > 0 {
+		l.Condition = newCondition(names, l.TrainRows, data.D)
+		set = constraint.At(proc.Set, l.Condition.Read.Mean)
+		all, train = l.Condition.points(all), l.Condition.points(train)
+	}
+	if l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: p.Files(),
 		Pool: pool, Molecule: data.Molecule, Remarks: data.Remarks}); err != nil {
 		return nil, err
+	}
+	if l.Domain = l.points; l.Condition != nil {
+		l.Domain = l.Condition.domain(l.points, l.TrainRows)
 	}
 	return l, l.compare()
 }
 
 // readData reads the problem's data, and refuses what does not fit the set.
 func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
-	kind, _ = kinds.Of(p.Data.Kind, set)
+	names := p.Given()
+	free := constraint.At(set, make([]float64, len(names)))
+	kind, _ = kinds.Of(p.Data.Kind, free)
 	if kind.Read == nil {
 		return kind, nil, &problem.KeyError{Key: "data.kind", Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
@@ -119,7 +132,12 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 	if !kind.Bundled && p.Data.Path == "" {
 		return kind, nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
 	}
-	data, err = kind.Read(p.Data.Path)
+	var given []float64
+	if len(names) > 0 && p.Condition.Path == "" {
+		data, given, err = kind.ReadGiven(p.Data.Path, names)
+	} else {
+		data, err = kind.Read(p.Data.Path)
+	}
 	if err != nil {
 		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*files.Error)) ||
 			errors.As(err, new(*fs.PathError)) {
@@ -128,16 +146,24 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
 	if kind.Fit != nil {
-		fit, err := kind.Fit(set, data)
+		fit, err := kind.Fit(free, data)
 		if err != nil {
 			return kind, nil, &DataError{dataName(p, data), err.Error()}
 		}
 		data = fit
 	}
-	if d := set.Dim(); data.D != d {
+	if d := free.Dim(); data.D != d {
 		return kind, nil, &DataError{dataName(p, data),
 			fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
-				data.D, d, constraint.Name(set))}
+				data.D, d, constraint.Name(free))}
+	}
+	if p.Condition.Path != "" {
+		if given, err = dataset.ReadGiven(p.Condition.Path, names, data.N); err != nil {
+			return kind, nil, err
+		}
+	}
+	if len(names) > 0 {
+		data = beside(data, given)
 	}
 	if data.N < 2 {
 		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}

@@ -24,6 +24,9 @@ type Prior struct {
 	Kind    string  // uniform, chains (uniform, made by chains), empirical, or the name of a method that has its own
 	Mixing  *Mixing // of the chains, where this call ran them
 	Warning string  // something about the prior that the user should know; may be empty
+
+	given []float64 // conditions of samples, by rows: Under
+	each  int       // samples a row
 }
 
 // states returns the draws that the prior is made of; nil in closed form.
@@ -112,7 +115,20 @@ func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 		"train.max_failed"); err != nil {
 		return nil, err
 	}
-	return &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}, nil
+	p := &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}
+	if l.Condition != nil {
+		p = p.Under(l.Condition.of(l.held()), 1)
+	}
+	return p, nil
+}
+
+// held are the rows whose conditions samples are judged under: those held out, or of data
+// too little to hold any out, all.
+func (l *Loaded) held() []float64 {
+	if len(l.HeldOutRows) > 0 {
+		return l.HeldOutRows
+	}
+	return l.Data.X
 }
 
 // Mixing says how far the chains behind a uniform prior arrived at their law.

@@ -27,6 +27,7 @@ type Record struct {
 	Config  string            `json:"config_sha256"` // of its config.yaml
 	Epoch   int               `json:"epoch"`         // of the network
 	Drawn   []problem.Setting `json:"drawn_by"`      // keys of generation that were set
+	Under   *Asked            `json:"condition,omitempty"`
 	Seed    uint64            `json:"seed"`
 	First   uint64            `json:"first"`           // number of the first sample
 	Samples int               `json:"samples"`         // asked for
@@ -34,6 +35,15 @@ type Record struct {
 	Wrong   int               `json:"wrong_component"` // of them
 	Seconds float64           `json:"seconds"`         // of generation
 	Steps   *Steps            `json:"steps,omitempty"` // of Diagnose
+}
+
+// Asked is the conditions that samples were drawn under: Rows of them, by names or from a
+// file as they were given, Each samples a row.
+type Asked struct {
+	Names []string `json:"names"`
+	Given string   `json:"given"`
+	Rows  int      `json:"rows"`
+	Each  int      `json:"each"`
 }
 
 // Settings returns what Run.Redraw takes to draw as the samples were.
@@ -99,10 +109,15 @@ func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 	read := dataset.ReadPoints
 	var fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 	if strings.ToLower(filepath.Ext(file)) != ".npy" { // the domain's own files
-		own, _ := kinds.Of(r.Problem.Data.Kind, r.Process.Set)
+		names := r.Problem.Given()
+		free := constraint.At(r.Process.Set, make([]float64, len(names)))
+		own, _ := kinds.Of(r.Problem.Data.Kind, free)
 		for _, kind := range kinds.All { // the data itself may be in the binary
 			if kind.Name == own.Name && !kind.Bundled {
-				read, fit = kind.Read, kind.Fit
+				if read, fit = kind.Read, kind.Fit; len(names) > 0 && kind.ReadGiven != nil {
+					read = func(path string) (*dataset.Points, error) { return readGiven(kind, free, path, names) }
+					fit = nil
+				}
 			}
 		}
 	}

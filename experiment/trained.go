@@ -37,7 +37,11 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 
 // network describes the problem's network, but for what it takes from data.
 func (l *Loaded) network() score.Config {
-	return l.Problem.NetworkConfig(l.Method, l.Process.Set)
+	c := l.Problem.NetworkConfig(l.Method, l.Process.Set)
+	if l.Condition != nil {
+		c.Given = l.Condition.Read
+	}
+	return c
 }
 
 // model returns an untrained network of the problem.

@@ -94,6 +94,42 @@ func (l Linear) Value(dst, x []float64, n int) {
 	}
 }
 
+// Before returns f of the first d coordinates of points that have n more behind them, a
+// condition.
+func Before(f Potential, d, n int) Potential {
+	b := before{f, d, d + n}
+	if e, ok := f.(Energy); ok {
+		return beforeEnergy{b, e}
+	}
+	return b
+}
+
+type before struct {
+	f      Potential
+	d, all int
+}
+
+// Gradient implements Potential.
+func (b before) Gradient(dst, x []float64, n int) {
+	for i := range n {
+		to := dst[i*b.all : (i+1)*b.all]
+		b.f.Gradient(to[:b.d], x[i*b.all:i*b.all+b.d], 1)
+		clear(to[b.d:])
+	}
+}
+
+type beforeEnergy struct {
+	before
+	e Energy
+}
+
+// Value implements Energy.
+func (b beforeEnergy) Value(dst, x []float64, n int) {
+	for i := range n {
+		b.e.Value(dst[i:i+1], x[i*b.all:i*b.all+b.d], 1)
+	}
+}
+
 // Level returns f + ½ ln det G with G = ∇h∇hᵀ, so that exp(−f − ½ ln det G) on Σ is the
 // law of exp(−f) in R^d given h = 0; exp(−f) alone is a density by area. f may be nil;
 // the result is an Energy if f is nil or one. The error is a

@@ -121,8 +121,17 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	return proc, nil
 }
 
-func (p *Problem) potential(d int) (langevin.Potential, error) {
-	f := p.Potential
+func (p *Problem) potential(dim int) (langevin.Potential, error) {
+	f, d := p.Potential, p.Free(dim)
+	if f.Kind != "formula" && f.Kind != "zero" && d < dim {
+		as := *p
+		as.Condition = Condition{}
+		of, err := as.potential(d)
+		if err != nil {
+			return nil, err
+		}
+		return langevin.Before(of, d, dim-d), nil
+	}
 	if key := f.ofAmber(); key != "" && f.Kind != "amber" {
 		return nil, &KeyError{Origin: p.where(key), Key: key,
 			Fault: fmt.Sprintf("belongs to potential.kind: amber; the "+
@@ -148,7 +157,7 @@ func (p *Problem) potential(d int) (langevin.Potential, error) {
 		}
 		return langevin.Linear{B: f.B}, length("potential.b", f.B)
 	case "formula":
-		energy, err := formula.NewPotential(d, p.Set.Definitions(), f.Expr)
+		energy, err := formula.NewPotential(d, p.Set.Definitions(), f.Expr, p.Given()...)
 		var fault *formula.Error
 		if errors.As(err, &fault) {
 			key := "potential." + fault.Key
@@ -170,7 +179,7 @@ func (p *Problem) TrainConfig() train.Config {
 	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath,
 		LearningRate: t.LearningRate, Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau,
-		MaxFailed: t.MaxFailed, Seed: p.Seed,
+		MaxFailed: t.MaxFailed, Seed: p.Seed, Hidden: p.Condition.Drop,
 	}
 	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer) // checked by Build
 	return c
@@ -222,7 +231,7 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		Kind: n.Kind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()), Momentum: m.Momentum(),
 		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
-		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon,
+		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon, Null: p.Condition.Drop > 0,
 	}
 	if f, ok := m.(method.Follower); ok && n.OctavesOf == "start" {
 		c.Start, c.Still = f.Process().Start(), own.Held

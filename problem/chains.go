@@ -15,6 +15,10 @@ const maxNumbers = 1e9
 // rest of the problem count.
 func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	c := p.Sample
+	if names := p.Condition.Columns; len(names) > 0 {
+		return nil, p.key("condition.columns", names, "none: chains of landing sample have no data to take them from; "+
+			"write their values into the set")
+	}
 	step := float64(c.Step)
 	if p.StepIsAuto() { // experiment chooses it
 		step = 0.1

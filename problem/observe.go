@@ -47,7 +47,7 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 		entries = append(entries, formula.Entry{Component: formula.Component{Name: o.Name, For: o.For, Expr: o.Expr},
 			Let: o.Let})
 	}
-	numbers, err := formula.NewNumbers(dim, p.Set.Definitions(), entries)
+	numbers, err := formula.NewNumbers(p.Free(dim), p.Set.Definitions(), entries, p.Given()...)
 	if err != nil {
 		var e *formula.Error
 		if !errors.As(err, &e) {

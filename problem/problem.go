@@ -18,6 +18,7 @@ type Problem struct {
 	Seed       uint64         `yaml:"seed"`
 	Convention string         `yaml:"convention"` // paper or reference
 	Data       Data           `yaml:"data"`
+	Condition  Condition      `yaml:"condition,omitempty"`
 	Set        sets.Set       `yaml:"set"`
 	Observe    []Observe      `yaml:"observe,omitempty"` // numbers that are compared between data and samples
 	Potential  Potential      `yaml:"potential"`
@@ -134,8 +135,9 @@ type Uniform struct {
 
 // Generate is generation.
 type Generate struct {
-	MaxFailed    float64 `yaml:"max_failed"`    // largest share of samples that may fail
-	MaxViolation float64 `yaml:"max_violation"` // of any component, where samples are projected; 0 means unchecked
+	MaxFailed    float64 `yaml:"max_failed"`         // largest share of samples that may fail
+	MaxViolation float64 `yaml:"max_violation"`      // of any component, where samples are projected; 0 means unchecked
+	Guidance     float64 `yaml:"guidance,omitempty"` // w: the score is (1+w) s(c) − w s without a condition
 }
 
 // Sample is sampling of exp(−f) without learning.

@@ -18,7 +18,7 @@ import (
 var drawKeys = []string{
 	"process.method", "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
 	"process.repulsion", "process.curvature", "process.terminal_projection", "prior", "uniform.max_rhat",
-	"uniform.max_steps", "generate.max_failed", "generate.max_violation",
+	"uniform.max_steps", "generate.max_failed", "generate.max_violation", "generate.guidance",
 }
 
 // trainedKeys say of other keys, by what they begin with, why they take another training.
@@ -32,6 +32,7 @@ var trainedKeys = []struct{ prefix, why string }{
 	{"network", "the weights are those of this network"},
 	{"train", "it says how the network was trained"},
 	{"data", "the network has learned this data"},
+	{"condition", "the network has learned with it"},
 	{"set", "the network has learned points of this set"},
 	{"seed", "it is that of the training (that of samples is --seed)"},
 	{"sample", "it is a key of landing sample"},

@@ -11,7 +11,10 @@ import (
 
 // set builds the feasible set; the error is a *KeyError.
 func (p *Problem) set() (constraint.Set, error) {
-	set, err := p.Set.Build("set")
+	if err := p.checkNames(); err != nil {
+		return nil, err
+	}
+	set, err := p.Set.BuildGiven("set", p.Condition.Columns)
 	var e *sets.Error
 	if errors.As(err, &e) {
 		if e.Fault != "" {
@@ -19,7 +22,10 @@ func (p *Problem) set() (constraint.Set, error) {
 		}
 		return nil, p.key(e.Key, e.Value, e.Want)
 	}
-	return set, err
+	if err != nil {
+		return nil, err
+	}
+	return set, p.checkCondition(set)
 }
 
 // Files returns the paths in the problem, by key; they may be empty.
@@ -29,7 +35,7 @@ func (p *Problem) Files() map[string]string {
 		files[referenceKey] = p.Network.Reference
 	}
 	for key, path := range map[string]string{molecules.ReferenceKey: p.Data.Reference, prmtopKey: p.Potential.Prmtop,
-		coordinatesKey: p.Potential.Coordinates} {
+		coordinatesKey: p.Potential.Coordinates, conditionKey: p.Condition.Path} {
 		if path != "" {
 			files[key] = path
 		}
@@ -51,6 +57,8 @@ func (p *Problem) SetFile(key, path string) {
 		p.Network.Reference = path
 	case prmtopKey:
 		p.Potential.Prmtop = path
+	case conditionKey:
+		p.Condition.Path = path
 	case coordinatesKey:
 		p.Potential.Coordinates = path
 	default:

@@ -113,8 +113,10 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.oneOf("data.kind", p.Data.Kind, kinds.Names()...); err != nil {
 		return err
 	}
-	if kind, ok := kinds.Of(p.Data.Kind, proc.Set); !ok {
-		return p.key("data.kind", p.Data.Kind, misfit(kind, proc.Set))
+	free := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
+	kind, ok := kinds.Of(p.Data.Kind, free)
+	if !ok {
+		return p.key("data.kind", p.Data.Kind, misfit(kind, free))
 	}
 	if p.Data.Reference != "" && p.Data.Kind != molecules.Kind.Data {
 		return p.key(molecules.ReferenceKey, p.Data.Reference, "no file: it is of data.kind molecule")
@@ -124,6 +126,18 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	if err := p.oneOf("prior", p.Prior, "uniform", "empirical", AutoPrior); err != nil {
 		return err
+	}
+	if given := p.Condition; len(given.Columns) > 0 {
+		switch {
+		case given.Path == "" && kind.ReadGiven == nil:
+			return p.key(conditionKey, nil, fmt.Sprintf("a file with the condition of each point: data of kind %s has "+
+				"no columns for it", p.Data.Kind))
+		case m.Prior() != nil:
+			return p.key("process.method", p.Process.Method, "a method that begins where its paths end: "+m.Name()+
+				" knows no condition")
+		case p.Prior == "uniform":
+			return p.key("prior", p.Prior, "empirical or auto: with a condition generation begins where paths end")
+		}
 	}
 	uniform := p.Prior == "uniform" && m.Prior() == nil
 	if uniform && p.Set.Unbounded() {

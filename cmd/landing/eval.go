@@ -242,6 +242,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	for _, f := range v.Findings {
 		printFinding(row, f)
 	}
+	printConditional(row, v.Given)
 	row("start of backward paths", whereStarts(v.Start))
 	switch {
 	case v.TwoSample.M > 0:
@@ -279,6 +280,25 @@ func printFinding(row func(cells ...string), f domain.Finding) {
 		}
 		row("  "+m.Name, told)
 	}
+}
+
+// printConditional shows how near samples are to the data given the condition.
+func printConditional(row func(cells ...string), g *experiment.Conditional) {
+	if g == nil {
+		return
+	}
+	for _, b := range g.Bins {
+		row("distance where "+b.String(), against(b.Full, b.Mean, b.SD))
+	}
+	if g.Pairs.M == 0 {
+		return
+	}
+	told := fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f (%d held-out conditions)", g.Pairs.Statistic, g.Pairs.Mean,
+		g.Pairs.SD, g.Pairs.PValue, g.Pairs.M)
+	if g.Warning != "" {
+		told += "; WARN: " + g.Warning
+	}
+	row("given the condition", told)
 }
 
 // drawnBy says by which keys samples were drawn, and what the run's own are.

@@ -24,7 +24,7 @@ const maxNumbers = 100_000_000
 
 func (a *app) generate() *cobra.Command {
 	var n int
-	var out, checkpoint, data string
+	var out, checkpoint, data, condition string
 	var seed, first uint64
 	var force, diagnose bool
 	var settings []string
@@ -37,9 +37,13 @@ writes them to an NPY file (n×d, float64) or a CSV file; conformations of molec
 n×atoms×3; motions of an arm (data.kind trajectory) as CSV of joint values with time stamps,
 as JSON like ROS's JointTrajectory, and as NPY of n×waypoints×coordinates. Sample number i is
 a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
---set draws by other keys than the run's, those that take no training.`,
+--set draws by other keys than the run's, those that take no training.
+
+A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
+CSV or NPY file. Files hold the condition behind the points.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
-			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy",
+			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
+			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n <= 0 {
@@ -57,6 +61,19 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 			if r, err = r.Redraw(settings); err != nil {
 				return err
 			}
+			asked, err := a.asked(r, condition)
+			if err != nil {
+				return err
+			}
+			each, rows := n, 1
+			if asked != nil {
+				rows = asked.N(r.Condition)
+			}
+			if n > maxNumbers/rows {
+				return &usageError{fmt.Errorf("-n is %d under each of %d conditions; expected at most %d samples in all", n,
+					rows, maxNumbers)}
+			}
+			n *= rows
 			write := r.Domain.Writer(ext)
 			if write == nil {
 				return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy "+
@@ -90,6 +107,9 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 			if err != nil {
 				return err
 			}
+			if asked != nil {
+				prior = prior.Under(asked.Rows, each)
+			}
 			bar := a.progress()
 			draw := r.Generate
 			if diagnose {
@@ -110,6 +130,9 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 				return err
 			}
 			record := r.Record(s, t.State, first, seed, b.Bytes())
+			if asked != nil {
+				record.Under = &experiment.Asked{Names: r.Condition.Names, Given: condition, Rows: rows, Each: each}
+			}
 			if err := record.Write(out, true); err != nil {
 				return err
 			}
@@ -142,6 +165,12 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 			if len(r.Drawn) > 0 {
 				result["drawn_by"] = r.Drawn
 			}
+			if record.Under != nil {
+				result["condition"] = record.Under
+				if s.Begun > 0 {
+					result["unreachable"] = s.Begun
+				}
+			}
 			if s.Steps != nil {
 				result["steps"] = s.Steps
 			}
@@ -162,11 +191,28 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 		".dcd, .json")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
 	drawFlags(cmd, &settings, &diagnose)
 	return cmd
+}
+
+// asked reads the conditions that samples are asked under; nil of a run without one.
+func (a *app) asked(r *experiment.Run, condition string) (*experiment.Conditions, error) {
+	if r.Condition == nil && condition == "" {
+		return nil, nil
+	}
+	if condition == "" {
+		return nil, &usageError{fmt.Errorf("the run has a condition: expected --condition with values of %s, or a file "+
+			"with a row for each", strings.Join(r.Condition.Names, ", "))}
+	}
+	asked, err := r.Conditions(condition)
+	if err == nil && asked.Warning != "" {
+		a.say("warning: %s", asked.Warning)
+	}
+	return asked, err
 }
 
 // maxNamed bounds the samples that a message names; --json has all.

@@ -185,8 +185,20 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
 		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
-			quoted(r.Folder.Dir), quoted(r.Folder.Dir))
+			quoted(r.Folder.Dir), quoted(r.Folder.Dir)+asking(r))
 	})
+}
+
+// asking is the flag that generate needs of a run with a condition.
+func asking(r *experiment.Run) string {
+	if r.Condition == nil {
+		return ""
+	}
+	var values []string
+	for k, name := range r.Condition.Names {
+		values = append(values, fmt.Sprintf("%s=%.4g", name, r.Condition.Read.Mean[k]))
+	}
+	return " --condition " + strings.Join(values, ",")
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.

@@ -14,7 +14,8 @@ import (
 )
 
 // Kind is data.kind earth: lines latitude,longitude.
-var Kind = domain.Kind{Name: "earth", Data: "earth", Dim: 3, Read: dataset.ReadEarth, New: New}
+var Kind = domain.Kind{Name: "earth", Data: "earth", Dim: 3, Read: dataset.ReadEarth,
+	ReadGiven: dataset.ReadEarthGiven, New: New}
 
 // Demo is data.kind demo: the earthquakes in the binary.
 var Demo = domain.Kind{Name: "earth", Data: "demo", Dim: 3, Bundled: true, New: New,

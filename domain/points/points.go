@@ -12,7 +12,8 @@ import (
 )
 
 // Kind is data.kind points on any set: coordinates by rows.
-var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints, New: New}
+var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
+	ReadGiven: dataset.ReadPointsGiven, New: New}
 
 // New makes the domain. It has no published distance; its observables are the
 // leading principal components.

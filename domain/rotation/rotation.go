@@ -14,7 +14,8 @@ import (
 )
 
 // Kind is data.kind points on O(n) or SO(n): matrices by rows.
-var Kind = domain.Kind{Name: "rotation", Data: "points", Fits: fits, Read: dataset.ReadPoints, New: New}
+var Kind = domain.Kind{Name: "rotation", Data: "points", Fits: fits, Read: dataset.ReadPoints,
+	ReadGiven: dataset.ReadPointsGiven, New: New}
 
 func fits(set constraint.Set) bool { return group(set) != nil }
 

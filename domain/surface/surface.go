@@ -16,7 +16,8 @@ import (
 )
 
 // Kind is data.kind points on a level set with a mesh.
-var Kind = domain.Kind{Name: "surface", Data: "points", Fits: fits, Read: dataset.ReadPoints, New: New}
+var Kind = domain.Kind{Name: "surface", Data: "points", Fits: fits, Read: dataset.ReadPoints,
+	ReadGiven: dataset.ReadPointsGiven, New: New}
 
 // published is the number of samples that distances on meshes are published with.
 const published = 20_000
