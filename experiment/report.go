@@ -116,6 +116,9 @@ func verdict(v *Evaluation) string {
 		}
 		s += "."
 	}
+	if v.Given != nil && v.Given.Warning != "" {
+		s += " Warning: " + v.Given.Warning + "."
+	}
 	for _, w := range v.Walls {
 		if w.Warning != "" {
 			s += " Warning: " + w.Warning + "."
@@ -172,6 +175,9 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 	}
 	for _, f := range v.Findings {
 		out = append(out, found(f))
+	}
+	if v.Given != nil {
+		out = append(out, givenCondition(v.Given))
 	}
 	if s := v.Start; s != nil && s.Paths > 0 {
 		warning := ""
@@ -263,6 +269,26 @@ func distances(j *JSD, note string) []figure.Table {
 			text.Fixed(p.SD)), text.Fixed(p.HeldOut), text.Fixed(p.HeldOutFloor)})
 	}
 	return append(out, parts)
+}
+
+// givenCondition tabulates how near samples are to the data given their condition.
+func givenCondition(g *Conditional) figure.Table {
+	t := figure.Table{Title: "Given the condition", Header: []string{"where", "samples", "distance", "floor"}}
+	for _, b := range g.Bins {
+		t.Rows = append(t.Rows, []string{b.String(), text.Count(b.Samples), text.Fixed(b.Full),
+			fmt.Sprintf("%s ± %s", text.Fixed(b.Mean), text.Fixed(b.SD))})
+	}
+	if g.Pairs.M > 0 {
+		t.Rows = append(t.Rows, []string{"energy distance to held-out points with the same conditions",
+			text.Count(g.Pairs.N), text.Number(g.Pairs.Statistic),
+			fmt.Sprintf("%s ± %s, p = %.3f", text.Number(g.Pairs.Mean), text.Number(g.Pairs.SD), g.Pairs.PValue)})
+		t.Note = "A sample for each held-out condition, none of which training saw: the test swaps it with the point " +
+			"that was held out. Distances are to all data with a condition in the range."
+	}
+	if g.Warning != "" {
+		t.Note += " WARN: " + g.Warning + "."
+	}
+	return t
 }
 
 // atWalls tabulates shares at the edges of inequalities.

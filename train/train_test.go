@@ -204,8 +204,9 @@ func TestResumeIsExact(t *testing.T) {
 		m, cfg, reading, opt := c.m, smallConfig, score.Reading{}, pathmatch.Options{}
 		cfg.Optimizer = c.o
 		if c.o == Muon { // and everything else that a fast recipe sets
-			reading = score.Reading{Octaves: 2, Wavelength: 4, Gain: func(t float64) float64 { return 1 + t }}
-			opt.Output, cfg.Anneal = pathmatch.Balanced, 0.7
+			reading = score.Reading{Octaves: 2, Wavelength: 4, Null: true,
+				Gain: func(t float64) float64 { return 1 + t }}
+			opt.Output, cfg.Anneal, cfg.Hidden = pathmatch.Balanced, 0.7, 0.3
 		}
 		begin := func(workers int) *Trainer[float32] {
 			proc, data := gaussian(m, 50)
