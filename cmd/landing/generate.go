@@ -69,7 +69,7 @@ CSV or NPY file. Files hold the condition behind the points.`,
 			if asked != nil {
 				rows = asked.N(r.Condition)
 			}
-			if n > maxNumbers/rows {
+			if rows > 1 && n > maxNumbers/rows {
 				return &usageError{fmt.Errorf("-n is %d under each of %d conditions; expected at most %d samples in all", n,
 					rows, maxNumbers)}
 			}
