@@ -100,6 +100,9 @@ type Arm struct {
 	Name, Base string
 	Joints     []Joint
 	Spheres    []Sphere
+
+	// Notes are what a file says of the arm that is not in it, in words: a line each.
+	Notes []string
 }
 
 // MostJoints is how many joints an arm may have.

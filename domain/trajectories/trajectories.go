@@ -36,6 +36,9 @@ func New(in domain.Input) (*domain.Domain, error) {
 	for _, r := range append(slices.Clone(in.Remarks), m.remarks...) {
 		out.Faults = append(out.Faults, fmt.Sprintf("%s: %s", filepath.Base(g.path), r))
 	}
+	for _, note := range m.arm.Notes {
+		out.Faults = append(out.Faults, fmt.Sprintf("robot %s: %s", m.arm.Name, note))
+	}
 	return out, nil
 }
 

@@ -392,6 +392,12 @@ func TestLabels(t *testing.T) {
 		"used" {
 		t.Errorf("%q", d.Faults)
 	}
+	// What the arm's file says and the arm has not is told as well.
+	noted := hand(t, 2, func(s *trajectory.Spec) { s.Arm.Notes = []string{"the volume leaves out the meshes of l1"} })
+	d = domainOf(t, noted, x, filepath.Join(dir, "none.npy"))
+	if len(d.Faults) != 1 || !strings.HasSuffix(d.Faults[0], ": the volume leaves out the meshes of l1") {
+		t.Errorf("%q", d.Faults)
+	}
 	for _, bad := range []arrayfile.Array{{Shape: []int{4}, Float64: []float64{0, 1, 0.5, 1}},
 		{Shape: []int{4}, Float64: []float64{0, math.NaN(), 0, 1}}} {
 		write(bad)

@@ -39,7 +39,7 @@ const (
 	MostSpheres = 4096
 )
 
-// Read reads the arm of a file, and notes, in words, on what was left out. The error is
+// Read reads the arm of a file, and notes, in words, on what was left out (Arm.Notes too). The error is
 // an *fs.PathError or an *Error.
 func Read(path string, o Options) (*robot.Arm, []string, error) {
 	data, err := input.Read(path, MostBytes)
@@ -82,6 +82,7 @@ func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	arm.Notes = d.notes
 	return arm, d.notes, nil
 }
 

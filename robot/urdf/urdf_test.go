@@ -481,8 +481,8 @@ func TestStrange(t *testing.T) {
 	}
 	want := []string{"passed over <links>, 1 times: not of URDF", "passed over <colision>, 2 times: not of URDF",
 		"passed over <limits>, 1 times: not of URDF"}
-	if !slices.Equal(notes, want) {
-		t.Errorf("notes %q", notes)
+	if !slices.Equal(notes, want) || !slices.Equal(a.Notes, want) {
+		t.Errorf("notes %q, of the arm %q", notes, a.Notes)
 	}
 }
 
