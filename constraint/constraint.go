@@ -91,6 +91,9 @@ type Capabilities struct {
 	// Steps is how many steps of a sequence a point begins with, one after the other, of StepDim
 	// coordinates each; what follows them is Held. 0: it is no sequence.
 	Steps, StepDim int
+	// Families are components that are alike, in the order of messages, of a set of many;
+	// nil: it has none.
+	Families []Family
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
@@ -110,6 +113,12 @@ type Capabilities struct {
 	// the condition, for messages: "det > 0".
 	Selects   func(x []float64) bool
 	Selection string
+}
+
+// A Family is components of one kind and unit, by their numbers, equalities first.
+type Family struct {
+	Name, Unit string
+	Of         []int
 }
 
 // A Part is the coordinates x[At] … x[At+Dim−1], by a name.

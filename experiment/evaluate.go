@@ -3,6 +3,7 @@ package experiment
 import (
 	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -26,6 +27,7 @@ type Evaluation struct {
 	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
 	Violation Worst              `json:"violation"`
 	Component []metric.Violation `json:"components"`
+	Families  []FamilyViolation  `json:"families,omitempty"`    // of components that are alike
 	Findings  []domain.Finding   `json:"findings,omitempty"`    // of the kind of data
 	Walls     []Wall             `json:"walls,omitempty"`       // of inequalities, samples held against the data
 	Bounces   *method.Bounces    `json:"bounces,omitempty"`     // of all backward steps, where walls are elastic
@@ -56,6 +58,37 @@ type Part struct {
 type Worst struct {
 	Worst metric.Float `json:"worst"` // largest violation of any component; null if there is no sample
 	Mean  metric.Float `json:"mean"`  // mean over samples of each sample's largest
+}
+
+// A FamilyViolation sums up components that are alike: over samples and components.
+type FamilyViolation struct {
+	metric.Violation
+	Unit       string `json:"unit,omitempty"`
+	Components int    `json:"components"`
+	At         string `json:"at"` // the component that is violated most
+}
+
+// familyViolations sums up the violations of rows of points by the set's families.
+func familyViolations(set constraint.Set, x []float64) (out []FamilyViolation) {
+	families := set.Capabilities().Families
+	if families == nil {
+		return nil
+	}
+	excess, c := excess(set, x)
+	names := constraint.Components(set)
+	for _, f := range families {
+		var all []float64
+		for i := range len(x) / set.Dim() {
+			for _, a := range f.Of {
+				all = append(all, excess[i*c+a])
+			}
+		}
+		v := metric.Violations([]string{f.Name}, all, len(all), 0)[0]
+		at := names[f.Of[v.WorstSample%len(f.Of)]]
+		v.WorstSample /= len(f.Of)
+		out = append(out, FamilyViolation{v, f.Unit, len(f.Of), at})
+	}
+	return out
 }
 
 // Seconds is time spent.
@@ -92,6 +125,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	v.Component, err = r.CheckViolation(s)
 	v.Violation.Worst = worstOf(v.Component).Worst
 	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
+	v.Families = familyViolations(r.Process.Set, x)
 	v.Walls = r.walls(x)
 	v.JSD, v.Observed = r.jsd(r.distance, x), r.jsd(r.observed, x)
 	if r.Domain.Find != nil {

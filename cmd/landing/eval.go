@@ -189,6 +189,14 @@ func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Sample
 	return errors.Join(failed, violated)
 }
 
+// unitOf is a unit after a number.
+func unitOf(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return " " + unit
+}
+
 func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
@@ -201,6 +209,13 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("drawn by", drawnBy(v.Drawn))
 	}
 	shown := slices.Clone(v.Component)
+	for _, f := range v.Families {
+		row(fmt.Sprintf("violation of %s (%d)", f.Component, f.Components), fmt.Sprintf("worst %.2g%s, mean %.2g, "+
+			"median %.2g, 90 %% %.2g, 99 %% %.2g", f.Worst, unitOf(f.Unit), f.Mean, f.Median, f.Q90, f.Q99))
+	}
+	if len(v.Families) > 0 {
+		shown = nil
+	}
 	if len(shown) > maxComponents { // the worst ones; --json has all
 		slices.SortStableFunc(shown, func(a, b metric.Violation) int { return cmp.Compare(b.Worst, a.Worst) })
 		shown = shown[:maxComponents]

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/robot"
 )
 
@@ -255,7 +256,7 @@ func (b *builder) circles() {
 	for j, at := range b.columns {
 		if c, s := at[0], at[1]; s >= 0 {
 			h.circles = append(h.circles, circle{c, s})
-			h.put(circles, label{head: "circle", tail: b.spec.Arm.Joints[j].Name, of: -1, cols: []int{c, s}})
+			h.put(circles, label{family: "circle", head: "circle", tail: b.spec.Arm.Joints[j].Name, of: -1, cols: []int{c, s}})
 		}
 	}
 }
@@ -268,9 +269,10 @@ func (b *builder) joints(p *placed) {
 		if c < 0 {
 			continue
 		}
-		name := label{head: p.field + "." + b.spec.Arm.Joints[j].Name, alone: true, of: -1, cols: []int{c}}
+		name := label{head: p.field + "." + b.spec.Arm.Joints[j].Name, alone: true, of: -1, cols: []int{c},
+			family: p.field + " joint", unit: "m"}
 		if s >= 0 {
-			name.cols = []int{c, s}
+			name.cols, name.unit = []int{c, s}, "rad"
 		}
 		side := name
 		side.head += ".side"
@@ -329,7 +331,7 @@ func (b *builder) limits() error {
 		if j.Lower == j.Upper {
 			return refuse("limits", "joint %q may only be at %.6g; make it a fixed one", j.Name, j.Lower)
 		}
-		name := label{head: "limit", tail: j.Name, of: -1, cols: []int{c}}
+		name := label{head: "limit", tail: j.Name, of: -1, cols: []int{c}, family: "limit", unit: "m"}
 		if s < 0 {
 			low, high := name, name
 			low.head, high.head = "least", "most"
@@ -341,7 +343,7 @@ func (b *builder) limits() error {
 			}
 			continue
 		}
-		name.cols = []int{c, s}
+		name.cols, name.unit = []int{c, s}, "rad"
 		if β := (j.Upper - j.Lower) / 2; β < math.Pi-whole/2 {
 			sin, cos := math.Sincos(j.Lower + β)
 			w := math.Sin(β)
@@ -432,7 +434,13 @@ func (b *builder) task(field string, name label, t *Task, given int) error {
 			}
 		}
 	}
-	name.cols = b.spec.Arm.Support(p.Link)
+	name.cols, name.family, name.unit = b.spec.Arm.Support(p.Link), name.head, "m"
+	if name.alone {
+		name.family = field
+	}
+	if t.Direction {
+		name.unit = "rad"
+	}
 	if given >= 0 {
 		name.cols = append(slices.Clone(name.cols), ^given)
 	}
@@ -518,7 +526,7 @@ func (b *builder) clears() error {
 				continue
 			}
 			h.clears = append(h.clears, clearance{at, i, pad})
-			h.put(clears, label{head: "clear", tail: fmt.Sprintf("%s,%d", b.sphere(k), i), of: i,
+			h.put(clears, label{family: "clear", unit: "m", head: "clear", tail: fmt.Sprintf("%s,%d", b.sphere(k), i), of: i,
 				cols: b.spec.Arm.Support(p.Link)})
 		}
 	}
@@ -587,7 +595,8 @@ func (b *builder) selves() error {
 		} else {
 			h.pairs = append(h.pairs, pair{find(&b.points, p[0]), find(&b.points, p[1]), pad, [3]float64{}})
 		}
-		h.put(pairs, label{head: "self", tail: name, of: -1, cols: b.spec.Arm.Support(p[1].Link)})
+		h.put(pairs, label{family: "self", unit: "m", head: "self", tail: name, of: -1,
+			cols: b.spec.Arm.Support(p[1].Link)})
 	}
 	return nil
 }
@@ -656,6 +665,7 @@ func (b *builder) finish() error {
 					}
 				}
 				s.row += len(cols)
+				s.join(n.family, n.unit, len(s.support))
 				s.support = append(s.support, cols)
 				if h == 0 {
 					s.equalities = append(s.equalities, n.name(l))
@@ -674,6 +684,11 @@ func (b *builder) finish() error {
 			cols = []int{t.l*s.d + t.c, t.l*s.d + t.s, (t.l+1)*s.d + t.c, (t.l+1)*s.d + t.s}
 		}
 		s.row += len(cols)
+		unit := "m"
+		if t.s >= 0 {
+			unit = "rad"
+		}
+		s.join("step", unit, len(s.support))
 		s.support = append(s.support, cols)
 		s.rest = append(s.rest, t.name)
 	}
@@ -722,4 +737,15 @@ func (t *step) hessian(out, dx, dy []float64) []float64 {
 		return out[2:]
 	}
 	return t.gradient(out, dx, dy)
+}
+
+// join adds a component to the family of a name and unit.
+func (s *Set) join(name, unit string, component int) {
+	for i := range s.families {
+		if f := &s.families[i]; f.Name == name && f.Unit == unit {
+			f.Of = append(f.Of, component)
+			return
+		}
+	}
+	s.families = append(s.families, constraint.Family{Name: name, Unit: unit, Of: []int{component}})
 }

@@ -41,7 +41,9 @@ const (
 type label struct {
 	head, tail string // head[l,tail]
 	alone      bool   // head
-	of         int    // for sums: the place, or the obstacle, that it belongs to; −1: none
+	unit       string
+	family     string
+	of         int // for sums: the place, or the obstacle, that it belongs to; −1: none
 	// cols are the numbers of the waypoint that it depends on, in ascending order; ^k, in the
 	// end, is the k-th given number.
 	cols []int

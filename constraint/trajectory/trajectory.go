@@ -122,6 +122,7 @@ type Set struct {
 	equalities []string
 	rest       []string
 	support    [][]int
+	families   []constraint.Family
 	row, rowH  int  // derivatives along the support at one point; of equalities alone
 	equal      *Set // of the equalities alone; the set itself if there are no others
 }
@@ -188,7 +189,8 @@ func (s *Set) String() string {
 
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
-	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start, Steps: s.l, StepDim: s.d}
+	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start, Steps: s.l, StepDim: s.d,
+		Families: s.families}
 	if s.equal != s {
 		c.Equalities = func() constraint.Set { return s.equal }
 	}

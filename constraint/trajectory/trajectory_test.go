@@ -7,6 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
 )
@@ -118,5 +120,68 @@ func TestSuite(t *testing.T) {
 				constrainttest.Run(t, equal, c.Options)
 			}
 		})
+	}
+}
+
+// Each component is of one family, by its name; a view of some of them has none.
+func TestFamilies(t *testing.T) {
+	spec := published(4)
+	spec.Limits, spec.Steps = true, []float64{1, 1, 1, 1, 1, 1, 1, 0}
+	s := set(t, spec)
+	names, seen := constraint.Components(s), map[int]bool{}
+	units := map[string]string{"circle": "", "tool.z": "m", "start": "m", "goal": "m", "limit": "rad", "clear": "m",
+		"step": "rad"}
+	for _, f := range s.Capabilities().Families {
+		if unit, ok := units[f.Name]; !ok || unit != f.Unit {
+			t.Errorf("family %q in %q", f.Name, f.Unit)
+		}
+		for _, a := range f.Of {
+			if seen[a] || names[a][:4] != f.Name[:4] {
+				t.Errorf("%s is of %q", names[a], f.Name)
+			}
+			seen[a] = true
+		}
+	}
+	if len(seen) != len(names) {
+		t.Errorf("%d components of %d have a family", len(seen), len(names))
+	}
+	if f := constraint.Edge(s, 0).Capabilities().Families; f != nil {
+		t.Errorf("a view has %v", f)
+	}
+}
+
+// Equalities that say the same in other words lower the rank, and are followed all the same.
+func TestDependentTasks(t *testing.T) {
+	spec := published(2)
+	spec.Path = append(spec.Path, at("corner", 0.4, none, none)...)
+	spec.Path = append(spec.Path, trajectory.Task{Name: "slope", Link: flange, Axis: [3]float64{1, 0, 1},
+		Low: 0.605, High: 0.605})
+	spec.Start.Tasks, spec.Goal.Tasks = nil, nil
+	s := set(t, spec)
+	x, v := make([]float64, s.Dim()), make([]float64, s.Dim())
+	s.Capabilities().Start(x, keyed.New(1, keyed.Probe, 5), 0, 0)
+	if !geometry.NewSolver(s, 0).Descend(x, 1e-13) {
+		t.Fatal("no point of the set")
+	}
+	equal := constraint.EqualitiesOf(s)
+	g := geometry.New(equal, 1, 0)
+	if err := g.At(x, 1); err != nil {
+		t.Fatal(err)
+	}
+	if g.Rank(0) != 18 || g.Active(0) != 20 {
+		t.Errorf("rank %d of %d, want 18 of 20", g.Rank(0), g.Active(0))
+	}
+	keyed.New(1, keyed.Probe, 4).Normals(v, 0, 0)
+	g.Tangent(v, v)
+	jac := make([]float64, 20*len(x))
+	equal.NewEvaluator(1).Jacobians(make([]float64, 20), jac, x, 1)
+	for a, name := range equal.Equalities() {
+		sum := 0.0
+		for j, u := range v {
+			sum += u * jac[a*len(x)+j]
+		}
+		if math.Abs(sum) > 1e-12 {
+			t.Errorf("a tangent changes %s by %.3g", name, sum)
+		}
 	}
 }
