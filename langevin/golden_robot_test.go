@@ -46,7 +46,8 @@ func named(tasks []trajectory.Task, name string) []trajectory.Task {
 	return tasks
 }
 
-// The values of robot10_ops.npz: the ridge is what keeps the
+// The values of robot10_ops.npz, but for newton_*_asis_cache, which hold a fault of the
+// reference, geometry answered from that of other points: the ridge is what keeps the
 // vanishing gradients from being an error, at the price that Π is no projector.
 func TestGoldenArmOps(t *testing.T) {
 	g := golden.Read(t, "robot10_ops.npz")

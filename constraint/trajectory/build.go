@@ -53,6 +53,7 @@ func build(spec Spec, only bool) (*Set, error) {
 		b.give(b.places[i])
 	}
 	var middle *stage
+	total := 0
 	for l := range s.l {
 		b.places[0].here, b.places[1].here = l == 0, l == s.l-1
 		end := l == 0 || l == s.l-1
@@ -65,6 +66,10 @@ func build(spec Spec, only bool) (*Set, error) {
 		}
 		if !end {
 			middle = st
+		}
+		if total += len(st.labels); total > MaxComponents {
+			return nil, refuse("waypoints", "more than %d components by waypoint %d of %d; expected at most as many in "+
+				"all", MaxComponents, l, s.l)
 		}
 		s.stages = append(s.stages, st)
 	}
@@ -101,6 +106,10 @@ func (b *builder) check() error {
 			return refuse(fmt.Sprintf("volume[%d]", i), "a sphere of radius %v about %v on link %d; expected finite "+
 				"numbers, a radius of 0 or more and one of the links −1 to %d", o.Radius, o.Centre, o.Link, n-1)
 		}
+	}
+	if n := len(spec.Volume) * len(spec.Obstacles); n > MaxComponents {
+		return refuse("obstacles", "%d of them and %d spheres make %d components a waypoint; expected at most %d",
+			len(spec.Obstacles), len(spec.Volume), n, MaxComponents)
 	}
 	for i, p := range spec.Self {
 		for _, k := range p {
@@ -698,7 +707,7 @@ func (b *builder) finish() error {
 	seen := map[string]bool{}
 	for _, n := range append(slices.Clone(s.equalities), s.rest...) {
 		if seen[n] {
-			return refuse("path", "the name %q is there twice", n)
+			return refuse("path", "the name %q is there twice; name what has the same", n)
 		}
 		seen[n] = true
 	}

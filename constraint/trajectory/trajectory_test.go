@@ -1,6 +1,7 @@
 package trajectory_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -182,6 +183,139 @@ func TestDependentTasks(t *testing.T) {
 		}
 		if math.Abs(sum) > 1e-12 {
 			t.Errorf("a tangent changes %s by %.3g", name, sum)
+		}
+	}
+}
+
+// What is too large is refused before it is made.
+func TestBounds(t *testing.T) {
+	for field, change := range map[string]func(*trajectory.Spec){
+		"waypoints": func(s *trajectory.Spec) {
+			s.Waypoints = trajectory.MaxWaypoints
+			for range 100 {
+				s.Obstacles = append(s.Obstacles, trajectory.Ball{Centre: [3]float64{9, 9, 9}, Radius: 1})
+			}
+		},
+		"obstacles": func(s *trajectory.Spec) {
+			s.Obstacles = make([]trajectory.Obstacle, 1<<20)
+		},
+	} {
+		spec := published(10)
+		change(&spec)
+		var e *trajectory.Error
+		if _, err := trajectory.New(spec); !errors.As(err, &e) || e.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// A limit is 0 at both of its angles, negative between them and positive outside, to first
+// order in radians, for ranges of any width below a whole turn; a wider one is none.
+func TestLimits(t *testing.T) {
+	for _, r := range [][2]float64{{-0.5, 0.5}, {1, 4}, {-2.8973, 2.8973}, {-0.0175, 3.7525}, {-3.1, 3.1}, {5, 5.1}} {
+		arm, err := robot.FromDH("one", []robot.DH{{A: 1, Lower: r[0], Upper: r[1]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true})
+		g := func(θ float64) float64 {
+			x := make([]float64, 2)
+			arm.Coordinates(x, []float64{θ})
+			return constraint.Values(s, x)[1]
+		}
+		for _, edge := range r {
+			out := math.Copysign(1e-4, edge-(r[0]+r[1])/2)
+			if v := g(edge); math.Abs(v) > 1e-12 {
+				t.Errorf("%v: %v at %v", r, v, edge)
+			}
+			if v := g(edge + out); math.Abs(v-1e-4) > 1e-6 {
+				t.Errorf("%v: %v is %v beyond %v", r, v, out, edge)
+			}
+		}
+		for k := range 200 {
+			θ := r[0] + 2*math.Pi*(float64(k)+0.5)/200
+			if inside := θ < r[1]; inside != (g(θ) < 0) {
+				t.Errorf("%v at %v: %v", r, θ, g(θ))
+			}
+		}
+	}
+	arm, _ := robot.FromDH("one", []robot.DH{{A: 1, Lower: -4, Upper: 4}})
+	if n := len(set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true}).Inequalities()); n != 0 {
+		t.Errorf("a range of more than a turn makes %d components", n)
+	}
+}
+
+// Where two waypoints within a step of each other keep the distances of Segments, the straight
+// motion in joint space between them keeps the margin, on arms that turn and slide.
+func TestSegments(t *testing.T) {
+	slides := mixed(t)
+	for i := range slides.Joints { // no limits but of what slides
+		if slides.Joints[i].Kind == robot.Revolute {
+			slides.Joints[i].Kind = robot.Continuous
+		}
+	}
+	for _, arm := range []*robot.Arm{robot.Panda(), slides} {
+		last := len(arm.Joints) - 1
+		steps := make([]float64, last+1)
+		for j := range steps {
+			steps[j] = 0.15
+		}
+		spec := trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true, Margin: 0.02, Steps: steps, Segments: true,
+			Volume: []robot.Sphere{{Link: last, Centre: [3]float64{0.1, 0, 0.05}, Radius: 0.05}, {Link: last - 2}}}
+		k := arm.NewKinematics()
+		n := arm.Moving()
+		x, a, b, q, z := make([]float64, arm.Dim()), make([]float64, n), make([]float64, n), make([]float64, n),
+			make([]float64, 3*n)
+		kept := 0
+		for sample := range uint64(400) {
+			keyed.New(1, keyed.Probe, 3).Normals(z, sample, 0)
+			trajectory.Random(a, arm, z)
+			arm.Coordinates(x, a)
+			k.At(x)
+			// An obstacle beside the arm, so that distances are about what is asked for.
+			p := k.Point(last, [3]float64{})
+			for e := range p {
+				p[e] += 0.35 * z[2*n+e%n]
+			}
+			spec.Obstacles = []trajectory.Obstacle{&scene.Obstacle{A: p, Radius: 0.1}}
+			s, err := trajectory.New(spec)
+			if err != nil {
+				continue // it touches the base
+			}
+			for j := range b {
+				b[j] = a[j] + math.Copysign(0.15, z[n+j])
+			}
+			clear := func(q []float64) (worst float64) {
+				arm.Coordinates(x, q)
+				v, names := constraint.Values(s, x), constraint.Components(s)
+				worst = math.Inf(-1)
+				for i, name := range names {
+					if name[:5] == "clear" {
+						worst = max(worst, v[i])
+					}
+				}
+				return worst
+			}
+			if clear(a) > 0 || clear(b) > 0 {
+				continue
+			}
+			kept++
+			for step := range 21 {
+				for j := range q {
+					q[j] = a[j] + (b[j]-a[j])*float64(step)/20
+				}
+				arm.Coordinates(x, q)
+				k.At(x)
+				for _, o := range spec.Volume {
+					room := spec.Obstacles[0].Distance(k.Point(o.Link, o.Centre)) - o.Radius
+					if room < spec.Margin {
+						t.Fatalf("sample %d: %.4g m of room on the way, of %v", sample, room, spec.Margin)
+					}
+				}
+			}
+		}
+		if kept < 20 {
+			t.Errorf("%s: only %d segments of 400 were looked at", arm.Name, kept)
 		}
 	}
 }
