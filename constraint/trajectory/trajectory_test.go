@@ -319,3 +319,55 @@ func TestSegments(t *testing.T) {
 		}
 	}
 }
+
+// The enlargement is half of what a step moves a point at most: an obstacle on the arc that
+// the stretched arm sweeps is refused at both ends of it, though they are clear of it by nearly as
+// much.
+func TestSegmentsAreTight(t *testing.T) {
+	arm, err := robot.FromDH("two", []robot.DH{{}, {A: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const δ = 0.15
+	sin, cos := math.Sincos(δ / 2)
+	spec := trajectory.Spec{Arm: arm, Waypoints: 1, Steps: []float64{δ, δ / 3}, Segments: true,
+		Volume:    []robot.Sphere{{Link: 1, Centre: [3]float64{1, 0, 0}}},
+		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{2 * cos, 2 * sin, 0}, Radius: 1e-3}}}
+	segments := set(t, spec)
+	spec.Segments = false
+	plain := set(t, spec)
+	for _, θ := range []float64{0, δ} {
+		x := make([]float64, 4)
+		arm.Coordinates(x, []float64{θ, 0})
+		v, w := constraint.Values(segments, x)[2], constraint.Values(plain, x)[2]
+		if want := (δ*2 + δ/3) / 2; math.Abs(v-w-want) > 1e-12 {
+			t.Errorf("enlarged by %v, want %v", v-w, want)
+		}
+		if !(w < -0.98*δ && v > 0) {
+			t.Errorf("at %v: %v, enlarged %v", θ, w, v)
+		}
+	}
+}
+
+// Gradients at a small angle keep Π a projector to round-off.
+func TestNearlyParallelTasks(t *testing.T) {
+	spec := published(1)
+	spec.Start.Tasks, spec.Goal.Tasks, spec.Volume = nil, nil, nil
+	spec.Path = []trajectory.Task{{Name: "a", Link: flange, Axis: [3]float64{1, 0, 0}, Low: 0.4, High: 0.4},
+		{Name: "b", Link: flange, Axis: [3]float64{1, 1e-5, 0}, Low: 0.4, High: 0.4}}
+	s := set(t, spec)
+	x, v, w := make([]float64, 14), make([]float64, 14), make([]float64, 14)
+	s.Capabilities().Start(x, keyed.New(1, keyed.Probe, 5), 0, 0)
+	g := geometry.New(s, 1, 0)
+	if err := g.At(x, 1); err != nil {
+		t.Fatal(err)
+	}
+	keyed.New(1, keyed.Probe, 4).Normals(v, 0, 0)
+	g.Tangent(v, v)
+	g.Tangent(w, v)
+	for j := range w {
+		if math.Abs(w[j]-v[j]) > 1e-14 {
+			t.Errorf("Π changes a tangent by %.3g", w[j]-v[j])
+		}
+	}
+}
