@@ -9,7 +9,7 @@ import (
 
 // chunkSteps is about how many steps of the finest level pass through the network at once:
 // their activations stay in the caches.
-const chunkSteps = 1024
+const chunkSteps = 2048
 
 // workspace holds the activations of up to rows rows; for forward passes alone, of a chunk.
 type workspace[T kernel.Float] struct {
