@@ -19,7 +19,7 @@ from torch.nn import functional as F
 # steps, width, held, momentum, octaves, time octaves, channels, levels, reach, blocks, embedding
 CASES = {
     "plain": (8, 2, 0, False, 0, 0, 3, 2, 1, 1, 4),
-    "all": (5, 3, 2, True, 1, 2, 2, 3, 2, 2, 5),
+    "all": (5, 3, 2, True, 2, 2, 2, 3, 2, 1, 5),
 }
 WAVELENGTH, HORIZON, ROWS = 2.0, 0.5, 3
 

@@ -210,10 +210,9 @@ func (ws *workspace[T]) pass(in []T, lo, m int) {
 	tail, D := &ws.layers[ws.tail], ws.width
 	kernel.MulTransposed(y, last, ws.forward[ws.tail], m*L, ws.scratch)
 	kernel.AddRow(y, ws.θ[tail.b:], m*L, D)
-	if ws.held > 0 {
+	if ws.held > 0 { // the rest of a row stays 0
 		for i := range m {
-			row := ws.out[(lo+i)*ws.dim:][:ws.dim]
-			clear(row[copy(row, y[i*L*D:(i+1)*L*D]):])
+			copy(ws.out[(lo+i)*ws.dim:], y[i*L*D:(i+1)*L*D])
 		}
 	}
 }

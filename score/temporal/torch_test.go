@@ -13,7 +13,7 @@ import (
 // their size: bench/rivals/torch_temporal.py wrote them.
 func TestTorch(t *testing.T) {
 	all := func(c *score.Config) {
-		c.Held, c.Momentum, c.Octaves, c.TimeOctaves = 2, true, 1, 2
+		c.Held, c.Momentum, c.Octaves, c.TimeOctaves = 2, true, 2, 2
 		c.Dim += c.Held
 	}
 	for name, sizes := range map[string]struct {
@@ -22,7 +22,7 @@ func TestTorch(t *testing.T) {
 		change       func(*score.Config)
 	}{
 		"plain": {8, 2, nil, func(*score.Config) {}},
-		"all":   {5, 3, score.Options{"channels": 2, "levels": 3, "reach": 2, "blocks": 2, "embedding": 5}, all},
+		"all":   {5, 3, score.Options{"channels": 2, "levels": 3, "reach": 2, "embedding": 5}, all},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config(t, sizes.steps, sizes.width, sizes.options)
