@@ -206,6 +206,9 @@ func (e *Evidence) Normals(dst []float64, i int, use Use) { e.stream.Normals(dst
 func (e *Evidence) Direction(i int, use Use) []float64 {
 	v := make([]float64, e.D)
 	e.Normals(v, i, use)
+	for _, j := range e.Set.Capabilities().Held {
+		v[j] = 0
+	}
 	n := dense.Norm(v)
 	for j := range v {
 		v[j] /= n

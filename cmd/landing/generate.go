@@ -191,7 +191,8 @@ CSV or NPY file. Files hold the condition behind the points.`,
 		".dcd, .json")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
-	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
+	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or "+
+		"NPY file")
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")

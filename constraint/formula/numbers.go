@@ -22,7 +22,8 @@ type Numbers struct {
 }
 
 // NewNumbers compiles entries over points in R^dim, and the coordinates behind them that
-// are given by name. They see the definitions of let, those of a set. The error is an *Error, whose key begins with the entry: "[2].expr".
+// are given by name. They see the definitions of let, those of a set. The error is an
+// *Error, whose key begins with the entry: "[2].expr".
 func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Numbers, error) {
 	b := NewBuilder(dim + len(given))
 	b.many = "numbers"

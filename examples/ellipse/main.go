@@ -8,6 +8,7 @@ package main
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 
 	"github.com/landing-diffusion/landing/examples/internal/program"
@@ -74,20 +75,24 @@ func compare(_, samples []float64) (*figure.Chart, error) {
 		d, p := metric.KolmogorovTest(angles(own), angles(fresh))
 		fmt.Printf("a = %.2f, floor = %.2f: worst violation %.1g, angles against %d new draws: D = %.3f, p = %.2f\n", a,
 			floor, worst, len(fresh)/4, d, p)
-		name := fmt.Sprintf("a = %.2f, floor %.2f", a, floor)
-		layers = append(layers, figure.PointLayer{Name: name, Points: rows(own, 0), Radius: 1.2})
-		layers = append(layers, figure.PointLayer{Points: rows(fresh, 4.6), Radius: 1.2,
-			Name: name + " (new draws of the law)"})
+		name, hue := fmt.Sprintf("a = %.2f, floor %.2f", a, floor), colors[len(layers)/2%len(colors)]
+		layers = append(layers, figure.PointLayer{Name: name, Points: rows(own, 0), Radius: 1.2, Color: hue})
+		layers = append(layers, figure.PointLayer{Points: rows(fresh, 2.4), Radius: 1.2,
+			Name: name + ", new draws of the law", Color: hue})
 		at = end
 	}
-	return figure.Scatter(figure.ScatterOptions{Title: "Samples, and on the right the law that they should have"}, 2,
+	return figure.Scatter(figure.ScatterOptions{Title: "Samples, and below them the law that they should have"}, 2,
 		layers...), nil
 }
 
-// rows returns the points in the plane, moved to the right.
-func rows(x []float64, right float64) (out []float64) {
+// colors of conditions.
+var colors = []color.Color{color.RGBA{0, 98, 115, 255}, color.RGBA{199, 84, 35, 255}, color.RGBA{98, 75, 160, 255},
+	color.RGBA{60, 130, 70, 255}}
+
+// rows returns the points in the plane, moved down.
+func rows(x []float64, down float64) (out []float64) {
 	for i := 0; i < len(x); i += 4 {
-		out = append(out, x[i]+right, x[i+1])
+		out = append(out, x[i], x[i+1]-down)
 	}
 	return out
 }
