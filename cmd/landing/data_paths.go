@@ -32,7 +32,7 @@ type arm struct {
 	starts, goals                  string
 	unseen                         int
 	unseenOut                      string
-	free, force                    bool
+	free, graze, force             bool
 	plan.Batch
 }
 
@@ -55,7 +55,7 @@ boxes that it is drawn from, and its numbers follow the waypoints in a row. --un
 as many more rows with other places.
 
 The rows are the same for a seed whatever the number of workers.`,
-		Example: "  landing data arm -o paths.npy --labels labels.npy\n  landing data arm --set set.waypoints=40 " +
+		Example: "  landing data arm -o arm_paths.npy --labels arm_labels.npy\n  landing data arm --set set.waypoints=40 " +
 			"-o paths40.npy\n  landing data arm myarm.yaml --modes any -n 1000 -o mine.npy",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -134,8 +134,9 @@ The rows are the same for a seed whatever the number of workers.`,
 	f.IntVar(&o.Options.Shortcuts, "shortcuts", 50, "shortcuts that are tried")
 	f.IntVar(&o.Options.Smooth, "smooth", 10, "passes of smoothing")
 	f.Float64Var(&o.Options.Step, "step", 0.2, "length of a step of the trees, in joint space")
-	f.Float64Var(&o.Options.Reserve, "reserve", 0, "room that the search keeps beyond the margin, in metres (default: "+
-		"0.005 with clearance: segments)")
+	f.Float64Var(&o.Options.Reserve, "reserve", 0.02, "room that the search keeps beyond the margin, in metres: "+
+		"waypoints cut corners")
+	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
 	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
 	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")
 	f.IntVar(&o.unseen, "unseen", 0, "more rows, with places that are in no row of -o")
@@ -177,6 +178,10 @@ func (o *arm) prepare(name string) (*trajectory.Set, error) {
 	if o.Options.Sd == 0 {
 		o.Options.Sd = -1
 	}
+	if o.Options.Reserve == 0 {
+		o.Options.Reserve = -1
+	}
+	o.Options.Segments = !o.graze
 	if o.even == "tip" {
 		o.Options.Even = plan.Tip
 	}
@@ -384,7 +389,7 @@ func (o *arm) facts(set *trajectory.Set, p *plan.Paths, data []byte, shares map[
 		"file": o.out, "sha256": run.Hash(data), "version": run.Version(), "paths": p.Count, "columns": p.Dim,
 		"arm": o.Spec.Arm.Name, "waypoints": o.Spec.Waypoints, "unit": "cosines and sines of joints, metres",
 		"open": append([]string{}, set.Given()...), "modes": p.Sides, "shares": shares, "seed": o.Seed,
-		"even": o.even, "shortcuts": max(o.Options.Shortcuts, 0), "smooth": max(o.Options.Smooth, 0),
+		"even": o.even, "reserve": max(o.Options.Reserve, 0), "graze": o.graze, "shortcuts": max(o.Options.Shortcuts, 0), "smooth": max(o.Options.Smooth, 0),
 		"step": o.Options.Step, "queries": p.Queries, "failed": p.Failed, "worst_violation": p.Worst,
 		"joint_length_median": length[len(length)/2], "clear_between": between, "nodes_mean": nodes / p.Count,
 		"search_median_ms": ms(sm), "search_p99_ms": ms(s99), "total_median_ms": ms(tm), "total_p99_ms": ms(t99),

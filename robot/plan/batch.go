@@ -22,7 +22,7 @@ type Batch struct {
 	Set     constraint.Set // what a path must keep in the end: its rows are points of it
 	Spec    trajectory.Spec
 	Tip     robot.Point
-	Options Options     // Waypoints, Sides and Segments are the batch's own
+	Options Options     // Waypoints and Sides are the batch's own; so is Segments if Spec has them
 	Modes   [][]Side    // what each mode asks; none: any way, and labels by what came
 	Count   int         // paths
 	Seed    uint64      //
@@ -92,7 +92,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 	if b.Failing == 0 {
 		b.Failing = 10
 	}
-	b.Options.Waypoints, b.Options.Segments = b.Spec.Waypoints, b.Spec.Segments
+	b.Options.Waypoints, b.Options.Segments = b.Spec.Waypoints, b.Options.Segments || b.Spec.Segments
 	problem, err := Of(b.Spec, b.Tip)
 	if err != nil {
 		return nil, err
