@@ -32,6 +32,7 @@ type arm struct {
 	starts, goals                  string
 	unseen                         int
 	unseenOut                      string
+	columns                        []string // names of the numbers of open places
 	free, graze, force             bool
 	plan.Batch
 }
@@ -96,8 +97,7 @@ The rows are the same for a seed whatever the number of workers.`,
 					return err
 				}
 			}
-			set, err := o.prepare(name)
-			if err != nil {
+			if err := o.prepare(name); err != nil {
 				return err
 			}
 			began, bar := time.Now(), a.progress()
@@ -117,7 +117,7 @@ The rows are the same for a seed whatever the number of workers.`,
 					return err
 				}
 			}
-			return a.writeArm(&o, set, paths, unseen, time.Since(began).Seconds())
+			return a.writeArm(&o, paths, unseen, time.Since(began).Seconds())
 		},
 	}
 	o.flags(cmd)
@@ -149,7 +149,7 @@ The rows are the same for a seed whatever the number of workers.`,
 func (o *arm) story() string { return strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json" }
 
 // prepare turns the problem and the flags into a batch.
-func (o *arm) prepare(name string) (*trajectory.Set, error) {
+func (o *arm) prepare(name string) error {
 	for _, c := range []struct {
 		name string
 		ok   bool
@@ -167,7 +167,7 @@ func (o *arm) prepare(name string) (*trajectory.Set, error) {
 		{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
 	} {
 		if !c.ok {
-			return nil, &usageError{fmt.Errorf("--%s is %v; expected %s", c.name, c.v, c.want)}
+			return &usageError{fmt.Errorf("--%s is %v; expected %s", c.name, c.v, c.want)}
 		}
 	}
 	for _, v := range []*int{&o.Options.Shortcuts, &o.Options.Smooth} {
@@ -187,20 +187,23 @@ func (o *arm) prepare(name string) (*trajectory.Set, error) {
 	}
 	p, _, err := o.load(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	proc, err := p.Build()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	set, ok := constraint.As[*trajectory.Set](proc.Set)
 	if !ok {
-		return nil, &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name,
+		return &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name,
 			constraint.Name(proc.Set))}
 	}
 	o.Set, o.Spec = set, set.Spec()
+	if o.columns = set.Given(); len(p.Condition.Columns) == len(o.columns) {
+		o.columns = p.Condition.Columns
+	}
 	if o.Spec.Waypoints < 2 {
-		return nil, &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
+		return &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
 	}
 	o.Tip = plan.TipOf(o.Spec)
 	if !o.free {
@@ -210,12 +213,12 @@ func (o *arm) prepare(name string) (*trajectory.Set, error) {
 		for _, text := range strings.Split(o.modes, ",") {
 			m, err := plan.Sides(strings.TrimSpace(text), len(o.Spec.Obstacles))
 			if err != nil {
-				return nil, &usageError{fmt.Errorf("--modes: %w", err)}
+				return &usageError{fmt.Errorf("--modes: %w", err)}
 			}
 			o.Modes = append(o.Modes, m)
 		}
 		if o.Count < len(o.Modes) {
-			return nil, &usageError{fmt.Errorf("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))}
+			return &usageError{fmt.Errorf("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))}
 		}
 	}
 	for _, c := range []struct {
@@ -227,25 +230,25 @@ func (o *arm) prepare(name string) (*trajectory.Set, error) {
 		{"goals", o.goals, o.Spec.Goal.Given != trajectory.Given{}, &o.Goal},
 	} {
 		if c.open != (c.text != "") {
-			return nil, &usageError{fmt.Errorf("--%s is %q; expected a box, if and only if the set leaves that place open "+
+			return &usageError{fmt.Errorf("--%s is %q; expected a box, if and only if the set leaves that place open "+
 				"(position: condition or joints: condition)", c.flag, c.text)}
 		}
 		if c.open {
 			if *c.to, err = box(c.flag, c.text); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	if o.unseen > 0 && o.starts == "" && o.goals == "" {
-		return nil, &usageError{errors.New("--unseen is for sets that leave start or goal open; this one has the same for " +
+		return &usageError{errors.New("--unseen is for sets that leave start or goal open; this one has the same for " +
 			"all rows")}
 	}
 	if o.near != "" {
 		if o.Options.Near, err = configurations(o.near, o.Spec.Arm); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return set, nil
+	return nil
 }
 
 // box reads three ranges LOW:HIGH, or numbers, in metres.
@@ -300,7 +303,7 @@ func configurations(path string, arm *robot.Arm) ([][]float64, error) {
 }
 
 // writeArm writes what was planned, and says how.
-func (a *app) writeArm(o *arm, set *trajectory.Set, paths, unseen *plan.Paths, seconds float64) error {
+func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error {
 	npy := func(path string, shape []int, x []float64) ([]byte, error) {
 		var b bytes.Buffer
 		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
@@ -327,13 +330,13 @@ func (a *app) writeArm(o *arm, set *trajectory.Set, paths, unseen *plan.Paths, s
 		if filepath.Ext(o.unseenOut) == ".npy" {
 			_, err = npy(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X)
 		} else {
-			err = places(o, set, unseen)
+			err = places(o, unseen)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	facts := o.facts(set, paths, data, shares, seconds)
+	facts := o.facts(paths, data, shares, seconds)
 	if unseen != nil {
 		facts["unseen"], facts["unseen_paths"] = o.unseenOut, unseen.Count
 	}
@@ -366,8 +369,7 @@ func (a *app) writeArm(o *arm, set *trajectory.Set, paths, unseen *plan.Paths, s
 func ms(facts map[string]any, key string) string { return fmt.Sprintf("%.3g", facts[key]) }
 
 // facts are how the paths were made.
-func (o *arm) facts(set *trajectory.Set, p *plan.Paths, data []byte, shares map[string]int,
-	seconds float64) map[string]any {
+func (o *arm) facts(p *plan.Paths, data []byte, shares map[string]int, seconds float64) map[string]any {
 	var search, total []time.Duration
 	length, room := make([]float64, p.Count), math.Inf(1)
 	between, nodes := 0, 0
@@ -388,7 +390,7 @@ func (o *arm) facts(set *trajectory.Set, p *plan.Paths, data []byte, shares map[
 	facts := map[string]any{
 		"file": o.out, "sha256": run.Hash(data), "version": run.Version(), "paths": p.Count, "columns": p.Dim,
 		"arm": o.Spec.Arm.Name, "waypoints": o.Spec.Waypoints, "unit": "cosines and sines of joints, metres",
-		"open": append([]string{}, set.Given()...), "modes": p.Sides, "shares": shares, "seed": o.Seed,
+		"open": append([]string{}, o.columns...), "modes": p.Sides, "shares": shares, "seed": o.Seed,
 		"even": o.even, "reserve": max(o.Options.Reserve, 0), "graze": o.graze, "shortcuts": max(o.Options.Shortcuts, 0), "smooth": max(o.Options.Smooth, 0),
 		"step": o.Options.Step, "queries": p.Queries, "failed": p.Failed, "worst_violation": p.Worst,
 		"joint_length_median": length[len(length)/2], "clear_between": between, "nodes_mean": nodes / p.Count,
@@ -402,10 +404,10 @@ func (o *arm) facts(set *trajectory.Set, p *plan.Paths, data []byte, shares map[
 }
 
 // places writes the numbers of open places, with their names.
-func places(o *arm, set *trajectory.Set, p *plan.Paths) error {
+func places(o *arm, p *plan.Paths) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	names := set.Given()
+	names := o.columns
 	rows := [][]string{names}
 	for i := range p.Count {
 		row := make([]string, len(names))
