@@ -385,3 +385,19 @@ func TestPanics(t *testing.T) {
 		}()
 	}
 }
+
+// The sine and cosine of one number are found at once, and leave what else is read alone: here
+// x[0], with coordinates beside it that nothing reads.
+func TestSineAndCosine(t *testing.T) {
+	x := []float64{0.7, 5, -1.3, 9}
+	sin, cos := math.Sincos(x[0])
+	p := program(t, 4, "cos(x[0]) + x[2]*sin(x[0]) + x[0]", "x[0]*sin(x[0])", "x[2]^2 + cos(x[2])*sin(x[2]) - x[0]")
+	got := make([]float64, 3)
+	p.Values(got, x, 1)
+	sin2, cos2 := math.Sincos(x[2])
+	for i, want := range []float64{cos + x[2]*sin + x[0], x[0] * sin, x[2]*x[2] + cos2*sin2 - x[0]} {
+		if math.Abs(got[i]-want) > 1e-15 {
+			t.Errorf("formula %d is %v, want %v", i, got[i], want)
+		}
+	}
+}

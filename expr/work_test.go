@@ -21,6 +21,10 @@ func TestStepsAreCounted(t *testing.T) {
 	if n := steps("norm(sum(i in 0..49, x))") - steps("norm(sum(i in 0..9, x))"); n < 40*1000 {
 		t.Errorf("40 more vectors of 1000 in a sum are counted as %d steps", n)
 	}
+	// A determinant of 8 rows takes about 64·2⁸ steps.
+	if n := steps("det(reshape(x[0:64], 8, 8))") - steps("len(reshape(x[0:64], 8, 8))"); n < 63<<8 || n > 65<<8 {
+		t.Errorf("a determinant of 8 rows is counted as %d steps", n)
+	}
 }
 
 // Every function refuses one argument more than it takes, and one fewer, and not what it

@@ -126,6 +126,27 @@ func TestNewChooses(t *testing.T) {
 	}
 }
 
+// On the line, where an equation leaves no direction, groups have one coordinate.
+func TestOneCoordinate(t *testing.T) {
+	for name, s := range map[string]constraint.Set{
+		"alone":  makeSet(1, 2, half(0.5, 1), half(1, 2)), // twice the same
+		"beside": makeSet(2, 2, half(0.5, 1, 0), half(1, 2, 0)),
+	} {
+		d := s.Dim()
+		b := newTested(s, 1, 0)
+		x := []float64{0.7, 3}[:d]
+		if err := b.At(x, 1); err != nil {
+			t.Fatal(err)
+		}
+		v, landing := []float64{4, 5}[:d], make([]float64, d)
+		b.Tangent(v, v)
+		b.Landing(landing)
+		if math.Abs(v[0]) > 1e-15 || math.Abs(landing[0]-0.2) > 1e-15 || d > 1 && (v[1] != 5 || landing[1] != 0) {
+			t.Errorf("%s: tangent %v, landing %v", name, v, landing)
+		}
+	}
+}
+
 // foreign is a geometry that this package does not know.
 type foreign struct{ Geometry }
 
