@@ -56,7 +56,8 @@ boxes that it is drawn from, and its numbers follow the waypoints in a row. --un
 as many more rows with other places.
 
 The rows are the same for a seed whatever the number of workers.`,
-		Example: "  landing data arm -o arm_paths.npy --labels arm_labels.npy\n  landing data arm --set set.waypoints=40 " +
+		Example: "  landing data arm -o arm_paths.npy --labels arm_labels.npy\n  landing data arm --set " +
+			"set.waypoints=40 " +
 			"-o paths40.npy\n  landing data arm myarm.yaml --modes any -n 1000 -o mine.npy",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -90,7 +91,8 @@ The rows are the same for a seed whatever the number of workers.`,
 			if o.unseenOut != "" {
 				ext := filepath.Ext(o.unseenOut)
 				if ext != ".npy" && ext != ".csv" {
-					return &usageError{fmt.Errorf("--unseen-output is %q; expected a file that ends in .npy (rows as in -o) "+
+					return &usageError{fmt.Errorf("--unseen-output is %q; expected a file that ends in .npy (rows "+
+						"as in -o) "+
 						"or .csv (the open places alone)", o.unseenOut)}
 				}
 				if err := output(o.unseenOut, ext, o.force); err != nil {
@@ -128,7 +130,8 @@ The rows are the same for a seed whatever the number of workers.`,
 	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
 	f.StringVar(&o.starts, "starts", "", "where a start that is open is drawn from, as in 0.3:0.5,-0.6:-0.4,0.205")
 	f.StringVar(&o.goals, "goals", "", "likewise for a goal that is open")
-	f.StringVar(&o.near, "near", "", "NPY of configurations or trajectories whose first waypoints starts are drawn about")
+	f.StringVar(&o.near, "near", "", "NPY of configurations or trajectories whose first waypoints starts are drawn "+
+		"about")
 	f.Float64Var(&o.Options.Sd, "sd", 0.1, "how far about them, in each joint")
 	f.StringVar(&o.even, "even", "joints", "distances between waypoints are even in joints, or of the tip")
 	f.IntVar(&o.Options.Shortcuts, "shortcuts", 50, "shortcuts that are tried")
@@ -348,7 +351,8 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 		return err
 	}
 	for _, f := range paths.Failed {
-		a.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason, f.First)
+		a.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
+			f.First)
 	}
 	return a.result(facts, func(w io.Writer) {
 		fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(paths.Count, "path"),
@@ -391,7 +395,8 @@ func (o *arm) facts(p *plan.Paths, data []byte, shares map[string]int, seconds f
 		"file": o.out, "sha256": run.Hash(data), "version": run.Version(), "paths": p.Count, "columns": p.Dim,
 		"arm": o.Spec.Arm.Name, "waypoints": o.Spec.Waypoints, "unit": "cosines and sines of joints, metres",
 		"open": append([]string{}, o.columns...), "modes": p.Sides, "shares": shares, "seed": o.Seed,
-		"even": o.even, "reserve": max(o.Options.Reserve, 0), "graze": o.graze, "shortcuts": max(o.Options.Shortcuts, 0), "smooth": max(o.Options.Smooth, 0),
+		"even": o.even, "reserve": max(o.Options.Reserve, 0), "graze": o.graze, "shortcuts": max(o.Options.Shortcuts,
+			0), "smooth": max(o.Options.Smooth, 0),
 		"step": o.Options.Step, "queries": p.Queries, "failed": p.Failed, "worst_violation": p.Worst,
 		"joint_length_median": length[len(length)/2], "clear_between": between, "nodes_mean": nodes / p.Count,
 		"search_median_ms": ms(sm), "search_p99_ms": ms(s99), "total_median_ms": ms(tm), "total_p99_ms": ms(t99),

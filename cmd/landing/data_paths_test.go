@@ -53,7 +53,8 @@ func TestDataArm(t *testing.T) {
 func TestDataArmOpen(t *testing.T) {
 	dir := t.TempDir()
 	open := []string{"data", "arm", "arm", "--set", "set.start={position: condition}", "--set",
-		"set.goal={position: condition}", "--set", "condition.columns=[sx, sy, sz, gx, gy, gz]", "--set", "data.kind=points", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
+		"set.goal={position: condition}", "--set", "condition.columns=[sx, sy, sz, gx, gy, gz]", "--set",
+		"data.kind=points", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
 		"0.35:0.45,0.5:0.55,0.205"}
 	v := wantJSON(t, ok(t, dir, append(open, "-o", "p.npy", "--unseen", "3", "--unseen-output", "u.csv", "--json")...))
 	if v["columns"] != 146.0 || len(v["open"].([]any)) != 6 || v["unseen_paths"] != 3.0 {
@@ -87,11 +88,13 @@ func TestDataArmFaults(t *testing.T) {
 		{exitUsage, []string{"--starts", "0,0,0"}, "if and only if the set leaves that place open"},
 		{exitUsage, []string{"--unseen", "3"}, "go together"},
 		{exitUsage, []string{"--unseen", "3", "--unseen-output", "u.csv"}, "leave start or goal open"},
-		{exitUsage, []string{"arm", "--set", "set.start={position: condition}", "--set", "condition.columns=[sx, sy, sz]",
+		{exitUsage, []string{"arm", "--set", "set.start={position: condition}", "--set",
+			"condition.columns=[sx, sy, sz]",
 			"--set", "data.kind=points", "--starts", "1:0,0,0"}, "LOW:HIGH"},
 		{exitUsage, []string{"earthquake"}, "expected kind arm"},
 		{exitUsage, []string{"arm", "earthquake"}, "got 2 arguments"},
-		{exitConfig, []string{"--set", "set.goal={position: [0.4, 1.9, 0.205]}"}, "no configuration of the arm keeps it"},
+		{exitConfig, []string{"--set", "set.goal={position: [0.4, 1.9, 0.205]}"},
+			"no configuration of the arm keeps it"},
 		{exitConfig, []string{"--set", "set.obstacles=[{sphere: [0.4, 0.5, 0.205], radius: 0.05}]", "--modes", "any"},
 			"the goal is blocked: between panda_link8 and obstacle 0 there is -0.05 m"},
 	} {

@@ -174,7 +174,8 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("the %s is outside of the joint limits: the best configuration found has %s %.3g beyond "+
 			"them", e.End, e.What, e.Short)
 	case Blocked:
-		return fmt.Sprintf("the %s is blocked: between %s there is %.3g m at best; %s", e.End, e.What, e.Short, e.Detail)
+		return fmt.Sprintf("the %s is blocked: between %s there is %.3g m at best; %s", e.End, e.What, e.Short,
+			e.Detail)
 	}
 	return e.Detail
 }
@@ -211,8 +212,9 @@ func New(p Problem, o Options) (*Planner, error) {
 	}
 	o.defaults()
 	arm := p.Scene.Arm
-	pl := &Planner{p: p, o: o, arm: arm, keep: p.Margin + max(o.Reserve, 0), m: arm.Moving(), d: arm.Dim(), room: p.Scene.NewChecker(),
-		kin: arm.NewKinematics()}
+	pl := &Planner{p: p, o: o, arm: arm, keep: p.Margin + max(o.Reserve, 0), m: arm.Moving(), d: arm.Dim(),
+		room: p.Scene.NewChecker(),
+		kin:  arm.NewKinematics()}
 	for i := range arm.Joints {
 		if arm.Joints[i].Kind != robot.Fixed {
 			pl.turns = append(pl.turns, arm.Joints[i].Kind.Turning() && !pl.limited(i))
@@ -245,7 +247,8 @@ func New(p Problem, o Options) (*Planner, error) {
 			s.set = p.Path
 		}
 		if s.set != nil && s.set.Dim() != pl.d {
-			return nil, fmt.Errorf("plan: a set of %d numbers; expected those of one configuration, %d", s.set.Dim(), pl.d)
+			return nil, fmt.Errorf("plan: a set of %d numbers; expected those of one configuration, %d", s.set.Dim(),
+				pl.d)
 		}
 		*s.to = newSolver(arm, s.set, p.Limits)
 	}

@@ -206,7 +206,8 @@ func TestFaults(t *testing.T) {
 	tip := robot.Point{Link: 7}
 	far := paper(10)
 	far.Goal.Tasks = trajectory.Position("goal", 7, vec{}, vec{0.4, 1.5, 0.205})
-	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" || e.What != "goal.y" ||
+	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" ||
+		e.What != "goal.y" ||
 		!(e.Short > 0.3) {
 		t.Errorf("a goal out of reach: %v", e)
 	}
@@ -341,9 +342,11 @@ func TestBatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Count != 7 || got.Dim != 72 || len(got.X) != 7*72 || !slices.Equal(got.Label, []int{0, 0, 0, 0, 1, 1, 1}) ||
+		if got.Count != 7 || got.Dim != 72 || len(got.X) != 7*72 || !slices.Equal(got.Label, []int{0, 0, 0, 0, 1, 1,
+			1}) ||
 			!slices.Equal(got.Sides, []string{"L", "R"}) || got.Worst > 1e-9 {
-			t.Errorf("%d workers: %d rows of %d, labels %v of %v, worst %v", workers, got.Count, got.Dim, got.Label, got.Sides,
+			t.Errorf("%d workers: %d rows of %d, labels %v of %v, worst %v", workers, got.Count, got.Dim, got.Label,
+				got.Sides,
 				got.Worst)
 		}
 		if first == nil {

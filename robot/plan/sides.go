@@ -45,7 +45,8 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 	ahead = plus(ahead, -dot(ahead, up), up)
 	long := math.Sqrt(dot(ahead, ahead))
 	if long < 1e-6 {
-		return &Error{Reason: NotJoined, Detail: "start and goal of the tip are above each other: there is no left and right"}
+		return &Error{Reason: NotJoined, Detail: "start and goal of the tip are above each other: there is no left " +
+			"and right"}
 	}
 	ahead = scaled(1/long, ahead)
 	left := cross(up, ahead)

@@ -105,12 +105,14 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 	for l := range n {
 		q := out.Q[l*pl.m : (l+1)*pl.m]
 		if !pl.lay(q, way, along, along[len(way)-1]*float64(l)/float64(n-1), l == n-1) {
-			return &Error{Reason: Lost, Detail: "a waypoint between configurations of the path has no point of Σ beside it"}
+			return &Error{Reason: Lost, Detail: "a waypoint between configurations of the path has no point of Σ " +
+				"beside it"}
 		}
 		x := out.X[l*pl.d : (l+1)*pl.d]
 		pl.arm.Coordinates(x, q)
 		if room, pair := pl.room.Clearance(x); room < pl.p.Margin {
-			return &Error{Reason: Coarse, Detail: "waypoint " + strconv.Itoa(l) + " is too near: " + pl.p.Scene.Describe(pair)}
+			return &Error{Reason: Coarse, Detail: "waypoint " + strconv.Itoa(l) + " is too near: " +
+				"" + pl.p.Scene.Describe(pair)}
 		}
 		if l > 0 {
 			out.Length += distance(q, out.Q[(l-1)*pl.m:l*pl.m])
@@ -118,7 +120,8 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 	}
 	out.Room, out.Segment = pl.room.Path(out.X, n, scene.SweptOptions{})
 	if pl.o.Segments && !(out.Room.Lower >= pl.p.Margin) {
-		return &Error{Reason: Coarse, Detail: "the room along segment " + strconv.Itoa(out.Segment) + " is too little between " +
+		return &Error{Reason: Coarse, Detail: "the room along segment " + strconv.Itoa(out.Segment) + " is too " +
+			"little between " +
 			pl.p.Scene.Describe(out.Room.Pair) + "; take more waypoints"}
 	}
 	return nil

@@ -121,12 +121,14 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 	a.reset(start)
 	b.reset(goal)
 	if !pl.clear(start, start) || !pl.clear(goal, goal) {
-		return &Error{Reason: NotJoined, Detail: "the tip begins or ends in the wall that keeps it to its side of an obstacle"}
+		return &Error{Reason: NotJoined, Detail: "the tip begins or ends in the wall that keeps it to its side of " +
+			"an obstacle"}
 	}
 	random := make([]float64, pl.m)
 	for turn := 0; turn < 5*nodes && a.n()+b.n() < nodes; turn++ {
 		if turn%16 == 0 && pl.o.Limit > 0 && time.Since(pl.began) > pl.o.Limit {
-			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start and goal",
+			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start "+
+				"and goal",
 				pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
 		}
 		pl.anywhere(random)
@@ -150,7 +152,8 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 		}
 		a, b = b, a
 	}
-	return &Error{Reason: NotJoined, Detail: fmt.Sprintf("no path: trees of %d nodes from the start and %d from the goal "+
+	return &Error{Reason: NotJoined, Detail: fmt.Sprintf("no path: trees of %d nodes from the start and %d from "+
+		"the goal "+
 		"did not meet", pl.trees[0].n(), pl.trees[1].n())}
 }
 

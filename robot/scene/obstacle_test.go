@@ -191,7 +191,8 @@ func TestDerivatives(t *testing.T) {
 				// third derivatives of 1/ρ² with ρ ≥ 0.05
 				tol := 1e4*step*step + 1e-10
 				if d := (φ1 - φ0) / (2 * step); math.Abs(d-dense.Dot(n[:], v[:])) > tol/20 {
-					t.Errorf("%s at %v: ∂φ/∂v = %v, differences of %v say %v", o.Name, p, dense.Dot(n[:], v[:]), step, d)
+					t.Errorf("%s at %v: ∂φ/∂v = %v, differences of %v say %v", o.Name, p, dense.Dot(n[:], v[:]), step,
+						d)
 				}
 				d := axpy(vec{}, 1/(2*step), sub(n1, n0))
 				if norm(sub(d, h)) > tol {
@@ -259,7 +260,8 @@ func TestCorners(t *testing.T) {
 			at = append(at, p)
 		}
 		for _, p := range at {
-			for _, near := range []float64{0, math.Copysign(0, -1), 1e-320, -1e-320, 1e-200, 1e-155, 1e-16, 1e-12, -1e-9} {
+			for _, near := range []float64{0, math.Copysign(0, -1), 1e-320, -1e-320, 1e-200, 1e-155, 1e-16, 1e-12,
+				-1e-9} {
 				q := axpy(p, near, vec{1, -1, 0.5})
 				φ, n := o.At(q)
 				h := o.HessianVector(q, vec{1, 2, 3})

@@ -37,7 +37,8 @@ func configuration(arm *robot.Arm, q ...float64) []float64 {
 func panda() *scene.Scene {
 	arm := robot.Panda()
 	s := &scene.Scene{Arm: arm, Bodies: scene.LinkOrigins(arm)}
-	s.Bodies = append(s.Bodies, scene.Body{Link: 7, Radius: 0.03}, scene.Body{Link: 2, Centre: vec{0, 0, 0.1}, Radius: 0.06},
+	s.Bodies = append(s.Bodies, scene.Body{Link: 7, Radius: 0.03}, scene.Body{Link: 2, Centre: vec{0, 0, 0.1},
+		Radius: 0.06},
 		scene.Body{Link: -1, Centre: vec{0, 0, 0.1}, Radius: 0.1})
 	s.Obstacles = append(obstacles(), scene.Obstacle{A: vec{0.4, 0.3, 0.205}, Radius: 0.1},
 		scene.Obstacle{A: vec{0.4, -0.3, 0.205}, Radius: 0.1})
@@ -124,7 +125,8 @@ func TestSegmentAgainstSampling(t *testing.T) {
 			}
 			if room, pair := look.Clearance(between(s.Arm, x0, x1, swept.T)); math.Abs(room-swept.Upper) > 1e-12 ||
 				pair != swept.Pair {
-				t.Errorf("%s %d: %v of %s at %v; there is %v of %s", name, i, swept.Upper, s.Describe(swept.Pair), swept.T,
+				t.Errorf("%s %d: %v of %s at %v; there is %v of %s", name, i, swept.Upper, s.Describe(swept.Pair),
+					swept.T,
 					room, s.Describe(pair))
 			}
 			if gap := swept.Upper - swept.Lower; !(gap >= 0 && gap <= tol+1e-11) {
@@ -157,7 +159,8 @@ func TestBetweenWaypoints(t *testing.T) {
 			c := s.NewChecker()
 			x0, x1 := configuration(arm, 0), configuration(arm, math.Pi/2)
 			swept := c.Segment(x0, x1, scene.SweptOptions{Tolerance: 1e-7})
-			if math.Abs(swept.Upper+r) > 1e-7 || math.Abs(swept.Lower+r) > 1e-7 || math.Abs(swept.T-β/(math.Pi/2)) > 1e-6 {
+			if math.Abs(swept.Upper+r) > 1e-7 || math.Abs(swept.Lower+r) > 1e-7 ||
+				math.Abs(swept.T-β/(math.Pi/2)) > 1e-6 {
 				t.Errorf("ball of %v at %v: %+v", r, β, swept)
 			}
 			if c.Clear(x0, x1, 0) {
