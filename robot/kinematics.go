@@ -26,7 +26,7 @@ type Kinematics struct {
 	dim     int
 	moves   []move
 	frames  []frame // at the last configuration; frame 0 is the base, frame m+1 behind move m
-	rates   []frame // their derivatives along v
+	rates   []frame // their derivatives along v, but of origins, which no Hessian needs
 	mounts  []mount // of each link; of the base last
 	tracked []tracked
 }
@@ -172,7 +172,7 @@ func (k *Kinematics) At(x []float64) {
 	}
 }
 
-// Along places the derivatives of all links along v, of D numbers, at the configuration
+// Along takes the derivatives of all links along v, of D numbers, at the configuration
 // of At; PointHessian and DirectionHessian are along this v.
 func (k *Kinematics) Along(v []float64) {
 	if len(v) != k.dim {
@@ -184,10 +184,8 @@ func (k *Kinematics) Along(v []float64) {
 		d.before.x = of(last.x, last.y, last.before.z, j.f.x)
 		d.before.y = of(last.x, last.y, last.before.z, j.f.y)
 		d.before.z = of(last.x, last.y, last.before.z, j.f.z)
-		d.p = plus(last.p, of(last.x, last.y, last.before.z, j.shift))
 		d.c = v[j.c]
 		if j.slides {
-			d.p = plus(d.p, pair(d.c, f.before.z, f.c, d.before.z))
 			d.x, d.y = d.before.x, d.before.y
 			continue
 		}

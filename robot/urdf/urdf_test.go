@@ -145,6 +145,8 @@ func TestWrite(t *testing.T) {
 		{Name: "1", Link: "l", Axis: [3]float64{0, 0.6, 0.8}, Lower: math.Inf(-1), Upper: math.Inf(1), Velocity: 2,
 			Origin: robot.Pose{R: [9]float64{0, 0, 1, 0, 1, 0, -1, 0, 0}, P: [3]float64{1, 1e-9, 0}}},
 		{Link: "m", Kind: robot.Fixed, Origin: robot.Pose{R: [9]float64{0, 0, -1, 0, 1, 0, 1, 0, 0}}},
+		// A roll, then a pitch of a quarter turn.
+		{Link: "n", Kind: robot.Fixed, Origin: robot.Pose{R: [9]float64{0, 0.6, 0.8, 0, 0.8, -0.6, -1, 0, 0}}},
 	}}
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, a := range []*robot.Arm{robot.Panda(), six, gantry, volume, odd} {
@@ -274,10 +276,28 @@ func TestVolume(t *testing.T) {
 			}
 		}
 	}
-	// What hangs on the base by a fixed joint, above it too, is of the base.
-	a, _ := read(t, "panda.urdf", Options{Base: "panda_hand", Tip: "panda_leftfinger", Volume: true})
-	if n := len(a.Spheres); n < 3 || a.Spheres[n-1].Link != 0 || a.Spheres[n-1].Radius != 0.02 {
-		t.Errorf("spheres %v", a.Spheres)
+	// What hangs on the base by a fixed joint, above it too, is of the base, in its frame;
+	// spheres are in the order of links, whatever that of the file.
+	text = `<robot>
+		<link name="tip"><collision><geometry><sphere radius="3"/></geometry></collision></link>
+		<link name="base"/>
+		<link name="above"><collision><origin xyz="0 0 1"/><geometry><sphere radius="1"/></geometry></collision></link>
+		<link name="beside"><collision><geometry><sphere radius="2"/></geometry></collision></link>
+		<joint name="f" type="fixed"><parent link="above"/><child link="base"/>
+			<origin xyz="5 0 0" rpy="0 0 1.5707963267948966"/></joint>
+		<joint name="g" type="fixed"><parent link="above"/><child link="beside"/><origin xyz="0 7 0"/></joint>
+		<joint name="j" type="continuous"><parent link="base"/><child link="tip"/></joint>
+	</robot>`
+	a, _, err := Decode(strings.NewReader(text), "f", Options{Base: "base", Tip: "tip", Volume: true})
+	if err != nil || len(a.Spheres) != 3 {
+		t.Fatalf("%v, %v", err, a)
+	}
+	for i, want := range []robot.Sphere{{Link: -1, Centre: [3]float64{0, 5, 1}, Radius: 1},
+		{Link: -1, Centre: [3]float64{7, 5, 0}, Radius: 2}, {Link: 0, Radius: 3}} {
+		got := a.Spheres[i]
+		if got.Link != want.Link || got.Radius != want.Radius || dist(got.Centre, want.Centre) > 1e-14 {
+			t.Errorf("sphere %d is %v, want %v", i, got, want)
+		}
 	}
 	a, notes := read(t, "gantry.urdf", Options{Volume: true})
 	if len(a.Spheres) != 0 || len(notes) != 1 || !strings.Contains(notes[0], "the arm has no volume") {
