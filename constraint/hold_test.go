@@ -101,7 +101,10 @@ func TestHoldIsItsSlices(t *testing.T) {
 			}
 			return k
 		}
-		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) { curvature(s).Mean(dst, g) })
+		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) {
+			curvature(s).Mean(dst,
+				g)
+		})
 		compare("𝓗₁ + 𝓗₂", func(dst []float64, g geometry.Geometry, s constraint.Set, v []float64) {
 			p := make([]float64, len(v))
 			g.Tangent(p, v)

@@ -86,7 +86,8 @@ func TestUnseenConditions(t *testing.T) {
 		s := draw(90, 0)
 		for i := range s.N() {
 			row, c := s.X[i*5:(i+1)*5], asked[i/30*2:i/30*2+2]
-			if math.Float64bits(row[3]) != math.Float64bits(c[0]) || math.Float64bits(row[4]) != math.Float64bits(c[1]) {
+			if math.Float64bits(row[3]) != math.Float64bits(c[0]) ||
+				math.Float64bits(row[4]) != math.Float64bits(c[1]) {
 				t.Fatalf("%s: sample %d has the condition %v, asked %v", m, i, row[3:], c)
 			}
 		}
@@ -130,7 +131,8 @@ func TestUnreachableCondition(t *testing.T) {
 	}
 	s, err := r.Generate(context.Background(), net, prior.Under([]float64{1, 3, 1.5, 0.1}, 10), 20, 0, 5, nil)
 	var failed *FailedError
-	if !errors.As(err, &failed) || failed.Begun != 10 || s.Begun != 10 || s.Failed() != 10 || !s.Lost[3] || s.Lost[13] ||
+	if !errors.As(err, &failed) || failed.Begun != 10 || s.Begun != 10 || s.Failed() != 10 || !s.Lost[3] ||
+		s.Lost[13] ||
 		!strings.Contains(err.Error(), "no point of the set under their condition") {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -171,7 +173,8 @@ network: {output: balanced, time_octaves: 3}
 		t.Fatal(err)
 	}
 	r := job.New[*Run](t, Load, []byte(text), "gauss.yaml", "data.path="+path, "train.epochs=60", "network.width=32",
-		"network.layers=2", "train.batch=300", "train.times_per_path=10", "train.optimizer=muon", "train.learning_rate=0.02",
+		"network.layers=2", "train.batch=300", "train.times_per_path=10", "train.optimizer=muon",
+		"train.learning_rate=0.02",
 		"train.anneal=0.8", "train.window=0.5", "train.average=0.98")
 	if err := r.Train(context.Background(), "", Observer{}); err != nil {
 		t.Fatal(err)
@@ -304,12 +307,14 @@ func TestConditionsAsked(t *testing.T) {
 		}
 	}
 	asked, err := l.Conditions(file("d.csv", "c,other,r\n0.5,7,1.25\n1,8,1.5\n"))
-	if err != nil || !slices.Equal(asked.Rows, []float64{1.25, 0.5, 1.5, 1}) || asked.Warning != "" || asked.N(l.Condition) != 2 {
+	if err != nil || !slices.Equal(asked.Rows, []float64{1.25, 0.5, 1.5, 1}) || asked.Warning != "" ||
+		asked.N(l.Condition) != 2 {
 		t.Errorf("%+v, %v", asked, err)
 	}
 	asked, err = l.Conditions(" c = 0.5 , r=4")
 	if err != nil || !slices.Equal(asked.Rows, []float64{4, 0.5}) ||
-		!strings.Contains(asked.Warning, "r is 4, outside the training rows' [1.") || strings.Contains(asked.Warning, "c is") {
+		!strings.Contains(asked.Warning, "r is 4, outside the training rows' [1.") || strings.Contains(asked.Warning,
+		"c is") {
 		t.Errorf("%+v, %v", asked, err)
 	}
 	plain, err := written(t, circle, around(20, 0.4))
@@ -339,7 +344,8 @@ func TestConditionKeys(t *testing.T) {
 		from, to, _ := strings.Cut(change, "→")
 		_, err := written(t, strings.Replace(disc, from, to, 1), discs(30))
 		var key *problem.KeyError
-		want = strings.ReplaceAll(want, "it has not learned\nto do without", "this network has not learned to do without the condition")
+		want = strings.ReplaceAll(want, "it has not learned\nto do without",
+			"this network has not learned to do without the condition")
 		if want == "" && err != nil || want != "" && (!errors.As(err, &key) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v; want %q", change, err, want)
 		}
@@ -349,7 +355,8 @@ func TestConditionKeys(t *testing.T) {
 		rows[i] = rows[i][:4]
 	}
 	var data *DataError
-	if _, err := written(t, disc, rows); !errors.As(err, &data) || !strings.Contains(err.Error(), "2 coordinates; expected 3") {
+	if _, err := written(t, disc, rows); !errors.As(err, &data) || !strings.Contains(err.Error(),
+		"2 coordinates; expected 3") {
 		t.Errorf("a column too few: %v", err)
 	}
 }
@@ -369,7 +376,8 @@ func TestConditionFiles(t *testing.T) {
 	places := write("places.csv", "10,20\n-30,40\n50,-60\n0,0\n")
 	months := write("months.csv", "year,month\n1,1\n1,2\n1,3\n1,4\n")
 	load := func(settings ...string) (*Loaded, error) {
-		p, err := problem.Load([]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
+		p,
+			err := problem.Load([]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
 			"test.yaml", "", settings)
 		if err != nil {
 			t.Fatal(err)
@@ -386,7 +394,8 @@ func TestConditionFiles(t *testing.T) {
 	if err != nil || !slices.Equal(a.Data.X, b.Data.X) || a.Data.D != 4 || a.Data.X[7] != 2 {
 		t.Errorf("%v, %v and %v", err, a.Data, b.Data)
 	}
-	if h := a.Process.Set.Capabilities().Held; len(h) != 1 || h[0] != 3 || a.Process.Set.NewEvaluator(1).Geodesic == nil {
+	if h := a.Process.Set.Capabilities().Held; len(h) != 1 || h[0] != 3 ||
+		a.Process.Set.NewEvaluator(1).Geodesic == nil {
 		t.Errorf("the set holds %v, and lost what it knows in closed form", h)
 	}
 	if _, ok := constraint.Free(a.Process.Set); !ok {
@@ -394,17 +403,21 @@ func TestConditionFiles(t *testing.T) {
 	}
 	var file *dataset.Error
 	for given, want := range map[string]string{
-		write("few.csv", "1\n2\n3\n"): "3 rows, expected 4, one a point", write("no.csv", "year\n1\n2\n3\n4\n"): `a column "month"`,
+		write("few.csv", "1\n2\n3\n"): "3 rows, expected 4, one a point", write("no.csv",
+			"year\n1\n2\n3\n4\n"): `a column "month"`,
 	} {
-		if _, err := load("data.path="+places, "condition.path="+given); !errors.As(err, &file) || !strings.Contains(err.Error(), want) {
+		if _, err := load("data.path="+places, "condition.path="+given); !errors.As(err, &file) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
 	for text, want := range map[string]string{
-		"latitude,longitude,moon\n1,2,3\n4,5,6\n": "column 3 is \"moon\", expected month", "1,2\n3,4\n": "expected 3: latitude,longitude,month",
+		"latitude,longitude,moon\n1,2,3\n4,5,6\n": "column 3 is \"moon\", expected month",
+		"1,2\n3,4\n":      "expected 3: latitude,longitude,month",
 		"95,2,3\n3,4,5\n": "latitude 95 is outside",
 	} {
-		if _, err := load("data.path=" + write("bad.csv", text)); !errors.As(err, &file) || !strings.Contains(err.Error(), want) {
+		if _, err := load("data.path=" + write("bad.csv", text)); !errors.As(err, &file) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
@@ -429,7 +442,8 @@ func TestEvaluateUnderCondition(t *testing.T) {
 		row[0], row[1], row[2] = at*cos+0.1*row[3]*sin, -at*sin+0.1*row[3]*cos, 0.5*row[3]*(u[1]-0.5)
 	}
 	v, err := r.Evaluate(right, train.State{}, nil)
-	if err != nil || v.Given == nil || v.Given.Pairs.N != 200 || v.Given.Pairs.PValue < 0.001 || v.Given.Warning != "" ||
+	if err != nil || v.Given == nil || v.Given.Pairs.N != 200 || v.Given.Pairs.PValue < 0.001 ||
+		v.Given.Warning != "" ||
 		len(v.Given.Bins) == 0 {
 		t.Fatalf("%+v, %v", v.Given, err)
 	}

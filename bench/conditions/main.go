@@ -54,7 +54,8 @@ func compare(ctx context.Context, w io.Writer, dir, file string, seed uint64) er
 	}
 	c, d := r.Condition, r.Data.D
 	if c == nil || rows.D != d {
-		return fmt.Errorf("%s: rows of %d numbers for a run whose points have %d, with a condition: %v", file, rows.D, d,
+		return fmt.Errorf("%s: rows of %d numbers for a run whose points have %d, with a condition: %v", file,
+			rows.D, d,
 			c != nil)
 	}
 	net, err := r.Trained("")
