@@ -18,7 +18,8 @@ func TestBlockRows(t *testing.T) {
 				t.Fatalf("%d samples, %d workers: %d rows", n, workers, rows)
 			}
 			// The fewest rows that the busiest worker can have, but for the rounding of rows.
-			if busiest := rows * parallel.Blocks(blocks, workers); busiest > parallel.Blocks(n, workers)+n/generateRows+1 {
+			busiest := rows * parallel.Blocks(blocks, workers)
+			if busiest > parallel.Blocks(n, workers)+n/generateRows+1 {
 				t.Fatalf("%d samples, %d workers: %d rows, %d for one worker", n, workers, rows, busiest)
 			}
 		}
