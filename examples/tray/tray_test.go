@@ -1,0 +1,55 @@
+package tray_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/examples/internal/trial"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/robot/plan"
+	"github.com/landing-diffusion/landing/robot/scene"
+)
+
+// Planned motions of the problem file keep the line and the level, and the margin to the lamp
+// between way points too.
+func TestExample(t *testing.T) {
+	source, err := os.ReadFile("problem.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := problem.Load(source, "problem.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc, err := p.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, ok := constraint.As[*trajectory.Set](proc.Set)
+	if !ok {
+		t.Fatalf("%s is no set of motions", constraint.Name(proc.Set))
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	spec := set.Spec()
+	planned, err := (&plan.Batch{Set: set, Spec: spec, Tip: plan.TipOf(spec), Count: 2, Seed: 1}).Run(
+		context.Background(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial.Feasible(t, set, planned.X)
+	sc := &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}
+	for _, o := range spec.Obstacles {
+		sc.Obstacles = append(sc.Obstacles, *o.(*scene.Obstacle))
+	}
+	check, x := sc.NewChecker(), planned.X
+	for i := 0; i < len(x); i += planned.Dim {
+		if room, _ := check.Path(x[i:i+planned.Dim], spec.Waypoints, scene.SweptOptions{}); room.Lower < spec.Margin-1e-4 {
+			t.Errorf("motion %d has %.3g m between way points", i/planned.Dim, room.Upper)
+		}
+	}
+}
