@@ -469,3 +469,25 @@ func TestTimes(t *testing.T) {
 		t.Error("of nothing")
 	}
 }
+
+// Places open by their joints: the first and the last waypoint stand behind the others.
+func TestOpenJoints(t *testing.T) {
+	spec := planar(nil, nil)
+	spec.Start, spec.Goal = trajectory.Place{Given: trajectory.Given{Joints: true}},
+		trajectory.Place{Given: trajectory.Given{Joints: true}}
+	b := batch(t, spec, planarTip)
+	b.Count = 2
+	b.Start, b.Goal = [2]vec{{0.7, 0, 0}, {0.8, 0.1, 0}}, [2]vec{{0, 0.7, 0}, {0.1, 0.8, 0}}
+	pool := parallel.New(1)
+	defer pool.Close()
+	got, err := b.Run(context.Background(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		row := got.X[i*84 : (i+1)*84]
+		if !slices.Equal(row[72:78], row[:6]) || !slices.Equal(row[78:], row[66:72]) || slices.Equal(row[:6], row[66:72]) {
+			t.Errorf("row %d: %v", i, row)
+		}
+	}
+}
