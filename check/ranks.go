@@ -230,7 +230,8 @@ func (t *tally) summary(e *Evidence) Finding {
 	case t.rank[0] == e.D:
 		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ is d = %d: Σ is isolated points", e.D)
 	default:
-		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d", t.rank[0], e.D-len(e.Set.Capabilities().Held)-t.rank[0])
+		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d",
+			t.rank[0], e.D-len(e.Set.Capabilities().Held)-t.rank[0])
 	}
 	return f
 }

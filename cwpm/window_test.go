@@ -120,7 +120,8 @@ func TestWindowInTwoDimensions(t *testing.T) {
 				got, _ := targets(t, &plane, both, lastBoth, k, Options{Window: length})
 				for i := range n {
 					if a, b := want[i], want[(i+5)%n]; math.Abs(got[2*i]-a) > 1e-9 || math.Abs(got[2*i+1]-b) > 1e-9 {
-						t.Fatalf("%v, length %v, k = %d: path %d has (%v, %v), want (%v, %v)", m, length, k, i, got[2*i],
+						t.Fatalf("%v, length %v, k = %d: path %d has (%v, %v), want (%v, %v)",
+							m, length, k, i, got[2*i],
 							got[2*i+1], a, b)
 					}
 				}

@@ -377,7 +377,8 @@ func TestConditionFiles(t *testing.T) {
 	months := write("months.csv", "year,month\n1,1\n1,2\n1,3\n1,4\n")
 	load := func(settings ...string) (*Loaded, error) {
 		p,
-			err := problem.Load([]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
+			err := problem.Load(
+			[]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
 			"test.yaml", "", settings)
 		if err != nil {
 			t.Fatal(err)

@@ -49,8 +49,9 @@ func (l *Loaded) conditional(s *Samples) *Conditional {
 		d := l.Data.D
 		out.Pairs = metric.PairedTest(l.laid(x), l.laid(y), d, testPoints, permutations, l.Problem.Seed)
 		if out.Pairs.PValue <= pairedAlarm {
-			out.Warning = "samples do not have the law of held-out points with the same condition; longer training, a " +
-				"wider network or more data with such conditions help"
+			out.Warning =
+				"samples do not have the law of held-out points with the same condition; longer training, a " +
+					"wider network or more data with such conditions help"
 		}
 	}
 	if l.distance != nil {

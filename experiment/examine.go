@@ -69,7 +69,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		return nil, err
 	}
 	var data *dataset.Points
-	if kind, _ := kinds.Of(p.Data.Kind, constraint.At(proc.Set, make([]float64, len(p.Given())))); kind.Bundled || p.Data.Path != "" {
+	slice := constraint.At(proc.Set, make([]float64, len(p.Given())))
+	if kind, _ := kinds.Of(p.Data.Kind, slice); kind.Bundled || p.Data.Path != "" {
 		if _, data, err = readData(p, proc.Set); err != nil {
 			return nil, err
 		}

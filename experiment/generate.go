@@ -67,8 +67,9 @@ type FailedError struct {
 
 func (e *FailedError) Error() string {
 	if e.Begun > 0 {
-		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): of %d the solver "+
-			"found no point of the set under their condition to begin with. It may have none there", e.Failed, e.Samples,
+		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): "+
+			"of %d the solver found no point of the set under their condition to begin with. "+
+			"It may have none there", e.Failed, e.Samples,
 			e.Limit, e.Begun)
 	}
 	if e.Wrong > 0 {

@@ -378,7 +378,8 @@ func TestMarginOfUnequalGradients(t *testing.T) {
 		}
 		z, b := project(t, s, []float64{0, 0, 7}, c.y, margin)
 		if distance(z, want) > 1e-14 || b.outcome.Iterations != 1 {
-			t.Errorf("%v: %v goes to %v after %d iterations, want %v after 1", c.walls, c.y, z, b.outcome.Iterations, want)
+			t.Errorf("%v: %v goes to %v after %d iterations, want %v after 1",
+				c.walls, c.y, z, b.outcome.Iterations, want)
 		}
 	}
 }

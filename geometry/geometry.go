@@ -91,7 +91,8 @@ func newPoints(s constraint.Set, rows int) *points {
 	}
 	d, names := s.Dim(), constraint.Components(s)
 	return &points{
-		eval: s.NewEvaluator(rows), names: names, still: s.Capabilities().Held, d: d, m: len(s.Equalities()), c: len(names), rows: rows,
+		eval: s.NewEvaluator(rows), names: names, still: s.Capabilities().Held, d: d, m: len(s.Equalities()),
+		c: len(names), rows: rows,
 		x: make([]float64, rows*d), values: make([]float64, rows*len(names)),
 	}
 }

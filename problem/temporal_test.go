@@ -25,7 +25,8 @@ func TestTemporal(t *testing.T) {
 		{string(recipe), "", nil, 10, 0, ""},
 		{string(recipe), "aggregated", nil, 10, 0, ""},
 		{string(recipe), "", []string{"set.waypoints=7"}, 7, 0, ""},
-		{string(recipe), "", []string{"set.start={joints: condition}", "set.goal={position: condition}", "data.kind=points",
+		{string(recipe), "", []string{"set.start={joints: condition}",
+			"set.goal={position: condition}", "data.kind=points",
 			"condition.columns=[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]"}, 10, 17, ""},
 		{sphere, "", []string{"network.options={steps: 4}"}, 0, 0, ""},
 		{sphere, "", nil, 0, 0, `network.kind is "temporal"; expected mlp: temporal is for points that are steps ` +

@@ -101,7 +101,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	if p.Network.OctavesOf == "start" {
 		if _, ok := m.(method.Follower); !ok {
-			return p.key("network.octaves_of", p.Network.OctavesOf, "point: where paths of "+m.Name()+" began is not known")
+			return p.key("network.octaves_of", p.Network.OctavesOf,
+				"point: where paths of "+m.Name()+" began is not known")
 		}
 		if p.Network.Octaves == 0 {
 			return p.key("network.octaves_of", p.Network.OctavesOf, "point, or network.octaves of at least 1")

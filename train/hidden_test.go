@@ -21,7 +21,8 @@ func TestHiddenTerms(t *testing.T) {
 		proc, data := gaussian(langevin.OLLA, 50)
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		return trainer(cfg, proc, pathmatch.Options{}, data, model(score.Reading{Null: true}, kernel.Float32, false), pool)
+		return trainer(cfg, proc, pathmatch.Options{}, data,
+			model(score.Reading{Null: true}, kernel.Float32, false), pool)
 	}
 	tr := begin(cfg)
 	seen := func(epoch int, items ...int) map[method.Term]bool {

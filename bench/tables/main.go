@@ -64,7 +64,8 @@ func main() {
 	flag.StringVar(&o.runs, "runs", "ablations", "folder for networks that ablations train, and find there again")
 	flag.StringVar(&o.variant, "variant", "guarded,fast", "of the recipe alanine, for ablations")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./bench/tables [-small] [-data FOLDER] [-runs FOLDER] NAME...")
+		fmt.Fprintln(flag.CommandLine.Output(),
+			"usage: go run ./bench/tables [-small] [-data FOLDER] [-runs FOLDER] NAME...")
 		for _, t := range tables {
 			fmt.Fprintf(flag.CommandLine.Output(), "  %-10s %s\n", t.name, t.what)
 		}

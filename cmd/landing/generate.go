@@ -70,7 +70,8 @@ CSV or NPY file. Files hold the condition behind the points.`,
 				rows = asked.N(r.Condition)
 			}
 			if rows > 1 && n > maxNumbers/rows {
-				return &usageError{fmt.Errorf("-n is %d under each of %d conditions; expected at most %d samples in all", n,
+				return &usageError{fmt.Errorf(
+					"-n is %d under each of %d conditions; expected at most %d samples in all", n,
 					rows, maxNumbers)}
 			}
 			n *= rows
@@ -206,7 +207,8 @@ func (a *app) asked(r *experiment.Run, condition string) (*experiment.Conditions
 		return nil, nil
 	}
 	if condition == "" {
-		return nil, &usageError{fmt.Errorf("the run has a condition: expected --condition with values of %s, or a file "+
+		return nil, &usageError{fmt.Errorf("the run has a condition: expected --condition with values of %s, "+
+			"or a file "+
 			"with a row for each", strings.Join(r.Condition.Names, ", "))}
 	}
 	asked, err := r.Conditions(condition)

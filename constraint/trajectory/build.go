@@ -68,8 +68,9 @@ func build(spec Spec, only bool) (*Set, error) {
 			middle = st
 		}
 		if total += len(st.labels); total > MaxComponents {
-			return nil, refuse("waypoints", "more than %d components by waypoint %d of %d; expected at most as many in "+
-				"all", MaxComponents, l, s.l)
+			return nil, refuse("waypoints",
+				"more than %d components by waypoint %d of %d; expected at most as many in "+
+					"all", MaxComponents, l, s.l)
 		}
 		s.stages = append(s.stages, st)
 	}
@@ -265,7 +266,8 @@ func (b *builder) circles() {
 	for j, at := range b.columns {
 		if c, s := at[0], at[1]; s >= 0 {
 			h.circles = append(h.circles, circle{c, s})
-			h.put(circles, label{family: "circle", head: "circle", tail: b.spec.Arm.Joints[j].Name, of: -1, cols: []int{c, s}})
+			h.put(circles,
+				label{family: "circle", head: "circle", tail: b.spec.Arm.Joints[j].Name, of: -1, cols: []int{c, s}})
 		}
 	}
 }
@@ -535,8 +537,9 @@ func (b *builder) clears() error {
 				continue
 			}
 			h.clears = append(h.clears, clearance{at, i, pad})
-			h.put(clears, label{family: "clear", unit: "m", head: "clear", tail: fmt.Sprintf("%s,%d", b.sphere(k), i), of: i,
-				cols: b.spec.Arm.Support(p.Link)})
+			h.put(clears,
+				label{family: "clear", unit: "m", head: "clear", tail: fmt.Sprintf("%s,%d", b.sphere(k), i), of: i,
+					cols: b.spec.Arm.Support(p.Link)})
 		}
 	}
 	return nil

@@ -80,7 +80,8 @@ func TestSuite(t *testing.T) {
 	home := []float64{0, -0.3, 0.1, -2, 0.2, 1.8, 0.7}
 	inf := math.Inf(1)
 	level := published(3)
-	level.Path = append(trajectory.Upright("upright", flange, z, [3]float64{0.1, 0.2, -1}), at("tool", 0.4, none, 0.3)...)
+	level.Path = append(
+		trajectory.Upright("upright", flange, z, [3]float64{0.1, 0.2, -1}), at("tool", 0.4, none, 0.3)...)
 	level.Start, level.Goal, level.Obstacles, level.Limits = trajectory.Place{}, trajectory.Place{}, nil, true
 	told := trajectory.Spec{Arm: robot.Panda(), Waypoints: 4, Limits: true,
 		Steps: []float64{1, 1, 1, 1, 0, 2, math.Pi, 0}, Start: trajectory.Place{Joints: home},
@@ -96,12 +97,15 @@ func TestSuite(t *testing.T) {
 		Self: [][2]int{{0, 3}, {1, 3}, {4, 2}},
 		Obstacles: []trajectory.Obstacle{
 			&scene.Obstacle{Shape: scene.Capsule, A: [3]float64{1, 1, 0}, B: [3]float64{1, 1, 1}, Radius: 0.2},
-			&scene.Obstacle{Shape: scene.Box, A: [3]float64{-1, 0.5, 0.8}, Half: [3]float64{0.3, 0.2, 0.1}, Radius: 0.05},
+			&scene.Obstacle{Shape: scene.Box, A: [3]float64{-1, 0.5, 0.8},
+				Half: [3]float64{0.3, 0.2, 0.1}, Radius: 0.05},
 		}}
-	given := trajectory.Spec{Arm: mixed(t), Waypoints: 2, Start: trajectory.Place{Given: trajectory.Given{Joints: true}},
-		Goal: trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: 5, Local: tip}}}}
+	given := trajectory.Spec{Arm: mixed(t), Waypoints: 2,
+		Start: trajectory.Place{Given: trajectory.Given{Joints: true}},
+		Goal:  trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: 5, Local: tip}}}}
 	free := some
-	free.Path, free.Volume, free.Self, free.Obstacles, free.Limits, free.Steps = some.Path[3:4], nil, nil, nil, false, nil
+	free.Path, free.Volume, free.Self, free.Obstacles, free.Limits, free.Steps =
+		some.Path[3:4], nil, nil, nil, false, nil
 	for name, c := range map[string]struct {
 		trajectory.Spec
 		constrainttest.Options

@@ -401,7 +401,8 @@ func TestLine(t *testing.T) {
 		{"nearly straight", func(x []float64) { copy(x[9:], []float64{2.5, 0, 0.01}) }, ""},
 		{"the last three", func(x []float64) { copy(x[9:], []float64{2.5, 0, 0.001}) },
 			"frame 1 (from 0): the atoms A1:N2, A1:C3 and A1:O4 are on a line, where the dihedral τ has no value"},
-		{"folded back", func(x []float64) { copy(x[9:], []float64{0.5, 0, 0}) }, "A1:N2, A1:C3 and A1:O4 are on a line"},
+		{"folded back", func(x []float64) { copy(x[9:], []float64{0.5, 0, 0}) },
+			"A1:N2, A1:C3 and A1:O4 are on a line"},
 		{"the first three", func(x []float64) { copy(x, []float64{-1, 0, 0}) }, "A1:C1, A1:N2 and A1:C3 are on a line"},
 	} {
 		x := append(slices.Clone(bent), bent...)

@@ -486,7 +486,8 @@ func TestOpenJoints(t *testing.T) {
 	}
 	for i := range 2 {
 		row := got.X[i*84 : (i+1)*84]
-		if !slices.Equal(row[72:78], row[:6]) || !slices.Equal(row[78:], row[66:72]) || slices.Equal(row[:6], row[66:72]) {
+		if !slices.Equal(row[72:78], row[:6]) ||
+			!slices.Equal(row[78:], row[66:72]) || slices.Equal(row[:6], row[66:72]) {
 			t.Errorf("row %d: %v", i, row)
 		}
 	}
