@@ -25,7 +25,7 @@ type Arm struct {
 	Goal      ArmPlace      `yaml:"goal,omitempty" doc:"what the last waypoint keeps"`
 	Path      []ArmTask     `yaml:"path,omitempty" doc:"what all waypoints keep"`
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
-	Step      any           `yaml:"step,omitempty" doc:"how far joints may move to the next waypoint: one number, or all"`
+	Step      any           `yaml:"step,omitempty" doc:"how far joints may move to the next waypoint: a number, or all"`
 	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: velocities then bound steps"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or link origins"`
