@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/scene"
 )
 
 // summedArms are the published task in the reference's two sums: as its lines say them, and
@@ -24,8 +25,8 @@ func summedArms(t *testing.T) map[string]constraint.Set {
 		Path:  trajectory.Position("height", 7, [3]float64{}, [3]float64{free, free, 0.205}),
 		Start: place(-0.5), Goal: place(0.5),
 		Obstacles: []trajectory.Obstacle{
-			trajectory.Ball{Centre: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
-			trajectory.Ball{Centre: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
+			&scene.Obstacle{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
+			&scene.Obstacle{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
 		},
 	}
 	spec.Start.Tasks, spec.Goal.Tasks = named(spec.Start.Tasks, "start"), named(spec.Goal.Tasks, "goal")

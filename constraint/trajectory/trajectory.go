@@ -86,7 +86,8 @@ const (
 	Reference
 )
 
-// An Obstacle is a solid by its signed distance φ, negative inside, with ‖∇φ‖ = 1.
+// An Obstacle is a solid by its signed distance φ, negative inside, with ‖∇φ‖ = 1. A
+// *scene.Obstacle is one, and the only kind that plans and pictures know.
 type Obstacle interface {
 	// Distance returns φ(p).
 	Distance(p [3]float64) float64

@@ -32,8 +32,8 @@ func published(waypoints int) trajectory.Spec {
 		Start: trajectory.Place{Tasks: at("start", 0.4, -0.5, 0.205)},
 		Goal:  trajectory.Place{Tasks: at("goal", 0.4, 0.5, 0.205)},
 		Obstacles: []trajectory.Obstacle{
-			trajectory.Ball{Centre: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
-			trajectory.Ball{Centre: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
+			&scene.Obstacle{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
+			&scene.Obstacle{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
 		},
 	}
 	for link := range 7 {
@@ -197,7 +197,7 @@ func TestBounds(t *testing.T) {
 		"waypoints": func(s *trajectory.Spec) {
 			s.Waypoints = trajectory.MaxWaypoints
 			for range 100 {
-				s.Obstacles = append(s.Obstacles, trajectory.Ball{Centre: [3]float64{9, 9, 9}, Radius: 1})
+				s.Obstacles = append(s.Obstacles, &scene.Obstacle{A: [3]float64{9, 9, 9}, Radius: 1})
 			}
 		},
 		"obstacles": func(s *trajectory.Spec) {

@@ -57,15 +57,13 @@ func motionOf(set constraint.Set) *motion {
 		tip:    robot.Point{Link: len(spec.Arm.Joints) - 1}, scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume,
 			Self: spec.Self}}
 	for i, o := range spec.Obstacles {
-		switch o := o.(type) {
-		case trajectory.Ball:
-			m.scene.Obstacles = append(m.scene.Obstacles, scene.Obstacle{A: o.Centre, B: o.Centre, Radius: o.Radius})
-		case *scene.Obstacle:
-			m.scene.Obstacles = append(m.scene.Obstacles, *o)
-		default:
+		known, ok := o.(*scene.Obstacle)
+		if !ok {
 			m.remarks = append(m.remarks, fmt.Sprintf("obstacle %d is of a kind (%T) that is neither drawn nor swept",
 				i, o))
+			continue
 		}
+		m.scene.Obstacles = append(m.scene.Obstacles, *known)
 	}
 	if err := m.scene.Check(); err != nil {
 		m.remarks = append(m.remarks, fmt.Sprintf("clearance is not looked at: %v", err))

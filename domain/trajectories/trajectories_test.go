@@ -33,8 +33,8 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 		Start: trajectory.Place{Tasks: trajectory.Position("start", 7, [3]float64{}, [3]float64{0.4, -0.5, 0.205})},
 		Goal:  trajectory.Place{Tasks: trajectory.Position("goal", 7, [3]float64{}, [3]float64{0.4, 0.5, 0.205})},
 		Path:  trajectory.Position("height", 7, [3]float64{}, [3]float64{math.NaN(), math.NaN(), 0.205}),
-		Obstacles: []trajectory.Obstacle{trajectory.Ball{Centre: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
-			trajectory.Ball{Centre: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1}},
+		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
+			&scene.Obstacle{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1}},
 	}
 	for link := range 7 {
 		spec.Volume = append(spec.Volume, robot.Sphere{Link: link})
@@ -60,7 +60,7 @@ func hand(t testing.TB, waypoints int, change func(s *trajectory.Spec)) constrai
 		t.Fatal(err)
 	}
 	spec := trajectory.Spec{Arm: arm, Waypoints: waypoints, Volume: []robot.Sphere{{Link: 1}}, Margin: 0.02,
-		Obstacles: []trajectory.Obstacle{trajectory.Ball{Centre: [3]float64{1, 0, 0}, Radius: 0.1}}}
+		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1, 0, 0}, Radius: 0.1}}}
 	if change != nil {
 		change(&spec)
 	}
@@ -234,7 +234,7 @@ func TestSwept(t *testing.T) {
 	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only
 	// what is proven counts.
 	past := hand(t, 2, func(s *trajectory.Spec) {
-		s.Obstacles = []trajectory.Obstacle{trajectory.Ball{Centre: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
+		s.Obstacles = []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
 	})
 	var close []float64
 	for i := range 40 {
@@ -308,7 +308,7 @@ func circling(t testing.TB, waypoints int, posts ...[3]float64) constraint.Set {
 	spec := trajectory.Spec{Arm: arm, Waypoints: waypoints, Volume: []robot.Sphere{{Link: 1, Radius: 0.1}},
 		Path: []trajectory.Task{{Name: "here", Link: 1, Axis: [3]float64{1, 0, 0}, Low: -1, High: 1}}}
 	for _, p := range posts {
-		spec.Obstacles = append(spec.Obstacles, trajectory.Ball{Centre: p, Radius: 0.5})
+		spec.Obstacles = append(spec.Obstacles, &scene.Obstacle{A: p, Radius: 0.5})
 	}
 	return made(t, spec)
 }

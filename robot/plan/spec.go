@@ -17,14 +17,11 @@ func Of(spec trajectory.Spec, tip robot.Point) (Problem, error) {
 	p := Problem{Scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}, Margin: spec.Margin, Limits: spec.Limits,
 		Tip: tip}
 	for i, o := range spec.Obstacles {
-		switch o := o.(type) {
-		case *scene.Obstacle:
-			p.Scene.Obstacles = append(p.Scene.Obstacles, *o)
-		case trajectory.Ball:
-			p.Scene.Obstacles = append(p.Scene.Obstacles, scene.Obstacle{A: o.Centre, Radius: o.Radius})
-		default:
+		known, ok := o.(*scene.Obstacle)
+		if !ok {
 			return p, fmt.Errorf("plan: obstacle %d is a %T, whose signed distance is not known to be convex", i, o)
 		}
+		p.Scene.Obstacles = append(p.Scene.Obstacles, *known)
 	}
 	for _, pair := range spec.Self {
 		if spec.Volume[pair[0]].Link != spec.Volume[pair[1]].Link {
