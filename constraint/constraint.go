@@ -82,6 +82,9 @@ type Capabilities struct {
 	// not move: a condition (Hold). Derivatives along them are 0, and nothing that moves
 	// points changes them.
 	Held []int
+	// HeldNames are what the set calls the coordinates that Hold is to hold, in their order, as
+	// names that formulas can use; nil if it does not name them.
+	HeldNames []string
 	// Equalities returns the set of the equalities alone, of a set that can do without
 	// its inequalities at less cost than leaving them out of all that it computes.
 	Equalities func() Set

@@ -55,6 +55,9 @@ func (s *hold) Unwrap() []Set { return []Set{s.Set} }
 func (s *hold) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
 	c.Held, c.Support, c.SampleUniform, c.Start = s.held, s.support, nil, nil
+	if len(c.HeldNames) != len(s.held) { // others are held than the set says
+		c.HeldNames = nil
+	}
 	if own := c.Equalities; own != nil {
 		c.Equalities = func() Set { return Hold(own(), s.held) }
 	}

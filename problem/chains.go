@@ -15,9 +15,8 @@ const maxNumbers = 1e9
 // rest of the problem count.
 func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	c := p.Sample
-	if names := p.Condition.Columns; len(names) > 0 {
-		return nil, p.key("condition.columns", names, "none: chains of landing sample have no data to take them from; "+
-			"write their values into the set")
+	if err := p.unconditional(); err != nil {
+		return nil, err
 	}
 	step := float64(c.Step)
 	if p.StepIsAuto() { // experiment chooses it
@@ -73,6 +72,9 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		}
 		return nil, err
 	}
+	if err := q.unconditional(); err != nil { // of a set that leaves numbers open
+		return nil, err
+	}
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
 		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains",
 			maxNumbers))
@@ -93,4 +95,13 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	}
 	return &langevin.Chains{Process: proc, Symmetric: symmetric, Leaps: leaps, Count: c.Chains, Burn: c.Burn,
 		Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
+}
+
+// unconditional returns a *KeyError if there is a condition.
+func (p *Problem) unconditional() error {
+	if names := p.Condition.Columns; len(names) > 0 {
+		return p.key("condition.columns", names, "none: chains of landing sample have no data to take them from; "+
+			"write their values into the set")
+	}
+	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
-// set builds the feasible set; the error is a *KeyError.
+// set builds the feasible set, and settles the names of a condition where the set leaves numbers
+// open and has names for them; the error is a *KeyError.
 func (p *Problem) set() (constraint.Set, error) {
 	if err := p.checkNames(); err != nil {
 		return nil, err
@@ -24,6 +25,12 @@ func (p *Problem) set() (constraint.Set, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(p.Condition.Columns) == 0 {
+		p.Condition.Columns = set.Capabilities().HeldNames
+		if err := p.checkNames(); err != nil {
+			return nil, err
+		}
 	}
 	return set, p.checkCondition(set)
 }

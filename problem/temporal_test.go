@@ -28,6 +28,11 @@ func TestTemporal(t *testing.T) {
 		{string(recipe), "", []string{"set.start={joints: condition}",
 			"set.goal={position: condition}", "data.kind=points",
 			"condition.columns=[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]"}, 10, 17, ""},
+		{string(recipe), "", []string{"set.start={joints: condition}", "set.goal={position: condition}",
+			"data.kind=points"}, 10, 17, ""},
+		{string(recipe), "", []string{"set.start={position: condition}", "data.kind=points",
+			"condition.columns=[a, b]"}, 0, 0, "condition.columns is [a b]; expected 3 names: 10 waypoints of panda " +
+			"leaves as many numbers to a condition"},
 		{sphere, "", []string{"network.options={steps: 4}"}, 0, 0, ""},
 		{sphere, "", nil, 0, 0, `network.kind is "temporal"; expected mlp: temporal is for points that are steps ` +
 			`of a sequence, and this set does not say of how many; network.options.steps does`},

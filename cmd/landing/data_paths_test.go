@@ -53,8 +53,7 @@ func TestDataArm(t *testing.T) {
 func TestDataArmOpen(t *testing.T) {
 	dir := t.TempDir()
 	open := []string{"data", "arm", "arm", "--set", "set.start={position: condition}", "--set",
-		"set.goal={position: condition}", "--set", "condition.columns=[sx, sy, sz, gx, gy, gz]", "--set",
-		"data.kind=points", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
+		"set.goal={position: condition}", "--set", "data.kind=points", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
 		"0.35:0.45,0.5:0.55,0.205"}
 	v := wantJSON(t, ok(t, dir, append(open, "-o", "p.npy", "--unseen", "3", "--unseen-output", "u.csv", "--json")...))
 	if v["columns"] != 146.0 || len(v["open"].([]any)) != 6 || v["unseen_paths"] != 3.0 {
@@ -62,7 +61,7 @@ func TestDataArmOpen(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "u.csv"))
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if err != nil || len(lines) != 4 || lines[0] != "sx,sy,sz,gx,gy,gz" {
+	if err != nil || len(lines) != 4 || lines[0] != "start_x,start_y,start_z,goal_x,goal_y,goal_z" {
 		t.Errorf("%v, %q", err, text)
 	}
 }
@@ -89,8 +88,7 @@ func TestDataArmFaults(t *testing.T) {
 		{exitUsage, []string{"--unseen", "3"}, "go together"},
 		{exitUsage, []string{"--unseen", "3", "--unseen-output", "u.csv"}, "leave start or goal open"},
 		{exitUsage, []string{"arm", "--set", "set.start={position: condition}", "--set",
-			"condition.columns=[sx, sy, sz]",
-			"--set", "data.kind=points", "--starts", "1:0,0,0"}, "LOW:HIGH"},
+			"data.kind=points", "--starts", "1:0,0,0"}, "LOW:HIGH"},
 		{exitUsage, []string{"earthquake"}, "expected kind arm"},
 		{exitUsage, []string{"arm", "earthquake"}, "got 2 arguments"},
 		{exitConfig, []string{"--set", "set.goal={position: [0.4, 1.9, 0.205]}"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/robot"
@@ -174,22 +176,32 @@ func (b *builder) place(p *placed) error {
 func (b *builder) give(p placed) {
 	s := b.set
 	if p.Given.Position != nil {
-		s.given = append(s.given, p.field+".x", p.field+".y", p.field+".z")
+		s.given = append(s.given, p.field+"_x", p.field+"_y", p.field+"_z")
 	}
 	if !p.Given.Joints {
 		return
 	}
 	names := make([]string, s.d)
 	for j, at := range b.columns {
+		joint := word(b.spec.Arm.Joints[j].Name)
 		switch c, sin := at[0], at[1]; {
 		case sin >= 0:
-			names[c] = p.field + ".cos " + b.spec.Arm.Joints[j].Name
-			names[sin] = p.field + ".sin " + b.spec.Arm.Joints[j].Name
+			names[c], names[sin] = p.field+"_cos_"+joint, p.field+"_sin_"+joint
 		case c >= 0:
-			names[c] = p.field + "." + b.spec.Arm.Joints[j].Name
+			names[c] = p.field + "_" + joint
 		}
 	}
 	s.given = append(s.given, names...)
+}
+
+// word is a joint's name in names that formulas can use: letters, digits and '_'.
+func word(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // put adds a component's label to a half.

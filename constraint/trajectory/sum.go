@@ -80,7 +80,7 @@ func (s *Sum) Unwrap() []constraint.Set { return []constraint.Set{s.parts} }
 // Capabilities implements constraint.Set.
 func (s *Sum) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.parts.String() + ", in two sums", Start: s.parts.start,
-		Steps: s.parts.l, StepDim: s.parts.d}
+		Steps: s.parts.l, StepDim: s.parts.d, HeldNames: s.parts.given}
 }
 
 // NewEvaluator implements constraint.Set. Reference has no Hessian products.

@@ -163,7 +163,8 @@ func (s *Set) Inequalities() []string { return s.rest }
 // Spec returns what the set was made of, to be read.
 func (s *Set) Spec() Spec { return s.spec }
 
-// Given returns the names of the coordinates that stand behind the waypoints.
+// Given returns the names of the coordinates that stand behind the waypoints, which formulas can
+// use: start_x, goal_cos_elbow.
 func (s *Set) Given() []string { return s.given }
 
 // Held returns the numbers of those coordinates in a point of a Spec's set, for
@@ -191,7 +192,7 @@ func (s *Set) String() string {
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start, Steps: s.l, StepDim: s.d,
-		Families: s.families}
+		Families: s.families, HeldNames: s.given}
 	if s.equal != s {
 		c.Equalities = func() constraint.Set { return s.equal }
 	}

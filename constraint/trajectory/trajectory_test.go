@@ -3,6 +3,7 @@ package trajectory_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -372,6 +373,28 @@ func TestNearlyParallelTasks(t *testing.T) {
 	for j := range w {
 		if math.Abs(w[j]-v[j]) > 1e-14 {
 			t.Errorf("Π changes a tangent by %.3g", w[j]-v[j])
+		}
+	}
+}
+
+// Names of joints become words that formulas can use, and only numbers that are held have them.
+func TestNamesOfOpenJoints(t *testing.T) {
+	arm := *robot.Panda()
+	arm.Joints = slices.Clone(arm.Joints)
+	arm.Joints[0].Name = "arm/elbow-2 b"
+	spec := trajectory.Spec{Arm: &arm, Waypoints: 2, Goal: trajectory.Place{Given: trajectory.Given{Joints: true}}}
+	s, err := trajectory.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := constraint.Hold(s, trajectory.Held(spec))
+	if names := held.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
+		t.Errorf("%v", names)
+	}
+	for _, other := range []constraint.Set{constraint.Hold(s, []int{0}), constraint.Hold(held, []int{0}),
+		constraint.Slice(held, make([]float64, 14)), constraint.Given(s, 2)} {
+		if names := other.Capabilities().HeldNames; names != nil {
+			t.Errorf("%s: %v", constraint.Name(other), names)
 		}
 	}
 }

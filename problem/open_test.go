@@ -1,0 +1,55 @@
+package problem
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An arm's open places have names of their own, which formulas can use and the resolved problem
+// has; those that are given win. Chains, which have no data, are refused such a set.
+func TestOpenPlacesAreNamed(t *testing.T) {
+	recipe, _, err := Source("arm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tip := []string{"start_x", "start_y", "start_z"}
+	for _, c := range []struct {
+		set  []string
+		want []string
+	}{
+		{[]string{"set.start={position: condition}"}, tip},
+		{[]string{"set.start={position: condition}", "set.aggregate=paper"}, tip},
+		{[]string{"set.start={position: condition}", "condition.columns=[a, b, c]"}, []string{"a", "b", "c"}},
+		{[]string{"set.start={position: condition}", "condition.drop=0.1"}, tip},
+		{[]string{"set.goal={joints: condition}", "potential={kind: formula, expr: goal_cos_panda_joint1 + " +
+			"goal_sin_panda_joint7}"}, []string{
+			"goal_cos_panda_joint1", "goal_cos_panda_joint2", "goal_cos_panda_joint3", "goal_cos_panda_joint4",
+			"goal_cos_panda_joint5", "goal_cos_panda_joint6", "goal_cos_panda_joint7",
+			"goal_sin_panda_joint1", "goal_sin_panda_joint2", "goal_sin_panda_joint3", "goal_sin_panda_joint4",
+			"goal_sin_panda_joint5", "goal_sin_panda_joint6", "goal_sin_panda_joint7"}},
+		{[]string{"set={robot: '', dh: [{d: 1}, {kind: prismatic, limits: [0, 1]}], path: [], obstacles: [], " +
+			"start: {}, goal: {joints: condition}}"}, []string{"goal_cos_joint1", "goal_sin_joint1", "goal_joint2"}},
+	} {
+		p, err := Load(recipe, "", "", append([]string{"data.kind=points"}, c.set...))
+		if err != nil {
+			t.Errorf("%v: %v", c.set, err)
+			continue
+		}
+		if _, err := p.Assemble(); err != nil || !slices.Equal(p.Given(), c.want) {
+			t.Errorf("%v: %v, %v", c.set, p.Given(), err)
+		}
+		again, err := Load(p.Resolved(), "", "", nil)
+		if err != nil || !slices.Equal(again.Given(), c.want) {
+			t.Errorf("%v, resolved: %v, %v", c.set, again.Given(), err)
+		}
+	}
+	p, err := Load(recipe, "", "", []string{"set.goal={position: condition}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.BuildChains()
+	if err == nil || !strings.Contains(err.Error(), "condition.columns is [goal_x goal_y goal_z]; expected none") {
+		t.Errorf("chains: %v", err)
+	}
+}
