@@ -208,7 +208,7 @@ func (o *arm) prepare(name string) error {
 	if o.Spec.Waypoints < 2 {
 		return &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
 	}
-	o.Tip = plan.TipOf(o.Spec)
+	o.Tip = o.Spec.Tip()
 	if !o.free {
 		o.Spec.Volume = slices.Concat(o.Spec.Volume, []scene.Body{{Link: o.Tip.Link, Centre: o.Tip.Local}})
 	}

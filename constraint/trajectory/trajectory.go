@@ -58,6 +58,25 @@ type Spec struct {
 	Form Form
 }
 
+// Tip returns the point of the arm that the motions are about: the one whose place is left
+// open, else the first that a task of Start, Goal or Path asks where it is, else the origin
+// of the last link.
+func (s *Spec) Tip() robot.Point {
+	for _, p := range []Place{s.Start, s.Goal} {
+		if p.Given.Position != nil {
+			return *p.Given.Position
+		}
+	}
+	for _, tasks := range [][]Task{s.Start.Tasks, s.Goal.Tasks, s.Path} {
+		for _, t := range tasks {
+			if !t.Direction {
+				return robot.Point{Link: t.Link, Local: t.Local}
+			}
+		}
+	}
+	return robot.Point{Link: len(s.Arm.Joints) - 1}
+}
+
 // A Place is what the first or the last waypoint keeps.
 type Place struct {
 	Joints []float64 // values of the moving joints, in the order of the chain; nil: any

@@ -192,6 +192,33 @@ func TestDependentTasks(t *testing.T) {
 	}
 }
 
+// The point that motions are about: what is open goes before what is asked of the start, of the
+// goal and on the way; a direction is of no point.
+func TestTip(t *testing.T) {
+	point := func(link int) *robot.Point { return &robot.Point{Link: link, Local: [3]float64{0, 0, 0.1}} }
+	ask := func(link int) []trajectory.Task {
+		p := point(link)
+		return append([]trajectory.Task{{Link: 9, Direction: true}}, trajectory.Position("there", p.Link, p.Local,
+			[3]float64{1, 1, 1})...)
+	}
+	s := trajectory.Spec{Arm: robot.Panda()}
+	last := robot.Point{Link: len(s.Arm.Joints) - 1}
+	if got := s.Tip(); got != last {
+		t.Errorf("nothing asked: %v; want %v", got, last)
+	}
+	for link, change := range []func(p *robot.Point){
+		func(*robot.Point) { s.Path = ask(0) },
+		func(*robot.Point) { s.Goal.Tasks = ask(1) },
+		func(*robot.Point) { s.Start.Tasks = ask(2) },
+		func(p *robot.Point) { s.Goal.Given.Position = p },
+		func(p *robot.Point) { s.Start.Given.Position = p },
+	} {
+		if change(point(link)); s.Tip() != *point(link) {
+			t.Errorf("change %d: %v; want %v", link, s.Tip(), *point(link))
+		}
+	}
+}
+
 // What is too large is refused before it is made.
 func TestBounds(t *testing.T) {
 	for field, change := range map[string]func(*trajectory.Spec){

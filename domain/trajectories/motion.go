@@ -53,9 +53,8 @@ func motionOf(set constraint.Set) *motion {
 	}
 	spec := s.Spec()
 	m := &motion{arm: spec.Arm, waypoints: spec.Waypoints, dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
-		limits: spec.Limits,
-		tip:    robot.Point{Link: len(spec.Arm.Joints) - 1}, scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume,
-			Self: spec.Self}}
+		limits: spec.Limits, tip: spec.Tip(),
+		scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self}}
 	for i, o := range spec.Obstacles {
 		known, ok := o.(*scene.Obstacle)
 		if !ok {
@@ -68,12 +67,6 @@ func motionOf(set constraint.Set) *motion {
 	if err := m.scene.Check(); err != nil {
 		m.remarks = append(m.remarks, fmt.Sprintf("clearance is not looked at: %v", err))
 		m.scene = &scene.Scene{Arm: spec.Arm}
-	}
-	for _, tasks := range [][]trajectory.Task{spec.Goal.Tasks, spec.Start.Tasks, spec.Path} {
-		if at := position(tasks); at >= 0 {
-			m.tip = robot.Point{Link: tasks[at].Link, Local: tasks[at].Local}
-			break
-		}
 	}
 	for i, p := range []trajectory.Place{spec.Start, spec.Goal} {
 		waypoint, name := 0, "start"
@@ -91,16 +84,6 @@ func motionOf(set constraint.Set) *motion {
 		}
 	}
 	return m
-}
-
-// position returns the first task that asks where a point is, or −1.
-func position(tasks []trajectory.Task) int {
-	for i := range tasks {
-		if !tasks[i].Direction {
-			return i
-		}
-	}
-	return -1
 }
 
 // fixed returns where a place wants the tip, if it says so.

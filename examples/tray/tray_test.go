@@ -36,7 +36,7 @@ func TestExample(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	spec := set.Spec()
-	planned, err := (&plan.Batch{Set: set, Spec: spec, Tip: plan.TipOf(spec), Count: 2, Seed: 1}).Run(
+	planned, err := (&plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 2, Seed: 1}).Run(
 		context.Background(), pool)
 	if err != nil {
 		t.Fatal(err)

@@ -56,24 +56,6 @@ type Failure struct {
 	First  string `json:"first"` // the message of the first of them
 }
 
-// TipOf returns the point of the arm that a spec's places, or else its path, are about;
-// the origin of the last link if they ask of none.
-func TipOf(spec trajectory.Spec) robot.Point {
-	for _, p := range []trajectory.Place{spec.Start, spec.Goal} {
-		if p.Given.Position != nil {
-			return *p.Given.Position
-		}
-	}
-	for _, tasks := range [][]trajectory.Task{spec.Start.Tasks, spec.Goal.Tasks, spec.Path} {
-		for _, t := range tasks {
-			if !t.Direction {
-				return robot.Point{Link: t.Link, Local: t.Local}
-			}
-		}
-	}
-	return robot.Point{Link: len(spec.Arm.Joints) - 1}
-}
-
 // A result of one query.
 type result struct {
 	path   *Path
