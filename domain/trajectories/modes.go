@@ -25,18 +25,16 @@ type guide struct {
 	data []float64
 	path string // of the data's file
 
-	// Modes. A motion passes an obstacle on the right if the way of its tip turns
-	// counterclockwise about the obstacle's centre, in all, as seen against up: the normal of
-	// the plane in which the data's tips vary most. That depends on the way's class alone, as
-	// long as the tip does not pass over the obstacle. Only obstacles that the data passes on
-	// both sides tell modes apart; without any, the labels beside the data do.
-	up, east, north [3]float64
-	sides           []int    // obstacles that tell modes apart
-	modes           []string // names; the last one is that of all others. nil: there are none
-	of              func(x []float64) []int
-	shares          []int  // of the data, by mode
-	dataModes       []int  // of each row
-	note            string // how modes are told
+	// Modes: the sides on which the tip passes obstacles, as seen against the normal of the plane
+	// in which the data's tips vary most. Only obstacles that the data passes on both sides tell
+	// modes apart; without any, the labels beside the data do.
+	compass   scene.Compass
+	sides     []int    // obstacles that tell modes apart
+	modes     []string // names; the last one is that of all others. nil: there are none
+	of        func(x []float64) []int
+	shares    []int  // of the data, by mode
+	dataModes []int  // of each row
+	note      string // how modes are told
 }
 
 // mostModes bounds the modes that have a name of their own, mostSides the obstacles that are
@@ -52,7 +50,7 @@ func (g *guide) sort() error {
 	if err != nil || g.rows(g.data) == 0 {
 		return err
 	}
-	g.compass()
+	g.orient()
 	g.bySide()
 	if g.modes == nil && labels != nil {
 		g.byLabel(labels, name)
@@ -70,46 +68,28 @@ func (g *guide) sort() error {
 	return nil
 }
 
-// compass chooses the plane that sides are told in.
-func (g *guide) compass() {
+// orient chooses the plane that sides are told in.
+func (g *guide) orient() {
 	tips := g.allTips(g.data)
 	_, axes, _ := metric.Principal(tips, 3, 2)
-	g.up = [3]float64{0, 0, 1}
+	up := [3]float64{0, 0, 1}
 	if len(axes) == 2 {
 		a, b := axes[0], axes[1]
-		g.up = [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+		up = [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
 	}
 	most := 0
-	for k := range g.up {
-		if math.Abs(g.up[k]) > math.Abs(g.up[most])*(1+1e-9) {
+	for k := range up {
+		if math.Abs(up[k]) > math.Abs(up[most])*(1+1e-9) {
 			most = k
 		}
 	}
-	if g.up[most] < 0 {
-		for k := range g.up {
-			g.up[k] = -g.up[k]
+	if up[most] < 0 {
+		for k := range up {
+			up[k] = -up[k]
 		}
 	}
-	// East and north are any two axes that see up as the third.
-	least := 0
-	for k := range g.up {
-		if math.Abs(g.up[k]) < math.Abs(g.up[least]) {
-			least = k
-		}
-	}
-	for k := range g.east {
-		g.east[k] = -g.up[least] * g.up[k]
-	}
-	g.east[least]++
-	size := math.Sqrt(dot(g.east, g.east))
-	for k := range g.east {
-		g.east[k] /= size
-	}
-	u, e := g.up, g.east
-	g.north = [3]float64{u[1]*e[2] - u[2]*e[1], u[2]*e[0] - u[0]*e[2], u[0]*e[1] - u[1]*e[0]}
+	g.compass = scene.NewCompass(up)
 }
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 // allTips returns where the tip is at every way point of all points, n×L×3.
 func (g *guide) allTips(x []float64) []float64 {
@@ -124,37 +104,15 @@ func (g *guide) allTips(x []float64) []float64 {
 	return out
 }
 
-// centre returns the middle of an obstacle.
-func centre(o *scene.Obstacle) [3]float64 {
-	if o.Shape != scene.Capsule {
-		return o.A
-	}
-	return [3]float64{(o.A[0] + o.B[0]) / 2, (o.A[1] + o.B[1]) / 2, (o.A[2] + o.B[2]) / 2}
-}
-
-// turning returns by how much a way turns about a place, in radians, counterclockwise above 0.
-func (g *guide) turning(tips []float64, about [3]float64) (sum float64) {
-	var last [2]float64
-	for i := 0; i < len(tips); i += 3 {
-		d := [3]float64{tips[i] - about[0], tips[i+1] - about[1], tips[i+2] - about[2]}
-		now := [2]float64{dot(d, g.east), dot(d, g.north)}
-		if i > 0 {
-			sum += math.Atan2(last[0]*now[1]-last[1]*now[0], last[0]*now[0]+last[1]*now[1])
-		}
-		last = now
-	}
-	return sum
-}
-
 // bySide tells modes by the sides on which obstacles are passed, if that tells any apart.
 func (g *guide) bySide() {
 	tips := g.allTips(g.data)
 	each, n := 3*g.waypoints, g.rows(g.data)
 	for o := range g.scene.Obstacles {
 		right := 0
-		about := centre(&g.scene.Obstacles[o])
+		about := g.scene.Obstacles[o].Centre()
 		for i := range n {
-			if g.turning(tips[i*each:(i+1)*each], about) > 0 {
+			if g.compass.Turned(tips[i*each:(i+1)*each], about) > 0 {
 				right++
 			}
 		}
@@ -203,7 +161,7 @@ func (g *guide) codes(tips []float64) []int {
 	out := make([]int, len(tips)/each)
 	for i := range out {
 		for bit, o := range g.sides {
-			if g.turning(tips[i*each:(i+1)*each], centre(&g.scene.Obstacles[o])) > 0 {
+			if g.compass.Turned(tips[i*each:(i+1)*each], g.scene.Obstacles[o].Centre()) > 0 {
 				out[i] |= 1 << bit
 			}
 		}

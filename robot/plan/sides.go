@@ -60,34 +60,11 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 			to = -wallFar
 		}
 		w := &pl.gates.Obstacles[k]
-		w.A = plus(centre(&pl.p.Scene.Obstacles[i]), to, left)
+		w.A = plus(pl.p.Scene.Obstacles[i].Centre(), to, left)
 		w.R = [9]float64{ahead[0], left[0], up[0], ahead[1], left[1], up[1], ahead[2], left[2], up[2]}
 		k++
 	}
 	return nil
-}
-
-// centre returns the middle of an obstacle.
-func centre(o *scene.Obstacle) [3]float64 {
-	if o.Shape == scene.Capsule {
-		return [3]float64{(o.A[0] + o.B[0]) / 2, (o.A[1] + o.B[1]) / 2, (o.A[2] + o.B[2]) / 2}
-	}
-	return o.A
-}
-
-// across returns two unit vectors u, v with u × v along up.
-func across(up [3]float64) (u, v [3]float64) {
-	up = scaled(1/math.Sqrt(dot(up, up)), up)
-	least := 0
-	for i := range up {
-		if math.Abs(up[i]) < math.Abs(up[least]) {
-			least = i
-		}
-	}
-	u[least] = 1
-	u = plus(u, -dot(u, up), up)
-	u = scaled(1/math.Sqrt(dot(u, u)), u)
-	return u, cross(up, u)
 }
 
 func scaled(s float64, v [3]float64) [3]float64 { return [3]float64{s * v[0], s * v[1], s * v[2]} }

@@ -158,20 +158,15 @@ func (pl *Planner) tip(q []float64) [3]float64 {
 // Any if by less than a twentieth of a turn.
 func (pl *Planner) Passed(x []float64, n int) []Side {
 	out := make([]Side, len(pl.p.Scene.Obstacles))
-	u, v := across(pl.o.Up)
+	compass := scene.NewCompass(pl.o.Up)
+	tips := make([]float64, 0, 3*n)
+	for l := range n {
+		pl.kin.At(x[l*pl.d : (l+1)*pl.d])
+		p := pl.kin.Point(pl.p.Tip.Link, pl.p.Tip.Local)
+		tips = append(tips, p[:]...)
+	}
 	for i := range out {
-		c := centre(&pl.p.Scene.Obstacles[i])
-		turned, last := 0.0, 0.0
-		for l := range n {
-			pl.kin.At(x[l*pl.d : (l+1)*pl.d])
-			p := pl.kin.Point(pl.p.Tip.Link, pl.p.Tip.Local)
-			r := [3]float64{p[0] - c[0], p[1] - c[1], p[2] - c[2]}
-			angle := math.Atan2(dot(r, v), dot(r, u))
-			if l > 0 {
-				turned += math.Remainder(angle-last, 2*math.Pi)
-			}
-			last = angle
-		}
+		turned := compass.Turned(tips, pl.p.Scene.Obstacles[i].Centre())
 		switch {
 		case turned < -math.Pi/10:
 			out[i] = Left
