@@ -44,6 +44,10 @@ type Kind struct {
 	// the set has, or says what keeps it from them; nil: data is taken as it is.
 	Fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 
+	// Open is Fit for a set of points with a condition behind them, which is in columns of these
+	// names or is told by the points themselves; nil: it never is.
+	Open func(set constraint.Set, data *dataset.Points, names []string) (*dataset.Points, error)
+
 	// New makes the domain of data that has been read.
 	New func(in Input) (*Domain, error)
 }

@@ -133,7 +133,8 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
 	}
 	var given []float64
-	if len(names) > 0 && p.Condition.Path == "" {
+	open := len(names) > 0 && p.Condition.Path == "" && kind.Open != nil
+	if len(names) > 0 && p.Condition.Path == "" && !open {
 		data, given, err = kind.ReadGiven(p.Data.Path, names)
 	} else {
 		data, err = kind.Read(p.Data.Path)
@@ -145,24 +146,30 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		}
 		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
 	}
-	if kind.Fit != nil {
-		fit, err := kind.Fit(free, data)
+	of, fit := free, kind.Fit
+	if open {
+		of, fit = set, func(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
+			return kind.Open(set, data, names)
+		}
+	}
+	if fit != nil {
+		fitted, err := fit(of, data)
 		if err != nil {
 			return kind, nil, &DataError{dataName(p, data), err.Error()}
 		}
-		data = fit
+		data = fitted
 	}
-	if d := free.Dim(); data.D != d {
+	if d := of.Dim(); data.D != d {
 		return kind, nil, &DataError{dataName(p, data),
 			fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
-				data.D, d, constraint.Name(free))}
+				data.D, d, constraint.Name(of))}
 	}
 	if p.Condition.Path != "" {
 		if given, err = dataset.ReadGiven(p.Condition.Path, names, data.N); err != nil {
 			return kind, nil, err
 		}
 	}
-	if len(names) > 0 {
+	if len(names) > 0 && !open {
 		data = beside(data, given)
 	}
 	if data.N < 2 {

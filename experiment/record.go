@@ -118,6 +118,11 @@ func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 					read = func(path string) (*dataset.Points, error) { return readGiven(kind, free, path, names) }
 					fit = nil
 				}
+				if len(names) > 0 && kind.Open != nil {
+					fit = func(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
+						return kind.Open(set, data, names)
+					}
+				}
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 		{[]string{"set={robot: '', dh: [{d: 1}, {kind: prismatic, limits: [0, 1]}], path: [], obstacles: [], " +
 			"start: {}, goal: {joints: condition}}"}, []string{"goal_cos_joint1", "goal_sin_joint1", "goal_joint2"}},
 	} {
-		p, err := Load(recipe, "", "", append([]string{"data.kind=points"}, c.set...))
+		p, err := Load(recipe, "", "", c.set)
 		if err != nil {
 			t.Errorf("%v: %v", c.set, err)
 			continue

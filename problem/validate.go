@@ -130,7 +130,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	}
 	if given := p.Condition; len(given.Columns) > 0 {
 		switch {
-		case given.Path == "" && kind.ReadGiven == nil:
+		case given.Path == "" && kind.ReadGiven == nil && (kind.Open == nil || !ownEnds(proc.Set)):
 			return p.key(conditionKey, nil, fmt.Sprintf("a file with the condition of each point: data of kind %s has "+
 				"no columns for it", p.Data.Kind))
 		case m.Prior() != nil:
@@ -156,6 +156,13 @@ func (p *Problem) check(proc *langevin.Process) error {
 			"in exp(−f) instead of the uniform law")
 	}
 	return nil
+}
+
+// ownEnds reports whether the set itself leaves numbers of its points to a condition, which the
+// points then tell.
+func ownEnds(set constraint.Set) bool {
+	_, beside := constraint.Free(set)
+	return !beside
 }
 
 // misfit says what fits a set that a kind of data does not.

@@ -5,10 +5,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/robot"
 )
 
 // landing data arm writes rows that the recipe trains on, half of them in each mode, the
@@ -53,7 +55,7 @@ func TestDataArm(t *testing.T) {
 func TestDataArmOpen(t *testing.T) {
 	dir := t.TempDir()
 	open := []string{"data", "arm", "arm", "--set", "set.start={position: condition}", "--set",
-		"set.goal={position: condition}", "--set", "data.kind=points", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
+		"set.goal={position: condition}", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
 		"0.35:0.45,0.5:0.55,0.205"}
 	v := wantJSON(t, ok(t, dir, append(open, "-o", "p.npy", "--unseen", "3", "--unseen-output", "u.csv", "--json")...))
 	if v["columns"] != 146.0 || len(v["open"].([]any)) != 6 || v["unseen_paths"] != 3.0 {
@@ -64,6 +66,62 @@ func TestDataArmOpen(t *testing.T) {
 	if err != nil || len(lines) != 4 || lines[0] != "start_x,start_y,start_z,goal_x,goal_y,goal_z" {
 		t.Errorf("%v, %q", err, text)
 	}
+}
+
+// An arm with an open start goes from the planner to samples and their figures with nothing said but
+// that the start is open; motions by their joint values alone say where they start.
+func TestArmByStart(t *testing.T) {
+	dir := t.TempDir()
+	open := []string{"--set", "set.start={position: condition}"}
+	ok(t, dir, slices.Concat([]string{"data", "arm", "arm", "-n", "20", "-o", "p.npy", "--starts",
+		"0.35:0.45,-0.55:-0.5,0.205"}, open)...)
+	x, err := arrayfile.ReadNPY(filepath.Join(dir, "p.npy"))
+	if err != nil || !slices.Equal(x.Shape, []int{20, 143}) {
+		t.Fatalf("%v, %v", x.Shape, err)
+	}
+	alone := arrayfile.Array{Shape: []int{20, 10, 14}}
+	for i := range 20 {
+		alone.Float64 = append(alone.Float64, x.Float64[i*143:i*143+140]...)
+	}
+	var b bytes.Buffer
+	if err := arrayfile.EncodeNPY(&b, alone); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "alone.npy"), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for data, out := range map[string]string{"p.npy": "run", "alone.npy": "other"} {
+		ok(t, dir, slices.Concat([]string{"train", "arm", "--set", "train.epochs=1", "--set", "network.width=16",
+			"--set", "network.layers=2", "--set", "process.sigma.max=1", "--set", "train.max_failed=0.2",
+			"--data", data, "--out", out}, open)...)
+	}
+	const at = "start_x=0.4,start_y=-0.52,start_z=0.205"
+	for _, name := range []string{"s.npy", "s.csv"} {
+		ok(t, dir, "generate", "run", "--condition", at, "-n", "3", "-o", name)
+	}
+	ok(t, dir, "eval", "run", "--samples", "s.csv")
+	s, err := arrayfile.ReadNPY(filepath.Join(dir, "s.npy"))
+	if err != nil || !slices.Equal(s.Shape, []int{3, 143}) {
+		t.Fatalf("%v, %v", s.Shape, err)
+	}
+	ok(t, dir, "generate", "other", "--condition", at, "-n", "3", "-o", "o.npy")
+	o, err := arrayfile.ReadNPY(filepath.Join(dir, "o.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arm := robot.Panda()
+	k := arm.NewKinematics()
+	for i := range 3 {
+		for _, rows := range [][]float64{s.Float64, o.Float64} {
+			row := rows[i*143 : (i+1)*143]
+			k.At(row[:14])
+			p := k.Point(len(arm.Joints)-1, [3]float64{})
+			if d := math.Hypot(math.Hypot(p[0]-0.4, p[1]+0.52), p[2]-0.205); d > 1e-9 {
+				t.Errorf("sample %d starts %g m off", i, d)
+			}
+		}
+	}
+	ok(t, dir, "eval", "run")
 }
 
 func TestDataArmFaults(t *testing.T) {

@@ -262,6 +262,59 @@ func TestGiven(t *testing.T) {
 	d.Find(p.X)
 }
 
+// A condition is in columns of its names, or behind the coordinates, or told by the trajectory; a
+// slice of a set with open ends is a set of way points alone.
+func TestOpen(t *testing.T) {
+	set := constraint.Hold(hand(t, 3, func(s *trajectory.Spec) {
+		s.Goal.Given.Position = &robot.Point{Link: 1, Local: [3]float64{1, 0, 0}}
+	}), []int{6, 7, 8})
+	names := []string{"gx", "gy", "gz"}
+	read := func(text string) (*dataset.Points, error) {
+		p, err := Read(file(t, "x.csv", text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return open(set, p, names)
+	}
+	path := angles([]float64{0.1, 0.2, 0.3})
+	own := append(slices.Clone(path), 2*math.Cos(0.3), 2*math.Sin(0.3), 0)
+	asked := append(slices.Clone(path), 1, 2, 3)
+	for text, want := range map[string][]float64{
+		"0.1,0.2,0.3\n":                          own,
+		"waypoint,joint1\n0,0.1\n1,0.2\n2,0.3\n": own,
+		"waypoint,gy,joint1,gx,gz\n0,2,0.1,1,3\n1,2,0.2,1,3\n2,2,0.3,1,3\n":        asked,
+		"gz,joint1[2],joint1[0],joint1[1],gx,gy\n3,0.3,0.1,0.2,1,2\n":              asked,
+		strings.Trim(strings.ReplaceAll(fmt.Sprint(asked), " ", ","), "[]") + "\n": asked,
+	} {
+		p, err := read(text)
+		if err != nil || p.D != 9 || len(p.X) != 9 {
+			t.Errorf("%q: %v, %+v", text, err, p)
+			continue
+		}
+		for i, v := range want {
+			if math.Abs(p.X[i]-v) > 1e-15 {
+				t.Errorf("%q: number %d is %v, want %v", text, i, p.X[i], v)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"waypoint,joint1,gx,gy,gz\n0,0.1,1,2,3\n1,0.2,1,2,3\n2,0.3,1.5,2,3\n": "gx is 1 and 1.5; expected one value",
+		"joint1[0],joint1[1],joint1[2],gx,gz\n0.1,0.2,0.3,1,2\n":              `no column "gy"`,
+		"0.1,0.2\n": "2 numbers",
+	} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	if m := motionOf(constraint.Slice(set, []float64{1, 2, 3})); m == nil || m.dim != 6 || m.given != nil ||
+		m.tip.Local[0] != 1 {
+		t.Errorf("of a slice: %+v", m)
+	}
+	if fits(constraint.Slice(constraint.Hold(hand(t, 3, nil), []int{0}), []float64{1})) {
+		t.Error("way points of which a number is held fit")
+	}
+}
+
 // No table makes the reader panic, and what it takes is whole trajectories of finite numbers, as
 // many as the table has for joints.
 func FuzzTable(f *testing.F) {

@@ -48,10 +48,14 @@ func motionOf(set constraint.Set) *motion {
 		constraint.Set
 		Spec() trajectory.Spec
 	}](inner)
-	if !ok || s.Dim() != inner.Dim() { // points of another set
+	if !ok {
 		return nil
 	}
 	spec := s.Spec()
+	if d := inner.Dim(); d != s.Dim() && d != spec.Waypoints*spec.Arm.Dim() { // points of another set
+		return nil
+	}
+	alone := inner.Dim() != s.Dim() // way points of a slice, where the set leaves ends open
 	m := &motion{arm: spec.Arm, waypoints: spec.Waypoints, dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
 		limits: spec.Limits, tip: spec.Tip(),
 		scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self}}
@@ -75,6 +79,9 @@ func motionOf(set constraint.Set) *motion {
 		}
 		if at, ok := m.fixed(p); ok {
 			m.ends = append(m.ends, place{name, at})
+		}
+		if alone {
+			continue
 		}
 		if p.Given.Joints {
 			m.given = append(m.given, given{waypoint: waypoint})

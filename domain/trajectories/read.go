@@ -281,10 +281,75 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		if err := m.circles(out.X, path); err != nil {
 			return nil, err
 		}
-		out.X, out.D = m.behind(out.X), m.dim
+		out.X = m.behind(out.X)
+		out.D = len(out.X) / out.N
 		return &out, nil
 	}
 	return &out, m.circles(out.X, m.dim)
+}
+
+// open is fit for points with a condition behind them: in columns of these names, the same at all
+// way points of a trajectory; else it is behind the coordinates already, or its own ends tell.
+func open(set constraint.Set, data *dataset.Points, names []string) (*dataset.Points, error) {
+	rest, given, err := part(data, names)
+	if err != nil {
+		return nil, err
+	}
+	out, err := fit(set, rest)
+	if err != nil || given == nil {
+		return out, err
+	}
+	path := set.Dim() - len(names)
+	x := make([]float64, 0, out.N*set.Dim())
+	for i := range out.N {
+		x = append(append(x, out.X[i*out.D:][:path]...), given[i*len(names):(i+1)*len(names)]...)
+	}
+	out.X, out.D = x, set.Dim()
+	return out, nil
+}
+
+// part takes the columns of a condition, name or name[l], out of a table: n×len(names), nil if it
+// has none of them.
+func part(data *dataset.Points, names []string) (rest *dataset.Points, given []float64, err error) {
+	at, own := make([][]int, len(names)), []int{}
+	some := false
+	for j, name := range data.Header {
+		stem, _, _ := strings.Cut(name, "[")
+		if k := slices.Index(names, stem); k >= 0 {
+			at[k], some = append(at[k], j), true
+		} else {
+			own = append(own, j)
+		}
+	}
+	if !some {
+		return data, nil, nil
+	}
+	out := *data
+	out.X, out.Header, out.D = nil, nil, len(own)
+	for _, j := range own {
+		out.Header = append(out.Header, data.Header[j])
+	}
+	for i := range data.N {
+		row := data.X[i*data.D : (i+1)*data.D]
+		for k, columns := range at {
+			if len(columns) == 0 {
+				return nil, nil, fmt.Errorf("it has no column %q and others of the condition %s; expected all or "+
+					"none", names[k], strings.Join(names, ", "))
+			}
+			v := row[columns[0]]
+			for _, j := range columns[1:] {
+				if row[j] != v {
+					return nil, nil, fmt.Errorf("row %d (from 0): %s is %.17g and %.17g; expected one value for "+
+						"all of a trajectory", i, names[k], v, row[j])
+				}
+			}
+			given = append(given, v)
+		}
+		for _, j := range own {
+			out.X = append(out.X, row[j])
+		}
+	}
+	return &out, given, nil
 }
 
 // length says what trajectories of d numbers are.

@@ -15,7 +15,7 @@ import (
 )
 
 // Kind is data.kind trajectory: motions, on sets of an arm's way points.
-var Kind = domain.Kind{Name: "trajectory", Data: "trajectory", Fits: fits, Read: Read, Fit: fit, New: New,
+var Kind = domain.Kind{Name: "trajectory", Data: "trajectory", Fits: fits, Read: Read, Fit: fit, Open: open, New: New,
 	Writes: []string{".json"}}
 
 // published is the number of samples that distances on trajectories are published with.
