@@ -104,7 +104,13 @@ func TestArmByStart(t *testing.T) {
 	if err != nil || !slices.Equal(s.Shape, []int{3, 143}) {
 		t.Fatalf("%v, %v", s.Shape, err)
 	}
-	ok(t, dir, "generate", "other", "--condition", at, "-n", "3", "-o", "o.npy")
+	for code, args := range map[int][]string{exitUsage: {"--start", "0.4,-0.52,0.205", "--condition", at},
+		exitConfig: {"--start", "0.4,-0.52"}} {
+		if r := do(t, dir, append([]string{"generate", "run"}, args...)...); r.code != code {
+			t.Errorf("%v: exit %d, %s", args, r.code, r.stderr)
+		}
+	}
+	ok(t, dir, "generate", "other", "--start", "0.4,-0.52,0.205", "-n", "3", "-o", "o.npy")
 	o, err := arrayfile.ReadNPY(filepath.Join(dir, "o.npy"))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ const maxNumbers = 100_000_000
 
 func (a *app) generate() *cobra.Command {
 	var n int
-	var out, checkpoint, data, condition string
+	var out, checkpoint, data, condition, start, goal string
 	var seed, first uint64
 	var force, diagnose bool
 	var settings []string
@@ -40,7 +40,8 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 --set draws by other keys than the run's, those that take no training.
 
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
-CSV or NPY file. Files hold the condition behind the points.`,
+CSV or NPY file. Files hold the condition behind the points. Of an arm whose set leaves start or goal open,
+--start and --goal say the same: a position x,y,z in metres, or the values of the joints in radians.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
 			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
@@ -60,6 +61,14 @@ CSV or NPY file. Files hold the condition behind the points.`,
 			}
 			if r, err = r.Redraw(settings); err != nil {
 				return err
+			}
+			if start != "" || goal != "" {
+				if condition != "" {
+					return &usageError{errors.New("--start and --goal say what --condition says; expected one of them")}
+				}
+				if condition, err = r.Ends(start, goal); err != nil {
+					return err
+				}
 			}
 			asked, err := a.asked(r, condition)
 			if err != nil {
@@ -194,6 +203,8 @@ CSV or NPY file. Files hold the condition behind the points.`,
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
 	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or "+
 		"NPY file")
+	cmd.Flags().StringVar(&start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")
+	cmd.Flags().StringVar(&goal, "goal", "", "likewise of an open goal")
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")

@@ -1,0 +1,71 @@
+package experiment
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// Start and goal become the condition of the set's open places, in its order; what is not open, is
+// missing or is of another length is named.
+func TestEnds(t *testing.T) {
+	recipe, _, err := problem.Source("arm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(set ...string) *Loaded {
+		p, err := problem.Load(recipe, "", "", set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Loaded{Problem: p}
+		if l.Process, err = p.Build(); err != nil {
+			t.Fatal(err)
+		}
+		if names := p.Given(); names != nil {
+			d := l.Process.Set.Dim()
+			l.Condition = newCondition(names, make([]float64, 2*d), d)
+		}
+		return l
+	}
+	both := run("set.start={joints: condition}", "set.goal={position: condition}")
+	text, err := both.Ends("0.1,0.2,0.3,-2,0.5,1.5, 0.7", "0.4,0.5,0.205")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := both.Conditions(text)
+	if err != nil || len(asked.Rows) != 17 {
+		t.Fatalf("%v, %v", asked, err)
+	}
+	for k, want := range map[int]float64{0: math.Cos(0.1), 3: math.Cos(-2), 7: math.Sin(0.1), 10: math.Sin(-2),
+		14: 0.4, 15: 0.5, 16: 0.205} {
+		if math.Abs(asked.Rows[k]-want) > 1e-15 {
+			t.Errorf("%s is %v, want %v", both.Condition.Names[k], asked.Rows[k], want)
+		}
+	}
+	goal, closed := run("set.goal={position: condition}", "condition.columns=[a, b, c]"), run()
+	if text, err := goal.Ends("", "0.4, 0.5,0.2"); err != nil || text != "a=0.4,b=0.5,c=0.2" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, c := range []struct {
+		l                 *Loaded
+		start, goal, want string
+	}{
+		{both, "0.4,0.5,0.2", "0.4,0.5,0.2", `--start is "0.4,0.5,0.2"; expected 7 numbers, values of the joints`},
+		{both, "", "0.4,0.5,0.2", "the run leaves its start open: expected --start with 7 numbers"},
+		{goal, "0.4,0.5,0.2", "0.4,0.5,0.2", "expected none: the set of the run does not leave its start open"},
+		{goal, "", "0.4,nan,0.2", `--goal is "0.4,nan,0.2"; expected three numbers in metres`},
+		{goal, "", "0.4,0.2", `--goal is "0.4,0.2"; expected three numbers in metres`},
+		{closed, "0.4,0.5,0.2", "", "no arm that leaves start or goal open"},
+		{&Loaded{Process: &langevin.Process{Set: closed.Process.Set}}, "", "1,1,1", "no arm that leaves"},
+	} {
+		_, err := c.l.Ends(c.start, c.goal)
+		if !errors.As(err, new(*ConditionError)) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q to %q: %v, want %s", c.start, c.goal, err, c.want)
+		}
+	}
+}
