@@ -48,6 +48,10 @@ type Kind struct {
 	// names or is told by the points themselves; nil: it never is.
 	Open func(set constraint.Set, data *dataset.Points, names []string) (*dataset.Points, error)
 
+	// Ends returns the condition that a start and a goal, as people write them, are of a set that
+	// leaves them open; empty stands for what is not open. nil: points have no ends.
+	Ends func(set constraint.Set, start, goal string) ([]float64, error)
+
 	// New makes the domain of data that has been read.
 	New func(in Input) (*Domain, error)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -139,6 +140,21 @@ func (l *Loaded) Conditions(given string) (*Conditions, error) {
 	}
 	out.Warning = c.outside(out.Rows)
 	return out, nil
+}
+
+// Between is Conditions of motions from a start to a goal, where the run's set leaves them open
+// (domain.Kind.Ends); empty for a place that it does not. Errors are *ConditionError.
+func (l *Loaded) Between(start, goal string) (*Conditions, error) {
+	kind, ok := kinds.WithEnds(l.Process.Set)
+	if !ok {
+		return nil, &ConditionError{fmt.Sprintf("--start and --goal are of motions of an arm; the run's set is %s",
+			constraint.Name(l.Process.Set))}
+	}
+	row, err := kind.Ends(l.Process.Set, start, goal)
+	if err != nil {
+		return nil, &ConditionError{err.Error()}
+	}
+	return &Conditions{Rows: row, Warning: l.Condition.outside(row)}, nil
 }
 
 // values reads "name=value,name=value".

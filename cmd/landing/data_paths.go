@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +18,10 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/trajectories"
 	"github.com/landing-diffusion/landing/robot/plan"
-	"github.com/landing-diffusion/landing/robot/scene"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -33,6 +33,8 @@ type arm struct {
 	unseen                         int
 	unseenOut                      string
 	columns                        []string // names of the numbers of open places
+	shortcuts, smooth              int
+	sd, reserve                    float64
 	free, graze, force             bool
 	plan.Batch
 }
@@ -130,14 +132,14 @@ The rows are the same for a seed whatever the number of workers.`,
 	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
 	f.StringVar(&o.starts, "starts", "", "where a start that is open is drawn from, as in 0.3:0.5,-0.6:-0.4,0.205")
 	f.StringVar(&o.goals, "goals", "", "likewise for a goal that is open")
-	f.StringVar(&o.near, "near", "", "NPY of configurations or trajectories whose first waypoints starts are drawn "+
+	f.StringVar(&o.near, "near", "", "file of configurations or trajectories whose first waypoints starts are drawn "+
 		"about")
-	f.Float64Var(&o.Options.Sd, "sd", 0.1, "how far about them, in each joint")
+	f.Float64Var(&o.sd, "sd", 0.1, "how far about them, in each joint")
 	f.StringVar(&o.even, "even", "joints", "distances between waypoints are even in joints, or of the tip")
-	f.IntVar(&o.Options.Shortcuts, "shortcuts", 50, "shortcuts that are tried")
-	f.IntVar(&o.Options.Smooth, "smooth", 10, "passes of smoothing")
+	f.IntVar(&o.shortcuts, "shortcuts", 50, "shortcuts that are tried")
+	f.IntVar(&o.smooth, "smooth", 10, "passes of smoothing")
 	f.Float64Var(&o.Options.Step, "step", 0.2, "length of a step of the trees, in joint space")
-	f.Float64Var(&o.Options.Reserve, "reserve", 0.02, "room that the search keeps beyond the margin, in metres: "+
+	f.Float64Var(&o.reserve, "reserve", 0.02, "room that the search keeps beyond the margin, in metres: "+
 		"waypoints cut corners")
 	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
 	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
@@ -160,12 +162,12 @@ func (o *arm) prepare(name string) error {
 		want string
 	}{
 		{"n", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
-		{"shortcuts", o.Options.Shortcuts >= 0, o.Options.Shortcuts, "0 or more"},
-		{"smooth", o.Options.Smooth >= 0, o.Options.Smooth, "0 or more"},
+		{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
+		{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
 		{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
 		{"nodes", o.Options.Nodes >= 2 && o.Options.Nodes <= 10_000_000, o.Options.Nodes, "2 to 10,000,000"},
-		{"sd", o.Options.Sd >= 0 && o.Options.Sd <= 10, o.Options.Sd, "0 to 10"},
-		{"reserve", o.Options.Reserve >= 0 && o.Options.Reserve < 10, o.Options.Reserve, "0 or more"},
+		{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
+		{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},
 		{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},
 		{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
 	} {
@@ -173,18 +175,9 @@ func (o *arm) prepare(name string) error {
 			return &usageError{fmt.Errorf("--%s is %v; expected %s", c.name, c.v, c.want)}
 		}
 	}
-	for _, v := range []*int{&o.Options.Shortcuts, &o.Options.Smooth} {
-		if *v == 0 {
-			*v = -1 // zero stands for a default in the library
-		}
-	}
-	if o.Options.Sd == 0 {
-		o.Options.Sd = -1
-	}
-	if o.Options.Reserve == 0 {
-		o.Options.Reserve = -1
-	}
-	o.Options.Segments = !o.graze
+	o.Options.Shortcuts, o.Options.Smooth = orNone(o.shortcuts), orNone(o.smooth)
+	o.Options.Sd, o.Options.Reserve = orNone(o.sd), orNone(o.reserve)
+	o.Options.Segments, o.TipToo = !o.graze, !o.free
 	if o.even == "tip" {
 		o.Options.Even = plan.Tip
 	}
@@ -197,46 +190,62 @@ func (o *arm) prepare(name string) error {
 		return err
 	}
 	set, ok := constraint.As[*trajectory.Set](proc.Set)
-	if !ok {
-		return &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name,
-			constraint.Name(proc.Set))}
+	if _, beside := constraint.Free(proc.Set); beside {
+		return &usageError{fmt.Errorf("%s has a condition (%s) that its set does not know of; expected one of places "+
+			"that the set leaves open, since the planner has no other numbers", name, strings.Join(p.Given(), ", "))}
 	}
-	o.Set, o.Spec = set, set.Spec()
-	if o.columns = set.Given(); len(p.Condition.Columns) == len(o.columns) {
-		o.columns = p.Condition.Columns
+	if !ok {
+		return &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))}
+	}
+	o.Set, o.Spec, o.columns = set, set.Spec(), p.Given()
+	if o.Spec.Form == trajectory.Separate { // of sums, the parts are what rows keep
+		o.Set = proc.Set
 	}
 	if o.Spec.Waypoints < 2 {
 		return &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
 	}
 	o.Tip = o.Spec.Tip()
-	if !o.free {
-		o.Spec.Volume = slices.Concat(o.Spec.Volume, []scene.Body{{Link: o.Tip.Link, Centre: o.Tip.Local}})
+	if o.Modes, err = plan.Modes(o.modes, len(o.Spec.Obstacles)); err != nil {
+		return &usageError{fmt.Errorf("--modes: %w", err)}
 	}
-	if o.modes != "any" {
-		for _, text := range strings.Split(o.modes, ",") {
-			m, err := plan.Sides(strings.TrimSpace(text), len(o.Spec.Obstacles))
-			if err != nil {
-				return &usageError{fmt.Errorf("--modes: %w", err)}
+	if o.Count < len(o.Modes) {
+		return &usageError{fmt.Errorf("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))}
+	}
+	if err := o.places(); err != nil {
+		return err
+	}
+	if o.near != "" {
+		if o.Options.Near, err = trajectories.Firsts(o.near, o.Spec.Arm); err != nil {
+			if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
+				return err
 			}
-			o.Modes = append(o.Modes, m)
-		}
-		if o.Count < len(o.Modes) {
-			return &usageError{fmt.Errorf("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))}
+			return &usageError{fmt.Errorf("--near: %w", err)}
 		}
 	}
+	return nil
+}
+
+// orNone is a number as the planner's options have it, whose zeros stand for defaults.
+func orNone[T int | float64](v T) T {
+	if v == 0 {
+		return plan.None
+	}
+	return v
+}
+
+// places reads where open places are drawn from.
+func (o *arm) places() (err error) {
 	for _, c := range []struct {
 		flag, text string
-		open       bool
+		of         trajectory.Place
 		to         *[2]plan.Point3
-	}{
-		{"starts", o.starts, o.Spec.Start.Given != trajectory.Given{}, &o.Start},
-		{"goals", o.goals, o.Spec.Goal.Given != trajectory.Given{}, &o.Goal},
-	} {
-		if c.open != (c.text != "") {
+	}{{"starts", o.starts, o.Spec.Start, &o.Start}, {"goals", o.goals, o.Spec.Goal, &o.Goal}} {
+		open := c.of.Given != trajectory.Given{}
+		if open != (c.text != "") {
 			return &usageError{fmt.Errorf("--%s is %q; expected a box, if and only if the set leaves that place open "+
 				"(position: condition or joints: condition)", c.flag, c.text)}
 		}
-		if c.open {
+		if open {
 			if *c.to, err = box(c.flag, c.text); err != nil {
 				return err
 			}
@@ -245,11 +254,6 @@ func (o *arm) prepare(name string) error {
 	if o.unseen > 0 && o.starts == "" && o.goals == "" {
 		return &usageError{errors.New("--unseen is for sets that leave start or goal open; this one has the same for " +
 			"all rows")}
-	}
-	if o.near != "" {
-		if o.Options.Near, err = configurations(o.near, o.Spec.Arm); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -279,30 +283,26 @@ func box(flag, text string) (out [2]plan.Point3, err error) {
 	return out, nil
 }
 
-// configurations reads the joint values of the first waypoint of each row of an NPY file.
-func configurations(path string, arm *robot.Arm) ([][]float64, error) {
-	array, err := arrayfile.ReadNPY(path)
-	if err != nil {
-		return nil, err
-	}
-	d := arm.Dim()
-	x := array.AsFloat64()
-	if len(array.Shape) == 0 || array.Shape[0] == 0 || len(x)/array.Shape[0] < d {
-		return nil, &usageError{fmt.Errorf("--near: %s has shape %v; expected rows of configurations, %d numbers each",
-			path, array.Shape, d)}
-	}
-	row := len(x) / array.Shape[0]
-	out := make([][]float64, array.Shape[0])
-	for i := range out {
-		out[i] = make([]float64, arm.Moving())
-		arm.Angles(out[i], x[i*row:i*row+d])
-		for _, v := range out[i] {
-			if v-v != 0 {
-				return nil, &usageError{fmt.Errorf("--near: row %d of %s is not finite", i, path)}
-			}
-		}
-	}
-	return out, nil
+// armStory is how paths were made.
+type armStory struct {
+	File      string   `json:"file"`
+	SHA256    string   `json:"sha256"`
+	Version   string   `json:"version"`
+	Arm       string   `json:"arm"`
+	Waypoints int      `json:"waypoints"`
+	Unit      string   `json:"unit"`
+	Open      []string `json:"open"`
+	Seed      uint64   `json:"seed"`
+	Even      string   `json:"even"`
+	Reserve   float64  `json:"reserve"`
+	Graze     bool     `json:"graze"`
+	Shortcuts int      `json:"shortcuts"`
+	Smooth    int      `json:"smooth"`
+	Step      float64  `json:"step"`
+	plan.Summary
+	Unseen      string  `json:"unseen,omitempty"`
+	UnseenPaths int     `json:"unseen_paths,omitempty"`
+	Seconds     float64 `json:"seconds"`
 }
 
 // writeArm writes what was planned, and says how.
@@ -318,32 +318,34 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 	if err != nil {
 		return err
 	}
-	shares := map[string]int{}
-	labels := make([]float64, paths.Count)
-	for i, l := range paths.Label {
-		labels[i] = float64(l)
-		shares[paths.Sides[l]]++
-	}
 	if o.labels != "" {
+		labels := make([]float64, paths.Count)
+		for i, l := range paths.Label {
+			labels[i] = float64(l)
+		}
 		if _, err := npy(o.labels, []int{paths.Count}, labels); err != nil {
 			return err
 		}
 	}
+	s := armStory{File: o.out, SHA256: run.Hash(data), Version: run.Version(), Arm: o.Spec.Arm.Name,
+		Waypoints: o.Spec.Waypoints, Unit: "cosines and sines of joints, metres",
+		Open: append([]string{}, o.columns...), Seed: o.Seed, Even: o.even,
+		Reserve: o.reserve, Graze: o.graze, Shortcuts: o.shortcuts, Smooth: o.smooth,
+		Step: o.Options.Step, Summary: paths.Summary(o.Spec.Margin), Seconds: seconds}
 	if unseen != nil {
+		s.Unseen, s.UnseenPaths = o.unseenOut, unseen.Count
 		if filepath.Ext(o.unseenOut) == ".npy" {
 			_, err = npy(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X)
 		} else {
-			err = places(o, unseen)
+			err = save(o.unseenOut, func(w io.Writer) error {
+				return domain.WriteTable(w, o.columns, "%g", unseen.Open(len(o.columns)))
+			}, o.force)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	facts := o.facts(paths, data, shares, seconds)
-	if unseen != nil {
-		facts["unseen"], facts["unseen_paths"] = o.unseenOut, unseen.Count
-	}
-	text, err := json.MarshalIndent(facts, "", "  ")
+	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -354,75 +356,18 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 		a.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
 			f.First)
 	}
-	return a.result(facts, func(w io.Writer) {
-		fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(paths.Count, "path"),
-			o.Spec.Waypoints, o.out, o.story())
-		for i, s := range paths.Sides {
-			if s == "" {
-				s = "no obstacles"
+	return a.result(s, func(w io.Writer) {
+		fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(s.Paths, "path"), s.Waypoints,
+			o.out, o.story())
+		for i, sides := range s.Modes {
+			shown := sides
+			if shown == "" {
+				shown = "no obstacles"
 			}
-			fmt.Fprintf(w, "mode %d (%s): %d\n", i, s, shares[paths.Sides[i]])
+			fmt.Fprintf(w, "mode %d (%s): %d\n", i, shown, s.Shares[sides])
 		}
-		fmt.Fprintf(w, "worst violation %.1g; %d of %d are clear of obstacles between waypoints too\n", paths.Worst,
-			facts["clear_between"], paths.Count)
-		fmt.Fprintf(w, "a path took %s ms (median), %s ms (99th percentile)\n",
-			ms(facts, "total_median_ms"), ms(facts, "total_p99_ms"))
+		fmt.Fprintf(w, "worst violation %.1g; %d of %d are clear of obstacles between waypoints too\n", s.Worst,
+			s.Clear, s.Paths)
+		fmt.Fprintf(w, "a path took %.3g ms (median), %.3g ms (99th percentile)\n", s.TotalMedian, s.Total99)
 	})
-}
-
-func ms(facts map[string]any, key string) string { return fmt.Sprintf("%.3g", facts[key]) }
-
-// facts are how the paths were made.
-func (o *arm) facts(p *plan.Paths, data []byte, shares map[string]int, seconds float64) map[string]any {
-	var search, total []time.Duration
-	length, room := make([]float64, p.Count), math.Inf(1)
-	between, nodes := 0, 0
-	for i := range p.Paths {
-		path := &p.Paths[i]
-		search, total = append(search, path.Searched), append(total, path.Took)
-		length[i] = path.Length
-		nodes += path.Nodes
-		room = min(room, path.Room.Lower)
-		if path.Room.Lower >= o.Spec.Margin {
-			between++
-		}
-	}
-	slices.Sort(length)
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	sm, s99 := plan.Times(search)
-	tm, t99 := plan.Times(total)
-	facts := map[string]any{
-		"file": o.out, "sha256": run.Hash(data), "version": run.Version(), "paths": p.Count, "columns": p.Dim,
-		"arm": o.Spec.Arm.Name, "waypoints": o.Spec.Waypoints, "unit": "cosines and sines of joints, metres",
-		"open": append([]string{}, o.columns...), "modes": p.Sides, "shares": shares, "seed": o.Seed,
-		"even": o.even, "reserve": max(o.Options.Reserve, 0), "graze": o.graze, "shortcuts": max(o.Options.Shortcuts,
-			0), "smooth": max(o.Options.Smooth, 0),
-		"step": o.Options.Step, "queries": p.Queries, "failed": p.Failed, "worst_violation": p.Worst,
-		"joint_length_median": length[len(length)/2], "clear_between": between, "nodes_mean": nodes / p.Count,
-		"search_median_ms": ms(sm), "search_p99_ms": ms(s99), "total_median_ms": ms(tm), "total_p99_ms": ms(t99),
-		"seconds": seconds,
-	}
-	if !math.IsInf(room, 0) {
-		facts["least_room_between"] = room
-	}
-	return facts
-}
-
-// places writes the numbers of open places, with their names.
-func places(o *arm, p *plan.Paths) error {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	names := o.columns
-	rows := [][]string{names}
-	for i := range p.Count {
-		row := make([]string, len(names))
-		for k := range row {
-			row[k] = strconv.FormatFloat(p.X[(i+1)*p.Dim-len(names)+k], 'g', -1, 64)
-		}
-		rows = append(rows, row)
-	}
-	if err := w.WriteAll(rows); err != nil {
-		return err
-	}
-	return run.WriteFile(o.unseenOut, b.Bytes(), o.force)
 }

@@ -132,8 +132,20 @@ func TestArmByStart(t *testing.T) {
 
 func TestDataArmFaults(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "x.npy"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"x.npy": "", "short.csv": "1,2,3\n", "both.yaml": `name: both
+data: {kind: points}
+set:
+  all:
+    - kind: arm
+      robot: panda
+      waypoints: 4
+      start: {joints: [0, 0, 0, -1.5, 0, 1.5, 0]}
+      goal: {joints: [0.2, 0, 0, -1.5, 0, 1.5, 0]}
+    - {dim: 56, inequality: [{name: still, expr: "x[21] - x[7] <= 0.01"}]}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		code int
@@ -154,7 +166,11 @@ func TestDataArmFaults(t *testing.T) {
 		{exitUsage, []string{"arm", "--set", "set.start={position: condition}", "--set",
 			"data.kind=points", "--starts", "1:0,0,0"}, "LOW:HIGH"},
 		{exitUsage, []string{"earthquake"}, "expected kind arm"},
+		{exitUsage, []string{"arm", "--set", "condition.columns=[speed]", "--set", "data.kind=points"},
+			"a condition (speed) that its set does not know"},
+		{exitUsage, []string{"--near", "short.csv"}, "its rows have 3 numbers; expected configurations"},
 		{exitUsage, []string{"arm", "earthquake"}, "got 2 arguments"},
+		{exitConfig, []string{"both.yaml", "-n", "1"}, "violates still"}, // what is beside the arm is kept too, or said
 		{exitConfig, []string{"--set", "set.goal={position: [0.4, 1.9, 0.205]}"},
 			"no configuration of the arm keeps it"},
 		{exitConfig, []string{"--set", "set.obstacles=[{sphere: [0.4, 0.5, 0.205], radius: 0.05}]", "--modes", "any"},

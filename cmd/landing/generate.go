@@ -62,15 +62,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			if r, err = r.Redraw(settings); err != nil {
 				return err
 			}
-			if start != "" || goal != "" {
-				if condition != "" {
-					return &usageError{errors.New("--start and --goal say what --condition says; expected one of them")}
-				}
-				if condition, err = r.Ends(start, goal); err != nil {
-					return err
-				}
-			}
-			asked, err := a.asked(r, condition)
+			asked, err := a.asked(r, condition, start, goal)
 			if err != nil {
 				return err
 			}
@@ -213,16 +205,20 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 }
 
 // asked reads the conditions that samples are asked under; nil of a run without one.
-func (a *app) asked(r *experiment.Run, condition string) (*experiment.Conditions, error) {
-	if r.Condition == nil && condition == "" {
+func (a *app) asked(r *experiment.Run, condition, start, goal string) (asked *experiment.Conditions, err error) {
+	switch ends := start != "" || goal != ""; {
+	case ends && condition != "":
+		return nil, &usageError{errors.New("--start and --goal say what --condition says; expected one of them")}
+	case ends:
+		asked, err = r.Between(start, goal)
+	case condition != "":
+		asked, err = r.Conditions(condition)
+	case r.Condition == nil:
 		return nil, nil
+	default:
+		return nil, &usageError{fmt.Errorf("the run has a condition: expected --condition with values of %s, or a "+
+			"file with a row for each", strings.Join(r.Condition.Names, ", "))}
 	}
-	if condition == "" {
-		return nil, &usageError{fmt.Errorf("the run has a condition: expected --condition with values of %s, "+
-			"or a file "+
-			"with a row for each", strings.Join(r.Condition.Names, ", "))}
-	}
-	asked, err := r.Conditions(condition)
 	if err == nil && asked.Warning != "" {
 		a.say("warning: %s", asked.Warning)
 	}

@@ -60,3 +60,14 @@ func Of(data string, set constraint.Set) (kind domain.Kind, ok bool) {
 	}
 	return kind, false
 }
+
+// WithEnds returns the kind of points on a set that have a start and a goal, whatever kind its data
+// is called.
+func WithEnds(set constraint.Set) (kind domain.Kind, ok bool) {
+	for _, k := range All {
+		if k.Ends != nil && k.Fits(set) {
+			return k, true
+		}
+	}
+	return kind, false
+}

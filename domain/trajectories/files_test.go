@@ -68,6 +68,43 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// First configurations are read from every form that motions are written in, from configurations alone
+// and from motions with a condition beside them; rows that are none are refused.
+func TestFirsts(t *testing.T) {
+	set := hand(t, 3, nil)
+	x := angles([]float64{0.2, 0.5, 0.25}, []float64{3, -3, -3})
+	d, arm := domainOf(t, set, x, "x.npy"), motionOf(set).arm
+	files := map[string]string{
+		"angles.csv": "0.2\n3\n", "one.csv": "joint1[0]\n0.2\n3\n",
+		"given.csv": "trajectory,waypoint,start_x,joint1\n0,0,7,0.2\n0,1,7,0.5\n1,0,7,3\n1,1,7,-3\n",
+	}
+	for _, ext := range []string{".npy", ".csv", ".json"} {
+		var b bytes.Buffer
+		if err := d.Writer(ext)(&b, x, 6); err != nil {
+			t.Fatal(err)
+		}
+		files["x"+ext] = b.String()
+	}
+	for name, text := range files {
+		got, err := Firsts(file(t, name, text), arm)
+		if err != nil || len(got) != 2 || math.Abs(got[0][0]-0.2) > 1e-15 || math.Abs(got[1][0]-3) > 1e-15 {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	panda := robot.Panda()
+	for text, want := range map[string]string{
+		"1,2,3\n":                                "its rows have 3 numbers; expected configurations, 14 coordinates or",
+		strings.Repeat("0.5,", 14) + "0.5\n":     "row 0, way point 0, joint panda_joint1",
+		"panda_joint1[0],panda_joint2[0]\n0,0\n": "expected a column for joint panda_joint3",
+	} {
+		path := file(t, "x.csv", text)
+		if _, err := Firsts(path, panda); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // The forms themselves: an array of n×L×D; a table with a header of joints and time stamps that
 // no velocity limit is broken by; ROS's messages, whose times have nanoseconds.
 func TestForms(t *testing.T) {

@@ -34,6 +34,7 @@ type place struct {
 
 // given is what a point says of an end: the whole configuration, or where a point of the arm is.
 type given struct {
+	name     string // start or goal
 	waypoint int
 	point    *robot.Point // nil: the configuration
 }
@@ -84,10 +85,10 @@ func motionOf(set constraint.Set) *motion {
 			continue
 		}
 		if p.Given.Joints {
-			m.given = append(m.given, given{waypoint: waypoint})
+			m.given = append(m.given, given{name, waypoint, nil})
 		}
 		if p.Given.Position != nil {
-			m.given = append(m.given, given{waypoint, p.Given.Position})
+			m.given = append(m.given, given{name, waypoint, p.Given.Position})
 		}
 	}
 	return m

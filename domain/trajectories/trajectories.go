@@ -15,8 +15,8 @@ import (
 )
 
 // Kind is data.kind trajectory: motions, on sets of an arm's way points.
-var Kind = domain.Kind{Name: "trajectory", Data: "trajectory", Fits: fits, Read: Read, Fit: fit, Open: open, New: New,
-	Writes: []string{".json"}}
+var Kind = domain.Kind{Name: "trajectory", Data: "trajectory", Fits: fits, Read: Read, Fit: fit, Open: open, Ends: ends,
+	New: New, Writes: []string{".json"}}
 
 // published is the number of samples that distances on trajectories are published with.
 const published = 320

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/robot/scene"
 )
 
 // A Batch is many paths of one set of trajectories, in equal parts of each of its modes.
@@ -22,6 +21,7 @@ type Batch struct {
 	Set     constraint.Set // what a path must keep in the end: its rows are points of it
 	Spec    trajectory.Spec
 	Tip     robot.Point
+	TipToo  bool        // the tip itself stays clear of obstacles, whether Spec.Volume has it or not
 	Options Options     // Waypoints and Sides are the batch's own; so is Segments if Spec has them
 	Modes   [][]Side    // what each mode asks; none: any way, and labels by what came
 	Count   int         // paths
@@ -75,7 +75,11 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 		b.Failing = 10
 	}
 	b.Options.Waypoints, b.Options.Segments = b.Spec.Waypoints, b.Options.Segments || b.Spec.Segments
-	problem, err := Of(b.Spec, b.Tip)
+	spec := b.Spec
+	if b.TipToo {
+		spec.Volume = slices.Concat(spec.Volume, []scene.Body{{Link: b.Tip.Link, Centre: b.Tip.Local}})
+	}
+	problem, err := Of(spec, b.Tip)
 	if err != nil {
 		return nil, err
 	}
@@ -287,14 +291,4 @@ func (b *Batch) Unseen(n int) *Batch {
 	c := *b
 	c.Count, c.From = n, b.From+1<<40
 	return &c
-}
-
-// Times returns the median and the 99th percentile of durations.
-func Times(d []time.Duration) (median, p99 time.Duration) {
-	if len(d) == 0 {
-		return 0, 0
-	}
-	s := slices.Sorted(slices.Values(d))
-	at := func(q float64) time.Duration { return s[int(math.Ceil(q*float64(len(s))))-1] }
-	return at(0.5), at(0.99)
 }

@@ -19,6 +19,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -65,6 +66,21 @@ func Sides(text string, obstacles int) ([]Side, error) {
 	return out, nil
 }
 
+// Modes reads what each mode of a batch asks, as in LR,RL; "any" asks nothing and is nil.
+func Modes(text string, obstacles int) (out [][]Side, err error) {
+	if text == "any" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		m, err := Sides(strings.TrimSpace(part), obstacles)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
 // Even says between which points of the path the distances are equal.
 type Even int
 
@@ -74,6 +90,9 @@ const (
 	Tip                // of the tip
 )
 
+// None is what 0 would say of an option whose zero stands for a default.
+const None = -1
+
 // Options of a Planner.
 type Options struct {
 	Waypoints int     // L; 0 means 10
@@ -81,10 +100,10 @@ type Options struct {
 	Step      float64 // of the trees, in joint space; 0 means 0.2
 	Nodes     int     // of all trees of a query, at most; 0 means 20,000
 	Tries     int     // of finding a start, and a goal; 0 means 100
-	Shortcuts int     // that are tried; 0 means 50, negative none
-	Smooth    int     // passes of smoothing; 0 means 10, negative none
+	Shortcuts int     // that are tried; 0 means 50
+	Smooth    int     // passes of smoothing; 0 means 10
 	Segments  bool    // the segments between waypoints are clear too, else the path is refused
-	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments, negative none
+	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments
 
 	// Limit of a query, besides Nodes. A path that depends on how fast the machine is is no
 	// function of the seed: 0 means none.
@@ -93,7 +112,7 @@ type Options struct {
 	Up    [3]float64  // 0 means z
 	Sides []Side      // by obstacle; nil: any
 	Near  [][]float64 // joint values that starts are drawn about, in turn by query; nil: anywhere
-	Sd    float64     // how far about them, in each joint; 0 means 0.1, negative not at all
+	Sd    float64     // how far about them, in each joint; 0 means 0.1
 }
 
 func (o *Options) defaults() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -457,16 +458,37 @@ func TestNear(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
-	d := make([]time.Duration, 200)
-	for i := range d {
-		d[i] = time.Duration(200-i) * time.Second
+// What a batch's record says, of paths written by hand: shares by mode, room that is kept or not,
+// medians and 99th percentiles. Without anything to hit there is no least room.
+func TestSummary(t *testing.T) {
+	p := plan.Paths{Count: 200, Dim: 3, Sides: []string{"L", "R"}, Queries: 230, Worst: 1e-13}
+	for i := range 200 {
+		p.X = append(p.X, 0, float64(i), float64(-i))
+		p.Label = append(p.Label, min(i/150, 1))
+		p.Paths = append(p.Paths, plan.Path{Room: scene.Swept{Lower: 0.001 * float64(i)}, Length: float64(200 - i),
+			Nodes: 2 * i, Searched: time.Duration(200-i) * time.Second, Took: time.Duration(400+i) * time.Second})
 	}
-	if m, p := plan.Times(d); m != 100*time.Second || p != 198*time.Second {
-		t.Errorf("median %v, 99th percentile %v", m, p)
+	s := p.Summary(0.05)
+	room := *s.Room
+	s.Room = nil
+	want := plan.Summary{Paths: 200, Columns: 3, Modes: p.Sides, Shares: map[string]int{"L": 150, "R": 50},
+		Queries: 230, Worst: 1e-13,
+		Length: 101, Nodes: 199, Clear: 150, SearchMedian: 100e3, Search99: 198e3, TotalMedian: 499e3,
+		Total99: 597e3}
+	if room != 0 || !reflect.DeepEqual(s, want) {
+		t.Errorf("room %v, %+v\nwant %+v", room, s, want)
 	}
-	if m, p := plan.Times(nil); m != 0 || p != 0 {
-		t.Error("of nothing")
+	if open := p.Open(2); len(open) != 400 || open[3] != -1 || open[398] != 199 {
+		t.Errorf("open places: %v", open)
+	}
+	for i := range p.Paths {
+		p.Paths[i].Room.Lower = math.Inf(1)
+	}
+	if s := p.Summary(0.05); s.Room != nil || s.Clear != 200 {
+		t.Errorf("nothing to hit: %+v", s)
+	}
+	if s := (&plan.Paths{}).Summary(0); s.TotalMedian != 0 || s.Paths != 0 {
+		t.Errorf("of nothing: %+v", s)
 	}
 }
 
