@@ -66,6 +66,9 @@ type Evaluator struct {
 	Geodesic func(velocity, p, x, y []float64) bool
 	// Projector is the normal space in closed form, of sets of equalities alone.
 	Projector Projector
+	// HeldProjector returns the Projector of Hold(s, held), or nil where that has no closed
+	// form. It may be nil.
+	HeldProjector func(held []int) Projector
 }
 
 // Capabilities is what a set knows of itself. Its functions are nil if the set

@@ -3,18 +3,28 @@ package trajectory_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/robot"
 )
 
-// The forward simulation of the published task: as many paths as there are training rows.
+// The forward simulation of the published task: as many paths as there are training rows. With
+// open ends start and goal stand behind the waypoints, and the path keeps no height, which the
+// ends would ask for again.
 func BenchmarkForward(b *testing.B) {
-	for _, l := range []int{10, 40} {
-		b.Run(fmt.Sprint("L=", l), func(b *testing.B) {
+	for _, c := range []struct {
+		l    int
+		open bool
+	}{{10, false}, {40, false}, {10, true}} {
+		l := c.l
+		b.Run(fmt.Sprintf("L=%d,open=%v", l, c.open), func(b *testing.B) {
 			data, err := arrayfile.ReadNPY(testkit.Shared(b, fmt.Sprintf("data/robot/L%d_paths.npy", l)))
 			if err != nil {
 				b.Fatal(err)
@@ -22,6 +32,18 @@ func BenchmarkForward(b *testing.B) {
 			pool := parallel.New(2)
 			defer pool.Close()
 			s := set(b, published(l))
+			x0 := data.AsFloat64()[:320*s.Dim()]
+			if c.open {
+				flange := trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: flange}}}
+				spec := published(l)
+				spec.Start, spec.Goal, spec.Path = flange, flange, nil
+				rows := slices.Collect(slices.Chunk(x0, s.Dim()))
+				x0 = nil
+				for _, row := range rows {
+					x0 = append(append(x0, row...), 0.4, -0.5, 0.205, 0.4, 0.5, 0.205)
+				}
+				s = constraint.Hold(set(b, spec), trajectory.Held(spec))
+			}
 			p := &langevin.Process{
 				Set: s, Method: langevin.ULLA, Friction: 1,
 				Schedule: langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.1, SigmaMax: 2},
@@ -30,7 +52,6 @@ func BenchmarkForward(b *testing.B) {
 			sim := langevin.NewSimulator(p, pool, 32)
 			var out langevin.Paths
 			refresh, failed := uint64(0), 0
-			x0 := data.AsFloat64()[:320*s.Dim()]
 			var r langevin.Report
 			for b.Loop() {
 				if r, err = sim.Forward(context.Background(), &out, x0, 1, refresh); err != nil {

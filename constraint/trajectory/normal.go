@@ -18,7 +18,8 @@ import (
 //	Π v       = Σ_j t_j τ_j,   τ = (I − QᵀQ)(t_j·v)_j
 //	∇hᵀG⁻¹w   = Σ_j u_j y_j + t_j τ_j,   y_j = w_j/ρ_j,   τ = QᵀL⁻¹(w_r − Σ_j a_rj y_j).
 //
-// A sliding joint has no u; its displacement stands for τ_j.
+// A sliding joint has no u; its displacement stands for τ_j. What is given behind the waypoints
+// is held: a number in the equalities, and no direction.
 type normals struct {
 	*evaluator
 	at      []int // where a waypoint's part of the work begins
@@ -85,17 +86,18 @@ func (p *normals) Factor(values, work []float64, regular []bool, x []float64, n 
 		xi, vi, wi := x[i*dim:(i+1)*dim], values[i*m:(i+1)*m], work[i*p.size:(i+1)*p.size]
 		regular[i] = true
 		for l, v := range p.view {
-			regular[i] = p.factor(vi[:v.m], wi[p.at[l]:], v, p.shape(l), xi[l*p.d:(l+1)*p.d]) && regular[i]
+			xl, given := xi[l*p.d:(l+1)*p.d], xi[p.l*p.d:]
+			regular[i] = p.factor(vi[:v.m], wi[p.at[l]:], v, p.shape(l), xl, given) && regular[i]
 			vi = vi[v.m:]
 		}
 	}
 }
 
 // factor is Factor of a waypoint.
-func (p *normals) factor(values, work []float64, v *view, w shape, x []float64) bool {
+func (p *normals) factor(values, work []float64, v *view, w shape, x, given []float64) bool {
 	o := w.of(work)
 	v.place(x)
-	v.values(values, 0, x, nil)
+	v.values(values, 0, x, given)
 	copy(o.values, values)
 	regular := true
 	r, n := w.turning, w.turning+w.sliding
@@ -112,7 +114,7 @@ func (p *normals) factor(values, work []float64, v *view, w shape, x []float64) 
 	if len(v.points)+len(v.directions) > 0 {
 		v.differentiate(x)
 	}
-	v.gradients(p.packed, 0, x, nil)
+	v.gradients(p.packed, 0, x, given)
 	packed := p.packed[2*r:]
 	for e := range w.k {
 		row := p.line
@@ -120,6 +122,9 @@ func (p *normals) factor(values, work []float64, v *view, w shape, x []float64) 
 		long := 0.0
 		cols := v.labels[r+e].cols
 		for k, j := range cols {
+			if j < 0 { // given
+				continue
+			}
 			row[j] = packed[k]
 			long += packed[k] * packed[k]
 		}
@@ -167,6 +172,7 @@ func (p *normals) Tangent(dst, v, _, work []float64, n int) {
 			at := i*dim + l*p.d
 			p.tangent(dst[at:at+p.d], v[at:at+p.d], work[i*p.size+p.at[l]:], p.shape(l))
 		}
+		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
 	}
 }
 
@@ -202,6 +208,7 @@ func (p *normals) Normal(dst, u, _, work []float64, n int) {
 			p.normal(dst[at:at+p.d], ui[:v.m], work[i*p.size+p.at[l]:], p.shape(l))
 			ui = ui[v.m:]
 		}
+		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
 	}
 }
 
@@ -213,6 +220,7 @@ func (p *normals) Landing(dst, _, work []float64, n int) {
 			at, own := i*dim+l*p.d, work[i*p.size+p.at[l]:]
 			p.normal(dst[at:at+p.d], own[:v.m], own, p.shape(l))
 		}
+		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
 	}
 }
 

@@ -267,8 +267,17 @@ func (s *Set) NewEvaluator(int) constraint.Evaluator {
 		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors,
 		SparseJacobians: e.SparseJacobians, SparseHessianVectors: e.SparseHessianVectors,
 	}
-	if len(s.rest) == 0 && len(s.given) == 0 {
+	switch {
+	case len(s.rest) > 0:
+	case len(s.given) == 0:
 		out.Projector = newNormals(s)
+	default:
+		out.HeldProjector = func(held []int) constraint.Projector {
+			if !slices.Equal(held, Held(s.spec)) {
+				return nil
+			}
+			return newNormals(s)
+		}
 	}
 	return out
 }

@@ -425,3 +425,89 @@ func TestNamesOfOpenJoints(t *testing.T) {
 		}
 	}
 }
+
+// factored hides the normal space that a set knows in closed form.
+type factored struct{ constraint.Set }
+
+func (s factored) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.Set.NewEvaluator(rows)
+	e.Projector = nil
+	return e
+}
+
+// With places that the point gives, the normal space of what may move is still known in closed
+// form: it is that of the factorisation, and nothing moves along what is given.
+func TestNormalsOfOpenPlaces(t *testing.T) {
+	position := published(4)
+	flange := robot.Point{Link: flange}
+	position.Start, position.Goal = trajectory.Place{Given: trajectory.Given{Position: &flange}},
+		trajectory.Place{Given: trajectory.Given{Position: &flange}}
+	repeats := position // the heights of its ends are asked twice: points that are not regular
+	position.Path = []trajectory.Task{{Name: "yaw", Link: 7, Direction: true, Local: [3]float64{1, 0, 0},
+		Axis: [3]float64{0, 1, 0}, Low: 0.1, High: 0.1}}
+	joints := trajectory.Spec{Arm: mixed(t), Waypoints: 3,
+		Path:  []trajectory.Task{{Name: "plane", Link: 5, Axis: [3]float64{1, 2, 0}, Low: 0.1, High: 0.1}},
+		Start: trajectory.Place{Given: trajectory.Given{Joints: true}},
+		Goal:  trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: 5, Local: [3]float64{0, 0, 0.1}}}}}
+	for name, spec := range map[string]trajectory.Spec{"position": position, "joints": joints, "repeats": repeats} {
+		const n = 5
+		whole := set(t, spec)
+		s := constraint.EqualitiesOf(constraint.Hold(whole, trajectory.Held(spec)))
+		if s.NewEvaluator(1).Projector == nil {
+			t.Fatalf("%s: no closed form", name)
+		}
+		equal := constraint.EqualitiesOf(whole).NewEvaluator(1)
+		if equal.Projector != nil || equal.HeldProjector([]int{0}) != nil {
+			t.Errorf("%s: a closed form of another set", name)
+		}
+		d, m := s.Dim(), len(s.Equalities())
+		x, v, u := make([]float64, n*d), make([]float64, n*d), make([]float64, n*m)
+		st := keyed.New(1, keyed.Probe, 6)
+		for i := range uint64(n) {
+			st.Normals(v[int(i)*d:(int(i)+1)*d], i, 0)
+			st.Normals(u[int(i)*m:(int(i)+1)*m], i, 1)
+			xi := x[int(i)*d : (int(i)+1)*d]
+			whole.Capabilities().Start(xi, st, i, 2)
+			for j := range xi { // off the circles too
+				xi[j] += 0.05 * v[int(i)*d+j]
+			}
+		}
+		closed, other := geometry.New(s, n, 0), geometry.New(factored{s}, n, 0)
+		for _, g := range []geometry.Geometry{closed, other} {
+			if err := g.At(x, n); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		want := len(s.Equalities())
+		if name == "repeats" {
+			want -= 2
+		}
+		p := s.NewEvaluator(n).Projector
+		regular := make([]bool, n)
+		p.Factor(make([]float64, n*m), make([]float64, n*p.WorkSize()), regular, x, n)
+		for i, r := range regular {
+			if r != (name != "repeats") || closed.Rank(i) != want || other.Rank(i) != want {
+				t.Errorf("%s: point %d is regular: %v, rank %d, factored %d, want %d", name, i, r, closed.Rank(i),
+					other.Rank(i), want)
+			}
+		}
+		for what, f := range map[string]func(g geometry.Geometry, dst []float64){
+			"Π":       func(g geometry.Geometry, dst []float64) { g.Tangent(dst, v) },
+			"normal":  func(g geometry.Geometry, dst []float64) { g.Normal(dst, u) },
+			"landing": func(g geometry.Geometry, dst []float64) { g.Landing(dst) },
+		} {
+			a, b := make([]float64, n*d), make([]float64, n*d)
+			for i := range a {
+				a[i] = none
+			}
+			f(closed, a)
+			f(other, b)
+			for i := range a {
+				held := i%d >= d-len(trajectory.Held(spec))
+				if !(math.Abs(a[i]-b[i]) <= 1e-10*(1+math.Abs(b[i]))) || held && a[i] != 0 {
+					t.Fatalf("%s: %s: number %d of point %d is %v, factored %v", name, what, i%d, i/d, a[i], b[i])
+				}
+			}
+		}
+	}
+}

@@ -12,7 +12,8 @@ import (
 	"github.com/landing-diffusion/landing/robot/scene"
 )
 
-// find tells the shares of modes and what is clear between way points.
+// find tells the shares of modes, how far and how smoothly joints go, and what is clear between
+// way points.
 func (g *guide) find(x []float64) []domain.Finding {
 	var out []domain.Finding
 	if len(x) == 0 {
@@ -20,6 +21,9 @@ func (g *guide) find(x []float64) []domain.Finding {
 	}
 	if g.modes != nil {
 		out = append(out, g.findModes(x))
+	}
+	if g.waypoints > 1 {
+		out = append(out, g.findPace(x))
 	}
 	if g.scene.Pairs() > 0 {
 		out = append(out, g.findSwept(x))
