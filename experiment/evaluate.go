@@ -222,13 +222,18 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 // Rounded returns the worst violation of samples as a file of the extension holds them,
 // and whether it rounds their coordinates at all.
 func (l *Loaded) Rounded(ext string, s *Samples) (worst metric.Violation, rounds bool) {
-	round := l.Domain.Rounded[ext]
-	if round == nil || s.Failed() == s.N() {
+	return rounded(l.Domain, l.Process.Set, ext, s.Good())
+}
+
+// rounded is Rounded of points x, none or more.
+func rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (worst metric.Violation, rounds bool) {
+	round := of.Rounded[ext]
+	if round == nil || len(x) == 0 {
 		return worst, false
 	}
-	x := slices.Clone(s.Good())
+	x = slices.Clone(x)
 	for i, v := range x {
 		x[i] = round(v)
 	}
-	return worstOf(violations(l.Process.Set, x)), true
+	return worstOf(violations(set, x)), true
 }

@@ -42,6 +42,7 @@ type SampleReport struct {
 	Walls       []Wall       `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
+	set    constraint.Set
 	draws  *langevin.Draws
 	domain *domain.Domain // nil: none of the draws' kind
 }
@@ -107,7 +108,8 @@ func Sample(
 	}
 	r := &SampleReport{
 		Chains: draws.Count, Draws: draws.Keep, Step: c.Process.Schedule.T, Failed: draws.Report.Failed,
-		FailedShare: draws.FailedShare(), Turned: draws.Turned, Refused: draws.Refused, draws: draws,
+		FailedShare: draws.FailedShare(), Turned: draws.Turned, Refused: draws.Refused,
+		set: c.Process.Set, draws: draws,
 	}
 	for j := range draws.Dim {
 		r.Coordinates = append(r.Coordinates, overChains("", draws.Series(j)))
@@ -259,6 +261,15 @@ func DrawFiles(p *problem.Problem) []string {
 		}
 	}
 	return out
+}
+
+// Rounded returns the worst violation of the draws as a file of the extension holds them, and
+// whether it rounds their coordinates at all.
+func (r *SampleReport) Rounded(ext string) (worst metric.Violation, rounds bool) {
+	if r.domain == nil {
+		return worst, false
+	}
+	return rounded(r.domain, r.set, ext, r.draws.X)
 }
 
 // Write saves the draws: in an NPY file chains × draws × dimension, in one of the kind of

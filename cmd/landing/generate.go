@@ -153,9 +153,8 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 					len(lost), n, s.Wrong,
 					out, numbers(lost))
 			}
-			if off, rounds := r.Rounded(ext, s); rounds && float64(off.Worst) > worst {
-				a.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
-					out, off.Component, float64(off.Worst))
+			if off, rounds := r.Rounded(ext, s); rounds {
+				a.sayRounded(out, off, worst)
 			}
 			result := map[string]any{
 				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/landing-diffusion/landing/metric"
 )
 
 // printable returns text that a terminal takes for text: control characters other than
@@ -123,4 +125,13 @@ func (k *keeper) Write(b []byte) (int, error) {
 		k.err = err
 	}
 	return n, err
+}
+
+// sayRounded says that a file keeps fewer digits than points have, where that takes them further
+// from Σ than they are, worst.
+func (a *app) sayRounded(file string, off metric.Violation, worst float64) {
+	if float64(off.Worst) > worst {
+		a.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
+			file, off.Component, float64(off.Worst))
+	}
 }

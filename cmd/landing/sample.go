@@ -54,16 +54,21 @@ what the problem observes. The keys are those under "sample:".`,
 				return err
 			}
 			r.File = out
+			if off, rounds := r.Rounded(strings.ToLower(filepath.Ext(out))); rounds {
+				a.sayRounded(out, off, float64(r.Violation.Worst))
+			}
 			return errors.Join(err, a.result(r, func(w io.Writer) {
 				fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed "+
 					"projections\n",
 					r.Chains, r.Draws, out, r.Seconds, r.Violation.Worst, r.Failed)
-				fmt.Fprintf(w, "step %.3g", r.Step)
-				if r.Refused > 0 || r.Turned > 0 {
-					fmt.Fprintf(w, "; Metropolis refused %.1f %% of moves, %.1f %% of flights turned back",
-						100*r.Refused, 100*r.Turned)
+				told := []string{fmt.Sprintf("step %.3g", r.Step)}
+				if r.Refused > 0 { // only chmc refuses any
+					told = append(told, fmt.Sprintf("Metropolis refused %.1f %% of moves", 100*r.Refused))
 				}
-				fmt.Fprintln(w)
+				if r.Turned > 0 {
+					told = append(told, fmt.Sprintf("%.1f %% of flights turned back", 100*r.Turned))
+				}
+				fmt.Fprintln(w, strings.Join(told, "; "))
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "\tmean\t± MC error\tsd\tESS\tsplit-R̂")
 				row := func(name string, c experiment.Coordinate) {
