@@ -91,8 +91,8 @@ func readGiven(kind domain.Kind, free constraint.Set, path string, names []strin
 	return beside(points, given), nil
 }
 
-// of returns the condition of each of the points x.
-func (c *Condition) of(x []float64) []float64 {
+// Of returns the condition of each of the points x.
+func (c *Condition) Of(x []float64) []float64 {
 	n := len(c.Names)
 	out := make([]float64, 0, len(x)/(c.At+n)*n)
 	for ; len(x) > 0; x = x[c.At+n:] {
@@ -267,16 +267,22 @@ func (c *Condition) nearest(ends, given, u []float64, d int) []float64 {
 	best, far := []float64(nil), math.Inf(1)
 	for _, v := range u {
 		i := int(v * float64(len(ends)/d))
-		end, r := ends[i*d:(i+1)*d], 0.0
-		for k, g := range given {
-			e := (end[c.At+k] - g) / c.Read.Scale[k]
-			r += e * e
-		}
-		if best == nil || r < far {
+		end := ends[i*d : (i+1)*d]
+		if r := c.Apart(end, given); best == nil || r < far {
 			best, far = end, r
 		}
 	}
 	return best
+}
+
+// Apart returns the square of the distance between the condition of a point x and a given one,
+// in units of the spread.
+func (c *Condition) Apart(x, given []float64) (r float64) {
+	for k, g := range given {
+		e := (x[c.At+k] - g) / c.Read.Scale[k]
+		r += e * e
+	}
+	return r
 }
 
 // numbered are the states that samples begin with, by number from first on.

@@ -117,7 +117,7 @@ func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 	}
 	p := &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}
 	if l.Condition != nil {
-		p = p.Under(l.Condition.of(l.held()), 1)
+		p = p.Under(l.Condition.Of(l.held()), 1)
 	}
 	return p, nil
 }

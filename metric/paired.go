@@ -2,7 +2,6 @@ package metric
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -28,24 +27,12 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 	for i := range used {
 		first[i] = true
 	}
-	statistic := e.statistic(first)
-	t := TwoSample{Statistic: Float(statistic), Floor: Floor{NaN, NaN, swaps}, PValue: NaN, N: used, M: used}
-	if math.IsNaN(statistic) {
-		return t
-	}
-	bar := statistic - 1e-12*e.total/float64(len(first)*len(first))
-	u, swapped, extreme := make([]float64, used), make([]float64, swaps), 1
-	for k := range swaps {
+	u := make([]float64, used)
+	return e.test(first, used, used, swaps, func(k int) {
 		stream.Uniforms(u, 1, k)
 		for i, v := range u {
 			first[i] = v < 0.5
 			first[used+i] = !first[i]
 		}
-		if swapped[k] = e.statistic(first); swapped[k] >= bar {
-			extreme++
-		}
-	}
-	t.PValue = Float(extreme) / Float(1+swaps)
-	t.Floor = NewFloor(swapped)
-	return t
+	})
 }

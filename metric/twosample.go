@@ -65,29 +65,35 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	for i := lo; i < lo+e.n; i++ {
 		first[i] = true
 	}
-	statistic := e.statistic(first)
-	t := TwoSample{Statistic: Float(statistic), Floor: Floor{NaN, NaN, permutations}, PValue: NaN, N: n, M: m}
-	if math.IsNaN(statistic) {
-		return t
-	}
-	// Relabellings that tie in exact arithmetic must count as ties.
-	bar := statistic - 1e-12*e.total/float64(len(first)*len(first))
 	stream = keyed.Relabelling.Stream(seed, 0)
 	order := make([]int, n+m)
-	extreme := 1
-	relabelled := make([]float64, permutations)
-	for k := range permutations {
+	return e.test(first, n, m, permutations, func(k int) {
 		stream.Permutation(order, uint64(k), 0)
 		clear(first)
 		for _, i := range order[:e.n] {
 			first[i] = true
 		}
-		relabelled[k] = e.statistic(first)
-		if relabelled[k] >= bar {
+	})
+}
+
+// test is the outcome of a test of n points against m, those marked first against the others:
+// relabel marks others, times times.
+func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSample {
+	statistic := e.statistic(first)
+	t := TwoSample{Statistic: Float(statistic), Floor: Floor{NaN, NaN, times}, PValue: NaN, N: n, M: m}
+	if math.IsNaN(statistic) {
+		return t
+	}
+	// Relabellings that tie in exact arithmetic must count as ties.
+	bar := statistic - 1e-12*e.total/float64(len(first)*len(first))
+	relabelled, extreme := make([]float64, times), 1
+	for k := range times {
+		relabel(k)
+		if relabelled[k] = e.statistic(first); relabelled[k] >= bar {
 			extreme++
 		}
 	}
-	t.PValue = Float(extreme) / Float(1+permutations)
+	t.PValue = Float(extreme) / Float(1+times)
 	t.Floor = NewFloor(relabelled)
 	return t
 }

@@ -66,24 +66,16 @@ func compare(ctx context.Context, w io.Writer, dir, file string, seed uint64) er
 	if err != nil {
 		return err
 	}
-	var given []float64
-	for i := range rows.N {
-		given = append(given, rows.X[i*d+c.At:(i+1)*d]...)
-	}
+	given := c.Of(rows.X)
 	s, err := r.Generate(ctx, net, prior.Under(given, 1), rows.N, 0, seed, nil)
 	if s == nil {
 		return err
-	}
-	for i, lost := range s.Lost { // those are not among the samples that a user gets
-		if lost {
-			s.X[i*d] = math.NaN()
-		}
 	}
 	start := time.Now()
 	near := nearest(r.Loaded, given)
 	took := time.Since(start)
 	tell := func(what string, x []float64, took time.Duration) {
-		told := fmt.Sprintf("%s: %d of %d keep all equalities to %g and all inequalities", what, kept(r.Process.Set, x),
+		told := fmt.Sprintf("%s: %d of %d keep all equalities and inequalities to %g", what, kept(r.Process.Set, x),
 			rows.N, reached)
 		if took > 0 {
 			told += fmt.Sprintf(", %.2f ms each", took.Seconds()*1000/float64(rows.N))
@@ -94,7 +86,7 @@ func compare(ctx context.Context, w io.Writer, dir, file string, seed uint64) er
 		fmt.Fprintln(w, told)
 	}
 	tell("the rows themselves", rows.X, 0)
-	tell("samples", s.X, s.Time)
+	tell("samples", s.Good(), s.Time) // those lost are not among what a user gets
 	tell("nearest training rows, brought there by the solver", near, took)
 	return nil
 }
@@ -109,12 +101,7 @@ func nearest(l *experiment.Loaded, given []float64) []float64 {
 	for ; len(given) > 0; given = given[n:] {
 		best, far := 0, math.Inf(1)
 		for i := 0; i < len(l.TrainRows); i += d {
-			r := 0.0
-			for k, v := range given[:n] {
-				e := (l.TrainRows[i+c.At+k] - v) / c.Read.Scale[k]
-				r += e * e
-			}
-			if r < far {
+			if r := c.Apart(l.TrainRows[i:i+d], given[:n]); r < far {
 				best, far = i, r
 			}
 		}
@@ -130,10 +117,9 @@ func nearest(l *experiment.Loaded, given []float64) []float64 {
 
 // kept counts the points that violate nothing by more than is reached.
 func kept(set constraint.Set, x []float64) (n int) {
-	values, m, d := constraint.Values(set, x), len(set.Equalities()), set.Dim()
-	c := len(constraint.Components(set))
-	for i := 0; i < len(x)/d; i++ {
-		if worst, _ := constraint.Worst(values[i*c:(i+1)*c], m); worst <= reached && x[i*d] == x[i*d] {
+	values, m, c := constraint.Values(set, x), len(set.Equalities()), len(constraint.Components(set))
+	for i := range len(x) / set.Dim() {
+		if worst, _ := constraint.Worst(values[i*c:(i+1)*c], m); worst <= reached {
 			n++
 		}
 	}
@@ -148,9 +134,6 @@ func lengths(set constraint.Set, x []float64) (out []float64) {
 	}
 	step := make([]float64, own.StepDim)
 	for ; len(x) > 0; x = x[d:] {
-		if x[0] != x[0] {
-			continue
-		}
 		far := 0.0
 		for l := 1; l < own.Steps; l++ {
 			for j := range step {

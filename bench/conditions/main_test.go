@@ -15,7 +15,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 )
 
-// Of circles by radius all three are on their sets.
+// Of circles by radius samples and what retrieval finds are on their sets, and of the rows all
+// but the one that is not; retrieval takes the row of the nearest radius, which shows in its angle.
 func TestCompare(t *testing.T) {
 	dir := t.TempDir()
 	var csv strings.Builder
@@ -26,6 +27,7 @@ func TestCompare(t *testing.T) {
 		r += 0.007
 		unseen = append(unseen, r*cos, r*sin, r)
 	}
+	unseen[3*7] += 1e-4 // row 7 is off its circle
 	data, file := filepath.Join(dir, "data.csv"), filepath.Join(dir, "unseen.npy")
 	var b bytes.Buffer
 	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{60, 3}, Float64: unseen}); err != nil {
@@ -46,9 +48,21 @@ func TestCompare(t *testing.T) {
 	if err := compare(context.Background(), &out, r.Folder.Dir, file, 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"the rows themselves: 60 of 60", "samples: 60 of 60", "solver: 60 of 60"} {
+	for _, want := range []string{"the rows themselves: 59 of 60", "samples: 60 of 60", "solver: 60 of 60"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q\n%s", want, &out)
+		}
+	}
+	near := nearest(r.Loaded, r.Condition.Of(unseen))
+	for i := range 60 {
+		row, best := near[3*i:3*i+3], r.TrainRows[:3]
+		for k := 3; k < len(r.TrainRows); k += 3 {
+			if math.Abs(r.TrainRows[k+2]-row[2]) < math.Abs(best[2]-row[2]) {
+				best = r.TrainRows[k : k+3]
+			}
+		}
+		if row[2] != unseen[3*i+2] || math.Abs(row[0]*best[1]-row[1]*best[0]) > 1e-9 || row[0]*best[0]+row[1]*best[1] < 0 {
+			t.Errorf("given %v: %v, from the row %v", unseen[3*i+2], row, best)
 		}
 	}
 }

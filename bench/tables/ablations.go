@@ -110,6 +110,17 @@ type trial struct {
 	paper    string
 }
 
+// trials prints the table of some trials of a network.
+func (o options) trials(ctx context.Context, w io.Writer, n *network, trials ...trial) error {
+	a := &ablation{Writer: w}
+	for _, t := range trials {
+		if err := a.add(ctx, o, n, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // An ablation is a table whose rows are trials of networks.
 type ablation struct {
 	io.Writer
@@ -205,18 +216,11 @@ func terminal(ctx context.Context, w io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	a := &ablation{Writer: w}
-	for _, t := range []trial{
-		{"with terminal projection", nil, ""},
-		{"without", []string{unprojected}, ""},
-		{"paper's walls, with", paperWalls(0.05), "ψ 0.031, h 1.4e-7, g 6.0e-10"},
-		{"paper's walls, without", append(paperWalls(0.05), unprojected), "ψ 0.033, h 7.2e-5, g 8.0e-5"},
-	} {
-		if err := a.add(ctx, o, n, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.trials(ctx, w, n,
+		trial{"with terminal projection", nil, ""},
+		trial{"without", []string{unprojected}, ""},
+		trial{"paper's walls, with", paperWalls(0.05), "ψ 0.031, h 1.4e-7, g 6.0e-10"},
+		trial{"paper's walls, without", append(paperWalls(0.05), unprojected), "ψ 0.033, h 7.2e-5, g 8.0e-5"})
 }
 
 // inertia compares OLLA with ULLA, each with a network of its own.
@@ -255,31 +259,20 @@ func curvature(ctx context.Context, w io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	a := &ablation{Writer: w}
-	for _, t := range []trial{
-		{"without curvature terms", nil, ""},
-		{"with them", []string{on}, ""},
-		{"paper's walls, without", paperWalls(0.05), "ψ 0.034, h 1.45e-6, g 1.20e-10"},
-		{"paper's walls, with", append(paperWalls(0.05), on), "ψ 0.035, h 1.48e-6, g 3.90e-10"},
-	} {
-		if err := a.add(ctx, o, n, t); err != nil {
-			return err
-		}
+	if err := o.trials(ctx, w, n,
+		trial{"without curvature terms", nil, ""},
+		trial{"with them", []string{on}, ""},
+		trial{"paper's walls, without", paperWalls(0.05), "ψ 0.034, h 1.45e-6, g 1.20e-10"},
+		trial{"paper's walls, with", append(paperWalls(0.05), on), "ψ 0.035, h 1.48e-6, g 3.90e-10"}); err != nil {
+		return err
 	}
 	fmt.Fprintln(w)
 	if n, err = o.network(ctx, w, "bunny100", "fast"); err != nil {
 		return err
 	}
-	a = &ablation{Writer: w}
-	for _, t := range []trial{
-		{"without curvature terms", nil, "0.034, h 1.59e-7"},
-		{"with them", []string{on}, "0.040, h 2.24e-5"},
-	} {
-		if err := a.add(ctx, o, n, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.trials(ctx, w, n,
+		trial{"without curvature terms", nil, "0.034, h 1.59e-7"},
+		trial{"with them", []string{on}, "0.040, h 2.24e-5"})
 }
 
 // rates are the landing rates α at ε = 0.05 and the repulsions ε at α = 50 of the paper's
@@ -307,20 +300,16 @@ func rates(ctx context.Context, w io.Writer, o options) error {
 		{1, "0.107, 0.788, 3.01e-1, 1.95e-1"}, {5, "0.134, 0.796, 7.34e-1, 2.97e-1"},
 		{10, "0.188, 0.796, 1.05, 1.08"},
 	}
-	a := &ablation{Writer: w}
+	var all []trial
 	for _, α := range alphas {
-		if err := a.add(ctx, o, n, trial{fmt.Sprintf("α = %v, ε = 0.05", α.value), append(paperWalls(0.05), unprojected,
-			fmt.Sprintf("process.landing.rate=%v", α.value)), α.paper}); err != nil {
-			return err
-		}
+		all = append(all, trial{fmt.Sprintf("α = %v, ε = 0.05", α.value), append(paperWalls(0.05), unprojected,
+			fmt.Sprintf("process.landing.rate=%v", α.value)), α.paper})
 	}
 	for _, ε := range epsilons {
-		if err := a.add(ctx, o, n, trial{fmt.Sprintf("α = 50, ε = %v", ε.value), append(paperWalls(ε.value),
-			unprojected), ε.paper}); err != nil {
-			return err
-		}
+		all = append(all, trial{fmt.Sprintf("α = 50, ε = %v", ε.value), append(paperWalls(ε.value), unprojected),
+			ε.paper})
 	}
-	return nil
+	return o.trials(ctx, w, n, all...)
 }
 
 // overhead measures what projections cost: the processor time of samples with them, less
