@@ -80,6 +80,7 @@ type Training struct {
 	Rows    int // training rows
 	Method  method.Method
 	Network score.Config
+	Budget  float64 // seconds; 0: none
 }
 
 // checks are all checks, in the order of the report. Those of the process say nothing of a

@@ -39,8 +39,9 @@ func forecast(e *Evidence) []Finding {
 	if times == 0 {
 		times = e.Paths.Steps
 	}
-	rows := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times) * float64(t.Config.Epochs)
-	refreshes := float64(t.Config.Epochs) / float64(t.Config.Refresh)
+	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
+	epochs := t.epochs(inEpoch*cost + perPath*float64(t.Rows)/float64(t.Config.Refresh))
+	rows, refreshes := inEpoch*epochs, epochs/float64(t.Config.Refresh)
 	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
 	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
 	f.Message += fmt.Sprintf("; training takes about %s (%s network rows, %.0f %% of the time on forward paths) and "+
@@ -62,11 +63,21 @@ func (e *Evidence) forecastStrange() []Finding {
 	}
 	t := e.Training
 	times := cmp.Or(t.Config.TimesPerPath, e.trial.times)
-	rows := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times) * float64(t.Config.Epochs)
+	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
+	rows := inEpoch * t.epochs(inEpoch*e.trial.perRow)
 	return []Finding{{
 		Message: fmt.Sprintf("training takes about %s (%s network rows)", span(rows*e.trial.perRow), si(rows)),
 		Numbers: Numbers{"train_seconds": rows * e.trial.perRow, "seconds_per_row": e.trial.perRow, "rows": rows},
 	}}
+}
+
+// epochs returns how many epochs training will have that take so many seconds each.
+func (t *Training) epochs(seconds float64) float64 {
+	n := float64(t.Config.Epochs)
+	if t.Budget > 0 {
+		n = min(n, max(1, t.Budget/seconds))
+	}
+	return n
 }
 
 // trains reports whether training can be tried.

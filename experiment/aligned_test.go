@@ -128,7 +128,7 @@ func TestAlignedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.trains(other).Restore(arrays, state); !errors.As(err, new(*train.SnapshotError)) {
+	if err := (&training{Run: r}).trains(other).Restore(arrays, state); !errors.As(err, new(*train.SnapshotError)) {
 		t.Errorf("another reference: %v", err)
 	}
 

@@ -101,7 +101,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		if choice, _ := settleStart(ctx, p, m, proc, data.Rows(rows), data.N, pool); choice != nil {
 			chosen = append(chosen, *choice)
 		}
-		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(rows), Method: m, Network: network}
+		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(rows), Method: m, Network: network,
+			Budget: p.Train.MaxSeconds}
 	}
 	in.Uniform = p.Prior != "empirical"
 	r, err := check.Run(ctx, in, pool)

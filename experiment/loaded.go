@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
@@ -42,6 +43,7 @@ type Loaded struct {
 	Condition   *Condition // nil without one
 	Pool        *parallel.Pool
 
+	loading  time.Duration  // that Load took
 	distance *compared      // the distance of the run; nil where none is defined
 	points   *domain.Domain // of x alone: Domain unless there is a condition
 	observed *compared      // of observables beside a published distance; nil where there are none
@@ -70,6 +72,7 @@ func (e *DataError) Error() string {
 // Load builds the problem's process and reads its data. Errors are *KeyError,
 // *dataset.Error, *files.Error, *DataError and those of the file system.
 func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
+	start := time.Now()
 	proc, err := p.Build()
 	if err != nil {
 		return nil, err
@@ -117,7 +120,9 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
 	}
-	return l, l.compare()
+	err = l.compare()
+	l.loading = time.Since(start)
+	return l, err
 }
 
 // readData reads the problem's data, and refuses what does not fit the set.

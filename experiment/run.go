@@ -23,7 +23,8 @@ type Run struct {
 	Warning string            // something about the folder that the user should know; may be empty
 	Drawn   []problem.Setting // of Redraw: how samples are drawn, where not only as the run says
 
-	config string // hash of config.yaml
+	config string           // hash of config.yaml
+	now    func() time.Time // the clock of trainings; nil is time.Now
 }
 
 // Begin fills a new folder: config, verbatim problem, the files of the set and the

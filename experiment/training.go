@@ -17,7 +17,9 @@ import (
 type Observer struct {
 	Mixing     func(steps, most int) // chains for a uniform prior are at it
 	Prior      func(Prior)           // a uniform prior was made by them
+	Begin      func(epochs int)      // that it will have; 0: a clock will decide
 	Epoch      func(train.Epoch)
+	Clock      func(train.Decision)
 	Evaluation func(Progress)
 	Checkpoint func(epoch int)
 }
@@ -41,7 +43,9 @@ type training struct {
 	observer Observer
 	fresh    bool      // there is no checkpoint yet
 	saved    time.Time // of the last checkpoint
-	unsaved  bool      // the trainer's state is sound and newer than the last checkpoint
+	watch    stopwatch
+	pacer    *train.Pacer // of a budget; nil without one
+	unsaved  bool         // the trainer's state is sound and newer than the last checkpoint
 }
 
 // Train trains to the end, from the newest checkpoint (or the one named) if
@@ -64,7 +68,10 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &training{Run: r}
+	t := &training{Run: r, watch: stopwatch{now: r.now}}
+	if t.watch.now == nil {
+		t.watch.now = time.Now
+	}
 	if t.fresh = len(names) == 0; !t.fresh || checkpoint != "" {
 		err = t.resume(checkpoint)
 	} else {
@@ -88,6 +95,7 @@ func (t *training) begin() error {
 		return err
 	}
 	t.trainer = t.trains(model)
+	t.trainer.State.Budget = t.Problem.Train.MaxSeconds
 	return nil
 }
 
@@ -109,25 +117,56 @@ func (t *training) resume(checkpoint string) error {
 	return t.trainer.Restore(arrays, state)
 }
 
-func (r *Run) trains(m score.Model[float32]) *train.Trainer[float32] {
-	return train.New(r.Problem.TrainConfig(), r.Method.Source(r.TrainRows, r.Pool), m, r.Pool)
+func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {
+	tr := train.New(t.Problem.TrainConfig(), t.Method.Source(t.TrainRows, t.Pool), m, t.Pool)
+	tr.Now = t.watch.now
+	return tr
 }
 
-// run makes the prior and trains the epochs that are left.
+// run makes the prior and trains the epochs that are left, or those that the budget holds.
 func (t *training) run(ctx context.Context) error {
+	t.watch.start, t.watch.before = t.watch.now(), t.trainer.State.Spent+t.loading.Seconds()
 	if err := t.status("training", ""); err != nil {
 		return err
 	}
-	if err := t.arrive(ctx); err != nil {
+	if len(t.trainer.State.Clock) > 0 { // of a process that was killed before it wrote them
+		if err := t.clocked(); err != nil {
+			return err
+		}
+	}
+	if t.observer.Begin != nil {
+		t.observer.Begin(t.epochs())
+	}
+	err := t.train(ctx)
+	if train.Interrupted(err) && ctx.Err() == nil {
+		return t.exhausted()
+	}
+	return err
+}
+
+func (t *training) train(ctx context.Context) error {
+	if t.trainer.Done() {
+		return nil
+	}
+	if err := t.arrive(t.within(ctx)); err != nil {
 		return err
 	}
 	t.saved = time.Now()
+	t.pace()
 	for !t.trainer.Done() {
 		if err := t.epoch(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// epochs returns how many epochs the training will have; 0 if that is not known yet.
+func (t *training) epochs() int {
+	if s := t.trainer.State; s.Budget > 0 && s.Plan == nil {
+		return 0
+	}
+	return t.trainer.Plan().Epochs
 }
 
 // end leaves the last checkpoint and the last status; err is that of run.
@@ -155,7 +194,7 @@ func (t *training) end(err error) error {
 
 // epoch trains one epoch, records it, evaluates and saves where it is time to.
 func (t *training) epoch(ctx context.Context) error {
-	epoch, err := t.trainer.Epoch(ctx)
+	epoch, err := t.trainer.Epoch(t.within(ctx))
 	t.unsaved = err == nil || train.Interrupted(err)
 	if err != nil {
 		return err
@@ -167,9 +206,14 @@ func (t *training) epoch(ctx context.Context) error {
 		t.observer.Epoch(epoch)
 	}
 	if every := t.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
+		start := t.watch.now()
 		if err := t.evaluate(ctx); err != nil && !train.Interrupted(err) { // the next epoch sees the interruption
 			return err
 		}
+		t.watch.evaluated += t.watch.now().Sub(start).Seconds()
+	}
+	if err := t.paced(); err != nil {
+		return err
 	}
 	// The first epoch is saved at once.
 	if t.trainer.Done() || t.fresh || time.Since(t.saved).Seconds() >= t.Problem.Train.CheckpointEvery {
@@ -253,6 +297,7 @@ func (l *Loaded) judge(p *Progress, s *Samples) {
 // save writes a checkpoint. It is tried once for each state.
 func (t *training) save() error {
 	t.unsaved = false
+	t.trainer.State.Spent = t.watch.spent()
 	state := t.trainer.State
 	if err := t.Folder.SaveCheckpoint(state.Updates, t.trainer.Snapshot(), state, t.config); err != nil {
 		return err
@@ -265,7 +310,7 @@ func (t *training) save() error {
 }
 
 func (t *training) status(state, message string) error {
-	return t.Folder.SetStatus(run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.Problem.Train.Epochs,
+	return t.Folder.SetStatus(run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(),
 		Message: message})
 }
 

@@ -181,6 +181,9 @@ func (p *Problem) TrainConfig() train.Config {
 		LearningRate: t.LearningRate, Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau,
 		MaxFailed: t.MaxFailed, Seed: p.Seed, Hidden: p.Condition.Drop,
 	}
+	if t.MaxSeconds > 0 && t.Epochs == 0 {
+		c.Epochs = train.MaxClocked // a clock decides
+	}
 	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer) // checked by Build
 	return c
 }

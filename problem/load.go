@@ -168,7 +168,25 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 		}
 	}
 	p.Variants = nil
+	p.budget()
 	return p, nil
+}
+
+// budgetAnneal is train.anneal where there is a budget and nothing else is said.
+const budgetAnneal = 0.5
+
+// budget makes the defaults of a training with a budget: as many epochs as it holds, and a
+// rate that falls to 0 until its end.
+func (p *Problem) budget() {
+	if !(p.Train.MaxSeconds > 0) {
+		return
+	}
+	if p.origin["train.epochs"] == "" {
+		p.Train.Epochs = 0
+	}
+	if p.origin["train.anneal"] == "" {
+		p.Train.Anneal = budgetAnneal
+	}
 }
 
 // settingOrigin begins the origin of a key that a setting wrote.

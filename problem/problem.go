@@ -123,8 +123,9 @@ type Train struct {
 	Average         float64       `yaml:"average"`
 	Plateau         train.Plateau `yaml:"plateau"`
 	MaxFailed       float64       `yaml:"max_failed"`
-	CheckpointEvery float64       `yaml:"checkpoint_every"` // seconds
-	EvaluateEvery   int           `yaml:"evaluate_every"`   // epochs; 0: never
+	CheckpointEvery float64       `yaml:"checkpoint_every"`      // seconds
+	EvaluateEvery   int           `yaml:"evaluate_every"`        // epochs; 0: never
+	MaxSeconds      float64       `yaml:"max_seconds,omitempty"` // the budget; 0: none. With one, Epochs 0: as it holds
 }
 
 // Uniform bounds the chains behind a uniform prior that has no closed form.

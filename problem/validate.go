@@ -21,6 +21,8 @@ const (
 	maxParameters = 1e9
 	maxLayers     = 1000
 	maxOctaves    = 20
+	minSeconds    = 1.0
+	maxSeconds    = 1000 * 3600.0 // of a budget: six weeks
 	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
@@ -47,7 +49,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		value float64
 	}{
 		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
-		{"train.epochs", float64(t.Epochs)}, {"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
+		{"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
 		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength},
 		{"data.tolerance", p.Data.Tolerance},
 	}
@@ -55,6 +57,13 @@ func (p *Problem) check(proc *langevin.Process) error {
 		if !(c.value > 0) || c.value > 1e15 {
 			return p.key(c.key, c.value, "a number above 0 and at most 1e15")
 		}
+	}
+	if n := float64(t.Epochs); !(n > 0 || n == 0 && t.MaxSeconds > 0) || n > 1e15 {
+		return p.key("train.epochs", n, "a number above 0 and at most 1e15")
+	}
+	if s := t.MaxSeconds; s != 0 && !(s >= minSeconds && s <= maxSeconds) {
+		return p.key("train.max_seconds", s, fmt.Sprintf("0, no budget, or a number from %g to %.4g seconds",
+			minSeconds, maxSeconds))
 	}
 	for _, c := range []struct {
 		key       string

@@ -25,7 +25,32 @@ type Manifest struct {
 	Files   map[string]string `json:"files_sha256,omitempty"`
 	Kept    map[string]string `json:"files,omitempty"`
 	Chosen  []Choice          `json:"chosen,omitempty"`
+	Clock   []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
 	Machine Machine           `json:"machine"`
+}
+
+// A Clocked is a number that came from a clock in the course of training: another machine, or
+// another day, may give another one. Checkpoints hold it too.
+type Clocked struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	After  int    `json:"after_epoch"`
+	Reason string `json:"reason"`
+	Repeat string `json:"repeat,omitempty"` // settings that give the same training without a clock, if any do
+}
+
+// AmendManifest changes manifest.json.
+func (f *Folder) AmendManifest(change func(m *Manifest)) error {
+	var m Manifest
+	if err := f.ReadJSON(ManifestFile, &m); err != nil {
+		return err
+	}
+	change(&m)
+	data, err := marshal(m)
+	if err != nil {
+		return err
+	}
+	return f.replace(ManifestFile, data)
 }
 
 // A Choice is what a key that was auto became: a number or a word, which config.yaml

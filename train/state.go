@@ -15,7 +15,7 @@ func (s State) Validate() error {
 		{"epoch", float64(s.Epoch)}, {"step", float64(s.Step)}, {"updates", float64(s.Updates)},
 		{"averaged", float64(s.Averaged)}, {"rate", s.Rate}, {"plateau.bad", float64(s.Plateau.Bad)},
 		{"plateau.cooldown", float64(s.Plateau.Cooldown)}, {"rows", float64(s.Rows)},
-		{"seconds", s.Seconds}, {"simulated", s.Simulated},
+		{"seconds", s.Seconds}, {"simulated", s.Simulated}, {"budget", s.Budget}, {"spent", s.Spent},
 	} {
 		if !(c.value >= 0 && c.value <= maxCount) {
 			return fmt.Errorf("%s is %v; expected a number from 0 to %g", c.key, c.value, float64(maxCount))
@@ -27,6 +27,19 @@ func (s State) Validate() error {
 	}
 	if s.Averaged > s.Updates {
 		return fmt.Errorf("averaged is %d; expected at most %d, the updates", s.Averaged, s.Updates)
+	}
+	if s.Plan != nil {
+		if err := s.Plan.Validate(); err != nil {
+			return fmt.Errorf("plan: %w", err)
+		}
+	}
+	if len(s.Clock) > 2*maxDecisions {
+		return fmt.Errorf("clock has %d decisions; expected at most %d", len(s.Clock), 2*maxDecisions)
+	}
+	for i, d := range s.Clock {
+		if err := d.Plan.Validate(); err != nil {
+			return fmt.Errorf("clock[%d]: plan: %w", i, err)
+		}
 	}
 	return nil
 }

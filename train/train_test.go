@@ -488,9 +488,19 @@ func TestStateSurvivesJSON(t *testing.T) {
 		case reflect.Pointer:
 			v.Set(reflect.New(v.Type().Elem()))
 			fill(v.Elem())
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			for i := range v.Len() {
+				fill(v.Index(i))
+			}
 		case reflect.Float64:
 			n++
 			v.SetFloat(0.1 * n)
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.String:
+			n++
+			v.SetString(fmt.Sprint("text ", n))
 		default:
 			n++
 			v.SetInt(int64(n))

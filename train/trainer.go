@@ -29,7 +29,7 @@ const lanes = 16
 // 800 rows, and with 8 or 16 lanes, a step takes the same time.
 const laneRows = 256
 
-// A Trainer trains one network. Its fields other than State are fixed.
+// A Trainer trains one network. Its fields other than State and Now are fixed.
 type Trainer[T kernel.Float] struct {
 	cfg    Config
 	source method.Source[T]
@@ -40,6 +40,7 @@ type Trainer[T kernel.Float] struct {
 	pool   *parallel.Pool
 
 	State State
+	Now   func() time.Time // the clock; nil is time.Now
 
 	ready  bool // source is prepared
 	report method.Report
@@ -76,6 +77,12 @@ type State struct {
 	Rows      int64        `json:"rows"`      // network rows trained on, in all
 	Seconds   float64      `json:"seconds"`   // time spent, in all
 	Simulated float64      `json:"simulated"` // of it, in forward simulation
+
+	Plan   *Plan      `json:"plan,omitempty"`   // that clocks decided; nil: that of Config
+	Budget float64    `json:"budget,omitempty"` // seconds of Spent after which the training ends; 0: none
+	Spent  float64    `json:"spent,omitempty"`  // seconds of all calls, whatever they did
+	Timed  bool       `json:"timed,omitempty"`  // epochs were timed for the budget
+	Clock  []Decision `json:"clock,omitempty"`  // what clocks decided, the last is Plan
 }
 
 // An Epoch is what happened in one.
@@ -162,7 +169,26 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 }
 
 // Done reports whether all epochs are trained.
-func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.cfg.Epochs }
+func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.Plan().Epochs }
+
+// Plan returns what the training goes by: the last decision of a clock; or that of Config,
+// of which a budget that nothing was decided by yet leaves the most epochs.
+func (t *Trainer[T]) Plan() Plan {
+	switch {
+	case t.State.Plan != nil:
+		return *t.State.Plan
+	case t.State.Budget > 0:
+		return Plan{Epochs: t.cfg.Epochs, Factor: 1}
+	}
+	return Plan{t.cfg.Epochs, t.cfg.Anneal, 1}
+}
+
+func (t *Trainer[T]) clock() time.Time {
+	if t.Now != nil {
+		return t.Now()
+	}
+	return time.Now()
+}
 
 // batches returns the number of batches in an epoch; an incomplete one is
 // dropped, unless it is the only one.
@@ -180,9 +206,9 @@ func (t *Trainer[T]) Average() score.Model[T] {
 // Epoch trains to the end of the current epoch. If ctx is done it stops after
 // the current batch with the context's error, in a state that resumes exactly.
 func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
-	start := time.Now()
+	start := t.clock()
 	before := t.State.Seconds
-	clock := func() { t.State.Seconds = before + time.Since(start).Seconds() }
+	clock := func() { t.State.Seconds = before + t.clock().Sub(start).Seconds() }
 	if err := t.prepare(ctx); err != nil {
 		clock()
 		return Epoch{}, err
@@ -222,10 +248,10 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	epoch, items := t.State.Epoch, t.source.Items()
 	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
 	if t.fresh != refresh+1 {
-		start := time.Now()
+		start := t.clock()
 		var err error
 		t.report, err = t.source.Refresh(ctx, t.cfg.Seed, refresh)
-		t.State.Simulated += time.Since(start).Seconds()
+		t.State.Simulated += t.clock().Sub(start).Seconds()
 		if err != nil {
 			return err
 		}
@@ -278,14 +304,9 @@ func (t *Trainer[T]) batch() error {
 	return nil
 }
 
-// anneal returns the factor of the learning rate in the update in progress: 1, and over
-// the last share Anneal of the updates linear to 0.
+// anneal returns the factor of the learning rate in the update in progress.
 func (t *Trainer[T]) anneal() float64 {
-	if t.cfg.Anneal == 0 {
-		return 1
-	}
-	left := 1 - (float64(t.State.Epoch)+float64(t.State.Step)/float64(t.batches()))/float64(t.cfg.Epochs)
-	return min(1, left/t.cfg.Anneal)
+	return t.Plan().At(float64(t.State.Epoch) + float64(t.State.Step)/float64(t.batches()))
 }
 
 // gradient computes the mean loss over paths and, in grads[0], its gradient;

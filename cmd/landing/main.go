@@ -146,7 +146,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
 		new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
-		new(*train.FailedError), new(*langevin.StartError)):
+		new(*train.FailedError), new(*train.BudgetError), new(*langevin.StartError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
 		new(*geometry.RankError)):

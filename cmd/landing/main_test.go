@@ -482,3 +482,47 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("eleven: %q", got)
 	}
 }
+
+// A training within a time ends trained, and says what came from the clock; times that are
+// none are refused.
+func TestTrainFor(t *testing.T) {
+	dir := t.TempDir()
+	fast := []string{"--set", "network.width=8", "--set", "network.layers=1", "--set", "prior=uniform"}
+	out := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "8s", "--json", "--out", "r"}, fast...)...))
+	show := wantJSON(t, ok(t, dir, "show", "r", "--json"))
+	clock, _ := show["manifest"].(map[string]any)["clock"].([]any)
+	if len(clock) == 0 {
+		t.Fatalf("the manifest has nothing of the clock: %v", show["manifest"])
+	}
+	if last := clock[len(clock)-1].(map[string]any); last["key"] != "train.epochs" || last["value"] != out["epochs"] {
+		t.Errorf("trained %v epochs by %v", out["epochs"], last)
+	}
+	text := ok(t, dir, "show", "r").stdout
+	if !strings.Contains(text, "from a clock") || !strings.Contains(text, "max_seconds: 8") {
+		t.Errorf("show says\n%s", text)
+	}
+	most := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "10m", "--json", "--set",
+		"train.epochs=2"}, fast...)...))
+	if most["epochs"] != 2.0 {
+		t.Errorf("%v epochs, want at most 2", most["epochs"])
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--for", "0.5s"}, "--for is 500ms; expected a time from 1s to 1000h0m0s"},
+		{[]string{"--for", "0s"}, "--for is 0s; expected"},
+		{[]string{"--for", "-5m"}, "--for is -5m0s; expected"},
+		{[]string{"--for", "5"}, "--for"},
+		{[]string{"--for", "5m", "--set", "train.max_seconds=3"}, "expected one of them"},
+	} {
+		if r := do(t, dir, append([]string{"train", "demo"}, c.args...)...); r.code != exitUsage ||
+			!strings.Contains(r.stderr, c.want) {
+			t.Errorf("%v: %d\n%s", c.args, r.code, r.stderr)
+		}
+	}
+	if r := do(t, dir, "train", "demo", "--set", "train.max_seconds=1e9"); r.code != exitConfig ||
+		!strings.Contains(r.stderr, "train.max_seconds is 1e+09; expected 0, no budget, or a number from 1 to") {
+		t.Errorf("%d\n%s", r.code, r.stderr)
+	}
+}

@@ -83,6 +83,16 @@ func (a *app) show() *cobra.Command {
 				for _, name := range out.Drawn {
 					fmt.Fprintf(t, "drawn by\t%s: %s\n", name, f.Path(run.DrawnDir+"/"+name))
 				}
+				for _, c := range m.Clock {
+					fmt.Fprintf(t, "from a clock\t%s is %v since epoch %d: %s\n", c.Key, c.Value, c.After, c.Reason)
+				}
+				if n := len(m.Clock); n > 0 {
+					repeat := m.Clock[n-1].Repeat
+					if repeat == "" {
+						repeat = "not by keys: the rate was falling when the clock lowered the epochs"
+					}
+					fmt.Fprintf(t, "without a clock\t%s\n", repeat)
+				}
 				if out.Last != nil {
 					var last struct {
 						Loss    float64

@@ -23,6 +23,7 @@ import (
 type source struct {
 	data, variant string
 	settings      []string
+	budget        time.Duration // of train; 0: what the problem says
 }
 
 func (s *source) flags(cmd *cobra.Command) {
@@ -38,7 +39,11 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := problem.Load(data, origin, s.variant, s.settings)
+	settings, err := s.within()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := problem.Load(data, origin, s.variant, settings)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,6 +70,35 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 		p.SetFile(key, path)
 	}
 	return p, data, nil
+}
+
+// within returns the settings with those of the budget before them: the epochs of the problem
+// are no bound of it.
+func (s *source) within() ([]string, error) {
+	if s.budget == 0 {
+		return s.settings, nil
+	}
+	for _, given := range s.settings {
+		if strings.HasPrefix(given, "train.max_seconds=") {
+			return nil, &usageError{errors.New("--for says what --set train.max_seconds says; expected one of them")}
+		}
+	}
+	return append([]string{fmt.Sprintf("train.max_seconds=%v", s.budget.Seconds()), "train.epochs=0"},
+		s.settings...), nil
+}
+
+// Bounds of --for.
+const (
+	leastBudget = time.Second
+	mostBudget  = 1000 * time.Hour
+)
+
+func checkBudget(d time.Duration) error {
+	if d < leastBudget || d > mostBudget {
+		return &usageError{fmt.Errorf("--for is %v; expected a time from %v to %v, such as 90s, 5m or 1h30m", d,
+			leastBudget, mostBudget)}
+	}
+	return nil
 }
 
 // place is where a new run folder goes.
@@ -96,10 +130,20 @@ func (a *app) train() *cobra.Command {
 		Use:   "train PROBLEM",
 		Short: "Train on a recipe or a problem file",
 		Long: `train makes a run folder and trains the problem in it. PROBLEM is a recipe
-(landing recipes) or a YAML file. Ctrl-C keeps what was done.`,
-		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --set train.epochs=500",
-		Args:    args(1, "a recipe or a problem file"),
+(landing recipes) or a YAML file. Ctrl-C keeps what was done.
+
+--for trains as long as it says: a short warm-up is timed, and the number of epochs that
+fills the time is written to manifest.json. The learning rate falls to 0 until the end. With
+--set train.epochs there are at most so many.`,
+		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
+			"  landing train problem.yaml --set train.epochs=500",
+		Args: args(1, "a recipe or a problem file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("for") {
+				if err := checkBudget(src.budget); err != nil {
+					return err
+				}
+			}
 			r, err := a.begin(args[0], &src, &at)
 			if err != nil {
 				return err
@@ -109,6 +153,7 @@ func (a *app) train() *cobra.Command {
 	}
 	src.flags(cmd)
 	at.flags(cmd)
+	cmd.Flags().DurationVar(&src.budget, "for", 0, "train so long, as in 5m or 1h30m: train.max_seconds")
 	return cmd
 }
 
@@ -208,16 +253,20 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 	a.say("%s: %s on %s, %d training and %d held-out points", r.Title(), r.Method.Name(), r.Data.Name,
 		len(r.Split.Train), r.Data.N-len(r.Split.Train))
 	a.say("run folder: %s", r.Folder.Dir)
-	start, first, rows := time.Now(), -1, int64(0)
+	start, first, rows, epochs := time.Now(), -1, int64(0), 0
 	err := r.Train(ctx, checkpoint, experiment.Observer{
+		Begin: func(n int) { epochs = n },
+		Clock: func(d train.Decision) {
+			epochs = d.Plan.Epochs
+			bar.line(d.String())
+		},
 		Epoch: func(t train.Epoch) {
 			if first < 0 {
 				first, rows, start = t.Epoch, t.Rows, time.Now()
 			}
 			last = t
-			bar.update(t.Epoch == r.Problem.Train.Epochs, func() string {
-				return epochLine(t, r.Problem.Train.Epochs, first,
-					rows, time.Since(start))
+			bar.update(t.Epoch == epochs, func() string {
+				return epochLine(t, epochs, first, rows, time.Since(start))
 			})
 		},
 		Mixing: func(steps, most int) {
@@ -256,7 +305,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		return last, &said{err}
 	}
 	if err == nil && last.Epoch == 0 {
-		a.say("all %d epochs were trained before", r.Problem.Train.Epochs)
+		a.say("all %d epochs were trained before", epochs)
 		return r.LastEpoch()
 	}
 	return last, err
@@ -276,14 +325,20 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 		worst = max(worst, v)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "epoch %*d/%d  loss %-8.4g  worst |h| %.1e", len(fmt.Sprint(epochs)), t.Epoch,
-		epochs, t.Loss, worst)
+	of := fmt.Sprint(epochs)
+	if epochs == 0 { // a clock will decide
+		of = "…"
+	}
+	fmt.Fprintf(&b, "epoch %*d/%s  loss %-8.4g  worst |h| %.1e", len(of), t.Epoch, of, t.Loss, worst)
 	if t.Failed > 0 {
 		fmt.Fprintf(&b, "  %d paths failed", t.Failed)
 	}
 	if n := t.Epoch - first; n > 0 {
 		s := since.Seconds()
-		fmt.Fprintf(&b, "  %s rows/s  %s left", si(float64(t.Rows-rows)/s), clock(s/float64(n)*float64(epochs-t.Epoch)))
+		fmt.Fprintf(&b, "  %s rows/s", si(float64(t.Rows-rows)/s))
+		if epochs > 0 {
+			fmt.Fprintf(&b, "  %s left", clock(s/float64(n)*float64(epochs-t.Epoch)))
+		}
 	}
 	return b.String()
 }

@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// stopwatch counts the seconds of a call, and those that its evaluations took.
+type stopwatch struct {
+	now       func() time.Time
+	start     time.Time
+	before    float64 // seconds of earlier calls, and of loading
+	evaluated float64
+}
+
+// spent returns the seconds of all calls.
+func (w *stopwatch) spent() float64 { return w.before + w.now().Sub(w.start).Seconds() }
+
+// limited is a context that is also done when a budget is spent.
+type limited struct {
+	context.Context
+	over func() bool
+}
+
+func (l limited) Err() error {
+	if err := l.Context.Err(); err != nil {
+		return err
+	}
+	if l.over() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// within returns the context of a training within its budget, if it has one.
+func (t *training) within(ctx context.Context) context.Context {
+	budget := t.trainer.State.Budget
+	if budget == 0 {
+		return ctx
+	}
+	return limited{ctx, func() bool { return t.watch.spent() >= budget }}
+}
+
+// pace begins to time epochs, where there is a budget.
+func (t *training) pace() {
+	if s := t.trainer.State; s.Budget > 0 {
+		k := t.Problem.Train
+		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, t.Problem.TrainConfig().Epochs, s.Epoch,
+			t.trainer.Reading(t.watch.spent(), t.watch.evaluated))
+	}
+}
+
+// paced lets the clock decide, after an epoch, how many there are.
+func (t *training) paced() error {
+	if t.pacer == nil {
+		return nil
+	}
+	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated))
+	if d, due := t.trainer.Pace(t.pacer); due {
+		return t.decided(d)
+	}
+	return nil
+}
+
+// exhausted ends a training whose budget ended between two ends of epochs.
+func (t *training) exhausted() error {
+	t.unsaved = true
+	t.trainer.State.Spent = t.watch.spent()
+	d, err := t.trainer.Exhausted()
+	if err != nil {
+		return err
+	}
+	return t.decided(d)
+}
+
+// decided records what a clock decided: first in a checkpoint, from which a training that is
+// stopped goes on by it.
+func (t *training) decided(d train.Decision) error {
+	if err := t.save(); err != nil {
+		return err
+	}
+	if t.observer.Clock != nil {
+		t.observer.Clock(d)
+	}
+	return t.clocked()
+}
+
+// clocked brings the manifest up to the decisions of the trainer's state.
+func (t *training) clocked() error {
+	decisions := t.trainer.State.Clock
+	return t.Folder.AmendManifest(func(m *run.Manifest) {
+		m.Clock = nil
+		for _, d := range decisions {
+			c := run.Clocked{Key: "train.epochs", Value: d.Plan.Epochs, After: d.After,
+				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
+					d.Why)}
+			if d.Repeats() {
+				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
+					d.Plan.Anneal)
+			}
+			m.Clock = append(m.Clock, c)
+		}
+	})
+}

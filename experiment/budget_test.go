@@ -1,0 +1,236 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// ticking is a clock on which every epoch takes what it is told, and nothing else takes time.
+type ticking struct {
+	at    time.Time
+	epoch func(epoch int) float64 // seconds
+}
+
+// of makes a run go by the clock.
+func (c *ticking) of(r *Run) *Run {
+	r.now, r.loading = func() time.Time { return c.at }, 0
+	return r
+}
+
+func (c *ticking) observe(also func(train.Epoch)) Observer {
+	return Observer{Epoch: func(e train.Epoch) {
+		c.at = c.at.Add(time.Duration(c.epoch(e.Epoch) * float64(time.Second)))
+		if also != nil {
+			also(e)
+		}
+	}}
+}
+
+func everySecond(int) float64 { return 1 }
+
+// budgeted begins a run with a budget.
+func budgeted(t *testing.T, settings ...string) *Run {
+	return begin(t, append([]string{"train.max_seconds=20", "train.epochs=0", "train.anneal=0.5", "train.batch=512",
+		"train.checkpoint_every=1e6", "train.refresh=10", "process.steps=10"}, settings...)...)
+}
+
+// weightsOf returns the newest checkpoint's weights as they lie on disk, and its state.
+func weightsOf(t *testing.T, r *Run) (string, train.State) {
+	t.Helper()
+	names, err := r.Folder.Checkpoints()
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no checkpoint: %v", err)
+	}
+	data, err := os.ReadFile(r.Folder.Path("checkpoints/" + names[len(names)-1] + "/weights.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Hash(data), trained.State
+}
+
+func manifestOf(t *testing.T, r *Run) run.Manifest {
+	t.Helper()
+	var m run.Manifest
+	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// A training with a budget fills it and records what came from the clock; the keys that it
+// records give the same bytes without a clock.
+func TestBudgetRepeats(t *testing.T) {
+	e := budgeted(t)
+	c := &ticking{epoch: everySecond}
+	if err := c.of(e).Train(context.Background(), "", c.observe(nil)); err != nil {
+		t.Fatal(err)
+	}
+	weights, state := weightsOf(t, e)
+	m := manifestOf(t, e)
+	if len(m.Clock) == 0 {
+		t.Fatal("the manifest has nothing of the clock")
+	}
+	last := m.Clock[len(m.Clock)-1]
+	if last.Key != "train.epochs" || last.Value != float64(state.Epoch) || state.Epoch < 18 || state.Epoch > 20 ||
+		state.Spent != float64(state.Epoch) || !strings.HasPrefix(last.Reason, "20 s at 1 s an epoch") {
+		t.Errorf("%+v, %d epochs in %v s", last, state.Epoch, state.Spent)
+	}
+	if s := statusOf(t, e); s.State != "trained" || s.Epoch != state.Epoch || s.Epochs != state.Epoch {
+		t.Errorf("%+v", s)
+	}
+	again := budgeted(t, strings.Fields(last.Repeat)...)
+	if err := again.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, s := weightsOf(t, again); got != weights || s.Epoch != state.Epoch {
+		t.Errorf("%s gives other weights after %d epochs", last.Repeat, s.Epoch)
+	}
+	if m := manifestOf(t, again); m.Clock != nil {
+		t.Errorf("without a budget a clock decided %v", m.Clock)
+	}
+}
+
+// copyRun copies a run folder as it is, which is what a process that is killed now leaves.
+func copyRun(t *testing.T, r *Run) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "killed")
+	if err := os.CopyFS(dir, os.DirFS(r.Folder.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A training that is killed goes on by what was decided: to the same weights if the machine
+// is as fast, and to the end of its budget in any case.
+func TestBudgetSurvivesKill(t *testing.T) {
+	e := budgeted(t)
+	c := &ticking{epoch: everySecond}
+	killed := map[int]string{}
+	at := []int{1, 3, 14}
+	o := c.observe(nil)
+	o.Checkpoint = func(epoch int) {
+		if slices.Contains(at, epoch) {
+			killed[epoch] = copyRun(t, e)
+		}
+	}
+	e.Problem.Train.CheckpointEvery = 0 // every epoch
+	if err := c.of(e).Train(context.Background(), "", o); err != nil {
+		t.Fatal(err)
+	}
+	weights, state := weightsOf(t, e)
+	if len(killed) != len(at) {
+		t.Fatalf("%d checkpoints were seen", len(killed))
+	}
+	for epoch, dir := range killed {
+		r, err := Open(dir, "", e.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &ticking{epoch: everySecond}
+		if err := c.of(r).Train(context.Background(), "", c.observe(nil)); err != nil {
+			t.Fatal(err)
+		}
+		got, s := weightsOf(t, r)
+		if got != weights || s.Epoch != state.Epoch || s.Spent != state.Spent || len(s.Clock) != len(state.Clock) {
+			t.Errorf("killed after epoch %d: %d epochs in %v s by %v; want %d in %v by %v", epoch, s.Epoch, s.Spent,
+				s.Clock, state.Epoch, state.Spent, state.Clock)
+		}
+		if m := manifestOf(t, r); len(m.Clock) != len(s.Clock) {
+			t.Errorf("killed after epoch %d: the manifest has %v", epoch, m.Clock)
+		}
+		slow, err := Open(copyRun(t, r), "", e.Pool) // all trained: nothing is done
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := slow.Train(context.Background(), "", Observer{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := weightsOf(t, slow); got != weights {
+			t.Error("a finished training went on")
+		}
+	}
+}
+
+// Where the machine becomes slower while the rate falls, the run ends in its budget with a
+// rate of about 0, and says that keys alone do not repeat it.
+func TestBudgetOnASlowerMachine(t *testing.T) {
+	e := budgeted(t, "train.max_seconds=40")
+	c := &ticking{epoch: func(epoch int) float64 {
+		if epoch > 27 {
+			return 2
+		}
+		return 1
+	}}
+	var rates []float64
+	if err := c.of(e).Train(context.Background(), "",
+		c.observe(func(x train.Epoch) { rates = append(rates, x.Rate) })); err != nil {
+		t.Fatal(err)
+	}
+	_, state := weightsOf(t, e)
+	m := manifestOf(t, e)
+	last := m.Clock[len(m.Clock)-1]
+	if state.Spent > 40 || state.Epoch >= 36 || last.Repeat != "" || last.Value != float64(state.Epoch) {
+		t.Errorf("%d epochs in %v s, %+v", state.Epoch, state.Spent, last)
+	}
+	if first, end := rates[0], rates[len(rates)-1]; !(end < 0.35*first) {
+		t.Errorf("the rate falls from %v to %v", first, end)
+	}
+}
+
+// A budget that ends within an epoch ends the training there; in the first epoch it is an
+// error, and what was trained is kept.
+func TestBudgetEndsInAnEpoch(t *testing.T) {
+	e := budgeted(t)
+	at := time.Time{}
+	e.loading, e.now = 0, func() time.Time {
+		at = at.Add(7 * time.Second)
+		return at
+	}
+	var short *train.BudgetError
+	if err := e.Train(context.Background(), "", Observer{}); !errors.As(err, &short) || short.Seconds != 20 {
+		t.Fatalf("got %v", err)
+	}
+	if s := statusOf(t, e); s.State != "failed" || s.Epoch != 0 || !strings.Contains(s.Message, "first epoch") {
+		t.Errorf("%+v", s)
+	}
+
+	e = budgeted(t, "train.batch=64")
+	c := &ticking{epoch: everySecond}
+	c.of(e)
+	jump := false
+	plain := e.now
+	asked := 0
+	e.now = func() time.Time {
+		if jump {
+			if asked++; asked > 12 {
+				return plain().Add(time.Hour)
+			}
+		}
+		return plain()
+	}
+	if err := e.Train(context.Background(), "", c.observe(func(x train.Epoch) { jump = x.Epoch == 5 })); err != nil {
+		t.Fatal(err)
+	}
+	_, state := weightsOf(t, e)
+	if state.Epoch != 5 || state.Step == 0 || statusOf(t, e).State != "trained" {
+		t.Errorf("%+v, %+v", state, statusOf(t, e))
+	}
+	m := manifestOf(t, e)
+	if last := m.Clock[len(m.Clock)-1]; !strings.Contains(last.Reason, "the budget ended in epoch 6") ||
+		last.Repeat != "" {
+		t.Errorf("%+v", last)
+	}
+}

@@ -1,0 +1,223 @@
+package train
+
+import "fmt"
+
+// MaxClocked is the largest number of epochs that a clock decides.
+const MaxClocked = 1_000_000
+
+// maxDecisions bounds the decisions that a State holds; one that ends the training is always
+// taken.
+const maxDecisions = 200
+
+// Shares of a budget, or of what is left of it when a call begins.
+const (
+	warmShare   = 0.03 // that is measured before a number of epochs is taken from it,
+	slowShare   = 0.10 // or in all, where epochs are long
+	aimShare    = 0.98 // that the epochs are to fill: the rest is for a machine that becomes slower
+	changeShare = 0.02 // by which a number of epochs must differ from the last one to be taken
+	windowShare = 0.10 // the last, over which epochs are timed
+	markShare   = 0.01 // between the marks of this window
+)
+
+// A Decision is a number of epochs that came from a clock.
+type Decision struct {
+	After  int     `json:"after_epoch"`
+	Plan   Plan    `json:"plan"`
+	Budget float64 `json:"budget_seconds"` // in all
+	Spent  float64 `json:"spent_seconds"`  // in all, until then
+	Pace   float64 `json:"epoch_seconds"`  // what an epoch takes; 0: none was timed
+	Why    string  `json:"why"`
+	Within bool    `json:"within_epoch,omitempty"` // batches of the epoch after it were trained
+}
+
+// Repeats reports whether train.epochs and train.anneal of the plan alone give what was
+// trained.
+func (d Decision) Repeats() bool { return d.Plan.Factor == 1 && !d.Within }
+
+func (d Decision) String() string {
+	return fmt.Sprintf("epochs: %d (from a clock: %.4g s at %.3g s an epoch, after epoch %d: %s)", d.Plan.Epochs,
+		d.Budget, d.Pace, d.After, d.Why)
+}
+
+// A BudgetError says that the budget ended within the first epoch.
+type BudgetError struct {
+	Seconds     float64
+	Batches, Of int // of the epoch
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("the budget of %.4g s ended in the first epoch, after %d of its %d batches; a larger "+
+		"train.max_seconds (--for), or fewer train.times_per_path, help", e.Seconds, e.Batches, e.Of)
+}
+
+// A Reading of clocks, in seconds since the training began; time between calls is not counted.
+type Reading struct {
+	All       float64 // whatever was done
+	Simulated float64 // of it, in forward simulation
+	Evaluated float64 // of it, in evaluations
+}
+
+// work is what training alone took.
+func (r Reading) work() float64 { return r.All - r.Simulated - r.Evaluated }
+
+// A Pacer times epochs and says when a training of a budget ends. It reads no clock: what it
+// decides is a function of the readings that it is given.
+//
+// The number of epochs is decided after a short warm-up. Until the rate begins to fall another
+// number would change nothing of what was trained (Plan.Until), so just before that it is
+// decided again, now that more epochs were timed. At any time it is lowered if the machine
+// became so slow that the budget would not suffice.
+type Pacer struct {
+	limit     float64 // seconds, in all
+	room      float64 // of it, left when the call began
+	refresh   int
+	evaluate  int
+	most      int
+	begin     Reading
+	now       Reading
+	first     int    // epochs trained when the call began
+	epoch     int    // now
+	marks     []mark // the first is after the first epoch; then those of the window
+	refreshes int    // forward simulations timed
+	evaluated int    // evaluations timed
+}
+
+type mark struct {
+	epoch int
+	work  float64
+}
+
+// NewPacer returns the pacer of a call that begins after so many epochs, of a budget of limit
+// seconds in all. Paths are simulated anew at every refresh-th epoch, and samples evaluated
+// at every evaluate-th (0: never).
+func NewPacer(limit float64, refresh, evaluate, most, epoch int, r Reading) *Pacer {
+	return &Pacer{limit: limit, room: max(limit-r.All, 0), refresh: max(refresh, 1), evaluate: evaluate,
+		most: min(most, MaxClocked), begin: r, now: r, first: epoch, epoch: epoch}
+}
+
+// Epoch hears that so many epochs are trained, and evaluated where it was time to.
+func (p *Pacer) Epoch(epoch int, r Reading) {
+	if r.Simulated > p.now.Simulated {
+		p.refreshes++
+	}
+	if r.Evaluated > p.now.Evaluated {
+		p.evaluated++
+	}
+	p.now, p.epoch = r, epoch
+	w := r.work()
+	if n := len(p.marks); n == 0 || w-p.marks[n-1].work >= markShare*p.room {
+		p.marks = append(p.marks, mark{epoch, w})
+	}
+	for len(p.marks) > 1 && w-p.marks[1].work >= windowShare*p.room {
+		p.marks = p.marks[1:]
+	}
+}
+
+// measured reports whether enough epochs were timed to decide by.
+func (p *Pacer) measured() bool {
+	if p.epoch == p.first {
+		return false
+	}
+	return p.now.All-p.begin.All >= slowShare*p.room ||
+		p.epoch > p.marks[0].epoch && p.now.work()-p.marks[0].work >= warmShare*p.room
+}
+
+// pace returns the seconds that an epoch takes, with its share of simulations and
+// evaluations. The first epoch of a call, which also makes things ready, counts if there is no
+// other.
+func (p *Pacer) pace() float64 {
+	from := mark{p.first, p.begin.work()}
+	if len(p.marks) > 0 && p.marks[0].epoch < p.epoch {
+		from = p.marks[0]
+	}
+	pace := (p.now.work() - from.work) / float64(p.epoch-from.epoch)
+	if p.refreshes > 0 {
+		pace += (p.now.Simulated - p.begin.Simulated) / float64(p.refreshes) / float64(p.refresh)
+	}
+	if p.evaluated > 0 {
+		pace += (p.now.Evaluated - p.begin.Evaluated) / float64(p.evaluated) / float64(p.evaluate)
+	}
+	return pace
+}
+
+// decide returns the decision that is due, if one is, for a training in a state that goes by
+// plan.
+func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due bool) {
+	e := p.epoch
+	d = Decision{After: e, Budget: p.limit, Spent: p.now.All}
+	if e > p.first {
+		d.Pace = p.pace()
+	}
+	if e >= 1 && p.now.All >= p.limit {
+		d.Plan, d.Why = plan.Until(e, e), "the budget is spent"
+		return d, plan.Epochs > e
+	}
+	if len(s.Clock) >= maxDecisions || !p.measured() || !(d.Pace > 0) {
+		return d, false
+	}
+	until := func(share float64) int { // which epoch ends with a share of what is left
+		return min(p.most, e+int(min(share*(p.limit-p.now.All)/d.Pace, MaxClocked)))
+	}
+	left := p.limit - p.now.All
+	n := until(max(0, 1-(1-aimShare)*p.room/left))
+	longer := float64(n-plan.Epochs) > changeShare*float64(plan.Epochs)
+	switch {
+	case s.Plan == nil && n > e:
+		d.Plan, d.Why = Plan{n, min(anneal, 1-float64(e)/float64(n)), 1}, "the warm-up was timed"
+		return d, true
+	case s.Plan == nil:
+		d.Plan, d.Why = plan.Until(e, e), "the budget holds no more"
+		return d, true
+	case p.now.All+d.Pace*float64(plan.Epochs-e) > p.limit:
+		n = until(aimShare)
+		d.Plan, d.Why = plan.Until(e, n), "epochs take longer than was timed"
+		return d, n < plan.Epochs
+	case !s.Timed && longer:
+		d.Plan, d.Why = plan.Until(e, n), "the warm-up was timed"
+		return d, true
+	case plan.last(e) && longer:
+		d.Plan, d.Why = plan.Until(e, n), "timed again before the rate falls"
+		return d, true
+	}
+	return d, false
+}
+
+// last reports whether after so many epochs the plan can be changed for the last time without
+// changing what was trained: the rate falls in the next epoch, or the training ends.
+func (p Plan) last(epoch int) bool {
+	if p.Anneal == 0 {
+		return epoch >= p.Epochs
+	}
+	return !p.Falling(epoch) && p.At(float64(epoch+1)) < p.Factor
+}
+
+// Pace lets a pacer that has heard of the last epoch decide. What it decides is in the State
+// from then on.
+func (t *Trainer[T]) Pace(p *Pacer) (Decision, bool) {
+	s := &t.State
+	d, due := p.decide(t.Plan(), s, t.cfg.Anneal)
+	s.Timed = s.Timed || p.measured()
+	if due {
+		s.Plan, s.Clock = &d.Plan, append(s.Clock[:len(s.Clock):len(s.Clock)], d)
+	}
+	return d, due
+}
+
+// Reading returns the clocks of the training: spent in all, and of it in evaluations of this
+// call.
+func (t *Trainer[T]) Reading(spent, evaluated float64) Reading {
+	return Reading{spent, t.State.Simulated, evaluated}
+}
+
+// Exhausted ends a training whose budget ended in the course of an epoch. A *BudgetError says
+// that it was the first.
+func (t *Trainer[T]) Exhausted() (Decision, error) {
+	s := &t.State
+	if s.Epoch == 0 {
+		return Decision{}, &BudgetError{s.Budget, s.Step, t.batches()}
+	}
+	d := Decision{After: s.Epoch, Plan: t.Plan().Until(s.Epoch, s.Epoch), Budget: s.Budget, Spent: s.Spent,
+		Why: fmt.Sprintf("the budget ended in epoch %d", s.Epoch+1), Within: s.Step > 0}
+	s.Plan, s.Clock = &d.Plan, append(s.Clock[:len(s.Clock):len(s.Clock)], d)
+	return d, nil
+}

@@ -1,0 +1,253 @@
+package train
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// The rate of a plan is 1 and falls linearly to 0 over its last share, as the keys say; a plan
+// that is changed before it falls is that of the new number of epochs, and one that is changed
+// while it falls goes on from where it is.
+func TestPlan(t *testing.T) {
+	p := Plan{Epochs: 100, Anneal: 0.4, Factor: 1}
+	for _, c := range []struct{ at, want float64 }{{0, 1}, {60, 1}, {80, 0.5}, {90, 0.25}, {99.5, 0.0125}, {100, 0}} {
+		if got := p.At(c.at); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("at %v the rate is %v, want %v", c.at, got, c.want)
+		}
+	}
+	if q := (Plan{Epochs: 7, Factor: 0.5}); q.At(6.9) != 0.5 || q.Falling(6) {
+		t.Error("without anneal the rate falls")
+	}
+	for _, c := range []struct {
+		after, epochs int
+		want          Plan
+	}{
+		{30, 80, Plan{80, 0.4, 1}},   // falls from 48 on
+		{30, 200, Plan{200, 0.4, 1}}, // longer
+		{60, 80, Plan{80, 0.25, 1}},  // should have fallen: over all that is left
+		{60, 100, Plan{100, 0.4, 1}},
+		{80, 90, Plan{90, 1 - 80.0/90, 0.5}},
+		{80, 160, Plan{160, 0.5, 0.5}},
+		{80, 80, Plan{80, 0, 0.5}}, // ends
+		{80, 10, Plan{80, 0, 0.5}},
+		{40, 40, Plan{40, 0, 1}},
+	} {
+		got := p.Until(c.after, c.epochs)
+		if off := math.Abs(got.Anneal-c.want.Anneal) + math.Abs(got.Factor-c.want.Factor); off > 1e-15 ||
+			got.Epochs != c.want.Epochs {
+			t.Errorf("until %d, after %d: %+v, want %+v", c.epochs, c.after, got, c.want)
+		}
+		if c.epochs <= c.after {
+			continue
+		}
+		if at := float64(c.after); math.Abs(got.At(at)-p.At(at)) > 1e-15 {
+			t.Errorf("until %d, after %d: the rate jumps from %v to %v", c.epochs, c.after, p.At(at), got.At(at))
+		}
+		if last := got.At(float64(c.epochs)); math.Abs(last) > 1e-15 {
+			t.Errorf("until %d, after %d: the rate ends at %v", c.epochs, c.after, last)
+		}
+		for e := 0; got.Factor == 1 && e <= c.after; e++ { // what was trained is what the new plan would have
+			if got.At(float64(e)) != 1 || p.At(float64(e)) != 1 {
+				t.Errorf("until %d, after %d: a plan of factor 1 has the rate %v at epoch %d", c.epochs, c.after,
+					got.At(float64(e)), e)
+			}
+		}
+	}
+	if got := (Plan{Epochs: 100, Factor: 1}).Until(50, 60); got != (Plan{Epochs: 60, Factor: 1}) {
+		t.Errorf("a plan without anneal becomes %+v", got)
+	}
+}
+
+// machine says what an epoch, a simulation and an evaluation take.
+type machine struct {
+	first    float64 // more, in the first epoch of a call
+	epoch    func(epoch int) float64
+	simulate float64
+	evaluate float64
+}
+
+func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
+
+// pass is a training of nothing but clocks: it returns the last state, and where it ended. Its
+// rates are recorded.
+func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ State, rates []float64) {
+	tr := &Trainer[float32]{cfg: cfg, State: s}
+	tr.State.Budget = limit
+	r := Reading{All: spent}
+	p := NewPacer(limit, cfg.Refresh, every, cfg.Epochs, s.Epoch, r)
+	for n := 0; !tr.Done(); n++ {
+		e := tr.State.Epoch
+		rates = append(rates, tr.Plan().At(float64(e)))
+		took := m.epoch(e)
+		if n == 0 {
+			took += m.first
+		}
+		if n == 0 || e%cfg.Refresh == 0 {
+			took += m.simulate
+			r.Simulated += m.simulate
+		}
+		if every > 0 && (e+1)%every == 0 {
+			took += m.evaluate
+			r.Evaluated += m.evaluate
+		}
+		r.All += took
+		tr.State.Epoch, tr.State.Spent = e+1, r.All
+		if limit > 0 {
+			p.Epoch(e+1, r)
+			tr.Pace(p)
+		}
+	}
+	return tr.State, rates
+}
+
+// On a machine of steady speed the epochs fill the budget but for two hundredths and an epoch,
+// whatever simulations, evaluations and the first epoch cost; the rate falls to its end; and
+// the keys of the decision give the same rates.
+func TestSteadyBudget(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg   Config
+		every int
+		m     machine
+	}{
+		"plain":        {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{epoch: constant(0.71)}},
+		"slow start":   {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{9, constant(0.5), 0.1, 0}},
+		"refresh":      {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0, machine{1, constant(0.3), 5, 0}},
+		"evaluations":  {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20, machine{1, constant(0.2), 0.1, 6}},
+		"all falling":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0, machine{0, constant(0.25), 0, 0}},
+		"never falls":  {Config{Epochs: MaxClocked, Refresh: 1}, 10, machine{0, constant(0.25), 0, 3}},
+		"long epochs":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, constant(23), 1, 0}},
+		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{2, constant(0.01), 0, 0}},
+	} {
+		s, rates := pass(300, 2, c.cfg, c.every, State{}, c.m)
+		if s.Plan == nil || len(s.Clock) == 0 || s.Clock[len(s.Clock)-1].Plan != *s.Plan || s.Epoch != s.Plan.Epochs {
+			t.Fatalf("%s: %+v", name, s)
+		}
+		if longest := 300*0.03 + c.m.epoch(0) + c.m.simulate + c.m.evaluate; s.Spent > 300 || s.Spent < 300-longest {
+			t.Errorf("%s: %v s are spent of 300; %v", name, s.Spent, s.Clock)
+		}
+		if first := s.Clock[0]; first.Spent > 300*0.10+c.m.first+2*c.m.epoch(0)+2*c.m.simulate+2 {
+			t.Errorf("%s: the first decision comes after %v s", name, first.Spent)
+		}
+		if len(s.Clock) > 5 || s.Plan.Factor != 1 {
+			t.Errorf("%s: %v", name, s.Clock)
+		}
+		again, same := pass(0, 0, c.cfg, c.every, State{Plan: s.Plan}, c.m)
+		if again.Epoch != s.Epoch {
+			t.Errorf("%s: by its keys the training ends after %d epochs, not %d", name, again.Epoch, s.Epoch)
+		}
+		for e := range rates {
+			if rates[e] != same[e] {
+				t.Errorf("%s: the rate of epoch %d was %v, and is %v by keys", name, e, rates[e], same[e])
+			}
+		}
+		if a := s.Plan.Anneal; a > 0 && rates[len(rates)-1] > 1/(a*float64(len(rates)))+1e-12 {
+			t.Errorf("%s: the last rate is %v", name, rates[len(rates)-1])
+		}
+	}
+}
+
+// Where the machine becomes slower the training still ends in its budget and its rate goes to
+// 0, without a jump: before it falls by other keys, and while it falls by a plan of its own.
+func TestSlowerMachine(t *testing.T) {
+	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
+	for name, c := range map[string]struct {
+		from, by   float64 // slower from this share of the first plan on
+		repeatable bool
+	}{
+		"early": {0.2, 3, true}, "late": {0.7, 2, false}, "at once": {0.02, 10, true}, "stalls": {0.9, 50, false},
+	} {
+		planned := 300.0
+		m := machine{epoch: func(e int) float64 {
+			if float64(e) >= c.from*planned {
+				return c.by
+			}
+			return 1
+		}}
+		s, rates := pass(300, 0, cfg, 0, State{}, m)
+		if s.Spent > 300+c.by || name != "stalls" && (s.Spent > 300 || s.Spent < 270) {
+			t.Errorf("%s: %v s are spent of 300", name, s.Spent)
+		}
+		last := s.Clock[len(s.Clock)-1]
+		if (last.Plan.Factor == 1) != c.repeatable && name != "stalls" {
+			t.Errorf("%s: %v", name, s.Clock)
+		}
+		for e := 1; e < len(rates); e++ {
+			if rates[e] > rates[e-1]+1e-12 || rates[e-1]-rates[e] > 0.2 && name != "stalls" {
+				t.Errorf("%s: the rate goes from %v to %v at epoch %d", name, rates[e-1], rates[e], e)
+			}
+		}
+		if name != "stalls" && rates[len(rates)-1] > 0.15 {
+			t.Errorf("%s: the last rate is %v: %v", name, rates[len(rates)-1], s.Clock)
+		}
+		if len(s.Clock) > 40 {
+			t.Errorf("%s: %d decisions", name, len(s.Clock))
+		}
+	}
+}
+
+// A machine that becomes faster before the rate falls trains more epochs.
+func TestFasterMachine(t *testing.T) {
+	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.4}
+	s, _ := pass(300, 0, cfg, 0, State{}, machine{epoch: func(e int) float64 {
+		if e < 30 {
+			return 2
+		}
+		return 0.5
+	}})
+	if s.Spent > 300 || s.Spent < 285 || s.Plan.Factor != 1 || s.Plan.Anneal != 0.4 {
+		t.Errorf("%v s, %+v, %v", s.Spent, s.Plan, s.Clock)
+	}
+}
+
+// The epochs of the problem bound those of the clock, and so does MaxClocked.
+func TestBudgetWithMostEpochs(t *testing.T) {
+	s, rates := pass(300, 0, Config{Epochs: 40, Refresh: 1, Anneal: 0.5}, 0, State{}, machine{epoch: constant(1)})
+	if s.Epoch != 40 || s.Plan.Epochs != 40 || rates[39] > 0.06 {
+		t.Errorf("%d epochs, %v", s.Epoch, s.Clock)
+	}
+	p := NewPacer(1e9, 1, 0, math.MaxInt, 0, Reading{})
+	p.Epoch(1, Reading{All: 1e-9})
+	p.Epoch(2, Reading{All: 1e9 / 2})
+	p.marks = []mark{{1, 0}}
+	p.now.All = 1e-6
+	p.room = 1e-9
+	st := State{}
+	if d, due := p.decide(Plan{math.MaxInt, 0, 1}, &st, 0.5); !due || d.Plan.Epochs > MaxClocked {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A training that goes on with what is left of its budget decides as one that never stopped
+// where the clock runs alike, and its decisions are all kept.
+func TestBudgetGoesOn(t *testing.T) {
+	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
+	whole, _ := pass(300, 0, cfg, 0, State{}, machine{epoch: constant(1)})
+	half := State{Epoch: 100, Plan: &Plan{whole.Plan.Epochs, 0.5, 1}, Timed: true, Spent: 100,
+		Clock: whole.Clock[:1:1]}
+	s, _ := pass(300, 100, cfg, 0, half, machine{epoch: constant(1)})
+	if s.Epoch != whole.Epoch || len(s.Clock) != len(whole.Clock) {
+		t.Errorf("%d epochs by %v, want %d by %v", s.Epoch, s.Clock, whole.Epoch, whole.Clock)
+	}
+	half = State{Epoch: 299, Plan: &Plan{300, 0.5, 1}, Timed: true, Spent: 300}
+	if s, _ := pass(300, 300, cfg, 0, half, machine{epoch: constant(1)}); s.Epoch != 300 {
+		t.Errorf("a spent budget trained until epoch %d", s.Epoch)
+	}
+}
+
+// A budget that ends in an epoch ends the training after the one before; in the first it is an
+// error.
+func TestExhausted(t *testing.T) {
+	tr := &Trainer[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5}, order: make([]int, 70)}
+	tr.State = State{Step: 3, Budget: 60}
+	want := "60 s ended in the first epoch, after 3 of its 7 batches"
+	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	tr.State = State{Epoch: 4, Step: 3, Budget: 60, Spent: 61}
+	d, err := tr.Exhausted()
+	if err != nil || !tr.Done() || d.Plan.Epochs != 4 || d.Repeats() ||
+		tr.State.Clock[0].Why != "the budget ended in epoch 5" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
