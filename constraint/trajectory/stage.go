@@ -59,45 +59,6 @@ func (n *label) name(l int) string {
 	return fmt.Sprintf("%s[%d,%s]", n.head, l, n.tail)
 }
 
-// A circle is (c² + s² − 1)/2 of a turning joint.
-type circle struct{ c, s int }
-
-// A turn is a·c + b·s − ref of one joint; of a sliding one s is −1, and c its displacement.
-type turn struct {
-	c, s      int
-	a, b, ref float64
-}
-
-// A twist compares a joint with the one that the point gives: s C − c S, the sine of the
-// difference, or if it tells the side −(c C + s S); of a sliding joint δ − Δ.
-type twist struct {
-	c, s  int
-	given int // where the given configuration begins
-	side  bool
-}
-
-// A task is w·q − ref of a feature, less scale times a given number.
-type task struct {
-	feature    int
-	direction  bool // until the stage is laid out, features are counted from the first direction
-	w          [3]float64
-	ref, scale float64
-	given      int // −1: none
-}
-
-// A clearance is pad − φ(p) of a point and an obstacle.
-type clearance struct {
-	point, obstacle int
-	pad             float64
-}
-
-// A pair is pad − ‖p_a − p_b‖ of two points; where a is −1, p_a is still.
-type pair struct {
-	a, b  int
-	pad   float64
-	still [3]float64
-}
-
 // settle returns the same point, or vector, by the first link that it is fixed to: a point
 // on a joint's axis is not moved by the joint. What never moves is on link −1.
 func settle(arm *robot.Arm, p robot.Point, vector bool) robot.Point {
@@ -214,36 +175,20 @@ func (v *view) at(i int) [3]float64 { return [3]float64(v.q[3*i : 3*i+3]) }
 func (v *view) values(out []float64, h int, x, given []float64) {
 	half := &v.half[h]
 	for i, k := range half.circles {
-		c, s := x[k.c], x[k.s]
-		out[i] = (c*c + s*s - 1) / 2
+		out[i] = k.value(x)
 	}
 	out = out[len(half.circles):]
 	for i := range half.turns {
-		k := &half.turns[i]
-		t := k.a*x[k.c] - k.ref
-		if k.s >= 0 {
-			t += k.b * x[k.s]
-		}
-		out[i] = t
+		out[i] = half.turns[i].value(x)
 	}
 	out = out[len(half.turns):]
 	for i := range half.twists {
-		k := &half.twists[i]
-		g := given[k.given:]
-		switch {
-		case k.s < 0:
-			out[i] = x[k.c] - g[k.c]
-		case k.side:
-			out[i] = -x[k.c]*g[k.c] - x[k.s]*g[k.s]
-		default:
-			out[i] = x[k.s]*g[k.c] - x[k.c]*g[k.s]
-		}
+		out[i] = half.twists[i].value(x, given)
 	}
 	out = out[len(half.twists):]
 	for i := range half.tasks {
 		k := &half.tasks[i]
-		q := v.q[3*k.feature : 3*k.feature+3]
-		t := k.w[0]*q[0] + k.w[1]*q[1] + k.w[2]*q[2] - k.ref
+		t := dot(k.w, v.at(k.feature)) - k.ref
 		if k.given >= 0 {
 			t -= k.scale * given[k.given]
 		}
@@ -277,44 +222,15 @@ func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b
 func (v *view) gradients(out []float64, h int, x, given []float64) {
 	half := &v.half[h]
 	for _, k := range half.circles {
-		out[0], out[1] = x[k.c], x[k.s]
-		out = out[2:]
+		out = k.gradient(out, x)
 	}
 	for i := range half.turns {
-		k := &half.turns[i]
-		out[0] = k.a
-		if out = out[1:]; k.s >= 0 {
-			out[0] = k.b
-			out = out[1:]
-		}
+		out = half.turns[i].gradient(out)
 	}
 	for i := range half.twists {
-		k := &half.twists[i]
-		g := given[k.given:]
-		switch {
-		case k.s < 0:
-			out[0], out[1] = 1, -1
-			out = out[2:]
-			continue
-		case k.side:
-			out[0], out[1], out[2], out[3] = -g[k.c], -g[k.s], -x[k.c], -x[k.s]
-		default:
-			out[0], out[1], out[2], out[3] = -g[k.s], g[k.c], x[k.s], -x[k.c]
-		}
-		out = out[4:]
+		out = half.twists[i].gradient(out, x, given)
 	}
-	for i := range half.tasks {
-		k := &half.tasks[i]
-		cols := half.labels[tasks][i].cols
-		if k.given >= 0 {
-			cols = cols[:len(cols)-1]
-		}
-		out = v.pull(out, v.jac, k.feature, k.w, cols)
-		if k.given >= 0 {
-			out[0] = -k.scale
-			out = out[1:]
-		}
-	}
+	out = v.tasks(out, half, v.jac, 1)
 	for i := range half.clears {
 		k := &half.clears[i]
 		_, n := v.set.spec.Obstacles[k.obstacle].At(v.at(k.point))
@@ -329,6 +245,22 @@ func (v *view) gradients(out []float64, h int, x, given []float64) {
 		}
 		out = rest
 	}
+}
+
+// tasks writes wᵀ∂q of tasks, from rows of jac, or wᵀ∇²q dx, from rows of hess; slope is 1 or 0, the
+// part of a given number.
+func (v *view) tasks(out []float64, half *half, rows []float64, slope float64) []float64 {
+	for i := range half.tasks {
+		k, cols := &half.tasks[i], half.labels[tasks][i].cols
+		if k.given < 0 {
+			out = v.pull(out, rows, k.feature, k.w, cols)
+			continue
+		}
+		out = v.pull(out, rows, k.feature, k.w, cols[:len(cols)-1])
+		out[0] = 0 - slope*k.scale
+		out = out[1:]
+	}
+	return out
 }
 
 // direction returns v/‖v‖, and 0 of 0.
@@ -378,41 +310,15 @@ func (v *view) along(feature int, dx []float64) (out [3]float64) {
 func (v *view) hessians(out []float64, h int, dx, dgiven []float64) {
 	half := &v.half[h]
 	for _, k := range half.circles {
-		out[0], out[1] = dx[k.c], dx[k.s]
-		out = out[2:]
+		out = k.gradient(out, dx)
 	}
 	for i := range half.turns {
-		n := len(half.labels[turns][i].cols)
-		clear(out[:n])
-		out = out[n:]
+		out = half.turns[i].hessian(out)
 	}
 	for i := range half.twists {
-		k := &half.twists[i]
-		g := dgiven[k.given:]
-		switch {
-		case k.s < 0:
-			out[0], out[1] = 0, 0
-			out = out[2:]
-			continue
-		case k.side:
-			out[0], out[1], out[2], out[3] = -g[k.c], -g[k.s], -dx[k.c], -dx[k.s]
-		default:
-			out[0], out[1], out[2], out[3] = -g[k.s], g[k.c], dx[k.s], -dx[k.c]
-		}
-		out = out[4:]
+		out = half.twists[i].hessian(out, dx, dgiven)
 	}
-	for i := range half.tasks {
-		k := &half.tasks[i]
-		cols := half.labels[tasks][i].cols
-		if k.given >= 0 {
-			cols = cols[:len(cols)-1]
-		}
-		out = v.pull(out, v.hess, k.feature, k.w, cols)
-		if k.given >= 0 {
-			out[0] = 0
-			out = out[1:]
-		}
-	}
+	out = v.tasks(out, half, v.hess, 0)
 	for i := range half.clears { // −(∇φᵀ∇²p dx + ∂pᵀ ∇²φ ∂p dx)
 		k := &half.clears[i]
 		o, cols := v.set.spec.Obstacles[k.obstacle], half.labels[clears][i].cols
