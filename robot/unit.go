@@ -4,7 +4,7 @@ import "math"
 
 // The reference implementation reads joint angles as atan2(s, c) everywhere, so its
 // functions off the circles are f(y) with y = x/ρ in each pair, ρ = ‖(c, s)‖. The
-// methods of this file carry values and derivatives of f from y to x; sliding joints
+// methods of this file carry values and gradients of f from y to x; sliding joints
 // stay as they are. With u = (c, s)/ρ the derivative of a pair is ∂y/∂x = (I − uuᵀ)/ρ.
 // A pair (0, 0) is read as the angle 0, and has zero derivatives.
 
@@ -38,22 +38,4 @@ func (a *Arm) UnitTangent(out, x, v []float64) {
 		out[i], out[turning+i] = inverse*(vc-along*c), inverse*(vs-along*s)
 	}
 	copy(out[2*turning:a.Dim()], v[2*turning:])
-}
-
-// UnitHessian turns hess, which is ∇²f(y) w with w = ∂y/∂x v, into ∇²(f∘y)(x) v in
-// place; grad is ∇f(y):
-//
-//	∂y/∂x hess − (w (u·g) + u (w·g) + (u·v) ∂y/∂x g)/ρ    in each pair
-func (a *Arm) UnitHessian(hess, grad, x, v []float64) {
-	turning := a.Turning()
-	a.UnitTangent(hess, x, hess)
-	for i := range turning {
-		c, s, inverse := a.pair(x, i)
-		gc, gs, vc, vs := grad[i], grad[turning+i], v[i], v[turning+i]
-		vu, gu := c*vc+s*vs, c*gc+s*gs
-		wc, ws := inverse*(vc-vu*c), inverse*(vs-vu*s)
-		wg := wc*gc + ws*gs
-		hess[i] -= inverse * (wc*gu + c*wg + vu*inverse*(gc-gu*c))
-		hess[turning+i] -= inverse * (ws*gu + s*wg + vu*inverse*(gs-gu*s))
-	}
 }

@@ -2,7 +2,6 @@ package trajectory
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/landing-diffusion/landing/robot"
 )
@@ -116,12 +115,7 @@ func newView(s *Set, st *stage) *view {
 // place puts the arm at a configuration.
 func (v *view) place(x []float64) {
 	if !v.smooth {
-		copy(v.x, x)
-		for j := range v.arm.Turning() {
-			c, s := &v.x[j], &v.x[j+v.arm.Turning()]
-			ρ := math.Sqrt(*c**c + *s**s)
-			*c, *s = *c/ρ, *s/ρ
-		}
+		v.arm.Unit(v.x, x)
 		x = v.x
 	}
 	v.kin.At(x)
@@ -140,18 +134,8 @@ func (v *view) differentiate(x []float64) {
 	for i, u := range v.directions {
 		v.kin.DirectionJacobian(v.jac[3*d*(n+i):3*d*(n+i+1)], u.Link, u.Local)
 	}
-	if v.smooth {
-		return
-	}
-	// ∂/∂(c, s) = t tᵀ/ρ, t the tangent of the circle.
-	r := v.arm.Turning()
-	for j := range r {
-		c, s := v.x[j], v.x[j+r]
-		ρ := math.Sqrt(x[j]*x[j] + x[j+r]*x[j+r])
-		for row := v.jac; len(row) > 0; row = row[d:] {
-			along := (c*row[j+r] - s*row[j]) / ρ
-			row[j], row[j+r] = -s*along, c*along
-		}
+	for row := v.jac; !v.smooth && len(row) > 0; row = row[d:] {
+		v.arm.UnitTangent(row[:d], x, row[:d])
 	}
 }
 
