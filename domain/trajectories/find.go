@@ -68,8 +68,7 @@ func (g *guide) findModes(x []float64) domain.Finding {
 		return f
 	}
 	f.Verdict = fmt.Sprintf("shares of modes differ by no more than chance; with so many samples a difference of "+
-		"about "+
-		"%.2f would be seen", widest)
+		"about %.2f would be seen", widest)
 	return f
 }
 
@@ -94,10 +93,8 @@ func (g *guide) swept(x []float64) (lower, upper []float64) {
 // findSwept tells how many motions are clear between way points too.
 func (g *guide) findSwept(x []float64) domain.Finding {
 	f := domain.Finding{Name: "clearance along motions, of " + g.body(), Note: fmt.Sprintf("Joints go at constant "+
-		"rates from way "+
-		"point to way point, the shorter way around. Clearances are lower bounds by the lengths of links and the "+
-		"steps of joints, "+
-		"at most %g m below the true ones.", sharp)}
+		"rates from way point to way point, the shorter way around. Clearances are lower bounds by the lengths of "+
+		"links and the steps of joints, at most %g m below the true ones.", sharp)}
 	var shares [2][4]metric.Float // clear, with the margin, least, median
 	touching, worst := 0, 0
 	for side, y := range [][]float64{x, g.some()} {
@@ -140,39 +137,37 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 	add(fmt.Sprintf("share that keeps the margin of %g m", g.margin), "", 1)
 	add("least clearance", "m", 2)
 	add("median clearance", "m", 3)
-	n := g.rows(x)
-	if touching == 0 && shares[0][0] == 1 {
+	clear, least := shares[0][0], shares[0][2]
+	f.Warning = touching > 0 || clear < 1
+	switch n := text.Count(g.rows(x)); {
+	case !f.Warning:
 		f.Verdict = fmt.Sprintf("all %s samples are proven to touch nothing between way points; the least clearance "+
-			"is %s m",
-			text.Count(n), text.Number(shares[0][2]))
-		return f
-	}
-	f.Warning = true
-	if touching == 0 {
+			"is %s m", n, text.Number(least))
+	case touching == 0:
 		f.Verdict = fmt.Sprintf("no sample is seen to touch anything between way points, but %s come so near that "+
-			"it is not "+
-			"proven to %g m", text.Percent(1-shares[0][0]), sharp)
-		return f
+			"it is not proven to %g m", text.Percent(1-clear), sharp)
+	default:
+		f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), the worst, "+
+			"row %d, by %s m: more way points, a smaller set.step, a larger set.margin or set.clearance=segments keep "+
+			"them clear", text.Count(touching), n, text.Percent(1-shares[1][0]), worst, text.Number(-least))
 	}
-	f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), the worst, row "+
-		"%d, by "+
-		"%s m: more way points, a smaller set.step, a larger set.margin or set.clearance=segments keep them clear",
-		text.Count(touching), text.Count(n), text.Percent(1-shares[1][0]), worst, text.Number(-shares[0][2]))
+	if g.points() {
+		f.Verdict += "; points have no size: set.spheres gives the arm a body"
+	}
 	return f
 }
 
 // body says of what the clearance is.
 func (g *guide) body() string {
-	n, points := len(g.scene.Bodies), 0
-	for _, b := range g.scene.Bodies {
-		if b.Radius == 0 {
-			points++
-		}
+	if g.points() {
+		return fmt.Sprintf("%d points of the arm", len(g.scene.Bodies))
 	}
-	if points == n {
-		return fmt.Sprintf("%d points of the arm", n)
-	}
-	return fmt.Sprintf("%d spheres of the arm", n)
+	return fmt.Sprintf("%d spheres of the arm", len(g.scene.Bodies))
+}
+
+// points reports whether the arm has no body but points.
+func (g *guide) points() bool {
+	return !slices.ContainsFunc(g.scene.Bodies, func(b scene.Body) bool { return b.Radius > 0 })
 }
 
 // mostSwept bounds the rows of the data that samples are held against.
@@ -236,8 +231,7 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 	}
 	f.Warning = true
 	f.Verdict = fmt.Sprintf("%s of the samples leave a joint's limits on the shorter way between two way points, %s "+
-		"the "+
-		"most, by %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
+		"the most, by %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
 		jointName(g.arm, joint), text.Number(worst))
 	return []domain.Finding{f}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -18,7 +19,8 @@ import (
 type Arm struct {
 	Robot     string        `yaml:"robot,omitempty" doc:"panda, which is built in"`
 	URDF      File          `yaml:"urdf,omitempty" doc:"instead of {robot}: a file; its chain to the tip"`
-	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: rows of modified Denavit–Hartenberg numbers"`
+	Base      string        `yaml:"base,omitempty" doc:"of {urdf}: the chain's first link; its root unless given"`
+	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: modified Denavit–Hartenberg rows"`
 	Tip       string        `yaml:"tip,omitempty" doc:"link that tasks are of; unless given the last of the chain"`
 	Waypoints int           `yaml:"waypoints,omitempty" doc:"L, how many configurations"`
 	Start     ArmPlace      `yaml:"start,omitempty" doc:"what the first waypoint keeps"`
@@ -180,9 +182,11 @@ func (b *armed) robot() error {
 		return Bad("robot", nil, "panda, or the arm's file in {urdf}, or its parameters in {dh}")
 	case given > 1:
 		return &Error{Key: "robot", Fault: "the arm is there twice; expected one of robot, urdf and dh"}
+	case b.URDF == "" && b.Base != "":
+		return &Error{Key: "base", Fault: "only an arm of a file (set.urdf) may begin at another link"}
 	case b.URDF != "":
 		var err error
-		if b.arm, _, err = urdf.Read(string(b.URDF), urdf.Options{Tip: b.Tip, Volume: true}); err != nil {
+		if b.arm, _, err = urdf.Read(string(b.URDF), urdf.Options{Base: b.Base, Tip: b.Tip, Volume: true}); err != nil {
 			return &Error{Key: "urdf", Fault: err.Error()}
 		}
 	case b.DH != nil:
@@ -524,36 +528,25 @@ func (b *armed) volume() error {
 		b.spec.Volume = append(b.spec.Volume, robot.Sphere{Link: link, Centre: at, Radius: s.Radius})
 	}
 	if len(b.spec.Volume) == 0 {
-		for i := range b.arm.Joints {
-			if b.arm.Joints[i].Kind != robot.Fixed {
-				b.spec.Volume = append(b.spec.Volume, robot.Sphere{Link: i})
-			}
-		}
+		b.spec.Volume = scene.LinkOrigins(b.arm)
 	}
 	for i, p := range b.Self {
 		key := fmt.Sprintf("self[%d]", i)
 		if len(p) != 2 {
 			return Bad(key, p, "the names of two links")
 		}
-		var of [2][]int
+		var links [2]int
 		for e, name := range p {
-			link, err := b.link(key, name)
-			if err != nil {
+			var err error
+			if links[e], err = b.link(key, name); err != nil {
 				return err
 			}
-			for k, s := range b.spec.Volume {
-				if s.Link == link {
-					of[e] = append(of[e], k)
-				}
-			}
-			if of[e] == nil {
+			if !slices.ContainsFunc(b.spec.Volume, func(s robot.Sphere) bool { return s.Link == links[e] }) {
 				return &Error{Key: key, Fault: fmt.Sprintf("link %q has no sphere", name)}
 			}
 		}
-		for _, u := range of[0] {
-			for _, v := range of[1] {
-				b.spec.Self, b.self = append(b.spec.Self, [2]int{u, v}), append(b.self, key)
-			}
+		for _, pair := range scene.SelfPairs(b.spec.Volume, [][2]int{links}) {
+			b.spec.Self, b.self = append(b.spec.Self, pair), append(b.self, key)
 		}
 	}
 	return nil
