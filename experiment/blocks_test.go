@@ -1,10 +1,44 @@
 package experiment
 
 import (
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
 )
+
+// A trained model is packed once for all calls that draw from it, and draws as one packed anew.
+func TestPackedOnce(t *testing.T) {
+	r, m := trainedRun(t)
+	counted := &counted{Model: m.Model}
+	once := &Trained{Model: counted, State: m.State}
+	for range 3 {
+		got, err := drawn(t, r, once, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := drawn(t, r, &Trained{Model: m.Model, State: m.State}, 20)
+		if err != nil || !slices.Equal(got.X, want.X) {
+			t.Fatalf("draws differ: %v", err)
+		}
+	}
+	if n := counted.packs.Load(); n != 1 {
+		t.Errorf("packed %d times for 3 calls", n)
+	}
+}
+
+// counted counts how often a model is packed.
+type counted struct {
+	score.Model[float32]
+	packs atomic.Int32
+}
+
+func (c *counted) Pack(gradients bool) score.Packed[float32] {
+	c.packs.Add(1)
+	return c.Model.Pack(gradients)
+}
 
 // Every worker has as many blocks, of about one size and never above the most.
 func TestBlockRows(t *testing.T) {

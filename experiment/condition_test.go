@@ -208,7 +208,7 @@ network: {output: balanced, time_octaves: 3}
 				}
 				return mean, math.Sqrt(sd)
 			}
-			fields := score.NewGuided(net.Model, 64, 2, w)
+			fields := score.NewGuided(net.Model, net.Model.Pack(false), 64, 2, w)
 			mean, sd := moments(func(worker int) method.Score { return fields[worker] })
 			wantMean, wantSD := moments(func(int) method.Score { return exactGiven{r.Process, w} })
 			t.Logf("c = %v, w = %v: mean %.4f, sd %.4f; exact %.4f, %.4f", c, w, mean, sd, wantMean, wantSD)

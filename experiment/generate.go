@@ -109,7 +109,7 @@ func (l *Loaded) Diagnose(ctx context.Context, t *Trained, prior *Prior, n int, 
 
 func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(done int), diagnose bool) (*Samples, error) {
-	s, err := l.generate(ctx, t.Model, prior, n, first, seed, tick, diagnose)
+	s, err := l.generate(ctx, t, prior, n, first, seed, tick, diagnose)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (l *Loaded) blockRows(n int) int {
 	return max(1, parallel.Blocks(n, blocks))
 }
 
-func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *Prior, n int, first, seed uint64,
+func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(int), diagnose bool) (*Samples, error) {
 	start := time.Now()
 	d := l.Process.Set.Dim()
@@ -144,7 +144,7 @@ func (l *Loaded) generate(ctx context.Context, net score.Model[float32], prior *
 		trace = w.NewTrace()
 		w.Watch(trace)
 	}
-	fields := score.NewGuided(net, rows, l.Pool.Workers(), l.Problem.Generate.Guidance)
+	fields := score.NewGuided(t.Model, t.packed(), rows, l.Pool.Workers(), l.Problem.Generate.Guidance)
 	scores := func(worker int) method.Score { return fields[worker] }
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)

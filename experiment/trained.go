@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/langevin"
@@ -12,10 +13,20 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// Trained is a model, and the state of the training that it is from.
+// Trained is a model, whose parameters stay as they are, and the state of the training that it
+// is from.
 type Trained struct {
 	Model score.Model[float32]
 	State train.State
+
+	once sync.Once
+	pack score.Packed[float32]
+}
+
+// packed returns the model packed for Forward: once, for all calls that draw samples.
+func (t *Trained) packed() score.Packed[float32] {
+	t.once.Do(func() { t.pack = t.Model.Pack(false) })
+	return t.pack
 }
 
 // Trained returns the averaged model of the newest checkpoint, or of the one named.
@@ -32,7 +43,7 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	if model, err = train.Load(model, arrays, state); err != nil {
 		return nil, err
 	}
-	return &Trained{model, state}, nil
+	return &Trained{Model: model, State: state}, nil
 }
 
 // network describes the problem's network, but for what it takes from data.

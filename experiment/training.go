@@ -257,7 +257,8 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s, err := t.generate(ctx, t.trainer.Average(), t.prior, t.SampleCount(), 0, t.Problem.Seed, nil, false)
+	average := &Trained{Model: t.trainer.Average()}
+	s, err := t.generate(ctx, average, t.prior, t.SampleCount(), 0, t.Problem.Seed, nil, false)
 	var diverged *langevin.DivergedError
 	switch {
 	case errors.As(err, &diverged) && diverged.Direction == "backward":

@@ -18,17 +18,17 @@ func NewField[T kernel.Float](m Model[T], rows int) *Field[T] { return NewFields
 
 // NewFields makes scores for as many goroutines, which share a packed model.
 func NewFields[T kernel.Float](m Model[T], rows, goroutines int) []*Field[T] {
-	return NewGuided(m, rows, goroutines, 0)
+	return NewGuided(m, m.Pack(false), rows, goroutines, 0)
 }
 
-// NewGuided is NewFields with classifier-free guidance of strength w (Ho and Salimans
-// 2022): the score is
+// NewGuided is NewFields of a model that is packed already, with classifier-free guidance of
+// strength w (Ho and Salimans 2022): the score is
 //
 //	(1 + w) s_θ(x, p̃, t) − w s_θ(x, p̃, t with the condition hidden),
 //
 // of a network that can do without (Reading.Null), unless w is 0.
-func NewGuided[T kernel.Float](m Model[T], rows, goroutines int, w float64) []*Field[T] {
-	packed, fields := m.Pack(false), make([]*Field[T], goroutines)
+func NewGuided[T kernel.Float](m Model[T], packed Packed[T], rows, goroutines int, w float64) []*Field[T] {
+	fields := make([]*Field[T], goroutines)
 	for i := range fields {
 		fields[i] = &Field[T]{m, packed.NewWorkspace(rows, false), make([]T, rows*m.In()), w}
 	}

@@ -67,7 +67,7 @@ func TestGuidedField(t *testing.T) {
 	seen, hidden := read(false), read(true)
 	for _, w := range []float64{0, 1.5, -1} {
 		got := make([]float64, 6)
-		NewGuided(m, 4, 1, w)[0].Eval(got, x, p, 3, 0.5)
+		NewGuided(m, m.Pack(false), 4, 1, w)[0].Eval(got, x, p, 3, 0.5)
 		for i, v := range got {
 			want := (1+w)*(1.5*seen[i]) - w*(1.5*hidden[i])
 			if w == 0 {
