@@ -19,13 +19,13 @@ import (
 func (a *app) bench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the speed of this machine",
-		Args:  args(0, "what to measure: kernels or generate"),
+		Short: "Measure the speed of this machine, and how good defaults are",
+		Args:  args(0, "what to measure: kernels, generate or problems"),
 		RunE: func(*cobra.Command, []string) error {
-			return &usageError{fmt.Errorf("expected what to measure: kernels or generate")}
+			return &usageError{fmt.Errorf("expected what to measure: kernels, generate or problems")}
 		},
 	}
-	cmd.AddCommand(a.benchKernels(), a.benchGenerate())
+	cmd.AddCommand(a.benchKernels(), a.benchGenerate(), a.benchProblems())
 	return cmd
 }
 

@@ -60,8 +60,8 @@ func TestBenchKernels(t *testing.T) {
 
 func TestBenchKernelsFaults(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"bench", "expected what to measure: kernels or generate"},
-		{"bench discs", "expected what to measure: kernels or generate"},
+		{"bench", "expected what to measure: kernels, generate or problems"},
+		{"bench discs", "expected what to measure: kernels, generate or problems"},
 		{"bench kernels now", "expected no arguments"},
 		{"bench kernels --cores 0", "--cores is 0; expected numbers of 1 to 1024"},
 		{"bench kernels --cores 2,1025", "--cores is 1025"},

@@ -1,0 +1,236 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/bench/problems"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+func named(t *testing.T, name string) *problems.Problem {
+	t.Helper()
+	some, err := problems.Named([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &some[0]
+}
+
+// heldOut returns the rows of data that training sees, and the others.
+func heldOut(data []float64, d int) (train, held []float64) {
+	points := dataset.Points{N: len(data) / d, D: d, X: data}
+	split := dataset.RandomSplit(points.N, problem.Defaults().Data.SplitSeed)
+	return points.Rows(split.Train), points.Rows(append(append([]int(nil), split.Val...), split.Test...))
+}
+
+func config(t *testing.T) *Config {
+	pool := parallel.New(2)
+	t.Cleanup(pool.Close)
+	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: 2 * time.Second, Pool: pool,
+		Settings: []string{"train.epochs=2", "train.times_per_path=2", "network.width=8", "network.layers=1"}}
+}
+
+// A problem goes from its files to a row with all numbers; the folder holds a run that can be
+// opened, and is not written over.
+func TestMeasure(t *testing.T) {
+	c, p := config(t), named(t, "rows-200")
+	r, err := c.Measure(t.Context(), p, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Epochs != 2 || r.Samples != 200 || r.Failed != 0 || !(r.Violation < 1e-9) || r.Error != "" {
+		t.Errorf("%+v", r)
+	}
+	if e := r.Energy; !(e.Statistic > e.Mean && e.SD > 0) || e.M != 40 || e.N != 200 {
+		t.Errorf("energy %+v", e)
+	}
+	if o := r.Observed; !(o.Value > o.Mean && o.Mean > 0 && o.Law > 0 && o.Law < o.Value) || len(r.Numbers) != 3 ||
+		r.Numbers[2].Name != "across the band" {
+		t.Errorf("observables %+v, %+v", o, r.Numbers)
+	}
+	if r.Start == "" || r.Verdict == "good" || r.Seconds.All < r.Seconds.Train {
+		t.Errorf("start %q, verdict %q, seconds %+v", r.Start, r.Verdict, r.Seconds)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+	again, err := experiment.Open(filepath.Join(r.Folder, "run"), "", c.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Problem.Observe != nil || again.Data.N != 200 {
+		t.Error("the run is not of data and set alone")
+	}
+	before, _ := os.ReadFile(filepath.Join(r.Folder, "data.csv"))
+	c.Seed = 2
+	var exists *run.ExistsError
+	if _, err := c.Measure(t.Context(), p, func(string) {}); !errors.As(err, &exists) {
+		t.Errorf("a second time: %v", err)
+	}
+	if after, _ := os.ReadFile(filepath.Join(r.Folder, "data.csv")); !bytes.Equal(before, after) {
+		t.Error("the data was written over")
+	}
+}
+
+// The time of a problem ends its training and no more: what was trained is judged.
+func TestTime(t *testing.T) {
+	c := config(t)
+	c.Settings[0] = "train.epochs=1000000"
+	r, err := c.Measure(t.Context(), named(t, "rows-200"), func(string) {})
+	if err != nil || r.Error != "" || r.Epochs < 1 || r.Epochs == 1000000 || r.Samples != 200 || r.Seconds.Train > 60 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	c.Out += "-stopped"
+	if _, err := c.Measure(ctx, named(t, "rows-200"), func(string) { stop() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// What goes wrong with a problem is its verdict.
+func TestMeasureFaults(t *testing.T) {
+	c := config(t)
+	c.Settings = append(c.Settings, "process.friction=-1")
+	r, err := c.Measure(t.Context(), named(t, "rows-200"), func(string) {})
+	if err != nil || !strings.Contains(r.Verdict, "process.friction") || r.Passed != (Passed{}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}
+
+// Draws of the law itself are good by the bars, and one point again and again is not: what the
+// suite measures is what training does. An energy distance more than 3 sd above its floor has a
+// chance of at most 2 % (that of χ² of one degree, where one direction is all that matters), so
+// that more than two of 22 problems have one of 1 %; observables at 1.5 × their floor none worth
+// counting.
+func TestLawsAreGood(t *testing.T) {
+	all, err := problems.Named(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	alarms := 0
+	for _, p := range all {
+		switch p.Name {
+		case "ring6", "ring8", "ball-chain", "rows-200000", "d300":
+			continue // take long
+		}
+		x, err := p.Draw(t.Context(), pool, 1, 0, p.Rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples, err := p.Draw(t.Context(), pool, 1, 1, p.Rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law, err := p.Draw(t.Context(), pool, 1, 2, p.Rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		train, held := heldOut(x, p.Dim)
+		r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: p.Rows,
+			Energy:  metric.EnergyTest(samples, held, p.Dim, testPoints, 99, 1),
+			Nearest: metric.CountCopies(samples, held, train, p.Dim)}
+		if err := r.observe(&p, x, train, samples, law, 1, pool); err != nil {
+			t.Fatal(err)
+		}
+		if r.judge(); !r.Passed.Observed {
+			t.Errorf("%s: %s", p.Name, r.Verdict)
+		} else if r.Verdict != "good" {
+			t.Logf("%s: %s", p.Name, r.Verdict)
+			alarms++
+		}
+		for i := range samples {
+			samples[i] = x[i%p.Dim]
+		}
+		r.Energy = metric.EnergyTest(samples, held, p.Dim, 200, 99, 1)
+		if r.judge(); r.Passed.Wide || r.Passed.Energy {
+			t.Errorf("%s: one point again and again is %q", p.Name, r.Verdict)
+		}
+	}
+	if alarms > 2 {
+		t.Errorf("%d of the laws are not good by their own draws", alarms)
+	}
+}
+
+// Each bar, at its edge and beyond.
+func TestVerdict(t *testing.T) {
+	good := func() *Result {
+		return &Result{Samples: 100, Start: "uniform", StartP: 0.011,
+			Energy:   metric.TwoSample{Statistic: 1.599, Floor: metric.Floor{Mean: 1, SD: 0.2}},
+			Observed: Distance{Value: 1.5, Floor: metric.Floor{Mean: 1}},
+			Numbers: []Distance{{Name: "a", Value: 1, Floor: metric.Floor{Mean: 1}},
+				{Name: "b", Value: 2, Floor: metric.Floor{Mean: 1}}},
+			Nearest: metric.Copies{Ratio: 0.5}}
+	}
+	for want, change := range map[string]func(r *Result){
+		"good": func(*Result) {},
+		"a law near by: energy distance 1.7 × its floor, 3.5 sd above it": func(r *Result) {
+			r.Energy.Statistic = 1.7
+		},
+		"another law: energy distance 3.1 × its floor, 10.5 sd above it": func(r *Result) {
+			r.Energy.Statistic = 3.1
+		},
+		"observables 1.6 × their floor, \"b\" 2.0 ×": func(r *Result) { r.Observed.Value = 1.6 },
+		"generation starts where forward paths do not end (uniform, p = 0.010)": func(r *Result) {
+			r.StartP = 0.01
+		},
+		"copies: 0.49 of the distance that held-out rows have to training rows": func(r *Result) {
+			r.Nearest.Ratio = 0.49
+		},
+		"not measured": func(r *Result) { r.Samples = 0 },
+		"no room; another law: energy distance 4.0 × its floor, 15.0 sd above it; copies: 0.10 of the distance " +
+			"that held-out rows have to training rows": func(r *Result) {
+			r.Error, r.Energy.Statistic, r.Nearest.Ratio = "no room", 4, 0.1
+		},
+	} {
+		r := good()
+		change(r)
+		if r.judge(); r.Verdict != want {
+			t.Errorf("%q, want %q", r.Verdict, want)
+		}
+	}
+	empirical := good()
+	empirical.Start, empirical.StartP = "empirical", metric.NaN
+	if empirical.judge(); empirical.Verdict != "good" {
+		t.Error(empirical.Verdict)
+	}
+}
+
+// Bars count by problem; those of all problems are met by all alone.
+func TestBars(t *testing.T) {
+	var results []*Result
+	for k := range 5 {
+		results = append(results, &Result{Passed: Passed{Energy: k > 0, Wide: k > 0, Observed: k > 1, Start: true,
+			Feasible: true}})
+	}
+	var got []string
+	for _, b := range Bars(results) {
+		if b.Of != 5 {
+			t.Errorf("%+v", b)
+		}
+		if b.Met {
+			got = append(got, b.What)
+		}
+	}
+	if strings.Join(got, "; ") != "energy distance within mean + 3 sd of its floor; failed samples and violations "+
+		"within their limits; start law not told from where paths end (p > 0.01)" {
+		t.Error(got)
+	}
+}
