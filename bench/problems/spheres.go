@@ -2,7 +2,6 @@ package problems
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -82,17 +81,4 @@ func cosines(lobes []lobe) string {
 		fmt.Fprintf(&b, "\n- {name: \"cosine[%d]\", expr: \"dot(x, %s)\"}", k, literal(l.at))
 	}
 	return b.String()
-}
-
-// fisherMean is the mean of the cosine to the centre, I_{n/2}(κ)/I_{n/2−1}(κ), by its
-// density ∝ exp(κw)(1−w²)^((n−3)/2).
-func fisherMean(n int, κ float64) float64 {
-	zero, one := 0.0, 0.0
-	const cells = 20_000
-	for i := range cells {
-		w := -1 + (float64(i)+0.5)*2/cells
-		p := math.Exp(κ*(w-1) + float64(n-3)/2*math.Log1p(-w*w))
-		zero, one = zero+p, one+w*p
-	}
-	return one / zero
 }
