@@ -16,7 +16,7 @@ type active struct {
 	m          []float64 // c×c: ∇c_e(z)·∇c_p(x), both over ‖∇c(x)‖; columns of the working set
 	res        []float64 // c: linearised violation at λ = 0
 	size       []float64 // c: ‖∇c_e(x)‖
-	λ, t       []float64 // c
+	λ, t       []float64 // c; λ of the working set
 	rows, cols []int     // equations and unknowns of the working set: equalities, then inequalities
 	eq         int       // how many of them are equalities
 	lu         []float64 // c²
@@ -68,7 +68,6 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 			v += margin
 		}
 		s.res[l] = v / s.size[l]
-		s.λ[l] = 0
 	}
 	if !s.equalities(g, base, jac) {
 		return unreachable
@@ -232,7 +231,6 @@ func (s *active) enter(l int, g *group, base, jac []float64) bool {
 		}
 		s.λ[l] -= step
 		if leaves >= 0 {
-			s.λ[s.cols[leaves]] = 0
 			s.rows = append(s.rows[:leaves], s.rows[leaves+1:]...)
 			s.cols = append(s.cols[:leaves], s.cols[leaves+1:]...)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -197,13 +198,17 @@ func TestProjectCap(t *testing.T) {
 // On random affine sets the projection is the nearest point, found by trying
 // every subset of inequalities; repeated rows change nothing.
 func TestProjectQuadraticProgram(t *testing.T) {
-	const d, m, l = 5, 1, 6
+	const d, l = 5, 6
 	iterations := 0
 	for i := range uint64(300) {
+		m, inside := int(i%3), normals(d, 100*i+52, 0.5)
 		var f []component
 		for a := range uint64(m + l) {
 			row := normals(d, 100*i+a, 1)
-			e := math.Abs(row[0]) // g(0) < 0; h(0) ≠ 0
+			e := dense.Dot4(row, inside)
+			if int(a) >= m {
+				e += math.Abs(row[0])
+			}
 			f = append(f, half(e, row...))
 		}
 		s := makeSet(d, m, f...)
@@ -227,10 +232,7 @@ func TestProjectQuadraticProgram(t *testing.T) {
 			dense.Axpy(w, -1, landing)
 			v := make([]float64, m+l)
 			s.Values(v, w, 1)
-			worst := math.Abs(v[0])
-			for _, g := range v[m:] {
-				worst = max(worst, g)
-			}
+			worst, _ := constraint.Worst(v, m)
 			if r := distance(w, y); worst < 1e-11 && r < best {
 				want, best = w, r
 			}
@@ -239,7 +241,7 @@ func TestProjectQuadraticProgram(t *testing.T) {
 			t.Fatalf("set %d: %v, nearest %v; %v against %v away", i, z, want, distance(z, y), best)
 		}
 		iterations += b.outcome.Iterations
-		twice := makeSet(d, 2*m, f[0], f[0])
+		twice := makeSet(d, 2*m, append(f[:m:m], f[:m]...)...)
 		for _, g := range f[m:] {
 			twice.f, twice.names = append(twice.f, g, g), append(twice.names, "g", "again")
 		}

@@ -62,7 +62,11 @@ func TestProjectWithClosedForm(t *testing.T) {
 		newton.project(b, y, okB, 0)
 		both := 0
 		for i := range k {
-			if !okA[i] || !okB[i] {
+			if !okB[i] {
+				continue
+			}
+			if !okA[i] {
+				t.Errorf("off %v, move %v: point %d is not projected, but by Newton's method alone", c.off, c.move, i)
 				continue
 			}
 			both++

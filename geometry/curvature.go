@@ -142,7 +142,7 @@ func (k *Curvature) Momentum(dst []float64, g Geometry, p []float64, s float64) 
 func (k *Curvature) Square(dst []float64, g Geometry) {
 	d, c, x := k.d, k.c, g.Points()
 	n := len(x) / d
-	if len(k.ii) < n*d*d*d {
+	if k.ii == nil {
 		k.ii, k.basis = make([]float64, len(k.hd)*d*d), make([]float64, len(k.hd)*d)
 	}
 	for e := range d {

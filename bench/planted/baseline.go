@@ -12,9 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,55 +32,78 @@ func (s suite) String() string {
 }
 
 // A baseline is what the tests do on the sound code: how long they take and which code
-// they come to. It is kept in a file, for the next sample of the same code.
+// each comes to. It is kept in a file, for the next sample of the same code.
 type baseline struct {
-	Seconds map[string]float64 // by suite
-	Work    map[string]float64 // of processors, in seconds, by suite
-	Quick   map[string]string  // by suite, a pattern of the tests to run first
-	Blocks  map[string][]block // by suite and file, "folder short file"
+	Tests  map[string][]test  // by suite
+	Blocks map[string][]block // by suite and file, "folder short file"
 }
 
-// A block is a stretch of code without branches that a suite runs or not.
+// A test is one function of a suite, with what it takes.
+type test struct {
+	Name          string
+	Seconds, Work float64 // by the clock, and of processors
+}
+
+// A block is a stretch of code without branches, with the numbers of the tests that run it.
 type block struct {
 	From, To [2]int // line and column
-	Run      bool
+	Tests    []int
 }
 
 // suites lists the tests that may see a fault of a folder, in the order that finds it
-// soonest.
-func (t *trial) suites(own string) []suite {
-	var out []suite
-	for _, f := range t.dependents[own] {
-		if f != own {
-			out = append(out, suite{f, true})
+// soonest; of m, if it is given, those that come to it.
+func (t *trial) suites(own string, m *mutant) (out []suite) {
+	work := map[suite]float64{}
+	add := func(s suite) {
+		if m == nil {
+			out = append(out, s)
+		} else if tests := t.sound.reach(s, m); tests != nil {
+			out = append(out, s)
+			for _, k := range tests {
+				work[s] += k.Work
+			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b suite) int {
-		return cmp.Compare(t.sound.Seconds[a.String()], t.sound.Seconds[b.String()])
-	})
 	if len(t.dependents[own]) > 0 && t.dependents[own][0] == own {
-		out = append(append([]suite{{own, true}}, out...), suite{own, false})
+		defer add(suite{own, false})
+		add(suite{own, true})
+	}
+	n := len(out)
+	for _, f := range t.dependents[own] {
+		if f != own && !t.near {
+			add(suite{f, true})
+		}
+	}
+	slices.SortStableFunc(out[n:], func(a, b suite) int { return cmp.Compare(work[a], work[b]) })
+	return out
+}
+
+// reach returns the tests of a suite that run the code where a fault is. Code that is in
+// no block, such as the cases of a switch, counts as run, and so does a fault written down.
+func (b *baseline) reach(s suite, m *mutant) (out []test) {
+	all := b.Tests[s.String()]
+	known, run := false, make([]bool, len(all))
+	for _, k := range b.Blocks[s.String()+" "+m.Path] {
+		at := [2]int{m.Line, m.Column}
+		if m.hook != nil && slices.Compare(k.From[:], at[:]) <= 0 && slices.Compare(at[:], k.To[:]) < 0 {
+			known = true
+			for _, i := range k.Tests {
+				run[i] = true
+			}
+		}
+	}
+	for i, k := range all {
+		if run[i] || !known {
+			out = append(out, k)
+		}
 	}
 	return out
 }
 
-// reaches reports whether a suite runs the code where the fault is. Code that is in no
-// block, such as the cases of a switch, counts as run, and so does a fault written down.
-func (b *baseline) reaches(s suite, m *mutant) bool {
-	known, run := false, m.Column == 0
-	for _, k := range b.Blocks[s.String()+" "+m.Path] {
-		at := [2]int{m.Line, m.Column}
-		if slices.Compare(k.From[:], at[:]) <= 0 && slices.Compare(at[:], k.To[:]) < 0 {
-			known, run = true, run || k.Run
-		}
-	}
-	return run || !known
-}
-
-// patience is the time after which a suite on faulty code is taken for endless: many
-// times what it takes on sound code, at most the time given but for slow suites.
-func (b *baseline) patience(s suite, most time.Duration) time.Duration {
-	takes := time.Duration(b.Seconds[s.String()] * float64(time.Second))
+// patience is the time after which tests on faulty code are taken for endless: many times
+// what they take on sound code, at most the time given but for slow ones.
+func patience(seconds float64, most time.Duration) time.Duration {
+	takes := time.Duration(seconds * float64(time.Second))
 	return max(min(20*time.Second+8*takes, most), 4*takes)
 }
 
@@ -100,16 +121,11 @@ func (t *trial) measure(progress io.Writer) error {
 	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &t.sound) == nil {
 		return nil
 	}
-	t.sound = &baseline{
-		Seconds: map[string]float64{}, Work: map[string]float64{}, Quick: map[string]string{},
-		Blocks: map[string][]block{},
-	}
+	t.sound = &baseline{Tests: map[string][]test{}, Blocks: map[string][]block{}}
 	of := map[suite][]string{} // the planted folders that it may see faults of
 	for _, p := range t.packages {
-		for _, s := range t.suites(p) {
-			if !t.near || s.folder == p {
-				of[s] = append(of[s], p)
-			}
+		for _, s := range t.suites(p, nil) {
+			of[s] = append(of[s], p)
 		}
 	}
 	var mu sync.Mutex
@@ -120,15 +136,14 @@ func (t *trial) measure(progress io.Writer) error {
 		wg.Go(func() {
 			for s := range next {
 				start := time.Now()
-				quick, work, blocks, err := t.profile(s, of[s])
+				tests, blocks, err := t.profile(s, of[s])
 				mu.Lock()
 				errs = append(errs, err)
-				seconds := time.Since(start).Seconds()
-				t.sound.Seconds[s.String()], t.sound.Work[s.String()], t.sound.Quick[s.String()] = seconds, work, quick
+				t.sound.Tests[s.String()] = tests
 				for file, k := range blocks {
 					t.sound.Blocks[s.String()+" "+file] = k
 				}
-				fmt.Fprintf(progress, "%s: %.1f s\n", s, seconds)
+				fmt.Fprintf(progress, "%s: %.1f s\n", s, time.Since(start).Seconds())
 				mu.Unlock()
 			}
 		})
@@ -151,14 +166,12 @@ func (t *trial) measure(progress io.Writer) error {
 	return os.WriteFile(file, data, 0o666)
 }
 
-// profile runs a suite on the sound code and returns a pattern of its quick tests, the
-// seconds of processors that it takes and what it runs of the folders, by file.
-func (t *trial) profile(s suite, folders []string) (
-	quick string, work float64, blocks map[string][]block, err error,
-) {
+// profile runs the tests of a suite on the sound code, each alone, and returns what each
+// takes and, by file, what they run of the folders.
+func (t *trial) profile(s suite, folders []string) (tests []test, blocks map[string][]block, err error) {
 	dir, err := os.MkdirTemp("", "planted-*")
 	if err != nil {
-		return "", 0, nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
 	var covered []string
@@ -167,44 +180,36 @@ func (t *trial) profile(s suite, folders []string) (
 	}
 	binary, profile := filepath.Join(dir, "sound.test"), filepath.Join(dir, "profile")
 	if err := t.compile(binary, s.folder, "-cover", "-coverpkg="+strings.Join(covered, ",")); err != nil {
-		return "", 0, nil, fmt.Errorf("the tests of %s do not build: %w", s.folder, err)
+		return nil, nil, fmt.Errorf("the tests of %s do not build: %w", s.folder, err)
 	}
-	log, work, err := t.run(binary, s, time.Hour, "-test.v", "-test.coverprofile="+profile)
+	list, _, err := t.run(binary, s, time.Minute, 0, "-test.list=^(Test|Example|Fuzz)")
 	if err != nil {
-		return "", 0, nil, fmt.Errorf("the tests of %s fail before any fault is planted: %w", s, err)
+		return nil, nil, fmt.Errorf("the tests of %s cannot be listed: %w", s, err)
 	}
-	blocks, err = readProfile(profile, t.module)
-	return quickTests(log), work, blocks, err
-}
-
-var passed = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+)s\)$`)
-
-// quickTests returns a pattern of the tests of a log that took less than a tenth of a
-// second; none, if they are all.
-func quickTests(log []byte) string {
-	var names []string
-	slow := false
-	for _, m := range passed.FindAllSubmatch(log, -1) {
-		if s, err := strconv.ParseFloat(string(m[2]), 64); err == nil && s < 0.1 {
-			names = append(names, string(m[1]))
-		} else {
-			slow = true
+	blocks = map[string][]block{}
+	for _, name := range strings.Fields(string(list)) {
+		start := time.Now()
+		said, work, err := t.run(binary, s, time.Hour, 0, "-test.run=^"+name+"$", "-test.coverprofile="+profile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s of %s fails before any fault is planted: %w\n%s", name, s, err, said)
 		}
+		if err := readProfile(blocks, profile, t.module, len(tests)); err != nil {
+			return nil, nil, err
+		}
+		tests = append(tests, test{name, time.Since(start).Seconds(), work})
 	}
-	if !slow || names == nil {
-		return ""
-	}
-	return "^(" + strings.Join(names, "|") + ")$"
+	return tests, blocks, nil
 }
 
-// readProfile reads what go test -coverprofile writes, by file from the module's root.
-func readProfile(name, module string) (map[string][]block, error) {
+// readProfile adds what go test -coverprofile wrote of a test to blocks, by file from the
+// module's root.
+func readProfile(blocks map[string][]block, name, module string, test int) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	out := map[string][]block{}
+	at := map[string]int{} // how many of a file's blocks were read
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		file, rest, ok := strings.Cut(strings.TrimPrefix(lines.Text(), module+"/"), ":")
@@ -215,12 +220,19 @@ func readProfile(name, module string) (map[string][]block, error) {
 		var statements, count int
 		if _, err := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &b.From[0], &b.From[1], &b.To[0], &b.To[1], &statements,
 			&count); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", name, lines.Text(), err)
+			return fmt.Errorf("%s: %q: %w", name, lines.Text(), err)
 		}
-		b.Run = count > 0
-		out[file] = append(out[file], b)
+		i := at[file]
+		if at[file]++; i == len(blocks[file]) {
+			blocks[file] = append(blocks[file], b)
+		} else if have := blocks[file][i]; have.From != b.From || have.To != b.To {
+			return fmt.Errorf("%s: the blocks of %s are in another order than before", name, file)
+		}
+		if count > 0 {
+			blocks[file][i].Tests = append(blocks[file][i].Tests, test)
+		}
 	}
-	return out, lines.Err()
+	return lines.Err()
 }
 
 // key identifies what a baseline depends on: the module's files and the packages.

@@ -3,6 +3,7 @@
 //
 //	go run ./bench/planted -n 200 -seed 3                   # a fresh random sample of mutations
 //	go run ./bench/planted -n 30 -packages geometry,cwpm    # of some packages
+//	go run ./bench/planted -again survivors.txt             # those that an earlier run printed
 //	go run ./bench/planted -patches faults.txt              # faults written down
 //
 // A mutation changes an operator, sign, condition, index or constant, or leaves out
@@ -11,11 +12,12 @@
 // its own package fails, or a short one of a package that depends on it, or does not end
 // in many times what it takes. Those that survive are printed; those that change
 // nothing, listed by name in equivalent.txt, do not count. The checkout is not touched:
-// faults are laid over it when the tests are built.
+// faults are laid over it when the tests are built, all of a sample at once: each is a copy of its
+// function, and the environment of a test says which copy stands in for the sound one.
 //
-// The tests are first run without a fault, which tells how long they take and which code
-// they come to; the next sample of the same code takes it from the user's cache. Tests
-// that do not come to a fault are not run on it, nor any after the first that fails.
+// The tests are first run without a fault, one by one, which tells how long they take and
+// which code they come to; the next sample of the same code takes it from the user's cache.
+// Tests that do not come to a fault are not run on it, nor any after the first that fails.
 package main
 
 import (
@@ -29,6 +31,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +46,7 @@ func main() {
 	flag.Uint64Var(&c.seed, "seed", 1, "seed of the sample")
 	packages := flag.String("packages", numerical, "packages to plant in, with commas between")
 	flag.StringVar(&c.patches, "patches", "", "a file of faults to plant instead of mutations")
+	flag.StringVar(&c.again, "again", "", "a file that an earlier run printed: plant what survived then, all of it")
 	flag.StringVar(&c.root, "root", ".", "the checkout")
 	flag.IntVar(&c.workers, "workers", 2, "faults tried at a time")
 	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "most time that the tests of one package may take")
@@ -73,6 +77,7 @@ type config struct {
 	seed          uint64
 	packages      []string
 	patches, root string
+	again         string
 	limit         time.Duration
 	near          bool
 }
@@ -133,6 +138,26 @@ func (s *score) String() string {
 	return b.String()
 }
 
+var ofSurvivor = regexp.MustCompile(`survived[^a-z]* line \d+ of (.*)`)
+
+// survivors returns those of all whose survival a file tells.
+func survivors(file string, all []*mutant) (out []*mutant, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]bool{}
+	for _, m := range ofSurvivor.FindAllSubmatch(text, -1) {
+		told[string(m[1])] = true
+	}
+	for _, m := range all {
+		if told[m.name()] {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
 // run plants the faults and tries them.
 func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 	root, err := filepath.Abs(c.root)
@@ -164,6 +189,12 @@ func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 				return nil, fmt.Errorf("-packages: %q has no Go code to plant in", p)
 			}
 			all = append(all, of...)
+		}
+		if c.again != "" {
+			if all, err = survivors(c.again, all); err != nil {
+				return nil, err
+			}
+			c.n = max(len(all), 1)
 		}
 		r := rand.New(rand.NewPCG(c.seed, 0))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A mutant is a source file with one fault planted in it.
+// A mutant is a fault planted in a source file.
 type mutant struct {
 	Path     string // of the file, from the module's root, with slashes
 	Line     int
@@ -22,13 +22,24 @@ type mutant struct {
 	Function string
 	Kind     string // what was changed: operator, condition, constant, …
 	Was, Is  string // the expression or statement
-	source   []byte // of the whole file
+	Within   string // the line of a constant, which else would not say which one
+
+	// A mutation is a faulty copy of its function, a fault that is written down a whole file:
+	Package string
+	hook    *hook
+	copy    string
+	source  []byte
+	number  int // in the environment of the tests, from 1
 }
 
 // name identifies a mutant without line numbers, so that a list of equivalent ones
 // survives edits elsewhere.
 func (m *mutant) name() string {
-	return fmt.Sprintf("%s %s: %s: %s -> %s", m.Path, m.Function, m.Kind, m.Was, m.Is)
+	name := fmt.Sprintf("%s %s: %s: %s -> %s", m.Path, m.Function, m.Kind, m.Was, m.Is)
+	if m.Within != "" {
+		name += " in " + m.Within
+	}
+	return name
 }
 
 // operators maps each operator to what it is mistaken for.
@@ -62,8 +73,8 @@ func sites(f *ast.FuncDecl) []site {
 			}
 			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
 				if pkg, ok := sel.X.(*ast.Ident); ok &&
-					(pkg.Name == "fmt" || pkg.Name == "errors" || pkg.Name == "strings") {
-					return false
+					(pkg.Name == "fmt" || pkg.Name == "errors" || pkg.Name == "strings" || infinite(sel, n.Args)) {
+					return false // texts, and +∞, which Inf(2) is too
 				}
 				swapSelector(sel, add)
 			}
@@ -140,7 +151,20 @@ func textual(n *ast.BinaryExpr) bool {
 	return false
 }
 
-// constant returns another value: a whole number plus one, any other doubled.
+// infinite reports whether a call is math.Inf or math.IsInf(…, 1).
+func infinite(f *ast.SelectorExpr, of []ast.Expr) bool {
+	return f.Sel.Name == "Inf" || f.Sel.Name == "IsInf" && len(of) == 2 && literal(of[1]) == "1"
+}
+
+// literal returns the text of a literal, "" of anything else.
+func literal(e ast.Expr) string {
+	if b, ok := e.(*ast.BasicLit); ok {
+		return b.Value
+	}
+	return ""
+}
+
+// constant returns another value: a whole number plus one, any other doubled, or 1 for 0.
 func constant(n *ast.BasicLit) string {
 	switch n.Kind {
 	case token.INT:
@@ -148,6 +172,9 @@ func constant(n *ast.BasicLit) string {
 			return strconv.FormatInt(v+1, 10)
 		}
 	case token.FLOAT:
+		if v, err := strconv.ParseFloat(n.Value, 64); err == nil && v == 0 {
+			return "1.0"
+		}
 		return "(2 * " + n.Value + ")"
 	}
 	return ""
@@ -209,7 +236,6 @@ func mutants(path string, source []byte) ([]*mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.Comments = directives(file.Comments)
 	text := func(n any) string {
 		var b bytes.Buffer
 		if err := printer.Fprint(&b, set, n); err != nil {
@@ -217,15 +243,20 @@ func mutants(path string, source []byte) ([]*mutant, error) {
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
 	}
+	lines := strings.Split(string(source), "\n")
 	var out []*mutant
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Body == nil || skipped(f.Name.Name) {
 			continue
 		}
+		h := newHook(f, set)
 		for _, s := range sites(f) {
 			at := set.Position(s.node.Pos())
-			m := &mutant{Path: path, Line: at.Line, Column: at.Column, Function: f.Name.Name, Kind: s.kind}
+			m := &mutant{
+				Path: path, Line: at.Line, Column: at.Column, Function: f.Name.Name, Kind: s.kind,
+				Package: file.Name.Name, hook: h,
+			}
 			show := func() string {
 				if s.show == nil {
 					return text(s.node)
@@ -242,13 +273,14 @@ func mutants(path string, source []byte) ([]*mutant, error) {
 			default:
 				m.Is = show()
 			}
-			var b bytes.Buffer
-			err := printer.Fprint(&b, set, file)
+			if s.kind == "constant" {
+				m.Within = strings.Join(strings.Fields(lines[at.Line-1]), " ")
+			}
+			m.copy, err = faultyCopy(f, set)
 			s.undo()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.name(), err)
 			}
-			m.source = b.Bytes()
 			out = append(out, m)
 		}
 	}
@@ -258,15 +290,4 @@ func mutants(path string, source []byte) ([]*mutant, error) {
 // skipped names functions whose faults show in words only.
 func skipped(function string) bool {
 	return function == "String" || function == "Error" || function == "Name"
-}
-
-// directives keeps the comments that the compiler reads; the others would move
-// when the tree changes.
-func directives(all []*ast.CommentGroup) (out []*ast.CommentGroup) {
-	for _, g := range all {
-		if slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:") }) {
-			out = append(out, g)
-		}
-	}
-	return out
 }

@@ -62,12 +62,14 @@ func TestFates(t *testing.T) {
 		fates[r.Name] = r
 	}
 	for name, want := range map[string]result{
-		"a/a.go Sum: operator: x + y -> x - y":       {Fate: caught, Killer: "a"},
-		"a/a.go Far: sign: -x -> +x":                 {Fate: caught, Killer: "b"},
-		"a/a.go Far: constant: 0.5 -> (2 * 0.5)":     {Fate: caught, Killer: "b"},
+		"a/a.go Sum: operator: x + y -> x - y": {Fate: caught, Killer: "a"},
+		"a/a.go Far: sign: -x -> +x":           {Fate: caught, Killer: "b"},
+		"a/a.go Far: constant: 0.5 -> (2 * 0.5) in func Far(x float64) float64 { return -x * 0.5 }": {
+			Fate: caught, Killer: "b",
+		},
 		"a/a.go Loose: operator: x > 3 -> x >= 3":    {Fate: survived},
 		"a/a.go Loose: condition: x > 3 -> !(x > 3)": {Fate: survived},
-		"a/a.go Loose: constant: 3 -> 4":             {Fate: survived},
+		"a/a.go Loose: constant: 3 -> 4 in return 3": {Fate: survived},
 		"a/a.go Far: operator: -x * 0.5 -> -x / 0.5": {Fate: caught, Killer: "b"},
 	} {
 		if got := fates[name]; got.Fate != want.Fate || got.Killer != want.Killer {
@@ -104,39 +106,46 @@ func measuredOnce(t *testing.T, c config, first string) {
 			t.Errorf("measured %q, then %q; want %s once", first, second.String(), s)
 		}
 	}
+	all, err := plant(root, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range []struct {
 		suite
-		function string
-		reaches  bool
+		function, tests string
 	}{
-		{suite{"a", true}, "Sum", true}, {suite{"a", true}, "Far", false}, {suite{"a", false}, "Loose", false},
-		{suite{"b", true}, "Sum", false}, {suite{"b", true}, "Far", true},
+		{suite{"a", true}, "Sum", "TestSum"}, {suite{"a", true}, "Far", ""}, {suite{"a", false}, "Loose", ""},
+		{suite{"b", true}, "Sum", ""}, {suite{"b", true}, "Far", "TestTwice"},
 	} {
-		all, err := plant(root, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, m := range all {
-			if m.Function == s.function && tr.sound.reaches(s.suite, m) != s.reaches {
-				t.Errorf("%s comes to %s: %v", s.suite, m.name(), !s.reaches)
+			var names []string
+			for _, k := range tr.sound.reach(s.suite, m) {
+				names = append(names, k.Name)
+			}
+			if m.Function == s.function && strings.Join(names, " ") != s.tests {
+				t.Errorf("%v of %s come to %s, want %q", names, s.suite, m.name(), s.tests)
 			}
 		}
 	}
-	tr.dependents["a"] = []string{"a", "slow", "quick"}
-	tr.sound.Seconds["slow short"], tr.sound.Seconds["quick short"] = 2, 1
-	if got := tr.suites("a"); !slices.Equal(got, []suite{{"a", true}, {"quick", true}, {"slow", true}, {"a", false}}) {
-		t.Errorf("the order is %v", got)
-	}
-	for seconds, want := range map[float64]time.Duration{1: 28 * time.Second, 10: time.Minute, 30: 2 * time.Minute} {
-		tr.sound.Seconds["slow short"] = seconds
-		if got := tr.sound.patience(suite{"slow", true}, time.Minute); got != want {
-			t.Errorf("a suite of %v s may take %v, want %v", seconds, got, want)
+	// The rest of a fault's own package is last, quick dependents first, those that do not come to
+	// it not at all.
+	tr.dependents["a"] = []string{"a", "slow", "away", "quick"}
+	tr.sound.Tests["slow short"], tr.sound.Tests["quick short"] = []test{{"S", 0, 2}}, []test{{"Q", 0, 1}}
+	tr.sound.Tests["away short"] = []test{{"A", 0, 0.1}}
+	tr.sound.Blocks["away short a/a.go"] = []block{{From: [2]int{1, 1}, To: [2]int{99, 1}}}
+	for _, m := range all {
+		want := []suite{{"quick", true}, {"slow", true}}
+		if m.Function == "Sum" {
+			want = []suite{{"a", true}, {"quick", true}, {"slow", true}, {"a", false}}
+		}
+		if got := tr.suites("a", m); !slices.Equal(got, want) {
+			t.Errorf("%s: the order is %v", m.name(), got)
 		}
 	}
-	log := "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/x (0.00s)\n--- PASS: TestB (1.25s)\n" +
-		"--- SKIP: TestC (0.00s)\n--- PASS: TestD (0.09s)\nPASS\n"
-	if got := quickTests([]byte(log)); got != "^(TestA|TestD)$" {
-		t.Errorf("the quick tests are %q", got)
+	for seconds, want := range map[float64]time.Duration{1: 28 * time.Second, 10: time.Minute, 30: 2 * time.Minute} {
+		if got := patience(seconds, time.Minute); got != want {
+			t.Errorf("tests of %v s may take %v, want %v", seconds, got, want)
+		}
 	}
 	// A suite that gets no work done is given more time, one that works is endless.
 	dir, sleeper := filepath.Join(root, "s"), suite{"s", true}
@@ -155,8 +164,8 @@ func measuredOnce(t *testing.T, c config, first string) {
 		{time.Millisecond, 0, waited},
 		{100 * time.Millisecond, -5.01, endless}, // it took more than 2·work + 10
 	} {
-		tr.limit, tr.sound.Work["s short"] = c.limit, c.work
-		if got := tr.fails(filepath.Join(dir, "s.test"), sleeper); got != c.want {
+		tr.limit, tr.sound.Tests["s short"] = c.limit, []test{{"TestS", 0, c.work}}
+		if got := tr.fails(filepath.Join(dir, "s.test"), sleeper, all[0]); got != c.want {
 			t.Errorf("a test of 0.3 s within %v beside %v s of work: %v, want %v", c.limit, c.work, got, c.want)
 		}
 	}
@@ -165,7 +174,7 @@ func measuredOnce(t *testing.T, c config, first string) {
 		t.Fatal(err)
 	}
 	_, err = newTrial(t.Context(), c, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "b short fail before") {
+	if err == nil || !strings.Contains(err.Error(), "TestNo of b short fails before") {
 		t.Errorf("a test that fails on sound code: %v", err)
 	}
 }
@@ -215,7 +224,7 @@ func TestMutants(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range all {
 		seen[m.Kind+": "+m.Was+" -> "+m.Is] = true
-		if _, err := mutants("p/p.go", m.source); err != nil {
+		if _, err := mutants("p/p.go", weave([]byte(source), []*mutant{m})); err != nil {
 			t.Errorf("%s: %v", m.name(), err)
 		}
 		if strings.Contains(m.Was, "panic") {

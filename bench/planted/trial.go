@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -101,77 +103,87 @@ func (t *trial) graph() error {
 
 // all tries mutants until n of them count.
 func (t *trial) all(mutants []*mutant, n int, progress io.Writer) []result {
-	var mu sync.Mutex
 	var out []result
-	next, counted := 0, 0
-	take := func() *mutant {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(mutants) || counted >= n || t.ctx.Err() != nil {
-			return nil
-		}
-		next, counted = next+1, counted+1
-		return mutants[next-1]
+	add := func(r result) {
+		out = append(out, r)
+		fmt.Fprintf(progress, "%d %s (%s) line %d of %s\n", len(out), r.Fate, r.Killer, r.Line, r.Name)
 	}
+	for counted := 0; counted < n && len(mutants) > 0 && t.ctx.Err() == nil; {
+		var some []*mutant // at a time
+		for len(some) < n-counted && len(mutants) > 0 {
+			m := mutants[0]
+			mutants = mutants[1:]
+			if t.nothing[m.name()] {
+				add(result{Name: m.name(), Line: m.Line, Fate: equivalent})
+				continue
+			}
+			some = append(some, m)
+			m.number = len(some)
+		}
+		dir, err := os.MkdirTemp("", "planted-*")
+		if err != nil {
+			fmt.Fprintln(progress, err)
+			return out
+		}
+		b, err := t.build(dir, some)
+		if err != nil {
+			fmt.Fprintln(progress, err)
+		} else {
+			t.some(b, some, func(r result) {
+				if r.Fate == caught || r.Fate == survived {
+					counted++
+				}
+				add(r)
+			})
+		}
+		if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+			return out
+		}
+	}
+	return out
+}
+
+// some tries mutants that were built together.
+func (t *trial) some(b *built, mutants []*mutant, add func(result)) {
+	var mu sync.Mutex
 	var wg sync.WaitGroup
+	next := make(chan *mutant)
 	for range t.workers {
 		wg.Go(func() {
-			for m := take(); m != nil; m = take() {
-				r := t.try(m)
-				mu.Lock()
-				if r.Fate == unbuilt || r.Fate == equivalent || r.Fate == undecided {
-					counted--
-				}
-				if t.ctx.Err() == nil {
-					out = append(out, r)
-					fmt.Fprintf(progress, "%d %s (%s) line %d of %s\n", len(out), r.Fate, r.Killer, r.Line, r.Name)
+			for m := range next {
+				r := t.try(b, m)
+				if mu.Lock(); t.ctx.Err() == nil {
+					add(r)
 				}
 				mu.Unlock()
 			}
 		})
 	}
+	for _, m := range mutants {
+		if t.ctx.Err() == nil {
+			next <- m
+		}
+	}
+	close(next)
 	wg.Wait()
-	return out
 }
 
-// try plants one fault and runs the tests that may see it: those of its own package, then
-// of the packages that depend on it, the quickest first, then all of its own package
-// that -short leaves out. Tests that do not come to the line of the fault are not run.
-func (t *trial) try(m *mutant) result {
+// try runs the tests that may see a fault: those of its own package, then of the packages
+// that depend on it, the quickest first, then those of its own package that -short leaves
+// out. Tests that do not come to the line of the fault are not run.
+func (t *trial) try(b *built, m *mutant) result {
 	r := result{Name: m.name(), Line: m.Line, Fate: survived}
-	if t.nothing[r.Name] {
-		r.Fate = equivalent
-		return r
-	}
-	dir, err := os.MkdirTemp("", "planted-*")
-	if err != nil {
-		r.Fate, r.Killer = unbuilt, err.Error()
-		return r
-	}
-	defer os.RemoveAll(dir)
-	overlay, err := t.overlay(dir, m)
-	if err != nil {
-		r.Fate, r.Killer = unbuilt, err.Error()
-		return r
-	}
-	own := path.Dir(m.Path)
-	if !slices.Contains(t.dependents[own], own) &&
-		t.command("go", "build", "-overlay", overlay, "-o", os.DevNull, "./"+own) != nil {
+	if b.unbuilt[m] {
 		r.Fate = unbuilt
 		return r
 	}
-	for _, s := range t.suites(own) {
-		if t.near && s.folder != own || !t.sound.reaches(s, m) {
-			continue
-		}
-		binary := filepath.Join(dir, strings.ReplaceAll(s.folder, "/", "-")+".test")
-		if _, err := os.Stat(binary); err != nil && t.compile(binary, s.folder, "-overlay", overlay) != nil {
-			if t.ctx.Err() == nil {
-				r.Fate = unbuilt
-			}
+	for _, s := range t.suites(path.Dir(m.Path), m) {
+		binary, err := b.tests(t, s.folder, m)
+		if err != nil {
+			r.Fate, r.Killer = unbuilt, err.Error()
 			return r
 		}
-		switch v := t.fails(binary, s); {
+		switch v := t.fails(binary, s, m); {
 		case t.ctx.Err() != nil:
 			return r
 		case v == waited:
@@ -194,25 +206,44 @@ const (
 	waited          // it did not end, but got no more work done than on sound code: the machine was busy
 )
 
-// fails runs a suite on a fault, its quick tests first. A suite that ran out of time
-// without more work than on sound code has been kept waiting, and gets more.
-func (t *trial) fails(binary string, s suite) verdict {
-	parts := [][]string{nil}
-	if quick := t.sound.Quick[s.String()]; quick != "" {
-		parts = [][]string{{"-test.run=" + quick}, {"-test.skip=" + quick}}
+// fails runs the tests of a suite that come to a fault, the quick ones first. A suite that
+// ran out of time without more work than on sound code has been kept waiting, and gets
+// more.
+func (t *trial) fails(binary string, s suite, m *mutant) verdict {
+	var quick, slow []test
+	for _, k := range t.sound.reach(s, m) {
+		if k.Seconds < 0.1 {
+			quick = append(quick, k)
+		} else {
+			slow = append(slow, k)
+		}
 	}
-	limit := t.sound.patience(s, t.limit)
+	slices.SortStableFunc(slow, func(a, b test) int { return cmp.Compare(a.Work, b.Work) })
+	parts := [][]test{quick}
+	for _, k := range slow {
+		parts = append(parts, []test{k})
+	}
 	for _, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		var names []string
+		seconds, sound := 0.0, 0.0
+		for _, k := range part {
+			names, seconds, sound = append(names, k.Name), seconds+k.Seconds, sound+k.Work
+		}
+		limit := patience(seconds, t.limit)
 		for again := 0; ; again++ {
 			start := time.Now()
-			_, work, err := t.run(binary, s, limit, append(slices.Clone(part), "-test.failfast")...)
+			_, work, err := t.run(binary, s, limit, m.number, "-test.run=^("+strings.Join(names, "|")+")$",
+				"-test.failfast")
 			if err == nil {
 				break
 			}
 			switch {
 			case time.Since(start) < limit:
 				return failed
-			case work > 2*t.sound.Work[s.String()]+10:
+			case work > 2*sound+10:
 				return endless
 			case again == 3 || t.ctx.Err() != nil:
 				return waited
@@ -223,31 +254,17 @@ func (t *trial) fails(binary string, s suite) verdict {
 	return passes
 }
 
-// overlay writes the faulty file and the list that puts it in place of the sound one.
-func (t *trial) overlay(dir string, m *mutant) (string, error) {
-	faulty := filepath.Join(dir, "faulty.go")
-	if err := os.WriteFile(faulty, m.source, 0o600); err != nil {
-		return "", err
-	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(t.root,
-		filepath.FromSlash(m.Path)): faulty}})
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "overlay.json")
-	return file, os.WriteFile(file, list, 0o600)
-}
-
 // compile builds the tests of a folder.
 func (t *trial) compile(binary, folder string, flags ...string) error {
 	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags,
 		[]string{"./" + folder})
-	return t.command("go", args...)
+	_, err := t.command("go", args...)
+	return err
 }
 
-// run runs tests that were built, as go test would. work is what they took of processors,
-// in seconds.
-func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string) (
+// run runs tests that were built, as go test would, with a fault or, if it is 0, without.
+// work is what they took of processors, in seconds.
+func (t *trial) run(binary string, s suite, limit time.Duration, fault int, flags ...string) (
 	out []byte, work float64, err error,
 ) {
 	args := append(flags, "-test.paniconexit0", "-test.timeout="+limit.String())
@@ -256,6 +273,7 @@ func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string
 	}
 	cmd := exec.CommandContext(t.ctx, binary, args...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(s.folder))
+	cmd.Env = append(os.Environ(), faultKey+"="+strconv.Itoa(fault))
 	out, err = cmd.Output()
 	if p := cmd.ProcessState; p != nil {
 		work = (p.UserTime() + p.SystemTime()).Seconds()
@@ -263,10 +281,10 @@ func (t *trial) run(binary string, s suite, limit time.Duration, flags ...string
 	return out, work, err
 }
 
-func (t *trial) command(name string, args ...string) error {
+func (t *trial) command(name string, args ...string) (said []byte, err error) {
 	cmd := exec.CommandContext(t.ctx, name, args...)
 	cmd.Dir = t.root
-	return cmd.Run()
+	return cmd.CombinedOutput()
 }
 
 // builds reports whether a file is part of the build on this machine.
