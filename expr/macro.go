@@ -44,14 +44,14 @@ func (s *Scope) letFunction(form, formula string) error {
 }
 
 // apply evaluates a defined function.
-func (s *Scope) apply(n *ast.CallNode, m *macro, depth int) Value {
+func (s *Scope) apply(n *ast.CallNode, m *macro) Value {
 	if len(n.Arguments) != len(m.params) {
 		s.failAt(n, "%s takes %s, not %d", m.form, arguments(len(m.params)), len(n.Arguments))
 	}
 	if s.calls++; s.calls > MaxNesting {
 		s.failAt(n, "more than %d functions inside each other", MaxNesting)
 	}
-	args := s.all(n.Arguments, depth)
+	args := s.all(n.Arguments)
 	s.work(n, len(m.names)+1)
 	names := maps.Clone(m.names)
 	for i, p := range m.params {
@@ -59,7 +59,7 @@ func (s *Scope) apply(n *ast.CallNode, m *macro, depth int) Value {
 	}
 	outerNames, outerText, outerSkip, outerOrder := s.names, s.text, s.skip, s.order
 	s.names, s.text, s.skip, s.order = names, m.text, 0, m.order
-	v := s.eval(m.body, depth+1)
+	v := s.eval(m.body)
 	s.names, s.text, s.skip, s.order = outerNames, outerText, outerSkip, outerOrder
 	s.calls--
 	return v

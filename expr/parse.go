@@ -133,7 +133,7 @@ func (s *Scope) building(text string, skip int, do func()) (err error) {
 }
 
 func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
-	err = s.building(text, 0, func() { v = s.eval(n, 0) })
+	err = s.building(text, 0, func() { v = s.eval(n) })
 	return v, err
 }
 
@@ -149,8 +149,8 @@ var infix = map[string]func(a, b Value) Value{
 }
 
 // eval returns the value of a syntax tree. Sums and products lean to the left,
-// so their length counts as depth; Go's stack grows to hold MaxSyntax levels.
-func (s *Scope) eval(n ast.Node, depth int) Value {
+// so a long one is deep; Go's stack grows to hold MaxSyntax levels.
+func (s *Scope) eval(n ast.Node) Value {
 	s.work(n, 1)
 	switch n := n.(type) {
 	case *ast.IntegerNode:
@@ -163,7 +163,7 @@ func (s *Scope) eval(n ast.Node, depth int) Value {
 	case *ast.IdentifierNode:
 		return s.named(n)
 	case *ast.UnaryNode:
-		v := s.eval(n.Node, depth+1)
+		v := s.eval(n.Node)
 		s.sized(n, v.Size())
 		switch n.Operator {
 		case "-":
@@ -172,18 +172,18 @@ func (s *Scope) eval(n ast.Node, depth int) Value {
 			return v
 		}
 	case *ast.BinaryNode:
-		return s.binary(n, depth)
+		return s.binary(n)
 	case *ast.MemberNode:
-		return s.member(n, depth)
+		return s.member(n)
 	case *ast.SliceNode:
-		return s.slice(n, depth)
+		return s.slice(n)
 	case *ast.ArrayNode:
-		return s.array(n, depth)
+		return s.array(n)
 	case *ast.CallNode:
-		return s.call(n, depth)
+		return s.call(n)
 	case *ast.VariableDeclaratorNode:
-		v := s.eval(n.Value, depth+1)
-		return s.with(n, n.Name, v, func() Value { return s.eval(n.Expr, depth+1) })
+		v := s.eval(n.Value)
+		return s.with(n, n.Name, v, func() Value { return s.eval(n.Expr) })
 	case *ast.StringNode:
 		s.failAt(n, "text has no place in a formula")
 	}
@@ -242,14 +242,14 @@ func (s *Scope) with(n ast.Node, name string, v Value, body func() Value) Value 
 	return body()
 }
 
-func (s *Scope) binary(n *ast.BinaryNode, depth int) Value {
+func (s *Scope) binary(n *ast.BinaryNode) Value {
 	switch n.Operator {
 	case "<", ">", "<=", ">=", "==", "!=":
 		s.failAt(n, "a comparison inside a formula; one may stand alone between two sides")
 	case "in", "..":
 		s.failAt(n, "a range can only come first in sum, prod, min, max, vector and the like: sum(i in 0..3, x[i])")
 	}
-	a, b := s.eval(n.Left, depth+1), s.eval(n.Right, depth+1)
+	a, b := s.eval(n.Left), s.eval(n.Right)
 	size := max(a.Size(), b.Size())
 	if n.Operator == "*" && !a.IsScalar() && !b.IsScalar() {
 		size = a.Size() * max(1, b.Size()/max(1, b.Len()))
@@ -269,45 +269,45 @@ func (s *Scope) binary(n *ast.BinaryNode, depth int) Value {
 	return do(a, b)
 }
 
-func (s *Scope) member(n *ast.MemberNode, depth int) Value {
+func (s *Scope) member(n *ast.MemberNode) Value {
 	if _, text := n.Property.(*ast.StringNode); text || n.Optional {
 		s.failAt(n, "formulas have no fields")
 	}
-	v := s.eval(n.Node, depth+1)
-	i := s.index(n.Property, depth)
+	v := s.eval(n.Node)
+	i := s.index(n.Property)
 	s.sized(n, 1)
 	return v.At(i)
 }
 
-func (s *Scope) index(n ast.Node, depth int) int {
-	v := s.eval(n, depth+1)
+func (s *Scope) index(n ast.Node) int {
+	v := s.eval(n)
 	s.place(n)
 	return v.integer("an index")
 }
 
-func (s *Scope) slice(n *ast.SliceNode, depth int) Value {
-	v := s.eval(n.Node, depth+1)
+func (s *Scope) slice(n *ast.SliceNode) Value {
+	v := s.eval(n.Node)
 	from, to := 0, v.Len()
 	if n.From != nil {
-		from = s.index(n.From, depth)
+		from = s.index(n.From)
 	}
 	if n.To != nil {
-		to = s.index(n.To, depth)
+		to = s.index(n.To)
 	}
 	s.sized(n, 1)
 	return v.Slice(from, to)
 }
 
 // array is a vector of numbers, or a matrix of vectors of one length.
-func (s *Scope) array(n *ast.ArrayNode, depth int) Value {
-	values := s.all(n.Nodes, depth)
+func (s *Scope) array(n *ast.ArrayNode) Value {
+	values := s.all(n.Nodes)
 	return s.collect(n, values)
 }
 
-func (s *Scope) all(nodes []ast.Node, depth int) []Value {
+func (s *Scope) all(nodes []ast.Node) []Value {
 	values := make([]Value, len(nodes))
 	for i, e := range nodes {
-		values[i] = s.eval(e, depth+1)
+		values[i] = s.eval(e)
 	}
 	return values
 }
@@ -349,7 +349,7 @@ func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
 	if !ok || !ok2 || bounds.Operator != ".." {
 		s.failAt(b, "expected a range such as j in 0..6")
 	}
-	from, to := s.index(bounds.Left, 0), s.index(bounds.Right, 0)
+	from, to := s.index(bounds.Left), s.index(bounds.Right)
 	if to < from-1 {
 		s.failAt(bounds, "the range %d..%d runs backwards", from, to)
 	}
@@ -370,13 +370,13 @@ func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
 	return true
 }
 
-func (s *Scope) call(n *ast.CallNode, depth int) Value {
+func (s *Scope) call(n *ast.CallNode) Value {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
 		s.failAt(n, "formulas have no methods")
 	}
 	if m, ok := s.defined(callee.Value); ok {
-		return s.apply(n, m, depth)
+		return s.apply(n, m)
 	}
 	f, ok := functions[callee.Value]
 	if !ok {
@@ -395,9 +395,9 @@ func (s *Scope) call(n *ast.CallNode, depth int) Value {
 		count++
 	}
 	if count > 0 {
-		return s.over(n, callee.Value, f, count, depth)
+		return s.over(n, callee.Value, f, count)
 	}
-	args := s.all(n.Arguments, depth)
+	args := s.all(n.Arguments)
 	if len(args) < f.min || f.max >= 0 && len(args) > f.max {
 		s.failAt(n, "%s takes %s, not %d: %s", callee.Value, f.arity(), len(args), f.form)
 	}
@@ -407,7 +407,7 @@ func (s *Scope) call(n *ast.CallNode, depth int) Value {
 
 // over calls a function over ranges, its first count arguments: of numbers as of
 // the vector that they make, of vectors element by element.
-func (s *Scope) over(n *ast.CallNode, name string, f function, count, depth int) Value {
+func (s *Scope) over(n *ast.CallNode, name string, f function, count int) Value {
 	if !f.ranges {
 		s.failAt(n, "%s takes no range: %s", name, f.form)
 	}
@@ -416,7 +416,7 @@ func (s *Scope) over(n *ast.CallNode, name string, f function, count, depth int)
 	}
 	var items []Value
 	s.ranges(n.Arguments, count, func() bool {
-		items = append(items, s.eval(n.Arguments[count], depth+1))
+		items = append(items, s.eval(n.Arguments[count]))
 		return true
 	})
 	s.place(n)
