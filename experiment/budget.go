@@ -102,6 +102,9 @@ func (t *training) clocked() error {
 				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
 					d.Plan.Anneal)
 			}
+			if n := len(m.Extensions); n > 0 && c.Repeat != "" {
+				c.Repeat += " on checkpoint " + m.Extensions[n-1].Checkpoint
+			}
 			m.Clock = append(m.Clock, c)
 		}
 	})

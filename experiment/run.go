@@ -116,6 +116,12 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 	if err := openFiles(f, &m, p); err != nil {
 		return nil, err
 	}
+	for _, x := range m.Extensions {
+		if p, _, err = p.Extend(x.Settings); err != nil {
+			return nil, &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: "has an extension that cannot be: " +
+				err.Error()}
+		}
+	}
 	l, err := Load(p, pool)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func (t *training) begin() error {
 	}
 	t.trainer = t.trains(model)
 	t.trainer.State.Budget = t.Problem.Train.MaxSeconds
-	return nil
+	return t.extend()
 }
 
 // resume makes a trainer, and puts it where a checkpoint left off.
@@ -114,7 +114,10 @@ func (t *training) resume(checkpoint string) error {
 		return err
 	}
 	t.trainer = t.trains(model)
-	return t.trainer.Restore(arrays, state)
+	if err := t.trainer.Restore(arrays, state); err != nil {
+		return err
+	}
+	return t.extend()
 }
 
 func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {

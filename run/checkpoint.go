@@ -22,6 +22,7 @@ const (
 	checkpointDir = "checkpoints"
 	weightsFile   = "weights.safetensors"
 	stateFile     = "state.json"
+	keepFile      = "keep"   // marks a checkpoint that stays
 	keepCount     = 3        // checkpoints kept
 	maxWeights    = 64 << 30 // bytes of the weights of one
 )
@@ -85,6 +86,11 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 		return err
 	}
 	dir := filepath.Join(parent, fmt.Sprintf("%0*d", numberDigits, step))
+	if kept(dir) {
+		if err := WriteFile(filepath.Join(tmp, keepFile), nil, true); err != nil {
+			return err
+		}
+	}
 	if err := os.RemoveAll(dir); err != nil { // the same step, made again after a resume
 		return err
 	}
@@ -95,10 +101,27 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 		return err
 	}
 	all, err := f.Checkpoints()
+	all = slices.DeleteFunc(all, func(name string) bool { return kept(filepath.Join(parent, name)) })
 	for i := 0; err == nil && i < len(all)-keepCount; i++ {
 		err = os.RemoveAll(filepath.Join(parent, all[i]))
 	}
 	return err
+}
+
+// kept reports whether a checkpoint is marked as one that stays.
+func kept(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, keepFile))
+	return err == nil
+}
+
+// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds
+// the lock.
+func (f *Folder) KeepCheckpoint(name string) error {
+	at := checkpointDir + "/" + name + "/" + keepFile
+	if err := f.inside(at); err != nil {
+		return err
+	}
+	return WriteFile(f.Path(at), nil, true)
 }
 
 // SetAside hides the checkpoints after the one named, so that a run that goes on

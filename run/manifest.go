@@ -22,11 +22,13 @@ type Manifest struct {
 	Config  string    `json:"config_sha256"` // of config.yaml
 	// SHA-256 of the files that the set is read from, by key; and the names of their
 	// copies in the folder, which older versions did not make
-	Files   map[string]string `json:"files_sha256,omitempty"`
-	Kept    map[string]string `json:"files,omitempty"`
-	Chosen  []Choice          `json:"chosen,omitempty"`
-	Clock   []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
-	Machine Machine           `json:"machine"`
+	Files  map[string]string `json:"files_sha256,omitempty"`
+	Kept   map[string]string `json:"files,omitempty"`
+	Chosen []Choice          `json:"chosen,omitempty"`
+	Clock  []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
+	// what the run was gone on with, in order
+	Extensions []Extension `json:"extensions,omitempty"`
+	Machine    Machine     `json:"machine"`
 }
 
 // A Clocked is a number that came from a clock in the course of training: another machine, or
@@ -37,6 +39,17 @@ type Clocked struct {
 	After  int    `json:"after_epoch"`
 	Reason string `json:"reason"`
 	Repeat string `json:"repeat,omitempty"` // settings that give the same training without a clock, if any do
+}
+
+// An Extension is settings with which a run goes on, over those of config.yaml and of earlier
+// ones.
+type Extension struct {
+	Settings   []string  `json:"settings"`    // key=value
+	After      int       `json:"after_epoch"` // when it was asked for
+	Checkpoint string    `json:"checkpoint"`  // of then, which stays; empty: there was none
+	Created    time.Time `json:"created"`
+	Command    []string  `json:"command"`
+	Clock      []Clocked `json:"clock,omitempty"` // of before
 }
 
 // AmendManifest changes manifest.json.

@@ -209,6 +209,29 @@ func (t *Trainer[T]) Reading(spent, evaluated float64) Reading {
 	return Reading{spent, t.State.Simulated, evaluated}
 }
 
+// Extend makes a training go on by its Config, which says more epochs than before, or if
+// seconds is above 0 for so long. Its plan is the Config's own from there on: a rate that has
+// fallen begins anew where that of a training planned so long from the start would be, at
+// min(1, (1 − e/Epochs) / Anneal) after e epochs. By a clock the number of epochs follows from
+// what they took until now, as long as no others were timed.
+func (t *Trainer[T]) Extend(seconds float64) {
+	s := &t.State
+	s.Extended++
+	s.Plan, s.Clock, s.Timed, s.Budget = nil, nil, false, 0
+	if seconds <= 0 {
+		return
+	}
+	s.Budget = s.Spent + seconds
+	if s.Epoch == 0 || s.Seconds <= 0 {
+		return
+	}
+	pace := s.Seconds / float64(s.Epoch)
+	n := min(t.cfg.Epochs, s.Epoch+max(1, int(min(aimShare*seconds/pace, MaxClocked))), MaxClocked)
+	d := Decision{After: s.Epoch, Plan: Plan{max(n, s.Epoch), t.cfg.Anneal, 1}, Budget: s.Budget, Spent: s.Spent,
+		Pace: pace, Why: "what epochs took before"}
+	s.Plan, s.Clock = &d.Plan, []Decision{d}
+}
+
 // Exhausted ends a training whose budget ended in the course of an epoch. A *BudgetError says
 // that it was the first.
 func (t *Trainer[T]) Exhausted() (Decision, error) {

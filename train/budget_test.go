@@ -235,6 +235,41 @@ func TestBudgetGoesOn(t *testing.T) {
 	}
 }
 
+// A training that goes on for a time takes the number of epochs from what they took, begins
+// its rate where that of so long a training would be, and ends at 0 within the time, on a machine
+// that became slower or faster too.
+func TestExtendByTime(t *testing.T) {
+	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
+	for name, c := range map[string]struct {
+		seconds, pace, jump float64
+		least, most         int
+	}{
+		"as fast": {100, 1, (1 - 200.0/298) / 0.5, 95, 100}, "twice as long": {400, 1, 1, 388, 400},
+		"slower": {100, 2, (1 - 200.0/298) / 0.5, 45, 50}, "faster": {100, 0.5, (1 - 200.0/298) / 0.5, 185, 200},
+	} {
+		tr := &Trainer[float32]{cfg: cfg, State: State{Epoch: 200, Seconds: 200, Spent: 210, Plan: &Plan{200, 0.5, 1},
+			Timed: true, Budget: 210, Clock: make([]Decision, 3)}}
+		tr.Extend(c.seconds)
+		s := tr.State
+		if s.Budget != 210+c.seconds || s.Timed || s.Extended != 1 || len(s.Clock) != 1 || s.Clock[0].After != 200 {
+			t.Fatalf("%s: %+v", name, s)
+		}
+		end, rates := pass(s.Budget, 210, cfg, 0, s, machine{epoch: constant(c.pace)})
+		if math.Abs(rates[0]-c.jump) > 1e-12 {
+			t.Errorf("%s: the rate begins at %v, want %v", name, rates[0], c.jump)
+		}
+		if n := end.Epoch - 200; n < c.least || n > c.most || end.Spent > s.Budget || rates[len(rates)-1] > 0.05 {
+			t.Errorf("%s: %d epochs until %v s of %v, the last rate %v: %v", name, n, end.Spent, s.Budget,
+				rates[len(rates)-1], end.Clock)
+		}
+	}
+	tr := &Trainer[float32]{cfg: Config{Epochs: 90, Anneal: 0.5}, State: State{Epoch: 60, Plan: &Plan{60, 0.5, 1},
+		Budget: 3, Clock: make([]Decision, 1)}}
+	if tr.Extend(0); tr.Done() || tr.Plan() != (Plan{90, 0.5, 1}) || tr.State.Budget != 0 || tr.State.Clock != nil {
+		t.Errorf("by epochs: %+v", tr.State)
+	}
+}
+
 // A budget that ends in an epoch ends the training after the one before; in the first it is an
 // error.
 func TestExhausted(t *testing.T) {

@@ -83,6 +83,8 @@ type State struct {
 	Spent  float64    `json:"spent,omitempty"`  // seconds of all calls, whatever they did
 	Timed  bool       `json:"timed,omitempty"`  // epochs were timed for the budget
 	Clock  []Decision `json:"clock,omitempty"`  // what clocks decided, the last is Plan
+
+	Extended int `json:"extended,omitempty"` // how often Extend was called
 }
 
 // An Epoch is what happened in one.

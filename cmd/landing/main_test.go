@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -524,5 +525,53 @@ func TestTrainFor(t *testing.T) {
 	if r := do(t, dir, "train", "demo", "--set", "train.max_seconds=1e9"); r.code != exitConfig ||
 		!strings.Contains(r.stderr, "train.max_seconds is 1e+09; expected 0, no budget, or a number from 1 to") {
 		t.Errorf("%d\n%s", r.code, r.stderr)
+	}
+}
+
+// A finished run is trained longer, and what it was stays; keys that cannot change are named.
+func TestResumeLonger(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	copies := 0
+	copied := func(from string) string { // this process holds the lock of what it trained
+		copies++
+		to := "copy" + strconv.Itoa(copies)
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join(dir, from))); err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	r := copied("r")
+	out := wantJSON(t, ok(t, dir, "resume", r, "--set", "train.epochs=5", "--json"))
+	if out["epochs"] != 5.0 {
+		t.Errorf("%v epochs, want 5", out["epochs"])
+	}
+	show := wantJSON(t, ok(t, dir, "show", r, "--json"))
+	list, _ := show["manifest"].(map[string]any)["extensions"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["after_epoch"] != 3.0 {
+		t.Fatalf("extensions %v", list)
+	}
+	first := list[0].(map[string]any)["checkpoint"].(string)
+	text := ok(t, dir, "show", r).stdout
+	if !strings.Contains(text, "train.epochs=5 after epoch 3 (checkpoint "+first) {
+		t.Errorf("show says\n%s", text)
+	}
+	ok(t, dir, "generate", r, "--checkpoint", first, "-n", "10", "-o", "old.npy")
+	ok(t, dir, "generate", r, "-n", "10", "-o", "new.npy")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--set", "train.batch=7"}, exitConfig, "train.batch: a run does not go on with another value"},
+		{[]string{"--set", "train.epochs=5"}, exitConfig, "more than the 5 that are trained"},
+		{[]string{"--for", "2000h"}, exitUsage, "--for is 2000h0m0s; expected a time"},
+		{[]string{"--for", "0s"}, exitUsage, "--for is 0s"},
+		{[]string{"--for", "5m", "--set", "train.max_seconds=3"}, exitUsage, "expected one of them"},
+	} {
+		if got := do(t, dir, append([]string{"resume", copied(r)}, c.args...)...); got.code != c.code ||
+			!strings.Contains(got.stderr, c.want) {
+			t.Errorf("%v: %d\n%s", c.args, got.code, got.stderr)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -82,6 +83,10 @@ func (a *app) show() *cobra.Command {
 				fmt.Fprintf(t, "checkpoints\t%v\n", out.Checkpoints)
 				for _, name := range out.Drawn {
 					fmt.Fprintf(t, "drawn by\t%s: %s\n", name, f.Path(run.DrawnDir+"/"+name))
+				}
+				for _, x := range m.Extensions {
+					fmt.Fprintf(t, "gone on with\t%s after epoch %d (checkpoint %s stays)\n",
+						strings.Join(x.Settings, " "), x.After, x.Checkpoint)
 				}
 				for _, c := range m.Clock {
 					fmt.Fprintf(t, "from a clock\t%s is %v since epoch %d: %s\n", c.Key, c.Value, c.After, c.Reason)

@@ -80,12 +80,14 @@ func (s *source) within() ([]string, error) {
 	}
 	for _, given := range s.settings {
 		if strings.HasPrefix(given, "train.max_seconds=") {
-			return nil, &usageError{errors.New("--for says what --set train.max_seconds says; expected one of them")}
+			return nil, errBothBudgets
 		}
 	}
 	return append([]string{fmt.Sprintf("train.max_seconds=%v", s.budget.Seconds()), "train.epochs=0"},
 		s.settings...), nil
 }
+
+var errBothBudgets = &usageError{errors.New("--for says what --set train.max_seconds says; expected one of them")}
 
 // Bounds of --for.
 const (
@@ -186,13 +188,33 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error
 
 func (a *app) resume() *cobra.Command {
 	var data, checkpoint string
+	var settings []string
+	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
-		Short: "Go on with a run that was stopped",
+		Short: "Go on with a run that was stopped, or train a finished one longer",
 		Long: `resume continues a run from its newest checkpoint, bit for bit as if it had not
-stopped.`,
+stopped.
+
+--for and --set train.epochs train a run longer than was planned, a finished one too. The
+learning rate begins anew where a run planned so long from the start would have it, and falls
+to 0 until the new end. The checkpoint of before stays. Of other keys --set takes those of
+training that a run can go on with; an error names them.`,
+		Example: "  landing resume runs/volcano-001\n  landing resume runs/volcano-001 --for 10m\n" +
+			"  landing resume runs/volcano-001 --set train.epochs=2000",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("for") {
+				if err := checkBudget(budget); err != nil {
+					return err
+				}
+				for _, given := range settings {
+					if strings.HasPrefix(given, "train.max_seconds=") {
+						return errBothBudgets
+					}
+				}
+				settings = append([]string{fmt.Sprintf("train.max_seconds=%v", budget.Seconds())}, settings...)
+			}
 			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
@@ -200,11 +222,19 @@ stopped.`,
 			if err := r.Folder.Lock(); err != nil {
 				return err
 			}
+			if len(settings) > 0 {
+				if r, err = r.Extend(settings, checkpoint, append([]string{"landing"}, a.args...)); err != nil {
+					return err
+				}
+			}
 			return a.trainAndTell(cmd.Context(), r, checkpoint)
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to go on from (default: the newest)")
+	cmd.Flags().StringArrayVar(&settings, "set", nil,
+		"go on with another value of a key of training, as in train.epochs=2000 (repeatable)")
+	cmd.Flags().DurationVar(&budget, "for", 0, "train so much longer, as in 10m")
 	return cmd
 }
 
