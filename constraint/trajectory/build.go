@@ -79,6 +79,9 @@ func build(spec Spec, only bool) (*Set, error) {
 		if err := b.between(); err != nil {
 			return nil, err
 		}
+		if err := b.bends(); err != nil {
+			return nil, err
+		}
 	}
 	return s, b.finish()
 }
@@ -249,6 +252,17 @@ func (b *builder) finish() error {
 			unit = "rad"
 		}
 		s.join("step", unit, len(s.support))
+		s.support = append(s.support, cols)
+		s.rest = append(s.rest, t.name)
+	}
+	for i := range s.bends {
+		t := &s.bends[i]
+		cols, unit := t.cols(s.d), "rad"
+		if t.s < 0 {
+			unit = "m"
+		}
+		s.row += len(cols)
+		s.join("bend", unit, len(s.support))
 		s.support = append(s.support, cols)
 		s.rest = append(s.rest, t.name)
 	}

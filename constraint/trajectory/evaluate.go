@@ -49,6 +49,13 @@ func (e *evaluator) point(values, packed, x []float64) {
 			pg = t.gradient(pg, a, b)
 		}
 	}
+	g = g[len(e.steps):]
+	for i := range e.bends {
+		t := &e.bends[i]
+		if g[i] = t.value(x, d); packed != nil {
+			pg = t.gradient(pg, x, d)
+		}
+	}
 }
 
 func (e *evaluator) Values(values, x []float64, n int) {
@@ -127,6 +134,9 @@ func (e *evaluator) bend(packed, x, v []float64) {
 	for i := range e.steps {
 		t := &e.steps[i]
 		pg = t.hessian(pg, v[t.l*d:(t.l+1)*d], v[(t.l+1)*d:(t.l+2)*d])
+	}
+	for i := range e.bends {
+		pg = e.bends[i].hessian(pg, x, v, d)
 	}
 }
 

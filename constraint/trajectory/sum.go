@@ -54,7 +54,7 @@ func newSum(s *Set) *Sum {
 			out.group = append(out.group, g)
 		}
 	}
-	for range s.steps {
+	for range len(s.steps) + len(s.bends) {
 		out.group = append(out.group, -1)
 	}
 	return out

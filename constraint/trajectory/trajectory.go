@@ -8,6 +8,7 @@
 //	                                 limits: the joint is within β of m. The half-plane cuts the
 //	                                 circle at the limits, so it is right for any β < π,
 //	(cos δ − c c′ − s s′)/sin δ ≤ 0  steps: the joint moves by at most δ to the next waypoint,
+//	(cos δ − Re(z₊ z₋ z̄²))/sin δ ≤ 0 bends: a step differs from the one before by at most δ; z = c + is,
 //	r + margin − φ(p) ≤ 0            clearance: the sphere of radius r about p is outside of an
 //	                                 obstacle whose signed distance is φ,
 //	r_a + r_b + margin − ‖p_a − p_b‖ ≤ 0  of two parts of the arm,
@@ -15,7 +16,7 @@
 // with exact first and second derivatives. All of them are in metres or, to first order at
 // the edge, in radians; those of circles are to first order distances in (c, s).
 //
-// Components of different waypoints share no coordinates but for steps, so package
+// Components of different waypoints share no coordinates but for steps and bends, so package
 // geometry factors each waypoint alone, and of the equalities the normal space is known in
 // closed form (normal.go). Aggregate sums them all up, as the paper does, for comparison.
 //
@@ -45,6 +46,8 @@ type Spec struct {
 	// Steps holds how far each joint of the arm may move from a waypoint to the next,
 	// radians or metres, by its number in the arm; 0: any distance. nil: none is bounded.
 	Steps []float64
+	// Bends holds how much a step of each joint may differ from the one before, likewise.
+	Bends []float64
 
 	Obstacles []Obstacle
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0
@@ -139,6 +142,7 @@ type Set struct {
 	given      []string // names of the coordinates behind them
 	stages     []*stage // of each waypoint; those that keep the same are one
 	steps      []step
+	bends      []bend
 	equalities []string
 	rest       []string
 	support    [][]int

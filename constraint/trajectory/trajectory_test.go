@@ -89,7 +89,7 @@ func TestSuite(t *testing.T) {
 		Goal: trajectory.Place{Tasks: append(at("goal", 0.3, 0.3, 0.5),
 			trajectory.Orientation("turn", flange, [9]float64{1, 0, 0, 0, -1, 0, 0, 0, -1})...)}}
 	some := trajectory.Spec{Arm: mixed(t), Waypoints: 3, Limits: true, Margin: 0.02,
-		Steps: []float64{2, 0.3, 0, 2, 2, 2},
+		Steps: []float64{2, 0.3, 0, 2, 2, 2}, Bends: []float64{1.5, 0.1, 0, 3, 2.5, 0},
 		Path: append(trajectory.Box("box", 5, tip, [3]float64{-2, -inf, -1.5}, [3]float64{2, 1.5, inf}),
 			trajectory.Level("level", 5, [3]float64{1, 1, 0}, up),
 			trajectory.Cone("cone", 4, [3]float64{0, 1, 0.5}, [3]float64{1, 0, 0.2}, 2.2)),
@@ -105,8 +105,8 @@ func TestSuite(t *testing.T) {
 		Start: trajectory.Place{Given: trajectory.Given{Joints: true}},
 		Goal:  trajectory.Place{Given: trajectory.Given{Position: &robot.Point{Link: 5, Local: tip}}}}
 	free := some
-	free.Path, free.Volume, free.Self, free.Obstacles, free.Limits, free.Steps =
-		some.Path[3:4], nil, nil, nil, false, nil
+	free.Path, free.Volume, free.Self, free.Obstacles, free.Limits, free.Steps, free.Bends =
+		some.Path[3:4], nil, nil, nil, false, nil, nil
 	for name, c := range map[string]struct {
 		trajectory.Spec
 		constrainttest.Options
@@ -133,10 +133,11 @@ func TestSuite(t *testing.T) {
 func TestFamilies(t *testing.T) {
 	spec := published(4)
 	spec.Limits, spec.Steps = true, []float64{1, 1, 1, 1, 1, 1, 1, 0}
+	spec.Bends = []float64{1, 0, 1, 1, 1, 1, 1, 0}
 	s := set(t, spec)
 	names, seen := constraint.Components(s), map[int]bool{}
 	units := map[string]string{"circle": "", "tool.z": "m", "start": "m", "goal": "m", "limit": "rad", "clear": "m",
-		"step": "rad"}
+		"step": "rad", "bend": "rad"}
 	for _, f := range s.Capabilities().Families {
 		if unit, ok := units[f.Name]; !ok || unit != f.Unit {
 			t.Errorf("family %q in %q", f.Name, f.Unit)
@@ -274,6 +275,59 @@ func TestLimits(t *testing.T) {
 	arm, _ := robot.FromDH("one", []robot.DH{{A: 1, Lower: -4, Upper: 4}})
 	if n := len(set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true}).Inequalities()); n != 0 {
 		t.Errorf("a range of more than a turn makes %d components", n)
+	}
+}
+
+// A bend is 0 where a step differs from the one before by its bound, of either sign, wherever the
+// joint is; below it is negative and above positive, to first order in radians or metres.
+func TestBends(t *testing.T) {
+	arm, err := robot.FromDH("two", []robot.DH{{A: 1, Lower: -3, Upper: 3}, {Kind: robot.Prismatic, Lower: -9, Upper: 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const few = 1e-5
+	for _, δ := range []float64{0.1, 1.5, 3} {
+		s := set(t, trajectory.Spec{Arm: arm, Waypoints: 4, Bends: []float64{δ, δ}})
+		if n := len(s.Inequalities()); n != 2*3 {
+			t.Fatalf("%d inequalities", n)
+		}
+		for _, q := range [][3]float64{{0, 0, 0.1}, {2, 3, 0.4}, {-1, 2, -0.3}} { // where, and the steps before
+			for _, c := range []struct{ bend, want float64 }{{δ, 0}, {-δ, 0}, {δ + few, few}, {-δ - few, few},
+				{δ - few, -few}} {
+				x := make([]float64, s.Dim())
+				a := q[0]
+				step := q[2]
+				for l := range 4 {
+					arm.Coordinates(x[3*l:3*l+3], []float64{a, a})
+					if l == 2 { // of waypoint 2 alone
+						step += c.bend
+					}
+					a += step
+				}
+				v, names := constraint.Values(s, x), constraint.Components(s)
+				worst := map[bool]float64{true: -9, false: -9}
+				for i := len(s.Equalities()); i < len(v); i++ {
+					if names[i][:7] == "bend[1," && !(v[i] < 0) {
+						t.Errorf("δ = %v: an even motion has %s = %v", δ, names[i], v[i])
+					} else if names[i][:7] == "bend[2," {
+						turns := names[i] == "bend[2,joint1]"
+						worst[turns] = max(worst[turns], v[i])
+					}
+				}
+				for turns, got := range worst {
+					if math.Abs(got-c.want) > 1e-9 {
+						t.Errorf("δ = %v, bend %v (turning %v): %v, want %v", δ, c.bend, turns, got, c.want)
+					}
+				}
+			}
+		}
+	}
+	for _, bends := range [][]float64{{0, -1}, {1}, {1, none}} {
+		var e *trajectory.Error
+		if _, err := trajectory.New(trajectory.Spec{Arm: arm, Waypoints: 3, Bends: bends}); !errors.As(err, &e) ||
+			e.Field != "bends" {
+			t.Errorf("%v: %v", bends, err)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type Arm struct {
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
 	Step      any           `yaml:"step,omitempty" doc:"how far joints may move to the next waypoint: a number, or all"`
 	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: velocities then bound steps"`
+	Bend      any           `yaml:"acceleration,omitempty" doc:"most of each joint, a s², without {period} a step²: a number, or all"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or link origins"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
@@ -116,7 +117,7 @@ const condition = "condition"
 
 func arms(k Arm) (constraint.Set, error) {
 	b := armed{Arm: k}
-	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.volume, b.obstacles, b.forms} {
+	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles, b.forms} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -160,6 +161,8 @@ func (b *armed) fault(e *trajectory.Error) error {
 		key = "period"
 	case key == "steps":
 		key = "step"
+	case key == "bends":
+		key = "acceleration"
 	case key == "segments":
 		key = "clearance"
 	case strings.HasPrefix(key, "volume"):
@@ -453,6 +456,48 @@ func (b *armed) task(key string, k ArmTask) (out []trajectory.Task, err error) {
 	return out, nil
 }
 
+// each reads one number above 0 for all joints that move, or a list of theirs; nil of none.
+func (b *armed) each(key string, value any) (list []float64, err error) {
+	switch v := value.(type) {
+	case nil:
+	case []any:
+		if list, err = numbers(key, v); err != nil {
+			return nil, err
+		}
+		if n := b.arm.Moving(); len(list) != n {
+			return nil, Bad(key, v, fmt.Sprintf("a number, or those of the %d joints that move", n))
+		}
+	default:
+		s, ok := numeral(v)
+		if !ok || !(s > 0) {
+			return nil, Bad(key, v, "a number above 0, or one for each joint that moves")
+		}
+		for range b.arm.Moving() {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// bends bounds how much steps change: accelerations times the square of the period, or of a step.
+func (b *armed) bends() error {
+	list, err := b.each("acceleration", b.Bend)
+	if list == nil {
+		return err
+	}
+	h := 1.0
+	if b.Period > 0 {
+		h = b.Period
+	}
+	b.spec.Bends = make([]float64, len(b.arm.Joints))
+	for i := range b.arm.Joints {
+		if b.arm.Joints[i].Kind != robot.Fixed {
+			b.spec.Bends[i], list = list[0]*h*h, list[1:]
+		}
+	}
+	return nil
+}
+
 // steps bounds how far joints move from a waypoint to the next.
 func (b *armed) steps() error {
 	if b.Limits == nil || *b.Limits {
@@ -463,25 +508,9 @@ func (b *armed) steps() error {
 	}
 	out := make([]float64, len(b.arm.Joints))
 	b.spec.Steps = out
-	var list []float64
-	switch v := b.Step.(type) {
-	case nil:
-	case []any:
-		var err error
-		if list, err = numbers("step", v); err != nil {
-			return err
-		}
-		if n := b.arm.Moving(); len(list) != n {
-			return Bad("step", v, fmt.Sprintf("a number, or those of the %d joints that move", n))
-		}
-	default:
-		s, ok := numeral(v)
-		if !ok || !(s > 0) {
-			return Bad("step", v, "a number above 0, or one for each joint that moves")
-		}
-		for range b.arm.Moving() {
-			list = append(list, s)
-		}
+	list, err := b.each("step", b.Step)
+	if err != nil {
+		return err
 	}
 	if b.Period < 0 || b.Period-b.Period != 0 {
 		return Bad("period", b.Period, "seconds above 0")

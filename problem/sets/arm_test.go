@@ -31,7 +31,8 @@ path:
   - {name: lid, link: panda_link5, point: [0, 0, 0.1], box: {min: [-1, -1, 0], max: [1, 1, 2]}}
   - {cone: [0, 0, -1], angle: 1.5}
 step: [1, 1, 1, 1, 1, 1, 2]
-period: 1
+period: 0.5
+acceleration: [1, 1, 1, 1, 1, 1, 2]
 obstacles:
   - {sphere: [1, 1, 1], radius: 0.1}
   - {capsule: [[-1, 1, 0], [-1, 1, 1]], radius: 0.1}
@@ -50,7 +51,7 @@ margin: 0.01
 	all := strings.Join(constraint.Components(set), " ")
 	for _, name := range []string{"circle[0,panda_joint1]", "start.panda_joint7 ", "start.panda_joint7.side", "goal.x",
 		"goal.turn.a", "lid.x.min[1]", "lid.z.max[2]", "cone[1]", "limit[1,panda_joint4]", "clear[2,panda_link4,2]",
-		"self[1,panda_link4,panda_link7]", "step[1,panda_joint6]"} {
+		"self[1,panda_link4,panda_link7]", "step[1,panda_joint6]", "bend[1,panda_joint7]"} {
 		if !strings.Contains(all, name) {
 			t.Errorf("there is no %s among %s", name, all)
 		}
@@ -58,8 +59,17 @@ margin: 0.01
 	if strings.Contains(all, "limit[0,") || strings.Contains(all, "cone[0]") {
 		t.Errorf("joints that are told are asked for more: %s", all)
 	}
-	if steps := set.Spec().Steps; steps[0] != 1 || steps[6] != 2 {
+	if steps := set.Spec().Steps; steps[0] != 1 || steps[6] != 1.305 {
 		t.Errorf("steps %v", steps)
+	}
+	if bends := set.Spec().Bends; len(bends) != 8 || bends[0] != 0.25 || bends[6] != 0.5 || bends[7] != 0 {
+		t.Errorf("bends %v", bends)
+	}
+	if s, err = buildArm(t, "{kind: arm, robot: panda, waypoints: 3, acceleration: 0.3}"); err != nil {
+		t.Fatal(err)
+	}
+	if set, _ = constraint.As[*trajectory.Set](s); set.Spec().Bends[6] != 0.3 || set.Spec().Steps != nil {
+		t.Errorf("bends %v, steps %v", set.Spec().Bends, set.Spec().Steps)
 	}
 	s, err = buildArm(t, "{kind: arm, robot: panda, waypoints: 2, limits: false, "+
 		"start: {joints: condition}, goal: {position: condition}}")
@@ -117,6 +127,9 @@ func TestBadArms(t *testing.T) {
 			"set.path[0]: no joint moves what it asks for: it is at 0.333; expected 0.2"},
 		{"robot: panda, waypoints: 3, step: 0", "set.step is 0; expected a number above 0"},
 		{"robot: panda, waypoints: 3, step: [1]", "set.step is [1]; expected a number, or those of the 7 joints"},
+		{"robot: panda, waypoints: 3, acceleration: -1", "set.acceleration is -1; expected a number above 0"},
+		{"robot: panda, waypoints: 3, acceleration: [1, 1, 1, 1, 1, 1, -1]",
+			`set.acceleration: steps of joint "panda_joint7" may differ by -1`},
 		{"robot: panda, waypoints: 3, clearance: segments, obstacles: [{sphere: [1, 1, 1], radius: 0.1}]",
 			`set.clearance: joint "panda_joint2" may move any distance in a step; bound it`},
 		{"robot: panda, waypoints: 3, obstacles: [{radius: 0.1}]", "set.obstacles[0]: expected one of sphere, capsule"},
