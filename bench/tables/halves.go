@@ -16,19 +16,33 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// halves prints what new draws of a law score of which there is only data: the recipe
-// alanine's. Random halves of n/2 frames are draws of the law that share none. The
-// square of the distance between histograms of a and b draws goes as 1/a + 1/b, so
-// that of N new draws to all n frames is d √((1/N + 1/n)/(4/n)) of the halves' d.
-// Draws from the data itself, which a memoriser makes, have 1/N alone.
+// halves prints what new draws score of laws of which there is only data: the recipe alanine's,
+// and the published motions of the arm.
 func halves(_ context.Context, w io.Writer, o options) error {
-	text, _, err := problem.Source("alanine")
+	if err := halvesOf(w, o, "alanine", "alanine", filepath.Join("alanine", "dipeptide_refined_phi_psiwin.npy"),
+		"data.reference="+filepath.Join(o.data, "alanine", "dipeptide_center.npy")); err != nil {
+		return err
+	}
+	for l := 10; l <= 40; l += 10 {
+		if err := halvesOf(w, o, "arm", fmt.Sprintf("arm, L = %d", l), filepath.Join("robot", fmt.Sprintf("L%d_paths.npy", l)),
+			fmt.Sprintf("set.waypoints=%d", l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// halvesOf prints it of the data of a recipe, called of. Random halves of n/2 rows are draws of the law that
+// share none. Where cells hold many rows, the square of the distance between histograms of a and
+// b draws goes as 1/a + 1/b, so that of N new draws to all n rows is d √((1/N + 1/n)/(4/n)) of the
+// halves' d. Where they hold few it falls more slowly, and that is too low: quarters and eighths
+// tell. Draws from the data itself, which a memoriser makes, have 1/N alone.
+func halvesOf(w io.Writer, o options, recipe, of, file, setting string) error {
+	text, _, err := problem.Source(recipe)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(o.data, "alanine", "dipeptide_refined_phi_psiwin.npy")
-	p, err := problem.Load(text, "alanine", "",
-		[]string{"data.reference=" + filepath.Join(o.data, "alanine", "dipeptide_center.npy")})
+	p, err := problem.Load(text, recipe, "", []string{setting})
 	if err != nil {
 		return err
 	}
@@ -37,33 +51,48 @@ func halves(_ context.Context, w io.Writer, o options) error {
 		return err
 	}
 	kind, _ := kinds.Of(p.Data.Kind, proc.Set)
+	file = filepath.Join(o.data, file)
 	data, err := kind.Read(file)
 	if err != nil {
 		return err
 	}
-	split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
-	of, err := kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: data.Rows(split.Train), Files: p.Files(),
+	if kind.Fit != nil {
+		if data, err = kind.Fit(proc.Set, data); err != nil {
+			return err
+		}
+	}
+	split, files := dataset.RandomSplit(data.N, p.Data.SplitSeed), p.Files()
+	files["data.path"] = file
+	made, err := kind.New(domain.Input{Set: proc.Set, Data: data.X, Train: data.Rows(split.Train), Files: files,
 		Pool: o.pool})
 	if err != nil {
 		return err
 	}
-	distance, n, samples := of.Distance, float64(data.N), float64(of.Samples)
+	distance, n, samples := made.Distance, float64(data.N), float64(made.Samples)
 	scale := math.Sqrt((1/samples + 1/n) / (4 / n))
 	rng := rand.New(rand.NewPCG(1, 1))
-	var parts [][]float64
-	for range o.pick(20, 2) {
-		order := rng.Perm(data.N)
-		a, b := distance.Marks(data.Rows(order[:data.N/2])), distance.Marks(data.Rows(order[data.N/2:]))
-		parts = append(parts, distance.Compare(a, b))
-	}
-	for k, name := range append([]string{"mean"}, distance.Parts...) {
-		var d []float64
-		for _, p := range parts {
-			d = append(d, p[k])
+	for part, rows := 2, data.N/2; part <= 8; part, rows = 2*part, rows/2 {
+		var parts [][]float64
+		for range o.pick(20, 2) {
+			order := rng.Perm(data.N)
+			a, b := distance.Marks(data.Rows(order[:rows])), distance.Marks(data.Rows(order[rows:2*rows]))
+			parts = append(parts, distance.Compare(a, b))
 		}
-		mean, sd := stat.MeanStdDev(d, nil)
-		fmt.Fprintf(w, "alanine, %s: halves %.4f ± %.4f apart; %d new draws to all %d: %.4f\n", name, mean, sd,
-			of.Samples, data.N, scale*mean)
+		for k, name := range append([]string{"mean"}, distance.Parts...) {
+			if k > 0 && len(parts[0]) == 1 {
+				break
+			}
+			var d []float64
+			for _, p := range parts {
+				d = append(d, p[k])
+			}
+			mean, sd := stat.MeanStdDev(d, nil)
+			fmt.Fprintf(w, "%s, %s: two draws of %d are %.4f ± %.4f apart", of, name, rows, mean, sd)
+			if part == 2 {
+				fmt.Fprintf(w, "; %d new draws to all %d: %.4f", made.Samples, data.N, scale*mean)
+			}
+			fmt.Fprintln(w)
+		}
 	}
 	return nil
 }

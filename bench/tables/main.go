@@ -48,7 +48,7 @@ var tables = []table{
 	{"walls", "laws next to elastic walls and the paper's (5 minutes)", walls},
 	{"offsets", "offsets from SO(10) by landing rate", offsets},
 	{"laws", "what draws of the law itself score on SO(10) and surfaces (needs -data; a minute)", laws},
-	{"halves", "what new draws score of a law known by data alone, alanine's (needs -data)", halves},
+	{"halves", "what new draws score of laws known by data alone, alanine's and the arm's (needs -data)", halves},
 	{"overhead", "alanine: what projection costs ULLA and ULLA-P (needs -data; trains)", overhead},
 	{"inertia", "alanine: OLLA against ULLA (needs -data; trains)", inertia},
 	{"curvature", "alanine, bunny100: curvature terms on and off (needs -data; trains)", curvature},

@@ -22,7 +22,7 @@ func TestTables(t *testing.T) {
 		"repulsion": {30, "ULLA ρ=1 γ=10 r=6: distance"},
 		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
 		"laws":      {2, "so10-5, 40 draws of the law: to all data 0."},
-		"halves":    {3, "alanine, ψ: halves 0.05"},
+		"halves":    {21, "alanine, ψ: two draws of 3014 are 0.05"},
 		"overhead":  {8, "| ULLA-P, paper's walls | "},
 		"inertia":   {10, "| OLLA, paper's walls | 0."},
 		"terminal":  {8, "| ψ | RMSD | mean \\|h\\| | mean g⁺ | area \\|h\\| | area g⁺ | failed | paper |"},
