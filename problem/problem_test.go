@@ -342,16 +342,17 @@ func TestAlanineRecipe(t *testing.T) {
 }
 
 // The recipe of the arm has the paper's numbers on separate components; its variant paper also
-// the paper's walls and no terminal projection; aggregated the paper's set.
+// the paper's walls and no terminal projection; aggregated the paper's set; fast another friction.
 func TestArmRecipe(t *testing.T) {
 	data, origin, err := Source("arm")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for variant, want := range map[string]struct {
-		h, g  int
-		paper bool
-	}{"": {84, 80, false}, "paper": {84, 80, true}, "aggregated": {1, 1, false}, "fast": {84, 80, false}} {
+		h, g     int
+		paper    bool
+		friction float64
+	}{"": {84, 80, false, 1}, "paper": {84, 80, true, 1}, "aggregated": {1, 1, false, 1}, "fast": {84, 80, false, 5}} {
 		p, err := Load(data, origin, variant, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -361,7 +362,7 @@ func TestArmRecipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := proc.Schedule; s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.1, SigmaMax: 2}) ||
-			proc.Friction != 1 || proc.Landing != (langevin.Landing{Explicit: true, Rate: 200}) ||
+			proc.Friction != want.friction || proc.Landing != (langevin.Landing{Explicit: true, Rate: 200}) ||
 			proc.Method != langevin.ULLA || p.Prior != "empirical" || proc.Set.Dim() != 140 {
 			t.Errorf("%q: %+v", variant, proc)
 		}
@@ -390,7 +391,7 @@ func TestArmRecipe(t *testing.T) {
 }
 
 // Variants fast and fine change how a recipe learns, not what; generation may begin where
-// forward paths end.
+// forward paths end. Of the arm the friction is another.
 func TestFastRecipes(t *testing.T) {
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
@@ -415,6 +416,9 @@ func TestFastRecipes(t *testing.T) {
 			}
 			if p.Train.Optimizer != "muon" || reflect.DeepEqual(p.Network, base.Network) {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
+			}
+			if name == "arm" {
+				base.Process.Friction = 5
 			}
 			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) ||
 				p.Prior != base.Prior && p.Prior != "empirical" || p.Convention != base.Convention {
