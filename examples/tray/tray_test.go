@@ -1,7 +1,9 @@
 package tray_test
 
 import (
+	"bytes"
 	"context"
+	"flag"
 	"os"
 	"testing"
 
@@ -12,11 +14,14 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/robot/urdf"
 )
 
-// Planned motions of the problem file keep the line and the level, and the margin to the lamp
-// between way points too.
-func TestExample(t *testing.T) {
+var update = flag.Bool("update", false, "write tray.urdf anew")
+
+// load reads the problem file's set and what it was made of.
+func load(t *testing.T) (*trajectory.Set, trajectory.Spec) {
+	t.Helper()
 	source, err := os.ReadFile("problem.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -33,9 +38,35 @@ func TestExample(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s is no set of motions", constraint.Name(proc.Set))
 	}
+	return set, set.Spec()
+}
+
+// tray.urdf, which other programs check motions with, is the problem file's arm and its spheres.
+// With -update it is written anew.
+func TestURDF(t *testing.T) {
+	_, spec := load(t)
+	arm := *spec.Arm
+	arm.Name, arm.Spheres = "tray", spec.Volume
+	var want bytes.Buffer
+	if err := urdf.Write(&want, &arm); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("tray.urdf", want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile("tray.urdf"); err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("tray.urdf is not the arm of problem.yaml (%v)", err)
+	}
+}
+
+// Planned motions of the problem file keep the line and the level, and the margin to the lamp
+// between way points too.
+func TestExample(t *testing.T) {
+	set, spec := load(t)
 	pool := parallel.New(2)
 	defer pool.Close()
-	spec := set.Spec()
 	planned, err := (&plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 2, Seed: 1}).Run(
 		context.Background(), pool)
 	if err != nil {
