@@ -117,6 +117,10 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		Pool: pool, Molecule: data.Molecule, Remarks: data.Remarks}); err != nil {
 		return nil, err
 	}
+	if k, ok := kinds.WithEnds(proc.Set); ok && k.Data != kind.Data {
+		l.points.Faults = append(l.points.Faults, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
+			"and written as plain numbers; data.kind=%s knows what the set's are", kind.Data, k.Data))
+	}
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
 	}

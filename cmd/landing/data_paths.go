@@ -101,7 +101,7 @@ The rows are the same for a seed whatever the number of workers.`,
 					return err
 				}
 			}
-			if err := o.prepare(name); err != nil {
+			if err := a.prepareArm(&o, name); err != nil {
 				return err
 			}
 			began, bar := time.Now(), a.progress()
@@ -153,8 +153,8 @@ The rows are the same for a seed whatever the number of workers.`,
 
 func (o *arm) story() string { return strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json" }
 
-// prepare turns the problem and the flags into a batch.
-func (o *arm) prepare(name string) error {
+// prepareArm turns the problem and the flags into a batch.
+func (a *app) prepareArm(o *arm, name string) error {
 	for _, c := range []struct {
 		name string
 		ok   bool
@@ -205,6 +205,9 @@ func (o *arm) prepare(name string) error {
 		return &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
 	}
 	o.Tip = o.Spec.Tip()
+	for _, note := range o.Spec.Arm.Notes {
+		a.say("warning: robot %s: %s", o.Spec.Arm.Name, note)
+	}
 	if o.Modes, err = plan.Modes(o.modes, len(o.Spec.Obstacles)); err != nil {
 		return &usageError{fmt.Errorf("--modes: %w", err)}
 	}
@@ -240,12 +243,15 @@ func (o *arm) places() (err error) {
 		of         trajectory.Place
 		to         *[2]plan.Point3
 	}{{"starts", o.starts, o.Spec.Start, &o.Start}, {"goals", o.goals, o.Spec.Goal, &o.Goal}} {
-		open := c.of.Given != trajectory.Given{}
-		if open != (c.text != "") {
-			return &usageError{fmt.Errorf("--%s is %q; expected a box, if and only if the set leaves that place open "+
-				"(position: condition or joints: condition)", c.flag, c.text)}
-		}
-		if open {
+		place := strings.TrimSuffix(c.flag, "s")
+		switch open := c.of.Given != (trajectory.Given{}); {
+		case open && c.text == "":
+			return &usageError{fmt.Errorf("the set leaves its %s open: expected --%s with the box that it is drawn "+
+				"from, as in 0.3:0.5,-0.6:-0.4,0.205", place, c.flag)}
+		case !open && c.text != "":
+			return &usageError{fmt.Errorf("--%s is %q; expected none: the set does not leave its %s open (set.%[3]s: "+
+				"{position: condition} or {joints: condition})", c.flag, c.text, place)}
+		case open:
 			if *c.to, err = box(c.flag, c.text); err != nil {
 				return err
 			}

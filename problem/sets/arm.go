@@ -208,6 +208,10 @@ func (b *armed) robot() error {
 			return err
 		}
 	}
+	if b.Waypoints == 0 {
+		return Bad("waypoints", nil, fmt.Sprintf("how many configurations a motion has, 1 to %d",
+			trajectory.MaxWaypoints))
+	}
 	b.spec.Arm, b.spec.Waypoints = b.arm, b.Waypoints
 	return nil
 }

@@ -95,7 +95,8 @@ margin: 0.01
 func TestBadArms(t *testing.T) {
 	const home = "start: {joints: [0, -0.3, 0.1, -2, 0.2, 1.8, 0.7]}"
 	for _, c := range []struct{ keys, want string }{
-		{"robot: panda", "set.waypoints: 0 of them; expected 1 to 1000"},
+		{"robot: panda", "set.waypoints is <nil>; expected how many configurations a motion has, 1 to 1000"},
+		{"robot: panda, waypoints: 2000", "set.waypoints: 2000 of them; expected 1 to 1000"},
 		{"waypoints: 3", "set.robot is <nil>; expected panda, or the arm's file in set.urdf"},
 		{"robot: kuka, waypoints: 3", "set.robot is kuka; expected panda"},
 		{"robot: panda, urdf: arm.urdf, waypoints: 3", "set.robot: the arm is there twice"},

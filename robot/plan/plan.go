@@ -328,7 +328,8 @@ func (pl *Planner) search(query uint64) *Error {
 			return err
 		}
 		if used+first/2 > pl.o.Nodes {
-			err.Detail = fmt.Sprintf("%s, after %d nodes of trees", err.Detail, used)
+			err.Detail = fmt.Sprintf("%s, after %d nodes of trees; more nodes may join them, where there is a way",
+				err.Detail, used)
 			return err
 		}
 	}
