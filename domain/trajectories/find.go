@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
 )
 
@@ -231,9 +232,17 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 	}
 	f.Warning = true
 	f.Verdict = fmt.Sprintf("%s of the samples leave a joint's limits on the shorter way between two way points, %s "+
-		"the most, by %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
-		jointName(g.arm, joint), text.Number(worst))
+		"the most, by %s %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
+		jointName(g.arm, joint), text.Number(worst), unitOf(g.arm.Joints[joint].Kind))
 	return []domain.Finding{f}
+}
+
+// unitOf names the unit of a joint's values.
+func unitOf(k robot.Kind) string {
+	if k.Turning() {
+		return "rad"
+	}
+	return "m"
 }
 
 // beyondLimit is how far a joint may be beyond a limit, in radians or metres.

@@ -151,8 +151,9 @@ func (g *guide) bySide() {
 		}
 		return out
 	}
-	g.note = "Modes are told by the sides on which the tip passes obstacles, as seen along the normal of the plane " +
-		"in which the data's tips vary most."
+	up := g.compass.Up
+	g.note = fmt.Sprintf("Modes are told by the sides on which the tip passes obstacles, as seen with (%.2f, %.2f, "+
+		"%.2f) above, the normal of the plane in which the data's tips vary most.", up[0], up[1], up[2])
 }
 
 // codes returns a number for each way: a bit for each obstacle that it passes on the right.
