@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,6 +82,8 @@ func (e *Error) Error() string {
 //
 //   - .npy: an array of n rows; the dimensions after the first are flattened, so
 //     that (n, a, b) gives n points in R^(a·b);
+//   - .npz: such an array in an archive: the only one, or that which is called points,
+//     data, samples, x or X;
 //   - .csv or .txt: a point on each line, its coordinates separated by commas.
 //     Blank lines and lines that begin with # are skipped, and the first line
 //     of the others may be a header.
@@ -87,10 +91,12 @@ func ReadPoints(path string) (*Points, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".npy":
 		return readFile(path, decodeNPY)
+	case ".npz":
+		return readFile(path, decodeNPZ)
 	case ".csv", ".txt":
 		return readFile(path, decodeCSV)
 	default:
-		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .csv or .txt"}
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv or .txt"}
 	}
 }
 
@@ -128,19 +134,83 @@ func decodeNPY(name string, r io.Reader) (*Points, error) {
 	case n > 0:
 		return nil, &Error{File: name, Value: fmt.Sprintf("%d bytes after the array", n), Want: "the end of the file"}
 	}
-	if a.Bool != nil {
-		return nil, &Error{File: name, Value: "an array of booleans", Want: "numbers"}
+	return finitePoints(name, a, hex.EncodeToString(sum.Sum(nil)))
+}
+
+// decodeNPZ reads an archive, which must be a file.
+func decodeNPZ(name string, r io.Reader) (*Points, error) {
+	a, _, digest, err := arrayOf(name, "", r)
+	if err != nil {
+		return nil, err
 	}
-	if a.Len() > maxNumbers {
-		return nil, tooMany(name)
+	return finitePoints(name, a, digest)
+}
+
+// pointArrays are the arrays of an archive that are taken for points if there are several.
+var pointArrays = []string{"points", "data", "samples", "x", "X"}
+
+// arrayOf reads an array of an archive: the one that is asked for, or else the only one or
+// that of pointArrays. It returns its name and the digest of the whole file.
+func arrayOf(name, array string, r io.Reader) (a arrayfile.Array, called, digest string, err error) {
+	f, ok := r.(*os.File)
+	if !ok {
+		panic("dataset: an archive that is no file")
 	}
-	if len(a.Shape) < 2 || a.Len() == 0 {
-		return nil, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape),
+	info, err := f.Stat()
+	if err != nil {
+		return a, "", "", err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, info.Size())); err != nil {
+		return a, "", "", fmt.Errorf("%s: %w", name, err)
+	}
+	z, err := arrayfile.NewNPZ(f, info.Size())
+	if err != nil {
+		return a, "", "", fmt.Errorf("%s: %w", name, err)
+	}
+	var fit []string
+	for _, s := range z.Names() {
+		if s == array || array == "" && (len(z.Names()) == 1 || slices.Contains(pointArrays, s)) {
+			fit = append(fit, s)
+		}
+	}
+	if len(fit) != 1 {
+		want := "one alone, or one of them called one of " + strings.Join(pointArrays, ", ")
+		if array != "" {
+			want = fmt.Sprintf("one called %q", array)
+		}
+		const most = 200
+		have := strings.Join(z.Names(), ", ")
+		if len(have) > most {
+			have = have[:most] + "…"
+		}
+		return a, "", "", &Error{File: name, Value: "it holds the arrays " + have, Want: want}
+	}
+	if a, err = z.Read(fit[0], maxNumbers); err != nil {
+		return a, "", "", fmt.Errorf("%s: %w", name, err)
+	}
+	return a, fit[0], hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// rowsOf takes an array apart in n rows of d numbers.
+func rowsOf(name string, a arrayfile.Array) (x []float64, n, d int, err error) {
+	switch {
+	case a.Bool != nil:
+		return nil, 0, 0, &Error{File: name, Value: "an array of booleans", Want: "numbers"}
+	case a.Len() > maxNumbers:
+		return nil, 0, 0, tooMany(name)
+	case len(a.Shape) < 2 || a.Len() == 0:
+		return nil, 0, 0, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape),
 			Want: "[n d], both at least 1"}
 	}
-	n := a.Shape[0]
-	d := a.Len() / n
-	x := a.AsFloat64()
+	return a.AsFloat64(), a.Shape[0], a.Len() / a.Shape[0], nil
+}
+
+func finitePoints(name string, a arrayfile.Array, digest string) (*Points, error) {
+	x, n, d, err := rowsOf(name, a)
+	if err != nil {
+		return nil, err
+	}
 	for i, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, &Error{
@@ -151,7 +221,7 @@ func decodeNPY(name string, r io.Reader) (*Points, error) {
 			}
 		}
 	}
-	return &Points{Name: name, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return &Points{Name: name, N: n, D: d, X: x, SHA256: digest}, nil
 }
 
 func decodeCSV(name string, r io.Reader) (*Points, error) {

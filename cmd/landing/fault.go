@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/molecule/amber"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -65,6 +66,7 @@ func describe(err error, code int) fault {
 		syntax      *problem.SyntaxError
 		row         *dataset.Error
 		data        *experiment.DataError
+		unfit       *draft.UnfitError
 		exists      *run.ExistsError
 		folder      *run.FolderError
 		checkpoint  *run.CheckpointError
@@ -91,6 +93,8 @@ func describe(err error, code int) fault {
 		place("data", row.File, row.Line, "")
 	case errors.As(err, &data):
 		place("data", data.Path, 0, "")
+	case errors.As(err, &unfit):
+		place("data", unfit.Path, 0, "")
 	case errors.As(err, &triangles):
 		place("data", triangles.File, 0, "")
 	case errors.As(err, &parameters):

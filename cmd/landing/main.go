@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/levelset/fit"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
@@ -31,6 +32,7 @@ import (
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
@@ -155,7 +157,7 @@ func exitCode(err error) int {
 		return exitFailure
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
 		new(*amber.FileError), new(*plan.Error), new(*plan.BatchError),
-		new(*experiment.DataError), new(*experiment.ConditionError),
+		new(*experiment.DataError), new(*experiment.ConditionError), new(*draft.UnfitError), new(*discover.GivenError),
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
@@ -210,7 +212,7 @@ Start with:  landing demo`,
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
 		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
+	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(), a.init(),
 		a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	a.strict(root)
 	return root

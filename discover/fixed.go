@@ -1,0 +1,252 @@
+package discover
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Relations of fixed form, with a constant at most: what is looked for is a number that
+// hardly varies from row to row. Most candidates fail on a few rows.
+
+const screened = 12 // rows that a candidate must pass first
+
+// steady looks whether a number hardly varies over rows: its values are q(row), and its spread,
+// were the coordinates independent, is spread. It returns the median, and the roundest number
+// near it.
+func (s *search) steady(q func(x []float64) float64, spread float64, scratch []float64) (of values, ok bool) {
+	few := some(s.fit, screened)
+	outside := 0
+	v := scratch[:0]
+	for _, i := range few {
+		v = append(v, q(s.X[i*s.D:(i+1)*s.D]))
+	}
+	slices.Sort(v)
+	mid := v[len(v)/2]
+	for _, u := range v {
+		if math.Abs(u-mid) > 3*Near*spread {
+			outside++
+		}
+	}
+	if outside > 2 { // bad rows may be among them
+		return values{}, false
+	}
+	v = scratch[:0]
+	for _, i := range some(s.fit, 2001) {
+		v = append(v, q(s.X[i*s.D:(i+1)*s.D]))
+	}
+	slices.Sort(v)
+	if v[len(v)*99/100]-v[len(v)/100] > 6*Near*spread {
+		return values{}, false
+	}
+	return s.settled(v), true
+}
+
+// values are a number that should be constant: its median, and the roundest number that serves
+// as well, if another.
+type values struct{ round, median float64 }
+
+// settled tells the constant that sorted numbers vary about. A round number may stand for it
+// within rounding, or within a fraction of what it varies by.
+func (s *search) settled(sorted []float64) values {
+	mid := sorted[len(sorted)/2]
+	vary := sorted[len(sorted)*95/100] - sorted[len(sorted)*5/100]
+	tolerance := s.fine
+	if mid != 0 {
+		tolerance = max(tolerance, vary/math.Abs(mid)/8)
+	}
+	return values{s.plain(mid, tolerance), mid}
+}
+
+// relation makes one with the round number, and the median instead of it.
+func (v values) relation(kind, text, name string, at ...int) *Relation {
+	r := relation(kind, v.round, text+" = "+number(v.round), name, at...)
+	if v.median != v.round {
+		r.alt = relation(kind, v.median, text+" = "+number(v.median), name, at...)
+	}
+	return r
+}
+
+// plain returns the roundest number within a relative tolerance of v: the fewest digits, if
+// they are few, or a ratio of small whole numbers or its root; else v. What is proposed by it
+// is measured on the rows like anything else.
+func (s *search) plain(v, tolerance float64) float64 {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return v
+	}
+	exponent := math.Floor(math.Log10(math.Abs(v)))
+	for digits := range 4 {
+		p := math.Pow(10, float64(digits)-exponent)
+		if w := tidy(math.Round(v*p) / p); w != 0 && math.Abs(w-v) <= tolerance*math.Abs(v) {
+			return w
+		}
+	}
+	return v
+}
+
+// constants finds columns that do not vary.
+func (s *search) constants() {
+	var out []*Relation
+	for j, c := range s.columns {
+		if c.Constant() {
+			v := c.Median
+			if c.Max == c.Min {
+				v = c.Min
+			}
+			out = append(out, relation(Constant, v, "x[@0] = "+number(v), "constant", j))
+		}
+	}
+	s.offerAll(out)
+}
+
+// offerAll is offer of any number of relations, by parts.
+func (s *search) offerAll(all []*Relation) (taken int) {
+	for len(all) > 0 {
+		n := min(len(all), maxCandidates)
+		taken += s.offer(all[:n])
+		all = all[n:]
+	}
+	return taken
+}
+
+// circles finds pairs of coordinates at a constant distance from 0: cosines and sines.
+func (s *search) circles() {
+	scratch := make([]float64, 2001)
+	var out []*Relation
+	for a, i := range s.varies {
+		for _, j := range s.varies[a+1:] {
+			// r varies by (x_i s_i, x_j s_j)/r, which is at least as much as the smaller s.
+			spread := min(s.scale[i], s.scale[j])
+			r, ok := s.steady(func(x []float64) float64 { return math.Hypot(x[i], x[j]) }, spread, scratch)
+			switch {
+			case !ok || r.round == 0:
+			case j == i+1:
+				out = append(out, r.relation(Circle, "norm(x[@0:@0+2])", "circle", i))
+			default:
+				out = append(out, r.relation(Circle, "norm([x[@0], x[@1]])", "circle", i, j))
+			}
+		}
+	}
+	s.offerAll(out)
+}
+
+// norms finds runs of neighbouring coordinates with a constant norm, short ones first.
+func (s *search) norms() {
+	const longest = 64 // but for all coordinates
+	scratch := make([]float64, 2001)
+	var out []*Relation
+	for length := 3; length <= s.D; length++ {
+		if length > longest {
+			length = s.D
+		}
+		for at := 0; at+length <= s.D; at++ {
+			spread := 0.0
+			for _, v := range s.scale[at : at+length] {
+				if spread == 0 || v < spread {
+					spread = v
+				}
+			}
+			r, ok := s.steady(func(x []float64) float64 { return norm(x[at : at+length]) }, spread, scratch)
+			switch {
+			case !ok || r.round == 0:
+			case length == s.D:
+				out = append(out, r.relation(Norm, "norm(x)", "radius"))
+			default:
+				out = append(out, r.relation(Norm, fmt.Sprintf("norm(x[@0:@0+%d])", length), "norm", at))
+			}
+		}
+	}
+	s.offerAll(out)
+}
+
+// norm is the Euclidean norm of numbers that neither over- nor underflow in squares that a
+// file of measurements has.
+func norm(v []float64) float64 {
+	sum := 0.0
+	for _, u := range v {
+		sum += u * u
+	}
+	return math.Sqrt(sum)
+}
+
+// distances finds blocks of three or two coordinates, points, at a constant distance from each
+// other. The row's shape says which, or else three are tried first.
+func (s *search) distances() {
+	sizes := []int{3, 2}
+	if n := len(s.Shape); n > 1 && (s.Shape[n-1] == 2 || s.Shape[n-1] == 3) {
+		sizes = s.Shape[n-1:]
+	}
+	scratch := make([]float64, 2001)
+	for _, b := range sizes {
+		if s.D%b != 0 || s.D < 2*b {
+			continue
+		}
+		var out []*Relation
+		for apart := 1; apart < s.D/b; apart++ { // neighbours first: bonds before what follows from them
+			for i := 0; i+apart < s.D/b; i++ {
+				p, q := b*i, b*(i+apart)
+				spread := math.Inf(1)
+				for k := range b {
+					spread = min(spread, math.Hypot(s.scale[p+k], s.scale[q+k]))
+				}
+				r, ok := s.steady(func(x []float64) float64 {
+					sum := 0.0
+					for k := range b {
+						sum += (x[p+k] - x[q+k]) * (x[p+k] - x[q+k])
+					}
+					return math.Sqrt(sum)
+				}, spread, scratch)
+				if ok && r.round > 0 {
+					out = append(out, r.relation(Distance, fmt.Sprintf("distance(x[@0:@0+%d], x[@1:@1+%[1]d])", b),
+						"distance", p, q))
+				}
+			}
+		}
+		if s.offerAll(out) > 0 {
+			return
+		}
+	}
+}
+
+// tori finds three neighbouring coordinates on a torus about the last of them: with ρ = (x²+y²)^½
+// ρ² + z² = 2Rρ + (r² − R²), a line in the plane of ρ and ρ² + z².
+func (s *search) tori() {
+	var out []*Relation
+	for at := 0; at+3 <= s.D; at++ {
+		var n, mean, square, cross, vary float64
+		rows := some(s.fit, 2000)
+		value := func(i int) (ρ, w float64) {
+			x := s.X[i*s.D+at : i*s.D+at+3]
+			ρ = math.Hypot(x[0], x[1])
+			return ρ, ρ*ρ + x[2]*x[2]
+		}
+		for _, i := range rows {
+			ρ, w := value(i)
+			n, mean, square = n+1, mean+ρ, square+w
+		}
+		mean, square = mean/n, square/n
+		for _, i := range rows {
+			ρ, w := value(i)
+			cross, vary = cross+(ρ-mean)*(w-square), vary+(ρ-mean)*(ρ-mean)
+		}
+		if !(vary > 0) {
+			continue
+		}
+		major := cross / vary / 2
+		minor := math.Sqrt(square - 2*major*mean + major*major)
+		if !(minor > 0) || !(major > minor) {
+			continue
+		}
+		// Fitted radii are off by a fraction of what rows are off by: 1e-3 serves to guess round ones.
+		var chain *Relation
+		for _, tolerance := range []float64{0, s.fine, 1e-3} {
+			a, b := s.plain(major, tolerance), s.plain(minor, tolerance)
+			r := relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)),
+				"torus",
+				at)
+			r.Terms, r.alt, chain = []Term{{Coefficient: a}}, chain, r
+		}
+		out = append(out, chain)
+	}
+	s.offerAll(out)
+}

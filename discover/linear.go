@@ -1,0 +1,518 @@
+package discover
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// A fit is what the singular values of standardised columns tell: of combinations Σ a_k φ_k(x)
+// of functions φ those that hardly vary.
+type fit struct {
+	mean, sd, norm []float64   // of each function, over the rows fitted to; norm is sd·√rows
+	exact          [][]float64 // orthonormal combinations of φ_k/sd_k that do not vary but for rounding
+	near           [][]float64 // others whose standard deviation is below nearSigma, the steadiest first
+	alike          [][]float64 // those of near that hardly differ in that from the steadiest
+	last           []float64   // the steadiest that is not exact
+}
+
+const (
+	exactSigma = 1e-8
+	nearSigma  = 0.05
+)
+
+// combine finds the combinations of p functions whose values at rows are columns of phi,
+// rows×p, which it spoils. rounding is what the last place of the numbers leaves, relative to
+// the spread. Rows that alone keep a combination from being steady are left out, one in a
+// hundred at most: a few bad rows shall not hide what the others keep. ok is false where rows
+// are too few for so many functions.
+func combine(phi []float64, p int, rounding float64) (f fit, ok bool) {
+	const rounds = 4
+	most := max(1, len(phi)/p/100)
+	for range rounds {
+		if f, ok = steadiest(phi, p, rounding); !ok || f.last == nil {
+			return f, ok
+		}
+		bad := apart(phi, f.last)
+		if most -= len(bad); len(bad) == 0 || most < 0 || len(phi)/p-len(bad) < p+spare {
+			return f, true
+		}
+		kept := phi[:0]
+		for i := range len(phi) / p {
+			if len(bad) > 0 && bad[0] == i {
+				bad = bad[1:]
+				continue
+			}
+			kept = append(kept, phi[i*p:(i+1)*p]...)
+		}
+		phi = kept
+		for i := range len(phi) / p { // plain again
+			for k := range p {
+				phi[i*p+k] = phi[i*p+k]*f.norm[k] + f.mean[k]
+			}
+		}
+	}
+	return steadiest(phi, p, rounding)
+}
+
+// apart returns the rows whose combination is far beyond that of nineteen in twenty.
+func apart(phi, direction []float64) (out []int) {
+	p := len(direction)
+	value := func(i int) float64 { return math.Abs(dense.Dot(phi[i*p:(i+1)*p], direction)) }
+	n := len(phi) / p
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = value(i)
+	}
+	slices.Sort(all)
+	limit := 10 * all[n*95/100]
+	if all[n-1] <= 2*limit || all[n-1] < 1e-9 {
+		return nil
+	}
+	for i := range n {
+		if value(i) > limit {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// steadiest is combine of all rows. It leaves phi standardised.
+func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
+	n := len(phi) / p
+	if n < p+spare {
+		return fit{}, false
+	}
+	for k := range p {
+		mean, sd := 0.0, 0.0
+		for i := range n {
+			mean += phi[i*p+k] / float64(n)
+		}
+		for i := range n {
+			phi[i*p+k] -= mean
+			sd += phi[i*p+k] * phi[i*p+k] / float64(n)
+		}
+		if sd = math.Sqrt(sd); sd == 0 {
+			sd = 1 // the function does not vary: its combination is found
+		}
+		size := sd * math.Sqrt(float64(n))
+		for i := range n {
+			phi[i*p+k] /= size
+		}
+		f.mean, f.sd, f.norm = append(f.mean, mean), append(f.sd, sd), append(f.norm, size)
+	}
+	// Through R of QR = φ: singular values to round-off, which φᵀφ would lose the half of.
+	var qr mat.QR
+	qr.Factorize(mat.NewDense(n, p, phi))
+	var tall mat.Dense
+	qr.RTo(&tall)
+	var svd mat.SVD
+	if !svd.Factorize(tall.Slice(0, p, 0, p), mat.SVDThin) {
+		return fit{}, false
+	}
+	sigma := svd.Values(nil)
+	var v mat.Dense
+	svd.VTo(&v)
+	first := 0.0
+	for k := p - 1; k >= 0 && sigma[k] < nearSigma; k-- {
+		direction := mat.Col(nil, k, &v)
+		if sigma[k] <= max(exactSigma, slack*rounding) {
+			f.exact = append(f.exact, direction)
+			continue
+		}
+		if first == 0 {
+			first = sigma[k]
+		}
+		if sigma[k] <= 5*first {
+			f.alike = append(f.alike, direction)
+		}
+		f.near = append(f.near, direction)
+	}
+	if at := p - 1 - len(f.exact); at >= 0 {
+		f.last = mat.Col(nil, at, &v)
+	}
+	return f, true
+}
+
+// echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by
+// complete pivoting: each has a function that the others lack, and as few others as can be.
+// It returns the pivots.
+func echelon(rows [][]float64, scale []float64) (pivots []int) {
+	p := len(scale)
+	used := map[int]bool{}
+	for r := range rows {
+		best, at, in := 0.0, -1, -1
+		for i := r; i < len(rows); i++ {
+			for k := range p {
+				if v := math.Abs(rows[i][k]); v > best*(1+1e-9) && !used[k] {
+					best, at, in = v, k, i
+				}
+			}
+		}
+		if at < 0 {
+			return pivots
+		}
+		rows[r], rows[in] = rows[in], rows[r]
+		used[at], pivots = true, append(pivots, at)
+		s := rows[r][at]
+		for k := range p {
+			rows[r][k] /= s
+		}
+		for i := range rows {
+			if t := rows[i][at]; i != r && t != 0 {
+				for k := range p {
+					rows[i][k] -= t * rows[r][k]
+				}
+				rows[i][at] = 0
+			}
+		}
+	}
+	return pivots
+}
+
+// coefficients turns a combination of standardised functions into one of plain ones, the
+// largest effect having coefficient 1 where plain numbers do not say better; what is below
+// rounding beside it is 0.
+func coefficients(direction, sd []float64, negligible float64) []float64 {
+	a, most := make([]float64, len(direction)), 0.0
+	for _, v := range direction {
+		most = max(most, math.Abs(v))
+	}
+	for k, v := range direction {
+		if math.Abs(v) > negligible*most {
+			a[k] = v / sd[k]
+		}
+	}
+	return a
+}
+
+// simple scales coefficients such that they are small whole numbers, if some factor does that
+// to all of them within a tolerance; false if none does.
+func simple(a []float64, tolerance float64) ([]float64, bool) {
+	least := math.Inf(1)
+	for _, v := range a {
+		if v != 0 {
+			least = min(least, math.Abs(v))
+		}
+	}
+next:
+	for by := 1; by <= 12; by++ {
+		out := make([]float64, len(a))
+		for k, v := range a {
+			w := v / least * float64(by)
+			if out[k] = math.Round(w); math.Abs(w-out[k]) > tolerance*math.Abs(w) || math.Abs(out[k]) > 1000 {
+				continue next
+			}
+		}
+		return lead(out), true
+	}
+	return nil, false
+}
+
+// lead turns the sign such that the first coefficient that is not 0 is positive.
+func lead(a []float64) []float64 {
+	for _, v := range a {
+		if v < 0 {
+			for k := range a {
+				a[k] = -a[k]
+			}
+		}
+		if v != 0 {
+			break
+		}
+	}
+	return a
+}
+
+// linear finds linear relations between the columns that vary: of all of them, or where rows
+// are too few for that, of runs of neighbours.
+func (s *search) linear() {
+	const work = 2e9 // of one fit: rows × columns²
+	p := len(s.varies)
+	if p < 2 {
+		return
+	}
+	width := p
+	if most := len(s.fit) - spare; width > most {
+		if width = most; width < 2 {
+			s.remark("%d rows are too few to look for linear relations among %d columns", len(s.fit)+len(s.held), p)
+			return
+		}
+		s.remark("%d rows are too few to look for linear relations among all %d columns, which takes %d: they were "+
+			"looked for among %d neighbours at a time", s.distinct, p, 2*(p+spare), width)
+	}
+	for at := 0; ; at += max(1, width/2) {
+		at = min(at, p-width)
+		s.linearIn(s.varies[at:at+width], int(max(work/float64(width*width), float64(2*(width+spare)))))
+		if at == p-width {
+			return
+		}
+	}
+}
+
+func (s *search) linearIn(columns []int, rows int) {
+	p := len(columns)
+	f, ok := combine(s.sample(columns, rows), p, s.rounding(columns))
+	if !ok {
+		return
+	}
+	echelon(f.exact, f.sd)
+	var out []*Relation
+	for _, direction := range f.exact {
+		out = append(out, s.affine(columns, coefficients(direction, f.sd, max(1e-9, 10*s.rounding(columns))), true))
+	}
+	s.sparsestFirst(out)
+	s.offerAll(out)
+	out = nil
+	for _, direction := range f.proposals() {
+		out = append(out, s.affine(columns, coefficients(direction, f.sd, 0), false))
+	}
+	s.offerAll(out)
+}
+
+// proposals are combinations that are nearly steady: such as are alike in echelon form, and each
+// as it is.
+func (f *fit) proposals() [][]float64 {
+	var out [][]float64
+	for _, v := range f.alike {
+		out = append(out, slices.Clone(v))
+	}
+	if len(out) > 1 {
+		echelon(out, f.sd)
+	}
+	return append(out, f.near...)
+}
+
+// sparsestFirst orders relations by how much there is to read.
+func (s *search) sparsestFirst(out []*Relation) {
+	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) })
+}
+
+// sample returns columns at some of the rows that relations are fitted to.
+func (s *search) sample(columns []int, rows int) []float64 {
+	chosen := some(s.fit, rows)
+	phi := make([]float64, 0, len(chosen)*len(columns))
+	for _, i := range chosen {
+		for _, j := range columns {
+			phi = append(phi, s.X[i*s.D+j])
+		}
+	}
+	return phi
+}
+
+// rounding is the largest last place of columns relative to their spread.
+func (s *search) rounding(columns []int) float64 {
+	most := 0.0
+	for _, j := range columns {
+		most = max(most, s.last[j]/s.scale[j])
+	}
+	return most
+}
+
+// Shares of the largest effect below which that of a term is left out, and tolerances of
+// coefficients that are taken for small whole numbers, in relations that rows nearly keep.
+const (
+	small = 0.02
+	crude = 0.02
+)
+
+// ways are the coefficients that a relation is tried with, the plainest first. weight is what a
+// unit of each coefficient does.
+func (s *search) ways(a, weight []float64, columns []int, exact bool) (out [][]float64) {
+	if exact {
+		if whole, ok := simple(a, max(1e-8, 1000*s.rounding(columns))); ok {
+			out = append(out, whole)
+		}
+		return append(out, a)
+	}
+	most := 0.0
+	for k, v := range a {
+		most = max(most, math.Abs(v)*weight[k])
+	}
+	sparse := slices.Clone(a)
+	for k, v := range a {
+		if math.Abs(v)*weight[k] < small*most {
+			sparse[k] = 0
+		}
+	}
+	if whole, ok := simple(sparse, crude); ok {
+		out = append(out, whole)
+	}
+	return append(out, sparse, a)
+}
+
+// affine makes the relation Σ a_k x_k = b, with plain coefficients where they serve as well; b is
+// about the median of the left side.
+func (s *search) affine(columns []int, a []float64, exact bool) (r *Relation) {
+	weight := make([]float64, len(columns))
+	for k, j := range columns {
+		weight[k] = s.scale[j]
+	}
+	ways := s.ways(a, weight, columns, exact)
+	for k := len(ways) - 1; k >= 0; k-- {
+		for _, round := range []bool{false, true} {
+			q := s.affineAs(columns, ways[k], exact, round)
+			q.alt, r = r, q
+		}
+	}
+	return r
+}
+
+func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relation {
+	a = lead(slices.Clone(a))
+	if !whole(a) { // the gradient has length 1: a violation is a distance
+		size, digits := norm(a), -1
+		if !exact {
+			digits = 6
+		}
+		for k := range a {
+			a[k] = rounded(a[k]/size, digits)
+		}
+	}
+	values := make([]float64, 0, 2001)
+	for _, i := range some(s.fit, 2001) {
+		sum := 0.0
+		for k, j := range columns {
+			sum += a[k] * s.X[i*s.D+j]
+		}
+		values = append(values, sum)
+	}
+	slices.Sort(values)
+	spread := 0.0
+	for k, j := range columns {
+		spread += math.Abs(a[k]) * s.scale[j]
+	}
+	b := s.constant(values, spread, exact, round)
+	r := &Relation{Kind: Linear, Name: "linear", Value: b}
+	var left []Term
+	for k, j := range columns {
+		if a[k] != 0 {
+			left = append(left, Term{a[k], []int{j}, []int{1}})
+		}
+	}
+	r.Expr = sum(left, nil, nil) + " = " + number(b)
+	r.Terms = append(slices.Clone(left), Term{Coefficient: -b})
+	if oneRun(columns, a) && len(left) > 3 {
+		from := first(columns, a)
+		r.Expr = fmt.Sprintf("sum(x[%d:%d]) = %s", from, from+len(left), number(b))
+		if len(left) == s.D {
+			r.Expr = "sum(x) = " + number(b)
+		}
+		r.Name = "sum"
+	}
+	if len(left) <= 3 {
+		var at []int
+		text := sum(left, nil, &at) + " = " + number(b)
+		q := relation(Linear, b, text, "linear", at...)
+		r.form, r.Name = q.form, q.Name
+	}
+	return r
+}
+
+// constant returns the constant of a relation of sorted values of its left side: 0 where it is
+// that beside their spread, a round number if asked for, or their median.
+func (s *search) constant(sorted []float64, spread float64, exact, round bool) float64 {
+	v := s.settled(sorted)
+	vary := sorted[len(sorted)*95/100] - sorted[len(sorted)*5/100]
+	if math.Abs(v.median) <= max(1e-9*spread, vary/4) {
+		if round || exact && math.Abs(v.median) <= 1e-12*spread {
+			return 0
+		}
+	}
+	switch {
+	case round:
+		return v.round
+	case exact:
+		return v.median
+	}
+	return rounded(v.median, 8)
+}
+
+func whole(a []float64) bool {
+	return !slices.ContainsFunc(a, func(v float64) bool { return v != math.Trunc(v) })
+}
+
+func first(columns []int, a []float64) int {
+	for k, j := range columns {
+		if a[k] != 0 {
+			return j
+		}
+	}
+	return 0
+}
+
+// oneRun reports whether coefficients are 1 on one run of neighbours and 0 elsewhere.
+func oneRun(columns []int, a []float64) bool {
+	last := -1
+	for k, j := range columns {
+		if a[k] == 0 {
+			continue
+		}
+		if a[k] != 1 || last >= 0 && j != last+1 {
+			return false
+		}
+		last = j
+	}
+	return last >= 0
+}
+
+// rounded keeps so many digits; −1: all.
+func rounded(v float64, digits int) float64 {
+	if digits < 0 || v == 0 {
+		return v
+	}
+	p := math.Pow(10, float64(digits-1)-math.Floor(math.Log10(math.Abs(v))))
+	if w := math.Round(v*p) / p; w-w == 0 {
+		return tidy(w)
+	}
+	return v
+}
+
+// sum writes a sum of terms over x − centre, of which a coordinate that is not in it is 0. With
+// at, indices are places for a form, and at gets them.
+func sum(terms []Term, centre map[int]float64, at *[]int) string {
+	var b strings.Builder
+	for _, t := range terms {
+		c := t.Coefficient
+		switch {
+		case b.Len() == 0 && c < 0:
+			b.WriteString("-")
+		case b.Len() > 0 && c < 0:
+			b.WriteString(" - ")
+		case b.Len() > 0:
+			b.WriteString(" + ")
+		}
+		c = math.Abs(c)
+		var factors []string
+		for k, j := range t.Columns {
+			x := "x[" + strconv.Itoa(j) + "]"
+			if at != nil {
+				x = "x[@" + strconv.Itoa(len(*at)) + "]"
+				*at = append(*at, j)
+			}
+			if m := centre[j]; m > 0 {
+				x = "(" + x + " - " + number(m) + ")"
+			} else if m < 0 {
+				x = "(" + x + " + " + number(-m) + ")"
+			}
+			if t.Powers[k] > 1 {
+				x += "^" + strconv.Itoa(t.Powers[k])
+			}
+			factors = append(factors, x)
+		}
+		if c != 1 || len(factors) == 0 {
+			factors = append([]string{number(c)}, factors...)
+		}
+		b.WriteString(strings.Join(factors, "*"))
+	}
+	if b.Len() == 0 {
+		return "0"
+	}
+	return b.String()
+}

@@ -1,0 +1,553 @@
+// Package draft writes a problem file for a data file: what was seen of the data as comments, a
+// set that the rows lie on, and what they nearly keep, commented out with its residual.
+//
+// What is written is read back before it is handed out: the set is built and every row is held
+// against it. It is not for choosing how to learn: every other key is left to its default.
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// Options are what a user says beside the file.
+type Options struct {
+	Path     string   // of the data
+	Folder   string   // of the problem file; "" is the current one
+	Array    string   // of an archive; "" the only one
+	Formulas []string // to be measured, and added where they hold
+	Drop     []string // columns to leave out, by name or number from 0
+	Clean    string   // a file for the rows and columns that can be used; "" none
+}
+
+// A Draft is a problem file and what it was made of.
+type Draft struct {
+	Data    string     `json:"data"`
+	Format  string     `json:"format"`
+	Rows    int        `json:"rows"`
+	Shape   []int      `json:"shape"`
+	Columns []Column   `json:"columns"`
+	Kind    string     `json:"kind"`
+	Faulty  Rows       `json:"faulty_rows"`
+	Repeats Rows       `json:"repeated_rows"`
+	Outlier []Outlier  `json:"outliers"`
+	Holds   []Proposal `json:"holds"`    // to round-off: active
+	Nearly  []Proposal `json:"nearly"`   // commented out
+	Bounds  []Proposal `json:"bounds"`   // commented out
+	Given   []Proposal `json:"formulas"` // those of the user
+	Set     string     `json:"set"`      // in words
+	SetDim  int        `json:"set_dimension"`
+	Fills   *float64   `json:"fills"` // dimensions that the rows fill; nil: not known
+	Notes   []string   `json:"notes"`
+	Name    string     `json:"name"`
+	YAML    string     `json:"-"`
+	Cleaned *Cleaned   `json:"cleaned,omitempty"`
+	report  *discover.Report
+}
+
+// A Column is one of the file's.
+type Column struct {
+	Name string  `json:"name"`
+	Role string  `json:"role"` // coordinate, condition, dropped
+	Why  string  `json:"why,omitempty"`
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+	SD   float64 `json:"sd"`
+}
+
+// Rows are some rows of the file.
+type Rows struct {
+	Count int      `json:"count"`
+	First []string `json:"first"` // in words: "line 17" of tables, "row 3" (from 0) of arrays
+}
+
+// An Outlier is a number far from the others of its column.
+type Outlier struct {
+	Row    string  `json:"row"`
+	Column string  `json:"column"`
+	Value  float64 `json:"value"`
+}
+
+// A Proposal is a formula with its residual on the rows.
+type Proposal struct {
+	Name string   `json:"name"`
+	For  string   `json:"for,omitempty"`
+	Expr string   `json:"expr"`
+	Max  float64  `json:"max"` // residuals, relative to the rows' spread
+	RMS  float64  `json:"rms"`
+	Note string   `json:"note,omitempty"`
+	Rows []string `json:"except_rows,omitempty"`
+
+	yaml string // as it is written, where that is no formula
+}
+
+// An UnfitError says that training would refuse the file, and why.
+type UnfitError struct {
+	Path    string
+	Reasons []string
+}
+
+func (e *UnfitError) Error() string {
+	return fmt.Sprintf("%s cannot be trained on as it is: %s; --clean FILE writes the rows and columns that can (.csv "+
+		"or .npy), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
+}
+
+// An OptionError says which option cannot be.
+type OptionError struct{ Option, Fault string }
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Fault }
+
+// New looks at a file and drafts a problem. Errors are those of dataset.ReadSurvey and
+// molecules.Read, *UnfitError, *OptionError, and *discover.GivenError.
+func New(o Options) (*Draft, error) {
+	l, err := read(o)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{Data: o.Path, Format: l.survey.Format, Rows: l.survey.N, Shape: l.survey.Shape, Name: name(o.Path)}
+	if err := l.roles(o, d); err != nil {
+		return nil, err
+	}
+	if err := l.clean(o, d); err != nil {
+		return nil, err
+	}
+	return d, l.draft(o, d)
+}
+
+// name makes a run's name of the file's.
+func name(path string) string {
+	base := filepath.Base(path)
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	var b strings.Builder
+	for _, r := range base {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	if s := strings.Trim(b.String(), "-"); s != "" {
+		return s
+	}
+	return "run"
+}
+
+// loaded is the file on its way to a draft.
+type loaded struct {
+	seam     map[int]bool // coordinates that look like angles
+	survey   *dataset.Survey
+	molecule *molecule.Molecule
+	template bool // the file has names or elements of the atoms
+	notes    []string
+	data     string // path of the file
+	folder   string // of the problem file
+
+	kind       string // of data
+	coordinate []int  // columns that are a point, in order
+	condition  []int
+	dropped    []int
+	names      []string // of all columns
+	x          []float64
+	n          int
+	rows       []int // of the file, that x has
+	columns    []discover.Column
+	given      []string // names of the condition, as the problem file has them
+	earth      [2]int   // latitude and longitude
+}
+
+// read reads the file: frames of molecules by the formats that only they have, all else as a
+// table or an array.
+func read(o Options) (*loaded, error) {
+	l := &loaded{kind: "points", data: o.Path, folder: o.Folder}
+	ext := strings.ToLower(filepath.Ext(o.Path))
+	if ext != ".npy" && ext != ".npz" && slices.Contains(files.Extensions, ext) {
+		p, err := molecules.Read(o.Path)
+		if err != nil {
+			return nil, err
+		}
+		l.survey = &dataset.Survey{Points: *p, Format: strings.ToUpper(ext[1:]), Shape: []int{p.Molecule.N(), 3}}
+		l.molecule, l.template, l.kind, l.notes = p.Molecule, true, "molecule", p.Remarks
+		return l, nil
+	}
+	s, err := dataset.ReadSurvey(o.Path, o.Array)
+	if e := new(dataset.Error); errors.As(err, &e) && strings.HasPrefix(e.Value, "it holds the arrays") {
+		named := *e
+		named.Want += "; --array NAME says which"
+		return nil, &named
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.D > discover.MaxDim {
+		l.notes = append(l.notes, fmt.Sprintf("%d columns are more than the %d in which relations are looked for", s.D,
+			discover.MaxDim))
+	}
+	l.survey = s
+	return l, nil
+}
+
+// row names a row of the file.
+func (l *loaded) row(i int) string {
+	if l.survey.Lines != nil {
+		return fmt.Sprintf("line %d", l.survey.Lines[i])
+	}
+	return fmt.Sprintf("row %d", i)
+}
+
+const listed = 10 // rows that are named
+
+func (l *loaded) some(rows []int, count int) Rows {
+	out := Rows{Count: count, First: []string{}}
+	for _, i := range rows[:min(len(rows), listed)] {
+		out.First = append(out.First, l.row(i))
+	}
+	return out
+}
+
+// usable reports whether a name is one that formulas can use for a condition.
+func usable(names []string) bool {
+	_, err := expr.NewScopeOf(expr.NewGraph(len(names)), names)
+	return err == nil
+}
+
+// roles says of each column whether it is a coordinate, a condition or none.
+func (l *loaded) roles(o Options, d *Draft) error {
+	s := l.survey
+	for j := range s.D {
+		name := fmt.Sprintf("column %d", j)
+		if s.Header != nil && s.Header[j] != "" {
+			name = s.Header[j]
+		}
+		l.names = append(l.names, name)
+	}
+	asked := map[int]bool{}
+	for _, want := range o.Drop {
+		j := slices.Index(s.Header, want)
+		if k := -1; j < 0 {
+			if _, err := fmt.Sscanf(want, "%d", &k); err == nil && fmt.Sprint(k) == want && k >= 0 && k < s.D {
+				j = k
+			}
+		}
+		if j < 0 || l.molecule != nil {
+			return &OptionError{"--drop", fmt.Sprintf("there is no column %q; expected a name of the header or a "+
+				"number "+
+				"from 0 to %d", want, s.D-1)}
+		}
+		asked[j] = true
+	}
+	bad := map[int]bool{}
+	for _, i := range s.Faulty {
+		bad[i] = true
+	}
+	for i := range s.N {
+		if !bad[i] {
+			l.rows = append(l.rows, i)
+		}
+	}
+	if len(l.rows) < 2 {
+		return &UnfitError{o.Path, []string{fmt.Sprintf("%d of its %d rows have numbers alone, and training takes two",
+			len(l.rows), s.N)}}
+	}
+	d.Faulty = l.some(s.Faulty, len(s.Faulty))
+	for k := range d.Faulty.First {
+		for _, f := range s.Faults {
+			if f.Row == s.Faulty[k] {
+				what := f.Value
+				if what == `""` {
+					what = "empty"
+				}
+				if f.Column >= 0 {
+					what = l.names[f.Column] + " is " + what
+				}
+				d.Faulty.First[k] += " (" + what + ")"
+				break
+			}
+		}
+	}
+	all := make([]float64, 0, len(l.rows)*s.D)
+	for _, i := range l.rows {
+		all = append(all, s.X[i*s.D:(i+1)*s.D]...)
+	}
+	for k, v := range all { // columns of words
+		if v-v != 0 {
+			all[k] = 0
+		}
+	}
+	columns := discover.Columns(all, len(l.rows), s.D)
+	wholes := 0
+	for j, c := range columns {
+		if c.Whole && !slices.Contains(s.Text, j) && !c.Constant() {
+			wholes++
+		}
+	}
+	latitude, longitude := l.latLon(columns)
+	for j, c := range columns {
+		col := Column{Name: l.names[j], Role: "coordinate", Min: c.Min, Max: c.Max, SD: c.SD}
+		switch {
+		case asked[j]:
+			col.Role, col.Why = "dropped", "as --drop says"
+		case slices.Contains(s.Text, j):
+			col.Role, col.Why, col.Min, col.Max, col.SD = "dropped", "it holds words", 0, 0, 0
+		case l.molecule != nil, j == latitude, j == longitude:
+		case c.Number(len(l.rows)):
+			col.Role, col.Why = "dropped", "it numbers the rows"
+		case wholes < s.D-len(s.Text) && c.Label(len(l.rows)):
+			col.Role, col.Why = "condition", fmt.Sprintf("%d whole numbers: labels or counts, no coordinate",
+				c.Distinct)
+		case latitude >= 0 && longitude >= 0:
+			col.Role, col.Why = "condition", "it stands beside latitude and longitude"
+		}
+		switch col.Role {
+		case "coordinate":
+			l.coordinate = append(l.coordinate, j)
+		case "condition":
+			l.condition = append(l.condition, j)
+		default:
+			l.dropped = append(l.dropped, j)
+		}
+		d.Columns = append(d.Columns, col)
+	}
+	if len(l.coordinate) == 0 {
+		return &UnfitError{o.Path, []string{"no column looks like a coordinate"}}
+	}
+	if latitude >= 0 && longitude >= 0 {
+		l.kind, l.earth = "earth", [2]int{latitude, longitude}
+		l.coordinate = []int{latitude, longitude}
+	} else if len(columns) == 2 && s.Header == nil && degrees(columns) {
+		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind "+
+			"is earth "+
+			"and the set {kind: sphere, dim: 3}")
+	}
+	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
+		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
+	}
+	for _, j := range l.coordinate {
+		l.columns = append(l.columns, columns[j])
+	}
+	l.n = len(l.rows)
+	l.x = make([]float64, 0, l.n*len(l.coordinate))
+	for i := range l.n {
+		for _, j := range l.coordinate {
+			l.x = append(l.x, all[i*s.D+j])
+		}
+	}
+	if l.kind == "earth" {
+		return nil
+	}
+	l.seams(columns)
+	return l.atoms()
+}
+
+// latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
+func (l *loaded) latLon(columns []discover.Column) (latitude, longitude int) {
+	latitude, longitude = -1, -1
+	for j, name := range l.survey.Header {
+		c, name := columns[j], strings.ToLower(name)
+		if slices.Contains(l.survey.Text, j) {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(name, "lat") && c.Min >= -90 && c.Max <= 90 && latitude < 0:
+			latitude = j
+		case (strings.HasPrefix(name, "lon") || strings.HasPrefix(name, "lng")) && c.Min >= -180 && c.Max <= 360 &&
+			longitude < 0:
+			longitude = j
+		}
+	}
+	if latitude < 0 || longitude < 0 {
+		return -1, -1
+	}
+	return latitude, longitude
+}
+
+// degrees reports whether two columns have the ranges of latitude and longitude, well used.
+func degrees(c []discover.Column) bool {
+	return c[0].Min >= -90 && c[0].Max <= 90 && c[0].Max-c[0].Min > 20 && c[1].Min >= -180 && c[1].Max <= 360 &&
+		(c[1].Min < -90 || c[1].Max > 90) && c[1].Max-c[1].Min > 40
+}
+
+// seams finds columns that take all of a circle's angles.
+func (l *loaded) seams(columns []discover.Column) {
+	l.seam = map[int]bool{}
+	for k, j := range l.coordinate {
+		c := columns[j]
+		for _, r := range []struct {
+			low, high float64
+			unit      string
+		}{{-math.Pi, math.Pi, "radians"}, {0, 2 * math.Pi, "radians"}, {-180, 180, "degrees"}, {0, 360, "degrees"}} {
+			if width := r.high - r.low; !l.seam[k] && c.Distinct > 50 && c.Min >= r.low && c.Max <= r.high &&
+				c.Max-c.Min > 0.98*width {
+				l.seam[k] = true
+				l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not "+
+					"know that it "+
+					"comes round; as cosine and sine it has no seam", k, l.names[j], r.unit))
+			}
+		}
+	}
+}
+
+// atoms takes arrays of n×A×3 numbers for a molecule's conformations if they can be: every atom
+// is bonded to others in the first frame, as carbons are, and the bonds hold in all frames.
+func (l *loaded) atoms() error {
+	shape := l.survey.Shape
+	if l.molecule != nil || len(shape) != 2 || shape[1] != 3 || shape[0] < 4 || len(l.condition)+len(l.dropped) > 0 ||
+		shape[0]*3 > discover.MaxDim {
+		return nil
+	}
+	m := molecule.Anonymous(shape[0])
+	bonds := m.GuessBonds(l.x[:m.Dim()])
+	if err := m.SetBonds(bonds); err != nil {
+		return nil
+	}
+	reached, near := map[int]bool{0: true}, m.Neighbours()
+	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
+		for _, k := range near[queue[0]] {
+			if !reached[k] {
+				reached[k], queue = true, append(queue, k)
+			}
+		}
+	}
+	if len(reached) < m.N() {
+		return nil
+	}
+	const shortest, longest, most = 0.8, 2.1, 4
+	for _, of := range near {
+		if len(of) > most {
+			return nil
+		}
+	}
+	step := max(1, l.n/1000)
+	for i := 0; i < l.n; i += step {
+		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
+		for _, b := range bonds {
+			if r := molecule.Distance(x, b[0], b[1]); r < shortest || r > longest {
+				return nil
+			}
+		}
+	}
+	l.molecule, l.kind = m, "molecule"
+	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were "+
+		"guessed as "+
+		"between carbons. If they are not, say data.kind: points", len(bonds)))
+	return nil
+}
+
+// draft looks for relations and writes the file.
+func (l *loaded) draft(o Options, d *Draft) error {
+	d.Kind = l.kind
+	repeats := discover.Duplicates(l.everything())
+	var rows []int
+	for _, pair := range repeats.First {
+		rows = append(rows, l.rows[pair[0]])
+	}
+	d.Repeats = l.some(rows, repeats.Count)
+	if repeats.Looked < l.n {
+		d.Notes = append(d.Notes, fmt.Sprintf("equal rows were looked for among the first %d", repeats.Looked))
+	}
+	d.Notes = append(d.Notes, l.notes...)
+	if l.kind == "earth" {
+		if len(o.Formulas) > 0 {
+			return &OptionError{"--formula", "places on Earth lie on the sphere in R³; a formula would be of unit " +
+				"vectors, " +
+				"which the file does not hold"}
+		}
+		d.SetDim, d.Set = 2, "the sphere, of latitude and longitude in degrees"
+		d.Holds, d.Nearly, d.Bounds, d.Given, d.Outlier = []Proposal{}, []Proposal{}, []Proposal{}, []Proposal{},
+			[]Outlier{}
+		return l.write(o, d, []string{"{kind: sphere, dim: 3}"})
+	}
+	dim := len(l.coordinate)
+	r := &discover.Report{Rows: l.n, Dim: dim, Fills: math.NaN()}
+	if dim <= discover.MaxDim {
+		t := discover.Table{X: l.x, N: l.n, D: dim, Molecule: l.molecule}
+		if dim == l.survey.D && len(l.survey.Shape) > 1 {
+			t.Shape = l.survey.Shape
+		}
+		var err error
+		if r, err = discover.Look(t, o.Formulas...); err != nil {
+			return err
+		}
+	} else if len(o.Formulas) > 0 {
+		return &OptionError{"--formula", fmt.Sprintf("the rows have more than %d numbers", discover.MaxDim)}
+	}
+	d.report = r
+	d.Notes = append(d.Notes, r.Remarks...)
+	if r.Fills-r.Fills == 0 {
+		fills := r.Fills
+		d.Fills = &fills
+	}
+	d.Outlier = []Outlier{}
+	for _, q := range r.Outliers {
+		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
+	}
+	return l.write(o, d, l.compose(d, r))
+}
+
+// everything returns the coordinates and conditions of the rows.
+func (l *loaded) everything() (x []float64, n, dim int) {
+	if len(l.condition) == 0 {
+		return l.x, l.n, len(l.coordinate)
+	}
+	of := slices.Concat(l.coordinate, l.condition)
+	for _, i := range l.rows {
+		for _, j := range of {
+			x = append(x, l.survey.X[i*l.survey.D+j])
+		}
+	}
+	return x, l.n, len(of)
+}
+
+// built builds the set that a problem file describes and holds all rows against it: the largest
+// violation of a component.
+func (l *loaded) built(text []byte) (worst float64, err error) {
+	p, err := problem.Load(text, "the draft", "", nil)
+	if err != nil {
+		return 0, err
+	}
+	for key, path := range p.Files() {
+		if path != "" && !filepath.IsAbs(path) {
+			p.SetFile(key, filepath.Join(l.folder, path))
+		}
+	}
+	process, err := p.Build()
+	if err != nil {
+		return 0, err
+	}
+	if l.kind == "earth" {
+		return 0, nil
+	}
+	set := process.Set
+	x, n, dim := l.everything()
+	if set.Dim() != dim {
+		return 0, fmt.Errorf("the set lies in R^%d; expected R^%d", set.Dim(), dim)
+	}
+	m := len(set.Equalities())
+	e := set.NewEvaluator(1)
+	h := make([]float64, len(constraint.Components(set)))
+	if len(h) == 0 {
+		return 0, nil
+	}
+	for i := range n {
+		e.Values(h, x[i*dim:(i+1)*dim], 1)
+		v, _ := constraint.Worst(h, m)
+		if math.IsNaN(v) {
+			return 0, fmt.Errorf("the set has no value at %s", l.row(l.rows[i]))
+		}
+		worst = max(worst, v)
+	}
+	return worst, nil
+}

@@ -1,0 +1,424 @@
+package draft
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+func normals(n int) []float64 {
+	z := make([]float64, n)
+	keyed.New(4, keyed.Probe, 0).Normals(z, 0, 0)
+	return z
+}
+
+// spheres are n unit vectors in R³.
+func spheres(n int) []float64 {
+	z := normals(3 * n)
+	for i := range n {
+		u := z[3*i : 3*i+3]
+		s := math.Sqrt(u[0]*u[0] + u[1]*u[1] + u[2]*u[2])
+		for k := range u {
+			u[k] /= s
+		}
+	}
+	return z
+}
+
+func save(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func saveArray(t *testing.T, name string, x []float64, shape ...int) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
+		t.Fatal(err)
+	}
+	save(t, name, b.String())
+}
+
+// table writes n rows by a function of their number.
+func table(header string, n int, row func(i int) []any) string {
+	var b strings.Builder
+	if header != "" {
+		b.WriteString(header + "\n")
+	}
+	for i := range n {
+		var cells []string
+		for _, v := range row(i) {
+			cells = append(cells, fmt.Sprint(v))
+		}
+		b.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	return b.String()
+}
+
+func draft(t *testing.T, o Options) *Draft {
+	t.Helper()
+	d, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// set returns the lines of a draft that are not comments, from set on.
+func set(d *Draft) string {
+	_, after, _ := strings.Cut(d.YAML, "\nset:")
+	var out []string
+	for line := range strings.SplitSeq(after, "\n") {
+		code, _, _ := strings.Cut(line, "  #")
+		if code = strings.TrimRight(code, " "); code != "" && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			out = append(out, code)
+		}
+	}
+	return strings.TrimSpace(strings.Join(out, "\n"))
+}
+
+// Where a ready-made set fits it is taken; else formulas are.
+func TestSets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 300
+	z := normals(12 * n)
+	sum := func(v []float64) (s float64) {
+		for _, u := range v {
+			s += u
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name string
+		row  func(z []float64) []float64
+		want string
+	}{
+		{"sphere", func(z []float64) []float64 { return unit(z[:3], 1) }, "{kind: sphere, dim: 3}"},
+		{"large sphere", func(z []float64) []float64 { return unit(z[:5], 250) }, "{kind: sphere, dim: 5, radius: " +
+			"250}"},
+		{"product", func(z []float64) []float64 {
+			return slices.Concat(unit(z[:3], 1), z[3:5], unit(z[5:7], 2),
+				z[7:8])
+		},
+			`product:
+    - {kind: sphere, dim: 3}
+    - {kind: euclidean, dim: 2}
+    - {kind: sphere, dim: 2, radius: 2}
+    - {kind: euclidean, dim: 1}`},
+		{"simplex", func(z []float64) []float64 {
+			x := []float64{math.Exp(z[0]), math.Exp(z[1]), math.Exp(z[2])}
+			s := sum(x)
+			return []float64{x[0] / s, x[1] / s, x[2] / s}
+		}, "{kind: simplex, dim: 3}"},
+		{"sum of what may be negative", func(z []float64) []float64 { return []float64{z[0], z[1], 1 - z[0] - z[1]} },
+			"{kind: affine, a: [[1, 1, 1]], b: [1]}"},
+		{"SO(2)", func(z []float64) []float64 {
+			u := unit(z[:2], 1)
+			return []float64{u[0], -u[1], u[1], u[0]}
+		}, "{kind: special_orthogonal, n: 2}"},
+		{"O(2)", func(z []float64) []float64 {
+			u, s := unit(z[:2], 1), math.Copysign(1, z[2])
+			return []float64{u[0], -s * u[1], u[1], s * u[0]}
+		}, "{kind: orthogonal, n: 2}"},
+		{"ellipsoid", func(z []float64) []float64 {
+			u := unit(z[:3], 1)
+			return []float64{u[0], 2 * u[1], 0.5 * u[2]}
+		}, "{kind: ellipsoid, axes: [1, 2, 0.5]}"},
+		{"curve", func(z []float64) []float64 { return []float64{z[0], z[0] * z[0] * z[0]} },
+			"{kind: curve, terms: [[1, 3, 0], [-1, 0, 1]]}"},
+		{"torus", func(z []float64) []float64 {
+			ρ := 3 + math.Cos(3*z[1])
+			return []float64{ρ * math.Cos(3*z[0]), ρ * math.Sin(3*z[0]), math.Sin(3 * z[1])}
+		}, "{kind: torus, major: 3, minor: 1}"},
+		{"chain", func(z []float64) []float64 {
+			u, v := unit(z[:3], 1.5), unit(z[3:6], 2)
+			return []float64{0, 0, 0, u[0], u[1], u[2], u[0] + v[0], u[1] + v[1], u[2] + v[2]}
+		}, "{kind: chain, bonds: [1.5, 2], anchored: true}"},
+		{"constant", func(z []float64) []float64 { return []float64{z[0], 4, z[1]} }, `product:
+    - {kind: euclidean, dim: 1}
+    - {kind: affine, a: [[1]], b: [4]}
+    - {kind: euclidean, dim: 1}`},
+		{"nothing", func(z []float64) []float64 { return z[:3] }, "{kind: euclidean, dim: 3}"},
+		{"circles with a sum of sines", func(z []float64) []float64 {
+			s := math.Sin(z[0]) / 2
+			c := math.Sqrt(1 - s*s)
+			u, v := unit(z[1:3], 1), []float64{c, s}
+			w := 0.2 - u[1]/4 - s/4 // a third sine
+			return []float64{u[0], u[1], v[0], v[1], math.Sqrt(1 - w*w), w}
+		}, `dim: 6
+  equality:
+    - {name: "circle[i]", for: "i in 0..2", expr: "norm(x[2*i:2*i+2]) = 1"}
+    - {name: "linear[1,3,5]", expr: "5*x[1] + 5*x[3] + 20*x[5] = 4"}`},
+	} {
+		var x []float64
+		d := 0
+		for i := range n {
+			row := c.row(slices.Clone(z[12*i : 12*i+12]))
+			d = len(row)
+			x = append(x, row...)
+		}
+		saveArray(t, "data.npy", x, n, d)
+		got := draft(t, Options{Path: "data.npy"})
+		if s := set(got); s != c.want && s != strings.Replace(c.want, "5*x[1] + 5*x[3] + 20*x[5] = 4",
+			"x[1] + x[3] + 4*x[5] = 0.8", 1) {
+			t.Errorf("%s:\n%s\nexpected\n%s", c.name, s, c.want)
+		}
+	}
+}
+
+func unit(v []float64, r float64) []float64 {
+	s := 0.0
+	for _, u := range v {
+		s += u * u
+	}
+	out := make([]float64, len(v))
+	for k, u := range v {
+		out[k] = u * r / math.Sqrt(s)
+	}
+	return out
+}
+
+// What is active holds on the rows within data.tolerance, which is fitted to their unit; rows
+// off the set by a ten-thousandth of their spread are told from it.
+func TestTolerance(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 300
+	u := spheres(n)
+	for _, scale := range []float64{1, 1e6, 1e-6} {
+		x := slices.Clone(u)
+		for k := range x {
+			x[k] = float64(float32(x[k] * scale))
+		}
+		saveArray(t, "data.npy", x, n, 3)
+		d := draft(t, Options{Path: "data.npy"})
+		p, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		process, err := p.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst := func(x []float64) (w float64) {
+			for i := range n {
+				v, _ := constraint.Worst(constraint.Values(process.Set, x[3*i:3*i+3]), 1)
+				w = max(w, v)
+			}
+			return w
+		}
+		if w := worst(x); w > p.Data.Tolerance {
+			t.Errorf("times %g: rows violate by %g; expected at most data.tolerance = %g", scale, w, p.Data.Tolerance)
+		}
+		for k := range x {
+			x[k] *= 1 + 2e-3
+		}
+		if w := worst(x); w <= p.Data.Tolerance {
+			t.Errorf("times %g: rows off by 2e-3 violate by %g, which data.tolerance = %g allows", scale, w,
+				p.Data.Tolerance)
+		}
+	}
+}
+
+// Columns that are no coordinates and cells that are no numbers are told by name and line; the
+// file as it is, which training refuses, is refused; cleaned, it is not.
+func TestUnfit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 200
+	u := spheres(n)
+	save(t, "messy.csv", "# a comment\n"+table("id,name,x,y,z,class", n, func(i int) []any {
+		row := []any{i + 5, fmt.Sprint("p", i), u[3*i], u[3*i+1], u[3*i+2], i % 3}
+		switch i {
+		case 17:
+			row[4] = ""
+		case 40:
+			row[3] = "inf"
+		case 50:
+			row = row[:4]
+		}
+		return row
+	}))
+	_, err := New(Options{Path: "messy.csv"})
+	var e *UnfitError
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{`3 of 200 rows have a cell that is no finite number: line 20 (z is empty), line 43 (y is `,
+		"line 53 (4 columns)", "id is no coordinate: it numbers the rows", "name is no coordinate: it holds words",
+		"--clean"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	d := draft(t, Options{Path: "messy.csv", Clean: "clean.csv"})
+	if d.Rows != n || d.Cleaned.Rows != n-3 || d.Cleaned.Columns != 4 || set(d) != "{kind: sphere, dim: 3}" ||
+		!strings.Contains(d.YAML, `condition: {columns: ["class"]}`) || !strings.Contains(d.YAML, `path: "clean.csv"`) {
+		t.Errorf("%+v\n%s", d.Cleaned, d.YAML)
+	}
+	save(t, "clean.csv", string(d.Cleaned.Bytes))
+	p, given, err := dataset.ReadPointsGiven("clean.csv", []string{"class"})
+	if err != nil || p.N != n-3 || p.D != 3 || given[16] != 1 || given[17] != 0 || p.X[3*17] != u[3*18] {
+		t.Errorf("cleaned: %d rows of %d, %v", p.N, p.D, err)
+	}
+	d = draft(t, Options{Path: "messy.csv", Clean: "clean.npy", Drop: []string{"class", "2"}})
+	if d.Cleaned.Columns != 2 || strings.Contains(d.YAML, "condition:") {
+		t.Errorf("with class and column 2 dropped: %+v\n%s", d.Cleaned, d.YAML)
+	}
+	for _, o := range []Options{{Path: "messy.csv", Drop: []string{"colour"}}, {Path: "messy.csv", Drop: []string{"6"}},
+		{Path: "messy.csv", Clean: "clean.txt"}} {
+		if _, err := New(o); !errors.As(err, new(*OptionError)) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	save(t, "none.csv", "x,y\n1,nan\nnan,2\n3,4\n")
+	if _, err := New(Options{Path: "none.csv", Clean: "c.csv"}); !errors.As(err, &e) {
+		t.Errorf("one good row: %v", err)
+	}
+}
+
+// Labels that are the last columns, or named, are a condition of the file as it is; others are
+// not, and names that formulas cannot use are replaced where a file is written.
+func TestLabels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 200
+	u := spheres(n)
+	row := func(i int) []any { return []any{u[3*i], u[3*i+1], u[3*i+2], i % 7} }
+	save(t, "last.csv", table("", n, row))
+	if d := draft(t, Options{Path: "last.csv"}); !strings.Contains(d.YAML, `condition: {columns: ["label0"]}`) {
+		t.Errorf("no header: %s", d.YAML)
+	}
+	first := func(i int) []any { v := row(i); return []any{v[3], v[0], v[1], v[2]} }
+	save(t, "first.csv", table("", n, first))
+	if _, err := New(Options{Path: "first.csv"}); err == nil || !strings.Contains(err.Error(), "last columns") {
+		t.Errorf("labels first: %v", err)
+	}
+	save(t, "named.csv", table("kind,x,y,z", n, first))
+	if d := draft(t, Options{Path: "named.csv"}); !strings.Contains(d.YAML, `condition: {columns: ["kind"]}`) ||
+		set(d) != "{kind: sphere, dim: 3}" {
+		t.Errorf("named: %s", d.YAML)
+	}
+	save(t, "odd.csv", table("the kind,x,y,z", n, first))
+	if _, err := New(Options{Path: "odd.csv"}); err == nil || !strings.Contains(err.Error(), `"the kind" is no name`) {
+		t.Errorf("a name with a blank: %v", err)
+	}
+	if d := draft(t, Options{Path: "odd.csv", Clean: "c.csv"}); !strings.HasPrefix(string(d.Cleaned.Bytes),
+		"x,y,z,label0\n") {
+		t.Errorf("cleaned: %.40s", d.Cleaned.Bytes)
+	}
+	// Where all columns are whole numbers none of them are labels.
+	save(t, "whole.csv", table("", n, func(i int) []any { return []any{i % 5, (i * i) % 11} }))
+	if d := draft(t, Options{Path: "whole.csv"}); len(d.Notes) == 0 || !strings.Contains(d.YAML, "whole numbers") ||
+		strings.Contains(d.YAML, "condition:") {
+		t.Errorf("whole numbers: %s", d.YAML)
+	}
+}
+
+// Columns that a header calls latitude and longitude are places, in whatever order with --clean;
+// without a header that is a remark.
+func TestEarth(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 200
+	u := spheres(n)
+	place := func(i int) (lat, lon float64) { return dataset.LatLon(u[3*i], u[3*i+1], u[3*i+2]) }
+	both := func(i int) []any { lat, lon := place(i); return []any{lat, lon} }
+	save(t, "earth.csv", table("Latitude,lon", n, both))
+	d := draft(t, Options{Path: "earth.csv"})
+	if d.Kind != "earth" || set(d) != "{kind: sphere, dim: 3}" || !strings.Contains(d.YAML, "kind: earth") {
+		t.Errorf("%s", d.YAML)
+	}
+	save(t, "bare.csv", table("", n, both))
+	if d := draft(t, Options{Path: "bare.csv"}); d.Kind != "points" || !strings.Contains(strings.Join(d.Notes, ""),
+		"could be latitude and longitude") {
+		t.Errorf("without a header: %s", d.YAML)
+	}
+	save(t, "other.csv", table("depth,lng,lat,year", n, func(i int) []any {
+		lat, lon := place(i)
+		return []any{u[3*i] * 10, lon, lat, 2000 + i%9}
+	}))
+	if _, err := New(Options{Path: "other.csv"}); err == nil || !strings.Contains(err.Error(),
+		"latitude and longitude are not") {
+		t.Errorf("another order: %v", err)
+	}
+	d = draft(t, Options{Path: "other.csv", Clean: "c.csv"})
+	save(t, "c.csv", string(d.Cleaned.Bytes))
+	if p, given, err := dataset.ReadEarthGiven("c.csv", []string{"depth", "year"}); err != nil || p.N != n ||
+		math.Abs(p.X[4]-u[4]) > 1e-12 || given[3] != 2001 {
+		t.Errorf("cleaned: %v\n%s", err, d.YAML)
+	}
+	if _, err := New(Options{Path: "earth.csv", Formulas: []string{"x[0] = 1"}}); !errors.As(err, new(*OptionError)) {
+		t.Errorf("a formula of places: %v", err)
+	}
+}
+
+// Names of files and columns cannot break out of comments and quotes.
+func TestHostileNames(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	name := "a \"b\"\n: {c}#.csv"
+	u := spheres(100)
+	save(t, name, table("x: [,y\r# \x1b[31m,\"z\u2028", 100, func(i int) []any {
+		return []any{u[3*i], u[3*i+1],
+			u[3*i+2]}
+	}))
+	d := draft(t, Options{Path: name, Folder: filepath.Join(dir, "sub")})
+	p, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
+	if err != nil || p.Data.Path != "../"+name || p.Name != "a--b-----c" || set(d) != "{kind: sphere, dim: 3}" {
+		t.Errorf("%v, path %q, name %q\n%s", err, p.Data.Path, p.Name, d.YAML)
+	}
+	if strings.ContainsAny(d.YAML, "\x1b\r") {
+		t.Error("control characters in the file")
+	}
+}
+
+// An archive of several arrays asks which; a molecule's file is one; a formula that is given is
+// reported.
+func TestOthers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 120
+	var xyz strings.Builder
+	z := normals(3 * n)
+	for i := range n {
+		u := unit(z[3*i:3*i+3], 1.09)
+		fmt.Fprintf(&xyz, "3\nframe\nO 0 0 0\nH %.12f %.12f %.12f\nH 0 0 0.95\n", u[0], u[1], -math.Abs(u[2]))
+	}
+	save(t, "water.xyz", xyz.String())
+	d := draft(t, Options{Path: "water.xyz"})
+	if d.Kind != "molecule" || !strings.Contains(set(d), `template: "water.xyz"`) ||
+		!strings.Contains(set(d), "atoms: [0, 1], value: 1.09}") || !strings.Contains(set(d),
+		"atoms: [0, 2], value: 0.95}") {
+		t.Errorf("%s", d.YAML)
+	}
+	u := spheres(n)
+	saveArray(t, "u.npy", u, n, 3)
+	d = draft(t, Options{Path: "u.npy", Formulas: []string{"dot(x, x) = 1", "x[0] = 0", "x[2] <= 0.9"}})
+	if len(d.Given) != 3 || !strings.Contains(d.YAML, `    - {name: "given_1", expr: "dot(x, x) = 1"}  # round-off`) ||
+		!strings.Contains(d.YAML, `#   - {name: "given_2", expr: "x[0] = 0"}  # does not hold`) {
+		t.Errorf("%+v\n%s", d.Given, d.YAML)
+	}
+	var e *discover.GivenError
+	if _, err := New(Options{Path: "u.npy", Formulas: []string{"x[3] = 0"}}); !errors.As(err, &e) {
+		t.Errorf("x[3] of three: %v", err)
+	}
+	if _, err := New(Options{Path: "u.npy", Array: "a"}); !errors.As(err, new(*dataset.Error)) {
+		t.Errorf("an array of an .npy: %v", err)
+	}
+	for _, line := range d.Lines(60) {
+		if len([]rune(line)) > 60 {
+			t.Errorf("a line of %d: %s", len([]rune(line)), line)
+		}
+	}
+}

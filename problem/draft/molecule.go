@@ -1,0 +1,122 @@
+package draft
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/discover"
+)
+
+// moleculeSet writes conditions on a molecule: those that hold to round-off, and as comments what
+// is nearly kept and where dihedrals stop suddenly.
+func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
+	lines := []string{"", "  kind: molecule"}
+	if l.template {
+		lines = append(lines, "  template: "+strconv.Quote(l.path(l.data)))
+	} else {
+		lines = append(lines, fmt.Sprintf("  atoms: %d", l.molecule.N()))
+	}
+	entry := func(q discover.Relation) (key, text string) {
+		atoms := make([]string, 0, 4)
+		for k := 0; k < len(q.Columns); k += 3 {
+			atoms = append(atoms, strconv.Itoa(q.Columns[k]/3))
+		}
+		key = map[string]string{discover.Distance: "distances", discover.Angle: "angles",
+			discover.Dihedral: "dihedrals"}[q.Kind]
+		if of := q.Atoms(); of != nil {
+			atoms = atoms[:0]
+			for _, a := range of {
+				atoms = append(atoms, strconv.Itoa(a))
+			}
+		}
+		list := strings.Join(atoms, ", ")
+		return key, fmt.Sprintf("{name: %s, atoms: [%s], value: %s}", strconv.Quote(q.Kind+"["+strings.ReplaceAll(list,
+			" ",
+			"")+"]"), list, number(q.Value))
+	}
+	d.Holds, d.Nearly = []Proposal{}, []Proposal{}
+	conditions := 0
+	for _, key := range []string{"distances", "angles", "dihedrals"} {
+		var own []string
+		for _, q := range r.Relations {
+			at, text := entry(q)
+			if at != key {
+				continue
+			}
+			p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, yaml: text}
+			if q.Exact {
+				own = append(own, "    - "+text+"  # round-off: "+p.residual())
+				d.Holds = append(d.Holds, p)
+				conditions++
+				continue
+			}
+			p.Note = "under set." + key
+			d.Nearly = append(d.Nearly, p)
+		}
+		if len(own) > 0 {
+			lines = append(append(lines, "  "+key+":"), own...)
+		}
+	}
+	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
+	var bonds, angles [2]float64
+	for _, q := range r.Internals {
+		switch len(q.Atoms) {
+		case 2:
+			bonds[0], bonds[1] = bonds[0]+q.SD, bonds[1]+1
+		case 3:
+			angles[0], angles[1] = angles[0]+q.SD, angles[1]+1
+		case 4:
+			if q.Wall && q.Most-q.Least > 1e-2 {
+				low, high := roundDown(q.Least, q.Most-q.Least), -roundDown(-q.Most, q.Most-q.Least)
+				d.Bounds = append(d.Bounds, Proposal{Name: fmt.Sprint("dihedral", q.Atoms),
+					Expr: fmt.Sprintf("%g to %g°", low, high),
+					Note: fmt.Sprintf("the data ends suddenly at %.4f and %.4f; under set.dihedrals", q.Least, q.Most),
+					yaml: fmt.Sprintf("{atoms: %s, range: [%g, %g]}", strings.ReplaceAll(fmt.Sprint(q.Atoms), " ",
+						", "), low,
+						high)})
+			}
+		}
+	}
+	if bonds[1] > 0 && angles[1] > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%.0f bonds vary by %.2g Å, %.0f angles between them by %.2g° (mean "+
+			"standard "+
+			"deviations)", bonds[1], bonds[0]/bonds[1], angles[1], angles[0]/angles[1]))
+	}
+	d.Set = fmt.Sprintf("a molecule of %d atoms with %d conditions", l.molecule.N(), conditions)
+	return lines
+}
+
+// roundDown returns the roundest number at most a hundredth of a width below v.
+func roundDown(v, width float64) float64 {
+	for _, unit := range []float64{10, 5, 1, 0.5, 0.1} {
+		if w := math.Floor(v/unit) * unit; v-w <= width/100 {
+			return w
+		}
+	}
+	return v
+}
+
+// path writes a path as a problem file in the folder means it.
+func (l *loaded) path(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	folder, err := filepath.Abs(l.folder)
+	if err != nil {
+		return path
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(folder, abs)
+	if err != nil {
+		return abs
+	}
+	return filepath.ToSlash(rel)
+}

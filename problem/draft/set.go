@@ -1,0 +1,458 @@
+package draft
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/discover"
+)
+
+// compose says in lines of YAML which set the rows lie on: a ready-made one, a product of such,
+// or formulas. The first line follows the key set.
+func (l *loaded) compose(d *Draft, r *discover.Report) []string {
+	exact := r.Exact()
+	d.SetDim = len(l.coordinate) - len(exact)
+	d.Holds, d.Nearly, d.Bounds, d.Given = []Proposal{}, []Proposal{}, []Proposal{}, []Proposal{}
+	for _, f := range discover.Families(exact) {
+		d.Holds = append(d.Holds, l.proposal(f, exact))
+	}
+	var near []discover.Relation
+	for _, q := range r.Relations {
+		if !q.Exact {
+			near = append(near, q)
+		}
+	}
+	for _, f := range discover.Families(near) {
+		if p := l.proposal(f, near); len(d.Nearly) < maxNearly {
+			d.Nearly = append(d.Nearly, p)
+		}
+	}
+	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
+	if n := len(discover.Families(near)); n > maxNearly {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d more relations are nearly kept", n-maxNearly))
+	}
+	for _, q := range r.Given {
+		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS}
+		for _, i := range q.Exceptions {
+			p.Rows = append(p.Rows, l.row(l.rows[i]))
+		}
+		switch {
+		case q.Exact:
+			p.Note = "holds to round-off"
+		default:
+			p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
+		}
+		d.Given = append(d.Given, p)
+	}
+	l.bounds(d, r)
+	if l.molecule != nil {
+		return l.moleculeSet(d, r)
+	}
+	if len(exact) == 0 && len(r.Inequalities) == 0 {
+		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
+		return []string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}
+	}
+	if len(r.Inequalities) == 0 {
+		made := func(word, format string, v ...any) (part, bool) {
+			return part{0, r.Dim, fmt.Sprintf(format, v...), word}, true
+		}
+		if p, ok := chain(exact, 0, r.Dim, made); ok {
+			return product(d, []part{p})
+		}
+		if parts, ok := ready(exact, r, l); ok {
+			return product(d, parts)
+		}
+	}
+	return l.formulas(d, r)
+}
+
+// Proposals that are written.
+const (
+	maxNearly = 40
+	maxBounds = 12
+)
+
+// bounds proposes the ends of coordinates that look like walls, but for what a norm implies.
+func (l *loaded) bounds(d *Draft, r *discover.Report) {
+	limit, matrix := map[int]float64{}, map[int]bool{}
+	for _, q := range r.Relations {
+		switch q.Kind {
+		case discover.Circle, discover.Norm, discover.Orthonormal:
+			for _, j := range q.Columns {
+				matrix[j] = matrix[j] || q.Kind == discover.Orthonormal
+				if old, is := limit[j]; q.Value > 0 && (!is || q.Value < old) {
+					limit[j] = q.Value
+				}
+			}
+		}
+	}
+	ends := slices.Clone(r.Bounds)
+	slices.SortStableFunc(ends, func(a, b discover.Bound) int { return cmp.Compare(b.Share, a.Share) })
+	for _, b := range ends {
+		if matrix[b.Column] || l.seam[b.Column] {
+			continue
+		}
+		if most, is := limit[b.Column]; is && math.Abs(math.Abs(b.Data)-most) < 0.05*most {
+			continue
+		}
+		if len(d.Bounds) == maxBounds {
+			d.Notes = append(d.Notes, fmt.Sprintf("of %d ends of coordinates at which the data stops suddenly the "+
+				"%d sharpest "+
+				"are told of", len(ends), maxBounds))
+			break
+		}
+		sign, name := ">=", "least"
+		if b.Upper {
+			sign, name = "<=", "most"
+		}
+		d.Bounds = append(d.Bounds, Proposal{Name: fmt.Sprintf("%s[%d]", name, b.Column),
+			Expr: fmt.Sprintf("x[%d] %s %s", b.Column, sign, number(b.Value)),
+			Note: fmt.Sprintf("the data ends at %.6g, with %.1f %% of the rows within a hundredth of its range", b.Data,
+				100*b.Share)})
+	}
+	for k, c := range l.columns {
+		if c.Min >= 0 && !c.Constant() && c.Min < c.SD && l.molecule == nil &&
+			!slices.ContainsFunc(r.Bounds, func(b discover.Bound) bool { return b.Column == k && !b.Upper }) {
+			d.Bounds = append(d.Bounds, Proposal{Name: fmt.Sprintf("least[%d]", k), Expr: fmt.Sprintf("x[%d] >= 0", k),
+				Note: fmt.Sprintf("no number is negative; the least is %.3g", c.Min)})
+		}
+	}
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func (l *loaded) proposal(f discover.Family, of []discover.Relation) Proposal {
+	p := Proposal{Name: f.Name, For: f.For, Expr: f.Expr}
+	seen := map[int]bool{}
+	sum := 0.0
+	for _, k := range f.Members {
+		q := of[k]
+		p.Max, sum = max(p.Max, q.Max), sum+q.RMS*q.RMS
+		for _, i := range q.Exceptions {
+			if !seen[i] && len(p.Rows) < listed {
+				seen[i], p.Rows = true, append(p.Rows, l.row(l.rows[i]))
+			}
+		}
+	}
+	p.RMS = math.Sqrt(sum / float64(len(f.Members)))
+	if len(p.Rows) > 0 {
+		p.Note = "to round-off in the other rows"
+	}
+	return p
+}
+
+// A part is a ready-made set of neighbouring coordinates.
+type part struct {
+	at, dim int
+	yaml    string
+	word    string
+}
+
+const maxParts = 32 // of a product that is written out
+
+// ready parts the coordinates into neighbours that relations join, and tells the ready-made set
+// of each; false if one has none.
+func ready(exact []discover.Relation, r *discover.Report, l *loaded) ([]part, bool) {
+	group := make([]int, r.Dim) // of each coordinate: the first one that it is joined to
+	for j := range group {
+		group[j] = j
+	}
+	for _, q := range exact {
+		least := slices.MinFunc(q.Columns, func(a, b int) int { return group[a] - group[b] })
+		to := group[least]
+		for _, j := range q.Columns {
+			if old := group[j]; old != to {
+				for k := range group {
+					if group[k] == old {
+						group[k] = to
+					}
+				}
+			}
+		}
+	}
+	var parts []part
+	for at := 0; at < r.Dim; {
+		end := at + 1
+		for end < r.Dim && group[end] == group[at] {
+			end++
+		}
+		if group[at] != at { // it is joined to one before its neighbours
+			return nil, false
+		}
+		for _, g := range group[end:] {
+			if g == group[at] {
+				return nil, false
+			}
+		}
+		var own []discover.Relation
+		for _, q := range exact {
+			if group[q.Columns[0]] == group[at] {
+				own = append(own, q)
+			}
+		}
+		p, ok := one(own, at, end-at, l)
+		if !ok {
+			return nil, false
+		}
+		if n := len(parts); n > 0 && p.word == "free" && parts[n-1].word == "free" {
+			parts[n-1].dim += p.dim
+			parts[n-1].yaml = fmt.Sprintf("{kind: euclidean, dim: %d}", parts[n-1].dim)
+		} else {
+			parts = append(parts, p)
+		}
+		at = end
+	}
+	return parts, len(parts) <= maxParts
+}
+
+// one tells the ready-made set of coordinates at to at+dim−1 that these relations are about.
+func one(own []discover.Relation, at, dim int, l *loaded) (part, bool) {
+	made := func(word, format string, v ...any) (part, bool) {
+		return part{at, dim, fmt.Sprintf(format, v...), word}, true
+	}
+	if len(own) == 0 {
+		return made("free", "{kind: euclidean, dim: %d}", dim)
+	}
+	first := own[0]
+	all := func(kinds ...string) bool {
+		return !slices.ContainsFunc(own, func(q discover.Relation) bool { return !slices.Contains(kinds, q.Kind) })
+	}
+	alone := len(own) == 1 && len(first.Columns) == dim
+	switch {
+	case first.Kind == discover.Orthonormal:
+		return matrix(own, at, dim, made)
+	case alone && all(discover.Circle, discover.Norm):
+		word := "sphere"
+		if dim == 2 {
+			word = "circle"
+		}
+		if first.Value == 1 {
+			return made(word, "{kind: sphere, dim: %d}", dim)
+		}
+		return made(word, "{kind: sphere, dim: %d, radius: %s}", dim, number(first.Value))
+	case alone && all(discover.Ellipsoid):
+		axes := make([]string, dim)
+		for k, t := range first.Terms {
+			axes[k] = number(t.Coefficient)
+		}
+		return made("ellipsoid", "{kind: ellipsoid, axes: [%s]}", strings.Join(axes, ", "))
+	case alone && all(discover.Torus) && dim == 3:
+		return made("torus", "{kind: torus, major: %s, minor: %s}", number(first.Terms[0].Coefficient),
+			number(first.Value))
+	case alone && dim == 2 && all(discover.Quadratic, discover.Polynomial) && first.Terms != nil:
+		var terms []string
+		for _, t := range first.Terms {
+			powers := [2]int{}
+			for k, j := range t.Columns {
+				powers[j-at] = t.Powers[k]
+			}
+			if t.Coefficient != 0 {
+				terms = append(terms, fmt.Sprintf("[%s, %d, %d]", number(t.Coefficient), powers[0], powers[1]))
+			}
+		}
+		return made("plane curve", "{kind: curve, terms: [%s]}", strings.Join(terms, ", "))
+	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && l.simplex(first, at, dim):
+		return made("simplex", "{kind: simplex, dim: %d}", dim)
+	case all(discover.Linear, discover.Constant):
+		return affine(own, at, dim, made)
+	case slices.ContainsFunc(own, func(q discover.Relation) bool { return q.Kind == discover.Distance }):
+		return chain(own, at, dim, made)
+	}
+	return part{}, false
+}
+
+type maker func(word, format string, v ...any) (part, bool)
+
+// simplex reports whether a relation is Σ x = 1 of numbers that are not negative.
+func (l *loaded) simplex(q discover.Relation, at, dim int) bool {
+	for _, t := range q.Terms {
+		if len(t.Columns) == 1 && t.Coefficient != 1 {
+			return false
+		}
+	}
+	for _, c := range l.columns[at : at+dim] {
+		if c.Min < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func matrix(own []discover.Relation, at, dim int, made maker) (part, bool) {
+	m := own[0].Matrix
+	for _, q := range own {
+		if q.Matrix == nil || q.Matrix != m {
+			return part{}, false
+		}
+	}
+	if m.Scale != 1 || m.Stride != m.P || m.At != at || m.N*m.P != dim {
+		return part{}, false
+	}
+	switch {
+	case m.N == m.P && m.Negative == 0:
+		return made("rotation", "{kind: special_orthogonal, n: %d}", m.N)
+	case m.N == m.P:
+		return made("orthogonal matrix", "{kind: orthogonal, n: %d}", m.N)
+	case m.Columns:
+		return made("matrix with orthonormal columns", "{kind: stiefel, n: %d, p: %d}", m.N, m.P)
+	}
+	return part{}, false
+}
+
+func affine(own []discover.Relation, at, dim int, made maker) (part, bool) {
+	var a, b []string
+	for _, q := range own {
+		row := make([]string, dim)
+		for k := range row {
+			row[k] = "0"
+		}
+		value := q.Value
+		if q.Kind == discover.Constant {
+			row[q.Columns[0]-at] = "1"
+		}
+		for _, t := range q.Terms {
+			if len(t.Columns) == 1 {
+				row[t.Columns[0]-at] = number(t.Coefficient)
+			}
+		}
+		a, b = append(a, "["+strings.Join(row, ", ")+"]"), append(b, number(value))
+	}
+	word := "plane"
+	if dim == 1 {
+		word = "constant"
+	}
+	return made(word, "{kind: affine, a: [%s], b: [%s]}", strings.Join(a, ", "), strings.Join(b, ", "))
+}
+
+// chain tells whether distances are those of a chain of points, one after the other.
+func chain(own []discover.Relation, at, dim int, made maker) (part, bool) {
+	for _, b := range []int{3, 2} {
+		if dim%b != 0 || dim < 2*b {
+			continue
+		}
+		n := dim / b
+		bonds, zero := make([]float64, n-1), 0
+		ok := true
+		for _, q := range own {
+			k := (q.Columns[len(q.Columns)-1] - at) / b
+			switch {
+			case q.Kind == discover.Constant && q.Value == 0 && q.Columns[0] < at+b:
+				zero++
+			case q.Kind == discover.Distance && len(q.Columns) == 2*b && q.Columns[0] == at+(k-1)*b:
+				bonds[k-1] = q.Value
+			case (q.Kind == discover.Norm || q.Kind == discover.Circle) && len(q.Columns) == b && q.Columns[0] == at+b:
+				bonds[0] = q.Value
+			default:
+				ok = false
+			}
+		}
+		if !ok || slices.Contains(bonds, 0) || zero != 0 && zero != b {
+			continue
+		}
+		text := make([]string, len(bonds))
+		for k, v := range bonds {
+			text[k] = number(v)
+		}
+		keys := fmt.Sprintf("kind: chain, bonds: [%s]", strings.Join(text, ", "))
+		if b != 3 {
+			keys = fmt.Sprintf("kind: chain, dim: %d, bonds: [%s]", b, strings.Join(text, ", "))
+		}
+		if zero > 0 {
+			keys += ", anchored: true"
+		}
+		return made("chain", "{%s}", keys)
+	}
+	return part{}, false
+}
+
+func product(d *Draft, parts []part) []string {
+	count, order := map[string]int{}, []string{}
+	for _, p := range parts {
+		if count[p.word] == 0 {
+			order = append(order, p.word)
+		}
+		count[p.word]++
+	}
+	var words []string
+	for _, w := range order {
+		if n := count[w]; n > 1 {
+			w = fmt.Sprintf("%d × %s", n, w)
+		}
+		words = append(words, w)
+	}
+	d.Set = strings.Join(words, ", ")
+	if len(parts) == 1 {
+		return []string{parts[0].yaml}
+	}
+	d.Set = "a product: " + d.Set
+	lines := []string{"", "  product:"}
+	for _, p := range parts {
+		lines = append(lines, fmt.Sprintf("    - %s  # %s", p.yaml, span(p.at, p.dim)))
+	}
+	return lines
+}
+
+func span(at, dim int) string {
+	if dim == 1 {
+		return fmt.Sprintf("x[%d]", at)
+	}
+	return fmt.Sprintf("x[%d] to x[%d]", at, at+dim-1)
+}
+
+// formulas writes the set as formulas.
+func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
+	lines := []string{"", fmt.Sprintf("  dim: %d", r.Dim)}
+	if len(d.Holds) > 0 {
+		lines = append(lines, "  equality:")
+	}
+	for _, p := range d.Holds {
+		lines = append(lines, "    - "+p.flow()+"  # round-off: "+p.residual())
+	}
+	var kept []string
+	for _, q := range r.Inequalities {
+		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least)}
+		if q.Outside > 0 {
+			p.Note = fmt.Sprintf("%d rows do not keep it, by %.3g at most", q.Outside, q.Worst)
+			for _, i := range q.First[:min(len(q.First), listed)] {
+				p.Rows = append(p.Rows, l.row(l.rows[i]))
+			}
+		}
+		d.Given = append(d.Given, p)
+		line := "    - " + p.flow() + "  # " + p.Note
+		if q.Outside > 0 {
+			line = "  # " + line
+		}
+		kept = append(kept, line)
+	}
+	if slices.ContainsFunc(kept, func(s string) bool { return !strings.HasPrefix(s, "  #") }) {
+		lines = append(lines, "  inequality:")
+		lines = append(lines, kept...)
+	} else if len(kept) > 0 {
+		lines = append(lines, "  # inequality:")
+		lines = append(lines, kept...)
+	}
+	d.Set = fmt.Sprintf("formulas: %d equations", len(r.Exact()))
+	if len(d.Holds) == 0 && !slices.ContainsFunc(kept, func(s string) bool { return !strings.HasPrefix(s, "  #") }) {
+		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
+		return append([]string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}, lines[2:]...)
+	}
+	return lines
+}
+
+// flow writes a proposal as YAML does a component.
+func (p Proposal) flow() string {
+	if p.yaml != "" {
+		return p.yaml
+	}
+	s := fmt.Sprintf("{name: %s, ", strconv.Quote(p.Name))
+	if p.For != "" {
+		s += fmt.Sprintf("for: %s, ", strconv.Quote(p.For))
+	}
+	return s + fmt.Sprintf("expr: %s}", strconv.Quote(p.Expr))
+}
+
+func (p Proposal) residual() string { return fmt.Sprintf("max %.2g, rms %.2g", p.Max, p.RMS) }

@@ -1,0 +1,314 @@
+package draft
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// write writes the file, reads it back, and holds all rows against its set. What the rows need
+// of data.tolerance is put in.
+func (l *loaded) write(o Options, d *Draft, set []string) error {
+	d.YAML = l.yaml(o, d, set, 0)
+	worst, err := l.built([]byte(d.YAML))
+	if err != nil {
+		return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
+	}
+	if tolerance := l.tolerance(worst); tolerance > 0 {
+		d.YAML = l.yaml(o, d, set, tolerance)
+		if _, err := l.built([]byte(d.YAML)); err != nil {
+			return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
+		}
+	}
+	return nil
+}
+
+// tolerance returns what data.tolerance must be where its default does not do: below what rows
+// rounded to a few decimals leave, or above a hundredth of the smallest spread. 0: it does.
+func (l *loaded) tolerance(worst float64) float64 {
+	const usual = 1e-3
+	least := math.Inf(1)
+	for _, c := range l.columns {
+		if !c.Constant() {
+			least = min(least, c.SD)
+		}
+	}
+	if l.kind != "earth" && least < 100*usual && worst < 1e-5*least {
+		return up(max(10*worst, 1e-4*least))
+	}
+	if worst > usual/2 {
+		return up(2 * worst)
+	}
+	return 0
+}
+
+// up rounds to one digit, upwards.
+func up(v float64) float64 {
+	p := math.Pow(10, math.Floor(math.Log10(v)))
+	w, _ := strconv.ParseFloat(fmt.Sprintf("%.0e", math.Ceil(v/p)*p), 64)
+	return w
+}
+
+// comment breaks text into lines of comments.
+func comment(indent, format string, v ...any) string {
+	const width = 110
+	words := strings.Fields(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, fmt.Sprintf(format, v...)))
+	var b strings.Builder
+	line := indent + "#"
+	for _, w := range words {
+		if len([]rune(line))+1+len([]rune(w)) > width && line != indent+"#" {
+			b.WriteString(line + "\n")
+			line = indent + "#  "
+		}
+		line += " " + w
+	}
+	return b.String() + line + "\n"
+}
+
+func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) string {
+	var b strings.Builder
+	b.WriteString(comment("", "Drafted from %s: %s.", d.Data, d.Size()))
+	b.WriteString(comment("", "What is active below holds on all rows to round-off. What they nearly keep is "+
+		"commented out, "+
+		"with its residual: how far rows are from it, in units of their spread (1: it says nothing). Look it over, "+
+		"then: "+
+		"landing check, landing train."))
+	fmt.Fprintf(&b, "name: %s\n\n", strconv.Quote(d.Name))
+	b.WriteString("data:\n")
+	fmt.Fprintf(&b, "  kind: %s%s\n", d.Kind, map[string]string{"earth": "  # latitude, longitude in degrees",
+		"molecule": "  # x, y, z of each atom in Å"}[d.Kind])
+	path := o.Path
+	if o.Clean != "" {
+		path = o.Clean
+	}
+	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(l.path(path)))
+	if tolerance > 0 {
+		fmt.Fprintf(&b, "  tolerance: %s  # in the data's unit; the default, 0.001, is for numbers about 1 in size\n",
+			number(tolerance))
+	}
+	for _, c := range l.columnLines(d) {
+		b.WriteString(comment("  ", "%s", c))
+	}
+	if len(l.condition) > 0 {
+		b.WriteString("\n" + comment("", "Whole numbers that are labels or counts are given with each point: "+
+			"samples are drawn "+
+			"for any of them. To leave them out instead: landing init --drop NAME --clean FILE."))
+		quoted := make([]string, len(l.given))
+		for k, name := range l.given {
+			quoted[k] = strconv.Quote(name)
+		}
+		fmt.Fprintf(&b, "condition: {columns: [%s]}\n", strings.Join(quoted, ", "))
+	}
+	b.WriteString("\n")
+	if t := d.dimensions(); t != "" {
+		b.WriteString(comment("", "%s", t))
+	}
+	holds := len(d.Holds) > 0 && d.report != nil && len(set) > 0 && !strings.Contains(strings.Join(set, "\n"),
+		"equality:") &&
+		d.Kind != "molecule"
+	if holds {
+		b.WriteString(comment("", "Ready-made, of these relations, which hold to round-off:"))
+		for _, p := range d.Holds {
+			fmt.Fprintf(&b, "#   - %s  # %s\n", p.flow(), p.residual())
+		}
+	}
+	b.WriteString("set:")
+	for i, line := range set {
+		if i == 0 && line != "" {
+			b.WriteString(" ")
+		}
+		b.WriteString(line + "\n")
+	}
+	for _, p := range d.Given {
+		if !strings.Contains(b.String(), strconv.Quote(p.Expr)) {
+			fmt.Fprintf(&b, "  # given:\n  #   - %s  # %s; %s\n", p.flow(), p.Note, p.residual())
+		}
+	}
+	if len(d.Nearly) > 0 {
+		b.WriteString(comment("  ", "Nearly kept, and not assumed. To ask for one, put it under equality (with a "+
+			"ready-made set: "+
+			"set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing data refine.",
+			len(l.coordinate)))
+		for _, p := range d.Nearly {
+			note := ""
+			if p.Note != "" {
+				note = "; " + p.Note
+			}
+			if len(p.Rows) > 0 {
+				note += ", but for " + strings.Join(p.Rows, ", ")
+			}
+			fmt.Fprintf(&b, "  #   - %s  # %s%s\n", p.flow(), p.residual(), note)
+		}
+	}
+	if len(d.Bounds) > 0 {
+		b.WriteString(comment("  ", "Where the data ends suddenly, or keeps a sign. To ask for one, put it under "+
+			"inequality:"))
+		for _, p := range d.Bounds {
+			fmt.Fprintf(&b, "  #   - %s  # %s\n", p.flow(), p.Note)
+		}
+	}
+	if len(d.Notes) > 0 {
+		b.WriteString("\n")
+		for _, n := range d.Notes {
+			b.WriteString(comment("", "Note: %s.", strings.TrimSuffix(n, ".")))
+		}
+	}
+	return b.String()
+}
+
+// Size says how much there is, and of what.
+func (d *Draft) Size() string {
+	what := fmt.Sprintf("%d numbers", size(d.Shape...))
+	if len(d.Shape) > 1 {
+		var dims []string
+		for _, n := range d.Shape {
+			dims = append(dims, fmt.Sprint(n))
+		}
+		what = strings.Join(dims, "×") + " numbers"
+	}
+	return fmt.Sprintf("%d rows of %s (%s)", d.Rows, what, d.Format)
+}
+
+func size(shape ...int) int {
+	n := 1
+	for _, k := range shape {
+		n *= k
+	}
+	return n
+}
+
+// columnLines tells which column is which coordinate, and what is odd about rows.
+func (l *loaded) columnLines(d *Draft) (out []string) {
+	const most = 40
+	if d.Kind != "earth" && l.survey.Header != nil && len(l.coordinate) <= most {
+		var names []string
+		for k, j := range l.coordinate {
+			names = append(names, fmt.Sprintf("x[%d] is %s", k, l.names[j]))
+		}
+		out = append(out, strings.Join(names, ", "))
+	}
+	for _, c := range d.Columns {
+		if c.Role == "condition" {
+			out = append(out, fmt.Sprintf("%s is a condition: %s", c.Name, c.Why))
+		}
+	}
+	return append(out, d.odd()...)
+}
+
+// odd tells what is odd about rows.
+func (d *Draft) odd() (out []string) {
+	if n := d.Repeats.Count; n > 0 {
+		out = append(out, fmt.Sprintf("%d rows equal an earlier one (%s): held-out rows may be copies of training "+
+			"rows", n,
+			sequence(d.Repeats.First, n)))
+	}
+	if n := len(d.Outlier); n > 0 {
+		var list []string
+		for _, q := range d.Outlier[:min(n, listed)] {
+			list = append(list, fmt.Sprintf("%s: %s = %.6g", q.Row, q.Column, q.Value))
+		}
+		more := ""
+		if d.report != nil && d.report.OutlierCount > len(list) {
+			more = fmt.Sprintf(", in %d rows", d.report.OutlierCount)
+		}
+		out = append(out, fmt.Sprintf("numbers far from the rest of their column%s: %s", more, strings.Join(list,
+			"; ")))
+	}
+	return out
+}
+
+// dimensions compares the set's dimension with the one that the rows fill.
+func (d *Draft) dimensions() string {
+	if d.Fills == nil || d.report == nil {
+		return ""
+	}
+	s := fmt.Sprintf("Near a row the others fill about %.1f dimensions; the set has %d", *d.Fills, d.SetDim)
+	switch {
+	case d.Kind == "molecule": // six of them are where it is and how it is turned
+		return s
+	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
+		return s + ": a relation is missing that was not found. A formula of yours can be tried (landing init " +
+			"--formula), " +
+			"and for a closed surface in R³ a level set (landing data level-set)"
+	}
+	return s
+}
+
+// Lines tells what was seen in some ten lines.
+func (d *Draft) Lines(width int) (out []string) {
+	add := func(label, format string, v ...any) {
+		s := fmt.Sprintf("%-11s", label) + fmt.Sprintf(format, v...)
+		if r := []rune(s); width > 20 && len(r) > width {
+			s = string(r[:width-1]) + "…"
+		}
+		out = append(out, s)
+	}
+	add("data", "%s: %s", d.Data, d.Size())
+	if d.Faulty.Count > 0 {
+		add("faulty", "%d rows: %s", d.Faulty.Count, sequence(d.Faulty.First, d.Faulty.Count))
+	}
+	var roles []string
+	for _, c := range d.Columns {
+		if c.Role != "coordinate" {
+			roles = append(roles, fmt.Sprintf("%s %s (%s)", c.Name, c.Role, c.Why))
+		}
+	}
+	if len(roles) > 0 {
+		add("columns", "%s", strings.Join(roles, "; "))
+	}
+	for _, s := range d.odd() {
+		add("rows", "%s", s)
+	}
+	tell := func(label string, of []Proposal, residual bool) {
+		const most = 3
+		for k, p := range of {
+			if k == most {
+				add(label, "and %d more", len(of)-most)
+				return
+			}
+			s := p.Expr
+			if p.yaml != "" && d.Kind == "molecule" {
+				s = p.yaml
+			}
+			if p.For != "" {
+				s += "  for " + p.For
+			}
+			if residual {
+				s += "  (" + p.residual() + ")"
+			}
+			if p.Note != "" && label == "formula" {
+				s += "  " + p.Note
+			}
+			if len(p.Rows) > 0 {
+				s += "  but for " + strings.Join(p.Rows, ", ")
+			}
+			add(label, "%s", s)
+		}
+	}
+	tell("formula", d.Given, false)
+	tell("holds", d.Holds, true)
+	tell("nearly", d.Nearly, true)
+	tell("ends at", d.Bounds, false)
+	set := d.Set
+	if d.Kind == "earth" {
+		set = "places on Earth: " + set
+	}
+	add("set", "%s", set)
+	if t := d.dimensions(); t != "" {
+		add("dimension", "%s", t)
+	}
+	for k, n := range d.Notes {
+		if k == 3 {
+			add("note", "and %d more: see the file", len(d.Notes)-k)
+			break
+		}
+		add("note", "%s", n)
+	}
+	return out
+}
