@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -38,11 +39,6 @@ func TestProblems(t *testing.T) {
 			}
 			names[p.Name] = true
 			n := 300
-			if p.chains != nil {
-				if n = chainCount * fewestDraws; testing.Short() {
-					t.Skip("runs chains")
-				}
-			}
 			_, proc, err := p.Load()
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +50,12 @@ func TestProblems(t *testing.T) {
 			if err != nil || len(o.List) < 2 {
 				t.Fatal(o, err)
 			}
-			x := draw(t, &p, 2, 1, 0, n)
+			var x []float64
+			if p.chains != nil {
+				x = hurried(t, &p, 2, n/chainCount)
+			} else {
+				x = draw(t, &p, 2, 1, 0, n)
+			}
 			worst(t, proc.Set, x, n)
 			pool := parallel.New(1)
 			defer pool.Close()
@@ -129,13 +130,23 @@ func reread(t *testing.T, p *Problem, x []float64) {
 	}
 }
 
-// Chains too short to forget where they began are an error that names what differs among them;
-// of others a row is the same whatever the workers, and turned: the side of a chain around the
-// ball has its law.
-func TestChains(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs chains")
+// hurried returns draws of a problem's chains that have not moved far: rows of the set, if not
+// of the law.
+func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
+	t.Helper()
+	pool := parallel.New(workers)
+	defer pool.Close()
+	c := *p.chains
+	c.burn, c.thin = 3, 1
+	draws, err := c.run(t.Context(), pool, p, 1, keep)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return c.turned(draws, keyed.SuiteRows.Stream(1, 0))
+}
+
+// Chains too short to forget where they began are an error that names what differs among them.
+func TestUnmixed(t *testing.T) {
 	p := problemOf(t, "ring8")
 	still := *p.chains
 	still.burn, still.thin, still.step = 0, 1, 1e-4
@@ -143,33 +154,50 @@ func TestChains(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	var unmixed *MixingError
-	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.As(err, &unmixed) || unmixed.Rhat < 1.5 ||
+	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.As(err, &unmixed) || !(unmixed.Rhat > mixed) ||
 		!strings.Contains(err.Error(), "ring8") {
 		t.Error(err)
 	}
-	p = problemOf(t, "ball-chain")
-	brief := *p.chains
-	brief.burn, brief.thin = 50, 4
-	p.chains = &brief
-	x := draw(t, &p, 2, 1, 0, p.Rows/4)
-	if !slices.Equal(x[:60*p.Dim], draw(t, &p, 1, 1, 0, 60)) {
-		t.Error("rows depend on the workers, or on how many there are")
+}
+
+// Rows of chains are the same whatever the workers, and moved by symmetries: the side of a chain
+// around the ball has its law, wherever its chain has come, and the first atom of a ring points
+// anywhere.
+func TestTurned(t *testing.T) {
+	p := problemOf(t, "ball-chain")
+	x := hurried(t, &p, 2, 20)
+	if !slices.Equal(x, hurried(t, &p, 1, 20)) {
+		t.Error("rows depend on the workers")
 	}
 	var of []func(θ float64) float64
 	for _, s := range sides {
 		of = append(of, vonMises(s.at, s.κ))
 	}
-	side := func(x []float64) float64 {
-		return math.Atan2(x[5]+x[8]+x[11], x[4]+x[7]+x[10])
-	}
-	// 1000 rows: 0.085 for a false alarm of 1e-6.
 	law := cdf(-math.Pi, math.Pi, func(θ float64) (f float64) {
 		for k, s := range sides {
 			f += s.weight * of[k](θ)
 		}
 		return f
 	})
-	marginalOf(t, "side", slices.Collect(slices.Chunk(x, p.Dim)), side, law, 0.085)
+	const far = 0.0852 // of 1000 rows: a false alarm of 1e-6
+	marginalOf(t, "side", slices.Collect(slices.Chunk(x, p.Dim)), func(x []float64) float64 {
+		return math.Atan2(x[5]+x[8]+x[11], x[4]+x[7]+x[10])
+	}, law, far)
+	p = problemOf(t, "ring6")
+	marginalOf(t, "height", slices.Collect(slices.Chunk(hurried(t, &p, 2, 20), p.Dim)), func(x []float64) float64 {
+		return x[2] / math.Sqrt(x[0]*x[0]+x[1]*x[1]+x[2]*x[2])
+	}, func(v float64) float64 { return (1 + v) / 2 }, far) // the height of a uniform direction is uniform
+}
+
+// The chains of the suite mix.
+func TestMixed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs chains")
+	}
+	p := problemOf(t, "ring6")
+	if x := draw(t, &p, 2, 1, 0, 700); len(x) != 700*p.Dim {
+		t.Errorf("%d numbers", len(x))
+	}
 }
 
 // Names that are not there are an error with those that are; the others come in the suite's

@@ -54,7 +54,8 @@ func TestMeasure(t *testing.T) {
 	if r.Epochs != 2 || r.Samples != 200 || r.Failed != 0 || !(r.Violation < 1e-9) || r.Error != "" {
 		t.Errorf("%+v", r)
 	}
-	if e := r.Energy; !(e.Statistic > e.Mean && e.SD > 0) || e.M != 40 || e.N != 200 {
+	e := r.Energy
+	if !(e.Statistic > e.Mean && e.SD > 0 && r.EnergyLaw > 0 && r.EnergyLaw < e.Statistic) || e.M != 40 || e.N != 200 {
 		t.Errorf("energy %+v", e)
 	}
 	if o := r.Observed; !(o.Value > o.Mean && o.Mean > 0 && o.Law > 0 && o.Law < o.Value) || len(r.Numbers) != 3 ||
