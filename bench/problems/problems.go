@@ -10,8 +10,10 @@ package problems
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -30,6 +32,7 @@ type Problem struct {
 	Dim   int    // coordinates of a row
 	Rows  int    // of the data
 
+	like    string // another problem, whose random numbers this one has; its own if empty
 	set     string // the value of set in a problem file
 	observe string // that of observe
 
@@ -91,13 +94,21 @@ func (p *Problem) Draw(ctx context.Context, pool *parallel.Pool, seed, batch uin
 	if p.chains != nil {
 		return p.chains.draw(ctx, pool, p, seed, batch, n)
 	}
-	x, s := make([]float64, n*p.Dim), keyed.SuiteRows.Stream(seed, batch)
+	x, s := make([]float64, n*p.Dim), p.stream(seed, batch)
 	domain.EachBlock(pool, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			p.row(x[i*p.Dim:(i+1)*p.Dim], &dice{stream: s, sample: uint64(i)})
 		}
 	})
 	return x, ctx.Err()
+}
+
+// stream returns the random numbers of a batch. Each problem has its own: with those of another its
+// held-out rows would have the same luck, and problems would fail together.
+func (p *Problem) stream(seed, batch uint64) keyed.Stream {
+	h := fnv.New64a()
+	h.Write([]byte(cmp.Or(p.like, p.Name)))
+	return keyed.SuiteRows.Stream(seed, batch).Part(h.Sum64())
 }
 
 // most is how many numbers data has that is written as text.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -31,7 +30,7 @@ func draw(t *testing.T, p *Problem, workers int, seed, batch uint64, n int) []fl
 // their size, are the same for a seed whatever the workers and however many are drawn, and
 // others for another seed or batch; what is written is read back to the last bit.
 func TestProblems(t *testing.T) {
-	names := map[string]bool{}
+	names, firsts := map[string]bool{}, map[[2]float64]bool{}
 	for _, p := range All() {
 		t.Run(p.Name, func(t *testing.T) {
 			if names[p.Name] {
@@ -61,6 +60,11 @@ func TestProblems(t *testing.T) {
 			defer pool.Close()
 			if _, err := o.Over(x, p.Dim, pool); err != nil {
 				t.Error(err)
+			}
+			if first := [2]float64(x); p.like == "" && firsts[first] {
+				t.Error("its first numbers are those of another problem")
+			} else {
+				firsts[first] = true
 			}
 			if p.chains == nil {
 				same := draw(t, &p, 1, 1, 0, n/2)
@@ -142,7 +146,7 @@ func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.turned(draws, keyed.SuiteRows.Stream(1, 0))
+	return c.turned(draws, p.stream(1, 0))
 }
 
 // Chains too short to forget where they began are an error that names what differs among them.

@@ -55,7 +55,7 @@ func (c *chains) draw(ctx context.Context, pool *parallel.Pool, p *Problem, seed
 		if err != nil {
 			return nil, err
 		}
-		x = c.turned(draws, keyed.SuiteRows.Stream(seed, batch))
+		x = c.turned(draws, p.stream(seed, batch))
 		err = settled(p, pool, x)
 		if err == nil {
 			return x[:n*p.Dim], nil

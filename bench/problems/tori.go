@@ -10,8 +10,8 @@ const major, minor = 2.0, 0.6
 
 func tori() []Problem {
 	return []Problem{
-		banded("torus", 4000, 1, "a band that winds twice around the tube, and a spot"),
-		banded("rows-200", 200, 1, "the torus, 200 rows"),
+		banded("torus", "", 4000, 1, "a band that winds twice around the tube, and a spot"),
+		banded("rows-200", "", 200, 1, "the torus, 200 rows"),
 		{
 			Name: "half-torus", Dim: 3, Rows: 4000,
 			About: "torus with x ≥ 0; the mass leans on both walls, and one angle goes with the other",
@@ -37,8 +37,8 @@ all:
 // times larger and smaller.
 func units() []Problem {
 	return []Problem{
-		banded("unit-large", 4000, 1000, "the torus, its rows a thousand times larger"),
-		banded("unit-small", 4000, 0.001, "the torus, its rows a thousand times smaller"),
+		banded("unit-large", "torus", 4000, 1000, "the torus, its rows a thousand times larger"),
+		banded("unit-small", "torus", 4000, 0.001, "the torus, its rows a thousand times smaller"),
 	}
 }
 
@@ -56,9 +56,9 @@ func torusAngles(unit float64) string {
 - {name: around the tube, expr: "atan2(x[2], norm(x[0:2]) - %v)", circular: true}`, unit*major)
 }
 
-func banded(name string, rows int, unit float64, about string) Problem {
+func banded(name, like string, rows int, unit float64, about string) Problem {
 	return Problem{
-		Name: name, Dim: 3, Rows: rows, About: about,
+		Name: name, Dim: 3, Rows: rows, About: about, like: like,
 		set: fmt.Sprintf("{kind: torus, major: %v, minor: %v}", unit*major, unit*minor),
 		observe: torusAngles(unit) + fmt.Sprintf(`
 - {name: across the band, expr: "atan2(x[2], norm(x[0:2]) - %v) - 2*atan2(x[1], x[0])", circular: true}`, unit*major),
