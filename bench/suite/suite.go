@@ -23,7 +23,7 @@ import (
 // Config says how to measure. The zero value of a field is its default.
 type Config struct {
 	Out      string        // folder of the files and runs, by problem
-	For      time.Duration // training of each problem; default 3 minutes
+	For      time.Duration // budget of each training, reading the data included; default 3 minutes
 	Seed     uint64        // of data and training; default 1
 	Settings []string      // other keys than data and set, of all problems
 	Command  []string      // for the manifests
@@ -197,7 +197,9 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := problem.Load(source, file, "", append([]string{fmt.Sprintf("seed=%d", c.seed())}, c.Settings...))
+	settings := []string{fmt.Sprintf("seed=%d", c.seed()), "train.epochs=0",
+		fmt.Sprintf("train.max_seconds=%v", cmp.Or(c.For, defaultFor).Seconds())}
+	loaded, err := problem.Load(source, file, "", append(settings, c.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -215,15 +217,10 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 		return nil, err
 	}
 	begun, cpu := time.Now(), bench.CPU()
-	limited, stop := context.WithTimeout(ctx, cmp.Or(c.For, defaultFor))
-	defer stop()
-	err = t.run.Train(limited, "", experiment.Observer{Epoch: func(e train.Epoch) {
+	err = t.run.Train(ctx, "", experiment.Observer{Epoch: func(e train.Epoch) {
 		progress(fmt.Sprintf("epoch %d, %.0f s", e.Epoch, e.Seconds))
 	}})
 	r.Seconds.Train, r.Seconds.CPU = time.Since(begun).Seconds(), bench.CPU()-cpu
-	if train.Interrupted(err) && ctx.Err() == nil { // the time is up
-		err = nil
-	}
 	if err == nil {
 		t.net, err = t.run.Trained("")
 	}

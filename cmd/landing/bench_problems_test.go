@@ -11,11 +11,11 @@ import (
 // can be opened by the other verbs, and is not written over.
 func TestBenchProblems(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"bench", "problems", "--only", "rows-200", "--for", "1s", "--set", "train.times_per_path=1",
+	small := []string{"bench", "problems", "--only", "rows-200", "--for", "1m", "--set", "train.times_per_path=1",
 		"--set", "train.epochs=2", "--set", "network.width=8"}
 	text := ok(t, dir, small...)
 	lines := strings.Split(text.stdout, "\n")
-	if !strings.Contains(lines[0], "1s of training each, seed 1, with train.times_per_path=1, train.epochs=2") ||
+	if !strings.Contains(lines[0], "1m0s of training each, seed 1, with train.times_per_path=1, train.epochs=2") ||
 		!strings.HasPrefix(lines[2], "problem ") || !strings.HasPrefix(lines[3], "rows-200  3  200 ") ||
 		!strings.Contains(lines[3], "0 of 200") || !strings.HasPrefix(lines[5], "energy distance within mean + 3 sd") {
 		t.Errorf("got\n%s", text.stdout)
