@@ -43,7 +43,8 @@ func TestWindow(t *testing.T) {
 
 // An operation of two operands has both in its fault.
 func TestFaultHasItsOperands(t *testing.T) {
-	for formula, want := range map[string][]float64{"1/(x[0] - 2)": {1, 0}, "0^(x[0] - 3)": {0, -1}, "log(x[0] - 3)": {-1}} {
+	for formula, want := range map[string][]float64{
+		"1/(x[0] - 2)": {1, 0}, "0^(x[0] - 3)": {0, -1}, "log(x[0] - 3)": {-1}} {
 		g := NewGraph(1)
 		v, err := NewScope(g).Parse(formula)
 		if err != nil {
@@ -185,7 +186,8 @@ func TestRangesOfFewNumbers(t *testing.T) {
 		"sum(i in 1..1, x[i])": 5, "prod(i in 1..1, x[i])": 5, "norm(i in 3..3, x[i])": 4, "max(i in 1..1, x[i])": 5,
 		"min(i in 1..1, x[i])": 5, "len(vector(i in 1..1, x[i]))": 1,
 		"sum(i in 0..1, x[i])": 8, "prod(i in 0..1, x[i])": 15, "max(i in 0..1, x[i])": 5, "min(i in 0..1, x[i])": 3,
-		"norm(sum(i in 2..3, x[2:4]*i))": 20, "sum(max(i in 0..1, x[2:4] + i))": -2, "sum(i in 0..1, j in i..1, x[j])": 13,
+		"norm(sum(i in 2..3, x[2:4]*i))": 20, "sum(max(i in 0..1, x[2:4] + i))": -2,
+		"sum(i in 0..1, j in i..1, x[j])":                         13,
 		"let i = 7; sum(k in 0..1, x[k]) + i":                     15,
 		"angle([3, x[2]], [0, 0], [x[2] + 1, 1])":                 math.Pi / 4,
 		"angle([x[0], 0, 1], [0, 0, 1], [0, 0, x[1]])":            math.Pi / 2,
@@ -290,7 +292,8 @@ func TestHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for formula, want := range map[string]string{
-		"radiXX": `did you mean "radius"?`, "radiXXX": `did you mean "radius"?`, "raXXXXX": "known are dim, pi, radius, x",
+		"radiXX":  `did you mean "radius"?`,
+		"radiXXX": `did you mean "radius"?`, "raXXXXX": "known are dim, pi, radius, x",
 		"xx(1)": `unknown function "xx"`, "nrom(x)": `did you mean "norm"?`, "y": "known are dim, pi, radius, x",
 	} {
 		_, err := s.Parse(formula)

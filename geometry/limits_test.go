@@ -40,7 +40,8 @@ func (s woven) NewEvaluator(int) constraint.Evaluator {
 			x := x[5*i : 5*i+5]
 			copy(values[3*i:3*i+3], []float64{x[0]*x[0]*x[1] - 1, x[2]*math.Sin(x[3]) - 0.5, x[0]*x[1] - 1})
 			if jac != nil {
-				copy(jac[6*i:6*i+6], []float64{2 * x[0] * x[1], x[0] * x[0], math.Sin(x[3]), x[2] * math.Cos(x[3]), x[1], x[0]})
+				copy(jac[6*i:6*i+6], []float64{2 * x[0] * x[1], x[0] * x[0], math.Sin(x[3]),
+					x[2] * math.Cos(x[3]), x[1], x[0]})
 			}
 		}
 	}
@@ -345,7 +346,8 @@ func TestClosedFormIsAskedAtRegularPoints(t *testing.T) {
 		}
 		for i := range n {
 			if e := distance(tangent[3*i:3*i+3], []float64{v[3*i], 0, 0}) + distance(landing[3*i:3*i+3],
-				[]float64{0, x[3*i+1], x[3*i+2]}) + distance(normal[3*i:3*i+3], []float64{0, u[2*i], u[2*i+1]}); !(e < 1e-14) {
+				[]float64{0, x[3*i+1], x[3*i+2]}) +
+				distance(normal[3*i:3*i+3], []float64{0, u[2*i], u[2*i+1]}); !(e < 1e-14) {
 				t.Errorf("%v: point %d is off by %v", x, i, e)
 			}
 			if g.Rank(i) != 2 || g.Active(i) != 2 {

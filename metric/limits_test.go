@@ -68,7 +68,8 @@ func TestRangeOfBins(t *testing.T) {
 		{Bins{}, []float64{2, nan, -1, inf}, -1, 2}, {Bins{Lo: 1, Hi: 2}, []float64{7}, 1, 2},
 		{Bins{Lo: 4, Hi: 4}, []float64{7, 8}, 7, 8},
 	} {
-		if got := c.bins.Over(c.values[:len(c.values)/2], c.values[len(c.values)/2:]); got.Lo != c.lo || got.Hi != c.hi {
+		half := len(c.values) / 2
+		if got := c.bins.Over(c.values[:half], c.values[half:]); got.Lo != c.lo || got.Hi != c.hi {
 			t.Errorf("%v has the range %v to %v", c.values, got.Lo, got.Hi)
 		}
 	}

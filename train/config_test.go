@@ -79,14 +79,17 @@ func TestSourceIsPreparedOnce(t *testing.T) {
 // Every number may be at its limits and nothing beyond, and NaN is none.
 func TestConfigLimits(t *testing.T) {
 	set := map[string]func(c *Config, v float64){
-		"Epochs": func(c *Config, v float64) { c.Epochs = int(v) }, "Batch": func(c *Config, v float64) { c.Batch = int(v) },
+		"Epochs":       func(c *Config, v float64) { c.Epochs = int(v) },
+		"Batch":        func(c *Config, v float64) { c.Batch = int(v) },
 		"Refresh":      func(c *Config, v float64) { c.Refresh = int(v) },
 		"TimesPerPath": func(c *Config, v float64) { c.TimesPerPath = int(v) },
 		"LearningRate": func(c *Config, v float64) { c.LearningRate = v },
-		"Clip":         func(c *Config, v float64) { c.Clip = v }, "Anneal": func(c *Config, v float64) { c.Anneal = v },
-		"Average":   func(c *Config, v float64) { c.Average = v },
-		"MaxFailed": func(c *Config, v float64) { c.MaxFailed = v }, "Hidden": func(c *Config, v float64) { c.Hidden = v },
-		"Optimizer": func(c *Config, v float64) { c.Optimizer = Optimizer(v) },
+		"Clip":         func(c *Config, v float64) { c.Clip = v },
+		"Anneal":       func(c *Config, v float64) { c.Anneal = v },
+		"Average":      func(c *Config, v float64) { c.Average = v },
+		"MaxFailed":    func(c *Config, v float64) { c.MaxFailed = v },
+		"Hidden":       func(c *Config, v float64) { c.Hidden = v },
+		"Optimizer":    func(c *Config, v float64) { c.Optimizer = Optimizer(v) },
 	}
 	above := map[string][2]float64{ // the largest, and one that is too large
 		"LearningRate": {1e15, 1.1e15}, "Clip": {1e15, 1.1e15}, "Anneal": {1, 1.001}, "Average": {1, 1.001},

@@ -129,7 +129,8 @@ func weave(source []byte, faults []*mutant) []byte {
 			}
 		}
 		edits = append(edits, h.names...)
-		edits = append(edits, edit{h.body, 0, " if plantedFault > 0 { switch plantedFault { " + cases.String() + "} };"})
+		edits = append(edits, edit{h.body, 0, " if plantedFault > 0 { switch plantedFault { " +
+			cases.String() + "} };"})
 	}
 	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	var out bytes.Buffer
