@@ -36,6 +36,7 @@ const defaultFor = 3 * time.Minute
 const (
 	most       = 20_000 // samples that are judged
 	testPoints = 1000   // of them in the energy distance, as in an evaluation
+	relabelled = 199    // relabellings behind the floor of draws of the law
 )
 
 // Files of a problem, and its run folder.
@@ -57,7 +58,7 @@ type Result struct {
 	Failed    int              `json:"failed"`     // lost to a projection or on a wrong component
 	Violation metric.Float     `json:"violation"`  // the worst
 	Energy    metric.TwoSample `json:"energy"`     // of samples to held-out rows
-	EnergyLaw metric.Float     `json:"energy_law"` // what as many new draws of the law itself score
+	EnergyLaw metric.TwoSample `json:"energy_law"` // of as many new draws of the law itself
 	Observed  Distance         `json:"observed"`   // the mean over observables
 	Numbers   []Distance       `json:"observables"`
 	Start     string           `json:"start"`         // the law that generation begins with
@@ -124,13 +125,17 @@ func (c *Config) Measure(ctx context.Context, p *problems.Problem, progress func
 	none := metric.Floor{Mean: metric.NaN, SD: metric.NaN}
 	r := &Result{Problem: p.Name, Dim: p.Dim, Rows: p.Rows, Violation: metric.NaN, Energy: metric.NoTest(),
 		Observed: Distance{Value: metric.NaN, Floor: none, Law: metric.NaN}, StartP: metric.NaN,
-		EnergyLaw: metric.NaN, Nearest: metric.NoCopies()}
+		EnergyLaw: metric.NoTest(), Nearest: metric.NoCopies()}
 	dir, x, err := c.Write(ctx, p)
-	if r.Folder = dir; err != nil {
+	r.Folder, r.Seconds.Data = dir, time.Since(start).Seconds()
+	switch {
+	case errors.As(err, new(*problems.MixingError)):
+	case err != nil:
 		return nil, err
+	default:
+		err = c.measure(ctx, p, x, r, progress)
 	}
-	r.Seconds.Data = time.Since(start).Seconds()
-	if err := c.measure(ctx, p, x, r, progress); err != nil {
+	if err != nil {
 		var files *run.FolderError
 		if ctx.Err() != nil || errors.As(err, &files) {
 			return nil, err
@@ -176,7 +181,7 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 			return err
 		}
 		r.Seconds.Data += time.Since(before).Seconds()
-		r.EnergyLaw = metric.EnergyTest(law, t.run.HeldOutRows, p.Dim, testPoints, 1, c.seed()).Statistic
+		r.EnergyLaw = metric.EnergyTest(law, t.run.HeldOutRows, p.Dim, testPoints, relabelled, c.seed())
 		if err := r.observe(p, x, t.run.TrainRows, s.Good(), law, c.seed(), c.Pool); err != nil {
 			return err
 		}

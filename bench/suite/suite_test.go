@@ -55,7 +55,7 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	e := r.Energy
-	if !(e.Statistic > e.Mean && e.SD > 0 && r.EnergyLaw > 0 && r.EnergyLaw < e.Statistic) || e.M != 40 || e.N != 200 {
+	if !(e.Statistic > e.Mean && e.SD > 0 && r.EnergyLaw.Statistic < e.Statistic && r.EnergyLaw.SD > 0) || e.M != 40 || e.N != 200 {
 		t.Errorf("energy %+v", e)
 	}
 	if o := r.Observed; !(o.Value > o.Mean && o.Mean > 0 && o.Law > 0 && o.Law < o.Value) || len(r.Numbers) != 3 ||
@@ -214,16 +214,18 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Bars count by problem; those of all problems are met by all alone.
+// Bars count by problem; those of all problems are met by all alone. Draws of the law count by
+// their own floor.
 func TestBars(t *testing.T) {
 	var results []*Result
 	for k := range 5 {
-		results = append(results, &Result{Passed: Passed{Energy: k > 0, Wide: k > 0, Observed: k > 1, Start: true,
+		results = append(results, &Result{EnergyLaw: metric.TwoSample{Statistic: metric.Float(k),
+			Floor: metric.Floor{Mean: 1, SD: 0.5}}, Passed: Passed{Energy: k > 0, Wide: k > 0, Observed: k > 1, Start: true,
 			Feasible: true}})
 	}
 	var got []string
-	for _, b := range Bars(results) {
-		if b.Of != 5 {
+	for i, b := range Bars(results) {
+		if b.Of != 5 || i < 2 && *b.Law != 3+i || i > 2 && b.Law != nil {
 			t.Errorf("%+v", b)
 		}
 		if b.Met {

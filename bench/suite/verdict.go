@@ -102,7 +102,7 @@ func Bars(results []*Result) []Bar {
 	}
 	for _, r := range results {
 		law := *r
-		law.Energy.Statistic, law.Observed.Value = r.EnergyLaw, r.Observed.Law
+		law.Energy, law.Observed.Value = r.EnergyLaw, r.Observed.Law
 		law.judge()
 		of := func(p Passed) [5]bool { return [...]bool{p.Energy, p.Wide, p.Observed, p.Feasible, p.Start} }
 		mine, its := of(r.Passed), of(law.Passed)

@@ -78,11 +78,16 @@ observables), the data and the run. Nothing is written over.`,
 	return cmd
 }
 
+// problemsFolder makes the folder of a suite, a new or an empty one.
 func problemsFolder(out string) (*run.Folder, error) {
 	if out == "" {
 		return run.CreateNumbered("runs", "problems")
 	}
-	return run.Create(out, false)
+	f, err := run.Create(out, false)
+	if errors.As(err, new(*run.ExistsError)) {
+		return nil, &run.FolderError{Dir: out, Problem: "exists already and holds files; expected a new or an empty folder"}
+	}
+	return f, err
 }
 
 func (a *app) listProblems(some []problems.Problem) error {
@@ -172,7 +177,7 @@ func printProblems(w io.Writer, c *suite.Config, results []*suite.Result, bars [
 			start += fmt.Sprintf(" p = %.3f", r.StartP)
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%d\t%.0f\t%.0f\t%s\n", r.Problem,
-			r.Dim, r.Rows, over(e.Statistic, e.Mean), over(e.SD, e.Mean), over(r.EnergyLaw, e.Mean),
+			r.Dim, r.Rows, over(e.Statistic, e.Mean), over(e.SD, e.Mean), over(r.EnergyLaw.Statistic, r.EnergyLaw.Mean),
 			over(o.Value, o.Mean), over(o.SD, o.Mean), over(o.Law, o.Mean), dash(start), r.Failed, r.Samples,
 			over(r.Nearest.Ratio, 1), r.Epochs, r.Seconds.Train, r.Seconds.CPU, r.Verdict)
 	}

@@ -40,7 +40,7 @@ func TestBenchProblems(t *testing.T) {
 		t.Errorf("%v", row)
 	}
 	again := do(t, dir, append(small, "--out", "mine")...)
-	if again.code != exitConfig || !strings.Contains(again.stderr, "mine exists already") {
+	if again.code != exitConfig || !strings.Contains(again.stderr, "mine: exists already and holds files") {
 		t.Errorf("a second time: exit %d\n%s", again.code, again.stderr)
 	}
 }
