@@ -55,7 +55,8 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	e := r.Energy
-	if !(e.Statistic > e.Mean && e.SD > 0 && r.EnergyLaw.Statistic < e.Statistic && r.EnergyLaw.SD > 0) || e.M != 40 || e.N != 200 {
+	if l := r.EnergyLaw; !(e.Statistic > e.Mean && e.SD > 0 && l.Statistic < e.Statistic && l.SD > 0) || e.M != 40 ||
+		e.N != 200 {
 		t.Errorf("energy %+v", e)
 	}
 	if o := r.Observed; !(o.Value > o.Mean && o.Mean > 0 && o.Law > 0 && o.Law < o.Value) || len(r.Numbers) != 3 ||
@@ -219,9 +220,10 @@ func TestVerdict(t *testing.T) {
 func TestBars(t *testing.T) {
 	var results []*Result
 	for k := range 5 {
-		results = append(results, &Result{EnergyLaw: metric.TwoSample{Statistic: metric.Float(k),
-			Floor: metric.Floor{Mean: 1, SD: 0.5}}, Passed: Passed{Energy: k > 0, Wide: k > 0, Observed: k > 1, Start: true,
-			Feasible: true}})
+		results = append(results, &Result{
+			EnergyLaw: metric.TwoSample{Statistic: metric.Float(k), Floor: metric.Floor{Mean: 1, SD: 0.5}},
+			Passed:    Passed{Energy: k > 0, Wide: k > 0, Observed: k > 1, Start: true, Feasible: true},
+		})
 	}
 	var got []string
 	for i, b := range Bars(results) {

@@ -85,7 +85,8 @@ func problemsFolder(out string) (*run.Folder, error) {
 	}
 	f, err := run.Create(out, false)
 	if errors.As(err, new(*run.ExistsError)) {
-		return nil, &run.FolderError{Dir: out, Problem: "exists already and holds files; expected a new or an empty folder"}
+		return nil, &run.FolderError{Dir: out,
+			Problem: "exists already and holds files; expected a new or an empty folder"}
 	}
 	return f, err
 }
