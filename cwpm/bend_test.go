@@ -124,3 +124,51 @@ func TestBendOfAWindow(t *testing.T) {
 		}
 	}
 }
+
+// Without a move there is no bend, whatever stood in its place, and the points beside it have theirs.
+func TestBendOfNoMove(t *testing.T) {
+	const d, n = 5, 3
+	set := zoo.Ellipsoid{Axes: []float64{1.5, 0.8, 0.7, 0.5, 0.9}}
+	b, g := newBends(set, n, 1), geometry.New(set, n, 0)
+	x, v, got := make([]float64, n*d), make([]float64, n*d), []float64{7, 7, 7}
+	for i := range n {
+		x[i*d] = 1.5
+	}
+	v[1], v[2*d+2] = 0.2, 0.3
+	if err := g.At(x, n); err != nil {
+		t.Fatal(err)
+	}
+	b.along(got, g, v)
+	κ := func(a float64) float64 { return 1.5 / (a * a) }
+	for i, want := range []float64{κ(0.8) * κ(0.8) * 0.04, 0, κ(0.7) * κ(0.7) * 0.09} {
+		if math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("move %d bends by %v, want %v", i, got[i], want)
+		}
+	}
+}
+
+// A potential's gradient is taken where each window begins, in every coordinate of every term.
+func TestGradientWhereWindowsBegin(t *testing.T) {
+	const d = 3
+	p := line(langevin.OLLA, langevin.Reference)
+	center := []float64{1, -2, 0.5}
+	p.Set, p.Potential = zoo.Euclidean{D: d}, langevin.Quadratic{Center: center}
+	l := NewLoss(p, reads[float64](p), 4, Options{Window: 0.6})
+	paths := &langevin.Paths{Count: 2, Steps: p.Schedule.N, Dim: d, X: make([]float64, 2*d*(p.Schedule.N+1)),
+		Failed: make([]bool, 2)}
+	for i := range paths.X {
+		paths.X[i] = math.Sin(float64(i * i))
+	}
+	terms := []Term{{K: 3}, {Item: 1, K: 1}, {Item: 1, K: 4}, {K: 2}}
+	if err := l.load(paths, terms, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.lookBack(paths, terms)
+	for i, term := range terms {
+		for j, v := range paths.At(term.Item, l.from[i]) {
+			if got := l.gradStart[i*d+j]; math.Abs(got-(v-center[j])) > 1e-15 {
+				t.Errorf("term %d: ∂f/∂x_%d is %v at %v", i, j, got, v)
+			}
+		}
+	}
+}

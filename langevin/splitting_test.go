@@ -43,6 +43,44 @@ func TestFlightTurnsAtEachWall(t *testing.T) {
 	}
 }
 
+// In a corner, where the mirrored flight backwards would end beyond another wall, the whole momentum
+// turns round, whichever walls these are; the flights beside it do what they do alone.
+func TestFlightTurnsInCorners(t *testing.T) {
+	box, err := zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{Set: box, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.2, SigmaMin: 1, SigmaMax: 1}}
+	for met := range 6 {
+		for other := range 6 {
+			a, b, sideA, sideB := met/2, other/2, float64(2*(met%2)-1), float64(2*(other%2)-1)
+			if a == b {
+				continue
+			}
+			x, momentum := []float64{0.1, 0.1, 0.1, 0, 0.2, 0}, []float64{0.2, 0.2, 0.2, 0.3, -0.1, 0.5}
+			x[a], momentum[a], x[b], momentum[b] = 0.95*sideA, 0.9*sideA, 0.95*sideB, -1.5*sideB
+			s := newSplitting(p, 2)
+			at, q := append([]float64(nil), x...), append([]float64(nil), momentum...)
+			if err := s.set.At(at, 2); err != nil {
+				t.Fatal(err)
+			}
+			failed, report := make([]bool, 2), Report{}
+			if err := s.flight(at, q, failed, 2, &report.Projections); err != nil || failed[0] || failed[1] {
+				t.Fatalf("walls %d and %d: %v, %v", met, other, err, failed)
+			}
+			for i := range 3 {
+				if at[i] != x[i] || math.Abs(q[i]+momentum[i]) > 1e-15 {
+					t.Errorf("walls %d and %d: from %v with %v to %v with %v", met, other, x[:3], momentum[:3], at[:3],
+						q[:3])
+				}
+				if !(math.Abs(q[3+i]-momentum[3+i]) < 1e-14) || !(math.Abs(at[3+i]-x[3+i]-s.h*momentum[3+i]) < 1e-15) {
+					t.Errorf("beside it: from %v with %v to %v with %v", x[3:], momentum[3:], at[3:], q[3:])
+				}
+			}
+		}
+	}
+}
+
 // Beside a singular point, here where the middle atoms' neighbours come into a line with
 // them, normals turn within a step and Newton's method may meet Σ far away: such a flight
 // turns back. Coordinates of the chains under f = ½‖x‖² stay within ten standard deviations
