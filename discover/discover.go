@@ -34,8 +34,8 @@ type Table struct {
 const (
 	MaxDim  = 1000    // coordinates in which relations are looked for
 	maxRows = 100_000 // of which columns' quartiles and relations are estimated
-	// Terms of a polynomial that is nearly kept and worth telling of: as many as a quadratic
-	// relation of four coordinates has.
+	// Terms of a relation that is nearly kept and worth telling of: as many as a quadratic one of
+	// four coordinates has.
 	longestNear = 14
 	// Relations whose formulas are evaluated on all rows, at most.
 	maxCandidates = 2048
@@ -87,6 +87,7 @@ type Relation struct {
 	Terms   []Term      // of polynomials: Σ c x^a = 0; of a torus its larger radius alone
 	Matrix  *Orthogonal // of what relation belongs to a matrix
 	form    form
+	vague   bool      // of many fits alike: it is not said to hold, whatever its residual
 	settled bool      // its gradients are among those of the span
 	alt     *Relation // the same with less round numbers, for where these do not do
 	near    float64   // root mean square of rows that were not fitted to, without the worst 1 %
@@ -360,14 +361,14 @@ func (s *search) settle() {
 		switch {
 		case !r.settled && !s.span.add(r, nearlyDependent):
 			s.follow++
-		case len(r.Terms) > longestNear+1 && r.Kind != Linear:
+		case len(r.Terms) > longestNear+1:
 			long++
 		default:
 			kept = append(kept, r)
 		}
 	}
 	if long > 0 {
-		s.remark("%d polynomials of more than %d terms that are nearly kept are not told of", long, longestNear)
+		s.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)
 	}
 	s.near = kept
 }

@@ -453,6 +453,21 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
+// A short piece of a smooth curve is near many polynomials, to many digits: none is said to hold.
+func TestShortCurve(t *testing.T) {
+	r := look(t, rows(1, 400, 1, func(z []float64) []float64 {
+		s := 0.3 * math.Tanh(z[0])
+		return []float64{math.Exp(s), math.Sin(2 * s), math.Log(2 + s), math.Sqrt(1 + s)}
+	}))
+	// x[3]² = 1 + s and exp(x[2]) = 2 + s, but no polynomial joins two columns.
+	if exact := r.Exact(); len(exact) > 0 {
+		t.Errorf("%s", written(exact))
+	}
+	if len(r.Relations) == 0 || r.Relations[0].RMS > 1e-6 {
+		t.Errorf("nearly kept: %+v", r.Relations)
+	}
+}
+
 // Too few rows say nothing, and a remark says that; columns that do not vary are told anyway.
 func TestFewRows(t *testing.T) {
 	for _, n := range []int{1, 2, 39} {

@@ -20,6 +20,10 @@ type fit struct {
 	near           [][]float64 // others whose standard deviation is below nearSigma, the steadiest first
 	alike          [][]float64 // those of near that hardly differ in that from the steadiest
 	last           []float64   // the steadiest that is not exact
+	// clear says that all others vary far more than the exact ones. Where they do not, rows fill
+	// so little of the space that many combinations hardly vary: a short piece of a curve is on
+	// any number of polynomials, to any digit.
+	clear bool
 }
 
 const (
@@ -134,8 +138,11 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 		}
 		f.near = append(f.near, direction)
 	}
+	f.clear = true
 	if at := p - 1 - len(f.exact); at >= 0 {
+		const apart = 100
 		f.last = mat.Col(nil, at, &v)
+		f.clear = sigma[at] >= apart*max(exactSigma, slack*rounding)
 	}
 	return f, true
 }
@@ -265,13 +272,14 @@ func (s *search) linearIn(columns []int, rows int) {
 	echelon(f.exact, f.sd)
 	var out []*Relation
 	for _, direction := range f.exact {
-		out = append(out, s.affine(columns, coefficients(direction, f.sd, max(1e-9, 10*s.rounding(columns))), true))
+		out = append(out, s.affine(columns, coefficients(direction, f.sd, max(1e-9, 10*s.rounding(columns))), true,
+			f.clear))
 	}
 	s.sparsestFirst(out)
 	s.offerAll(out)
 	out = nil
 	for _, direction := range f.proposals() {
-		out = append(out, s.affine(columns, coefficients(direction, f.sd, 0), false))
+		out = append(out, s.affine(columns, coefficients(direction, f.sd, 0), false, false))
 	}
 	s.offerAll(out)
 }
@@ -315,49 +323,52 @@ func (s *search) rounding(columns []int) float64 {
 	return most
 }
 
-// Shares of the largest effect below which that of a term is left out, and tolerances of
-// coefficients that are taken for small whole numbers, in relations that rows nearly keep.
+// A guess at coefficients leaves out terms of less than a share of the largest effect, and takes
+// what is within that of ratios of small whole numbers for them. Guesses are measured like
+// anything else.
 const (
-	small = 0.02
-	crude = 0.02
+	roughly = 0.02 // in relations that rows nearly keep
+	closely = 1e-3 // in others
 )
 
 // ways are the coefficients that a relation is tried with, the plainest first. weight is what a
 // unit of each coefficient does.
-func (s *search) ways(a, weight []float64, columns []int, exact bool) (out [][]float64) {
-	if exact {
-		if whole, ok := simple(a, max(1e-8, 1000*s.rounding(columns))); ok {
-			out = append(out, whole)
-		}
-		return append(out, a)
-	}
+func (s *search) ways(a, weight []float64, share float64) (out [][]float64) {
 	most := 0.0
 	for k, v := range a {
 		most = max(most, math.Abs(v)*weight[k])
 	}
 	sparse := slices.Clone(a)
 	for k, v := range a {
-		if math.Abs(v)*weight[k] < small*most {
+		if math.Abs(v)*weight[k] < share*most {
 			sparse[k] = 0
 		}
 	}
-	if whole, ok := simple(sparse, crude); ok {
-		out = append(out, whole)
+	if plain, ok := simple(sparse, share); ok {
+		out = append(out, plain)
+	}
+	if slices.Equal(sparse, a) {
+		return append(out, a)
 	}
 	return append(out, sparse, a)
 }
 
 // affine makes the relation Σ a_k x_k = b, with plain coefficients where they serve as well; b is
-// about the median of the left side.
-func (s *search) affine(columns []int, a []float64, exact bool) (r *Relation) {
+// about the median of the left side. Unless the fit was clear, plain ones alone prove it.
+func (s *search) affine(columns []int, a []float64, exact, clear bool) (r *Relation) {
 	weight := make([]float64, len(columns))
 	for k, j := range columns {
 		weight[k] = s.scale[j]
 	}
-	ways := s.ways(a, weight, columns, exact)
+	share := roughly
+	if exact {
+		share = closely
+	}
+	ways := s.ways(a, weight, share)
 	for k := len(ways) - 1; k >= 0; k-- {
 		for _, round := range []bool{false, true} {
 			q := s.affineAs(columns, ways[k], exact, round)
+			q.vague = !clear && !whole(ways[k])
 			q.alt, r = r, q
 		}
 	}

@@ -198,21 +198,23 @@ func (s *search) polynomial(columns []int, degree int) {
 			continue
 		}
 		out = append(out, s.vanishing(columns, centre, powers, coefficients(direction, sd, max(1e-8, 100*rounding)),
-			true))
+			true, f.clear))
 	}
 	s.sparsestFirst(out)
 	s.offer(out)
 	out = nil
 	for k, direction := range f.proposals() {
 		if k < most && !follows(coefficients(direction, sd, 0), nearlyDependent) {
-			out = append(out, s.vanishing(columns, centre, powers, coefficients(direction, sd, 0), false))
+			out = append(out, s.vanishing(columns, centre, powers, coefficients(direction, sd, 0), false, false))
 		}
 	}
 	s.offer(out)
 }
 
 // vanishing makes the relation Σ a_k (x − centre)^power_k = c, in its best known form.
-func (s *search) vanishing(columns []int, centre map[int]float64, powers [][]int, a []float64, exact bool) *Relation {
+func (s *search) vanishing(columns []int, centre map[int]float64, powers [][]int, a []float64,
+	exact, clear bool,
+) *Relation {
 	degree := 0
 	for k, power := range powers {
 		if a[k] != 0 {
@@ -226,7 +228,7 @@ func (s *search) vanishing(columns []int, centre map[int]float64, powers [][]int
 				plain[slices.Index(power, 1)] = a[k]
 			}
 		}
-		return s.affine(columns, plain, exact)
+		return s.affine(columns, plain, exact, clear)
 	}
 	weight := make([]float64, len(powers))
 	for k, power := range powers {
@@ -237,7 +239,7 @@ func (s *search) vanishing(columns []int, centre map[int]float64, powers [][]int
 	}
 	var last *Relation
 	if plain := expanded(columns, centre, powers, a); plain != nil {
-		last = s.chain(columns, centre, powers, a, weight, exact, nil)
+		last = s.chain(columns, centre, powers, a, weight, exact, clear, nil)
 		most := 0.0
 		for k := range plain {
 			most = max(most, math.Abs(plain[k])*weight[k])
@@ -247,9 +249,9 @@ func (s *search) vanishing(columns []int, centre map[int]float64, powers [][]int
 				plain[k] = 0
 			}
 		}
-		return s.chain(columns, nil, powers, plain, weight, exact, last)
+		return s.chain(columns, nil, powers, plain, weight, exact, clear, last)
 	}
-	return s.chain(columns, centre, powers, a, weight, exact, nil)
+	return s.chain(columns, centre, powers, a, weight, exact, clear, nil)
 }
 
 // expanded returns the coefficients in powers of x of a polynomial in x − centre, without the
@@ -298,16 +300,22 @@ func expanded(columns []int, centre map[int]float64, powers [][]int, a []float64
 
 // chain makes the ways of writing a polynomial, each an alternative to the one before; last is
 // the alternative to all of them.
-func (s *search) chain(columns []int, centre map[int]float64, powers [][]int, a, weight []float64, exact bool,
+func (s *search) chain(columns []int, centre map[int]float64, powers [][]int, a, weight []float64, exact, clear bool,
 	last *Relation,
 ) *Relation {
-	ways := s.ways(a, weight, columns, exact)
+	share := roughly
+	if exact {
+		share = closely
+	}
+	ways := s.ways(a, weight, share)
 	for k := len(ways) - 1; k >= 0; k-- {
 		for _, round := range []bool{false, true} {
 			q := s.vanishingAs(columns, centre, powers, ways[k], weight, exact, round)
+			q.vague = !clear && !whole(ways[k])
 			q.alt, last = last, q
 		}
 		if q := s.round(columns, centre, powers, ways[k], exact); q != nil {
+			q.vague = !clear && !whole(ways[k])
 			q.alt, last = last, q
 		}
 	}

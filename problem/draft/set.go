@@ -72,7 +72,7 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 
 // Proposals that are written.
 const (
-	maxNearly = 40
+	maxNearly = 20
 	maxBounds = 12
 )
 
