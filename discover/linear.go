@@ -140,9 +140,9 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	}
 	f.clear = true
 	if at := p - 1 - len(f.exact); at >= 0 {
-		const apart = 100
+		const others, apart = 1e-3, 100
 		f.last = mat.Col(nil, at, &v)
-		f.clear = sigma[at] >= apart*max(exactSigma, slack*rounding)
+		f.clear = sigma[at] >= max(others, apart*slack*rounding)
 	}
 	return f, true
 }
