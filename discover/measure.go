@@ -113,9 +113,9 @@ func (s *search) measure(relations []*Relation) {
 		for c, r := range part {
 			r.RMS = math.Sqrt(r.RMS)
 			informs := r.Roundoff <= informative
-			r.Exact = worse[c] == 0 && informs
+			r.Exact = worse[c] == 0 && informs && !r.vague
 			r.ExceptionCount = worse[c]
-			if !informs || worse[c] == 0 || float64(worse[c]) > 0.01*float64(s.N) {
+			if !informs || r.vague || worse[c] == 0 || float64(worse[c]) > 0.01*float64(s.N) {
 				r.Exceptions, r.ExceptionCount = nil, 0
 			}
 			r.near = trimmed(of[c])
