@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -214,6 +217,70 @@ func TestPatches(t *testing.T) {
 		if _, err := readPatches(root, list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", fault, err, want)
 		}
+	}
+}
+
+// Faults of several files and packages are laid over one checkout: each file once, with the package
+// that it is of, and one more in each package.
+func TestWeaveManyFiles(t *testing.T) {
+	root := module(t)
+	for name, text := range map[string]string{
+		"a/more.go": "package a\n\nfunc More(_ int, y ...int) int { return len(y) - 1 }\n",
+		"a/last.go": "package a\n\ntype T struct{}\n\nfunc (T) Last(int) (a, b int) { return 1, 2 }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var faults []*mutant
+	for _, p := range []string{"a", "b"} {
+		of, err := plant(root, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, of...)
+	}
+	for i, m := range faults {
+		m.number = i + 1
+	}
+	b := &built{dir: t.TempDir(), unbuilt: map[*mutant]bool{faults[0]: true}}
+	if err := b.weave(root, faults); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(b.overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct{ Replace map[string]string }
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	copies, laid := 0, map[string]bool{}
+	for at, by := range list.Replace {
+		text, err := os.ReadFile(by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, at, text, 0)
+		if err != nil || file.Name.Name != filepath.Base(filepath.Dir(at)) || laid[by] {
+			t.Fatalf("%s is\n%s\n%v", at, text, err)
+		}
+		laid[by] = true
+		copies += strings.Count(string(text), "//line fault")
+	}
+	want := []string{"a/a.go", "a/last.go", "a/more.go", "a/plantedfault.go", "b/b.go", "b/plantedfault.go"}
+	for _, name := range want {
+		if list.Replace[filepath.Join(root, name)] == "" {
+			t.Errorf("nothing is laid over %s", name)
+		}
+	}
+	if len(list.Replace) != len(want) || copies != len(faults)-1 {
+		t.Errorf("%d files with %d copies of %d faults", len(list.Replace), copies, len(faults))
+	}
+	if said, err := (&trial{config: config{root: root}, ctx: t.Context()}).command("go", "build", "-overlay", b.overlay,
+		"./..."); err != nil {
+		t.Errorf("they do not build: %s", said)
 	}
 }
 

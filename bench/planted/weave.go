@@ -213,7 +213,11 @@ func (b *built) weave(root string, faults []*mutant) error {
 		if err := put(file, weave(source, of)); err != nil {
 			return err
 		}
-		if err := put(path.Join(path.Dir(file), chooser), fmt.Appendf(nil, chooserText, of[0].Package)); err != nil {
+		key := path.Join(path.Dir(file), chooser)
+		if _, ok := replace[filepath.Join(root, filepath.FromSlash(key))]; ok {
+			continue // of another file of the package
+		}
+		if err := put(key, fmt.Appendf(nil, chooserText, of[0].Package)); err != nil {
 			return err
 		}
 	}
