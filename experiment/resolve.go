@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"slices"
+
 	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -14,7 +16,7 @@ import (
 func resolve(
 	p *problem.Problem, proc *langevin.Process, data []float64, pool *parallel.Pool,
 ) (*problem.Problem, *langevin.Process, []run.Choice) {
-	var chosen []run.Choice
+	chosen := slices.Clone(p.Chosen())
 	q, next := *p, *proc
 	if p.Process.Landing.Rate.IsAuto() { // Assemble chose it
 		α, reason := choose.Rate(proc)

@@ -9,8 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
-// set builds the feasible set, and settles the names of a condition where the set leaves numbers
-// open and has names for them; the error is a *KeyError.
+// set builds the feasible set, and settles what follows from it: the names of a condition where it
+// leaves numbers open and has names for them, and the defaults of sequences. The error is a
+// *KeyError.
 func (p *Problem) set() (constraint.Set, error) {
 	if err := p.checkNames(); err != nil {
 		return nil, err
@@ -32,6 +33,7 @@ func (p *Problem) set() (constraint.Set, error) {
 			return nil, err
 		}
 	}
+	p.sequence(set)
 	return set, p.checkCondition(set)
 }
 
