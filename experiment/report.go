@@ -214,13 +214,21 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{"median distance to the nearest training point", text.Number(n.Samples), text.Number(n.HeldOut)},
 				{"share within 10⁻⁶ of a training point", text.Percent(n.Copied), text.Percent(n.Repeated)},
 			},
-			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of one law would be at "+
-				"%s ± %s; p = %.3f.",
+			Note: warned(v.Copying) + fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of "+
+				"one law would be at %s ± %s; p = %.3f.",
 				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD),
 				v.TwoSample.PValue),
 		})
 	}
 	return out
+}
+
+// warned returns a warning as the beginning of a note.
+func warned(warning string) string {
+	if warning == "" {
+		return ""
+	}
+	return "Warning: " + warning + ". "
 }
 
 // found tabulates what a kind of data tells of samples.

@@ -3,6 +3,8 @@ package suite
 import (
 	"fmt"
 	"strings"
+
+	"github.com/landing-diffusion/landing/experiment"
 )
 
 // Bars of a problem.
@@ -11,7 +13,6 @@ const (
 	energyTimes   = 3    // times the mean of the floor, at most
 	observedTimes = 1.5  // times the floor, for the mean over observables
 	startLevel    = 0.01 // p-value at which the start law is told from where paths end
-	copied        = 0.5  // of the distance of held-out rows to training rows: nearer samples are copies
 )
 
 // Passed says which bars a result passes.
@@ -53,7 +54,7 @@ func (r *Result) judge() {
 	if !o.Value.IsNaN() && !r.Passed.Observed {
 		tell("observables %.1f × their floor%s", o.Times(), r.worst())
 	}
-	if n := r.Nearest; n.Ratio < copied {
+	if n := r.Nearest; n.Ratio < experiment.NearCopies {
 		tell("copies: %.2f of the distance that held-out rows have to training rows", float64(n.Ratio))
 	}
 	switch {

@@ -359,6 +359,9 @@ func copies(row func(cells ...string), v *experiment.Evaluation) {
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
 	}
+	if v.Copying != "" {
+		ratio += "; WARN: " + v.Copying
+	}
 	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples,
 		v.Nearest.HeldOut, ratio))
 	row("copies of training points", fmt.Sprintf("%.1f %% of samples, %.1f %% of held-out points", 100*v.Nearest.Copied,
