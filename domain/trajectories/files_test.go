@@ -167,6 +167,9 @@ func TestForms(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	slow := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = 0.1 }))
+	if p := slow.pause([]float64{0.5, 0, 0.25}); math.Abs(p-5) > 1e-8 {
+		t.Errorf("a step back takes %v s, want 5", p)
+	}
 	if p := slow.pause([]float64{0, 0.5, 0.25}); math.Abs(p-5) > 1e-8 {
 		t.Errorf("a pause of %v s", p)
 	}

@@ -458,6 +458,85 @@ func TestNear(t *testing.T) {
 	}
 }
 
+// one is an arm of one joint within [0.5, 2] and a length of 1, from an angle to another.
+func one(from, to float64) trajectory.Spec {
+	arm, err := robot.FromDH("one", []robot.DH{{Lower: 0.5, Upper: 2}})
+	if err != nil {
+		panic(err)
+	}
+	at := func(name string, angle float64) trajectory.Place {
+		sin, cos := math.Sincos(angle)
+		return trajectory.Place{Tasks: trajectory.Position(name, 0, vec{1}, vec{cos, sin, 0})}
+	}
+	return trajectory.Spec{Arm: arm, Waypoints: 5, Margin: 0.01, Limits: true, Start: at("start", from),
+		Goal: at("goal", to), Volume: []robot.Sphere{{Link: 0, Centre: vec{1}}}}
+}
+
+// An end beyond either limit is told with its joint and by how much; so is one with less room than the
+// search is to keep, which an option that asks for none lets pass.
+func TestEnds(t *testing.T) {
+	tip := robot.Point{Link: 0, Local: vec{1}}
+	for _, c := range []struct {
+		from, to float64
+		end      string
+	}{{0.2, 1, "start"}, {1, 2.3, "goal"}, {1, 0.2, "goal"}} {
+		_, err := planner(t, one(c.from, c.to), tip, plan.Options{Tries: 5}).Plan(1, 0)
+		e := new(plan.Error)
+		if !errors.As(err, &e) || e.Reason != plan.Outside || e.End != c.end || e.What != "joint1" ||
+			math.Abs(e.Short-0.3) > 1e-9 {
+			t.Errorf("from %v to %v: %v", c.from, c.to, err)
+		}
+	}
+	near := one(1, 1.5)
+	sin, cos := math.Sincos(1)
+	near.Obstacles = append(near.Obstacles, ball(0.1, 1.12*cos, 1.12*sin, 0)) // room 0.02 at the start
+	_, err := planner(t, near, tip, plan.Options{Tries: 5, Reserve: 0.05}).Plan(1, 0)
+	e := new(plan.Error)
+	if !errors.As(err, &e) || e.Reason != plan.Blocked || e.End != "start" || math.Abs(e.Short-0.02) > 1e-9 ||
+		!strings.Contains(err.Error(), "expected 0.06 m") {
+		t.Errorf("a start without the reserve: %v", err)
+	}
+	if _, err := planner(t, near, tip, plan.Options{Tries: 5, Reserve: plan.None}).Plan(1, 0); err != nil {
+		t.Errorf("a start with the margin: %v", err)
+	}
+}
+
+// The tip stays clear if the batch says so, though it is no part of the arm's volume; queries of modes
+// that ask for the same are not the same.
+func TestTipToo(t *testing.T) {
+	spec := planar([]float64{0, 0.1, 0.1}, []float64{1.5, 0.1, 0.1})
+	last := spec.Volume[2]
+	spec.Volume = spec.Volume[:2]
+	k := spec.Arm.NewKinematics()
+	x := make([]float64, spec.Arm.Dim())
+	spec.Arm.Coordinates(x, spec.Goal.Joints)
+	k.At(x)
+	at := k.Point(last.Link, last.Centre)
+	spec.Obstacles = []trajectory.Obstacle{ball(0.05, at[:]...)}
+	pool := parallel.New(1)
+	defer pool.Close()
+	b := batch(t, spec, planarTip)
+	b.Count, b.TipToo = 4, true
+	e := new(plan.Error)
+	if _, err := b.Run(context.Background(), pool); !errors.As(err, &e) || e.End != "goal" || e.Reason != plan.Blocked ||
+		math.Abs(e.Short+0.05) > 1e-9 {
+		t.Errorf("an obstacle at the tip's goal: %v", err)
+	}
+	b.TipToo, b.Modes = false, [][]plan.Side{{plan.Any}, {plan.Any}}
+	b.Options.Shortcuts, b.Options.Smooth = plan.None, plan.None
+	got, err := b.Run(context.Background(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got.Count {
+		for j := range i {
+			if slices.Equal(got.X[i*got.Dim:(i+1)*got.Dim], got.X[j*got.Dim:(j+1)*got.Dim]) {
+				t.Errorf("rows %d and %d are one path", j, i)
+			}
+		}
+	}
+}
+
 // What a batch's record says, of paths written by hand: shares by mode, room that is kept or not,
 // medians and 99th percentiles. Without anything to hit there is no least room.
 func TestSummary(t *testing.T) {
