@@ -6,6 +6,14 @@
 //
 // A component vector is c = [h_1 … h_m, g_1 … g_l]. It says nothing of how Σ
 // is used: projectors, ranks and landing belong to package geometry.
+//
+// Of sets under a condition c, whose points are (x, c):
+//
+//	Hold(s, at)   coordinates of s become the condition: components may depend on c
+//	Given(s, n)   a condition of n numbers behind the points of s, whose components know nothing of it
+//	At(s, c)      the way back: the set of x alone at one c, whichever of both made s
+//	Free(s)       the set of x alone if it is the same for all c (Given); else there is none
+//	Slice(s, c)   what At returns of Hold
 package constraint
 
 import (

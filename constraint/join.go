@@ -118,7 +118,23 @@ func (j *join) capabilities(name string, within func(i int, err error) error) Ca
 	}
 	slices.Sort(c.Held)
 	c.Held = slices.Compact(c.Held)
+	c.HeldNames = j.heldNames(c.Held)
 	return c
+}
+
+// heldNames are the names of held coordinates on which all sets that see any of them agree.
+func (j *join) heldNames(held []int) (names []string) {
+	for _, p := range j.parts {
+		sees := slices.ContainsFunc(held, func(at int) bool { return at >= p.at && at < p.at+p.d })
+		switch own := p.Capabilities().HeldNames; {
+		case !sees:
+		case len(own) != len(held), names != nil && !slices.Equal(own, names):
+			return nil
+		default:
+			names = own
+		}
+	}
+	return names
 }
 
 // selects is what all sets select, nil if none selects.

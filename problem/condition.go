@@ -44,6 +44,12 @@ func (p *Problem) checkCondition(set constraint.Set) error {
 		return p.key("condition.columns", c.Columns, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
 			held, constraint.Name(set)))
 	}
+	for k, at := range set.Capabilities().Held {
+		if want := set.Dim() - held + k; at != want {
+			return p.key("set", nil, fmt.Sprintf("a set whose open numbers stand last, such as a product with the factor "+
+				"that has them at its end: coordinate %d of %s is one, and others follow", at, constraint.Name(set)))
+		}
+	}
 	if !(c.Drop >= 0 && c.Drop < 1) {
 		return p.key("condition.drop", c.Drop, "a share of at least 0 and below 1")
 	}

@@ -53,3 +53,31 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 		t.Errorf("chains: %v", err)
 	}
 }
+
+// In products and intersections open numbers have the names on which the sets that see them agree;
+// where others would follow them it is refused.
+func TestOpenPlacesOfCompounds(t *testing.T) {
+	const arm = "{kind: arm, robot: panda, waypoints: 2, goal: {position: condition}}"
+	const line = "{kind: euclidean, dim: 2}"
+	names := []string{"goal_x", "goal_y", "goal_z"}
+	for _, c := range []struct{ set, fault string }{
+		{"{product: [" + line + ", " + arm + "]}", ""},
+		{"{all: [" + arm + ", " + arm + "]}", ""},
+		{"{product: [" + arm + ", " + line + "]}", "expected a set whose open numbers stand last, such as a product with " +
+			"the factor that has them at its end: coordinate 28 of product of 2 waypoints of panda"},
+	} {
+		p, err := Load([]byte("name: open\nset: "+c.set+"\n"), "", "", nil)
+		if err == nil {
+			_, err = p.Assemble()
+		}
+		if c.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%s: %v, want %s", c.set, err, c.fault)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(p.Given(), names) {
+			t.Errorf("%s: %v", c.set, err)
+		}
+	}
+}

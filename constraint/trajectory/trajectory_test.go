@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
@@ -472,7 +473,15 @@ func TestNamesOfOpenJoints(t *testing.T) {
 	if names := held.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
 		t.Errorf("%v", names)
 	}
-	for _, other := range []constraint.Set{constraint.Hold(s, []int{0}), constraint.Hold(held, []int{0}),
+	d := held.Dim()
+	for _, joint := range []constraint.Set{constraint.Product(zoo.Euclidean{D: 2}, held),
+		constraint.All(held, held)} {
+		if names := joint.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
+			t.Errorf("%s: %v", constraint.Name(joint), names)
+		}
+	}
+	for _, other := range []constraint.Set{constraint.Product(held, held),
+		constraint.All(held, zoo.Euclidean{D: d}), constraint.Hold(s, []int{0}), constraint.Hold(held, []int{0}),
 		constraint.Slice(held, make([]float64, 14)), constraint.Given(s, 2)} {
 		if names := other.Capabilities().HeldNames; names != nil {
 			t.Errorf("%s: %v", constraint.Name(other), names)
