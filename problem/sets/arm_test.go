@@ -111,6 +111,8 @@ func TestBadArms(t *testing.T) {
 			"set.start.joints: 3 values; expected those of the 7"},
 		{"robot: panda, waypoints: 3, start: {joints: [0, 0, 0, 0, 0, 0, 0]}",
 			`set.start.joints: joint "panda_joint4" at 0 is outside of its limits [-3.0718, -0.0698]`},
+		{"robot: panda, waypoints: 3, start: {joints: [0, 0, 0, -3.1, 0, 1, 0]}",
+			`set.start.joints: joint "panda_joint4" at -3.1 is outside of its limits`},
 		{"robot: panda, waypoints: 3, start: {joints: home}", "set.start.joints is home; expected a list"},
 		{"robot: panda, waypoints: 3, goal: {position: [5, 0, 0]}",
 			"set.goal: no configuration of the arm keeps it: of 200 searches the nearest violates \"goal.x\" by 4"},
