@@ -63,8 +63,8 @@ func TestOpenPlacesOfCompounds(t *testing.T) {
 	for _, c := range []struct{ set, fault string }{
 		{"{product: [" + line + ", " + arm + "]}", ""},
 		{"{all: [" + arm + ", " + arm + "]}", ""},
-		{"{product: [" + arm + ", " + line + "]}", "expected a set whose open numbers stand last, such as a product with " +
-			"the factor that has them at its end: coordinate 28 of product of 2 waypoints of panda"},
+		{"{product: [" + arm + ", " + line + "]}", "expected a set whose open numbers stand last, such as a product " +
+			"with the factor that has them at its end: coordinate 28 of product of 2 waypoints of panda"},
 	} {
 		p, err := Load([]byte("name: open\nset: "+c.set+"\n"), "", "", nil)
 		if err == nil {

@@ -282,7 +282,8 @@ func TestLimits(t *testing.T) {
 // A bend is 0 where a step differs from the one before by its bound, of either sign, wherever the
 // joint is; below it is negative and above positive, to first order in radians or metres.
 func TestBends(t *testing.T) {
-	arm, err := robot.FromDH("two", []robot.DH{{A: 1, Lower: -3, Upper: 3}, {Kind: robot.Prismatic, Lower: -9, Upper: 9}})
+	arm, err := robot.FromDH("two", []robot.DH{{A: 1, Lower: -3, Upper: 3},
+		{Kind: robot.Prismatic, Lower: -9, Upper: 9}})
 	if err != nil {
 		t.Fatal(err)
 	}

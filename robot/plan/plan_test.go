@@ -518,8 +518,8 @@ func TestTipToo(t *testing.T) {
 	b := batch(t, spec, planarTip)
 	b.Count, b.TipToo = 4, true
 	e := new(plan.Error)
-	if _, err := b.Run(context.Background(), pool); !errors.As(err, &e) || e.End != "goal" || e.Reason != plan.Blocked ||
-		math.Abs(e.Short+0.05) > 1e-9 {
+	_, err := b.Run(context.Background(), pool)
+	if !errors.As(err, &e) || e.End != "goal" || e.Reason != plan.Blocked || math.Abs(e.Short+0.05) > 1e-9 {
 		t.Errorf("an obstacle at the tip's goal: %v", err)
 	}
 	b.TipToo, b.Modes = false, [][]plan.Side{{plan.Any}, {plan.Any}}
