@@ -152,6 +152,9 @@ func few(rows [][]float64) (kept [][]float64) {
 // without the condition: trained ones draw as they do, under conditions between and beyond
 // the data's, guided and not. Samples of both have the same noise, so what is left is training's.
 func TestGaussianGivenCondition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	const text = `name: gauss
 condition: {columns: [c], drop: 0.25}
 set: {kind: euclidean, dim: 1}

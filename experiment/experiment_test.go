@@ -143,6 +143,9 @@ func TestHeldOutRowsAreHeldOut(t *testing.T) {
 // Training does not read the held-out rows: others in their place give the same
 // weights. And the seed of the split counts.
 func TestTrainingIgnoresHeldOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains three times")
+	}
 	weights := func(spoil bool, settings ...string) []float32 {
 		e := begin(t, settings...)
 		if spoil {

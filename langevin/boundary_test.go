@@ -23,6 +23,9 @@ import (
 // ε = 0 (chains stick at the edge, since g = 0 is active) 0.96, an edge shifted
 // by three lengths of a step 0.17.
 func TestBoundedLaws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	critical := 2.69/math.Sqrt(1000) + 0.025
 	step := map[string]struct {
 		τ     float64 // of OLLA

@@ -34,6 +34,9 @@ func quadrature(u1, v1 float64, x func(u, v float64) []float64, area func(u, v f
 // of freedom has a false alarm with odds of 9e-6 a mean, 2e-4 of all; standard errors are
 // held to the number that the table says.
 func TestHMC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	axes := []float64{1, 0.6, 0.2}
 	ellipsoid := zoo.Ellipsoid{Axes: axes}
 	sphereCap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)

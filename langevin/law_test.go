@@ -3,6 +3,7 @@ package langevin
 import (
 	"context"
 	"math"
+	"slices"
 	"sort"
 	"testing"
 
@@ -182,6 +183,9 @@ func ks(u []float64) float64 {
 // size: critical value 0.0625. A uniform tube angle would score 0.19, a chain
 // that never left its start 0.5.
 func TestUniformLawOfChains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	const count = 4000
 	critical := 2.69/math.Sqrt(count) + 0.02
 	torus := zoo.Torus{Major: 1, Minor: 0.6}
@@ -280,6 +284,9 @@ func (f scoreFunc) Eval(dst, x, p []float64, n int, t float64) {
 // the circle and a heat kernel on S², whose forward laws are known in closed
 // form. KS at level 1e-6 of 4000 samples plus 0.02 for the step size.
 func TestBackwardWithExactScoreOLLA(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	const count, start = 4000, 0.05 // samples, and heat-kernel time of the data
 	critical := 2.69/math.Sqrt(count) + 0.02
 	wrapped := func(θ, v float64) (q, dq float64) {
@@ -432,33 +439,41 @@ func TestBackwardWithExactScoreULLA(t *testing.T) {
 	}
 }
 
-// Chains keep their keys: the same draws whatever the number of workers.
+// Chains of each kind keep their keys: the same draws and shares whatever the number of workers.
 func TestChainsAreReproducible(t *testing.T) {
 	p := &Process{
 		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Landing: Landing{Explicit: true, Rate: 1},
 		Potential: Linear{B: []float64{0, 0, 3}},
 		Schedule:  Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 	}
+	projected := *p
+	projected.Method = ULLAP
 	x0, err := Start(p, 40, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var first []float64
-	for _, workers := range []int{1, 2, 7} {
-		pool := parallel.New(workers)
-		draws, err := (&Chains{Process: p, Count: 40, Burn: 3, Keep: 5, Thin: 2, Seed: 1}).Run(context.Background(),
-			pool, x0)
-		pool.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = draws.X
-		}
-		for i := range first {
-			if draws.X[i] != first[i] {
-				t.Fatalf("%d workers: draw %d differs", workers, i)
+	for name, c := range map[string]Chains{
+		"ULLA": {Process: p}, "ULLA-P": {Process: &projected}, "splitting": {Process: &projected, Symmetric: true},
+		"chmc": {Process: &projected, Leaps: 8},
+	} {
+		c.Count, c.Burn, c.Keep, c.Thin, c.Seed = 40, 3, 5, 2, 1
+		var first *Draws
+		for _, workers := range []int{1, 2, 7} {
+			pool := parallel.New(workers)
+			draws, err := c.Run(context.Background(), pool, x0)
+			pool.Close()
+			if err != nil {
+				t.Fatal(err)
 			}
+			if first == nil {
+				first = draws
+			}
+			if !slices.Equal(draws.X, first.X) || draws.Refused != first.Refused || draws.Turned != first.Turned {
+				t.Errorf("%s: %d workers draw others", name, workers)
+			}
+		}
+		if name == "chmc" && first.Refused == 0 {
+			t.Error("chmc refuses nothing: its Metropolis steps are not seen here")
 		}
 	}
 	// Mean height of the von Mises–Fisher law: coth κ − 1/κ, here from 400

@@ -18,6 +18,9 @@ import (
 // for the step. A chain that never left the identity scores 5, one with half of
 // OLLA's time 0.25, near the bound of 0.2.
 func TestHaarFromAPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	const n, count = 5, 1200
 	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
 	if err != nil {

@@ -32,6 +32,9 @@ func (quartic) Value(dst, x []float64, n int) {
 // moment is right: Γ(3/4)/Γ(1/4). A step that kept the energy of all 64 as well as that of
 // one would be less than half as long (a factor ∛√64 and more).
 func TestTuneByDirections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	pool := parallel.New(2)
 	defer pool.Close()
 	var steps []float64

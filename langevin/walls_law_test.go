@@ -54,6 +54,9 @@ func TestElasticLaws(t *testing.T) {
 // (rate 6·10⁻⁷ each), and the least must be at most half the largest, of which it is a
 // fifth.
 func TestElasticErrorFalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	pool := parallel.New(0)
 	defer pool.Close()
 	b := law.AllWalled()[3]

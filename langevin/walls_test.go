@@ -476,6 +476,9 @@ func cosines(p *Process, c float64) scoreFunc {
 // the 100 expected below 0.02 at 4.6 standard deviations (4·10⁻⁶). With the paper's walls half
 // of them are missing.
 func TestBackwardBetweenWalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	const n, c = 2000, 0.4
 	pool := parallel.New(0)
 	defer pool.Close()
@@ -510,6 +513,9 @@ func TestBackwardBetweenWalls(t *testing.T) {
 // slow and for quick loss of momentum. 1000 rows each, level 10⁻⁶ a test (0.085), plus
 // 0.01 for steps.
 func TestEndsAgreeInsideWalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a law, for seconds")
+	}
 	const n = 1000
 	pool := parallel.New(0)
 	defer pool.Close()
