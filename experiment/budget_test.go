@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,16 @@ func (c *ticking) observe(also func(train.Epoch)) Observer {
 }
 
 func everySecond(int) float64 { return 1 }
+
+// alone is a clock that one goroutine at a time looks at: workers ask whether time is left.
+func alone(now func() time.Time) func() time.Time {
+	var m sync.Mutex
+	return func() time.Time {
+		m.Lock()
+		defer m.Unlock()
+		return now()
+	}
+}
 
 // budgeted begins a run with a budget.
 func budgeted(t *testing.T, settings ...string) *Run {
@@ -195,10 +206,10 @@ func TestBudgetOnASlowerMachine(t *testing.T) {
 func TestBudgetEndsInAnEpoch(t *testing.T) {
 	e := budgeted(t)
 	at := time.Time{}
-	e.loading, e.now = 0, func() time.Time {
+	e.loading, e.now = 0, alone(func() time.Time {
 		at = at.Add(7 * time.Second)
 		return at
-	}
+	})
 	var short *train.BudgetError
 	if err := e.Train(context.Background(), "", Observer{}); !errors.As(err, &short) || short.Seconds != 20 {
 		t.Fatalf("got %v", err)
@@ -213,14 +224,14 @@ func TestBudgetEndsInAnEpoch(t *testing.T) {
 	jump := false
 	plain := e.now
 	asked := 0
-	e.now = func() time.Time {
+	e.now = alone(func() time.Time {
 		if jump {
 			if asked++; asked > 12 {
 				return plain().Add(time.Hour)
 			}
 		}
 		return plain()
-	}
+	})
 	if err := e.Train(context.Background(), "", c.observe(func(x train.Epoch) { jump = x.Epoch == 5 })); err != nil {
 		t.Fatal(err)
 	}
