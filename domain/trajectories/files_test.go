@@ -254,7 +254,8 @@ func TestBadFiles(t *testing.T) {
 			"trajectory 1 (from 0) is 0 points long, expected 1, as the first"},
 		{"a.json", `[{"joint_names": "a"}]`, "trajectory 0 (from 0): json: cannot unmarshal string"},
 		{"a.json", `[1e999`, "a.json: "},
-		{"a.npz", "", `extension ".npz"`},
+		{"a.xyz", "", `extension ".xyz"`},
+		{"a.npz", "", "a.npz: expected an NPZ file"},
 	} {
 		_, err := taken(set, file(t, c.name, c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -19,7 +19,7 @@ import (
 
 // Read reads trajectories, by the file's extension:
 //
-//   - .npy: n×L×D coordinates of package robot, or n×L×J values of the J joints that move, in
+//   - .npy, .npz: n×L×D coordinates of package robot, or n×L×J values of the J joints that move, in
 //     the order of the chain;
 //   - .csv, .txt: tables. With columns waypoint, time or trajectory a row is a way point, and
 //     the other columns are joints by their names; of columns named joint[l] a row is a
