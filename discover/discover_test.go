@@ -371,6 +371,12 @@ func TestIndependent(t *testing.T) {
 			return []float64{z[0], z[1], z[2], z[3], a, b, a + b}
 		}), 3},
 		{"circles whose squares add up", rows(1, 400, 2, circles), 2},
+		{"the same in single precision", mapped(rows(1, 400, 2, circles), func(_ int, v float64) float64 {
+			return float64(float32(v))
+		}), 2},
+		{"rotation in single precision", mapped(rows(1, 400, 6, rotation), func(_ int, v float64) float64 {
+			return float64(float32(v))
+		}), 6},
 	} {
 		r := look(t, c.t)
 		if len(r.Exact()) != c.want || len(r.Relations) != c.want {
@@ -517,6 +523,23 @@ func TestBadRows(t *testing.T) {
 			r.Relations[0].Expr != "2*x[0] - 3*x[1] - x[2] = -1" {
 			t.Errorf("plane with row %d bad: %+v", row, r.Relations)
 		}
+	}
+	// Coefficients that no guess finds: the bad row, which is fitted to, must be left out.
+	crooked := rows(1, 300, 2, func(z []float64) []float64 {
+		return []float64{z[0], z[1], math.Sqrt2*z[0] - math.E*z[1] + math.Pi}
+	})
+	crooked.X[3*16] += 0.3
+	if r := look(t, crooked); len(r.Relations) != 1 || !slices.Equal(r.Relations[0].Exceptions, []int{16}) {
+		t.Errorf("crooked plane with row 16 bad: %+v", r.Relations)
+	}
+	wild := noisy(rows(1, 300, 4, unit), 1e-3)
+	for _, row := range []int{16, 17} {
+		for k := range 4 {
+			wild.X[4*row+k] *= 1.6
+		}
+	}
+	if r := look(t, wild); !slices.Equal(written(r.Relations), []string{"norm(x) = 1"}) || r.Relations[0].Exact {
+		t.Errorf("noisy sphere with two bad rows: %+v", r.Relations)
 	}
 	spiked := rows(1, 300, 3, func(z []float64) []float64 { return z })
 	spiked.X[3*40+1] = -9999
