@@ -28,6 +28,9 @@ func trainedRun(t *testing.T, settings ...string) (*Run, *Trained) {
 // A key at the run's own value draws the same bytes, at another value others; the law
 // that an empirical prior is made of stays that of training.
 func TestRedraw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws by seventeen keys")
+	}
 	r, model := trainedRun(t, "process.landing={mode: explicit, rate: 2}", "prior=empirical")
 	draw := func(r *Run) []float64 {
 		t.Helper()

@@ -61,6 +61,9 @@ func TestFailedProjectionsAreLimited(t *testing.T) {
 
 // Chains that never move, or have not mixed, are an error with what to change.
 func TestFrozenChains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("chains of seconds")
+	}
 	for _, method := range []string{"splitting", "chmc", "ULLA"} {
 		var e *ChainsError
 		_, err := sampled(t, linearTorus, "sample.step=1e6", "sample.method="+method)

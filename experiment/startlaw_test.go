@@ -89,6 +89,9 @@ func TestPriorByWorkers(t *testing.T) {
 // The doctor says what auto takes, and compares paths with the uniform law only where
 // generation begins with it.
 func TestExamineAutoPrior(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two tests of a thousand points")
+	}
 	pool := parallel.New(2)
 	defer pool.Close()
 	for _, c := range []struct{ horizon, says, terminal string }{
