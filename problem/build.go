@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
@@ -235,6 +236,9 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon, Null: p.Condition.Drop > 0,
+	}
+	if s, ok := constraint.As[*conformation.Set](set); ok && n.Options["torsions"] > 0 {
+		c.Torsions = s.Molecule().Torsions()
 	}
 	if f, ok := m.(method.Follower); ok && n.OctavesOf == "start" {
 		c.Start, c.Still = f.Process().Start(), own.Held

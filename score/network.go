@@ -33,6 +33,8 @@ type Config struct {
 	Options     Options // keys of the kind's own
 	// Reference is a conformation that points are laid on, for kinds that do so.
 	Reference []float64
+	// Torsions are chains of four bonded atoms of the molecule that points are, for kinds that read them.
+	Torsions [][4]int
 
 	// A condition, as in Reading.
 	Given Standard

@@ -19,7 +19,10 @@
 //
 //	F_θ = (z + Σ_ij a_ij ∇_x ‖x_i − x_j‖) R,    (z, a) = MLP_θ(…, (‖x_i − x_j‖ − ‖y_i − y_j‖)/δ)
 //
-// It turns with the molecule all the same. The paper's network has none.
+// With the option torsions it reads waves of the molecule's torsions φ, and has an output a_φ for each, which
+// turns it (torsions.go): + Σ_φ a_φ ∇_x φ/‖∇_x φ‖.
+//
+// It turns with the molecule all the same. The paper's network has neither.
 package aligned
 
 import (
@@ -39,6 +42,7 @@ var Kind = score.Kind{
 	Name: "aligned", Refers: true, Fits: fits, Prepare: prepare,
 	Options: []score.Option{
 		{Name: "pairs", Lowest: 0, Most: 1000, Doc: "pairs of atoms whose numbers differ by at most this; 0: none"},
+		{Name: "torsions", Lowest: 0, Most: 12, Whole: true, Doc: "waves of each torsion of the molecule; 0: none"},
 	},
 	Parameters: parameters,
 	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
@@ -46,7 +50,9 @@ var Kind = score.Kind{
 
 func parameters(c score.Config) float64 {
 	p, w := float64(count(c.Dim/3, reach(c))), float64(c.Width)
-	in, out := float64(c.Reading().Width(c.Dim, c.Momentum))+p, float64(c.Dim)+p
+	o := turningOf(c)
+	in := float64(c.Reading().Width(c.Dim, c.Momentum)) + p + float64(o.inputs())
+	out := float64(c.Dim) + p + float64(len(o.atoms))
 	return (in+1)*w + float64(c.Layers-1)*(w+1)*w + (w+1)*out
 }
 
@@ -59,6 +65,10 @@ func fits(c score.Config) string {
 	if c.Dim%3 != 0 || c.Dim < 9 {
 		return fmt.Sprintf("mlp: aligned is for at least 3 atoms of three coordinates each, and points here have %d "+
 			"coordinates", c.Dim)
+	}
+	if c.Options["torsions"] > 0 && len(c.Torsions) == 0 {
+		return "aligned without options.torsions: no torsion is known of the points (set.template of a set of molecules " +
+			"has them)"
 	}
 	return ""
 }
@@ -81,12 +91,13 @@ func prepare(c score.Config, frames []float64) (score.Config, error) {
 }
 
 // Model is the network. A row of input is that of the MLP inside, then R, then what the
-// outputs of pairs pull along.
+// outputs of pairs and of torsions go along.
 type Model[T kernel.Float] struct {
 	score.Model[T] // the MLP: parameters, names and precision are its own
 	point          score.Reader[T]
 	dim            int
 	pairs          [][2]int
+	turning        turning
 	y              []float64            // the reference, as it was given
 	reference      *superpose.Reference // the same; nil before there is one
 	rest           []float64            // distances of the pairs in it
@@ -99,19 +110,19 @@ type frame struct{ x, p []float64 }
 // New makes the network, its parameters a function of c's sizes and seed. c.Reference may be
 // nil if WithConstants follows; New panics if it is no reference.
 func New[T kernel.Float](c score.Config) *Model[T] {
-	p := count(c.Dim/3, reach(c))
-	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + p}
+	p, o := count(c.Dim/3, reach(c)), turningOf(c)
+	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + p + o.inputs()}
 	for range c.Layers {
 		sizes = append(sizes, c.Width)
 	}
-	return Of(c, score.NewMLP[T](append(sizes, c.Dim+p), c.Seed))
+	return Of(c, score.NewMLP[T](append(sizes, c.Dim+p+len(o.atoms)), c.Seed))
 }
 
 // Of is New with an MLP made elsewhere.
 func Of[T kernel.Float](c score.Config, net *score.MLP[T]) *Model[T] {
-	m := &Model[T]{dim: c.Dim, pairs: pairs(c.Dim/3, reach(c)),
+	m := &Model[T]{dim: c.Dim, pairs: pairs(c.Dim/3, reach(c)), turning: turningOf(c),
 		point: score.NewReader[T](c.Reading(), c.Dim, c.Momentum)}
-	m.Model = net.ReadBy(wider[T]{m.point, len(m.pairs)}, c.Precision)
+	m.Model = net.ReadBy(wider[T]{m.point, len(m.pairs) + m.turning.inputs()}, c.Precision)
 	m.frames = &sync.Pool{New: func() any { return &frame{make([]float64, c.Dim), make([]float64, c.Dim)} }}
 	if c.Reference != nil {
 		if err := m.refer(c.Reference); err != nil {
@@ -121,14 +132,14 @@ func Of[T kernel.Float](c score.Config, net *score.MLP[T]) *Model[T] {
 	return m
 }
 
-// wider is a reader whose rows have room for the distances of pairs behind, which Model
-// writes.
+// wider is a reader whose rows have room behind for the distances of pairs and the waves of torsions,
+// which Model writes.
 type wider[T kernel.Float] struct {
 	score.Reader[T]
-	pairs int
+	more int
 }
 
-func (w wider[T]) In() int { return w.Reader.In() + w.pairs }
+func (w wider[T]) In() int { return w.Reader.In() + w.more }
 
 // refer makes y the reference.
 func (m *Model[T]) refer(y []float64) (err error) {
@@ -148,17 +159,22 @@ func (m *Model[T]) refer(y []float64) (err error) {
 // the MLP reads numbers of size 1.
 const stretch = 0.2
 
-// turns is the number of numbers of R at the end of a row.
+// turns is the number of numbers of R behind the MLP's row.
 const turns = 9
 
 // In is the width of a row.
-func (m *Model[T]) In() int { return m.Model.In() + turns + 3*len(m.pairs) }
+func (m *Model[T]) In() int { return m.Model.In() + behind(m.pairs, m.turning.atoms) }
+
+// behind is how many numbers a row has behind the MLP's.
+func behind(pairs [][2]int, torsions [][4]int) int {
+	return turns + 3*len(pairs) + quadruple*len(torsions)
+}
 
 // Out is the width of a row of output.
 func (m *Model[T]) Out() int { return m.dim }
 
-// Row writes the MLP's row of the aligned point, R, and the directions of the pairs. Where
-// no rotation is nearest it writes NaN.
+// Row writes the MLP's row of the aligned point, R, and the directions of pairs and torsions.
+// Where no rotation is nearest it writes NaN.
 func (m *Model[T]) Row(dst []T, at score.Input) {
 	if m.reference == nil {
 		panic("aligned: a row of a network without a reference")
@@ -190,6 +206,7 @@ func (m *Model[T]) Row(dst []T, at score.Input) {
 			tail[turns+3*i+j] = T(v)
 		}
 	}
+	readTorsions(&m.turning, dst[w+len(m.pairs):m.Model.In()], tail[turns+3*len(m.pairs):], at)
 	m.frames.Put(f)
 }
 
@@ -222,21 +239,22 @@ func (m *Model[T]) WithConstants(arrays map[string]arrayfile.Array) (score.Model
 
 // Pack lays out the MLP.
 func (m *Model[T]) Pack(gradients bool) score.Packed[T] {
-	return &packed[T]{m.Model.Pack(gradients), m.pairs, m.dim, m.Model.In()}
+	return &packed[T]{m.Model.Pack(gradients), m.pairs, m.turning.atoms, m.dim, m.Model.In()}
 }
 
 type packed[T kernel.Float] struct {
 	score.Packed[T]
-	pairs   [][2]int
-	dim, in int // in: of the MLP
+	pairs    [][2]int
+	torsions [][4]int
+	dim, in  int // in: of the MLP
 }
 
 func (p *packed[T]) NewWorkspace(rows int, gradients bool) score.Workspace[T] {
-	tail := turns + 3*len(p.pairs)
+	tail := behind(p.pairs, p.torsions)
 	ws := &workspace[T]{packed: p, inner: p.Packed.NewWorkspace(rows, gradients), in: make([]T, rows*p.in),
 		tails: make([]T, rows*tail), tail: tail, out: make([]T, rows*p.dim)}
 	if gradients {
-		ws.dz, ws.dinner = make([]T, p.dim), make([]T, rows*(p.dim+len(p.pairs)))
+		ws.dz, ws.dinner = make([]T, p.dim), make([]T, rows*(p.dim+len(p.pairs)+len(p.torsions)))
 	}
 	return ws
 }
@@ -246,15 +264,16 @@ type workspace[T kernel.Float] struct {
 	*packed[T]
 	inner  score.Workspace[T]
 	in     []T // rows×in
-	tails  []T // rows×tail: R, and the directions of the pairs
+	tails  []T // rows×tail: R, and the directions of pairs and torsions
 	tail   int
 	out    []T // rows×dim
 	dz     []T // dim; nil for forward passes alone
-	dinner []T // rows×(dim + pairs)
+	dinner []T // rows×(dim + pairs + torsions)
 }
 
 func (ws *workspace[T]) Forward(in []T, n int) []T {
 	w, tail, d, p := ws.packed.in, ws.tail, ws.dim, len(ws.pairs)
+	all := d + p + len(ws.torsions)
 	for i := range n {
 		row := in[i*(w+tail) : (i+1)*(w+tail)]
 		copy(ws.in[i*w:(i+1)*w], row)
@@ -262,27 +281,30 @@ func (ws *workspace[T]) Forward(in []T, n int) []T {
 	}
 	za := ws.inner.Forward(ws.in, n)
 	for i := range n {
-		out, from, t := ws.out[i*d:(i+1)*d], za[i*(d+p):(i+1)*(d+p)], ws.tails[i*tail:(i+1)*tail]
+		out, from, t := ws.out[i*d:(i+1)*d], za[i*all:(i+1)*all], ws.tails[i*tail:(i+1)*tail]
 		copy(out, from)
 		pull(out, from[d:], t[turns:], ws.pairs)
+		swing(out, from[d+p:], t[turns+3*p:], ws.torsions)
 		turnBack(out, t)
 	}
 	return ws.out[:n*d]
 }
 
 // Backward passes on the gradient with respect to the MLP's outputs: with y = (z + Σ a u)R,
-// that is dy Rᵀ for z, and its part along u for a.
+// that is dy Rᵀ for z, and its part along u for a, of pairs and of torsions.
 func (ws *workspace[T]) Backward(grad, dout []T, n int, add bool) {
 	if ws.dz == nil {
 		panic("aligned: Backward in a workspace for Forward alone")
 	}
 	tail, d, p := ws.tail, ws.dim, len(ws.pairs)
+	all := d + p + len(ws.torsions)
 	for i := range n {
-		t, to := ws.tails[i*tail:(i+1)*tail], ws.dinner[i*(d+p):(i+1)*(d+p)]
+		t, to := ws.tails[i*tail:(i+1)*tail], ws.dinner[i*all:(i+1)*all]
 		copy(ws.dz, dout[i*d:(i+1)*d])
 		turn(ws.dz, t)
 		copy(to, ws.dz)
 		along(to[d:], ws.dz, t[turns:], ws.pairs)
+		across(to[d+p:], ws.dz, t[turns+3*p:], ws.torsions)
 	}
 	ws.inner.Backward(grad, ws.dinner, n, add)
 }

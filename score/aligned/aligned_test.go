@@ -36,6 +36,13 @@ func TestConforms(t *testing.T) {
 		c.Options = score.Options{"pairs": 2}
 		scoretest.Run(t, New[float64](c), momentum)
 		scoretest.Kind(t, Kind, c)
+		c.Octaves, c.TimeOctaves, c.Options = 0, 0, score.Options{"torsions": 2}
+		c.Torsions = [][4]int{{0, 1, 2, 3}, {3, 1, 0, 2}}
+		scoretest.Run(t, New[float64](c), momentum)
+		scoretest.Kind(t, Kind, c)
+		c.Start = func(t float64) (b, v float64) { return 0.5 + t, 1 }
+		scoretest.Run(t, New[float64](c), momentum)
+		scoretest.Kind(t, Kind, c)
 	}
 }
 
@@ -80,7 +87,9 @@ func TestEquivariance(t *testing.T) {
 	const atoms, n = 10, 32
 	for _, octaves := range []int{0, 3} {
 		c := config(atoms, true)
-		c.Width, c.Layers, c.Octaves, c.Options = 128, 4, octaves, score.Options{"pairs": float64(octaves)}
+		c.Width, c.Layers, c.Octaves = 128, 4, octaves
+		c.Options = score.Options{"pairs": float64(octaves), "torsions": float64(octaves)}
+		c.Torsions = [][4]int{{0, 1, 2, 3}, {5, 2, 7, 4}, {1, 0, 9, 8}}
 		m := Kind.New(c)
 		x, p := random(draw, n, atoms), random(draw, n, atoms)
 		y, q := make([]float64, len(x)), make([]float64, len(x))
