@@ -25,6 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/sets"
+	"github.com/landing-diffusion/landing/score"
 )
 
 //go:embed recipes/*.yaml
@@ -237,14 +238,30 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 	if err := p.walk(file.Docs[0].Body, reflect.TypeFor[Problem](), "", where); err != nil {
 		return err
 	}
-	before := p.Set
+	before, network, process := p.Set, p.Network.Options, p.Process.Options
 	p.Set = sets.Set{}
 	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
 		return &SyntaxError{p.file, line}
 	}
 	p.Set = before.Over(p.Set, written(file.Docs[0].Body, "set", "kind"))
+	if !written(file.Docs[0].Body, "network", "kind") {
+		p.Network.Options = over(p.Network.Options, network)
+	}
+	if !written(file.Docs[0].Body, "process", "method") {
+		p.Process.Options = over(p.Process.Options, process)
+	}
 	return p.checkVariants(file.Docs[0].Body, where)
+}
+
+// over returns the options of a layer with those before it that it does not name: yaml replaces a map.
+func over(layer, before score.Options) score.Options {
+	if len(layer) == 0 || len(before) == 0 {
+		return layer
+	}
+	out := maps.Clone(before)
+	maps.Copy(out, layer)
+	return out
 }
 
 // written reports whether a node has a key, a key in it, and so on.

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -56,5 +57,33 @@ func TestNetworkOfTorsions(t *testing.T) {
 	var key *KeyError
 	if !errors.As(err, &key) || key.Key != "network.kind" || !strings.Contains(key.Want, "options.torsions") {
 		t.Errorf("a set that knows of no bonds: %v", err)
+	}
+}
+
+// Options are numbers by name, and a setting or a variant that writes one leaves the others; one that
+// chooses another kind begins anew.
+func TestOptionsAreKept(t *testing.T) {
+	const file = "name: mine\nnetwork: {kind: aligned, options: {pairs: 2, torsions: 1}}\n" +
+		"variants: {wide: {network: {options: {pairs: 5}}}, other: {network: {kind: temporal, options: {levels: 1}}}}\n"
+	for _, c := range []struct {
+		variant  string
+		settings []string
+		want     string
+	}{
+		{"", nil, "map[pairs:2 torsions:1]"},
+		{"", []string{"network.options.torsions=3"}, "map[pairs:2 torsions:3]"},
+		{"", []string{"network.options.torsions=3", "network.options.pairs=0"}, "map[pairs:0 torsions:3]"},
+		{"", []string{"network.width=8"}, "map[pairs:2 torsions:1]"},
+		{"wide", nil, "map[pairs:5 torsions:1]"},
+		{"wide", []string{"network.options.torsions=4"}, "map[pairs:5 torsions:4]"},
+		{"other", nil, "map[levels:1]"},
+	} {
+		p, err := Load([]byte(file), "mine.yaml", c.variant, c.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.Network.Options); got != c.want {
+			t.Errorf("variant %q, %v: %s, not %s", c.variant, c.settings, got, c.want)
+		}
 	}
 }
