@@ -43,8 +43,8 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short := filepath.Join(t.TempDir(), "problem.yaml") // a fifth of the steps
-	text := strings.NewReplacer("steps: 100", "steps: 20", "ring.xyz", template).Replace(string(source))
+	short := filepath.Join(t.TempDir(), "problem.yaml") // half of the steps
+	text := strings.NewReplacer("steps: 40", "steps: 20", "ring.xyz", template).Replace(string(source))
 	if err := os.WriteFile(short, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
