@@ -1,13 +1,16 @@
 package langevin
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The gradient of every potential with values is theirs, by central differences, at every row.
@@ -135,5 +138,174 @@ func TestNames(t *testing.T) {
 		if got, err := ParseMethod(fmt.Sprint(m)); err != nil || got != m {
 			t.Errorf("%v is read as %v, %v", m, got, err)
 		}
+	}
+}
+
+// Every field may be at its limit, and not beyond; the largest ρ of the steps in use is below 2, and
+// the message says at which step it is not, and which rate is monotone there.
+func TestLimitsOfProcesses(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		field  string // refused for; "" if it is not
+		method Method
+		edit   func(p *Process)
+	}{
+		{"", OLLA, func(p *Process) { p.Schedule.N = 1 }}, {"", OLLA, func(p *Process) { p.Schedule.N = MaxSteps }},
+		{"Schedule.N", OLLA, func(p *Process) { p.Schedule.N = MaxSteps + 1 }},
+		{"Schedule.N", OLLA, func(p *Process) { p.Schedule.N = 0 }},
+		{"Schedule.T", OLLA, func(p *Process) { p.Schedule.T = 0 }},
+		{"Schedule.T", OLLA, func(p *Process) { p.Schedule.T = inf }},
+		{"Schedule.SigmaMin", OLLA, func(p *Process) { p.Schedule.SigmaMin = nan }},
+		{"Schedule.SigmaMin", OLLA, func(p *Process) { p.Schedule.SigmaMin = -1 }},
+		{"Schedule.SigmaMax", OLLA, func(p *Process) { p.Schedule.SigmaMax = nan }},
+		{"Schedule.SigmaMax", OLLA, func(p *Process) { p.Schedule.SigmaMax = inf }},
+		{"", OLLA, func(p *Process) { p.Schedule.SigmaMax = p.Schedule.SigmaMin }},
+		{"Schedule.SigmaMax", OLLA, func(p *Process) { p.Schedule.SigmaMax = math.Nextafter(p.Schedule.SigmaMin, 0) }},
+		{"", OLLA, func(p *Process) { p.Friction = 0 }}, {"Friction", ULLA, func(p *Process) { p.Friction = 0 }},
+		{"Friction", ULLAP, func(p *Process) { p.Friction = nan }},
+		{"Friction", ULLA, func(p *Process) { p.Friction = inf }},
+		{"", ULLA, func(p *Process) { p.Friction = 1e-9 }}, {"", OLLA, func(p *Process) { p.Repulsion = 0 }},
+		{"Repulsion", OLLA, func(p *Process) { p.Repulsion = -1e-9 }},
+		{"Repulsion", OLLA, func(p *Process) { p.Repulsion = inf }},
+		{"", OLLA, func(p *Process) { p.Walls = PaperWalls }},
+		{"Walls", OLLA, func(p *Process) { p.Walls = PaperWalls + 1 }},
+		{"Walls", OLLA, func(p *Process) { p.Walls = -1 }},
+		{"Landing.Rate", OLLA, func(p *Process) { p.Landing.Rate = nan }},
+		{"Landing.Rate", ULLA, func(p *Process) { p.Landing.Rate = inf }},
+		{"", ULLAP, func(p *Process) { p.Landing.Rate = -1 }},
+		{"", ULLA, func(p *Process) { p.Landing.Explicit, p.Landing.Rate = false, -1 }},
+	} {
+		p := process(zoo.Sphere{D: 3}, c.method)
+		p.Landing = Landing{Explicit: true, Rate: 1e-6}
+		c.edit(p)
+		e, refused := p.Validate().(*ConfigError)
+		if refused != (c.field != "") || refused && e.Field != c.field {
+			t.Errorf("%v: %v, want a complaint about %q; %+v", c.method, e, c.field, p.Schedule)
+		}
+	}
+	for c, last := range map[Convention]int{Paper: 4, Reference: 3} { // σ rises: the last step's is the largest
+		p := process(zoo.Sphere{D: 3}, OLLA)
+		p.Convention, p.Schedule = c, Schedule{N: 4, T: 4, SigmaMin: 0.5, SigmaMax: 1}
+		largest := p.Schedule.Tau(last)
+		for ρ, want := range map[float64]bool{1.999: true, 2.001: false} {
+			p.Landing = Landing{Explicit: true, Rate: ρ / largest}
+			e, refused := p.Validate().(*ConfigError)
+			if refused == want {
+				t.Errorf("%v: ρ = %v is refused: %v", c, ρ, refused)
+			}
+			text := fmt.Sprintf("at step k = %d; α ≤ %.3g is monotone there", last, 1/largest)
+			if refused && !strings.Contains(e.Error(), text) {
+				t.Errorf("%v: %v, want %q", c, e, text)
+			}
+		}
+		p.Schedule.SigmaMin, p.Landing.Rate = 1, 2 // ρ = 2 exactly at every step
+		if p.Validate() == nil {
+			t.Errorf("%v: ρ = 2 is accepted", c)
+		}
+	}
+}
+
+// What Metropolis would refuse is 1 − min(1, exp(−ΔH)) of a step, to which the change of momentum by
+// noise does not count: nothing without forces, and by hand without noise.
+func TestRefusalsAreOfTheFlight(t *testing.T) {
+	const d, n = 3, 2
+	x, p, ζ := make([]float64, n*d), make([]float64, n*d), make([]float64, n*d)
+	for k, v := range [][]float64{x, p, ζ} {
+		keyed.New(3, keyed.Probe, 9).Normals(v, uint64(k), 0)
+	}
+	step := func(f Potential, friction float64) (s *splitting, y, q []float64) {
+		proc := &Process{Set: zoo.Euclidean{D: d}, Method: ULLAP, Friction: friction, Potential: f,
+			Schedule: Schedule{N: 1, T: 0.8, SigmaMin: 1, SigmaMax: 1}}
+		s, y, q = newSplitting(proc, n), append([]float64(nil), x...), append([]float64(nil), p...)
+		e, _ := f.(Energy)
+		s.watched = energies{true, e, make([]float64, n), make([]float64, n), 0, 0}
+		if err := s.set.At(y, n); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.step(y, q, ζ, make([]bool, n), n); err != nil {
+			t.Fatal(err)
+		}
+		return s, y, q
+	}
+	free, _, q := step(nil, 2)
+	if free.watched.steps != n || math.Abs(free.watched.refused) > 1e-12 {
+		t.Errorf("without forces %v of %d are refused", free.watched.refused, free.watched.steps)
+	}
+	a := math.Exp(-2 * 0.8)
+	for j, v := range q { // O: p ← a p + √(1−a²) ζ
+		if want := a*p[j] + math.Sqrt(1-a*a)*ζ[j]; math.Abs(v-want) > 1e-13 {
+			t.Errorf("momentum %d is %v, want %v", j, v, want)
+		}
+	}
+	f := Quadratic{Weight: []float64{1, 4, 9}}
+	s, y, q := step(f, 1e-300)
+	want, before, after := 0.0, make([]float64, n), make([]float64, n)
+	f.Value(before, x, n)
+	f.Value(after, y, n)
+	for i := range n {
+		for j := i * d; j < (i+1)*d; j++ {
+			before[i] += p[j] * p[j] / 2
+			after[i] += q[j] * q[j] / 2
+		}
+		want += 1 - min(1, math.Exp(before[i]-after[i]))
+	}
+	if want == 0 || math.Abs(s.watched.refused-want) > 1e-12 {
+		t.Errorf("%v are refused, want %v", s.watched.refused, want)
+	}
+}
+
+// A first step is a tenth of the spread of a coordinate, squared where a step goes as the root of τ.
+func TestStepOf(t *testing.T) {
+	points := []float64{-1, 0, 0, 1, 0, 0}
+	for _, c := range []struct {
+		chains Chains
+		points []float64
+		want   float64
+	}{
+		{Chains{Process: &Process{Method: OLLA}}, points, 0.01 / 2},
+		{Chains{Process: &Process{Method: OLLAP}}, points, 0.01 / 2},
+		{Chains{Process: &Process{Method: ULLA}}, points, 0.1 / math.Sqrt2},
+		{Chains{Process: &Process{Method: OLLA}, Symmetric: true}, points, 0.1 / math.Sqrt2},
+		{Chains{Process: &Process{Method: OLLA}, Leaps: 1}, points, 0.1 / math.Sqrt2},
+		{Chains{Process: &Process{Method: ULLA}}, []float64{5, 0, 0, 5, 0, 0}, 0.1 / math.Sqrt2},
+		{Chains{Process: &Process{Method: ULLA}}, []float64{-3, 0, 4, 3, 0, 4}, 0.3 / math.Sqrt2},
+	} {
+		c.chains.Process.Set = zoo.Sphere{D: 3}
+		if got := c.chains.StepOf(c.points); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%v, symmetric %v, %d leaps: %v, want %v", c.chains.Process.Method, c.chains.Symmetric,
+				c.chains.Leaps, got, c.want)
+		}
+	}
+}
+
+// Draws that are not projected are counted draw by draw, as they are one by one.
+func TestUnprojectedDrawByDraw(t *testing.T) {
+	const count, keep = 40, 6
+	proc := &Process{Set: zoo.Ellipsoid{Axes: []float64{1, 0.05}}, Method: OLLA,
+		Landing: Landing{Explicit: true, Rate: 0.05}, Schedule: Schedule{N: 1, T: 0.3, SigmaMin: 1, SigmaMax: 1}}
+	x0 := make([]float64, 2*count)
+	for c := range count {
+		x0[2*c] = 1
+	}
+	all := chains(t, Chains{Process: proc, Count: count, Keep: keep, Seed: 4}, x0)
+	sum := 0
+	for burn := range keep {
+		sum += chains(t, Chains{Process: proc, Count: count, Burn: burn, Keep: 1, Seed: 4}, x0).Unprojected
+	}
+	if all.Unprojected != sum || sum == 0 || sum > count*keep/2 {
+		t.Errorf("%d of %d draws are not projected, one by one %d", all.Unprojected, count*keep, sum)
+	}
+}
+
+// On a flat space without forces no leap is refused: HMC's step grows by halves while it is within
+// ten times the first one.
+func TestTuneLengthensLeaps(t *testing.T) {
+	proc := &Process{Set: zoo.Euclidean{D: 2}, Method: ULLAP, Friction: 1,
+		Schedule: Schedule{N: 1, T: 0.5, SigmaMin: 1, SigmaMax: 1}}
+	pool := parallel.New(1)
+	defer pool.Close()
+	c := &Chains{Process: proc, Leaps: 2, Count: 2, Keep: 1, Seed: 1}
+	if got, err := c.Tune(context.Background(), pool, make([]float64, 4)); err != nil || got != 0.5*math.Pow(1.5, 5) {
+		t.Errorf("the step is %v, want %v; %v", got, 0.5*math.Pow(1.5, 5), err)
 	}
 }

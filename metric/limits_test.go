@@ -279,3 +279,21 @@ func TestExcessByColumns(t *testing.T) {
 		t.Errorf("the excess is %v, want %v", v, want)
 	}
 }
+
+// The spread of rows is the root mean square distance from their mean.
+func TestSpreadByHand(t *testing.T) {
+	for _, c := range []struct {
+		x        []float64
+		d        int
+		mean     []float64
+		distance float64
+	}{
+		{[]float64{1, 2, 5, 10}, 2, []float64{3, 6}, math.Sqrt(4 + 16)},
+		{[]float64{1, 3, 8}, 1, []float64{4}, math.Sqrt(26. / 3)},
+		{[]float64{7, 8, 9}, 3, []float64{7, 8, 9}, 0},
+	} {
+		if mean, distance := Spread(c.x, c.d); !slices.Equal(mean, c.mean) || math.Abs(distance-c.distance) > 1e-14 {
+			t.Errorf("%v have the mean %v and are %v off it", c.x, mean, distance)
+		}
+	}
+}

@@ -23,6 +23,13 @@ func TestStateValidate(t *testing.T) {
 	if err := (State{}).Validate(); err != nil {
 		t.Error(err)
 	}
+	full := good
+	full.Plan = &Plan{Epochs: 1, Anneal: 1, Factor: 1}
+	full.Clock = slices.Repeat([]Decision{{Plan: *full.Plan}}, 400)
+	full.Averaged, full.Updates = 5, 5
+	if err := full.Validate(); err != nil {
+		t.Error(err)
+	}
 	for want, change := range map[string]func(*State){
 		"epoch is -1":                             func(s *State) { s.Epoch = -1 },
 		"step is -5":                              func(s *State) { s.Step = -5 },
@@ -38,6 +45,17 @@ func TestStateValidate(t *testing.T) {
 		"rows is -1; expected a number from 0 to": func(s *State) { s.Rows = -1 },
 		"seconds is +Inf":                         func(s *State) { s.Seconds = math.Inf(1) },
 		"simulated is -1":                         func(s *State) { s.Simulated = -1 },
+		"budget is -1":                            func(s *State) { s.Budget = -1 },
+		"spent is -1":                             func(s *State) { s.Spent = -1 },
+		"extended is -1":                          func(s *State) { s.Extended = -1 },
+		"plan: epochs is 0; expected a number":    func(s *State) { s.Plan = &Plan{Factor: 1} },
+		"plan: anneal is 1.1":                     func(s *State) { s.Plan = &Plan{Epochs: 1, Anneal: 1.1} },
+		"plan: factor is -0.1":                    func(s *State) { s.Plan = &Plan{Epochs: 1, Factor: -0.1} },
+		"plan: factor is NaN":                     func(s *State) { s.Plan = &Plan{Epochs: 1, Factor: math.NaN()} },
+		"clock[1]: plan: epochs is 0":             func(s *State) { s.Clock = []Decision{{Plan: Plan{Epochs: 1}}, {}} },
+		"clock has 401 decisions; expected at most 400": func(s *State) {
+			s.Clock = slices.Repeat([]Decision{{Plan: Plan{Epochs: 1}}}, 401)
+		},
 	} {
 		s := good
 		change(&s)

@@ -19,9 +19,19 @@ func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float
 	t.Helper()
 	pool := parallel.New(2)
 	defer pool.Close()
-	out, err := Draw(context.Background(), Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 100_000, Pool: pool})
+	heard, last := 0, 0
+	out, err := Draw(context.Background(), Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 100_000, Pool: pool,
+		Progress: func(steps int) {
+			if heard++; steps <= last {
+				t.Errorf("%d steps are done after %d", steps, last)
+			}
+			last = steps
+		}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if most := out.Steps / 256; heard > most || most > 0 && (heard == 0 || last > out.Steps) {
+		t.Errorf("heard of %d steps at last, %d times, of %d", last, heard, out.Steps)
 	}
 	if out.Rhat > 1.05 || out.ESS < mixedESS || out.Lost != 0 || len(out.States) != out.Kept*set.Dim() {
 		t.Fatalf("%d numbers, split-R̂ %v, %v effective draws, %d of %d lost", len(out.States), out.Rhat, out.ESS,
