@@ -42,6 +42,7 @@ type Loaded struct {
 	Domain      *domain.Domain
 	Condition   *Condition // nil without one
 	Pool        *parallel.Pool
+	Bare        bool // the data is not there (OpenToDraw)
 
 	loading  time.Duration  // that Load took
 	distance *compared      // the distance of the run; nil where none is defined

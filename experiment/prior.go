@@ -50,13 +50,34 @@ func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Pr
 	return l.chainPrior(ctx, progress)
 }
 
-// Prior is that of the problem; draws of chains that the folder keeps are not made
-// again.
+// Prior is that of the problem; draws of chains and ends of forward paths that the folder
+// keeps are not made again. An *AbsentError says that it would take data that is not there.
 func (r *Run) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
-	if _, err := langevin.UniformPrior(r.Process); err != nil && r.Problem.Prior == "uniform" &&
-		r.Method.Prior() == nil {
-		if kept, err := readPrior(r.Folder, r.Process.Set.Dim()); kept != nil || err != nil {
-			return kept, err
+	if r.Method.Prior() != nil {
+		return r.Loaded.Prior(ctx, progress)
+	}
+	d := r.Process.Set.Dim()
+	if r.Problem.Prior != "uniform" {
+		kept, err := readStates(r.Folder, run.EndsFile, d)
+		if err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			return r.fromEnds(kept), nil
+		}
+		if r.Bare {
+			return nil, r.absent("generation begins where forward paths from it end, which the folder does not keep")
+		}
+	} else if _, err := langevin.UniformPrior(r.Process); err != nil {
+		kept, err := readStates(r.Folder, run.PriorFile, d)
+		if err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			return &Prior{Prior: langevin.Empirical{States: kept}, Kind: "chains"}, nil
+		}
+		if r.Bare {
+			return nil, r.absent("the chains of its uniform prior begin there: the folder does not keep their draws")
 		}
 	}
 	return r.Loaded.Prior(ctx, progress)
@@ -115,11 +136,17 @@ func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 		"train.max_failed"); err != nil {
 		return nil, err
 	}
+	return l.fromEnds(states), nil
+}
+
+// fromEnds returns the empirical prior of ends of forward paths: with a condition, under those
+// that samples are judged by.
+func (l *Loaded) fromEnds(states []float64) *Prior {
 	p := &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}
-	if l.Condition != nil {
+	if l.Condition != nil && !l.Bare {
 		p = p.Under(l.Condition.Of(l.held()), 1)
 	}
-	return p, nil
+	return p
 }
 
 // held are the rows whose conditions samples are judged under: those held out, or of data
@@ -185,21 +212,26 @@ func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int))
 	return p, nil
 }
 
+// maxKept bounds the numbers of the ends that a run folder keeps: 64 MiB.
+const maxKept = 1 << 23
+
 // savePrior keeps the draws of chains in the run folder: they may have taken minutes.
-func (r *Run) savePrior(p *Prior) error {
+func (r *Run) savePrior(p *Prior) error { return r.saveStates(run.PriorFile, p) }
+
+func (r *Run) saveStates(name string, p *Prior) error {
 	var b bytes.Buffer
 	d := r.Process.Set.Dim()
 	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(p.states()) / d, d},
 		Float64: p.states()}); err != nil {
 		return err
 	}
-	return r.Folder.Write(run.PriorFile, b.Bytes())
+	return r.Folder.Write(name, b.Bytes())
 }
 
-// readPrior returns the draws of chains, points of dimension d, that a folder keeps;
+// readStates returns the states of a prior, points of dimension d, that a folder keeps in a file;
 // nil if it keeps none.
-func readPrior(f *run.Folder, d int) (*Prior, error) {
-	path := f.Path(run.PriorFile)
+func readStates(f *run.Folder, name string, d int) ([]float64, error) {
+	path := f.Path(name)
 	a, err := arrayfile.ReadNPY(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -215,5 +247,5 @@ func readPrior(f *run.Folder, d int) (*Prior, error) {
 		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault +
 			"; without the file the prior is made again"}
 	}
-	return &Prior{Prior: langevin.Empirical{States: a.Float64}, Kind: "chains"}, nil
+	return a.Float64, nil
 }

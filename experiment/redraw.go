@@ -26,6 +26,12 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Bare && p.Prior == problem.AutoPrior {
+		return nil, r.absent("prior: auto asks where forward paths from it end")
+	}
+	if r.Bare && p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0 && !proc.Elastic()) {
+		return nil, r.absent("process.repulsion: auto is chosen by it")
+	}
 	l, q := *r.Loaded, *r
 	var chosen []run.Choice
 	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)

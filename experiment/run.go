@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -52,6 +54,11 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	if err != nil {
 		return nil, err
 	}
+	if l.Condition != nil {
+		if err := f.WriteJSON(run.ConditionFile, l.Condition); err != nil {
+			return nil, err
+		}
+	}
 	r := &Run{Loaded: l, Folder: f, config: run.Hash(config)}
 	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
@@ -91,17 +98,61 @@ func setFiles(p *problem.Problem) map[string]string {
 // files of the set are those that the folder keeps, or in a folder of a version
 // that kept none, those that config.yaml names.
 func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
-	f, err := run.Open(dir)
+	f, m, p, err := openProblem(dir)
 	if err != nil {
 		return nil, err
+	}
+	if dataPath != "" {
+		p.Data.Path = dataPath
+	}
+	if err := extendedBy(f, m, &p.Problem); err != nil {
+		return nil, err
+	}
+	l, err := Load(p.Problem, pool)
+	if _, gone := os.Stat(p.Data.Path); err != nil && dataPath == "" && p.Data.Path != "" &&
+		errors.Is(gone, fs.ErrNotExist) {
+		return nil, &AbsentError{Path: p.Data.Path}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.Data.SHA256 != m.Data.SHA256 {
+		return nil, &DataError{dataName(p.Problem, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is "+
+			"%.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
+	}
+	if p.hash != m.Config {
+		return nil, versionError(f)
+	}
+	return &Run{Loaded: l, Folder: f, Warning: kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision),
+		config: p.hash}, nil
+}
+
+func versionError(f *run.Folder) error {
+	return &run.FolderError{Dir: f.Path(run.ConfigFile),
+		Problem: "was written by another version of the program, whose keys differ"}
+}
+
+// opened is the problem of a run folder, and the hash that its config.yaml would have if this
+// version wrote it.
+type opened struct {
+	*problem.Problem
+	hash string
+}
+
+// openProblem reads a folder's problem, with its data where the manifest says and the files of
+// the set that the folder keeps.
+func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
+	f, err := run.Open(dir)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	var m run.Manifest
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	p, err := openConfig(f, &m)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	hash := run.Hash(p.Resolved())
 	if p.Process.Walls == "" { // written before there was a choice, or there are none
@@ -110,32 +161,20 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 	if p.Data.Kind != "demo" {
 		p.Data.Path = m.Data.Path
 	}
-	if dataPath != "" {
-		p.Data.Path = dataPath
-	}
-	if err := openFiles(f, &m, p); err != nil {
-		return nil, err
-	}
+	return f, &m, &opened{p, hash}, openFiles(f, &m, p)
+}
+
+// extendedBy sets what the manifest's extensions say over a problem.
+func extendedBy(f *run.Folder, m *run.Manifest, p **problem.Problem) error {
 	for _, x := range m.Extensions {
-		if p, _, err = p.Extend(x.Settings); err != nil {
-			return nil, &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: "has an extension that cannot be: " +
+		q, _, err := (*p).Extend(x.Settings)
+		if err != nil {
+			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: "has an extension that cannot be: " +
 				err.Error()}
 		}
+		*p = q
 	}
-	l, err := Load(p, pool)
-	if err != nil {
-		return nil, err
-	}
-	if l.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{dataName(p, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is %.12s…, "+
-			"expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
-	}
-	if hash != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile),
-			Problem: "was written by another version of the program, whose keys differ"}
-	}
-	return &Run{Loaded: l, Folder: f, Warning: kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision),
-		config: hash}, nil
+	return nil
 }
 
 // openConfig reads config.yaml, which must be that of the manifest.

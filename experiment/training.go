@@ -233,7 +233,7 @@ func (t *training) epoch(ctx context.Context) error {
 // came in its metrics.
 func (t *training) arrive(ctx context.Context) (err error) {
 	if t.Problem.Prior != "uniform" {
-		return nil
+		return t.keepEnds(ctx)
 	}
 	if t.prior, err = t.Prior(ctx, t.observer.Mixing); err != nil || t.prior.Mixing == nil {
 		return err
@@ -248,6 +248,27 @@ func (t *training) arrive(ctx context.Context) (err error) {
 		return err
 	}
 	return t.savePrior(t.prior)
+}
+
+// keepEnds makes an empirical prior before any training, and keeps it in the folder if it is
+// not too large, so that samples can be drawn without the data. Forward paths that fail or
+// break down are those of training too, which says so.
+func (t *training) keepEnds(ctx context.Context) error {
+	if t.Method.Prior() != nil {
+		return nil
+	}
+	prior, err := t.Prior(ctx, nil)
+	if train.Interrupted(err) || errors.As(err, new(*run.FolderError)) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	t.prior = prior
+	if len(prior.states()) > maxKept || t.Folder.Free(run.EndsFile) != nil {
+		return nil
+	}
+	return t.saveStates(run.EndsFile, prior)
 }
 
 // evaluate records an evaluation. Backward paths that break down, as those of a

@@ -28,8 +28,11 @@ const (
 	MetricsFile  = "metrics.jsonl" // one JSON object an epoch or evaluation
 	SamplesFile  = "samples.npy"   // those of the report
 	PriorFile    = "prior.npy"     // draws of a uniform prior without a closed form
-	ReportFile   = "report.html"
-	DrawnDir     = "drawn" // samples and reports by other keys of generation
+	EndsFile     = "ends.npy"      // ends of forward paths, of which an empirical prior is made
+
+	ConditionFile = "condition.json" // mean, spread and range of the condition in the training rows
+	ReportFile    = "report.html"
+	DrawnDir      = "drawn" // samples and reports by other keys of generation
 )
 
 // A Folder is a run folder.

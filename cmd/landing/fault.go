@@ -67,6 +67,7 @@ func describe(err error, code int) fault {
 		row         *dataset.Error
 		data        *experiment.DataError
 		unfit       *draft.UnfitError
+		absent      *experiment.AbsentError
 		exists      *run.ExistsError
 		folder      *run.FolderError
 		checkpoint  *run.CheckpointError
@@ -95,6 +96,8 @@ func describe(err error, code int) fault {
 		place("data", data.Path, 0, "")
 	case errors.As(err, &unfit):
 		place("data", unfit.Path, 0, "")
+	case errors.As(err, &absent):
+		place("data", absent.Path, 0, "")
 	case errors.As(err, &triangles):
 		place("data", triangles.File, 0, "")
 	case errors.As(err, &parameters):

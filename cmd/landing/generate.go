@@ -38,6 +38,7 @@ n×atoms×3; motions of an arm (data.kind trajectory) as CSV of joint values wit
 as JSON like ROS's JointTrajectory, and as NPY of n×waypoints×coordinates. Sample number i is
 a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
 --set draws by other keys than the run's, those that take no training.
+The data is not needed where the prior has a closed form or lies in the run folder.
 
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
 CSV or NPY file. Files hold the condition behind the points. Of an arm whose set leaves start or goal open,
@@ -55,7 +56,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
 					strings.Join(known, " or "))}
 			}
-			r, err := a.open(args[0], data)
+			r, err := a.openToDraw(args[0], data)
 			if err != nil {
 				return err
 			}

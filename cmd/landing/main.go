@@ -157,7 +157,8 @@ func exitCode(err error) int {
 		return exitFailure
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
 		new(*amber.FileError), new(*plan.Error), new(*plan.BatchError),
-		new(*experiment.DataError), new(*experiment.ConditionError), new(*draft.UnfitError), new(*discover.GivenError),
+		new(*experiment.DataError), new(*experiment.AbsentError), new(*experiment.ConditionError),
+		new(*draft.UnfitError), new(*discover.GivenError),
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):

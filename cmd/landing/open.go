@@ -17,6 +17,23 @@ func (a *app) open(dir, data string) (*experiment.Run, error) {
 	return r, nil
 }
 
+// openToDraw is open for drawing samples, which may do without the data.
+func (a *app) openToDraw(dir, data string) (*experiment.Run, error) {
+	r, err := experiment.OpenToDraw(dir, data, a.workersPool())
+	if err != nil {
+		return nil, err
+	}
+	if r.Warning != "" {
+		a.say("note: %s", r.Warning)
+	}
+	if r.Bare {
+		a.say("note: %s is not there: drawn from what the run folder keeps", r.Problem.Data.Path)
+		return r, nil
+	}
+	a.warnOfFaults(r.Loaded)
+	return r, nil
+}
+
 // warnOfFaults says what is wrong with files that the domain reads, and that data is
 // too little to tell samples from copies.
 func (a *app) warnOfFaults(l *experiment.Loaded) {

@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// circles writes points on circles around the origin to a CSV file.
+func circles(t *testing.T, given bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	head := "x0,x1\n"
+	if given {
+		head = "x0,x1,radius\n"
+	}
+	b.WriteString(head)
+	for i := range 60 {
+		φ, r := 0.05*float64(i), 1.0
+		if given {
+			r = 1 + 0.01*float64(i%7)
+		}
+		fmt.Fprintf(&b, "%.17g,%.17g", r*math.Cos(φ), r*math.Sin(φ))
+		if given {
+			fmt.Fprintf(&b, ",%v", r)
+		}
+		b.WriteByte('\n')
+	}
+	path := filepath.Join(t.TempDir(), "circles.csv")
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const bareText = "network: {width: 8, layers: 1}\ntrain: {epochs: 2, times_per_path: 2}\nprocess: {steps: 6}\n"
+
+// Without its data a run draws the same samples, bit by bit, by its own keys and by others,
+// where the prior has a closed form or lies in the folder; else the error says what needs
+// the data, and names --data.
+func TestGenerateWithoutData(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, kept, why string
+		given           bool
+	}{
+		"closed form": {"prior: uniform\nset: {kind: sphere, dim: 2}\n", "", "", false},
+		"ends":        {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "where forward paths", false},
+		"chains": {
+			"prior: uniform\nuniform: {max_rhat: 3}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = 1\"}]}\n",
+			run.PriorFile, "the chains of its uniform prior", false},
+		"condition": {
+			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
+			run.EndsFile, "where forward paths", true},
+		"seen of the condition": {
+			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
+			run.ConditionFile, "what was seen of the condition", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := circles(t, c.given)
+			e := job.New[*Run](t, Load, []byte(c.text+bareText+"data: {path: "+data+"}\n"), "p.yaml")
+			trainTo(t, e, Observer{})
+			draw := func(r *Run) []float64 {
+				t.Helper()
+				r, err := r.Redraw([]string{"process.steps=3"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				prior, err := r.Prior(context.Background(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.given {
+					prior = prior.Under([]float64{1.02, 1.05}, 20)
+				}
+				trained, err := r.Trained("")
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := r.Generate(context.Background(), trained, prior, 40, 3, 7, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var b bytes.Buffer
+				if err := r.Domain.Writer(".csv")(&b, s.Good(), s.Dim); err != nil {
+					t.Fatal(err)
+				}
+				if head := b.String(); c.given && !strings.Contains(head[:strings.IndexByte(head, '\n')], "radius") {
+					t.Errorf("the file begins %q", head[:40])
+				}
+				return s.X
+			}
+			want := draw(e)
+			if c.kept == run.EndsFile { // what is kept is what the data gives
+				made, err := e.Loaded.Prior(context.Background(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept, err := e.Prior(context.Background(), nil)
+				if err != nil || !slices.Equal(kept.states(), made.states()) {
+					t.Errorf("other ends are kept: %v", err)
+				}
+			}
+			if err := os.Rename(data, data+".moved"); err != nil {
+				t.Fatal(err)
+			}
+			bare, err := OpenToDraw(e.Folder.Dir, "", e.Pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := draw(bare); !bare.Bare || !slices.Equal(got, want) {
+				t.Error("other samples than with the data")
+			}
+			var absent *AbsentError
+			if _, err := bare.Redraw([]string{"prior=auto"}); !errors.As(err, &absent) {
+				t.Errorf("prior: auto: %v", err)
+			}
+			if _, err := Open(e.Folder.Dir, "", e.Pool); !errors.As(err, &absent) || absent.Path != data ||
+				!strings.Contains(err.Error(), "--data FILE") {
+				t.Errorf("all of the run: %v", err)
+			}
+			there, err := OpenToDraw(e.Folder.Dir, data+".moved", e.Pool)
+			if err == nil || there != nil { // no CSV by its name
+				t.Error("a file of another kind was read")
+			}
+			if c.kept == "" {
+				return
+			}
+			if err := os.Remove(e.Folder.Path(c.kept)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenToDraw(e.Folder.Dir, "", e.Pool); !errors.As(err, &absent) ||
+				!strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "--data FILE") {
+				t.Errorf("without %s: %v", c.kept, err)
+			}
+		})
+	}
+}
+
+// Files of a folder that are damaged are named.
+func TestDamagedEndsAndCondition(t *testing.T) {
+	data := circles(t, true)
+	e := job.New[*Run](t, Load, []byte("condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: "+
+		"\"norm(x) = radius\"}]}\n"+bareText+"data: {path: "+data+"}\n"), "p.yaml")
+	trainTo(t, e, Observer{})
+	if err := os.Remove(data); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{run.EndsFile, run.ConditionFile} {
+		good, err := e.Folder.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := []byte(`{"Names": ["radius"], "At": 2}`)
+		if err := os.WriteFile(e.Folder.Path(name), bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var fault *run.FolderError
+		if _, err := OpenToDraw(e.Folder.Dir, "", e.Pool); !errors.As(err, &fault) ||
+			!strings.Contains(err.Error(), name+": is damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.WriteFile(e.Folder.Path(name), good, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
