@@ -24,7 +24,8 @@ func halves(_ context.Context, w io.Writer, o options) error {
 		return err
 	}
 	for l := 10; l <= 40; l += 10 {
-		if err := halvesOf(w, o, "arm", fmt.Sprintf("arm, L = %d", l), filepath.Join("robot", fmt.Sprintf("L%d_paths.npy", l)),
+		file := filepath.Join("robot", fmt.Sprintf("L%d_paths.npy", l))
+		if err := halvesOf(w, o, "arm", fmt.Sprintf("arm, L = %d", l), file,
 			fmt.Sprintf("set.waypoints=%d", l)); err != nil {
 			return err
 		}

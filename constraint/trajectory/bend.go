@@ -36,7 +36,8 @@ func (b *builder) bends() error {
 			switch {
 			case c < 0 || δ == 0 || math.IsInf(δ, 1) || s >= 0 && δ >= math.Pi:
 			case s < 0:
-				b.set.bends = append(b.set.bends, bend{l, c, -1, δ, 1, name + ",+]"}, bend{l, c, -1, δ, -1, name + ",−]"})
+				b.set.bends = append(b.set.bends, bend{l, c, -1, δ, 1, name + ",+]"},
+					bend{l, c, -1, δ, -1, name + ",−]"})
 			default:
 				b.set.bends = append(b.set.bends, bend{l, c, s, math.Cos(δ), 1 / math.Sin(δ), name + "]"})
 			}

@@ -18,8 +18,8 @@ const uneven = 1.25
 // many rows are above the median of both together (Fisher); one false alarm in a thousand
 // evaluations.
 func (g *guide) findPace(x []float64) domain.Finding {
-	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths of " +
-		"steps in the space of joint values, and of the root mean square of their second differences."}
+	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths " +
+		"of steps in the space of joint values, and of the root mean square of their second differences."}
 	unit, pace := "rad", "rad/step²"
 	if g.arm.Sliding() > 0 {
 		unit, pace = "rad and m", "rad/step² and m/step²"

@@ -29,7 +29,7 @@ type Arm struct {
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
 	Step      any           `yaml:"step,omitempty" doc:"how far joints may move to the next waypoint: a number, or all"`
 	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: velocities then bound steps"`
-	Bend      any           `yaml:"acceleration,omitempty" doc:"most of each joint, a s², without {period} a step²: a number, or all"`
+	Bend      any           `yaml:"acceleration,omitempty" doc:"most, a s² of {period}, else a step²; as {step}"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or link origins"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
