@@ -271,6 +271,11 @@ func TestForEach(t *testing.T) {
 			t.Errorf("%q: %v, want %q", ranges, err, want)
 		}
 	}
+	var early *Error
+	if err := s.ForEach("i in 0..", func() error { return nil }); !errors.As(err, &early) || early.From != 7 ||
+		early.To != 8 {
+		t.Errorf("a range that ends too early: %+v", early)
+	}
 	if i, err := s.Index("1 +"); i != 0 || err == nil {
 		t.Errorf("no index is %d, %v", i, err)
 	}

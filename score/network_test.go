@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/keyed"
 )
 
 // The zero Config is the network of problem files: 4 hidden layers of 128, waves of length 2 and a
@@ -176,5 +177,22 @@ func TestRefusedSizes(t *testing.T) {
 			}()
 			c.f()
 		}()
+	}
+}
+
+// First weights are their layer's stream of the seed, weights first, then biases: checkpoints of two
+// machines begin alike.
+func TestFirstWeightsAreKeyed(t *testing.T) {
+	m := NewMLP[float64]([]int{4, 3, 2}, 5)
+	for l := range 2 {
+		for part, got := range [][]float64{m.Weight(l), m.Bias(l)} {
+			u := make([]float64, len(got))
+			keyed.Layers.Stream(5, uint64(l)).Uniforms(u, uint64(part), 0)
+			for i, v := range u {
+				if want := (2*v - 1) / math.Sqrt(float64(m.Sizes[l])); math.Abs(got[i]-want) > 1e-15 {
+					t.Errorf("layer %d, part %d: number %d is %v, want %v", l, part, i, got[i], want)
+				}
+			}
+		}
 	}
 }
