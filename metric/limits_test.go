@@ -105,6 +105,15 @@ func TestDirectionsByHand(t *testing.T) {
 	if !(dense.Norm(v[1]) == 0) || math.Abs(v[2][2]-2/math.Sqrt(4.04)) > 1e-12 || math.Abs(v[0][1]-0.8) > 1e-15 {
 		t.Errorf("orthonormal are %v", v)
 	}
+	for i := range 20 { // dependent but for round-off
+		v := [][]float64{{1. / 3, 0.1 * float64(i+1), 0.7}, {0, 0, 0}}
+		for j, x := range v[0] {
+			v[1][j] = 7.3 * x / float64(i+3)
+		}
+		if orthonormalise(v); dense.Norm(v[1]) != 0 {
+			t.Errorf("a dependent vector leaves %v", v[1])
+		}
+	}
 	const d = 4
 	sizes := [d]float64{1, 1e4, 1e2, 0}
 	var x, u []float64
