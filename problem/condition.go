@@ -46,8 +46,9 @@ func (p *Problem) checkCondition(set constraint.Set) error {
 	}
 	for k, at := range set.Capabilities().Held {
 		if want := set.Dim() - held + k; at != want {
-			return p.key("set", nil, fmt.Sprintf("a set whose open numbers stand last, such as a product with the "+
-				"factor that has them at its end: coordinate %d of %s is one, and others follow", at, constraint.Name(set)))
+			return p.key("set", nil, fmt.Sprintf("a set whose open numbers stand last, such as a product with "+
+				"the factor that has them at its end: coordinate %d of %s is one, and others follow",
+				at, constraint.Name(set)))
 		}
 	}
 	if !(c.Drop >= 0 && c.Drop < 1) {

@@ -61,7 +61,8 @@ func TestCompare(t *testing.T) {
 				best = r.TrainRows[k : k+3]
 			}
 		}
-		if row[2] != unseen[3*i+2] || math.Abs(row[0]*best[1]-row[1]*best[0]) > 1e-9 || row[0]*best[0]+row[1]*best[1] < 0 {
+		cross, along := row[0]*best[1]-row[1]*best[0], row[0]*best[0]+row[1]*best[1]
+		if row[2] != unseen[3*i+2] || math.Abs(cross) > 1e-9 || along < 0 {
 			t.Errorf("given %v: %v, from the row %v", unseen[3*i+2], row, best)
 		}
 	}

@@ -213,8 +213,8 @@ Start with:  landing demo`,
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
 		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(), a.init(),
-		a.recipes(), a.show(), a.env(), a.data(), a.bench())
+	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
+		a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	a.strict(root)
 	return root
 }

@@ -257,7 +257,8 @@ func TestUnfit(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{`3 of 200 rows have a cell that is no finite number: line 20 (z is empty), line 43 (y is `,
+	for _, want := range []string{
+		`3 of 200 rows have a cell that is no finite number: line 20 (z is empty), line 43 (y is `,
 		"line 53 (4 columns)", "id is no coordinate: it numbers the rows", "name is no coordinate: it holds words",
 		"--clean"} {
 		if !strings.Contains(err.Error(), want) {

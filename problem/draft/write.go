@@ -233,8 +233,8 @@ func (d *Draft) dimensions() string {
 	case d.Kind == "molecule": // six of them are where it is and how it is turned
 		return s
 	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
-		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can be " +
-			"tried (landing init --formula), and for a closed surface in R³ a level set (landing data level-set)"
+		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
+			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing data level-set)"
 	}
 	return s
 }

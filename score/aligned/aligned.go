@@ -67,8 +67,8 @@ func fits(c score.Config) string {
 			"coordinates", c.Dim)
 	}
 	if c.Options["torsions"] > 0 && len(c.Torsions) == 0 {
-		return "aligned without options.torsions: no torsion is known of the points (set.template of a set of molecules " +
-			"has them)"
+		return "aligned without options.torsions: no torsion is known of the points (set.template of a set of " +
+			"molecules has them)"
 	}
 	return ""
 }
