@@ -621,3 +621,33 @@ func TestFitWindowLeavesWildStepsOut(t *testing.T) {
 		}
 	}
 }
+
+// The last p̃ is drawn anew, and tells nothing of a path: a window has no term of it, even where
+// a few draws happen to follow the paths' noise. Earlier ones tell, and OLLA has none.
+func TestWindowHasNoTermOfLastMomentum(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.ULLA, langevin.OLLA} {
+		p := line(m, langevin.Reference)
+		paths, _ := responses(t, p)
+		N := p.Schedule.N
+		alike := func(dst []float64, path int) { // as if it were the noise of the last step
+			dst[0] = 0
+			if path == N {
+				dst[0] = 1
+			}
+		}
+		l := NewLoss(p, reads[float64](p), paths.Count, Options{Window: 1})
+		for _, k := range []int{N - 2, N - 1} {
+			w, err := l.FitWindow(paths, k, alike)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w.OneStep {
+				t.Fatalf("%v: term %d has no window", m, k)
+			}
+			got, want := w.Coefficients[2*perVector] != 0, m == langevin.ULLA && k == N-2
+			if got != want {
+				t.Errorf("%v, term %d: the coefficient of p̃ is %v", m, k, w.Coefficients[2*perVector])
+			}
+		}
+	}
+}

@@ -279,6 +279,11 @@ func TestExhausted(t *testing.T) {
 	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
+	tr.State = State{Budget: 60} // the times of a path have no part in it
+	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), "before the first batch") ||
+		strings.Contains(err.Error(), "times_per_path") {
+		t.Errorf("got %v", err)
+	}
 	tr.State = State{Epoch: 4, Step: 3, Budget: 60, Spent: 61}
 	d, err := tr.Exhausted()
 	if err != nil || !tr.Done() || d.Plan.Epochs != 4 || d.Repeats() ||
