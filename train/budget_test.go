@@ -280,7 +280,7 @@ func TestExhausted(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	tr.State = State{Budget: 60} // the times of a path have no part in it
-	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), "before the first batch") ||
+	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), "before its first batch") ||
 		strings.Contains(err.Error(), "times_per_path") {
 		t.Errorf("got %v", err)
 	}
