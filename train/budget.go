@@ -47,8 +47,8 @@ type BudgetError struct {
 
 func (e *BudgetError) Error() string {
 	if e.Batches == 0 {
-		return fmt.Sprintf("the budget of %.4g s ended in the first epoch, before its first batch: loading, the prior or "+
-			"forward paths took it; a larger train.max_seconds (--for) helps", e.Seconds)
+		return fmt.Sprintf("the budget of %.4g s ended in the first epoch, before its first batch: loading, the prior "+
+			"or forward paths took it; a larger train.max_seconds (--for) helps", e.Seconds)
 	}
 	return fmt.Sprintf("the budget of %.4g s ended in the first epoch, after %d of its %d batches; a larger "+
 		"train.max_seconds (--for), or fewer train.times_per_path, help", e.Seconds, e.Batches, e.Of)
