@@ -163,16 +163,8 @@ func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 			}
 		}
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine),
-			Want: "a shorter one"}
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", file, err)
-	case number == 0:
-		return nil, &Error{File: file, Value: "the file is empty", Want: wantRows(nil)}
-	case p.N == 0:
-		return nil, &Error{File: file, Value: "the file has no data", Want: wantRows(nil)}
+	if err := ended(lines.Err(), file, number, p.N, nil); err != nil {
+		return nil, err
 	}
 	for j, n := range words {
 		if 2*n > p.N {

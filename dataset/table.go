@@ -107,18 +107,27 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		}
 		n++
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine),
-			Want: "a shorter one"}
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", file, err)
-	case number == 0:
-		return nil, &Error{File: file, Value: "the file is empty", Want: wantRows(columns)}
-	case n == 0:
-		return nil, &Error{File: file, Value: "the file has no data", Want: wantRows(columns)}
+	if err := ended(lines.Err(), file, number, n, columns); err != nil {
+		return nil, err
 	}
 	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil)), Header: header}, nil
+}
+
+// ended returns what is wrong with a text that was read to its end, or to err of the scanner:
+// number lines, n rows.
+func ended(err error, file string, number, n int, columns []column) error {
+	switch {
+	case errors.Is(err, bufio.ErrTooLong):
+		return &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine),
+			Want: "a shorter one"}
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, err)
+	case number == 0:
+		return &Error{File: file, Value: "the file is empty", Want: wantRows(columns)}
+	case n == 0:
+		return &Error{File: file, Value: "the file has no data", Want: wantRows(columns)}
+	}
+	return nil
 }
 
 // maxNumbers is MaxNumbers, but in tests.
