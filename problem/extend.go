@@ -3,7 +3,6 @@ package problem
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 )
 
@@ -16,7 +15,7 @@ var extendKeys = []string{
 
 // extendFaults say of other keys, by what they begin with, why a run does not go on with
 // another value.
-var extendFaults = []struct{ prefix, why string }{
+var extendFaults = []reason{
 	{"train", "what was trained, was trained with it"},
 	{"network", "the weights are those of this network"},
 	{"prior", "it takes no training: --set of landing generate, eval and report"},
@@ -39,25 +38,9 @@ func (p *Problem) Extend(settings []string) (*Problem, Extension, error) {
 	if err != nil {
 		return nil, x, err
 	}
-	q.origin = map[string]string{}
-	for _, s := range settings {
-		if err := q.setting(s); err != nil {
-			return nil, x, err
-		}
-	}
-	keys := slices.Sorted(maps.Keys(q.origin))
-	for i, key := range keys {
-		part := i+1 < len(keys) && strings.HasPrefix(keys[i+1], key+".") // its own keys are looked at
-		if part || slices.Contains(extendKeys, key) {
-			continue
-		}
-		why := "the score was learned with it"
-		for _, f := range extendFaults {
-			if key == f.prefix || strings.HasPrefix(key, f.prefix+".") {
-				why = f.why
-				break
-			}
-		}
+	if key, why, err := q.only(settings, extendKeys, extendFaults, "the score was learned with it"); err != nil {
+		return nil, x, err
+	} else if key != "" {
 		return nil, x, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("a run does not go on with "+
 			"another value: %s. Keys that may change: %s", why, strings.Join(extendKeys, ", "))}
 	}

@@ -22,7 +22,7 @@ var drawKeys = []string{
 }
 
 // trainedKeys say of other keys, by what they begin with, why they take another training.
-var trainedKeys = []struct{ prefix, why string }{
+var trainedKeys = []reason{
 	{"process.friction", "the score was learned for this friction"},
 	{"process.horizon", "the score was learned for these times"},
 	{"process.sigma", "the score was learned at these noise levels"},
@@ -57,25 +57,9 @@ func (p *Problem) Redraw(settings []string) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.origin = map[string]string{}
-	for _, s := range settings {
-		if err := q.setting(s); err != nil {
-			return nil, err
-		}
-	}
-	keys := slices.Sorted(maps.Keys(q.origin))
-	for i, key := range keys {
-		part := i+1 < len(keys) && strings.HasPrefix(keys[i+1], key+".") // its own keys are looked at
-		if part || slices.Contains(drawKeys, key) {
-			continue
-		}
-		why := "it is no key of generation"
-		for _, t := range trainedKeys {
-			if key == t.prefix || strings.HasPrefix(key, t.prefix+".") {
-				why = t.why
-				break
-			}
-		}
+	if key, why, err := q.only(settings, drawKeys, trainedKeys, "it is no key of generation"); err != nil {
+		return nil, err
+	} else if key != "" {
 		return nil, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("it takes "+
 			"another training: %s. Keys that take none: %s", why, strings.Join(drawKeys, ", "))}
 	}
@@ -195,4 +179,32 @@ func at(m map[string]any, key string) any {
 	default:
 		return v
 	}
+}
+
+// A reason says why keys with this beginning stay as they are.
+type reason struct{ prefix, why string }
+
+// only puts the settings in place, with where each key comes from in p.origin, and returns the
+// first key that is not one of may, with the reason, or with otherwise if none is known.
+func (p *Problem) only(settings []string, may []string, reasons []reason, otherwise string) (key, why string, err error) {
+	p.origin = map[string]string{}
+	for _, s := range settings {
+		if err := p.setting(s); err != nil {
+			return "", "", err
+		}
+	}
+	keys := slices.Sorted(maps.Keys(p.origin))
+	for i, key := range keys {
+		part := i+1 < len(keys) && strings.HasPrefix(keys[i+1], key+".") // its own keys are looked at
+		if part || slices.Contains(may, key) {
+			continue
+		}
+		for _, r := range reasons {
+			if key == r.prefix || strings.HasPrefix(key, r.prefix+".") {
+				return key, r.why, nil
+			}
+		}
+		return key, otherwise, nil
+	}
+	return "", "", nil
 }
