@@ -186,7 +186,7 @@ type reason struct{ prefix, why string }
 
 // only puts the settings in place, with where each key comes from in p.origin, and returns the
 // first key that is not one of may, with the reason, or with otherwise if none is known.
-func (p *Problem) only(settings []string, may []string, reasons []reason, otherwise string) (key, why string, err error) {
+func (p *Problem) only(settings, may []string, reasons []reason, otherwise string) (key, why string, err error) {
 	p.origin = map[string]string{}
 	for _, s := range settings {
 		if err := p.setting(s); err != nil {

@@ -14,7 +14,8 @@ import (
 // missing file fails it.
 func Shared(t testing.TB, name string) string {
 	t.Helper()
-	root, must := os.LookupEnv("LANDING_SHARED")
+	root := os.Getenv("LANDING_SHARED")
+	must := root != ""
 	if !must {
 		dir, err := os.Getwd()
 		if err != nil {
