@@ -24,6 +24,9 @@ const (
 	manyTurned = 0.5
 	// Projections that fail, at a step that is not checked for reversibility.
 	manyFailed = 1e-3
+	// Of either kind, by which chains were thrown far away: their way back, on which the energy
+	// falls at any step, would look as if nothing went wrong.
+	manyThrown = 0.5
 
 	tuneRounds = 30
 	tuneSteps  = 50 // of a round
@@ -50,9 +53,10 @@ func (c *Chains) directions() int {
 }
 
 // Tune returns a step for the chains, from that of the process: short rounds of them
-// from x0, each from where the last one ended, halve it while too many moves go wrong
-// or a simulation breaks down, and lengthen that of HMC where it can be. What it finds is
-// a function of the seed. Errors are those of Run, if no step is short enough.
+// from x0, each from where the last one ended unless chains were thrown far away, halve it
+// while too many moves go wrong or a simulation breaks down, and lengthen that of HMC where
+// it can be. What it finds is a function of the seed. Errors are those of Run, if no step
+// is short enough.
 func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (float64, error) {
 	τ, longest := c.Process.Schedule.T, 10*c.Process.Schedule.T
 	x, d := append([]float64(nil), x0...), c.Process.Set.Dim()
@@ -76,7 +80,7 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 			return 0, err
 		}
 		failed := draws.FailedShare()
-		if copy(x, draws.X[:c.Count*d]); math.IsNaN(draws.Refused) || failed > manyTurned { // thrown far away
+		if copy(x, draws.X[:c.Count*d]); !(draws.Refused <= manyThrown) || failed > manyThrown {
 			copy(x, x0)
 		}
 		switch {

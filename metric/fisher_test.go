@@ -42,3 +42,15 @@ func TestFisherTest(t *testing.T) {
 		t.Errorf("1 of 12 and 9 of 14: p = %v, want %v", p, want)
 	}
 }
+
+// As many successes of as many trials are the likeliest outcome, so p = 1; and no more, though the
+// logarithms that it is summed from round.
+func TestFisherIsAChance(t *testing.T) {
+	for n := 1; n <= 80; n++ {
+		for a := range n + 1 {
+			if p := FisherTest(a, n, a, n); !(p <= 1) || p < 1-1e-9 {
+				t.Errorf("%d of %d twice: p = %v", a, n, p)
+			}
+		}
+	}
+}

@@ -80,7 +80,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 		copy(p.data, v)
 	}
 	t.pool.Do(t.model.Parts(), t.packTask)
-	t.State, t.fresh, t.mixed = s, 0, 0
+	t.State, t.fresh = s, 0
 	return nil
 }
 

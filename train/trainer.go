@@ -46,7 +46,6 @@ type Trainer[T kernel.Float] struct {
 	report method.Report
 	order  []int  // this epoch's order of items
 	fresh  uint64 // refresh number of the source's items, plus one; 0 before the first
-	mixed  int    // epoch of order, plus one
 
 	terms   []method.Term
 	uniform []float64
@@ -262,20 +261,16 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.fresh = refresh + 1
 	}
-	if t.mixed != epoch+1 {
-		t.order = t.order[:items]
-		keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
-		kept := t.order[:0]
-		for _, i := range t.order {
-			if !t.source.Failed(i) {
-				kept = append(kept, i)
-			}
+	t.order = t.order[:items]
+	keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
+	kept := t.order[:0]
+	for _, i := range t.order {
+		if !t.source.Failed(i) {
+			kept = append(kept, i)
 		}
-		t.order = kept
-		t.mixed = epoch + 1
-		if len(kept) == 0 {
-			return &FailedError{t.report.Failed, items, t.cfg.MaxFailed}
-		}
+	}
+	if t.order = kept; len(kept) == 0 {
+		return &FailedError{t.report.Failed, items, t.cfg.MaxFailed}
 	}
 	return nil
 }

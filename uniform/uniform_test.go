@@ -141,6 +141,14 @@ func TestLostAndConstant(t *testing.T) {
 		!constant([][]float64{{1, 1 + 1.9e-9}}) || constant([][]float64{{-1, -1 + 2.1e-9}}) {
 		t.Error("the limit of a constant")
 	}
+	// At the limit itself, which is that of the number it is told for: x = 10⁻⁹(1 + x).
+	limit := 1e-9
+	for range 5 {
+		limit = 1e-9 * (1 + limit)
+	}
+	if !constant([][]float64{{0, limit}}) || constant([][]float64{{0, math.Nextafter(limit, 1)}}) {
+		t.Error("the limit of a constant, exactly")
+	}
 	if !constant([][]float64{{2, 2 + 1e-15}, {2, 2}}) || constant([][]float64{{2, 2}, {2, 2.1}}) {
 		t.Error("what is constant to round-off, and what is not")
 	}

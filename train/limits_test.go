@@ -1,0 +1,175 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/pathmatch"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// losing says of the first items that they failed.
+type losing struct {
+	method.Source[float32]
+	failed    int
+	prepared  int
+	refreshed []uint64
+}
+
+func (l *losing) Failed(item int) bool { return item < l.failed }
+
+func (l *losing) Prepare(ctx context.Context, seed uint64) error {
+	l.prepared++
+	return l.Source.Prepare(ctx, seed)
+}
+
+func (l *losing) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
+	l.refreshed = append(l.refreshed, refresh)
+	r, err := l.Source.Refresh(ctx, seed, refresh)
+	r.Failed += l.failed
+	return r, err
+}
+
+func lossy(t *testing.T, cfg Config, failed int) (*Trainer[float32], *losing) {
+	t.Helper()
+	proc, data := gaussian(langevin.ULLA, 50)
+	pool := parallel.New(1)
+	t.Cleanup(pool.Close)
+	src := &losing{Source: pathmatch.NewSource[float32](pathmatch.New(proc, pathmatch.Options{}), data, pool),
+		failed: failed}
+	return New(cfg, src, model(score.Reading{}, kernel.Float32, true), pool), src
+}
+
+// As many paths may fail as the share says, and no more; those that did are in no batch, of which
+// there are fewer then; and where all did, each call says so again, and trains nothing.
+func TestShareOfFailedPaths(t *testing.T) {
+	cfg := smallConfig
+	cfg.MaxFailed = 0.5
+	tr, src := lossy(t, cfg, 25)
+	for range 3 {
+		if _, err := tr.Epoch(t.Context()); err != nil {
+			t.Fatalf("half of the paths failed: %v", err)
+		}
+		if len(tr.order) != 25 || tr.batches() != 1 {
+			t.Errorf("%d paths in %d batches of 16", len(tr.order), tr.batches())
+		}
+		for _, i := range tr.order {
+			if i < 25 {
+				t.Errorf("path %d, which failed, is in a batch", i)
+			}
+		}
+	}
+	if src.prepared != 1 || len(src.refreshed) != 2 || src.refreshed[0] == src.refreshed[1] {
+		t.Errorf("prepared %d times, refreshed as %v in 3 epochs, every other one", src.prepared, src.refreshed)
+	}
+	var e *FailedError
+	tr, _ = lossy(t, cfg, 26)
+	if _, err := tr.Epoch(t.Context()); !errors.As(err, &e) || e.Failed != 26 || e.Paths != 50 || e.Limit != 0.5 {
+		t.Errorf("26 of 50 failed: %v", err)
+	}
+	cfg.MaxFailed = 1
+	tr, _ = lossy(t, cfg, 50)
+	for range 2 {
+		if _, err := tr.Epoch(t.Context()); !errors.As(err, &e) || tr.State.Updates != 0 || tr.State.Epoch != 0 {
+			t.Errorf("all failed: %v after %d updates", err, tr.State.Updates)
+		}
+	}
+	tr, _ = lossy(t, cfg, 49) // the only batch is an incomplete one
+	if _, err := tr.Epoch(t.Context()); err != nil || tr.State.Updates != 1 || len(tr.terms) != 3 {
+		t.Errorf("one path: %v after %d updates of %d terms", err, tr.State.Updates, len(tr.terms))
+	}
+}
+
+// Enough is measured at exactly a tenth of what is left of the budget in all, or three hundredths
+// behind the first epoch; the first epoch alone says nothing of the second kind.
+func TestWhatIsMeasured(t *testing.T) {
+	for _, c := range []struct {
+		all  []float64 // seconds after each epoch
+		want bool
+	}{
+		{nil, false}, {[]float64{9.99}, false}, {[]float64{10}, true}, {[]float64{1, 3.99}, false},
+		{[]float64{1, 4}, true}, {[]float64{5}, false}, {[]float64{6, 9.01}, true},
+	} {
+		p := NewPacer(107, 1, 0, MaxClocked, 3, Reading{All: 7}) // 100 s are left
+		for i, s := range c.all {
+			p.Epoch(4+i, Reading{All: 7 + s})
+		}
+		if p.measured() != c.want {
+			t.Errorf("epochs that end after %v of 100 s: measured is %v", c.all, !c.want)
+		}
+	}
+}
+
+// Epochs are timed over the last tenth of the budget, by marks a hundredth apart.
+func TestTimedWindow(t *testing.T) {
+	p := NewPacer(100, 1, 0, MaxClocked, 0, Reading{})
+	clock := func(epoch int) float64 { return float64(max(epoch, 2*epoch-30)) } // one a second, then one in two
+	for e := 1; e <= 60; e++ {
+		at, want := clock(e), 1
+		p.Epoch(e, Reading{All: at})
+		for m := 2; at-clock(m) >= 10; m++ { // the last that is ten seconds old
+			want = m
+		}
+		if got := p.marks[0].epoch; got != want {
+			t.Errorf("after epoch %d, %v s, the window begins with epoch %d, want %d", e, at, got, want)
+		}
+		if pace := p.pace(); e > 40 && pace != 2 || e > 1 && e <= 30 && pace != 1 {
+			t.Errorf("after epoch %d an epoch takes %v s", e, pace)
+		}
+	}
+	p = NewPacer(100, 1, 0, MaxClocked, 0, Reading{})
+	for e := 1; e <= 9; e++ { // four a second: marks a second apart
+		p.Epoch(e, Reading{All: 0.25 * float64(e)})
+	}
+	if len(p.marks) != 3 || p.marks[1].epoch != 5 || p.marks[2].epoch != 9 {
+		t.Errorf("marks %v", p.marks)
+	}
+}
+
+// Simulations and evaluations are paid for in proportion to how often they come; those before the
+// call, and readings that did not grow, count for nothing.
+func TestPaceWithSimulations(t *testing.T) {
+	p := NewPacer(1000, 4, 5, MaxClocked, 10, Reading{All: 50, Simulated: 20, Evaluated: 10})
+	r := Reading{All: 50, Simulated: 20, Evaluated: 10}
+	add := func(work, simulated, evaluated float64) {
+		r.All += work + simulated + evaluated
+		r.Simulated += simulated
+		r.Evaluated += evaluated
+		p.Epoch(p.epoch+1, r)
+	}
+	add(3, 8, 0) // the first epoch is left out as soon as there are others
+	if want := 3 + 8./4; p.pace() != want {
+		t.Errorf("after one epoch %v s, want %v", p.pace(), want)
+	}
+	add(20, 0, 0)
+	add(20, 12, 0)
+	add(20, 0, 15)
+	if want := 20 + (8+12)/2./4 + 15./5; p.pace() != want {
+		t.Errorf("an epoch takes %v s, want %v", p.pace(), want)
+	}
+}
+
+// A budget is spent when it is reached, not before; the first epoch is always trained to its end.
+func TestBudgetIsSpent(t *testing.T) {
+	for _, c := range []struct {
+		epoch int
+		all   float64
+		ends  bool
+	}{{1, 100, true}, {1, 99.999, false}, {0, 200, false}, {5, 101, true}} {
+		p := NewPacer(100, 1, 0, MaxClocked, 0, Reading{})
+		if c.epoch > 0 {
+			p.Epoch(c.epoch, Reading{All: c.all})
+		} else {
+			p.now.All = c.all
+		}
+		d, due := p.decide(Plan{Epochs: MaxClocked, Factor: 1}, &State{}, 0.5)
+		if ends := due && d.Plan.Epochs == c.epoch && d.Why == "the budget is spent"; ends != c.ends {
+			t.Errorf("%v of 100 s after epoch %d: %+v, %v", c.all, c.epoch, d, due)
+		}
+	}
+}
