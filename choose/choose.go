@@ -1,5 +1,5 @@
-// Package choose says which constants suit a process on its set: the landing rate α
-// and the repulsion ε, with the reason.
+// Package choose measures data and the set that it lies on, and says which constants suit a process
+// there: the landing rate α and the repulsion ε, with the reason.
 package choose
 
 import (

@@ -16,6 +16,16 @@ func Median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
+// Quantile returns the p-quantile of x, which it sorts: linear between the order statistics. x may
+// hold +Inf, but neither −Inf nor NaN; NaN if x is empty.
+func Quantile(x []float64, p float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(x)
+	return quantile(x, p)
+}
+
 // Spread returns the mean of the rows of x (n×d) and their root mean square
 // distance from it.
 func Spread(x []float64, d int) (mean []float64, distance float64) {
