@@ -61,13 +61,21 @@ func TestGenerateWithoutData(t *testing.T) {
 		"condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
 			run.EndsFile, "where forward paths", true},
+		"unit": {
+			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "where forward paths", false},
+		"unit and condition": {
+			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
+			run.EndsFile, "where forward paths", true},
 		"seen of the condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
 			run.ConditionFile, "what was seen of the condition", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data := circles(t, c.given)
-			e := job.New[*Run](t, Load, []byte(c.text+bareText+"data: {path: "+data+"}\n"), "p.yaml")
+			data, settings := circles(t, c.given), []string(nil)
+			if strings.HasPrefix(name, "unit") {
+				settings = []string{"network.center=[0.25, -1]", "network.unit=0.7", "network.time=share"}
+			}
+			e := job.New[*Run](t, Load, []byte(c.text+bareText+"data: {path: "+data+"}\n"), "p.yaml", settings...)
 			trainTo(t, e, Observer{})
 			draw := func(r *Run) []float64 {
 				t.Helper()

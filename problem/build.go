@@ -236,6 +236,7 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon, Null: p.Condition.Drop > 0,
+		Share: n.Time == "share", Center: n.Center, Unit: n.Unit,
 	}
 	if s, ok := constraint.As[*conformation.Set](set); ok && n.Options["torsions"] > 0 {
 		c.Torsions = s.Molecule().Torsions()

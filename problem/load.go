@@ -201,7 +201,8 @@ func (p *Problem) setting(s string) error {
 	}
 	parts := strings.Split(key, ".")
 	layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
-	return p.merge([]byte(layer), func(int) string { return settingOrigin + s })
+	origin := settingOrigin + s // one string for each number of a long list
+	return p.merge([]byte(layer), func(int) string { return origin })
 }
 
 // Variants returns the names of the variants in a source.

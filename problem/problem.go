@@ -103,9 +103,13 @@ type Network struct {
 	Wavelength  float64 `yaml:"wavelength"`             // the longest of them
 	OctavesOf   string  `yaml:"octaves_of,omitempty"`   // point or start: score.Reading.Start
 	TimeOctaves int     `yaml:"time_octaves,omitempty"` // of sines and cosines of t/horizon in the input
+	Time        string  `yaml:"time,omitempty"`         // raw or share: t or t/horizon; "" means raw
 	Output      string  `yaml:"output"`                 // plain, scaled, balanced: langevin.ScoreGains, BalancedGains
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the kind's own
+
+	Center []float64 `yaml:"center,omitempty,flow"` // the network reads (x − center)/unit; nil is 0
+	Unit   float64   `yaml:"unit,omitempty"`        // 0 is 1
 
 	Reference string `yaml:"reference,omitempty"` // a file with the conformation that points are laid on
 }

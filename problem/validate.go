@@ -3,6 +3,7 @@ package problem
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 
@@ -96,6 +97,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		names      []string
 	}{
 		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point"), []string{"point", "start"}},
+		{"network.time", cmp.Or(p.Network.Time, "raw"), []string{"raw", "share"}},
 		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
 		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
 		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
@@ -116,6 +118,9 @@ func (p *Problem) check(proc *langevin.Process) error {
 		if p.Network.Octaves == 0 {
 			return p.key("network.octaves_of", p.Network.OctavesOf, "point, or network.octaves of at least 1")
 		}
+	}
+	if err := p.checkUnit(p.Free(proc.Set.Dim())); err != nil {
+		return err
 	}
 	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set)); err != nil {
 		return err
@@ -203,10 +208,32 @@ func (p *Problem) checkNetwork(c score.Config) error {
 		return nil
 	case *networks.KindError:
 		return p.key("network.kind", e.Kind, e.Want)
+	case *networks.UnitError:
+		key := "network." + strings.ToLower(e.Key)
+		return &KeyError{Origin: p.where(key), Key: key, Fault: e.Error()}
 	case *score.OptionError:
 		return p.option("network.options.", e)
 	}
 	return err
+}
+
+// checkUnit returns a *KeyError if the network cannot read points with free coordinates before their
+// condition by the center and the unit that are given.
+func (p *Problem) checkUnit(free int) error {
+	const most = 1e15
+	n := p.Network
+	if n.Center != nil && len(n.Center) != free {
+		return p.key("network.center", len(n.Center), fmt.Sprintf("%d numbers, one a coordinate", free))
+	}
+	for _, v := range n.Center {
+		if !(math.Abs(v) <= most) {
+			return p.key("network.center", v, "numbers of at most 1e15")
+		}
+	}
+	if (n.Unit != 0 || p.origin["network.unit"] != "") && !(n.Unit >= 1/most && n.Unit <= most) {
+		return p.key("network.unit", n.Unit, "a number in [1e-15, 1e15]")
+	}
+	return nil
 }
 
 // CheckPaths returns a *KeyError if the paths of so many data rows, which training

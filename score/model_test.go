@@ -51,3 +51,18 @@ func TestMLPMatrices(t *testing.T) {
 		t.Errorf("%d matrices, want 2", n)
 	}
 }
+
+// The MLP reads points by their center and unit, in every precision.
+func TestUnit(t *testing.T) {
+	for p := range kernel.BFloat16 + 1 {
+		for _, c := range []score.Config{
+			{Dim: 3, Width: 24, Layers: 2},
+			{Dim: 4, Width: 24, Layers: 3, Momentum: true, Octaves: 4, Wavelength: 3, TimeOctaves: 2, Share: true,
+				Start: func(t float64) (b, v float64) { return t / 3, t / 50 }, Still: []int{3}, Null: true,
+				Given: score.Standard{Mean: []float64{0.5}, Scale: []float64{3}}},
+		} {
+			c.Precision, c.Seed = p, 2
+			scoretest.Unit(t, score.MLPKind, c)
+		}
+	}
+}

@@ -30,7 +30,10 @@ type Config struct {
 	// As in Reading; a Horizon of 0 is 1.
 	TimeOctaves int
 	Horizon     float64
-	Options     Options // keys of the kind's own
+	Share       bool
+	Center      []float64 // as in Reading
+	Unit        float64   // as in Reading
+	Options     Options   // keys of the kind's own
 	// Reference is a conformation that points are laid on, for kinds that do so.
 	Reference []float64
 	// Torsions are chains of four bonded atoms of the molecule that points are, for kinds that read them.
@@ -50,7 +53,7 @@ func (c Config) Reading() Reading {
 	return Reading{
 		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start, Still: c.Still,
 		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
-		Given: c.Given, Null: c.Null,
+		Share: c.Share, Center: c.Center, Unit: c.Unit, Given: c.Given, Null: c.Null,
 	}
 }
 
@@ -59,7 +62,10 @@ type Kind struct {
 	Name    string
 	Options []Option // keys of its own
 	Refers  bool     // the network lays points on Config.Reference, and does not see how they lie
-	Sized   string   // the option that most decides how large it is; "" is Config.Width
+	// AsIs says why the network reads points as they are, without Config.Center and Config.Unit; "" is that it
+	// reads them by these.
+	AsIs  string
+	Sized string // the option that most decides how large it is; "" is Config.Width
 	// Fits, if not nil, returns what is expected of c instead, where there is no such network
 	// for its points.
 	Fits func(c Config) string

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -13,9 +14,14 @@ import (
 //
 // The zero Reading is the paper's, s_θ = F_θ(x, p̃, t).
 type Reading struct {
+	// Center and Unit are those of the coordinates before Given: F_θ reads (x − Center)/Unit, and φ is of
+	// x − Center. A first layer sees nothing of points of size 10⁻³, and of those of size 10³, or far from 0,
+	// little else than their size. A nil Center is 0, a Unit of 0 is 1.
+	Center []float64
+	Unit   float64
 	// Octaves and Wavelength shape φ(x): sin and cos of 2π 2^i x_j/Wavelength for
-	// each coordinate j and i < Octaves. Plain networks learn fine detail slowly;
-	// with such features they start from it (Tancik et al. 2020).
+	// each coordinate j and i < Octaves, Wavelength being in the unit of x. Plain networks learn
+	// fine detail slowly; with such features they start from it (Tancik et al. 2020).
 	Octaves    int
 	Wavelength float64
 	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its
@@ -32,9 +38,12 @@ type Reading struct {
 	// seen.
 	TimeOctaves int
 	Horizon     float64
+	// With Share F_θ reads t/Horizon in place of t: a time says where on its path a point is, in any unit.
+	Share bool
 	// Given is how the last coordinates of a point, a condition, are read: those of x in the
 	// row, and in φ, are standardised. With Null a row ends in a number that is 1 where the
-	// condition is hidden (Input.Null), and 0 elsewhere; hidden coordinates are 0.
+	// condition is hidden (Input.Null), and 0 elsewhere; hidden coordinates are 0. A standardised
+	// number is one of units: its waves have the length Wavelength/Unit.
 	Given Standard
 	Null  bool
 	// Gain is m; nil means m = 1.
@@ -57,8 +66,11 @@ func (r Reading) Width(d int, momentum bool) int {
 }
 
 // NewReader returns the reader of rows (x, p̃, t, φ(x), χ(t)) for points in R^d; without
-// momentum, of rows (x, t, φ(x), χ(t)).
+// momentum, of rows (x, t, φ(x), χ(t)). It panics if the reading is of more coordinates.
 func NewReader[T kernel.Float](r Reading, d int, momentum bool) Reader[T] {
+	if free := d - len(r.Given.Mean); len(r.Center) > free {
+		panic(fmt.Sprintf("score: a center of %d coordinates for points of %d", len(r.Center), free))
+	}
 	return reader[T]{r, d, momentum}
 }
 
@@ -86,13 +98,23 @@ func (r reader[T]) Row(dst []T, at Input) {
 	if at.Null && !r.reading.Null {
 		panic("score: a hidden condition for a network that must see it")
 	}
+	unit := cmp.Or(r.reading.Unit, 1)
+	free := d - len(r.reading.Given.Mean)
 	for j := range x {
-		dst[j] = T(r.coordinate(at, j))
+		v := r.coordinate(at, j)
+		if j < free {
+			v /= unit
+		}
+		dst[j] = T(v)
 	}
 	for j, v := range p {
 		dst[d+j] = T(v)
 	}
-	dst[d+len(p)] = T(at.T)
+	t := at.T
+	if r.reading.Share {
+		t /= r.reading.Horizon
+	}
+	dst[d+len(p)] = T(t)
 	features := dst[d+len(p)+1:]
 	if octaves := r.reading.Octaves; octaves > 0 {
 		b, size, ω := 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
@@ -104,6 +126,9 @@ func (r reader[T]) Row(dst []T, at Input) {
 		still := r.reading.Still
 		for j := range x {
 			y := r.coordinate(at, j)
+			if j >= free {
+				y *= unit
+			}
 			if len(still) > 0 && still[0] == j {
 				still = still[1:]
 				waves(features[2*j:], ω*y, 1, octaves, 2*d)
@@ -128,11 +153,13 @@ func (r reader[T]) Row(dst []T, at Input) {
 	}
 }
 
-// coordinate returns x_j as the network reads it.
+// coordinate returns x_j from its center, in the unit of x; of a condition as the network reads it.
 func (r reader[T]) coordinate(at Input, j int) float64 {
 	given := r.reading.Given
 	k := j - (r.d - len(given.Mean))
 	switch {
+	case k < 0 && j < len(r.reading.Center):
+		return at.X[j] - r.reading.Center[j]
 	case k < 0:
 		return at.X[j]
 	case at.Null:

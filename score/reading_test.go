@@ -119,3 +119,69 @@ func TestFieldReading(t *testing.T) {
 		}()
 	}
 }
+
+// Coordinates are read from their center, in their unit, and waves are of x − center in the unit of x; a
+// condition, momenta and hidden numbers are read as ever, and t as it is or as a share of the horizon.
+func TestRowOfUnit(t *testing.T) {
+	x, p := []float64{1000.5, -1999, 0.75, 14}, []float64{5, 6, 7, 0}
+	center := []float64{1000, -2000, 0}
+	given := Standard{Mean: []float64{10}, Scale: []float64{2}}
+	for _, c := range []struct {
+		name   string
+		share  bool
+		null   bool
+		center []float64
+		unit   float64
+	}{
+		{"both", true, false, center, 4}, {"center", false, false, center, 0}, {"unit", true, false, nil, 4},
+		{"one number", false, false, center[:1], 0.5}, {"hidden", false, true, center, 4},
+		{"neither", false, false, nil, 0},
+	} {
+		r := Reading{Center: c.center, Unit: c.unit, Octaves: 2, Wavelength: 3, Horizon: 4, TimeOctaves: 1,
+			Share: c.share, Given: given, Null: true, Still: []int{3}}
+		r.Start = func(t float64) (b, v float64) { return t / 8, t / 50 }
+		far, unit := make([]float64, 4), 1.0
+		copy(far, c.center)
+		if c.unit != 0 {
+			unit = c.unit
+		}
+		last := 2.0 // (14 − 10)/2
+		if c.null {
+			last = 0
+		}
+		want := []float64{(x[0] - far[0]) / unit, (x[1] - far[1]) / unit, (x[2] - far[2]) / unit, last, 5, 6, 7, 0, 1}
+		if c.share {
+			want[8] = 0.25
+		}
+		for i := range 2 {
+			ω := 2 * math.Pi * math.Exp2(float64(i)) / 3
+			for j := range x {
+				y, size := last*unit, 1.0
+				if j < 3 {
+					y, size = x[j]-far[j]-p[j]/8, math.Exp(-ω*ω/100)
+				}
+				want = append(want, size*math.Sin(ω*y), size*math.Cos(ω*y))
+			}
+		}
+		want = append(want, math.Sin(math.Pi/4), math.Cos(math.Pi/4), 0)
+		if c.null {
+			want[len(want)-1] = 1
+		}
+		row := make([]float64, r.Width(4, true))
+		NewReader[float64](r, 4, true).Row(row, Input{X: x, P: p, T: 1, Null: c.null})
+		if len(row) != len(want) {
+			t.Fatalf("%s: a row of %d numbers, want %d", c.name, len(row), len(want))
+		}
+		for i, v := range want {
+			if i < 9 && row[i] != v || math.Abs(row[i]-v) > 1e-12 {
+				t.Errorf("%s: entry %d is %v, want %v", c.name, i, row[i], v)
+			}
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a center of more coordinates than points have is accepted")
+		}
+	}()
+	NewReader[float64](Reading{Center: center, Given: given}, 3, false)
+}

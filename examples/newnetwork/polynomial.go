@@ -53,8 +53,9 @@ func width(dim int, momentum bool) int {
 // New makes a network whose W_k and b_k are uniform on ±1/√width.
 func New[T kernel.Float](c score.Config) *Polynomial[T] {
 	z, degree := width(c.Dim, c.Momentum), int(c.Options["degree"])
+	reading := score.Reading{Gain: c.Gain, Center: c.Center, Unit: c.Unit, Given: c.Given}
 	m := &Polynomial[T]{
-		Reader: score.NewReader[T](score.Reading{Gain: c.Gain}, c.Dim, c.Momentum),
+		Reader: score.NewReader[T](reading, c.Dim, c.Momentum),
 		dim:    c.Dim, z: z, degree: degree, horizon: c.Options["horizon"], precision: c.Precision,
 		θ: make([]T, (degree+1)*(z+1)*c.Dim),
 	}

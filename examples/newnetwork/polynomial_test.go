@@ -15,6 +15,7 @@ func TestPolynomial(t *testing.T) {
 		scoretest.Run(t, New[float64](score.Config{Dim: 3, Momentum: momentum, Seed: 1, Options: options}), momentum)
 	}
 	scoretest.Kind(t, Kind, score.Config{Dim: 3, Seed: 1})
+	scoretest.Unit(t, Kind, score.Config{Dim: 3, Seed: 1, Momentum: true})
 }
 
 // Once listed it is made by its name, and its options are checked.

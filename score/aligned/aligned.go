@@ -44,6 +44,7 @@ var Kind = score.Kind{
 		{Name: "pairs", Lowest: 0, Most: 1000, Doc: "pairs of atoms whose numbers differ by at most this; 0: none"},
 		{Name: "torsions", Lowest: 0, Most: 12, Whole: true, Doc: "waves of each torsion of the molecule; 0: none"},
 	},
+	AsIs:       "it lays a molecule on its reference, where it reads Å from there",
 	Parameters: parameters,
 	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
 }

@@ -46,11 +46,24 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("the network is %q; expected %s", e.Kind, e.Want)
 }
 
+// A UnitError says that a network reads points as they are, and has no use for a key of Config: Center or Unit.
+type UnitError struct{ Kind, Key, Why string }
+
+func (e *UnitError) Error() string {
+	return fmt.Sprintf("network %s has no %s: %s", e.Kind, strings.ToLower(e.Key), e.Why)
+}
+
 // resolve returns the kind that c names, and c with every number given.
 func resolve(c score.Config) (score.Kind, score.Config, error) {
 	k, ok := Of(c.Kind)
 	if !ok {
 		return k, c, &KindError{c.Kind, "one of " + strings.Join(Names(), ", ")}
+	}
+	if k.AsIs != "" && c.Center != nil {
+		return k, c, &UnitError{k.Name, "Center", k.AsIs}
+	}
+	if k.AsIs != "" && c.Unit != 0 {
+		return k, c, &UnitError{k.Name, "Unit", k.AsIs}
 	}
 	if k.Fits != nil {
 		if want := k.Fits(c); want != "" {
@@ -62,7 +75,7 @@ func resolve(c score.Config) (score.Kind, score.Config, error) {
 }
 
 // Parameters returns the number of parameters of the network that c describes, without
-// making it. The error is a *KindError or a *score.OptionError.
+// making it. The error is a *KindError, a *UnitError or a *score.OptionError.
 func Parameters(c score.Config) (float64, error) {
 	k, c, err := resolve(c)
 	if err != nil {

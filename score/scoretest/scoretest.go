@@ -4,11 +4,14 @@
 package scoretest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -66,6 +69,89 @@ func Kind(t *testing.T, k score.Kind, c score.Config) {
 		t.Errorf("%d outputs in %v for points in R^%d in %v", m.Out(), m.Precision(), c.Dim, c.Precision)
 	}
 }
+
+// Unit checks that the network that c describes, with a center, a unit and waves of them, has the scores and
+// gradients at points in a unit of 2ⁿ that it has at the points themselves if center, unit, wavelength and
+// Start are in that unit too, to the last bit; at points moved far away the scores, to round-off; and that it
+// hears of both keys.
+func Unit(t *testing.T, k score.Kind, c score.Config) {
+	t.Helper()
+	c, err := k.Resolve(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, plain := c.Dim-len(c.Given.Mean), c
+	plain.Center, plain.Unit = nil, 0
+	c.Unit, c.Wavelength, c.Center = 1.5, cmp.Or(c.Wavelength, 2), make([]float64, free)
+	for j := range free {
+		c.Center[j] = math.Cos(float64(j)) / 4
+	}
+	s := &suite{d: c.Dim, momentum: c.Momentum}
+	// pass returns scores and gradients at the probes in a unit of 1/scale, moved by shift.
+	pass := func(c score.Config, scale, shift float64) (scores, grad []float32) {
+		m := k.New(c)
+		in, w := make([]float32, rows*m.In()), m.In()
+		for i := range rows {
+			at := s.probe(i)
+			for j := range free {
+				at.X[j] = scale*at.X[j] + shift
+			}
+			m.Row(in[i*w:(i+1)*w], at)
+		}
+		ws := m.Pack(true).NewWorkspace(rows, true)
+		scores = slices.Clone(ws.Forward(in, rows))
+		grad, dout := make([]float32, len(m.Parameters())), make([]float32, len(scores))
+		for i, v := range weights(len(dout)) {
+			dout[i] = float32(v)
+		}
+		ws.Backward(grad, dout, rows, false)
+		if alone := m.Pack(false).NewWorkspace(rows, false).Forward(in, rows); !slices.Equal(alone, scores) {
+			t.Errorf("scale %v: passes without gradients have other scores", scale)
+		}
+		return scores, grad
+	}
+	// in returns c for points in a unit of 1/scale, moved by shift.
+	in := func(c score.Config, scale, shift float64) score.Config {
+		center, start := make([]float64, free), c.Start
+		for j := range center {
+			center[j] = scale*c.Center[j] + shift
+		}
+		c.Center, c.Unit, c.Wavelength = center, scale*c.Unit, scale*c.Wavelength
+		if start != nil {
+			c.Start = func(t float64) (b, v float64) {
+				b, v = start(t)
+				return scale * b, scale * scale * v
+			}
+		}
+		return c
+	}
+	want, grad := pass(c, 1, 0)
+	for _, scale := range []float64{1. / 1024, 0.5, 1024, 1 << 40} {
+		if s, g := pass(in(c, scale, 0), scale, 0); !slices.Equal(s, want) || !slices.Equal(g, grad) {
+			t.Errorf("in a unit of %v there are other scores or gradients", 1/scale)
+		}
+	}
+	if c.Precision == kernel.Float32 { // one bit of a coarser product can move more
+		far, _ := pass(in(c, 1000, 1e6), 1000, 1e6)
+		for i, v := range want {
+			if math.Abs(float64(far[i]-v)) > 1e-6*(1+math.Abs(float64(v))) {
+				t.Fatalf("a million away in a unit of 1/1000, output %d is %v, want %v", i, far[i], v)
+			}
+		}
+	}
+	for key, change := range map[string]func(c *score.Config){
+		"center": func(c *score.Config) { c.Center = make([]float64, free); c.Center[free-1] = 0.5 },
+		"unit":   func(c *score.Config) { c.Unit = 3 },
+	} {
+		one := plain
+		change(&one)
+		if a, _ := pass(plain, 1, 0); slices.Equal(first(pass(one, 1, 0)), a) {
+			t.Errorf("the network does not hear of its %s", key)
+		}
+	}
+}
+
+func first(a, _ []float32) []float32 { return a }
 
 type suite struct {
 	m        score.Model[float64]

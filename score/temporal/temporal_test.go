@@ -49,6 +49,7 @@ func TestConforms(t *testing.T) {
 			}
 			scoretest.Run(t, New[float64](k), k.Momentum)
 			scoretest.Kind(t, Kind, k)
+			scoretest.Unit(t, Kind, k)
 		})
 	}
 }
