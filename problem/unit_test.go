@@ -45,7 +45,7 @@ func TestUnit(t *testing.T) {
 		text   string
 		center []float64
 	}{{unitSphere, odd}, {unitEllipse, odd[:2]}} {
-		setting := fmt.Sprintf("network.center=[%s]", strings.Trim(strings.ReplaceAll(fmt.Sprint(c.center), " ", ","), "[]"))
+		setting := "network.center=" + strings.ReplaceAll(fmt.Sprint(c.center), " ", ", ")
 		p, n, err := networkOf(t, c.text, setting, "network.unit=0.30000000000000004", "network.time=share")
 		if err != nil {
 			t.Fatal(err)
