@@ -258,3 +258,28 @@ func TestInsteadKeepsItsCause(t *testing.T) {
 		t.Errorf("the graph is left within node %d at %+v", g.cause, g.here)
 	}
 }
+
+// A matrix has rows and columns, both at least one: no two negative numbers make one, nor more
+// than may be of either.
+func TestShapesOfMatrices(t *testing.T) {
+	g := NewGraph(6)
+	for shape, ok := range map[[2]int]bool{
+		{2, 3}: true, {6, 1}: true, {1, 6}: true, {-2, -3}: false, {-1, -6}: false, {0, 6}: false, {6, 0}: false,
+		{2, 2}: false, {1 << 33, 6 >> 1}: false, {MaxElements + 1, 0}: false,
+	} {
+		if got := fails(func() { g.X().Reshape(shape[0], shape[1]) }); (got == "") != ok ||
+			!ok && !strings.Contains(got, "a vector of 6 cannot become") {
+			t.Errorf("%v: %q", shape, got)
+		}
+	}
+	for formula, want := range map[string]string{
+		"norm(i in 0..1)":           "takes one formula after it, not 0",
+		"norm(i in 0..1, 1, 2)":     "takes one formula after it, not 2",
+		"sum(i in 0..1, j in 0..1)": "not 0", "vector(i in 0..1, j in 0..1, 1, 2, 3)": "not 3",
+		"sqrt(i in 0..1, 1)": "sqrt takes no range", "norm(i in 0..1, x)": "norm over a range takes numbers",
+	} {
+		if _, err := NewScope(g).Parse(formula); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", formula, err, want)
+		}
+	}
+}

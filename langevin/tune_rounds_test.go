@@ -105,8 +105,9 @@ func TestTuneWithoutForce(t *testing.T) {
 	bare := tuned(zoo.Euclidean{D: 1}, ULLAP, blind{}, 0.25)
 	bare.Leaps = 1
 	var config *ConfigError
-	if _, err := bare.Tune(t.Context(), pool, x0); !errors.As(err, &config) || config.Field != "Potential" {
-		t.Errorf("HMC without values of the potential: %v", err)
+	if got, err := bare.Tune(t.Context(), pool, x0); got != 0 || !errors.As(err, &config) ||
+		config.Field != "Potential" {
+		t.Errorf("HMC without values of the potential: %v, %v", got, err)
 	}
 }
 
@@ -175,6 +176,12 @@ func TestTunedShares(t *testing.T) {
 		}
 		if f, _ := math.Frexp(τ / c.τ); c.leaps == 0 && f != 0.5 {
 			t.Errorf("%s: the step %v is no half of halves of %v", name, τ, c.τ)
+		}
+		if c.τ == 0.3 { // the longest of those that it grew by
+			j := math.Log(τ/c.τ) / math.Log(1.5)
+			if math.Abs(j-math.Round(j)) > 1e-9 || j < 1 {
+				t.Errorf("%s: the step %v is not %v and halves of it", name, τ, c.τ)
+			}
 		}
 	}
 }

@@ -245,7 +245,7 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 		if w.at.At(y, 1) != nil {
 			return false
 		}
-		depth, value := 0.0, 0.0 // of the deepest wall
+		var depth, value float64 // of the deepest wall
 		at := 0                  // where component a's derivatives begin
 		for a := range w.c {
 			here := at

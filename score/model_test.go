@@ -28,6 +28,9 @@ func TestZeroReading(t *testing.T) {
 	if r.Horizon != 1 || r.Wavelength != 2 || r.Start != nil || r.Gain != nil {
 		t.Errorf("a zero Config reads by %+v", r)
 	}
+	if m := score.NewReader[float64](r, 2, true).Gain(0.3); m != 1 {
+		t.Errorf("the gain is %v", m)
+	}
 	c := score.Config{Octaves: 3, Wavelength: 5, TimeOctaves: 2, Horizon: 7, Still: []int{4}}
 	c.Start, c.Gain = func(float64) (float64, float64) { return 2, 3 }, func(float64) float64 { return 6 }
 	r = c.Reading()

@@ -3,6 +3,8 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/kernel"
@@ -19,6 +21,27 @@ type losing struct {
 	failed    int
 	prepared  int
 	refreshed []uint64
+	unread    int // an item whose terms have no rows; 0: none
+}
+
+var errUnread = errors.New("no rows")
+
+func (l *losing) NewLoss(r score.Reader[float32], rows int) method.Loss[float32] {
+	return losingLoss{l.Source.NewLoss(r, rows), l}
+}
+
+type losingLoss struct {
+	method.Loss[float32]
+	of *losing
+}
+
+func (l losingLoss) Prepare(terms []method.Term) ([]float32, error) {
+	for _, t := range terms {
+		if t.Item == l.of.unread && t.Item > 0 {
+			return nil, errUnread
+		}
+	}
+	return l.Loss.Prepare(terms)
 }
 
 func (l *losing) Failed(item int) bool { return item < l.failed }
@@ -82,6 +105,40 @@ func TestShareOfFailedPaths(t *testing.T) {
 	tr, _ = lossy(t, cfg, 49) // the only batch is an incomplete one
 	if _, err := tr.Epoch(t.Context()); err != nil || tr.State.Updates != 1 || len(tr.terms) != 3 {
 		t.Errorf("one path: %v after %d updates of %d terms", err, tr.State.Updates, len(tr.terms))
+	}
+}
+
+// Terms without rows stop the batch by epoch, batch and the first sample of those that were asked
+// for together, wherever they are in it; once there are rows again, training goes on as if nothing
+// had been.
+func TestTermsWithoutRows(t *testing.T) {
+	cfg := smallConfig
+	cfg.Batch = 50
+	whole, _ := lossy(t, cfg, 0)
+	tr, src := lossy(t, cfg, 0)
+	if _, err := whole.Epoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{0, 3, 20, 49} { // places in the order of the epoch
+		src.unread = whole.order[at]
+		if src.unread == 0 {
+			continue
+		}
+		_, err := tr.Epoch(t.Context())
+		first := -1 // terms are in lanes of nine or ten, three a path
+		for lane := range lanes {
+			if lo, hi := lane*150/lanes, (lane+1)*150/lanes; first < 0 && lo < 3*at+3 && 3*at < hi {
+				first = whole.order[lo/3]
+			}
+		}
+		want := fmt.Sprintf("epoch 1, batch 1, terms from sample %d on: no rows", first)
+		if !errors.Is(err, errUnread) || err.Error() != want || tr.State.Updates != 0 {
+			t.Errorf("path %d: %v after %d updates, want %q", at, err, tr.State.Updates, want)
+		}
+	}
+	src.unread = 0
+	if _, err := tr.Epoch(t.Context()); err != nil || !slices.Equal(tr.opt.params, whole.opt.params) {
+		t.Errorf("after terms without rows: %v, or other parameters", err)
 	}
 }
 
@@ -171,5 +228,53 @@ func TestBudgetIsSpent(t *testing.T) {
 		if ends := due && d.Plan.Epochs == c.epoch && d.Why == "the budget is spent"; ends != c.ends {
 			t.Errorf("%v of 100 s after epoch %d: %+v, %v", c.all, c.epoch, d, due)
 		}
+	}
+}
+
+// What a clock decides, by hand: of 1005 s at 10 s an epoch 955 are left after five, of which two
+// hundredths of the whole are kept back, which is 93 epochs. A number that is no more than two
+// hundredths larger is left as it is. Where epochs became slower it is lowered to 98 hundredths
+// of what is left.
+func TestDecisionsByHand(t *testing.T) {
+	p := NewPacer(1005, 1, 0, MaxClocked, 0, Reading{})
+	s, plan := &State{}, Plan{Epochs: MaxClocked, Factor: 1}
+	for e := 1; e <= 5; e++ {
+		p.Epoch(e, Reading{All: 10 * float64(e)})
+		if _, due := p.decide(plan, s, 0.5); due != (e == 5) {
+			t.Errorf("after epoch %d a decision is due: %v", e, due)
+		}
+	}
+	d, _ := p.decide(plan, s, 0.5)
+	if d.Plan != (Plan{98, 0.5, 1}) || d.After != 5 || d.Budget != 1005 || d.Spent != 50 || d.Pace != 10 ||
+		d.Why != "the warm-up was timed" || !d.Repeats() {
+		t.Errorf("%+v", d)
+	}
+	if d, _ := p.decide(plan, s, 0.99); d.Plan.Anneal != 1-5./98 { // no more than is left
+		t.Errorf("%+v", d)
+	}
+	// Of a plan that no clock has timed: 98 are more than 96 by 2.08 hundredths, than 97 by 1.03.
+	for epochs, want := range map[int]bool{96: true, 97: false, 98: false, 99: false} {
+		s.Plan = &Plan{epochs, 0.5, 1}
+		if d, due := p.decide(*s.Plan, s, 0.5); due != want || due && d.Plan.Epochs != 98 {
+			t.Errorf("of a plan of %d epochs: %+v, %v", epochs, d, due)
+		}
+	}
+	s.Plan, s.Timed = &Plan{101, 0.5, 1}, true // 96 epochs do not fit
+	if d, due := p.decide(*s.Plan, s, 0.5); !due || d.Plan.Epochs != 98 ||
+		d.Why != "epochs take longer than was timed" {
+		t.Errorf("%+v, %v", d, due)
+	}
+	s.Plan = &Plan{100, 0.5, 1} // 95 do, to the last but 5 s
+	if d, due := p.decide(*s.Plan, s, 0.5); due {
+		t.Errorf("%+v", d)
+	}
+	s.Clock = make([]Decision, maxDecisions)
+	s.Plan = &Plan{101, 0.5, 1}
+	if _, due := p.decide(*s.Plan, s, 0.5); due {
+		t.Error("one decision too many")
+	}
+	p.now.All = 1005
+	if d, due := p.decide(*s.Plan, s, 0.5); !due || d.Plan.Epochs != 5 {
+		t.Errorf("the end of the budget after many decisions: %+v", d)
 	}
 }

@@ -153,7 +153,7 @@ func TestParseOptimizer(t *testing.T) {
 			t.Errorf("%v: %v, %v", o, got, err)
 		}
 	}
-	if _, err := ParseOptimizer("sgd"); err == nil {
-		t.Error("sgd is accepted")
+	if got, err := ParseOptimizer("sgd"); err == nil || got != 0 {
+		t.Errorf("sgd is %v", got)
 	}
 }

@@ -1,0 +1,261 @@
+package langevin
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Of an overdamped step all that is known of its noise is its share of the displacement:
+// r_k² = τ_k²/(τ Σ_{i≤k} τ_i), τ of the backward step; with one level of noise 1/(k + 1).
+func TestTargetSizeOfOverdamped(t *testing.T) {
+	for _, c := range []Convention{Paper, Reference} {
+		p := process(zoo.Euclidean{D: 1}, OLLA)
+		p.Convention = c
+		sum := 0.0
+		for k := range p.Schedule.N {
+			τ := p.Schedule.Tau(k)
+			sum += τ
+			if got, want := p.TargetSize(k), τ/math.Sqrt(sum*p.BackTau(k)); math.Abs(got-want) > 1e-14 {
+				t.Errorf("%v: r_%d = %v, want %v", c, k, got, want)
+			}
+		}
+		p.Schedule.SigmaMax = p.Schedule.SigmaMin
+		for k := range p.Schedule.N {
+			if got, want := p.TargetSize(k), 1/math.Sqrt(float64(k+1)); math.Abs(got-want) > 1e-14 {
+				t.Errorf("%v: with one level of noise r_%d = %v, want %v", c, k, got, want)
+			}
+		}
+	}
+}
+
+// With balanced gains, what a network must put out at t_{k+1} is of size 1: m |c_k| = r_k.
+func TestBalancedGains(t *testing.T) {
+	for _, m := range []Method{OLLA, ULLA} {
+		for _, c := range []Convention{Paper, Reference} {
+			p := process(zoo.Euclidean{D: 1}, m)
+			p.Convention = c
+			gain := p.BalancedGains()
+			for k := range p.Schedule.N {
+				got, want := gain(p.Schedule.Time(k+1))*math.Abs(p.ScoreCoefficient(k)), p.TargetSize(k)
+				if math.Abs(got-want) > 1e-14*want {
+					t.Errorf("%v %v: m c_%d = %v, want %v", m, c, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Names are read in any case, RDDPM is OLLA-P, and what is none is told with those that are.
+func TestNamesAndTheirRefusals(t *testing.T) {
+	for name, want := range map[string]Method{"RDDPM": OLLAP, "rddpm": OLLAP, "olla-p": OLLAP, "ulla": ULLA} {
+		if got, err := ParseMethod(name); err != nil || got != want {
+			t.Errorf("%s is read as %v, %v", name, got, err)
+		}
+	}
+	for _, c := range []Convention{Paper, Reference} {
+		if got, err := ParseConvention(c.String()); err != nil || got != c {
+			t.Errorf("%v is read as %v, %v", c, got, err)
+		}
+	}
+	var e *ConfigError
+	if _, err := ParseMethod("HMC"); !errors.As(err, &e) || e.Field != "Method" || e.Value != "HMC" ||
+		!strings.Contains(err.Error(), "one of ULLA, OLLA, ULLA-P, OLLA-P") {
+		t.Errorf("a method that is none: %v", err)
+	}
+	if _, err := ParseConvention("mine"); !errors.As(err, &e) || e.Field != "Convention" || e.Value != "mine" {
+		t.Errorf("a convention that is none: %v", err)
+	}
+}
+
+// A break-down is laid to the sample and component that geometry names, counted from the block's
+// first; to the state and the block's first where it names none; and what geometry said is kept.
+func TestWhatBrokeDown(t *testing.T) {
+	for _, c := range []struct {
+		err             error
+		sample          int
+		component, text string
+	}{
+		{&geometry.NonFiniteError{Row: 3, Component: "tube", Value: math.Inf(1)}, 103, "tube", "the value is +Inf"},
+		{&geometry.RankError{Row: 2, Component: "knot", Norm: 1e-17}, 102, "knot", "its gradient vanishes (norm 1e-17)"},
+		{fmt.Errorf("held up: %w", &geometry.RankError{Row: 1, Component: "knot"}), 101, "knot", "the rank drops"},
+		{errors.New("out of paper"), 100, "state", "out of paper"},
+	} {
+		e := diverged("backward", 100, 7, c.err)
+		if e.Sample != c.sample || e.Component != c.component || e.Step != 7 || e.Direction != "backward" ||
+			!strings.Contains(e.Err.Error(), c.text) || !errors.Is(e, e.Err) {
+			t.Errorf("%v: %+v", c.err, e)
+		}
+		text := fmt.Sprintf("backward simulation broke down at sample %d, step 7, component %q: ", c.sample, c.component)
+		if !strings.HasPrefix(e.Error(), text) {
+			t.Errorf("%v, want %q", e, text)
+		}
+	}
+}
+
+// spoiled is no force, and NaN in coordinate 1 where x_0 is the number given.
+type spoiled float64
+
+func (s spoiled) Gradient(dst, x []float64, n int) {
+	clear(dst)
+	d := len(x) / n
+	for i := range n {
+		if x[i*d] == float64(s) {
+			dst[i*d+1] = math.NaN()
+		}
+	}
+}
+
+// A state that no constraint looks at is looked at in the end, by sample and coordinate; one that a
+// constraint sees stops the chain or path at the step, by sample, also in a later block.
+func TestWhereStatesBreakDown(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	starts := make([]float64, 3*40)
+	for i := range 40 {
+		starts[3*i] = float64(i)
+	}
+	p := process(zoo.Euclidean{D: 3}, OLLA)
+	p.Potential = spoiled(21)
+	var e *DivergedError
+	var paths Paths
+	_, err := NewSimulator(p, pool, 16).Forward(t.Context(), &paths, starts, 1, 0)
+	if !errors.As(err, &e) || e.Sample != 21 || e.Component != "x[1]" || e.Step != p.Schedule.N ||
+		e.Direction != "forward" {
+		t.Errorf("a free path: %v", err)
+	}
+	p.Set = zoo.Affine{A: [][]float64{{0, 1, 1}}, B: []float64{0}}
+	_, err = NewSimulator(p, pool, 16).Forward(t.Context(), &paths, starts, 1, 0)
+	if !errors.As(err, &e) || e.Sample != 21 || e.Direction != "forward" || e.Step > 1 {
+		t.Errorf("a path on a plane: %v", err)
+	}
+	starts[3*33+1] = math.Inf(1)
+	for _, m := range []Method{OLLA, ULLA} {
+		p.Method, p.Friction, p.Potential = m, 1, nil
+		p.Schedule = Schedule{N: 3, T: 0.3, SigmaMin: 1, SigmaMax: 1}
+		_, err = NewSimulator(p, pool, 16).Forward(t.Context(), &paths, starts, 1, 0)
+		if !errors.As(err, &e) || e.Sample != 33 || e.Direction != "forward" || e.Step != 0 {
+			t.Errorf("%v: a start that is no point: %v", m, err)
+		}
+		for _, c := range []Chains{{}, {Symmetric: true}, {Leaps: 2}} {
+			c.Process, c.Count, c.Keep = p, 40, 2
+			if _, err = c.Run(t.Context(), pool, starts); !errors.As(err, &e) || e.Sample != 33 || e.Direction != "chain" ||
+				e.Step > 1 {
+				t.Errorf("%v, %+v: a start that is no point: %v", m, c, err)
+			}
+		}
+		p.NoTerminal = true
+	}
+	p.Schedule.SigmaMax = 2
+	var config *ConfigError
+	if _, err := (&Chains{Process: p, Count: 1, Keep: 1}).Run(t.Context(), pool, starts); !errors.As(err, &config) ||
+		config.Field != "Schedule.SigmaMax" {
+		t.Errorf("chains with two levels of noise: %v", err)
+	}
+}
+
+// A prior of terminal states leaves out paths that failed, and says so where all did; of a set
+// without a uniform law there is no uniform prior.
+func TestPriorsThatAreNone(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
+	x0, err := Start(p, 20, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim := NewSimulator(p, pool, 8)
+	var none *PriorError
+	if _, err := sim.EmpiricalPrior(t.Context(), x0, 1, 0); !errors.As(err, &none) || none.Paths != 20 ||
+		!strings.Contains(err.Error(), "all 20 forward paths") {
+		t.Errorf("steps of twenty radii: %v", err)
+	}
+	p.Schedule.T = 1.2 // some fail
+	var paths Paths
+	report, err := sim.Forward(t.Context(), &paths, x0, 1, 0)
+	if err != nil || report.Failed == 0 || report.Failed == 20 {
+		t.Fatalf("%d of 20 failed, %v", report.Failed, err)
+	}
+	var want []float64
+	for i := range 20 {
+		if !paths.Failed[i] {
+			want = append(want, paths.At(i, 4)...)
+		}
+	}
+	if e, err := sim.EmpiricalPrior(t.Context(), x0, 1, 0); err != nil || !slices.Equal(e.States, want) {
+		t.Errorf("%d states of %d paths, %v", len(e.States)/3, 20-report.Failed, err)
+	}
+	p.Set = zoo.Affine{A: [][]float64{{1, 1}}, B: []float64{0}}
+	if _, err := UniformPrior(p); err == nil || !strings.Contains(err.Error(), "uniform") {
+		t.Errorf("the uniform law of a line: %v", err)
+	}
+}
+
+// Where ∇h loses its rank the density of a level is that of no point, +∞ as an energy, and its
+// force that of the potential alone; the rows beside it do not hear of it.
+func TestLevelWhereTheRankDrops(t *testing.T) {
+	f := Quadratic{Center: []float64{1, 0}}
+	level, err := Level(zoo.Ellipsoid{Axes: []float64{1, 1}}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, value, force := []float64{0, 0, 3, 4}, make([]float64, 2), make([]float64, 4)
+	level.(Energy).Value(value, x, 2)
+	level.Gradient(force, x, 2)
+	if !math.IsInf(value[0], 1) || math.IsInf(value[1], 0) {
+		t.Errorf("values %v", value)
+	}
+	if force[0] != -1 || force[1] != 0 || force[2]-force[2] != 0 {
+		t.Errorf("forces %v", force)
+	}
+	if free, err := Level(zoo.Euclidean{D: 2}, f); err != nil || fmt.Sprint(free) != fmt.Sprint(f) {
+		t.Errorf("of no equalities the level is %v, %v", free, err)
+	}
+	// A potential without values has none before a condition either, and its force does not
+	// reach the condition.
+	b := Before(blind{}, 2, 1)
+	if _, ok := b.(Energy); ok {
+		t.Error("values of a potential that has none")
+	}
+	dst := []float64{9, 9, 9, 9, 9, 9}
+	if b.Gradient(dst, []float64{1, 2, 3, 4, 5, 6}, 2); !slices.Equal(dst, []float64{1, 2, 0, 4, 5, 0}) {
+		t.Errorf("forces before a condition: %v", dst)
+	}
+}
+
+// The first step of a chain is kicked as every other, at the origin of a line too, where all is 0
+// that a step remembers of the one before.
+func TestFirstKick(t *testing.T) {
+	p := process(zoo.Euclidean{D: 1}, ULLAP)
+	p.Potential = Linear{[]float64{3}}
+	s := newSplitting(p, 1)
+	if err := s.set.At([]float64{0}, 1); err != nil {
+		t.Fatal(err)
+	}
+	momentum := []float64{0}
+	if s.kick([]float64{0}, momentum, 1); momentum[0] != 3*s.τ/2 {
+		t.Errorf("the momentum is %v, want %v", momentum[0], 3*s.τ/2)
+	}
+}
+
+// Paths that no wall sent back have nothing to unfold, whatever walls others met.
+func TestNothingToUnfold(t *testing.T) {
+	z, v := []float64{1, 2}, []float64{3, 4}
+	plain := Paths{Count: 1, Steps: 3, Dim: 2, X: make([]float64, 8)}
+	if plain.Unfold(0, 0, 3, z, v, nil); z[0] != 1 || z[1] != 2 || v[0] != 3 || v[1] != 4 || plain.Folded(0, 2) {
+		t.Errorf("unfolded %v and %v", z, v)
+	}
+	stream := keyed.New(1, keyed.Probe, 0)
+	stream.Normals(plain.X, 0, 0)
+	if &plain.Proposal(0, 2)[0] != &plain.At(0, 2)[0] || &plain.Origin(0, 2)[0] != &plain.At(0, 1)[0] {
+		t.Error("a step that no wall sent back comes from elsewhere, or goes elsewhere")
+	}
+}
