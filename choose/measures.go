@@ -91,9 +91,9 @@ func Measure(set constraint.Set, rows []float64, seed uint64, pool *parallel.Poo
 		m.note("%d of %d rows have numbers that are not finite and were left out", n, m.Rows)
 	}
 	m.extent(t)
-	s := survey{set: set, pool: pool, unit: t.length(m), stream: keyed.MeasuredRows.Stream(seed, 0)}
-	m.surroundings(&s, t)
-	m.scales(t, pool)
+	s := newSurvey(set, pool, t.length(m), seed)
+	m.surroundings(s, t)
+	m.scales(s, t)
 	return m, nil
 }
 
@@ -167,23 +167,41 @@ func mixed(z uint64) uint64 {
 
 func (t *table) at(i int32) []float64 { return t.rows[int(i)*t.d : (int(i)+1)*t.d] }
 
-// distinct returns at most n rows of which no two have the same free coordinates, in units of
-// size: count×len(free).
-func (t *table) distinct(n int) []float64 {
-	var out, last []float64
+// distinct returns at most n rows of which no two have the same free coordinates: these, in units of
+// size (count×len(free)), and which rows they are.
+func (t *table) distinct(n int) (x []float64, rows []int32) {
 	for _, i := range t.order {
-		row := t.at(i)
-		if last != nil && !slices.ContainsFunc(t.free, func(j int) bool { return row[j] != last[j] }) {
+		if t.repeats(i, rows) {
 			continue
 		}
-		if last = row; len(out) == n*len(t.free) {
+		if len(rows) == n {
 			break
 		}
+		rows = append(rows, i)
 		for _, j := range t.free {
-			out = append(out, row[j]/t.size)
+			x = append(x, t.at(i)[j]/t.size)
 		}
 	}
-	return out
+	return x, rows
+}
+
+// repeats reports whether row i has the free coordinates of the last of some rows.
+func (t *table) repeats(i int32, rows []int32) bool {
+	if len(rows) == 0 {
+		return false
+	}
+	row, last := t.at(i), t.at(rows[len(rows)-1])
+	return !slices.ContainsFunc(t.free, func(j int) bool { return row[j] != last[j] })
+}
+
+// count returns how many rows are distinct.
+func (t *table) count() (n int) {
+	for k, i := range t.order {
+		if !t.repeats(i, t.order[:k]) {
+			n++
+		}
+	}
+	return n
 }
 
 // from returns the distance of a row from a point along free coordinates, in units of size.

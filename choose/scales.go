@@ -2,10 +2,11 @@ package choose
 
 import (
 	"math"
-	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The smallest scale of a law, from how many rows N(r) lie within r of a row. Where the density is
@@ -29,17 +30,21 @@ const (
 	between = 512     // rows whose neighbours are looked at
 	ladder  = 1 << 16 // rows among which neighbours are counted
 	pairing = 1e9     // operations that distances may take
+
+	members   = 256 // rows of a part whose covariance is taken, or
+	enough    = 4   // times the dimension
+	direction = 1e9 // operations that covariances may take
 )
 
 // scales measures distances between rows.
-func (m *Measures) scales(t *table, pool *parallel.Pool) {
+func (m *Measures) scales(s *survey, t *table) {
 	f := len(t.free)
 	m.Narrow = m.Spread / math.Sqrt(float64(max(m.Dim, 1)))
 	if f == 0 {
 		return
 	}
 	work := float64(f + 8)
-	all := t.distinct(max(between, int(pairing/(between/4*work))))
+	all, rows := t.distinct(max(between, int(pairing/(between/4*work))))
 	n := len(all) / f
 	queries := max(min(n, between/4), min(n, between, int(pairing/(float64(n)*work))))
 	total := n
@@ -47,30 +52,27 @@ func (m *Measures) scales(t *table, pool *parallel.Pool) {
 		total = t.count()
 	}
 	if n < total {
-		m.note("neighbours are looked for among %d of %d rows; their distances are scaled by (%d/%d)^(1/%d)", n, total, n,
-			total, m.Dim)
+		m.note("neighbours are looked for among %d of %d rows; their distances are scaled by (%d/%d)^(1/%d)",
+			n, total, n, total, m.Dim)
 	}
 	near := one * m.Spread / t.size
-	nearest, narrow := make([]float64, queries), make([]float64, queries)
-	scratch := make([][]float64, pool.Workers())
-	pool.Do(queries, func(worker, q int) {
+	nearest, parts := make([]float64, queries), make([]part, queries)
+	scratch := make([][]float64, s.pool.Workers())
+	s.pool.Do(queries, func(worker, q int) {
 		if scratch[worker] == nil {
 			scratch[worker] = make([]float64, 0, min(n, ladder))
 		}
 		x, best, away := all[q*f:(q+1)*f], inf, scratch[worker]
 		for i := range n {
-			s := 0.0
-			for j, v := range all[i*f : (i+1)*f] {
-				s += (v - x[j]) * (v - x[j])
-			}
-			if s > near*near {
-				best = min(best, s)
+			r := squared(x, all[i*f:(i+1)*f])
+			if r > near*near {
+				best = min(best, r)
 				if i < ladder {
-					away = append(away, s)
+					away = append(away, r)
 				}
 			}
 		}
-		nearest[q], narrow[q] = math.Sqrt(best), width(away, m.Dim)
+		nearest[q], parts[q] = math.Sqrt(best), partAbout(away, m.Dim)
 	})
 	m.Nearest, m.NearestMedian = metric.Quantile(nearest, low)*t.size, metric.Median(nearest)*t.size
 	if shrunk := math.Pow(float64(n)/float64(total), 1/float64(max(m.Dim, 1))); shrunk < 1 {
@@ -83,25 +85,41 @@ func (m *Measures) scales(t *table, pool *parallel.Pool) {
 	if n <= 2*fewest {
 		m.note("%d rows are too few to tell a scale below their spread", n)
 	}
-	m.Narrow = min(m.Narrow, metric.Quantile(narrow, low)*t.size)
-}
-
-// count returns how many rows are distinct.
-func (t *table) count() (n int) {
-	for k, i := range t.order {
-		row := t.at(i)
-		if k == 0 || slices.ContainsFunc(t.free, func(j int) bool { return row[j] != t.at(t.order[k-1])[j] }) {
-			n++
-		}
+	narrow := make([]float64, queries)
+	for q, p := range parts {
+		narrow[q] = min(p.σ, m.Narrow/t.size)
 	}
-	return n
+	thin := m.thinness(s, t, all[:min(n, ladder)*f], rows, parts)
+	for q, σ := range thin {
+		thin[q] = min(σ, narrow[q])
+	}
+	m.Narrow = metric.Quantile(narrow, low) * t.size
+	if len(thin) > 0 {
+		m.Narrow = min(m.Narrow, metric.Quantile(thin, low)*t.size)
+	}
 }
 
-// width returns σ of the part of the law about a row, +Inf if its rows are even, from the squared
-// distances of the other rows, which it reorders.
-func width(s []float64, dim int) float64 {
+// squared returns ‖x − y‖².
+func squared(x, y []float64) (sum float64) {
+	for j, v := range y {
+		sum += (v - x[j]) * (v - x[j])
+	}
+	return sum
+}
+
+// A part of a law, about a row: its standard deviation σ, +Inf if all rows are even, and the squared
+// radius r² of rows to take a covariance of. They are those that gave σ, unless there are too few for it
+// and it is of more.
+type part struct {
+	σ, r2 float64
+	more  bool
+}
+
+// partAbout returns the part about a row, from the squared distances of the other rows, which it
+// reorders.
+func partAbout(s []float64, dim int) part {
 	if dim == 0 {
-		return inf
+		return part{σ: inf, r2: inf}
 	}
 	var kth [48]float64 // r_k² of k = 16, 32, 64, …
 	steps := 0
@@ -117,10 +135,17 @@ func width(s []float64, dim int) float64 {
 	for i := range steps - 1 {
 		grown := 0.5 * math.Log(kth[i+1]/kth[i]) // ln r_2k/r_k
 		if slope := math.Ln2 / grown; slope <= m/2 {
-			return math.Sqrt(kth[i]) / (2 * math.Sqrt(doubling(m/2, kth[i+1]/kth[i])))
+			p := part{σ: math.Sqrt(kth[i]) / (2 * math.Sqrt(doubling(m/2, kth[i+1]/kth[i]))), r2: kth[i]}
+			for ; i < steps && fewest<<i < enough*dim; i++ {
+				p.r2, p.more = inf, true
+				if i+1 < steps {
+					p.r2 = kth[i+1]
+				}
+			}
+			return p
 		}
 	}
-	return inf
+	return part{σ: inf, r2: inf}
 }
 
 // doubling returns the y at which P(a, qy) = 2 P(a, y), for q^a > 2: there is one, since the logarithm
@@ -181,4 +206,78 @@ func selected(x []float64, n int) float64 {
 		}
 	}
 	return x[n]
+}
+
+// A part may be thin: wide along some tangents and narrow along others, where counts see little but
+// the geometric mean. thinness returns σ√(λ_min/λ_mean) of the first of the parts, in units of size, λ the
+// eigenvalues of the covariance of their rows along the tangent space at the row that they are about: the
+// least of the standard deviations. Where the covariance is of more rows than gave σ it is √λ_min.
+//
+// Of K rows of an even part in m dimensions λ_min/λ_mean is about (1 − √(m/K))² (Marchenko and Pastur
+// 1967), which is taken out.
+func (m *Measures) thinness(s *survey, t *table, all []float64, rows []int32, parts []part) []float64 {
+	f := len(t.free)
+	most := max(members, enough*m.Dim)
+	work := float64(min(most, len(all)/f)*f*f + f*f*f)
+	count := min(len(parts), int(direction/work))
+	if m.Dim < 2 || count < 4 {
+		return nil
+	}
+	thin := make([]float64, count)
+	s.pool.Do(count, func(worker, q int) {
+		w := s.surveyor(worker)
+		thin[q] = inf
+		copy(w.x, t.at(rows[q]))
+		if math.IsNaN(w.land()) || w.smooth.At(w.x, 1) != nil {
+			return
+		}
+		x := all[q*f : (q+1)*f]
+		sums, products, k := make([]float64, f), mat.NewSymDense(f, nil), 0.0
+		y := mat.NewVecDense(f, nil)
+		for i := 0; i < len(all) && int(k) < most; i += f {
+			if squared(x, all[i:i+f]) > parts[q].r2 {
+				continue
+			}
+			for a, j := range t.free {
+				w.v[j] = all[i+a] - x[a]
+			}
+			w.smooth.Tangent(w.v, w.v)
+			for a, j := range t.free {
+				y.SetVec(a, w.v[j])
+			}
+			dense.Axpy(sums, 1, y.RawVector().Data)
+			products.SymRankOne(products, 1, y)
+			k++
+		}
+		if k < 2*float64(m.Dim) {
+			return
+		}
+		products.SymRankOne(products, -1/k, mat.NewVecDense(f, sums))
+		least, mean, ok := m.eigenvalues(products)
+		if !ok {
+			return
+		}
+		few := 1 - math.Sqrt(float64(m.Dim)/k)
+		if p := parts[q]; p.more {
+			thin[q] = math.Sqrt(least/k) / few
+		} else {
+			thin[q] = min(p.σ, m.Spread/math.Sqrt(float64(m.Dim))/t.size) * math.Sqrt(least/mean) / few
+		}
+	})
+	return thin
+}
+
+// eigenvalues returns the least of the Dim largest eigenvalues of a matrix, and their mean; it reports false
+// if the matrix is 0 or has none.
+func (m *Measures) eigenvalues(a *mat.SymDense) (least, mean float64, ok bool) {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(a, false) {
+		return 0, 0, false
+	}
+	λ := eigen.Values(nil) // ascending
+	λ = λ[len(λ)-m.Dim:]
+	for _, v := range λ {
+		mean += v / float64(m.Dim)
+	}
+	return max(λ[0], 0), mean, mean > 0
 }

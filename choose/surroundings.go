@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	visited  = 64    // rows around which Σ is looked at
-	tangents = 8     // at each
+	visited  = 256   // rows around which Σ is looked at
+	tangents = 4     // at each
 	walls    = 8     // the nearest, at each
 	visiting = 3e8   // operations that the geometry at rows may take
 	straight = 1e6   // times the unit of length: a radius beyond is that of a flat set
@@ -32,6 +32,15 @@ type survey struct {
 	stream keyed.Stream
 	reach  float64 // how far walls are looked for
 	most   int     // of them at a row
+	own    []*surveyor
+}
+
+// newSurvey begins a survey.
+func newSurvey(set constraint.Set, pool *parallel.Pool, unit float64, seed uint64) *survey {
+	return &survey{
+		set: set, pool: pool, unit: unit, stream: keyed.MeasuredRows.Stream(seed, 1),
+		own: make([]*surveyor, pool.Workers()),
+	}
 }
 
 // A view is what a survey finds at one row.
@@ -48,7 +57,7 @@ func (m *Measures) surroundings(s *survey, t *table) {
 	c := len(constraint.Components(set))
 	groups := float64(max(geometry.Groups(set), 1))
 	factoring := float64(c*c*d)/(groups*groups) + float64(c*d) + 1
-	n := min(len(t.order), visited, max(8, int(visiting/(10*factoring))))
+	n := min(len(t.order), visited, max(8, int(visiting/(20*factoring))))
 	s.reach = 2 * m.Diameter
 	if s.reach == 0 {
 		s.reach = s.unit
@@ -57,13 +66,7 @@ func (m *Measures) surroundings(s *survey, t *table) {
 	s.most = min(walls, max(1, moves/n))
 
 	views := make([]view, n)
-	surveyors := make([]*surveyor, s.pool.Workers())
-	s.pool.Do(n, func(worker, i int) {
-		if surveyors[worker] == nil {
-			surveyors[worker] = s.surveyor()
-		}
-		views[i] = surveyors[worker].look(t.at(t.order[i]), uint64(i))
-	})
+	s.pool.Do(n, func(worker, i int) { views[i] = s.surveyor(worker).look(t.at(t.order[i]), uint64(i)) })
 	var off, radius, window []float64
 	ranks := make([]int, d+1)
 	lost, singular := 0, 0
@@ -145,18 +148,27 @@ type wall struct {
 	away float64
 }
 
-func (s *survey) surveyor() *surveyor {
+// surveyor returns that of a worker.
+func (s *survey) surveyor(worker int) *surveyor {
+	if s.own[worker] == nil {
+		s.own[worker] = s.newSurveyor()
+	}
+	return s.own[worker]
+}
+
+func (s *survey) newSurveyor() *surveyor {
 	equalities := constraint.EqualitiesOf(s.set)
 	d, m, c := s.set.Dim(), len(s.set.Equalities()), len(constraint.Components(s.set))
 	w := &surveyor{
 		survey: s, d: d, m: m, c: c, at: geometry.New(s.set, 1, 0), smooth: geometry.New(equalities, 1, 0),
 		equal: equalities.NewEvaluator(1), solver: geometry.NewSolver(s.set, 0),
 		x: make([]float64, d), step: make([]float64, d), val: make([]float64, c), jac: make([]float64, c*d),
-		v: make([]float64, d), y: make([]float64, d), second: make([]float64, 2*m*d),
-		tol: make([]float64, c),
+		v: make([]float64, d), y: make([]float64, d), tol: make([]float64, c),
 	}
 	if m > 0 {
-		w.curve, _ = geometry.NewCurvature(equalities, 1) // nil: by differences
+		if w.curve, _ = geometry.NewCurvature(equalities, 1); w.curve == nil {
+			w.second = make([]float64, 2*m*d)
+		}
 	}
 	if c > m {
 		w.eval = s.set.NewEvaluator(rungs)
@@ -255,8 +267,7 @@ func (w *surveyor) bend() float64 {
 // narrowest returns the least width between walls through x, of those along the gradients of the
 // nearest; NaN if no tangent moves any.
 func (w *surveyor) narrowest() float64 {
-	full := w.eval
-	full.Jacobians(w.val, w.jac, w.x, 1)
+	w.eval.Jacobians(w.val, w.jac, w.x, 1)
 	w.wall = w.wall[:0]
 	for j := w.m; j < w.c; j++ {
 		grad := w.jac[j*w.d : (j+1)*w.d]

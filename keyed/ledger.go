@@ -94,7 +94,7 @@ var (
 	TerminalDirections = use(Probe, one(0x7e1), "prior draws that say along which directions to look")
 	SubspaceStart      = use(Probe, one(0x7e2), "the first vectors of a subspace iteration")
 	ReachStart         = use(Probe, one(0x7e3), "configurations that a search for a place of an arm begins from")
-	MeasuredRows       = use(Probe, one(0x7e4), "rows of data that are measured, and tangents at them")
+	MeasuredRows       = use(Probe, Block{0x7e4, 0x7e5}, "rows of data that are measured; 1: tangents at them")
 	EvidencePoints     = use(Probe, one(0xd0c), "starts and directions around Σ")
 	MeshPoints         = use(Probe, one(0xd0d), "points of a mesh that are held against Σ")
 
