@@ -79,7 +79,8 @@ func TestStatesThatCannotBeRead(t *testing.T) {
 			t.Errorf("window %v, states that can be read: %v", length, err)
 		}
 		if length > 0 {
-			if _, err := l.FitWindow(paths, 2, last); !errors.As(err, &e) || !strings.Contains(err.Error(), "not finite") {
+			if _, err := l.FitWindow(paths, 2, last); !errors.As(err, &e) ||
+				!strings.Contains(err.Error(), "not finite") {
 				t.Errorf("a fit: %v", err)
 			}
 			paths.Failed[1] = true

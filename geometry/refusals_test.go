@@ -41,11 +41,13 @@ func TestRoomOfBlocks(t *testing.T) {
 					t.Errorf("%s: %d points: %v", name, c.n, err)
 				}
 			})
-			if (got != "") != c.refused || c.refused && !strings.HasPrefix(got, fmt.Sprintf("geometry: %d points", c.n)) {
+			if want := fmt.Sprintf("geometry: %d points", c.n); (got != "") != c.refused ||
+				c.refused && !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %d points from %d numbers: %q", name, c.n, c.numbers, got)
 			}
 			if !c.refused && (len(g.Points()) != 3*c.n || len(g.Values()) != c.n*len(s.Equalities())) {
-				t.Errorf("%s: of %d points %d numbers and %d values are held", name, c.n, len(g.Points()), len(g.Values()))
+				t.Errorf("%s: of %d points %d numbers and %d values are held", name, c.n, len(g.Points()),
+					len(g.Values()))
 			}
 		}
 	}

@@ -85,7 +85,8 @@ func TestWhatBrokeDown(t *testing.T) {
 		component, text string
 	}{
 		{&geometry.NonFiniteError{Row: 3, Component: "tube", Value: math.Inf(1)}, 103, "tube", "the value is +Inf"},
-		{&geometry.RankError{Row: 2, Component: "knot", Norm: 1e-17}, 102, "knot", "its gradient vanishes (norm 1e-17)"},
+		{&geometry.RankError{Row: 2, Component: "knot", Norm: 1e-17}, 102, "knot",
+			"its gradient vanishes (norm 1e-17)"},
 		{fmt.Errorf("held up: %w", &geometry.RankError{Row: 1, Component: "knot"}), 101, "knot", "the rank drops"},
 		{errors.New("out of paper"), 100, "state", "out of paper"},
 	} {
@@ -94,7 +95,8 @@ func TestWhatBrokeDown(t *testing.T) {
 			!strings.Contains(e.Err.Error(), c.text) || !errors.Is(e, e.Err) {
 			t.Errorf("%v: %+v", c.err, e)
 		}
-		text := fmt.Sprintf("backward simulation broke down at sample %d, step 7, component %q: ", c.sample, c.component)
+		text := fmt.Sprintf("backward simulation broke down at sample %d, step 7, component %q: ", c.sample,
+			c.component)
 		if !strings.HasPrefix(e.Error(), text) {
 			t.Errorf("%v, want %q", e, text)
 		}
@@ -147,8 +149,8 @@ func TestWhereStatesBreakDown(t *testing.T) {
 		}
 		for _, c := range []Chains{{}, {Symmetric: true}, {Leaps: 2}} {
 			c.Process, c.Count, c.Keep = p, 40, 2
-			if _, err = c.Run(t.Context(), pool, starts); !errors.As(err, &e) || e.Sample != 33 || e.Direction != "chain" ||
-				e.Step > 1 {
+			if _, err = c.Run(t.Context(), pool, starts); !errors.As(err, &e) || e.Sample != 33 ||
+				e.Direction != "chain" || e.Step > 1 {
 				t.Errorf("%v, %+v: a start that is no point: %v", m, c, err)
 			}
 		}

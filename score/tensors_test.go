@@ -15,7 +15,9 @@ import (
 // asked for.
 func TestReadTensors(t *testing.T) {
 	single, double := make([]float32, 6), make([]float64, 2)
-	want := []arrayfile.Named{{Name: "a", Array: arrayfile.Of(single, 2, 3)}, {Name: "b", Array: arrayfile.Of(double, 2)}}
+	want := []arrayfile.Named{
+		{Name: "a", Array: arrayfile.Of(single, 2, 3)}, {Name: "b", Array: arrayfile.Of(double, 2)},
+	}
 	arrays := map[string]arrayfile.Array{
 		"a": arrayfile.Of([]float64{1, 2, 3, 4, 5, 6}, 2, 3), "b": arrayfile.Of([]float32{7, 8}, 2),
 		"c": arrayfile.Of([]float32{9}, 1),
@@ -59,7 +61,7 @@ func TestNetworksThatDoNotFit(t *testing.T) {
 		"its reader":      {func() { net(plain).ReadBy(reader(false), kernel.Float32) }, ""},
 		"its parameters":  {func() { with(0) }, ""},
 		"more parameters": {func() { with(1) }, "parameters for a network of"},
-		"no output":       {func() { score.NewMLP[float64]([]int{3}, 1) }, "score: an MLP needs an input and an output"},
+		"no output":       {func() { score.NewMLP[float64]([]int{3}, 1) }, "needs an input and an output"},
 		"one layer":       {func() { score.NewMLP[float64]([]int{3, 2}, 1) }, ""},
 	} {
 		if got := refusal(c.f); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

@@ -1,0 +1,184 @@
+package langevin
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/parallel"
+)
+
+// Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin
+// steps every thin-th behind burn, each of all kept is where the chain was; projections of a step are
+// one, of the splitting two, of HMC two a leap, there and back; only HMC refuses; progress is heard
+// every 256 steps, of one block.
+func TestChainsCount(t *testing.T) {
+	const count, burn, keep, thin = 40, 490, 8, 3
+	const steps = burn + keep*thin
+	ellipsoid := zoo.Ellipsoid{Axes: []float64{1, 0.8, 0.6}}
+	for name, c := range map[string]struct {
+		method           Method
+		symmetric        bool
+		leaps, a, points int // projections of a step, and of a draw
+	}{
+		"OLLA": {OLLA, false, 0, 0, 1}, "ULLA": {ULLA, false, 0, 0, 1}, "OLLA-P": {OLLAP, false, 0, 1, 0},
+		"ULLA-P": {ULLAP, false, 0, 1, 0}, "splitting": {ULLA, true, 0, 2, 0}, "HMC": {ULLA, false, 3, 6, 0},
+	} {
+		p := &Process{Set: ellipsoid, Method: c.method, Friction: 2, Potential: Linear{[]float64{2, 0, 1}},
+			Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
+		if c.leaps > 0 {
+			p.Schedule.T = 0.3
+		} else if !c.method.Underdamped() {
+			p.Schedule.T = 0.01
+		}
+		x0, err := Start(p, count, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var heard []int
+		base := Chains{Process: p, Symmetric: c.symmetric, Leaps: c.leaps, Count: count, Seed: 3}
+		thinned, all := base, base
+		thinned.Burn, thinned.Keep, thinned.Thin = burn, keep, thin
+		thinned.Progress = func(step int) { heard = append(heard, step) }
+		all.Keep = steps // Thin 0 is 1
+		some, every := chains(t, thinned, x0), chains(t, all, x0)
+		if !slices.Equal(heard, []int{256, 512}) {
+			t.Errorf("%s: heard of steps %v", name, heard)
+		}
+		for i := range count {
+			for s := range steps {
+				at := every.X[3*(i*steps+s):][:3]
+				if k := s + 1 - burn; k > 0 && k%thin == 0 {
+					if got := some.X[3*(i*keep+k/thin-1):][:3]; !slices.Equal(got, at) {
+						t.Fatalf("%s: draw %d of chain %d is %v, its step %d %v", name, k/thin-1, i, got, s+1, at)
+					}
+				}
+			}
+		}
+		if got, want := some.Series(1)[5][2], some.X[3*(5*keep+2)+1]; got != want || len(some.Series(2)) != count {
+			t.Errorf("%s: the series has %v, want %v", name, got, want)
+		}
+		want := c.a*count*steps + c.points*count*keep
+		if got := some.Report.Projections.Points; got != want {
+			t.Errorf("%s: %d projections, want %d", name, got, want)
+		}
+		if (some.Refused > 0) != (c.leaps > 0) {
+			t.Errorf("%s: %v refused", name, some.Refused)
+		}
+	}
+}
+
+// The share that Metropolis refuses is that of moves that were none, of all chains alike.
+func TestRefusedMovesAreNone(t *testing.T) {
+	const count, steps = 40, 60
+	p := &Process{Set: zoo.Affine{A: [][]float64{{0, 1}}, B: []float64{0}}, Method: ULLA, Friction: 2,
+		Potential: Quadratic{}, Schedule: Schedule{N: 1, T: 1.7, SigmaMin: 1, SigmaMax: 1}}
+	x0 := make([]float64, 2*count)
+	draws := chains(t, Chains{Process: p, Leaps: 2, Count: count, Keep: steps, Seed: 3}, x0)
+	still := 0
+	for i := range count {
+		last := 0.0
+		for s := range steps {
+			if at := draws.X[2*(i*steps+s)]; at == last {
+				still++
+			} else {
+				last = at
+			}
+		}
+	}
+	if got := draws.Refused * count * steps; math.Abs(got-float64(still)) > 1e-6 || still < steps {
+		t.Errorf("%v moves of %d are refused, %d were none", got, count*steps, still)
+	}
+}
+
+// A context that is done stops chains at the next look, after 256 steps, and before the first.
+func TestChainsStop(t *testing.T) {
+	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 1, T: 0.01, SigmaMin: 1, SigmaMax: 1}}
+	pool := parallel.New(1)
+	defer pool.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	heard := 0
+	c := &Chains{Process: p, Count: 1, Keep: 2000, Seed: 1, Progress: func(step int) {
+		if heard = step; step >= 512 {
+			cancel()
+		}
+	}}
+	x0 := []float64{0, 0, 1}
+	if _, err := c.Run(ctx, pool, x0); !errors.Is(err, context.Canceled) || heard != 512 {
+		t.Errorf("%v after %d steps", err, heard)
+	}
+	heard = 0
+	if _, err := c.Run(ctx, pool, x0); !errors.Is(err, context.Canceled) || heard != 0 {
+		t.Errorf("%v after %d steps", err, heard)
+	}
+}
+
+// A wall whose gradient is normal to Σ has no mirror: where less than 10⁻⁸ of it is tangent a step
+// turns back, where more is it is sent back as at any wall.
+func TestWallsAlongNormals(t *testing.T) {
+	for share, mirrored := range map[float64]bool{3e-8: true, 1.1e-8: true, 0.9e-8: false, 1e-9: false} {
+		// {x₂ = 0, share·x₀ + x₂ ≤ 0}: the wall is at x₀ = 0.
+		set := walls{zoo.Affine{A: [][]float64{{0, 0, 1}, {share, 0, 1}}, B: []float64{0, 0}}, 1}
+		s := flying(set, ULLAP, 1, 1).NewStepper(1)
+		x, prev, y, failed := []float64{-0.3, 0, 0}, []float64{-0.8, 0.2, 0}, make([]float64, 3), make([]bool, 1)
+		info, err := s.Forward(y, x, prev, make([]float64, 3), failed, 1, 0) // by (0.5, −0.2)
+		if err != nil || failed[0] {
+			t.Fatal(err, failed)
+		}
+		want := []float64{-0.2, -0.2, 0}
+		if !mirrored {
+			want = x
+		}
+		if distance(y, want) > 1e-6 || (info.Reflected == 1) != mirrored || (info.TurnedBack == 1) == mirrored {
+			t.Errorf("a tangent share of %v: to %v, %+v", share, y, info.Bounces)
+		}
+	}
+}
+
+// A state is inside up to 10⁻¹²: a step from there that no mirror brings back stays, one from further
+// out is projected.
+func TestInsideToRoundOff(t *testing.T) {
+	hill := wall(func(x float64) (float64, float64) { return 1 - (x-2)*(x-2), -2 * (x - 2) })         // beyond: (1, 3)
+	for out, stays := range map[float64]bool{0: true, 0.45e-12: true, 0.55e-12: false, 1e-9: false} { // g is twice that
+		x, y, failed := []float64{1 + out}, make([]float64, 1), make([]bool, 1)
+		prev := []float64{0.1 + out} // to 1.9, where the linear mirror throws far
+		info, err := flying(hill, ULLA, 1, 1).NewStepper(1).Forward(y, x, prev, []float64{0}, failed, 1, 0)
+		if err != nil || failed[0] {
+			t.Fatal(err, failed)
+		}
+		if (info.TurnedBack == 1) != stays || (info.Pushed == 1) == stays || stays && y[0] != x[0] {
+			t.Errorf("%v outside: to %v, %+v", out, y, info.Bounces)
+		}
+	}
+}
+
+// A flight's projection may go ten times as far as the momentum takes it, or one of the Gaussian law,
+// and not further; a state off Σ, by more than 10⁻¹⁰, as far as it must.
+func TestHowFarFlightsGo(t *testing.T) {
+	p := flying(zoo.Affine{A: [][]float64{{0, 1}}, B: []float64{0}}, ULLAP, 0.5, 1)
+	s := newSplitting(p, 3)
+	far := 10 * s.h * (math.Sqrt2 + 5) // ‖p‖ = 5
+	for _, c := range []struct {
+		off, times float64
+		ok         bool
+	}{{0, 0.999, true}, {0, 1.001, false}, {0.9e-10, 1.001, false}, {1.1e-10, 1.001, true}, {-1.1e-10, 50, true},
+		{-0.9e-10, 50, false}} {
+		x, momentum := []float64{0, 0, 7, c.off, 0, 0}, []float64{0, 0, 3, 4, 0, 0}
+		if err := s.set.At(x, 3); err != nil {
+			t.Fatal(err)
+		}
+		copy(s.y, x)
+		s.y[2] += c.times * far
+		var o geometry.Outcome
+		for i := range s.ok {
+			s.ok[i] = true
+		}
+		if s.near(x, momentum, 3, &o); !slices.Equal(s.ok, []bool{true, c.ok, true}) || (o.Unreachable == 1) == c.ok {
+			t.Errorf("%v off Σ, %v times as far: %v, %+v", c.off, c.times, s.ok, o)
+		}
+	}
+}
