@@ -67,7 +67,7 @@ func (n Numbers) MarshalJSON() ([]byte, error) {
 type Input struct {
 	Process   *langevin.Process // with its set; it need not be valid
 	Data      []float64         // n×d; nil if there is none
-	Tolerance float64           // largest violation that data may have
+	Tolerance float64           // largest violation that data may have; 0: a share of its spread, evidence.Far
 	Uniform   bool              // the prior is the uniform law, not terminal states
 	Method    method.Method     // nil: one that follows Process
 	Training  *Training         // what to forecast; nil: forward simulation alone

@@ -4,7 +4,10 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/evidence"
+	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
 )
 
 // feasibility measures how far the data is from Σ, by component and quantile.
@@ -19,11 +22,21 @@ func feasibility(e *Evidence) []Finding {
 		return []Finding{{Message: "there is nothing to violate"}}
 	}
 	values := constraint.Values(e.Set, e.Data[:n*e.D])
+	// How far row i is from component a, what it may be, and what rounding explains: in the
+	// component's own unit, or where no tolerance is given in the data's.
+	far, limit, rounded, unit := values, e.Tolerance, e.Tolerance, ""
+	excess := func(i, a int) float64 { return constraint.Excess(values[i*e.C+a], a < e.M) }
+	if e.data != nil {
+		far, limit = e.singles(n), evidence.Far*e.data.Spread
+		rounded, unit = e.data.Rounded()*e.data.Spread, fmt.Sprintf(" (%g %% of the spread of a coordinate)",
+			100*evidence.Far)
+	}
+	distance := func(i, a int) float64 { return constraint.Excess(far[i*e.C+a], a < e.M) }
 	feasible := 0
 	for i := range n {
 		bad := false
-		for a, v := range values[i*e.C : (i+1)*e.C] {
-			bad = bad || constraint.Excess(v, a < e.M) > e.Tolerance
+		for a := range e.C {
+			bad = bad || distance(i, a) > limit
 		}
 		if !bad {
 			feasible++
@@ -31,9 +44,16 @@ func feasibility(e *Evidence) []Finding {
 	}
 	var out []Finding
 	for a, v := range metric.Violations(e.Names, values, n, e.M) {
-		bad, first := 0, -1
+		bad, beside, first, worst := 0, 0, -1, 0
 		for i := range n {
-			if constraint.Excess(values[i*e.C+a], a < e.M) > e.Tolerance {
+			s := distance(i, a)
+			if s > rounded {
+				beside++
+			}
+			if s > distance(worst, a) {
+				worst = i
+			}
+			if s > limit {
 				bad++
 				if first < 0 {
 					first = i
@@ -42,22 +62,57 @@ func feasibility(e *Evidence) []Finding {
 		}
 		f := Finding{Component: v.Component, Numbers: Numbers{
 			"median": float64(v.Median), "q90": float64(v.Q90), "q99": float64(v.Q99), "worst": float64(v.Worst),
-			"worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": e.Tolerance}}
+			"worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": limit}}
 		f.Message = fmt.Sprintf("violated by %.2g (median), %.2g (99 %%), %.2g (worst, row %d)", v.Median, v.Q99,
 			v.Worst, v.WorstSample)
-		if bad > 0 {
+		if e.data != nil {
+			f.Numbers["distance"] = distance(worst, a)
+		}
+		switch {
+		case bad > 0:
 			f.Status = Fail
 			f.Numbers["first_row"] = float64(first)
-			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %g, first row %d with %.3g", bad, n,
-				e.Tolerance, first, constraint.Excess(values[first*e.C+a], a < e.M))
-		} else if v.Worst == 0 {
+			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %.4g%s, first row %d with %.3g", bad, n,
+				limit, unit, first, distance(first, a))
+			if e.data != nil {
+				f.Message += fmt.Sprintf(" (a violation of %.3g); landing data refine brings rows that are near to Σ",
+					excess(first, a))
+			}
+		case beside > 0:
+			f.Status = Warn
+			f.Message += fmt.Sprintf(": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
+				"%.3g away, %.2g %% of the spread of a coordinate; landing data refine brings them to it", beside, n,
+				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
+		case v.Worst == 0:
 			f.Message = "no row violates it"
 		}
 		out = append(out, f)
 	}
 	if feasible == 0 {
-		out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("no row of the data is feasible to %g: are its "+
-			"columns and units those of the constraints?", e.Tolerance)}}, out...)
+		out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("no row of the data is feasible to %.4g%s: are its "+
+			"columns and units those of the constraints?", limit, unit)}}, out...)
+	} else if e.data != nil && feasible == n {
+		if first, worst, rows := e.data.Beyond(evidence.Far); rows > 0 {
+			out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("%d of %d rows are too far from all "+
+				"constraints together: the first, row %d, %s; the most, row %d, %s", rows, n, first, e.data.Tell(first), worst,
+				e.data.Tell(worst))}}, out...)
+		}
+	}
+	return out
+}
+
+// measure measures how far the data is from Σ where no tolerance is given.
+func (e *Evidence) measure(pool *parallel.Pool) {
+	if e.Tolerance == 0 && e.C > 0 && len(e.Data) >= e.D {
+		e.data = evidence.Feasible(e.Set, e.Data[:len(e.Data)/e.D*e.D], pool)
+	}
+}
+
+// singles returns how far rows are from each component alone, n×C.
+func (e *Evidence) singles(n int) []float64 {
+	ruler, out := geometry.NewRuler(e.Set), make([]float64, 0, n*e.C)
+	for i := range n {
+		out = append(out, ruler.Singles(e.Data[i*e.D:(i+1)*e.D])...)
 	}
 	return out
 }

@@ -18,11 +18,12 @@ type Evidence struct {
 	Training  *Training
 	stranger  method.Method // which does not follow the process; nil if the method does
 
-	approaches []approach      // how each component behaves where it holds
-	flat       []bool          // components whose gradient vanishes there
-	windows    []choose.Window // of inequalities
-	ends       ends            // of paths from the data
-	trial      trial           // of training
+	data       *evidence.Feasibility // how far it is from Σ; nil with a tolerance, or without data
+	approaches []approach            // how each component behaves where it holds
+	flat       []bool                // components whose gradient vanishes there
+	windows    []choose.Window       // of inequalities
+	ends       ends                  // of paths from the data
+	trial      trial                 // of training
 }
 
 // gather gathers the evidence of an input. The error is the context's.
@@ -36,6 +37,7 @@ func gather(ctx context.Context, in Input, pool *parallel.Pool) (*Evidence, erro
 			Seed: in.Seed}, pool),
 		Tolerance: in.Tolerance, Uniform: in.Uniform, Training: in.Training, stranger: stranger,
 	}
+	e.measure(pool)
 	e.approaches = approaches(e.Evidence)
 	for i, a := range e.approaches {
 		e.flat = append(e.flat, a.fault(i < e.M) != "")

@@ -80,7 +80,10 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		x = data.X
 	}
 	p, proc, chosen := resolve(p, proc, x, pool)
-	in := check.Input{Process: proc, Data: x, Tolerance: p.Data.Tolerance, Seed: p.Seed}
+	in := check.Input{Process: proc, Data: x, Seed: p.Seed}
+	if !p.Data.Tolerance.IsAuto() {
+		in.Tolerance = float64(p.Data.Tolerance)
+	}
 	if m, err := p.Method(proc); err == nil && proc.Validate() == nil {
 		in.Method = m
 	}

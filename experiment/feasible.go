@@ -6,19 +6,51 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// checkFeasible refuses data that is further from Σ than data.tolerance, by the
-// first row that is.
-func checkFeasible(p *problem.Problem, set constraint.Set, data *dataset.Points) error {
-	name, d := dataName(p, data), set.Dim()
+// remedy is what brings data to Σ.
+const remedy = "landing data refine brings rows that are near the set to it"
+
+// checkFeasible refuses data that is not feasible, and remarks on what is hardly.
+func checkFeasible(
+	p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool,
+) (remark string, err error) {
+	name := dataName(p, data)
+	fault, remark := judge(p, set, data, pool)
+	if i := unselected(set, data.X); fault == "" && i >= 0 {
+		fault = fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set),
+			set.Capabilities().Selection)
+	}
+	if fault != "" {
+		return "", &DataError{name, fault}
+	}
+	if remark != "" {
+		remark = name + ": " + remark
+	}
+	return remark, nil
+}
+
+// judge says which row is the first that is further from Σ than data.tolerance, in the
+// components' own units, or where that is auto than a share of the data's spread; or else what
+// is to be remarked of rows that are nearer, but not there to rounding.
+func judge(p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault, remark string) {
+	if p.Data.Tolerance.IsAuto() {
+		return apart(set, data, pool)
+	}
+	return within(set, data, float64(p.Data.Tolerance)), ""
+}
+
+// within says which rows violate a component by more than tol, "" if none does.
+func within(set constraint.Set, data *dataset.Points, tol float64) string {
 	names, values := values(set, data.X)
-	tol, rows, first, worst := metric.Float(p.Data.Tolerance), 0, metric.Violation{}, metric.Violation{}
+	rows, first, worst := 0, metric.Violation{}, metric.Violation{}
 	for i := range data.N {
 		v := worstOf(metric.Violations(names, values[i*len(names):(i+1)*len(names)], 1, len(set.Equalities())))
-		if v.WorstSample = i; !(v.Worst > tol) {
+		if v.WorstSample = i; !(float64(v.Worst) > tol) {
 			continue
 		}
 		if rows++; rows == 1 {
@@ -28,26 +60,59 @@ func checkFeasible(p *problem.Problem, set constraint.Set, data *dataset.Points)
 			worst = v
 		}
 	}
-	if rows > 0 {
-		i := first.WorstSample
-		if fault := set.Capabilities().Fault; fault != nil && math.IsInf(float64(first.Worst), 1) {
-			if err := fault(data.X[i*d : (i+1)*d]); err != nil {
-				return &DataError{name, fmt.Sprintf("row %d (from 0): %v", i, err)}
-			}
-		}
-		fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g", i,
-			first.Component, first.Worst, tol)
-		if rows > 1 {
-			fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", data.N, rows, worst.WorstSample,
-				worst.Component, worst.Worst)
-		}
-		return &DataError{name, fault + "; landing data refine brings rows that are near the set to it"}
+	if rows == 0 {
+		return ""
 	}
-	if i := unselected(set, data.X); i >= 0 {
-		return &DataError{name, fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set),
-			set.Capabilities().Selection)}
+	if fault := undefined(set, data, first.WorstSample, float64(first.Worst)); fault != "" {
+		return fault
 	}
-	return nil
+	fault := fmt.Sprintf("row %d (from 0) violates %q by %.3g; expected at most data.tolerance = %g",
+		first.WorstSample, first.Component, first.Worst, tol)
+	if rows > 1 {
+		fault += fmt.Sprintf(". Of %d rows %d do, row %d the most, %q by %.3g", data.N, rows, worst.WorstSample,
+			worst.Component, worst.Worst)
+	}
+	return fault + "; " + remedy
+}
+
+// apart says which rows are further from Σ than evidence.Far of their spread, or else how far
+// those are that rounding does not explain; "" if none is.
+func apart(set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault, remark string) {
+	f, names := evidence.Feasible(set, data.X, pool), constraint.Components(set)
+	first, worst, rows := f.Beyond(evidence.Far)
+	if rows == 0 {
+		if _, worst, rows = f.Beyond(f.Rounded()); rows > 0 {
+			remark = fmt.Sprintf("%d of %d rows are beside the set, more than rounding of numbers explains; row %d "+
+				"(from 0) the most, %q by %.3g: %s. Samples will lie on it; %s", rows, data.N, worst,
+				names[f.Gaps[worst].Component], f.Gaps[worst].Excess, f.Tell(worst), remedy)
+		}
+		return "", remark
+	}
+	g := f.Gaps[first]
+	if fault := undefined(set, data, first, g.Excess); fault != "" {
+		return fault, ""
+	}
+	fault = fmt.Sprintf("row %d (from 0) violates %q by %.3g: %s; expected at most %g %%", first, names[g.Component],
+		g.Excess, f.Tell(first), 100*evidence.Far)
+	if rows > 1 {
+		w := f.Gaps[worst]
+		fault += fmt.Sprintf(". Of %d rows %d are further, row %d the most, %q by %.3g: %s", data.N, rows, worst,
+			names[w.Component], w.Excess, f.Tell(worst))
+	}
+	return fault + ". Are the set's numbers in the data's unit, and its coordinates in the order of the columns? " +
+		remedy + "; a data.tolerance, in the unit of the constraint, allows more", ""
+}
+
+// undefined says what a set of formulas cannot compute at row i, whose excess is infinite.
+func undefined(set constraint.Set, data *dataset.Points, i int, excess float64) string {
+	fault := set.Capabilities().Fault
+	if fault == nil || !math.IsInf(excess, 1) {
+		return ""
+	}
+	if err := fault(data.X[i*data.D : (i+1)*data.D]); err != nil {
+		return fmt.Sprintf("row %d (from 0): %v", i, err)
+	}
+	return ""
 }
 
 // unselected returns the first row of x that the set does not select, or −1.

@@ -88,7 +88,8 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFeasible(p, proc.Set, data); err != nil {
+	remark, err := checkFeasible(p, proc.Set, data, pool)
+	if err != nil {
 		return nil, err
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
@@ -121,6 +122,9 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if k, ok := kinds.WithEnds(proc.Set); ok && k.Data != kind.Data {
 		l.points.Faults = append(l.points.Faults, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
 			"and written as plain numbers; data.kind=%s knows what the set's are", kind.Data, k.Data))
+	}
+	if remark != "" {
+		l.points.Faults = append(l.points.Faults, remark)
 	}
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
@@ -44,8 +45,9 @@ type Left struct {
 }
 
 // Refine brings the rows of the problem's data to Σ that violate no equality by more than
-// within, and no inequality by more than data.tolerance: rows outside would all come to
-// the edge, where the data has none. Errors are those of Load, but for data that is not
+// within, and no inequality by more than data.tolerance, or where that is auto by more than
+// the share of their spread that data may be off: rows outside would all come to the edge,
+// where the data has none. Errors are those of Load, but for data that is not
 // feasible; a *DataError says that no row is left.
 func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
 	proc, err := p.Build()
@@ -58,7 +60,7 @@ func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, 
 		return nil, err
 	}
 	r := &Refined{Data: dataName(p, data), Points: data.N, Dim: data.D}
-	near := r.near(set, data.X, within, p.Data.Tolerance)
+	near := r.near(p, set, data.X, within)
 	x, arrived := data.Rows(near), make([]bool, len(near))
 	solvers := make([]*geometry.Solver, pool.Workers())
 	selects := set.Capabilities().Selects
@@ -89,8 +91,9 @@ func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, 
 	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(moved)), metric.Float(slices.Max(moved))
 	names, v := values(set, r.X)
 	r.Violation = worstOf(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
-	if r.Violation > metric.Float(p.Data.Tolerance) {
-		return nil, &DataError{r.Data, fmt.Sprintf("rows that were brought to Σ still violate it by %.3g", r.Violation)}
+	brought := &dataset.Points{X: r.X, N: r.Kept, D: r.Dim}
+	if fault, _ := judge(p, set, brought, pool); fault != "" {
+		return nil, &DataError{r.Data, "of the rows that were brought to Σ, " + fault}
 	}
 	r.Domain, err = kind.New(domain.Input{Set: set, Data: r.X, Train: r.X, Files: p.Files(), Pool: pool,
 		Molecule: data.Molecule, Remarks: data.Remarks})
@@ -98,18 +101,27 @@ func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, 
 }
 
 // near returns the rows that are to be brought to Σ, and counts the others.
-func (r *Refined) near(set constraint.Set, x []float64, within, tolerance float64) (rows []int) {
+func (r *Refined) near(p *problem.Problem, set constraint.Set, x []float64, within float64) (rows []int) {
 	names, v := values(set, x)
 	m, c := len(set.Equalities()), len(names)
+	auto, ruler, far := p.Data.Tolerance.IsAuto(), geometry.NewRuler(set), evidence.FarOf(set, x)
 	left := map[int]*Left{}
 	for i := range r.Points {
 		worst, at := 0.0, -1
+		var singles []float64
+		if auto {
+			singles = ruler.Singles(x[i*r.Dim : (i+1)*r.Dim])
+		}
 		for k, value := range v[i*c : (i+1)*c] {
-			limit := tolerance
-			if k < m {
-				limit = within
+			e := constraint.Excess(value, k < m)
+			ok := e <= within
+			switch {
+			case k >= m && auto:
+				ok = singles[k] <= far
+			case k >= m:
+				ok = e <= float64(p.Data.Tolerance)
 			}
-			if e := constraint.Excess(value, k < m); !(e <= limit) && !(e <= worst) {
+			if !ok && !(e <= worst) {
 				worst, at = e, k
 			}
 		}

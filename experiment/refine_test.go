@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -19,22 +20,12 @@ import (
 func TestRefine(t *testing.T) {
 	const n = 500
 	x := make([]float64, 2*n)
-	want := make([]float64, 0, 2*n)
-	var below, far int
 	for i := range n {
 		noise := make([]float64, 2)
 		keyed.New(4, keyed.Probe, 0).Normals(noise, uint64(i), 0)
 		s, c := math.Sincos(1.2 * math.Pi * float64(i) / n)
 		r := 1 + 0.04*noise[0]
 		x[2*i], x[2*i+1] = r*c, r*s
-		switch { // the violations of the two conditions
-		case math.Abs(r*r-1) > 0.1 && math.Abs(r*r-1) > -r*s:
-			far++
-		case -r*s > 0.001:
-			below++
-		default:
-			want = append(want, c, s)
-		}
 	}
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "x.npy"))
@@ -47,17 +38,47 @@ func TestRefine(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	load := func(set string) *problem.Problem {
+	load := func(set, tolerance string) *problem.Problem {
 		p, err := problem.Load([]byte("data: {kind: points, path: "+f.Name()+"}\nprior: empirical\nset: "+set),
-			"p.yaml", "",
-			nil)
+			"p.yaml", "", []string{"data.tolerance=" + tolerance})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	half := load(`{dim: 2, equality: [{name: circle, expr: "x[0]^2 + x[1]^2 = 1"}], ` +
-		`inequality: [{name: up, expr: "x[1] >= 0"}]}`)
+	_, spread := metric.Spread(x, 2) // of a coordinate √½ of it
+	for tolerance, edge := range map[string]float64{"0.001": 0.001, "auto": 0.01 * spread / math.Sqrt2} {
+		refineHalf(t, load(`{dim: 2, equality: [{name: circle, expr: "x[0]^2 + x[1]^2 = 1"}], `+
+			`inequality: [{name: up, expr: "x[1] >= 0"}]}`, tolerance), x, edge)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	var e *DataError
+	if _, err := Refine(load(`{kind: sphere, dim: 2, radius: 5}`, "auto"), 0.1, pool); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
+		t.Errorf("far data: %v", err)
+	}
+	if _, err := Refine(load(`{kind: sphere, dim: 3}`, "auto"), 0.1, pool); !errors.As(err, &e) {
+		t.Errorf("data of another dimension: %v", err)
+	}
+}
+
+// refineHalf brings rows x to the upper half of the circle, those that are below by at most edge.
+func refineHalf(t *testing.T, half *problem.Problem, x []float64, edge float64) {
+	n := len(x) / 2
+	want := make([]float64, 0, 2*n)
+	var below, far int
+	for i := range n {
+		r := math.Hypot(x[2*i], x[2*i+1])
+		switch off := math.Abs(r*r - 1); { // the violations of the two conditions
+		case off > 0.1 && off > -x[2*i+1]:
+			far++
+		case -x[2*i+1] > edge:
+			below++
+		default:
+			want = append(want, x[2*i]/r, x[2*i+1]/r)
+		}
+	}
 	var first *Refined
 	for _, workers := range []int{1, 3} {
 		pool := parallel.New(workers)
@@ -75,7 +96,7 @@ func TestRefine(t *testing.T) {
 		}
 		// Down to the edge a row may move along it; elsewhere it is the nearest point.
 		for i, v := range r.X {
-			if math.Abs(v-want[i]) > 2e-3 {
+			if math.Abs(v-want[i]) > 1.1*edge+1e-3 {
 				t.Fatalf("coordinate %d is %v, want %v", i, v, want[i])
 			}
 		}
@@ -90,15 +111,5 @@ func TestRefine(t *testing.T) {
 		if got := r.Losses(); !strings.Contains(got, `violate "circle" too much`) || !strings.Contains(got, `"up"`) {
 			t.Errorf("%q", got)
 		}
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
-	var e *DataError
-	if _, err := Refine(load(`{kind: sphere, dim: 2, radius: 5}`), 0.1, pool); !errors.As(err, &e) ||
-		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
-		t.Errorf("far data: %v", err)
-	}
-	if _, err := Refine(load(`{kind: sphere, dim: 3}`), 0.1, pool); !errors.As(err, &e) {
-		t.Errorf("data of another dimension: %v", err)
 	}
 }

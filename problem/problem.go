@@ -41,11 +41,11 @@ type Problem struct {
 type Data struct {
 	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the
 	// earthquakes in the binary
-	Kind      string  `yaml:"kind"`
-	Path      string  `yaml:"path"`
-	Reference string  `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
-	SplitSeed uint64  `yaml:"split_seed"`
-	Tolerance float64 `yaml:"tolerance"` // largest violation that data may have
+	Kind      string `yaml:"kind"`
+	Path      string `yaml:"path"`
+	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
+	SplitSeed uint64 `yaml:"split_seed"`
+	Tolerance Choice `yaml:"tolerance"` // largest violation that data may have; auto: evidence.Far of its spread
 }
 
 // Potential is f of the target exp(−f).
@@ -168,7 +168,7 @@ type Sample struct {
 func Defaults() *Problem {
 	return &Problem{
 		Name: "run", Seed: 1, Convention: "reference",
-		Data:      Data{Kind: "points", SplitSeed: 1, Tolerance: 1e-3},
+		Data:      Data{Kind: "points", SplitSeed: 1, Tolerance: Auto},
 		Potential: Potential{Kind: "zero"},
 		Process: Process{
 			Method: "ULLA", Steps: 50, Horizon: 2, Friction: 5, TerminalProjection: true,

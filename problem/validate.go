@@ -52,12 +52,14 @@ func (p *Problem) check(proc *langevin.Process) error {
 		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
 		{"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
 		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength},
-		{"data.tolerance", p.Data.Tolerance},
 	}
 	for _, c := range positive {
 		if !(c.value > 0) || c.value > 1e15 {
 			return p.key(c.key, c.value, "a number above 0 and at most 1e15")
 		}
+	}
+	if v := p.Data.Tolerance; !v.IsAuto() && !(v > 0 && v <= 1e15) {
+		return p.key("data.tolerance", v, "auto, or a number above 0 and at most 1e15")
 	}
 	if n := float64(t.Epochs); !(n > 0 || n == 0 && t.MaxSeconds > 0) || n > 1e15 {
 		return p.key("train.epochs", n, "a number above 0 and at most 1e15")

@@ -263,10 +263,15 @@ func TestFaults(t *testing.T) {
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
 		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001; ` +
 			"landing data refine brings rows that are near the set to it\n",
-			[]string{"train", "points.yaml", "--data", "off.csv"}},
+			[]string{"train", "points.yaml", "--data", "off.csv", "--set", "data.tolerance=1e-3"}},
 		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. ` +
 			`Of 3 rows 2 do, row 2 the most, "radius" by 1.25`,
-			[]string{"train", "points.yaml", "--data", "all-off.csv"}},
+			[]string{"train", "points.yaml", "--data", "all-off.csv", "--set", "data.tolerance=1e-3"}},
+		{3, `row 1 (from 0) violates "radius" by 0.5: about 0.5 from it, 63.7 % of the spread of a coordinate ` +
+			`(0.785); expected at most 1 %. Of 3 rows 2 are further, row 2 the most, "radius" by 1.25: about 1.25 from ` +
+			"it, 1.59 times the spread", []string{"train", "points.yaml", "--data", "all-off.csv"}},
+		{3, "data.tolerance is 0; expected auto, or a number above 0", []string{"train", "points.yaml", "--data",
+			"off.csv", "--set", "data.tolerance=0"}},
 		{3, "flat.csv: its points have 2 coordinates; expected 3",
 			[]string{"train", "points.yaml", "--data", "flat.csv"}},
 		{3, "cut.npy: data end after 8 of 96 bytes: the file is truncated", []string{"train", "points.yaml", "--data",

@@ -17,7 +17,9 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
@@ -511,9 +513,9 @@ func (l *loaded) everything() (x []float64, n, dim int) {
 	return x, l.n, len(of)
 }
 
-// built builds the set that a problem file describes and holds all rows against it: the largest
-// violation of a component.
-func (l *loaded) built(text []byte) (worst float64, err error) {
+// built builds the set that a problem file describes and holds all rows against it: 0 if training
+// takes them without data.tolerance, else the largest violation of a component.
+func (l *loaded) built(text []byte) (tolerance float64, err error) {
 	p, err := problem.Load(text, "the draft", "", nil)
 	if err != nil {
 		return 0, err
@@ -536,11 +538,12 @@ func (l *loaded) built(text []byte) (worst float64, err error) {
 		return 0, fmt.Errorf("the set lies in R^%d; expected R^%d", set.Dim(), dim)
 	}
 	m := len(set.Equalities())
-	e := set.NewEvaluator(1)
+	e, ruler, far := set.NewEvaluator(1), geometry.NewRuler(set), evidence.FarOf(set, x)
 	h := make([]float64, len(constraint.Components(set)))
 	if len(h) == 0 {
 		return 0, nil
 	}
+	worst, beyond := 0.0, false
 	for i := range n {
 		e.Values(h, x[i*dim:(i+1)*dim], 1)
 		v, _ := constraint.Worst(h, m)
@@ -548,6 +551,10 @@ func (l *loaded) built(text []byte) (worst float64, err error) {
 			return 0, fmt.Errorf("the set has no value at %s", l.row(l.rows[i]))
 		}
 		worst = max(worst, v)
+		beyond = beyond || slices.Max(ruler.Singles(x[i*dim:(i+1)*dim])) > far
+	}
+	if !beyond {
+		worst = 0
 	}
 	return worst, nil
 }

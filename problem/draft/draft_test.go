@@ -12,10 +12,11 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -193,10 +194,12 @@ func unit(v []float64, r float64) []float64 {
 	return out
 }
 
-// What is active holds on the rows within data.tolerance, which is fitted to their unit; rows
-// off the set by a ten-thousandth of their spread are told from it.
+// What is active holds on the rows in any unit without data.tolerance; rows off the set by a
+// hundredth are told from it.
 func TestTolerance(t *testing.T) {
 	t.Chdir(t.TempDir())
+	pool := parallel.New(1)
+	defer pool.Close()
 	const n = 300
 	u := spheres(n)
 	for _, scale := range []float64{1, 1e6, 1e-6} {
@@ -214,22 +217,16 @@ func TestTolerance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		worst := func(x []float64) (w float64) {
-			for i := range n {
-				v, _ := constraint.Worst(constraint.Values(process.Set, x[3*i:3*i+3]), 1)
-				w = max(w, v)
-			}
-			return w
-		}
-		if w := worst(x); w > p.Data.Tolerance {
-			t.Errorf("times %g: rows violate by %g; expected at most data.tolerance = %g", scale, w, p.Data.Tolerance)
+		f := evidence.Feasible(process.Set, x, pool)
+		if _, worst, rows := f.Beyond(f.Rounded()); rows > 0 || !p.Data.Tolerance.IsAuto() {
+			t.Errorf("times %g: tolerance %v, %d rows beside the set, row %d %s", scale, p.Data.Tolerance, rows, worst,
+				f.Tell(worst))
 		}
 		for k := range x {
-			x[k] *= 1 + 2e-3
+			x[k] *= 1.01
 		}
-		if w := worst(x); w <= p.Data.Tolerance {
-			t.Errorf("times %g: rows off by 2e-3 violate by %g, which data.tolerance = %g allows", scale, w,
-				p.Data.Tolerance)
+		if _, _, rows := evidence.Feasible(process.Set, x, pool).Beyond(evidence.Far); rows != n {
+			t.Errorf("times %g: of %d rows that are a hundredth off %d are told", scale, n, rows)
 		}
 	}
 }

@@ -7,40 +7,21 @@ import (
 	"strings"
 )
 
-// write writes the file, reads it back, and holds all rows against its set. What the rows need
-// of data.tolerance is put in.
+// write writes the file, reads it back, and holds all rows against its set. Where they are
+// further from it than data may be unless data.tolerance says so, that is put in.
 func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
-	worst, err := l.built([]byte(d.YAML))
+	tolerance, err := l.built([]byte(d.YAML))
 	if err != nil {
 		return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
 	}
-	if tolerance := l.tolerance(worst); tolerance > 0 {
-		d.YAML = l.yaml(o, d, set, tolerance)
+	if tolerance > 0 {
+		d.YAML = l.yaml(o, d, set, up(2*tolerance))
 		if _, err := l.built([]byte(d.YAML)); err != nil {
 			return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
 		}
 	}
 	return nil
-}
-
-// tolerance returns what data.tolerance must be where its default does not do: below what rows
-// rounded to a few decimals leave, or above a hundredth of the smallest spread. 0: it does.
-func (l *loaded) tolerance(worst float64) float64 {
-	const usual = 1e-3
-	least := math.Inf(1)
-	for _, c := range l.columns {
-		if !c.Constant() {
-			least = min(least, c.SD)
-		}
-	}
-	if l.kind != "earth" && least < 100*usual && worst < 1e-5*least {
-		return up(max(10*worst, 1e-4*least))
-	}
-	if worst > usual/2 {
-		return up(2 * worst)
-	}
-	return 0
 }
 
 // up rounds to one digit, upwards.
@@ -89,7 +70,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	}
 	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(l.path(path)))
 	if tolerance > 0 {
-		fmt.Fprintf(&b, "  tolerance: %s  # in the data's unit; the default, 0.001, is for numbers about 1 in size\n",
+		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: rows are far from the set\n",
 			number(tolerance))
 	}
 	for _, c := range l.columnLines(d) {
