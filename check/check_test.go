@@ -137,9 +137,6 @@ func run(t *testing.T, in Input) *Report {
 	t.Helper()
 	pool := parallel.New(2)
 	defer pool.Close()
-	if in.Tolerance == 0 {
-		in.Tolerance = 1e-3
-	}
 	r, err := Run(context.Background(), in, pool)
 	if err != nil {
 		t.Fatal(err)

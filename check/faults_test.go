@@ -290,6 +290,12 @@ func TestData(t *testing.T) {
 	r := run(t, Input{Process: p, Data: data})
 	says(t, r, "data", "g", Fail, "1 of 6 rows", "first row 3", "0.1")
 	says(t, r, "data", "h", Fail, "1 of 6 rows", "first row 5", "0.21")
+	r = run(t, Input{Process: p, Data: data, Tolerance: 0.15}) // of values
+	says(t, r, "data", "g", Pass, "0.1 (worst, row 3)")
+	says(t, r, "data", "h", Fail, "beyond the tolerance 0.15, first row 5 with 0.21")
+	near := []float64{0, 1, 0, -1, -1, 0, 0.6, 0.8, 0, 1.002}
+	r = run(t, Input{Process: p, Data: near})
+	says(t, r, "data", "h", Warn, "1 of 5 rows are beside Σ", "row 4 the most, 0.002 away, 0.3 %", "data refine")
 	for i := range data {
 		data[i] *= 57.3
 	}

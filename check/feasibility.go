@@ -94,8 +94,8 @@ func feasibility(e *Evidence) []Finding {
 	} else if e.data != nil && feasible == n {
 		if first, worst, rows := e.data.Beyond(evidence.Far); rows > 0 {
 			out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("%d of %d rows are too far from all "+
-				"constraints together: the first, row %d, %s; the most, row %d, %s", rows, n, first, e.data.Tell(first), worst,
-				e.data.Tell(worst))}}, out...)
+				"constraints together: the first, row %d, %s; the most, row %d, %s", rows, n, first,
+				e.data.Tell(first), worst, e.data.Tell(worst))}}, out...)
 		}
 	}
 	return out

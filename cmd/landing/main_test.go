@@ -268,8 +268,9 @@ func TestFaults(t *testing.T) {
 			`Of 3 rows 2 do, row 2 the most, "radius" by 1.25`,
 			[]string{"train", "points.yaml", "--data", "all-off.csv", "--set", "data.tolerance=1e-3"}},
 		{3, `row 1 (from 0) violates "radius" by 0.5: about 0.5 from it, 63.7 % of the spread of a coordinate ` +
-			`(0.785); expected at most 1 %. Of 3 rows 2 are further, row 2 the most, "radius" by 1.25: about 1.25 from ` +
-			"it, 1.59 times the spread", []string{"train", "points.yaml", "--data", "all-off.csv"}},
+			`(0.785); expected at most 1 %. Of 3 rows 2 are further, row 2 the most, "radius" by 1.25: about 1.25 ` +
+			"from it, 1.59 times the spread",
+			[]string{"train", "points.yaml", "--data", "all-off.csv"}},
 		{3, "data.tolerance is 0; expected auto, or a number above 0", []string{"train", "points.yaml", "--data",
 			"off.csv", "--set", "data.tolerance=0"}},
 		{3, "flat.csv: its points have 2 coordinates; expected 3",
