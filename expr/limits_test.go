@@ -126,8 +126,11 @@ func TestCloneIsApart(t *testing.T) {
 	c := g.clone()
 	for i := range 40 {
 		c.cause = 0
-		c.constant(float64(10 + i))
+		other := c.constant(float64(10 + i))
 		at := g.constant(float64(100 + i))
+		if c.nodes[other].c != float64(10+i) {
+			t.Fatalf("operation %d of the clone became %v", other, c.nodes[other])
+		}
 		if g.of[at] != at || c.of[at] != 0 || g.nodes[at].c != float64(100+i) || len(g.index) != len(c.index) {
 			t.Fatalf("operation %d is laid to %d and %d", at, g.of[at], c.of[at])
 		}

@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -65,4 +66,44 @@ func TestErrorsTell(t *testing.T) {
 	if got, want := lost.Error(), `constraint "tube" is not finite (-3) at point 2`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+}
+
+// A point has arrived where each excess is at most tol (1 + Σ|x_j ∂_j c|), an equality's on either
+// side, an inequality's beyond its wall alone.
+func TestWhereDescentsEnd(t *testing.T) {
+	const tol = 0.125
+	for _, c := range []struct {
+		equality bool
+		x, at    float64 // of the constraint 2(x − at)
+		want     bool
+	}{
+		{true, 1, 0.8125, true}, {true, 1, 0.8, false}, {true, 1, 1.1875, true}, {true, 1, 1.19, false},
+		{true, 0, 0.0625, true}, {true, 0, 0.07, false}, {false, 1, 0.8125, true}, {false, 1, 0.8, false},
+		{false, 1, 9, true}, {true, 1, math.NaN(), false},
+	} {
+		set := sided{zoo.Affine{A: [][]float64{{2}}, B: []float64{2 * c.at}}, c.equality}
+		if got := NewSolver(set, 0).arrived([]float64{c.x}, tol); got != c.want {
+			t.Errorf("%+v: arrived %v", c, got)
+		}
+	}
+}
+
+// sided is {2x = b}, or {2x ≤ b}.
+type sided struct {
+	zoo.Affine
+	equality bool
+}
+
+func (s sided) Equalities() []string {
+	if s.equality {
+		return s.Affine.Equalities()
+	}
+	return nil
+}
+
+func (s sided) Inequalities() []string {
+	if s.equality {
+		return nil
+	}
+	return s.Affine.Equalities()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -179,6 +180,100 @@ func TestHowFarFlightsGo(t *testing.T) {
 		}
 		if s.near(x, momentum, 3, &o); !slices.Equal(s.ok, []bool{true, c.ok, true}) || (o.Unreachable == 1) == c.ok {
 			t.Errorf("%v off Σ, %v times as far: %v, %+v", c.off, c.times, s.ok, o)
+		}
+	}
+}
+
+// All that chains draw is the ledger's, so that another version draws as this one: first momenta, the
+// noise of each step from 1 on, and what Metropolis compares with, by chain and step.
+func TestDrawsOfChains(t *testing.T) {
+	const count, seed = 20, 9
+	noise, start := keyed.ChainSteps.Stream(seed, 0), keyed.ChainMomenta.Stream(seed, 0)
+	plane := zoo.Affine{A: [][]float64{{0, 0, 1}}, B: []float64{0}}
+	x0 := make([]float64, 3*count)
+	for i := range count {
+		x0[3*i] = float64(i)
+	}
+	p := &Process{Set: plane, Friction: 2, Schedule: Schedule{N: 1, T: 0.3, SigmaMin: 1, SigmaMax: 1}}
+	const τ = 0.3
+	a := math.Exp(-2 * τ)
+	b := math.Sqrt(1 - a*a)
+	for name, c := range map[string]struct {
+		method Method
+		chains Chains
+		move   func(momentum, ζ []float64, j int) float64
+	}{
+		"OLLA-P": {OLLAP, Chains{}, func(_, ζ []float64, j int) float64 { return math.Sqrt(τ) * ζ[j] }},
+		"ULLA-P": {ULLAP, Chains{}, func(p, ζ []float64, j int) float64 { return τ * (a*p[j] + b*ζ[j]) }},
+		"splitting": {ULLAP, Chains{Symmetric: true}, func(p, ζ []float64, j int) float64 {
+			return τ/2*p[j] + τ/2*(a*p[j]+b*ζ[j])
+		}},
+		"HMC": {ULLAP, Chains{Leaps: 2}, func(_, ζ []float64, j int) float64 { return 2 * τ * ζ[j] }},
+	} {
+		p.Method = c.method
+		c.chains.Process, c.chains.Count, c.chains.Keep, c.chains.Seed = p, count, 1, seed
+		draws := chains(t, c.chains, x0)
+		momentum, ζ := make([]float64, 3), make([]float64, 3)
+		for i := range count {
+			start.Normals(momentum, uint64(i), 0)
+			noise.Normals(ζ, uint64(i), 1)
+			for j := range 2 {
+				if got, want := draws.X[3*i+j]-x0[3*i+j], c.move(momentum, ζ, j); math.Abs(got-want) > 1e-12 {
+					t.Fatalf("%s: chain %d moves by %v along %d, want %v", name, i, got, j, want)
+				}
+			}
+		}
+	}
+	// One leap of HMC in a well, by hand, whose second step is accepted or not by its own number.
+	p.Potential, p.Schedule.T = Quadratic{}, 1.9
+	one := chains(t, Chains{Process: p, Leaps: 1, Count: count, Keep: 3, Seed: seed}, x0)
+	refused := 0
+	for i := range count {
+		x := append([]float64(nil), x0[3*i:3*i+3]...)
+		for step := 1; step <= 3; step++ {
+			ζ, u, y := make([]float64, 3), make([]float64, 1), make([]float64, 3)
+			noise.Normals(ζ, uint64(i), step)
+			start.Uniforms(u, uint64(i), step)
+			change := 0.0
+			for j := range 2 {
+				half := ζ[j] - 0.95*x[j]
+				y[j] = x[j] + 1.9*half
+				end := half - 0.95*y[j]
+				change += (y[j]*y[j] + end*end - x[j]*x[j] - ζ[j]*ζ[j]) / 2
+			}
+			if u[0] < math.Exp(-change) {
+				x = y
+			} else {
+				refused++
+			}
+			for j := range 2 {
+				if got := one.X[3*(3*i+step-1)+j]; math.Abs(got-x[j]) > 1e-9*(1+math.Abs(x[j])) {
+					t.Fatalf("chain %d is at %v after step %d, want %v", i, got, step, x[j])
+				}
+			}
+		}
+	}
+	if refused == 0 || refused == 3*count || math.Abs(one.Refused-float64(refused)/(3*count)) > 1e-12 {
+		t.Errorf("%d of %d refused, as a share %v", refused, 3*count, one.Refused)
+	}
+}
+
+// A flight that does not lead back fails, on sets of equalities too: from the far side of a circle the
+// nearer of two points along the normal is another one.
+func TestFlightsThatDoNotLeadBack(t *testing.T) {
+	p := flying(zoo.Ellipsoid{Axes: []float64{1, 1}}, ULLAP, 1, 1)
+	for degrees, back := range map[float64]bool{10: true, 80: true, 100: false, 140: false} {
+		h := newHMC(p, 1, 2)
+		sin, cos := math.Sincos(degrees * math.Pi / 180)
+		x := []float64{1, 0, 0, 1}
+		copy(h.y, []float64{cos, sin, 0, 1})
+		copy(h.ok, []bool{true, true})
+		var o geometry.Outcome
+		if err := h.returns(x, 2, &o); err != nil {
+			t.Fatal(err)
+		}
+		if h.ok[0] != back || !h.ok[1] || o.Points != 2 {
+			t.Errorf("by %v degrees: %v, %+v", degrees, h.ok, o)
 		}
 	}
 }

@@ -142,9 +142,6 @@ func (s *splitting) flight(x, p []float64, failed []bool, n int, o *geometry.Out
 	}
 	o.Add(s.project.Project(s.set, s.y, s.y, s.ok, 0))
 	s.near(x, p, n, o)
-	if s.c > s.m {
-		s.all.Values(s.values[:n*s.c], s.y[:n*s.d], n)
-	}
 	s.flights += n
 	if s.c > s.m {
 		s.reflect(x, p, n, o)

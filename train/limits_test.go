@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/pathmatch"
@@ -228,6 +229,9 @@ func TestBudgetIsSpent(t *testing.T) {
 		if ends := due && d.Plan.Epochs == c.epoch && d.Why == "the budget is spent"; ends != c.ends {
 			t.Errorf("%v of 100 s after epoch %d: %+v, %v", c.all, c.epoch, d, due)
 		}
+		if c.all == 99.999 && (!due || d.Plan != Plan{1, 0, 1} || d.Why != "the budget holds no more") {
+			t.Errorf("with no room for an epoch: %+v, %v", d, due)
+		}
 	}
 }
 
@@ -276,5 +280,37 @@ func TestDecisionsByHand(t *testing.T) {
 	p.now.All = 1005
 	if d, due := p.decide(*s.Plan, s, 0.5); !due || d.Plan.Epochs != 5 {
 		t.Errorf("the end of the budget after many decisions: %+v", d)
+	}
+}
+
+// All that training draws is the ledger's, so that another version goes on with a training as this
+// one would: the order of an epoch's items, the times of each, and which of them hide.
+func TestDrawsOfTraining(t *testing.T) {
+	cfg := smallConfig
+	cfg.Hidden = 0.5
+	tr, _ := lossy(t, cfg, 0)
+	for _, epoch := range []int{0, 5} {
+		tr.State.Epoch = epoch
+		if err := tr.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		order := make([]int, 50)
+		keyed.RowOrder.Stream(cfg.Seed, uint64(epoch)).Permutation(order, 0, 0)
+		if !slices.Equal(tr.order, order) {
+			t.Errorf("epoch %d goes through its items as %v, want %v", epoch, tr.order, order)
+		}
+		tr.pick(order[:20])
+		tr.hide()
+		u, hidden := make([]float64, 3), make([]float64, 1)
+		for i, term := range tr.terms {
+			keyed.BatchTimes.Stream(cfg.Seed, uint64(epoch)).Uniforms(u, uint64(order[i/3]), 0)
+			lo, hi := i%3*32/3, (i%3+1)*32/3 // the strata of 32 times
+			keyed.HiddenConditions.Stream(cfg.Seed, uint64(epoch)).Uniforms(hidden, uint64(order[i/3]), term.K)
+			want := method.Term{Item: order[i/3], K: lo + int(u[i%3]*float64(hi-lo)), Weight: float64(hi-lo) / 20,
+				Null: hidden[0] < 0.5}
+			if term != want {
+				t.Errorf("epoch %d: term %d is %+v, want %+v", epoch, i, term, want)
+			}
+		}
 	}
 }

@@ -671,8 +671,25 @@ func TestLossError(t *testing.T) {
 	}
 	tr.opt.params[len(tr.opt.params)-1] = float32(math.Inf(1)) // a bias of the output
 	var e *LossError
-	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Path < 0 || e.Unread {
+	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Step != 1 || e.Path < 0 || e.Unread {
 		t.Errorf("got %v", err)
+	}
+	if first := tr.order[0]; e.Path != first || e.Time != tr.terms[0].K {
+		t.Errorf("all terms are not finite, and the first said is %+v", e)
+	}
+	tr.State.Epoch, tr.State.Step = 4, 2
+	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 5 || e.Step != 3 ||
+		!strings.HasPrefix(err.Error(), "the loss is not finite in epoch 5, batch 3, at sample ") {
+		t.Errorf("got %v", err)
+	}
+	for e, want := range map[*LossError]string{
+		{Epoch: 2, Step: 7, Path: -1, Time: -1}: "the gradient is not finite in epoch 2, batch 7; a lower",
+		{Epoch: 2, Step: 7, Path: 3, Time: 4, Unread: true}: "cannot read the point of sample 3, step 4, in epoch 2, " +
+			"batch 7 (",
+	} {
+		if !strings.Contains(e.Error(), want) {
+			t.Errorf("%v, want %q", e, want)
+		}
 	}
 }
 

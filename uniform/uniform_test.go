@@ -194,3 +194,32 @@ func TestScale(t *testing.T) {
 		}
 	}
 }
+
+// Chains go on until split-R̂ is below 1.01, or below what is asked for if that is less; a larger
+// number asks for nothing. All is bounded by the steps allowed, and the round that did is returned.
+func TestHowFarChainsMix(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	run := func(most float64, steps int) *Draws {
+		out, err := Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
+			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	plain, loose, strict := run(0, 60_000), run(1.5, 60_000), run(1.0005, 60_000)
+	if plain.Rhat >= 1.01 || plain.Steps > 30_000 || loose.Steps != plain.Steps || loose.Rhat != plain.Rhat {
+		t.Errorf("1.01: %d steps to %v; 1.5: %d to %v", plain.Steps, plain.Rhat, loose.Steps, loose.Rhat)
+	}
+	if strict.Steps <= plain.Steps || strict.Rhat >= 1.0005 && 2*strict.Steps < 60_000 {
+		t.Errorf("1.0005: %d steps to %v, 1.01: %d to %v", strict.Steps, strict.Rhat, plain.Steps, plain.Rhat)
+	}
+	// Rounds of 256, 512, 1024 steps: the second is the last that 1000 steps hold, and of one
+	// the first is made all the same.
+	for allowed, want := range map[int]int{1: 256, 767: 256, 768: 768, 1000: 768, 1791: 768, 1792: 1792} {
+		if got := run(1.0000001, allowed); got.Steps != want || len(got.States) != 2*(got.Kept-got.Lost) {
+			t.Errorf("of %d steps allowed %d are made", allowed, got.Steps)
+		}
+	}
+}
