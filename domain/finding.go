@@ -8,6 +8,7 @@ type Finding struct {
 	Name     string    `json:"name"`
 	Verdict  string    `json:"verdict"`           // a sentence, without its full stop
 	Warning  bool      `json:"warning,omitempty"` // the verdict is bad
+	Share    float64   `json:"share,omitempty"`   // of the samples that a warning concerns; 0 where it is not known
 	Note     string    `json:"note,omitempty"`    // how it was found, in sentences
 	Measures []Measure `json:"measures"`
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // Conditional says how near samples are to the law of held-out rows given their condition.
@@ -15,6 +16,8 @@ type Conditional struct {
 	Pairs   metric.TwoSample `json:"pairs"`
 	Bins    []Bin            `json:"bins,omitempty"`    // of the run's distance
 	Warning string           `json:"warning,omitempty"` // where the test rejects, with the remedy
+
+	samples, held []float64 // of Pairs, as they are laid
 }
 
 // A Bin is the distance of samples to data, both where one number of the condition is in
@@ -29,12 +32,13 @@ type Bin struct {
 }
 
 const (
-	binsOf      = 4 // quantiles of a number of the condition
-	fewValues   = 12
-	leastInBin  = 20
-	maxBinned   = 4 // numbers of the condition
-	pairedAlarm = 0.001
+	binsOf     = 4 // quantiles of a number of the condition
+	fewValues  = 12
+	leastInBin = 20
+	maxBinned  = 4 // numbers of the condition
 )
+
+var pairedAlarm = metric.Float(verdict.Level(verdict.Condition))
 
 // conditional compares samples, numbered in draw order with those lost, with the data given the
 // condition; nil without one.
@@ -47,7 +51,8 @@ func (l *Loaded) conditional(s *Samples) *Conditional {
 	x, y := l.pairs(s)
 	if len(x) > 0 {
 		d := l.Data.D
-		out.Pairs = metric.PairedTest(l.laid(x), l.laid(y), d, testPoints, permutations, l.Problem.Seed)
+		out.samples, out.held = l.laid(x), l.laid(y)
+		out.Pairs = metric.PairedTest(out.samples, out.held, d, testPoints, permutations, l.Problem.Seed)
 		if out.Pairs.PValue <= pairedAlarm {
 			out.Warning =
 				"samples do not have the law of held-out points with the same condition; longer training, a " +

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -13,11 +12,13 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // An Evaluation scores samples against the data.
 type Evaluation struct {
 	Run       string             `json:"run"`
+	Verdict   verdict.Verdict    `json:"verdict"`
 	Drawn     []problem.Setting  `json:"drawn_by,omitempty"` // keys of generation that were set
 	Epoch     int                `json:"epoch"`              // of the network
 	Samples   int                `json:"samples"`            // asked for
@@ -35,8 +36,7 @@ type Evaluation struct {
 	Steps     *Steps             `json:"steps,omitempty"`       // of Diagnose
 	Given     *Conditional       `json:"conditional,omitempty"` // under a condition
 	Nearest   metric.Copies      `json:"nearest"`
-	Copying   string             `json:"copying,omitempty"` // where samples are copies: that, and the remedy
-	TwoSample metric.TwoSample   `json:"two_sample"`        // of samples against held-out rows
+	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
 	Seconds   Seconds            `json:"seconds"`
 }
 
@@ -105,24 +105,6 @@ const (
 	permutations = 999
 )
 
-// NearCopies is the ratio of median distances to training rows, of samples to held-out rows, below
-// which samples are copies. The median of n distances has a relative error of about 1/√n: for
-// samples of the law itself a half is 2 of them away at 20 rows held out, 10 at 400.
-const (
-	NearCopies = 0.5
-	fewestHeld = 20 // rows held out, for a ratio that says something
-)
-
-// copying says whether samples are copies of training rows, held out being so many.
-func copying(c metric.Copies, held int) string {
-	if held < fewestHeld || !(c.Ratio < NearCopies) {
-		return ""
-	}
-	return fmt.Sprintf("samples lie next to training rows, at %.2f of the distance that held-out rows have to them: "+
-		"the model gives the rows back. Paths that travel further (process.horizon, process.sigma.max) forget them; "+
-		"more rows, a smaller network or fewer epochs help", float64(c.Ratio))
-}
-
 // Evaluate scores samples; state is that of their network, start of CompareStart, or
 // nil. A *ViolationError, returned beside the evaluation, says that projected samples
 // are not feasible to generate.max_violation.
@@ -139,28 +121,42 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	}
 	n := len(x) / d
 	if n == 0 {
+		v.Verdict = r.verdict(s, v, points{}, nil)
 		return v, nil
 	}
 	var err error
+	var at points
 	v.Component, err = r.CheckViolation(s)
 	v.Violation.Worst = worstOf(v.Component).Worst
 	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
 	v.Families = familyViolations(r.Process.Set, x)
 	v.Walls = r.walls(x)
-	v.JSD, v.Observed = r.jsd(r.distance, x), r.jsd(r.observed, x)
+	for _, c := range []struct {
+		by *compared
+		to **JSD
+	}{{r.distance, &v.JSD}, {r.observed, &v.Observed}} {
+		if c.by == nil {
+			continue
+		}
+		marks := c.by.Marks(x)
+		*c.to = r.jsd(c.by, marks, n)
+		at.observe(c.by, marks, *c.to)
+	}
 	if r.Domain.Find != nil {
 		v.Findings = r.Domain.Find(x)
 	}
 	if len(r.HeldOutRows) > 0 {
 		laid, held := r.laid(x), r.laid(r.HeldOutRows)
 		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
-		laid, d = r.alone(x)
-		held, _ = r.alone(r.HeldOutRows)
-		train, _ := r.alone(r.TrainRows)
-		v.Nearest = metric.CountCopies(laid, held, train, d)
-		v.Copying = copying(v.Nearest, len(held)/d)
+		at.samples, at.d = r.alone(x)
+		at.held, _ = r.alone(r.HeldOutRows)
+		at.train, _ = r.alone(r.TrainRows)
+		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)
+		at.heldNearest = metric.NearestDistances(nil, at.held, at.train, at.d)
+		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest)
 	}
 	v.Given = r.conditional(s)
+	v.Verdict = r.verdict(s, v, at, err)
 	return v, err
 }
 
@@ -172,12 +168,8 @@ func (l *Loaded) laid(x []float64) []float64 {
 	return l.Domain.Lay(x)
 }
 
-// jsd returns the distances of points to the data; nil where none is defined.
-func (l *Loaded) jsd(ref *compared, x []float64) *JSD {
-	if ref == nil {
-		return nil
-	}
-	marks := ref.Marks(x)
+// jsd returns the distances to the data of n points, given by their marks.
+func (l *Loaded) jsd(ref *compared, marks []float64, n int) *JSD {
 	out := ref.score(marks, l.Problem.Seed)
 	if o := ref.observables; o != nil {
 		for k, h := range o.Histograms(ref.Reference, marks, l.Problem.Seed) {
@@ -186,7 +178,7 @@ func (l *Loaded) jsd(ref *compared, x []float64) *JSD {
 	}
 	if prior, err := langevin.UniformPrior(l.Process); err == nil {
 		d := l.Data.D
-		out.Uniform = ref.To(draws(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), len(x)/d))
+		out.Uniform = ref.To(draws(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), n))
 	}
 	return out
 }

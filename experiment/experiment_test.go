@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // begin starts a tiny experiment on the data in the binary.
@@ -47,21 +48,12 @@ func TestMemoriserShows(t *testing.T) {
 	if v.Nearest.Copied != 1 || v.Nearest.Ratio != 0 {
 		t.Errorf("copied share %v, ratio %v", v.Nearest.Copied, v.Nearest.Ratio)
 	}
-	if !strings.Contains(v.Copying, "process.horizon") {
-		t.Errorf("no word of it: %q", v.Copying)
+	if f := v.Verdict.Findings; len(f) == 0 || f[0].Code != verdict.Copies {
+		t.Errorf("no word of it: %+v", f)
 	}
 	if held, err := e.Evaluate(&Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)},
-		train.State{}, nil); err != nil || held.Copying != "" {
-		t.Errorf("of held-out rows: %q, %v", held.Copying, err)
-	}
-	for _, c := range []struct {
-		ratio metric.Float
-		held  int
-		warns bool
-	}{{0.49, 20, true}, {0.5, 20, false}, {0.1, 19, false}, {metric.NaN, 100, false}} {
-		if got := copying(metric.Copies{Ratio: c.ratio}, c.held); (got != "") != c.warns {
-			t.Errorf("%+v: %q", c, got)
-		}
+		train.State{}, nil); err != nil || held.Verdict.Has(verdict.Copies) {
+		t.Errorf("of held-out rows: %+v, %v", held.Verdict, err)
 	}
 	// The training rows themselves are closer to the data than draws from them.
 	if v.JSD.Full > v.JSD.Floor.Mean || v.JSD.Full <= 0 || v.JSD.Uniform < 5*v.JSD.Floor.Mean {

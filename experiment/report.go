@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // Report draws the figures of an evaluation into figures/ and writes the HTML
@@ -31,7 +32,8 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 		Title: r.Title(),
 		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Method.Name(),
 			powers(withArticle(constraint.Name(r.Process.Set))), v.Epoch),
-		Verdict:  verdict(v),
+		Judged:   judged(&v.Verdict),
+		Verdict:  sentence(v),
 		Facts:    facts(v),
 		Figures:  p.figures,
 		Notes:    p.notes,
@@ -73,11 +75,11 @@ func (r *Run) commands() []string {
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return nil
 	}
-	eval := "landing eval " + r.Folder.Dir
-	for _, s := range changed(r.Drawn) {
-		eval += " --set " + s
+	made := make([]string, len(m.Command))
+	for i, word := range m.Command {
+		made[i] = text.Shell(word)
 	}
-	return []string{strings.Join(m.Command, " "), eval}
+	return []string{strings.Join(made, " "), "landing eval " + text.Shell(r.Folder.Dir) + set(changed(r.Drawn))}
 }
 
 func decode(records []run.Record) (epochs []train.Epoch, evaluations []Progress) {
@@ -98,7 +100,19 @@ func decode(records []run.Record) (epochs []train.Epoch, evaluations []Progress)
 	return
 }
 
-func verdict(v *Evaluation) string {
+// judged is a verdict as a page opens with it.
+func judged(v *verdict.Verdict) *figure.Judged {
+	out := &figure.Judged{Good: v.Good, Title: capital(v.Title()), Notes: v.Grouped(),
+		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
+	for _, f := range v.Findings {
+		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Share: f.Share(),
+			Says: capital(f.Says) + ".", Remedy: f.Remedy})
+	}
+	return out
+}
+
+// sentence says what was measured.
+func sentence(v *Evaluation) string {
 	if v.Samples == v.Failed {
 		return fmt.Sprintf("None of %s samples is left: %s.", text.Count(v.Samples), losses(v))
 	}
@@ -115,19 +129,6 @@ func verdict(v *Evaluation) string {
 			s += fmt.Sprintf(", uniform samples %.3f", v.JSD.Uniform)
 		}
 		s += "."
-	}
-	if v.Given != nil && v.Given.Warning != "" {
-		s += " Warning: " + v.Given.Warning + "."
-	}
-	for _, w := range v.Walls {
-		if w.Warning != "" {
-			s += " Warning: " + w.Warning + "."
-		}
-	}
-	for _, f := range v.Findings {
-		if f.Warning {
-			s += " Warning: " + f.Verdict + "."
-		}
 	}
 	return s
 }
@@ -214,21 +215,13 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 				{"median distance to the nearest training point", text.Number(n.Samples), text.Number(n.HeldOut)},
 				{"share within 10⁻⁶ of a training point", text.Percent(n.Copied), text.Percent(n.Repeated)},
 			},
-			Note: warned(v.Copying) + fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of "+
+			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of "+
 				"one law would be at %s ± %s; p = %.3f.",
 				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD),
 				v.TwoSample.PValue),
 		})
 	}
 	return out
-}
-
-// warned returns a warning as the beginning of a note.
-func warned(warning string) string {
-	if warning == "" {
-		return ""
-	}
-	return "Warning: " + warning + ". "
 }
 
 // found tabulates what a kind of data tells of samples.

@@ -18,12 +18,12 @@ import (
 )
 
 // Both ways to lose a sample are told apart; of nothing, nothing is claimed.
-func TestVerdict(t *testing.T) {
+func TestSentence(t *testing.T) {
 	v := &Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: Worst{2.2e-16, 1e-17},
 		JSD: &JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}},
 			Uniform: metric.NaN}}
 	const losses = "3 lost to a projection, 2 on a wrong component"
-	if got, want := verdict(v), "1\u202f000 samples, worst violation 2.2×10⁻¹⁶, "+losses+". Distance to the data "+
+	if got, want := sentence(v), "1\u202f000 samples, worst violation 2.2×10⁻¹⁶, "+losses+". Distance to the data "+
 		"0.250; perfect copies of the training rows would score 0.125."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	v.JSD.Uniform, v.Wrong = 0.5, 0
-	if got := verdict(v); !strings.Contains(got, ", 5 lost to a projection.") ||
+	if got := sentence(v); !strings.Contains(got, ", 5 lost to a projection.") ||
 		!strings.HasSuffix(got, "would score 0.125, uniform samples 0.500.") {
 		t.Errorf("%q", got)
 	}

@@ -94,7 +94,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 		e.SampleCount() != 40 {
 		t.Fatalf("the marks are not the power traces: %+v", h)
 	}
-	j := e.jsd(h, some)
+	j := e.jsd(h, h.Marks(some), len(some)/9)
 	if len(j.Parts) != 4 || j.Parts[0].Name != "tr X" || j.Parts[3].Name != "tr X⁵" {
 		t.Fatalf("parts %+v", j.Parts)
 	}

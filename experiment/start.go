@@ -5,6 +5,7 @@ import (
 
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // Start compares where forward paths from the training rows end with the prior
@@ -17,13 +18,14 @@ type Start struct {
 	Floor    metric.Float `json:"floor"`    // two sets of draws of one law: mean
 	FloorSD  metric.Float `json:"floor_sd"`
 	PValue   metric.Float `json:"p_value"`           // of the energy test, which sees what a histogram may not
+	Apart    metric.Float `json:"apart"`             // largest distance of distribution functions along a direction
 	Paths    int          `json:"paths"`             // that did not fail; the prior gives as many draws
 	Warning  string       `json:"warning,omitempty"` // where the energy test rejects the prior, with the remedy
 }
 
 // startAlarm is the p-value up to which the prior is rejected, the least that the test
 // can give: one false alarm in a thousand.
-const startAlarm = 0.001
+var startAlarm = metric.Float(verdict.Level(verdict.StartLaw))
 
 // judge sets the warning.
 func (s *Start) judge() {
@@ -32,7 +34,7 @@ func (s *Start) judge() {
 	}
 	s.Warning = "generation starts where forward paths do not end, so the network never learned from there"
 	if s.Prior == "uniform" || s.Prior == "chains" {
-		s.Warning += "; train with --set prior=empirical, or with a longer process.horizon"
+		s.Warning += "; --set prior=empirical, which takes no training, or a longer process.horizon mend it"
 	}
 }
 
@@ -47,7 +49,8 @@ const (
 // being that of relabelled points. The p-value is that of metric.EnergyTest in
 // either case. Errors are those of forward paths.
 func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*Start, error) {
-	s := &Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN}
+	s := &Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN,
+		Apart: metric.NaN}
 	if s.Prior == "empirical" || samples < 1 {
 		return s, nil
 	}
@@ -61,6 +64,7 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 		return draws(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
 	}
 	u := drawn(0)
+	s.Apart = metric.Float(verdict.Apart(ends, u, d))
 	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", t.Statistic, t.Mean, t.SD, t.PValue
 	if h := l.Domain.Distance; h != nil {
 		floors := make([]float64, startFloors)

@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // A Wall says how many points lie next to the edge of an inequality, where processes
@@ -35,11 +36,12 @@ type Wall struct {
 }
 
 const (
-	// Shares at the edges of all inequalities together differ by chance with odds of at
-	// most wallAlpha.
-	wallAlpha   = 1e-3
 	wallNearest = 8 // points that ‖Π∇g‖ is the median over
 )
+
+// Shares at the edges of all inequalities together differ by chance with odds of at
+// most wallAlpha.
+var wallAlpha = verdict.Level(verdict.Walls)
 
 // stepSize returns s of Wall for steps of τ.
 func stepSize(m langevin.Method, τ float64) float64 {

@@ -13,7 +13,8 @@ import (
 // A Report is the page that tells what a run has found.
 type Report struct {
 	Title, Subtitle string
-	Verdict         string // one sentence
+	Judged          *Judged // what the page opens with; optional
+	Verdict         string  // what was measured, in sentences
 	Facts           []Fact
 	Figures         []FigureRef
 	Notes           []string // what the figures leave out, and why
@@ -24,6 +25,23 @@ type Report struct {
 	Arm             *ArmView      // optional
 	Config          string        // the resolved YAML
 	Commands        []string      // how to get the same result again
+}
+
+// Judged says whether what the page shows is good, and what to do if not.
+type Judged struct {
+	Good     bool
+	Title    string
+	Findings []Finding // what is wrong, the worst first
+	Notes    []string  // what was not judged, and why
+	Rate     string    // how often it is wrong
+}
+
+// A Finding is one thing that is wrong.
+type Finding struct {
+	Code   string
+	Share  string // of the samples; may be empty
+	Says   string
+	Remedy string // a command; may be empty
 }
 
 // A Fact is a number worth a card of its own.

@@ -77,6 +77,8 @@ var (
 	Subsample    = use(Evaluation, one(1<<32), "points that an energy test takes")
 	Relabelling  = use(Evaluation, one(1<<32+1), "permutations of an energy test")
 	PairSwaps    = use(Evaluation, one(1<<32+2), "pairs that a test of conditional laws swaps")
+	RegionStarts = use(Evaluation, one(1<<32+3), "rows that regions of a verdict begin from")
+	SpreadLabels = use(Evaluation, one(1<<32+4), "permutations of a test of spread")
 	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
 	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")
 

@@ -28,8 +28,11 @@ func NoCopies() Copies { return Copies{NaN, NaN, NaN, NaN, NaN} }
 // CountCopies measures points of dimension d in the Euclidean distance. Each
 // of the three sets must have at least one point.
 func CountCopies(samples, heldOut, train []float64, d int) Copies {
-	s := NearestDistances(nil, samples, train, d)
-	h := NearestDistances(nil, heldOut, train, d)
+	return CopiesAt(NearestDistances(nil, samples, train, d), NearestDistances(nil, heldOut, train, d))
+}
+
+// CopiesAt is CountCopies of points at these distances from their nearest training rows.
+func CopiesAt(s, h []float64) Copies {
 	c := Copies{
 		Samples:  Float(median(s)),
 		HeldOut:  Float(median(h)),

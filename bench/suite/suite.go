@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // Config says how to measure. The zero value of a field is its default.
@@ -66,9 +67,10 @@ type Result struct {
 	Nearest   metric.Copies    `json:"nearest"`
 	Seconds   Seconds          `json:"seconds"`
 
-	Error   string `json:"error,omitempty"` // why there are no samples, or that they are not feasible
-	Verdict string `json:"verdict"`         // in words
-	Passed  Passed `json:"passed"`
+	Error   string           `json:"error,omitempty"`  // why there are no samples, or that they are not feasible
+	Judged  *verdict.Verdict `json:"judged,omitempty"` // of the run's samples, by the problem's observables
+	Verdict string           `json:"verdict"`          // in words
+	Passed  Passed           `json:"passed"`
 }
 
 // A Distance is the Jensen–Shannon distance of samples to all data in an observable.
@@ -173,7 +175,7 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 	v, violated := t.run.Evaluate(s, t.net.State, begun)
 	r.Samples, r.Failed, r.Violation = v.Samples, v.Failed, v.Violation.Worst
 	r.Energy, r.Nearest, r.Start, r.StartP = v.TwoSample, v.Nearest, begun.Prior, begun.PValue
-	r.Seconds.Generate = s.Time.Seconds()
+	r.Seconds.Generate, r.Judged = s.Time.Seconds(), &v.Verdict
 	if s.Failed() < s.N() {
 		before := time.Now()
 		law, err := p.Draw(ctx, c.Pool, c.seed(), 1, n)
@@ -182,9 +184,12 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 		}
 		r.Seconds.Data += time.Since(before).Seconds()
 		r.EnergyLaw = metric.EnergyTest(law, t.run.HeldOutRows, p.Dim, testPoints, relabelled, c.seed())
-		if err := r.observe(p, x, t.run.TrainRows, s.Good(), law, c.seed(), c.Pool); err != nil {
+		numbers, err := r.observe(p, x, t.run.TrainRows, t.run.HeldOutRows, s.Good(), law, c.seed(), c.Pool)
+		if err != nil {
 			return err
 		}
+		judged := v.Verdict.WithNumbers(numbers)
+		r.Judged = &judged
 	}
 	return errors.Join(failed, violated)
 }
@@ -238,25 +243,29 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 }
 
 // observe compares samples with the data in the problem's observables, and new draws of the
-// law beside them.
-func (r *Result) observe(p *problems.Problem, data, train, samples, law []float64, seed uint64,
-	pool *parallel.Pool) error {
+// law beside them. It returns the observables of samples and held-out rows.
+func (r *Result) observe(p *problems.Problem, data, train, held, samples, law []float64, seed uint64,
+	pool *parallel.Pool) (numbers []verdict.Number, err error) {
 	o, err := p.Observables()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o, err = o.Over(data, p.Dim, pool); err != nil {
-		return err
+		return nil, err
 	}
 	ref := o.Distance(p.Dim, pool).Against(data, train, nil)
-	whole, parts := ref.Score(ref.Marks(samples), seed)
+	marks, of, dim := ref.Marks(samples), ref.Marks(held), len(o.List)
+	whole, parts := ref.Score(marks, seed)
 	own := ref.Compare(ref.Marks(law), ref.Full)
 	r.Observed = distance("", whole, own[0])
 	r.Numbers = nil
 	for k, s := range parts {
-		r.Numbers = append(r.Numbers, distance(o.List[k].Name, s, own[1+k]))
+		d := distance(o.List[k].Name, s, own[1+k])
+		r.Numbers = append(r.Numbers, d)
+		numbers = append(numbers, verdict.Number{Name: d.Name, Samples: metric.Column(marks, k, dim),
+			Held: metric.Column(of, k, dim), Times: d.Times()})
 	}
-	return nil
+	return numbers, nil
 }
 
 func distance(name string, s metric.Score, law float64) Distance {

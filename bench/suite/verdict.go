@@ -1,15 +1,9 @@
 package suite
 
-import (
-	"fmt"
-	"strings"
+import "github.com/landing-diffusion/landing/verdict"
 
-	"github.com/landing-diffusion/landing/experiment"
-)
-
-// Bars of a problem.
+// Bars of a problem, beside that of the energy distance, verdict.Within.
 const (
-	energySDs     = 3    // standard deviations above the mean of the floor, for the energy distance
 	energyTimes   = 3    // times the mean of the floor, at most
 	observedTimes = 1.5  // times the floor, for the mean over observables
 	startLevel    = 0.01 // p-value at which the start law is told from where paths end
@@ -24,61 +18,32 @@ type Passed struct {
 	Feasible bool `json:"feasible"` // failed samples and violations within their limits
 }
 
-// judge sets the verdict: what is wrong, in order of effect, or good.
-func (r *Result) judge() {
+// pass says which bars the result passes.
+func (r *Result) pass() {
 	e, o := r.Energy, r.Observed
 	r.Passed = Passed{
-		Energy:   e.Statistic <= e.Mean+energySDs*e.SD,
+		Energy:   verdict.Within(e),
 		Wide:     e.Statistic <= energyTimes*e.Mean,
 		Observed: o.Value <= observedTimes*o.Mean,
 		Start:    r.Start != "" && !(r.StartP <= startLevel),
 		Feasible: r.Error == "" && r.Samples > r.Failed,
 	}
-	var wrong []string
-	tell := func(format string, v ...any) { wrong = append(wrong, fmt.Sprintf(format, v...)) }
-	if r.Error != "" {
-		tell("%s", r.Error)
-	}
-	if r.Start != "" && !r.Passed.Start {
-		tell("generation starts where forward paths do not end (%s, p = %.3f)", r.Start, float64(r.StartP))
-	}
-	// Where few directions matter the floor is wide, and draws of the law itself are now and
-	// then above three times its mean: within 3 sd there is nothing to tell.
-	switch times, sds := float64(e.Statistic/e.Mean), float64((e.Statistic-e.Mean)/e.SD); {
-	case e.Statistic.IsNaN() || r.Passed.Energy:
-	case !r.Passed.Wide:
-		tell("another law: energy distance %.1f × its floor, %.1f sd above it", times, sds)
-	default:
-		tell("a law near by: energy distance %.1f × its floor, %.1f sd above it", times, sds)
-	}
-	if !o.Value.IsNaN() && !r.Passed.Observed {
-		tell("observables %.1f × their floor%s", o.Times(), r.worst())
-	}
-	if n := r.Nearest; n.Ratio < experiment.NearCopies {
-		tell("copies: %.2f of the distance that held-out rows have to training rows", float64(n.Ratio))
-	}
-	switch {
-	case wrong != nil:
-		r.Verdict = strings.Join(wrong, "; ")
-	case r.Passed == Passed{true, true, true, true, true}:
-		r.Verdict = "good"
-	default:
-		r.Verdict = "not measured"
-	}
 }
 
-// worst names the observable that is furthest above its floor.
-func (r *Result) worst() string {
-	at := -1
-	for k, d := range r.Numbers {
-		if at < 0 || d.Times() > r.Numbers[at].Times() {
-			at = k
-		}
+// judge sets the verdict in words: that on the run's samples, or why there are none.
+func (r *Result) judge() {
+	r.pass()
+	told := r.Judged != nil && (r.Judged.Has(verdict.Failed) || r.Judged.Has(verdict.Violation))
+	switch {
+	case r.Judged == nil && r.Error == "":
+		r.Verdict = "not measured"
+	case r.Judged == nil:
+		r.Verdict = r.Error
+	case r.Error != "" && !told:
+		r.Verdict = r.Error + "; " + r.Judged.String()
+	default:
+		r.Verdict = r.Judged.String()
 	}
-	if at < 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %q %.1f ×", r.Numbers[at].Name, r.Numbers[at].Times())
 }
 
 // A Bar is how many problems pass one, and how many should.
@@ -104,7 +69,7 @@ func Bars(results []*Result) []Bar {
 	for _, r := range results {
 		law := *r
 		law.Energy, law.Observed.Value = r.EnergyLaw, r.Observed.Law
-		law.judge()
+		law.pass()
 		of := func(p Passed) [5]bool { return [...]bool{p.Energy, p.Wide, p.Observed, p.Feasible, p.Start} }
 		mine, its := of(r.Passed), of(law.Passed)
 		for k := range bars {

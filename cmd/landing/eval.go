@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // maxComponents bounds the constraints that a table lists.
@@ -198,6 +199,7 @@ func unitOf(unit string) string {
 }
 
 func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
+	printVerdict(w, &v.Verdict)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
 	samples := fmt.Sprintf("%d, %d failed", v.Samples, v.Failed)
@@ -273,6 +275,25 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("report", report)
 	}
 	t.Flush()
+}
+
+// printVerdict says what is wrong, and the commands that mend it.
+func printVerdict(w io.Writer, v *verdict.Verdict) {
+	fmt.Fprintln(w, v.Title())
+	for i, f := range v.Findings {
+		share := f.Share()
+		if share != "" {
+			share = ", " + share
+		}
+		fmt.Fprintf(w, "  %d. %s%s: %s\n", i+1, f.Code, share, f.Says)
+		if f.Remedy != "" {
+			fmt.Fprintf(w, "     %s\n", f.Remedy)
+		}
+	}
+	for _, s := range v.Grouped() {
+		fmt.Fprintf(w, "  not judged: %s\n", s)
+	}
+	fmt.Fprintln(w)
 }
 
 // printFinding shows what a kind of data tells of samples.
@@ -358,9 +379,6 @@ func copies(row func(cells ...string), v *experiment.Evaluation) {
 	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
-	}
-	if v.Copying != "" {
-		ratio += "; WARN: " + v.Copying
 	}
 	row("nearest training point", fmt.Sprintf("median %.3g; of held-out points %.3g; %s", v.Nearest.Samples,
 		v.Nearest.HeldOut, ratio))

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -75,7 +76,7 @@ used.`,
 					fmt.Fprintf(w, "%-11s%s: %d rows of %d columns\n", "cleaned", d.Cleaned.File, d.Cleaned.Rows,
 						d.Cleaned.Columns)
 				}
-				fmt.Fprintf(w, "%-11s%s; next: landing check %s\n", "wrote", out, quoted(out))
+				fmt.Fprintf(w, "%-11s%s; next: landing check %s\n", "wrote", out, text.Shell(out))
 			})
 		},
 	}

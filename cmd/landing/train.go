@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -260,7 +261,7 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
 		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
-			quoted(r.Folder.Dir), quoted(r.Folder.Dir)+asking(r))
+			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r))
 	})
 }
 
@@ -331,7 +332,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 	bar.done()
 	if train.Interrupted(err) {
 		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch,
-			quoted(r.Folder.Dir))
+			text.Shell(r.Folder.Dir))
 		return last, &said{err}
 	}
 	if err == nil && last.Epoch == 0 {
@@ -339,14 +340,6 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		return r.LastEpoch()
 	}
 	return last, err
-}
-
-// quoted returns a path as a shell takes it.
-func quoted(path string) string {
-	if strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration) string {

@@ -64,6 +64,9 @@ func (g *guide) findModes(x []float64) domain.Finding {
 	}
 	if differ != nil {
 		f.Warning = true
+		for _, m := range f.Measures { // total variation
+			f.Share += math.Abs(float64(m.Samples-m.Data)) / 2
+		}
 		f.Verdict = fmt.Sprintf("shares of modes differ by more than chance: %s; more samples or longer training show "+
 			"whether the network or the prior does it", strings.Join(differ, "; "))
 		return f
@@ -139,7 +142,9 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 	add("least clearance", "m", 2)
 	add("median clearance", "m", 3)
 	clear, least := shares[0][0], shares[0][2]
-	f.Warning = touching > 0 || clear < 1
+	if f.Warning = touching > 0 || clear < 1; f.Warning {
+		f.Share = float64(1 - clear)
+	}
 	switch n := text.Count(g.rows(x)); {
 	case !f.Warning:
 		f.Verdict = fmt.Sprintf("all %s samples are proven to touch nothing between way points; the least clearance "+
@@ -230,7 +235,7 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 		f.Verdict = "no sample leaves a joint's limits on the shorter way between way points"
 		return []domain.Finding{f}
 	}
-	f.Warning = true
+	f.Warning, f.Share = true, share
 	f.Verdict = fmt.Sprintf("%s of the samples leave a joint's limits on the shorter way between two way points, %s "+
 		"the most, by %s %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
 		jointName(g.arm, joint), text.Number(worst), unitOf(g.arm.Joints[joint].Kind))

@@ -56,6 +56,14 @@ func Fixed[F ~float64](f F) string {
 // Percent writes a share.
 func Percent[F ~float64](share F) string { return fmt.Sprintf("%.1f %%", 100*float64(share)) }
 
+// Shell returns a path as a shell takes it.
+func Shell(path string) string {
+	if path == "" || strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]{}#~`!") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
 // Edits returns the Levenshtein distance of two names, in bytes: how many are put in,
 // left out or changed between them.
 func Edits(a, b string) int {

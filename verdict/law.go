@@ -1,0 +1,122 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// lookPoints bounds the points that distribution functions are taken of along directions.
+const lookPoints = 4000
+
+// Apart returns the largest distance of distribution functions of points of dimension d along the
+// directions in which they differ (metric.Directions). These are found from the points themselves:
+// it is no test, and above 0 for points of one law too.
+func Apart(x, y []float64, d int) float64 {
+	x, y = few(x, d, lookPoints), few(y, d, lookPoints)
+	worst := 0.0
+	for _, u := range metric.Directions(x, y, d) {
+		along := func(points []float64) []float64 {
+			out := make([]float64, len(points)/d)
+			for i := range out {
+				for k, w := range u {
+					out[i] += w * points[i*d+k]
+				}
+			}
+			return out
+		}
+		D, _ := metric.KolmogorovTest(along(x), along(y))
+		worst = max(worst, D)
+	}
+	return worst
+}
+
+// apart is the excess of Apart; 0 without points.
+func apart(x, y []float64, d int) float64 {
+	if len(x) == 0 || len(y) == 0 {
+		return 0
+	}
+	return excess(Apart(x, y, d), min(len(x)/d, lookPoints), min(len(y)/d, lookPoints))
+}
+
+// anotherLaw tells where the energy test rejects. Its effect is what findings before it
+// do not say.
+func (j *judge) anotherLaw() {
+	t := j.Energy
+	if Within(t) || !(float64(t.PValue) <= levels[AnotherLaw]) {
+		return
+	}
+	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Held, j.Dim, j.outH), j.Dim) - j.law
+	j.tell(AnotherLaw, left, "samples have another law: energy distance to held-out rows %.1f × its floor, %.1f sd "+
+		"above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
+}
+
+// condition tells where samples under a condition are not as rows with it.
+func (j *judge) condition() {
+	g := j.Given
+	if g == nil {
+		return
+	}
+	if g.Test.PValue.IsNaN() {
+		j.skip(Condition, "no sample was drawn under the condition of a held-out row")
+		return
+	}
+	if float64(g.Test.PValue) <= levels[Condition] {
+		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), "samples do not have the law of held-out rows with the same "+
+			"condition: energy distance %.1f × its floor (p = %.3f)", float64(g.Test.Statistic/g.Test.Mean),
+			float64(g.Test.PValue))
+	}
+}
+
+// observables tells of the one whose law differs most, by Kolmogorov's test against held-out
+// rows; with K of them each has the level over K.
+func (j *judge) observables() {
+	if len(j.Numbers) == 0 {
+		j.skip(Observables, "there are none")
+		return
+	}
+	names := []string{}
+	worst, told, most := 0.0, "", 0.0
+	for _, k := range j.Numbers {
+		x, h := finite(k.Samples), finite(k.Held)
+		if len(x) == 0 || len(h) < FewestHeld {
+			j.skip(Observables, "%q is finite at too few samples or held-out rows", k.Name)
+			continue
+		}
+		D, p := metric.KolmogorovTest(x, h)
+		if !(p <= levels[Observables]/float64(len(j.Numbers))) {
+			continue
+		}
+		names = append(names, k.Name)
+		x, h = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples)))), finite(rest(k.Held, 1, part(j.outH, len(k.Held))))
+		if len(x) > 0 && len(h) > 0 {
+			left, _ := metric.KolmogorovTest(x, h)
+			worst = max(worst, excess(left, len(x), len(h)))
+		}
+		if D > most {
+			most = D
+			told = fmt.Sprintf("%q has another law: distribution functions of samples and held-out rows are %.2f apart "+
+				"(p = %.1g)", k.Name, D, p)
+			if k.Times > 0 {
+				told += fmt.Sprintf(", histograms %.1f × their floor", k.Times)
+			}
+		}
+	}
+	if told == "" {
+		return
+	}
+	if len(names) > 1 {
+		told += fmt.Sprintf("; so have %d more of %d observables", len(names)-1, len(j.Numbers))
+	}
+	j.tell(Observables, worst-j.law, "%s", told)
+	j.law = max(j.law, worst)
+}
+
+// part returns out, if it marks so many rows; else rows of which nothing is known.
+func part(out []bool, n int) []bool {
+	if len(out) != n {
+		return slices.Repeat([]bool{false}, n)
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+const (
+	rowsOfRegion = 12   // held out, in the mean
+	mostRegions  = 24   //
+	regionRows   = 4000 // of training, that regions are made of
+	regionRounds = 12   // of Lloyd's iteration
+	missedPart   = 0.5  // of the share of the data, up to which a region is missed
+	worthSeeing  = 0.05 // a share that should be seen if it is missed
+)
+
+// modes tells of regions that hold a share of the held-out rows and at most half that share of
+// the samples. Regions are those of the nearest of K centres, made of training rows alone
+// (k-means): counts of samples and held-out rows are exchangeable, and each region has a
+// K-th of the level in Fisher's exact test.
+func (j *judge) modes() {
+	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Held)/j.Dim
+	centres := regions(few(j.Train, d, regionRows), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
+	K := len(centres) / d
+	level := levels[MissedMode] / float64(max(K, 1))
+	// Of k rows of m that lie where no sample does, the chance is at least (m/(n+m))^k.
+	if least := math.Ceil(math.Log(level)/math.Log(float64(m)/float64(n+m))) / float64(m); least > worthSeeing {
+		j.skip(MissedMode, "with %d held-out rows and %d samples a missed mode of less than %s of the data is not seen",
+			m, n, text.Percent(min(least, 1)))
+	}
+	if K < 2 {
+		return
+	}
+	atX, atH := nearestOf(j.Samples, centres, d), nearestOf(j.Held, centres, d)
+	inX, inH := make([]int, K), make([]int, K)
+	for _, k := range atX {
+		inX[k]++
+	}
+	for _, k := range atH {
+		inH[k]++
+	}
+	missed := make([]bool, K)
+	worst, most, sum, count := -1, 0.0, 0.0, 0
+	for k := range K {
+		share, data := float64(inX[k])/float64(n), float64(inH[k])/float64(m)
+		if share > missedPart*data || !(metric.FisherTest(inX[k], n, inH[k], m) <= level) {
+			continue
+		}
+		missed[k] = true
+		count++
+		sum += data - share
+		if data-share > most {
+			worst, most = k, data-share
+		}
+	}
+	if worst < 0 {
+		return
+	}
+	for i, k := range atX {
+		j.outX[i] = j.outX[i] || missed[k]
+	}
+	for i, k := range atH {
+		j.outH[i] = j.outH[i] || missed[k]
+	}
+	told := ""
+	if count > 1 {
+		told = "; " + text.Count(count-1) + " more regions are like that"
+	}
+	row := medoid(j.Held, atH, worst, centres[worst*d:(worst+1)*d], d)
+	j.tell(MissedMode, sum, "around %s lie %s of the held-out rows and %s of the samples%s", place(row),
+		text.Percent(float64(inH[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+}
+
+// regions returns at most k centres of rows: k-means++ (Arthur and Vassilvitskii, SODA 2007), then
+// Lloyd's iteration. Fewer, where rows repeat each other.
+func regions(rows []float64, d, k int, seed uint64) []float64 {
+	n := len(rows) / d
+	if n == 0 {
+		return nil
+	}
+	st := keyed.RegionStarts.Stream(seed, 0)
+	near := make([]float64, n) // squared distances to the nearest centre
+	for i := range near {
+		near[i] = math.Inf(1)
+	}
+	var centres []float64
+	u := make([]float64, 1)
+	at := st.Index(n, 0, 0)
+	for len(centres) < k*d {
+		c := rows[at*d : (at+1)*d]
+		centres = append(centres, c...)
+		sum := 0.0
+		for i := range near {
+			near[i] = min(near[i], squared(rows[i*d:(i+1)*d], c))
+			sum += near[i]
+		}
+		if !(sum > 0) || math.IsInf(sum, 1) {
+			break
+		}
+		st.Uniforms(u, uint64(len(centres)/d), 1)
+		left := u[0] * sum
+		for at = 0; at < n-1 && left >= near[at]; at++ {
+			left -= near[at]
+		}
+	}
+	counts := make([]float64, len(centres)/d)
+	for range regionRounds {
+		at := nearestOf(rows, centres, d)
+		next := make([]float64, len(centres))
+		clear(counts)
+		for i, k := range at {
+			counts[k]++
+			for c := range d {
+				next[k*d+c] += rows[i*d+c]
+			}
+		}
+		for k, count := range counts {
+			for c := range d {
+				if count > 0 {
+					centres[k*d+c] = next[k*d+c] / count
+				}
+			}
+		}
+	}
+	return centres
+}
+
+// nearestOf returns the number of the nearest centre of each row.
+func nearestOf(rows, centres []float64, d int) []int {
+	out := make([]int, len(rows)/d)
+	for i := range out {
+		best := math.Inf(1)
+		for k := range len(centres) / d {
+			if s := squared(rows[i*d:(i+1)*d], centres[k*d:(k+1)*d]); s < best {
+				best, out[i] = s, k
+			}
+		}
+	}
+	return out
+}
+
+// medoid returns the row of a region that is nearest to its centre.
+func medoid(rows []float64, at []int, region int, centre []float64, d int) []float64 {
+	best, out := math.Inf(1), centre
+	for i, k := range at {
+		if k != region {
+			continue
+		}
+		if s := squared(rows[i*d:(i+1)*d], centre); s < best {
+			best, out = s, rows[i*d:(i+1)*d]
+		}
+	}
+	return out
+}
+
+func squared(a, b []float64) (s float64) {
+	for i, v := range a {
+		s += (v - b[i]) * (v - b[i])
+	}
+	return s
+}

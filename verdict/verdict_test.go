@@ -1,0 +1,265 @@
+package verdict
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// A law draws rows: row i of a set is a function of the stream and i.
+type law struct {
+	name string
+	d    int
+	row  func(x, z, u []float64) // from four normal and four uniform numbers
+}
+
+// Modes at (±4, ±4, …), the first of which has 5 %.
+func modes(d int) law {
+	return law{fmt.Sprintf("modes in R^%d", d), d, func(x, z, u []float64) {
+		at := -4.0
+		switch {
+		case u[0] < 0.05:
+			at = 4
+		case u[0] < 0.5:
+			at = 0
+		}
+		for k := range x {
+			x[k] = at + z[k]*0.5
+		}
+	}}
+}
+
+var laws = []law{
+	{"normal in R²", 2, func(x, z, _ []float64) { copy(x, z) }},
+	modes(3),
+	{"heavy tails", 1, func(x, z, _ []float64) { x[0] = z[0] / math.Sqrt((z[1]*z[1]+z[2]*z[2]+z[3]*z[3])/3) }},
+	{"lattice", 2, func(x, _, u []float64) { x[0], x[1] = math.Floor(4*u[0]), math.Floor(3*u[1]*u[1]) }},
+	{"interval", 1, func(x, _, u []float64) { x[0] = u[0] }},
+	{"circle", 2, func(x, z, _ []float64) { x[0], x[1] = math.Cos(z[0]), math.Sin(z[0]) }},
+	{"narrow and wide", 2, func(x, z, u []float64) {
+		width := 1.0
+		if u[0] < 0.5 {
+			width = 0.01
+		}
+		x[0], x[1] = width*z[0], width*z[1]
+	}},
+}
+
+func (l law) draw(n int, seed, set uint64) []float64 {
+	st := keyed.New(seed, keyed.Probe, 1000+set)
+	x, z, u := make([]float64, n*l.d), make([]float64, 4), make([]float64, 4)
+	for i := range n {
+		st.Normals(z, uint64(i), 0)
+		st.Uniforms(u, uint64(i), 1)
+		l.row(x[i*l.d:(i+1)*l.d], z, u)
+	}
+	return x
+}
+
+// nextTo counts rows with a first coordinate up to c.
+func nextTo(x []float64, d int, c float64) (k int) {
+	for i := 0; i < len(x); i += d {
+		if x[i] <= c {
+			k++
+		}
+	}
+	return k
+}
+
+// evidence is what a run would hand in: of coordinates as observables, and a wall at a first
+// coordinate.
+func evidence(x, held, train []float64, d, points int, seed uint64, wall float64) Evidence {
+	e := Evidence{Asked: len(x) / d, Samples: x, Held: held, Train: train, Dim: d, Seed: seed,
+		SampleNearest: metric.NearestDistances(nil, x, train, d),
+		HeldNearest:   metric.NearestDistances(nil, held, train, d),
+		Energy:        metric.EnergyTest(x, held, d, points, 999, seed),
+		Course:        &Course{Epochs: 10, Planned: 10, Rate: 0, Highest: 1, Distances: []float64{}}}
+	for k := range d {
+		e.Numbers = append(e.Numbers, Number{Name: fmt.Sprintf("x[%d]", k), Samples: metric.Column(x, k, d),
+			Held: metric.Column(held, k, d)})
+	}
+	n, m := len(x)/d, len(held)/d
+	a, b := nextTo(x, d, wall), nextTo(held, d, wall)
+	e.Walls = []Wall{{Says: "wall", Samples: float64(a) / float64(n), Data: float64(b) / float64(m),
+		Differs: metric.FisherTest(a, n, b, m) <= Level(Walls)}}
+	e.Start = &Start{Prior: "empirical"}
+	return e
+}
+
+var verdicts = flag.Int("verdicts", 300, "draws of each law that are judged")
+
+// Draws of the law itself are good, but for a share Alarm at most: of n verdicts on a law more than
+// n Alarm + 4√(n Alarm) are not good with a chance below 1e-3 if that is so, at n = 300, and below
+// 2e-4 at 2000. Start law and condition are not looked at here, so it should be fewer.
+func TestAlarms(t *testing.T) {
+	times := *verdicts
+	if testing.Short() {
+		times /= 3
+	}
+	expected := Alarm * float64(times)
+	bar := int(expected + 4*math.Sqrt(expected))
+	for _, l := range laws {
+		alarms, by := 0, map[Code]int{}
+		for r := range times {
+			x, held, train := l.draw(150, uint64(r), 0), l.draw(50, uint64(r), 1), l.draw(200, uint64(r), 2)
+			v := Of(evidence(x, held, train, l.d, 50, uint64(r), 0))
+			if !v.Good {
+				alarms++
+				for _, f := range v.Findings {
+					by[f.Code]++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d, %v", l.name, alarms, times, by)
+		if alarms > bar {
+			t.Errorf("%s: %d of %d draws of the law itself are not good, by %v; expected at most %d", l.name, alarms, times,
+				by, bar)
+		}
+	}
+}
+
+// Each planted fault is found, and comes first.
+func TestFaults(t *testing.T) {
+	normal, mixed := laws[0], modes(3)
+	const n, m, of = 4000, 800, 3200
+	for _, c := range []struct {
+		name  string
+		law   law
+		want  Code
+		plant func(e *Evidence, x []float64) []float64 // samples in place of x
+		says  string
+	}{
+		{"a mode of 5 % is not there", mixed, MissedMode, func(_ *Evidence, x []float64) []float64 {
+			for i := 0; i < len(x); i += 3 {
+				if x[i] > 2 {
+					copy(x[i:i+3], []float64{-4, -4, -4})
+					for k := range 3 {
+						x[i+k] += 0.5 * math.Sin(float64(i*(k+1))) // about as wide as the mode
+					}
+				}
+			}
+			return x
+		}, "0.0 % of the samples"},
+		{"spread × 1.1", normal, Spread, func(_ *Evidence, x []float64) []float64 {
+			for i := range x {
+				x[i] *= 1.1
+			}
+			return x
+		}, "too far apart"},
+		{"spread × 0.9", normal, Spread, func(_ *Evidence, x []float64) []float64 {
+			for i := range x {
+				x[i] *= 0.9
+			}
+			return x
+		}, "too close together"},
+		{"spread × 1.2 along one direction", law{"", 2, func(x, z, _ []float64) { x[0], x[1] = 3*z[0], z[1] }}, Spread,
+			func(_ *Evidence, x []float64) []float64 {
+				for i := 1; i < len(x); i += 2 {
+					x[i] *= 1.2
+				}
+				return x
+			}, "along principal direction 2"},
+		{"rows are copied", normal, Copies, func(e *Evidence, x []float64) []float64 {
+			return slices.Clone(e.Train[:min(len(x), len(e.Train))])
+		}, "100.0 % of the samples are training rows"},
+		{"a tenth of the rows are copied", normal, Copies, func(e *Evidence, x []float64) []float64 {
+			copy(x, e.Train[:len(x)/10])
+			return x
+		}, "10.0 % of the samples are training rows"},
+		{"rows are nearly copied", normal, Copies, func(e *Evidence, x []float64) []float64 {
+			for i := range x {
+				x[i] = e.Train[i%len(e.Train)] + 1e-3*math.Sin(float64(i))
+			}
+			return x
+		}, "nearly copies"},
+		{"3 % stray", mixed, Stray, func(_ *Evidence, x []float64) []float64 {
+			for i := 0; i < len(x)*3/100; i += 3 {
+				copy(x[i:i+3], []float64{8 * math.Sin(float64(i)), -8, 8 * math.Cos(float64(i))})
+			}
+			return x
+		}, "of the samples, and 0.0 % of held-out rows"},
+		{"a tenth stuck on a wall", law{"", 2, func(x, z, u []float64) { x[0], x[1] = 1e-3+u[0], z[1] }}, Walls,
+			func(_ *Evidence, x []float64) []float64 {
+				for i := 0; i < len(x)/10; i += 2 {
+					x[i] = 0
+				}
+				return x
+			}, "wall"},
+		{"another mean", normal, AnotherLaw, func(e *Evidence, x []float64) []float64 {
+			for i := range x {
+				x[i] += 0.3
+			}
+			e.Numbers = nil
+			return x
+		}, "another law"},
+		{"another mean of an observable", normal, Observables, func(e *Evidence, x []float64) []float64 {
+			for i := 0; i < len(x); i += 2 {
+				x[i] += 0.3
+			}
+			return x
+		}, `"x[0]" has another law`},
+		{"the start is not reached", normal, StartLaw, func(e *Evidence, x []float64) []float64 {
+			e.Start = &Start{Prior: "uniform", Paths: 1000, PValue: 0.001, Apart: 0.1}
+			for i := range x {
+				x[i] = 1.4*x[i] + 0.5
+			}
+			return x
+		}, "generation starts where forward paths do not end"},
+		{"chains have not mixed", normal, Chains, func(e *Evidence, x []float64) []float64 {
+			e.Chains = "R̂ 1.2"
+			return x
+		}, "R̂ 1.2"},
+		{"a third is lost", normal, Failed, func(e *Evidence, x []float64) []float64 {
+			e.Asked, e.Failed, e.Wrong = 3000, 1000, 20
+			return x
+		}, "1\u202f000 of 3\u202f000 samples are lost to a projection, 20 of them to a wrong component"},
+		{"the set is left", normal, Violation, func(e *Evidence, x []float64) []float64 {
+			e.Violation = "off"
+			return x
+		}, "off"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hits := 0
+			const seeds = 3
+			for seed := range uint64(seeds) {
+				train, held := c.law.draw(of, seed, 2), c.law.draw(m, seed, 1)
+				e := Evidence{Train: train, Start: &Start{Prior: "empirical"}}
+				x := c.plant(&e, c.law.draw(n, seed, 0))
+				wall := math.Inf(-1)
+				if c.want == Walls {
+					wall = 0
+				}
+				full := evidence(x, held, train, c.law.d, 400, seed, wall)
+				full.Start, full.Chains, full.Violation = e.Start, e.Chains, e.Violation
+				if e.Failed > 0 {
+					full.Asked, full.Failed, full.Wrong = e.Asked, e.Failed, e.Wrong
+				}
+				if c.want == AnotherLaw {
+					full.Numbers = nil
+				}
+				v := Of(full)
+				if v.Good {
+					t.Errorf("seed %d: good", seed)
+					continue
+				}
+				if f := v.Findings[0]; f.Code == c.want && strings.Contains(f.Says, c.says) {
+					hits++
+				} else {
+					t.Logf("seed %d", seed)
+					for _, f := range v.Findings {
+						t.Logf("  %s %.3f %s", f.Code, float64(f.Effect), f.Says)
+					}
+				}
+			}
+			if hits < seeds {
+				t.Errorf("%q comes first with %d of %d seeds", c.want, hits, seeds)
+			}
+		})
+	}
+}
