@@ -38,6 +38,8 @@ type Evaluation struct {
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
 	Seconds   Seconds            `json:"seconds"`
+
+	begun int // samples that found no beginning under their condition
 }
 
 // JSD holds distances by histograms (natural logarithm), as Metric says: square
@@ -112,7 +114,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
 		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Start: start,
-		Drawn: r.Drawn, Steps: s.Steps,
+		Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
@@ -121,7 +123,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	}
 	n := len(x) / d
 	if n == 0 {
-		v.Verdict = r.verdict(s, v, points{}, nil)
+		v.Verdict = r.verdict(v, points{}, nil)
 		return v, nil
 	}
 	var err error
@@ -156,7 +158,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest)
 	}
 	v.Given = r.conditional(s)
-	v.Verdict = r.verdict(s, v, at, err)
+	v.Verdict = r.verdict(v, at, err)
 	return v, err
 }
 

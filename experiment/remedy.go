@@ -22,6 +22,13 @@ type remedies struct {
 	begun int // samples that found no beginning under their condition
 }
 
+// Remedy returns the command that mends what a verdict on an evaluation of the run's samples says
+// by a code.
+func (r *Run) Remedy(c verdict.Code, v *Evaluation) string {
+	m := remedies{r, &v.Verdict, r.history(v.Epoch), v.begun}
+	return m.of(c)
+}
+
 // of returns the remedy for a code.
 func (m *remedies) of(c verdict.Code) string {
 	p := m.Problem

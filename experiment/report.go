@@ -104,7 +104,12 @@ func decode(records []run.Record) (epochs []train.Epoch, evaluations []Progress)
 func judged(v *verdict.Verdict) *figure.Judged {
 	out := &figure.Judged{Good: v.Good, Title: capital(v.Title()), Notes: v.Grouped(),
 		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
+	told := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
+		if told[f.Remedy] {
+			f.Remedy = ""
+		}
+		told[f.Remedy] = true
 		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Share: f.Share(),
 			Says: capital(f.Says) + ".", Remedy: f.Remedy})
 	}

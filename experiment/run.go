@@ -63,6 +63,7 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
 		Seed: l.Problem.Seed, Data: data, Config: r.config, Files: hashes, Kept: kept, Chosen: l.Chosen,
+		Given:   l.Problem.Written(),
 		Machine: run.ThisMachine(),
 	})
 }

@@ -31,7 +31,7 @@ func (p *points) observe(c *compared, marks []float64, scores *JSD) {
 
 // verdict judges samples by their evaluation, all but its verdict; off is the error of
 // CheckViolation.
-func (r *Run) verdict(s *Samples, v *Evaluation, at points, off error) verdict.Verdict {
+func (r *Run) verdict(v *Evaluation, at points, off error) verdict.Verdict {
 	e := verdict.Evidence{
 		Asked: v.Samples, Failed: v.Failed, Wrong: v.Wrong, MaxFailed: r.Problem.Generate.MaxFailed,
 		Samples: at.samples, Held: at.held, Train: at.train, Dim: at.d,
@@ -60,11 +60,11 @@ func (r *Run) verdict(s *Samples, v *Evaluation, at points, off error) verdict.V
 	e.Course = h.course
 	if m := h.mixing; m != nil && v.Start != nil && v.Start.Prior == "chains" &&
 		!(&uniform.Draws{Rhat: float64(m.Rhat), ESS: float64(m.ESS)}).Mixed() {
-		e.Chains = fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], %.0f effective "+
-			"draws", float64(m.Rhat), m.Worst, float64(m.ESS))
+		e.Chains = fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], %.0f "+
+			"effective draws", float64(m.Rhat), m.Worst, float64(m.ESS))
 	}
 	out := verdict.Of(e)
-	mend := remedies{Run: r, verdict: &out, history: h, begun: s.Begun}
+	mend := remedies{r, &out, h, v.begun}
 	for i := range out.Findings {
 		out.Findings[i].Remedy = mend.of(out.Findings[i].Code)
 	}

@@ -25,6 +25,7 @@ type Manifest struct {
 	Files  map[string]string `json:"files_sha256,omitempty"`
 	Kept   map[string]string `json:"files,omitempty"`
 	Chosen []Choice          `json:"chosen,omitempty"`
+	Given  []Given           `json:"given,omitempty"` // what was not; missing in folders of older versions
 	Clock  []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
 	// what the run was gone on with, in order
 	Extensions []Extension `json:"extensions,omitempty"`
@@ -72,6 +73,13 @@ type Choice struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
 	Reason string `json:"reason"`
+}
+
+// A Given is a key that somebody wrote, and where: a line of the problem file, or --set.
+type Given struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
 }
 
 // Data identifies the data of a run.

@@ -14,7 +14,8 @@ type Course struct {
 }
 
 const (
-	annealed     = 0.1  // of the highest learning rate: below it, it has fallen
+	annealed     = 0.1  // of the highest learning rate: up to it, it has fallen,
+	lastEpochs   = 3    // or to that of so many epochs before the end of a fall over all of them
 	trendLeast   = 6    // evaluations
 	trendLevel   = 0.05 // of a trend by chance
 	trendSmaller = 0.02 // relative fall that is none
@@ -36,7 +37,7 @@ func (j *judge) course(law float64) {
 	if c.Planned > c.Epochs {
 		why = append(why, fmt.Sprintf("it was stopped after %d of %d epochs", c.Epochs, c.Planned))
 	}
-	if c.Rate > annealed*c.Highest {
+	if c.Rate > max(annealed, lastEpochs/float64(c.Epochs))*c.Highest {
 		why = append(why, fmt.Sprintf("the learning rate was not brought down: it ended at %.2g of its highest",
 			c.Rate/c.Highest))
 	}

@@ -63,8 +63,8 @@ func (j *judge) condition() {
 		return
 	}
 	if float64(g.Test.PValue) <= levels[Condition] {
-		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), "samples do not have the law of held-out rows with the same "+
-			"condition: energy distance %.1f × its floor (p = %.3f)", float64(g.Test.Statistic/g.Test.Mean),
+		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), "samples do not have the law of held-out rows with the "+
+			"same condition: energy distance %.1f × its floor (p = %.3f)", float64(g.Test.Statistic/g.Test.Mean),
 			float64(g.Test.PValue))
 	}
 }
@@ -89,15 +89,16 @@ func (j *judge) observables() {
 			continue
 		}
 		names = append(names, k.Name)
-		x, h = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples)))), finite(rest(k.Held, 1, part(j.outH, len(k.Held))))
+		x = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples))))
+		h = finite(rest(k.Held, 1, part(j.outH, len(k.Held))))
 		if len(x) > 0 && len(h) > 0 {
 			left, _ := metric.KolmogorovTest(x, h)
 			worst = max(worst, excess(left, len(x), len(h)))
 		}
 		if D > most {
 			most = D
-			told = fmt.Sprintf("%q has another law: distribution functions of samples and held-out rows are %.2f apart "+
-				"(p = %.1g)", k.Name, D, p)
+			told = fmt.Sprintf("%q has another law: distribution functions of samples and held-out rows are %.2f "+
+				"apart (p = %.1g)", k.Name, D, p)
 			if k.Times > 0 {
 				told += fmt.Sprintf(", histograms %.1f × their floor", k.Times)
 			}

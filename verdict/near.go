@@ -69,8 +69,8 @@ func (j *judge) strays() {
 			worst = i
 		}
 	}
-	j.tell(Stray, share-data, "%s of the samples, and %s of held-out rows, lie further than %s from all training rows; "+
-		"the furthest is at %s, %s away", text.Percent(share), text.Percent(data), text.Number(c),
+	j.tell(Stray, share-data, "%s of the samples, and %s of held-out rows, lie further than %s from all training "+
+		"rows; the furthest is at %s, %s away", text.Percent(share), text.Percent(data), text.Number(c),
 		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(j.SampleNearest[worst]))
 }
 

@@ -118,8 +118,8 @@ func TestAlarms(t *testing.T) {
 		}
 		t.Logf("%s: %d of %d, %v", l.name, alarms, times, by)
 		if alarms > bar {
-			t.Errorf("%s: %d of %d draws of the law itself are not good, by %v; expected at most %d", l.name, alarms, times,
-				by, bar)
+			t.Errorf("%s: %d of %d draws of the law itself are not good, by %v; expected at most %d", l.name, alarms,
+				times, by, bar)
 		}
 	}
 }

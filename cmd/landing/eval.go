@@ -280,15 +280,17 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 // printVerdict says what is wrong, and the commands that mend it.
 func printVerdict(w io.Writer, v *verdict.Verdict) {
 	fmt.Fprintln(w, v.Title())
+	told := map[string]bool{"": true} // commands that stand above
 	for i, f := range v.Findings {
 		share := f.Share()
 		if share != "" {
 			share = ", " + share
 		}
 		fmt.Fprintf(w, "  %d. %s%s: %s\n", i+1, f.Code, share, f.Says)
-		if f.Remedy != "" {
+		if !told[f.Remedy] {
 			fmt.Fprintf(w, "     %s\n", f.Remedy)
 		}
+		told[f.Remedy] = true
 	}
 	for _, s := range v.Grouped() {
 		fmt.Fprintf(w, "  not judged: %s\n", s)

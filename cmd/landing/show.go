@@ -12,18 +12,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
 func (a *app) show() *cobra.Command {
-	return &cobra.Command{
+	var why bool
+	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show what a run folder holds",
-		Args:  args(1, "a run folder"),
+		Long: `show prints manifest, status and configuration of a run.
+
+--why prints the keys that were chosen for the run, each with its value and the reason, then
+those that were given, and where, and those that a clock decided. All others have their
+defaults.`,
+		Example: "  landing show runs/volcano-001 --why",
+		Args:    args(1, "a run folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := run.Open(args[0])
 			if err != nil {
 				return err
+			}
+			if why {
+				return a.why(f)
 			}
 			var out struct {
 				Run         string          `json:"run"`
@@ -114,5 +125,80 @@ func (a *app) show() *cobra.Command {
 				fmt.Fprintf(w, "\n%s", out.Config)
 			})
 		},
+	}
+	cmd.Flags().BoolVar(&why, "why", false, "say of each key that was not left at its default why it is what it is")
+	return cmd
+}
+
+// why says which keys of a run have which values, and why.
+func (a *app) why(f *run.Folder) error {
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		return err
+	}
+	out := struct {
+		Run        string          `json:"run"`
+		Chosen     []run.Choice    `json:"chosen"`
+		Given      []run.Given     `json:"given"`
+		Clock      []run.Clocked   `json:"clock"`
+		Extensions []run.Extension `json:"extensions"`
+	}{f.Dir, append([]run.Choice{}, m.Chosen...), append([]run.Given{}, m.Given...), append([]run.Clocked{}, m.Clock...),
+		append([]run.Extension{}, m.Extensions...)}
+	note := ""
+	if m.Given == nil { // of a version that did not note them
+		source, err := f.Read(run.ProblemFile)
+		if err != nil {
+			return err
+		}
+		p, err := problem.Load(source, run.ProblemFile, "", nil)
+		if err != nil {
+			return err
+		}
+		out.Given = p.Written()
+		note = "keys of variants and of the command line are not known: " + strings.Join(m.Command, " ")
+	}
+	return a.result(out, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		part := func(title string, n int) {
+			if n > 0 {
+				fmt.Fprintf(t, "%s\t\t\n", title)
+			}
+		}
+		part("chosen", len(out.Chosen))
+		for _, c := range out.Chosen {
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", c.Key, value(c.Value), c.Reason)
+		}
+		part("given", len(out.Given))
+		for _, g := range out.Given {
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", g.Key, value(g.Value), g.From)
+		}
+		part("from a clock", len(out.Clock))
+		for _, c := range out.Clock {
+			fmt.Fprintf(t, "  %s\t%s\tsince epoch %d: %s\n", c.Key, value(c.Value), c.After, c.Reason)
+		}
+		part("gone on with", len(out.Extensions))
+		for _, x := range out.Extensions {
+			for _, s := range x.Settings {
+				key, v, _ := strings.Cut(s, "=")
+				fmt.Fprintf(t, "  %s\t%s\tsince epoch %d\n", key, v, x.After)
+			}
+		}
+		t.Flush()
+		if note != "" {
+			fmt.Fprintln(w, note)
+		}
+		fmt.Fprintf(w, "\nAll other keys have their defaults; %s has every one.\n", f.Path(run.ConfigFile))
+	})
+}
+
+// value writes the value of a key, numbers in few digits.
+func value(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return fmt.Sprintf("%.6g", v)
+	case nil:
+		return "–"
+	default:
+		return fmt.Sprint(v)
 	}
 }
