@@ -142,8 +142,8 @@ func (a *app) why(f *run.Folder) error {
 		Given      []run.Given     `json:"given"`
 		Clock      []run.Clocked   `json:"clock"`
 		Extensions []run.Extension `json:"extensions"`
-	}{f.Dir, append([]run.Choice{}, m.Chosen...), append([]run.Given{}, m.Given...), append([]run.Clocked{}, m.Clock...),
-		append([]run.Extension{}, m.Extensions...)}
+	}{f.Dir, append([]run.Choice{}, m.Chosen...), append([]run.Given{}, m.Given...),
+		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...)}
 	note := ""
 	if m.Given == nil { // of a version that did not note them
 		source, err := f.Read(run.ProblemFile)

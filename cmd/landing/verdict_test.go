@@ -84,7 +84,8 @@ func TestRemediesRun(t *testing.T) {
 	for _, c := range []struct {
 		run      string
 		settings []string // of Redraw
-	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil}, {"demo", nil}} {
+	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil},
+		{"demo", nil}} {
 		t.Chdir(dir)
 		r, err := experiment.Open(c.run, "", pool)
 		if err != nil {
@@ -124,7 +125,8 @@ func TestRemediesRun(t *testing.T) {
 			}
 			continue
 		}
-		if r := do(t, dir, append(args, "-q")...); r.code != exitOK && !(verb.Name() == "check" && r.code == exitCheck) {
+		doctor := verb.Name() == "check"
+		if r := do(t, dir, append(args, "-q")...); r.code != exitOK && !(doctor && r.code == exitCheck) {
 			t.Errorf("%s: exit %d\n%s%s", command, r.code, r.stdout, r.stderr)
 		}
 	}
