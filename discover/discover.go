@@ -32,13 +32,15 @@ type Table struct {
 
 // Bounds of the search. A larger table is refused, or its rows are thinned.
 const (
-	MaxDim  = 1000    // coordinates in which relations are looked for
+	MaxDim  = 5000    // coordinates in which relations are looked for
 	maxRows = 100_000 // of which columns' quartiles and relations are estimated
 	// Terms of a relation that is nearly kept and worth telling of: as many as a quadratic one of
 	// four coordinates has.
 	longestNear = 14
 	// Relations whose formulas are evaluated on all rows, at most.
 	maxCandidates = 2048
+	// Relations that are nearly kept, above which no more polynomials of that sort are proposed.
+	maxNear = 100
 )
 
 // What counts as what.
@@ -90,7 +92,9 @@ type Relation struct {
 	vague   bool      // of many fits alike: it is not said to hold, whatever its residual
 	settled bool      // its gradients are among those of the span
 	alt     *Relation // the same with less round numbers, for where these do not do
-	near    float64   // root mean square of rows that were not fitted to, without the worst 1 %
+	// Gradients at the rows of the span, in units of the rows' spread: rows × Columns.
+	gradient []float64
+	near     float64 // root mean square of rows that were not fitted to, without the worst 1 %
 }
 
 // A Term is Coefficient · Π_k x[Columns[k]]^Powers[k]; the constant one has no columns.
@@ -211,6 +215,8 @@ type search struct {
 	distinct int
 	fit      []int // rows that relations are fitted to
 	held     []int // rows that they are held against
+	all      []int // 0, 1, …
+	scratch  *scratch
 	span     *span // gradients of what was accepted
 
 	exact, near []*Relation
@@ -220,10 +226,14 @@ type search struct {
 	asked       []*Relation
 	unequal     []Inequality
 	remarks     []string
+	crowded     bool // more polynomials are nearly kept than were measured
 }
 
 func newSearch(t Table) *search {
-	s := &search{Table: t, odd: map[int]bool{}}
+	s := &search{Table: t, odd: map[int]bool{}, all: make([]int, t.N), scratch: newScratch(t.D)}
+	for i := range s.all {
+		s.all[i] = i
+	}
 	s.columns = Columns(t.X, t.N, t.D)
 	for j, c := range s.columns {
 		s.last = append(s.last, c.Last)
@@ -366,6 +376,10 @@ func (s *search) settle() {
 		default:
 			kept = append(kept, r)
 		}
+	}
+	if s.crowded {
+		s.remark("rows are near so many polynomials that after %d relations only such were looked for as hold to "+
+			"round-off", maxNear)
 	}
 	if long > 0 {
 		s.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)

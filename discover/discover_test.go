@@ -798,3 +798,65 @@ func TestDeterministic(t *testing.T) {
 		t.Error("two reports of one table differ")
 	}
 }
+
+// Of more columns than are looked at together the pairs, neighbours and the sum of all are found, and
+// what was not looked for is said.
+func TestWide(t *testing.T) {
+	const n, d = 60, 720
+	z := normals(12, n*d)
+	for i := range n {
+		x := z[i*d : (i+1)*d]
+		for _, pair := range [][2]int{{3, 4}, {10, 700}} {
+			r := math.Hypot(x[pair[0]], x[pair[1]])
+			x[pair[0]], x[pair[1]] = x[pair[0]]/r, x[pair[1]]/r
+		}
+		sum := 0.0
+		for _, v := range x[:d-1] {
+			sum += v
+		}
+		x[d-1] = 7 - sum
+	}
+	r, err := Look(Table{X: z, N: n, D: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, q := range r.Relations {
+		if q.Exact {
+			got = append(got, q.Expr)
+		}
+	}
+	if want := []string{"norm(x[3:5]) = 1", "norm([x[10], x[700]]) = 1", "sum(x) = 7"}; !slices.Equal(got, want) {
+		t.Errorf("%q; expected %q", got, want)
+	}
+	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "at most 600") }) {
+		t.Errorf("%q", r.Remarks)
+	}
+}
+
+// A law that is narrow in many directions is near very many polynomials: they are not all measured, that
+// is said, and what holds to round-off is found beside them.
+func TestCrowded(t *testing.T) {
+	const n, d = 200, 48
+	z := normals(13, n*(d+2))
+	x := make([]float64, 0, n*d)
+	for i := range n {
+		u := z[i*(d+2):]
+		row := make([]float64, d)
+		for j := range row { // about a curve, with noise of a hundredth
+			row[j] = math.Sin(u[d]*float64(1+j%3)/3+float64(j)) + 0.01*u[j]
+		}
+		row[d-2], row[d-1] = math.Cos(u[d+1]), math.Sin(u[d+1])
+		x = append(x, row...)
+	}
+	r, err := Look(Table{X: x, N: n, D: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Exact()) != 1 || r.Exact()[0].Expr != fmt.Sprintf("norm(x[%d:%d]) = 1", d-2, d) {
+		t.Errorf("%+v", r.Exact())
+	}
+	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "so many polynomials") }) {
+		t.Errorf("%d relations, %q", len(r.Relations), r.Remarks)
+	}
+}

@@ -18,8 +18,18 @@ func (s *search) steady(q func(x []float64) float64, spread float64, scratch []f
 	few := some(s.fit, screened)
 	outside := 0
 	v := scratch[:0]
-	for _, i := range few {
+	for k, i := range few {
 		v = append(v, q(s.X[i*s.D:(i+1)*s.D]))
+		if k == screened/2-1 { // most fail here: no more than two of these may be bad
+			slices.Sort(v)
+			near := false
+			for a := range 3 {
+				near = near || !(v[k-2+a]-v[a] > 6*Near*spread)
+			}
+			if !near {
+				return values{}, false
+			}
+		}
 	}
 	slices.Sort(v)
 	mid := v[len(v)/2]

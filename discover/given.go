@@ -78,7 +78,10 @@ func (s *search) given(text string) error {
 		return nil
 	}
 	r := &Relation{Kind: Given, Name: name, Expr: text}
-	s.measure([]*Relation{r})
+	part := []*Relation{r}
+	own := s.compile(part)
+	s.measureOn(part, own, s.all, s.held)
+	s.gradients(part, own)
 	s.asked = append(s.asked, r)
 	if r.Exact && s.span.add(r, dependent) {
 		s.exact = append(s.exact, r)

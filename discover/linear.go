@@ -240,14 +240,21 @@ func lead(a []float64) []float64 {
 // linear finds linear relations between the columns that vary: of all of them, or where rows
 // are too few for that, of runs of neighbours.
 func (s *search) linear() {
-	const work = 2e9 // of one fit: rows × columns²
+	const work = 1e9                  // of one fit: rows × columns²
+	const most, neighbours = 600, 200 // columns that are looked at together; where they are more
 	p := len(s.varies)
 	if p < 2 {
 		return
 	}
 	width := p
-	if most := len(s.fit) - spare; width > most {
-		if width = most; width < 2 {
+	if p > most {
+		width = neighbours
+		s.remark("linear relations were looked for among %d neighbours of %d columns at a time, and as the sum of all: "+
+			"the whole takes at most %d", width, p, most)
+		s.wholeSum()
+	}
+	if rows := len(s.fit) - spare; width > rows {
+		if width = rows; width < 2 {
 			s.remark("%d rows are too few to look for linear relations among %d columns", len(s.fit)+len(s.held), p)
 			return
 		}
@@ -260,6 +267,24 @@ func (s *search) linear() {
 		if at == p-width {
 			return
 		}
+	}
+}
+
+// wholeSum looks whether the sum of all columns is constant.
+func (s *search) wholeSum() {
+	columns, ones, spread := make([]int, s.D), make([]float64, s.D), 0.0
+	for j := range ones {
+		columns[j], ones[j], spread = j, 1, math.Hypot(spread, s.scale[j])
+	}
+	_, ok := s.steady(func(x []float64) float64 {
+		sum := 0.0
+		for _, v := range x {
+			sum += v
+		}
+		return sum
+	}, spread, make([]float64, 2001))
+	if ok {
+		s.offer([]*Relation{s.affine(columns, ones, true, true)})
 	}
 }
 

@@ -67,63 +67,91 @@ func (s *search) residual(h float64, g []float64, columns []int, x []float64) (r
 
 const maxExceptions = 20 // that are told of
 
-// measure fills in the residuals of relations on all rows.
+// measure fills in the residuals of relations on all rows. Of many rows some are looked at first, and
+// relations that these are far from keep the residuals of those.
 func (s *search) measure(relations []*Relation) {
-	if len(relations) == 0 {
-		return
-	}
-	all := make([]int, s.N)
-	for i := range all {
-		all[i] = i
-	}
-	held := map[int]bool{}
-	for _, i := range s.held {
-		held[i] = true
-	}
+	const many, few = 20_000, 1000
 	for at := 0; at < len(relations); at += 256 { // some at a time: scratch is bounded
 		part := relations[at:min(at+256, len(relations))]
 		set := s.compile(part)
-		support := set.Support()
-		of := make([][]float64, len(part)) // residuals of held rows
-		worse := make([]int, len(part))    // rows that rounding does not explain
-		for c, r := range part {
-			r.Columns = support[c]
-			r.Max, r.RMS, r.Violation, r.Roundoff, r.Exceptions = 0, 0, 0, 0, nil
+		if s.N > many {
+			s.measureOn(part, set, some(s.held, few), some(s.held, few))
+			part = slices.DeleteFunc(slices.Clone(part), func(r *Relation) bool { return !(r.near <= 2*Near) })
+			if len(part) == 0 {
+				continue
+			}
+			set = s.compile(part)
 		}
-		s.blocks(set, all, func(k, count int, h, g []float64, from []int) {
-			m, length := len(part), from[len(part)]
-			for i := range count {
-				for c, r := range part {
-					v := h[i*m+c]
-					res, rounding := s.residual(v, g[i*length+from[c]:i*length+from[c+1]], support[c],
-						s.X[(k+i)*s.D:(k+i+1)*s.D])
-					r.Max, r.RMS = max(r.Max, res), r.RMS+res*res/float64(s.N)
-					r.Violation, r.Roundoff = max(r.Violation, math.Abs(v)), max(r.Roundoff, rounding)
-					if res > rounding {
-						if worse[c]++; len(r.Exceptions) < maxExceptions {
-							r.Exceptions = append(r.Exceptions, k+i)
-						}
-					}
-					if held[k+i] {
-						of[c] = append(of[c], res)
+		s.measureOn(part, set, s.all, s.held)
+		s.gradients(part, set)
+	}
+}
+
+// measureOn measures relations, the components of a set, on rows, of which some were not fitted to.
+func (s *search) measureOn(part []*Relation, set *formula.Set, rows, held []int) {
+	support := set.Support()
+	of := make([][]float64, len(part)) // residuals of held rows
+	worse := make([]int, len(part))    // rows that rounding does not explain
+	for c, r := range part {
+		r.Columns = support[c]
+		r.Max, r.RMS, r.Violation, r.Roundoff, r.Exceptions = 0, 0, 0, 0, nil
+		of[c] = make([]float64, 0, len(held))
+	}
+	next := 0 // in held, which are ascending as rows are
+	s.blocks(set, rows, func(k, count int, h, g []float64, from []int) {
+		m, length := len(part), from[len(part)]
+		for i, row := range rows[k : k+count] {
+			isHeld := next < len(held) && held[next] == row
+			if isHeld {
+				next++
+			}
+			for c, r := range part {
+				v := h[i*m+c]
+				res, rounding := s.residual(v, g[i*length+from[c]:i*length+from[c+1]], support[c],
+					s.X[row*s.D:(row+1)*s.D])
+				r.Max, r.RMS = max(r.Max, res), r.RMS+res*res/float64(len(rows))
+				r.Violation, r.Roundoff = max(r.Violation, math.Abs(v)), max(r.Roundoff, rounding)
+				if res > rounding {
+					if worse[c]++; len(r.Exceptions) < maxExceptions {
+						r.Exceptions = append(r.Exceptions, row)
 					}
 				}
-			}
-		})
-		for c, r := range part {
-			r.RMS = math.Sqrt(r.RMS)
-			informs := r.Roundoff <= informative
-			r.Exact = worse[c] == 0 && informs && !r.vague
-			r.ExceptionCount = worse[c]
-			if !informs || r.vague || worse[c] == 0 || float64(worse[c]) > 0.01*float64(s.N) {
-				r.Exceptions, r.ExceptionCount = nil, 0
-			}
-			r.near = trimmed(of[c])
-			if r.Kind == Constant || len(s.held) == 0 {
-				r.near = r.RMS
+				if isHeld {
+					of[c] = append(of[c], res)
+				}
 			}
 		}
+	})
+	for c, r := range part {
+		r.RMS = math.Sqrt(r.RMS)
+		informs := r.Roundoff <= informative
+		r.Exact = worse[c] == 0 && informs && !r.vague && len(rows) == s.N
+		r.ExceptionCount = worse[c]
+		if !informs || r.vague || worse[c] == 0 || float64(worse[c]) > 0.01*float64(s.N) || len(rows) < s.N {
+			r.Exceptions, r.ExceptionCount = nil, 0
+		}
+		r.near = trimmed(of[c])
+		if r.Kind == Constant || len(s.held) == 0 {
+			r.near = r.RMS
+		}
 	}
+}
+
+// gradients remembers those of relations at the rows of the span, in units of the rows' spread.
+func (s *search) gradients(part []*Relation, set *formula.Set) {
+	support := set.Support()
+	for c, r := range part {
+		r.gradient = make([]float64, 0, len(s.span.rows)*len(support[c]))
+	}
+	s.blocks(set, s.span.rows, func(_, count int, _, g []float64, from []int) {
+		for i := range count {
+			for c, r := range part {
+				for k, j := range support[c] {
+					r.gradient = append(r.gradient, g[i*from[len(part)]+from[c]+k]*s.scale[j])
+				}
+			}
+		}
+	})
 }
 
 // trimmed returns the root mean square of residuals without the worst hundredth of them, at
@@ -146,7 +174,14 @@ func trimmed(of []float64) float64 {
 type span struct {
 	s     *search
 	rows  []int
-	basis [][][]float64 // of each row, orthonormal
+	basis []basis // of each row
+}
+
+// A basis is orthonormal vectors of few columns each.
+type basis struct {
+	columns [][]int
+	values  [][]float64
+	of      map[int][]int // vectors that have a column
 }
 
 // The sine of the angle between a relation's gradient and the span up to which it follows
@@ -164,66 +199,150 @@ func newSpan(s *search) *span {
 		rows = []int{0}
 	}
 	p.rows = some(rows, max(3, min(count, numbers/(s.D*s.D))))
-	p.basis = make([][][]float64, len(p.rows))
+	p.basis = make([]basis, len(p.rows))
+	for k := range p.basis {
+		p.basis[k].of = map[int][]int{}
+	}
 	return p
 }
 
-// covers reports whether gradients, written for a row of the table, lie in the span at half of
+// meeting appends the vectors that have one of some columns, each once: seen is false at all of them,
+// before and after.
+func (b *basis) meeting(out, columns []int, seen []bool) []int {
+	for _, j := range columns {
+		for _, i := range b.of[j] {
+			if !seen[i] {
+				seen[i], out = true, append(out, i)
+			}
+		}
+	}
+	for _, i := range out {
+		seen[i] = false
+	}
+	return out
+}
+
+// dot is the product of vector i with one that is dense.
+func (b *basis) dot(i int, dense []float64) float64 {
+	sum, values := 0.0, b.values[i]
+	for k, j := range b.columns[i] {
+		sum += values[k] * dense[j]
+	}
+	return sum
+}
+
+// inside returns the squared length of the part of a vector that lies in the basis: of others than
+// those that meet it there is none.
+func (b *basis) inside(columns []int, v []float64, w *scratch) float64 {
+	for k, j := range columns {
+		w.dense[j] = v[k]
+	}
+	sum := 0.0
+	w.meeting = b.meeting(w.meeting[:0], columns, w.vectors)
+	for _, i := range w.meeting {
+		d := b.dot(i, w.dense)
+		sum += d * d
+	}
+	for _, j := range columns {
+		w.dense[j] = 0
+	}
+	return sum
+}
+
+// rest returns what is left of a vector without its part in the basis.
+func (b *basis) rest(columns []int, v []float64, w *scratch) (of []int, left []float64) {
+	of = slices.Clone(columns)
+	for k, j := range columns {
+		w.dense[j], w.columns[j] = v[k], true
+	}
+	for range 2 { // twice: rounding in the first leaves some
+		w.meeting = b.meeting(w.meeting[:0], of, w.vectors)
+		for _, i := range w.meeting {
+			d := b.dot(i, w.dense)
+			if d == 0 {
+				continue
+			}
+			for k, j := range b.columns[i] {
+				if w.dense[j] -= d * b.values[i][k]; !w.columns[j] {
+					w.columns[j], of = true, append(of, j)
+				}
+			}
+		}
+	}
+	for _, j := range of {
+		left = append(left, w.dense[j])
+		w.dense[j], w.columns[j] = 0, false
+	}
+	return of, left
+}
+
+// scratch is 0 and false between uses.
+type scratch struct {
+	dense            []float64 // a number a column
+	columns, vectors []bool    // at most as many vectors as columns are independent
+	meeting          []int
+}
+
+func newScratch(d int) *scratch {
+	return &scratch{make([]float64, d), make([]bool, d), make([]bool, d+1), nil}
+}
+
+func (b *basis) add(columns []int, v []float64) {
+	for _, j := range columns {
+		b.of[j] = append(b.of[j], len(b.columns))
+	}
+	b.columns, b.values = append(b.columns, columns), append(b.values, v)
+}
+
+// covers reports whether gradients, in some columns at a row of the table, lie in the span at half of
 // the rows or more.
-func (p *span) covers(gradient func(g []float64, row int), tolerance float64) bool {
-	v, free := make([]float64, p.s.D), 0
+func (p *span) covers(columns []int, gradient func(g []float64, row int), tolerance float64) bool {
+	v, free := make([]float64, len(columns)), 0
 	for k, row := range p.rows {
 		clear(v)
 		gradient(v, row)
-		for j := range v {
-			v[j] *= p.s.scale[j]
+		for i, j := range columns {
+			v[i] *= p.s.scale[j]
 		}
 		size := dense.Norm(v)
 		if !(size > 0) || math.IsInf(size, 0) {
 			continue
 		}
 		dense.Scaled(v, 1/size, v)
-		dense.Reject(v, p.basis[k], nil)
-		dense.Reject(v, p.basis[k], nil)
-		if dense.Norm(v) > tolerance {
+		if 1-p.basis[k].inside(columns, v, p.s.scratch) > tolerance*tolerance {
 			free++
 		}
 	}
 	return 2*free <= len(p.rows)
 }
 
-// add adds a relation's gradients unless they lie in the span at half of the rows or more,
+// add adds a measured relation's gradients unless they lie in the span at half of the rows or more,
 // and reports whether it did.
 func (p *span) add(r *Relation, tolerance float64) bool {
-	set := p.s.compile([]*Relation{r})
-	columns := set.Support()[0]
-	rest, free := make([][]float64, len(p.rows)), 0
-	p.s.blocks(set, p.rows, func(k, count int, _, g []float64, from []int) {
-		for i := range count {
-			v := make([]float64, p.s.D)
-			for c, j := range columns {
-				v[j] = g[i*from[1]+c] * p.s.scale[j]
-			}
-			size := dense.Norm(v)
-			if !(size > 0) || math.IsInf(size, 0) {
-				continue
-			}
-			dense.Scaled(v, 1/size, v)
-			dense.Reject(v, p.basis[k+i], nil)
-			dense.Reject(v, p.basis[k+i], nil)
-			if left := dense.Norm(v); left > tolerance {
-				dense.Scaled(v, 1/left, v)
-				rest[k+i] = v
-				free++
-			}
+	columns, rest, free := make([][]int, len(p.rows)), make([][]float64, len(p.rows)), 0
+	for k := range p.rows {
+		v := slices.Clone(r.gradient[k*len(r.Columns) : (k+1)*len(r.Columns)])
+		size := dense.Norm(v)
+		if !(size > 0) || math.IsInf(size, 0) {
+			continue
 		}
-	})
+		dense.Scaled(v, 1/size, v)
+		if 1-p.basis[k].inside(r.Columns, v, p.s.scratch) < 0.25*tolerance*tolerance {
+			continue
+		}
+		of, left := p.basis[k].rest(r.Columns, v, p.s.scratch)
+		if size := dense.Norm(left); size > tolerance {
+			dense.Scaled(left, 1/size, left)
+			columns[k], rest[k] = of, left
+			free++
+		}
+	}
 	if 2*free <= len(p.rows) {
 		return false
 	}
-	for i, v := range rest {
+	for k, v := range rest {
 		if v != nil {
-			p.basis[i] = append(p.basis[i], v)
+			p.basis[k].add(columns[k], v)
 		}
 	}
 	return true

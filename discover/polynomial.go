@@ -9,6 +9,12 @@ import (
 	"strings"
 )
 
+// Rows × terms² of a fit, about, and of those of all runs of neighbours of one length.
+const (
+	fitWork = 10_000_000_000
+	allWork = 100_000_000
+)
+
 // polynomials finds polynomial relations in small blocks of columns: quadratic ones of all
 // columns if they are few, of pairs and runs of neighbours otherwise; of two or three columns
 // of higher degree too.
@@ -27,9 +33,9 @@ func (s *search) polynomials() {
 	}
 	for _, width := range []int{2, 3, 4, 6} { // simple ones first
 		for at := 0; at+width <= d; at++ {
-			s.polynomial(columns[at:at+width], 2)
+			s.polynomial(columns[at:at+width], 2, allWork/d)
 			if width == 2 {
-				s.polynomial(columns[at:at+width], 4)
+				s.polynomial(columns[at:at+width], 4, allWork/d)
 			}
 		}
 	}
@@ -37,7 +43,7 @@ func (s *search) polynomials() {
 	if d <= pairs {
 		for a := range d {
 			for b := a + 2; b < d; b++ {
-				s.polynomial([]int{columns[a], columns[b]}, 2)
+				s.polynomial([]int{columns[a], columns[b]}, 2, fitWork)
 			}
 		}
 	}
@@ -53,7 +59,7 @@ func (s *search) polynomials() {
 			s.distinct, d, 2*(n+spare))
 		return
 	}
-	s.polynomial(columns, 2)
+	s.polynomial(columns, 2, fitWork)
 }
 
 // rising looks for polynomials of one degree after the other until one is found: those of
@@ -66,7 +72,7 @@ func (s *search) rising(columns []int, most int) {
 				degree, 2*(n+spare))
 			return
 		}
-		if s.polynomial(columns, degree); len(s.exact) > before {
+		if s.polynomial(columns, degree, fitWork); len(s.exact) > before {
 			return
 		}
 	}
@@ -136,9 +142,10 @@ func monomials(k, q int) (out [][]int) {
 }
 
 // polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved
-// by their middle first: powers of numbers that hardly vary beside their size are all alike.
-func (s *search) polynomial(columns []int, degree int) {
-	const rows, most = 3000, 8 // that are fitted to; proposals of relations that are nearly kept
+// by their middle first: powers of numbers that hardly vary beside their size are all alike. work is
+// rows × terms² of the fit, about.
+func (s *search) polynomial(columns []int, degree, work int) {
+	const rows, most = 3000, 8 // that are fitted to at most; proposals of relations that are nearly kept
 	powers := monomials(len(columns), degree)
 	p := len(powers)
 	centre := map[int]float64{}
@@ -150,7 +157,7 @@ func (s *search) polynomial(columns []int, degree int) {
 		}
 		rounding = max(rounding, float64(degree)*s.last[j]/s.scale[j])
 	}
-	chosen := some(s.fit, max(rows, 2*(p+spare)))
+	chosen := some(s.fit, max(min(rows, work/(p*p)), 2*(p+spare)))
 	if len(chosen) < p+spare {
 		return
 	}
@@ -187,7 +194,7 @@ func (s *search) polynomial(columns []int, degree int) {
 	// Most of what runs of neighbours have follows from what is known: that is seen before it is
 	// written down.
 	follows := func(a []float64, tolerance float64) bool {
-		if !s.span.covers(s.gradient(columns, centre, powers, a), tolerance) {
+		if !s.span.covers(columns, s.gradient(columns, centre, powers, a), tolerance) {
 			return false
 		}
 		s.follow++
@@ -204,11 +211,44 @@ func (s *search) polynomial(columns []int, degree int) {
 	s.offer(out)
 	out = nil
 	for k, direction := range f.proposals() {
-		if k < most && !follows(coefficients(direction, sd, 0), nearlyDependent) {
-			out = append(out, s.vanishing(columns, centre, powers, coefficients(direction, sd, 0), false, false))
+		if k == most {
+			break
 		}
+		if len(s.near) >= maxNear {
+			s.crowded = true
+			break
+		}
+		a := coefficients(direction, sd, 0)
+		if s.farOff(columns, centre, powers, a) || follows(a, nearlyDependent) {
+			continue
+		}
+		out = append(out, s.vanishing(columns, centre, powers, a, false, false))
 	}
 	s.offer(out)
+}
+
+// farOff reports whether rows that were not fitted to are so far from a polynomial's zeros that no way
+// to write it is nearly kept: what hardly varies beside its terms may vary much beside its gradient.
+func (s *search) farOff(columns []int, centre map[int]float64, powers [][]int, a []float64) bool {
+	const count = 200
+	fitted := make([]float64, 0, count)
+	for _, i := range some(s.fit, count) {
+		fitted = append(fitted, s.value(columns, centre, powers, a, i))
+	}
+	slices.Sort(fitted)
+	middle := fitted[len(fitted)/2]
+	gradient, g := s.gradient(columns, centre, powers, a), make([]float64, len(columns))
+	of := make([]float64, 0, count)
+	for _, i := range some(s.held, count) {
+		clear(g)
+		gradient(g, i)
+		spread := 0.0
+		for k, j := range columns {
+			spread += g[k] * s.scale[j] * g[k] * s.scale[j]
+		}
+		of = append(of, math.Abs(s.value(columns, centre, powers, a, i)-middle)/math.Sqrt(spread))
+	}
+	return !(trimmed(of) <= 2*Near)
 }
 
 // vanishing makes the relation Σ a_k (x − centre)^power_k = c, in its best known form.
@@ -416,7 +456,7 @@ func (s *search) value(columns []int, centre map[int]float64, powers [][]int, a 
 	return sum
 }
 
-// gradient returns a function that adds a polynomial's gradient at a row.
+// gradient returns a function that adds a polynomial's gradient at a row, of columns alone.
 func (s *search) gradient(columns []int, centre map[int]float64, powers [][]int, a []float64) func(g []float64,
 	row int) {
 	shift := make([]float64, len(columns))
@@ -445,7 +485,7 @@ func (s *search) gradient(columns []int, centre map[int]float64, powers [][]int,
 						v *= y[m]
 					}
 				}
-				g[columns[by]] += v
+				g[by] += v
 			}
 		}
 	}
@@ -455,12 +495,12 @@ func (s *search) gradient(columns []int, centre map[int]float64, powers [][]int,
 // a violation is a distance.
 func (s *search) slope(columns []int, centre map[int]float64, powers [][]int, a []float64) float64 {
 	sum, rows := 0.0, some(s.fit, 200)
-	gradient, g := s.gradient(columns, centre, powers, a), make([]float64, s.D)
+	gradient, g := s.gradient(columns, centre, powers, a), make([]float64, len(columns))
 	for _, i := range rows {
+		clear(g)
 		gradient(g, i)
-		for _, j := range columns {
-			sum += g[j] * g[j] / float64(len(rows))
-			g[j] = 0
+		for _, v := range g {
+			sum += v * v / float64(len(rows))
 		}
 	}
 	if sum == 0 {

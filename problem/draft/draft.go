@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/expr"
@@ -472,6 +473,20 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			[]Outlier{}
 		return l.write(o, d, []string{"{kind: sphere, dim: 3}"})
 	}
+	if lines, ok := l.motions(o, d); ok {
+		d.Kind = l.kind
+		d.Nearly, d.Bounds, d.Given, d.Outlier = []Proposal{}, []Proposal{}, []Proposal{}, []Outlier{}
+		p, err := problem.Load([]byte("data: {kind: trajectory}\nset:"+strings.Join(lines, "\n")+"\n"), "the draft", "", nil)
+		if err != nil {
+			return err
+		}
+		process, err := p.Build()
+		if err != nil {
+			return err
+		}
+		d.SetDim = process.Set.Dim() - len(process.Set.Equalities())
+		return l.write(o, d, lines)
+	}
 	dim := len(l.coordinate)
 	r := &discover.Report{Rows: l.n, Dim: dim, Fills: math.NaN()}
 	if dim <= discover.MaxDim {
@@ -534,6 +549,13 @@ func (l *loaded) built(text []byte) (tolerance float64, err error) {
 	}
 	set := process.Set
 	x, n, dim := l.everything()
+	if kind, ok := kinds.Of(l.kind, set); ok && l.kind == "trajectory" { // joints' values become coordinates
+		points, err := kind.Fit(set, &dataset.Points{X: x, N: n, D: dim})
+		if err != nil {
+			return 0, err
+		}
+		x, dim = points.X, points.D
+	}
 	if set.Dim() != dim {
 		return 0, fmt.Errorf("the set lies in R^%d; expected R^%d", set.Dim(), dim)
 	}

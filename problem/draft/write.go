@@ -55,11 +55,12 @@ func comment(indent, format string, v ...any) string {
 func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) string {
 	var b strings.Builder
 	b.WriteString(comment("", "Drafted from %s: %s.", d.Data, d.Size()))
-	b.WriteString(comment("", "What is active below holds on all rows to round-off. What they nearly keep is "+
-		"commented out, "+
-		"with its residual: how far rows are from it, in units of their spread (1: it says nothing). Look it over, "+
-		"then: "+
-		"landing check, landing train."))
+	holdsTo := "What is active below holds on all rows to round-off. What they nearly keep is commented out, with its " +
+		"residual: how far rows are from it, in units of their spread (1: it says nothing). "
+	if d.Kind == "trajectory" {
+		holdsTo = "What is active below holds on all rows to what is said beside it. "
+	}
+	b.WriteString(comment("", "%sLook it over, then: landing check, landing train.", holdsTo))
 	fmt.Fprintf(&b, "name: %s\n\n", strconv.Quote(d.Name))
 	b.WriteString("data:\n")
 	fmt.Fprintf(&b, "  kind: %s%s\n", d.Kind, map[string]string{"earth": "  # latitude, longitude in degrees",

@@ -1,0 +1,310 @@
+package draft
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/robot"
+)
+
+// steps says how rows are way points of an arm, one after the other: cosines of the turning joints and
+// then their sines, or the joints' values.
+type steps struct {
+	joints, waypoints int
+	values            bool // of joints, radians
+}
+
+// circled looks whether coordinates are steps of cosines and sines, of the fewest joints that can
+// be: two at least, for pairs alone are circles.
+func (l *loaded) circled() (s steps, ok bool) {
+	const most, tolerance, rows = 16, 1e-4, 24
+	d := len(l.coordinate)
+	step := max(1, l.n/rows)
+next:
+	for r := 2; r <= most && 4*r <= d; r++ {
+		if d%(2*r) != 0 {
+			continue
+		}
+		for i := 0; i < l.n; i += step {
+			for at := 0; at < d; at += 2 * r {
+				for j := range r {
+					c, s := l.x[i*d+at+j], l.x[i*d+at+r+j]
+					if !(math.Abs(math.Hypot(c, s)-1) <= tolerance) {
+						continue next
+					}
+				}
+			}
+		}
+		return steps{joints: r, waypoints: d / (2 * r)}, true
+	}
+	return s, false
+}
+
+// A task is what rows keep of an arm's tip: a number, its mean over rows, and how far they are
+// from that.
+type task struct {
+	value, max, rms float64
+}
+
+// kept measures a number of rows against a value: the roundest one near their mean that does.
+func kept(v []float64) task {
+	mean := 0.0
+	for _, u := range v {
+		mean += u / float64(len(v))
+	}
+	of := func(value float64) (t task) {
+		t.value = value
+		for _, u := range v {
+			e := math.Abs(u - value)
+			t.max, t.rms = max(t.max, e), t.rms+e*e/float64(len(v))
+		}
+		t.rms = math.Sqrt(t.rms)
+		return t
+	}
+	// Few decimals are likelier meant than an offset within what planners leave; more are not.
+	exact := of(mean)
+	for decimals := range 6 {
+		digits := math.Pow(10, float64(decimals))
+		within := 2 * exact.rms
+		if decimals <= 3 {
+			within = max(within, armRMS/5)
+		}
+		if t := of(math.Round(mean*digits)/digits + 0); t.rms <= within {
+			return t
+		}
+	}
+	return exact
+}
+
+// Rows keep a task if they are so near to it, in metres or radians: file formats and planners leave
+// that much. The worst row may be further.
+const armRMS, armMax = 1e-4, 2e-3
+
+func (t task) holds() bool { return t.rms <= armRMS && t.max <= armMax }
+
+func (t task) note(unit string) string {
+	return fmt.Sprintf("all rows to %.1g %s, rms %.1g %s", t.max, unit, t.rms, unit)
+}
+
+// panda looks whether the rows are motions of the arm that is built in: whether its flange, where
+// their joints put it, keeps a height, a start or a goal. Lines are the set's.
+func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
+	arm := robot.Panda()
+	if s.joints != arm.Turning() || s.waypoints < 2 {
+		return nil, false
+	}
+	tip, k := len(arm.Joints)-1, arm.NewKinematics()
+	x, dim := make([]float64, arm.Dim()), len(l.coordinate)
+	n, last := l.n, s.waypoints-1
+	// Positions and the last axis, of all way points and of the ends alone.
+	var all, axis, start, goal [3][]float64
+	q, limits, widest := make([]float64, arm.Moving()), 0, 0.0
+	first := [2][]float64{} // joints of the first row's ends, and whether others' differ
+	differ := [2]bool{}
+	before := make([]float64, arm.Moving())
+	for i := range n {
+		outside := false
+		for w := range s.waypoints {
+			if s.values {
+				arm.Coordinates(x, l.x[i*dim+w*s.joints:][:s.joints])
+			} else {
+				copy(x, l.x[i*dim+w*arm.Dim():])
+			}
+			k.At(x)
+			p, z := k.Point(tip, [3]float64{}), k.Direction(tip, [3]float64{0, 0, 1})
+			for c := range 3 {
+				all[c], axis[c] = append(all[c], p[c]), append(axis[c], z[c])
+				if w == 0 {
+					start[c] = append(start[c], p[c])
+				}
+				if w == last {
+					goal[c] = append(goal[c], p[c])
+				}
+			}
+			arm.Angles(q, x)
+			for e, at := range []int{0, last} {
+				if w == at && i == 0 {
+					first[e] = slices.Clone(q)
+				} else if w == at {
+					differ[e] = differ[e] || !slices.EqualFunc(q, first[e], func(a, b float64) bool {
+						return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
+					})
+				}
+			}
+			m := 0
+			for _, j := range arm.Joints {
+				if !j.Kind.Turning() {
+					continue
+				}
+				outside = outside || q[m] < j.Lower-1e-6 || q[m] > j.Upper+1e-6
+				if w > 0 {
+					widest = max(widest, math.Abs(math.Remainder(q[m]-before[m], 2*math.Pi)))
+				}
+				m++
+			}
+			copy(before, q)
+		}
+		if outside {
+			limits++
+		}
+	}
+	hold := func(name, text string, t task, unit string) {
+		d.Holds = append(d.Holds, Proposal{Name: name, Expr: text, Max: t.max, RMS: t.rms, Note: "residuals in " + unit})
+	}
+	var path []string
+	d.Holds = []Proposal{}
+	var position []string
+	worst := task{}
+	for c, name := range []string{"x", "y", "z"} {
+		if t := kept(all[c]); t.holds() {
+			position = append(position, fmt.Sprintf("%s: %s", name, number(t.value)))
+			worst.max, worst.rms = max(worst.max, t.max), max(worst.rms, t.rms)
+			hold("height", fmt.Sprintf("tip's %s = %s m at all way points", name, number(t.value)), t, "m")
+		}
+	}
+	if len(position) > 0 {
+		name := "place"
+		if len(position) == 1 && strings.HasPrefix(position[0], "z") {
+			name = "height"
+		}
+		path = append(path, fmt.Sprintf("    - {name: %s, position: {%s}}  # %s", name, strings.Join(position, ", "),
+			worst.note("m")))
+	}
+	if to, t := direction(axis); t.holds() { // a habit of who made the rows, as likely as a task
+		path = append(path, fmt.Sprintf("    # - {name: upright, upright: [%s]}  # its last axis: %s; not assumed",
+			list(to), t.note("rad")))
+	}
+	// That joints which do not vary put the tip in one place says nothing of the arm.
+	known := len(position) > 0
+	ends := map[string]string{}
+	for i, e := range []struct {
+		key string
+		at  [3][]float64
+	}{{"start", start}, {"goal", goal}} {
+		at, worst, ok := [3]float64{}, task{}, true
+		for c := range 3 {
+			t := kept(e.at[c])
+			at[c], ok = t.value, ok && t.holds()
+			worst.max, worst.rms = max(worst.max, t.max), max(worst.rms, t.rms)
+		}
+		if ok {
+			known = known || differ[i]
+			ends[e.key] = fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m"))
+			hold(e.key, fmt.Sprintf("tip at [%s] m", list(at)), worst, "m")
+		}
+	}
+	if !known {
+		return nil, false
+	}
+	lines = []string{"", "  kind: arm", "  robot: panda", "  waypoints: " + strconv.Itoa(s.waypoints)}
+	switch {
+	case len(position) > 0:
+		lines = append(lines, "  path:")
+	case len(path) > 0:
+		lines = append(lines, "  # path:")
+	}
+	lines = append(lines, path...)
+	for _, key := range []string{"start", "goal"} {
+		if ends[key] != "" {
+			lines = append(lines, ends[key])
+		}
+	}
+	if limits == 0 {
+		lines = append(lines, "  limits: true  # the joints' own; all rows keep them")
+	} else {
+		lines = append(lines, fmt.Sprintf("  limits: false  # the joints' own: %d rows do not keep them", limits))
+	}
+	lines = append(lines,
+		fmt.Sprintf("  # step: %s  # how far joints may move to the next way point, rad; the rows': %.4f at most",
+			number(up(widest)), widest),
+		"  # What the arm must not hit is not in the rows. To ask for it, in metres:",
+		"  # obstacles: [{sphere: [x, y, z], radius: r}]",
+		"  # margin: 0.01")
+	return lines, true
+}
+
+// direction returns the roundest unit vector that directions keep, and how far from it they are.
+func direction(axis [3][]float64) (to [3]float64, t task) {
+	for c := range to {
+		to[c] = kept(axis[c]).value
+	}
+	size := math.Sqrt(to[0]*to[0] + to[1]*to[1] + to[2]*to[2])
+	if !(math.Abs(size-1) < 0.01) {
+		return to, task{max: math.Inf(1), rms: math.Inf(1)}
+	}
+	n := len(axis[0])
+	for i := range n {
+		sum := 0.0
+		for c := range to {
+			e := axis[c][i] - to[c]/size
+			sum += e * e
+		}
+		t.max, t.rms = max(t.max, math.Sqrt(sum)), t.rms+sum/float64(n)
+	}
+	t.rms = math.Sqrt(t.rms)
+	return to, t
+}
+
+func list(v [3]float64) string {
+	return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2])
+}
+
+// motions recognises motions of an arm. Of one that is known it returns the set's lines; of
+// another it says in words what to write.
+func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
+	if l.kind != "points" || l.molecule != nil || len(l.condition)+len(l.dropped) > 0 {
+		return nil, false
+	}
+	waypoint := slices.IndexFunc(l.survey.Header, func(name string) bool {
+		return strings.EqualFold(name, "waypoint") || strings.EqualFold(name, "trajectory")
+	})
+	if waypoint >= 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("the column %q says that a row is a way point of an arm's motion, and "+
+			"below it is taken for a point. With the arm's URDF or Denavit–Hartenberg rows write data: {kind: "+
+			"trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)", l.survey.Header[waypoint]))
+		return nil, false
+	}
+	s, circles := l.circled()
+	dim, joints := len(l.coordinate), robot.Panda().Moving()
+	candidates := []steps{}
+	if circles {
+		candidates = append(candidates, s)
+	} else if dim%joints == 0 && dim > joints && l.angles() {
+		candidates = append(candidates, steps{joints, dim / joints, true})
+	}
+	for _, s := range candidates {
+		if len(o.Formulas) > 0 {
+			break
+		}
+		if lines, ok := l.panda(d, s); ok {
+			l.kind = "trajectory"
+			d.Set = fmt.Sprintf("motions of a Franka Panda, %d way points, whose tip keeps what stands above", s.waypoints)
+			form := "cosines and then sines of its seven joints"
+			if s.values {
+				form = "values of its seven joints"
+			}
+			d.Notes = append(d.Notes, fmt.Sprintf("the rows are taken for way points of a Franka Panda, each %s, since "+
+				"its flange then keeps what is active. Tasks hold to what is said beside them, not to round-off: "+
+				"data.tolerance is how far rows may be off. Other relations were not looked for. Of another arm: "+
+				"set.urdf or set.dh (docs/robots.md)", form))
+			return lines, true
+		}
+	}
+	d.Holds = nil
+	if circles && s.joints > 2 {
+		d.Notes = append(d.Notes, fmt.Sprintf("the coordinates are %d steps of %d cosines and then their sines, as "+
+			"motions of an arm of %[2]d turning joints are. With the arm's URDF or Denavit–Hartenberg rows write data: "+
+			"{kind: trajectory} and set: {kind: arm, urdf: FILE, waypoints: %[1]d} (docs/robots.md): its links, tasks "+
+			"and obstacles are then known", s.waypoints, s.joints))
+	}
+	return nil, false
+}
+
+// angles reports whether all numbers can be joints' values in radians.
+func (l *loaded) angles() bool {
+	return !slices.ContainsFunc(l.columns, func(c discover.Column) bool { return c.Min < -2*math.Pi || c.Max > 2*math.Pi })
+}
