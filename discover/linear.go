@@ -249,8 +249,8 @@ func (s *search) linear() {
 	width := p
 	if p > most {
 		width = neighbours
-		s.remark("linear relations were looked for among %d neighbours of %d columns at a time, and as the sum of all: "+
-			"the whole takes at most %d", width, p, most)
+		s.remark("linear relations were looked for among %d neighbours of %d columns at a time, and as the sum of "+
+			"all: the whole takes at most %d", width, p, most)
 		s.wholeSum()
 	}
 	if rows := len(s.fit) - spare; width > rows {

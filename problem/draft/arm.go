@@ -153,7 +153,8 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 		}
 	}
 	hold := func(name, text string, t task, unit string) {
-		d.Holds = append(d.Holds, Proposal{Name: name, Expr: text, Max: t.max, RMS: t.rms, Note: "residuals in " + unit})
+		d.Holds = append(d.Holds, Proposal{Name: name, Expr: text, Max: t.max, RMS: t.rms,
+			Note: "residuals in " + unit})
 	}
 	var path []string
 	d.Holds = []Proposal{}
@@ -263,9 +264,10 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 		return strings.EqualFold(name, "waypoint") || strings.EqualFold(name, "trajectory")
 	})
 	if waypoint >= 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("the column %q says that a row is a way point of an arm's motion, and "+
-			"below it is taken for a point. With the arm's URDF or Denavit–Hartenberg rows write data: {kind: "+
-			"trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)", l.survey.Header[waypoint]))
+		d.Notes = append(d.Notes, fmt.Sprintf("the column %q says that a row is a way point of an arm's "+
+			"motion, and below it is taken for a point. With the arm's URDF or Denavit–Hartenberg rows write data: "+
+			"{kind: trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)",
+			l.survey.Header[waypoint]))
 		return nil, false
 	}
 	s, circles := l.circled()
@@ -282,29 +284,32 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 		}
 		if lines, ok := l.panda(d, s); ok {
 			l.kind = "trajectory"
-			d.Set = fmt.Sprintf("motions of a Franka Panda, %d way points, whose tip keeps what stands above", s.waypoints)
+			d.Set = fmt.Sprintf("motions of a Franka Panda, %d way points, whose tip keeps what stands above",
+				s.waypoints)
 			form := "cosines and then sines of its seven joints"
 			if s.values {
 				form = "values of its seven joints"
 			}
-			d.Notes = append(d.Notes, fmt.Sprintf("the rows are taken for way points of a Franka Panda, each %s, since "+
-				"its flange then keeps what is active. Tasks hold to what is said beside them, not to round-off: "+
-				"data.tolerance is how far rows may be off. Other relations were not looked for. Of another arm: "+
-				"set.urdf or set.dh (docs/robots.md)", form))
+			d.Notes = append(d.Notes, fmt.Sprintf("the rows are taken for way points of a Franka Panda, each %s, "+
+				"since its flange then keeps what is active. Tasks hold to what is said beside them, not to "+
+				"round-off: data.tolerance is how far rows may be off. Other relations were not looked "+
+				"for. Of another arm: set.urdf or set.dh (docs/robots.md)", form))
 			return lines, true
 		}
 	}
 	d.Holds = nil
 	if circles && s.joints > 2 {
 		d.Notes = append(d.Notes, fmt.Sprintf("the coordinates are %d steps of %d cosines and then their sines, as "+
-			"motions of an arm of %[2]d turning joints are. With the arm's URDF or Denavit–Hartenberg rows write data: "+
-			"{kind: trajectory} and set: {kind: arm, urdf: FILE, waypoints: %[1]d} (docs/robots.md): its links, tasks "+
-			"and obstacles are then known", s.waypoints, s.joints))
+			"motions of an arm of %[2]d turning joints are. With the arm's URDF or Denavit–Hartenberg rows write "+
+			"data: {kind: trajectory} and set: {kind: arm, urdf: FILE, waypoints: %[1]d} (docs/robots.md): its links, "+
+			"tasks and obstacles are then known", s.waypoints, s.joints))
 	}
 	return nil, false
 }
 
 // angles reports whether all numbers can be joints' values in radians.
 func (l *loaded) angles() bool {
-	return !slices.ContainsFunc(l.columns, func(c discover.Column) bool { return c.Min < -2*math.Pi || c.Max > 2*math.Pi })
+	return !slices.ContainsFunc(l.columns, func(c discover.Column) bool {
+		return c.Min < -2*math.Pi || c.Max > 2*math.Pi
+	})
 }

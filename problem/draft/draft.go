@@ -476,7 +476,8 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	if lines, ok := l.motions(o, d); ok {
 		d.Kind = l.kind
 		d.Nearly, d.Bounds, d.Given, d.Outlier = []Proposal{}, []Proposal{}, []Proposal{}, []Outlier{}
-		p, err := problem.Load([]byte("data: {kind: trajectory}\nset:"+strings.Join(lines, "\n")+"\n"), "the draft", "", nil)
+		text := "data: {kind: trajectory}\nset:" + strings.Join(lines, "\n") + "\n"
+		p, err := problem.Load([]byte(text), "the draft", "", nil)
 		if err != nil {
 			return err
 		}

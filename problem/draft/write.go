@@ -55,8 +55,8 @@ func comment(indent, format string, v ...any) string {
 func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) string {
 	var b strings.Builder
 	b.WriteString(comment("", "Drafted from %s: %s.", d.Data, d.Size()))
-	holdsTo := "What is active below holds on all rows to round-off. What they nearly keep is commented out, with its " +
-		"residual: how far rows are from it, in units of their spread (1: it says nothing). "
+	holdsTo := "What is active below holds on all rows to round-off. What they nearly keep is commented out, with " +
+		"its residual: how far rows are from it, in units of their spread (1: it says nothing). "
 	if d.Kind == "trajectory" {
 		holdsTo = "What is active below holds on all rows to what is said beside it. "
 	}
