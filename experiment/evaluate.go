@@ -24,6 +24,7 @@ type Evaluation struct {
 	Samples   int                `json:"samples"`            // asked for
 	Failed    int                `json:"failed"`             // of them, lost to a projection or on a wrong component
 	Wrong     int                `json:"wrong_component"`
+	Broken    int                `json:"broken,omitempty"`   // of the failed, whose simulation broke down
 	JSD       *JSD               `json:"jsd"`                // null where no histogram metric is defined
 	Observed  *JSD               `json:"observed,omitempty"` // of what the problem observes beside a published distance
 	Start     *Start             `json:"start"`              // of CompareStart; null where it was not asked
@@ -113,8 +114,8 @@ const (
 func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation, error) {
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
-		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Start: start,
-		Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun,
+		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
+		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}

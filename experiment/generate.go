@@ -20,8 +20,10 @@ type Samples struct {
 	X      []float64 // n×d, lost rows included
 	Dim    int
 	Lost   []bool
-	Wrong  int // of the lost, those that the set does not select (Capabilities.Selects)
-	Begun  int // of the lost, those whose beginning could not be brought onto Σ(c)
+	Wrong  int   // of the lost, those that the set does not select (Capabilities.Selects)
+	Begun  int   // of the lost, those whose beginning could not be brought onto Σ(c)
+	Broken int   // of the lost, those whose simulation broke down
+	Break  error // the first of them, and where; nil if there is none
 	Time   time.Duration
 	Newton int // iterations in all
 
@@ -61,11 +63,18 @@ func (s *Samples) Good() []float64 {
 type FailedError struct {
 	Failed, Samples int
 	Limit           float64
-	Wrong           int // of the failed, on a wrong component
-	Begun           int // of the failed, those that could not begin under their condition
+	Wrong           int   // of the failed, on a wrong component
+	Begun           int   // of the failed, those that could not begin under their condition
+	Broken          int   // of the failed, those whose simulation broke down
+	Break           error // the first of them, and where
 }
 
 func (e *FailedError) Error() string {
+	if e.Broken > 0 {
+		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): of %d the "+
+			"simulation broke down, the first: %v. landing check looks at steps and set; longer training or "+
+			"train.clip help a network that sends samples away", e.Failed, e.Samples, e.Limit, e.Broken, e.Break)
+	}
 	if e.Begun > 0 {
 		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): "+
 			"of %d the solver found no point of the set under their condition to begin with. "+
@@ -114,7 +123,7 @@ func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, firs
 		return nil, err
 	}
 	if f := s.Failed(); float64(f) > l.Problem.Generate.MaxFailed*float64(n) {
-		return s, &FailedError{f, n, l.Problem.Generate.MaxFailed, s.Wrong, s.Begun}
+		return s, &FailedError{f, n, l.Problem.Generate.MaxFailed, s.Wrong, s.Begun, s.Broken, s.Break}
 	}
 	return s, nil
 }
@@ -161,6 +170,9 @@ func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, 
 		}
 		for i, lost := range unstarted {
 			s.Lost[lo+i] = s.Lost[lo+i] || lost
+		}
+		if s.Broken += report.Broken; s.Break == nil {
+			s.Break = report.Break
 		}
 		s.Newton += report.Iterations
 		s.Bounces.Add(report.Bounces)

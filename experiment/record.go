@@ -29,12 +29,13 @@ type Record struct {
 	Drawn   []problem.Setting `json:"drawn_by"`      // keys of generation that were set
 	Under   *Asked            `json:"condition,omitempty"`
 	Seed    uint64            `json:"seed"`
-	First   uint64            `json:"first"`           // number of the first sample
-	Samples int               `json:"samples"`         // asked for
-	Failed  []uint64          `json:"failed_samples"`  // numbers of those that are not in the file
-	Wrong   int               `json:"wrong_component"` // of them
-	Seconds float64           `json:"seconds"`         // of generation
-	Steps   *Steps            `json:"steps,omitempty"` // of Diagnose
+	First   uint64            `json:"first"`            // number of the first sample
+	Samples int               `json:"samples"`          // asked for
+	Failed  []uint64          `json:"failed_samples"`   // numbers of those that are not in the file
+	Wrong   int               `json:"wrong_component"`  // of them
+	Broken  int               `json:"broken,omitempty"` // of them, whose simulation broke down
+	Seconds float64           `json:"seconds"`          // of generation
+	Steps   *Steps            `json:"steps,omitempty"`  // of Diagnose
 }
 
 // Asked is the conditions that samples were drawn under: Rows of them, by names or from a
@@ -64,7 +65,8 @@ func RecordName(file string) string { return file + ".json" }
 func (r *Run) Record(s *Samples, state train.State, first, seed uint64, file []byte) *Record {
 	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.config,
 		Epoch: state.Epoch, Drawn: append([]problem.Setting{}, r.Drawn...), Seed: seed, First: first,
-		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Seconds: s.Time.Seconds(), Steps: s.Steps}
+		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken,
+		Seconds: s.Time.Seconds(), Steps: s.Steps}
 	for i, lost := range s.Lost {
 		if lost {
 			rec.Failed = append(rec.Failed, first+uint64(i))
@@ -160,7 +162,8 @@ func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 			len(rec.Failed), rec.Samples, points.N)}
 	}
 	all := &Samples{X: make([]float64, rec.Samples*d), Dim: d, Lost: make([]bool, rec.Samples), Wrong: rec.Wrong,
-		Steps: rec.Steps}
+		Broken: rec.Broken,
+		Steps:  rec.Steps}
 	for _, number := range rec.Failed {
 		if number < rec.First || number-rec.First >= uint64(rec.Samples) || all.Lost[number-rec.First] {
 			return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that sample %d failed; expected each "+

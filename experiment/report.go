@@ -140,7 +140,10 @@ func sentence(v *Evaluation) string {
 
 // losses says how many samples were lost, and to what.
 func losses(v *Evaluation) string {
-	s := fmt.Sprintf("%s lost to a projection", text.Count(v.Failed-v.Wrong))
+	s := fmt.Sprintf("%s lost to a projection", text.Count(v.Failed-v.Wrong-v.Broken))
+	if v.Broken > 0 {
+		s += fmt.Sprintf(", %s broke down on the way", text.Count(v.Broken))
+	}
 	if v.Wrong > 0 {
 		s += fmt.Sprintf(", %s on a wrong component", text.Count(v.Wrong))
 	}

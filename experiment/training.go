@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
@@ -271,8 +270,8 @@ func (t *training) keepEnds(ctx context.Context) error {
 	return t.saveStates(run.EndsFile, prior)
 }
 
-// evaluate records an evaluation. Backward paths that break down, as those of a
-// network at the start of its training may, are recorded too: the training goes on.
+// evaluate records an evaluation. That all backward paths break down, as those of a
+// network at the start of its training may, is recorded too: the training goes on.
 func (t *training) evaluate(ctx context.Context) (err error) {
 	p := Progress{Epoch: t.trainer.State.Epoch, Seconds: t.trainer.State.Seconds, JSD: metric.NaN,
 		Violation: metric.NaN}
@@ -283,14 +282,11 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	}
 	average := &Trained{Model: t.trainer.Average()}
 	s, err := t.generate(ctx, average, t.prior, t.SampleCount(), 0, t.Problem.Seed, nil, false)
-	var diverged *langevin.DivergedError
-	switch {
-	case errors.As(err, &diverged) && diverged.Direction == "backward":
-		p.Fault = err.Error()
-	case err != nil:
+	if err != nil {
 		return err
-	default:
-		t.judge(&p, s)
+	}
+	if t.judge(&p, s); s.Broken == s.N() {
+		p.Fault = s.Break.Error()
 	}
 	if err := t.Folder.AppendMetric("evaluation", p.Epoch, p); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 	}
 	var flights, turned, unprojected atomic.Int64
 	refused := make([]float64, parallel.Blocks(c.Count, chainBlock)) // of each block
-	report, err := sim.run(ctx, c.Count, func(w *simWorker, lo, hi int) error {
+	report, err := sim.run(ctx, c.Count, task{simulate: func(w *simWorker, lo, hi int) error {
 		n := hi - lo
 		x, prev, next := w.a, w.b, w.c
 		copy(x, x0[lo*d:hi*d])
@@ -182,7 +182,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			}
 		}
 		return nil
-	})
+	}})
 	for _, f := range failed {
 		if f {
 			report.Failed++

@@ -155,7 +155,16 @@ func (p *Paths) resize(count, steps, dim int, elastic bool) {
 		return
 	}
 	p.folds = slices.Grow(p.folds[:0], count)[:count]
-	for i := range p.folds {
+	p.restart(0, count)
+}
+
+// restart forgets what is noted of the paths lo … hi−1.
+func (p *Paths) restart(lo, hi int) {
+	clear(p.Failed[lo:hi])
+	if p.folds == nil {
+		return
+	}
+	for i := lo; i < hi; i++ {
 		f := &p.folds[i]
 		f.k, f.ym, f.mirrors, f.n = f.k[:0], f.ym[:0], f.mirrors[:0], f.n[:0]
 	}
@@ -171,6 +180,7 @@ type Report struct {
 	// its failures by reason; a row may fail more than once.
 	Projections geometry.Outcome
 	Bounces     // off elastic walls
+	Breakdowns  // of a simulator that tolerates them
 }
 
 // add adds what happened in a step.
@@ -225,6 +235,8 @@ type Simulator struct {
 	rows    int
 	workers []*simWorker
 	trace   *Trace // of Watch
+
+	tolerant bool // of rows that break down
 }
 
 type simWorker struct {
@@ -253,27 +265,31 @@ func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 
 // run calls f on every block of n rows and gathers the report; of several
 // errors it returns that of the first block.
-func (s *Simulator) run(ctx context.Context, n int, f func(w *simWorker, lo, hi int) error) (Report, error) {
+func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 	c := len(constraint.Components(s.proc.Set))
 	for _, w := range s.workers {
 		w.report = Report{Worst: make([]float64, c)}
 	}
 	blocks := parallel.Blocks(n, s.rows)
-	errs := make([]error, blocks)
+	errs, broken := make([]error, blocks), make([]Breakdowns, blocks)
 	s.pool.Do(blocks, func(worker, b int) {
 		if err := ctx.Err(); err != nil {
 			errs[b] = err
 			return
 		}
 		lo, hi := parallel.Block(b, n, s.rows)
-		errs[b] = f(s.workers[worker], lo, hi)
+		if s.tolerant {
+			broken[b], errs[b] = s.workers[worker].bear(ctx, t, lo, hi)
+		} else {
+			errs[b] = t.simulate(s.workers[worker], lo, hi)
+		}
 	})
 	r := Report{Worst: make([]float64, c)}
 	for _, w := range s.workers {
 		r.add(Info{Worst: w.report.Worst, Projections: w.report.Projections, Bounces: w.report.Bounces})
 	}
-	for _, err := range errs {
-		if err != nil {
+	for b, err := range errs {
+		if r.Breakdowns.add(broken[b]); err != nil {
 			return r, err
 		}
 	}
@@ -288,7 +304,7 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 	paths.resize(len(x0)/d, N, d, s.proc.Elastic())
 	noise := keyed.PathNoise.Stream(seed, refresh)
 	momentum := keyed.PathMomentum.Stream(seed, refresh)
-	report, err := s.run(ctx, paths.Count, func(w *simWorker, lo, hi int) error {
+	simulate := func(w *simWorker, lo, hi int) error {
 		n := hi - lo
 		x, prev, next := w.a, w.b, w.c
 		copy(x, x0[lo*d:hi*d])
@@ -320,7 +336,13 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 			}
 			x, prev, next = next, x, prev
 		}
-	})
+	}
+	report, err := s.run(ctx, paths.Count, task{simulate, paths.restart, func(i int) {
+		paths.Failed[i] = true
+		for k := range N + 1 {
+			copy(paths.At(i, k), x0[i*d:(i+1)*d])
+		}
+	}})
 	for _, f := range paths.Failed {
 		if f {
 			report.Failed++
@@ -412,7 +434,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		}
 	}
 	clear(failed)
-	report, err := s.run(ctx, count, func(w *simWorker, lo, hi int) error {
+	simulate := func(w *simWorker, lo, hi int) error {
 		n := hi - lo
 		x, next, out := w.a, w.b, w.c
 		for i := range n {
@@ -447,7 +469,11 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		}
 		copy(dst[lo*d:hi*d], x)
 		return nil
-	})
+	}
+	report, err := s.run(ctx, count, task{simulate, func(lo, hi int) { clear(failed[lo:hi]) }, func(i int) {
+		failed[i] = true
+		prior.Sample(dst[i*d:(i+1)*d], start, first+uint64(i))
+	}})
 	if s.trace != nil {
 		for _, w := range s.workers {
 			s.trace.add(w.trace)

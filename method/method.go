@@ -118,6 +118,9 @@ type Report struct {
 	Worst      []float64 // largest violation of each component on the way
 	Iterations int       // of Newton's method, in all
 	Bounces    Bounces   // off elastic walls
+
+	Broken int   // of the failed, those whose simulation broke down
+	Break  error // the first of them, and where; nil if there is none
 }
 
 // Bounces count what elastic walls did.

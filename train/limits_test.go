@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/kernel"
@@ -95,6 +96,11 @@ func TestShareOfFailedPaths(t *testing.T) {
 	tr, _ = lossy(t, cfg, 26)
 	if _, err := tr.Epoch(t.Context()); !errors.As(err, &e) || e.Failed != 26 || e.Paths != 50 || e.Limit != 0.5 {
 		t.Errorf("26 of 50 failed: %v", err)
+	}
+	broke := &FailedError{Failed: 3, Paths: 50, Limit: 0.01, Broken: 2, Break: errors.New("at sample 7, step 4")}
+	if !strings.HasPrefix(broke.Error(), "3 of 50 forward paths failed, 2 of them broke down, above the allowed share "+
+		"0.01 (train.max_failed): the first: at sample 7, step 4; smaller steps") {
+		t.Error(broke)
 	}
 	cfg.MaxFailed = 1
 	tr, _ = lossy(t, cfg, 50)

@@ -91,13 +91,14 @@ type Epoch struct {
 	Epoch     int       `json:"epoch"` // from 1
 	Loss      float64   `json:"loss"`  // mean over batches
 	LastLoss  float64   `json:"last_loss"`
-	GradNorm  float64   `json:"grad_norm"` // mean over batches, before clipping
-	Rate      float64   `json:"rate"`      // learning rate of its last batch
-	Worst     []float64 `json:"worst"`     // largest violation of each component on forward paths
-	Failed    int       `json:"failed"`    // forward paths that failed
-	Rows      int64     `json:"rows"`      // in all
-	Seconds   float64   `json:"seconds"`   // in all
-	Simulated float64   `json:"simulated"` // in all
+	GradNorm  float64   `json:"grad_norm"`        // mean over batches, before clipping
+	Rate      float64   `json:"rate"`             // learning rate of its last batch
+	Worst     []float64 `json:"worst"`            // largest violation of each component on forward paths
+	Failed    int       `json:"failed"`           // forward paths that failed
+	Broken    int       `json:"broken,omitempty"` // of these, those that broke down
+	Rows      int64     `json:"rows"`             // in all
+	Seconds   float64   `json:"seconds"`          // in all
+	Simulated float64   `json:"simulated"`        // in all
 }
 
 // A LossError says that the loss left the finite numbers.
@@ -125,11 +126,26 @@ func (e *LossError) Error() string {
 type FailedError struct {
 	Failed, Paths int
 	Limit         float64
+	Broken        int   // of the failed, those whose simulation broke down
+	Break         error // the first of them
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; "+
+	s := fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; "+
 		"smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
+	if e.Broken > 0 {
+		s = fmt.Sprintf("%d of %d forward paths failed, %d of them broke down, above the allowed share %g "+
+			"(train.max_failed): the first: %v; smaller steps (more of them, or a smaller σ_max) help", e.Failed,
+			e.Paths,
+			e.Broken, e.Limit, e.Break)
+	}
+	return s
+}
+
+// failure says that too many paths of the last refresh failed.
+func (t *Trainer[T]) failure() error {
+	r := &t.report
+	return &FailedError{r.Failed, t.source.Items(), t.cfg.MaxFailed, r.Broken, r.Break}
 }
 
 // New makes a trainer of m's parameters on what src makes. It panics if Config is not
@@ -231,7 +247,7 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	clock()
 	e := Epoch{
 		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.step.Rate,
-		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed,
+		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed, Broken: t.report.Broken,
 		Rows: s.Rows, Seconds: s.Seconds, Simulated: s.Simulated,
 	}
 	s.Step, s.LossSum, s.NormSum = 0, 0, 0
@@ -257,7 +273,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 			return err
 		}
 		if float64(t.report.Failed) > t.cfg.MaxFailed*float64(items) {
-			return &FailedError{t.report.Failed, items, t.cfg.MaxFailed}
+			return t.failure()
 		}
 		t.fresh = refresh + 1
 	}
@@ -270,7 +286,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 	}
 	if t.order = kept; len(kept) == 0 {
-		return &FailedError{t.report.Failed, items, t.cfg.MaxFailed}
+		return t.failure()
 	}
 	return nil
 }

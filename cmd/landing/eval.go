@@ -203,6 +203,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
 	samples := fmt.Sprintf("%d, %d failed", v.Samples, v.Failed)
+	if v.Broken > 0 {
+		samples += fmt.Sprintf(", %d of them broke down on the way", v.Broken)
+	}
 	if v.Wrong > 0 {
 		samples += fmt.Sprintf(", %d of them on a wrong component", v.Wrong)
 	}

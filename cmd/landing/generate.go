@@ -154,12 +154,16 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 					len(lost), n, s.Wrong,
 					out, numbers(lost))
 			}
+			if s.Broken > 0 {
+				a.say("of %d the simulation broke down, the first: %v", s.Broken, s.Break)
+			}
 			if off, rounds := r.Rounded(ext, s); rounds {
 				a.sayRounded(out, off, worst)
 			}
 			result := map[string]any{
 				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),
 				"failed_samples": lost, "wrong_component": s.Wrong,
+				"broken": s.Broken,
 				"violation": map[string]any{"worst": metric.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 				"record": experiment.RecordName(out),

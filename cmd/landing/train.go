@@ -355,6 +355,9 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	fmt.Fprintf(&b, "epoch %*d/%s  loss %-8.4g  worst |h| %.1e", len(of), t.Epoch, of, t.Loss, worst)
 	if t.Failed > 0 {
 		fmt.Fprintf(&b, "  %d paths failed", t.Failed)
+		if t.Broken > 0 {
+			fmt.Fprintf(&b, ", %d broke down", t.Broken)
+		}
 	}
 	if n := t.Epoch - first; n > 0 {
 		s := since.Seconds()

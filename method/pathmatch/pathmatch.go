@@ -99,7 +99,7 @@ func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float
 }
 
 func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
-	s := &sampler{m: m, pool: pool, rows: rows, sim: langevin.NewSimulator(m.by, pool, rows)}
+	s := &sampler{m: m, pool: pool, rows: rows, sim: langevin.NewSimulator(m.by, pool, rows).Tolerate()}
 	if m.by == m.proc {
 		s.forward = s.sim
 	}
@@ -125,7 +125,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 
 func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
 	if s.forward == nil {
-		s.forward = langevin.NewSimulator(s.m.proc, s.pool, s.rows)
+		s.forward = langevin.NewSimulator(s.m.proc, s.pool, s.rows).Tolerate()
 	}
 	ends, err := s.forward.EmpiricalPrior(ctx, x0, seed, refresh)
 	if errors.As(err, new(*langevin.PriorError)) { // all failed
@@ -135,5 +135,10 @@ func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) 
 }
 
 func report(r langevin.Report) method.Report {
-	return method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces}
+	out := method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces,
+		Broken: r.Broken}
+	if r.Break != nil {
+		out.Break = r.Break
+	}
+	return out
 }

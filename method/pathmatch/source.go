@@ -30,7 +30,7 @@ const simulated = 64
 
 // NewSource makes the source of forward paths from the rows of data (n×d).
 func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *Source[T] {
-	return &Source[T]{m: m, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated)}
+	return &Source[T]{m: m, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated).Tolerate()}
 }
 
 func (s *Source[T]) Items() int           { return len(s.data) / s.m.proc.Set.Dim() }
@@ -87,8 +87,12 @@ func (s *Source[T]) Prepare(ctx context.Context, seed uint64) error {
 	index := keyed.WindowPaths.At(0)
 	var paths langevin.Paths
 	starts := langevin.Starts(s.data, d, (fitNumbers+d-1)/d)
-	if _, err := s.sim.Forward(ctx, &paths, starts, seed, index); err != nil {
+	r, err := s.sim.Forward(ctx, &paths, starts, seed, index)
+	if err != nil {
 		return err
+	}
+	if r.Broken == paths.Count {
+		return r.Break
 	}
 	last := momenta(seed, index)
 	windows, errs := make([]cwpm.Window, N), make([]error, N)
