@@ -9,12 +9,14 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// stopwatch counts the seconds of a call, and those that its evaluations took.
+// stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances
+// took.
 type stopwatch struct {
 	now       func() time.Time
 	start     time.Time
 	before    float64 // seconds of earlier calls, and of loading
 	evaluated float64
+	judged    float64
 }
 
 // spent returns the seconds of all calls.
@@ -50,7 +52,7 @@ func (t *training) pace() {
 	if s := t.trainer.State; s.Budget > 0 {
 		k := t.Problem.Train
 		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, t.Problem.TrainConfig().Epochs, s.Epoch,
-			t.trainer.Reading(t.watch.spent(), t.watch.evaluated))
+			t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
 	}
 }
 
@@ -59,7 +61,7 @@ func (t *training) paced() error {
 	if t.pacer == nil {
 		return nil
 	}
-	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated))
+	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
 	if d, due := t.trainer.Pace(t.pacer); due {
 		return t.decided(d)
 	}
@@ -101,6 +103,9 @@ func (t *training) clocked() error {
 			if d.Repeats() {
 				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
 					d.Plan.Anneal)
+				if t.Problem.Train.HeldOut() {
+					c.Repeat += " train.stop=epochs"
+				}
 			}
 			if n := len(m.Extensions); n > 0 && c.Repeat != "" {
 				c.Repeat += " on checkpoint " + m.Extensions[n-1].Checkpoint

@@ -21,6 +21,8 @@ type Evaluation struct {
 	Verdict   verdict.Verdict    `json:"verdict"`
 	Drawn     []problem.Setting  `json:"drawn_by,omitempty"` // keys of generation that were set
 	Epoch     int                `json:"epoch"`              // of the network
+	Weights   string             `json:"weights,omitempty"`  // why of this epoch, where held-out distances chose it
+	HeldOut   string             `json:"held_out,omitempty"` // which rows count as held out, where not all are
 	Samples   int                `json:"samples"`            // asked for
 	Failed    int                `json:"failed"`             // of them, lost to a projection or on a wrong component
 	Wrong     int                `json:"wrong_component"`
@@ -121,6 +123,12 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	}
 	if r.Process.Elastic() {
 		v.Bounces = &s.Bounces
+	}
+	if w := r.Weights(); w != nil && w.Epoch == state.Epoch {
+		v.Weights = w.Reason
+	}
+	if r.Problem.Train.HeldOut() {
+		v.HeldOut = "test rows: the training was ended by the validation rows"
 	}
 	n := len(x) / d
 	if n == 0 {

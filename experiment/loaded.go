@@ -38,7 +38,8 @@ type Loaded struct {
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
-	HeldOutRows []float64 // the others
+	ValRows     []float64 // validation rows
+	HeldOutRows []float64 // that samples are judged by: the test rows, and the others if training saw nothing of them
 	Domain      *domain.Domain
 	Condition   *Condition // nil without one
 	Pool        *parallel.Pool
@@ -94,6 +95,7 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
+	l.Chosen = append(l.Chosen, settleStop(l.Problem, l.Split)...)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}
@@ -108,7 +110,12 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if choice != nil {
 		l.Chosen = append(l.Chosen, *choice)
 	}
-	l.HeldOutRows = data.Rows(append(append([]int(nil), l.Split.Val...), l.Split.Test...))
+	l.ValRows = data.Rows(l.Split.Val)
+	held := l.Split.Test
+	if !l.Problem.Train.HeldOut() {
+		held = append(append([]int(nil), l.Split.Val...), held...)
+	}
+	l.HeldOutRows = data.Rows(held)
 	set, all, train := proc.Set, data.X, l.TrainRows
 	if names := p.Given(); len(names) > 0 {
 		l.Condition = newCondition(names, l.TrainRows, data.D)

@@ -163,6 +163,9 @@ func facts(v *Evaluation) []figure.Fact {
 		out = append(out, figure.Fact{Label: "Energy distance to held-out data", Value: text.Number(t.Statistic),
 			Note: fmt.Sprintf("floor %s ± %s, p = %.3f", text.Number(t.Mean), text.Number(t.SD), t.PValue)})
 	}
+	if v.Weights != "" {
+		out = append(out, figure.Fact{Label: "Weights", Value: fmt.Sprintf("of epoch %d", v.Epoch), Note: v.Weights})
+	}
 	return append(out, figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
 }
@@ -226,10 +229,18 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of "+
 				"one law would be at %s ± %s; p = %.3f.",
 				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD),
-				v.TwoSample.PValue),
+				v.TwoSample.PValue) + heldOut(v),
 		})
 	}
 	return out
+}
+
+// heldOut says which rows are held out, as the end of a note, where not all are.
+func heldOut(v *Evaluation) string {
+	if v.HeldOut == "" {
+		return ""
+	}
+	return " Held-out points are " + v.HeldOut + "."
 }
 
 // found tabulates what a kind of data tells of samples.

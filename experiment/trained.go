@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
@@ -29,12 +30,20 @@ func (t *Trained) packed() score.Packed[float32] {
 	return t.pack
 }
 
-// Trained returns the averaged model of the newest checkpoint, or of the one named.
+// Trained returns the averaged model of a checkpoint: of the one named; or of the one that
+// held-out distances chose; or of the newest.
 func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	var state train.State
 	arrays, err := r.Folder.LoadCheckpoint(checkpoint, r.config, &state)
 	if err != nil {
 		return nil, err
+	}
+	if j := state.Judged; checkpoint == "" && j != nil && j.Chosen > 0 && j.ChosenUpdates != state.Updates {
+		state = train.State{}
+		arrays, err = r.Folder.LoadCheckpoint(run.CheckpointName(j.ChosenUpdates), r.config, &state)
+		if err != nil {
+			return nil, err
+		}
 	}
 	model, err := networks.New(r.network())
 	if err != nil {
@@ -44,6 +53,16 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 		return nil, err
 	}
 	return &Trained{Model: model, State: state}, nil
+}
+
+// Weights returns what held-out distances chose, as the manifest has it; nil if they chose
+// nothing.
+func (r *Run) Weights() *run.Weights {
+	var m run.Manifest
+	if r.Folder.ReadJSON(run.ManifestFile, &m) != nil {
+		return nil
+	}
+	return m.Weights
 }
 
 // network describes the problem's network, but for what it takes from data.

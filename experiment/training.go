@@ -16,10 +16,12 @@ import (
 type Observer struct {
 	Mixing     func(steps, most int) // chains for a uniform prior are at it
 	Prior      func(Prior)           // a uniform prior was made by them
-	Begin      func(epochs int)      // that it will have; 0: a clock will decide
+	Begin      func(epochs int)      // that it will have; 0: a clock or held-out distances will decide
 	Epoch      func(train.Epoch)
 	Clock      func(train.Decision)
 	Evaluation func(Progress)
+	HeldOut    func(m train.Measured, fault string) // fault: why there are no samples
+	Verdict    func(train.Verdict)                  // held-out distances end the training
 	Checkpoint func(epoch int)
 }
 
@@ -43,8 +45,10 @@ type training struct {
 	fresh    bool      // there is no checkpoint yet
 	saved    time.Time // of the last checkpoint
 	watch    stopwatch
-	pacer    *train.Pacer // of a budget; nil without one
-	unsaved  bool         // the trainer's state is sound and newer than the last checkpoint
+	pacer    *train.Pacer     // of a budget; nil without one
+	unsaved  bool             // the trainer's state is sound and newer than the last checkpoint
+	judgedTo *metric.EnergyTo // validation rows, once they are held against samples
+	told     int              // epochs that the observer knows of
 }
 
 // Train trains to the end, from the newest checkpoint (or the one named) if
@@ -83,6 +87,9 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 		if err := r.Folder.SetAside(checkpoint); err != nil {
 			return nil, err
 		}
+	}
+	if err := t.remark(); err != nil {
+		return nil, err
 	}
 	return t, r.Folder.RewindMetrics(t.trainer.State.Epoch)
 }
@@ -136,18 +143,22 @@ func (t *training) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.observer.Begin != nil {
-		t.observer.Begin(t.epochs())
+	if err := t.tellJudged(); err != nil {
+		return err
 	}
+	t.tellEpochs(true)
 	err := t.train(ctx)
 	if train.Interrupted(err) && ctx.Err() == nil {
-		return t.exhausted()
+		if err := t.exhausted(); err != nil {
+			return err
+		}
+		return t.heldOut(ctx)
 	}
 	return err
 }
 
 func (t *training) train(ctx context.Context) error {
-	if t.trainer.Done() {
+	if t.trainer.Done() && !t.due() {
 		return nil
 	}
 	if err := t.arrive(t.within(ctx)); err != nil {
@@ -155,20 +166,37 @@ func (t *training) train(ctx context.Context) error {
 	}
 	t.saved = time.Now()
 	t.pace()
-	for !t.trainer.Done() {
+	for {
+		if err := t.heldOut(ctx); err != nil {
+			return err
+		}
+		if t.trainer.Done() {
+			return nil
+		}
 		if err := t.epoch(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
+}
+
+// tellEpochs tells the observer how many epochs there will be, at the beginning and when it becomes
+// known.
+func (t *training) tellEpochs(begin bool) {
+	if n := t.epochs(); t.observer.Begin != nil && (begin || t.told == 0 && n > 0) {
+		t.told = n
+		t.observer.Begin(n)
+	}
 }
 
 // epochs returns how many epochs the training will have; 0 if that is not known yet.
 func (t *training) epochs() int {
-	if s := t.trainer.State; s.Budget > 0 && s.Plan == nil {
+	s, plan := t.trainer.State, t.trainer.Plan()
+	open := t.Problem.Train.HeldOut() && (s.Judged == nil || s.Judged.Verdict == nil) &&
+		!plan.Falling(s.Epoch) && s.Epoch < plan.Epochs
+	if s.Budget > 0 && s.Plan == nil || open {
 		return 0
 	}
-	return t.trainer.Plan().Epochs
+	return plan.Epochs
 }
 
 // end leaves the last checkpoint and the last status; err is that of run.
@@ -216,6 +244,10 @@ func (t *training) epoch(ctx context.Context) error {
 	}
 	if err := t.paced(); err != nil {
 		return err
+	}
+	t.tellEpochs(false)
+	if t.due() { // which saves
+		return nil
 	}
 	// The first epoch is saved at once.
 	if t.trainer.Done() || t.fresh || time.Since(t.saved).Seconds() >= t.Problem.Train.CheckpointEvery {
@@ -331,8 +363,12 @@ func (t *training) save() error {
 }
 
 func (t *training) status(state, message string) error {
-	return t.Folder.SetStatus(run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(),
-		Message: message})
+	s := run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(), Message: message,
+		Stopped: t.ended()}
+	if j := t.trainer.State.Judged; j != nil && j.Chosen > 0 {
+		s.Checkpoint = run.CheckpointName(j.ChosenUpdates)
+	}
+	return t.Folder.SetStatus(s)
 }
 
 // LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there

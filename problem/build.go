@@ -174,6 +174,9 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear", "formula", "amber")
 }
 
+// HeldOut reports whether held-out distances end the training.
+func (t Train) HeldOut() bool { return t.Stop == "held_out" }
+
 // TrainConfig returns the part of the problem that package train reads.
 func (p *Problem) TrainConfig() train.Config {
 	t := p.Train
@@ -182,8 +185,12 @@ func (p *Problem) TrainConfig() train.Config {
 		LearningRate: t.LearningRate, Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau,
 		MaxFailed: t.MaxFailed, Seed: p.Seed, Hidden: p.Condition.Drop,
 	}
-	if t.MaxSeconds > 0 && t.Epochs == 0 {
+	switch {
+	case t.Epochs > 0:
+	case t.MaxSeconds > 0:
 		c.Epochs = train.MaxClocked // a clock decides
+	case t.HeldOut():
+		c.Epochs = train.MostJudged
 	}
 	c.Optimizer, _ = train.ParseOptimizer(t.Optimizer) // checked by Build
 	return c

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/score"
@@ -67,5 +68,46 @@ func TestOctavesOfStart(t *testing.T) {
 		if wantB, wantV := proc.Start()(1); b != wantB || v != wantV || !(b > 0 && v > 0) {
 			t.Errorf("start (%v, %v), the process's (%v, %v)", b, v, wantB, wantV)
 		}
+	}
+}
+
+// A training that held-out distances end has as many epochs as it takes and a rate that falls at its
+// end; what is written stays, of sequences too.
+func TestHeldOutDefaults(t *testing.T) {
+	const plain = "data: {kind: points, path: x.csv}\nset: {kind: sphere, dim: 3}\nprocess: {steps: 10}"
+	const arm = "data: {kind: trajectory, path: x.csv}\nset: {kind: arm, robot: panda, waypoints: 4}"
+	for _, c := range []struct {
+		source   string
+		settings []string
+		epochs   int
+		config   int
+		anneal   float64
+	}{
+		{plain, nil, 1000, 1000, 0},
+		{plain, []string{"train.stop=epochs"}, 1000, 1000, 0},
+		{plain, []string{"train.stop=held_out"}, 0, train.MostJudged, 0.5},
+		{plain, []string{"train.stop=held_out", "train.epochs=70", "train.anneal=0.2"}, 70, 70, 0.2},
+		{plain, []string{"train.stop=held_out", "train.max_seconds=60"}, 0, train.MaxClocked, 0.5},
+		{arm, []string{"train.stop=held_out"}, 0, train.MostJudged, 0.7},
+		{arm, []string{"train.max_seconds=60"}, 0, train.MaxClocked, 0.7},
+		{arm, nil, 300, 300, 0.7},
+	} {
+		p, err := load(t, c.source, c.settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Build(); err != nil {
+			t.Errorf("%v: %v", c.settings, err)
+		}
+		if k := p.Train; k.Epochs != c.epochs || k.Anneal != c.anneal || p.TrainConfig().Epochs != c.config {
+			t.Errorf("%.20s %v: %+v, %d epochs", c.source, c.settings, k, p.TrainConfig().Epochs)
+		}
+	}
+	p, err := load(t, plain, "train.stop=never")
+	if err == nil {
+		_, err = p.Build()
+	}
+	if err == nil || !strings.Contains(err.Error(), `train.stop is "never"; expected one of epochs, held_out`) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -176,10 +176,10 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 // budgetAnneal is train.anneal where there is a budget and nothing else is said.
 const budgetAnneal = 0.5
 
-// budget makes the defaults of a training with a budget: as many epochs as it holds, and a
-// rate that falls to 0 until its end.
+// budget makes the defaults of a training that ends by a budget or by held-out distances: as many
+// epochs as that takes, and a rate that falls to 0 until its end.
 func (p *Problem) budget() {
-	if !(p.Train.MaxSeconds > 0) {
+	if !(p.Train.MaxSeconds > 0) && !p.Train.HeldOut() {
 		return
 	}
 	if p.origin["train.epochs"] == "" {

@@ -35,7 +35,7 @@ func (p *Problem) sequence(set constraint.Set) {
 		{"train.optimizer", &t.Optimizer, "muon"}, {"train.precision", &t.Precision, "bfloat16"},
 		{"train.learning_rate", &t.LearningRate, 0.005}, {"train.anneal", &t.Anneal, 0.7},
 	} {
-		if !silent(d.key) {
+		if !silent(d.key) || d.key == "train.epochs" && t.Epochs == 0 { // something else ends the training
 			continue
 		}
 		switch to := d.to.(type) {

@@ -61,7 +61,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if v := p.Data.Tolerance; !v.IsAuto() && !(v > 0 && v <= 1e15) {
 		return p.key("data.tolerance", v, "auto, or a number above 0 and at most 1e15")
 	}
-	if n := float64(t.Epochs); !(n > 0 || n == 0 && t.MaxSeconds > 0) || n > 1e15 {
+	if n := float64(t.Epochs); !(n > 0 || n == 0 && (t.MaxSeconds > 0 || t.HeldOut())) || n > 1e15 {
 		return p.key("train.epochs", n, "a number above 0 and at most 1e15")
 	}
 	if s := t.MaxSeconds; s != 0 && !(s >= minSeconds && s <= maxSeconds) {
@@ -101,6 +101,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point"), []string{"point", "start"}},
 		{"network.time", cmp.Or(p.Network.Time, "raw"), []string{"raw", "share"}},
 		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
+		{"train.stop", cmp.Or(t.Stop, "epochs"), []string{"epochs", "held_out"}},
 		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
 		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
 	} {

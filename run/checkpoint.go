@@ -23,6 +23,7 @@ const (
 	weightsFile   = "weights.safetensors"
 	stateFile     = "state.json"
 	keepFile      = "keep"   // marks a checkpoint that stays
+	bestFile      = "best"   // marks the one that stays since it is the best
 	keepCount     = 3        // checkpoints kept
 	maxWeights    = 64 << 30 // bytes of the weights of one
 )
@@ -85,9 +86,12 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
 		return err
 	}
-	dir := filepath.Join(parent, fmt.Sprintf("%0*d", numberDigits, step))
-	if kept(dir) {
-		if err := WriteFile(filepath.Join(tmp, keepFile), nil, true); err != nil {
+	dir := filepath.Join(parent, CheckpointName(step))
+	for _, mark := range []string{keepFile, bestFile} {
+		if !marked(dir, mark) {
+			continue
+		}
+		if err := WriteFile(filepath.Join(tmp, mark), nil, true); err != nil {
 			return err
 		}
 	}
@@ -109,9 +113,46 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 }
 
 // kept reports whether a checkpoint is marked as one that stays.
-func kept(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, keepFile))
+func kept(dir string) bool { return marked(dir, keepFile) || marked(dir, bestFile) }
+
+func marked(dir, mark string) bool {
+	_, err := os.Lstat(filepath.Join(dir, mark))
 	return err == nil
+}
+
+// CheckpointName returns the name of checkpoint number step.
+func CheckpointName(step int) string { return fmt.Sprintf("%0*d", numberDigits, step) }
+
+// MarkBest marks a checkpoint as the best one, which stays when later ones come, in place of the one
+// that was. The caller holds the lock.
+func (f *Folder) MarkBest(name string) error {
+	at := checkpointDir + "/" + name + "/" + bestFile
+	if err := f.inside(at); err != nil {
+		return err
+	}
+	dir := f.Path(checkpointDir + "/" + name)
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	if !marked(dir, bestFile) {
+		if err := WriteFile(f.Path(at), nil, true); err != nil {
+			return err
+		}
+	}
+	names, err := f.Checkpoints()
+	if err != nil {
+		return err
+	}
+	for _, other := range names {
+		if other == name {
+			continue
+		}
+		err := os.Remove(f.Path(checkpointDir + "/" + other + "/" + bestFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds

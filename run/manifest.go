@@ -29,7 +29,24 @@ type Manifest struct {
 	Clock  []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
 	// what the run was gone on with, in order
 	Extensions []Extension `json:"extensions,omitempty"`
+	Stopped    *Stopped    `json:"stopped,omitempty"` // that held-out distances end the training
+	Weights    *Weights    `json:"weights,omitempty"` // that they chose
 	Machine    Machine     `json:"machine"`
+}
+
+// Stopped says why a training ends before its bound.
+type Stopped struct {
+	Epochs int    `json:"epochs"`      // that it has
+	After  int    `json:"after_epoch"` // that this was known
+	Reason string `json:"reason"`
+	Repeat string `json:"repeat,omitempty"` // settings that give the same weights, if any do
+}
+
+// Weights says with which checkpoint samples are drawn, if no other is named.
+type Weights struct {
+	Checkpoint string `json:"checkpoint"` // which stays
+	Epoch      int    `json:"epoch"`
+	Reason     string `json:"reason"`
 }
 
 // A Clocked is a number that came from a clock in the course of training: another machine, or
@@ -155,11 +172,14 @@ func Version() string {
 
 // A Status says how far a run is.
 type Status struct {
-	State   string    `json:"state"` // training, interrupted, trained or failed
-	Epoch   int       `json:"epoch"` // completed
-	Epochs  int       `json:"epochs"`
-	Message string    `json:"message,omitempty"` // why it failed
-	Updated time.Time `json:"updated"`
+	State   string `json:"state"` // training, interrupted, trained or failed
+	Epoch   int    `json:"epoch"` // completed
+	Epochs  int    `json:"epochs"`
+	Message string `json:"message,omitempty"` // why it failed
+	// why a training that held-out distances judge has ended, and the checkpoint that they chose
+	Stopped    string    `json:"stopped,omitempty"`
+	Checkpoint string    `json:"checkpoint,omitempty"`
+	Updated    time.Time `json:"updated"`
 }
 
 // SetStatus writes status.json.

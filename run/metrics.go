@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation"
+// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation", "held-out"
 // or "prior".
 type Record struct {
 	Kind  string          `json:"kind"`

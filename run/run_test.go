@@ -173,6 +173,47 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
+// One checkpoint is the best and stays until another one is; one that is kept stays, whatever it was,
+// and both marks survive a checkpoint of the same step.
+func TestBestCheckpoint(t *testing.T) {
+	f := checkpoint(t) // 30, 40, 50
+	save := func(steps ...int) {
+		t.Helper()
+		for _, step := range steps {
+			arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
+			if err := f.SaveCheckpoint(step, arrays, state{step}, "abc"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	have := func(want string) {
+		t.Helper()
+		if names, err := f.Checkpoints(); err != nil || strings.Join(names, " ") != want {
+			t.Errorf("checkpoints %v, %v; want %s", names, err, want)
+		}
+	}
+	mark := func(name string, how func(string) error) {
+		t.Helper()
+		if err := how(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark("00000030", f.MarkBest)
+	save(60, 70, 80, 90)
+	have("00000030 00000070 00000080 00000090")
+	mark("00000070", f.MarkBest)
+	mark("00000070", f.MarkBest)
+	save(70, 100, 110, 120)
+	have("00000070 00000100 00000110 00000120")
+	mark("00000070", f.KeepCheckpoint)
+	mark("00000110", f.MarkBest)
+	save(110, 130, 140, 150)
+	have("00000070 00000110 00000130 00000140 00000150")
+	if err := f.MarkBest("00000999"); err == nil {
+		t.Error("a checkpoint that is not there is the best")
+	}
+}
+
 // What lies beside the checkpoints is no checkpoint, and stays; numbers of more digits
 // come after those of fewer.
 func TestStrayNames(t *testing.T) {

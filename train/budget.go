@@ -59,10 +59,11 @@ type Reading struct {
 	All       float64 // whatever was done
 	Simulated float64 // of it, in forward simulation
 	Evaluated float64 // of it, in evaluations
+	Judged    float64 // of it, in held-out distances
 }
 
 // work is what training alone took.
-func (r Reading) work() float64 { return r.All - r.Simulated - r.Evaluated }
+func (r Reading) work() float64 { return r.All - r.Simulated - r.Evaluated - r.Judged }
 
 // A Pacer times epochs and says when a training of a budget ends. It reads no clock: what it
 // decides is a function of the readings that it is given.
@@ -84,6 +85,7 @@ type Pacer struct {
 	marks     []mark // the first is after the first epoch; then those of the window
 	refreshes int    // forward simulations timed
 	evaluated int    // evaluations timed
+	judged    int    // held-out distances timed
 }
 
 type mark struct {
@@ -106,6 +108,9 @@ func (p *Pacer) Epoch(epoch int, r Reading) {
 	}
 	if r.Evaluated > p.now.Evaluated {
 		p.evaluated++
+	}
+	if r.Judged > p.now.Judged {
+		p.judged++
 	}
 	p.now, p.epoch = r, epoch
 	w := r.work()
@@ -144,6 +149,15 @@ func (p *Pacer) pace() float64 {
 	return pace
 }
 
+// judging returns the seconds of the held-out distances that are to come, by what the last ones took.
+func (p *Pacer) judging(s *State, plan Plan, pace float64) float64 {
+	if p.judged == 0 {
+		return 0
+	}
+	last := min(plan.Epochs, p.epoch+int(min((p.limit-p.now.All)/pace, MaxClocked)))
+	return (p.now.Judged - p.begin.Judged) / float64(p.judged) * float64(s.Judged.ahead(p.epoch, last))
+}
+
 // decide returns the decision that is due, if one is, for a training in a state that goes by
 // plan.
 func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due bool) {
@@ -159,11 +173,15 @@ func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due boo
 	if len(s.Clock) >= maxDecisions || !p.measured() || !(d.Pace > 0) {
 		return d, false
 	}
-	until := func(share float64) int { // which epoch ends with a share of what is left
-		return min(p.most, e+int(min(share*(p.limit-p.now.All)/d.Pace, MaxClocked)))
+	most := p.most
+	if j := s.Judged; j != nil && j.Verdict != nil {
+		most = min(most, j.Verdict.Plan.Epochs)
 	}
-	left := p.limit - p.now.All
-	n := until(max(0, 1-(1-aimShare)*p.room/left))
+	left := p.limit - p.now.All - p.judging(s, plan, d.Pace)
+	until := func(share float64) int { // which epoch ends with a share of what is left
+		return max(e, min(most, e+int(min(share*left/d.Pace, MaxClocked))))
+	}
+	n := until(max(0, 1-(1-aimShare)*p.room/max(left, 0)))
 	longer := float64(n-plan.Epochs) > changeShare*float64(plan.Epochs)
 	switch {
 	case s.Plan == nil && n > e:
@@ -172,7 +190,7 @@ func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due boo
 	case s.Plan == nil:
 		d.Plan, d.Why = plan.Until(e, e), "the budget holds no more"
 		return d, true
-	case p.now.All+d.Pace*float64(plan.Epochs-e) > p.limit:
+	case d.Pace*float64(plan.Epochs-e) > left:
 		n = until(aimShare)
 		d.Plan, d.Why = plan.Until(e, n), "epochs take longer than was timed"
 		return d, n < plan.Epochs
@@ -207,10 +225,10 @@ func (t *Trainer[T]) Pace(p *Pacer) (Decision, bool) {
 	return d, due
 }
 
-// Reading returns the clocks of the training: spent in all, and of it in evaluations of this
-// call.
-func (t *Trainer[T]) Reading(spent, evaluated float64) Reading {
-	return Reading{spent, t.State.Simulated, evaluated}
+// Reading returns the clocks of the training: spent in all, and of it in evaluations and in
+// held-out distances of this call.
+func (t *Trainer[T]) Reading(spent, evaluated, judged float64) Reading {
+	return Reading{spent, t.State.Simulated, evaluated, judged}
 }
 
 // Extend makes a training go on by its Config, which says more epochs than before, or if
@@ -222,6 +240,11 @@ func (t *Trainer[T]) Extend(seconds float64) {
 	s := &t.State
 	s.Extended++
 	s.Plan, s.Clock, s.Timed, s.Budget = nil, nil, false, 0
+	if s.Judged != nil {
+		j := *s.Judged
+		j.again(s.Epoch)
+		s.Judged = &j
+	}
 	if seconds <= 0 {
 		return
 	}

@@ -34,6 +34,11 @@ func (s State) Validate() error {
 			return fmt.Errorf("plan: %w", err)
 		}
 	}
+	if s.Judged != nil {
+		if err := s.Judged.validate(s); err != nil {
+			return err
+		}
+	}
 	if len(s.Clock) > 2*maxDecisions {
 		return fmt.Errorf("clock has %d decisions; expected at most %d", len(s.Clock), 2*maxDecisions)
 	}

@@ -52,7 +52,15 @@ func TestStateValidate(t *testing.T) {
 		"plan: anneal is 1.1":                     func(s *State) { s.Plan = &Plan{Epochs: 1, Anneal: 1.1} },
 		"plan: factor is -0.1":                    func(s *State) { s.Plan = &Plan{Epochs: 1, Factor: -0.1} },
 		"plan: factor is NaN":                     func(s *State) { s.Plan = &Plan{Epochs: 1, Factor: math.NaN()} },
-		"clock[1]: plan: epochs is 0":             func(s *State) { s.Clock = []Decision{{Plan: Plan{Epochs: 1}}, {}} },
+		"judged has waited 4 evaluations":         func(s *State) { s.Judged = &Judged{Waited: 4} },
+		"and chosen epoch 4":                      func(s *State) { s.Judged = &Judged{Chosen: 4} },
+		"judged.verdict: plan: epochs is 0":       func(s *State) { s.Judged = &Judged{Verdict: &Verdict{}} },
+		"judged has 0 measures and 4 estimates":   func(s *State) { s.Judged = &Judged{Kept: make([]Kept, 4)} },
+		"judged.measures[1] is of epoch 2": func(s *State) {
+			s.Judged = &Judged{Measures: []Measured{{Epoch: 2}, {Epoch: 2}}}
+		},
+		"judged.measures[0] is of epoch 4": func(s *State) { s.Judged = &Judged{Measures: []Measured{{Epoch: 4}}} },
+		"clock[1]: plan: epochs is 0":      func(s *State) { s.Clock = []Decision{{Plan: Plan{Epochs: 1}}, {}} },
 		"clock has 401 decisions; expected at most 400": func(s *State) {
 			s.Clock = slices.Repeat([]Decision{{Plan: Plan{Epochs: 1}}}, 401)
 		},

@@ -77,13 +77,15 @@ type State struct {
 	Seconds   float64      `json:"seconds"`   // time spent, in all
 	Simulated float64      `json:"simulated"` // of it, in forward simulation
 
-	Plan   *Plan      `json:"plan,omitempty"`   // that clocks decided; nil: that of Config
+	Plan   *Plan      `json:"plan,omitempty"`   // that clocks or held-out distances decided; nil: that of Config
 	Budget float64    `json:"budget,omitempty"` // seconds of Spent after which the training ends; 0: none
 	Spent  float64    `json:"spent,omitempty"`  // seconds of all calls, whatever they did
 	Timed  bool       `json:"timed,omitempty"`  // epochs were timed for the budget
 	Clock  []Decision `json:"clock,omitempty"`  // what clocks decided, the last is Plan
 
 	Extended int `json:"extended,omitempty"` // how often Extend was called
+
+	Judged *Judged `json:"judged,omitempty"` // what held-out distances said; nil: none was measured
 }
 
 // An Epoch is what happened in one.
@@ -188,7 +190,7 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 // Done reports whether all epochs are trained.
 func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.Plan().Epochs }
 
-// Plan returns what the training goes by: the last decision of a clock; or that of Config,
+// Plan returns what the training goes by: the last decision of a clock or verdict; or that of Config,
 // of which a budget that nothing was decided by yet leaves the most epochs.
 func (t *Trainer[T]) Plan() Plan {
 	switch {

@@ -36,7 +36,8 @@ type judgement struct {
 }
 
 func (j *judgement) flags(cmd *cobra.Command, data *string) {
-	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
+	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the best by "+
+		"held-out distances, or the newest)")
 	cmd.Flags().IntVarP(&j.n, "number", "n", 0,
 		"number of samples (default: as many as data points; on a mesh at most "+
 			"20 000)")
@@ -210,6 +211,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		samples += fmt.Sprintf(", %d of them on a wrong component", v.Wrong)
 	}
 	row("samples", samples)
+	if v.Weights != "" {
+		row("weights", fmt.Sprintf("of epoch %d: %s", v.Epoch, v.Weights))
+	}
 	if len(v.Drawn) > 0 {
 		row("drawn by", drawnBy(v.Drawn))
 	}
@@ -264,6 +268,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 	}
 	printConditional(row, v.Given)
 	row("start of backward paths", whereStarts(v.Start))
+	if v.HeldOut != "" {
+		row("held-out points", v.HeldOut)
+	}
 	switch {
 	case v.TwoSample.M > 0:
 		copies(row, v)

@@ -31,11 +31,12 @@ func (a *app) generate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
-		Long: `generate draws samples with the averaged weights of a run's newest checkpoint and
-writes them to an NPY file (n×d, float64) or a CSV file; conformations of molecules
-(data.kind molecule) also to PDB, XYZ and SDF files and DCD trajectories, and as NPY of
-n×atoms×3; motions of an arm (data.kind trajectory) as CSV of joint values with time stamps,
-as JSON like ROS's JointTrajectory, and as NPY of n×waypoints×coordinates. Sample number i is
+		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the
+best one by held-out distances (train.stop), and writes them to an NPY file (n×d,
+float64) or a CSV file; conformations of molecules (data.kind molecule) also to PDB, XYZ and
+SDF files and DCD trajectories, and as NPY of n×atoms×3; motions of an arm (data.kind
+trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTrajectory, and
+as NPY of n×waypoints×coordinates. Sample number i is
 a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
 --set draws by other keys than the run's, those that take no training.
 The data is not needed where the prior has a closed form or lies in the run folder.
@@ -102,6 +103,9 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			t, err := r.Trained(checkpoint)
 			if err != nil {
 				return err
+			}
+			if w := r.Weights(); checkpoint == "" && w != nil {
+				a.say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
 			}
 			if !cmd.Flags().Changed("seed") {
 				seed = r.Problem.Seed
@@ -195,7 +199,8 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
 	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, "+
 		".dcd, .json")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by "+
+		"held-out distances, or the newest)")
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
 	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or "+
 		"NPY file")

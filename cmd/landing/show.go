@@ -102,7 +102,19 @@ defaults.`,
 				for _, c := range m.Clock {
 					fmt.Fprintf(t, "from a clock\t%s is %v since epoch %d: %s\n", c.Key, c.Value, c.After, c.Reason)
 				}
-				if n := len(m.Clock); n > 0 {
+				if s.Stopped != "" {
+					fmt.Fprintf(t, "ended\t%s\n", s.Stopped)
+				} else if m.Stopped != nil {
+					fmt.Fprintf(t, "ends\t%s\n", m.Stopped.Reason)
+				}
+				if m.Weights != nil {
+					fmt.Fprintf(t, "weights\tof epoch %d (checkpoint %s stays): %s\n", m.Weights.Epoch,
+						m.Weights.Checkpoint, m.Weights.Reason)
+				}
+				n := len(m.Clock)
+				if m.Stopped != nil && m.Stopped.Repeat != "" && (n == 0 || m.Clock[n-1].After <= m.Stopped.After) {
+					fmt.Fprintf(t, "without judging\t%s\n", m.Stopped.Repeat)
+				} else if n > 0 {
 					repeat := m.Clock[n-1].Repeat
 					if repeat == "" {
 						repeat = "not by keys: the rate was falling when the clock lowered the epochs"

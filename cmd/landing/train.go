@@ -137,7 +137,10 @@ func (a *app) train() *cobra.Command {
 
 --for trains as long as it says: a short warm-up is timed, and the number of epochs that
 fills the time is written to manifest.json. The learning rate falls to 0 until the end. With
---set train.epochs there are at most so many.`,
+--set train.epochs there are at most so many.
+
+--set train.stop=held_out trains until the distance of samples to the validation rows no longer
+falls, and keeps the best average of the weights.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500",
 		Args: args(1, "a recipe or a problem file"),
@@ -180,8 +183,8 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error
 		a.say("the run that was there is now %s", f.Moved)
 	}
 	for _, c := range l.Chosen {
-		if c.Key == "prior" {
-			a.say("prior: %v, since %s", c.Value, c.Reason)
+		if c.Key == "prior" || c.Key == "train.stop" {
+			a.say("%s: %v, since %s", c.Key, c.Value, c.Reason)
 		}
 	}
 	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
@@ -244,7 +247,9 @@ type trained struct {
 	Run     string             `json:"run"`
 	Epochs  int                `json:"epochs"`
 	Loss    metric.Float       `json:"loss"`
-	Worst   []metric.Float     `json:"worst_violation"` // on forward paths, by component
+	Worst   []metric.Float     `json:"worst_violation"`   // on forward paths, by component
+	Stopped string             `json:"stopped,omitempty"` // why, where held-out distances are looked at
+	Weights *run.Weights       `json:"weights,omitempty"` // that they chose
 	Seconds experiment.Seconds `json:"seconds"`
 }
 
@@ -258,8 +263,19 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	for _, v := range last.Worst {
 		t.Worst = append(t.Worst, metric.Float(v))
 	}
+	var status run.Status
+	if err := r.Folder.ReadJSON(run.StatusFile, &status); err != nil {
+		return err
+	}
+	t.Stopped, t.Weights = status.Stopped, r.Weights()
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
+		if t.Stopped != "" {
+			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
+		}
+		if t.Weights != nil {
+			fmt.Fprintf(w, "best:  weights of epoch %d: %s\n", t.Weights.Epoch, t.Weights.Reason)
+		}
 		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
 			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r))
 	})
@@ -281,8 +297,11 @@ func asking(r *experiment.Run) string {
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
 	var last train.Epoch
 	bar := a.progress()
-	a.say("%s: %s on %s, %d training and %d held-out points", r.Title(), r.Method.Name(), r.Data.Name,
-		len(r.Split.Train), r.Data.N-len(r.Split.Train))
+	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
+	if r.Problem.Train.HeldOut() {
+		held = fmt.Sprintf("%d validation and %d test", len(r.Split.Val), len(r.Split.Test))
+	}
+	a.say("%s: %s on %s, %d training %s points", r.Title(), r.Method.Name(), r.Data.Name, len(r.Split.Train), held)
 	a.say("run folder: %s", r.Folder.Dir)
 	start, first, rows, epochs := time.Now(), -1, int64(0), 0
 	err := r.Train(ctx, checkpoint, experiment.Observer{
@@ -290,6 +309,20 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		Clock: func(d train.Decision) {
 			epochs = d.Plan.Epochs
 			bar.line(d.String())
+		},
+		HeldOut: func(m train.Measured, fault string) {
+			if fault != "" {
+				bar.line(fmt.Sprintf("epoch %d: no held-out distance: %s", m.Epoch, fault))
+				return
+			}
+			bar.line(fmt.Sprintf("epoch %d: held-out distance %.4g ± %.2g", m.Epoch, m.Distance, m.Noise))
+		},
+		Verdict: func(v train.Verdict) {
+			epochs = v.Plan.Epochs
+			bar.line(v.String())
+			if v.From < v.After { // its epochs come again
+				first = -1
+			}
 		},
 		Epoch: func(t train.Epoch) {
 			if first < 0 {

@@ -1,0 +1,253 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// Of held-out distances in the course of training.
+const (
+	judgedSamples = 1000    // drawn for each, by the same noise
+	judgedRows    = 2000    // validation rows at most that they are compared with
+	judgedFirst   = 1 << 62 // number of the first of the samples: no call of generate draws these
+)
+
+// settleStop says what becomes of train.stop: held_out on this data. Validation rows that are too
+// few to judge by leave the epochs of the problem, or the default.
+func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
+	t := &p.Train
+	if !t.HeldOut() {
+		return nil
+	}
+	if n := len(split.Val); n < train.FewestJudged {
+		t.Stop = "epochs"
+		if t.Epochs == 0 && t.MaxSeconds == 0 {
+			t.Epochs = problem.Defaults().Train.Epochs
+		}
+		return []run.Choice{{Key: "train.stop", Value: t.Stop, Reason: fmt.Sprintf("%d validation rows are too few to "+
+			"judge by, fewer than %d", n, train.FewestJudged)}}
+	}
+	if t.Epochs == 0 && t.MaxSeconds == 0 {
+		t.Epochs = train.MostJudged
+		return []run.Choice{{Key: "train.epochs", Value: t.Epochs, Reason: "held-out distances end the training; " +
+			"this bounds it"}}
+	}
+	return nil
+}
+
+// judgedWork returns the network rows, and steps, of a held-out distance.
+func (l *Loaded) judgedWork() float64 {
+	rows := 1.0
+	if l.Problem.Generate.Guidance > 0 { // two scores a step
+		rows = 2
+	}
+	return judgedSamples * float64(l.Process.Schedule.N) * (rows + 1)
+}
+
+// due reports whether the held-out distance is to be measured now.
+func (t *training) due() bool {
+	return t.Problem.Train.HeldOut() && t.trainer.Due(t.judgedWork())
+}
+
+// heldOut measures the held-out distance, if it is time to, and does what follows from it: which
+// checkpoint is kept, and whether the training ends. All of it is in a checkpoint before anything
+// else is done.
+func (t *training) heldOut(ctx context.Context) error {
+	if !t.due() {
+		return nil
+	}
+	start := t.watch.now()
+	e, fault, err := t.estimate(ctx)
+	if err != nil {
+		return err
+	}
+	t.watch.judged += t.watch.now().Sub(start).Seconds()
+	verdict, ends := t.trainer.Hear(e)
+	measures := t.trainer.State.Judged.Measures
+	m := measures[len(measures)-1]
+	if ends && verdict.From < verdict.After {
+		err = t.goBack(verdict)
+	} else {
+		err = t.save()
+	}
+	if err == nil {
+		err = t.mark()
+	}
+	if err == nil && !(ends && verdict.From < verdict.After) {
+		err = t.Folder.AppendMetric("held-out", m.Epoch, m)
+	}
+	if err == nil {
+		err = t.tellJudged()
+	}
+	if err == nil {
+		err = t.status("training", "")
+	}
+	if err != nil {
+		return err
+	}
+	if t.observer.HeldOut != nil {
+		t.observer.HeldOut(m, fault)
+	}
+	if ends && t.observer.Verdict != nil {
+		t.observer.Verdict(verdict)
+	}
+	return nil
+}
+
+// estimate returns the distance of samples by the averaged weights to the validation rows, and why
+// there is none if backward paths break down.
+func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
+	d := t.Data.D
+	if t.judgedTo == nil {
+		rows := t.ValRows[:min(len(t.ValRows), judgedRows*d)]
+		t.judgedTo = metric.NewEnergyTo(t.laid(rows), d)
+	}
+	if t.prior == nil {
+		if t.prior, err = t.Prior(ctx, nil); err != nil {
+			return e, "", err
+		}
+	}
+	prior := t.prior
+	if t.Condition != nil {
+		prior = prior.Under(t.Condition.Of(t.ValRows), 1)
+	}
+	average := &Trained{Model: t.trainer.Average()}
+	s, err := t.generate(ctx, average, prior, judgedSamples, judgedFirst, t.Problem.Seed, nil, false)
+	var diverged *langevin.DivergedError
+	if errors.As(err, &diverged) && diverged.Direction == "backward" {
+		return metric.NoEstimate(), err.Error(), nil
+	}
+	if err != nil {
+		return e, "", err
+	}
+	good := s.Good()
+	if len(good) == 0 {
+		return metric.NoEstimate(), "no sample is left", nil
+	}
+	return t.judgedTo.Of(t.laid(good)).Numbered(s.Lost), "", nil
+}
+
+// goBack puts the training at the checkpoint that a verdict goes on from. Until the next one is
+// saved a process that is killed begins there without the verdict, and comes to it again.
+func (t *training) goBack(v train.Verdict) error {
+	name := run.CheckpointName(t.trainer.State.Judged.ChosenUpdates)
+	var state train.State
+	arrays, err := t.Folder.LoadCheckpoint(name, t.config, &state)
+	if err != nil {
+		return err
+	}
+	if err := t.trainer.Back(v, arrays, state); err != nil {
+		return err
+	}
+	if err := t.Folder.SetAside(name); err != nil {
+		return err
+	}
+	if err := t.Folder.RewindMetrics(v.From); err != nil {
+		return err
+	}
+	t.unsaved, t.saved = false, time.Time{} // the next epoch is saved at once
+	if t.pacer != nil {
+		t.pace()
+	}
+	return nil
+}
+
+// mark marks the checkpoint with the chosen weights, which then stays.
+func (t *training) mark() error {
+	j := t.trainer.State.Judged
+	if j == nil || j.Chosen == 0 {
+		return nil
+	}
+	return t.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
+}
+
+// remark makes the marks those of the trainer's state, as it was loaded. A chosen checkpoint that
+// is gone, since a later one was better which was set aside, is forgotten.
+func (t *training) remark() error {
+	j := t.trainer.State.Judged
+	if j == nil || j.Chosen == 0 {
+		return nil
+	}
+	names, err := t.Folder.Checkpoints()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
+		t.trainer.Forget()
+	}
+	return t.mark()
+}
+
+// tellJudged brings the manifest up to what held-out distances said.
+func (t *training) tellJudged() error {
+	s := t.trainer.State
+	if s.Judged == nil {
+		return nil
+	}
+	return t.Folder.AmendManifest(func(m *run.Manifest) {
+		m.Stopped, m.Weights = nil, nil
+		if v := s.Judged.Verdict; v != nil {
+			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
+			if v.Plan.Factor == 1 {
+				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d train.anneal=%v",
+					v.Plan.Epochs, v.Plan.Anneal)
+				if n := len(m.Extensions); n > 0 {
+					m.Stopped.Repeat += " on checkpoint " + m.Extensions[n-1].Checkpoint
+				}
+			}
+		}
+		if j := s.Judged; j.Chosen > 0 {
+			m.Weights = &run.Weights{Checkpoint: run.CheckpointName(j.ChosenUpdates), Epoch: j.Chosen,
+				Reason: whyChosen(j)}
+		}
+	})
+}
+
+// whyChosen says why the weights of an epoch are those that samples are drawn with.
+func whyChosen(j *train.Judged) string {
+	of, lowest := train.Measured{}, train.Measured{}
+	for _, m := range j.Measures {
+		if m.Epoch == j.Chosen {
+			of = m
+		}
+		if m.Epoch == j.Lowest {
+			lowest = m
+		}
+	}
+	s := fmt.Sprintf("held-out distance %.4g ± %.2g, the lowest of %d", of.Distance, of.Noise, len(j.Measures))
+	if j.Lowest != j.Chosen {
+		s = fmt.Sprintf("held-out distance %.4g ± %.2g, the last of %d that is within noise of the lowest, %.4g after "+
+			"epoch %d", of.Distance, of.Noise, len(j.Measures), lowest.Distance, j.Lowest)
+	}
+	return s
+}
+
+// ended says why a training that held-out distances judge has come to its end; empty for others.
+func (t *training) ended() string {
+	s := t.trainer.State
+	if !t.Problem.Train.HeldOut() || !t.trainer.Done() || s.Judged == nil {
+		return ""
+	}
+	j := s.Judged
+	if j.Verdict != nil {
+		return j.Verdict.String()
+	}
+	by := fmt.Sprintf("all %d epochs were trained", s.Epoch)
+	if s.Budget > 0 {
+		by = "the budget is spent"
+	}
+	if j.Reference == 0 {
+		return by + ", too few for held-out distances to tell whether more are of use"
+	}
+	return by + " before the held-out distance stopped to fall: more may be of use"
+}
