@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
@@ -274,6 +275,91 @@ func TestFlightsThatDoNotLeadBack(t *testing.T) {
 		}
 		if h.ok[0] != back || !h.ok[1] || o.Points != 2 {
 			t.Errorf("by %v degrees: %v, %+v", degrees, h.ok, o)
+		}
+	}
+}
+
+// Chains in a box, step by step and by hand: a flight that ends beyond a wall stays, and its momentum
+// is mirrored at the wall that its end is furthest beyond, if the flight with the mirrored momentum
+// reversed ends furthest beyond the same one, and else reversed. Of the splitting and of HMC, on the
+// box alone and where its plane is an equality of a larger space; every share is that of all flights.
+func TestChainsInABoxByHand(t *testing.T) {
+	const count, steps, seed, τ = 20, 40, 9, 0.6
+	upper := []float64{1, 0.7}
+	most := func(x []float64) (at int) { // the wall that x is furthest beyond, −1 inside
+		at, worst := -1, 0.0
+		for j, u := range upper {
+			for side, g := range []float64{-x[j], x[j] - u} {
+				if g > worst {
+					at, worst = 2*j+side, g
+				}
+			}
+		}
+		return at
+	}
+	turned := 0
+	flight := func(x, p []float64, h float64) {
+		y := []float64{x[0] + h*p[0], x[1] + h*p[1]}
+		hit := most(y)
+		if hit < 0 {
+			copy(x, y)
+			return
+		}
+		turned++
+		p[hit/2] = -p[hit/2]
+		if most([]float64{x[0] - h*p[0], x[1] - h*p[1]}) != hit {
+			p[hit/2] = -p[hit/2]
+			p[0], p[1] = -p[0], -p[1]
+		}
+	}
+	box := boxOf(t, []float64{0, 0}, upper)
+	raised := walls{zoo.Affine{ // {x₂ = 0} and the walls
+		A: [][]float64{{0, 0, 1}, {-1, 0, 0}, {1, 0, 0}, {0, -1, 0}, {0, 1, 0}},
+		B: []float64{0, 0, upper[0], 0, upper[1]},
+	}, 4}
+	noise, start := keyed.ChainSteps.Stream(seed, 0), keyed.ChainMomenta.Stream(seed, 0)
+	a := math.Exp(-2 * τ)
+	for _, set := range []constraint.Set{box, raised} {
+		for _, leaps := range []int{0, 3} {
+			d := set.Dim()
+			x0 := make([]float64, d*count)
+			for i := range count {
+				x0[d*i], x0[d*i+1] = float64(i+1)/25, 0.7-float64(i+1)/40
+			}
+			proc := &Process{Set: set, Method: ULLAP, Friction: 2,
+				Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1}}
+			draws := chains(t, Chains{Process: proc, Symmetric: leaps == 0, Leaps: leaps, Count: count, Keep: steps,
+				Seed: seed}, x0)
+			turned = 0
+			for i := range count {
+				x, p, ζ := append([]float64(nil), x0[d*i:d*i+2]...), make([]float64, d), make([]float64, d)
+				start.Normals(p, uint64(i), 0)
+				for step := 1; step <= steps; step++ {
+					noise.Normals(ζ, uint64(i), step)
+					if leaps == 0 {
+						flight(x, p, τ/2)
+						for j := range 2 {
+							p[j] = a*p[j] + math.Sqrt(1-a*a)*ζ[j]
+						}
+						flight(x, p, τ/2)
+					} else {
+						copy(p, ζ)
+						for range leaps {
+							flight(x, p, τ)
+						}
+					}
+					if got := draws.X[d*(i*steps+step-1):][:2]; distance(got, x) > 1e-9 {
+						t.Fatalf("R^%d, %d leaps: chain %d is at %v after step %d, want %v", d, leaps, i, got, step, x)
+					}
+				}
+			}
+			flights := count * steps * max(leaps, 2)
+			if math.Abs(draws.Turned-float64(turned)/float64(flights)) > 1e-12 || turned < flights/20 {
+				t.Errorf("R^%d, %d leaps: a share %v turned, want %d of %d", d, leaps, draws.Turned, turned, flights)
+			}
+			if draws.Refused != 0 || draws.Report.Failed != 0 {
+				t.Errorf("R^%d, %d leaps: %v refused, %d failed", d, leaps, draws.Refused, draws.Report.Failed)
+			}
 		}
 	}
 }

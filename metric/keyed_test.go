@@ -117,3 +117,64 @@ func TestDirectionsOfDifferences(t *testing.T) {
 		}
 	}
 }
+
+// What is not finite is so by either sign: each function says of −∞ what it says of +∞ and NaN.
+func TestNoNumbers(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for at := range 3 {
+			x := []float64{0, 1, 0, 0, 0, 1}
+			x[at] = bad
+			if got := mass(EarthHistogram(nil, x)); got != 1 {
+				t.Errorf("%v at %d: %v points of the earth", bad, at, got)
+			}
+			if got := newTree(x, 3).nearest([]float64{0, 0, 0}); got != 1 {
+				t.Errorf("%v at %d: the nearest point is %v away", bad, at, got)
+			}
+			if got := EnergyTest(x, x[3:], 3, 9, 9, 1); !got.Statistic.IsNaN() || !got.PValue.IsNaN() {
+				t.Errorf("%v at %d: an energy test says %+v", bad, at, got)
+			}
+			if each, mean := TraceJSD([]float64{1, 2, 3, 4}, append(x[:3:3], 1)); !math.IsNaN(each[0]) ||
+				!math.IsNaN(mean) {
+				t.Errorf("%v at %d: traces are %v apart", bad, at, each)
+			}
+			bins := Bins{Hi: 2, N: 2}
+			if got := bins.Shares(x[:3]); math.Abs(got[0]+got[1]-2./3) > 1e-15 {
+				t.Errorf("%v at %d: shares %v", bad, at, got)
+			}
+			if got := bins.JSD([]float64{bad}, []float64{0.5}); math.Abs(got-math.Sqrt(math.Ln2)) > 1e-12 {
+				t.Errorf("%v and a number are %v apart", bad, got)
+			}
+		}
+		chain := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+		chain[4] = bad
+		isNaN(t, "split-R̂", SplitRhat([][]float64{chain, chain}))
+		isNaN(t, "effective draws", ESS([][]float64{chain, chain}))
+	}
+}
+
+// Where points are, far from the origin by 10⁸ of their spread, says nothing of their spread or slope.
+func TestFarPoints(t *testing.T) {
+	const far = 1e8
+	x, y := uniforms(40, 3), uniforms(40, 4)
+	for i := range x {
+		x[i], y[i] = math.Round(x[i]*1024)/1024, math.Round(y[i]*1024)/1024 // far + x is exact
+	}
+	move := func(v []float64) []float64 {
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] += far
+		}
+		return out
+	}
+	_, near := Spread(x, 2)
+	if mean, got := Spread(move(x), 2); math.Abs(got-near) > 1e-12 || math.Abs(mean[0]-far) > 1 {
+		t.Errorf("a spread of %v, near the origin %v", got, near)
+	}
+	want := Slope(x, y)
+	for name, got := range map[string]float64{"x": Slope(move(x), y), "y": Slope(x, move(y)),
+		"both": Slope(move(x), move(y))} {
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("with %s far away a slope of %v, want %v", name, got, want)
+		}
+	}
+}
