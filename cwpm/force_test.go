@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -60,6 +62,60 @@ func TestForceOfAWindowIsUnfolded(t *testing.T) {
 		}
 		if turned < signs/50 {
 			t.Errorf("%v: %d of %d signs are turned", m, turned, signs)
+		}
+	}
+}
+
+// What a window is read from is tangent where it ends, for a fit as for a target: displacement,
+// momentum and forces, here on an ellipsoid, where normals turn.
+func TestWindowsAreTangent(t *testing.T) {
+	axes := []float64{1, 0.7, 0.5}
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.ULLAP} {
+		p := &langevin.Process{
+			Set: zoo.Ellipsoid{Axes: axes}, Method: m, Friction: 4, Potential: langevin.Linear{B: []float64{1, 2, -1}},
+			Schedule: langevin.Schedule{N: 20, T: 0.6, SigmaMin: 0.4, SigmaMax: 0.8},
+		}
+		starts, err := langevin.Start(p, 12, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, last := forward(t, p, starts, 5)
+		l := NewLoss(p, reads[float64](p), 12, Options{Window: 0.12})
+		l.SetWindows(make([]Window, p.Schedule.N))
+		var terms []Term
+		for i := range 12 { // a window that begins behind the first state
+			for k, j := range l.start {
+				if j > 0 && j < k && len(terms) == i {
+					terms = append(terms, Term{Item: i, K: k})
+				}
+			}
+		}
+		if len(terms) < 12 {
+			t.Fatalf("%v: windows begin at %v", m, l.start)
+		}
+		if err := l.load(paths, terms, last); err != nil {
+			t.Fatal(err)
+		}
+		l.lookBack(paths, terms)
+		moving := 0.0
+		for i := range terms {
+			x, normal := paths.At(i, terms[i].K+1), make([]float64, 3)
+			for j, a := range axes {
+				normal[j] = x[j] / (a * a)
+			}
+			dense.Scaled(normal, 1/dense.Norm(normal), normal)
+			for name, v := range map[string][]float64{"v": l.v, "p_j": l.pj, "∇f at x_j": l.gradStart} {
+				v := v[3*i : 3*i+3]
+				if got := dense.Dot(v, normal); math.Abs(got) > 1e-12*(1+dense.Norm(v)) {
+					t.Errorf("%v: %s of term %d has the normal part %v of %v", m, name, i, got, dense.Norm(v))
+				}
+				if name == "p_j" {
+					moving += dense.Norm(v)
+				}
+			}
+		}
+		if (moving > 0) != m.Underdamped() {
+			t.Errorf("%v: momenta of %v", m, moving)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
@@ -161,6 +162,56 @@ func TestWhereStatesBreakDown(t *testing.T) {
 	if _, err := (&Chains{Process: p, Count: 1, Keep: 1}).Run(t.Context(), pool, starts); !errors.As(err, &config) ||
 		config.Field != "Schedule.SigmaMax" {
 		t.Errorf("chains with two levels of noise: %v", err)
+	}
+}
+
+// A generated state that breaks down in the last step is of step 0, told by sample: of a free space by
+// its coordinate, of a plane by the component, watched or not.
+func TestWhereSamplesBreakDown(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	plane := zoo.Affine{A: [][]float64{{0, 1, 1}}, B: []float64{0}}
+	for _, watched := range []bool{false, true} {
+		for _, noTerminal := range []bool{false, true} {
+			for component, set := range map[string]constraint.Set{"x[1]": zoo.Euclidean{D: 3}, "": plane} {
+				p := process(set, OLLA)
+				p.NoTerminal = noTerminal
+				first := p.Schedule.Time(1)
+				last := scoreFunc(func(dst, x, _ []float64, t float64) {
+					clear(dst)
+					for i := range len(x) / 3 {
+						if t == first && x[3*i] > 20 {
+							dst[3*i+1] = math.Inf(1)
+						}
+					}
+				})
+				states := Empirical{make([]float64, 3)}
+				prior := numbered{states, 27}
+				sim := NewSimulator(p, pool, 16)
+				if watched {
+					sim.Watch(NewTrace(p))
+				}
+				_, err := sim.Backward(t.Context(), make([]float64, 3*40), make([]bool, 40), 0, 1, prior,
+					func(int) Score { return last })
+				var e *DivergedError
+				if !errors.As(err, &e) || e.Sample != 27 || e.Step != 0 || e.Direction != "backward" ||
+					component != "" && e.Component != component {
+					t.Errorf("%T, watched %v, no last projection %v: %v", set, watched, noTerminal, err)
+				}
+			}
+		}
+	}
+}
+
+// numbered begins sample far at x_0 = 100.
+type numbered struct {
+	Empirical
+	far uint64
+}
+
+func (n numbered) Sample(dst []float64, s keyed.Stream, sample uint64) {
+	if n.Empirical.Sample(dst, s, sample); sample == n.far {
+		dst[0] = 100
 	}
 }
 

@@ -178,3 +178,28 @@ func TestFarPoints(t *testing.T) {
 		}
 	}
 }
+
+// Which directions depend on others is a matter of angles: vectors of any length become the same.
+func TestDirectionsOfAnyLength(t *testing.T) {
+	for _, scale := range []float64{1e-100, 1e-9, 1, 1e9, 1e100} {
+		v := [][]float64{{1, 2, 2}, {3.3, 6.6, 6.6}, {0.7, -0.1, 0.4}, {1, 1, 1}}
+		want := [][]float64{{1, 2, 2}, {3.3, 6.6, 6.6}, {0.7, -0.1, 0.4}, {1, 1, 1}}
+		for i := range v {
+			for j := range v[i] {
+				v[i][j] *= scale
+			}
+		}
+		orthonormalise(v)
+		orthonormalise(want)
+		for i := range v {
+			for j := range v[i] {
+				if math.Abs(v[i][j]-want[i][j]) > 1e-12 {
+					t.Errorf("times %v vector %d is %v, want %v", scale, i, v[i], want[i])
+				}
+			}
+			if size := dense.Norm(v[i]); i != 1 && math.Abs(size-1) > 1e-14 || i == 1 && size != 0 {
+				t.Errorf("times %v vector %d has the length %v", scale, i, size)
+			}
+		}
+	}
+}
