@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -126,8 +127,11 @@ const fence = 6
 
 const maxOutliers = 20 // that are told of
 
-// findOutliers finds numbers beyond the fences of their columns. A column with so many of them
-// that they are part of its law has none.
+// gap is how many interquartile ranges without a number stand before an outlier.
+const gap = 3
+
+// findOutliers finds numbers beyond the fences of their columns, and beyond a gap: a tail that thins
+// out is part of the law, and so are many numbers.
 func (s *search) findOutliers() {
 	const share = 0.01
 	for _, j := range s.varies {
@@ -138,73 +142,38 @@ func (s *search) findOutliers() {
 		}
 		var rows []int
 		most := max(1, int(share*float64(s.N)))
+		least, last := math.Inf(1), math.Inf(-1) // within the fences
 		for i := range s.N {
-			if v := s.X[i*s.D+j]; v < c.Low-fence*width || v > c.High+fence*width {
-				if rows = append(rows, i); len(rows) > most {
-					break
-				}
+			v := s.X[i*s.D+j]
+			if v >= c.Low-fence*width && v <= c.High+fence*width {
+				least, last = min(least, v), max(last, v)
+			} else if rows = append(rows, i); len(rows) > most {
+				break
 			}
 		}
 		if len(rows) > most {
 			continue
 		}
+		value := func(i int) float64 { return s.X[i*s.D+j] }
+		slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(value(a), value(b)) })
+		for _, i := range rows { // up the tail
+			if v := value(i); v > last && v-last <= gap*width {
+				last = v
+			}
+		}
+		for _, i := range slices.Backward(rows) { // and down the other
+			if v := value(i); v < least && least-v <= gap*width {
+				least = v
+			}
+		}
+		rows = slices.DeleteFunc(rows, func(i int) bool { return value(i) >= least && value(i) <= last })
+		slices.Sort(rows)
 		for _, i := range rows {
 			if s.odd[i] = true; len(s.outliers) < maxOutliers {
 				s.outliers = append(s.outliers, Outlier{i, j, s.X[i*s.D+j]})
 			}
 		}
 	}
-}
-
-// A Bound is an end of a coordinate's values that looks like a wall: as many rows lie within a
-// hundredth of the range of it as would if there were no edge.
-type Bound struct {
-	Column int
-	Upper  bool
-	Value  float64 // the wall proposed: a round number just beyond the data's end, or that end
-	Data   float64 // the data's end
-	Share  float64 // of rows within a hundredth of the range
-}
-
-// An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of
-// the range of it. A uniform law has 0.01 there, a Gaussian of 1000 rows or more 0.001 and less.
-const (
-	wallWidth = 0.01
-	wallShare = 0.004
-	wallRows  = 5
-)
-
-// bounds finds ends of columns where the data stops suddenly.
-func (s *search) bounds() (out []Bound) {
-	if s.N < 100 {
-		return nil
-	}
-	for _, j := range s.varies {
-		c := s.columns[j]
-		if c.Distinct < 50 {
-			continue
-		}
-		low, high := 0, 0
-		reach := wallWidth * (c.Max - c.Min)
-		for i := range s.N {
-			switch v := s.X[i*s.D+j]; {
-			case v <= c.Min+reach:
-				low++
-			case v >= c.Max-reach:
-				high++
-			}
-		}
-		for _, e := range []struct {
-			upper bool
-			at    float64
-			count int
-		}{{false, c.Min, low}, {true, c.Max, high}} {
-			if share := float64(e.count) / float64(s.N); share >= wallShare && e.count >= wallRows {
-				out = append(out, Bound{j, e.upper, roundBeyond(e.at, reach, e.upper), e.at, share})
-			}
-		}
-	}
-	return out
 }
 
 // roundBeyond returns the roundest number within reach beyond an end, or the end itself.

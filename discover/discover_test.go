@@ -728,6 +728,7 @@ func TestBounds(t *testing.T) {
 	for _, b := range r.Bounds {
 		got = append(got, fmt.Sprintf("%d %v %g", b.Column, b.Upper, b.Value))
 	}
+	slices.Sort(got)
 	if want := []string{"0 false 0", "0 true 1", "2 false -3", "2 true 3"}; !slices.Equal(got, want) {
 		t.Errorf("bounds %q; expected %q", got, want)
 	}
@@ -858,5 +859,112 @@ func TestCrowded(t *testing.T) {
 	}
 	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "so many polynomials") }) {
 		t.Errorf("%d relations, %q", len(r.Relations), r.Remarks)
+	}
+}
+
+// Where the set found ends itself there is no wall, and where the data alone ends there is: on a sphere
+// that is cut at 0.9, far from and near to the pole, on chains of points about a ball, and in angles
+// between bonds. Of a law without walls none is told.
+func TestWalls(t *testing.T) {
+	ends := func(r *Report) (out []string) {
+		for _, b := range r.Bounds {
+			out = append(out, fmt.Sprintf("%s %v %g", b.Expr, b.Upper, b.Value))
+		}
+		slices.Sort(out)
+		return out
+	}
+	cut := func(at float64) Table {
+		table, z := Table{D: 3}, normals(21, 3*8000)
+		for i := range 8000 {
+			if u := unit(z[3*i : 3*i+3]); u[2] <= at {
+				table.X, table.N = append(table.X, u...), table.N+1
+			}
+		}
+		return table
+	}
+	for _, c := range []struct {
+		at   float64
+		want []string
+	}{{2, nil}, {0.9, []string{"x[2] true 0.9"}}, {0.95, []string{"x[2] true 0.95"}}} {
+		if got := ends(look(t, cut(c.at))); !slices.Equal(got, c.want) {
+			t.Errorf("cut at %g: %q; expected %q", c.at, got, c.want)
+		}
+	}
+	// Three points with two bonds of 1, the angle between them uniform from 60 to 100 degrees, turned anyhow.
+	chain := rows(22, 4000, 7, func(z []float64) []float64 {
+		u := unit(z[:3])
+		v := unit(cross(u, unit(z[3:6])))
+		sin, cos := math.Sincos((80 + 20*math.Erf(z[6]/math.Sqrt2)) * math.Pi / 180)
+		x := append(make([]float64, 0, 9), 0, 0, 0)
+		w := []float64{-cos*u[0] + sin*v[0], -cos*u[1] + sin*v[1], -cos*u[2] + sin*v[2]}
+		return append(append(x, u...), u[0]+w[0], u[1]+w[1], u[2]+w[2])
+	})
+	for i := range chain.N { // and moved about
+		for j := range 9 {
+			chain.X[9*i+j] += 3 * math.Sin(float64(i*i%977)+float64(j%3))
+		}
+	}
+	got := ends(look(t, chain))
+	for _, want := range []string{"angle(x[0:3], x[3:6], x[6:9]) false 60", "angle(x[0:3], x[3:6], x[6:9]) true 100"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q has no %q", got, want)
+		}
+	}
+	if got := ends(look(t, rows(23, 4000, 4, func(z []float64) []float64 { return z }))); got != nil {
+		t.Errorf("normal numbers: %q", got)
+	}
+}
+
+func cross(u, v []float64) []float64 {
+	return []float64{u[1]*v[2] - u[2]*v[1], u[2]*v[0] - u[0]*v[2], u[0]*v[1] - u[1]*v[0]}
+}
+
+// A tail that thins out is no outlier, however long; a number beyond a gap is.
+func TestTails(t *testing.T) {
+	table := rows(24, 4000, 2, func(z []float64) []float64 {
+		return []float64{z[0] * math.Exp(0.5*math.Abs(z[0])), z[1]}
+	})
+	most := 0.0
+	for i := range table.N {
+		most = max(most, math.Abs(table.X[2*i]))
+	}
+	c := Columns(table.X, table.N, 2)[0]
+	if most < c.High+fence*(c.High-c.Low) {
+		t.Fatal("the tail ends within the fences: the test says nothing")
+	}
+	beyond := 0
+	for i := range table.N {
+		if math.Abs(table.X[2*i]) > c.High+fence*(c.High-c.Low) {
+			beyond++
+		}
+	}
+	if got := look(t, table).Outliers; beyond < 8 || len(got) > 2 { // the last may stand apart
+		t.Errorf("of %d numbers beyond the fences %v are outliers", beyond, got)
+	}
+	table.X[2*77+1], table.X[2*78] = 30, -400
+	r := look(t, table)
+	for _, want := range []Outlier{{77, 1, 30}, {78, 0, -400}} {
+		if !slices.Contains(r.Outliers, want) {
+			t.Errorf("%v has no %v", r.Outliers, want)
+		}
+	}
+}
+
+// A closed curve about the origin that is a short sum of waves of the angle is found as one, with its
+// plain numbers; a circle stays a circle, and a curve of an eighth wave is none of these.
+func TestPolar(t *testing.T) {
+	curve := func(wave float64) Table {
+		return rows(25, 400, 1, func(z []float64) []float64 {
+			sin, cos := math.Sincos(3 * z[0])
+			r := 2 + 0.25*math.Cos(wave*3*z[0]) - 0.125*math.Sin(2*3*z[0])
+			return []float64{r * cos, r * sin}
+		})
+	}
+	want := "norm([x[0], x[1]]) = 2 - 0.125*sin(2*atan2(x[1], x[0])) + 0.25*cos(5*atan2(x[1], x[0]))"
+	if got := look(t, curve(5)).Exact(); len(got) != 1 || got[0].Expr != want {
+		t.Errorf("%+v; expected %s", got, want)
+	}
+	if got := look(t, curve(8)).Exact(); len(got) != 0 {
+		t.Errorf("eight waves: %s", got[0].Expr)
 	}
 }

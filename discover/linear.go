@@ -375,6 +375,9 @@ func (s *search) ways(a, weight []float64, share float64) (out [][]float64) {
 	if slices.Equal(sparse, a) {
 		return append(out, a)
 	}
+	if plain, ok := simple(a, share); ok { // of columns that vary little whole numbers are small terms
+		out = append(out, plain)
+	}
 	return append(out, sparse, a)
 }
 

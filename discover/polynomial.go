@@ -25,7 +25,10 @@ func (s *search) polynomials() {
 	case d < 2:
 		return
 	case d == 2:
-		s.rising(columns, 6)
+		before := len(s.exact)
+		if s.rising(columns, 6); len(s.exact) == before {
+			s.polar(columns[0], columns[1])
+		}
 		return
 	case d == 3:
 		s.rising(columns, 4)

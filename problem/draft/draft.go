@@ -51,6 +51,7 @@ type Draft struct {
 	Nearly  []Proposal `json:"nearly"`   // commented out
 	Bounds  []Proposal `json:"bounds"`   // commented out
 	Given   []Proposal `json:"formulas"` // those of the user
+	Observe []Observed `json:"observe"`  // numbers that are compared
 	Set     string     `json:"set"`      // in words
 	SetDim  int        `json:"set_dimension"`
 	Fills   *float64   `json:"fills"` // dimensions that the rows fill; nil: not known
@@ -512,7 +513,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	for _, q := range r.Outliers {
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
-	return l.write(o, d, l.compose(d, r))
+	set := l.compose(d, r)
+	d.Observe = l.observe(d, r)
+	return l.write(o, d, set)
 }
 
 // everything returns the coordinates and conditions of the rows.

@@ -83,6 +83,7 @@ func draft(t *testing.T, o Options) *Draft {
 // set returns the lines of a draft that are not comments, from set on.
 func set(d *Draft) string {
 	_, after, _ := strings.Cut(d.YAML, "\nset:")
+	after, _, _ = strings.Cut(after, "\nobserve:")
 	var out []string
 	for line := range strings.SplitSeq(after, "\n") {
 		code, _, _ := strings.Cut(line, "  #")

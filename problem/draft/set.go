@@ -76,50 +76,69 @@ const (
 	maxBounds = 12
 )
 
-// bounds proposes the ends of coordinates that look like walls, but for what a norm implies.
+// bounds proposes the ends of numbers that look like walls, those alike as families.
 func (l *loaded) bounds(d *Draft, r *discover.Report) {
-	limit, matrix := map[int]float64{}, map[int]bool{}
-	for _, q := range r.Relations {
-		switch q.Kind {
-		case discover.Circle, discover.Norm, discover.Orthonormal:
+	simplex := map[int]bool{} // whose numbers the set keeps from being negative
+	for _, q := range r.Exact() {
+		if q.Kind == discover.Linear && q.Value == 1 && l.shares(q) {
 			for _, j := range q.Columns {
-				matrix[j] = matrix[j] || q.Kind == discover.Orthonormal
-				if old, is := limit[j]; q.Value > 0 && (!is || q.Value < old) {
-					limit[j] = q.Value
-				}
+				simplex[j] = true
 			}
 		}
 	}
-	ends := slices.Clone(r.Bounds)
-	slices.SortStableFunc(ends, func(a, b discover.Bound) int { return cmp.Compare(b.Share, a.Share) })
-	for _, b := range ends {
-		if matrix[b.Column] || l.seam[b.Column] {
+	var walls []discover.Relation
+	var of []discover.Bound
+	for _, b := range r.Bounds {
+		if b.Column >= 0 && (l.seam[b.Column] || simplex[b.Column] && !b.Upper && b.Value == 0) {
 			continue
 		}
-		if most, is := limit[b.Column]; is && math.Abs(math.Abs(b.Data)-most) < 0.05*most {
-			continue
-		}
-		if len(d.Bounds) == maxBounds {
-			d.Notes = append(d.Notes, fmt.Sprintf("of %d ends of coordinates at which the data stops suddenly the "+
-				"%d sharpest "+
-				"are told of", len(ends), maxBounds))
-			break
-		}
-		sign, name := ">=", "least"
+		sign, name, value := ">=", "least", number(b.Value)
 		if b.Upper {
 			sign, name = "<=", "most"
 		}
-		d.Bounds = append(d.Bounds, Proposal{Name: fmt.Sprintf("%s[%d]", name, b.Column),
-			Expr: fmt.Sprintf("x[%d] %s %s", b.Column, sign, number(b.Value)),
-			Note: fmt.Sprintf("the data ends at %.6g, with %.1f %% of the rows within a hundredth of its range", b.Data,
-				100*b.Share)})
-	}
-	for k, c := range l.columns {
-		if c.Min >= 0 && !c.Constant() && c.Min < c.SD && l.molecule == nil &&
-			!slices.ContainsFunc(r.Bounds, func(b discover.Bound) bool { return b.Column == k && !b.Upper }) {
-			d.Bounds = append(d.Bounds, Proposal{Name: fmt.Sprintf("least[%d]", k), Expr: fmt.Sprintf("x[%d] >= 0", k),
-				Note: fmt.Sprintf("no number is negative; the least is %.3g", c.Min)})
+		if b.Degrees {
+			value = "radians(" + value + ")"
 		}
+		if kind, _, call := strings.Cut(b.Form, "("); call {
+			name += " " + kind
+		}
+		walls, of = append(walls, discover.Written(b.Form+" "+sign+" "+value, name, b.At...)), append(of, b)
+	}
+	for _, f := range discover.Families(walls) {
+		if len(d.Bounds) == maxBounds {
+			d.Notes = append(d.Notes, fmt.Sprintf("of the ends at which the data stops suddenly the %d sharpest are "+
+				"told of", maxBounds))
+			break
+		}
+		first := of[f.Members[0]]
+		share, least, most := 1.0, math.Inf(1), math.Inf(-1)
+		for _, k := range f.Members {
+			share, least, most = min(share, of[k].Share), min(least, of[k].Data), max(most, of[k].Data)
+		}
+		at := fmt.Sprintf("at %.6g", first.Data)
+		if len(f.Members) > 1 {
+			at = fmt.Sprintf("between %.6g and %.6g", least, most)
+		}
+		if first.Degrees {
+			at += "°"
+		}
+		d.Bounds = append(d.Bounds, Proposal{Name: f.Name, For: f.For, Expr: f.Expr, Note: fmt.Sprintf("the data ends "+
+			"%s, with %.1f %% of the rows within a hundredth of its range", at, 100*share)})
+	}
+	var signs []discover.Relation
+	for k, c := range l.columns {
+		if c.Min >= 0 && !c.Constant() && c.Min < c.SD && l.molecule == nil && !simplex[k] &&
+			!slices.ContainsFunc(r.Bounds, func(b discover.Bound) bool { return b.Column == k && !b.Upper }) {
+			signs = append(signs, discover.Written("x[@0] >= 0", "sign", k))
+		}
+	}
+	for _, f := range discover.Families(signs) {
+		least := math.Inf(1)
+		for _, k := range f.Members {
+			least = min(least, l.columns[signs[k].At()[0]].Min)
+		}
+		d.Bounds = append(d.Bounds, Proposal{Name: f.Name, For: f.For, Expr: f.Expr,
+			Note: fmt.Sprintf("no number is negative; the least is %.3g", least)})
 	}
 }
 

@@ -12,6 +12,12 @@ import (
 func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
 	tolerance, err := l.built([]byte(d.YAML))
+	if err != nil && len(d.Observe) > 0 { // what is compared is no reason to write nothing
+		d.Notes = append(d.Notes, fmt.Sprintf("numbers to be compared are not proposed: %v", err))
+		d.Observe = nil
+		d.YAML = l.yaml(o, d, set, 0)
+		tolerance, err = l.built([]byte(d.YAML))
+	}
 	if err != nil {
 		return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
 	}
@@ -129,10 +135,22 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		}
 	}
 	if len(d.Bounds) > 0 {
-		b.WriteString(comment("  ", "Where the data ends suddenly, or keeps a sign. To ask for one, put it under "+
-			"inequality:"))
+		how := "put it under set.inequality"
+		if ready := len(set) > 0 && !strings.Contains(set[min(1, len(set)-1)], "dim: "); ready || len(set) == 1 {
+			how = fmt.Sprintf("set: {all: [that set, {dim: %d, inequality: [it]}]}", len(l.coordinate))
+		}
+		b.WriteString(comment("  ", "Where the data ends suddenly, or keeps a sign: walls perhaps, and not assumed. "+
+			"To ask for one, %s:", how))
 		for _, p := range d.Bounds {
 			fmt.Fprintf(&b, "  #   - %s  # %s\n", p.flow(), p.Note)
+		}
+	}
+	if len(d.Observe) > 0 {
+		b.WriteString("\n" + comment("", "Numbers of a point whose laws are compared between data and samples: the "+
+			"energy test in coordinates hardly sees some of them. Change them as you like."))
+		b.WriteString("observe:\n")
+		for _, q := range d.Observe {
+			b.WriteString("  - " + q.flow() + "\n")
 		}
 	}
 	if len(d.Notes) > 0 {
@@ -276,6 +294,13 @@ func (d *Draft) Lines(width int) (out []string) {
 	tell("holds", d.Holds, true)
 	tell("nearly", d.Nearly, true)
 	tell("ends at", d.Bounds, false)
+	if len(d.Observe) > 0 {
+		var names []string
+		for _, q := range d.Observe {
+			names = append(names, q.Name)
+		}
+		add("observe", "%s", strings.Join(names, ", "))
+	}
 	set := d.Set
 	if d.Kind == "earth" {
 		set = "places on Earth: " + set
