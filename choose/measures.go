@@ -29,10 +29,15 @@ type Measures struct {
 	Diameter float64   // twice the distance from it within which 99 % of the rows lie
 
 	// Nearest is the distance to the nearest other row, at a 5 % quantile over rows; rows within
-	// 1e-9 of the spread are one. Narrow is the standard deviation of the narrowest part of the
-	// law that rows resolve (scales.go), at most Spread/√Dim: that of a Gaussian so wide.
+	// 1e-9 of the spread are one.
 	Nearest, NearestMedian float64
-	Narrow                 float64
+
+	// Narrow is the least standard deviation, of any direction, in the narrowest part of the law that
+	// rows resolve, and Mode that of the narrowest part as a whole: about the geometric mean over
+	// directions (scales.go). Both are at 5 % quantiles over rows, and at most Spread/√Dim: that of a
+	// Gaussian so wide. Of a law that is thin everywhere, as that of smooth paths is, Narrow is far below
+	// Mode.
+	Narrow, Mode float64
 
 	// Radius is the radius of curvature 1/|II(u, u)| of {h = 0} along random unit tangents u, at a
 	// 5 % quantile over rows and tangents; +Inf where it is flat.

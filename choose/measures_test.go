@@ -343,8 +343,9 @@ func TestNarrow(t *testing.T) {
 		{4000, [3]float64{0, 0.3, 0.7}, 0.055}, {4000, [3]float64{0, 0, 1}, 0.5},
 	} {
 		m := measure(t, zoo.Sphere{D: 3}, draw(c.n, c.weight))
-		if m.Narrow < c.want/2 || m.Narrow > c.want*2 {
-			t.Errorf("%d rows, weights %v: narrow %v, want %v within a factor 2", c.n, c.weight, m.Narrow, c.want)
+		if m.Narrow < c.want/2 || m.Mode > c.want*2 || m.Mode < m.Narrow {
+			t.Errorf("%d rows, weights %v: narrow %v, mode %v, want %v within a factor 2", c.n, c.weight, m.Narrow,
+				m.Mode, c.want)
 		}
 	}
 }
@@ -386,6 +387,9 @@ func TestNarrowOfThinLaws(t *testing.T) {
 		m := measure(t, zoo.Euclidean{D: d}, rows)
 		if m.Narrow < want/2 || m.Narrow > 2*want {
 			t.Errorf("R^%d: narrow %v, want %v", d, m.Narrow, want)
+		}
+		if d >= 5 && (m.Mode < 0.3 || m.Mode > 1.2) {
+			t.Errorf("R^%d: mode %v, though only one direction is thin", d, m.Mode)
 		}
 	}
 	// A belt of latitude on a sphere: 0.02 wide, though the sphere bends by more.
@@ -466,8 +470,8 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 }
 
 func (m *Measures) lengths() []*float64 {
-	p := []*float64{&m.Spread, &m.Diameter, &m.Nearest, &m.NearestMedian, &m.Narrow, &m.Radius, &m.RadiusMedian,
-		&m.Window, &m.WindowMedian, &m.Off}
+	p := []*float64{&m.Spread, &m.Diameter, &m.Nearest, &m.NearestMedian, &m.Narrow, &m.Mode, &m.Radius,
+		&m.RadiusMedian, &m.Window, &m.WindowMedian, &m.Off}
 	for j := range m.Center {
 		p = append(p, &m.Center[j])
 	}

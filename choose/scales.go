@@ -39,7 +39,8 @@ const (
 // scales measures distances between rows.
 func (m *Measures) scales(s *survey, t *table) {
 	f := len(t.free)
-	m.Narrow = m.Spread / math.Sqrt(float64(max(m.Dim, 1)))
+	whole := m.Spread / math.Sqrt(float64(max(m.Dim, 1)))
+	m.Narrow, m.Mode = whole, whole
 	if f == 0 {
 		return
 	}
@@ -87,15 +88,16 @@ func (m *Measures) scales(s *survey, t *table) {
 	}
 	narrow := make([]float64, queries)
 	for q, p := range parts {
-		narrow[q] = min(p.σ, m.Narrow/t.size)
+		narrow[q] = min(p.σ, whole/t.size)
 	}
 	thin := m.thinness(s, t, all[:min(n, ladder)*f], rows, parts)
 	for q, σ := range thin {
 		thin[q] = min(σ, narrow[q])
 	}
-	m.Narrow = metric.Quantile(narrow, low) * t.size
+	m.Mode = metric.Quantile(narrow, low) * t.size
+	m.Narrow = m.Mode
 	if len(thin) > 0 {
-		m.Narrow = min(m.Narrow, metric.Quantile(thin, low)*t.size)
+		m.Narrow = min(m.Mode, metric.Quantile(thin, low)*t.size)
 	}
 }
 
