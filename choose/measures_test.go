@@ -90,6 +90,7 @@ func TestRound(t *testing.T) {
 		{"circle", zoo.Sphere{D: 2, R: 3}, 1, 3, 3},
 		{"S²", zoo.Sphere{D: 3, R: 0.7}, 2, 0.7, 0.7},
 		{"S⁹", zoo.Sphere{D: 10, R: 1}, 9, 1, 1},
+		{"large circle", zoo.Sphere{D: 2, R: 3e9}, 1, 3e9, 3e9},
 		{"S² by differences", sets.Plain(zoo.Sphere{D: 3, R: 5}), 2, 5, 5},
 		{"SO(3)", o3, 3, math.Sqrt2, math.Sqrt(3)},
 	} {
@@ -238,6 +239,17 @@ func TestWindowOfBox(t *testing.T) {
 	if m.Dim != 3 || !math.IsInf(m.Radius, 1) {
 		t.Errorf("dimension %d, radius %v", m.Dim, m.Radius)
 	}
+	// Of many walls the nearest are looked at: the thin side is the last.
+	many := make([]float64, 10*400)
+	keyed.New(5, keyed.Probe, 90).Uniforms(many, 0, 0)
+	lower, upper := make([]float64, 10), slices.Repeat([]float64{1}, 10)
+	upper[9] = 0.01
+	for i := range 400 {
+		many[10*i+9] *= 0.01
+	}
+	m = measure(t, box(t, lower, upper), many)
+	within(t, "window of a thin box", m.WindowMedian, 0.01, 1e-6)
+
 	m = measure(t, box(t, []float64{-100, -100, -100}, []float64{100, 100, 100}), rows)
 	if !math.IsInf(m.Window, 1) {
 		t.Errorf("walls far beyond the rows: window %v", m.Window)
@@ -403,6 +415,17 @@ func TestNarrowOfThinLaws(t *testing.T) {
 	if m.Narrow < 0.01 || m.Narrow > 0.04 {
 		t.Errorf("belt: narrow %v, want 0.02", m.Narrow)
 	}
+	// A belt about an S² in S³: where its rows are even no more, it has turned far away from a row's tangents.
+	wide := normals(4 * 4000)
+	for i := range 4000 {
+		x := wide[4*i : 4*i+4]
+		x[3] *= 0.02 * dense.Norm(x[:3])
+		dense.Scaled(x, 1/dense.Norm(x), x)
+	}
+	m = measure(t, zoo.Sphere{D: 4}, wide)
+	if m.Narrow < 0.01 || m.Narrow > 0.04 || m.Mode < m.Narrow {
+		t.Errorf("belt in S³: narrow %v, mode %v, want 0.02 and more", m.Narrow, m.Mode)
+	}
 	// Rows on a curve: it has no width, and the measure is what rows resolve.
 	for i := range 4000 {
 		belt[3*i+2] = 0
@@ -454,17 +477,27 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 	if err != nil || other.Nearest == first.Nearest {
 		t.Errorf("another seed looks at the same rows")
 	}
-	for _, k := range []int{-30, 10} {
-		big := slices.Clone(x)
-		for i := range big {
-			big[i] = math.Ldexp(big[i], k)
-		}
-		m := measure(t, zoo.Torus{Major: math.Ldexp(2, k), Minor: math.Ldexp(0.5, k)}, big)
-		for _, p := range m.lengths() {
-			*p = math.Ldexp(*p, -k)
-		}
-		if !reflect.DeepEqual(first, m) {
-			t.Errorf("2^%d times larger: %+v, want %+v", k, m, first)
+	for name, set := range map[string]func(unit float64) constraint.Set{
+		"torus":          func(u float64) constraint.Set { return zoo.Torus{Major: 2 * u, Minor: 0.5 * u} },
+		"by differences": func(u float64) constraint.Set { return sets.Plain(zoo.Torus{Major: 2 * u, Minor: 0.5 * u}) },
+		"between planes": func(u float64) constraint.Set {
+			walls := box(t, []float64{-3 * u, -3 * u, -0.25 * u}, []float64{3 * u, 3 * u, 0.3 * u})
+			return constraint.All(zoo.Torus{Major: 2 * u, Minor: 0.5 * u}, walls)
+		},
+	} {
+		want := measure(t, set(1), x)
+		for _, k := range []int{-40, 10} {
+			big := slices.Clone(x)
+			for i := range big {
+				big[i] = math.Ldexp(big[i], k)
+			}
+			m := measure(t, set(math.Ldexp(1, k)), big)
+			for _, p := range m.lengths() {
+				*p = math.Ldexp(*p, -k)
+			}
+			if !reflect.DeepEqual(want, m) {
+				t.Errorf("%s, 2^%d times larger: %+v, want %+v", name, k, m, want)
+			}
 		}
 	}
 }
@@ -544,6 +577,19 @@ func TestDirtyRows(t *testing.T) {
 	off.quiet(t)
 	within(t, "radius off Σ", off.Radius, 2, 1e-9)
 	within(t, "off", off.Off, 1.96e-3, 0.5)
+
+	quadric, err := formula.New(formula.Spec{
+		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "dot(x, x) = 4"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range noise {
+		noise[i] = 1.05 * x[i]
+	}
+	off = measure(t, quadric, noise) // where a step to Σ is not exact
+	within(t, "radius 5 % off", off.Radius, 2, 1e-9)
+	within(t, "5 % off", off.Off, 0.1, 0.03)
 }
 
 // Few rows, and rows that are all one.
