@@ -283,3 +283,30 @@ func TestShapesOfMatrices(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be read at all is marked from where it goes wrong to behind it; where that is nowhere,
+// at the beginning, with no length.
+func TestPlacesOfSyntax(t *testing.T) {
+	deep := strings.Repeat("(", MaxNesting+1)
+	for formula, want := range map[string][2]int{
+		"": {0, 0}, "  ": {0, 0}, "1 \xff": {0, 0}, deep + "1": {MaxNesting, MaxNesting + 1},
+		"äö + " + deep + "1": {MaxNesting + 5, MaxNesting + 6}, "1 ) 2": {2, 3}, "(1": {1, 2}, "1 +": {2, 3},
+		"1e999": {4, 5}, "a $ b": {2, 3},
+	} {
+		_, err := NewScope(NewGraph(2)).Parse(formula)
+		var e *Error
+		if !errors.As(err, &e) || [2]int{e.From, e.To} != want || e.Formula != formula {
+			t.Errorf("%.20q: %+v, want the place %v", formula, e, want)
+		}
+	}
+	// Of ranges alone the words around them, which are not the author's, have no place.
+	for ranges, want := range map[string][2]int{
+		"i in 0..3, j": {11, 12}, "": {0, 0}, "i in ": {4, 5}, "k in 5..1": {6, 8},
+	} {
+		err := NewScope(NewGraph(2)).ForEach(ranges, func() error { return nil })
+		var e *Error
+		if !errors.As(err, &e) || [2]int{e.From, e.To} != want || e.Formula != ranges {
+			t.Errorf("%q: %+v, want the place %v", ranges, e, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,8 @@ type losing struct {
 	failed    int
 	prepared  int
 	refreshed []uint64
-	unread    int // an item whose terms have no rows; 0: none
+	unread    int  // an item whose terms have no rows; 0: none
+	steep     bool // slopes that are not finite
 }
 
 var errUnread = errors.New("no rows")
@@ -58,6 +60,14 @@ func (l *losing) Refresh(ctx context.Context, seed, refresh uint64) (method.Repo
 	r, err := l.Source.Refresh(ctx, seed, refresh)
 	r.Failed += l.failed
 	return r, err
+}
+
+func (l losingLoss) Evaluate(ds, s []float32) float64 {
+	v := l.Loss.Evaluate(ds, s)
+	if l.of.steep {
+		ds[0] = float32(math.Inf(1))
+	}
+	return v
 }
 
 func lossy(t *testing.T, cfg Config, failed int) (*Trainer[float32], *losing) {
@@ -146,6 +156,29 @@ func TestTermsWithoutRows(t *testing.T) {
 	src.unread = 0
 	if _, err := tr.Epoch(t.Context()); err != nil || !slices.Equal(tr.opt.params, whole.opt.params) {
 		t.Errorf("after terms without rows: %v, or other parameters", err)
+	}
+}
+
+// A loss that is finite and a gradient that is not stop the batch, and no item is blamed.
+func TestGradientThatIsNotFinite(t *testing.T) {
+	cfg := smallConfig
+	tr, src := lossy(t, cfg, 0)
+	if err := tr.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	src.steep = true
+	tr.State.Epoch, tr.State.Step = 3, 1
+	loss, norm, err := tr.gradient(tr.order[:16])
+	var e *LossError
+	if !errors.As(err, &e) || *e != (LossError{4, 2, -1, -1, false}) || loss != 0 || norm != 0 {
+		t.Errorf("%v and %v, %+v", loss, norm, err)
+	}
+	if err := tr.batch(); !errors.As(err, &e) || tr.State.Updates != 0 || tr.State.Step != 1 {
+		t.Errorf("%v after %d updates", err, tr.State.Updates)
+	}
+	src.steep = false
+	if _, _, err := tr.gradient(tr.order[:16]); err != nil {
+		t.Error(err)
 	}
 }
 
