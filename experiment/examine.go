@@ -79,6 +79,12 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	if data != nil {
 		x = data.X
 	}
+	if data != nil {
+		rows := data.Rows(dataset.RandomSplit(data.N, p.Data.SplitSeed).Train)
+		if p, proc, err = tune(p, proc, rows, pool); err != nil {
+			return nil, err
+		}
+	}
 	p, proc, chosen := resolve(p, proc, x, pool)
 	in := check.Input{Process: proc, Data: x, Seed: p.Seed}
 	if !p.Data.Tolerance.IsAuto() {

@@ -94,6 +94,10 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		return nil, err
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
+	l.TrainRows = data.Rows(l.Split.Train)
+	if p, proc, err = tune(p, proc, l.TrainRows, pool); err != nil {
+		return nil, err
+	}
 	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
 	l.Chosen = append(l.Chosen, settleStop(l.Problem, l.Split)...)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
@@ -102,7 +106,6 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if err := p.CheckPaths(proc, len(l.Split.Train)); err != nil {
 		return nil, err
 	}
-	l.TrainRows = data.Rows(l.Split.Train)
 	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, l.TrainRows, data.N, pool)
 	if err != nil {
 		return nil, err

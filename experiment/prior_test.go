@@ -170,6 +170,7 @@ set:
 func TestChosenIsRecorded(t *testing.T) {
 	const text = `
 name: window
+defaults: fixed
 prior: empirical
 process: {method: OLLA, landing: {mode: explicit, rate: auto}, walls: paper, repulsion: auto}
 set:

@@ -48,7 +48,7 @@ func TestPriorIsAuto(t *testing.T) {
 // On a set without end there is no uniform law to take; a prior that is written stays,
 // and fails there.
 func TestPriorWithoutEnd(t *testing.T) {
-	const line = "name: line\nset: {kind: affine, a: [[1, 1]], b: [1]}\n"
+	const line = "name: line\ndefaults: fixed\nset: {kind: affine, a: [[1, 1]], b: [1]}\n"
 	rows := [][]float64{{0, 1}, {1, 0}, {0.5, 0.5}, {2, -1}, {0.25, 0.75}, {-1, 2}}
 	l, err := written(t, line, rows)
 	if err != nil || l.Problem.Prior != "empirical" || !strings.Contains(l.Chosen[0].Reason, "unbounded") {

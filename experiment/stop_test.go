@@ -270,7 +270,7 @@ func TestTooFewRowsToJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		source := fmt.Sprintf("data: {kind: earth, path: %q}\nset: {kind: sphere, dim: 3}\n"+
-			"train: {stop: held_out}\n", file)
+			"train: {stop: held_out}\ndefaults: fixed\n", file)
 		r := job.New[*Run](t, Load, []byte(source), "test", c.settings...)
 		p := r.Problem.Train
 		if p.Stop != c.stop || p.Epochs != c.epochs || p.Anneal != 0.5 {

@@ -38,7 +38,7 @@ func capRun(t *testing.T, settings ...string) *Loaded {
 	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load([]byte(capProblem), "cap.yaml", "", append(settings, "data.path="+path))
+	p, err := problem.Load([]byte(capProblem), "cap.yaml", "", append(settings, "defaults=fixed", "data.path="+path))
 	if err != nil {
 		t.Fatal(err)
 	}

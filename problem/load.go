@@ -530,7 +530,9 @@ func suggest(name string, options []string) string {
 // Resolved returns the problem as YAML, every key written out. Loading it gives
 // the same problem.
 func (p *Problem) Resolved() []byte {
-	data, err := yaml.MarshalWithOptions(p, yaml.Indent(2))
+	q := *p
+	q.Defaults = FixedDefaults
+	data, err := yaml.MarshalWithOptions(&q, yaml.Indent(2))
 	if err != nil {
 		panic("problem: " + err.Error()) // structs of plain values
 	}

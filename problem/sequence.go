@@ -11,43 +11,27 @@ import (
 // network.layers, everything does; so do run folders, which hold all keys. Lengths, the window
 // and how far paths go, are of cosines and sines.
 func (p *Problem) sequence(set constraint.Set) {
-	p.chosen = nil
-	silent := func(key string) bool { return p.origin != nil && p.origin[key] == "" }
-	if set.Capabilities().Steps < 2 || !silent("network.width") || !silent("network.layers") ||
-		!silent("network.kind") && p.Network.Kind != "temporal" {
+	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent("network.width") ||
+		!p.silent("network.layers") || !p.silent("network.kind") && p.Network.Kind != "temporal" {
 		return
 	}
-	n, t, q := &p.Network, &p.Train, &p.Process
 	times := 16
-	if !silent("process.steps") {
-		times = min(times, q.Steps)
+	if !p.silent("process.steps") {
+		times = min(times, p.Process.Steps)
 	}
 	for _, d := range []struct {
 		key   string
-		to    any // a pointer
 		value any
 	}{
-		{"network.kind", &n.Kind, "temporal"}, {"network.time_octaves", &n.TimeOctaves, 5},
-		{"network.output", &n.Output, "balanced"},
-		{"process.steps", &q.Steps, 100}, {"process.horizon", &q.Horizon, 0.2},
-		{"train.epochs", &t.Epochs, 300}, {"train.batch", &t.Batch, 80}, {"train.refresh", &t.Refresh, 20},
-		{"train.times_per_path", &t.TimesPerPath, times}, {"train.window", &t.Window, 0.1},
-		{"train.optimizer", &t.Optimizer, "muon"}, {"train.precision", &t.Precision, "bfloat16"},
-		{"train.learning_rate", &t.LearningRate, 0.005}, {"train.anneal", &t.Anneal, 0.7},
+		{"network.kind", "temporal"}, {"network.time_octaves", 5}, {"network.output", "balanced"},
+		{"process.steps", 100}, {"process.horizon", 0.2},
+		{"train.epochs", 300}, {"train.batch", 80}, {"train.refresh", 20}, {"train.times_per_path", times},
+		{"train.window", 0.1}, {"train.optimizer", "muon"}, {"train.precision", "bfloat16"},
+		{"train.learning_rate", 0.005}, {"train.anneal", 0.7},
 	} {
-		if !silent(d.key) || d.key == "train.epochs" && t.Epochs == 0 { // something else ends the training
-			continue
+		if d.key != "train.epochs" || p.Train.Epochs > 0 { // else something else ends the training
+			p.choose(run.Choice{Key: d.key, Value: d.value, Reason: "points of the set are steps of a sequence"})
 		}
-		switch to := d.to.(type) {
-		case *string:
-			*to = d.value.(string)
-		case *int:
-			*to = d.value.(int)
-		case *float64:
-			*to = d.value.(float64)
-		}
-		p.chosen = append(p.chosen, run.Choice{Key: d.key, Value: d.value,
-			Reason: "points of the set are steps of a sequence"})
 	}
 }
 

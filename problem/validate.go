@@ -38,6 +38,11 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it "+
 			"names the run folder")
 	}
+	if p.Defaults != "" {
+		if err := p.oneOf("defaults", p.Defaults, AutoDefaults, FixedDefaults); err != nil {
+			return err
+		}
+	}
 	if p.Network.Layers > maxLayers {
 		return p.key("network.layers", p.Network.Layers, fmt.Sprintf("at most %d hidden layers", maxLayers))
 	}

@@ -168,7 +168,7 @@ func TestVerdictShows(t *testing.T) {
 func TestShowWhy(t *testing.T) {
 	dir := t.TempDir()
 	capCSV(t, filepath.Join(dir, "x.csv"))
-	text := "data: {path: x.csv}\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess:\n  walls: paper\n" +
+	text := "data: {path: x.csv}\ndefaults: fixed\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess:\n  walls: paper\n" +
 		"  sigma: {min: 0.125}\n"
 	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestShowWhy(t *testing.T) {
 	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r"}, tiny...)...)
 	told := ok(t, dir, "show", "r", "--why").stdout
 	for _, want := range []string{"chosen\n  process.repulsion  0.", "  prior ", "given\n", "process.sigma.min",
-		"0.125", "p.yaml:5", "train.epochs ", "  3 ", "--set\n", "data.path"} {
+		"0.125", "p.yaml:6", "train.epochs ", "  3 ", "--set\n", "data.path"} {
 		if !strings.Contains(strings.ReplaceAll(told, "\n\n", "\n"), want) && !strings.Contains(squeezed(told), want) {
 			t.Errorf("no %q in\n%s", want, told)
 		}
@@ -187,13 +187,13 @@ func TestShowWhy(t *testing.T) {
 		g := g.(map[string]any)
 		keys = append(keys, fmt.Sprint(g["key"], "=", g["value"], " ", g["from"]))
 	}
-	for _, want := range []string{"process.sigma.min=0.125 p.yaml:5", "process.walls=paper p.yaml:4",
+	for _, want := range []string{"process.sigma.min=0.125 p.yaml:6", "process.walls=paper p.yaml:5",
 		"train.epochs=3 --set", "data.path=x.csv p.yaml:1"} {
 		if !slices.Contains(keys, want) {
 			t.Errorf("no %q among %q", want, keys)
 		}
 	}
-	if len(keys) != 7 { // path, walls, sigma.min, and four of tiny
+	if len(keys) != 8 { // path, defaults, walls, sigma.min, and four of tiny
 		t.Errorf("given are %q", keys)
 	}
 	chosen := v["chosen"].([]any)[0].(map[string]any)

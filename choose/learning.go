@@ -1,0 +1,70 @@
+package choose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/run"
+)
+
+// Constants of the rules of learning: those of docs/fast.md, in units of the data.
+const (
+	windowArc   = 0.15 // a window of targets over the radius of curvature
+	finest      = 8.0  // the shortest wave over the narrowest width
+	widest      = 12   // coordinates up to which the network is given waves
+	manyOctaves = 6
+	fewOctaves  = 3
+	batchRows   = 1024
+	batches     = 4 // of an epoch, at least
+)
+
+// Learning returns what the network, its targets and its optimiser are, for a process with the
+// schedule n. From the data's lengths follow the unit
+// in which the network reads points, its waves and the window of its targets; the rest is what
+// learned best on the problems of docs/problems.md (docs/auto.md).
+func Learning(l *Measures, n Noise) (out []run.Choice) {
+	steps, v := n.Steps, n.Travel()
+	add := func(key string, value any, format string, a ...any) {
+		out = append(out, run.Choice{Key: key, Value: value, Reason: fmt.Sprintf(format, a...)})
+	}
+	unit := l.Spread / math.Sqrt(float64(l.Coordinates))
+	add("network.center", l.Center, "the mean of the rows")
+	add("network.unit", unit, "the root mean square of their coordinates about it")
+
+	width, layers := 256, 4
+	if l.Coordinates > 50 {
+		width, layers = 512, 3
+	}
+	add("network.width", width, "for %d coordinates", l.Coordinates)
+	add("network.layers", layers, "for %d coordinates", l.Coordinates)
+	octaves := 0
+	if l.Coordinates <= widest && l.Narrow > 0 {
+		octaves = int(math.Ceil(math.Log2(l.Diameter / (finest * l.Narrow))))
+		octaves = min(max(octaves+1, fewOctaves), manyOctaves)
+		add("network.wavelength", l.Diameter, "the data's diameter")
+		add("network.octaves_of", "start", "where a path began says nearly all of its score")
+		add("network.octaves", octaves, "the shortest wave is %.3g, modes are as narrow as %.3g",
+			l.Diameter/math.Exp2(float64(octaves-1)), l.Narrow)
+	} else {
+		add("network.octaves", 0, "waves of %d coordinates would be most of the input", l.Coordinates)
+	}
+	add("network.time", "share", "whatever the horizon")
+	add("network.time_octaves", 4, "scores differ much by step")
+	add("network.output", "balanced", "late steps count as much as early ones")
+
+	window, why := math.Sqrt(v), "the length of whole paths: the set is flat as far as they go"
+	if short := windowArc * l.RadiusMedian; short < window {
+		window, why = short, fmt.Sprintf("%v of the radius of curvature", windowArc)
+	}
+	add("train.window", window, "%s", why)
+	batch := min(batchRows, max(l.Rows/batches, 1))
+	add("train.batch", batch, "at most %d rows, and at least %d batches an epoch", batchRows, batches)
+	times := min(5, steps)
+	add("train.times_per_path", times, "rows of one path repeat each other")
+	add("train.refresh", max(1, steps/(3*times)), "a path is made anew when a third of it was seen")
+	add("train.optimizer", "muon", "all directions of a matrix are learned at once")
+	add("train.learning_rate", 0.005, "of muon")
+	add("train.precision", "bfloat16", "where the machine is faster with it")
+	add("train.anneal", 0.5, "takes out the noise of the last updates")
+	return out
+}

@@ -1,0 +1,217 @@
+package choose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/run"
+)
+
+// All of a process follows from lengths of the data and of Σ (Measures), so that data in another
+// unit give the same process in that unit: x → cx takes τ to cτ and γ to γ/c.
+
+// along returns ℓ = s/√m: the spread along one direction of Σ.
+func (m *Measures) along() float64 { return m.Spread / math.Sqrt(float64(max(m.Dim, 1))) }
+
+// Constants of the rules. They are those of the recipes whose figures are in docs/fast.md, in
+// units of their own data; docs/auto.md has what else was tried.
+const (
+	reach  = 2.0  // v/ℓ²: variance of a whole path over that of the data, in each direction
+	memory = 14.0 // γS: how often a path forgets its momentum
+	arc    = 0.4  // τ√m/R: the angle that the largest step turns by
+	inside = 0.5  // τ/w: how much of a window the largest step crosses
+	start  = 0.1  // τ_0 over the narrowest width
+)
+
+// Bounds of the number of steps, and of σ_min/σ_max.
+const (
+	fewestSteps, mostSteps = 50, 200
+	flattest               = 0.2
+	steepest               = 0.02
+)
+
+// A Noise is a process's schedule and friction. What is 0 is open.
+type Noise struct {
+	Underdamped bool
+	Geometric   bool
+	Steps       int
+	Horizon     float64
+	Min, Max    float64 // σ
+	Friction    float64
+}
+
+// Schedule closes what is open in n:
+//
+//	v  = 2ℓ²                  how far a path travels in each direction: so far that nothing of the
+//	                          data's shape but its largest features is left where generation begins
+//	γS = 14, v = 2(γS − 1 + e^(−γS))/γ²
+//	                          S = Σ τ_k and γ: the last momentum, which generation draws anew, then
+//	                          knows little of the way (its correlation with it is about 1/√(2γS))
+//	τ_max = min(0.4 R/√m, w/2)
+//	                          a step is of length τ√m; it turns by an angle of 0.4, and does not
+//	                          cross a window at once
+//	N  = 3S/τ_max             of a linear σ; from 50 to 200
+//	τ_0 ≤ a tenth of the narrowest width: σ_min = σ_max √(τ_0/τ_max), from σ_max/50 to σ_max/5
+//
+// Overdamped methods have v = S and steps of length √(τm).
+func Schedule(l *Measures, n Noise) (Noise, []run.Choice) {
+	ℓ := l.along()
+	open := n
+	v := reach * ℓ * ℓ
+
+	// The largest step that Σ bears.
+	longest := math.Min(arc*l.RadiusMedian/math.Sqrt(float64(max(l.Dim, 1))), inside*l.WindowMedian)
+	if !n.Underdamped {
+		longest *= longest
+	}
+
+	// S and γ.
+	var S float64
+	if open.Min > 0 && open.Max > 0 && open.Horizon > 0 {
+		S = open.Horizon * open.Max * open.Max * n.mean(open.Min/open.Max)
+	}
+	switch {
+	case !n.Underdamped:
+		if S == 0 {
+			S = v
+		}
+	case S > 0:
+		if open.Friction == 0 {
+			n.Friction = frictionFor(v, S)
+		}
+	case open.Friction > 0:
+		S = timeFor(v, open.Friction)
+	default:
+		n.Friction = math.Sqrt(2 * (memory - 1 + math.Exp(-memory)) / v)
+		S = memory / n.Friction
+	}
+
+	// N and the range of σ, which need each other: r = √(τ_0/τ_max), and N = S/(mean(r) τ_max).
+	ratio, given := 0.05, open.Min > 0 && open.Max > 0
+	if given {
+		ratio = math.Min(open.Min/open.Max, 1)
+	}
+	for range 20 {
+		if open.Steps == 0 {
+			want := math.Ceil(S / (n.mean(ratio) * longest))
+			n.Steps = int(math.Min(math.Max(want, fewestSteps), mostSteps))
+		}
+		if given || !(l.Narrow > 0) {
+			break
+		}
+		first, largest := start*l.Narrow, S/(float64(n.Steps)*n.mean(ratio))
+		if !n.Underdamped {
+			first *= first
+		}
+		ratio = math.Min(math.Max(math.Sqrt(first/largest), steepest), flattest)
+	}
+
+	// T, σ_min, σ_max with T σ_max² mean(ratio) = S.
+	switch {
+	case open.Horizon == 0 && open.Max == 0 && open.Min == 0:
+		n.Horizon = 1
+	case open.Horizon == 0 && open.Max > 0:
+		n.Horizon = S / (open.Max * open.Max * n.mean(ratio))
+	case open.Horizon == 0:
+		n.Horizon = S * ratio * ratio / (open.Min * open.Min * n.mean(ratio))
+	}
+	if open.Max == 0 {
+		n.Max = math.Sqrt(S / (n.Horizon * n.mean(ratio)))
+	}
+	if open.Min == 0 {
+		n.Min = n.Max * ratio
+	}
+	n.Min = math.Min(n.Min, n.Max)
+	return n, n.reasons(open, l, v, S, longest)
+}
+
+// Travel returns v, the variance of a path in each direction of a flat Σ.
+func (n Noise) Travel() float64 {
+	S := n.Horizon * n.Max * n.Max * n.mean(n.Min/n.Max)
+	if !n.Underdamped {
+		return S
+	}
+	return travelled(n.Friction, S)
+}
+
+// mean returns the mean of (σ/σ_max)² over the schedule, with r = σ_min/σ_max.
+func (n Noise) mean(r float64) float64 {
+	if !n.Geometric {
+		return (1 + r + r*r) / 3
+	}
+	if r > 1-1e-6 {
+		return 1
+	}
+	return (1 - r*r) / (2 * math.Log(1/r))
+}
+
+// travelled returns the variance in one direction of a path over the time S: p is stationary.
+func travelled(γ, S float64) float64 { return 2 * (γ*S + math.Expm1(-γ*S)) / (γ * γ) }
+
+// timeFor returns the S with travelled(γ, S) = v.
+func timeFor(v, γ float64) float64 {
+	low, high := 0.0, γ*v/2+math.Sqrt(v)+1/γ // travelled ≥ 2(γS − 1)/γ²
+	for travelled(γ, high) < v {
+		high *= 2
+	}
+	return bisect(low, high, func(S float64) bool { return travelled(γ, S) < v })
+}
+
+// frictionFor returns the γ with travelled(γ, S) = v; where even a straight path of that time
+// is shorter, the γ with which a path forgets its momentum once.
+func frictionFor(v, S float64) float64 {
+	if v >= travelled(1/S, S) {
+		return 1 / S
+	}
+	return bisect(1/S, math.Max(2*S/v, 2/S), func(γ float64) bool { return travelled(γ, S) > v })
+}
+
+// bisect returns where below changes from true to false, to round-off.
+func bisect(low, high float64, below func(float64) bool) float64 {
+	for range 200 {
+		mid := low + (high-low)/2
+		if mid == low || mid == high {
+			break
+		}
+		if below(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// reasons says why each number that was open is as it is.
+func (n Noise) reasons(open Noise, l *Measures, v, S, longest float64) (out []run.Choice) {
+	add := func(key string, value any, format string, a ...any) {
+		out = append(out, run.Choice{Key: "process." + key, Value: value, Reason: fmt.Sprintf(format, a...)})
+	}
+	if open.Friction == 0 && n.Underdamped {
+		add("friction", n.Friction, "paths travel √v = %.3g in each of %d directions of Σ, √%v times the data's "+
+			"spread there, and forget their momentum %.3g times", math.Sqrt(travelled(n.Friction, S)), l.Dim,
+			reach, n.Friction*S)
+	}
+	if open.Steps == 0 {
+		switch τ := S / (float64(n.Steps) * n.mean(n.Min/n.Max)); {
+		case n.Steps == fewestSteps:
+			add("steps", n.Steps, "the fewest that are taken; the largest step may be %.3g and is %.3g", longest, τ)
+		case n.Steps == mostSteps:
+			add("steps", n.Steps, "the most that are taken; the largest step should be %.3g and is %.3g", longest, τ)
+		default:
+			add("steps", n.Steps, "the largest step is %.3g: curvature (radius %.3g) and walls (width %.3g) bear "+
+				"no longer one", τ, l.RadiusMedian, l.WindowMedian)
+		}
+	}
+	if open.Horizon == 0 {
+		add("horizon", n.Horizon, "only σ²T matters")
+	}
+	if open.Max == 0 {
+		add("sigma.max", n.Max, "σ² adds up to the path's whole time %.3g", S)
+	}
+	if open.Min == 0 {
+		add("sigma.min", n.Min, "the first step is %.3g; modes are as narrow as %.3g",
+			n.Min*n.Min*n.Horizon/float64(n.Steps), l.Narrow)
+	}
+	return out
+}

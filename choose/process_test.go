@@ -1,0 +1,177 @@
+package choose
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// earth are the lengths of rows all over the unit sphere.
+var earth = Measures{Rows: 5000, Coordinates: 3, Dim: 2, Spread: 1, Diameter: 2, Narrow: 0.02, RadiusMedian: 1,
+	WindowMedian: math.Inf(1)}
+
+func (n Noise) schedule() langevin.Schedule {
+	return langevin.Schedule{N: n.Steps, T: n.Horizon, SigmaMin: n.Min, SigmaMax: n.Max, Geometric: n.Geometric}
+}
+
+// travel returns the variance of x_N − x_0 in one direction of a flat Σ, p_0 being stationary: the sum over
+// pairs of steps of the correlations of their momenta.
+func (n Noise) travel() float64 {
+	s, v, vm := n.schedule(), 0.0, 0.0
+	for k := range s.N {
+		τ := s.Tau(k)
+		if !n.Underdamped {
+			v += τ
+			continue
+		}
+		a := math.Exp(-n.Friction * τ)
+		v, vm = v+2*τ*a*vm+τ*τ, a*vm+τ
+	}
+	return v
+}
+
+// Paths travel by twice the data's variance in each direction, whatever is given; the schedule
+// is a sum, so the integral that the rule takes for it may be off by a step's share.
+func TestScheduleTravels(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		open Noise
+		by   float64 // of v over 2ℓ²
+	}{
+		{"nothing", Noise{Underdamped: true}, 1},
+		{"overdamped", Noise{}, 1},
+		{"friction", Noise{Underdamped: true, Friction: 1.5}, 1},
+		{"a friction so low that paths are straight", Noise{Underdamped: true, Friction: 0.1}, 1},
+		{"steps", Noise{Underdamped: true, Steps: 400}, 1},
+		{"horizon", Noise{Underdamped: true, Horizon: 2.5}, 1},
+		{"sigma.max", Noise{Underdamped: true, Max: 3}, 1},
+		{"sigma.min", Noise{Underdamped: true, Min: 0.3}, 1},
+		{"sigma", Noise{Underdamped: true, Min: 0.3, Max: 3}, 1},
+		{"schedule", Noise{Underdamped: true, Min: 0.1, Max: 2, Horizon: 2}, 1},
+		{"geometric", Noise{Underdamped: true, Geometric: true}, 1},
+		{"geometric overdamped", Noise{Geometric: true, Steps: 300}, 1},
+	} {
+		n, why := Schedule(&earth, c.open)
+		if v := n.travel(); math.Abs(v-c.by) > 0.08*c.by {
+			t.Errorf("%s: paths travel %.3f, want %.3f: %+v", c.name, v, c.by, n)
+		}
+		if !(n.Min > 0 && n.Max >= n.Min && n.Horizon > 0 && n.Steps > 0) || n.Underdamped && !(n.Friction > 0) {
+			t.Errorf("%s: %+v", c.name, n)
+		}
+		o := c.open
+		if o.Steps > 0 && n.Steps != o.Steps || o.Horizon > 0 && n.Horizon != o.Horizon ||
+			o.Max > 0 && n.Max != o.Max || o.Min > 0 && n.Min != o.Min || o.Friction > 0 && n.Friction != o.Friction {
+			t.Errorf("%s: %+v became %+v", c.name, o, n)
+		}
+		for _, w := range why {
+			if w.Reason == "" || !strings.HasPrefix(w.Key, "process.") {
+				t.Errorf("%s: %+v", c.name, w)
+			}
+		}
+	}
+}
+
+// The momentum that generation draws anew knows little of the way.
+func TestScheduleForgets(t *testing.T) {
+	n, _ := Schedule(&earth, Noise{Underdamped: true})
+	s, v, vm := n.schedule(), 0.0, 0.0
+	for k := range s.N {
+		τ := s.Tau(k)
+		a := math.Exp(-n.Friction * τ)
+		v, vm = v+2*τ*a*vm+τ*τ, a*vm+τ
+	}
+	if r := vm / math.Sqrt(v); !(r < 0.3) {
+		t.Errorf("its correlation with the way is %.3f", r)
+	}
+}
+
+// The largest step turns by at mostSteps 0.4, and crosses at mostSteps half a window, where that takes from
+// 50 to 200 steps.
+func TestScheduleSteps(t *testing.T) {
+	largest := func(n Noise) float64 { return n.Max * n.Max * n.Horizon / float64(n.Steps) }
+	round := earth
+	round.RadiusMedian = 0.5
+	n, _ := Schedule(&round, Noise{Underdamped: true})
+	if τ := largest(n); n.Steps <= fewestSteps || n.Steps >= mostSteps ||
+		τ*math.Sqrt2/0.5 > 0.4001 || τ*math.Sqrt2/0.5 < 0.38 {
+		t.Errorf("radius 0.5: %d steps of %.3f", n.Steps, τ)
+	}
+	thin := earth
+	thin.WindowMedian = 0.25
+	n, _ = Schedule(&thin, Noise{Underdamped: true})
+	if τ := largest(n); n.Steps <= fewestSteps || n.Steps >= mostSteps || τ > 0.1251 || τ < 0.12 {
+		t.Errorf("window 0.25: %d steps of %.3f", n.Steps, τ)
+	}
+	flat := earth
+	flat.RadiusMedian = math.Inf(1)
+	if n, _ := Schedule(&flat, Noise{Underdamped: true}); n.Steps != fewestSteps {
+		t.Errorf("flat: %d steps", n.Steps)
+	}
+	round.RadiusMedian = 0.01
+	n, why := Schedule(&round, Noise{Underdamped: true})
+	if n.Steps != mostSteps || !strings.Contains(why[1].Reason, "should be") {
+		t.Errorf("radius 0.01: %d steps, %+v", n.Steps, why)
+	}
+	if n, _ := Schedule(&earth, Noise{}); n.Max*math.Sqrt(2*n.Horizon/float64(n.Steps)) > 0.4001 {
+		t.Errorf("overdamped: %d steps of %.3f", n.Steps, n.Max*math.Sqrt(n.Horizon/float64(n.Steps)))
+	}
+}
+
+// The first step is a tenth of the narrowest width, within bounds of σ.
+func TestScheduleFirst(t *testing.T) {
+	for _, c := range []struct{ narrow, low, high float64 }{
+		{0.02, 0.0018, 0.0022}, {1e-6, 1e-5, 1e-4}, {10, 0.001, 0.01},
+	} {
+		l := earth
+		l.Narrow = c.narrow
+		n, _ := Schedule(&l, Noise{Underdamped: true})
+		if τ := n.schedule().Tau(0); τ < c.low || τ > c.high {
+			t.Errorf("width %v: the first step is %.3g", c.narrow, τ)
+		}
+	}
+}
+
+// Data in a unit that is a power of two as large give exactly the same process in that unit.
+func TestScheduleScales(t *testing.T) {
+	for _, c := range []float64{1024, 1.0 / 1024} {
+		l := earth
+		l.Spread, l.Diameter, l.Narrow, l.RadiusMedian = c, 2*c, 0.02*c, c
+		l.WindowMedian = 0.3 * c
+		unit := earth
+		unit.WindowMedian = 0.3
+		for _, open := range []Noise{{}, {Underdamped: true}} {
+			a, _ := Schedule(&unit, open)
+			b, _ := Schedule(&l, open)
+			by := c // of σ²
+			if !open.Underdamped {
+				by = c * c
+			}
+			if a.Steps != b.Steps || a.Horizon != b.Horizon || math.Abs(b.Max*b.Max/(by*a.Max*a.Max)-1) > 1e-12 ||
+				math.Abs(b.Min*b.Min/(by*a.Min*a.Min)-1) > 1e-12 ||
+				math.Abs(b.Friction*c-a.Friction) > 1e-12*a.Friction {
+				t.Errorf("×%v: %+v and %+v", c, a, b)
+			}
+		}
+	}
+}
+
+// travelled is what is undone by timeFor and frictionFor; and where a straight path is too short the
+// friction is 1/S.
+func TestTravelled(t *testing.T) {
+	for _, γ := range []float64{1e-3, 0.1, 1, 30, 1e4} {
+		for _, S := range []float64{1e-3, 0.5, 20} {
+			v := travelled(γ, S)
+			if γ*S > 1e-5 && math.Abs(timeFor(v, γ)/S-1) > 1e-5 {
+				t.Errorf("γ = %v, S = %v: timeFor gives %v", γ, S, timeFor(v, γ))
+			}
+			switch got := frictionFor(v, S); {
+			case γ*S > 1 && math.Abs(got/γ-1) > 1e-8:
+				t.Errorf("γ = %v, S = %v: frictionFor gives %v", γ, S, got)
+			case γ*S <= 1 && got != 1/S:
+				t.Errorf("γ = %v, S = %v: frictionFor gives %v, want 1/S", γ, S, got)
+			}
+		}
+	}
+}

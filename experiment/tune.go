@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// tune returns the problem with numbers for what its file leaves to the program, and the
+// process with them: package choose says which, from the training rows (n×d) and the set. What the
+// file says stays, and the rest follows from it.
+func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *parallel.Pool) (
+	*problem.Problem, *langevin.Process, error) {
+	if _, err := langevin.ParseMethod(p.Process.Method); err != nil || len(p.Chosen()) > 0 || !p.Leaves() {
+		return p, proc, nil // another kind of process; a sequence, which has rules of its own; nothing is left
+	}
+	m, err := choose.Measure(proc.Set, rows, p.Seed, pool)
+	if err != nil {
+		return nil, nil, &DataError{Problem: err.Error()}
+	}
+	noise, chosen := choose.Schedule(m, given(p))
+	learning := choose.Learning(m, noise)
+	if k := p.Network.Kind; k != "" && k != "mlp" { // which reads points in its own way
+		learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return strings.HasPrefix(c.Key, "network.") })
+	}
+	for i, c := range learning {
+		if center, ok := c.Value.([]float64); ok {
+			learning[i].Value = center[:p.Free(m.Coordinates)]
+		}
+	}
+	if p.Train.MaxSeconds == 0 && p.Left("train.epochs") {
+		learning = append(learning, run.Choice{Key: "train.stop", Value: "held_out",
+			Reason: "neither epochs nor a budget is given"})
+		if p.Left("train.stop") {
+			learning = append(learning, run.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
+		}
+	}
+	q := p.With(append(chosen, learning...))
+	next, err := q.Build()
+	return q, next, err
+}
+
+// given returns what a problem's file says of its schedule and friction.
+func given(p *problem.Problem) choose.Noise {
+	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
+		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric"}
+	if m, err := langevin.ParseMethod(p.Process.Method); err == nil {
+		n.Underdamped = m.Underdamped()
+	}
+	if p.Left("process.steps") {
+		n.Steps = 0
+	}
+	for key, to := range map[string]*float64{"horizon": &n.Horizon, "sigma.min": &n.Min, "sigma.max": &n.Max,
+		"friction": &n.Friction} {
+		if p.Left("process." + key) {
+			*to = 0
+		}
+	}
+	return n
+}

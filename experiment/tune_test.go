@@ -1,0 +1,160 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// tuned loads 60 rows on a circle of radius c in the plane z = c, with no more said than settings do.
+func tuned(t *testing.T, c float64, settings ...string) *Loaded {
+	t.Helper()
+	var b strings.Builder
+	for i := range 60 {
+		sin, cos := math.Sincos(float64(i*i) / 20)
+		fmt.Fprintf(&b, "%.17g,%.17g,%.17g\n", c*cos, c*sin, c)
+	}
+	path := filepath.Join(t.TempDir(), "circle.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("set: {dim: 3, equality: [{name: round, expr: \"norm(x) = %.17g\"}, "+
+		"{name: flat, expr: \"x[2] = %.17g\"}]}\n", c*math.Sqrt2, c)
+	p, err := problem.Load([]byte(text), "circle.yaml", "", append(settings, "data.path="+path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	t.Cleanup(pool.Close)
+	l, err := Load(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// value returns what a key was chosen to be.
+func value(t *testing.T, chosen []run.Choice, key string) any {
+	t.Helper()
+	i := slices.IndexFunc(chosen, func(c run.Choice) bool { return c.Key == key })
+	if i < 0 || chosen[i].Reason == "" {
+		t.Fatalf("%s is not chosen with a reason: %+v", key, chosen)
+	}
+	return chosen[i].Value
+}
+
+// What nobody said is chosen, in config.yaml as in the manifest; a folder is opened with the
+// same numbers and chooses nothing.
+func TestTuneIsRecorded(t *testing.T) {
+	l := tuned(t, 1)
+	e := job.Begin[*Run](t, l, []byte("set: {}"))
+	p := e.Problem
+	if σ := value(t, l.Chosen, "process.sigma.max"); σ != p.Process.Sigma.Max || e.Process.Schedule.SigmaMax != σ {
+		t.Errorf("σ_max is %v, chosen %v", p.Process.Sigma.Max, σ)
+	}
+	if γ := value(t, l.Chosen, "process.friction"); γ != e.Process.Friction {
+		t.Errorf("γ is %v, chosen %v", e.Process.Friction, γ)
+	}
+	if c := value(t, l.Chosen, "network.center").([]float64); len(c) != 3 || math.Abs(c[2]-1) > 1e-12 {
+		t.Errorf("the centre is %v", c)
+	}
+	if p.Train.Optimizer != "muon" || p.Network.Unit != value(t, l.Chosen, "network.unit") {
+		t.Errorf("%+v %+v", p.Train, p.Network)
+	}
+	again, err := Open(e.Folder.Dir, "", e.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, walls := again.Problem.Process, p.Process.Walls
+	q.Walls = walls // of a set without walls the folder has no word
+	if len(again.Chosen) != 0 || !reflect.DeepEqual(q, p.Process) || again.Problem.Train != p.Train ||
+		!reflect.DeepEqual(again.Problem.Network, p.Network) {
+		t.Errorf("opened, it chooses %+v:\n%s", again.Chosen, again.Problem.Resolved())
+	}
+	fixed := tuned(t, 1, "defaults=fixed")
+	was := problem.Defaults()
+	if fixed.Problem.Process.Sigma != was.Process.Sigma || fixed.Problem.Network.Unit != 0 ||
+		fixed.Problem.Train.Window != 0 || len(fixed.Chosen) != 1 { // the prior
+		t.Errorf("fixed: %+v", fixed.Chosen)
+	}
+}
+
+// What is said stays, and the rest follows from it: with a friction of 1 a path takes less time for its way.
+func TestTuneKeeps(t *testing.T) {
+	l := tuned(t, 1, "process.friction=1", "process.steps=30", "network.width=16", "train.window=0.2",
+		"process.horizon=3")
+	p := l.Problem
+	if p.Process.Friction != 1 || p.Process.Steps != 30 || p.Network.Width != 16 || p.Train.Window != 0.2 ||
+		p.Process.Horizon != 3 {
+		t.Errorf("%+v %+v", p.Process, p.Network)
+	}
+	for _, c := range l.Chosen {
+		if slices.Contains([]string{"process.friction", "process.steps", "network.width", "train.window",
+			"process.horizon"}, c.Key) {
+			t.Errorf("%s was said, and is chosen", c.Key)
+		}
+	}
+	time := func(l *Loaded) (S float64) {
+		for k := range l.Process.Schedule.N {
+			S += l.Process.Schedule.Tau(k)
+		}
+		return S
+	}
+	if free := tuned(t, 1); !(time(l) < 0.7*time(free)) {
+		t.Errorf("%v with friction 1, %v", time(l), time(free))
+	}
+}
+
+// In a unit 2¹⁰ times smaller all lengths are 2¹⁰ times larger, and what has no unit is the same.
+func TestTuneScales(t *testing.T) {
+	const c = 1024
+	a, b := tuned(t, 1).Problem, tuned(t, c).Problem
+	close := func(name string, got, want float64) {
+		if math.Abs(got-want) > 1e-6*math.Abs(want) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	close("σ²", b.Process.Sigma.Max*b.Process.Sigma.Max, c*a.Process.Sigma.Max*a.Process.Sigma.Max)
+	close("friction", b.Process.Friction, a.Process.Friction/c)
+	close("unit", b.Network.Unit, c*a.Network.Unit)
+	close("window", b.Train.Window, c*a.Train.Window)
+	close("wavelength", b.Network.Wavelength, c*a.Network.Wavelength)
+	if a.Process.Steps != b.Process.Steps || a.Network.Octaves != b.Network.Octaves || a.Train.Batch != b.Train.Batch {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+// The doctor looks at the process that training would choose.
+func TestTuneIsChecked(t *testing.T) {
+	l := tuned(t, 1)
+	p, err := problem.Load(l.Problem.Resolved(), "", "", []string{"defaults=auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Leaves() || p.Left("process.friction") { // a resolved file says everything
+		t.Errorf("%v", p.Left("process.friction"))
+	}
+	text := "set: {dim: 3, equality: [{name: round, expr: \"norm(x)^2 = 2\"}, {name: flat, expr: \"x[2] = 1\"}]}\n"
+	if p, err = problem.Load([]byte(text), "", "", []string{"data.path=" + l.Problem.Data.Path}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Examine(t.Context(), p, l.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("process.friction: auto is %.4g", l.Process.Friction)
+	if !slices.ContainsFunc(r.Findings, func(f check.Finding) bool { return strings.Contains(f.Message, want) }) {
+		t.Errorf("no finding says %q: %+v", want, r.Findings)
+	}
+}
