@@ -167,7 +167,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			result := map[string]any{
 				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),
 				"failed_samples": lost, "wrong_component": s.Wrong,
-				"broken": s.Broken,
+				"broken":    s.Broken,
 				"violation": map[string]any{"worst": metric.Float(worst)},
 				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
 				"record": experiment.RecordName(out),

@@ -168,8 +168,8 @@ func TestVerdictShows(t *testing.T) {
 func TestShowWhy(t *testing.T) {
 	dir := t.TempDir()
 	capCSV(t, filepath.Join(dir, "x.csv"))
-	text := "data: {path: x.csv}\ndefaults: fixed\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess:\n  walls: paper\n" +
-		"  sigma: {min: 0.125}\n"
+	text := "data: {path: x.csv}\ndefaults: fixed\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n" +
+		"process:\n  walls: paper\n  sigma: {min: 0.125}\n"
 	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
