@@ -671,3 +671,30 @@ func TestUnmeasurable(t *testing.T) {
 		t.Errorf("squared constraint: %+v", m)
 	}
 }
+
+// Second derivatives that are no numbers are no curvature, and noted.
+func TestUnknownCurvature(t *testing.T) {
+	sphere := zoo.Sphere{D: 3, R: 2}
+	m := measure(t, halfKnown{sphere}, uniform(sphere, 200))
+	within(t, "radius", m.Radius, 2, 1e-9)
+	if m.Dim != 2 || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "second derivatives") {
+		t.Errorf("dimension %d, notes %q", m.Dim, m.Notes)
+	}
+}
+
+// A halfKnown set has no second derivatives where x_0 < 0.
+type halfKnown struct{ constraint.Set }
+
+func (s halfKnown) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.Set.NewEvaluator(rows)
+	inner := e.HessianVectors
+	e.HessianVectors = func(dst, x, v []float64, n int) {
+		inner(dst, x, v, n)
+		for i := range n {
+			if x[3*i] < 0 {
+				dst[3*i] = math.NaN()
+			}
+		}
+	}
+	return e
+}

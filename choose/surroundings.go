@@ -45,10 +45,11 @@ func newSurvey(set constraint.Set, pool *parallel.Pool, unit float64, seed uint6
 
 // A view is what a survey finds at one row.
 type view struct {
-	off    float64 // from Σ; NaN: Σ was not reached
-	rank   int     // of ∇h on Σ; −1: there is none
-	bends  []float64
-	window float64 // NaN: no wall is near, +Inf: none is opposite
+	off    float64   // from Σ; NaN: Σ was not reached
+	rank   int       // of ∇h on Σ; −1: there is none
+	bends  []float64 // |II(u, u)|
+	bent   bool      // some of them are no numbers, and left out
+	window float64   // NaN: no wall is near, +Inf: none is opposite
 }
 
 // surroundings measures Σ at the rows.
@@ -69,7 +70,7 @@ func (m *Measures) surroundings(s *survey, t *table) {
 	s.pool.Do(n, func(worker, i int) { views[i] = s.surveyor(worker).look(t.at(t.order[i]), uint64(i)) })
 	var off, radius, window []float64
 	ranks := make([]int, d+1)
-	lost, singular := 0, 0
+	lost, singular, bent := 0, 0, 0
 	for _, v := range views {
 		switch {
 		case math.IsNaN(v.off):
@@ -78,6 +79,9 @@ func (m *Measures) surroundings(s *survey, t *table) {
 		case v.rank < 0:
 			singular++
 			continue
+		}
+		if v.bent {
+			bent++
 		}
 		off = append(off, v.off)
 		ranks[v.rank]++
@@ -97,6 +101,10 @@ func (m *Measures) surroundings(s *survey, t *table) {
 	}
 	if singular > 0 {
 		m.note("at %d of %d rows a gradient of the equalities vanishes or is not finite", singular, n)
+	}
+	if bent > 0 {
+		m.note("at %d of %d rows second derivatives of the equalities are not finite: no curvature is known there",
+			bent, n)
 	}
 	rank := min(len(set.Equalities()), len(t.free))
 	if len(off) > 0 {
@@ -190,7 +198,11 @@ func (w *surveyor) look(x []float64, i uint64) view {
 	if w.m > 0 {
 		for k := range tangents {
 			if w.tangent(i, k) {
-				v.bends = append(v.bends, w.bend())
+				if b := w.bend(); finite(b) {
+					v.bends = append(v.bends, b)
+				} else {
+					v.bent = true
+				}
 			}
 		}
 	}
