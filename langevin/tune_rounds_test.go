@@ -102,6 +102,14 @@ func TestTuneWithoutForce(t *testing.T) {
 				c.calls)
 		}
 	}
+	// Where the next step refuses too much, the last that did not is taken, however short: in a well
+	// of frequency 10 that is 0.15, of 0.225 no move would last.
+	first := 0.15 / (1.5 * 1.5 * 1.5)
+	stiff := tuned(zoo.Euclidean{D: 1}, ULLAP, Quadratic{Weight: []float64{100}}, first)
+	stiff.Leaps, stiff.Count = 2, 64
+	if got, err := stiff.Tune(t.Context(), pool, make([]float64, 64)); err != nil || got != first*1.5*1.5*1.5 {
+		t.Errorf("in a narrow well: step %v, %v", got, err)
+	}
 	bare := tuned(zoo.Euclidean{D: 1}, ULLAP, blind{}, 0.25)
 	bare.Leaps = 1
 	var config *ConfigError
