@@ -81,6 +81,7 @@ type Training struct {
 	Method  method.Method
 	Network score.Config
 	Budget  float64 // seconds; 0: none
+	Judged  bool    // held-out distances may end it before
 }
 
 // checks are all checks, in the order of the report. Those of the process say nothing of a

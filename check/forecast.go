@@ -44,9 +44,9 @@ func forecast(e *Evidence) []Finding {
 	rows, refreshes := inEpoch*epochs, epochs/float64(t.Config.Refresh)
 	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
 	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
-	f.Message += fmt.Sprintf("; training takes about %s (%s network rows, %.0f %% of the time on forward paths) and "+
+	f.Message += fmt.Sprintf("; training takes %s %s (%s network rows, %.0f %% of the time on forward paths) and "+
 		"holds %s of paths and weights",
-		span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
+		t.about(), span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
 	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds,
 		memory, cost, rows
 	return []Finding{f}
@@ -66,7 +66,7 @@ func (e *Evidence) forecastStrange() []Finding {
 	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
 	rows := inEpoch * t.epochs(inEpoch*e.trial.perRow)
 	return []Finding{{
-		Message: fmt.Sprintf("training takes about %s (%s network rows)", span(rows*e.trial.perRow), si(rows)),
+		Message: fmt.Sprintf("training takes %s %s (%s network rows)", t.about(), span(rows*e.trial.perRow), si(rows)),
 		Numbers: Numbers{"train_seconds": rows * e.trial.perRow, "seconds_per_row": e.trial.perRow, "rows": rows},
 	}}
 }
@@ -78,6 +78,14 @@ func (t *Training) epochs(seconds float64) float64 {
 		n = min(n, max(1, t.Budget/seconds))
 	}
 	return n
+}
+
+// about says what the time that is forecast is of the training's.
+func (t *Training) about() string {
+	if t.Judged {
+		return "until its bound, which held-out distances may not need, about"
+	}
+	return "about"
 }
 
 // trains reports whether training can be tried.

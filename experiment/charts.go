@@ -1,12 +1,14 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -41,6 +43,28 @@ func (p *page) progress(evaluations []Progress, j *JSD) {
 		Caption: "Against all data; the floor is what a perfect memoriser of the training rows scores."},
 		figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: j.Metric, LogX: true},
 			figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor}))
+}
+
+// heldOut shows the held-out distances in the course of training.
+func (p *page) heldOut(records []run.Record) {
+	s := figure.Series{Name: "validation rows"}
+	for _, r := range records {
+		var m train.Measured
+		if r.Kind != "held-out" || json.Unmarshal(r.Data, &m) != nil || m.Distance.IsNaN() {
+			continue
+		}
+		d, noise := float64(m.Distance), float64(m.Noise)
+		s.X, s.Y = append(s.X, float64(m.Epoch)), append(s.Y, d)
+		s.Lo, s.Hi = append(s.Lo, d-noise), append(s.Hi, d+noise)
+	}
+	if len(s.X) < 2 {
+		return
+	}
+	p.Add("held-out", figure.FigureRef{Title: "Held-out distance against epochs",
+		Caption: "Energy distance of samples to the validation rows without bias, with its standard error, most of " +
+			"which all epochs have in common: differences are known better. Where it no longer falls the training " +
+			"ends."},
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "energy distance", LogX: true}, s))
 }
 
 // nearest shows whether samples are copies.

@@ -101,7 +101,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		if err != nil {
 			return nil, err
 		}
-		rows := dataset.RandomSplit(data.N, p.Data.SplitSeed).Train
+		split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
+		rows := split.Train
+		chosen = append(chosen, settleStop(p, split)...)
 		network, err := prepared(p.NetworkConfig(m, proc.Set), p, proc, data, rows)
 		if err != nil {
 			return nil, err
@@ -111,7 +113,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 			chosen = append(chosen, *choice)
 		}
 		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(rows), Method: m, Network: network,
-			Budget: p.Train.MaxSeconds}
+			Budget: p.Train.MaxSeconds, Judged: p.Train.HeldOut()}
 	}
 	in.Uniform = p.Prior != "empirical"
 	r, err := check.Run(ctx, in, pool)

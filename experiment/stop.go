@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -71,7 +70,8 @@ func (t *training) heldOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.watch.judged += t.watch.now().Sub(start).Seconds()
+	seconds := t.watch.now().Sub(start).Seconds()
+	t.watch.judged += seconds
 	verdict, ends := t.trainer.Hear(e)
 	measures := t.trainer.State.Judged.Measures
 	m := measures[len(measures)-1]
@@ -84,7 +84,11 @@ func (t *training) heldOut(ctx context.Context) error {
 		err = t.mark()
 	}
 	if err == nil && !(ends && verdict.From < verdict.After) {
-		err = t.Folder.AppendMetric("held-out", m.Epoch, m)
+		err = t.Folder.AppendMetric("held-out", m.Epoch, struct {
+			train.Measured
+			Seconds float64 `json:"seconds"` // that it took
+			Fault   string  `json:"fault,omitempty"`
+		}{m, seconds, fault})
 	}
 	if err == nil {
 		err = t.tellJudged()
@@ -105,7 +109,7 @@ func (t *training) heldOut(ctx context.Context) error {
 }
 
 // estimate returns the distance of samples by the averaged weights to the validation rows, and why
-// there is none if backward paths break down.
+// there is none if more of them failed than a run accepts.
 func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
 	d := t.Data.D
 	if t.judgedTo == nil {
@@ -122,19 +126,15 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 		prior = prior.Under(t.Condition.Of(t.ValRows), 1)
 	}
 	average := &Trained{Model: t.trainer.Average()}
-	s, err := t.generate(ctx, average, prior, judgedSamples, judgedFirst, t.Problem.Seed, nil, false)
-	var diverged *langevin.DivergedError
-	if errors.As(err, &diverged) && diverged.Direction == "backward" {
+	s, err := t.Generate(ctx, average, prior, judgedSamples, judgedFirst, t.Problem.Seed, nil)
+	var failed *FailedError
+	if errors.As(err, &failed) {
 		return metric.NoEstimate(), err.Error(), nil
 	}
 	if err != nil {
 		return e, "", err
 	}
-	good := s.Good()
-	if len(good) == 0 {
-		return metric.NoEstimate(), "no sample is left", nil
-	}
-	return t.judgedTo.Of(t.laid(good)).Numbered(s.Lost), "", nil
+	return t.judgedTo.Of(t.laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
 // goBack puts the training at the checkpoint that a verdict goes on from. Until the next one is

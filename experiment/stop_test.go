@@ -104,6 +104,31 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 			t.Errorf("held-out rows are %d of %d", len(e.HeldOutRows)/3, n)
 		}
 
+		for r, rows := range map[*Run]int{e: e.Data.N / 10, planned: e.Data.N / 10 * 2} {
+			trained, err := r.Trained("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := drawn(t, r, trained, 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := r.Evaluate(s, trained.State, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			judged := r == e
+			if v.TwoSample.M != rows || (v.HeldOut != "") != judged || (v.Weights != "") != judged {
+				t.Errorf("rate %v: held against %d rows, %q, %q", rate, v.TwoSample.M, v.HeldOut, v.Weights)
+			}
+			if _, err := r.Report(s, v); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(r.Folder.Path("figures/held-out.png")); (err == nil) != judged {
+				t.Errorf("rate %v: a picture of held-out distances: %v", rate, err)
+			}
+		}
+
 		for _, epoch := range stages(killed, verdict) {
 			r, err := Open(killed[epoch], "", e.Pool)
 			if err != nil {

@@ -65,6 +65,7 @@ type machine struct {
 	epoch    func(epoch int) float64
 	simulate float64
 	evaluate float64
+	judge    float64 // a held-out distance; 0: there are none
 }
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
@@ -97,6 +98,16 @@ func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ St
 			p.Epoch(e+1, r)
 			tr.Pace(p)
 		}
+		if m.judge > 0 && tr.State.Judged.due(e+1, tr.Done(), e >= 50) {
+			j := Judged{}
+			if tr.State.Judged != nil {
+				j = *tr.State.Judged
+			}
+			j.Measures = append(j.Measures, Measured{Epoch: e + 1})
+			tr.State.Judged = &j
+			r.All, r.Judged = r.All+m.judge, r.Judged+m.judge
+			tr.State.Spent = r.All
+		}
 	}
 	return tr.State, rates
 }
@@ -111,19 +122,21 @@ func TestSteadyBudget(t *testing.T) {
 		m     machine
 	}{
 		"plain":        {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{epoch: constant(0.71)}},
-		"slow start":   {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{9, constant(0.5), 0.1, 0}},
-		"refresh":      {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0, machine{1, constant(0.3), 5, 0}},
-		"evaluations":  {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20, machine{1, constant(0.2), 0.1, 6}},
-		"all falling":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0, machine{0, constant(0.25), 0, 0}},
-		"never falls":  {Config{Epochs: MaxClocked, Refresh: 1}, 10, machine{0, constant(0.25), 0, 3}},
-		"long epochs":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, constant(23), 1, 0}},
-		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{2, constant(0.01), 0, 0}},
+		"slow start":   {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{9, constant(0.5), 0.1, 0, 0}},
+		"refresh":      {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0, machine{1, constant(0.3), 5, 0, 0}},
+		"evaluations":  {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20, machine{1, constant(0.2), 0.1, 6, 0}},
+		"held-out":     {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, constant(0.3), 0, 0, 2.5}},
+		"all falling":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0, machine{0, constant(0.25), 0, 0, 0}},
+		"never falls":  {Config{Epochs: MaxClocked, Refresh: 1}, 10, machine{0, constant(0.25), 0, 3, 0}},
+		"long epochs":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, constant(23), 1, 0, 0}},
+		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{2, constant(0.01), 0, 0, 0}},
 	} {
 		s, rates := pass(300, 2, c.cfg, c.every, State{}, c.m)
 		if s.Plan == nil || len(s.Clock) == 0 || s.Clock[len(s.Clock)-1].Plan != *s.Plan || s.Epoch != s.Plan.Epochs {
 			t.Fatalf("%s: %+v", name, s)
 		}
-		if longest := 300*0.03 + c.m.epoch(0) + c.m.simulate + c.m.evaluate; s.Spent > 300 || s.Spent < 300-longest {
+		longest := 300*0.03 + c.m.epoch(0) + c.m.simulate + c.m.evaluate + c.m.judge
+		if s.Spent > 300 || s.Spent < 300-longest {
 			t.Errorf("%s: %v s are spent of 300; %v", name, s.Spent, s.Clock)
 		}
 		if first := s.Clock[0]; first.Spent > 300*0.10+c.m.first+2*c.m.epoch(0)+2*c.m.simulate+2 {

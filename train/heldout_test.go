@@ -95,6 +95,54 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A distance is due when it costs at most a tenth of the work since the last one, the first a tenth of that
+// of the last fifth of the updates; after as many updates at least; and at the end, once.
+func TestDue(t *testing.T) {
+	for _, c := range []struct {
+		work    float64
+		refresh int
+		most    int
+	}{{1, 1, 500}, {2e4, 1, 2000}, {2e4, 50, 2000}, {5e5, 1, 30_000}, {1e9, 1, 300}} {
+		tr := &Trainer[float32]{cfg: Config{Epochs: c.most, Refresh: c.refresh}, source: paths{}}
+		var at []int
+		for e := 1; e <= c.most; e++ {
+			tr.State.Epoch, tr.State.Updates, tr.State.Rows = e, 10*e, int64(1000*e)
+			if tr.State.Step = 1; e < c.most && tr.Due(c.work) {
+				t.Errorf("%+v: due in the course of epoch %d", c, e+1)
+			}
+			if tr.State.Step = 0; !tr.Due(c.work) {
+				continue
+			}
+			if at = append(at, e); tr.Due(c.work) {
+				tr.Hear(metric.NoEstimate())
+			}
+			if tr.Due(c.work) {
+				t.Errorf("%+v: due again after epoch %d", c, e)
+			}
+		}
+		if at[len(at)-1] != c.most || c.work == 1e9 && len(at) != 1 {
+			t.Errorf("%+v: due after epochs %v", c, at)
+		}
+		if c.work < 1e9 && (at[0] < 100 || c.work == 1 && at[0] != 100) {
+			t.Errorf("%+v: the first is due after %d updates", c, 10*at[0])
+		}
+		// 3000 rows an epoch, and 10 paths of 20 steps a refresh
+		perEpoch := 3000 + 200/float64(c.refresh)
+		for i, e := range at[:len(at)-1] {
+			since := float64(e) * 26 / 126
+			if i > 0 {
+				since = float64(e - at[i-1])
+			}
+			if share := c.work / (perEpoch * since); share > 0.1001 {
+				t.Errorf("%+v: after epoch %d a distance costs %.3f of the work before it", c, e, share)
+			}
+			if i > 0 && i < len(at)-1 && float64(e)/float64(at[i-1]) > 1.27 {
+				t.Errorf("%+v: due after epochs %v", c, at)
+			}
+		}
+	}
+}
+
 // How often the rule errs, where a doubling of the epochs lowers the distance by so many standard errors
 // of a difference: of 2000 trainings the share that ends within one doubling after the first evaluation
 // and within two. A flat one ends within two doublings but for 1 %; one that falls by 3 errors ends too
