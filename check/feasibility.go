@@ -27,7 +27,7 @@ func feasibility(e *Evidence) []Finding {
 	far, limit, rounded, unit := values, e.Tolerance, e.Tolerance, ""
 	excess := func(i, a int) float64 { return constraint.Excess(values[i*e.C+a], a < e.M) }
 	if e.data != nil {
-		far, limit = e.singles(n), evidence.Far*e.data.Spread
+		far, limit = e.far, evidence.Far*e.data.Spread
 		rounded, unit = e.data.Rounded()*e.data.Spread, fmt.Sprintf(" (%g %% of the spread of a coordinate)",
 			100*evidence.Far)
 	}
@@ -101,18 +101,23 @@ func feasibility(e *Evidence) []Finding {
 	return out
 }
 
-// measure measures how far the data is from Σ where no tolerance is given.
+// measure measures how far the data is from Σ, and each row from each component alone, where no
+// tolerance is given.
 func (e *Evidence) measure(pool *parallel.Pool) {
-	if e.Tolerance == 0 && e.C > 0 && len(e.Data) >= e.D {
-		e.data = evidence.Feasible(e.Set, e.Data[:len(e.Data)/e.D*e.D], pool)
+	n := len(e.Data) / e.D
+	if e.Tolerance != 0 || e.C == 0 || n == 0 {
+		return
 	}
-}
-
-// singles returns how far rows are from each component alone, n×C.
-func (e *Evidence) singles(n int) []float64 {
-	ruler, out := geometry.NewRuler(e.Set), make([]float64, 0, n*e.C)
-	for i := range n {
-		out = append(out, ruler.Singles(e.Data[i*e.D:(i+1)*e.D])...)
-	}
-	return out
+	const block = 64
+	e.data, e.far = evidence.Feasible(e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
+	rulers := make([]*geometry.Ruler, pool.Workers())
+	pool.Do(parallel.Blocks(n, block), func(worker, b int) {
+		if rulers[worker] == nil {
+			rulers[worker] = geometry.NewRuler(e.Set)
+		}
+		lo, hi := parallel.Block(b, n, block)
+		for i := lo; i < hi; i++ {
+			copy(e.far[i*e.C:], rulers[worker].Singles(e.Data[i*e.D:(i+1)*e.D]))
+		}
+	})
 }

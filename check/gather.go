@@ -19,6 +19,7 @@ type Evidence struct {
 	stranger  method.Method // which does not follow the process; nil if the method does
 
 	data       *evidence.Feasibility // how far it is from Σ; nil with a tolerance, or without data
+	far        []float64             // of its rows from each component alone, n×C, in its unit
 	approaches []approach            // how each component behaves where it holds
 	flat       []bool                // components whose gradient vanishes there
 	windows    []choose.Window       // of inequalities

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -51,6 +52,21 @@ func TestDataArm(t *testing.T) {
 	}
 }
 
+// Rows keep the margin all the way between waypoints, as they are proven to; with --graze some of
+// the same queries do not.
+func TestDataArmBetweenWaypoints(t *testing.T) {
+	dir := t.TempDir()
+	for _, graze := range []bool{false, true} {
+		v := wantJSON(t, ok(t, dir, "data", "arm", "-n", "12", "-o", "p.npy", "--force", "--reserve", "0.005",
+			"--modes", "any", "--json",
+			fmt.Sprintf("--graze=%v", graze)))
+		clear, least := v["clear_between"].(float64), v["least_room_between"].(float64)
+		if graze && (clear >= 12 || least >= 0.01) || !graze && (clear != 12 || least < 0.01) || v["graze"] != graze {
+			t.Errorf("--graze=%v: %v of 12 rows keep 0.01 m between waypoints, at least %v", graze, clear, least)
+		}
+	}
+}
+
 // Places that the set leaves open stand behind the waypoints.
 func TestDataArmOpen(t *testing.T) {
 	dir := t.TempDir()
@@ -93,6 +109,7 @@ func TestArmByStart(t *testing.T) {
 	for data, out := range map[string]string{"p.npy": "run", "alone.npy": "other"} {
 		ok(t, dir, slices.Concat([]string{"train", "arm", "--set", "train.epochs=1", "--set", "network.width=16",
 			"--set", "network.layers=2", "--set", "process.sigma.max=1", "--set", "train.max_failed=0.2",
+			"--set", "process.steps=20", "--set", "process.landing.rate=100",
 			"--data", data, "--out", out}, open)...)
 	}
 	const at = "start_x=0.4,start_y=-0.52,start_z=0.205"
