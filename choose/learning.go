@@ -15,7 +15,6 @@ const (
 	manyOctaves = 6
 	fewOctaves  = 3
 	batchRows   = 1024
-	batches     = 4 // of an epoch, at least
 )
 
 // Learning returns what the network, its targets and its optimiser are, for a process with the
@@ -57,8 +56,7 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 		window, why = short, fmt.Sprintf("%v of the radius of curvature", windowArc)
 	}
 	add("train.window", window, "%s", why)
-	batch := min(batchRows, max(l.Rows/batches, 1))
-	add("train.batch", batch, "at most %d rows, and at least %d batches an epoch", batchRows, batches)
+	add("train.batch", min(batchRows, l.Rows), "at most %d of the rows", batchRows)
 	times := min(5, steps)
 	add("train.times_per_path", times, "rows of one path repeat each other")
 	add("train.refresh", max(1, steps/(3*times)), "a path is made anew when a third of it was seen")
