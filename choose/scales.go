@@ -52,10 +52,6 @@ func (m *Measures) scales(s *survey, t *table) {
 	if n < len(t.order) {
 		total = t.count()
 	}
-	if n < total {
-		m.note("neighbours are looked for among %d of %d rows; their distances are scaled by (%d/%d)^(1/%d)",
-			n, total, n, total, m.Dim)
-	}
 	near := one * m.Spread / t.size
 	nearest, parts := make([]float64, queries), make([]part, queries)
 	scratch := make([][]float64, s.pool.Workers())

@@ -79,9 +79,10 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	if data != nil {
 		x = data.X
 	}
+	var notes []string
 	if data != nil {
 		rows := data.Rows(dataset.RandomSplit(data.N, p.Data.SplitSeed).Train)
-		if p, proc, err = tune(p, proc, rows, pool); err != nil {
+		if p, proc, notes, err = tune(p, proc, rows, pool); err != nil {
 			return nil, err
 		}
 	}
@@ -119,6 +120,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	r, err := check.Run(ctx, in, pool)
 	if err != nil {
 		return nil, err
+	}
+	for _, note := range notes {
+		r.Findings = append(r.Findings, check.Finding{Check: "auto", Status: check.Warn, Message: note})
 	}
 	for _, c := range chosen {
 		f := check.Finding{Check: "auto", Message: fmt.Sprintf("%s: auto is %v: %s", c.Key, c.Value, c.Reason)}

@@ -95,7 +95,8 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows = data.Rows(l.Split.Train)
-	if p, proc, err = tune(p, proc, l.TrainRows, pool); err != nil {
+	var notes []string
+	if p, proc, notes, err = tune(p, proc, l.TrainRows, pool); err != nil {
 		return nil, err
 	}
 	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
@@ -129,6 +130,7 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		Pool: pool, Molecule: data.Molecule, Remarks: data.Remarks}); err != nil {
 		return nil, err
 	}
+	l.points.Faults = append(l.points.Faults, notes...)
 	if k, ok := kinds.WithEnds(proc.Set); ok && k.Data != kind.Data {
 		l.points.Faults = append(l.points.Faults, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
 			"and written as plain numbers; data.kind=%s knows what the set's are", kind.Data, k.Data))

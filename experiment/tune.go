@@ -14,15 +14,21 @@ import (
 
 // tune returns the problem with numbers for what its file leaves to the program, and the
 // process with them: package choose says which, from the training rows (n×d) and the set. What the
-// file says stays, and the rest follows from it.
+// file says stays, and the rest follows from it. Notes are what could not be measured, or was left out.
 func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *parallel.Pool) (
-	*problem.Problem, *langevin.Process, error) {
+	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
 	if _, err := langevin.ParseMethod(p.Process.Method); err != nil || len(p.Chosen()) > 0 || !p.Leaves() {
-		return p, proc, nil // another kind of process; a sequence, which has rules of its own; nothing is left
+		return p, proc, nil, nil // another kind of process; a sequence, which has rules of its own; nothing is left
 	}
 	m, err := choose.Measure(proc.Set, rows, p.Seed, pool)
 	if err != nil {
-		return nil, nil, &DataError{Problem: err.Error()}
+		return nil, nil, nil, &DataError{Problem: err.Error()}
+	}
+	for _, note := range m.Notes {
+		notes = append(notes, "what follows from the data: "+note)
+	}
+	if !(m.Spread > 0) { // one point has no lengths
+		return p, proc, notes, nil
 	}
 	noise, chosen := choose.Schedule(m, given(p))
 	learning := choose.Learning(m, noise)
@@ -41,9 +47,9 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 			learning = append(learning, run.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
 		}
 	}
-	q := p.With(append(chosen, learning...))
-	next, err := q.Build()
-	return q, next, err
+	tuned = p.With(append(chosen, learning...))
+	next, err = tuned.Build()
+	return tuned, next, notes, err
 }
 
 // given returns what a problem's file says of its schedule and friction.

@@ -158,3 +158,30 @@ func TestTuneIsChecked(t *testing.T) {
 		t.Errorf("no finding says %q: %+v", want, r.Findings)
 	}
 }
+
+// What could not be measured is told, in training and by the doctor.
+func TestTuneNotes(t *testing.T) {
+	rows := make([][]float64, 30)
+	for i := range rows {
+		rows[i] = []float64{1, 0}
+	}
+	const text = "set: {kind: sphere, dim: 2}\n"
+	l, err := written(t, text, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(s string) bool { return strings.Contains(s, "all rows are one point") }
+	if !slices.ContainsFunc(l.Domain.Faults, told) {
+		t.Errorf("training says %q", l.Domain.Faults)
+	}
+	p, err := problem.Load([]byte(text), "", "", []string{"data.path=" + l.Problem.Data.Path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Examine(t.Context(), p, l.Pool)
+	if r == nil || !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
+		return f.Status == check.Warn && told(f.Message)
+	}) {
+		t.Errorf("the doctor says %+v, %v", r, err)
+	}
+}
