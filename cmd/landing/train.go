@@ -251,6 +251,8 @@ type trained struct {
 	Stopped string             `json:"stopped,omitempty"` // why, where held-out distances are looked at
 	Weights *run.Weights       `json:"weights,omitempty"` // that they chose
 	Seconds experiment.Seconds `json:"seconds"`
+
+	Remembered string `json:"remembered,omitempty"` // that the loss jumps where paths are drawn afresh
 }
 
 func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint string) error {
@@ -268,6 +270,9 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 		return err
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Weights()
+	if t.Remembered = r.Remembered(); t.Remembered != "" {
+		a.say("note: %s", t.Remembered)
+	}
 	return a.result(t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {
