@@ -21,8 +21,11 @@ type Survey struct {
 	Shape  []int  // of a row
 	Array  string // of an archive: which
 	Lines  []int  // line of each row; nil of arrays
-	Text   []int  // columns that hold words, ascending
-	Faults []Fault
+	Text   []int  // columns that hold words, or no number, ascending
+	Empty  []int  // those of Text without words
+	// Foreign says in words how a table is written where training does not read it so; "" as it does.
+	Foreign string
+	Faults  []Fault
 	// Faulty are the rows, ascending, with a cell that is no finite number, columns of words apart.
 	Faulty []int
 }
@@ -108,7 +111,13 @@ func (s *Survey) fault(row, column int, value string) {
 // first is a fault as a whole.
 func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 	s.Format = "CSV"
-	lines := bufio.NewScanner(r)
+	buffered := bufio.NewReaderSize(r, 1<<16)
+	d, utf16 := dialectOf(buffered)
+	if utf16 {
+		return nil, &Error{File: file, Value: "it begins as text in UTF-16 does", Want: "UTF-8"}
+	}
+	s.Foreign = d.String()
+	lines := bufio.NewScanner(buffered)
 	lines.Buffer(nil, maxLine)
 	p := &Points{}
 	words, odd := []int{}, []int{} // cells that are words, and no finite numbers, by column
@@ -124,10 +133,10 @@ func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		row := strings.Split(line, ",")
+		row := d.cells(line)
 		if p.D == 0 {
 			p.D, words, odd = len(row), make([]int, len(row)), make([]int, len(row))
-			if isHeader(line) {
+			if d.header(line) {
 				for _, cell := range row {
 					p.Header = append(p.Header, strings.Trim(cell, " \t\"'"))
 				}
@@ -149,7 +158,7 @@ func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 		}
 		for j, cell := range row {
 			cell = strings.TrimSpace(cell)
-			v, err := strconv.ParseFloat(cell, 64)
+			v, err := d.number(cell)
 			if errors.Is(err, strconv.ErrSyntax) {
 				v = math.NaN()
 				if cell != "" {
@@ -167,7 +176,9 @@ func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 		return nil, err
 	}
 	for j, n := range words {
-		if 2*n > p.N {
+		if n == 0 && odd[j] > 0 && odd[j] == p.N-len(ragged) {
+			s.Text, s.Empty = append(s.Text, j), append(s.Empty, j)
+		} else if 2*n > p.N {
 			s.Text = append(s.Text, j)
 		}
 	}

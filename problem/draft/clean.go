@@ -26,7 +26,7 @@ func (l *loaded) clean(o Options, d *Draft) error {
 	reasons := l.reasons(o, d)
 	if o.Clean == "" {
 		if len(reasons) > 0 {
-			return &UnfitError{o.Path, reasons}
+			return &UnfitError{Path: o.Path, Reasons: reasons}
 		}
 		return nil
 	}
@@ -76,6 +76,9 @@ func (l *loaded) clean(o Options, d *Draft) error {
 // reasons says why training would refuse the file as it is.
 func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 	s := l.survey
+	if s.Foreign != "" {
+		out = append(out, s.Foreign)
+	}
 	if n := len(s.Faulty); n > 0 {
 		out = append(out, fmt.Sprintf("%d of %d rows have a cell that is no finite number: %s", n, s.N,
 			sequence(d.Faulty.First, n)))

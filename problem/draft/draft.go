@@ -102,9 +102,13 @@ type Proposal struct {
 type UnfitError struct {
 	Path    string
 	Reasons []string
+	Few     bool // too few rows are left for --clean to help
 }
 
 func (e *UnfitError) Error() string {
+	if e.Few {
+		return fmt.Sprintf("%s cannot be trained on: %s", e.Path, strings.Join(e.Reasons, "; "))
+	}
 	return fmt.Sprintf("%s cannot be trained on as it is: %s; --clean FILE writes the rows and columns that can (.csv "+
 		"or .npy), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
 }
@@ -214,6 +218,10 @@ func (l *loaded) row(i int) string {
 
 const listed = 10 // rows that are named
 
+// largest is the size of numbers, and its inverse, beyond which squares and products of squares
+// overflow.
+const largest = 1e75
+
 func (l *loaded) some(rows []int, count int) Rows {
 	out := Rows{Count: count, First: []string{}}
 	for _, i := range rows[:min(len(rows), listed)] {
@@ -263,8 +271,15 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	if len(l.rows) < 2 {
-		return &UnfitError{o.Path, []string{fmt.Sprintf("%d of its %d rows have numbers alone, and training takes two",
-			len(l.rows), s.N)}}
+		why := fmt.Sprintf("%d of its %d rows have numbers alone, and training takes two", len(l.rows), s.N)
+		for _, f := range s.Faults[:min(1, len(s.Faults))] {
+			where := "the row"
+			if f.Column >= 0 {
+				where = l.names[f.Column]
+			}
+			why += fmt.Sprintf(" (%s: %s is %s)", l.row(f.Row), where, f.Value)
+		}
+		return &UnfitError{Path: o.Path, Reasons: []string{why}, Few: true}
 	}
 	d.Faulty = l.some(s.Faulty, len(s.Faulty))
 	for k := range d.Faulty.First {
@@ -306,6 +321,9 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			col.Role, col.Why = "dropped", "as --drop says"
 		case slices.Contains(s.Text, j):
 			col.Role, col.Why, col.Min, col.Max, col.SD = "dropped", "it holds words", 0, 0, 0
+			if slices.Contains(s.Empty, j) {
+				col.Why = "it holds no number"
+			}
 		case l.molecule != nil, j == latitude, j == longitude:
 		case c.Number(len(l.rows)):
 			col.Role, col.Why = "dropped", "it numbers the rows"
@@ -326,7 +344,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		d.Columns = append(d.Columns, col)
 	}
 	if len(l.coordinate) == 0 {
-		return &UnfitError{o.Path, []string{"no column looks like a coordinate"}}
+		return &UnfitError{Path: o.Path, Reasons: []string{"no column looks like a coordinate"}, Few: true}
 	}
 	if latitude >= 0 && longitude >= 0 {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}
@@ -339,8 +357,24 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
 		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
 	}
-	for _, j := range l.coordinate {
-		l.columns = append(l.columns, columns[j])
+	varies, extreme := false, -1
+	for k, j := range l.coordinate {
+		c := columns[j]
+		l.columns = append(l.columns, c)
+		varies = varies || !c.Constant()
+		if size := max(math.Abs(c.Min), math.Abs(c.Max)); size > largest || size > 0 && size < 1/largest {
+			extreme = k
+		}
+	}
+	if !varies {
+		l.notes = append(l.notes, "no coordinate varies: there is nothing to learn")
+	}
+	if extreme >= 0 {
+		c := l.columns[extreme]
+		l.notes = append(l.notes, fmt.Sprintf("numbers of %s are up to %.2g in size, whose squares are beyond what "+
+			"numbers can be: no relation can be seen, and no model trained. Bring them to a unit in which they are "+
+			"about 1",
+			l.names[l.coordinate[extreme]], max(math.Abs(c.Min), math.Abs(c.Max))))
 	}
 	l.n = len(l.rows)
 	l.x = make([]float64, 0, l.n*len(l.coordinate))
