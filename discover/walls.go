@@ -36,7 +36,8 @@ func Written(text, name string, at ...int) Relation {
 func (r *Relation) At() []int { return r.form.at }
 
 // An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of
-// the range of it. A uniform law has 0.01 there, a Gaussian of 1000 rows or more 0.001 and less.
+// the range, that of the middle 96 % over 0.96, of it. A uniform law has 0.01 there, a Gaussian of 1000
+// rows or more 0.001 and less.
 const (
 	wallWidth = 0.01
 	wallShare = 0.004
@@ -111,7 +112,13 @@ func sharpest(ends []end, most int) []end {
 // size has none: a relation nearly holds.
 func wallsOf(b Bound, v []float64) (out []end) {
 	least, most := slices.Min(v), slices.Max(v)
-	reach := wallWidth * (most - least)
+	var sorted []float64
+	for k := 0; k < len(v); k += max(1, len(v)/2000) {
+		sorted = append(sorted, v[k])
+	}
+	slices.Sort(sorted)
+	// Of a law with a long tail the range says little of its other end.
+	reach := wallWidth * (quantile(sorted, 0.98) - quantile(sorted, 0.02)) / 0.96
 	if !(reach > 1e-4*max(math.Abs(least), math.Abs(most))) || math.IsInf(reach, 0) {
 		return nil
 	}
@@ -211,7 +218,7 @@ func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []flo
 // five rows nearest to an extreme it is a small part of what it is in the last tenth of the range; at a
 // wall it is not.
 func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
-	const nearest, few, zone, small = 5, 24, 0.1, 0.1
+	const nearest, few, zone, small = 5, 24, 0.1, 0.15
 	order := make([]int, len(rows))
 	for k := range order {
 		order[k] = k

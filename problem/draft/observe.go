@@ -72,6 +72,9 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 			seen[j] = true
 		}
 	}
+	if n := symmetric(exact, r.Dim); n > 0 {
+		l.observeSymmetric(w, n, look)
+	}
 	l.observeMatrices(w, r, look)
 	l.observePoints(w, exact, r.Dim, look)
 	l.observeCircles(w, exact, look)

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -108,5 +109,38 @@ func TestObserve(t *testing.T) {
 				t.Errorf("%s has no %q:\n%s", c.name, name, got.YAML)
 			}
 		}
+	}
+}
+
+// Symmetric matrices are told by their entries and determinant, and that none has a negative eigenvalue
+// is proposed where it is so, and only there.
+func TestSymmetric(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 300
+	z := normals(6 * n)
+	for _, shift := range []float64{0, -1} {
+		var x []float64
+		for i := range n {
+			b := z[6*i : 6*i+6]
+			var a [9]float64
+			for j := range 3 {
+				for k := range 3 {
+					a[3*j+k] = b[j]*b[k] + b[3+j]*b[3+k]
+				}
+				a[4*j] += 0.1 + shift
+			}
+			x = append(x, a[:]...)
+		}
+		saveArray(t, "m.npy", x, n, 9)
+		d := draft(t, Options{Path: "m.npy"})
+		if got := strings.Contains(d.YAML, `det([[x[0], x[1]], [x[3], x[4]]]) >= 0`); got != (shift == 0) {
+			t.Errorf("shift %g: minors proposed: %v\n%s", shift, got, d.YAML)
+		}
+		for _, want := range []string{`expr: "x[1]"`, `expr: "x[2]"`, `expr: "x[5]"`, "det(reshape(x, 3, 3))"} {
+			if !strings.Contains(d.YAML, want) {
+				t.Errorf("no %s in\n%s", want, d.YAML)
+			}
+		}
+		os.Remove("m.npy")
 	}
 }

@@ -125,6 +125,9 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 		d.Bounds = append(d.Bounds, Proposal{Name: f.Name, For: f.For, Expr: f.Expr, Note: fmt.Sprintf("the data ends "+
 			"%s, with %.1f %% of the rows within a hundredth of its range", at, 100*share)})
 	}
+	if n := symmetric(r.Exact(), r.Dim); n > 0 {
+		l.semidefinite(d, n)
+	}
 	var signs []discover.Relation
 	for k, c := range l.columns {
 		if c.Min >= 0 && !c.Constant() && c.Min < c.SD && l.molecule == nil && !simplex[k] &&

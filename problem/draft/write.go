@@ -139,6 +139,9 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		if ready := len(set) > 0 && !strings.Contains(set[min(1, len(set)-1)], "dim: "); ready || len(set) == 1 {
 			how = fmt.Sprintf("set: {all: [that set, {dim: %d, inequality: [it]}]}", len(l.coordinate))
 		}
+		if l.molecule != nil {
+			how = "put it where its line says"
+		}
 		b.WriteString(comment("  ", "Where the data ends suddenly, or keeps a sign: walls perhaps, and not assumed. "+
 			"To ask for one, %s:", how))
 		for _, p := range d.Bounds {
