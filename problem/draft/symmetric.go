@@ -94,7 +94,7 @@ func (l *loaded) observeSymmetric(w *observing, n int, look func(at ...int)) {
 	for i := range n {
 		for j := i + 1; j < n; j++ {
 			if !l.columns[n*i+j].Constant() {
-				entries = append(entries, discover.Written("x[@0]", fmt.Sprintf("entry %d,%d of", i, j), n*i+j))
+				entries = append(entries, discover.Written("x[@0]", "entry", n*i+j))
 			}
 		}
 	}
