@@ -43,6 +43,9 @@ const (
 	maxNear = 100
 )
 
+// Largest is the size of numbers, and its inverse the least one, among which relations are looked for.
+const Largest = 1e20
+
 // What counts as what.
 const (
 	// Near is the largest residual (root mean square, of rows that were not fitted to) of a
@@ -261,6 +264,13 @@ func (s *search) run() {
 	}
 	if len(s.varies) == 0 {
 		return
+	}
+	for j, c := range s.columns {
+		if size := max(math.Abs(c.Min), math.Abs(c.Max)); size > Largest || size > 0 && size < 1/Largest {
+			s.remark("x[%d] is up to %.2g in size, and powers of it leave what numbers can be: relations were not "+
+				"looked for. Bring it to a unit in which it is about 1", j, size)
+			return
+		}
 	}
 	if len(s.fit) < spare || len(s.held) < spare {
 		s.remark("%d distinct rows are too few to look for relations: expected at least %d", s.distinct, 2*spare)

@@ -218,10 +218,6 @@ func (l *loaded) row(i int) string {
 
 const listed = 10 // rows that are named
 
-// largest is the size of numbers, and its inverse, beyond which squares and products of squares
-// overflow.
-const largest = 1e75
-
 func (l *loaded) some(rows []int, count int) Rows {
 	out := Rows{Count: count, First: []string{}}
 	for _, i := range rows[:min(len(rows), listed)] {
@@ -357,24 +353,13 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
 		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
 	}
-	varies, extreme := false, -1
-	for k, j := range l.coordinate {
-		c := columns[j]
-		l.columns = append(l.columns, c)
-		varies = varies || !c.Constant()
-		if size := max(math.Abs(c.Min), math.Abs(c.Max)); size > largest || size > 0 && size < 1/largest {
-			extreme = k
-		}
+	varies := false
+	for _, j := range l.coordinate {
+		l.columns = append(l.columns, columns[j])
+		varies = varies || !columns[j].Constant()
 	}
 	if !varies {
 		l.notes = append(l.notes, "no coordinate varies: there is nothing to learn")
-	}
-	if extreme >= 0 {
-		c := l.columns[extreme]
-		l.notes = append(l.notes, fmt.Sprintf("numbers of %s are up to %.2g in size, whose squares are beyond what "+
-			"numbers can be: no relation can be seen, and no model trained. Bring them to a unit in which they are "+
-			"about 1",
-			l.names[l.coordinate[extreme]], max(math.Abs(c.Min), math.Abs(c.Max))))
 	}
 	l.n = len(l.rows)
 	l.x = make([]float64, 0, l.n*len(l.coordinate))

@@ -24,7 +24,9 @@ func FuzzTable(f *testing.F) {
 		strings.ReplaceAll(strings.ReplaceAll(circle(""), ",", ";"), ".", ","),
 		"id,lat,lon,kind\n1,2,3,a\n2,5,7,b\n3,9,1,a\n", "a\n1\n1\n1\n", "\xff\xfex\x00",
 		"\ufeffa,b\n1,2\n3,4\n", "1 2\n3 4\n",
-		"a\tb\n1\t2\n2\t1\n", "trajectory,waypoint,j\n0,0,1\n0,1,2\n", "x,x\n5e-324,0\n0,1\n",
+		"a\tb\n1\t2\n2\t1\n",
+		circle("-0.5547e91,0.8\n"), circle("1e19,2e19\n"),
+		"trajectory,waypoint,j\n0,0,1\n0,1,2\n", "x,x\n5e-324,0\n0,1\n",
 	} {
 		f.Add(text)
 	}

@@ -21,6 +21,11 @@ func (l *loaded) write(o Options, d *Draft, set []string) error {
 	if err != nil {
 		return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
 	}
+	const most = 1e15 // of data.tolerance
+	if tolerance > most/4 {
+		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("rows are off their own set by "+
+			"%.2g; bring the numbers to a unit in which they are about 1", tolerance)}}
+	}
 	if tolerance > 0 {
 		d.YAML = l.yaml(o, d, set, up(2*tolerance))
 		if _, err := l.built([]byte(d.YAML)); err != nil {
