@@ -92,7 +92,7 @@ func TestMethodOfOnesOwn(t *testing.T) {
 		}
 	}
 	start, err := r.CompareStart(context.Background(), prior, 500)
-	if err != nil || start.Prior != "denoising" || start.Paths != 500 {
+	if err != nil || start.Prior != "denoising" || start.Paths != 2000 {
 		t.Errorf("%+v, %v", start, err)
 	}
 	v, err := r.Evaluate(s, trained.State, start)

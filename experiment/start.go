@@ -43,8 +43,8 @@ const (
 	startFloors = 5    // pairs of sets of prior draws
 )
 
-// CompareStart compares as many forward paths as there are samples, at most 2000,
-// with the prior: by the data's histogram distance where there is one, its floor
+// CompareStart compares 2000 forward paths, or where these are dear as many as there are
+// samples and no more than that, with the prior: by the data's histogram distance where there is one, its floor
 // being that of two sets of prior draws; else by the energy distance, its floor
 // being that of relabelled points. The p-value is that of metric.EnergyTest in
 // either case. Errors are those of forward paths.

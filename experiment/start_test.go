@@ -35,7 +35,7 @@ func TestStart(t *testing.T) {
 		return s
 	}
 	s := compare("process.horizon=0.01")
-	if s.Prior != "uniform" || s.Metric != "Jensen–Shannon distance" || s.Paths != 800 || s.PValue > 0.001 ||
+	if s.Prior != "uniform" || s.Metric != "Jensen–Shannon distance" || s.Paths != 2000 || s.PValue > 0.001 ||
 		s.Distance < s.Floor+5*s.FloorSD || !strings.Contains(s.Warning, "prior=empirical") {
 		t.Errorf("paths that stay: %+v", s)
 	}
@@ -57,7 +57,26 @@ func TestStartEmpirical(t *testing.T) {
 func TestStartChains(t *testing.T) {
 	e := begin(t, "set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`, "process.friction=1.5")
 	s, err := compareStart(t, e, 300)
-	if err != nil || s.Prior != "chains" || s.Paths != 300 || math.IsNaN(float64(s.Distance)) || s.PValue <= 0.001 {
+	if err != nil || s.Prior != "chains" || s.Paths != 2000 || math.IsNaN(float64(s.Distance)) || s.PValue <= 0.001 {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Paths are as many as samples, but at least 2000 where that is cheap and at most so many where
+// it is not.
+func TestStartCount(t *testing.T) {
+	e := begin(t)
+	for _, c := range []struct{ steps, samples, want int }{
+		{50, 200, 2000}, {50, 20_000, 2000},
+		{9999, 200, 333},      // 30 000 numbers a path
+		{9999, 5000, 2000},    // 6e7 in all
+		{999_999, 200, 33},    // 1e8 in all
+		{99_999_999, 5000, 1}, // one is more than that
+	} {
+		proc := *e.Process
+		proc.Schedule.N = c.steps
+		if got := startCount(&proc, c.samples); got != c.want {
+			t.Errorf("%d steps, %d samples: %d paths, want %d", c.steps, c.samples, got, c.want)
+		}
 	}
 }

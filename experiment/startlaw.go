@@ -18,13 +18,19 @@ import (
 // that a test of so many points hardly sees is seen in the samples.
 const startDoubt = 0.05
 
-// startNumbers bounds the numbers of the paths whose ends are held against a prior.
-const startNumbers = 1e8
+// Bounds of the numbers of the paths whose ends are held against a prior: those that are taken
+// however few samples there are, and the most.
+const (
+	startCheap   = 1e7
+	startNumbers = 1e8
+)
 
-// startCount returns how many forward paths a comparison takes, of so many samples.
+// startCount returns how many forward paths a comparison takes, of so many samples: at least
+// startPaths where they are cheap, since a few do not show that they remember the rows. They may be
+// more than the rows: it is from ends like these, of the same rows, that the network learns.
 func startCount(proc *langevin.Process, samples int) int {
 	path := float64(proc.Schedule.N+1) * float64(proc.Set.Dim())
-	return min(samples, startPaths, max(1, int(startNumbers/path)))
+	return min(max(samples, int(startCheap/path)), startPaths, max(1, int(startNumbers/path)))
 }
 
 // startTest simulates so many forward paths from the training rows and holds their
@@ -44,7 +50,7 @@ func startTest(ctx context.Context, m method.Method, prior method.Prior, train [
 // startLaw says what prior: auto becomes. The uniform law holds nothing of the training
 // rows, so it is taken where generation may begin with it: where it can be drawn
 // from and forward paths end in it as far as their test can tell, which is the one by
-// which CompareStart judges a run by as many samples. Else generation begins where paths
+// which CompareStart judges a run by as many paths. Else generation begins where paths
 // end.
 func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
 	samples int, pool *parallel.Pool) (prior, reason string, err error) {

@@ -31,7 +31,7 @@ func (j *judge) skip(c Code, format string, v ...any) {
 }
 
 // ofLaw are the codes that a wrong start, or too short a training, may be behind.
-var ofLaw = []Code{Stray, MissedMode, Walls, Spread, KindOfData, Condition, Observables, AnotherLaw}
+var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Observables, AnotherLaw}
 
 func (j *judge) run() {
 	j.losses()
@@ -43,8 +43,11 @@ func (j *judge) run() {
 		blind = "no sample is left"
 	case m < FewestHeld:
 		blind = fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld)
-	case j.Energy.Statistic.IsNaN():
-		blind = "a sample or a row is not finite"
+	case len(finite(j.Samples)) < len(j.Samples):
+		blind = "samples are not finite"
+		j.tell(Violation, 1, "%s", blind)
+	case j.Energy.PValue.IsNaN():
+		blind = "held-out rows are not finite"
 	}
 	if blind != "" {
 		j.blind(blind)
@@ -55,6 +58,7 @@ func (j *judge) run() {
 		j.copies()
 		j.walls()
 		j.spread()
+		j.blur()
 	}
 	j.kind()
 	if n > 0 {
@@ -76,7 +80,7 @@ func (j *judge) run() {
 
 // blind says that what looks at points was not looked at.
 func (j *judge) blind(why string) {
-	for _, c := range []Code{Stray, MissedMode, Copies, Spread, Observables, AnotherLaw} {
+	for _, c := range []Code{Stray, MissedMode, Copies, Spread, Blur, Observables, AnotherLaw} {
 		j.skip(c, "%s", why)
 	}
 }

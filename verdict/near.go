@@ -87,18 +87,9 @@ const (
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
-	below := func(r []float64, c float64) (k int) {
-		for _, v := range r {
-			if v < c {
-				k++
-			}
-		}
-		return k
-	}
-	middle := metric.Median(slices.Concat(x, h))
-	own, held := metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h))
+	own, held, differ := medians(x, h)
 	share := max(0, 2*float64(below(x, held))/float64(n)-1)
-	nearer := own < held && metric.FisherTest(below(x, middle), n, below(h, middle), m) <= levels[Copies]/2
+	nearer := differ && own < held
 	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
 	same := copied > repeated && metric.FisherTest(a, n, b, m) <= levels[Copies]/2
@@ -113,4 +104,38 @@ func (j *judge) copies() {
 		j.tell(Overfit, share, "samples keep to training rows: the median distance to one is %.2f of that of held-out "+
 			"rows", own/held)
 	}
+}
+
+// blur tells of samples that lie further from training rows than held-out rows do, by the other
+// side of the same median test: structure that is finer than the spread is lost. It is of the
+// points that no finding has told of.
+func (j *judge) blur() {
+	x, h := rest(j.SampleNearest, 1, j.outX), rest(j.HeldNearest, 1, j.outH)
+	if len(x) == 0 || len(h) < FewestHeld {
+		return
+	}
+	own, held, differ := medians(x, h)
+	if !differ || own <= held {
+		return
+	}
+	D, _ := metric.KolmogorovTest(slices.Clone(x), slices.Clone(h))
+	j.tell(Blur, excess(D, len(x), len(h))-j.law, "samples are blurred: the median distance to a training row is "+
+		"%s, of held-out rows %s", text.Number(own), text.Number(held))
+}
+
+// medians returns those of x and h, and whether they differ by Mood's test: Fisher's of how many
+// lie below the median of both.
+func medians(x, h []float64) (own, held float64, differ bool) {
+	middle := metric.Median(slices.Concat(x, h))
+	p := metric.FisherTest(below(x, middle), len(x), below(h, middle), len(h))
+	return metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h)), p <= levels[Copies]/2
+}
+
+func below(r []float64, c float64) (k int) {
+	for _, v := range r {
+		if v < c {
+			k++
+		}
+	}
+	return k
 }

@@ -204,6 +204,14 @@ func TestFaults(t *testing.T) {
 			}
 			return x
 		}, `"x[0]" has another law`},
+		{"narrow structure is lost", law{"", 2, func(x, z, u []float64) {
+			x[0], x[1] = math.Floor(8*u[0])+0.05*z[0], math.Floor(8*u[1])+0.05*z[1]
+		}}, Blur, func(_ *Evidence, x []float64) []float64 {
+			for i := range x { // each of the 64 modes twice as wide
+				x[i] += x[i] - math.Round(x[i])
+			}
+			return x
+		}, "blurred"},
 		{"the start is not reached", normal, StartLaw, func(e *Evidence, x []float64) []float64 {
 			e.Start = &Start{Prior: "uniform", Paths: 1000, PValue: 0.001, Apart: 0.1}
 			for i := range x {
@@ -261,5 +269,122 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%q comes first with %d of %d seeds", c.want, hits, seeds)
 			}
 		})
+	}
+}
+
+// Levels add up to what is promised; every code is one of All, once.
+func TestLevels(t *testing.T) {
+	sum := 0.0
+	for code, level := range levels {
+		sum += level
+		if order(code) < 0 {
+			t.Errorf("%s is not one of the codes", code)
+		}
+	}
+	if math.Abs(sum-Alarm) > 1e-12 {
+		t.Errorf("levels add up to %v, Alarm is %v", sum, Alarm)
+	}
+	if all := All(); len(all) != 16 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+		t.Errorf("codes %v", all)
+	}
+}
+
+// What cannot be judged is not good, and says why.
+func TestNotJudged(t *testing.T) {
+	l := laws[0]
+	few := evidence(l.draw(100, 1, 0), l.draw(FewestHeld-1, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
+	none := evidence(l.draw(100, 1, 0), l.draw(50, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
+	none.Samples, none.SampleNearest, none.Numbers, none.Walls = nil, nil, nil, nil
+	none.Energy, none.Asked, none.Failed = metric.NoTest(), 100, 100
+	broken := evidence(l.draw(100, 1, 0), l.draw(50, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
+	broken.Samples[0] = math.NaN()
+	broken.Energy = metric.EnergyTest(broken.Samples, broken.Held, 2, 50, 999, 1)
+	for name, c := range map[string]struct {
+		e    Evidence
+		why  string
+		said string
+	}{
+		"few":    {few, "19 rows are held out; expected at least 20", "not judged"},
+		"none":   {none, "no sample is left", "not good: one thing is wrong"},
+		"broken": {broken, "samples are not finite", "not good: one thing is wrong"},
+	} {
+		v := Of(c.e)
+		if v.Good || v.Title() != c.said || !slices.Contains(v.Skipped, Skip{AnotherLaw, c.why}) {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if g := v.Grouped(); len(g) == 0 || !strings.HasSuffix(g[0], ": "+c.why) || strings.Count(g[0], ", ") < 6 {
+			t.Errorf("%s: %q", name, g)
+		}
+	}
+	unseen := evidence(l.draw(100, 1, 0), l.draw(50, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
+	if unseen.Start = nil; Of(unseen).Skipped[0].Code != MissedMode || !slices.ContainsFunc(Of(unseen).Skipped,
+		func(s Skip) bool { return s.Code == StartLaw }) {
+		t.Errorf("%+v", Of(unseen))
+	}
+}
+
+// A training that ended early is told of where the law is off, and not where it is good. The trend of
+// distances is Mann's: of six that fall all 15 pairs agree, z = 14/√28.33 = 2.63, p = 0.0043.
+func TestCourse(t *testing.T) {
+	falling := []float64{9, 9, 9, 9, 9, 9, 6, 5, 4, 3, 2, 1}
+	fall, p := (&Course{Distances: falling}).Trend()
+	if math.Abs(fall-(1-3.0/11)) > 1e-12 || math.Abs(p-0.0043) > 1e-4 {
+		t.Errorf("fall %v, p = %v", fall, p)
+	}
+	if fall, _ := (&Course{Distances: falling[2:]}).Trend(); !math.IsNaN(fall) {
+		t.Errorf("of five: %v", fall)
+	}
+	l := laws[0]
+	for _, c := range []struct {
+		course Course
+		says   string // empty: nothing
+		skips  bool
+	}{
+		{Course{Epochs: 100, Planned: 100, Rate: 0.02, Highest: 1}, "", false},
+		{Course{Epochs: 100, Planned: 100, Rate: 0.2, Highest: 1}, "the learning rate was not brought down", false},
+		{Course{Epochs: 20, Planned: 20, Rate: 0.125, Highest: 1}, "", false}, // the last of 8 epochs of a fall
+		{Course{Epochs: 50, Planned: 100, Rate: 0, Highest: 1}, "stopped after 50 of 100 epochs", false},
+		{Course{Epochs: 100, Rate: 0, Highest: 1, Distances: falling}, "still fell, by 73 %", false},
+		{Course{}, "", true},
+	} {
+		e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
+		e.Course = &c.course
+		if v := Of(e); len(v.Findings) > 0 {
+			t.Fatalf("a good law: %+v", v)
+		}
+		for i := range e.Samples {
+			e.Samples[i] = 2*e.Samples[i] + 1
+		}
+		e.Energy = metric.EnergyTest(e.Samples, e.Held, 2, 100, 999, 1)
+		v := Of(e)
+		at := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Code == TooShort })
+		skipped := slices.ContainsFunc(v.Skipped, func(s Skip) bool { return s.Code == TooShort })
+		if (at >= 0) != (c.says != "") || skipped != c.skips ||
+			at >= 0 && !strings.Contains(v.Findings[at].Says, c.says) {
+			t.Errorf("%+v: %+v", c.course, v)
+		}
+	}
+}
+
+// Other observables take the place of a verdict's own.
+func TestWithNumbers(t *testing.T) {
+	l := laws[0]
+	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
+	v := Of(e)
+	if !v.Good {
+		t.Fatalf("%+v", v)
+	}
+	off := slices.Clone(e.Numbers[0].Samples)
+	for i := range off {
+		off[i] += 1
+	}
+	own := e.Numbers[0]
+	bad := v.WithNumbers([]Number{own, {Name: "moved", Samples: off, Held: own.Held, Times: 2.5}})
+	if told := bad.String(); bad.Good || len(bad.Findings) != 1 || bad.Findings[0].Code != Observables ||
+		!strings.Contains(told, `"moved" has another law`) || !strings.Contains(told, "2.5 × their floor") {
+		t.Errorf("%+v", bad)
+	}
+	if again := bad.WithNumbers(e.Numbers); !again.Good || again.String() != "good" {
+		t.Errorf("%+v", again)
 	}
 }
