@@ -58,7 +58,7 @@ func TestSequence(t *testing.T) {
 		}
 	}
 	one, ball := "set: {kind: arm, robot: panda, waypoints: 1}", "set: {kind: sphere, dim: 3}"
-	for _, q := range []*Problem{load(one, ""), load(ball, ""), load(string(recipe), "")} {
+	for _, q := range []*Problem{load(one, "", kind), load(ball, ""), load(string(recipe), "")} {
 		if q.Chosen() != nil || q.Network.Kind != "" {
 			t.Errorf("%+v", q.Chosen())
 		}

@@ -33,6 +33,7 @@ func (p *Problem) set() (constraint.Set, error) {
 			return nil, err
 		}
 	}
+	p.kind(set)
 	p.sequence(set)
 	return set, p.checkCondition(set)
 }
