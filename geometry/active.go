@@ -50,11 +50,9 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 	pushed := w.pushed[i*w.c+g.vec:][:g.c]
 	move := s.move[:g.d] // y − z
 	copy(move, g.take(w.buf, w.y[i*w.d:(i+1)*w.d]))
-	dense.Axpy(move, -1, g.take(w.buf, z))
-	reach := 1.0
-	for _, v := range move {
-		reach = max(reach, math.Abs(v))
-	}
+	at := g.take(w.buf, z)
+	dense.Axpy(move, -1, at)
+	reach := max(shrunk(1, largest(at)), largest(move))
 	for l, comp := range g.comp {
 		s.size[l] = dense.Norm4(base[l*g.d : (l+1)*g.d])
 		if s.size[l] < GradientTolerance { // no direction to push in

@@ -9,7 +9,25 @@ import (
 const (
 	newtonTolerance  = 1e-13 // on |h| and g, besides their own round-off
 	newtonIterations = 50
+	// polish is how many iterations more a point takes that meets newtonTolerance and is small (small).
+	polish = 8
 )
+
+// Beside points of size 10⁻⁹ an |h| of 10⁻¹³ is no small violation, least of all where h is a square. Where
+// points are smaller than small, or h is flat, tolerances are of the terms of h, |∇h|·|x|, in place of 1:
+// of 10⁻¹⁰ of them where 10⁻¹³ was asked for.
+const small = 1e-3
+
+// shrunk returns a tolerance that is meant for terms of size 1 for those of a size.
+func shrunk(tolerance, terms float64) float64 { return tolerance * min(1, terms/small) }
+
+// largest returns max |x_j|.
+func largest(x []float64) (size float64) {
+	for _, v := range x {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
 
 // A fate is what one Newton iteration makes of a group at a point.
 type fate int
@@ -32,7 +50,7 @@ func (w *Projection) newton(b base, dst []float64, ok []bool, margin float64, o 
 		clear(w.pushed[i*c : (i+1)*c])
 		for a := range groups {
 			at := i*groups + a
-			w.done[at], w.residual[at], w.margin[at] = false, math.Inf(1), margin
+			w.done[at], w.residual[at], w.margin[at], w.late[at] = false, math.Inf(1), margin, 0
 		}
 	}
 	for range newtonIterations {
@@ -85,9 +103,13 @@ func (w *Projection) newtonRow(out []float64, b base, i int, x, val, jac []float
 			return false, notFinite
 		}
 		// Converged, or as near as the round-off of h allows.
-		if size <= newtonTolerance || size <= 0x1p-50*floor && size >= w.residual[at] {
+		met, falls := size <= newtonTolerance, size < w.residual[at]
+		if met && (!falls || w.late[at] == polish || w.near(i, a, x, val, jg)) || size <= 0x1p-50*floor && !falls {
 			w.done[at] = true
 			continue
+		}
+		if met {
+			w.late[at]++
 		}
 		w.residual[at] = size
 		converged = false
@@ -96,32 +118,42 @@ func (w *Projection) newtonRow(out []float64, b base, i int, x, val, jac []float
 		} else {
 			f = w.newtonStep(out, b, i, a, val, jg)
 		}
-		if f != moved {
+		switch {
+		case f == moved:
+		case met: // no way from here to a smaller violation
+			g.put(out, g.take(w.buf, x))
+			w.done[at] = true
+		default:
 			return false, f
 		}
 	}
 	return converged, moved
 }
 
+// near reports whether each component of a group is met at the iterate x, by the size of its terms there.
+func (w *Projection) near(i, a int, x, val, jac []float64) bool {
+	g := &w.groups[a]
+	size := largest(g.take(w.buf, x))
+	for l, comp := range g.comp {
+		slope := 0.0
+		for _, v := range jac[l*g.d : (l+1)*g.d] {
+			slope += math.Abs(v)
+		}
+		if !(w.off(i, a, l, val[comp]) <= shrunk(newtonTolerance, slope*size)) {
+			return false
+		}
+	}
+	return true
+}
+
 // violation returns the largest in a group at the iterate z, and a bound of what
 // round-off makes of it. Inequalities that z reaches are marked.
 func (w *Projection) violation(i, a int, z, val, jac []float64) (size, floor float64) {
 	g := &w.groups[a]
-	margin := w.margin[i*len(w.groups)+a]
 	for l, comp := range g.comp {
-		v, pushed := val[comp], &w.pushed[i*w.c+g.vec+l]
-		*pushed = *pushed || l >= g.m && v >= 0
-		switch {
-		case l < g.m:
-			v = math.Abs(v)
-		case *pushed && w.z[i*w.c+g.vec+l] < 0:
-			v = math.Abs(v + margin)
-		case *pushed:
-			v = max(v+margin, 0)
-		default:
-			v = max(v, 0)
-		}
-		size = max(size, v)
+		pushed := &w.pushed[i*w.c+g.vec+l]
+		*pushed = *pushed || l >= g.m && val[comp] >= 0
+		size = max(size, w.off(i, a, l, val[comp]))
 		s := 0.0
 		for j, v := range jac[l*g.d : (l+1)*g.d] {
 			s += math.Abs(v * z[j])
@@ -129,6 +161,21 @@ func (w *Projection) violation(i, a int, z, val, jac []float64) (size, floor flo
 		floor = max(floor, s)
 	}
 	return size, floor
+}
+
+// off is how far component l of a group is from where it belongs, with the value v at the iterate.
+func (w *Projection) off(i, a, l int, v float64) float64 {
+	g, margin := &w.groups[a], w.margin[i*len(w.groups)+a]
+	pushed := w.pushed[i*w.c+g.vec+l]
+	switch {
+	case l < g.m:
+		return math.Abs(v)
+	case pushed && w.z[i*w.c+g.vec+l] < 0:
+		return math.Abs(v + margin)
+	case pushed:
+		return max(v+margin, 0)
+	}
+	return max(v, 0)
 }
 
 // newtonStep solves (∇h(z) Qᵀ) δ = h(z), in the least-squares sense where the

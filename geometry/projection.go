@@ -44,6 +44,7 @@ type Projection struct {
 	z        []float64 // rows×c: multipliers, in the basis of the normals or of the components
 	pushed   []bool    // rows×c: inequalities that an iterate reached
 	done     []bool    // rows×groups
+	late     []int     // rows×groups: iterations since newtonTolerance was met
 	residual []float64 // rows×groups: violation at the iterate before
 	margin   []float64 // rows×groups: how far inside pushed inequalities go
 	row      []int     // rows still iterating
@@ -82,7 +83,7 @@ type base interface {
 // or not it is active at x_i; none pulls. On an affine Σ it is the point of Σ
 // nearest to y_i. The points go to dst (n×d; dst may be y) and their success to
 // ok (n); a row that fails keeps its proposal. |h| and g are at most 1e-13 then,
-// or their round-off.
+// or their round-off; less where points are small (small).
 //
 // With a margin, g_j ≤ −margin for each inequality that the proposal or an iterate
 // violates: the paper's J(x) = 0 with margin = ε. Where no point keeps that
@@ -205,7 +206,7 @@ func (w *Projection) room() {
 	w.y, w.x, w.val = vec(rows*d), vec(rows*d), vec(rows*c)
 	w.row = make([]int, 0, rows)
 	w.buf, w.buf2, w.h, w.δ, w.z = vec(d), vec(d), vec(c), vec(c), vec(rows*c)
-	w.pushed, w.done = make([]bool, rows*c), make([]bool, rows*groups)
+	w.pushed, w.done, w.late = make([]bool, rows*c), make([]bool, rows*groups), make([]int, rows*groups)
 	w.residual, w.margin = vec(rows*groups), vec(rows*groups)
 	if c > w.m {
 		w.active = newActive(w.widest, d)

@@ -39,36 +39,47 @@ func NewApproach(at Lander, d int, o ApproachOptions) *Approach {
 	return &Approach{at, o, make([]float64, d), make([]float64, d)}
 }
 
-// Run moves x to |h| ≤ 1e-13, or to 1e-12 where round-off ends the descent there, and
-// reports whether it arrived; if not, x stays. It returns the steps it took.
+// Run moves x to |h| ≤ 1e-13, or to 1e-12 where round-off ends the descent there or moves x by no more than
+// its own; a small point (small) on to where a step is 10⁻¹⁰ of it, as far as steps lead there. It reports
+// whether x arrived; if not, x stays. It returns the steps it took.
 func (s *Approach) Run(x []float64) (steps int, ok bool) {
 	const tolerance, roundoff = 1e-13, 1e-12
-	y, step, last := s.y, s.step, math.Inf(1)
+	y, step, last, length := s.y, s.step, math.Inf(1), largest(x)
 	copy(y, x)
 	for range s.o.Steps {
 		if s.at.At(y, 1) != nil {
-			return steps, false
+			return steps, ok
 		}
 		size := 0.0
 		for _, h := range s.at.Values() {
 			size = max(size, constraint.Excess(h, true))
 		}
-		if size <= tolerance || size <= roundoff && size >= last {
+		falls := size < last
+		if last = size; ok && !falls {
+			return steps, ok
+		}
+		if size <= tolerance || size <= roundoff && !falls {
+			ok = true
+			if copy(x, y); length >= small || !falls {
+				return steps, ok
+			}
+		}
+		s.at.Landing(step)
+		move := largest(step)
+		if ok && move <= shrunk(tolerance, length) || !falls && move <= 0x1p-50*largest(y) {
 			copy(x, y)
 			return steps, true
 		}
-		last = size
-		s.at.Landing(step)
 		far := 0.0
 		for j, v := range step {
 			y[j] -= v
 			far += (y[j] - x[j]) * (y[j] - x[j])
 		}
-		if steps++; s.o.Reach > 0 && !(far <= s.o.Reach*s.o.Reach) {
+		if steps++; !ok && s.o.Reach > 0 && !(far <= s.o.Reach*s.o.Reach) {
 			return steps, false
 		}
 	}
-	return steps, false
+	return steps, ok
 }
 
 // A Solver brings single points to Σ from anywhere, one at a time. It is scratch
@@ -101,20 +112,21 @@ func (s *Solver) Project(x []float64, margin float64) bool {
 
 // Descend moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction,
 // and reports whether it arrived: each excess at most tol (1 + Σ_j |x_j ∂_j c|),
-// the size of the constraint's terms. It goes on while the violation falls, so
-// that a squared constraint, on which each step only halves the distance, is
-// followed down to round-off too. Where it does not arrive, x is left at the least
-// violation found.
+// the size of the constraint's terms; where they are small (small), less than 1 counts.
+// It goes on while the violation falls, so that a squared constraint, on which each
+// step only halves the distance, is followed down to round-off too. Where it does not
+// arrive, x is left at the least violation found.
 //
 // Whole steps come first: they may raise the violation on the way, when a step
 // that lands one inequality breaks another, which then joins J. Where they do not
 // arrive, steps are halved until they help.
 func (s *Solver) Descend(x []float64, tol float64) bool {
-	if s.whole(x); s.arrived(x, tol) {
+	reach := largest(x)
+	if s.whole(x); s.arrived(x, tol, reach) {
 		return true
 	}
 	s.halved(x)
-	return s.arrived(x, tol)
+	return s.arrived(x, tol, reach)
 }
 
 // whole takes whole steps until 12 have not helped.
@@ -171,13 +183,17 @@ func (s *Solver) excess(x []float64) (float64, error) {
 	return worst, err
 }
 
-func (s *Solver) arrived(x []float64, tol float64) bool {
+// arrived reports whether x, which comes from a point of size reach, is met to tol.
+func (s *Solver) arrived(x []float64, tol, reach float64) bool {
 	s.eval.Jacobians(s.val, s.jac, x, 1)
+	reach = max(reach, largest(x))
 	for i, v := range s.val {
-		size := 1.0
+		size, slope := 0.0, 0.0
 		for j, u := range x {
 			size += math.Abs(u * s.jac[i*len(x)+j])
+			slope += math.Abs(s.jac[i*len(x)+j])
 		}
+		size += shrunk(1, slope*reach)
 		if !(constraint.Excess(v, i < s.m) <= tol*size) {
 			return false
 		}

@@ -39,7 +39,15 @@ func TestApproach(t *testing.T) {
 		arrives  bool
 		landings int
 	}{
-		"there already": {hop{value: same, step: half}, ApproachOptions{}, -1e-13, -1e-13, 0, true, 0},
+		"there already": {hop{value: func(x float64) float64 { return x - 1 }, step: half}, ApproachOptions{},
+			1 - 9e-14, 1 - 9e-14, 0, true, 0},
+		"small": {hop{value: same, step: half}, ApproachOptions{}, -1e-13, -1e-13 * 0x1p-33, 33, true, 34},
+		"small, out of steps": {hop{value: same, step: half}, ApproachOptions{Steps: 5}, 1e-13, 1e-13 * 0x1p-4, 5,
+			true, 5},
+		"small, no better": {hop{value: func(float64) float64 { return 1e-14 }, step: half}, ApproachOptions{}, 1e-6,
+			1e-6, 1, true, 1},
+		"terms of 10⁹": {hop{value: func(float64) float64 { return 1e-7 },
+			step: func(float64) float64 { return 0x1p-22 }}, ApproachOptions{}, 0x1p30, 0x1p30 - 0x1p-22, 1, true, 2},
 		"halves":        {hop{value: same, step: half}, ApproachOptions{}, 1, 0x1p-44, 44, true, 44},
 		"out of steps":  {hop{value: same, step: half}, ApproachOptions{Steps: 30}, 1, 1, 30, false, 30},
 		"within reach":  {hop{value: same, step: same}, ApproachOptions{Reach: 2}, 2, 0, 1, true, 1},
