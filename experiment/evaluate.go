@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -164,7 +165,8 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		at.train, _ = r.alone(r.TrainRows)
 		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)
 		at.heldNearest = metric.NearestDistances(nil, at.held, at.train, at.d)
-		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest)
+		_, spread := metric.Spread(at.train, at.d)
+		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest, spread)
 	}
 	v.Given = r.conditional(s)
 	v.Verdict = r.verdict(v, at, err)
@@ -218,7 +220,7 @@ func draws(pool *parallel.Pool, prior langevin.Prior, d int, st keyed.Stream, n 
 // CheckViolation summarises the violations of the samples that did not fail, by
 // component; samples are numbered with the failed ones. Beside them it returns a
 // *ViolationError if samples are projected and not feasible to
-// generate.max_violation.
+// generate.max_violation, nor to round-off where the constraint's terms are large.
 func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 	var number []int // of each good row
 	for i, lost := range s.Lost {
@@ -236,11 +238,61 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		c := &components[i]
 		c.WorstSample = number[c.WorstSample]
 		if worst := float64(c.Worst); limit > 0 && projected && worst > limit && err == nil {
-			err = &ViolationError{Component: c.Component, Sample: c.WorstSample, Worst: worst, Limit: limit,
-				Key: "generate.max_violation"}
+			if row, worst := infeasible(l.Process.Set, s.Good(), i, limit); row >= 0 {
+				err = &ViolationError{Component: c.Component, Sample: number[row], Worst: worst, Limit: limit,
+					Key: "generate.max_violation"}
+			}
 		}
 	}
 	return components, err
+}
+
+// roundoff is the violation that arithmetic may leave, in the terms of a constraint: what projections leave
+// where these are of size 1.
+const roundoff = 1e-13
+
+// infeasible returns the row of x that violates a component by most of those that do so by more than limit, and by
+// more than the round-off of its terms, Σ_j |x_j ∂_j c|; −1 if there is none. In a unit in which points are of
+// size 10⁴, ‖x‖² = r² cannot be kept to 10⁻⁹.
+func infeasible(set constraint.Set, x []float64, component int, limit float64) (row int, worst float64) {
+	c, m, d := len(constraint.Components(set)), len(set.Equalities()), set.Dim()
+	e, values := set.NewEvaluator(1), make([]float64, c)
+	support, from := set.Capabilities().Support, component*d
+	size := c * d
+	if support != nil {
+		size = 0
+		for i, s := range support {
+			if i == component {
+				from = size
+			}
+			size += len(s)
+		}
+	}
+	row, jac := -1, make([]float64, size)
+	for i := range len(x) / d {
+		xi := x[i*d : (i+1)*d]
+		e.Values(values, xi, 1)
+		v := constraint.Excess(values[component], component < m)
+		if v <= limit || v <= worst {
+			continue
+		}
+		terms := 0.0
+		if support != nil {
+			e.SparseJacobians(values, jac, xi, 1)
+			for k, j := range support[component] {
+				terms += math.Abs(jac[from+k] * xi[j])
+			}
+		} else {
+			e.Jacobians(values, jac, xi, 1)
+			for j, u := range jac[from : from+d] {
+				terms += math.Abs(u * xi[j])
+			}
+		}
+		if !(v <= roundoff*terms) {
+			row, worst = i, v
+		}
+	}
+	return row, worst
 }
 
 // Rounded returns the worst violation of samples as a file of the extension holds them,

@@ -224,7 +224,8 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 			Title: "Is it copying?", Header: []string{"", "samples", "held-out points"},
 			Rows: [][]string{
 				{"median distance to the nearest training point", text.Number(n.Samples), text.Number(n.HeldOut)},
-				{"share within 10⁻⁶ of a training point", text.Percent(n.Copied), text.Percent(n.Repeated)},
+				{"share within 10⁻⁶ of the rows' spread of a training point", text.Percent(n.Copied),
+					text.Percent(n.Repeated)},
 			},
 			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of "+
 				"one law would be at %s ± %s; p = %.3f.",

@@ -221,14 +221,17 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 		}
 	}
 	limit = cmp.Or(p.Sample.MaxRhat, defaultMaxRhat)
-	worst, at, moved := 0.0, "", false
+	worst, at, moved, size := 0.0, "", false, 0.0
+	for _, k := range r.Coordinates {
+		size = max(size, math.Abs(float64(k.Mean))+float64(k.SD))
+	}
 	for j, k := range r.Coordinates {
 		// Along directions without bounds coordinates never mix: there the observables
 		// tell, if there are any.
 		if rhat := float64(k.Rhat); rhat > worst && !(p.Set.Unbounded() && r.Observables != nil) {
 			worst, at = rhat, fmt.Sprintf("x[%d]", j)
 		}
-		moved = moved || k.SD > 1e-9
+		moved = moved || float64(k.SD) > 1e-9*min(1, size)
 	}
 	for _, k := range r.Observables {
 		if rhat := float64(k.Rhat); rhat > worst {

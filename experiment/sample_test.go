@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -162,5 +163,22 @@ func TestDrawsOfMolecules(t *testing.T) {
 	p, err := problem.Load([]byte(text), "m.yaml", "", nil)
 	if err != nil || !slices.Equal(DrawFiles(p), []string{".npy", ".pdb", ".xyz", ".sdf", ".dcd"}) {
 		t.Errorf("files %v, %v", DrawFiles(p), err)
+	}
+}
+
+// Chains in a small unit are judged as in any: what they draw is the same law, and moves.
+func TestSampleInAnotherUnit(t *testing.T) {
+	draw := func(unit float64) *SampleReport {
+		r, err := sampled(t, fmt.Sprintf("name: t\nset: {kind: torus, major: %v, minor: %v}\n"+
+			"sample: {chains: 8, burn: 50, draws: 200, thin: 2, max_rhat: 3}\n", 2*unit, unit/2))
+		if err != nil {
+			t.Fatalf("in a unit of %v: %v", 1/unit, err)
+		}
+		return r
+	}
+	large, small := draw(1), draw(0x1p-40)
+	if small.Step != 0x1p-40*large.Step || math.Abs(small.FailedShare-large.FailedShare) > 1e-3 {
+		t.Errorf("step %v and %v failed, want %v and %v", small.Step, small.FailedShare, 0x1p-40*large.Step,
+			large.FailedShare)
 	}
 }

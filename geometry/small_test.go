@@ -60,8 +60,8 @@ func TestEveryUnit(t *testing.T) {
 						slope += math.Abs(w)
 					}
 					if off := constraint.Excess(v, l < m); !(off <= 1e-12*slope*largest(x)) {
-						t.Errorf("2^%d, %s: %s leaves component %d at %.3g, %.3g of its terms", exponent, name, how, l, off,
-							off/slope/largest(x))
+						t.Errorf("2^%d, %s: %s leaves component %d at %.3g, %.3g of its terms", exponent, name, how, l,
+							off, off/slope/largest(x))
 					}
 				}
 			}

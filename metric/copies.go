@@ -1,7 +1,8 @@
 package metric
 
 // CopyDistance is the distance below which a sample counts as a copy of a
-// training row.
+// training row, in the spread of the training rows: their root mean square distance
+// from their mean.
 const CopyDistance = 1e-6
 
 // Copies compares how close the samples and the held-out rows, which were not
@@ -28,16 +29,22 @@ func NoCopies() Copies { return Copies{NaN, NaN, NaN, NaN, NaN} }
 // CountCopies measures points of dimension d in the Euclidean distance. Each
 // of the three sets must have at least one point.
 func CountCopies(samples, heldOut, train []float64, d int) Copies {
-	return CopiesAt(NearestDistances(nil, samples, train, d), NearestDistances(nil, heldOut, train, d))
+	_, spread := Spread(train, d)
+	return CopiesAt(NearestDistances(nil, samples, train, d), NearestDistances(nil, heldOut, train, d), spread)
 }
 
-// CopiesAt is CountCopies of points at these distances from their nearest training rows.
-func CopiesAt(s, h []float64) Copies {
+// CopiesAt is CountCopies of points at these distances from their nearest training rows, whose spread is
+// given; 0, of rows that are one point, counts as 1.
+func CopiesAt(s, h []float64, spread float64) Copies {
+	bound := CopyDistance
+	if spread > 0 {
+		bound *= spread
+	}
 	c := Copies{
 		Samples:  Float(median(s)),
 		HeldOut:  Float(median(h)),
-		Copied:   Float(shareBelow(s, CopyDistance)),
-		Repeated: Float(shareBelow(h, CopyDistance)),
+		Copied:   Float(shareBelow(s, bound)),
+		Repeated: Float(shareBelow(h, bound)),
 	}
 	c.Ratio = c.Samples / c.HeldOut
 	return c

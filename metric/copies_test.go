@@ -48,6 +48,28 @@ func TestCountCopiesTellsMemorisers(t *testing.T) {
 	}
 }
 
+// What is a copy does not depend on the unit of the points; of one point alone only what is near it is.
+func TestCountCopiesInAnyUnit(t *testing.T) {
+	train, heldOut := []float64{-1, 1}, []float64{0.5, 1}
+	samples := []float64{1, 1 + 0.9e-6, 1 + 1.1e-6, 0}
+	for _, unit := range []float64{1, 1e-9, 1e9} {
+		in := func(x []float64) []float64 {
+			y := make([]float64, len(x))
+			for i, v := range x {
+				y[i] = unit * v
+			}
+			return y
+		}
+		c := CountCopies(in(samples), in(heldOut), in(train), 1)
+		if c.Copied != 0.5 || c.Repeated != 0.5 {
+			t.Errorf("in a unit of %v: %+v", unit, c)
+		}
+	}
+	if c := CountCopies([]float64{3, 3 + 0.9e-6, 3 + 1.1e-6}, []float64{4}, []float64{3, 3}, 1); c.Copied != 2./3 {
+		t.Errorf("of one point: %+v", c)
+	}
+}
+
 func TestCountCopiesOfFailedSamples(t *testing.T) {
 	train := []float64{0, 1}
 	c := CountCopies([]float64{0, math.NaN(), math.NaN()}, []float64{0.5}, train, 1)

@@ -118,10 +118,14 @@ func (c *Config) chains(wide float64, halvings int) *langevin.Chains {
 // judge finds the coordinate that has mixed worst.
 func (d *Draws) judge(draws *langevin.Draws) {
 	d.Rhat, d.ESS = 0, math.Inf(1)
+	size := 0.0
+	for _, v := range draws.X {
+		size = max(size, math.Abs(v))
+	}
 	for j := range draws.Dim {
 		series := draws.Series(j)
 		r, ess := metric.SplitRhat(series), metric.ESS(series)
-		if math.IsNaN(r) || constant(series) {
+		if math.IsNaN(r) || constant(series, min(1, size)) {
 			continue
 		}
 		if r > d.Rhat {
@@ -131,14 +135,14 @@ func (d *Draws) judge(draws *langevin.Draws) {
 	}
 }
 
-// constant reports whether a coordinate is the same in all draws, to round-off: Σ
-// may hold it.
-func constant(series [][]float64) bool {
+// constant reports whether a coordinate is the same in all draws, to the round-off of points of a
+// size: Σ may hold it.
+func constant(series [][]float64, size float64) bool {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range series {
 		lo, hi = min(lo, slices.Min(s)), max(hi, slices.Max(s))
 	}
-	return hi-lo <= 1e-9*(1+max(math.Abs(lo), math.Abs(hi)))
+	return hi-lo <= 1e-9*(size+max(math.Abs(lo), math.Abs(hi)))
 }
 
 // projected returns the rows of x brought onto Σ, and how many could not be.

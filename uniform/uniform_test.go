@@ -3,6 +3,7 @@ package uniform
 import (
 	"context"
 	"math"
+	"reflect"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -137,19 +138,22 @@ func TestLostAndConstant(t *testing.T) {
 	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
 		t.Errorf("%d lost, left are %v", n, x)
 	}
-	if !constant([][]float64{{0, 0.9e-9}}) || constant([][]float64{{0, 1.1e-9}}) ||
-		!constant([][]float64{{1, 1 + 1.9e-9}}) || constant([][]float64{{-1, -1 + 2.1e-9}}) {
+	if !constant([][]float64{{0, 0.9e-9}}, 1) || constant([][]float64{{0, 1.1e-9}}, 1) ||
+		!constant([][]float64{{1, 1 + 1.9e-9}}, 1) || constant([][]float64{{-1, -1 + 2.1e-9}}, 1) {
 		t.Error("the limit of a constant")
+	}
+	if constant([][]float64{{0, 0.9e-9}}, 1e-6) || !constant([][]float64{{0, 0.9e-15}}, 1e-6) {
+		t.Error("the limit of a constant among small numbers")
 	}
 	// At the limit itself, which is that of the number it is told for: x = 10⁻⁹(1 + x).
 	limit := 1e-9
 	for range 5 {
 		limit = 1e-9 * (1 + limit)
 	}
-	if !constant([][]float64{{0, limit}}) || constant([][]float64{{0, math.Nextafter(limit, 1)}}) {
+	if !constant([][]float64{{0, limit}}, 1) || constant([][]float64{{0, math.Nextafter(limit, 1)}}, 1) {
 		t.Error("the limit of a constant, exactly")
 	}
-	if !constant([][]float64{{2, 2 + 1e-15}, {2, 2}}) || constant([][]float64{{2, 2}, {2, 2.1}}) {
+	if !constant([][]float64{{2, 2 + 1e-15}, {2, 2}}, 1) || constant([][]float64{{2, 2}, {2, 2.1}}, 1) {
 		t.Error("what is constant to round-off, and what is not")
 	}
 }
@@ -172,6 +176,13 @@ func TestJudge(t *testing.T) {
 	if d.Worst != 1 || d.Rhat < 1.01 || d.ESS > 100 {
 		t.Errorf("coordinate %d, split-R̂ %v, %v effective draws: the middle one has mixed worst",
 			d.Worst, d.Rhat, d.ESS)
+	}
+	large := d
+	for i := range draws.X {
+		draws.X[i] *= 0x1p-40
+	}
+	if d.judge(draws); !reflect.DeepEqual(d, large) {
+		t.Errorf("draws that are small are judged %+v, others %+v", d, large)
 	}
 	for _, c := range []struct {
 		rhat, ess float64
