@@ -93,10 +93,11 @@ func TestAnotherUnit(t *testing.T) {
 				if !(far <= 1e-6) || len(got.x) != len(want.x) {
 					t.Errorf("2^%d: %d numbers are drawn, want %d, off by %.3g", exponent, len(got.x), len(want.x), far)
 				}
-				if got.v.TwoSample.PValue != want.v.TwoSample.PValue || got.v.Nearest.Copied != want.v.Nearest.Copied ||
-					got.v.Failed != want.v.Failed {
-					t.Errorf("2^%d: p %v, %v copied, %d failed; want %v, %v, %d", exponent, got.v.TwoSample.PValue,
-						got.v.Nearest.Copied, got.v.Failed, want.v.TwoSample.PValue, want.v.Nearest.Copied, want.v.Failed)
+				v, w := got.v, want.v
+				if v.TwoSample.PValue != w.TwoSample.PValue || v.Nearest.Copied != w.Nearest.Copied ||
+					v.Failed != w.Failed {
+					t.Errorf("2^%d: p %v, %v copied, %d failed; want %v, %v, %d", exponent, v.TwoSample.PValue,
+						v.Nearest.Copied, v.Failed, w.TwoSample.PValue, w.Nearest.Copied, w.Failed)
 				}
 			}
 		})
@@ -121,7 +122,7 @@ func (c *scaled) run(t *testing.T, unit float64) outcome {
 	if err := os.WriteFile(data, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	text := "auto: false\ndata: {path: " + data + ", tolerance: <1e-3^1>}\nset: " + c.set + "\nprior: empirical\n" +
+	text := "defaults: fixed\nprior: empirical\ndata: {path: " + data + ", tolerance: <1e-3^1>}\nset: " + c.set + "\n" +
 		"network: {width: 16, layers: 2, octaves: 3, octaves_of: start, wavelength: <4^1>, time_octaves: 2, " +
 		"time: share, output: balanced, center: [<0.5^1>, 0, <-0.25^1>], unit: <1.5^1>}\n" +
 		"train: {epochs: 2, times_per_path: 4, window: <0.3^1>}\n" +

@@ -615,7 +615,7 @@ func TestDescendEnds(t *testing.T) {
 	}
 	for h, want := range map[float64]bool{3e-9: true, 3.1e-9: false} { // 1 + |−4·0.5| = 3
 		s := NewSolver(makeSet(2, 1, func([]float64) (float64, []float64) { return h, []float64{0.5, 0} }), 0)
-		if got := s.arrived([]float64{-4, 7}, 1e-9, 0); got != want {
+		if got := s.arrived([]float64{-4, 7}, 1e-9); got != want {
 			t.Errorf("an excess of %v has arrived: %v", h, got)
 		}
 	}

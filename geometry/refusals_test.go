@@ -82,7 +82,7 @@ func TestWhereDescentsEnd(t *testing.T) {
 		{false, 1, 9, true}, {true, 1, math.NaN(), false},
 	} {
 		set := sided{zoo.Affine{A: [][]float64{{2}}, B: []float64{2 * c.at}}, c.equality}
-		if got := NewSolver(set, 0).arrived([]float64{c.x}, tol, 1); got != c.want {
+		if got := NewSolver(set, 0).arrived([]float64{c.x}, tol); got != c.want {
 			t.Errorf("%+v: arrived %v", c, got)
 		}
 	}

@@ -112,21 +112,20 @@ func (s *Solver) Project(x []float64, margin float64) bool {
 
 // Descend moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction,
 // and reports whether it arrived: each excess at most tol (1 + Σ_j |x_j ∂_j c|),
-// the size of the constraint's terms; where they are small (small), less than 1 counts.
-// It goes on while the violation falls, so that a squared constraint, on which each
-// step only halves the distance, is followed down to round-off too. Where it does not
-// arrive, x is left at the least violation found.
+// the size of the constraint's terms. It goes on while the violation falls, so
+// that a squared constraint, on which each step only halves the distance, is
+// followed down to round-off too. Where it does not arrive, x is left at the least
+// violation found.
 //
 // Whole steps come first: they may raise the violation on the way, when a step
 // that lands one inequality breaks another, which then joins J. Where they do not
 // arrive, steps are halved until they help.
 func (s *Solver) Descend(x []float64, tol float64) bool {
-	reach := largest(x)
-	if s.whole(x); s.arrived(x, tol, reach) {
+	if s.whole(x); s.arrived(x, tol) {
 		return true
 	}
 	s.halved(x)
-	return s.arrived(x, tol, reach)
+	return s.arrived(x, tol)
 }
 
 // whole takes whole steps until 12 have not helped.
@@ -183,17 +182,13 @@ func (s *Solver) excess(x []float64) (float64, error) {
 	return worst, err
 }
 
-// arrived reports whether x, which comes from a point of size reach, is met to tol.
-func (s *Solver) arrived(x []float64, tol, reach float64) bool {
+func (s *Solver) arrived(x []float64, tol float64) bool {
 	s.eval.Jacobians(s.val, s.jac, x, 1)
-	reach = max(reach, largest(x))
 	for i, v := range s.val {
-		size, slope := 0.0, 0.0
+		size := 1.0
 		for j, u := range x {
 			size += math.Abs(u * s.jac[i*len(x)+j])
-			slope += math.Abs(s.jac[i*len(x)+j])
 		}
-		size += shrunk(1, slope*reach)
 		if !(constraint.Excess(v, i < s.m) <= tol*size) {
 			return false
 		}
