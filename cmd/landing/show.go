@@ -185,7 +185,8 @@ func (a *app) why(f *run.Folder) error {
 			fmt.Fprintf(t, "  %s\t%s\t%s\n", g.Key, value(g.Value), g.From)
 		}
 		part("from a clock", len(out.Clock))
-		for _, c := range out.Clock {
+		if n := len(out.Clock); n > 0 { // those before it hold no more; --json has all
+			c := out.Clock[n-1]
 			fmt.Fprintf(t, "  %s\t%s\tsince epoch %d: %s\n", c.Key, value(c.Value), c.After, c.Reason)
 		}
 		part("gone on with", len(out.Extensions))
@@ -208,6 +209,12 @@ func value(v any) string {
 	switch v := v.(type) {
 	case float64:
 		return fmt.Sprintf("%.6g", v)
+	case []any:
+		s := make([]string, len(v))
+		for i, x := range v {
+			s[i] = value(x)
+		}
+		return "[" + strings.Join(s, ", ") + "]"
 	case nil:
 		return "–"
 	default:
