@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/langevin"
@@ -132,8 +133,23 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		}
 		r.Findings = append(r.Findings, f)
 	}
+	r.Findings = append(r.Findings, leftOut(proc.Set)...)
 	if n := r.Count(check.Fail); n > 0 {
 		return r, &CheckError{n}
 	}
 	return r, nil
+}
+
+// leftOut tells what the file of an arm has that its set does not know of, such as collision meshes.
+func leftOut(set constraint.Set) (out []check.Finding) {
+	arm, ok := constraint.As[*trajectory.Set](set)
+	if !ok {
+		return nil
+	}
+	spec := arm.Spec()
+	for _, note := range spec.Arm.Notes {
+		out = append(out, check.Finding{Check: "robot", Status: check.Warn,
+			Message: fmt.Sprintf("robot %s: %s", spec.Arm.Name, note)})
+	}
+	return out
 }

@@ -1,0 +1,42 @@
+package experiment
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// The doctor tells meshes of a robot's file, which its set leaves out; of the Panda in the
+// binary, which has none, it says nothing.
+func TestExamineTellsMeshes(t *testing.T) {
+	urdf, err := filepath.Abs("../robot/urdf/testdata/panda.urdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	for robot, meshes := range map[string]bool{"urdf: " + urdf + ", tip: panda_link8": true, "robot: panda": false} {
+		text := "set: {kind: arm, " + robot + ", waypoints: 1}\nprocess: {steps: 5, horizon: 0.01}\n"
+		p, err := problem.Load([]byte(text), "p.yaml", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Examine(t.Context(), p, pool)
+		if r == nil {
+			t.Fatal(err)
+		}
+		told := ""
+		for _, f := range r.Findings {
+			if f.Check == "robot" && f.Status == check.Warn {
+				told += f.Message
+			}
+		}
+		if meshes != strings.Contains(told, "mesh") || !meshes && told != "" {
+			t.Errorf("%s: %q", robot, told)
+		}
+	}
+}
