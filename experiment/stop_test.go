@@ -65,8 +65,13 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 		var verdict train.Verdict
 		measures, last := 0, 0
 		trainTo(t, e, Observer{
-			Checkpoint: func(epoch int) { killed[epoch] = copyRun(t, e) },
-			HeldOut:    func(m train.Measured, _ string) { measures, last = measures+1, m.Epoch },
+			Checkpoint: func(epoch int) {
+				killed[epoch] = copyRun(t, e)
+				if _, s := newest(t, e); s.Epoch != epoch { // those after the epoch that it goes back to are set aside
+					t.Errorf("after epoch %d the newest checkpoint is of epoch %d", epoch, s.Epoch)
+				}
+			},
+			HeldOut: func(m train.Measured, _ string) { measures, last = measures+1, m.Epoch },
 			Verdict: func(v train.Verdict) {
 				if verdict.After > 0 {
 					t.Errorf("a second verdict: %+v", v)
@@ -339,6 +344,9 @@ func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
 		trained, err := r.Trained("")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if epoch := trained.State.Epoch; r == judged && epoch != rose.From {
+			t.Errorf("samples are drawn with the weights of epoch %d, not of %d", epoch, rose.From)
 		}
 		s, err := drawn(t, r, trained, 1000)
 		if err != nil {

@@ -213,6 +213,16 @@ func TestFasterMachine(t *testing.T) {
 	}
 }
 
+// A verdict of held-out distances bounds those of the clock.
+func TestBudgetWithVerdict(t *testing.T) {
+	plan := Plan{100, 0.5, 1}
+	s, rates := pass(300, 0, Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+		State{Plan: &plan, Judged: &Judged{Verdict: &Verdict{Plan: plan}}}, machine{epoch: constant(1)})
+	if s.Epoch != 100 || len(s.Clock) != 0 || rates[99] > 0.03 {
+		t.Errorf("%d epochs, %v", s.Epoch, s.Clock)
+	}
+}
+
 // The epochs of the problem bound those of the clock, and so does MaxClocked.
 func TestBudgetWithMostEpochs(t *testing.T) {
 	s, rates := pass(300, 0, Config{Epochs: 40, Refresh: 1, Anneal: 0.5}, 0, State{}, machine{epoch: constant(1)})

@@ -65,6 +65,7 @@ func TestVerdicts(t *testing.T) {
 		"too slow a fall":       {[]float64{3, 2.9, 2.8, 2.7, 2.6}, 0.5, 201, false, 201, 201},
 		"rises":                 {[]float64{5, 3, 3.5, 4, 4.5}, 0.1, 254, true, 126, 126},
 		"rises at the end only": {[]float64{5, 3, 3.05, 2.98, 4.5}, 0.1, 254, true, 201, 201},
+		"rises after the best":  {[]float64{5, 3, 3.05, 3.04, 4.5}, 0.1, 254, true, 201, 201},
 		"one of them is none":   {[]float64{9, 7, nan, 5, 3, 2}, 0.1, 0, false, 0, 321},
 		"the first is none":     {[]float64{nan, 7, 6, 5, 4}, 0.1, 0, false, 0, 254},
 		"none at all":           {[]float64{nan, nan, nan, nan, nan, nan}, 0.1, 0, false, 0, 0},
@@ -200,6 +201,24 @@ func TestVerdictWithinBounds(t *testing.T) {
 	}
 	if _, _, ends := sequence(10_000, 1, 0.1, 9, 9, 9, 9, 9, 9, 9); ends {
 		t.Error("a rate that falls from the beginning is judged")
+	}
+	// A clock's plan that ends before stays, and so does the verdict.
+	tr = &Trainer[float32]{cfg: Config{Epochs: MaxClocked, Anneal: 0.5, Refresh: 1}, source: paths{}}
+	tr.State.Plan = &Plan{400, 0.2, 1}
+	verdicts := 0
+	for e := 100; e <= 400; e++ {
+		tr.State.Epoch, tr.State.Updates, tr.State.Rows = e, 10*e, int64(1000*e)
+		if tr.Due(100) {
+			if v, ends := tr.Hear(measured(9, 0.1, uint64(e))); ends {
+				verdicts++
+				if v.After != 201 || tr.Plan() != (Plan{400, 0.2, 1}) {
+					t.Errorf("within a clock's plan: %+v, %+v", v, tr.Plan())
+				}
+			}
+		}
+	}
+	if verdicts != 1 {
+		t.Errorf("%d verdicts", verdicts)
 	}
 	tr, _, _ = sequence(10_000, 0.5, 0.1, 9, 5, 5, 5, 5)
 	for _, e := range []int{319, 320, 321, 405, 508} {
