@@ -15,6 +15,7 @@ const (
 	manyOctaves = 6
 	fewOctaves  = 3
 	batchRows   = 1024
+	centred     = 10_000 // coordinates up to which config.yaml holds their means
 )
 
 // Learning returns what the network, its targets and its optimiser are, for a process with the
@@ -27,7 +28,9 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 		out = append(out, run.Choice{Key: key, Value: value, Reason: fmt.Sprintf(format, a...)})
 	}
 	unit := l.Spread / math.Sqrt(float64(l.Coordinates))
-	add("network.center", l.Center, "the mean of the rows")
+	if l.Coordinates <= centred {
+		add("network.center", l.Center, "the mean of the rows")
+	}
 	add("network.unit", unit, "the root mean square of their coordinates about it")
 
 	width, layers := 256, 4
