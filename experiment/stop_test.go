@@ -59,6 +59,9 @@ func heard(t *testing.T, s train.State) []byte {
 // and so is each that is killed or interrupted on the way; it says why it ended and which weights it
 // chose, and these are the ones that samples are drawn with.
 func TestHeldOutDistancesEndTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trainings: seconds, and minutes under the race detector")
+	}
 	for _, rate := range []float64{0.003, 0.005} {
 		e := judgedRun(t, rate)
 		killed := map[int]string{}
@@ -215,6 +218,9 @@ func TestHeldOutDistancesInterrupted(t *testing.T) {
 
 // A training that goes on after its verdict is judged anew, and keeps the best weights of all.
 func TestHeldOutDistancesOfExtendedRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trainings: seconds, and minutes under the race detector")
+	}
 	e := judgedRun(t, 0.003)
 	trainTo(t, e, Observer{})
 	_, before := newest(t, e)
@@ -235,6 +241,9 @@ func TestHeldOutDistancesOfExtendedRuns(t *testing.T) {
 
 // With a budget the training ends by what comes first.
 func TestHeldOutDistancesInABudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trainings: seconds, and minutes under the race detector")
+	}
 	for _, c := range []struct {
 		seconds float64 // an epoch takes one
 		judged  bool
@@ -324,6 +333,9 @@ func TestTooFewRowsToJudge(t *testing.T) {
 // Where a network learns forward paths from 50 rows by heart, the weights that are kept are of
 // before, and much nearer to rows that nothing looked at than those of a training without judge.
 func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trainings: seconds, and minutes under the race detector")
+	}
 	few := func(settings ...string) *Run {
 		r := begin(t, append([]string{"train.stop=held_out", "train.epochs=2500", "train.batch=25", "train.anneal=0.1",
 			"network.width=64", "network.layers=3", "network.octaves=3", "train.times_per_path=10", "process.steps=10",

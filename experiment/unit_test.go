@@ -58,6 +58,9 @@ func onHalf(i int) []float64 {
 // parameters have the same bits, and samples are the same but for where Newton's method ends and the round-off of
 // h, which are no power of two; they keep their constraints, and none is a copy because it is small.
 func TestAnotherUnit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trainings: seconds, and minutes under the race detector")
+	}
 	const (
 		torus = "{kind: torus, major: <2^1>, minor: <0.5^1>}"
 		half  = `{dim: 3, equality: [{name: h, expr: "(norm(x[0:2]) - <2^1>)^2 + x[2]^2 = <0.25^2>"}], ` +
