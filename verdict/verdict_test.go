@@ -388,3 +388,26 @@ func TestWithNumbers(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 }
+
+// Where most held-out rows repeat training rows, samples of a density lie further from them however
+// good they are: that is not judged, and not called blur. With rows that are new it is.
+func TestBlurOfRepeatedRows(t *testing.T) {
+	normal := laws[0]
+	train := normal.draw(500, 1, 0)
+	held, x := slices.Clone(train[:2*200]), normal.draw(1000, 1, 1)
+	v := Of(evidence(x, held, train, 2, 300, 1, -10))
+	told := func(f Finding) bool { return f.Code == Blur }
+	if slices.ContainsFunc(v.Findings, told) ||
+		!slices.ContainsFunc(v.Skipped, func(s Skip) bool {
+			return s.Code == Blur && strings.Contains(s.Why, "repeat")
+		}) {
+		t.Errorf("repeated rows: %+v, %+v", v.Findings, v.Skipped)
+	}
+	for i := range x {
+		x[i] *= 1.5
+	}
+	if v = Of(evidence(x, normal.draw(200, 1, 2), train, 2, 300, 1, -10)); slices.ContainsFunc(v.Skipped,
+		func(s Skip) bool { return s.Code == Blur }) {
+		t.Errorf("new rows: %+v", v.Skipped)
+	}
+}
