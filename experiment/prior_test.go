@@ -23,6 +23,12 @@ import (
 // written makes an experiment of a problem's text and rows of data.
 func written(t *testing.T, text string, rows [][]float64) (*Loaded, error) {
 	t.Helper()
+	return ofRows(t, text, rows, "train.epochs=2", "network.width=8", "network.layers=1", "train.batch=8")
+}
+
+// ofRows loads a problem whose data are the rows.
+func ofRows(t *testing.T, text string, rows [][]float64, settings ...string) (*Loaded, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.csv")
 	var b strings.Builder
 	for _, r := range rows {
@@ -37,8 +43,7 @@ func written(t *testing.T, text string, rows [][]float64) (*Loaded, error) {
 	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load([]byte(text), "test.yaml", "", []string{"data.path=" + path, "train.epochs=2",
-		"network.width=8", "network.layers=1", "train.batch=8"})
+	p, err := problem.Load([]byte(text), "test.yaml", "", append(settings, "data.path="+path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -20,24 +17,13 @@ import (
 // tuned loads 60 rows on a circle of radius c in the plane z = c, with no more said than settings do.
 func tuned(t *testing.T, c float64, settings ...string) *Loaded {
 	t.Helper()
-	var b strings.Builder
-	for i := range 60 {
+	rows := make([][]float64, 60)
+	for i := range rows {
 		sin, cos := math.Sincos(float64(i*i) / 20)
-		fmt.Fprintf(&b, "%.17g,%.17g,%.17g\n", c*cos, c*sin, c)
+		rows[i] = []float64{c * cos, c * sin, c}
 	}
-	path := filepath.Join(t.TempDir(), "circle.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("set: {dim: 3, equality: [{name: round, expr: \"norm(x) = %.17g\"}, "+
-		"{name: flat, expr: \"x[2] = %.17g\"}]}\n", c*math.Sqrt2, c)
-	p, err := problem.Load([]byte(text), "circle.yaml", "", append(settings, "data.path="+path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	t.Cleanup(pool.Close)
-	l, err := Load(p, pool)
+	l, err := ofRows(t, fmt.Sprintf("set: {dim: 3, equality: [{name: round, expr: \"norm(x) = %.17g\"}, "+
+		"{name: flat, expr: \"x[2] = %.17g\"}]}\n", c*math.Sqrt2, c), rows, settings...)
 	if err != nil {
 		t.Fatal(err)
 	}

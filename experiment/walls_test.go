@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,25 +24,12 @@ sample: {method: ULLA, step: 0.1, chains: 8, burn: 200, draws: 400, thin: 5}
 // capRun loads the cap with uniform data.
 func capRun(t *testing.T, settings ...string) *Loaded {
 	t.Helper()
-	var csv strings.Builder
 	x := capDraws(1000)
+	rows := make([][]float64, 0, 1000)
 	for i := 0; i < len(x); i += 3 {
-		for j, v := range x[i : i+3] {
-			csv.WriteString([]string{"", ","}[min(j, 1)] + fmt.Sprint(v))
-		}
-		csv.WriteString("\n")
+		rows = append(rows, x[i:i+3])
 	}
-	path := filepath.Join(t.TempDir(), "cap.csv")
-	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.Load([]byte(capProblem), "cap.yaml", "", append(settings, "defaults=fixed", "data.path="+path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	t.Cleanup(pool.Close)
-	l, err := Load(p, pool)
+	l, err := ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...)
 	if err != nil {
 		t.Fatal(err)
 	}
