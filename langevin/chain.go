@@ -157,6 +157,9 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 			}
 			w.report.add(info)
 			if t := step - c.Burn; t > 0 && t%thin == 0 {
+				if err := finite("x", x[:n*d], d); err != nil {
+					return diverged("chain", lo, step, err)
+				}
 				kept := x
 				if split == nil && !p.NoTerminal && !p.Method.Projected() {
 					if kept = w.kept; kept == nil {

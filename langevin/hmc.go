@@ -43,8 +43,13 @@ func (c *hmc) step(
 	copy(c.start, x[:nd])
 	c.set.Tangent(p, ζ[:nd])
 	w.of(w.before, x[:nd], p[:nd], n)
-	for range c.leaps {
+	for leap := range c.leaps {
 		c.kick(x, p, n)
+		if leap == 0 { // later ones may leave the numbers: that is a move to refuse
+			if err := finite("p", p[:nd], c.d); err != nil {
+				return o, err
+			}
+		}
 		if err := c.flight(x, p, failed, n, &o); err != nil {
 			return o, err
 		}

@@ -122,6 +122,8 @@ func (s spoiled) Gradient(dst, x []float64, n int) {
 	}
 }
 
+func (s spoiled) Value(dst, _ []float64, _ int) { clear(dst) }
+
 // A state that no constraint looks at is looked at in the end, by sample and coordinate; one that a
 // constraint sees stops the chain or path at the step, by sample, also in a later block.
 func TestWhereStatesBreakDown(t *testing.T) {
@@ -139,6 +141,26 @@ func TestWhereStatesBreakDown(t *testing.T) {
 	if !errors.As(err, &e) || e.Sample != 21 || e.Component != "x[1]" || e.Step != p.Schedule.N ||
 		e.Direction != "forward" {
 		t.Errorf("a free path: %v", err)
+	}
+	for _, m := range []Method{OLLA, ULLA} {
+		free := process(zoo.Euclidean{D: 3}, m)
+		free.Potential, free.Schedule = spoiled(21), Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}
+		for thin, burn := range map[int]int{1: 0, 3: 4} {
+			// A state is looked at when it is kept; a momentum before it flies, as chains whose
+			// momentum is no number would stay where they are.
+			for _, c := range []Chains{{}, {Symmetric: true}, {Leaps: 2}} {
+				component, step := "x[1]", burn+thin
+				if c.Symmetric || c.Leaps > 0 {
+					component, step = "p[1]", 1
+				}
+				c.Process, c.Count, c.Burn, c.Keep, c.Thin = free, 40, burn, 2, thin
+				_, err = c.Run(t.Context(), pool, starts)
+				if !errors.As(err, &e) || e.Sample != 21 || e.Component != component || e.Step != step ||
+					e.Direction != "chain" {
+					t.Errorf("%v, %+v: a free chain: %v", m, c, err)
+				}
+			}
+		}
 	}
 	p.Set = zoo.Affine{A: [][]float64{{0, 1, 1}}, B: []float64{0}}
 	_, err = NewSimulator(p, pool, 16).Forward(t.Context(), &paths, starts, 1, 0)

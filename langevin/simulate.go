@@ -519,12 +519,21 @@ func (w *simWorker) draw(s keyed.Stream, first uint64, n, step int) {
 	}
 }
 
+// finite checks points, or momenta, that no constraint may look at; name is x or p. The error is
+// a *geometry.NonFiniteError.
+func finite(name string, x []float64, d int) error {
+	for i, v := range x {
+		if v-v != 0 {
+			return &geometry.NonFiniteError{Row: i / d, Component: fmt.Sprintf("%s[%d]", name, i%d), Value: v}
+		}
+	}
+	return nil
+}
+
 // last projects and checks the final state of a block.
 func (w *simWorker) last(x []float64, failed []bool, n int) error {
-	for i, v := range x[:n*w.d] {
-		if v-v != 0 {
-			return &geometry.NonFiniteError{Row: i / w.d, Component: fmt.Sprintf("x[%d]", i%w.d), Value: v}
-		}
+	if err := finite("x", x[:n*w.d], w.d); err != nil {
+		return err
 	}
 	if !w.proc.NoTerminal && !w.proc.Method.Projected() {
 		o, err := w.Terminal(x, failed, n)

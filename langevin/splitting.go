@@ -73,7 +73,8 @@ func (e *energies) of(dst, x, p []float64, n int) {
 
 // step advances (x, p) in place. A row whose flight fails turns back: it keeps
 // its point and reverses its momentum, which leaves exp(−f − ‖p‖²/2) invariant
-// up to the kicks; it is marked in failed.
+// up to the kicks; it is marked in failed. A momentum that is no number would leave it
+// there for ever: the error is a *geometry.NonFiniteError, as of {h = 0}.
 func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) (o geometry.Outcome, err error) {
 	if err := s.set.At(x, n); err != nil {
 		return o, err
@@ -83,6 +84,9 @@ func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) (o geometry.O
 		w.of(w.before, x[:nd], p[:nd], n)
 	}
 	s.kick(x, p, n)
+	if err := finite("p", p[:nd], s.d); err != nil {
+		return o, err
+	}
 	if err := s.flight(x, p, failed, n, &o); err != nil {
 		return o, err
 	}

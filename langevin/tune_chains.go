@@ -3,6 +3,7 @@ package langevin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -55,13 +56,14 @@ func (c *Chains) directions() int {
 // Tune returns a step for the chains, from that of the process: short rounds of them
 // from x0, each from where the last one ended unless chains were thrown far away, halve it
 // while too many moves go wrong or a simulation breaks down, and lengthen that of HMC where
-// it can be. What it finds is a function of the seed. Errors are those of Run, if no step
-// is short enough.
+// it can be. What it finds is a function of the seed. If no step is short enough the error is
+// that of Run, or a *TuneError.
 func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (float64, error) {
 	τ, longest := c.Process.Schedule.T, 10*c.Process.Schedule.T
 	x, d := append([]float64(nil), x0...), c.Process.Set.Dim()
 	wrong := min(manyErrors*math.Sqrt(float64(c.directions())), manyRefused)
 	best := 0.0 // of HMC, the longest step that did not refuse too much
+	var last TuneError
 	for round := range tuneRounds {
 		p, run := *c.Process, *c
 		p.Schedule.T = τ
@@ -80,6 +82,7 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 			return 0, err
 		}
 		failed := draws.FailedShare()
+		last = TuneError{round + 1, τ, failed, draws.Turned, draws.Refused}
 		if copy(x, draws.X[:c.Count*d]); !(draws.Refused <= manyThrown) || failed > manyThrown {
 			copy(x, x0)
 		}
@@ -98,7 +101,20 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 			return τ, nil
 		}
 	}
-	return τ, nil
+	return 0, &last
+}
+
+// A TuneError says that moves of chains go wrong too often at any step that Tune tried.
+type TuneError struct {
+	Rounds                  int
+	Step                    float64 // the last and shortest
+	Failed, Turned, Refused float64 // shares at that step; NaN where energies are no numbers
+}
+
+func (e *TuneError) Error() string {
+	return fmt.Sprintf("no step of chains is short enough: at %.3g, after %d rounds, %.3g %% of projections failed, "+
+		"%.3g %% of flights turned back and %.3g %% of moves would be refused; look at the potential and at Σ "+
+		"where the chains begin, or give sample.step", e.Step, e.Rounds, 100*e.Failed, 100*e.Turned, 100*e.Refused)
 }
 
 // FailedShare returns the share of projections that failed, each of which left its chain

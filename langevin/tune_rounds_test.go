@@ -3,6 +3,7 @@ package langevin
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -37,8 +38,7 @@ func tuned(set constraint.Set, m Method, f Potential, τ float64) *Chains {
 
 // A step with which a simulation breaks down is halved, and the next round begins where the first
 // one did, with noise of its own: the first of T, T/2, T/4, … with which 50 steps from there do
-// not break down is the one. So it is for steps that stop with an error (OLLA) and for those that
-// leave a chain where it is, with an energy that is no number (the splitting).
+// not break down is the one. So it is for steps of a point (OLLA) and of a point and a momentum (the splitting).
 func TestTuneHalves(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
@@ -76,6 +76,30 @@ func TestTuneHalves(t *testing.T) {
 	_, err := tuned(line, OLLA, within{-1, &calls}, 1).Tune(t.Context(), pool, make([]float64, 32))
 	if !errors.As(err, &diverged) || calls != 30 {
 		t.Errorf("%v after %d looks", err, calls)
+	}
+	// Nor is one where no step's energy is a number: shares that no step mends are an error, and
+	// the step and its shares are those of the last round.
+	for _, leaps := range []int{0, 2} {
+		c := tuned(line, OLLA, unknown{}, 1)
+		c.Symmetric, c.Leaps = leaps == 0, leaps
+		got, err := c.Tune(t.Context(), pool, make([]float64, 32))
+		var none *TuneError
+		if got != 0 || !errors.As(err, &none) || none.Rounds != 30 || none.Step != math.Ldexp(1, -29) ||
+			leaps == 0 && none.Refused == none.Refused || leaps > 0 && none.Refused != 1 ||
+			!strings.Contains(err.Error(), "sample.step") {
+			t.Errorf("%d leaps, an energy that is no number: step %v, %v", leaps, got, err)
+		}
+	}
+}
+
+// unknown is no force whose energy is no number.
+type unknown struct{}
+
+func (unknown) Gradient(dst, _ []float64, n int) { clear(dst) }
+
+func (unknown) Value(dst, _ []float64, n int) {
+	for i := range dst[:n] {
+		dst[i] = math.NaN()
 	}
 }
 

@@ -94,7 +94,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case code == exitUsage:
 		a.say("Try: landing --help")
 	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)),
-		errors.As(err, new(*langevin.StartError)):
+		errors.As(err, new(*langevin.StartError)), errors.As(err, new(*langevin.TuneError)):
 		a.say("Try: landing check")
 	}
 	// of a line that is no use, flags may be unread
@@ -148,7 +148,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
 		new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
-		new(*train.FailedError), new(*train.BudgetError), new(*langevin.StartError)):
+		new(*train.FailedError), new(*train.BudgetError), new(*langevin.StartError), new(*langevin.TuneError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
 		new(*geometry.RankError)):
