@@ -16,9 +16,9 @@ type Lander interface {
 	Landing(dst []float64)
 }
 
-// An Approach brings single points to {h = 0} by Gauss–Newton steps, the landing
-// direction x ← x − ∇hᵀG†h again and again: from nearby, for sets of equalities
-// alone. It is scratch space for one goroutine.
+// An Approach brings single points to Σ by Gauss–Newton steps, the landing
+// direction x ← x − ∇JᵀG†J again and again, from nearby. It is scratch space for one
+// goroutine.
 type Approach struct {
 	at      Lander
 	o       ApproachOptions
@@ -29,6 +29,8 @@ type Approach struct {
 type ApproachOptions struct {
 	Steps int     // at most; 0 means 50
 	Reach float64 // how far from its start a point may go; 0 means any distance
+	// Inequalities is how many of the Lander's components, the last, are inequalities.
+	Inequalities int
 }
 
 // NewApproach makes an Approach in R^d.
@@ -39,7 +41,7 @@ func NewApproach(at Lander, d int, o ApproachOptions) *Approach {
 	return &Approach{at, o, make([]float64, d), make([]float64, d)}
 }
 
-// Run moves x to |h| ≤ 1e-13, or to 1e-12 where round-off ends the descent there or moves x by no more than
+// Run moves x to |h|, g ≤ 1e-13, or to 1e-12 where round-off ends the descent there or moves x by no more than
 // its own; a small point (small) on to where a step is 10⁻¹⁰ of it, as far as steps lead there. It reports
 // whether x arrived; if not, x stays. It returns the steps it took.
 func (s *Approach) Run(x []float64) (steps int, ok bool) {
@@ -51,8 +53,9 @@ func (s *Approach) Run(x []float64) (steps int, ok bool) {
 			return steps, ok
 		}
 		size := 0.0
-		for _, h := range s.at.Values() {
-			size = max(size, constraint.Excess(h, true))
+		values := s.at.Values()
+		for i, v := range values {
+			size = max(size, constraint.Excess(v, i < len(values)-s.o.Inequalities))
 		}
 		falls := size < last
 		if last = size; ok && !falls {
