@@ -15,7 +15,9 @@ const (
 	manyOctaves = 6
 	fewOctaves  = 3
 	batchRows   = 1024
-	centred     = 10_000 // coordinates up to which config.yaml holds their means
+	manyBatches = 16      // of an epoch
+	pathNumbers = 1 << 27 // that paths may be: a gigabyte
+	centred     = 10_000  // coordinates up to which config.yaml holds their means
 )
 
 // Learning returns what the network, its targets and its optimiser are, for a process with the
@@ -59,7 +61,12 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 		window, why = short, fmt.Sprintf("%v of the radius of curvature", windowArc)
 	}
 	add("train.window", window, "%s", why)
-	add("train.batch", min(batchRows, l.Rows), "at most %d of the rows", batchRows)
+	batch, paths := batches(l.Rows, l.Coordinates, steps)
+	add("train.batch", batch, "at most %d of the rows", batchRows)
+	if paths < l.Rows {
+		add("train.paths", paths, "rows take turns: an epoch of all %d would be long, and its paths large",
+			l.Rows)
+	}
 	times := min(5, steps)
 	add("train.times_per_path", times, "rows of one path repeat each other")
 	add("train.refresh", max(1, steps/(3*times)), "a path is made anew when a third of it was seen")
@@ -68,4 +75,15 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 	add("train.precision", "bfloat16", "where the machine is faster with it")
 	add("train.anneal", 0.5, "takes out the noise of the last updates")
 	return out
+}
+
+// batches returns how many rows a batch has, and how many paths a refresh. An epoch is what a clock
+// counts, and what a plan of rates is made of, so there should be many in any time that is given:
+// it has 16 batches at most. Rows beyond them lose nothing: paths are made anew all the time, and
+// begin at others then. Nor may the paths, of (N + 1)d numbers each, fill the memory.
+func batches(rows, d, steps int) (batch, paths int) {
+	batch = min(batchRows, rows)
+	room := max(1, pathNumbers/((steps+1)*d))
+	paths = min(rows, manyBatches*batch, room)
+	return min(batch, paths), paths
 }

@@ -64,7 +64,8 @@ var (
 
 	// Training; index: epoch, or layer of the network. A layer's sample 0 is its
 	// weights, 1 its biases, LevelSetWeights those of a level set.
-	RowOrder   = use(Shuffle, Block{0, all}, "order of training rows")
+	RowOrder   = use(Shuffle, Block{0, 1<<40 - 1}, "order of training rows")
+	PathRows   = use(Shuffle, Block{1 << 40, 1<<41 - 1}, "rows that paths begin at; index: round through all of them")
 	BatchTimes = use(TimeSubset, Block{0, all}, "times of a path that a batch sees")
 	Layers     = use(InitWeights, Block{0, 1<<32 - 1}, "weights before training")
 

@@ -56,6 +56,7 @@ func TestLedgerValues(t *testing.T) {
 		{PathNoise, TrainingPaths.At(7), New(3, ForwardNoise, 7)},
 		{GeneratedMomentum, 0, New(3, Prior, 1)},
 		{RowOrder, 5, New(3, Shuffle, 5)},
+		{PathRows, 5, New(3, Shuffle, 1<<40+5)},
 		{FloorDraws, 5, New(3, Evaluation, 5)},
 		{Relabelling, 0, New(3, Evaluation, 1<<32+1)},
 		{UniformScore, 0, New(3, Evaluation, 1<<33)},

@@ -300,6 +300,12 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 // the noise of (seed, refresh, sample = row of x0, step). The error is a
 // *DivergedError or the context's.
 func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, seed, refresh uint64) (Report, error) {
+	return s.ahead(ctx, paths, x0, 0, seed, refresh)
+}
+
+// ahead is Forward of rows of which the first has the number given.
+func (s *Simulator) ahead(ctx context.Context, paths *Paths, x0 []float64, first int, seed, refresh uint64) (
+	Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	paths.resize(len(x0)/d, N, d, s.proc.Elastic())
 	noise := keyed.PathNoise.Stream(seed, refresh)
@@ -310,8 +316,8 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 		copy(x, x0[lo*d:hi*d])
 		failed := paths.Failed[lo:hi]
 		if s.proc.Method.Underdamped() {
-			if err := w.pseudoPoint(prev, x, momentum, uint64(lo), n, -s.proc.Schedule.Tau(0)); err != nil {
-				return diverged("forward", lo, 0, err)
+			if err := w.pseudoPoint(prev, x, momentum, uint64(first+lo), n, -s.proc.Schedule.Tau(0)); err != nil {
+				return diverged("forward", first+lo, 0, err)
 			}
 		}
 		for k := 0; ; k++ {
@@ -321,17 +327,17 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 			if k == N {
 				return nil
 			}
-			w.draw(noise, uint64(lo), n, k)
+			w.draw(noise, uint64(first+lo), n, k)
 			info, err := w.Forward(next, x, prev, w.ζ, failed, n, k)
 			if err != nil {
-				return diverged("forward", lo, k, err)
+				return diverged("forward", first+lo, k, err)
 			}
 			w.report.add(info)
 			paths.keep(info.Folds, lo, k+1)
 			info.Folds.Carry(x)
 			if k == N-1 {
 				if err := w.last(next, failed, n); err != nil {
-					return diverged("forward", lo, N, err)
+					return diverged("forward", first+lo, N, err)
 				}
 			}
 			x, prev, next = next, x, prev
@@ -388,22 +394,30 @@ func (e Empirical) Sample(dst []float64, s keyed.Stream, sample uint64) {
 	copy(dst, e.States[i*d:(i+1)*d])
 }
 
+// wholePaths is how many numbers of paths whose ends alone are of use are held at once.
+const wholePaths = 1 << 24
+
 // EmpiricalPrior returns the terminal states of forward paths from the points x0
 // (n×d), those that did not fail, with the noise of (seed, refresh). The error is
 // that of Forward, or a *PriorError if every path failed.
 func (s *Simulator) EmpiricalPrior(ctx context.Context, x0 []float64, seed, refresh uint64) (Empirical, error) {
 	var paths Paths
-	if _, err := s.Forward(ctx, &paths, x0, seed, refresh); err != nil {
-		return Empirical{}, err
-	}
 	var e Empirical
-	for i := range paths.Count {
-		if !paths.Failed[i] {
-			e.States = append(e.States, paths.At(i, paths.Steps)...)
+	d := s.proc.Set.Dim()
+	whole := max(1, wholePaths/((s.proc.Schedule.N+1)*d))
+	for first := 0; first < len(x0)/d; first += whole {
+		some := x0[first*d : min((first+whole)*d, len(x0))]
+		if _, err := s.ahead(ctx, &paths, some, first, seed, refresh); err != nil {
+			return Empirical{}, err
+		}
+		for i := range paths.Count {
+			if !paths.Failed[i] {
+				e.States = append(e.States, paths.At(i, paths.Steps)...)
+			}
 		}
 	}
 	if len(e.States) == 0 {
-		return e, &PriorError{paths.Count}
+		return e, &PriorError{len(x0) / d}
 	}
 	return e, nil
 }

@@ -24,6 +24,7 @@ type Config struct {
 	// that of Name, or the zero one if Name is none of package langevin's.
 	Process *langevin.Process
 	Window  float64 // as in cwpm.Options
+	Paths   int     // as in pathmatch.Options
 	Output  string  // plain, scaled or balanced, as in pathmatch.Options
 	Options score.Options
 }

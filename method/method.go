@@ -37,10 +37,10 @@ type Method interface {
 	Sampler(rows int, pool *parallel.Pool) Sampler
 }
 
-// A Source makes what a network is trained on: items, one a training row, each with as
-// many terms as there are times. All that it makes is a function of the data, the
-// seed and the refresh number: neither of the workers nor of what it made before. It
-// belongs to one Trainer.
+// A Source makes what a network is trained on: items, each of a training row, with as many terms
+// as there are times. There is one of every row, or of some of them after each refresh. All that it
+// makes is a function of the data, the seed and the refresh number: neither of the workers nor of
+// what it made before. It belongs to one Trainer.
 type Source[T kernel.Float] interface {
 	Items() int
 	Times() int

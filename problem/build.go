@@ -200,7 +200,8 @@ func (p *Problem) TrainConfig() train.Config {
 // is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	m, err := methods.New(method.Config{
-		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Output: p.Network.Output,
+		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Paths: p.Train.Paths,
+		Output:  p.Network.Output,
 		Options: p.Process.Options,
 	})
 	switch e := err.(type) {

@@ -120,6 +120,7 @@ type Train struct {
 	Epochs          int           `yaml:"epochs"`
 	Batch           int           `yaml:"batch"`
 	Refresh         int           `yaml:"refresh"`
+	Paths           int           `yaml:"paths,omitempty"` // of a refresh, where there are more rows; 0: one a row
 	TimesPerPath    int           `yaml:"times_per_path"`
 	Window          float64       `yaml:"window"`
 	Optimizer       string        `yaml:"optimizer"` // adam or muon

@@ -80,7 +80,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
 		{"network.octaves", float64(p.Network.Octaves), maxOctaves},
 		{"network.time_octaves", float64(p.Network.TimeOctaves), maxOctaves}, {"train.window", t.Window, 1e15},
-		{"train.anneal", t.Anneal, 1},
+		{"train.anneal", t.Anneal, 1}, {"train.paths", float64(t.Paths), 1e15},
 		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1},
 		{"generate.max_failed", p.Generate.MaxFailed, 1},
 		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
@@ -245,11 +245,14 @@ func (p *Problem) checkUnit(free int) error {
 }
 
 // CheckPaths returns a *KeyError if the paths of so many data rows, which training
-// keeps whole, are too large: rows·(N+1)·d numbers.
+// keeps whole, are too large: rows·(N+1)·d numbers, or of train.paths of them.
 func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
+	if few := p.Train.Paths; few > 0 {
+		rows = min(rows, few)
+	}
 	if n := float64(rows) * float64(proc.Schedule.N+1) * float64(proc.Set.Dim()); n > maxNumbers {
 		return p.key("process.steps", proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of "+
-			"them in R^%d have %.2g", maxNumbers, rows, proc.Set.Dim(), n))
+			"them in R^%d have %.2g; train.paths takes fewer at a time", maxNumbers, rows, proc.Set.Dim(), n))
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type Method struct {
 type Options struct {
 	Window float64 // as in cwpm.Options
 	Output Output
+	Paths  int // of a refresh, where there are more rows: they take turns. 0: one from every row
 }
 
 // An Output says how a network's outputs are scaled, so that errors weigh alike at all
@@ -62,7 +63,7 @@ func fromConfig(c method.Config) (method.Method, error) {
 			return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: want}
 		}
 	}
-	return New(c.Process, Options{Window: c.Window, Output: Output(output)}), nil
+	return New(c.Process, Options{Window: c.Window, Output: Output(output), Paths: c.Paths}), nil
 }
 
 // New returns the method of a process, which must be valid.

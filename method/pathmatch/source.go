@@ -20,6 +20,10 @@ type Source[T kernel.Float] struct {
 	pool *parallel.Pool
 	sim  *langevin.Simulator
 
+	starts []float64 // of the present paths, where they are fewer than the rows
+	order  []int     // of the rows, in a round
+	round  uint64    // that order is of, plus one; 0: of none
+
 	paths  langevin.Paths
 	last   cwpm.LastMomentum
 	losses []*cwpm.Loss[T]
@@ -33,7 +37,15 @@ func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *
 	return &Source[T]{m: m, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated).Tolerate()}
 }
 
-func (s *Source[T]) Items() int           { return len(s.data) / s.m.proc.Set.Dim() }
+func (s *Source[T]) Items() int {
+	rows := s.rows()
+	if p := s.m.opt.Paths; p > 0 {
+		return min(p, rows)
+	}
+	return rows
+}
+
+func (s *Source[T]) rows() int            { return len(s.data) / s.m.proc.Set.Dim() }
 func (s *Source[T]) Times() int           { return s.m.proc.Schedule.N }
 func (s *Source[T]) Failed(item int) bool { return s.paths.Failed[item] }
 
@@ -56,11 +68,34 @@ func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] {
 	return loss[T]{l, s}
 }
 
-// Refresh simulates a path from each row of data.
+// Refresh simulates a path from each row of data, or from those whose turn it is.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
-	r, err := s.sim.Forward(ctx, &s.paths, s.data, seed, refresh)
+	r, err := s.sim.Forward(ctx, &s.paths, s.turn(seed, refresh), seed, refresh)
 	s.last = momenta(seed, refresh)
 	return report(r), err
+}
+
+// turn returns the rows that the paths of a refresh begin at. All rows stand in a random order, in
+// another one each round; refresh r of p paths takes the places rp to rp + p − 1, and what is beyond
+// the end is of the next round. So every row has as many paths as any other, but for one.
+func (s *Source[T]) turn(seed, refresh uint64) []float64 {
+	d, rows, p := s.m.proc.Set.Dim(), uint64(s.rows()), uint64(s.Items())
+	if p == rows {
+		return s.data
+	}
+	s.starts = s.starts[:0]
+	if s.order == nil {
+		s.order = make([]int, rows)
+	}
+	for at := refresh * p; at < refresh*p+p; at++ {
+		if round := at / rows; s.round != round+1 {
+			keyed.PathRows.Stream(seed, round).Permutation(s.order, 0, 0)
+			s.round = round + 1
+		}
+		i := s.order[at%rows]
+		s.starts = append(s.starts, s.data[i*d:(i+1)*d]...)
+	}
+	return s.starts
 }
 
 func momenta(seed, refresh uint64) cwpm.LastMomentum {

@@ -2,6 +2,7 @@ package pathmatch
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -91,6 +92,68 @@ func TestSourceIsPathMatching(t *testing.T) {
 					t.Fatalf("%+v, worker %d: number %d of the rows is %v, want %v", o, worker, i, rows[i], v)
 				}
 			}
+		}
+	}
+}
+
+// Where there are fewer paths than rows, rows take turns: after any number of refreshes each has begun
+// as many paths as any other, but for one, in another order each round, whatever was made before.
+func TestRowsTakeTurns(t *testing.T) {
+	const rows, few, seed = 10, 4, 5
+	p := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+	}
+	data, err := langevin.Start(p, rows, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	starts := func(s *Source[float64], refresh uint64) (out []int) {
+		if _, err := s.Refresh(context.Background(), seed, refresh); err != nil {
+			t.Fatal(err)
+		}
+		paths, _ := s.Paths()
+		for i := range paths.Count {
+			x := paths.At(i, 0)
+			for r := range rows {
+				if slices.Equal(x, data[3*r:3*r+3]) {
+					out = append(out, r)
+				}
+			}
+		}
+		return out
+	}
+	src := NewSource[float64](New(p, Options{Paths: few}), data, pool)
+	if src.Items() != few {
+		t.Fatalf("%d items, want %d", src.Items(), few)
+	}
+	var all []int
+	count := make([]int, rows)
+	for refresh := range uint64(15) {
+		now := starts(src, refresh)
+		if len(now) != few {
+			t.Fatalf("refresh %d begins at rows %v", refresh, now)
+		}
+		for _, r := range now {
+			count[r]++
+		}
+		if slices.Max(count)-slices.Min(count) > 1 {
+			t.Errorf("after refresh %d rows have begun %v paths", refresh, count)
+		}
+		all = append(all, now...)
+	}
+	if slices.Equal(all[:rows], all[rows:2*rows]) {
+		t.Errorf("two rounds have one order: %v", all)
+	}
+	if again := starts(src, 3); !slices.Equal(again, all[3*few:4*few]) {
+		t.Errorf("refresh 3 begins at %v, and later at %v", all[3*few:4*few], again)
+	}
+	for _, paths := range []int{rows, rows + 1} {
+		if all := starts(NewSource[float64](New(p, Options{Paths: paths}), data, pool), 2); !slices.IsSorted(all) ||
+			len(all) != rows {
+			t.Errorf("%d paths of %d rows begin at %v", paths, rows, all)
 		}
 	}
 }
