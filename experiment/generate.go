@@ -27,6 +27,8 @@ type Samples struct {
 	Time   time.Duration
 	Newton int // iterations in all
 
+	Evaluated int64 // rows that the network has seen, in all; 0: not known
+
 	Bounces method.Bounces // off elastic walls
 	Steps   *Steps         // of Diagnose; else nil
 }
@@ -180,6 +182,9 @@ func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, 
 		if tick != nil {
 			tick(hi)
 		}
+	}
+	for _, f := range fields {
+		s.Evaluated += f.Rows()
 	}
 	if s.Time = time.Since(start); trace != nil {
 		s.Steps = steps(l.Process, trace)

@@ -22,7 +22,7 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 	stream := keyed.PairSwaps.Stream(seed, 0)
 	pool := appendRows(make([]float64, 0, 2*used*d), x, d, used, stream, 0)
 	pool = appendRows(pool, y, d, used, stream, 0) // the same rows
-	e := newEnergy(pool, d, used)
+	e := newEnergy(pool, d, used, distance)
 	first := make([]bool, 2*used)
 	for i := range used {
 		first[i] = true

@@ -55,8 +55,12 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	pool = appendRows(pool, x, d, n, stream, 0)
 	pool = appendRows(pool, y, d, m, stream, 1)
 
+	return newEnergy(pool, d, min(n, m), distance).relabelled(n, m, permutations, seed)
+}
+
+// relabelled is the test of the first n of n + m points against the others, by random relabellings.
+func (e *energy) relabelled(n, m, times int, seed uint64) TwoSample {
 	// The statistic does not care which sample is called the first.
-	e := newEnergy(pool, d, min(n, m))
 	first := make([]bool, n+m)
 	lo := 0
 	if m < n {
@@ -65,9 +69,9 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 	for i := lo; i < lo+e.n; i++ {
 		first[i] = true
 	}
-	stream = keyed.Relabelling.Stream(seed, 0)
+	stream := keyed.Relabelling.Stream(seed, 0)
 	order := make([]int, n+m)
-	return e.test(first, n, m, permutations, func(k int) {
+	return e.test(first, n, m, times, func(k int) {
 		stream.Permutation(order, uint64(k), 0)
 		clear(first)
 		for _, i := range order[:e.n] {
@@ -80,7 +84,7 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 // relabel marks others, times times.
 func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSample {
 	statistic := e.statistic(first)
-	t := TwoSample{Statistic: Float(statistic), Floor: Floor{NaN, NaN, times}, PValue: NaN, N: n, M: m}
+	t := TwoSample{Statistic: Float(e.told(statistic)), Floor: Floor{NaN, NaN, times}, PValue: NaN, N: n, M: m}
 	if math.IsNaN(statistic) {
 		return t
 	}
@@ -94,6 +98,9 @@ func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSam
 		}
 	}
 	t.PValue = Float(extreme) / Float(1+times)
+	for k, v := range relabelled {
+		relabelled[k] = e.told(v)
+	}
 	t.Floor = NewFloor(relabelled)
 	return t
 }
@@ -119,15 +126,22 @@ type energy struct {
 	sums  []float64 // sums of the rows of dist
 	total float64   // sum of sums
 	index []int     // scratch: the first sample
+
+	told func(statistic float64) float64 // as it is reported: a function that never falls
 }
 
-// newEnergy prepares the relabellings of the points into n and the rest.
-func newEnergy(points []float64, d, n int) *energy {
+// distance is |x − y|, of its square.
+func distance(squared float64) float64 { return math.Sqrt(squared) }
+
+// newEnergy prepares the relabellings of the points into n and the rest; the distance of two is a function of the
+// square of that in R^d, 0 at 0.
+func newEnergy(points []float64, d, n int, of func(squared float64) float64) *energy {
 	size := len(points) / d
-	e := &energy{n: n, dist: make([]float64, size*size), sums: make([]float64, size), index: make([]int, 0, n)}
+	e := &energy{n: n, dist: make([]float64, size*size), sums: make([]float64, size), index: make([]int, 0, n),
+		told: func(statistic float64) float64 { return statistic }}
 	for i := range size {
 		for j := range i {
-			r := math.Sqrt(squaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
+			r := of(squaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
 			e.dist[i*size+j], e.dist[j*size+i] = r, r
 			e.sums[i] += r
 			e.sums[j] += r

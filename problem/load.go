@@ -218,25 +218,35 @@ type SyntaxError struct{ Origin, Problem string }
 
 func (e *SyntaxError) Error() string { return e.Origin + ": " + e.Problem }
 
-// merge decodes a layer of YAML over p. where turns a line into an origin.
-func (p *Problem) merge(data []byte, where func(line int) string) error {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+// Document parses YAML of one document, of the size and depth that a problem file may have. where turns a line into an
+// origin; errors are *SyntaxError.
+func Document(data []byte, where func(line int) string) (ast.Node, error) {
 	if len(data) > maxFile || nesting(data) > maxNesting {
-		return &SyntaxError{where(1), fmt.Sprintf(
+		return nil, &SyntaxError{where(1), fmt.Sprintf(
 			"expected at most %d bytes and %d levels of brackets", maxFile, maxNesting)}
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
 		if errors.As(err, &syntax) {
-			return &SyntaxError{where(syntax.Token.Position.Line), "not YAML: " + syntax.Message}
+			return nil, &SyntaxError{where(syntax.Token.Position.Line), "not YAML: " + syntax.Message}
 		}
-		return &SyntaxError{where(1), "not YAML: " + strings.SplitN(err.Error(), "\n", 2)[0]}
+		return nil, &SyntaxError{where(1), "not YAML: " + strings.SplitN(err.Error(), "\n", 2)[0]}
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return &SyntaxError{where(1), "expected one YAML document with keys"}
+		return nil, &SyntaxError{where(1), "expected one YAML document with keys"}
 	}
-	if err := p.walk(file.Docs[0].Body, reflect.TypeFor[Problem](), "", where); err != nil {
+	return file.Docs[0].Body, nil
+}
+
+// merge decodes a layer of YAML over p. where turns a line into an origin.
+func (p *Problem) merge(data []byte, where func(line int) string) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	body, err := Document(data, where)
+	if err != nil {
+		return err
+	}
+	if err := p.walk(body, reflect.TypeFor[Problem](), "", where); err != nil {
 		return err
 	}
 	before, network, process := p.Set, p.Network.Options, p.Process.Options
@@ -245,14 +255,14 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
 		return &SyntaxError{p.file, line}
 	}
-	p.Set = before.Over(p.Set, written(file.Docs[0].Body, "set", "kind"))
-	if !written(file.Docs[0].Body, "network", "kind") {
+	p.Set = before.Over(p.Set, written(body, "set", "kind"))
+	if !written(body, "network", "kind") {
 		p.Network.Options = over(p.Network.Options, network)
 	}
-	if !written(file.Docs[0].Body, "process", "method") {
+	if !written(body, "process", "method") {
 		p.Process.Options = over(p.Process.Options, process)
 	}
-	return p.checkVariants(file.Docs[0].Body, where)
+	return p.checkVariants(body, where)
 }
 
 // over returns the options of a layer with those before it that it does not name: yaml replaces a map.

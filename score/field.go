@@ -10,7 +10,11 @@ type Field[T kernel.Float] struct {
 	in    []T
 
 	guidance float64
+	rows     int64 // that the network has seen
 }
+
+// Rows returns how many rows the network has seen in all: two a point with guidance.
+func (f *Field[T]) Rows() int64 { return f.rows }
 
 // NewField makes a score of m, with its present parameters, for blocks of up to rows
 // points.
@@ -30,7 +34,7 @@ func NewFields[T kernel.Float](m Model[T], rows, goroutines int) []*Field[T] {
 func NewGuided[T kernel.Float](m Model[T], packed Packed[T], rows, goroutines int, w float64) []*Field[T] {
 	fields := make([]*Field[T], goroutines)
 	for i := range fields {
-		fields[i] = &Field[T]{m, packed.NewWorkspace(rows, false), make([]T, rows*m.In()), w}
+		fields[i] = &Field[T]{model: m, ws: packed.NewWorkspace(rows, false), in: make([]T, rows*m.In()), guidance: w}
 	}
 	return fields
 }
@@ -52,6 +56,7 @@ func (f *Field[T]) Eval(dst, x, p []float64, n int, t float64) {
 // pass returns the network's outputs.
 func (f *Field[T]) pass(x, p []float64, n int, t float64, null bool) []T {
 	d, w := f.model.Out(), f.model.In()
+	f.rows += int64(n)
 	for i := range n {
 		at := Input{X: x[i*d : (i+1)*d], T: t, Item: -1, Null: null}
 		if p != nil {

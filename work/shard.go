@@ -1,0 +1,57 @@
+package work
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MaxShards bounds the parts of a list.
+const MaxShards = 100_000
+
+// A Shard is part I of N of a list, 1 ≤ I ≤ N: of units 0, 1, … those whose number is I − 1 modulo N. The zero
+// value is the whole list.
+type Shard struct{ I, N int }
+
+// A ShardError says why text names no part of a list.
+type ShardError struct{ Given string }
+
+func (e *ShardError) Error() string {
+	return fmt.Sprintf("the part is %q; expected i/n with 1 ≤ i ≤ n ≤ %d, such as 2/4 for the second of four", e.Given,
+		MaxShards)
+}
+
+// ParseShard reads i/n; empty text is the whole list. Errors are *ShardError.
+func ParseShard(s string) (Shard, error) {
+	if s == "" {
+		return Shard{}, nil
+	}
+	first, last, ok := strings.Cut(s, "/")
+	i, n := digits(first), digits(last)
+	if !ok || n < 1 || n > MaxShards || i < 1 || i > n {
+		return Shard{}, &ShardError{s}
+	}
+	return Shard{i, n}, nil
+}
+
+// digits returns the number that text of digits alone is; 0 for other text.
+func digits(s string) int {
+	if strings.Trim(s, "0123456789") != "" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Takes reports whether unit number i, from 0, is in the part. Every unit is in one of the parts 1/n … n/n.
+func (s Shard) Takes(i int) bool { return s.N == 0 || i%s.N == s.I-1 }
+
+func (s Shard) String() string {
+	if s.N == 0 {
+		return "1/1"
+	}
+	return fmt.Sprintf("%d/%d", s.I, s.N)
+}

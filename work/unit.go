@@ -1,0 +1,130 @@
+// Package work holds units of work: what to do, on which inputs by hash, and where the result goes. A unit
+// is done once, by whichever process claims it, and its result appears whole or not at all.
+//
+//	for i, u := range units {
+//		if !shard.Takes(i) {
+//			continue
+//		}
+//		c, status, err := store.Claim(u, false, clear)
+//		switch {
+//		case errors.As(err, new(*work.BusyError)): // another process is at it
+//		case err != nil:
+//			return err
+//		case c == nil: // done before, or failed: status says
+//		default:
+//			result, err := do(u) // goes on with what is there
+//			…c.Finish(result), c.Fail(reason), or c.Release() if it was interrupted
+//		}
+//	}
+//
+// The package does not know what a unit does, and runs nothing: who gave a unit its Kind does. A process that is
+// killed leaves no claim behind, since the lock goes with it: what was half done is claimed again, and goes on if
+// it can.
+package work
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/landing-diffusion/landing/run"
+)
+
+// A Unit is a piece of work that does not depend on the others of its list.
+type Unit struct {
+	Name    string            `json:"name"`             // unique in its list; names the unit's folder
+	Kind    string            `json:"kind"`             // who knows how to do it
+	Task    json.RawMessage   `json:"task"`             // what to do, without paths: it is the same on any machine
+	Inputs  map[string]string `json:"inputs,omitempty"` // SHA-256 of the files it reads, by what they are
+	Version string            `json:"version"`          // of the program: another may give other bytes
+}
+
+// Content returns the SHA-256 of what is done on what: of all but name and version.
+func (u *Unit) Content() string {
+	var task bytes.Buffer
+	if json.Compact(&task, u.Task) != nil {
+		panic(fmt.Sprintf("work: the task of %s is not JSON", u.Name))
+	}
+	return u.hash(task.Bytes(), "")
+}
+
+// Key returns the SHA-256 that identifies the unit's result: of what is done on what by which version.
+func (u *Unit) Key() string { return u.hash([]byte(u.Content()), u.Version) }
+
+func (u *Unit) hash(task []byte, version string) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%q %q %q", u.Kind, version, task)
+	for _, name := range slices.Sorted(maps.Keys(u.Inputs)) {
+		fmt.Fprintf(&b, " %q %q", name, u.Inputs[name])
+	}
+	return run.Hash(b.Bytes())
+}
+
+// Differs says in words what of the content of two units is not the same; empty if all is.
+func (u *Unit) Differs(v *Unit) string {
+	if u.Content() == v.Content() {
+		return ""
+	}
+	var what []string
+	names := maps.Clone(u.Inputs)
+	if names == nil {
+		names = map[string]string{}
+	}
+	maps.Copy(names, v.Inputs)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if u.Inputs[name] != v.Inputs[name] {
+			what = append(what, "other bytes of "+name)
+		}
+	}
+	if len(what) == 0 || !bytes.Equal(u.Task, v.Task) {
+		what = append(what, "another task")
+	}
+	return strings.Join(what, ", ")
+}
+
+// A ListError says why units are no list.
+type ListError struct{ Problem string }
+
+func (e *ListError) Error() string { return e.Problem }
+
+// maxName bounds a unit's name in bytes: it is that of a folder.
+const maxName = 200
+
+// Check returns a *ListError unless all names can be those of folders and no two units share a name, in upper or
+// lower case, or a content.
+func Check(units []*Unit) error {
+	names, contents := map[string]string{}, map[string]string{}
+	for _, u := range units {
+		if err := checkName(u.Name); err != nil {
+			return err
+		}
+		low := strings.ToLower(u.Name)
+		if other, ok := names[low]; ok {
+			return &ListError{fmt.Sprintf("two units are called %s and %s; expected names that differ in more than "+
+				"upper and lower case", other, u.Name)}
+		}
+		names[low] = u.Name
+		content := u.Content()
+		if other, ok := contents[content]; ok {
+			return &ListError{fmt.Sprintf("%s and %s are the same work twice", other, u.Name)}
+		}
+		contents[content] = u.Name
+	}
+	return nil
+}
+
+// checkName returns a *ListError unless the name can be that of a folder.
+func checkName(name string) error {
+	bad := func(r rune) bool {
+		return r == '/' || r == '\\' || unicode.IsControl(r) || r == unicode.ReplacementChar
+	}
+	if name == "" || len(name) > maxName || name[0] == '.' || strings.ContainsFunc(name, bad) {
+		return &ListError{fmt.Sprintf("a unit is called %q; expected a name for a folder, of at most %d bytes", name,
+			maxName)}
+	}
+	return nil
+}
