@@ -40,7 +40,9 @@ type Evaluation struct {
 	Steps     *Steps             `json:"steps,omitempty"`       // of Diagnose
 	Given     *Conditional       `json:"conditional,omitempty"` // under a condition
 	Nearest   metric.Copies      `json:"nearest"`
-	TwoSample metric.TwoSample   `json:"two_sample"` // of samples against held-out rows
+	TwoSample metric.TwoSample   `json:"two_sample"`          // of samples against held-out rows
+	MMD       metric.TwoSample   `json:"mmd"`                 // of the same
+	Network   metric.Float       `json:"network_evaluations"` // a sample; null where it is not known
 	Seconds   Seconds            `json:"seconds"`
 
 	begun int // samples that found no beginning under their condition
@@ -109,6 +111,7 @@ type Seconds struct {
 const (
 	testPoints   = 1000 // at most, on each side of the two-sample test
 	permutations = 999
+	mmdFloor     = 99 // relabellings behind the floor of MMD
 )
 
 // Evaluate scores samples; state is that of their network, start of CompareStart, or
@@ -120,6 +123,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
 		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
+		MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
 	if r.Process.Elastic() {
@@ -130,6 +134,9 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	}
 	if r.Problem.Train.HeldOut() {
 		v.HeldOut = "test rows: the training was ended by the validation rows"
+	}
+	if s.Evaluated > 0 {
+		v.Network = metric.Float(float64(s.Evaluated) / float64(s.N()))
 	}
 	n := len(x) / d
 	if n == 0 {
@@ -160,6 +167,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	if len(r.HeldOutRows) > 0 {
 		laid, held := r.laid(x), r.laid(r.HeldOutRows)
 		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
+		v.MMD = metric.MMDTest(laid, held, d, testPoints, mmdFloor, r.Problem.Seed)
 		at.samples, at.d = r.alone(x)
 		at.held, _ = r.alone(r.HeldOutRows)
 		at.train, _ = r.alone(r.TrainRows)

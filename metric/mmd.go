@@ -13,8 +13,8 @@ import (
 //	MMD² = mean k(x_i, x_j) + mean k(y_i, y_j) − 2 mean k(x_i, y_j),  k(u, v) = exp(−|u − v|²/(2ℓ²)),
 //
 // means over all pairs, each point with itself included: MMD² ≥ 0, and about 2(1 − mean k)/n for n points each of
-// one law, which the floor shows. The statistic is MMD. ℓ² is the median of |y_i − y_j|² over the pairs of the data y: it
-// does not depend on x, so that several x are measured by one kernel. Distances are those of R^d.
+// one law, which the floor shows. The statistic is MMD. ℓ² is the median of |y_i − y_j|² over the pairs of the
+// data y: it does not depend on x, so that several x are measured by one kernel. Distances are those of R^d.
 //
 // At most maxPoints points of each are used, and p-value and floor are as in EnergyTest, of which this is a case:
 // the distance there is 1 − k here. All are NaN if a point is not finite, or if half of the points of y are one.

@@ -30,8 +30,8 @@ func TestMMDTest(t *testing.T) {
 	if same := MMDTest(y, y, 2, 100, 99, 1); same.Statistic > 1e-7 || same.PValue != 1 {
 		t.Errorf("a sample against itself: %+v", same)
 	}
-	if scaled := MMDTest(times(x, 1000), times(y, 1000), 2, 100, 99, 1); math.Abs(float64(scaled.Statistic)-want) > 1e-13 {
-		t.Errorf("in another unit %v, want %v", scaled.Statistic, want)
+	if got := MMDTest(times(x, 1000), times(y, 1000), 2, 100, 99, 1); math.Abs(float64(got.Statistic)-want) > 1e-13 {
+		t.Errorf("in another unit %v, want %v", got.Statistic, want)
 	}
 	for _, bad := range [][2][]float64{{{math.NaN(), 0}, y}, {x, {1, 1, 1, 1, 1, 1}}, {x, {1, 1}},
 		{x, {1, 1, math.Inf(1), 0, 3, 3}}} {

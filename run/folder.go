@@ -32,7 +32,9 @@ const (
 
 	ConditionFile = "condition.json" // mean, spread and range of the condition in the training rows
 	ReportFile    = "report.html"
-	DrawnDir      = "drawn" // samples and reports by other keys of generation
+
+	EvaluationFile = "evaluation.json" // how good samples are
+	DrawnDir       = "drawn"           // samples and reports by other keys of generation
 )
 
 // A Folder is a run folder.

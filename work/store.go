@@ -71,8 +71,8 @@ func (e *BusyError) Error() string {
 type ConflictError struct{ Dir, Name, What string }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s: holds %s as it was before: now with %s; expected the same, or another folder", e.Dir, e.Name,
-		e.What)
+	return fmt.Sprintf("%s: holds %s as it was before: now with %s; expected the same, or another folder", e.Dir,
+		e.Name, e.What)
 }
 
 // A DamagedError says that a file of a store is not what was written.

@@ -36,6 +36,7 @@ import (
 	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/work"
 )
 
 // Exit codes.
@@ -160,6 +161,7 @@ func exitCode(err error) int {
 		new(*experiment.DataError), new(*experiment.AbsentError), new(*experiment.ConditionError),
 		new(*draft.UnfitError), new(*discover.GivenError),
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
+		new(*work.ConflictError), new(*work.DamagedError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
 		return exitConfig
@@ -214,7 +216,7 @@ Start with:  landing demo`,
 		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
+		a.sweep(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	a.strict(root)
 	return root
 }

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/work"
+)
+
+// maxSweep bounds a sweep file in bytes; what it may have is less.
+const maxSweep = 1 << 24
+
+func (a *app) sweep() *cobra.Command {
+	var o sweep.Options
+	var out, shard string
+	var retry, dry bool
+	cmd := &cobra.Command{
+		Use:   "sweep FILE",
+		Short: "Train a grid of problems, methods, settings, budgets and seeds, and make a row of each",
+		Long: `sweep trains every cell of the grid in a sweep file (docs/sweeps.md) as a run of its own, draws
+and judges samples, and records a row. The folder (--out) has runs/CELL, units/CELL with
+result.json or failed.json, and rows.json when all cells have ended.
+
+The same command goes on where it was stopped, also by kill -9, and ends in the same bytes of
+rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the
+rest goes on; --retry runs those again. Several processes may share a folder.
+
+--dry-run reads the data, lists the cells and what they take, and runs nothing. --shard 2/4 runs the
+second of four parts. landing compare shows the folder as a table and a page.`,
+		Example: "  landing sweep table.yaml --dry-run\n  landing sweep table.yaml --data ~/data\n" +
+			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
+		Args: args(1, "a sweep file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			part, err := work.ParseShard(shard)
+			if err != nil {
+				return &usageError{fmt.Errorf("--shard: %w", err)}
+			}
+			data, err := input.ReadStream(args[0], maxSweep)
+			if err != nil {
+				return err
+			}
+			f, err := sweep.Parse(data, args[0])
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join("sweeps", f.Name)
+			}
+			plan, err := f.Plan(o)
+			if dry {
+				return a.dryRun(plan, part, out, err)
+			}
+			if err != nil {
+				return err
+			}
+			r := sweep.Runner{Dir: out, Pool: a.workersPool(), Shard: part, Retry: retry,
+				Command: append([]string{"landing"}, a.args...)}
+			a.watch(&r)
+			a.say("sweep: %s", out)
+			got, err := plan.Run(cmd.Context(), r)
+			if got == nil {
+				return err
+			}
+			return errors.Join(a.swept(got, args[0]), err)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "folder of the sweep, new or to go on in (default: sweeps/NAME)")
+	cmd.Flags().StringVar(&o.Dir, "data", "", "folder that paths of data start from (default: that of the sweep file)")
+	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
+	cmd.Flags().StringVar(&shard, "shard", "", "i/n: run part i of n of the cells")
+	cmd.Flags().BoolVar(&retry, "retry", false, "run cells again that failed")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the cells and what they take, and run nothing")
+	return cmd
+}
+
+// dryRun lists what a sweep would do; refused is the error of its plan.
+func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) error {
+	var of *sweep.RefusedError
+	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
+		return refused
+	}
+	type cell struct {
+		Name   string      `json:"name"`
+		State  work.State  `json:"state"`
+		Reason string      `json:"reason,omitempty"`
+		Cost   *sweep.Cost `json:"cost,omitempty"`
+	}
+	var state *sweep.Outcome
+	var costs map[string]sweep.Cost
+	if refused == nil {
+		var err error
+		if state, err = plan.Status(dir); err != nil {
+			return err
+		}
+		costs, refused = plan.Costs(dir, a.workersPool())
+		if refused != nil && !errors.As(refused, &of) {
+			return refused
+		}
+	}
+	why := map[string]string{}
+	if of != nil {
+		for _, r := range of.Refused {
+			for _, name := range r.Cells {
+				why[name] = r.Why
+			}
+		}
+	}
+	cells, total, number := []cell{}, metric.Float(0), 0
+	for i, c := range plan.Cells {
+		e := cell{Name: c.Name, State: work.Waiting}
+		if state != nil {
+			e.State, e.Reason = state.Cells[i].State, state.Cells[i].Reason
+		}
+		if c.Skipped != "" {
+			e.State, e.Reason = sweep.Skipped, c.Skipped
+		}
+		if said, ok := why[c.Name]; ok {
+			e.State, e.Reason = "refused", said
+		}
+		if cost, ok := costs[c.Name]; ok {
+			e.Cost = &cost
+		}
+		takes := part.Takes(number)
+		if c.Skipped == "" {
+			number++
+		}
+		if !takes && c.Skipped == "" {
+			continue
+		}
+		if e.Cost != nil && (e.State == work.Waiting || e.State == work.Begun) {
+			total += e.Cost.Seconds
+		}
+		cells = append(cells, e)
+	}
+	result := map[string]any{"folder": dir, "shard": part.String(), "cells": cells, "seconds": total}
+	if of != nil {
+		result["refused"] = of.Refused
+	}
+	err := a.result(result, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "cell\tstate\tseconds\ttrained rows\tparameters\toperations\t")
+		for _, c := range cells {
+			seconds, rows, parameters, operations := "–", "–", "–", "–"
+			if c.Cost != nil {
+				parameters = text.Count(c.Cost.Parameters)
+				seconds = known(c.Cost.Seconds, "%.0f")
+				if !c.Cost.Rows.IsNaN() {
+					rows, operations = si(float64(c.Cost.Rows)), known(c.Cost.Operations, "%.2g")
+				}
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.State, seconds, rows, parameters, operations,
+				oneLine(c.Reason))
+		}
+		t.Flush()
+		fmt.Fprintf(w, "%s", plural(len(cells), "cell"))
+		if !total.IsNaN() && refused == nil {
+			fmt.Fprintf(w, ", about %s to run", clock(float64(total)))
+		}
+		fmt.Fprintln(w)
+	})
+	return errors.Join(refused, err)
+}
+
+// known writes a number, or a dash where it is not known.
+func known(v metric.Float, format string) string {
+	if v.IsNaN() {
+		return "–"
+	}
+	return fmt.Sprintf(format, float64(v))
+}
+
+// watch has a sweep tell how it goes.
+func (a *app) watch(r *sweep.Runner) {
+	bar := a.progress()
+	var at string
+	var epochs int
+	where := func(c *sweep.Cell, p sweep.Progress) string {
+		s := fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c.Name)
+		if p.Failed > 0 {
+			s += fmt.Sprintf("  (%d failed)", p.Failed)
+		}
+		return s
+	}
+	left := func(p sweep.Progress) string {
+		if p.Left.IsNaN() || p.Left == 0 {
+			return ""
+		}
+		return fmt.Sprintf(", about %s left", clock(float64(p.Left)))
+	}
+	r.Begin = func(c *sweep.Cell, p sweep.Progress) {
+		at, epochs = where(c, p), 0
+		bar.line(at + left(p))
+	}
+	r.Train = experiment.Observer{
+		Begin: func(n int) { epochs = n },
+		Clock: func(d train.Decision) { epochs = d.Plan.Epochs },
+		Epoch: func(e train.Epoch) {
+			bar.update(false, func() string {
+				of := "…"
+				if epochs > 0 {
+					of = fmt.Sprint(epochs)
+				}
+				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, clock(e.Seconds), e.Loss)
+			})
+		},
+	}
+	r.Drawn = func(_ *sweep.Cell, done, of int) {
+		bar.update(false, func() string { return fmt.Sprintf("%s  generated %d of %d", at, done, of) })
+	}
+	r.End = func(c *sweep.Cell, s sweep.CellStatus, p sweep.Progress) {
+		said := string(s.State)
+		switch {
+		case s.State == work.Done && s.Row.Distance != nil:
+			said = fmt.Sprintf("%s %.4f, floor %.4f ± %.4f, %.0f s", s.Row.Distance.Metric, s.Row.Distance.Full,
+				s.Row.Distance.Mean, s.Row.Distance.SD, float64(s.Cost.Cell))
+		case s.Reason != "":
+			said += ": " + s.Reason
+		}
+		bar.line(fmt.Sprintf("%s: %s%s", c.Name, said, left(p)))
+	}
+}
+
+// swept tells what a sweep's folder holds.
+func (a *app) swept(o *sweep.Outcome, file string) error {
+	count := map[work.State]int{}
+	for _, c := range o.Cells {
+		count[c.State]++
+	}
+	err := a.result(o, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, c := range o.Cells {
+			said := oneLine(c.Reason)
+			if c.Entry != nil && c.State == work.Done {
+				said = c.Row.Verdict
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
+		}
+		t.Flush()
+		fmt.Fprintf(w, "%d of %s done", count[work.Done], plural(len(o.Cells)-count[sweep.Skipped], "cell"))
+		if n := count[work.Failed]; n > 0 {
+			fmt.Fprintf(w, ", %d failed", n)
+		}
+		if o.Complete {
+			fmt.Fprintf(w, "; rows.json has SHA-256 %.16s…", o.SHA256)
+		}
+		fmt.Fprintf(w, "\nnext:  landing compare %s\n", text.Shell(o.Dir))
+	})
+	if n := count[work.Failed]; n > 0 && err == nil {
+		return fmt.Errorf("%s failed; landing sweep %s --retry runs what failed again", plural(n, "cell"), file)
+	}
+	return err
+}

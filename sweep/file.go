@@ -1,0 +1,175 @@
+// Package sweep trains a grid of problems, variants, methods, settings, budgets and seeds, each cell as an ordinary
+// run, and makes a row of each.
+//
+//	file, err := sweep.Parse(data, "table.yaml")          // keys and types, by line
+//	plan, err := file.Plan(sweep.Options{Dir: "."})       // cells; *RefusedError names those that cannot be
+//	out, err := plan.Run(ctx, sweep.Runner{Dir: "sweeps/table", Pool: pool})
+//	for _, e := range out.Entries { … e.Row, e.Cost … }   // compare.Entry
+//
+// A cell is a unit of work (package work): it is done once, by whichever process claims it; a process that is killed
+// leaves it to be gone on with from its last checkpoint, to the same bytes unless a clock ends the training. The
+// sweep's folder has units/NAME (what a cell is, and its result) and runs/NAME (its run folder).
+package sweep
+
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// MaxCells bounds the cells of a sweep.
+const MaxCells = 10_000
+
+// A File is a sweep file: docs/sweeps.md has its keys.
+type File struct {
+	Name     string
+	Title    string
+	Problems []Problem
+	Variants []string // "" is a problem as it is; nil is that alone
+	Methods  []Method
+	Settings []Settings
+	Budgets  []Budget
+	Seeds    []uint64
+	Set      []Setting // of all cells
+	Rules    []Rule    // in order
+	Samples  int       // of each cell; 0: as many as an evaluation takes
+	Report   bool      // figures and a page of each cell
+
+	origin string
+	source []byte
+}
+
+// A Problem is a recipe or a problem file, with the parts of the grid that are other than the sweep's for it.
+type Problem struct {
+	Name    string // in the table
+	Problem string // recipe, or path from the sweep file's folder
+	Data    string // path from the data folder; "": what the problem says
+	Set     []Setting
+
+	Variants []string // nil: the sweep's
+	Methods  []Method
+	Settings []Settings
+	Budgets  []Budget
+	Seeds    []uint64
+	line     int
+	dataLine int
+}
+
+// A Method is an entry of methods: a name of process.method, a variant, or both, and keys.
+type Method struct {
+	Name    string // in the table
+	Method  string // process.method; "": the problem's
+	Variant string // after that of the grid
+	Set     []Setting
+	line    int
+}
+
+// Settings are keys under a name, a part of the grid.
+type Settings struct {
+	Name string
+	Set  []Setting
+	line int
+}
+
+// A Budget says how long a cell trains: one of the three, or as the problem says.
+type Budget struct {
+	Seconds float64
+	Epochs  int
+	Rows    int64 // network rows in training, to a whole number of epochs
+	line    int
+}
+
+// String is the budget as names of cells have it; empty where the problem says.
+func (b Budget) String() string {
+	switch {
+	case b.Seconds > 0:
+		return fmt.Sprintf("%gs", b.Seconds)
+	case b.Epochs > 0:
+		return fmt.Sprintf("%depochs", b.Epochs)
+	case b.Rows > 0:
+		return fmt.Sprintf("%drows", b.Rows)
+	}
+	return ""
+}
+
+// A Setting is key=value, as --set takes it, and the line it is written on.
+type Setting struct {
+	Text string
+	Line int
+}
+
+// A Rule changes the cells that it matches: those of any of its problems, and so on; a part that is nil matches all.
+type Rule struct {
+	Problems, Variants, Methods, Settings []string // names in the table
+	Budgets                               []string // Budget.String
+	Seeds                                 []uint64
+	Set                                   []Setting
+	Budget                                *Budget
+	Skip                                  string // why these cells are left out; "": they are not
+	line                                  int
+}
+
+// A RefusedError says which cells of a sweep cannot be, and why. Nothing was run.
+type RefusedError struct {
+	Origin  string
+	Refused []Refusal
+}
+
+// A Refusal is a reason and the cells that it holds for.
+type Refusal struct {
+	Cells []string `json:"cells"`
+	Err   error    `json:"-"`
+	Why   string   `json:"why"`
+}
+
+// maxNamed bounds the cells that a message names.
+const maxNamed = 5
+
+func (r Refusal) String() string {
+	named := r.Cells
+	if len(named) > maxNamed {
+		named = named[:maxNamed]
+	}
+	s := ""
+	for i, c := range named {
+		if i > 0 {
+			s += ", "
+		}
+		s += c
+	}
+	if n := len(r.Cells) - len(named); n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s + ": " + r.Why
+}
+
+func (e *RefusedError) Error() string {
+	n := 0
+	for _, r := range e.Refused {
+		n += len(r.Cells)
+	}
+	s := fmt.Sprintf("%s: %d cells cannot be, and nothing was run", e.Origin, n)
+	if n == 1 {
+		s = e.Origin + ": 1 cell cannot be, and nothing was run"
+	}
+	for _, r := range e.Refused {
+		s += "\n  " + r.String()
+	}
+	return s
+}
+
+// Unwrap returns the reasons.
+func (e *RefusedError) Unwrap() []error {
+	var all []error
+	for _, r := range e.Refused {
+		all = append(all, r.Err)
+	}
+	return all
+}
+
+// key makes a *problem.KeyError of a line of the file.
+func (f *File) key(line int, key string, value any, want string) error {
+	return &problem.KeyError{Origin: f.where(line), Key: key, Value: value, Want: want}
+}
+
+func (f *File) where(line int) string { return fmt.Sprintf("%s:%d", f.origin, line) }

@@ -1,0 +1,508 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/compare"
+	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/work"
+)
+
+// Options are what a plan takes from outside the file. The zero value adds nothing.
+type Options struct {
+	Dir    string   // folder that data paths of the file start from; "": that of the file
+	Base   string   // likewise paths of problem files
+	Set    []string // key=value of all cells, over all else
+	Budget *Budget  // of all cells, in place of the file's
+	Only   func(l compare.Label) bool
+}
+
+// A Cell is one training of a sweep.
+type Cell struct {
+	Name    string
+	Label   compare.Label
+	Budget  Budget
+	Skipped string     // why it is left out; "": it is not
+	Unit    *work.Unit // nil of a cell that is left out
+
+	variant  string // the problem's variants
+	method   string
+	entry    *Problem
+	settings []Setting // in order, without those of budget and seed
+
+	load   func(more ...string) (*problem.Problem, error) // the problem, with settings over its own
+	source []byte
+}
+
+// A Plan is the cells of a sweep, all of which can be.
+type Plan struct {
+	File  *File
+	Cells []*Cell // in the order of the file, those that are left out too
+}
+
+// The parts of the grid for a problem: one entry at least in each.
+type axes struct {
+	variants []string
+	methods  []Method
+	settings []Settings
+	budgets  []Budget
+	seeds    []uint64
+}
+
+func (f *File) axes(p *Problem) axes {
+	a := axes{f.Variants, f.Methods, f.Settings, f.Budgets, f.Seeds}
+	if p.Variants != nil {
+		a.variants = p.Variants
+	}
+	if p.Methods != nil {
+		a.methods = p.Methods
+	}
+	if p.Settings != nil {
+		a.settings = p.Settings
+	}
+	if p.Budgets != nil {
+		a.budgets = p.Budgets
+	}
+	if p.Seeds != nil {
+		a.seeds = p.Seeds
+	}
+	if a.variants == nil {
+		a.variants = []string{""}
+	}
+	if a.methods == nil {
+		a.methods = []Method{{}}
+	}
+	if a.settings == nil {
+		a.settings = []Settings{{}}
+	}
+	if a.budgets == nil {
+		a.budgets = []Budget{{}}
+	}
+	if a.seeds == nil {
+		a.seeds = []uint64{problem.Defaults().Seed}
+	}
+	return a
+}
+
+// size returns a *problem.KeyError of a grid of too many cells, before any is made.
+func (f *File) size() error {
+	total := 0.0
+	for i := range f.Problems {
+		a := f.axes(&f.Problems[i])
+		n := 1.0
+		for _, k := range []int{len(a.variants), len(a.methods), len(a.settings), len(a.budgets), len(a.seeds)} {
+			n *= float64(k)
+		}
+		total += n
+	}
+	if total > MaxCells {
+		return f.key(1, "the grid", literal(fmt.Sprintf("of %.0f cells", total)),
+			fmt.Sprintf("at most %d: fewer seeds, budgets or settings, or several sweeps", MaxCells))
+	}
+	return nil
+}
+
+// expand makes the cells of the grid.
+func (f *File) expand(o Options) (cells []*Cell, err error) {
+	matched := make([]bool, len(f.Rules))
+	for i := range f.Problems {
+		p := &f.Problems[i]
+		a := f.axes(p)
+		if o.Budget != nil {
+			a.budgets = []Budget{*o.Budget}
+		}
+		for _, v := range a.variants {
+			for _, m := range a.methods {
+				for _, s := range a.settings {
+					for _, b := range a.budgets {
+						for _, seed := range a.seeds {
+							c := &Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, entry: p,
+								Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name, Settings: s.Name,
+									Budget: b.String(), Seed: seed}}
+							c.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
+							if err := f.rules(c, o, matched); err != nil {
+								return nil, err
+							}
+							if o.Only == nil || o.Only(c.Label) {
+								cells = append(cells, c)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for i, r := range f.Rules {
+		if !matched[i] {
+			return nil, &problem.KeyError{Origin: f.where(r.line), Key: fmt.Sprintf("cells[%d]", i),
+				Fault: "it matches no cell of the grid"}
+		}
+	}
+	for _, s := range o.Set {
+		for _, c := range cells {
+			c.settings = append(c.settings, Setting{Text: s})
+		}
+	}
+	return cells, nil
+}
+
+// join lists variants.
+func join(variants ...string) string {
+	return strings.Join(slices.DeleteFunc(variants, func(v string) bool { return v == "" }), ",")
+}
+
+// rules applies the rules that match a cell, and names it.
+func (f *File) rules(c *Cell, o Options, matched []bool) error {
+	for i, r := range f.Rules {
+		if !r.matches(c.Label, o.Budget != nil) {
+			continue
+		}
+		matched[i] = true
+		c.settings = append(c.settings, r.Set...)
+		if r.Budget != nil && o.Budget == nil {
+			c.Budget = *r.Budget
+			c.Label.Budget = r.Budget.String()
+		}
+		if c.Skipped == "" {
+			c.Skipped = r.Skip
+		}
+	}
+	l := c.Label
+	var parts []string
+	for _, part := range []string{l.Problem, l.Variant, l.Method, l.Settings, l.Budget, fmt.Sprintf("s%d", l.Seed)} {
+		if part != "" {
+			parts = append(parts, strings.NewReplacer(" ", "-", ",", "+").Replace(part))
+		}
+	}
+	c.Name = strings.Join(parts, "-")
+	return nil
+}
+
+// matches reports whether a rule is for a cell; with another budget than the file's, whatever its budgets.
+func (r *Rule) matches(l compare.Label, rebudgeted bool) bool {
+	has := func(names []string, name string) bool { return names == nil || slices.Contains(names, name) }
+	return has(r.Problems, l.Problem) && has(r.Variants, l.Variant) && has(r.Methods, l.Method) &&
+		has(r.Settings, l.Settings) && (rebudgeted || has(r.Budgets, l.Budget)) &&
+		(r.Seeds == nil || slices.Contains(r.Seeds, l.Seed))
+}
+
+// Plan makes the cells of the file and asks of each whether it can be, without reading rows of data. Errors are
+// *RefusedError, which has all that cannot, and *problem.KeyError.
+func (f *File) Plan(o Options) (*Plan, error) {
+	cells, err := f.expand(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(cells) == 0 {
+		return nil, &problem.KeyError{Origin: f.origin, Key: "problems", Fault: "no cell is left of the grid"}
+	}
+	folder := filepath.Dir(f.origin)
+	if o.Dir == "" {
+		o.Dir = folder
+	}
+	if o.Base == "" {
+		o.Base = folder
+	}
+	look := &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
+		built: map[string]error{}}
+	refused := refusals{RefusedError: &RefusedError{Origin: f.origin}, at: map[string]int{}}
+	var units []*work.Unit
+	for _, c := range cells {
+		if c.Skipped != "" {
+			continue
+		}
+		err := look.at(c)
+		if err == nil {
+			units = append(units, c.Unit)
+			continue
+		}
+		refused.add(c.Name, err)
+	}
+	p := &Plan{File: f, Cells: cells}
+	if len(refused.Refused) > 0 {
+		return p, refused.RefusedError
+	}
+	if err := work.Check(units); err != nil {
+		return p, &problem.KeyError{Origin: f.origin, Key: "the grid", Fault: err.Error()}
+	}
+	return p, nil
+}
+
+// refusals gathers what cells are refused for.
+type refusals struct {
+	*RefusedError
+	at map[string]int // by reason
+}
+
+func (r *refusals) add(cell string, err error) {
+	i, ok := r.at[err.Error()]
+	if !ok {
+		i = len(r.Refused)
+		r.at[err.Error()] = i
+		r.Refused = append(r.Refused, Refusal{Err: err, Why: err.Error()})
+	}
+	r.Refused[i].Cells = append(r.Refused[i].Cells, cell)
+}
+
+// looker asks of cells whether they can be, of what they have in common once.
+type looker struct {
+	Options
+	file    *File
+	hashes  map[string]string // of files, by path
+	sources map[string]*sourced
+	built   map[string]error
+}
+
+// sourced is a problem file.
+type sourced struct {
+	data         []byte
+	origin, from string // from: the folder that its paths start from
+	err          error
+}
+
+func (l *looker) source(p *Problem) *sourced {
+	if s, ok := l.sources[p.Problem]; ok {
+		return s
+	}
+	s := &sourced{}
+	name := p.Problem
+	if !slices.Contains(problem.Recipes(), name) && !filepath.IsAbs(name) {
+		name = filepath.Join(l.Base, filepath.FromSlash(name))
+		if !strings.ContainsAny(p.Problem, `/\.`) { // no file looks so: it is meant as a recipe
+			name = p.Problem
+		}
+	}
+	s.data, s.origin, s.err = problem.Source(name)
+	s.from = filepath.Dir(name)
+	var syntax *problem.SyntaxError
+	if errors.As(s.err, &syntax) { // there is no such file
+		s.err = l.file.key(p.line, "problem", p.Problem, "a problem file, or one of the recipes "+
+			strings.Join(problem.Recipes(), ", "))
+	}
+	l.sources[p.Problem] = s
+	return s
+}
+
+// at makes the problem and the unit of a cell, or says why there are none.
+func (l *looker) at(c *Cell) error {
+	src := l.source(c.entry)
+	if src.err != nil {
+		return src.err
+	}
+	c.source = src.data
+	if err := l.file.clash(c); err != nil {
+		return err
+	}
+	var settings []string
+	switch b := c.Budget; {
+	case b.Seconds > 0:
+		settings = append(settings, fmt.Sprintf("train.max_seconds=%v", b.Seconds), "train.epochs=0")
+	case b.Epochs > 0:
+		settings = append(settings, fmt.Sprintf("train.epochs=%d", b.Epochs))
+	}
+	if c.method != "" {
+		settings = append(settings, "process.method="+quoted(c.method))
+	}
+	for _, s := range c.settings {
+		settings = append(settings, s.Text)
+	}
+	settings = append(settings, fmt.Sprintf("seed=%d", c.Label.Seed))
+	c.load = func(more ...string) (*problem.Problem, error) {
+		p, err := problem.Load(src.data, src.origin, c.variant, slices.Concat(settings, more))
+		if err != nil {
+			return nil, l.named(c, err)
+		}
+		return p, l.paths(c, p, src.from)
+	}
+	p, err := c.load()
+	if err != nil {
+		return err
+	}
+	if err := l.build(c, p); err != nil {
+		return l.named(c, err)
+	}
+	if c.Label.Method == "" {
+		c.Label.Method = p.Process.Method
+	}
+	c.Unit, err = l.unit(c, p)
+	return err
+}
+
+// clash returns a *problem.KeyError if a setting says what the grid says.
+func (f *File) clash(c *Cell) error {
+	by := map[string]string{"seed": "seeds"}
+	if c.method != "" {
+		by["process.method"] = "methods"
+	}
+	if c.Budget != (Budget{}) {
+		by["train.max_seconds"] = "budget"
+	}
+	if c.Budget.Epochs > 0 || c.Budget.Rows > 0 {
+		by["train.epochs"] = "budget"
+	}
+	for _, s := range c.settings {
+		key, _, _ := strings.Cut(s.Text, "=")
+		if axis, ok := by[key]; ok && !(axis == "budget" && s.Line == 0) {
+			return &problem.KeyError{Origin: f.settingOrigin(s), Key: key,
+				Fault: fmt.Sprintf("%s says what it is; expected one of them", axis)}
+		}
+	}
+	return nil
+}
+
+func (f *File) settingOrigin(s Setting) string {
+	if s.Line == 0 {
+		return "--set " + s.Text
+	}
+	return f.where(s.Line)
+}
+
+// named puts the line of the sweep file in place of that of a setting which Load was given.
+func (l *looker) named(c *Cell, err error) error {
+	var e *problem.KeyError
+	if !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	for _, s := range c.settings {
+		if e.Origin == "--set "+s.Text {
+			told.Origin = l.file.settingOrigin(s)
+			return &told
+		}
+	}
+	switch {
+	case strings.HasPrefix(e.Origin, "--set process.method="):
+		for _, m := range slices.Concat(l.file.Methods, c.entry.Methods) {
+			if m.Method == c.method && m.line > 0 {
+				told.Origin = l.file.where(m.line)
+			}
+		}
+	case strings.HasPrefix(e.Origin, "--set train.") && c.Budget.line > 0:
+		told.Origin = l.file.where(c.Budget.line)
+	case e.Key == "variant":
+		told.Origin = l.file.where(c.entry.line) + ": " + e.Origin
+	}
+	return &told
+}
+
+// paths makes the problem's paths absolute: those of the problem file start from its folder, those that the sweep
+// file names from the data folder.
+func (l *looker) paths(c *Cell, p *problem.Problem, from string) error {
+	if c.entry.Data != "" {
+		p.Data.Path = c.entry.Data
+	}
+	for key, path := range p.Files() {
+		if path == "" {
+			continue
+		}
+		given := key == "data.path" && c.entry.Data != ""
+		for _, s := range c.settings {
+			set, _, _ := strings.Cut(s.Text, "=")
+			rest, ok := strings.CutPrefix(key, set)
+			given = given || ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		}
+		if !filepath.IsAbs(path) {
+			if given {
+				path = filepath.Join(l.Dir, filepath.FromSlash(path))
+			} else {
+				path = filepath.Join(from, filepath.FromSlash(path))
+			}
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		p.SetFile(key, path)
+	}
+	if p.Data.Path == "" && p.Data.Kind != "demo" {
+		return l.file.key(c.entry.line, "data", nil, "a data file: the problem names none")
+	}
+	return nil
+}
+
+// line names what cells that differ in seed and budget alone have in common.
+func (c *Cell) line() string {
+	return fmt.Sprintf("%q %q %q %v", c.entry.Name, c.variant, c.method, c.settings)
+}
+
+// build asks whether the problem's process and method can be, once of cells that differ in seed and budget alone.
+func (l *looker) build(c *Cell, p *problem.Problem) error {
+	id := c.line()
+	err, ok := l.built[id]
+	if !ok {
+		_, err = p.Build()
+		l.built[id] = err
+	}
+	return err
+}
+
+// Kind is that of the units of sweeps.
+const Kind = "sweep-cell"
+
+// task is what a unit of a sweep does.
+type task struct {
+	Problem string   `json:"problem"` // resolved, without paths
+	Written []string `json:"written"` // keys that somebody wrote: the others follow from the data
+	Variant string   `json:"variant,omitempty"`
+	Budget  string   `json:"budget,omitempty"`
+	Samples int      `json:"samples,omitempty"`
+}
+
+// unit describes a cell's work by content: paths do not count, the bytes of files do.
+func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
+	bare := *p
+	t := task{Variant: c.variant, Budget: c.Budget.String(), Samples: l.file.Samples, Written: []string{}}
+	inputs := map[string]string{}
+	for key, path := range p.Files() {
+		if path == "" {
+			continue
+		}
+		hash, err := l.hash(path)
+		if err != nil {
+			return nil, err
+		}
+		inputs[key] = hash
+		bare.SetFile(key, "")
+	}
+	t.Problem = string(bare.Resolved())
+	for _, g := range p.Written() {
+		t.Written = append(t.Written, g.Key)
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	return &work.Unit{Name: c.Name, Kind: Kind, Task: raw, Inputs: inputs, Version: run.Version()}, nil
+}
+
+// maxInput bounds the files that a cell reads, in bytes.
+const maxInput = 1 << 40
+
+// hash returns the SHA-256 of a file.
+func (l *looker) hash(path string) (string, error) {
+	if h, ok := l.hashes[path]; ok {
+		return h, nil
+	}
+	f, err := input.Open(path, maxInput)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	l.hashes[path] = sum
+	return sum, nil
+}
