@@ -30,6 +30,7 @@ import (
 	"github.com/landing-diffusion/landing/mesh/spectrum"
 	"github.com/landing-diffusion/landing/molecule/amber"
 	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/paper"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/draft"
@@ -163,7 +164,8 @@ func exitCode(err error) int {
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*work.ConflictError), new(*work.DamagedError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
-		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*fs.PathError)):
+		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.CellError), new(*paper.DataError),
+		new(*paper.RowsError), new(*fs.PathError)):
 		return exitConfig
 	}
 	return exitFailure
@@ -216,7 +218,7 @@ Start with:  landing demo`,
 		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.sweep(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
+		a.sweep(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	a.strict(root)
 	return root
 }

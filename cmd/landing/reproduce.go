@@ -1,0 +1,319 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/paper"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// reproduction is what the verb reproduce is asked for.
+type reproduction struct {
+	paper.Config
+	rows                  string // file
+	only                  []string
+	seeds                 int
+	list, dry, show, mark bool
+	retry                 bool
+}
+
+func (a *app) reproduce() *cobra.Command {
+	var r reproduction
+	cmd := &cobra.Command{
+		Use:   "reproduce TABLE-OR-FIGURE...",
+		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
+		Long: `reproduce runs the cells behind tables and figures of the paper, one after the other, each
+trained as long as --budget says, and prints the tables with the paper's numbers in the same
+places. What was not run is a dash. Each finished cell is a row of a file (--rows): a later call, or
+one after a kill, goes on where that ended. all are all of the paper; demo is like figure 1 and needs
+no data.
+
+The folder (--out) keeps runs, reports and a page for each table and figure. --data names a folder that
+has the paper's data files, in folders as it was published or side by side; docs/data.md says where
+they are.`,
+		Example: "  landing reproduce --list\n  landing reproduce demo --budget 20s\n" +
+			"  landing reproduce table1 --only volcano/ULLA --budget 5m --data data",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.list {
+				args = append(args, "all", "demo")
+			}
+			if len(args) == 0 {
+				return &usageError{errors.New("expected a table or a figure, such as table1, figure-5, demo or all; " +
+					"--list lists them")}
+			}
+			exhibits, err := paper.Named(args)
+			if err != nil {
+				return &usageError{err}
+			}
+			return a.reproduceExhibits(cmd.Context(), &r, exhibits)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&r.Budget, "budget", 15*time.Minute, "training of each cell; 0: the recipes' own epochs")
+	f.StringVar(&r.Data, "data", "", "folder with the paper's data files")
+	f.StringVar(&r.Out, "out", filepath.Join("runs", "paper"), "folder of runs, rows and pages; made, or gone on with")
+	f.StringVar(&r.rows, "rows", "", "file of finished cells, read and written (default: cells.csv in --out)")
+	f.StringSliceVar(&r.only, "only", nil, "cells to run, by beginnings of names, as in volcano/ULLA or flood")
+	f.IntVar(&r.seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
+	f.StringArrayVar(&r.Settings, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
+	f.StringVar(&r.Note, "note", "", "what to keep in the rows, such as: beside other work")
+	f.BoolVar(&r.retry, "retry", false, "run cells that failed again")
+	f.BoolVar(&r.list, "list", false, "list tables and figures with what they cost, and do nothing else")
+	f.BoolVar(&r.dry, "dry-run", false, "say which cells would be run, and what keeps them, and do nothing else")
+	f.BoolVar(&r.show, "show", false, "print tables of what is finished, and run nothing")
+	f.BoolVar(&r.mark, "markdown", false, "print tables as Markdown")
+	return cmd
+}
+
+// due is a cell to run with a seed.
+type due struct {
+	Cell *paper.Cell
+	Seed uint64
+}
+
+const mostSeeds = 1000
+
+func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits []*paper.Exhibit) error {
+	if r.Budget < 0 || r.Budget > mostBudget || r.Budget > 0 && r.Budget < leastBudget {
+		return &usageError{fmt.Errorf("--budget is %v; expected 0 or a time from %v to %v", r.Budget, leastBudget,
+			mostBudget)}
+	}
+	if r.seeds < 0 || r.seeds > mostSeeds {
+		return &usageError{fmt.Errorf("--seeds is %d; expected 1 to %d", r.seeds, mostSeeds)}
+	}
+	if r.rows == "" {
+		r.rows = filepath.Join(r.Out, "cells.csv")
+	}
+	rows, err := paper.ReadRows(r.rows)
+	if err != nil {
+		return err
+	}
+	all, err := r.some(paper.CellsOf(exhibits))
+	if err != nil {
+		return err
+	}
+	if r.list {
+		return a.listExhibits(r, exhibits, rows)
+	}
+	if r.dry {
+		return a.dryReproduce(r, all, rows)
+	}
+	if !r.show {
+		if rows, err = a.runCells(ctx, r, all, rows); err != nil {
+			return err
+		}
+	}
+	return a.showExhibits(r, exhibits, rows)
+}
+
+// some returns the cells that --only names.
+func (r *reproduction) some(all []*paper.Cell) ([]*paper.Cell, error) {
+	if len(r.only) == 0 {
+		return all, nil
+	}
+	for _, name := range r.only {
+		if !slices.ContainsFunc(all, func(c *paper.Cell) bool { return begins(c.Name, name) }) {
+			return nil, &usageError{fmt.Errorf("--only: no cell of these tables and figures is called %q; "+
+				"--dry-run lists them", name)}
+		}
+	}
+	return slices.DeleteFunc(all, func(c *paper.Cell) bool {
+		return !slices.ContainsFunc(r.only, func(name string) bool { return begins(c.Name, name) })
+	}), nil
+}
+
+// begins reports whether a cell's name is the given one or goes on below it.
+func begins(cell, name string) bool {
+	rest, ok := strings.CutPrefix(cell, name)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// due returns what is left to run.
+func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []due {
+	var out []due
+	for _, c := range all {
+		seeds := r.seeds
+		if seeds == 0 {
+			seeds = max(1, c.Seeds)
+		}
+		for s := range seeds {
+			if !paper.Done(rows, c, r.Settings, r.Budget.Seconds(), uint64(1+s), r.retry) {
+				out = append(out, due{c, uint64(1 + s)})
+			}
+		}
+	}
+	return out
+}
+
+// refusals are what keeps cells from being run, by cell.
+func (r *reproduction) refusals(left []due) []error {
+	var out []error
+	var cells []*paper.Cell
+	for _, d := range left {
+		if slices.Contains(cells, d.Cell) {
+			continue
+		}
+		cells = append(cells, d.Cell)
+		if err := d.Cell.Check(r.Settings); err != nil {
+			out = append(out, err)
+		}
+	}
+	return append(out, paper.Needs(cells, r.Data)...)
+}
+
+// runCells runs what is left, after everything that can be refused has been.
+func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, rows []paper.Row) ([]paper.Row, error) {
+	left := r.due(all, rows)
+	if refused := r.refusals(left); len(refused) > 0 {
+		return nil, errors.Join(refused...)
+	}
+	if len(left) == 0 {
+		a.say("all cells are finished: %s", r.rows)
+		return rows, nil
+	}
+	for _, dir := range []string{r.Out, filepath.Dir(r.rows)} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	bar := a.progress()
+	defer bar.done()
+	r.Pool, r.Command = a.workersPool(), append([]string{"landing"}, a.args...)
+	for i, d := range left {
+		r.Say = func(format string, v ...any) {
+			bar.update(false, func() string { return fmt.Sprintf("%d of %d: ", i+1, len(left)) + fmt.Sprintf(format, v...) })
+		}
+		row, err := r.Measure(ctx, d.Cell, d.Seed)
+		if err != nil {
+			if ctx.Err() != nil {
+				a.say("interrupted; finished cells are kept in %s. Go on with the same command", r.rows)
+				return nil, &said{err}
+			}
+			return nil, err
+		}
+		if rows, err = paper.ReadRows(r.rows); err != nil { // another process may have added some
+			return nil, err
+		}
+		rows = paper.Add(rows, row)
+		if err := paper.WriteRows(r.rows, rows); err != nil {
+			return nil, err
+		}
+		bar.line(fmt.Sprintf("%d of %d: %s", i+1, len(left), row.String()))
+	}
+	return rows, nil
+}
+
+func (a *app) showExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []paper.Row) error {
+	var tables []paper.Table
+	pages := []string{}
+	for _, e := range exhibits {
+		tables = append(tables, e.Tables(rows, r.Settings)...)
+		if r.show {
+			continue
+		}
+		page, err := r.Page(e, rows)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(r.Out, e.Name+".html")
+		if err := run.WriteFile(file, page, true); err != nil {
+			return err
+		}
+		pages = append(pages, file)
+	}
+	return a.result(map[string]any{"rows": r.rows, "tables": tables, "pages": pages, "legend": paper.Legend},
+		func(w io.Writer) {
+			for i := range tables {
+				if i > 0 {
+					fmt.Fprintln(w)
+				}
+				if r.mark {
+					tables[i].Markdown(w)
+				} else {
+					tables[i].Terminal(w)
+				}
+			}
+			if !r.mark {
+				fmt.Fprintf(w, "\n%s\n", paper.Legend)
+			}
+			for _, p := range pages {
+				fmt.Fprintf(w, "page: %s\n", p)
+			}
+		})
+}
+
+func (a *app) listExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []paper.Row) error {
+	type entry struct {
+		Name    string  `json:"name"`
+		Alias   string  `json:"alias,omitempty"`
+		Title   string  `json:"title"`
+		Cells   int     `json:"cells"`
+		Runs    int     `json:"runs"` // with seeds
+		Nets    int     `json:"trainings"`
+		Left    int     `json:"left"`
+		Seconds float64 `json:"seconds_left"`
+	}
+	var list []entry
+	for _, e := range exhibits {
+		cells := paper.CellsOf([]*paper.Exhibit{e})
+		left := r.due(cells, rows)
+		nets, open := map[string]bool{}, map[string]bool{}
+		runs := r.due(cells, nil)
+		for _, d := range runs {
+			nets[r.Training(d.Cell, d.Seed)] = true
+		}
+		for _, d := range left {
+			open[r.Training(d.Cell, d.Seed)] = true
+		}
+		list = append(list, entry{e.Name, e.Alias, e.Title, len(cells), len(runs), len(nets), len(left),
+			float64(len(open)) * r.Budget.Seconds()})
+	}
+	return a.result(map[string]any{"exhibits": list, "budget_seconds": r.Budget.Seconds()}, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(t, "name\talso\tcells with seeds\tto run\ttrainings\ttraining left at %v each\t\n", r.Budget)
+		for _, e := range list {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Left, e.Nets,
+				clock(e.Seconds), e.Title)
+		}
+		t.Flush()
+		fmt.Fprintln(w, "\nTables and figures that share a training run it once.")
+	})
+}
+
+func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row) error {
+	type entry struct {
+		Cell     string `json:"cell"`
+		Seed     uint64 `json:"seed"`
+		Recipe   string `json:"recipe"`
+		Variants string `json:"variants,omitempty"`
+		Settings string `json:"settings,omitempty"`
+		Draw     string `json:"draw,omitempty"`
+	}
+	left := r.due(all, rows)
+	list := []entry{}
+	for _, d := range left {
+		list = append(list, entry{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants, strings.Join(d.Cell.Settings, " "),
+			strings.Join(d.Cell.Draw, " ")})
+	}
+	refused := r.refusals(left)
+	err := a.result(map[string]any{"cells": list}, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, e := range list {
+			fmt.Fprintf(t, "%s\tseed %d\t%s\t%s\t%s\t%s\n", e.Cell, e.Seed, e.Recipe, e.Variants, e.Settings, e.Draw)
+		}
+		t.Flush()
+		fmt.Fprintf(w, "%s to run\n", plural(len(list), "cell"))
+	})
+	return errors.Join(append(refused, err)...)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs
+// nothing.
+func TestReproduce(t *testing.T) {
+	dir := t.TempDir()
+	small := []string{"reproduce", "demo", "--only", "demo/ULLA/N=20,demo/ULLA-P/N=20", "--budget", "0", "--set",
+		"train.epochs=2", "--set", "network.width=8", "--set", "network.layers=1", "--out", "p"}
+	dry := ok(t, dir, append(small, "--dry-run")...)
+	if !strings.Contains(dry.stdout, "demo/ULLA-P/N=20  seed 1  demo") || !strings.HasSuffix(dry.stdout, "2 cells to run\n") {
+		t.Errorf("dry run:\n%s", dry.stdout)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "p")); err == nil {
+		t.Error("a dry run makes a folder")
+	}
+	first := ok(t, dir, append(small, "--note", "a test")...)
+	for _, want := range []string{"method, N →  20", "OLLA         –", "ULLA-P       0.", "ULLA         0.",
+		"Training of each network: the recipe's own epochs.", "Forward paths that lost a projection, %",
+		"page: " + filepath.Join("p", "demo.html")} {
+		if !strings.Contains(first.stdout, want) {
+			t.Errorf("no %q in\n%s", want, first.stdout)
+		}
+	}
+	csv := filepath.Join(dir, "p", "cells.csv")
+	rows, err := os.ReadFile(csv)
+	if err != nil || strings.Count(string(rows), "\n") != 3 || strings.Count(string(rows), ",a test,") != 2 {
+		t.Fatalf("%v:\n%s", err, rows)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "p", "demo.html"))
+	if err != nil || !bytes.Contains(page, []byte("<svg")) || !bytes.Contains(page, []byte("distance to all data")) {
+		t.Errorf("the page has no chart: %v", err)
+	}
+	second := ok(t, dir, small...)
+	if !strings.Contains(second.stderr, "all cells are finished") || second.stdout != first.stdout {
+		t.Errorf("a second call:\n%s%s", second.stderr, second.stdout)
+	}
+
+	// A row that is lost, as by a kill before it was written, comes again from the run folder: the same figures.
+	lines := strings.SplitAfter(string(rows), "\n")
+	if err := os.WriteFile(csv, []byte(lines[0]+lines[1]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	third := wantJSON(t, ok(t, dir, append(small, "--json")...))
+	again, err := os.ReadFile(csv)
+	cut := func(text []byte) string { // of the figures of the row, those before epochs and seconds
+		fields := strings.Split(strings.SplitAfter(string(text), "\n")[2], ",")
+		return strings.Join(fields[16:30], ",")
+	}
+	if err != nil || cut(again) != cut(rows) {
+		t.Errorf("%v: other figures\n%s\n%s", err, cut(again), cut(rows))
+	}
+	if len(third["tables"].([]any)) != 2 {
+		t.Errorf("%v", third)
+	}
+
+	// Rows alone are enough to show tables.
+	shown := ok(t, t.TempDir(), "reproduce", "demo", "--show", "--markdown", "--rows", csv, "--set", "train.epochs=2",
+		"--set", "network.width=8", "--set", "network.layers=1")
+	if !strings.Contains(shown.stdout, "| ULLA-P | 0.") || strings.Contains(shown.stdout, "page:") {
+		t.Errorf("shown:\n%s", shown.stdout)
+	}
+}
+
+// What cannot be run is refused before anything is.
+func TestReproduceRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitUsage, `the paper has no "table9" here; expected all or some of table1,`, []string{"table9"}},
+		{exitUsage, "expected a table or a figure", nil},
+		{exitUsage, `no cell of these tables and figures is called "flood/ULLA"`, []string{"figure-5", "--only",
+			"flood/ULLA"}},
+		{exitUsage, "--budget is 10ms; expected 0 or a time from 1s", []string{"demo", "--budget", "10ms"}},
+		{exitUsage, "--seeds is -1", []string{"demo", "--seeds", "-1"}},
+		{exitConfig, "recipe volcano: volcano.csv is needed: --data names the folder", []string{"figure-5"}},
+		{exitConfig, "cell demo/OLLA-P/N=20: --set network.girth=3: network.girth", []string{"demo", "--set",
+			"network.girth=3", "--dry-run"}},
+	} {
+		r := do(t, dir, append([]string{"reproduce"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%q: exit %d, want %d with %q\n%s", c.args, r.code, c.code, c.want, r.stderr)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte("cell,seed\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := do(t, dir, "reproduce", "demo", "--show", "--rows", "rows.csv")
+	if r.code != exitConfig || !strings.Contains(r.stderr, `rows.csv:1: has no column "recipe"`) {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+}
+
+// The list has every table and figure with what it costs.
+func TestReproduceList(t *testing.T) {
+	v := wantJSON(t, ok(t, t.TempDir(), "reproduce", "--list", "--json", "--budget", "5m"))
+	costs := map[string]float64{}
+	for _, e := range v["exhibits"].([]any) {
+		m := e.(map[string]any)
+		costs[m["name"].(string)] = m["seconds_left"].(float64)
+	}
+	// Table 11 draws 19 rows from one network; table 1 has 8 sets of 8 methods once and ULLA three times.
+	if costs["table11"] != 300 || costs["table1"] != 300*(64+24) || costs["demo"] != 24*300 || len(costs) != 18 {
+		t.Errorf("%v", costs)
+	}
+}

@@ -1,0 +1,129 @@
+package paper
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+)
+
+// affine is the score s = A x + B p, whose Jacobians are A and B.
+type affine struct{ a, b [4]float64 }
+
+func (s affine) Eval(dst, x, p []float64, n int, _ float64) {
+	for i := range n {
+		for j := range 2 {
+			dst[2*i+j] = s.a[2*j]*x[2*i] + s.a[2*j+1]*x[2*i+1] + s.b[2*j]*p[2*i] + s.b[2*j+1]*p[2*i+1]
+		}
+	}
+}
+
+// The norm is that of A without momentum and of B with it, the score as if nobody looked, and what it is asked at
+// stays as it is.
+func TestProbe(t *testing.T) {
+	s := affine{[4]float64{1, -2, 0.5, 4}, [4]float64{0, 3, -6, 2}}
+	x, p := []float64{0.3, -1, 2, 0.7, 5, 5}, []float64{1, 1, -0.2, 0.4, 0, 0}
+	for _, c := range []struct {
+		momentum bool
+		want     float64
+	}{{false, math.Sqrt(1 + 4 + 0.25 + 16)}, {true, math.Sqrt(9 + 36 + 4)}} {
+		q := &probe{Score: s, d: 2, momentum: c.momentum, at: map[float64]*moment{}, a: make([]float64, 6),
+			b: make([]float64, 6)}
+		got, plain := make([]float64, 6), make([]float64, 6)
+		xs, ps := append([]float64{}, x...), append([]float64{}, p...)
+		q.Eval(got, xs, ps, 3, 0.5)
+		q.Eval(got, xs, ps, 2, 0.5)
+		s.Eval(plain, x, p, 3, 0.5)
+		for i := range got {
+			if got[i] != plain[i] || xs[i] != x[i] || ps[i] != p[i] {
+				t.Fatalf("number %d: score %v, want %v; at %v, %v", i, got[i], plain[i], xs[i], ps[i])
+			}
+		}
+		m := q.at[0.5]
+		if norm := math.Sqrt(m.sum / float64(m.n)); m.n != 5 || math.Abs(norm-c.want) > 1e-9 {
+			t.Errorf("momentum %v: %v of %d rows, want %v", c.momentum, norm, m.n, c.want)
+		}
+	}
+}
+
+// Violations are sums over constraints and means over points: the unit sphere in R³ and walls at ±0.5.
+func TestViolations(t *testing.T) {
+	wall, err := zoo.NewBox([]float64{-0.5, -0.5, -0.5}, []float64{0.5, 0.5, 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ball := zoo.Sphere{D: 3}
+	set := constraint.All(ball, wall)
+	x := []float64{1, 0, 0, 0, 2, 1, 0.1, -0.1, 0}
+	e, values := set.NewEvaluator(1), make([]float64, len(constraint.Components(set)))
+	var abs, square float64
+	for i := range 3 {
+		e.Values(values, x[3*i:3*i+3], 1)
+		abs, square = abs+math.Abs(values[0])/3, square+values[0]*values[0]/3
+	}
+	r := Row{Figures: map[string]float64{}}
+	r.violations(set, x)
+	// Beyond the walls are 0.5; 1.5 and 0.5; nothing.
+	if got := r.Figures[GPlus]; math.Abs(got-2.5/3) > 1e-15 {
+		t.Errorf("g⁺ is %v, want %v", got, 2.5/3)
+	}
+	if math.Abs(r.Figures[AbsH]-abs) > 1e-15 || math.Abs(r.Figures[SquareH]-square) > 1e-14 || abs < 0.1 ||
+		math.Abs(square-abs*abs) < 0.1 {
+		t.Errorf("|h| is %v, want %v; Σh² %v, want %v", r.Figures[AbsH], abs, r.Figures[SquareH], square)
+	}
+	r = Row{Figures: map[string]float64{}}
+	r.violations(ball, x)
+	if _, ok := r.Figures[GPlus]; ok {
+		t.Error("a set without inequalities has a figure of them")
+	}
+}
+
+// Files are found where the paper's repository has them, or side by side; what is missing is named with the place
+// to get it, once for each.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("earth/flood.csv")
+	put("L20_paths.npy")
+	put("mesh/spot_sdf.npz")
+	put("mesh/spot.ply")
+	for cell, want := range map[string]string{"flood/ULLA": "earth/flood.csv", "arm20/ULLA": "L20_paths.npy",
+		"demo/ULLA/N=20": ""} {
+		data, _, err := cells[cell].files(dir, "")
+		if want != "" {
+			want = filepath.Join(dir, want)
+		}
+		if err != nil || data != want {
+			t.Errorf("%s: %q, %v; want %q", cell, data, err, want)
+		}
+	}
+	put("spot_eigfn50.npy")
+	data, settings, err := cells["spot50/OLLA"].files(dir, "")
+	if err != nil || data != filepath.Join(dir, "spot_eigfn50.npy") || len(settings) != 2 ||
+		settings[0] != "set.weights="+filepath.Join(dir, "mesh/spot_sdf.npz") {
+		t.Errorf("spot50: %q, %q, %v", data, settings, err)
+	}
+	needs := Needs([]*Cell{cells["fire/ULLA"], cells["fire/OLLA"], cells["flood/ULLA"], cells["alanine/ULLA"],
+		cells["so10-3/ULLA"]}, dir)
+	var e *DataError
+	if len(needs) != 2 || !errors.As(needs[0], &e) || e.File != "fire.csv" ||
+		!strings.Contains(e.Error(), "github.com/KraitGit/efficient-constrained-diffusion") ||
+		!strings.Contains(needs[1].Error(), "dipeptide_refined_phi_psiwin.npy is not in "+dir) {
+		t.Errorf("needs %v", needs)
+	}
+	if needs := Needs([]*Cell{cells["fire/ULLA"]}, ""); len(needs) != 1 ||
+		!strings.Contains(needs[0].Error(), "fire.csv is needed: --data names the folder") {
+		t.Errorf("without a folder: %v", needs)
+	}
+}

@@ -1,0 +1,299 @@
+package paper
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// A Table is an exhibit made of rows.
+type Table struct {
+	Exhibit string   `json:"exhibit"`
+	Title   string   `json:"title"`
+	Says    string   `json:"says,omitempty"`
+	Corner  string   `json:"corner"`
+	Columns []string `json:"columns"`
+	Rows    []Line   `json:"rows"`
+	Notes   []string `json:"notes,omitempty"` // why cells failed; by how long those that were run were trained
+}
+
+// A Line is a row of a Table, a place for each of its columns.
+type Line struct {
+	Name   string  `json:"row"`
+	Places []Place `json:"places"`
+}
+
+// A Place is what stands in one place: the paper's number, and ours.
+type Place struct {
+	Paper   *Number  `json:"paper,omitempty"`
+	Ours    []Number `json:"ours,omitempty"` // one, or where several figures stand in a place all of them
+	Mark    Mark     `json:"mark,omitempty"`
+	Failure string   `json:"failure,omitempty"` // of a cell that was run and gave nothing
+	Asked   bool     `json:"asked"`             // whether there is a cell
+}
+
+// A Number is a mean with its standard error; NaN where one run says nothing of that.
+type Number struct {
+	Figure string       `json:"figure,omitempty"`
+	Mean   metric.Float `json:"mean"`
+	SE     metric.Float `json:"standard_error"`
+	Runs   int          `json:"runs,omitempty"`
+	Budget float64      `json:"budget_seconds,omitempty"`
+}
+
+// Tables makes an exhibit of rows, those of the settings extra; and of what is to be read beside it.
+func (e *Exhibit) Tables(rows []Row, extra []string) []Table {
+	out := []Table{e.table(rows, extra)}
+	if e.Beside != nil {
+		b := e.Beside.table(rows, extra)
+		b.Notes = nil // the same again
+		out = append(out, b)
+	}
+	return out
+}
+
+func (e *Exhibit) table(rows []Row, extra []string) Table {
+	t := Table{Exhibit: e.Name, Title: e.Title, Says: e.Says, Corner: e.Corner, Columns: e.Columns}
+	budgets := map[float64]int{}
+	for _, row := range e.Rows {
+		line := Line{Name: row}
+		for _, column := range e.Columns {
+			var p Place
+			var mean, sd float64
+			for _, entry := range e.Entries {
+				if entry.Row != row || entry.Column != column {
+					continue
+				}
+				p.Asked = true
+				n := entry.number(rows, extra)
+				if n.failure != "" && p.Failure == "" {
+					p.Failure = n.failure
+					note := fmt.Sprintf("%s, %s: %s", row, column, strings.ReplaceAll(n.failure, "\n", "; "))
+					if !slices.Contains(t.Notes, note) {
+						t.Notes = append(t.Notes, note)
+					}
+				}
+				if n.Runs > 0 {
+					n.Figure, mean, sd = entry.Figure, float64(n.Mean), n.sd
+					p.Ours = append(p.Ours, n.Number)
+					budgets[n.Budget]++
+				}
+			}
+			if printed, ok := PrintedAt(e.Name, row, column); ok {
+				p.Paper = &Number{Mean: metric.Float(printed.Value), SE: metric.Float(printed.SE)}
+				if e.Marked && len(p.Ours) == 1 {
+					p.Mark = printed.compare(mean, sd, p.Ours[0].Runs)
+				}
+			}
+			line.Places = append(line.Places, p)
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	if note := trained(budgets); note != "" {
+		t.Notes = append([]string{note}, t.Notes...)
+	}
+	return t
+}
+
+// trained says how long the networks behind a table were trained.
+func trained(budgets map[float64]int) string {
+	var all []float64
+	for b := range budgets {
+		all = append(all, b)
+	}
+	slices.Sort(all)
+	var says []string
+	for _, b := range all {
+		if b == 0 {
+			says = append(says, "the recipe's own epochs")
+		} else {
+			says = append(says, fmt.Sprintf("%.4g s", b))
+		}
+	}
+	if len(says) == 0 {
+		return ""
+	}
+	return "Training of each network: " + strings.Join(says, ", ") + "."
+}
+
+// measured is a number of ours.
+type measured struct {
+	Number
+	sd      float64 // of a run
+	failure string
+}
+
+// number is the mean of an entry over its cells, and of each over seeds; without runs where one of them has
+// no row.
+func (e *Entry) number(rows []Row, extra []string) measured {
+	m := measured{Number: Number{Mean: metric.NaN, SE: metric.NaN}, sd: math.NaN()}
+	times := e.Times
+	if times == 0 {
+		times = 1
+	}
+	sum, runs := 0.0, math.MaxInt
+	var budget float64
+	for _, name := range e.Cells {
+		var values []float64
+		for _, r := range best(rows, cells[name], extra) {
+			if r.Failure != "" {
+				m.failure = r.Failure
+				continue
+			}
+			if v, ok := r.Figures[e.Figure]; ok {
+				values = append(values, times*v)
+				budget = max(budget, r.Budget)
+			}
+		}
+		if len(values) == 0 {
+			return m
+		}
+		mean, sd := moments(values)
+		sum += mean
+		if len(e.Cells) == 1 {
+			m.sd = sd
+		}
+		runs = min(runs, len(values))
+	}
+	m.failure = ""
+	m.Mean, m.Runs, m.Budget = metric.Float(sum/float64(len(e.Cells))), runs, budget
+	if runs > 1 {
+		m.SE = metric.Float(m.sd / math.Sqrt(float64(runs)))
+	}
+	return m
+}
+
+// moments returns the mean and the standard deviation, NaN of one value.
+func moments(v []float64) (mean, sd float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	if len(v) < 2 {
+		return mean, math.NaN()
+	}
+	for _, x := range v {
+		sd += (x - mean) * (x - mean) / float64(len(v)-1)
+	}
+	return mean, math.Sqrt(sd)
+}
+
+// Signs of marks, and of what there is not.
+const (
+	betterSign = "✓"
+	worseSign  = "✗"
+	notRun     = "–"
+)
+
+// Legend says how a place is read.
+const Legend = "Ours / the paper's, ± standard error. ✓: ours is better by more than two standard errors of the " +
+	"difference, ✗: worse; a single run of ours is taken to scatter like one of the paper's. –: not run. No sign: too " +
+	"near to tell, or the paper prints no error."
+
+// text writes a place.
+func (p Place) text() string {
+	ours := notRun
+	switch {
+	case len(p.Ours) > 0:
+		var parts []string
+		for _, n := range p.Ours {
+			parts = append(parts, n.text(4))
+		}
+		ours = strings.Join(parts, ", ")
+	case p.Failure != "":
+		ours = "failed"
+	case !p.Asked && p.Paper == nil:
+		return ""
+	}
+	if sign := map[Mark]string{Better: betterSign, Worse: worseSign}[p.Mark]; sign != "" {
+		ours += " " + sign
+	}
+	if p.Paper == nil {
+		return ours
+	}
+	return ours + " / " + p.Paper.text(3)
+}
+
+// text writes a number as a distance, with so many decimals, or if that says little as package text does.
+func (n Number) text(decimals int) string {
+	v := float64(n.Mean)
+	if math.IsNaN(v) {
+		return "NaN"
+	}
+	write := func(v float64) string {
+		if v == 0 {
+			return "0"
+		}
+		if v < 0.01 || v >= 10 {
+			return text.Number(v)
+		}
+		return fmt.Sprintf("%.*f", decimals, v)
+	}
+	s := write(v)
+	if v >= 1000 {
+		s = text.Count(int(math.Round(v)))
+	}
+	if !n.SE.IsNaN() {
+		s += " ± " + fmt.Sprintf("%.*f", decimals, float64(n.SE))
+	}
+	return s
+}
+
+// Markdown writes a table, its title as a heading of level 2.
+func (t *Table) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n", t.Title)
+	if t.Says != "" {
+		fmt.Fprintf(&b, "%s\n", t.Says)
+	}
+	fmt.Fprintf(&b, "\n| %s | %s |\n|%s\n", cell(t.Corner), strings.Join(mapped(t.Columns, cell), " | "),
+		strings.Repeat(" --- |", len(t.Columns)+1))
+	for _, r := range t.Rows {
+		fmt.Fprintf(&b, "| %s |", cell(r.Name))
+		for _, p := range r.Places {
+			fmt.Fprintf(&b, " %s |", cell(p.text()))
+		}
+		b.WriteByte('\n')
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func mapped(of []string, f func(string) string) []string {
+	var out []string
+	for _, s := range of {
+		out = append(out, f(s))
+	}
+	return out
+}
+
+// cell keeps what would end a cell of a Markdown table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
+}
+
+// Terminal writes a table for a terminal.
+func (t *Table) Terminal(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "%s\n", t.Title)
+	fmt.Fprintf(tw, "%s\t%s\n", t.Corner, strings.Join(t.Columns, "\t"))
+	for _, r := range t.Rows {
+		fmt.Fprint(tw, r.Name)
+		for _, p := range r.Places {
+			fmt.Fprintf(tw, "\t%s", p.text())
+		}
+		fmt.Fprintln(tw)
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintln(tw, n)
+	}
+	return tw.Flush()
+}

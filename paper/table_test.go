@@ -1,0 +1,254 @@
+package paper
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/metric"
+)
+
+// Marks at the edge of two standard errors of the difference.
+func TestMarks(t *testing.T) {
+	at := func(value, se float64) Printed { return Printed{Value: value, SE: se} }
+	nan := math.NaN()
+	for _, c := range []struct {
+		of    Printed
+		m, sd float64
+		n     int
+		want  Mark
+	}{
+		// five runs that scatter as the paper's: the difference has 0.003·√2 = 0.00424
+		{at(0.100, 0.003), 0.0916, 0.003 * math.Sqrt(5), 5, NoMark},
+		{at(0.100, 0.003), 0.0914, 0.003 * math.Sqrt(5), 5, Better},
+		{at(0.100, 0.003), 0.1084, 0.003 * math.Sqrt(5), 5, NoMark},
+		{at(0.100, 0.003), 0.1086, 0.003 * math.Sqrt(5), 5, Worse},
+		// a single run: 0.002·√(1 + 5) = 0.0049
+		{at(0.100, 0.002), 0.0903, nan, 1, NoMark},
+		{at(0.100, 0.002), 0.0901, nan, 1, Better},
+		// printed as ± .000: at least half a unit of the last digit, 0.0005·√6 = 0.00122
+		{at(0.030, 0), 0.0276, nan, 1, NoMark},
+		{at(0.030, 0), 0.0275, nan, 1, Better},
+		{at(0.100, nan), 0.001, nan, 1, NoMark}, // no error printed
+		{at(nan, nan), 0.001, nan, 1, NoMark},   // the paper's NaN
+		{at(0.100, 0.002), nan, nan, 1, NoMark},
+		{at(0.100, 0.002), 0, nan, 0, NoMark}, // not run
+	} {
+		if got := c.of.compare(c.m, c.sd, c.n); got != c.want {
+			t.Errorf("%v, ours %v ± %v of %d: %q, want %q", c.of, c.m, c.sd, c.n, got, c.want)
+		}
+	}
+}
+
+// row is a finished cell of the catalogue.
+func row(cell string, budget float64, seed uint64, figures map[string]float64) Row {
+	c := cells[cell]
+	return Row{Cell: cell, Recipe: c.Recipe, Variants: c.Variants, Settings: joined(c.Settings, nil),
+		Draw: joined(c.Draw, nil), Budget: budget, Seed: seed, Figures: figures}
+}
+
+// A small table, letter by letter: means of seeds, the longest budget, a failure, marks, what was not run, what the
+// paper has as NaN, means over cells that are all there.
+func TestMarkdown(t *testing.T) {
+	e := &Exhibit{Name: "table1", Title: "T", Says: "S.", Corner: "method", Marked: true,
+		Rows: []string{"ULLA", "OLLA", "RFM"}, Columns: []string{"volcano", "earthquake", "|h| earth"}}
+	for _, m := range e.Rows {
+		for _, set := range []string{"volcano", "earthquake"} {
+			e.Entries = append(e.Entries, Entry{Row: m, Column: set, Cells: []string{set + "/" + m}, Figure: Distance})
+		}
+		e.Entries = append(e.Entries, Entry{Row: m, Column: "|h| earth",
+			Cells: []string{"volcano/" + m, "earthquake/" + m}, Figure: AbsH})
+	}
+	failed := row("earthquake/OLLA", 300, 1, nil)
+	failed.Failure = "its paths diverged,\nall of them"
+	other := row("volcano/RFM", 300, 1, map[string]float64{Distance: 0.001})
+	other.Settings += " network.width=8"
+	rows := []Row{
+		row("volcano/ULLA", 60, 4, map[string]float64{Distance: 0.3}), // shorter
+		row("volcano/ULLA", 900, 1, map[string]float64{Distance: 0.100, AbsH: 2e-16}),
+		row("volcano/ULLA", 900, 2, map[string]float64{Distance: 0.104, AbsH: 4e-16}),
+		row("volcano/ULLA", 900, 3, map[string]float64{Distance: 0.102, AbsH: 3e-16}),
+		row("earthquake/ULLA", 900, 1, map[string]float64{Distance: 0.120, AbsH: 1e-16}),
+		row("volcano/OLLA", 300, 1, map[string]float64{Distance: 0.128, AbsH: 0}),
+		failed, other,
+	}
+	var b bytes.Buffer
+	tables := e.Tables(rows, nil)
+	if err := tables[0].Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `## T
+S.
+
+| method | volcano | earthquake | \|h\| earth |
+| --- | --- | --- | --- |
+| ULLA | 0.1020 ± 0.0012 ✓ / 0.125 ± 0.005 | 0.1200 ✗ / 0.099 ± 0.002 | 2.0×10⁻¹⁶ / 2.1×10⁻⁹ |
+| OLLA | 0.1280 / 0.128 ± 0.005 | failed / 0.096 ± 0.002 | failed / 3.9×10⁻⁹ |
+| RFM | – / 0.116 ± 0.002 | – / 0.089 ± 0.001 | – / 5.2×10⁻⁸ |
+
+Training of each network: 300 s, 900 s.
+
+OLLA, earthquake: its paths diverged,; all of them
+
+OLLA, |h| earth: its paths diverged,; all of them
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := tables[0].Terminal(&b); err != nil || !strings.Contains(b.String(), "ULLA    0.1020 ± 0.0012 ✓ / 0.125") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+	tables = e.Tables(rows, []string{"network.width=8"}) // settings of one's own have rows of their own
+	if p := tables[0].Rows[2].Places[0]; len(p.Ours) != 1 || p.Ours[0].Mean != 0.001 || p.Mark != Better {
+		t.Errorf("with another width: %+v", p)
+	}
+	if p := tables[0].Rows[0].Places[0]; len(p.Ours) != 0 {
+		t.Errorf("a row of other settings stands for the cell: %+v", p)
+	}
+	if _, err := json.Marshal(tables); err != nil {
+		t.Error(err)
+	}
+}
+
+// With no rows at all, no table has a number of ours or a mark.
+func TestNothingRun(t *testing.T) {
+	for _, e := range Exhibits {
+		for _, table := range e.Tables(nil, nil) {
+			for _, line := range table.Rows {
+				for i, p := range line.Places {
+					if len(p.Ours) > 0 || p.Mark != NoMark || !strings.HasPrefix(p.text(), notRun) && p.text() != "" {
+						t.Errorf("%s, %s, %s: %q of no rows", e.Name, line.Name, table.Columns[i], p.text())
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for want, n := range map[string]Number{
+		"NaN": {Mean: metric.NaN}, "0": {SE: metric.NaN}, "0.1235": {Mean: 0.12346, SE: metric.NaN},
+		"4.1×10⁻³": {Mean: 0.0041, SE: metric.NaN}, "12\u202f388": {Mean: 12388, SE: metric.NaN},
+		"91.2": {Mean: 91.2, SE: metric.NaN}, "0.0270 ± 0.0006": {Mean: 0.027, SE: 0.0006},
+	} {
+		if got := n.text(4); got != want {
+			t.Errorf("%v is %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Rows are there again after writing, in an order of their own, and a second writing has the same bytes.
+func TestRowsThereAndBack(t *testing.T) {
+	failed := row("flood/OLLA", 0, 2, map[string]float64{})
+	failed.Failure, failed.Note = "of 5 \"paths\", none,\nis left", "beside other work"
+	rows := []Row{failed, row("alanine/ε=0.01", 600, 1, map[string]float64{Psi: 0.0381, RMSD: 1e-12, Failed: 0}),
+		row("alanine/ULLA", 600, 2, map[string]float64{Distance: 0.25, Copies: 1.04}),
+		row("alanine/ULLA", 600, 1, map[string]float64{AreaG: 6.2e-6})}
+	data, err := formatRows(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := parseRows("f", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Row{rows[3], rows[2], rows[1], rows[0]}; !reflect.DeepEqual(back, want) {
+		t.Errorf("got %+v\nwant %+v", back, want)
+	}
+	again, err := formatRows(back)
+	if err != nil || !bytes.Equal(again, data) {
+		t.Errorf("%v: other bytes", err)
+	}
+	if _, err := formatRows([]Row{{Figures: map[string]float64{"beauty": 1}}}); err == nil {
+		t.Error("a figure that has no column is dropped")
+	}
+}
+
+func TestDone(t *testing.T) {
+	c := cells["volcano/ULLA"]
+	rows := []Row{row("volcano/ULLA", 300, 1, nil), row("volcano/ULLA", 0, 2, nil)}
+	rows[0].Failure = "x"
+	for _, at := range []struct {
+		budget float64
+		seed   uint64
+		extra  []string
+		retry  bool
+		want   bool
+	}{{300, 1, nil, false, true}, {100, 1, nil, false, true}, {301, 1, nil, false, false}, {300, 2, nil, false, false},
+		{0, 2, nil, false, true}, {0, 1, nil, false, false}, {300, 1, []string{"seed=1"}, false, false},
+		{300, 1, nil, true, false}} {
+		if got := Done(rows, c, at.extra, at.budget, at.seed, at.retry); got != at.want {
+			t.Errorf("%+v: %v", at, got)
+		}
+	}
+	changed := *c
+	changed.Variants = "fine"
+	if Done(rows, &changed, nil, 300, 1, false) {
+		t.Error("a row of another definition of the cell counts")
+	}
+	if got := Add(rows, row("volcano/ULLA", 300, 1, map[string]float64{Distance: 1})); len(got) != 2 ||
+		got[1].Figures[Distance] != 1 {
+		t.Errorf("a row is not replaced: %+v", got)
+	}
+}
+
+func TestRowsThatCannotBe(t *testing.T) {
+	good, err := formatRows([]Row{row("volcano/ULLA", 300, 1, map[string]float64{Distance: 0.1})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(old, new string) string { return strings.Replace(string(good), old, new, 1) }
+	for want, text := range map[string]string{
+		"has no header of rows":                "",
+		`f:1: has no column "seed"`:            change(",seed,", ",weed,"),
+		`f:1: column "charm": is no figure`:    change("copies", "charm"),
+		`f:1: column "RMSD": is there twice`:   change("ψ,", "RMSD,"),
+		`f:2: column "budget s": is "300 s"`:   change(",300,", ",300 s,"),
+		`f:2: column "budget s": is "-1"`:      change(",300,", ",-1,"),
+		`f:2: column "seed": is "-1"`:          change(",300,1,", ",300,-1,"),
+		`f:2: column "distance": is "NaN"`:     change(",0.1,", ",NaN,"),
+		"f:2: has 39 columns; expected 38":     strings.TrimSpace(string(good)) + ",1\n",
+		`f:2: extraneous or missing " in quot`: change(",0.1,", ",\"0.1\"x,"),
+	} {
+		_, err := parseRows("f", []byte(text))
+		var e *RowsError
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// Any file is rows or a *RowsError, and rows go there and back.
+func FuzzRows(f *testing.F) {
+	good, err := formatRows([]Row{row("alanine/ULLA", 300, 1, map[string]float64{Distance: 0.1})})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte("cell,recipe\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rows, err := parseRows("f", data)
+		if err != nil {
+			if !errors.As(err, new(*RowsError)) {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		first, err := formatRows(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseRows("f", first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := formatRows(back); err != nil || !bytes.Equal(again, first) {
+			t.Fatalf("%v: other bytes", err)
+		}
+	})
+}
