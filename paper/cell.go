@@ -30,8 +30,6 @@ type Cell struct {
 	Timed    []string // in turn with draws by these keys: with the processor time of both; nil: it is not
 }
 
-func (c *Cell) seeds() int { return max(1, c.Seeds) }
-
 // A CellError is a cell that cannot be run, whatever the data.
 type CellError struct {
 	Cell   string
