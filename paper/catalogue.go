@@ -232,15 +232,16 @@ var tableMethods3 = []string{"Euclidean", "Lagrangian", "Projected", "Guided", "
 
 // Exhibits are the tables and figures, in the paper's order.
 var Exhibits = []*Exhibit{table1(), table2(), table3(), table4(), table5(), table6(), table7(), table11(),
-	figure1("figure-1", "flood"), figure2(), figure3(), figure4(), figure5(), figure6(), figure7(), figure8(), figure9(),
-	demo()}
+	figure1("figure-1", "flood"), figure2(), figure3(), figure4(), figure5(), figure6(), figure7(), figure8(),
+	figure9(), demo()}
 
 func table1() *Exhibit {
 	e := &Exhibit{Name: "table1", Title: "Table 1: equality constraints", Corner: "method", Marked: true,
 		Says: "Distance to all data, of as many samples as in docs/conventions.md: earth the square root of the " +
 			"Jensen–Shannon divergence, surfaces the divergence. |h| is the mean over samples and sets.",
 		Rows: tableMethods, Columns: slices.Concat(earths, meshes, []string{"|h| earth", "|h| mesh"})}
-	held := &Exhibit{Name: "table1-held-out", Title: "Beside table 1: memorised or learned", Corner: "method", Rows: tableMethods,
+	held := &Exhibit{Name: "table1-held-out", Title: "Beside table 1: memorised or learned", Corner: "method",
+		Rows: tableMethods,
 		Says: "Distance to held-out rows; what draws from the training rows score there; the median distance of " +
 			"samples to the nearest training row, over that of held-out rows. A distance to all data below " +
 			"what the law's own draws score is of rows, not of the law; the second and third number tell.",
@@ -271,8 +272,8 @@ func named(sets []string, method string) []string {
 
 func table2() *Exhibit {
 	e := &Exhibit{Name: "table2", Title: "Table 2: seconds of training, and of them simulation", Corner: "method",
-		Says: "Means over the four sets. Ours are those of the cells of table 1, whose training ends with its budget: " +
-			"what it reached by then stands there. The paper's are of an L40S (earth) and an H100 (mesh).",
+		Says: "Means over the four sets. Ours are those of the cells of table 1, whose training ends with its " +
+			"budget: what it reached by then stands there. The paper's are of an L40S (earth) and an H100 (mesh).",
 		Rows:    []string{"RFM", "RDDPM", "OLLA", "ULLA-P", "ULLA"},
 		Columns: []string{"earth train", "earth simulation", "mesh train", "mesh simulation"}}
 	for _, m := range e.Rows {
@@ -290,10 +291,11 @@ func table2() *Exhibit {
 
 func table3() *Exhibit {
 	e := &Exhibit{Name: "table3", Title: "Table 3: equalities and inequalities", Corner: "method", Marked: true,
-		Says: "Arm: square root of the divergence in the plane of the first two principal components, 320 samples, by " +
-			"dimension 14 L; its h a sum of squares. Alanine: square roots of the divergences of ψ and RMSD, 8000 samples.",
-		Rows: tableMethods3, Columns: []string{"arm 140", "arm 280", "arm 420", "arm 560", Psi, RMSD, "arm Σh²", "arm g⁺",
-			"alanine |h|", "alanine g⁺"}}
+		Says: "Arm: square root of the divergence in the plane of the first two principal components, 320 samples, " +
+			"by dimension 14 L; its h a sum of squares. Alanine: square roots of the divergences of ψ and RMSD, 8000 " +
+			"samples.",
+		Rows: tableMethods3, Columns: []string{"arm 140", "arm 280", "arm 420", "arm 560", Psi, RMSD, "arm Σh²",
+			"arm g⁺", "alanine |h|", "alanine g⁺"}}
 	for _, m := range e.Rows {
 		var arms []string
 		for i, d := range []string{"arm 140", "arm 280", "arm 420", "arm 560"} {
@@ -313,8 +315,8 @@ func table3() *Exhibit {
 
 func table4() *Exhibit {
 	e := &Exhibit{Name: "table4", Alias: "overhead", Title: "Table 4: what projections cost", Corner: "drawn by",
-		Says: "Milliseconds a sample: ours of processor time of one core, the least of five rounds in turn with landing " +
-			"alone, which projection is the difference to; the paper's of an H200.",
+		Says: "Milliseconds a sample: ours of processor time of one core, the least of five rounds in turn with " +
+			"landing alone, which projection is the difference to; the paper's of an H200.",
 		Rows: []string{"ULLA", "ULLA-P"}, Columns: []string{"ms", "of it projection", "share %", "failed %"}}
 	for i, cell := range []string{"alanine/timed", "alanine/timed, projected"} {
 		e.Entries = append(e.Entries, of(e.Rows[i], cell, "ms", Milliseconds, "of it projection", Projection, "share %",
@@ -341,8 +343,8 @@ func of(row, cell string, columnsAndFigures ...string) []Entry {
 
 func table5() *Exhibit {
 	e := &Exhibit{Name: "table5", Alias: "inertia", Title: "Table 5: OLLA and ULLA on alanine", Corner: "drawn by",
-		Says: alanineSays + " OLLA has a network of its own. Areas are those under the means over samples of |h| and g⁺ " +
-			"along backward paths.",
+		Says: alanineSays + " OLLA has a network of its own. Areas are those under the means over samples of |h| and " +
+			"g⁺ along backward paths.",
 		Rows:    []string{"OLLA", "ULLA", "OLLA, elastic walls", "ULLA, elastic walls"},
 		Columns: []string{Psi, RMSD, AreaH, AreaG, Failed}}
 	for i, cell := range []string{"OLLA, paper's walls", "ULLA, paper's walls", "OLLA", "ULLA"} {
@@ -368,8 +370,8 @@ func table6() *Exhibit {
 }
 
 func table7() *Exhibit {
-	e := &Exhibit{Name: "table7", Alias: "terminal", Title: "Table 7: terminal projection, alanine", Corner: "projection",
-		Says: alanineSays, Rows: []string{"off", "on", "off, elastic walls", "on, elastic walls"},
+	e := &Exhibit{Name: "table7", Alias: "terminal", Title: "Table 7: terminal projection, alanine",
+		Corner: "projection", Says: alanineSays, Rows: []string{"off", "on", "off, elastic walls", "on, elastic walls"},
 		Columns: []string{Psi, AbsH, GPlus}}
 	for i, cell := range []string{"unprojected, paper's walls", "ULLA, paper's walls", "unprojected", "ULLA"} {
 		e.Entries = append(e.Entries, of(e.Rows[i], "alanine/"+cell, Psi, Psi, AbsH, AbsH, GPlus, GPlus)...)
@@ -391,8 +393,8 @@ func table11() *Exhibit {
 			row := of.letter + " = " + v
 			e.Rows = append(e.Rows, row)
 			for _, f := range e.Columns {
-				e.Entries = append(e.Entries, Entry{Row: row, Column: f, Cells: []string{"alanine/" + of.letter + "=" + v},
-					Figure: f})
+				e.Entries = append(e.Entries, Entry{Row: row, Column: f,
+					Cells: []string{"alanine/" + of.letter + "=" + v}, Figure: f})
 			}
 		}
 	}
@@ -477,8 +479,9 @@ func figure4() *Exhibit {
 
 func figure5() *Exhibit {
 	e := &Exhibit{Name: "figure-5", Alias: "jacobian", Title: "Figure 5: the score's Jacobian over time, volcano",
-		Says: "Frobenius norm, root mean square over states of backward paths, at the last time and in the median over " +
-			"times: in x of OLLA-P, in p of ULLA-P. The paper has a picture: OLLA-P blows up as t → 0, ULLA-P does not.",
+		Says: "Frobenius norm, root mean square over states of backward paths, at the last time and in the median " +
+			"over times: in x of OLLA-P, in p of ULLA-P. The paper has a picture: OLLA-P blows up as t → 0, ULLA-P " +
+			"does not.",
 		Corner: "method", Rows: []string{"OLLA-P", "ULLA-P"}, Columns: []string{JacobianNear, JacobianMid}}
 	e.Entries = append(of("OLLA-P", "volcano/RDDPM", JacobianNear, JacobianNear, JacobianMid, JacobianMid),
 		of("ULLA-P", "volcano/ULLA-P", JacobianNear, JacobianNear, JacobianMid, JacobianMid)...)

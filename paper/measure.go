@@ -48,8 +48,8 @@ func (c *Config) say(format string, v ...any) {
 func (c *Config) Measure(ctx context.Context, cell *Cell, seed uint64) (Row, error) {
 	m := run.ThisMachine()
 	row := Row{Cell: cell.Name, Recipe: cell.Recipe, Variants: cell.Variants,
-		Settings: joined(cell.Settings, c.Settings), Draw: joined(cell.Draw, nil), Budget: c.Budget.Seconds(), Seed: seed,
-		Commit: run.Version(), Machine: fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.Kernel),
+		Settings: joined(cell.Settings, c.Settings), Draw: joined(cell.Draw, nil), Budget: c.Budget.Seconds(),
+		Seed: seed, Commit: run.Version(), Machine: fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.Kernel),
 		Day: time.Now().UTC().Format(time.DateOnly), Note: c.Note, Figures: map[string]float64{}}
 	err := c.measure(ctx, cell, seed, &row)
 	if err == nil {
@@ -186,6 +186,8 @@ func (r *Row) judged(v *experiment.Evaluation) {
 		}
 	}
 	set(Copies, float64(v.Nearest.Ratio))
+	set(MMD, float64(v.MMD.Statistic))
+	set(Evaluations, float64(v.Network))
 	set(Failed, float64(v.Failed)/float64(v.Samples))
 	set(Samples, float64(v.Samples))
 	set(Epochs, float64(v.Epoch))
@@ -250,7 +252,8 @@ const (
 
 // time measures the processor time of samples, and of the same by the keys that they are timed against: the
 // least of several rounds that draw both in turn. The difference is what projection costs.
-func (c *Config) time(ctx context.Context, r, drawn *experiment.Run, cell *Cell, t *experiment.Trained, row *Row) error {
+func (c *Config) time(ctx context.Context, r, drawn *experiment.Run, cell *Cell, t *experiment.Trained,
+	row *Row) error {
 	against, err := r.Redraw(cell.Timed)
 	if err != nil {
 		return err
@@ -329,8 +332,8 @@ func (c *Config) begin(cell *Cell, seed uint64, dir, data string, files []string
 	if err != nil {
 		return nil, err
 	}
-	settings := slices.Concat([]string{fmt.Sprintf("seed=%d", seed), "generate.max_failed=1"}, cell.Settings, c.Settings,
-		files)
+	settings := slices.Concat([]string{fmt.Sprintf("seed=%d", seed), "generate.max_failed=1"}, cell.Settings,
+		c.Settings, files)
 	if c.Budget > 0 {
 		settings = append(settings, fmt.Sprintf("train.max_seconds=%v", c.Budget.Seconds()), "train.epochs=0")
 	}

@@ -208,7 +208,8 @@ func TestPrintedErrors(t *testing.T) {
 			if letter == "ε" && (v == "1" || v == "5" || v == "10") {
 				tex += ".0"
 			}
-			check("table11", letter+" = "+v, []string{Psi, RMSD}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
+			check("table11", letter+" = "+v, []string{Psi, RMSD},
+				row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
 		}
 	}
 	if want := 72 + 24 + 37; checked != want {
@@ -294,10 +295,18 @@ func TestCells(t *testing.T) {
 func TestRefusedCells(t *testing.T) {
 	base := *cells["volcano/ULLA"]
 	for want, change := range map[string]func(c *Cell){
-		`cell volcano/ULLA: there is no recipe "vulcan"; expected one of alanine,`:    func(c *Cell) { c.Recipe = "vulcan" },
-		`cell volcano/ULLA: recipe volcano has no variant "quick"; expected`:          func(c *Cell) { c.Variants = "quick" },
-		`cell volcano/ULLA: there is no method "MALA" in this version; expected ULLA`: func(c *Cell) { c.Method = "MALA" },
-		`cell volcano/ULLA: it draws by ULLA, and the catalogue says OLLA`:            func(c *Cell) { c.Method = "OLLA" },
+		`cell volcano/ULLA: there is no recipe "vulcan"; expected one of alanine,`: func(c *Cell) {
+			c.Recipe = "vulcan"
+		},
+		`cell volcano/ULLA: recipe volcano has no variant "quick"; expected`: func(c *Cell) {
+			c.Variants = "quick"
+		},
+		`cell volcano/ULLA: there is no method "MALA" in this version; expected ULLA`: func(c *Cell) {
+			c.Method = "MALA"
+		},
+		`cell volcano/ULLA: it draws by ULLA, and the catalogue says OLLA`: func(c *Cell) {
+			c.Method = "OLLA"
+		},
 		`cell volcano/ULLA: it draws by ULLA-P, and the catalogue says ULLA`: func(c *Cell) {
 			c.Draw = []string{"process.method=ULLA-P"}
 		},

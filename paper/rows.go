@@ -42,11 +42,13 @@ const (
 	FloorSD      = "floor sd"
 	HeldOut      = "held-out distance"
 	HeldOutFloor = "held-out floor"
-	Copies       = "copies" // median distance to the nearest training row, over that of held-out rows
-	AbsH         = "|h|"    // mean over samples of Σ|h_i|
-	SquareH      = "Σh²"    // mean over samples of Σ h_i²
-	GPlus        = "g⁺"     // mean over samples of Σ max(g_j, 0)
-	Failed       = "failed" // share of the samples
+	Copies       = "copies"              // median distance to the nearest training row, over that of held-out rows
+	MMD          = "MMD"                 // to held-out rows, of a Gaussian kernel (metric.MMDTest)
+	Evaluations  = "network evaluations" // a sample
+	AbsH         = "|h|"                 // mean over samples of Σ|h_i|
+	SquareH      = "Σh²"                 // mean over samples of Σ h_i²
+	GPlus        = "g⁺"                  // mean over samples of Σ max(g_j, 0)
+	Failed       = "failed"              // share of the samples
 	FailedPaths  = "failed paths"
 	Train        = "training s" // simulation included
 	Simulate     = "simulation s"
@@ -65,7 +67,7 @@ const (
 )
 
 // columns are the figures in the order of a file of rows.
-var columns = []string{Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, AbsH, SquareH, GPlus, AreaH,
+var columns = []string{Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, MMD, Evaluations, AbsH, SquareH, GPlus, AreaH,
 	AreaG, Failed, FailedPaths, Samples, Epochs, Train, Simulate, Generate, Milliseconds, Projection, Share,
 	JacobianNear, JacobianMid}
 
@@ -191,7 +193,7 @@ func (r *Row) String() string {
 		return s + "failed: " + r.Failure
 	}
 	var told []string
-	for _, name := range []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, AbsH, Failed, Milliseconds} {
+	for _, name := range []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, MMD, Evaluations, AbsH, Failed, Milliseconds} {
 		if v, ok := r.Figures[name]; ok {
 			told = append(told, fmt.Sprintf("%s %.4g", name, v))
 		}
@@ -250,8 +252,8 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // of reports whether the row is of the cell as the catalogue has it today, with these settings besides: a
 // cell that was defined otherwise has no row.
 func (r *Row) of(c *Cell, extra []string) bool {
-	return r.Cell == c.Name && r.Recipe == c.Recipe && r.Variants == c.Variants && r.Settings == joined(c.Settings, extra) &&
-		r.Draw == joined(c.Draw, nil)
+	return r.Cell == c.Name && r.Recipe == c.Recipe && r.Variants == c.Variants &&
+		r.Settings == joined(c.Settings, extra) && r.Draw == joined(c.Draw, nil)
 }
 
 func joined(settings, extra []string) string {
@@ -262,7 +264,8 @@ func joined(settings, extra []string) string {
 // retry is set.
 func Done(rows []Row, c *Cell, extra []string, budget float64, seed uint64, retry bool) bool {
 	return slices.ContainsFunc(rows, func(r Row) bool {
-		return r.of(c, extra) && !(retry && r.Failure != "") && r.Seed == seed && r.Budget >= budget && (budget > 0 || r.Budget == 0)
+		return r.of(c, extra) && !(retry && r.Failure != "") && r.Seed == seed && r.Budget >= budget &&
+			(budget > 0 || r.Budget == 0)
 	})
 }
 

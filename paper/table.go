@@ -192,8 +192,8 @@ const (
 
 // Legend says how a place is read.
 const Legend = "Ours / the paper's, ± standard error. ✓: ours is better by more than two standard errors of the " +
-	"difference, ✗: worse; a single run of ours is taken to scatter like one of the paper's. –: not run. No sign: too " +
-	"near to tell, or the paper prints no error."
+	"difference, ✗: worse; a single run of ours is taken to scatter like one of the paper's. –: not run. No sign: " +
+	"too near to tell, or the paper prints no error."
 
 // text writes a place.
 func (p Place) text() string {

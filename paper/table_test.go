@@ -212,7 +212,7 @@ func TestRowsThatCannotBe(t *testing.T) {
 		`f:2: column "budget s": is "-1"`:      change(",300,", ",-1,"),
 		`f:2: column "seed": is "-1"`:          change(",300,1,", ",300,-1,"),
 		`f:2: column "distance": is "NaN"`:     change(",0.1,", ",NaN,"),
-		"f:2: has 39 columns; expected 38":     strings.TrimSpace(string(good)) + ",1\n",
+		"f:2: has 41 columns; expected 40":     strings.TrimSpace(string(good)) + ",1\n",
 		`f:2: extraneous or missing " in quot`: change(",0.1,", ",\"0.1\"x,"),
 	} {
 		_, err := parseRows("f", []byte(text))

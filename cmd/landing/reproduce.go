@@ -192,7 +192,9 @@ func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, 
 	r.Pool, r.Command = a.workersPool(), append([]string{"landing"}, a.args...)
 	for i, d := range left {
 		r.Say = func(format string, v ...any) {
-			bar.update(false, func() string { return fmt.Sprintf("%d of %d: ", i+1, len(left)) + fmt.Sprintf(format, v...) })
+			bar.update(false, func() string {
+				return fmt.Sprintf("%d of %d: ", i+1, len(left)) + fmt.Sprintf(format, v...)
+			})
 		}
 		row, err := r.Measure(ctx, d.Cell, d.Seed)
 		if err != nil {
@@ -303,8 +305,8 @@ func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row)
 	left := r.due(all, rows)
 	list := []entry{}
 	for _, d := range left {
-		list = append(list, entry{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants, strings.Join(d.Cell.Settings, " "),
-			strings.Join(d.Cell.Draw, " ")})
+		list = append(list, entry{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants,
+			strings.Join(d.Cell.Settings, " "), strings.Join(d.Cell.Draw, " ")})
 	}
 	refused := r.refusals(left)
 	err := a.result(map[string]any{"cells": list}, func(w io.Writer) {

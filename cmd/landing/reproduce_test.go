@@ -15,7 +15,8 @@ func TestReproduce(t *testing.T) {
 	small := []string{"reproduce", "demo", "--only", "demo/ULLA/N=20,demo/ULLA-P/N=20", "--budget", "0", "--set",
 		"train.epochs=2", "--set", "network.width=8", "--set", "network.layers=1", "--out", "p"}
 	dry := ok(t, dir, append(small, "--dry-run")...)
-	if !strings.Contains(dry.stdout, "demo/ULLA-P/N=20  seed 1  demo") || !strings.HasSuffix(dry.stdout, "2 cells to run\n") {
+	if !strings.Contains(dry.stdout, "demo/ULLA-P/N=20  seed 1  demo") ||
+		!strings.HasSuffix(dry.stdout, "2 cells to run\n") {
 		t.Errorf("dry run:\n%s", dry.stdout)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "p")); err == nil {
@@ -52,7 +53,7 @@ func TestReproduce(t *testing.T) {
 	again, err := os.ReadFile(csv)
 	cut := func(text []byte) string { // of the figures of the row, those before epochs and seconds
 		fields := strings.Split(strings.SplitAfter(string(text), "\n")[2], ",")
-		return strings.Join(fields[16:30], ",")
+		return strings.Join(fields[16:32], ",")
 	}
 	if err != nil || cut(again) != cut(rows) {
 		t.Errorf("%v: other figures\n%s\n%s", err, cut(again), cut(rows))
