@@ -10,8 +10,12 @@ import (
 func flats() []Problem {
 	return []Problem{{
 		Name: "simplex", Dim: 5, Rows: 4000,
-		About:   "compositions of five parts, a mixture of three Dirichlet laws, some parts often near 0",
-		set:     "{kind: simplex, dim: 5}",
+		About: "compositions of five parts, a mixture of three Dirichlet laws, some parts often near 0",
+		set:   "{kind: simplex, dim: 5}",
+		formula: `
+dim: 5
+equality: [{name: sum, expr: "sum(x) = 1"}]
+inequality: [{name: part, expr: "x >= [0, 0, 0, 0, 0]"}]`,
 		observe: "\n- {name: \"part[j]\", for: \"j in 0..4\", expr: \"x[j]\", range: [0, 1]}",
 		row: func(x []float64, d *dice) {
 			d.dirichlet(x, compositions[d.of(compositionShare...)]...)
@@ -21,6 +25,11 @@ func flats() []Problem {
 		About: "box in R⁴, correlated normal coordinates cut at its walls",
 		set: fmt.Sprintf("{kind: box, lower: %s, upper: %s}", literal(boxed.lower[:]),
 			literal(boxed.upper[:])),
+		formula: fmt.Sprintf(`
+dim: 4
+inequality:
+  - {name: lower, expr: "x >= %s"}
+  - {name: upper, expr: "x <= %s"}`, literal(boxed.lower[:]), literal(boxed.upper[:])),
 		observe: `
 - {name: "x[j]", for: "j in 0..3", expr: "x[j]"}
 - {name: "difference[j]", for: "j in 0..2", expr: "x[j] - x[j+1]"}`,

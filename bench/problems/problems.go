@@ -34,11 +34,15 @@ type Problem struct {
 
 	like    string // another problem, whose random numbers this one has; its own if empty
 	set     string // the value of set in a problem file
+	formula string // where that is no formula: the same set by formulas; "" if it has none
 	observe string // that of observe
 
 	// One of the two. row writes a row, a function of the dice alone.
 	row    func(x []float64, d *dice)
 	chains *chains
+
+	of   *Problem // a view of this one; nil of a problem itself
+	view View
 }
 
 // All returns the problems, in the order of the suite.
@@ -91,6 +95,9 @@ func Named(names []string) ([]Problem, error) {
 // of its law, independent of it. Row i of an exact sampler is a function of (seed, batch, i).
 // Errors are a *MixingError and those of langevin.Chains.
 func (p *Problem) Draw(ctx context.Context, pool *parallel.Pool, seed, batch uint64, n int) ([]float64, error) {
+	if p.of != nil {
+		return p.seen(ctx, pool, seed, batch, n)
+	}
 	if p.chains != nil {
 		return p.chains.draw(ctx, pool, p, seed, batch, n)
 	}

@@ -66,7 +66,8 @@ func mixture(name string, rows int, lobes []lobe, observe, about string) Problem
 	}
 	return Problem{
 		Name: name, Dim: n, Rows: rows, About: about, observe: observe,
-		set: fmt.Sprintf("{kind: sphere, dim: %d}", n),
+		set:     fmt.Sprintf("{kind: sphere, dim: %d}", n),
+		formula: fmt.Sprintf("\ndim: %d\nequality: [{name: sphere, expr: \"norm(x) = 1\"}]", n),
 		row: func(x []float64, d *dice) {
 			l := lobes[d.of(weights...)]
 			d.fisher(x, l.at, l.κ)

@@ -19,6 +19,8 @@ func tori() []Problem {
 all:
   - {kind: torus, major: 2, minor: 0.6}
   - {dim: 3, inequality: [{name: half, expr: "x[0] >= 0"}]}`,
+			formula: torusFormula(1) + `
+inequality: [{name: half, expr: "x[0] >= 0"}]`,
 			observe: torusAngles(1),
 			row: func(x []float64, d *dice) {
 				for {
@@ -50,6 +52,12 @@ func torus(x []float64, θ, φ, unit float64) {
 	x[0], x[1], x[2] = ρ*cosθ, ρ*sinθ, unit*minor*sinφ
 }
 
+func torusFormula(unit float64) string {
+	return fmt.Sprintf(`
+dim: 3
+equality: [{name: torus, expr: "norm([norm(x[0:2]) - %v, x[2]]) = %v"}]`, unit*major, unit*minor)
+}
+
 func torusAngles(unit float64) string {
 	return fmt.Sprintf(`
 - {name: around the axis, expr: "atan2(x[1], x[0])", circular: true}
@@ -59,7 +67,8 @@ func torusAngles(unit float64) string {
 func banded(name, like string, rows int, unit float64, about string) Problem {
 	return Problem{
 		Name: name, Dim: 3, Rows: rows, About: about, like: like,
-		set: fmt.Sprintf("{kind: torus, major: %v, minor: %v}", unit*major, unit*minor),
+		set:     fmt.Sprintf("{kind: torus, major: %v, minor: %v}", unit*major, unit*minor),
+		formula: torusFormula(unit),
 		observe: torusAngles(unit) + fmt.Sprintf(`
 - {name: across the band, expr: "atan2(x[2], norm(x[0:2]) - %v) - 2*atan2(x[1], x[0])", circular: true}`, unit*major),
 		row: func(x []float64, d *dice) {

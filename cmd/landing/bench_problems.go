@@ -26,7 +26,7 @@ const (
 
 func (a *app) benchProblems() *cobra.Command {
 	var c suite.Config
-	var only []string
+	var only, seen []string
 	var list, filesOnly bool
 	cmd := &cobra.Command{
 		Use:   "problems",
@@ -38,13 +38,21 @@ score; where generation begins; failed samples; how near to training rows sample
 are; and a verdict in words.
 
 The folder (--out) has one for each problem: problem.yaml, observed.yaml (the same with
-observables), the data and the run. Nothing is written over.`,
-		Example: "  landing bench problems --list\n  landing bench problems --only torus,arm5 --for 1m",
+observables), the data and the run. Nothing is written over.
+
+--seen writes problems down in other ways, each a problem of its own: larger and smaller
+(lengths a thousand times so), turned (by a rotation of all coordinates), shuffled (rows
+in another order); itself stands for the problem as it is. A model should be as good.`,
+		Example: "  landing bench problems --list\n  landing bench problems --only torus,arm5 --for 1m\n" +
+			"  landing bench problems --only box --seen itself,turned,larger",
 		Args:    args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			some, err := problems.Named(only)
 			if err != nil {
 				return &usageError{fmt.Errorf("--only: %w", err)}
+			}
+			if some, err = problems.Seen(some, seen); err != nil {
+				return &usageError{fmt.Errorf("--seen: %w", err)}
 			}
 			if list {
 				return a.listProblems(some)
@@ -69,6 +77,7 @@ observables), the data and the run. Nothing is written over.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&only, "only", nil, "names of the problems to take (default: all)")
+	f.StringSliceVar(&seen, "seen", nil, "ways to write each of them down: itself, larger, smaller, turned, shuffled")
 	f.DurationVar(&c.For, "for", 3*time.Minute, "training of each problem")
 	f.Uint64Var(&c.Seed, "seed", 1, "of data and training")
 	f.StringArrayVar(&c.Settings, "set", nil, "replace one key in all problems, as in process.friction=2 (repeatable)")

@@ -54,6 +54,12 @@ func TestBenchProblemsFiles(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	ok(t, dir, "bench", "problems", "--files-only", "--only", "arm3", "--seen", "turned,itself", "--out", "seen")
+	turned := filepath.Join(dir, "seen", "arm3-turned")
+	ok(t, turned, "check", "problem.yaml")
+	if _, err := os.Stat(filepath.Join(dir, "seen", "arm3", "problem.yaml")); err != nil {
+		t.Error(err)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "files", "box", "run")); err == nil {
 		t.Error("there is a run")
 	}
@@ -63,6 +69,8 @@ func TestBenchProblemsFiles(t *testing.T) {
 	}
 	for _, c := range []struct{ args, says string }{
 		{"--only tori", `there is no problem "tori"; expected names of curve, `},
+		{"--only torus --seen mirrored", `--seen: there is no view "mirrored"; expected names of itself, larger`},
+		{"--only torus,so3 --seen turned", "the set of so3 has no formulas"},
 		{"--for 1ms", "--for is 1ms; expected 1s to 24h"},
 		{"--seed 0", "--seed is 0"},
 		{"now", "expected no arguments"},
