@@ -67,8 +67,8 @@ const (
 )
 
 // columns are the figures in the order of a file of rows.
-var columns = []string{Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, MMD, Evaluations, AbsH, SquareH, GPlus, AreaH,
-	AreaG, Failed, FailedPaths, Samples, Epochs, Train, Simulate, Generate, Milliseconds, Projection, Share,
+var columns = []string{Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, MMD, Evaluations, AbsH,
+	SquareH, GPlus, AreaH, AreaG, Failed, FailedPaths, Samples, Epochs, Train, Simulate, Generate, Milliseconds, Projection, Share,
 	JacobianNear, JacobianMid}
 
 var identity = []string{"cell", "recipe", "variants", "settings", "draw", "budget s", "seed", "commit", "config",
@@ -193,7 +193,7 @@ func (r *Row) String() string {
 		return s + "failed: " + r.Failure
 	}
 	var told []string
-	for _, name := range []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, MMD, Evaluations, AbsH, Failed, Milliseconds} {
+	for _, name := range []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, MMD, AbsH, Failed, Milliseconds} {
 		if v, ok := r.Figures[name]; ok {
 			told = append(told, fmt.Sprintf("%s %.4g", name, v))
 		}
