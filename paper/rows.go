@@ -67,9 +67,11 @@ const (
 )
 
 // columns are the figures in the order of a file of rows.
-var columns = []string{Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, MMD, Evaluations, AbsH,
-	SquareH, GPlus, AreaH, AreaG, Failed, FailedPaths, Samples, Epochs, Train, Simulate, Generate, Milliseconds, Projection, Share,
-	JacobianNear, JacobianMid}
+var columns = []string{
+	Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, MMD, Evaluations,
+	AbsH, SquareH, GPlus, AreaH, AreaG, Failed, FailedPaths, Samples, Epochs, Train, Simulate, Generate,
+	Milliseconds, Projection, Share, JacobianNear, JacobianMid,
+}
 
 var identity = []string{"cell", "recipe", "variants", "settings", "draw", "budget s", "seed", "commit", "config",
 	"machine", "day", "note", "failure"}
