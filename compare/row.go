@@ -115,7 +115,12 @@ type Entry struct {
 	Row  Row  `json:"row"`
 	Cost Cost `json:"cost"`
 
-	Folder string `json:"-"` // of the run; empty: there is none here
+	Folder string `json:"-"`              // of the run; empty: there is none here
+	Note   string `json:"note,omitempty"` // what somebody should know of the run
+
+	given    map[string]string // what was written of a run's problem; nil: not known
+	line     string            // name of the line
+	identity string            // what the entries of a line have in common beside its name
 }
 
 // heldOut says which rows are held out, where the evaluation does not.

@@ -68,3 +68,7 @@ func checkElement(e xml.StartElement) error {
 	}
 	return nil
 }
+
+// Inline returns an error if doc is not a figure of this package, which a page may hold: a file that somebody else may
+// have written is asked first.
+func Inline(doc []byte) error { return checkSVG(doc) }

@@ -51,7 +51,7 @@ func times(x []float64, by float64) []float64 {
 }
 
 // Two samples of one law have p ≤ 0.05 in at most 5 % of cases, so that of 200 more than 24 have a chance of
-// 6·10⁻⁵; a law that is shifted by its standard deviation is seen by 100 points against 100 each time, where p
+// 3·10⁻⁵; a law that is shifted by its standard deviation is seen by 100 points against 100 each time, where p
 // above 0.05 has a chance below 10⁻⁹.
 func TestMMDLevelAndPower(t *testing.T) {
 	alarms := 0

@@ -12,7 +12,9 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -125,44 +127,35 @@ type Refusal struct {
 // maxNamed bounds the cells that a message names.
 const maxNamed = 5
 
-func (r Refusal) String() string {
-	named := r.Cells
-	if len(named) > maxNamed {
-		named = named[:maxNamed]
-	}
-	s := ""
-	for i, c := range named {
-		if i > 0 {
-			s += ", "
-		}
-		s += c
-	}
+// Error names some of the cells.
+func (r *Refusal) Error() string {
+	named := r.Cells[:min(len(r.Cells), maxNamed)]
+	s := strings.Join(named, ", ")
 	if n := len(r.Cells) - len(named); n > 0 {
 		s += fmt.Sprintf(" and %d more", n)
 	}
 	return s + ": " + r.Why
 }
 
-func (e *RefusedError) Error() string {
+// Unwrap returns the reason.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Error has a line for each refusal.
+func (e *RefusedError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap returns what Error has lines of: how many, and the refusals.
+func (e *RefusedError) Unwrap() []error {
 	n := 0
 	for _, r := range e.Refused {
 		n += len(r.Cells)
 	}
-	s := fmt.Sprintf("%s: %d cells cannot be, and nothing was run", e.Origin, n)
-	if n == 1 {
-		s = e.Origin + ": 1 cell cannot be, and nothing was run"
+	what := "1 cell"
+	if n != 1 {
+		what = fmt.Sprintf("%d cells", n)
 	}
-	for _, r := range e.Refused {
-		s += "\n  " + r.String()
-	}
-	return s
-}
-
-// Unwrap returns the reasons.
-func (e *RefusedError) Unwrap() []error {
-	var all []error
-	for _, r := range e.Refused {
-		all = append(all, r.Err)
+	all := []error{fmt.Errorf("%s: %s cannot be, and nothing was run", e.Origin, what)}
+	for i := range e.Refused {
+		all = append(all, &e.Refused[i])
 	}
 	return all
 }

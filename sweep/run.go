@@ -122,8 +122,6 @@ func (p *Plan) Status(dir string) (*Outcome, error) {
 
 // Names in a sweep's folder.
 const (
-	unitsDir  = "units"
-	runsDir   = "runs"
 	givenFile = "sweep.yaml" // the file as it was given
 	rowsFile  = "rows.json"
 )
@@ -172,7 +170,9 @@ type session struct {
 	mine  []int        // cells of the part
 }
 
-func (s *session) units() *work.Store { return &work.Store{Dir: filepath.Join(s.Dir, unitsDir)} }
+func (s *session) units() *work.Store {
+	return &work.Store{Dir: filepath.Join(s.Dir, compare.UnitsDir)}
+}
 
 // look finds what the folder has of each cell.
 func (s *session) look() error {
@@ -223,7 +223,7 @@ func (s *session) told(c *Cell, of work.Status) (CellStatus, error) {
 	return st, nil
 }
 
-func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, runsDir, c.Name) }
+func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, compare.RunsDir, c.Name) }
 
 // all runs the cells of the part that are neither done nor, but for a retry, failed.
 func (s *session) all(ctx context.Context) error {
@@ -347,40 +347,23 @@ func (s *session) do(ctx context.Context, c *Cell) (*compare.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
 	n := s.plan.File.Samples
 	if n == 0 {
 		n = r.SampleCount()
 	}
-	draw := r.Generate
-	if s.plan.File.Report {
-		draw = r.Diagnose
-	}
-	x, fault := draw(ctx, t, prior, n, 0, c.Label.Seed, func(done int) {
+	x, v, fault, err := compare.Judge(ctx, r, t, n, s.plan.File.Report, func(done, of int) {
 		if s.Drawn != nil {
-			s.Drawn(c, done, n)
+			s.Drawn(c, done, of)
 		}
 	})
-	if x == nil {
-		return nil, fault
+	if err != nil {
+		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.
 	r.Folder.Force = true
 	if err := r.SaveSamples(x, t.State, c.Label.Seed); err != nil {
 		return nil, err
 	}
-	start, err := r.CompareStart(ctx, prior, n)
-	if err != nil {
-		return nil, err
-	}
-	v, off := r.Evaluate(x, t.State, start)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	fault = errors.Join(fault, off)
 	if err := r.KeepEvaluation(v, t.State, c.Label.Seed, fault); err != nil {
 		return nil, err
 	}

@@ -218,7 +218,7 @@ Start with:  landing demo`,
 		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.sweep(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
+		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
 	a.strict(root)
 	return root
 }
