@@ -126,8 +126,8 @@ func New(entries []Entry, against string) (*Comparison, error) {
 		return nil, &AgainstError{against, names}
 	}
 	if n := len(c.Groups); n > 1 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d groups, of other data, sets or distances: figures are compared within "+
-			"a group alone", n))
+		c.Notes = append(c.Notes, fmt.Sprintf("%d groups, of other data, sets or distances: figures are compared "+
+			"within a group alone", n))
 	}
 	return c, nil
 }

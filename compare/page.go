@@ -34,14 +34,27 @@ func (c *Comparison) WriteHTML(w io.Writer, title string, commands []string) err
 			entries += len(l.Entries)
 		}
 		page.Notes = append(page.Notes, g.draw(page)...)
-		t := figure.Table{Title: g.subject()}
-		t.Header, t.Rows = g.table()
-		if g.Metric != "" {
+		t, remarks := figure.Table{Title: g.subject()}, figure.Table{Title: "Remarks: " + g.Title}
+		head, rows := g.table()
+		if last := len(head) - 1; head[last] == "" {
+			head = head[:last]
+			remarks.Header = []string{"line", "remark"}
+			for k, row := range rows {
+				if row[last] != "" {
+					remarks.Rows = append(remarks.Rows, []string{row[0], row[last]})
+				}
+				rows[k] = row[:last]
+			}
+		}
+		if t.Header, t.Rows = head, rows; g.Metric != "" {
 			t.Note = strings.Join(g.legend(), " ")
 		}
 		page.Tables = append(page.Tables, t)
-		if header, rows, rest := g.violations(); len(rows) > 0 {
-			t := figure.Table{Title: "Violation by constraint: " + g.Title, Header: header, Rows: rows,
+		if len(remarks.Rows) > 0 {
+			page.Tables = append(page.Tables, remarks)
+		}
+		if head, rows, rest := g.violations(); len(rows) > 0 {
+			t := figure.Table{Title: "Violation by constraint: " + g.Title, Header: head, Rows: rows,
 				Note: "The worst of all samples of a line, and in brackets the largest mean of its seeds."}
 			if rest > 0 {
 				t.Note += fmt.Sprintf(" %d more constraints are violated less.", rest)
@@ -96,8 +109,8 @@ func (g *Group) draw(page *figure.Report) (notes []string) {
 			series = append(series, floor)
 		}
 		var svg bytes.Buffer
-		drawn := figure.Lines(figure.LineOptions{XLabel: "seconds of training", YLabel: "distance", LogX: true}, series...)
-		if err := drawn.WriteSVG(&svg); err != nil {
+		axes := figure.LineOptions{XLabel: "seconds of training", YLabel: "distance", LogX: true}
+		if err := figure.Lines(axes, series...).WriteSVG(&svg); err != nil {
 			notes = append(notes, fmt.Sprintf("%s: %v.", title, err))
 			return
 		}
@@ -108,7 +121,8 @@ func (g *Group) draw(page *figure.Report) (notes []string) {
 			"what draws from the training rows score.", curves)
 	}
 	if len(ends) > 0 {
-		chart("What it costs: "+g.Title, "Mean distance against mean seconds of training at the end, a point a line.", ends)
+		chart("What it costs: "+g.Title, "Mean distance against mean seconds of training at the end, a point a line.",
+			ends)
 	}
 	return append(notes, g.pictures(page)...)
 }
@@ -151,7 +165,7 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 			}
 			for _, path := range files {
 				name := strings.TrimSuffix(filepath.Base(path), ".svg")
-				if slices.Contains(own, name) {
+				if slices.Contains(own, name) || strings.HasSuffix(name, "-panels") { // the same, otherwise laid out
 					continue
 				}
 				if by[name] == nil {
@@ -164,7 +178,7 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 	}
 	shown, all := 0, 0
 	for _, name := range names {
-		for _, p := range by[name] {
+		for k, p := range by[name] {
 			if all++; shown == maxPictures {
 				continue
 			}
@@ -177,19 +191,20 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 				continue
 			}
 			shown++
-			page.Figures = append(page.Figures, figure.FigureRef{Title: strings.ReplaceAll(name, "-", " ") + ": " + p.line,
-				SVG: svg})
+			page.Figures = append(page.Figures, figure.FigureRef{Row: k == 0, SVG: svg,
+				Title: strings.ReplaceAll(name, "-", " ") + ": " + p.line})
 		}
 	}
 	if all > shown {
-		notes = append(notes, fmt.Sprintf("%s: %d of %d pictures are shown; the run folders have all.", g.Title, shown, all))
+		notes = append(notes, fmt.Sprintf("%s: %d of %d pictures are shown; the run folders have all.", g.Title, shown,
+			all))
 	}
 	if all == 0 {
 		for _, l := range g.Lines {
 			if f := l.Entries[0].Folder; f != "" {
 				if _, err := os.Stat(f); err == nil {
-					return append(notes, g.Title+": no run has pictures yet; report: true in the sweep file, or landing report "+
-						"for a run, makes them.")
+					return append(notes, g.Title+": no run has pictures yet; report: true in the sweep file makes "+
+						"them, or landing report of a run.")
 				}
 			}
 		}

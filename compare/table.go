@@ -271,7 +271,8 @@ func (g *Group) subject() string {
 	if g.Metric == "" {
 		return g.Title + ": no line has samples to compare"
 	}
-	s := fmt.Sprintf("%s: %s, %d points in R^%d (%.8s…)", g.Title, g.Data.Name, g.Data.Points, g.Data.Dim, g.Data.SHA256)
+	s := fmt.Sprintf("%s: %s, %d points in R^%d (%.8s…)", g.Title, g.Data.Name, g.Data.Points, g.Data.Dim,
+		g.Data.SHA256)
 	if g.Data.Set != "" {
 		s += ", on " + g.Data.Set
 	}
@@ -280,9 +281,9 @@ func (g *Group) subject() string {
 
 // legend explains the columns.
 func (g *Group) legend() []string {
-	out := []string{fmt.Sprintf("Distance: %s to all data; ± is the standard error over seeds. Floor: what as many draws "+
-		"from the training rows score, ± their standard deviation; held-out: to %s. Copies: share of samples on a "+
-		"training row (and of held-out rows). Evaluations: of the network, a sample.", g.Metric, g.Data.HeldOut)}
+	out := []string{fmt.Sprintf("Distance: %s to all data; ± is the standard error over seeds. Floor: what as many "+
+		"draws from the training rows score, ± their standard deviation; held-out: to %s. Copies: share of samples on "+
+		"a training row (and of held-out rows). Evaluations: of the network, a sample.", g.Metric, g.Data.HeldOut)}
 	if g.Metric == EnergyName {
 		out[0] = fmt.Sprintf("Distance: %s (%s), with the mean of its relabellings as floor.", g.Metric, g.Data.HeldOut)
 	}
@@ -296,16 +297,16 @@ func (g *Group) legend() []string {
 	if !tested {
 		return append(out, g.Notes...)
 	}
-	s := fmt.Sprintf("Difference of the mean distance from that of %q, ± its standard error. p: permutation test of the "+
-		"difference over seeds: the share of ways to hand the seeds' distances to the two lines that differ as much.",
-		g.Lines[g.To].Name)
+	s := fmt.Sprintf("Difference of the mean distance from that of %q, ± its standard error. p: permutation test of "+
+		"the difference over seeds: the share of ways to hand the seeds' distances to the two lines that differ as "+
+		"much.", g.Lines[g.To].Name)
 	if most > Alpha {
 		s += fmt.Sprintf(" With so few seeds the smallest p that some lines can have is %.2g: there the test cannot "+
 			"tell a difference at %g, whatever its size; four seeds on each side can (2 of 70 ways).", float64(most),
 			Alpha)
 	}
-	s += " The test knows of no noise but that between seeds: all seeds share the data, its split and the floor's draws. " +
-		"The lines are many and each is tested alone."
+	s += " The test knows of no noise but that between seeds: all share the data and its split. Each line is tested " +
+		"alone: of many, some have a small p by chance."
 	return append(append(out, s), g.Notes...)
 }
 

@@ -52,6 +52,7 @@ type FigureRef struct {
 	Title, Caption string
 	SVG            []byte
 	Wide           bool // takes the page's whole width, as a map or three planes do
+	Row            bool // begins a row
 }
 
 // A Table has rows as long as its header. Columns of numbers are set flush right.

@@ -42,7 +42,8 @@ JSON (.json) or a page with curves and pictures (.html); it may be given several
 				switch ext := strings.ToLower(filepath.Ext(file)); ext {
 				case ".md", ".csv", ".json", ".html":
 				default:
-					return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .md, .csv, .json or .html", file)}
+					return &usageError{fmt.Errorf("-o is %q; expected a file that ends in .md, .csv, .json or .html",
+						file)}
 				}
 				if !force {
 					if err := run.Free(file); err != nil {
