@@ -76,7 +76,7 @@ func inTable(recipe, method string) Cell {
 			c.Variants = "olla-p," + learn
 		}
 	default:
-		c.Method, c.Settings = rival(method, c.Settings)
+		c = rival(method, c)
 	}
 	if method == "RDDPM" || method == "ULLA-P" {
 		c.Jacobian = recipe == "volcano"
@@ -84,18 +84,33 @@ func inTable(recipe, method string) Cell {
 	return c
 }
 
-// rival returns the name in package methods and the settings of a method of table 1 that is none of the
-// Langevin processes.
-func rival(method string, settings []string) (string, []string) {
-	name := strings.ToLower(method)
-	if method == "RFM" {
-		name = "flow"
-		settings = append(settings, "process.steps=1000")
+// rival makes the cell of a Langevin process one of a method of the paper's tables that is none: of Riemannian
+// flow matching, or of those that noise in the space around Σ, which take the schedule of the recipe's OLLA, where
+// it has one, and the N of the paper.
+func rival(method string, c Cell) Cell {
+	var steps string
+	switch {
+	case method == "RFM":
+		c.Method, steps = "flow", "1000"
+	case slices.Contains(earths, c.Recipe):
+		steps = "50"
+	case slices.Contains(meshes, c.Recipe):
+		steps = "30"
 	}
-	return name, append([]string{"process.method=" + name}, settings...)
+	if method != "RFM" {
+		c.Method = strings.ToLower(method)
+		if c.Recipe != "arm" {
+			c.Variants = "olla," + c.Variants
+		}
+	}
+	c.Settings = append(slices.Clone(c.Settings), "process.method="+c.Method)
+	if steps != "" {
+		c.Settings = append(c.Settings, "process.steps="+steps)
+	}
+	return c
 }
 
-// armData is what the arm's settings are at L waypoints.
+// arm is the cell of a method on motions of so many waypoints.
 func arm(waypoints int, method string) Cell {
 	c := Cell{Name: fmt.Sprintf("arm%d/%s", waypoints, method), Method: method, Training: Training{Recipe: "arm",
 		Variants: learn}}
@@ -103,7 +118,7 @@ func arm(waypoints int, method string) Cell {
 		c.Settings = []string{fmt.Sprintf("set.waypoints=%d", waypoints)}
 	}
 	if method != "ULLA" {
-		c.Method, c.Settings = rival(method, c.Settings)
+		c = rival(method, c)
 	}
 	return c
 }
@@ -180,8 +195,7 @@ var cells = func() map[string]*Cell {
 			add(arm(l, method))
 		}
 		if method != "ULLA" {
-			c := alanine(method, "")
-			c.Method, c.Settings = rival(method, c.Settings)
+			c := rival(method, alanine(method, ""))
 			c.Diagnose = false
 			add(c)
 		}
@@ -190,14 +204,14 @@ var cells = func() map[string]*Cell {
 	olla := alanine("OLLA", "OLLA")
 	olla.Variants = "olla," + olla.Variants
 	add(olla)
-	walled := alanine("OLLA, paper's walls", "OLLA", paperWalls("0.05")...)
+	walled := alanine("OLLA/paper-walls", "OLLA", paperWalls("0.05")...)
 	walled.Variants = olla.Variants
 	add(walled)
-	add(alanine("ULLA, paper's walls", "ULLA", paperWalls("0.05")...))
+	add(alanine("ULLA/paper-walls", "ULLA", paperWalls("0.05")...))
 	add(alanine("curved", "ULLA", "process.curvature=true"))
-	add(alanine("curved, paper's walls", "ULLA", append(paperWalls("0.05"), "process.curvature=true")...))
+	add(alanine("curved/paper-walls", "ULLA", append(paperWalls("0.05"), "process.curvature=true")...))
 	add(alanine("unprojected", "ULLA", unprojected))
-	add(alanine("unprojected, paper's walls", "ULLA", append(paperWalls("0.05"), unprojected)...))
+	add(alanine("unprojected/paper-walls", "ULLA", append(paperWalls("0.05"), unprojected)...))
 	curved := inTable("bunny100", "ULLA")
 	curved.Name, curved.Draw, curved.Seeds = "bunny100/curved", []string{"process.curvature=true"}, 1
 	curved.Diagnose = true
@@ -211,7 +225,7 @@ var cells = func() map[string]*Cell {
 	timed := alanine("timed", "ULLA")
 	timed.Timed, timed.Diagnose = []string{unprojected}, false
 	add(timed)
-	timed = alanine("timed, projected", "ULLA-P", "process.method=ULLA-P")
+	timed = alanine("timed-projected", "ULLA-P", "process.method=ULLA-P")
 	timed.Timed, timed.Diagnose = []string{unprojected}, false
 	add(timed)
 	for _, method := range byLength {
@@ -318,7 +332,7 @@ func table4() *Exhibit {
 		Says: "Milliseconds a sample: ours of processor time of one core, the least of five rounds in turn with " +
 			"landing alone, which projection is the difference to; the paper's of an H200.",
 		Rows: []string{"ULLA", "ULLA-P"}, Columns: []string{"ms", "of it projection", "share %", "failed %"}}
-	for i, cell := range []string{"alanine/timed", "alanine/timed, projected"} {
+	for i, cell := range []string{"alanine/timed", "alanine/timed-projected"} {
 		e.Entries = append(e.Entries, of(e.Rows[i], cell, "ms", Milliseconds, "of it projection", Projection, "share %",
 			Share)...)
 		e.Entries = append(e.Entries, Entry{Row: e.Rows[i], Column: "failed %", Cells: []string{cell}, Figure: Failed,
@@ -347,7 +361,7 @@ func table5() *Exhibit {
 			"g⁺ along backward paths.",
 		Rows:    []string{"OLLA", "ULLA", "OLLA, elastic walls", "ULLA, elastic walls"},
 		Columns: []string{Psi, RMSD, AreaH, AreaG, Failed}}
-	for i, cell := range []string{"OLLA, paper's walls", "ULLA, paper's walls", "OLLA", "ULLA"} {
+	for i, cell := range []string{"OLLA/paper-walls", "ULLA/paper-walls", "OLLA", "ULLA"} {
 		e.Entries = append(e.Entries, of(e.Rows[i], "alanine/"+cell, Psi, Psi, RMSD, RMSD, AreaH, AreaH, AreaG, AreaG,
 			Failed, Failed)...)
 	}
@@ -363,7 +377,7 @@ func table6() *Exhibit {
 	for i, cell := range []string{"bunny100/ULLA", "bunny100/curved"} {
 		e.Entries = append(e.Entries, of(e.Rows[i], cell, Distance, Distance, AbsH, AbsH)...)
 	}
-	for i, cell := range []string{"ULLA, paper's walls", "curved, paper's walls", "ULLA", "curved"} {
+	for i, cell := range []string{"ULLA/paper-walls", "curved/paper-walls", "ULLA", "curved"} {
 		e.Entries = append(e.Entries, of(e.Rows[2+i], "alanine/"+cell, Distance, Psi, AbsH, AbsH, GPlus, GPlus)...)
 	}
 	return e
@@ -373,7 +387,7 @@ func table7() *Exhibit {
 	e := &Exhibit{Name: "table7", Alias: "terminal", Title: "Table 7: terminal projection, alanine",
 		Corner: "projection", Says: alanineSays, Rows: []string{"off", "on", "off, elastic walls", "on, elastic walls"},
 		Columns: []string{Psi, AbsH, GPlus}}
-	for i, cell := range []string{"unprojected, paper's walls", "ULLA, paper's walls", "unprojected", "ULLA"} {
+	for i, cell := range []string{"unprojected/paper-walls", "ULLA/paper-walls", "unprojected", "ULLA"} {
 		e.Entries = append(e.Entries, of(e.Rows[i], "alanine/"+cell, Psi, Psi, AbsH, AbsH, GPlus, GPlus)...)
 	}
 	return e
@@ -469,7 +483,7 @@ func figure3() *Exhibit {
 func figure4() *Exhibit {
 	e := pictures("figure-4", "Figure 4: violations on the way, alanine",
 		"Means over samples after each backward step.",
-		each("steps", "alanine/ULLA, paper's walls", "alanine/OLLA, paper's walls", "alanine/ULLA", "alanine/OLLA")...)
+		each("steps", "alanine/ULLA/paper-walls", "alanine/OLLA/paper-walls", "alanine/ULLA", "alanine/OLLA")...)
 	e.Columns, e.Entries = []string{AreaH, AreaG}, nil
 	for _, row := range e.Rows {
 		e.Entries = append(e.Entries, of(row, row, AreaH, AreaH, AreaG, AreaG)...)

@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/run"
@@ -210,6 +212,32 @@ func WriteRows(file string, rows []Row) error {
 		return err
 	}
 	return run.WriteFile(file, data, true)
+}
+
+// How often, and after which pause, Keep asks for a file that another process may be writing.
+const (
+	keepTries = 200
+	keepPause = 20 * time.Millisecond
+)
+
+// Keep puts a row into a file of rows, beside what other processes have put there, and returns all.
+func Keep(file string, r Row) ([]Row, error) {
+	f := &run.Folder{Dir: filepath.Dir(file)}
+	err := f.Lock()
+	for try := 1; is[*run.FolderError](err) && try < keepTries; try++ {
+		time.Sleep(keepPause)
+		err = f.Lock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Unlock()
+	rows, err := ReadRows(file)
+	if err != nil {
+		return nil, err
+	}
+	rows = Add(rows, r)
+	return rows, WriteRows(file, rows)
 }
 
 func formatRows(rows []Row) ([]byte, error) {

@@ -1,7 +1,7 @@
 // Command tables measures the tables of docs/benchmarks.md and docs/data.md that
 // take too long for a test, and prints their numbers.
 //
-//	go run ./bench/tables [-small] [-data FOLDER] [-runs FOLDER] NAME...
+//	go run ./bench/tables [-small] [-data FOLDER] NAME...
 package main
 
 import (
@@ -28,10 +28,6 @@ type options struct {
 	small bool
 	data  string // the folder of docs/data.md
 	pool  *parallel.Pool
-
-	// Of ablations: the folder that keeps the networks trained for them, and the variants
-	// of the recipe that is trained.
-	runs, variant string
 }
 
 // pick returns small in small tables.
@@ -49,11 +45,6 @@ var tables = []table{
 	{"offsets", "offsets from SO(10) by landing rate", offsets},
 	{"laws", "what draws of the law itself score on SO(10) and surfaces (needs -data; a minute)", laws},
 	{"halves", "what new draws score of laws known by data alone, alanine's and the arm's (needs -data)", halves},
-	{"overhead", "alanine: what projection costs ULLA and ULLA-P (needs -data; trains)", overhead},
-	{"inertia", "alanine: OLLA against ULLA (needs -data; trains)", inertia},
-	{"curvature", "alanine, bunny100: curvature terms on and off (needs -data; trains)", curvature},
-	{"terminal", "alanine: terminal projection on and off (needs -data; trains)", terminal},
-	{"rates", "alanine: landing rates and repulsions (needs -data; trains)", rates},
 	{"densities", "published points and eigenfunctions' densities (needs -data)", densities},
 }
 
@@ -61,11 +52,9 @@ func main() {
 	var o options
 	flag.BoolVar(&o.small, "small", false, "as few draws as print the same rows: their numbers say nothing")
 	flag.StringVar(&o.data, "data", "../shared/data", "the folder of docs/data.md")
-	flag.StringVar(&o.runs, "runs", "ablations", "folder for networks that ablations train, and find there again")
-	flag.StringVar(&o.variant, "variant", "guarded,fast", "of the recipe alanine, for ablations")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(),
-			"usage: go run ./bench/tables [-small] [-data FOLDER] [-runs FOLDER] NAME...")
+			"usage: go run ./bench/tables [-small] [-data FOLDER] NAME...")
 		for _, t := range tables {
 			fmt.Fprintf(flag.CommandLine.Output(), "  %-10s %s\n", t.name, t.what)
 		}

@@ -12,7 +12,6 @@ import (
 
 // Every table prints its rows, small.
 func TestTables(t *testing.T) {
-	runs := t.TempDir()
 	for name, c := range map[string]struct {
 		rows int
 		says string
@@ -23,15 +22,10 @@ func TestTables(t *testing.T) {
 		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
 		"laws":      {2, "so10-5, 40 draws of the law: to all data 0."},
 		"halves":    {21, "alanine, ψ: two draws of 3014 are 0.05"},
-		"overhead":  {8, "| ULLA-P, paper's walls | "},
-		"inertia":   {10, "| OLLA, paper's walls | 0."},
-		"terminal":  {8, "| ψ | RMSD | mean \\|h\\| | mean g⁺ | area \\|h\\| | area g⁺ | failed | paper |"},
-		"rates":     {23, "it is 3.15 at step k = 99"},
-		"curvature": {15, "| faces | mean"},
 		"densities": {2, "bunny 100, cut 0 times: divergence 0.15"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := options{small: true, pool: parallel.New(2), runs: runs, variant: "guarded,fast"}
+			o := options{small: true, pool: parallel.New(2)}
 			defer o.pool.Close()
 			if name == "densities" {
 				if testing.Short() {
@@ -39,11 +33,7 @@ func TestTables(t *testing.T) {
 				}
 				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply")))
 			}
-			if (name == "curvature" || name == "rates") && testing.Short() {
-				t.Skip("simulates paths of a surface, or of alanine twenty times")
-			}
-			switch name {
-			case "halves", "overhead", "inertia", "terminal", "rates", "curvature":
+			if name == "halves" {
 				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/alanine/dipeptide_center.npy")))
 			}
 			var out bytes.Buffer

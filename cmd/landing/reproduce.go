@@ -16,12 +16,15 @@ import (
 
 	"github.com/landing-diffusion/landing/paper"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/work"
 )
 
 // reproduction is what the verb reproduce is asked for.
 type reproduction struct {
 	paper.Config
 	rows                  string // file
+	shard                 string
+	part                  work.Shard
 	only                  []string
 	seeds                 int
 	list, dry, show, mark bool
@@ -68,6 +71,8 @@ they are.`,
 	f.IntVar(&r.seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
 	f.StringArrayVar(&r.Settings, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
 	f.StringVar(&r.Note, "note", "", "what to keep in the rows, such as: beside other work")
+	f.StringVar(&r.shard, "shard", "", "run part i of n of the trainings, as in 2/4, as another process or machine "+
+		"runs the others")
 	f.BoolVar(&r.retry, "retry", false, "run cells that failed again")
 	f.BoolVar(&r.list, "list", false, "list tables and figures with what they cost, and do nothing else")
 	f.BoolVar(&r.dry, "dry-run", false, "say which cells would be run, and what keeps them, and do nothing else")
@@ -91,6 +96,10 @@ func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits [
 	}
 	if r.seeds < 0 || r.seeds > mostSeeds {
 		return &usageError{fmt.Errorf("--seeds is %d; expected 1 to %d", r.seeds, mostSeeds)}
+	}
+	var err error
+	if r.part, err = work.ParseShard(r.shard); err != nil {
+		return &usageError{fmt.Errorf("--shard: %w", err)}
 	}
 	if r.rows == "" {
 		r.rows = filepath.Join(r.Out, "cells.csv")
@@ -156,6 +165,20 @@ func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []due {
 	return out
 }
 
+// share returns what is left of the part that --shard names: cells of one training are in one part, whatever is
+// finished.
+func (r *reproduction) share(all []*paper.Cell, rows []paper.Row) []due {
+	number := map[string]int{}
+	for _, d := range r.due(all, nil) {
+		if net := r.Training(d.Cell, d.Seed); number[net] == 0 {
+			number[net] = 1 + len(number)
+		}
+	}
+	return slices.DeleteFunc(r.due(all, rows), func(d due) bool {
+		return !r.part.Takes(number[r.Training(d.Cell, d.Seed)] - 1)
+	})
+}
+
 // refusals are what keeps cells from being run, by cell.
 func (r *reproduction) refusals(left []due) []error {
 	var out []error
@@ -174,7 +197,7 @@ func (r *reproduction) refusals(left []due) []error {
 
 // runCells runs what is left, after everything that can be refused has been.
 func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, rows []paper.Row) ([]paper.Row, error) {
-	left := r.due(all, rows)
+	left := r.share(all, rows)
 	if refused := r.refusals(left); len(refused) > 0 {
 		return nil, errors.Join(refused...)
 	}
@@ -204,11 +227,7 @@ func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, 
 			}
 			return nil, err
 		}
-		if rows, err = paper.ReadRows(r.rows); err != nil { // another process may have added some
-			return nil, err
-		}
-		rows = paper.Add(rows, row)
-		if err := paper.WriteRows(r.rows, rows); err != nil {
+		if rows, err = paper.Keep(r.rows, row); err != nil {
 			return nil, err
 		}
 		bar.line(fmt.Sprintf("%d of %d: %s", i+1, len(left), row.String()))
@@ -302,7 +321,7 @@ func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row)
 		Settings string `json:"settings,omitempty"`
 		Draw     string `json:"draw,omitempty"`
 	}
-	left := r.due(all, rows)
+	left := r.share(all, rows)
 	list := []entry{}
 	for _, d := range left {
 		list = append(list, entry{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants,

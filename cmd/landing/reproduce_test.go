@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,34 @@ func TestReproduceRefuses(t *testing.T) {
 	}
 	r := do(t, dir, "reproduce", "demo", "--show", "--rows", "rows.csv")
 	if r.code != exitConfig || !strings.Contains(r.stderr, `rows.csv:1: has no column "recipe"`) {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+}
+
+// Parts of a list are all of it, each cell once, and cells of one training in one part.
+func TestReproduceShards(t *testing.T) {
+	dir, seen, nets := t.TempDir(), map[string]bool{}, map[string]string{}
+	for _, part := range []string{"1/3", "2/3", "3/3"} {
+		v := wantJSON(t, do(t, dir, "reproduce", "rates", "inertia", "table6", "--dry-run", "--shard", part, "--json"))
+		for _, c := range v["cells"].([]any) {
+			m := c.(map[string]any)
+			name := fmt.Sprint(m["cell"], m["seed"])
+			if seen[name] {
+				t.Errorf("%s is in two parts", name)
+			}
+			seen[name] = true
+			net := fmt.Sprint(m["recipe"], m["variants"], m["settings"], m["seed"])
+			if p, ok := nets[net]; ok && p != part {
+				t.Errorf("%s is trained in %s and %s", net, p, part)
+			}
+			nets[net] = part
+		}
+	}
+	if len(seen) != 19+4+4+2 || len(nets) < 5 { // bunny100/ULLA has three seeds; two cells of table 6 are of table 5
+		t.Errorf("%d cells, %d trainings", len(seen), len(nets))
+	}
+	r := do(t, dir, "reproduce", "demo", "--shard", "4/3")
+	if r.code != exitUsage || !strings.Contains(r.stderr, `--shard: the part is "4/3"`) {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }
