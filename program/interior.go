@@ -1,0 +1,201 @@
+package program
+
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+)
+
+// An Interior finds nearest points by an interior-point method (Wächter and Biegler 2006): for
+// β falling to 0, the minimum of
+//
+//	½‖y − x̃‖² + Σ_j B_β(g_j)  with  h(y) = 0,
+//	B_β(g) = −β ln(−g)                                        for g ≤ −δ, a logarithmic barrier
+//	       = −β ln δ + β/δ (g + δ) + β/(2δ²) (g + δ)²          for g > −δ, a quadratic penalty
+//
+// with δ = β/(100 L), by primal-dual Newton steps on its conditions of first order, the equalities
+// linearised. The paper joins barrier and penalty at g = 0, where the barrier is infinite; joined
+// at −δ, which goes to 0 with β, the sum is twice differentiable, and a proposal may be on either
+// side of a wall.
+type Interior struct{ *search }
+
+// InteriorOptions of an Interior.
+type InteriorOptions struct {
+	Iterations int // at most, of a point; 0 means 100
+}
+
+// NewInterior makes room for rows points of s.
+func NewInterior(s constraint.Set, rows int, o InteriorOptions) *Interior {
+	if o.Iterations == 0 {
+		o.Iterations = 100
+	}
+	w := newSearch(s, rows, o.Iterations)
+	w.program = &barrier{w}
+	return &Interior{w}
+}
+
+// barrier is the program of an Interior; its weight is β.
+type barrier struct{ *search }
+
+const (
+	firstBarrier = 0.1   // β over L²
+	lastBarrier  = 1e-17 // that of the end
+	steepest     = 100   // largest force of the logarithm over L
+	centred      = 10    // β is lowered where p and h are at most that many β/L
+	apartDual    = 1e10  // multipliers are kept within this factor of β/z
+	nearWall     = 0.995 // of the way to a wall that a step may go
+	light        = 1e-6  // curvature of B_β below which it is left out of the system
+)
+
+func (b *barrier) begin(s *path) {
+	s.weight = firstBarrier
+	if b.m == b.c {
+		s.weight = lastBarrier
+	}
+	s.weight *= s.length * s.length
+	s.penalty = 0
+	clear(s.ν)
+}
+
+// join returns δ.
+func (b *barrier) join(s *path) float64 { return s.weight / (steepest * s.length) }
+
+// force returns B′ of inequality i at y and the curvature that a step reckons with: B″ outside,
+// and ν/z inside, which is B″ where ν = β/z.
+func (b *barrier) force(s *path, i int) (f, curvature float64) {
+	β, δ, z := s.weight, b.join(s), -s.value[i]
+	if z < δ {
+		return β / δ * (2 - z/δ), β / (δ * δ)
+	}
+	return β / z, s.ν[i] / z
+}
+
+func (b *barrier) merit(s *path, y, value []float64) float64 {
+	β, δ, sum := s.weight, b.join(s), s.apart(y)
+	for i, v := range value {
+		switch {
+		case i < b.m:
+			sum += s.penalty * math.Abs(v)
+		case v <= -δ:
+			sum -= β * math.Log(-v)
+		default:
+			r := (v + δ) / δ
+			sum += β * (r + r*r/2 - math.Log(δ))
+		}
+	}
+	return sum
+}
+
+func (b *barrier) direct(s *path) fate {
+	b.keep(s)
+	for {
+		if !b.step(s) {
+			return notFinite
+		}
+		last := lastBarrier * s.length * s.length
+		size, near := s.bend*largest(s.p), max(centred*s.weight/s.length, s.tolerance)
+		met := size <= near
+		for _, v := range s.value[:b.m] {
+			met = met && math.Abs(v) <= near
+		}
+		for i := b.m; i < b.c; i++ { // multipliers push, and μz = β
+			μ, z := s.next[i], -s.value[i]
+			met = met && μ >= -near && (z < b.join(s) || math.Abs(μ*z-s.weight) <= near*s.length)
+		}
+		stuck := s.pressed || largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
+		switch {
+		case s.weight <= last && met && s.met:
+			return arrived
+		case s.weight <= last && stuck:
+			return unreachable
+		case !met && !stuck || s.weight <= last:
+			return moving
+		}
+		β := s.weight / (s.length * s.length)
+		s.weight = max(min(0.2*β, β*math.Sqrt(β)), lastBarrier) * s.length * s.length
+		s.pressed = false
+		b.keep(s)
+	}
+}
+
+// step solves for p at the present β.
+func (b *barrier) step(s *path) bool {
+	b.pulled(s)
+	for i := range b.m {
+		b.count(s, i, 0, s.value[i])
+	}
+	for i := b.m; i < b.c; i++ {
+		f, w := b.force(s, i)
+		if w*b.sizes[i] > light {
+			b.count(s, i, 1/w, f/w)
+			continue
+		}
+		g := b.gradient[i*b.d : (i+1)*b.d]
+		for j, v := range g {
+			b.pull[j] -= f * v
+		}
+	}
+	if !b.solve(s) {
+		return false
+	}
+	s.slope = s.toward()
+	for i := range b.c {
+		if i < b.m {
+			s.penalty = max(s.penalty, 1.5*math.Abs(s.next[i]))
+			continue
+		}
+		f, w := b.force(s, i)
+		dg := b.along(s, i)
+		s.slope += f * dg
+		if w*b.sizes[i] <= light {
+			s.next[i] = f + w*dg
+		}
+	}
+	for _, v := range s.value[:b.m] {
+		s.slope -= s.penalty * math.Abs(v)
+	}
+	return true
+}
+
+// bound keeps inequalities that hold from crossing their walls, to first order.
+func (b *barrier) bound(s *path) float64 {
+	α, δ := 1.0, b.join(s)
+	for i := b.m; i < b.c; i++ {
+		if z := -s.value[i]; z > δ {
+			if dg := b.along(s, i); α*dg > nearWall*z {
+				α = nearWall * z / dg
+			}
+		}
+	}
+	return α
+}
+
+// follow moves multipliers along with the step. What pressed from outside its wall by the penalty
+// has the multiplier of a whole step, or none yet.
+func (b *barrier) follow(s *path) {
+	δ := b.join(s)
+	for i := range s.ν {
+		switch {
+		case i < b.m || -s.value[i] >= δ:
+			s.ν[i] += s.share * (s.next[i] - s.ν[i])
+		case s.share == 1:
+			s.ν[i] = max(s.next[i], 0)
+		default:
+			s.ν[i] = 0
+		}
+	}
+}
+
+// keep holds the multipliers of inequalities inside their walls near the force of the barrier.
+func (b *barrier) keep(s *path) {
+	δ := b.join(s)
+	for i := b.m; i < b.c; i++ {
+		if z := -s.value[i]; z >= δ {
+			f := s.weight / z
+			if s.ν[i] == 0 {
+				s.ν[i] = f
+			}
+			s.ν[i] = min(max(s.ν[i], f/apartDual), f*apartDual)
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package program
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// Both programs look for the point of Σ nearest to a proposal x̃,
+//
+//	min ½‖y − x̃‖²  with  h(y) = 0, g(y) ≤ 0,
+//
+// by steps p that solve a linear model of their own conditions at y. With the components in
+// units of length, c over ‖∇c(x̃)‖, and A the gradients of those that count, it is
+//
+//	θp = x̃ − y − Aᵀν,   A p − Dν = −b,
+//
+// a system (AAᵀ + θD)ν = θb + A(x̃ − y) in as many unknowns as components count. A set need not
+// have second derivatives: θ stands for them, the curvature of ½‖y − x̃‖² + νᵀc that gradients showed
+// along the last step, and at least 1. A step that does not lower the program's merit is halved
+// until it does.
+
+// A path is the search from one proposal.
+type path struct {
+	proposal, y, trial, p []float64 // d
+	value                 []float64 // c: components at y, in units of length
+	scale                 []float64 // c: 1/‖∇c(x̃)‖
+	ν                     []float64 // c: multipliers
+	next                  []float64 // c: those that the step leads to
+	lead                  []float64 // c: derivatives along p at y
+	bend                  float64   // θ
+	length                float64   // L: the largest excess at x̃, in units of length
+	tolerance             float64   // on p and on conditions of first order
+
+	share, merit, slope float64 // α of the trial y + αp, the merit at y and its slope along p
+	weight              float64 // β or ρ: the parameter of the program
+	penalty             float64 // π of a merit's equalities
+	violation           float64 // at the last change of multipliers
+
+	evaluations int
+	met         bool // y is on Σ
+	pressed     bool // no share of p lowers the merit: the parameter has to change
+}
+
+// A fate is what an evaluation makes of a path.
+type fate int
+
+const (
+	moving fate = iota
+	arrived
+	stalled
+	unreachable
+	notFinite
+)
+
+// A program says how a path goes on.
+type program interface {
+	// begin prepares a path at its proposal.
+	begin(s *path)
+	// merit is what steps lower, at a point whose components in units of length are given.
+	merit(s *path, y, value []float64) float64
+	// direct makes s.p, s.next and s.slope at y; or says that the path ends there.
+	direct(s *path) fate
+	// follow moves the multipliers of s along with a step s.share·s.p.
+	follow(s *path)
+}
+
+// A search runs paths in blocks. It is scratch space for one goroutine.
+type search struct {
+	program
+	eval        constraint.Evaluator
+	d, m, c     int
+	most        int // evaluations of a path after the first
+	rows, block int
+
+	paths       []path
+	live        []int
+	x, val, jac []float64 // block×d, block×c, block×c×d
+	gradient    []float64 // c×d: of the path at hand, in units of length
+	sizes       []float64 // c: squared norms of these
+	matrix, rhs []float64 // c², c
+	damping     []float64 // c: D
+	counts      []int     // components in the system
+	pull        []float64 // d: x̃ − y, and what else is not in the system
+}
+
+// blockNumbers bounds the numbers of the Jacobians that are held at once.
+const blockNumbers = 2 << 20
+
+func newSearch(set constraint.Set, rows, most int) *search {
+	d, c := set.Dim(), len(constraint.Components(set))
+	block := max(1, min(rows, blockNumbers/max(1, c*d)))
+	vec := func(n int) []float64 { return make([]float64, n) }
+	s := &search{
+		eval: set.NewEvaluator(block), d: d, m: len(set.Equalities()), c: c, most: most, rows: rows, block: block,
+		paths: make([]path, block), live: make([]int, 0, block),
+		x: vec(block * d), val: vec(block * c), jac: vec(block * c * d), gradient: vec(c * d), sizes: vec(c),
+		matrix: vec(c * c), rhs: vec(c), damping: vec(c), counts: make([]int, 0, c), pull: vec(d),
+	}
+	for i := range s.paths {
+		s.paths[i] = path{proposal: vec(d), y: vec(d), trial: vec(d), p: vec(d),
+			value: vec(c), scale: vec(c), ν: vec(c), next: vec(c), lead: vec(c)}
+	}
+	return s
+}
+
+// Nearest writes to dst the points of Σ nearest to the n points x (n×d; dst may be x), to first
+// order: of those that a path finds. A point of Σ stays. A row whose path ends elsewhere keeps
+// x; ok (n) tells, and the outcome counts it. Iterations are evaluations of derivatives after the
+// first.
+func (s *search) Nearest(dst, x []float64, ok []bool, n int) geometry.Outcome {
+	if n > s.rows {
+		panic(fmt.Sprintf("program: %d points in a search for %d", n, s.rows))
+	}
+	o, d := geometry.Outcome{Points: n}, s.d
+	for lo := 0; lo < n; lo += s.block {
+		hi := min(lo+s.block, n)
+		s.run(dst[lo*d:hi*d], x[lo*d:hi*d], ok[lo:hi], &o)
+	}
+	return o
+}
+
+func (s *search) run(dst, x []float64, ok []bool, o *geometry.Outcome) {
+	d, c := s.d, s.c
+	copy(dst, x)
+	if c == 0 {
+		for i := range ok {
+			ok[i] = true
+		}
+		return
+	}
+	s.live = s.live[:0]
+	for i := range ok {
+		p := &s.paths[i]
+		copy(p.proposal, x[i*d:(i+1)*d])
+		copy(p.y, p.proposal)
+		copy(p.trial, p.proposal)
+		p.evaluations, p.pressed, p.share, p.bend = -1, false, 0, 1
+		clear(p.p)
+		ok[i] = false
+		s.live = append(s.live, i)
+	}
+	for len(s.live) > 0 {
+		for e, i := range s.live {
+			copy(s.x[e*d:(e+1)*d], s.paths[i].trial)
+		}
+		n := len(s.live)
+		s.eval.Jacobians(s.val[:n*c], s.jac[:n*c*d], s.x[:n*d], n)
+		left := s.live[:0]
+		for e, i := range s.live {
+			p := &s.paths[i]
+			switch s.advance(p, s.val[e*c:(e+1)*c], s.jac[e*c*d:(e+1)*c*d]) {
+			case moving:
+				left = append(left, i)
+			case arrived:
+				ok[i] = true
+				copy(dst[i*d:(i+1)*d], p.y)
+			case stalled:
+				o.Stalled++
+			case unreachable:
+				o.Unreachable++
+			case notFinite:
+				o.NotFinite++
+			}
+		}
+		s.live = left
+	}
+	for i := range ok {
+		o.Iterations += s.paths[i].evaluations
+	}
+}
+
+// advance looks at a path's trial point, where the components and their gradients are given.
+func (s *search) advance(p *path, val, jac []float64) fate {
+	p.evaluations++
+	if p.evaluations == 0 {
+		if !finite(val) || !finite(jac) {
+			return notFinite
+		}
+		if s.met(p.trial, val, jac) {
+			return arrived
+		}
+		s.measure(p, val, jac)
+		s.units(p.value, p, val)
+		s.begin(p)
+	} else if s.lowers(p, val, jac) {
+		copy(p.y, p.trial)
+		s.follow(p)
+		s.units(p.value, p, val)
+	} else {
+		if p.share /= 2; p.share*largest(p.p) < 0x1p-50*(largest(p.y)+p.length) {
+			p.pressed, p.share = true, 0
+		}
+		if p.evaluations >= s.most {
+			return stalled
+		}
+		s.try(p)
+		return moving
+	}
+	p.met = s.met(p.y, val, jac)
+	for i := range s.c {
+		g := s.gradient[i*s.d : (i+1)*s.d]
+		dense.Scaled(g, p.scale[i], jac[i*s.d:(i+1)*s.d])
+		s.sizes[i] = dense.Dot4(g, g)
+	}
+	if p.share > 0 {
+		s.curve(p)
+	}
+	fate := s.direct(p)
+	p.pressed = false
+	if fate == moving && p.evaluations >= s.most {
+		fate = stalled
+	}
+	if fate != moving && p.met { // on Σ, if not at the nearest point of it
+		return arrived
+	}
+	if fate != moving {
+		return fate
+	}
+	for i := range p.lead {
+		p.lead[i] = s.along(p, i)
+	}
+	p.merit, p.share = s.merit(p, p.y, p.value), s.room(p)
+	s.try(p)
+	return moving
+}
+
+// met reports whether all components are as Σ asks at y.
+func (s *search) met(y, val, jac []float64) bool {
+	for i, v := range val {
+		if !met(v, i < s.m, jac[i*s.d:(i+1)*s.d], y) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostBend bounds θ.
+const mostBend = 1e8
+
+// curve makes θ from the gradients at both ends of the last step.
+func (s *search) curve(p *path) {
+	sum := 0.0
+	for i, ν := range p.next {
+		if ν != 0 {
+			sum += ν * (s.along(p, i) - p.lead[i])
+		}
+	}
+	if θ := 1 + sum/(p.share*dense.Dot4(p.p, p.p)); θ == θ {
+		p.bend = min(max(θ, 1), mostBend)
+	}
+}
+
+// measure makes the units of a path and its length.
+func (s *search) measure(p *path, val, jac []float64) {
+	p.length = 0
+	for i, v := range val {
+		p.scale[i] = 1
+		if size := dense.Norm4(jac[i*s.d : (i+1)*s.d]); size > geometry.GradientTolerance {
+			p.scale[i] = 1 / size
+		}
+		p.length = max(p.length, constraint.Excess(v*p.scale[i], i < s.m))
+	}
+	p.tolerance = 1e-10*p.length + 0x1p-50*largest(p.y)
+}
+
+// units writes components in units of length.
+func (s *search) units(dst []float64, p *path, val []float64) {
+	for i, v := range val {
+		dst[i] = v * p.scale[i]
+	}
+}
+
+// sure is the share of a path's length below which steps are taken as they are: differences of
+// the merit are lost in round-off there.
+const sure = 1e-6
+
+// lowers reports whether the trial is a step forward.
+func (s *search) lowers(p *path, val, jac []float64) bool {
+	if !finite(val) || !finite(jac) {
+		return false
+	}
+	if p.share == 0 || p.share == 1 && largest(p.p) <= sure*p.length {
+		return true
+	}
+	s.units(s.rhs, p, val)
+	return s.merit(p, p.trial, s.rhs) <= p.merit+1e-4*p.share*p.slope
+}
+
+// try makes the trial point y + αp.
+func (s *search) try(p *path) { dense.AddScaled(p.trial, p.y, p.share, p.p) }
+
+// room returns the share of a step that the linear model allows: 1 unless the program says less.
+func (s *search) room(p *path) float64 {
+	if b, ok := s.program.(bounded); ok {
+		return b.bound(p)
+	}
+	return 1
+}
+
+// A bounded program has steps that must not be taken whole.
+type bounded interface{ bound(s *path) float64 }
+
+// pulled starts the pull of a step with x̃ − y, and forgets what the system holds.
+func (s *search) pulled(p *path) {
+	for j, v := range p.proposal {
+		s.pull[j] = v - p.y[j]
+	}
+	s.counts = s.counts[:0]
+}
+
+// floor bounds D from below, as a share of a component's squared gradient: where gradients
+// depend on each other the system is solved all the same.
+const floor = 1e-12
+
+// count puts component i into the system, with D and b. Below the floor the difference in D is of
+// ν − ν⁻, with the multipliers ν⁻ so far, which leaves nothing where paths end.
+func (s *search) count(p *path, i int, damping, b float64) {
+	if s.sizes[i] == 0 { // no direction
+		return
+	}
+	if least := floor * s.sizes[i]; damping < least {
+		b += (least - damping) * p.ν[i]
+		damping = least
+	}
+	k := len(s.counts)
+	s.counts = append(s.counts, i)
+	s.damping[k], s.rhs[k] = p.bend*damping, p.bend*b
+}
+
+// solve makes p and the multipliers p.next of the components in the system, 0 those of others.
+// It reports false where the system has no solution in finite numbers.
+func (s *search) solve(p *path) bool {
+	d, n := s.d, len(s.counts)
+	clear(p.next)
+	k, ν := s.matrix[:n*n], s.rhs[:n]
+	for e, i := range s.counts {
+		gi := s.gradient[i*d : (i+1)*d]
+		ν[e] += dense.Dot4(gi, s.pull)
+		for f, j := range s.counts[:e+1] {
+			k[e*n+f] = dense.Dot4(gi, s.gradient[j*d:(j+1)*d])
+		}
+		k[e*n+e] += s.damping[e]
+	}
+	dense.FactorCholesky(k, n)
+	dense.SolveCholesky(k, ν, n)
+	dense.Scaled(p.p, 1/p.bend, s.pull)
+	for e, i := range s.counts {
+		p.next[i] = ν[e]
+		dense.Axpy(p.p, -ν[e]/p.bend, s.gradient[i*d:(i+1)*d])
+	}
+	return finite(p.p)
+}
+
+// along returns the derivative of component i along p.
+func (s *search) along(p *path, i int) float64 { return dense.Dot4(s.gradient[i*s.d:(i+1)*s.d], p.p) }
+
+// apart returns ½‖y − x̃‖².
+func (p *path) apart(y []float64) (s float64) {
+	for j, v := range p.proposal {
+		s += (y[j] - v) * (y[j] - v) / 2
+	}
+	return s
+}
+
+// toward returns the slope of ½‖y − x̃‖² along p.
+func (p *path) toward() (s float64) {
+	for j, v := range p.proposal {
+		s += (p.y[j] - v) * p.p[j]
+	}
+	return s
+}
+
+// largest returns max |x_j|.
+func largest(x []float64) (size float64) {
+	for _, v := range x {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
