@@ -58,6 +58,8 @@ func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *la
 	switch {
 	case m.Prior() != nil:
 		return "uniform", fmt.Sprintf("not asked for: %s begins with a law of its own", m.Name()), nil
+	case method.Leaves(m, proc.Set):
+		return "empirical", fmt.Sprintf("paths of %s leave the set", m.Name()), nil
 	case proc.Potential != nil:
 		return "empirical", "the potential makes paths end in exp(−f), not in the uniform law", nil
 	case p.Set.Unbounded():

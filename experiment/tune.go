@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -17,10 +18,12 @@ import (
 // file says stays, and the rest follows from it. Notes are what could not be measured, or was left out.
 func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *parallel.Pool) (
 	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
-	if _, err := langevin.ParseMethod(p.Process.Method); err != nil || len(p.Chosen()) > 0 || !p.Leaves() {
+	kind, _ := methods.Of(p.Process.Method)
+	if kind.Forward == nil || len(p.Chosen()) > 0 || !p.Leaves() {
 		return p, proc, nil, nil // another kind of process; a sequence, which has rules of its own; nothing is left
 	}
-	m, err := choose.Measure(proc.Set, rows, p.Seed, pool)
+	forward := kind.Forward(*proc)
+	m, err := choose.Measure(forward.Set, rows, p.Seed, pool)
 	if err != nil {
 		return nil, nil, nil, &DataError{Problem: err.Error()}
 	}
@@ -30,7 +33,7 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 	if !(m.Spread > 0) { // one point has no lengths
 		return p, proc, notes, nil
 	}
-	noise, chosen := choose.Schedule(m, given(p))
+	noise, chosen := choose.Schedule(m, given(p, forward.Method.Underdamped()))
 	learning := choose.Learning(m, noise)
 	if k := p.Network.Kind; k != "" && k != "mlp" { // which reads points in its own way
 		learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return strings.HasPrefix(c.Key, "network.") })
@@ -53,12 +56,10 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 }
 
 // given returns what a problem's file says of its schedule and friction.
-func given(p *problem.Problem) choose.Noise {
+func given(p *problem.Problem, underdamped bool) choose.Noise {
 	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
-		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric"}
-	if m, err := langevin.ParseMethod(p.Process.Method); err == nil {
-		n.Underdamped = m.Underdamped()
-	}
+		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
+		Underdamped: underdamped}
 	if p.Left("process.steps") {
 		n.Steps = 0
 	}

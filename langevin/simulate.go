@@ -467,7 +467,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			}
 			w.report.add(info)
 			if w.trace != nil {
-				w.trace.see(k+1, info.Values, failed[lo:hi])
+				w.trace.See(k+1, info.Values, failed[lo:hi])
 			}
 			info.Folds.Carry(x)
 			x, next, out = out, x, next
@@ -490,7 +490,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 	}})
 	if s.trace != nil {
 		for _, w := range s.workers {
-			s.trace.add(w.trace)
+			s.trace.Add(w.trace)
 		}
 	}
 	for _, f := range failed {
@@ -508,7 +508,7 @@ func (w *simWorker) look(x []float64, failed []bool, n, k int) error {
 	}
 	values, err := w.values(x, n)
 	if err == nil {
-		w.trace.see(k, values, failed)
+		w.trace.See(k, values, failed)
 	}
 	return err
 }

@@ -51,8 +51,8 @@ func (t *Trace) Mean(k, component int) float64 {
 // Worst returns the largest violation of a component at x_k.
 func (t *Trace) Worst(k, component int) float64 { return t.worst[k*t.components+component] }
 
-// see adds the states x_k with these values of all components, but for those that failed.
-func (t *Trace) see(k int, values []float64, failed []bool) {
+// See adds the states x_k with these values of all components, but for those that failed.
+func (t *Trace) See(k int, values []float64, failed []bool) {
 	sums, worst := t.sums[k*t.components:][:t.components], t.worst[k*t.components:][:t.components]
 	for i, lost := range failed {
 		if lost {
@@ -67,8 +67,8 @@ func (t *Trace) see(k int, values []float64, failed []bool) {
 	}
 }
 
-// add adds what o saw.
-func (t *Trace) add(o *Trace) {
+// Add adds what o saw.
+func (t *Trace) Add(o *Trace) {
 	for k, n := range o.count {
 		t.count[k] += n
 	}

@@ -12,6 +12,10 @@ type Kind struct {
 	Name    string // in any case
 	Alias   string // another name, or ""
 	Options []score.Option
+	// Forward returns the process of package langevin by which the method noises points, of a
+	// problem's process, on the problem's set or another: what rules say of processes then holds of
+	// the method. Nil: it has a way of its own.
+	Forward func(langevin.Process) langevin.Process
 	// New makes the method. It is given every option. The error is a *ConfigError.
 	New func(Config) (Method, error)
 }
@@ -21,7 +25,7 @@ type Kind struct {
 type Config struct {
 	Name string
 	// Process has the set, the schedule and the constants of the problem. Its Method is
-	// that of Name, or the zero one if Name is none of package langevin's.
+	// that of the Kind's Forward, or the zero one without.
 	Process *langevin.Process
 	Window  float64 // as in cwpm.Options
 	Paths   int     // as in pathmatch.Options

@@ -9,6 +9,7 @@ package method
 import (
 	"context"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -93,6 +94,19 @@ type Follower interface {
 	Process() *langevin.Process
 }
 
+// A Noiser is a Method whose way of noising points is a process of package langevin, on Σ or in
+// the space around it.
+type Noiser interface {
+	Noising() *langevin.Process
+}
+
+// Leaves reports whether m noises points of a set in a way that leaves the set, so that no law on Σ
+// is one to begin with.
+func Leaves(m Method, s constraint.Set) bool {
+	n, ok := m.(Noiser)
+	return ok && len(constraint.Components(n.Noising().Set)) < len(constraint.Components(s))
+}
+
 // A Watcher is a Sampler that can tell how far its states are from Σ on the way.
 type Watcher interface {
 	// Watch has Generate add to t, which NewTrace made, until it is given another one or nil:
@@ -116,11 +130,26 @@ type Redrawer interface {
 type Report struct {
 	Failed     int       // items or samples
 	Worst      []float64 // largest violation of each component on the way
-	Iterations int       // of Newton's method, in all
+	Iterations int       // of Newton's method, or of Programs, in all
 	Bounces    Bounces   // off elastic walls
+	Programs   Programs  // within steps
 
 	Broken int   // of the failed, those whose simulation broke down
 	Break  error // the first of them, and where; nil if there is none
+}
+
+// Programs count points that a method brought to Σ by a program of optimisation within its steps.
+type Programs struct {
+	Points     int `json:"points"`
+	Iterations int `json:"iterations"`
+	Failed     int `json:"failed"` // points that it found none for; a sample is lost only where it ends so
+}
+
+// Add adds o's counts.
+func (p *Programs) Add(o Programs) {
+	p.Points += o.Points
+	p.Iterations += o.Iterations
+	p.Failed += o.Failed
 }
 
 // Bounces count what elastic walls did.

@@ -92,10 +92,13 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		Landing: langevin.Landing{Explicit: p.Process.Landing.Mode == "explicit",
 			Rate: float64(p.Process.Landing.Rate)},
 	}
-	if _, ok := methods.Of(p.Process.Method); !ok {
+	kind, ok := methods.Of(p.Process.Method)
+	if !ok {
 		return nil, p.key("process.method", p.Process.Method, methods.Names())
 	}
-	proc.Method, _ = langevin.ParseMethod(p.Process.Method) // of other methods the process is not used
+	if kind.Forward != nil {
+		proc.Method = kind.Forward(*proc).Method
+	}
 	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
 		return nil, p.key("convention", p.Convention, "paper or reference")
 	}
@@ -249,8 +252,8 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 	if s, ok := constraint.As[*conformation.Set](set); ok && n.Options["torsions"] > 0 {
 		c.Torsions = s.Molecule().Torsions()
 	}
-	if f, ok := m.(method.Follower); ok && n.OctavesOf == "start" {
-		c.Start, c.Still = f.Process().Start(), own.Held
+	if f, ok := m.(method.Noiser); ok && n.OctavesOf == "start" {
+		c.Start, c.Still = f.Noising().Start(), own.Held
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c

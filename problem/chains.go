@@ -65,11 +65,11 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if q.Process.Method = c.Method; symmetric {
 		q.Process.Method, q.Process.Curvature = "ULLA-P", false // it projects, so the set must allow that
 	}
+	if _, err := langevin.ParseMethod(q.Process.Method); err != nil {
+		return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
+	}
 	proc, err := q.process()
 	if err != nil {
-		if e, ok := err.(*KeyError); ok && e.Key == "process.method" {
-			return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
-		}
 		return nil, err
 	}
 	if err := q.unconditional(); err != nil { // of a set that leaves numbers open

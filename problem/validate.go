@@ -119,7 +119,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return err
 	}
 	if p.Network.OctavesOf == "start" {
-		if _, ok := m.(method.Follower); !ok {
+		if _, ok := m.(method.Noiser); !ok {
 			return p.key("network.octaves_of", p.Network.OctavesOf,
 				"point: where paths of "+m.Name()+" began is not known")
 		}
@@ -163,6 +163,10 @@ func (p *Problem) check(proc *langevin.Process) error {
 		}
 	}
 	uniform := p.Prior == "uniform" && m.Prior() == nil
+	if uniform && method.Leaves(m, proc.Set) {
+		return p.key("prior", p.Prior, "empirical or auto: paths of "+m.Name()+" leave the set, and the uniform "+
+			"law is on it")
+	}
 	if uniform && p.Set.Unbounded() {
 		return p.key("prior", p.Prior, fmt.Sprintf("empirical or auto: %s is unbounded and has no uniform law",
 			constraint.Name(proc.Set)))

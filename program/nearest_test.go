@@ -190,7 +190,8 @@ func TestNearestCountsFailures(t *testing.T) {
 			w.Nearest(alone, good, flag, 1)
 			x, ok := slices.Concat(good, c.x, good), make([]bool, 3)
 			o := w.Nearest(x, x, ok, 3)
-			if ok[1] || ok[0] != flag[0] || ok[2] != flag[0] || !slices.Equal(x[:2], alone) || !slices.Equal(x[4:], alone) {
+			if ok[1] || ok[0] != flag[0] || ok[2] != flag[0] || !slices.Equal(x[:2], alone) ||
+				!slices.Equal(x[4:], alone) {
 				t.Errorf("%s: %v, %v; alone %v", name, ok, x, alone)
 			}
 			for j, v := range c.x {

@@ -7,11 +7,16 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/euclidean"
 	"github.com/landing-diffusion/landing/method/pathmatch"
 )
 
 // All are the methods.
-var All = []method.Kind{pathmatch.ULLA, pathmatch.OLLA, pathmatch.ULLAP, pathmatch.OLLAP}
+var All = []method.Kind{
+	pathmatch.ULLA, pathmatch.OLLA, pathmatch.ULLAP, pathmatch.OLLAP,
+	euclidean.EuclideanKind, euclidean.ProjectedKind, euclidean.LagrangianKind, euclidean.GuidedKind,
+	euclidean.CorrectedKind,
+}
 
 // Of returns the method of a name.
 func Of(name string) (method.Kind, bool) {

@@ -45,13 +45,24 @@ func (o Output) String() string { return outputNames[o] }
 
 // The rows of the registry: the paper's methods.
 var (
-	ULLA  = method.Kind{Name: "ULLA", New: fromConfig}
-	OLLA  = method.Kind{Name: "OLLA", New: fromConfig}
-	ULLAP = method.Kind{Name: "ULLA-P", New: fromConfig}
-	OLLAP = method.Kind{Name: "OLLA-P", Alias: "RDDPM", New: fromConfig}
+	ULLA  = method.Kind{Name: "ULLA", Forward: of(langevin.ULLA), New: fromConfig}
+	OLLA  = method.Kind{Name: "OLLA", Forward: of(langevin.OLLA), New: fromConfig}
+	ULLAP = method.Kind{Name: "ULLA-P", Forward: of(langevin.ULLAP), New: fromConfig}
+	OLLAP = method.Kind{Name: "OLLA-P", Alias: "RDDPM", Forward: of(langevin.OLLAP), New: fromConfig}
 )
 
-func fromConfig(c method.Config) (method.Method, error) {
+// of returns what makes a problem's process one of the method m.
+func of(m langevin.Method) func(langevin.Process) langevin.Process {
+	return func(p langevin.Process) langevin.Process {
+		p.Method = m
+		return p
+	}
+}
+
+func fromConfig(c method.Config) (method.Method, error) { return Make(c) }
+
+// Make returns the method of c's process. The error is a *method.ConfigError.
+func Make(c method.Config) (*Method, error) {
 	output := slices.Index(outputNames[:], cmp.Or(c.Output, "plain"))
 	if output < 0 {
 		return nil, &method.ConfigError{Field: "Output", Value: c.Output, Want: "one of plain, scaled, balanced"}
@@ -79,6 +90,9 @@ func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
 
 // Process returns the process of training. It is not to be changed.
 func (m *Method) Process() *langevin.Process { return m.proc }
+
+// Noising implements method.Noiser.
+func (m *Method) Noising() *langevin.Process { return m.proc }
 
 func (m *Method) Name() string        { return m.by.Method.String() }
 func (m *Method) Momentum() bool      { return m.proc.Method.Underdamped() }
