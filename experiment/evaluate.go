@@ -37,6 +37,7 @@ type Evaluation struct {
 	Findings  []domain.Finding   `json:"findings,omitempty"`    // of the kind of data
 	Walls     []Wall             `json:"walls,omitempty"`       // of inequalities, samples held against the data
 	Bounces   *method.Bounces    `json:"bounces,omitempty"`     // of all backward steps, where walls are elastic
+	Programs  *method.Programs   `json:"programs,omitempty"`    // of optimisation within steps, where there are any
 	Steps     *Steps             `json:"steps,omitempty"`       // of Diagnose
 	Given     *Conditional       `json:"conditional,omitempty"` // under a condition
 	Nearest   metric.Copies      `json:"nearest"`
@@ -126,8 +127,11 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
-	if r.Process.Elastic() {
+	if _, ok := r.Method.(method.Follower); ok && r.Process.Elastic() {
 		v.Bounces = &s.Bounces
+	}
+	if s.Programs.Points > 0 {
+		v.Programs = &s.Programs
 	}
 	if w := r.Weights(); w != nil && w.Epoch == state.Epoch {
 		v.Weights = w.Reason

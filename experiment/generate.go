@@ -29,8 +29,9 @@ type Samples struct {
 
 	Evaluated int64 // rows that the network has seen, in all; 0: not known
 
-	Bounces method.Bounces // off elastic walls
-	Steps   *Steps         // of Diagnose; else nil
+	Bounces  method.Bounces  // off elastic walls
+	Programs method.Programs // within steps
+	Steps    *Steps          // of Diagnose; else nil
 }
 
 // N returns the number of samples asked for.
@@ -178,6 +179,7 @@ func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, 
 		}
 		s.Newton += report.Iterations
 		s.Bounces.Add(report.Bounces)
+		s.Programs.Add(report.Programs)
 		s.reject(l.Process.Set, lo, hi)
 		if tick != nil {
 			tick(hi)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/verdict"
@@ -35,6 +36,9 @@ func (m *remedies) of(c verdict.Code) string {
 	steps := fmt.Sprintf("process.steps=%d", 2*m.Process.Schedule.N)
 	switch c {
 	case verdict.Violation:
+		if !m.Method.Feasible() && method.Leaves(m.Method, m.Process.Set) {
+			return m.train("process.method=" + langevin.ULLA.String())
+		}
 		return m.check()
 	case verdict.Failed:
 		if m.begun > 0 {

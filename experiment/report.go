@@ -213,6 +213,11 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 		t.Rows = append(t.Rows, []string{c.Component, text.Number(c.Mean), text.Number(c.Median), text.Number(c.Q90),
 			text.Number(c.Q99), text.Number(c.Worst), fmt.Sprint(c.WorstSample)})
 	}
+	if p := v.Programs; p != nil {
+		t.Note = fmt.Sprintf("Programs of optimisation within the steps of generation looked for a point of the set "+
+			"from %s points, in %.3g iterations each; %s found none.", text.Count(p.Points),
+			float64(p.Iterations)/float64(p.Points), text.Count(p.Failed))
+	}
 	if len(t.Rows) > 0 {
 		out = append(out, t)
 	}

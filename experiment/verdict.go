@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/uniform"
@@ -40,6 +41,8 @@ func (r *Run) verdict(v *Evaluation, at points, off error) verdict.Verdict {
 	}
 	if off != nil {
 		e.Violation = off.Error()
+	} else if off := r.leftOff(v); off != "" {
+		e.Violation = off
 	}
 	for _, w := range v.Walls {
 		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs("samples", "of the data"), Samples: float64(w.Samples),
@@ -69,6 +72,17 @@ func (r *Run) verdict(v *Evaluation, at points, off error) verdict.Verdict {
 		out.Findings[i].Remedy = mend.of(out.Findings[i].Code)
 	}
 	return out
+}
+
+// leftOff says that samples violate the set by more than generate.max_violation by a method that does not
+// bring them to it; empty where it does, or where steps on the set were to be left as they end.
+func (r *Run) leftOff(v *Evaluation) string {
+	worst, limit := worstOf(v.Component), r.Problem.Generate.MaxViolation
+	if r.Method.Feasible() || !method.Leaves(r.Method, r.Process.Set) || !(limit > 0 && float64(worst.Worst) > limit) {
+		return ""
+	}
+	return fmt.Sprintf("samples are off the set: %s brings none to it; sample %d violates %q by %.3g", r.Method.Name(),
+		worst.WorstSample, worst.Component, worst.Worst)
 }
 
 // history is what a run folder tells of a training.

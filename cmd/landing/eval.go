@@ -240,6 +240,10 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		row("steps at walls", fmt.Sprintf("%d mirrored, %d turned back, %d pushed inside", b.Reflected, b.TurnedBack,
 			b.Pushed))
 	}
+	if p := v.Programs; p != nil {
+		row("programs within steps", fmt.Sprintf("%d points, %.3g iterations each; %d found no point of the set",
+			p.Points, float64(p.Iterations)/float64(p.Points), p.Failed))
+	}
 	printSteps(row, v.Steps)
 	distances := func(what string, d *experiment.JSD) {
 		if d == nil {

@@ -390,7 +390,10 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	if epochs == 0 { // a clock will decide
 		of = "…"
 	}
-	fmt.Fprintf(&b, "epoch %*d/%s  loss %-8.4g  worst |h| %.1e", len(of), t.Epoch, of, t.Loss, worst)
+	fmt.Fprintf(&b, "epoch %*d/%s  loss %-8.4g", len(of), t.Epoch, of, t.Loss)
+	if len(t.Worst) > 0 { // of paths on a set
+		fmt.Fprintf(&b, "  worst |h| %.1e", worst)
+	}
 	if t.Failed > 0 {
 		fmt.Fprintf(&b, "  %d paths failed", t.Failed)
 		if t.Broken > 0 {

@@ -81,7 +81,8 @@ func TestConforms(t *testing.T) {
 		}
 		c := method.Config{Name: kind.Name, Process: process(bowl(t)), Output: "scaled", Options: options}
 		m, err := kind.New(c)
-		if err != nil || kind.Name != names[v] || m.Name() != names[v] || m.Momentum() || m.Gain() == nil || m.Prior() != nil {
+		if err != nil || kind.Name != names[v] || m.Name() != names[v] || m.Momentum() || m.Gain() == nil ||
+			m.Prior() != nil {
 			t.Fatalf("%v: %v", v, err)
 		}
 		if _, ok := m.(method.Follower); ok || !method.Leaves(m, bowl(t)) || method.Leaves(m, zoo.Euclidean{D: 3}) {
@@ -294,7 +295,8 @@ func TestGuidedDrift(t *testing.T) {
 // The corrected score leads to the Gauss–Newton projection of the end that the score itself leads
 // to: on a plane Σ_{i≤k} τ_i/2 times it ends on the plane, with and without a force.
 func TestCorrectedEnds(t *testing.T) {
-	set, err := formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
+	set, err := formula.New(formula.Spec{Dim: 2,
+		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
