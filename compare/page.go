@@ -159,8 +159,8 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 	for i := range g.Lines {
 		l := &g.Lines[i]
 		for _, e := range l.Entries {
-			files, err := filepath.Glob(filepath.Join(e.Folder, "figures", "*.svg"))
-			if e.Folder == "" || err != nil || len(files) == 0 {
+			files := figures(e.Folder)
+			if len(files) == 0 {
 				continue
 			}
 			for _, path := range files {
@@ -210,4 +210,22 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// figures returns the paths of the drawings of a run's report, in order.
+func figures(folder string) (paths []string) {
+	if folder == "" {
+		return nil
+	}
+	dir := filepath.Join(folder, "figures")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".svg") && e.Name()[0] != '.' {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
 }

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/landing-diffusion/landing/internal/input"
@@ -243,6 +244,26 @@ func WriteFile(path string, data []byte, force bool) error {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// Tidy removes what processes left that were killed while they wrote a file of the folder, or of its figures. The
+// caller holds the lock.
+func (f *Folder) Tidy() error {
+	for _, in := range []string{".", "figures"} {
+		entries, err := os.ReadDir(f.Path(in))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if name := e.Name(); name[0] != '.' || !strings.Contains(name, ".tmp-") || !e.Type().IsRegular() {
+				continue
+			}
+			if err := os.Remove(filepath.Join(f.Path(in), e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // WriteJSON creates a JSON file of the folder, indented.

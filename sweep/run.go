@@ -408,7 +408,7 @@ func (s *session) begun(c *Cell) (*experiment.Run, error) {
 		if err := r.Folder.Lock(); err != nil {
 			return nil, &heldError{err}
 		}
-		return r, nil
+		return r, r.Folder.Tidy()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -247,6 +247,9 @@ func (s *Store) claim(f *run.Folder, u *Unit, retry bool, clear func() error) (*
 	if err != nil || st.State == Done || st.State == Failed && !retry {
 		return nil, st, err
 	}
+	if err := f.Tidy(); err != nil {
+		return nil, st, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
