@@ -69,7 +69,9 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 	}
 	times := min(5, steps)
 	add("train.times_per_path", times, "rows of one path repeat each other")
-	add("train.refresh", max(1, steps/(3*times)), "a path is made anew when a third of it was seen")
+	cost := pathCost(l, steps, rowWork(l, width, layers, octaves))
+	add("train.refresh", refreshed(cost, steps, times), "a path of %d steps costs as much as %.2g rows of it", steps,
+		cost)
 	add("train.optimizer", "muon", "all directions of a matrix are learned at once")
 	add("train.learning_rate", 0.005, "of muon")
 	add("train.precision", "bfloat16", "where the machine is faster with it")
@@ -86,4 +88,40 @@ func batches(rows, d, steps int) (batch, paths int) {
 	room := max(1, pathNumbers/((steps+1)*d))
 	paths = min(rows, manyBatches*batch, room)
 	return min(batch, paths), paths
+}
+
+// What a step of a path costs, in multiply-adds of the network's products, which are the cheapest there
+// are: for each coordinate (noise, most of all), for each component, and for each multiply-add that a set
+// says it takes. Measured on the problems of docs/problems.md, SO(10) and a level set, all within a factor
+// of 2 (docs/auto.md); a machine whose arithmetic is in another proportion has another best, but a flat one.
+const (
+	coordinateWork = 4_500
+	componentWork  = 12_000
+	ownWork        = 3
+)
+
+// rowWork returns the multiply-adds of a row of a batch: forward, and twice that backward.
+func rowWork(l *Measures, width, layers, octaves int) float64 {
+	d, w := float64(l.Coordinates), float64(width)
+	in := 2*d*float64(1+octaves) + 9 // x, p̃, their waves; t and its own
+	return 3 * (in*w + float64(layers-1)*w*w + w*d)
+}
+
+// pathCost returns how many rows of a batch take the time of a path.
+func pathCost(l *Measures, steps int, row float64) float64 {
+	step := coordinateWork*float64(l.Coordinates) + componentWork*float64(l.Components) + ownWork*l.Work
+	return float64(steps) * step / row
+}
+
+// refreshed returns after how many epochs a path is made anew, so many times of it being seen in each.
+// Of r rows of one path with N steps each tells less the more there are; say that they are worth r/(1 + r/N)
+// rows of paths of their own. With a path that costs c rows the worth a row's cost is
+//
+//	r / ((1 + r/N)(c + r)),
+//
+// largest at r = √(cN). More than all N steps of it a path is not seen, or the network learns its noise by
+// heart.
+func refreshed(cost float64, steps, times int) int {
+	r := math.Min(math.Sqrt(cost*float64(steps)), float64(steps))
+	return max(1, int(math.Round(r/float64(times))))
 }

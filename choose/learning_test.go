@@ -40,3 +40,52 @@ func TestBatches(t *testing.T) {
 		}
 	}
 }
+
+// A path is made anew where the worth of its rows for their cost is largest, of all whole numbers of
+// epochs, but for rounding; and never seen more than whole.
+func TestRefreshed(t *testing.T) {
+	const steps, times = 60, 5
+	worth := func(epochs int, cost float64) float64 {
+		r := float64(epochs * times)
+		return r / ((1 + r/steps) * (cost + r))
+	}
+	for _, cost := range []float64{0.1, 1, 4, 20, 50, 400} {
+		got := refreshed(cost, steps, times)
+		if got < 1 || got*times > steps {
+			t.Errorf("cost %v: %d epochs", cost, got)
+		}
+		for n := 1; n*times <= steps; n++ {
+			if worth(n, cost) > 1.02*worth(got, cost) {
+				t.Errorf("cost %v: %d epochs are worth %.4f, %d are %.4f", cost, got, worth(got, cost), n,
+					worth(n, cost))
+			}
+		}
+	}
+}
+
+// What a path costs, in rows of a batch, is what was measured on two cores (docs/auto.md), within a
+// factor of 2.
+func TestPathCost(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		d, components       int
+		work                float64
+		width, layers, octs int
+		want                float64
+	}{
+		{"torus", 3, 1, 0, 256, 4, 6, 1.2},
+		{"arm5", 10, 6, 0, 256, 4, 6, 8.9},
+		{"arm9", 18, 10, 0, 256, 4, 0, 15.5},
+		{"so3", 9, 6, 0, 256, 4, 6, 6.7},
+		{"affine", 6, 2, 0, 256, 4, 6, 3.6},
+		{"d300", 300, 1, 0, 512, 3, 0, 17.6},
+		{"so10", 100, 55, 0, 512, 3, 0, 20},
+		{"bunny100", 3, 1, 66_818, 256, 4, 4, 18.9},
+	} {
+		l := Measures{Coordinates: c.d, Components: c.components, Work: c.work}
+		got := pathCost(&l, 50, rowWork(&l, c.width, c.layers, c.octs))
+		if got > 2*c.want || got < c.want/2 {
+			t.Errorf("%s: a path costs %.1f rows, measured %.1f", c.name, got, c.want)
+		}
+	}
+}

@@ -23,6 +23,9 @@ import (
 type Measures struct {
 	Rows, Coordinates int // as given
 	Dim               int // coordinates that noise moves less the most frequent rank of ∇h at the rows
+	Components        int // of h and g
+
+	Work float64 // constraint.Capabilities.Work
 
 	Center   []float64 // mean of the rows
 	Spread   float64   // root mean square distance of rows from it
@@ -84,7 +87,8 @@ func Measure(set constraint.Set, rows []float64, seed uint64, pool *parallel.Poo
 	if len(rows)%d != 0 {
 		panic(fmt.Sprintf("choose: %d numbers are no rows of %d", len(rows), d))
 	}
-	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, Window: inf, WindowMedian: inf}
+	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, Window: inf, WindowMedian: inf,
+		Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
 	if m.Rows == 0 {
 		return nil, &MeasureError{m.Rows, d, "there are none"}
 	}

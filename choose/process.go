@@ -16,11 +16,13 @@ func (m *Measures) along() float64 { return m.Spread / math.Sqrt(float64(max(m.D
 // Constants of the rules. They are those of the recipes whose figures are in docs/fast.md, in
 // units of their own data; docs/auto.md has what else was tried.
 const (
-	reach  = 2.0  // v/ℓ²: variance of a whole path over that of the data, in each direction
-	memory = 14.0 // γS: how often a path forgets its momentum
-	arc    = 0.4  // τ√m/R: the angle that the largest step turns by
-	inside = 0.5  // τ/w: how much of a window the largest step crosses
-	start  = 0.1  // τ_0 over the narrowest width
+	farthest = 2.0 // v/ℓ²: variance of a whole path over that of the data, in each direction
+	nearest  = 0.2
+	company  = 1.0  // rows that the density at an end of a path is made of
+	memory   = 14.0 // γS: how often a path forgets its momentum
+	arc      = 0.4  // τ√m/R: the angle that the largest step turns by
+	inside   = 0.5  // τ/w: how much of a window the largest step crosses
+	start    = 0.1  // τ_0 over the narrowest width
 )
 
 // Bounds of the number of steps, and of σ_min/σ_max.
@@ -38,12 +40,12 @@ type Noise struct {
 	Horizon     float64
 	Min, Max    float64 // σ
 	Friction    float64
+	Far         bool // generation begins by another law than that of the ends of paths from the rows
 }
 
 // Schedule closes what is open in n:
 //
-//	v  = 2ℓ²                  how far a path travels in each direction: so far that nothing of the
-//	                          data's shape but its largest features is left where generation begins
+//	v  = uℓ²                  how far a path travels in each direction (travels)
 //	γS = 14, v = 2(γS − 1 + e^(−γS))/γ²
 //	                          S = Σ τ_k and γ: the last momentum, which generation draws anew, then
 //	                          knows little of the way (its correlation with it is about 1/√(2γS))
@@ -57,7 +59,8 @@ type Noise struct {
 func Schedule(l *Measures, n Noise) (Noise, []run.Choice) {
 	ℓ := l.along()
 	open := n
-	v := reach * ℓ * ℓ
+	u, goes := l.travels(n.Far)
+	v := u * ℓ * ℓ
 
 	// The largest step that Σ bears.
 	longest := math.Min(arc*l.RadiusMedian/math.Sqrt(float64(max(l.Dim, 1))), inside*l.WindowMedian)
@@ -122,7 +125,39 @@ func Schedule(l *Measures, n Noise) (Noise, []run.Choice) {
 		n.Min = n.Max * ratio
 	}
 	n.Min = math.Min(n.Min, n.Max)
-	return n, n.reasons(open, l, v, S, longest)
+	return n, n.reasons(open, l, S, longest, goes)
+}
+
+// travels returns u = v/ℓ², v being the variance of a whole path in each direction, and says why.
+//
+// Generation begins with the ends of paths from the n rows: with p̂_v, the rows after the noise, in
+// place of p_v, the data's law after it. In L² its variance is, of Gaussian data of m directions with the
+// variance ℓ² in each, exactly
+//
+//	∫ E(p̂_v − p_v)² / ∫ p_v² = (((1 + u)/u)^(m/2) − 1)/n ≈ 1/k,   k = n (u/(1 + u))^(m/2):
+//
+// the density at an end is made of about k rows. Where k < K = 1 each row has ends of its own, and the way
+// back from them is that to one row. So paths travel at least so far that those of different rows meet:
+//
+//	u = q/(1 − q),   q = (K/n)^(2/m).
+//
+// To travel farther costs steps and learning, and was worse on all problems (docs/auto.md). But u is at
+// least 0.2, for a path is to be long beside the detail that the rows have; and at most 2, when only the
+// data's coarsest features are left. So far it is also where generation begins elsewhere: with the uniform
+// law, or the ends of other conditions.
+func (m *Measures) travels(far bool) (u float64, why string) {
+	if far {
+		return farthest, fmt.Sprintf("√%v times the data's spread there", farthest)
+	}
+	q := math.Pow(math.Min(company/float64(max(m.Rows, 1)), 1), 2/float64(max(m.Dim, 1)))
+	u = q / (1 - q) // +∞ of few rows
+	switch {
+	case !(u > nearest):
+		return nearest, fmt.Sprintf("√%v times the data's spread there", nearest)
+	case u >= farthest:
+		return farthest, fmt.Sprintf("√%v times the data's spread there, the farthest", farthest)
+	}
+	return u, fmt.Sprintf("√%.2g times the data's spread there: so far those of %d rows meet", u, m.Rows)
 }
 
 // Travel returns v, the variance of a path in each direction of a flat Σ.
@@ -183,14 +218,13 @@ func bisect(low, high float64, below func(float64) bool) float64 {
 }
 
 // reasons says why each number that was open is as it is.
-func (n Noise) reasons(open Noise, l *Measures, v, S, longest float64) (out []run.Choice) {
+func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string) (out []run.Choice) {
 	add := func(key string, value any, format string, a ...any) {
 		out = append(out, run.Choice{Key: "process." + key, Value: value, Reason: fmt.Sprintf(format, a...)})
 	}
 	if open.Friction == 0 && n.Underdamped {
-		add("friction", n.Friction, "paths travel √v = %.3g in each of %d directions of Σ, √%v times the data's "+
-			"spread there, and forget their momentum %.3g times", math.Sqrt(travelled(n.Friction, S)), l.Dim,
-			reach, n.Friction*S)
+		add("friction", n.Friction, "paths travel √v = %.3g in each of %d directions of Σ, %s, and forget their "+
+			"momentum %.3g times", math.Sqrt(travelled(n.Friction, S)), l.Dim, goes, n.Friction*S)
 	}
 	if open.Steps == 0 {
 		switch τ := S / (float64(n.Steps) * n.mean(n.Min/n.Max)); {

@@ -2,6 +2,7 @@ package choose
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -32,14 +33,16 @@ func (n Noise) travel() float64 {
 	return v
 }
 
-// Paths travel by twice the data's variance in each direction, whatever is given; the schedule
-// is a sum, so the integral that the rule takes for it may be off by a step's share.
+// Paths travel by a fifth of the data's variance in each direction, or where generation begins elsewhere by
+// ten times that, whatever is given; the schedule is a sum, so the integral that the rule takes for it may be off
+// by a step's share.
 func TestScheduleTravels(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		open Noise
-		by   float64 // of v over 2ℓ²
+		by   float64 // of v over ℓ²/5
 	}{
+		{"far", Noise{Underdamped: true, Far: true}, 10},
 		{"nothing", Noise{Underdamped: true}, 1},
 		{"overdamped", Noise{}, 1},
 		{"friction", Noise{Underdamped: true, Friction: 1.5}, 1},
@@ -49,12 +52,12 @@ func TestScheduleTravels(t *testing.T) {
 		{"sigma.max", Noise{Underdamped: true, Max: 3}, 1},
 		{"sigma.min", Noise{Underdamped: true, Min: 0.3}, 1},
 		{"sigma", Noise{Underdamped: true, Min: 0.3, Max: 3}, 1},
-		{"schedule", Noise{Underdamped: true, Min: 0.1, Max: 2, Horizon: 2}, 1},
+		{"schedule", Noise{Underdamped: true, Min: 0.1, Max: 1, Horizon: 2}, 1},
 		{"geometric", Noise{Underdamped: true, Geometric: true}, 1},
 		{"geometric overdamped", Noise{Geometric: true, Steps: 300}, 1},
 	} {
 		n, why := Schedule(&earth, c.open)
-		if v := n.travel(); math.Abs(v-c.by) > 0.08*c.by {
+		if v := n.travel(); math.Abs(v/0.1-c.by) > 0.08*c.by {
 			t.Errorf("%s: paths travel %.3f, want %.3f: %+v", c.name, v, c.by, n)
 		}
 		if !(n.Min > 0 && n.Max >= n.Min && n.Horizon > 0 && n.Steps > 0) || n.Underdamped && !(n.Friction > 0) {
@@ -87,22 +90,22 @@ func TestScheduleForgets(t *testing.T) {
 	}
 }
 
-// The largest step turns by at mostSteps 0.4, and crosses at mostSteps half a window, where that takes from
+// The largest step turns by at most 0.4, and crosses at most half a window, where that takes from
 // 50 to 200 steps.
 func TestScheduleSteps(t *testing.T) {
 	largest := func(n Noise) float64 { return n.Max * n.Max * n.Horizon / float64(n.Steps) }
 	round := earth
-	round.RadiusMedian = 0.5
+	round.RadiusMedian = 0.1
 	n, _ := Schedule(&round, Noise{Underdamped: true})
 	if τ := largest(n); n.Steps <= fewestSteps || n.Steps >= mostSteps ||
-		τ*math.Sqrt2/0.5 > 0.4001 || τ*math.Sqrt2/0.5 < 0.38 {
-		t.Errorf("radius 0.5: %d steps of %.3f", n.Steps, τ)
+		τ*math.Sqrt2/0.1 > 0.4001 || τ*math.Sqrt2/0.1 < 0.38 {
+		t.Errorf("radius 0.1: %d steps of %.3f", n.Steps, τ)
 	}
 	thin := earth
-	thin.WindowMedian = 0.25
+	thin.WindowMedian = 0.05
 	n, _ = Schedule(&thin, Noise{Underdamped: true})
-	if τ := largest(n); n.Steps <= fewestSteps || n.Steps >= mostSteps || τ > 0.1251 || τ < 0.12 {
-		t.Errorf("window 0.25: %d steps of %.3f", n.Steps, τ)
+	if τ := largest(n); n.Steps <= fewestSteps || n.Steps >= mostSteps || τ > 0.02501 || τ < 0.024 {
+		t.Errorf("window 0.05: %d steps of %.3f", n.Steps, τ)
 	}
 	flat := earth
 	flat.RadiusMedian = math.Inf(1)
@@ -122,7 +125,7 @@ func TestScheduleSteps(t *testing.T) {
 // The first step is a tenth of the narrowest width, within bounds of σ.
 func TestScheduleFirst(t *testing.T) {
 	for _, c := range []struct{ narrow, low, high float64 }{
-		{0.02, 0.0018, 0.0022}, {1e-6, 1e-5, 1e-4}, {10, 0.001, 0.01},
+		{0.01, 0.0009, 0.0011}, {1e-6, 1e-6, 1e-4}, {10, 0.001, 0.01},
 	} {
 		l := earth
 		l.Narrow = c.narrow
@@ -172,6 +175,54 @@ func TestTravelled(t *testing.T) {
 			case γ*S <= 1 && got != 1/S:
 				t.Errorf("γ = %v, S = %v: frictionFor gives %v, want 1/S", γ, S, got)
 			}
+		}
+	}
+}
+
+// Paths travel so far that the ends' density, of Gaussian rows, is in L² off by itself and no more. Means
+// over draws of rows, all integrals in closed form.
+func TestTravelsSoFarThatRowsMeet(t *testing.T) {
+	const n, m, draws = 300, 12, 20
+	l := Measures{Rows: n, Dim: m}
+	u, _ := l.travels(false)
+	if !(u > nearest && u < farthest) {
+		t.Fatalf("u = %v is a bound", u)
+	}
+	density := func(r2, v float64) float64 { return math.Exp(-r2/(2*v)) / math.Pow(2*math.Pi*v, m/2.) }
+	sum, r := 0.0, rand.New(rand.NewPCG(1, 2))
+	for range draws {
+		x := make([]float64, n*m)
+		for i := range x {
+			x[i] = r.NormFloat64()
+		}
+		own, both := 0.0, 0.0 // ∫ p̂², ∫ p̂p
+		for i := range n {
+			a := x[i*m : (i+1)*m]
+			both += density(squared(a, make([]float64, m)), 1+2*u) / n
+			for j := range n {
+				own += density(squared(a, x[j*m:(j+1)*m]), 2*u) / (n * n)
+			}
+		}
+		p := density(0, 2*(1+u))
+		sum += (own - 2*both + p) / p / draws
+	}
+	want := (math.Pow((1+u)/u, m/2.) - 1) / n
+	if math.Abs(sum/want-1) > 0.1 || math.Abs(want*company-1) > 0.01 {
+		t.Errorf("u = %.3f: the density is off by %.4f, want %.4f, and 1 but for 1/n", u, sum, want)
+	}
+}
+
+// Few rows, and many directions, take the farthest way; the earth's many rows the nearest. Where
+// generation begins elsewhere it is the farthest.
+func TestTravelsBounds(t *testing.T) {
+	for _, c := range []struct {
+		rows, dim int
+		far       bool
+		want      float64
+	}{{20, 30, false, farthest}, {8000, 45, false, farthest}, {5000, 2, false, nearest}, {5000, 2, true, farthest},
+		{1, 0, false, farthest}} {
+		if u, why := (&Measures{Rows: c.rows, Dim: c.dim}).travels(c.far); u != c.want || why == "" {
+			t.Errorf("%+v: %v, %s", c, u, why)
 		}
 	}
 }

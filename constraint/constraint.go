@@ -89,6 +89,9 @@ type Capabilities struct {
 	// never too few. Components that share none, directly or through others, have
 	// orthogonal gradients, and package geometry then factors each group alone.
 	Support [][]int
+	// Work is how many multiply-adds all values and first derivatives at a point take, of a set that
+	// takes many for each component: a network. 0: few.
+	Work float64
 	// Held are the coordinates of a point, in ascending order, that are given with it and do
 	// not move: a condition (Hold). Derivatives along them are 0, and nothing that moves
 	// points changes them.

@@ -112,6 +112,7 @@ func (j *join) capabilities(name string, within func(i int, err error) error) Ca
 	}
 	c.Selects, c.Selection = j.selects()
 	for _, p := range j.parts {
+		c.Work += p.Capabilities().Work
 		for _, at := range p.Capabilities().Held {
 			c.Held = append(c.Held, p.at+at)
 		}

@@ -273,3 +273,31 @@ func TestRegularProduct(t *testing.T) {
 		}
 	}
 }
+
+// heavy is a set that says what it takes.
+type heavy struct{ constraint.Set }
+
+func (h heavy) Capabilities() constraint.Capabilities {
+	c := h.Set.Capabilities()
+	c.Work = 5
+	return c
+}
+
+// The work of sets adds up, and stays with what is made of one.
+func TestWork(t *testing.T) {
+	one, d := heavy{zoo.Sphere{D: 3}}, 3
+	for name, c := range map[string]struct {
+		set  constraint.Set
+		want float64
+	}{
+		"none":    {constraint.Product(zoo.Sphere{D: 2}, zoo.Sphere{D: 3}), 0},
+		"product": {constraint.Product(one, zoo.Sphere{D: 3}, one), 10},
+		"all":     {constraint.All(one, written(d, "g:x[0]"), one), 10},
+		"held":    {constraint.Hold(one, []int{2}), 5},
+		"given":   {constraint.Given(one, 2), 5},
+	} {
+		if got := c.set.Capabilities().Work; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -33,7 +33,9 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 	if !(m.Spread > 0) { // one point has no lengths
 		return p, proc, notes, nil
 	}
-	noise, chosen := choose.Schedule(m, given(p, forward.Method.Underdamped()))
+	open := given(p, forward.Method.Underdamped())
+	open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
+	noise, chosen := choose.Schedule(m, open)
 	learning := choose.Learning(m, noise)
 	if k := p.Network.Kind; k != "" && k != "mlp" { // which reads points in its own way
 		learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return strings.HasPrefix(c.Key, "network.") })

@@ -27,7 +27,7 @@ func (*Set) Equalities() []string   { return []string{"surface"} }
 func (*Set) Inequalities() []string { return nil }
 
 func (s *Set) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String()}
+	return constraint.Capabilities{Name: s.String(), Work: 2 * float64(len(s.net.Params))}
 }
 
 func (s *Set) NewEvaluator(rows int) constraint.Evaluator {
