@@ -45,8 +45,8 @@ func (p *page) progress(evaluations []Progress, j *JSD) {
 			figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor}))
 }
 
-// heldOut shows the held-out distances in the course of training.
-func (p *page) heldOut(records []run.Record) {
+// heldOut shows the held-out distances, or losses, in the course of training.
+func (p *page) heldOut(records []run.Record, loss bool) {
 	s := figure.Series{Name: "validation rows"}
 	for _, r := range records {
 		var m train.Measured
@@ -60,11 +60,15 @@ func (p *page) heldOut(records []run.Record) {
 	if len(s.X) < 2 {
 		return
 	}
-	p.Add("held-out", figure.FigureRef{Title: "Held-out distance against epochs",
-		Caption: "Energy distance of samples to the validation rows without bias, with its standard error, most of " +
-			"which all epochs have in common: differences are known better. Where it no longer falls the training " +
-			"ends."},
-		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "energy distance", LogX: true}, s))
+	title, label, what := "Held-out distance", "energy distance", "Energy distance of samples to the validation rows "+
+		"without bias"
+	if loss {
+		title, label, what = "Held-out loss", "loss", "Loss on paths of the validation rows"
+	}
+	p.Add("held-out", figure.FigureRef{Title: title + " against epochs",
+		Caption: what + ", with its standard error, most of which all epochs have in common: differences are known " +
+			"better. Where it no longer falls the training ends."},
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: label, LogX: true}, s))
 }
 
 // nearest shows whether samples are copies.

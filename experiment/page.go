@@ -88,7 +88,7 @@ func (r *Run) draw(p *page, x []float64, v *Evaluation) {
 	epochs, evaluations := decode(records)
 	p.loss(epochs)
 	p.progress(evaluations, v.JSD)
-	p.heldOut(records)
+	p.heldOut(records, r.Problem.Train.ByLoss())
 	p.steps(v.Steps, len(r.Process.Set.Equalities()))
 	if len(x) > 0 {
 		r.nearest(p, x)

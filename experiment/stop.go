@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -19,6 +21,7 @@ const (
 	judgedSamples = 1000    // drawn for each, by the same noise
 	judgedRows    = 2000    // validation rows at most that they are compared with
 	judgedFirst   = 1 << 62 // number of the first of the samples: no call of generate draws these
+	judgedPaths   = 10      // of a validation row, of whose losses its own is the mean, at most
 )
 
 // settleStop says what becomes of train.stop: held_out on this data. Validation rows that are too
@@ -44,8 +47,29 @@ func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
 	return nil
 }
 
-// judgedWork returns the network rows, and steps, of a held-out distance.
+// judgedStarts returns the points that paths begin at by whose losses a training is judged: validation
+// rows, and where these are few several times.
+func (l *Loaded) judgedStarts() []float64 {
+	rows, paths := l.judgedBy()
+	return langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths)
+}
+
+// judgedBy returns of how many validation rows there are how many such paths.
+func (l *Loaded) judgedBy() (rows, paths int) {
+	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
+	paths = min(judgedPaths*rows, judgedRows)
+	if few := l.Problem.Train.Paths; few > 0 {
+		paths = min(paths, few)
+	}
+	return min(rows, paths), paths
+}
+
+// judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
 func (l *Loaded) judgedWork() float64 {
+	if l.Problem.Train.ByLoss() {
+		_, paths := l.judgedBy()
+		return float64(paths) * train.HeldTimes
+	}
 	rows := 1.0
 	if l.Problem.Generate.Guidance > 0 { // two scores a step
 		rows = 2
@@ -66,7 +90,11 @@ func (t *training) heldOut(ctx context.Context) error {
 		return nil
 	}
 	start := t.watch.now()
-	e, fault, err := t.estimate(ctx)
+	estimate := t.estimate
+	if t.Problem.Train.ByLoss() {
+		estimate = t.lossEstimate
+	}
+	e, fault, err := estimate(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,6 +163,33 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 		return e, "", err
 	}
 	return t.judgedTo.Of(t.laid(s.Good())).Numbered(s.Lost), "", nil
+}
+
+// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the
+// same. A network that learns its rows by heart, of which samples' distances say nothing, has a loss
+// there that rises.
+func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
+	average := t.trainer.Average()
+	rows, _ := t.Loaded.judgedBy()
+	if t.held == nil {
+		t.held, err = train.NewHeld(ctx, t.Method.Source(t.judgedStarts(), t.Pool), average, t.Problem.Seed,
+			keyed.HeldPaths.At(0), t.Pool)
+		if err != nil {
+			return e, "", err
+		}
+	}
+	own := make([][]float64, rows)
+	for i, v := range t.held.Losses(average) {
+		own[i%rows] = append(own[i%rows], v)
+	}
+	means := make([]float64, rows)
+	for i, losses := range own {
+		means[i] = metric.MeanOf(losses).Value
+	}
+	if e = metric.MeanOf(means); !e.Known() {
+		fault = "no path of a validation row has a loss"
+	}
+	return e, fault, nil
 }
 
 // goBack puts the training at the checkpoint that a verdict goes on from. Until the next one is
@@ -208,13 +263,13 @@ func (t *training) tellJudged() error {
 		}
 		if j := s.Judged; j.Chosen > 0 {
 			m.Weights = &run.Weights{Checkpoint: run.CheckpointName(j.ChosenUpdates), Epoch: j.Chosen,
-				Reason: whyChosen(j)}
+				Reason: whyChosen(j, t.Problem.Train.ByLoss())}
 		}
 	})
 }
 
 // whyChosen says why the weights of an epoch are those that samples are drawn with.
-func whyChosen(j *train.Judged) string {
+func whyChosen(j *train.Judged, loss bool) string {
 	of, lowest := train.Measured{}, train.Measured{}
 	for _, m := range j.Measures {
 		if m.Epoch == j.Chosen {
@@ -224,10 +279,11 @@ func whyChosen(j *train.Judged) string {
 			lowest = m
 		}
 	}
-	s := fmt.Sprintf("held-out distance %.4g ± %.2g, the lowest of %d", of.Distance, of.Noise, len(j.Measures))
+	what := train.Judge(loss)
+	s := fmt.Sprintf("%s %.4g ± %.2g, the lowest of %d", what, of.Distance, of.Noise, len(j.Measures))
 	if j.Lowest != j.Chosen {
-		s = fmt.Sprintf("held-out distance %.4g ± %.2g, the last of %d that is within noise of the lowest, %.4g after "+
-			"epoch %d", of.Distance, of.Noise, len(j.Measures), lowest.Distance, j.Lowest)
+		s = fmt.Sprintf("%s %.4g ± %.2g, the last of %d that is within noise of the lowest, %.4g after epoch %d",
+			what, of.Distance, of.Noise, len(j.Measures), lowest.Distance, j.Lowest)
 	}
 	return s
 }
@@ -247,7 +303,7 @@ func (t *training) ended() string {
 		by = "the budget is spent"
 	}
 	if j.Reference == 0 {
-		return by + ", too few for held-out distances to tell whether more are of use"
+		return by + ", too few for held-out rows to tell whether more are of use"
 	}
-	return by + " before the held-out distance stopped to fall: more may be of use"
+	return by + " before the " + train.Judge(t.Problem.Train.ByLoss()) + " stopped to fall: more may be of use"
 }

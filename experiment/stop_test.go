@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -370,5 +372,55 @@ func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
 	if apart, noise := last.Minus(kept); !(apart > 5*noise) {
 		t.Errorf("to test rows the kept weights are at %v, those of 1300 epochs at %v: %v ± %v", kept.Value,
 			last.Value, apart, noise)
+	}
+}
+
+// A network that has more time than its rows have to tell learns them by heart: the loss of those that it
+// does not see rises, and the training goes on from where it was lowest; killed on the way it comes to the
+// same. Such samples are no copies.
+func TestHeldOutLossEndsTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a training of seconds")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	rows := make([][]float64, 220)
+	for i := range rows {
+		x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		size := math.Sqrt(x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
+		rows[i] = []float64{x[0] / size, x[1] / size, x[2] / size}
+	}
+	l, err := ofRows(t, "set: {kind: sphere, dim: 3}\n", rows, "train.stop=held_out_loss", "train.epochs=3000",
+		"network.width=64", "network.layers=2", "train.checkpoint_every=1e6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := job.Begin[*Run](t, l, []byte("set: {}"))
+	var verdict train.Verdict
+	killed := map[int]string{}
+	losses := map[int]float64{}
+	trainTo(t, e, Observer{
+		Checkpoint: func(epoch int) { killed[epoch] = copyRun(t, e) },
+		HeldOut:    func(m train.Measured, _ string) { losses[m.Epoch] = float64(m.Distance) },
+		Verdict:    func(v train.Verdict) { verdict = v },
+	})
+	weights, state := newest(t, e)
+	j := state.Judged
+	t.Logf("%v; chosen epoch %d of %d", verdict, j.Chosen, state.Epoch)
+	if !verdict.Loss || !verdict.Rising || !strings.Contains(verdict.String(), "held-out loss") ||
+		!(losses[verdict.After] > losses[verdict.Against]) || verdict.From != verdict.Against || state.Epoch >= 3000 {
+		t.Fatalf("%+v after %d epochs: losses %v", verdict, state.Epoch, losses)
+	}
+	if m := manifestOf(t, e); m.Weights == nil || !strings.HasPrefix(m.Weights.Reason, "held-out loss") {
+		t.Errorf("%+v", m.Weights)
+	}
+	for _, epoch := range stages(killed, verdict)[:2] {
+		again, err := Open(killed[epoch], "", e.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trainTo(t, again, Observer{})
+		if got, s := newest(t, again); got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
+			t.Errorf("killed after epoch %d: other weights after %d epochs", epoch, s.Epoch)
+		}
 	}
 }

@@ -45,10 +45,11 @@ type training struct {
 	fresh    bool      // there is no checkpoint yet
 	saved    time.Time // of the last checkpoint
 	watch    stopwatch
-	pacer    *train.Pacer     // of a budget; nil without one
-	unsaved  bool             // the trainer's state is sound and newer than the last checkpoint
-	judgedTo *metric.EnergyTo // validation rows, once they are held against samples
-	told     int              // epochs that the observer knows of
+	pacer    *train.Pacer         // of a budget; nil without one
+	unsaved  bool                 // the trainer's state is sound and newer than the last checkpoint
+	judgedTo *metric.EnergyTo     // validation rows, once they are held against samples
+	held     *train.Held[float32] // or whose losses are looked at
+	told     int                  // epochs that the observer knows of
 }
 
 // Train trains to the end, from the newest checkpoint (or the one named) if

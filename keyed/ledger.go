@@ -42,11 +42,13 @@ var (
 	CheckPaths    = one(1 << 41)        // those that the doctor looks at
 	TerminalPaths = one(1 << 42)        // those whose ends the doctor compares with the prior
 	StartPaths    = one(1 << 43)        // those whose ends an evaluation compares with the prior
+	HeldPaths     = one(1 << 44)        // those of validation rows, by whose loss a training is judged
 	WindowPaths   = one(math.MaxUint64) // those that windows of the loss are fitted to
 )
 
 // The blocks above, for the test that holds them apart.
-var refreshes = []*Block{&TrainingPaths, &PriorPaths, &CheckPaths, &TerminalPaths, &StartPaths, &WindowPaths}
+var refreshes = []*Block{&TrainingPaths, &PriorPaths, &CheckPaths, &TerminalPaths, &StartPaths, &HeldPaths,
+	&WindowPaths}
 
 const all = math.MaxUint64
 

@@ -36,7 +36,7 @@ func TestLedgerDisjoint(t *testing.T) {
 			apart(*b, *c, "forward paths", "others")
 		}
 	}
-	if len(ledger) < 30 || len(refreshes) != 6 {
+	if len(ledger) < 30 || len(refreshes) != 7 {
 		t.Errorf("%d uses, %d sets of paths", len(ledger), len(refreshes))
 	}
 }
@@ -52,6 +52,7 @@ func TestLedgerValues(t *testing.T) {
 		{PathMomentum, CheckPaths.At(0), New(3, ForwardMomentum, 1<<41)},
 		{PathNoise, TerminalPaths.At(0), New(3, ForwardNoise, 1<<42)},
 		{PathNoise, StartPaths.At(0), New(3, ForwardNoise, 1<<43)},
+		{PathNoise, HeldPaths.At(0), New(3, ForwardNoise, 1<<44)},
 		{PathLastMomentum, WindowPaths.At(0), New(3, LastMomentum, 1<<64-1)},
 		{PathNoise, TrainingPaths.At(7), New(3, ForwardNoise, 7)},
 		{GeneratedMomentum, 0, New(3, Prior, 1)},

@@ -14,6 +14,22 @@ type Estimate struct {
 // NoEstimate is one that was not made.
 func NoEstimate() Estimate { return Estimate{Value: math.NaN()} }
 
+// MeanOf returns the mean of values, one of each row, as an Estimate: no samples have a part in it. NaN: the
+// row has none.
+func MeanOf(values []float64) Estimate {
+	e, n := Estimate{Rows: values}, 0.0
+	for _, v := range values {
+		if v-v == 0 {
+			n++
+			e.Value += (v - e.Value) / n
+		}
+	}
+	if n == 0 {
+		return NoEstimate()
+	}
+	return e
+}
+
 // Known reports whether there is a value.
 func (e Estimate) Known() bool { return e.Value-e.Value == 0 }
 
@@ -24,7 +40,10 @@ func (e Estimate) Known() bool { return e.Value-e.Value == 0 }
 // u and v being what n samples and m rows add. For samples of the rows' own law, where only what
 // two points do together is left, it is √2 of the standard deviation: the jackknife counts that twice
 // (Efron and Stein, Annals of Statistics 9, 1981).
-func (e Estimate) Noise() float64 { return math.Sqrt(spread(e.Samples, nil) + spread(e.Rows, nil)) }
+func (e Estimate) Noise() float64 {
+	_, noise := e.Minus(Estimate{Samples: make([]float64, len(e.Samples)), Rows: make([]float64, len(e.Rows))})
+	return noise
+}
 
 // Minus returns how much larger a value is than that of other, and the standard error of this.
 // Samples with the same number are a pair, and the same rows stand behind both: what they have in
@@ -34,18 +53,19 @@ func (e Estimate) Minus(other Estimate) (difference, noise float64) {
 	if len(e.Samples) != len(other.Samples) || len(e.Rows) != len(other.Rows) {
 		return difference, math.Hypot(e.Noise(), other.Noise())
 	}
-	return difference, math.Sqrt(spread(e.Samples, other.Samples) + spread(e.Rows, other.Rows))
+	noise = spread(e.Rows, other.Rows)
+	if len(e.Samples) > 0 || len(e.Rows) == 0 { // a mean of rows has no samples
+		noise += spread(e.Samples, other.Samples)
+	}
+	return difference, math.Sqrt(noise)
 }
 
-// spread returns Σ (u_i − u'_i)²/(n(n − 1)) about the mean over those that are known; u' may be
-// nil. It is NaN for fewer than two.
+// spread returns Σ (u_i − u'_i)²/(n(n − 1)) about the mean over those that are known. It is NaN for
+// fewer than two.
 func spread(u, other []float64) float64 {
 	var n, mean, squares float64
 	for i, v := range u {
-		if other != nil {
-			v -= other[i]
-		}
-		if v-v != 0 {
+		if v -= other[i]; v-v != 0 {
 			continue
 		}
 		n++

@@ -158,3 +158,19 @@ func BenchmarkEstimate(b *testing.B) {
 		to.Of(x)
 	}
 }
+
+// A mean of rows has the standard error of a mean, and against another of the same rows that of their
+// differences; rows without a value do not count.
+func TestMeanOf(t *testing.T) {
+	nan := math.NaN()
+	a, b := MeanOf([]float64{1, 2, 3, nan, 6}), MeanOf([]float64{1.5, 2.5, 3.5, 4, 6.5})
+	if a.Value != 3 || math.Abs(a.Noise()-math.Sqrt(14./12)) > 1e-12 {
+		t.Errorf("%v ± %v", a.Value, a.Noise())
+	}
+	if d, noise := a.Minus(b); math.Abs(d+0.6) > 1e-12 || noise > 1e-12 {
+		t.Errorf("the difference is %v ± %v", d, noise)
+	}
+	if e := MeanOf([]float64{nan}); e.Known() || !math.IsNaN(e.Noise()) {
+		t.Errorf("%+v", e)
+	}
+}

@@ -178,7 +178,10 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 }
 
 // HeldOut reports whether held-out distances end the training.
-func (t Train) HeldOut() bool { return t.Stop == "held_out" }
+func (t Train) HeldOut() bool { return t.Stop == "held_out" || t.ByLoss() }
+
+// ByLoss reports whether these are distances of what the network learns from, not of its samples: losses.
+func (t Train) ByLoss() bool { return t.Stop == "held_out_loss" }
 
 // TrainConfig returns the part of the problem that package train reads.
 func (p *Problem) TrainConfig() train.Config {
@@ -186,7 +189,7 @@ func (p *Problem) TrainConfig() train.Config {
 	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath,
 		LearningRate: t.LearningRate, Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau,
-		MaxFailed: t.MaxFailed, Seed: p.Seed, Hidden: p.Condition.Drop,
+		MaxFailed: t.MaxFailed, Seed: p.Seed, Hidden: p.Condition.Drop, JudgedByLoss: t.ByLoss(),
 	}
 	switch {
 	case t.Epochs > 0:

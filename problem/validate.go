@@ -106,7 +106,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point"), []string{"point", "start"}},
 		{"network.time", cmp.Or(p.Network.Time, "raw"), []string{"raw", "share"}},
 		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
-		{"train.stop", cmp.Or(t.Stop, "epochs"), []string{"epochs", "held_out"}},
+		{"train.stop", cmp.Or(t.Stop, "epochs"), []string{"epochs", "held_out", "held_out_loss"}},
 		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
 		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
 	} {

@@ -21,6 +21,7 @@ type Config struct {
 	Plateau      Plateau
 	MaxFailed    float64 // largest share of items that may fail
 	Hidden       float64 // share of terms whose condition the network does not see
+	JudgedByLoss bool    // held-out losses are heard in place of distances
 	Seed         uint64
 
 	Optimizer Optimizer

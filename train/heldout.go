@@ -22,41 +22,44 @@ const (
 	patience    = 3    // evaluations without a fall that end a training
 	rise        = 2    // standard errors above the lowest distance that are a rise
 	times       = 126  // hundredths: an evaluation comes after so many times the epochs of the last; 1.26³ = 2
-	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings
+	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings;
+	firstLoss   = 100  // of losses
 	judgedShare = 0.1  // of the work since the last evaluation that one may be
 	mostKept    = 3    // estimates that a state holds: of the reference, the lowest, and of a run's lowest
 	mostJudged  = 200  // evaluations that a state holds
 )
 
-// A Measured is a held-out distance of the averaged weights.
+// A Measured is a held-out distance of the averaged weights, or in its place their held-out loss.
 type Measured struct {
 	Epoch    int          `json:"epoch"`
 	Updates  int          `json:"updates"`
-	Distance metric.Float `json:"distance"` // energy distance, without bias: metric.EnergyTo; null if there is none
+	Distance metric.Float `json:"distance"` // energy distance, without bias: metric.EnergyTo; or the loss
 	Noise    metric.Float `json:"noise"`    // its standard error
 }
 
 // A Verdict ends a training: flat, where the distance has stopped to fall, or rising.
 type Verdict struct {
 	Rising   bool         `json:"rising,omitempty"`
-	After    int          `json:"after_epoch"` // the evaluation that it was made by
-	Distance metric.Float `json:"distance"`    // of it
-	Against  int          `json:"against"`     // epoch whose distance it did not fall below, or is above
-	Of       metric.Float `json:"of"`          // the distance there
-	Noise    metric.Float `json:"noise"`       // of the difference
-	From     int          `json:"from_epoch"`  // whose weights the training goes on from
-	Plan     Plan         `json:"plan"`        // from there on
+	Loss     bool         `json:"loss,omitempty"` // of losses, not distances
+	After    int          `json:"after_epoch"`    // the evaluation that it was made by
+	Distance metric.Float `json:"distance"`       // of it
+	Against  int          `json:"against"`        // epoch whose distance it did not fall below, or is above
+	Of       metric.Float `json:"of"`             // the distance there
+	Noise    metric.Float `json:"noise"`          // of the difference
+	From     int          `json:"from_epoch"`     // whose weights the training goes on from
+	Plan     Plan         `json:"plan"`           // from there on
 }
 
 func (v Verdict) String() string {
-	s := fmt.Sprintf("the held-out distance no longer falls by more than its noise: %.4g after epoch %d, %.4g after "+
-		"epoch %d, noise of the difference %.2g", v.Distance, v.After, v.Of, v.Against, v.Noise)
+	what := Judge(v.Loss)
+	s := fmt.Sprintf("the %s no longer falls by more than its noise: %.4g after epoch %d, %.4g after epoch %d, noise "+
+		"of the difference %.2g", what, v.Distance, v.After, v.Of, v.Against, v.Noise)
 	switch {
 	case v.Rising && v.Distance.IsNaN():
-		s = fmt.Sprintf("samples break down: there is no held-out distance after epoch %d", v.After)
+		s = fmt.Sprintf("samples break down: there is no %s after epoch %d", what, v.After)
 	case v.Rising:
-		s = fmt.Sprintf("the held-out distance rises: %.4g after epoch %d, %.4g after epoch %d, noise of the "+
-			"difference %.2g", v.Distance, v.After, v.Of, v.Against, v.Noise)
+		s = fmt.Sprintf("the %s rises: %.4g after epoch %d, %.4g after epoch %d, noise of the difference %.2g", what,
+			v.Distance, v.After, v.Of, v.Against, v.Noise)
 	}
 	switch {
 	case v.Plan.Epochs <= v.After && v.From == v.After:
@@ -65,6 +68,14 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("%s: the training goes on from epoch %d and ends after epoch %d", s, v.From, v.Plan.Epochs)
 	}
 	return fmt.Sprintf("%s: the training ends after epoch %d", s, v.Plan.Epochs)
+}
+
+// Judge names what a training is judged by.
+func Judge(loss bool) string {
+	if loss {
+		return "held-out loss"
+	}
+	return "held-out distance"
 }
 
 // Judged is what held-out distances have said until now: a function of the training, so that one
@@ -158,7 +169,9 @@ func (j *Judged) above(e metric.Estimate, epoch int) float64 {
 // hear takes in the distance after an epoch, and reports whether the distance has stopped to fall:
 // then against is the epoch that it is compared with. The rule looks at it unless the learning
 // rate is falling already, when distances fall by that.
-func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, rising bool, against int) {
+//
+// Losses are so near each other that the lowest is chosen as it is.
+func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule, loss bool) (stop, rising bool, against int) {
 	m := Measured{epoch, updates, metric.NaN, metric.NaN}
 	if e.Known() {
 		m.Distance, m.Noise = metric.Float(e.Value), metric.Float(e.Noise())
@@ -167,7 +180,11 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, r
 		j.Measures = slices.Delete(j.Measures, 1, 2)
 	}
 	j.Measures = append(j.Measures, m)
-	if j.above(e, j.Lowest) <= 1 {
+	slack := 1.
+	if loss {
+		slack = 0
+	}
+	if j.above(e, j.Lowest) <= slack {
 		j.Chosen, j.ChosenUpdates = epoch, updates
 	}
 	if low, ok := j.of(j.Lowest); e.Known() && !(ok && low.Value <= e.Value) {
@@ -233,7 +250,7 @@ func (j *Judged) due(epoch int, done, worth bool) bool {
 // Due reports whether held-out distances are to be measured now, work being the network rows
 // that one evaluation takes, a step of the process counting as one.
 //
-// The first comes after 1000 updates, and when it is no more than a tenth of the work of the last
+// The first comes after 1000 updates, of losses after 100, and when it is no more than a tenth of the work of the last
 // fifth of them, forward and backward three network rows a row, and the steps of forward paths; each
 // other one after 1.26 times the epochs of the one before, which is a smaller share; and one at the end.
 func (t *Trainer[T]) Due(work float64) bool {
@@ -243,7 +260,11 @@ func (t *Trainer[T]) Due(work float64) bool {
 	}
 	refreshed := (s.Epoch + t.cfg.Refresh - 1) / t.cfg.Refresh
 	trained := 3*float64(s.Rows) + float64(refreshed)*float64(t.source.Items())*float64(t.source.Times())
-	worth := s.Updates >= firstAfter && work <= judgedShare*(1-100./times)*trained
+	first := firstAfter
+	if t.cfg.JudgedByLoss {
+		first = firstLoss
+	}
+	worth := s.Updates >= first && work <= judgedShare*(1-100./times)*trained
 	return s.Judged.due(s.Epoch, t.Done(), worth)
 }
 
@@ -253,7 +274,8 @@ func (t *Trainer[T]) Due(work float64) bool {
 // Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its
 // rate falls to 0 from here on: it is what a training planned for so many would have been. Where it
 // rises, this is so for the epoch of the lowest distance, from whose checkpoint the training goes on
-// (Back). If that lies before the last Extend, or no epoch is left from there, the training ends.
+// (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies before the last Extend, or no epoch is left from
+// there, the training ends.
 func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}
@@ -263,18 +285,22 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	}
 	s.Judged = &j
 	plan := t.Plan()
-	stop, rising, against := j.hear(s.Epoch, s.Updates, e, j.Verdict == nil && !t.Done() && !plan.Falling(s.Epoch))
+	rule := j.Verdict == nil && !t.Done() && !plan.Falling(s.Epoch)
+	stop, rising, against := j.hear(s.Epoch, s.Updates, e, rule, t.cfg.JudgedByLoss)
 	if !stop {
 		return Verdict{}, false
 	}
 	other, _ := j.of(against)
 	_, noise := e.Minus(other)
-	v := Verdict{Rising: rising, After: s.Epoch, Distance: j.Measures[len(j.Measures)-1].Distance, Against: against,
-		Of: metric.Float(other.Value), Noise: metric.Float(noise), From: s.Epoch}
+	v := Verdict{Rising: rising, Loss: t.cfg.JudgedByLoss, After: s.Epoch,
+		Distance: j.Measures[len(j.Measures)-1].Distance, Against: against, Of: metric.Float(other.Value),
+		Noise: metric.Float(noise), From: s.Epoch}
 	if rising {
 		v.From = j.Chosen
 	}
-	v.Plan = t.cfg.annealed(v.From, plan)
+	if v.Plan = t.cfg.annealed(v.From, plan); rising && t.cfg.JudgedByLoss {
+		v.Plan = soon(v.From, plan)
+	}
 	if v.From <= j.Since || v.From < s.Epoch && v.Plan.Epochs <= v.From {
 		v.From, v.Plan = s.Epoch, plan.Until(s.Epoch, s.Epoch)
 	}
@@ -283,6 +309,16 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	}
 	j.Verdict = &v
 	return v, true
+}
+
+// soon returns the plan of a training whose rate falls from an epoch to the next one at which it is
+// judged: a network that has begun to learn its rows by heart goes on with it as long as it is trained.
+func soon(epoch int, plan Plan) Plan {
+	n := next(epoch)
+	if n >= plan.Epochs {
+		return plan
+	}
+	return Plan{n, 1 - float64(epoch)/float64(n), 1}
 }
 
 // annealed returns the plan of a training whose rate begins to fall after an epoch, within the

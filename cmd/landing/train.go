@@ -302,6 +302,7 @@ func asking(r *experiment.Run) string {
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
 	var last train.Epoch
 	bar := a.progress()
+	judge := train.Judge(r.Problem.Train.ByLoss())
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
 	if r.Problem.Train.HeldOut() {
 		held = fmt.Sprintf("%d validation and %d test", len(r.Split.Val), len(r.Split.Test))
@@ -317,10 +318,10 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		},
 		HeldOut: func(m train.Measured, fault string) {
 			if fault != "" {
-				bar.line(fmt.Sprintf("epoch %d: no held-out distance: %s", m.Epoch, fault))
+				bar.line(fmt.Sprintf("epoch %d: no %s: %s", m.Epoch, judge, fault))
 				return
 			}
-			bar.line(fmt.Sprintf("epoch %d: held-out distance %.4g ± %.2g", m.Epoch, m.Distance, m.Noise))
+			bar.line(fmt.Sprintf("epoch %d: %s %.4g ± %.2g", m.Epoch, judge, m.Distance, m.Noise))
 		},
 		Verdict: func(v train.Verdict) {
 			epochs = v.Plan.Epochs

@@ -1,0 +1,93 @@
+package train
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/pathmatch"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/score/networks"
+)
+
+// lame is a source of which one item failed.
+type lame struct{ method.Source[float32] }
+
+const lost = 3
+
+func (l lame) Failed(item int) bool { return item == lost }
+
+// The loss of an item is the mean of its terms' at 16 times or all, one by one, and of one that failed there is
+// none; the number of workers changes no bit of it.
+func TestHeldLosses(t *testing.T) {
+	for _, N := range []int{5, 40} {
+		p := &langevin.Process{
+			Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+			Schedule: langevin.Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+		}
+		data, err := langevin.Start(p, 12, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := func(workers int) []float64 {
+			pool := parallel.New(workers)
+			defer pool.Close()
+			src := lame{pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
+			h, err := NewHeld(context.Background(), src, model, 5, 7, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := h.Losses(model)
+			if again := h.Losses(model); !same(first, again) {
+				t.Error("the second time it has another loss")
+			}
+			return first
+		}
+		got := by(1)
+		if !same(got, by(3)) {
+			t.Errorf("%d steps: with more workers the losses are others", N)
+		}
+		pool := parallel.New(1)
+		defer pool.Close()
+		src := pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)
+		l, ws := src.NewLoss(model, 1), model.Pack(false).NewWorkspace(1, false)
+		if _, err := src.Refresh(context.Background(), 5, 7); err != nil {
+			t.Fatal(err)
+		}
+		n := min(N, HeldTimes)
+		for item, v := range got {
+			if item == lost {
+				if !math.IsNaN(v) {
+					t.Errorf("a failed item has the loss %v", v)
+				}
+				continue
+			}
+			want := 0.0
+			for j := range n {
+				k := int((float64(j) + 0.5) * float64(N) / float64(n))
+				in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want += l.Evaluate(make([]float32, 3), ws.Forward(in, 1)) / float64(n)
+			}
+			if math.Abs(v-want) > 1e-5*math.Abs(want) {
+				t.Errorf("%d steps, item %d: %v, want %v", N, item, v, want)
+			}
+		}
+	}
+}
+
+// same reports whether numbers agree, NaN with NaN.
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
+}
