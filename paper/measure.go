@@ -137,7 +137,7 @@ func (c *Config) shown(cell *Cell, seed uint64) string {
 		}
 		return r
 	}, cell.Name)
-	id := fmt.Sprintf("%s %v", c.folder(cell, seed), cell.Draw)
+	id := fmt.Sprintf("%s %v", c.Folder(cell, seed), cell.Draw)
 	return filepath.Join(c.Out, "pictures", name+"-"+run.Hash([]byte(id))[:8])
 }
 
@@ -282,8 +282,8 @@ func (c *Config) time(ctx context.Context, r, drawn *experiment.Run, cell *Cell,
 	return nil
 }
 
-// folder returns the name of the run folder of a cell's training: the same for cells that share it.
-func (c *Config) folder(cell *Cell, seed uint64) string {
+// Folder returns the run folder of a cell's training with a seed: the same for cells that share it.
+func (c *Config) Folder(cell *Cell, seed uint64) string {
 	id := fmt.Sprintf("%q %q %q %v %d", cell.Recipe, cell.Variants, joined(cell.Settings, c.Settings), c.Budget, seed)
 	name := cell.Recipe
 	if cell.Variants != "" {
@@ -292,16 +292,13 @@ func (c *Config) folder(cell *Cell, seed uint64) string {
 	return filepath.Join(c.Out, "runs", fmt.Sprintf("%s-seed%d-%s", name, seed, run.Hash([]byte(id))[:8]))
 }
 
-// Training names the network of a cell and a seed: cells of the same name share it.
-func (c *Config) Training(cell *Cell, seed uint64) string { return filepath.Base(c.folder(cell, seed)) }
-
 // trained returns the run of a cell's training, locked, trained to its end.
 func (c *Config) trained(ctx context.Context, cell *Cell, seed uint64) (*experiment.Run, error) {
 	data, files, err := cell.files(c.Data, filepath.Join(c.Out, "data"))
 	if err != nil {
 		return nil, err
 	}
-	dir := c.folder(cell, seed)
+	dir := c.Folder(cell, seed)
 	var r *experiment.Run
 	if _, err := os.Stat(filepath.Join(dir, run.ManifestFile)); err == nil {
 		if r, err = experiment.Open(dir, data, c.Pool); err != nil {

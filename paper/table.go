@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -202,7 +203,7 @@ func (p Place) text() string {
 	case len(p.Ours) > 0:
 		var parts []string
 		for _, n := range p.Ours {
-			parts = append(parts, n.text(4))
+			parts = append(parts, n.text())
 		}
 		ours = strings.Join(parts, ", ")
 	case p.Failure != "":
@@ -216,32 +217,50 @@ func (p Place) text() string {
 	if p.Paper == nil {
 		return ours
 	}
-	return ours + " / " + p.Paper.text(3)
+	return ours + " / " + p.Paper.printed()
 }
 
-// text writes a number as a distance, with so many decimals, or if that says little as package text does.
-func (n Number) text(decimals int) string {
+// text writes a number of ours: a distance with four decimals, and as package text does what says little so.
+func (n Number) text() string {
 	v := float64(n.Mean)
-	if math.IsNaN(v) {
-		return "NaN"
-	}
-	write := func(v float64) string {
-		if v == 0 {
-			return "0"
-		}
-		if v < 0.01 || v >= 10 {
-			return text.Number(v)
-		}
-		return fmt.Sprintf("%.*f", decimals, v)
-	}
-	s := write(v)
-	if v >= 1000 {
+	s := fmt.Sprintf("%.4f", v)
+	switch {
+	case n.Figure == Copies:
+		return fmt.Sprintf("×%.2f", v)
+	case n.Figure == HeldOutFloor:
+		return "floor " + s
+	case v == 0:
+		s = "0"
+	case v >= 1000:
 		s = text.Count(int(math.Round(v)))
+	case v < 0.01 || v >= 1:
+		s = text.Number(v)
 	}
 	if !n.SE.IsNaN() {
-		s += " ± " + fmt.Sprintf("%.*f", decimals, float64(n.SE))
+		s += " ± " + fmt.Sprintf("%.4f", float64(n.SE))
 	}
 	return s
+}
+
+// printed writes a number with the digits that the paper prints: three decimals where it has an error.
+func (n Number) printed() string {
+	v := float64(n.Mean)
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case !n.SE.IsNaN():
+		return fmt.Sprintf("%.3f ± %.3f", v, float64(n.SE))
+	case v >= 1000:
+		return text.Count(int(v))
+	case v >= 0.01 || v == 0:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e-")
+	power, err := strconv.Atoi(exponent)
+	if err != nil {
+		panic("paper: " + err.Error()) // %e always has a whole exponent
+	}
+	return mantissa + "×10" + text.Superscript(-power)
 }
 
 // Markdown writes a table, its title as a heading of level 2.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -131,13 +133,23 @@ func TestNothingRun(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
+	at := func(v float64) Number { return Number{Mean: metric.Float(v), SE: metric.NaN} }
 	for want, n := range map[string]Number{
-		"NaN": {Mean: metric.NaN}, "0": {SE: metric.NaN}, "0.1235": {Mean: 0.12346, SE: metric.NaN},
-		"4.1×10⁻³": {Mean: 0.0041, SE: metric.NaN}, "12\u202f388": {Mean: 12388, SE: metric.NaN},
-		"91.2": {Mean: 91.2, SE: metric.NaN}, "0.0270 ± 0.0006": {Mean: 0.027, SE: 0.0006},
+		"0": at(0), "0.1235": at(0.12346), "4.1×10⁻³": at(0.0041), "12\u202f388": at(12388.2), "91.2": at(91.23),
+		"0.0270 ± 0.0006": {Mean: 0.027, SE: 0.0006}, "×1.04": {Figure: Copies, Mean: 1.0371, SE: metric.NaN},
+		"floor 0.2323": {Figure: HeldOutFloor, Mean: 0.23232, SE: metric.NaN},
 	} {
-		if got := n.text(4); got != want {
+		if got := n.text(); got != want {
 			t.Errorf("%v is %q, want %q", n, got, want)
+		}
+	}
+	for want, n := range map[string]Number{
+		"NaN": {Mean: metric.NaN, SE: metric.NaN}, "0": at(0), "0.0372": at(0.0372), "5.2×10⁻⁸": at(5.2e-8),
+		"3.93×10⁻³": at(3.93e-3), "0.050 ± 0.002": {Mean: 0.05, SE: 0.002}, "12\u202f388": at(12388),
+		"7.7": at(7.7), "20": at(20), "1.05": at(1.05), "0.030 ± 0.000": {Mean: 0.03},
+	} {
+		if got := n.printed(); got != want {
+			t.Errorf("%v is printed %q, want %q", n, got, want)
 		}
 	}
 }
@@ -251,4 +263,61 @@ func FuzzRows(f *testing.F) {
 			t.Fatalf("%v: other bytes", err)
 		}
 	})
+}
+
+var update = flag.Bool("update", false, "write the tables of docs/paper.md anew from docs/paper-cells.csv")
+
+// marker ends what is written by hand in docs/paper.md.
+const marker = "<!-- landing reproduce all --rows docs/paper-cells.csv --show --markdown -->\n"
+
+// The tables of docs/paper.md are made of the committed rows, letter by letter; the rows are as the program writes
+// them, and each is of a cell of the catalogue.
+func TestDocs(t *testing.T) {
+	const page, file = "../docs/paper.md", "../docs/paper-cells.csv"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := ReadRows(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := formatRows(rows); err != nil || !bytes.Equal(again, data) {
+		t.Errorf("%s is not as the program writes it: %v", file, err)
+	}
+	for _, r := range rows {
+		if c := cells[r.Cell]; c == nil || !r.of(c, nil) {
+			t.Errorf("the row of %s, seed %d, is of no cell as the catalogue has it: no table shows it", r.Cell, r.Seed)
+		}
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prose, tables, ok := strings.Cut(string(text), marker)
+	if !ok {
+		t.Fatalf("%s has no line %s", page, marker)
+	}
+	all, err := Named([]string{"all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range all {
+		for _, table := range e.Tables(rows, nil) {
+			b.WriteString("\n")
+			if err := table.Markdown(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(prose+marker+b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if b.String() != tables {
+		t.Errorf("the tables of %s are not those of %s: go test ./paper -run Docs -update writes them", page, file)
+	}
 }

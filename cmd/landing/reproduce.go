@@ -170,12 +170,12 @@ func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []due {
 func (r *reproduction) share(all []*paper.Cell, rows []paper.Row) []due {
 	number := map[string]int{}
 	for _, d := range r.due(all, nil) {
-		if net := r.Training(d.Cell, d.Seed); number[net] == 0 {
+		if net := r.Folder(d.Cell, d.Seed); number[net] == 0 {
 			number[net] = 1 + len(number)
 		}
 	}
 	return slices.DeleteFunc(r.due(all, rows), func(d due) bool {
-		return !r.part.Takes(number[r.Training(d.Cell, d.Seed)] - 1)
+		return !r.part.Takes(number[r.Folder(d.Cell, d.Seed)] - 1)
 	})
 }
 
@@ -292,10 +292,10 @@ func (a *app) listExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []pa
 		nets, open := map[string]bool{}, map[string]bool{}
 		runs := r.due(cells, nil)
 		for _, d := range runs {
-			nets[r.Training(d.Cell, d.Seed)] = true
+			nets[r.Folder(d.Cell, d.Seed)] = true
 		}
 		for _, d := range left {
-			open[r.Training(d.Cell, d.Seed)] = true
+			open[r.Folder(d.Cell, d.Seed)] = true
 		}
 		list = append(list, entry{e.Name, e.Alias, e.Title, len(cells), len(runs), len(nets), len(left),
 			float64(len(open)) * r.Budget.Seconds()})
@@ -320,12 +320,13 @@ func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row)
 		Variants string `json:"variants,omitempty"`
 		Settings string `json:"settings,omitempty"`
 		Draw     string `json:"draw,omitempty"`
+		Run      string `json:"run"` // folder
 	}
 	left := r.share(all, rows)
 	list := []entry{}
 	for _, d := range left {
 		list = append(list, entry{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants,
-			strings.Join(d.Cell.Settings, " "), strings.Join(d.Cell.Draw, " ")})
+			strings.Join(d.Cell.Settings, " "), strings.Join(d.Cell.Draw, " "), r.Folder(d.Cell, d.Seed)})
 	}
 	refused := r.refusals(left)
 	err := a.result(map[string]any{"cells": list}, func(w io.Writer) {
