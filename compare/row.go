@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
@@ -59,6 +60,8 @@ type Row struct {
 	Failed      int          `json:"failed"`              // of them, lost on the way or on a wrong component
 	Broken      int          `json:"broken,omitempty"`    // of the failed, whose simulation broke down
 	SampleSHA   string       `json:"samples_sha256,omitempty"`
+
+	Programs *method.Programs `json:"programs,omitempty"` // of optimisation within steps, where there are any
 
 	Distance  *Distance        `json:"distance"`  // null where none is defined, or no sample is left
 	Observed  *Distance        `json:"observed"`  // of what the problem observes beside a published distance
@@ -133,7 +136,7 @@ func Of(r *experiment.Run, v *experiment.Evaluation, state train.State, fault st
 		Data: Data{Name: filepath.Base(r.Data.Name), SHA256: r.Data.SHA256, Points: r.Data.N, Dim: r.Data.D,
 			Set: constraint.Name(r.Process.Set), Split: r.Problem.Data.SplitSeed, HeldOut: v.HeldOut},
 		Epochs: v.Epoch, Updates: state.Updates, TrainedRows: state.Rows, Network: v.Network,
-		Samples: v.Samples, Failed: v.Failed, Broken: v.Broken,
+		Samples: v.Samples, Failed: v.Failed, Broken: v.Broken, Programs: v.Programs,
 		Distance: distanceOf(v.JSD), Observed: distanceOf(v.Observed), Energy: v.TwoSample, MMD: v.MMD,
 		Worst: v.Violation.Worst, Mean: v.Violation.Mean, Component: []Component{}, Copies: v.Nearest,
 		Good: v.Verdict.Good, Verdict: v.Verdict.Title(), Fault: fault}

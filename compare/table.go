@@ -119,6 +119,18 @@ func (g *Group) columns() []column {
 		}},
 		{"evaluations", over(func(e *Entry) metric.Float { return e.Row.Network },
 			func(s Stat) string { return number(s.Mean, 4) })},
+		{"program steps (failed)", func(_ *Group, l *Line) string {
+			steps, samples, failed := 0, 0, 0
+			for _, e := range l.Entries {
+				if p := e.Row.Programs; p != nil {
+					steps, samples, failed = steps+p.Iterations, samples+e.Row.Samples, failed+p.Failed
+				}
+			}
+			if samples == 0 {
+				return dash
+			}
+			return fmt.Sprintf("%.1f (%d)", float64(steps)/float64(samples), failed)
+		}},
 		{"simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
 		{"training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
 		{"generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
@@ -283,7 +295,8 @@ func (g *Group) subject() string {
 func (g *Group) legend() []string {
 	out := []string{fmt.Sprintf("Distance: %s to all data; ± is the standard error over seeds. Floor: what as many "+
 		"draws from the training rows score, ± their standard deviation; held-out: to %s. Copies: share of samples on "+
-		"a training row (and of held-out rows). Evaluations: of the network, a sample.", g.Metric, g.Data.HeldOut)}
+		"a training row (and of held-out rows). Evaluations: of the network, a sample. Program steps: of optimisation "+
+		"within steps, a sample, and how many found no point.", g.Metric, g.Data.HeldOut)}
 	if g.Metric == EnergyName {
 		out[0] = fmt.Sprintf("Distance: %s (%s), with the mean of its relabellings as floor.", g.Metric, g.Data.HeldOut)
 	}

@@ -448,7 +448,7 @@ func epochRows(l *experiment.Loaded) int64 {
 
 // epochsOf returns how many epochs of so many rows come nearest to a budget of rows, at least one.
 func epochsOf(rows, each int64) int64 {
-	return max(1, min(int64(math.Round(float64(rows)/float64(each))), mostEpochs))
+	return int64(max(1, min(math.Round(float64(rows)/float64(each)), mostEpochs)))
 }
 
 // progress is how far the part is at its k-th cell.
