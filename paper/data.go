@@ -86,8 +86,11 @@ func lookup(folder, name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// rotations returns the file of a mixture on SO(10), as landing data so draws it by default.
+// rotations returns the file of a mixture on SO(10), as landing data so draws it by default; none without a folder.
 func rotations(made, recipe string) (string, error) {
+	if made == "" {
+		return "", nil
+	}
 	file, err := filepath.Abs(filepath.Join(made, recipe+".npy"))
 	if err != nil {
 		return "", err
@@ -115,9 +118,6 @@ func Needs(all []*Cell, folder string) []error {
 	var out []error
 	seen := map[string]bool{}
 	for _, c := range all {
-		if strings.HasPrefix(c.Recipe, "so10-") {
-			continue
-		}
 		if _, _, err := c.files(folder, ""); err != nil && !seen[err.Error()] {
 			seen[err.Error()] = true
 			out = append(out, err)

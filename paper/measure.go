@@ -229,19 +229,27 @@ func (r *Row) paths(of *experiment.Run) error {
 	if err != nil {
 		return err
 	}
-	refresh := max(1, of.Problem.Train.Refresh)
-	failed, drawn := 0, 0
-	for _, rec := range records {
-		var e train.Epoch
-		if rec.Kind != "epoch" || json.Unmarshal(rec.Data, &e) != nil || (e.Epoch-1)%refresh != 0 {
-			continue
-		}
-		failed, drawn = failed+e.Failed, drawn+len(of.Split.Train)
+	k := of.Problem.Train
+	each := len(of.Split.Train)
+	if k.Paths > 0 {
+		each = min(each, k.Paths)
 	}
-	if drawn > 0 {
-		r.Figures[FailedPaths] = float64(failed) / float64(drawn)
+	failed, refreshes := failedPaths(records, max(1, k.Refresh))
+	if refreshes > 0 {
+		r.Figures[FailedPaths] = float64(failed) / float64(refreshes*each)
 	}
 	return nil
+}
+
+// failedPaths sums over refreshes: epochs between two of them repeat what the first says.
+func failedPaths(records []run.Record, refresh int) (failed, refreshes int) {
+	for _, rec := range records {
+		var e train.Epoch
+		if rec.Kind == "epoch" && json.Unmarshal(rec.Data, &e) == nil && (e.Epoch-1)%refresh == 0 {
+			failed, refreshes = failed+e.Failed, refreshes+1
+		}
+	}
+	return failed, refreshes
 }
 
 // Rounds of timing, and samples in each.
@@ -324,10 +332,11 @@ func (c *Config) trained(ctx context.Context, cell *Cell, seed uint64) (*experim
 	return r, nil
 }
 
-func (c *Config) begin(cell *Cell, seed uint64, dir, data string, files []string) (*experiment.Run, error) {
+// problem returns the problem of a cell, with its data and the bytes of its recipe.
+func (c *Config) problem(cell *Cell, seed uint64, data string, files []string) (*problem.Problem, []byte, error) {
 	source, _, err := problem.Source(cell.Recipe)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	settings := slices.Concat([]string{fmt.Sprintf("seed=%d", seed), "generate.max_failed=1"}, cell.Settings,
 		c.Settings, files)
@@ -336,9 +345,34 @@ func (c *Config) begin(cell *Cell, seed uint64, dir, data string, files []string
 	}
 	p, err := problem.Load(source, cell.Recipe, cell.Variants, settings)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.Data.Path = cmp.Or(data, p.Data.Path)
+	return p, source, nil
+}
+
+// Try says what keeps a cell from being run whose data is there: values that cannot be, or a set that its method
+// does not serve. It is a *CellError, or nil; cells without their data are left to Needs.
+func (c *Config) Try(cell *Cell) error {
+	data, files, err := cell.files(c.Data, "") // nothing is made
+	if err != nil {
+		return nil
+	}
+	p, _, err := c.problem(cell, 1, data, files)
+	if err == nil {
+		_, err = p.Build()
+	}
+	if err != nil {
+		return &CellError{cell.Name, err.Error()}
+	}
+	return nil
+}
+
+func (c *Config) begin(cell *Cell, seed uint64, dir, data string, files []string) (*experiment.Run, error) {
+	p, source, err := c.problem(cell, seed, data, files)
+	if err != nil {
+		return nil, err
+	}
 	l, err := experiment.Load(p, c.Pool)
 	if err != nil {
 		return nil, err

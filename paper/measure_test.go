@@ -1,7 +1,9 @@
 package paper
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/run"
 )
 
 // affine is the score s = A x + B p, whose Jacobians are A and B.
@@ -48,6 +51,19 @@ func TestProbe(t *testing.T) {
 		if norm := math.Sqrt(m.sum / float64(m.n)); m.n != 5 || math.Abs(norm-c.want) > 1e-9 {
 			t.Errorf("momentum %v: %v of %d rows, want %v", c.momentum, norm, m.n, c.want)
 		}
+	}
+}
+
+// Failed paths are counted once for each refresh, of epochs that repeat the count.
+func TestFailedPaths(t *testing.T) {
+	var records []run.Record
+	for epoch, failed := range []int{3, 3, 3, 0, 0, 0, 5} {
+		data := fmt.Sprintf(`{"epoch": %d, "failed": %d}`, epoch+1, failed)
+		records = append(records, run.Record{Kind: "epoch", Data: json.RawMessage(data)},
+			run.Record{Kind: "evaluation", Data: json.RawMessage(`{"epoch": 1, "failed": 100}`)})
+	}
+	if failed, refreshes := failedPaths(records, 3); failed != 8 || refreshes != 3 {
+		t.Errorf("%d failed in %d refreshes; want 8 in 3", failed, refreshes)
 	}
 }
 

@@ -94,6 +94,9 @@ func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits [
 		return &usageError{fmt.Errorf("--budget is %v; expected 0 or a time from %v to %v", r.Budget, leastBudget,
 			mostBudget)}
 	}
+	if r.Out == "" {
+		return &usageError{errors.New("--out is empty; expected a folder")}
+	}
 	if r.seeds < 0 || r.seeds > mostSeeds {
 		return &usageError{fmt.Errorf("--seeds is %d; expected 1 to %d", r.seeds, mostSeeds)}
 	}
@@ -188,7 +191,11 @@ func (r *reproduction) refusals(left []due) []error {
 			continue
 		}
 		cells = append(cells, d.Cell)
-		if err := d.Cell.Check(r.Settings); err != nil {
+		err := d.Cell.Check(r.Settings)
+		if err == nil {
+			err = r.Try(d.Cell)
+		}
+		if err != nil {
 			out = append(out, err)
 		}
 	}
