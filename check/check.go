@@ -45,6 +45,8 @@ type Finding struct {
 	Status    Status  `json:"status"`
 	Message   string  `json:"message"`
 	Numbers   Numbers `json:"numbers,omitempty"`
+	Key       string  `json:"key,omitempty"` // of a problem file, that the finding chose a value for
+	Value     any     `json:"value,omitempty"`
 }
 
 // Numbers are the figures behind a finding.

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,6 +16,7 @@ type Report struct {
 	Inequalities int       `json:"inequalities"`
 	Points       int       `json:"data_points"`
 	Findings     []Finding `json:"findings"`
+	Why          bool      `json:"-"` // Write gives each chosen key a line with its reason
 }
 
 // Status returns the worst status of the findings.
@@ -42,12 +44,16 @@ func (r *Report) Count(s Status) int {
 const shown = 4
 
 // Write writes the report for people: one line a finding, aligned. Where one
-// check says the same of many components, the rest are counted.
+// check says the same of many components, the rest are counted. Chosen keys stand together,
+// by the part of the problem file they are of, unless Why is set.
 func (r *Report) Write(w io.Writer, color bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, count(r.Equalities, "equality", "equalities"),
 		count(r.Inequalities, "inequality", "inequalities"), count(r.Points, "data point", "data points"))
 	lines := r.lines()
+	if !r.Why {
+		lines = together(lines)
+	}
 	wide, named := 0, 0
 	for _, l := range lines {
 		wide, named = max(wide, utf8.RuneCountInString(l.Check)),
@@ -61,8 +67,45 @@ func (r *Report) Write(w io.Writer, color bool) error {
 		fmt.Fprintf(&b, ", %d SKIP", n)
 	}
 	b.WriteString("\n")
+	if !r.Why && slices.ContainsFunc(r.Findings, chosen) {
+		b.WriteString("Why keys have these values: --why\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// chosen reports whether a finding is a key, of a part of the file, that nobody needs to act on.
+func chosen(f Finding) bool { return f.Status == Pass && strings.Contains(f.Key, ".") }
+
+// together puts chosen keys of one part of the problem file into one line.
+func together(lines []Finding) (out []Finding) {
+	at := map[string]int{} // of a part, in out
+	for _, f := range lines {
+		if !chosen(f) {
+			out = append(out, f)
+			continue
+		}
+		part, key, _ := strings.Cut(f.Key, ".")
+		said := key + " " + short(f.Value)
+		if i, ok := at[part]; ok {
+			out[i].Message += ", " + said
+			continue
+		}
+		at[part] = len(out)
+		out = append(out, Finding{Check: f.Check, Component: part, Message: said})
+	}
+	return out
+}
+
+// short writes the value of a key in few digits, a list as its length.
+func short(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return fmt.Sprintf("%.3g", v)
+	case []float64:
+		return fmt.Sprintf("(%s)", count(len(v), "number", "numbers"))
+	}
+	return fmt.Sprint(v)
 }
 
 // lines returns the findings to write out.

@@ -15,6 +15,43 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
+// Chosen keys have a line for each part of the problem file, with values in few digits; what needs a person,
+// and keys of no part, have their own. Why gives each its line and reason, as JSON does.
+func TestChosenKeys(t *testing.T) {
+	r := &Report{Set: "a set", Dim: 3, Findings: []Finding{
+		{Check: "rank", Message: "fine"},
+		{Check: "auto", Status: Warn, Message: "few rows"},
+		{Check: "auto", Message: "process.friction: auto is 2.66: far", Key: "process.friction", Value: 2.6598},
+		{Check: "auto", Message: "network.center: auto is [1 2]: mean", Key: "network.center", Value: []float64{1, 2}},
+		{Check: "auto", Message: "process.sigma.min: auto is 0.1: fine", Key: "process.sigma.min", Value: 0.1},
+		{Check: "auto", Message: "prior: auto is uniform: it mixes", Key: "prior", Value: "uniform"},
+	}}
+	var b strings.Builder
+	if err := r.Write(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `a set: d = 3, 0 equalities, 0 inequalities, 0 data points
+
+PASS  rank           fine
+WARN  auto           few rows
+PASS  auto  process  friction 2.66, sigma.min 0.1
+PASS  auto  network  center (2 numbers)
+PASS  auto           prior: auto is uniform: it mixes
+
+0 FAIL, 1 WARN, 5 PASS
+Why keys have these values: --why
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	r.Why = true
+	if err := r.Write(&b, false); err != nil || !strings.Contains(b.String(), "sigma.min: auto is 0.1: fine\n") ||
+		!strings.Contains(b.String(), "center: auto is [1 2]: mean\n") || strings.Contains(b.String(), "--why") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 // The text is aligned, counts what is alike, keeps every status apart and is
 // coloured only when asked; JSON holds everything, with null for NaN.
 func TestReport(t *testing.T) {

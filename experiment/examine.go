@@ -126,7 +126,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		r.Findings = append(r.Findings, check.Finding{Check: "auto", Status: check.Warn, Message: note})
 	}
 	for _, c := range chosen {
-		f := check.Finding{Check: "auto", Message: fmt.Sprintf("%s: auto is %v: %s", c.Key, c.Value, c.Reason)}
+		f := check.Finding{Check: "auto", Message: fmt.Sprintf("%s: auto is %v: %s", c.Key, c.Value, c.Reason),
+			Key: c.Key, Value: c.Value}
 		if v, ok := c.Value.(float64); ok {
 			f.Numbers = check.Numbers{"value": v}
 			f.Message = fmt.Sprintf("%s: auto is %.4g: %s", c.Key, v, c.Reason)

@@ -45,7 +45,7 @@ observables), the data and the run. Nothing is written over.
 in another order); itself stands for the problem as it is. A model should be as good.`,
 		Example: "  landing bench problems --list\n  landing bench problems --only torus,arm5 --for 1m\n" +
 			"  landing bench problems --only box --seen itself,turned,larger",
-		Args:    args(0, "no arguments"),
+		Args: args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			some, err := problems.Named(only)
 			if err != nil {

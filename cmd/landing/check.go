@@ -15,6 +15,7 @@ import (
 
 func (a *app) check() *cobra.Command {
 	var src source
+	var why bool
 	cmd := &cobra.Command{
 		Use:   "check PROBLEM",
 		Short: "Examine a problem's constraints, data and process before training",
@@ -39,6 +40,7 @@ YAML file; without data, points that random starts reach stand in for it.`,
 			if r == nil {
 				return failed
 			}
+			r.Why = why
 			if colored(a.stdout) && !a.json {
 				return errors.Join(failed, legible(r).Write(a.stdout, true))
 			}
@@ -52,6 +54,7 @@ YAML file; without data, points that random starts reach stand in for it.`,
 		},
 	}
 	src.flags(cmd)
+	cmd.Flags().BoolVar(&why, "why", false, "say of each key that follows from the data why it is what it is")
 	return cmd
 }
 
