@@ -1,8 +1,12 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,13 +24,14 @@ type remedies struct {
 	*Run
 	verdict *verdict.Verdict
 	history
-	begun int // samples that found no beginning under their condition
+	begun int    // samples that found no beginning under their condition
+	typed *typed // how the run was asked for; nil: not looked up yet
 }
 
 // Remedy returns the command that mends what a verdict on an evaluation of the run's samples says
 // by a code.
 func (r *Run) Remedy(c verdict.Code, v *Evaluation) string {
-	m := remedies{r, &v.Verdict, r.history(v.Epoch), v.begun}
+	m := remedies{r, &v.Verdict, r.history(v.Epoch), v.begun, nil}
 	return m.of(c)
 }
 
@@ -52,7 +57,7 @@ func (m *remedies) of(c verdict.Code) string {
 		if m.Method.Prior() == nil && p.Prior != "empirical" {
 			return m.draw("prior=empirical")
 		}
-		return m.train(fmt.Sprintf("process.horizon=%.4g", 1.5*m.Process.Schedule.T))
+		return m.train(m.farther(1.5)...)
 	case verdict.Chains:
 		return m.draw("prior=empirical")
 	case verdict.Copies, verdict.Overfit:
@@ -60,7 +65,7 @@ func (m *remedies) of(c verdict.Code) string {
 		if epochs := m.epochs(); epochs > 1 && p.Prior == "uniform" {
 			return m.train(fmt.Sprintf("train.epochs=%d", epochs/2))
 		}
-		return m.train(fmt.Sprintf("process.horizon=%.4g", 2*m.Process.Schedule.T))
+		return m.train(m.farther(2)...)
 	case verdict.Walls:
 		if !m.Process.Elastic() {
 			return m.draw("process.walls=" + langevin.ElasticWalls.String())
@@ -85,7 +90,7 @@ func (m *remedies) learn() string {
 	if m.course != nil && !m.verdict.Has(verdict.TooShort) {
 		if _, p := m.course.Trend(); p == p { // evaluations show no fall
 			wider := fmt.Sprintf("network.width=%d", 2*m.Problem.Network.Width)
-			if _, err := m.trainable(wider); err == nil {
+			if _, err := m.trainable([]string{wider}); err == nil {
 				return m.train(wider)
 			}
 		}
@@ -138,21 +143,36 @@ func (m *remedies) draw(setting string) string {
 	return command
 }
 
-// train trains anew with one key changed, all others as they were.
-func (m *remedies) train(setting string) string {
-	if _, err := m.trainable(setting); err != nil {
-		return m.check()
+// farther lets paths take so many times their time. Where what they follow from is left to the data it is
+// told too: of a horizon alone noise would be less, and paths as short as before.
+func (m *remedies) farther(times float64) []string {
+	s := m.Process.Schedule
+	settings := []string{fmt.Sprintf("process.horizon=%.4g", times*s.T)}
+	for _, c := range m.asked().chosen {
+		switch c.Key {
+		case "process.sigma.min", "process.sigma.max", "process.friction":
+			settings = append(settings, fmt.Sprintf("%s=%.4g", c.Key, c.Value))
+		}
 	}
-	return "landing train " + m.problem() + set([]string{setting})
+	return settings
 }
 
-// trainable returns the run's problem with a setting, if that can be.
-func (m *remedies) trainable(setting string) (*problem.Problem, error) {
-	config, err := m.Folder.Read(run.ConfigFile)
+// train trains anew with some keys changed: those that were given stay, and those that follow from the data
+// follow again.
+func (m *remedies) train(settings ...string) string {
+	if _, err := m.trainable(settings); err != nil {
+		return m.check()
+	}
+	return "landing train " + m.problem() + m.asked().flags(max(m.seconds, m.Problem.Train.MaxSeconds), settings)
+}
+
+// trainable returns the run's problem with settings, if that can be.
+func (m *remedies) trainable(settings []string) (*problem.Problem, error) {
+	source, err := m.Folder.Read(m.asked().file)
 	if err != nil {
 		return nil, err
 	}
-	p, err := problem.Load(config, run.ConfigFile, "", []string{setting})
+	p, err := problem.Load(source, m.asked().file, m.asked().variant, slices.Concat(m.asked().settings, settings))
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +180,119 @@ func (m *remedies) trainable(setting string) (*problem.Problem, error) {
 	return p, err
 }
 
+func (m *remedies) asked() *typed {
+	if m.typed == nil {
+		t := m.asTyped()
+		m.typed = &t
+	}
+	return m.typed
+}
+
+// typed is what somebody wrote for a run: a file of its folder, and what stood on the command line.
+type typed struct {
+	file, variant string
+	settings      []string
+	timed         bool // for a time
+	chosen        []run.Choice
+}
+
+// asTyped returns how a run was asked for, without its data. Where that is not known it is by config.yaml, which
+// has a number for every key.
+func (r *Run) asTyped() typed {
+	config := typed{file: run.ConfigFile}
+	var m run.Manifest
+	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+		return config
+	}
+	t := typed{file: run.ProblemFile}
+	for _, c := range m.Chosen {
+		if strings.HasPrefix(c.Key, "process.") {
+			t.chosen = append(t.chosen, c)
+		}
+	}
+	for i := 0; i < len(m.Command); i++ {
+		flag, value, joined := strings.Cut(m.Command[i], "=")
+		if flag != "--set" && flag != "--variant" && flag != "--for" {
+			continue
+		}
+		if !joined && i+1 < len(m.Command) {
+			i++
+			value = m.Command[i]
+		}
+		switch {
+		case flag == "--variant":
+			t.variant = value
+		case flag == "--for", strings.HasPrefix(value, "train.max_seconds="):
+			t.timed = true
+		default:
+			t.settings = append(t.settings, value)
+		}
+	}
+	source, err := r.Folder.Read(t.file)
+	if err != nil {
+		return config
+	}
+	// It is what was typed if it has the same keys, and the files that it names are where they were.
+	p, err := problem.Load(source, t.file, t.variant, t.settings)
+	if err == nil && !sameKeys(p.Written(), m.Given) {
+		return config
+	}
+	if err == nil {
+		_, err = p.Build()
+	}
+	if err != nil {
+		return config
+	}
+	return t
+}
+
+// sameKeys reports whether keys have the same values, but for the data's path and the time.
+func sameKeys(a, b []run.Given) bool {
+	values := func(given []run.Given) map[string]string {
+		of := map[string]string{}
+		for _, g := range given {
+			if g.Key != "data.path" && g.Key != "train.max_seconds" && g.Key != "train.epochs" {
+				if v, err := json.Marshal(g.Value); err == nil {
+					of[g.Key] = string(v)
+				}
+			}
+		}
+		return of
+	}
+	return maps.Equal(values(a), values(b))
+}
+
+// flags are those of landing train, with settings beside or in place of those that were typed; a training
+// for a time has so many seconds.
+func (t *typed) flags(seconds float64, settings []string) (s string) {
+	if t.variant != "" {
+		s += " --variant " + text.Shell(t.variant)
+	}
+	var all []string
+	for _, old := range t.settings {
+		key, _, _ := strings.Cut(old, "=")
+		if !slices.ContainsFunc(settings, func(k string) bool { return strings.HasPrefix(k, key+"=") }) {
+			all = append(all, old)
+		}
+	}
+	if t.timed && !slices.ContainsFunc(settings, func(k string) bool { return strings.HasPrefix(k, "train.epochs=") }) {
+		s += fmt.Sprintf(" --for %v", max(time.Duration(math.Ceil(seconds))*time.Second, time.Second))
+	}
+	return s + set(append(all, settings...))
+}
+
 // check has the doctor look at the run's problem.
-func (m *remedies) check() string { return "landing check " + m.problem() }
+func (m *remedies) check() string {
+	s := "landing check " + m.problem()
+	if m.asked().variant != "" {
+		s += " --variant " + text.Shell(m.asked().variant)
+	}
+	return s + set(m.asked().settings)
+}
 
 // problem names the run's problem and its data.
 func (m *remedies) problem() string {
-	s := text.Shell(m.Folder.Path(run.ConfigFile))
+	s := text.Shell(m.Folder.Path(m.asked().file))
 	if path := m.Problem.Data.Path; path != "" {
 		if abs, err := filepath.Abs(path); err == nil {
 			path = abs

@@ -67,7 +67,7 @@ func (r *Run) verdict(v *Evaluation, at points, off error) verdict.Verdict {
 			"effective draws", float64(m.Rhat), m.Worst, float64(m.ESS))
 	}
 	out := verdict.Of(e)
-	mend := remedies{r, &out, h, v.begun}
+	mend := remedies{r, &out, h, v.begun, nil}
 	for i := range out.Findings {
 		out.Findings[i].Remedy = mend.of(out.Findings[i].Code)
 	}

@@ -77,6 +77,8 @@ func TestRemediesRun(t *testing.T) {
 	train("watched", "--set", "prior=uniform", "--set", "train.epochs=24", "--set", "train.evaluate_every=1", "--set",
 		"train.anneal=0.5")
 	ok(t, dir, append([]string{"train", "demo", "-q", "--out", "demo"}, small...)...)
+	ok(t, dir, "train", "cap.yaml", "-q", "--out", "silent", "--for", "1h", "--set", "train.epochs=3",
+		"--set=network.width=8", "--set", "prior=empirical", "--set", "process.steps=10")
 	pool := parallel.New(2)
 	defer pool.Close()
 
@@ -85,7 +87,7 @@ func TestRemediesRun(t *testing.T) {
 		run      string
 		settings []string // of Redraw
 	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil},
-		{"demo", nil}} {
+		{"demo", nil}, {"silent", nil}} {
 		t.Chdir(dir)
 		r, err := experiment.Open(c.run, "", pool)
 		if err != nil {
@@ -106,6 +108,26 @@ func TestRemediesRun(t *testing.T) {
 			seen[command] = true
 		}
 	}
+	// What was left to the data follows from it again; paths that shall be longer are.
+	silent, err := experiment.Open("silent", "", pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := silent.Remedy(verdict.Copies, &experiment.Evaluation{})
+	args := words(t, longer)
+	if !strings.HasPrefix(longer, "landing train silent/problem.yaml --data ") || !slices.Contains(args, "--for") ||
+		!slices.Contains(args, "process.steps=10") {
+		t.Errorf("for longer paths: %s", longer)
+	}
+	ok(t, dir, append(args[1:], "--out", "longer")...)
+	again, err := experiment.Open("longer", "", pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := silent.Process, again.Process; math.Abs(b.Schedule.Tau(3)/a.Schedule.Tau(3)-2) > 1e-3 ||
+		math.Abs(b.Schedule.Tau(9)/a.Schedule.Tau(9)-2) > 1e-3 || math.Abs(b.Friction/a.Friction-1) > 1e-3 {
+		t.Errorf("%s: %+v, were %+v", longer, b, a)
+	}
 	verbs := map[string]int{}
 	for command := range seen {
 		args := words(t, command)
@@ -115,7 +137,7 @@ func TestRemediesRun(t *testing.T) {
 		args = args[1:]
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
-		if length := verb.Flags().Lookup("for"); length != nil && length.Changed { // takes its time
+		if length := verb.Flags().Lookup("for"); verb.Name() == "resume" && length.Changed { // takes its time
 			r, err := experiment.Open(verb.Flags().Arg(0), "", pool)
 			if err != nil {
 				t.Fatal(err)
