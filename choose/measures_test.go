@@ -540,6 +540,36 @@ func TestMeasuresInOtherUnits(t *testing.T) {
 	}
 }
 
+// A coordinate that is the same in all rows is told, with its equation, where the set lets it move: not
+// where an equation holds it, alone or with others.
+func TestConstantCoordinates(t *testing.T) {
+	const n = 60
+	x := make([]float64, 0, 4*n)
+	for i := range n {
+		s, c := math.Sincos(0.1 * float64(i))
+		x = append(x, c, s, 3, -2)
+	}
+	circle := func(more ...formula.Component) constraint.Set {
+		set, err := formula.New(formula.Spec{Dim: 4,
+			Equality: append([]formula.Component{{Name: "r", Expr: "norm(x[0:2]) = 1"}}, more...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	for want, set := range map[string]constraint.Set{
+		"x[2] = 3, x[3] = -2,":     circle(),
+		"all rows have x[3] = -2,": circle(formula.Component{Name: "c", Expr: "x[2] = 3"}),
+		"": circle(formula.Component{Name: "both", Expr: "x[2] - 3 = 0"},
+			formula.Component{Name: "more", Expr: "x[3] + x[2] = 1"}),
+	} {
+		notes := strings.Join(measure(t, set, x).Notes, "; ")
+		if told := strings.Contains(notes, "all rows have"); told != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("want %q: %q", want, notes)
+		}
+	}
+}
+
 // Copies change no distance between rows; an outlier hardly anything; rows off Σ are brought there.
 func TestDirtyRows(t *testing.T) {
 	sphere := zoo.Sphere{D: 3, R: 2}

@@ -79,8 +79,8 @@ func (m *Measures) scales(s *survey, t *table) {
 		m.Nearest, m.NearestMedian = 0, 0
 		m.note("all rows are one point: there is no other row")
 	}
-	if n <= 2*fewest {
-		m.note("%d rows are too few to tell a scale below their spread", n)
+	if 1 < n && n <= 2*fewest {
+		m.note("%d different rows are too few to tell a scale below their spread", n)
 	}
 	narrow := make([]float64, queries)
 	for q, p := range parts {

@@ -1,7 +1,10 @@
 package choose
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/evidence"
@@ -122,6 +125,7 @@ func (m *Measures) surroundings(s *survey, t *table) {
 		m.note("no row says what the set is like: the dimension is by count, curvature and windows are not known")
 	}
 	m.Dim = len(t.free) - rank
+	m.constant(s, t)
 	if len(radius) > 0 {
 		m.Radius, m.RadiusMedian = metric.Quantile(radius, low), metric.Median(radius)
 	}
@@ -129,6 +133,41 @@ func (m *Measures) surroundings(s *survey, t *table) {
 		m.Window, m.WindowMedian = metric.Quantile(window, low), metric.Median(window)
 	}
 }
+
+// constant tells coordinates that are the same in all rows, though Σ lets them move: noise then leads
+// away from where all data is.
+func (m *Measures) constant(s *survey, t *table) {
+	if len(t.order) < 2 || m.Spread == 0 {
+		return
+	}
+	var names []string
+	w := s.surveyor(0)
+	first := t.at(t.order[0])
+	copy(w.x, first)
+	if w.smooth.At(w.x, 1) != nil {
+		return
+	}
+	for _, j := range t.free {
+		if slices.ContainsFunc(t.order, func(i int32) bool { return t.at(i)[j] != first[j] }) {
+			continue
+		}
+		clear(w.v)
+		w.v[j] = 1
+		if w.smooth.Tangent(w.v, w.v); w.v[j] > 0.5 {
+			names = append(names, fmt.Sprintf("x[%d] = %v", j, first[j]))
+		}
+	}
+	if n := len(names); n > few {
+		names = append(names[:few], fmt.Sprintf("and so have %d more", n-few))
+	}
+	if len(names) > 0 {
+		m.note("all rows have %s, which the set does not say: samples will not keep it unless the set has the equation",
+			strings.Join(names, ", "))
+	}
+}
+
+// few is how many equations are written out.
+const few = 4
 
 // A surveyor looks at single rows. It is scratch space for one goroutine.
 type surveyor struct {

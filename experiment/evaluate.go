@@ -168,11 +168,11 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	if r.Domain.Find != nil {
 		v.Findings = r.Domain.Find(x)
 	}
+	at.samples, at.d = r.alone(x)
 	if len(r.HeldOutRows) > 0 {
 		laid, held := r.laid(x), r.laid(r.HeldOutRows)
 		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
 		v.MMD = metric.MMDTest(laid, held, d, testPoints, mmdFloor, r.Problem.Seed)
-		at.samples, at.d = r.alone(x)
 		at.held, _ = r.alone(r.HeldOutRows)
 		at.train, _ = r.alone(r.TrainRows)
 		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)

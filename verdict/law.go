@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/landing-diffusion/landing/metric"
@@ -99,7 +100,7 @@ func (j *judge) observables() {
 			most = D
 			told = fmt.Sprintf("%q has another law: distribution functions of samples and held-out rows are %.2f "+
 				"apart (p = %.1g)", k.Name, D, p)
-			if k.Times > 0 {
+			if k.Times > 0 && k.Times < math.Inf(1) { // rows that are all alike have no floor
 				told += fmt.Sprintf(", histograms %.1f × their floor", k.Times)
 			}
 		}

@@ -103,8 +103,20 @@ func (j *judge) spread() {
 	}
 	effect := max(0, excess(D, n, m)-j.law)
 	j.law += effect
+	if far := size(j.Held); !(math.Sqrt(held) > 1e-12*far) { // round-off
+		j.tell(Spread, effect, "samples are %s: held-out rows are the same %s (p = %.4f)", how, along, p)
+		return
+	}
 	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of held-out rows %s "+
 		"(p = %.4f)", how, math.Sqrt(own/held), along, p)
+}
+
+// size returns the largest size of a number.
+func size(x []float64) (most float64) {
+	for _, v := range x {
+		most = max(most, math.Abs(v))
+	}
+	return most
 }
 
 // squares appends |z|² and ⟨u, z⟩² of rows z about their mean, of n−1 degrees of freedom.

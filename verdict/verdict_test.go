@@ -316,6 +316,25 @@ func TestNotJudged(t *testing.T) {
 			t.Errorf("%s: %q", name, g)
 		}
 	}
+	// Rows that are all alike, to round-off, have neither a spread nor a floor to count in.
+	alike := evidence(l.draw(100, 1, 0), l.draw(50, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
+	for i := range alike.Held {
+		alike.Held[i] = 0.3 * (1 + 1e-16*float64(i%3))
+	}
+	for i := range alike.Train {
+		alike.Train[i] = 0.3
+	}
+	alike.Numbers = []Number{{Name: "x", Samples: metric.Column(alike.Samples, 0, 2),
+		Held: metric.Column(alike.Held, 0, 2), Times: math.Inf(1)}}
+	for _, f := range Of(alike).Findings {
+		if strings.Contains(f.Says, "Inf") || strings.Contains(f.Says, "e+") ||
+			f.Code == Spread && !strings.Contains(f.Says, "held-out rows are the same") {
+			t.Errorf("%s says %s", f.Code, f.Says)
+		}
+	}
+	if !Of(alike).Has(Spread) {
+		t.Errorf("%+v", Of(alike))
+	}
 	unseen := evidence(l.draw(100, 1, 0), l.draw(50, 1, 1), l.draw(80, 1, 2), 2, 50, 1, 0)
 	if unseen.Start = nil; Of(unseen).Skipped[0].Code != MissedMode || !slices.ContainsFunc(Of(unseen).Skipped,
 		func(s Skip) bool { return s.Code == StartLaw }) {
