@@ -36,6 +36,7 @@ const (
 type Noise struct {
 	Underdamped bool
 	Geometric   bool
+	Splits      bool // a backward step can split its noise: underdamped, reference convention
 	Steps       int
 	Horizon     float64
 	Min, Max    float64 // σ
@@ -236,6 +237,9 @@ func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string)
 			add("steps", n.Steps, "the largest step is %.3g: curvature (radius %.3g) and walls (width %.3g) bear "+
 				"no longer one", τ, l.RadiusMedian, l.WindowMedian)
 		}
+	}
+	if n.Splits {
+		add("noise", "split", "narrow modes are then not widened, at no cost")
 	}
 	if open.Horizon == 0 {
 		add("horizon", n.Horizon, "only σ²T matters")

@@ -61,7 +61,7 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 func given(p *problem.Problem, underdamped bool) choose.Noise {
 	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
 		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
-		Underdamped: underdamped}
+		Underdamped: underdamped, Splits: splits(p)}
 	if p.Left("process.steps") {
 		n.Steps = 0
 	}
@@ -72,4 +72,11 @@ func given(p *problem.Problem, underdamped bool) choose.Noise {
 		}
 	}
 	return n
+}
+
+// splits reports whether a problem's backward steps can split their noise: of the paper's underdamped methods, in the
+// convention in which it is known how.
+func splits(p *problem.Problem) bool {
+	m, err := langevin.ParseMethod(p.Process.Method)
+	return err == nil && m.Underdamped() && p.Convention == langevin.Reference.String()
 }

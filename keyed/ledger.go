@@ -63,6 +63,7 @@ var (
 	GeneratedNoise    = use(BackwardNoise, one(0), "ζ_k of generated paths")
 	GeneratedStart    = use(Prior, one(0), "x_N of generated paths")
 	GeneratedMomentum = use(Prior, one(1), "p̃_N of generated paths")
+	GeneratedEarly    = use(BackwardNoise, one(1), "η_k of generated paths: noise before the score is asked")
 
 	// Training; index: epoch, or layer of the network. A layer's sample 0 is its
 	// weights, 1 its biases, LevelSetWeights those of a level set.

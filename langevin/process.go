@@ -104,6 +104,7 @@ type Process struct {
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
 	NoTerminal bool      // no Newton projection of the last state
 	Convention Convention
+	Split      bool // half of a backward step's noise comes before its score (split.go); underdamped, Reference
 	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of
 	// Set and Repulsion. Tests plug in the reference implementation's. Elastic walls do
 	// not use it.
@@ -146,6 +147,8 @@ func (p *Process) Validate() error {
 		return &ConfigError{"Repulsion", p.Repulsion, "ε ≥ 0"}
 	case p.Walls != ElasticWalls && p.Walls != PaperWalls:
 		return &ConfigError{"Walls", int(p.Walls), "ElasticWalls or PaperWalls"}
+	case p.Split && (!p.Method.Underdamped() || p.Convention != Reference):
+		return &ConfigError{"Split", true, "false: ULLA and ULLA-P in the reference convention have noise to split"}
 	}
 	if !p.Method.Projected() && p.Landing.Explicit {
 		if bad(p.Landing.Rate) || p.Landing.Rate <= 0 {

@@ -66,17 +66,17 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 		τ := p.MomentumTau(N - 1)
 		nn = v + τ*τ
 	}
-	step := func(k int, x, next, ζ float64) float64 {
+	step := func(k int, x, next, ζ, η float64) float64 {
 		y := make([]float64, 1)
-		if _, err := s.Backward(y, []float64{x}, []float64{next}, []float64{ζ}, make([]bool, 1), 1, k,
+		if _, err := s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k,
 			score); err != nil {
 			t.Fatal(err)
 		}
 		return y[0]
 	}
 	for k := N - 1; k >= 0; k-- {
-		a, b, c := step(k, 1, 0, 0), step(k, 0, 1, 0), step(k, 0, 0, 1)
-		xx, xn, nn = a*a*xx+2*a*b*xn+b*b*nn+c*c, a*xx+b*xn, xx
+		a, b, c, e := step(k, 1, 0, 0, 0), step(k, 0, 1, 0, 0), step(k, 0, 0, 1, 0), step(k, 0, 0, 0, 1)
+		xx, xn, nn = a*a*xx+2*a*b*xn+b*b*nn+c*c+e*e, a*xx+b*xn, xx
 	}
 	return xx
 }

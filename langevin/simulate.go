@@ -241,10 +241,11 @@ type Simulator struct {
 
 type simWorker struct {
 	*Stepper
-	report     Report    // of the run in progress
-	a, b, c, ζ []float64 // three positions and the noise: rows×d
-	net        Score     // of the backward simulation in progress
-	trace      *Trace    // of the backward simulation in progress; nil unless watched
+	report  Report    // of the run in progress
+	a, b, c []float64 // three positions: rows×d
+	ζ       []float64 // the noise: rows×d, 2rows×d if it is split
+	net     Score     // of the backward simulation in progress
+	trace   *Trace    // of the backward simulation in progress; nil unless watched
 
 	kept   []float64 // draws of chains, projected: rows×d; nil before they are
 	unkept []bool    // those that could not be
@@ -254,10 +255,14 @@ type simWorker struct {
 // process must be valid.
 func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 	s := &Simulator{proc: p, pool: pool, rows: rows}
+	noises := 1
+	if p.Split {
+		noises = 2
+	}
 	for range pool.Workers() {
 		vec := func() []float64 { return make([]float64, rows*p.Set.Dim()) }
 		s.workers = append(s.workers, &simWorker{
-			Stepper: p.NewStepper(rows), a: vec(), b: vec(), c: vec(), ζ: vec(),
+			Stepper: p.NewStepper(rows), a: vec(), b: vec(), c: vec(), ζ: make([]float64, noises*rows*p.Set.Dim()),
 		})
 	}
 	return s
@@ -441,7 +446,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	count := len(dst) / d
 	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
-	momentum := keyed.GeneratedMomentum.Stream(seed, 0)
+	momentum, early := keyed.GeneratedMomentum.Stream(seed, 0), keyed.GeneratedEarly.Stream(seed, 0)
 	for i, w := range s.workers {
 		if w.net, w.trace = score(i), nil; s.trace != nil {
 			w.trace = NewTrace(s.proc)
@@ -461,6 +466,9 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		}
 		for k := N - 1; k >= 0; k-- {
 			w.draw(noise, first+uint64(lo), n, k)
+			if s.proc.Split {
+				w.drawInto(w.ζ[n*d:], early, first+uint64(lo), n, k)
+			}
 			info, err := w.Backward(out, x, next, w.ζ, failed[lo:hi], n, k, w.net)
 			if err != nil {
 				return diverged("backward", int(first)+lo, k+1, err)
@@ -528,8 +536,12 @@ func (w *simWorker) pseudoPoint(dst, x []float64, s keyed.Stream, first uint64, 
 }
 
 func (w *simWorker) draw(s keyed.Stream, first uint64, n, step int) {
+	w.drawInto(w.ζ, s, first, n, step)
+}
+
+func (w *simWorker) drawInto(dst []float64, s keyed.Stream, first uint64, n, step int) {
 	for i := range n {
-		s.Normals(w.ζ[i*w.d:(i+1)*w.d], first+uint64(i), step)
+		s.Normals(dst[i*w.d:(i+1)*w.d], first+uint64(i), step)
 	}
 }
 

@@ -28,9 +28,10 @@ var smooth = scoreFunc(func(dst, x, p []float64, t float64) {
 // in another call, is the same sample.
 func TestSimulationIsReproducible(t *testing.T) {
 	const n = 130
-	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+	for i, m := range []Method{OLLA, ULLA, OLLAP, ULLAP, ULLA} {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.NoTerminal = false
+		p.Split = i == 4
 		x0, err := Start(p, n, 1)
 		if err != nil {
 			t.Fatal(err)

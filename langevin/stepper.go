@@ -116,7 +116,7 @@ func (s *Stepper) Forward(dst, x, prev, ζ []float64, failed []bool, n, k int) (
 
 // Backward writes x_k from x_{k+1} = x, x_{k+2} = next and the noise of this
 // step, with the learned score; otherwise as Forward. next is x_N + τ_N p̃_N at
-// k = N−1.
+// k = N−1. ζ is 2n×d where the process splits its noise: ζ_k of all rows, then η_k.
 func (s *Stepper) Backward(dst, x, next, ζ []float64, failed []bool, n, k int, score Score) (Info, error) {
 	if err := s.start(x, n); err != nil {
 		return Info{}, err

@@ -33,9 +33,18 @@ func (s *Stepper) ullaForward(x, prev, ζ []float64, n, k int) {
 func (s *Stepper) ullaBackward(x, next, ζ []float64, n, k int, score Score) {
 	τ := s.proc.BackTau(k)
 	s.recover(x, next, s.proc.MomentumTau(k), n)
-	score.Eval(s.score[:n*s.d], x, s.p[:n*s.d], n, s.proc.Schedule.Time(k+1))
 	a := s.proc.Decay(τ)
 	b := math.Sqrt(1 - a*a)
+	if s.proc.Split {
+		var h float64
+		h, b = s.proc.splitNoise(k)
+		η := ζ[n*s.d : 2*n*s.d]
+		s.at.Tangent(s.move, η)
+		for i, v := range s.move[:n*s.d] {
+			s.p[i] += h * v
+		}
+	}
+	score.Eval(s.score[:n*s.d], x, s.p[:n*s.d], n, s.proc.Schedule.Time(k+1))
 	for i, p := range s.p[:n*s.d] {
 		s.move[i] = -τ * (a*p + τ*s.score[i] + b*ζ[i])
 	}

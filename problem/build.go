@@ -53,7 +53,7 @@ var processKeys = map[string]string{
 	"Schedule.N": "process.steps", "Schedule.T": "process.horizon",
 	"Schedule.SigmaMin": "process.sigma.min", "Schedule.SigmaMax": "process.sigma.max",
 	"Method": "process.method", "Friction": "process.friction", "Walls": "process.walls",
-	"Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate",
+	"Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate", "Split": "process.noise",
 }
 
 // Points whose geometry is held at once, and a bound on their Jacobians.
@@ -106,6 +106,12 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		if proc.Walls, err = langevin.ParseWalls(w); err != nil {
 			return nil, p.key("process.walls", w, "one of elastic, paper")
 		}
+	}
+	if n := p.Process.Noise; n != "" {
+		if err := p.oneOf("process.noise", n, "late", "split"); err != nil {
+			return nil, err
+		}
+		proc.Split = n == "split"
 	}
 	if err := p.oneOf("process.sigma.schedule", p.Process.Sigma.Schedule, "linear", "geometric"); err != nil {
 		return nil, err

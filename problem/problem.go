@@ -77,6 +77,7 @@ type Process struct {
 	Repulsion          Choice  `yaml:"repulsion"`       // ε; RepulsionIsAuto says when it is chosen
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
+	Noise              string  `yaml:"noise,omitempty"` // late or split; "" means late
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the method's own
 }

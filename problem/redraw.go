@@ -17,8 +17,8 @@ import (
 // and limits. langevin.Process.CanDraw says which values.
 var drawKeys = []string{
 	"process.method", "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
-	"process.repulsion", "process.curvature", "process.terminal_projection", "prior", "uniform.max_rhat",
-	"uniform.max_steps", "generate.max_failed", "generate.max_violation", "generate.guidance",
+	"process.repulsion", "process.curvature", "process.terminal_projection", "process.noise", "prior",
+	"uniform.max_rhat", "uniform.max_steps", "generate.max_failed", "generate.max_violation", "generate.guidance",
 }
 
 // trainedKeys say of other keys, by what they begin with, why they take another training.
