@@ -86,9 +86,12 @@ func (r *Row) Main() (name string, d metric.Float, floor metric.Floor) {
 // New compares entries. against names the line that the others are tested against; "" is the best of each group.
 // The error says that there is no such line.
 func New(entries []Entry, against string) (*Comparison, error) {
-	entries = slices.Clone(entries)
-	name(entries)
 	c := &Comparison{Notes: []string{}}
+	entries, twice := distinct(entries)
+	if twice > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d cells are in several folders, and counted once", twice))
+	}
+	name(entries)
 	at := map[string]int{}
 	var lost []Entry // that failed, of which no data is known
 	for _, e := range entries {
@@ -130,6 +133,25 @@ func New(entries []Entry, against string) (*Comparison, error) {
 			"within a group alone", n))
 	}
 	return c, nil
+}
+
+// distinct returns the entries without those of a unit of work that came before: of parts of a sweep that overlap.
+func distinct(entries []Entry) (out []Entry, twice int) {
+	seen := map[string]int{}
+	for _, e := range entries {
+		key := e.Row.Key
+		i, ok := seen[key]
+		switch {
+		case key == "" || !ok:
+			seen[key] = len(out)
+			out = append(out, e)
+			continue
+		case out[i].Row.Failure != "": // the other may have been more lucky
+			out[i] = e
+		}
+		twice++
+	}
+	return out, twice
 }
 
 // An AgainstError says that no line has the name that others are to be tested against.
@@ -183,10 +205,12 @@ func name(entries []Entry) {
 	problems := map[string]map[string]bool{} // by data
 	for i := range entries {
 		e := &entries[i]
-		if problems[e.Row.Data.SHA256] == nil {
-			problems[e.Row.Data.SHA256] = map[string]bool{}
+		if data := e.Row.Data.SHA256; data != "" { // of what failed it is not known
+			if problems[data] == nil {
+				problems[data] = map[string]bool{}
+			}
+			problems[data][e.Row.Problem] = true
 		}
-		problems[e.Row.Data.SHA256][e.Row.Problem] = true
 		if e.Row.Key == "" {
 			alone = append(alone, e)
 		}
@@ -216,8 +240,11 @@ func name(entries []Entry) {
 			e.Row.Settings = strings.Join(parts, ", ")
 		}
 		e.line = e.Row.Line()
-		if len(problems[e.Row.Data.SHA256]) > 1 && e.line != e.Row.Problem {
-			e.line = e.Row.Problem + ": " + e.line
+		for _, some := range problems {
+			if len(some) > 1 && some[e.Row.Problem] && e.line != e.Row.Problem {
+				e.line = e.Row.Problem + ": " + e.line
+				break
+			}
 		}
 	}
 }
