@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
 )
@@ -118,7 +119,7 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) err
 	if err != nil {
 		return err
 	}
-	return a.score(ctx, r, s, state, prior, false, nil)
+	return a.score(ctx, r, s, state, prior, judgement{}, nil)
 }
 
 // judge generates, evaluates, reports if asked to, and prints. A failed check is
@@ -161,13 +162,14 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 			return err
 		}
 	}
-	return a.score(ctx, r, s, t.State, prior, j.report, failed)
+	j.seed = seed
+	return a.score(ctx, r, s, t.State, prior, j, failed)
 }
 
 // score evaluates samples of a network in a state, and prints. failed is the error that
 // came with them.
 func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Samples, state train.State,
-	prior *experiment.Prior, report bool, failed error) error {
+	prior *experiment.Prior, j judgement, failed error) error {
 	start, err := r.CompareStart(ctx, prior, s.N())
 	if err != nil {
 		return err
@@ -180,7 +182,15 @@ func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Sample
 		*experiment.Evaluation
 		Report string `json:"report,omitempty"`
 	}{Evaluation: v}
-	if report {
+	if j.report {
+		k, _, err := r.KeptEvaluation()
+		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != j.seed) {
+			a.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile, k.Samples,
+				k.Seed, v.Samples, j.seed)
+		}
+		if err := r.KeepEvaluation(v, state, j.seed, errors.Join(failed, violated)); err != nil {
+			return err
+		}
 		if out.Report, err = r.Report(s, v); err != nil {
 			return err
 		}

@@ -204,6 +204,15 @@ func TestSweepShards(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(dir, run, "evaluation.json")); err != nil || !bytes.Equal(after, kept) {
 		t.Errorf("the evaluation was written over: %v", err)
 	}
+	r := ok(t, dir, "report", run, "-n", "20")
+	if !strings.Contains(r.stderr, "evaluation.json was of 1679 samples of seed 3; it is now of 20 of seed 3") {
+		t.Errorf("got %s", r.stderr)
+	}
+	v = wantJSON(t, ok(t, dir, "compare", run, "--json"))
+	line := v["groups"].([]any)[0].(map[string]any)["lines"].([]any)[0].(map[string]any)
+	if row := line["entries"].([]any)[0].(map[string]any)["row"].(map[string]any); row["samples"] != 20.0 {
+		t.Errorf("compared by %v", row)
+	}
 	if r := do(t, dir, "compare", run, "--against", "nothing"); r.code != 2 || !strings.Contains(r.stderr, "ULLA") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
