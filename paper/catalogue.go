@@ -107,6 +107,9 @@ func rival(method string, c Cell) Cell {
 	if steps != "" {
 		c.Settings = append(c.Settings, "process.steps="+steps)
 	}
+	if method == "RFM" { // its targets have no noise to average, and its paths begin at noise
+		c.Settings = append(c.Settings, "train.window=0", "network.octaves_of=point")
+	}
 	return c
 }
 

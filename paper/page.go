@@ -17,7 +17,7 @@ import (
 // Page makes the HTML page of an exhibit: its tables, and of a figure the pictures that its cells left in the
 // folder of runs. What there is not is told in its notes.
 func (c *Config) Page(e *Exhibit, rows []Row) ([]byte, error) {
-	r := &figure.Report{Title: e.Title, Subtitle: "The paper's numbers and ours. " + Legend, Verdict: e.Says}
+	r := &figure.Report{Title: e.Title, Subtitle: "The paper's numbers and ours. " + Legend}
 	tables := e.Tables(rows, c.Settings)
 	for i := range tables {
 		t := &tables[i]

@@ -3,8 +3,10 @@ package paper
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -344,5 +346,28 @@ func TestNamed(t *testing.T) {
 	all, err := Named([]string{"all"})
 	if err != nil || len(all) != len(Exhibits)-1 {
 		t.Errorf("all are %d, %v", len(all), err)
+	}
+}
+
+// Every cell whose method is there can be, with the paper's data: values, sets that methods serve.
+func TestCellsCanBe(t *testing.T) {
+	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir()}
+	var all []*Cell
+	built := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(cells)) {
+		cell := cells[name]
+		all = append(all, cell)
+		if folder := c.Folder(cell, 1); cell.Check(nil) == nil && !built[folder] {
+			built[folder] = true
+			if err := c.Try(cell); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if needs := Needs(all, c.Data); len(needs) > 0 {
+		t.Errorf("needs %v", needs)
+	}
+	if len(built) < 100 {
+		t.Errorf("%d trainings", len(built))
 	}
 }
