@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -172,8 +173,12 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault s
 	average := t.trainer.Average()
 	rows, _ := t.Loaded.judgedBy()
 	if t.held == nil {
-		t.held, err = train.NewHeld(ctx, t.Method.Source(t.judgedStarts(), t.Pool), average, t.Problem.Seed,
-			keyed.HeldPaths.At(0), t.Pool)
+		starts := t.judgedStarts()
+		src := t.Method.Source(starts, t.Pool)
+		if s, ok := t.source.(method.Sibling[float32]); ok {
+			src = s.Beside(starts)
+		}
+		t.held, err = train.NewHeld(ctx, src, average, t.Problem.Seed, keyed.HeldPaths.At(0), t.Pool)
 		if err != nil {
 			return e, "", err
 		}

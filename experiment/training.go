@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
@@ -41,6 +42,7 @@ type training struct {
 	*Run
 	prior    *Prior // once made
 	trainer  *train.Trainer[float32]
+	source   method.Source[float32] // of the trainer
 	observer Observer
 	fresh    bool      // there is no checkpoint yet
 	saved    time.Time // of the last checkpoint
@@ -128,7 +130,8 @@ func (t *training) resume(checkpoint string) error {
 }
 
 func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {
-	tr := train.New(t.Problem.TrainConfig(), t.Method.Source(t.TrainRows, t.Pool), m, t.Pool)
+	t.source = t.Method.Source(t.TrainRows, t.Pool)
+	tr := train.New(t.Problem.TrainConfig(), t.source, m, t.Pool)
 	tr.Now = t.watch.now
 	return tr
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -169,5 +170,32 @@ func TestTuneNotes(t *testing.T) {
 		return f.Status == check.Warn && told(f.Message)
 	}) {
 		t.Errorf("the doctor says %+v, %v", r, err)
+	}
+}
+
+// With a budget held-out losses end the training, without one and without epochs held-out distances; what
+// is said stays.
+func TestTuneStops(t *testing.T) {
+	for _, c := range []struct {
+		settings []string
+		want     string
+	}{
+		{nil, "held_out"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
+		{[]string{"train.max_seconds=60", "train.stop=epochs"}, "epochs"},
+	} {
+		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "", c.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proc, err := p.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool := parallel.New(1)
+		t.Cleanup(pool.Close)
+		q, _, _, err := tune(p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, pool)
+		if err != nil || q.Train.Stop != c.want {
+			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)
+		}
 	}
 }

@@ -57,6 +57,12 @@ type Source[T kernel.Float] interface {
 	Failed(item int) bool
 }
 
+// A Sibling is a Source that makes another of the same method, of other rows: its targets are made by
+// what Prepare found of the receiver's rows.
+type Sibling[T kernel.Float] interface {
+	Beside(data []float64) Source[T]
+}
+
 // A Term is one summand of the loss: time K of an item.
 type Term struct {
 	Item, K int

@@ -24,9 +24,11 @@ type Source[T kernel.Float] struct {
 	order  []int     // of the rows, in a round
 	round  uint64    // that order is of, plus one; 0: of none
 
-	paths  langevin.Paths
-	last   cwpm.LastMomentum
-	losses []*cwpm.Loss[T]
+	paths   langevin.Paths
+	last    cwpm.LastMomentum
+	losses  []*cwpm.Loss[T]
+	windows []cwpm.Window // that were fitted; nil before that
+	of      *Source[T]    // whose windows these are; nil: its own
 }
 
 // simulated is the number of points in a block of the forward simulation.
@@ -35,6 +37,13 @@ const simulated = 64
 // NewSource makes the source of forward paths from the rows of data (n×d).
 func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *Source[T] {
 	return &Source[T]{m: m, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated).Tolerate()}
+}
+
+// Beside implements method.Sibling.
+func (s *Source[T]) Beside(data []float64) method.Source[T] {
+	b := NewSource[T](s.m, data, s.pool)
+	b.of = s
+	return b
 }
 
 func (s *Source[T]) Items() int {
@@ -118,27 +127,44 @@ func (s *Source[T]) Prepare(ctx context.Context, seed uint64) error {
 	if s.m.opt.Window == 0 {
 		return nil
 	}
+	fit := s.fit
+	if s.of != nil {
+		fit = s.of.fit
+	}
+	var err error
+	if s.windows, err = fit(ctx, seed); err != nil {
+		return err
+	}
+	for _, l := range s.losses {
+		l.SetWindows(s.windows)
+	}
+	return nil
+}
+
+// fit returns the windows, once fitted.
+func (s *Source[T]) fit(ctx context.Context, seed uint64) ([]cwpm.Window, error) {
+	if s.windows != nil {
+		return s.windows, nil
+	}
 	d, N := s.m.proc.Set.Dim(), s.Times()
 	index := keyed.WindowPaths.At(0)
 	var paths langevin.Paths
 	starts := langevin.Starts(s.data, d, (fitNumbers+d-1)/d)
 	r, err := s.sim.Forward(ctx, &paths, starts, seed, index)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.Broken == paths.Count {
-		return r.Break
+		return nil, r.Break
 	}
 	last := momenta(seed, index)
 	windows, errs := make([]cwpm.Window, N), make([]error, N)
 	s.pool.Do(N, func(worker, k int) { windows[k], errs[k] = s.losses[worker].FitWindow(&paths, k, last) })
 	for k, err := range errs {
 		if err != nil {
-			return fmt.Errorf("window of step %d: %w", k, err)
+			return nil, fmt.Errorf("window of step %d: %w", k, err)
 		}
 	}
-	for _, l := range s.losses {
-		l.SetWindows(windows)
-	}
-	return nil
+	s.windows = windows
+	return windows, nil
 }

@@ -2,6 +2,7 @@ package pathmatch
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -154,6 +155,46 @@ func TestRowsTakeTurns(t *testing.T) {
 		if all := starts(NewSource[float64](New(p, Options{Paths: paths}), data, pool), 2); !slices.IsSorted(all) ||
 			len(all) != rows {
 			t.Errorf("%d paths of %d rows begin at %v", paths, rows, all)
+		}
+	}
+}
+
+// A source beside another has its windows, whichever is prepared first, and paths of its own rows.
+func TestBesideHasItsWindows(t *testing.T) {
+	p := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+	}
+	data, err := langevin.Start(p, 30, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	m := New(p, Options{Window: 0.5})
+	reader := score.NewReader[float64](score.Reading{Gain: m.Gain()}, 3, true)
+	prepared := func(src method.Source[float64]) *Source[float64] {
+		for range 2 {
+			src.NewLoss(reader, 4)
+		}
+		if err := src.Prepare(context.Background(), 5); err != nil {
+			t.Fatal(err)
+		}
+		return src.(*Source[float64])
+	}
+	own := prepared(NewSource[float64](m, data[:60], pool))
+	other := prepared(NewSource[float64](m, data[60:], pool))
+	for _, first := range []bool{true, false} {
+		src := NewSource[float64](m, data[:60], pool)
+		src.NewLoss(reader, 4)
+		src.NewLoss(reader, 4)
+		if first {
+			prepared(src)
+		}
+		b := prepared(src.Beside(data[60:]))
+		foreign := reflect.DeepEqual(b.windows, other.windows)
+		if b.Items() != 10 || !reflect.DeepEqual(b.windows, own.windows) || foreign {
+			t.Errorf("prepared first: %v: %d items, windows of its own: %v", first, b.Items(), foreign)
 		}
 	}
 }
