@@ -46,10 +46,24 @@ func (c *Comparison) WriteHTML(w io.Writer, title string, commands []string) err
 				rows[k] = row[:last]
 			}
 		}
-		if t.Header, t.Rows = head, rows; g.Metric != "" {
-			t.Note = strings.Join(g.legend(), " ")
+		more := figure.Table{Title: "Feasibility, cost and significance: " + g.Title}
+		if g.Metric != "" {
+			more.Note = strings.Join(g.legend(), " ")
+		}
+		at := slices.Index(head, worstHead)
+		if at < 0 {
+			at = len(head)
+		}
+		t.Header = head[:at]
+		more.Header = append([]string{head[0]}, head[at:]...)
+		for _, row := range rows {
+			t.Rows = append(t.Rows, row[:at])
+			more.Rows = append(more.Rows, append([]string{row[0]}, row[at:]...))
 		}
 		page.Tables = append(page.Tables, t)
+		if at < len(head) {
+			page.Tables = append(page.Tables, more)
+		}
 		if len(remarks.Rows) > 0 {
 			page.Tables = append(page.Tables, remarks)
 		}

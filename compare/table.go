@@ -19,6 +19,9 @@ type column struct {
 	cell func(g *Group, l *Line) string
 }
 
+// worstHead is the head of the first column that does not tell of distances.
+const worstHead = "worst violation"
+
 // dash stands for what is not known.
 const dash = "–"
 
@@ -101,7 +104,7 @@ func (g *Group) columns() []column {
 		}, within)},
 		{"MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
 		{"its floor", over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, within)},
-		{"worst violation", func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
+		{worstHead, func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
 		{"failed", func(_ *Group, l *Line) string {
 			failed, samples := 0, 0
 			for _, e := range l.Entries {

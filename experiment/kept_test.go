@@ -1,0 +1,100 @@
+package experiment
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// An evaluation that a folder keeps is read back with what it is of; one of other weights or of another problem is
+// told as such, and none is written over.
+func TestKeptEvaluation(t *testing.T) {
+	p, err := problem.Load([]byte("data: {kind: demo}\nset: {kind: sphere, dim: 3}\ndefaults: fixed\nprior: uniform\n"+
+		"network: {width: 4, layers: 1}\ntrain: {epochs: 1, times_per_path: 1, batch: 2048}"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	l, err := Load(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := run.Create(t.TempDir()+"/r", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Begin(f, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Train(t.Context(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	if k, stale, err := r.KeptEvaluation(); k != nil || stale != "" || err != nil {
+		t.Fatalf("before any: %+v, %q, %v", k, stale, err)
+	}
+	trained, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := r.Prior(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Generate(t.Context(), trained, prior, 40, 0, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := r.Evaluate(s, trained.State, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Network != 50 || v.MMD.N != 40 || !(v.MMD.Statistic > v.MMD.Mean) {
+		t.Errorf("%v evaluations a sample of 50 steps; MMD %+v", v.Network, v.MMD)
+	}
+	if err := r.KeepEvaluation(v, trained.State, 1, errors.New("something")); err != nil {
+		t.Fatal(err)
+	}
+	k, stale, err := r.KeptEvaluation()
+	if err != nil || stale != "" || k.Fault != "something" || k.Samples != 40 || k.JSD.Full != v.JSD.Full ||
+		k.JSD.Mean != v.JSD.Mean || k.Seed != 1 || k.MMD.Statistic != v.MMD.Statistic ||
+		k.MMD.PValue != v.MMD.PValue || k.Network != 50 ||
+		k.Component[0] != v.Component[0] || k.Verdict.Title() != v.Verdict.Title() {
+		t.Errorf("read back %+v, %q, %v", k, stale, err)
+	}
+	if err := r.KeepEvaluation(v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
+		t.Errorf("written over: %v", err)
+	}
+	path := f.Path(run.EvaluationFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for change, want := range map[string]string{
+		`"updates": 1|"updates": 7`:                     "of weights after 7 updates, the newest have 1",
+		`"config_sha256": "|"config_sha256": "another `: "of another problem",
+	} {
+		from, to, _ := strings.Cut(change, "|")
+		if !strings.Contains(string(whole), from) {
+			t.Fatalf("no %s in the file", from)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(whole), from, to, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, stale, err := r.KeptEvaluation(); err != nil || !strings.Contains(stale, want) {
+			t.Errorf("%s: %q, %v", to, stale, err)
+		}
+	}
+	if err := os.WriteFile(path, whole[:len(whole)/2], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.KeptEvaluation(); !errors.As(err, new(*run.FolderError)) {
+		t.Errorf("half a file: %v", err)
+	}
+}
