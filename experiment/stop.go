@@ -170,19 +170,11 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 // same. A network that learns its rows by heart, of which samples' distances say nothing, has a loss
 // there that rises.
 func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
+	if err := t.hold(ctx); err != nil {
+		return e, "", err
+	}
 	average := t.trainer.Average()
 	rows, _ := t.Loaded.judgedBy()
-	if t.held == nil {
-		starts := t.judgedStarts()
-		src := t.Method.Source(starts, t.Pool)
-		if s, ok := t.source.(method.Sibling[float32]); ok {
-			src = s.Beside(starts)
-		}
-		t.held, err = train.NewHeld(ctx, src, average, t.Problem.Seed, keyed.HeldPaths.At(0), t.Pool)
-		if err != nil {
-			return e, "", err
-		}
-	}
 	own := make([][]float64, rows)
 	for i, v := range t.held.Losses(average) {
 		own[i%rows] = append(own[i%rows], v)
@@ -195,6 +187,21 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault s
 		fault = "no path of a validation row has a loss"
 	}
 	return e, fault, nil
+}
+
+// hold makes the paths by whose losses a training is judged, if it is. That is done before epochs are timed:
+// it is not what an estimate takes.
+func (t *training) hold(ctx context.Context) (err error) {
+	if !t.Problem.Train.ByLoss() || t.held != nil {
+		return nil
+	}
+	starts := t.judgedStarts()
+	src := t.Method.Source(starts, t.Pool)
+	if s, ok := t.source.(method.Sibling[float32]); ok {
+		src = s.Beside(starts)
+	}
+	t.held, err = train.NewHeld(ctx, src, t.trainer.Average(), t.Problem.Seed, keyed.HeldPaths.At(0), t.Pool)
+	return err
 }
 
 // goBack puts the training at the checkpoint that a verdict goes on from. Until the next one is

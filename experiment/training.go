@@ -168,6 +168,9 @@ func (t *training) train(ctx context.Context) error {
 	if err := t.arrive(t.within(ctx)); err != nil {
 		return err
 	}
+	if err := t.hold(t.within(ctx)); err != nil {
+		return err
+	}
 	t.saved = time.Now()
 	t.pace()
 	for {
