@@ -3,6 +3,7 @@ package method
 import (
 	"fmt"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -18,6 +19,16 @@ type Kind struct {
 	Forward func(langevin.Process) langevin.Process
 	// New makes the method. It is given every option. The error is a *ConfigError.
 	New func(Config) (Method, error)
+}
+
+// Leaves is as Leaves says of a method of this kind.
+func (k Kind) Leaves(p *langevin.Process) bool {
+	return k.Forward != nil && fewer(k.Forward(*p).Set, p.Set)
+}
+
+// fewer reports whether a has fewer components than b.
+func fewer(a, b constraint.Set) bool {
+	return len(constraint.Components(a)) < len(constraint.Components(b))
 }
 
 // A Config describes a method to be made. What means nothing to a method it ignores;

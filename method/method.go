@@ -110,7 +110,7 @@ type Noiser interface {
 // is one to begin with.
 func Leaves(m Method, s constraint.Set) bool {
 	n, ok := m.(Noiser)
-	return ok && len(constraint.Components(n.Noising().Set)) < len(constraint.Components(s))
+	return ok && fewer(n.Noising().Set, s)
 }
 
 // A Watcher is a Sampler that can tell how far its states are from Σ on the way.
@@ -130,6 +130,13 @@ type Redrawer interface {
 	// Redraw returns the method that generates by p and in all else is the receiver. The
 	// error is a *langevin.ConfigError: what of p takes another training.
 	Redraw(p *langevin.Process) (Method, error)
+}
+
+// A Recaster is a Method whose network others serve too: it stands in place of a Redrawer.
+type Recaster interface {
+	// Recast returns the method that generates as by does, which a problem with other keys of
+	// generation makes, and in all else is the receiver. The error is a *langevin.ConfigError.
+	Recast(by Method) (Method, error)
 }
 
 // A Report is what a Source or a Sampler counts.

@@ -24,6 +24,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/problem/sets"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -250,6 +251,9 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		return err
 	}
 	before, network, process := p.Set, p.Network.Options, p.Process.Options
+	if written(body, "process", "method") && !written(body, "process", "options") {
+		defer p.forget(p.Process.Method)
+	}
 	p.Set = sets.Set{}
 	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
@@ -263,6 +267,14 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		p.Process.Options = over(p.Process.Options, process)
 	}
 	return p.checkVariants(body, where)
+}
+
+// forget drops the options of the method that p had before, unless it has it still: another has others.
+func (p *Problem) forget(before string) {
+	was, _ := methods.Of(before)
+	if is, _ := methods.Of(p.Process.Method); was.Name != is.Name {
+		p.Process.Options = nil
+	}
 }
 
 // over returns the options of a layer with those before it that it does not name: yaml replaces a map.

@@ -10,16 +10,25 @@ import (
 
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/methods"
+	"github.com/landing-diffusion/landing/score"
 )
 
 // drawKeys are the keys of generation that a network which was trained without them
 // still serves: what brings a backward step to Σ, what walls do to it, where paths begin,
 // and limits. langevin.Process.CanDraw says which values.
 var drawKeys = []string{
-	"process.method", "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
+	"process.method", optionKeys, "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
 	"process.repulsion", "process.curvature", "process.terminal_projection", "process.noise", "prior",
 	"uniform.max_rhat", "uniform.max_steps", "generate.max_failed", "generate.max_violation", "generate.guidance",
 }
+
+// optionKeys are all keys of a method's own, whose names it says.
+const optionKeys = "process.options"
+
+// onSigma are keys of steps on Σ.
+var onSigma = []string{"process.landing.mode", "process.landing.rate", "process.curvature", "process.walls",
+	"process.repulsion"}
 
 // trainedKeys say of other keys, by what they begin with, why they take another training.
 var trainedKeys = []reason{
@@ -97,6 +106,9 @@ func (p *Problem) idle(settings []Setting, proc *langevin.Process) error {
 				why = "walls are elastic; add --set process.walls=paper"
 			}
 		}
+		if kind, _ := methods.Of(p.Process.Method); kind.Leaves(proc) && slices.Contains(onSigma, s.Key) {
+			why = kind.Name + " takes no steps on the set"
+		}
 		if why != "" {
 			return &KeyError{Origin: p.origin[s.Key], Key: s.Key, Fault: "it changes nothing: " + why}
 		}
@@ -113,6 +125,22 @@ func (p *Problem) BuildRedraw() (*langevin.Process, error) {
 
 // Redrawn returns m as it generates by proc, the process of a problem of Redraw.
 func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Method, error) {
+	next, err := p.Method(proc)
+	if err != nil {
+		return nil, err
+	}
+	if as, ok := m.(method.Recaster); ok {
+		out, err := as.Recast(next)
+		if e, ok := err.(*langevin.ConfigError); ok {
+			return nil, p.key(processKeys[e.Field], e.Value, e.Want)
+		}
+		return out, err
+	}
+	_, follows := m.(method.Follower)
+	if _, ok := next.(method.Follower); next.Name() != m.Name() && !(ok && follows) {
+		return nil, p.key("process.method", p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
+			"another process is learned for "+next.Name())
+	}
 	by, ok := m.(method.Redrawer)
 	if !ok {
 		return nil, &KeyError{Origin: "--set", Key: "process", Fault: fmt.Sprintf(
@@ -131,7 +159,16 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 func (p *Problem) Settings(q *Problem, proc *langevin.Process) ([]Setting, error) {
 	own, by := plain(p), plain(q)
 	out := []Setting{}
-	for _, key := range drawKeys {
+	keys := slices.DeleteFunc(slices.Clone(drawKeys), func(key string) bool { return key == optionKeys })
+	options := maps.Clone(p.Process.Options)
+	if options == nil {
+		options = score.Options{}
+	}
+	maps.Copy(options, q.Process.Options)
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		keys = append(keys, optionKeys+"."+name)
+	}
+	for _, key := range keys {
 		s := Setting{key, at(by, key), at(own, key)}
 		if key == "process.method" { // by the name that all ways of writing it have
 			s.Value, s.Own = canonical(s.Value), canonical(s.Own)
@@ -155,8 +192,8 @@ func plain(p *Problem) map[string]any {
 // canonical returns a method's own name.
 func canonical(name any) any {
 	if s, ok := name.(string); ok {
-		if m, err := langevin.ParseMethod(s); err == nil {
-			return m.String()
+		if kind, ok := methods.Of(s); ok {
+			return kind.Name
 		}
 	}
 	return name
@@ -196,7 +233,8 @@ func (p *Problem) only(settings, may []string, reasons []reason, otherwise strin
 	keys := slices.Sorted(maps.Keys(p.origin))
 	for i, key := range keys {
 		part := i+1 < len(keys) && strings.HasPrefix(keys[i+1], key+".") // its own keys are looked at
-		if part || slices.Contains(may, key) {
+		option := strings.HasPrefix(key, optionKeys+".") && slices.Contains(may, optionKeys)
+		if part || option || slices.Contains(may, key) {
 			continue
 		}
 		for _, r := range reasons {

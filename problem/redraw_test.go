@@ -95,7 +95,7 @@ func TestRedrawRefuses(t *testing.T) {
 		{sphere, "process.friction=2", "process.friction: it takes another training: the score was learned for this"},
 		{sphere, "process={horizon: 3}", "process.horizon: it takes another training: the score was learned for these"},
 		{sphere, "process.sigma.min=0.2", "process.sigma.min: it takes another training: the score was learned at"},
-		{sphere, "process.options={a: 1}", "process.options.a: it takes another training"},
+		{sphere, "process.options={a: 1}", "process.options.a: there is no such option; ULLA has none"},
 		{sphere, "convention=paper", "convention: it takes another training"},
 		{sphere, "network.width=4", "network.width: it takes another training: the weights are those of this network"},
 		{sphere, "set.dim=4", "set.dim: it takes another training"},
@@ -134,5 +134,55 @@ func TestRedrawWalls(t *testing.T) {
 	q, err = p.Redraw([]string{"process.walls=paper", "process.repulsion=0"})
 	if err != nil || q.RepulsionIsAuto(true) {
 		t.Errorf("%v, repulsion %v", err, q.Process.Repulsion)
+	}
+}
+
+// What a network has learned of the space around a set serves all methods that know of the set only
+// when they generate, with their own options, which are noted; and no method whose paths are on the
+// set, nor the other way round.
+func TestRedrawByRivals(t *testing.T) {
+	p := trainedProblem(t, strings.Replace(strings.Replace(sphere, "uniform", "empirical", 1), "ULLA, steps: 50",
+		"guided, steps: 50, options: {strength: 3}", 1))
+	const forgotten = "{process.options.strength <nil> 3}"
+	for setting, want := range map[string]string{
+		"process.method=projected":   "{process.method projected guided} " + forgotten,
+		"process.method=Guided":      "{process.method guided guided}",
+		"process.options.strength=5": "{process.options.strength 5 3}",
+		"process.steps=10":           "{process.steps 10 50}",
+		"process={method: lagrangian, options: {penalty: 20}}": "{process.method lagrangian guided} " +
+			"{process.options.penalty 20 <nil>} " + forgotten,
+		"process={method: corrected, terminal_projection: false}": "{process.method corrected guided} " +
+			"{process.terminal_projection false true} " + forgotten,
+	} {
+		_, m, set, err := redrawn(p, setting)
+		got := ""
+		for _, s := range set {
+			got += fmt.Sprintf("{%s %v %v} ", s.Key, s.Value, s.Own)
+		}
+		if got = strings.TrimSpace(got); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", setting, got, err, want)
+		}
+		name := strings.Fields(want)[1]
+		if err == nil && strings.HasPrefix(want, "{process.method") && m.Name() != name {
+			t.Errorf("%s: drawn by %s", setting, m.Name())
+		}
+	}
+	olla := trainedProblem(t, strings.Replace(strings.Replace(sphere, "uniform", "empirical", 1), "ULLA", "OLLA", 1))
+	for _, c := range []struct {
+		p            *Problem
+		setting, key string
+	}{
+		{p, "process.method=OLLA", "process.method"}, {p, "process.steps=60", "process.steps"},
+		{p, "process.options.penalty=3", "process.options.penalty"}, {p, "prior=uniform", "prior"},
+		{p, "process.landing={mode: explicit, rate: 1}", "process.landing.mode"},
+		{p, "process.curvature=true", "process.curvature"},
+		{olla, "process.method=projected", "process.method"}, {olla, "process.method=euclidean", "process.method"},
+		{olla, "process.options.strength=2", "process.options.strength"},
+	} {
+		_, _, _, err := redrawn(c.p, c.setting)
+		var e *KeyError
+		if !errors.As(err, &e) || e.Key != c.key {
+			t.Errorf("%s: %v", c.setting, err)
+		}
 	}
 }

@@ -19,6 +19,7 @@ package euclidean
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
@@ -55,6 +56,7 @@ func (o Options) steps() int        { return cmp.Or(o.Steps, 1) }
 type Method struct {
 	variant Variant
 	of      *pathmatch.Method // of the space around
+	by      *langevin.Process // that generates
 	set     constraint.Set    // Σ
 	land    bool              // Corrected lands the last state
 	opt     Options
@@ -102,7 +104,7 @@ func maker(v Variant) func(method.Config) (method.Method, error) {
 		o := Options{Strength: c.Options["strength"], Steps: int(c.Options["corrections"])}
 		o.Interior.Iterations = int(c.Options["iterations"])
 		o.Lagrangian.Iterations, o.Lagrangian.Penalty = o.Interior.Iterations, c.Options["penalty"]
-		return &Method{v, of, set, land, o}, nil
+		return &Method{v, of, of.Process(), set, land, o}, nil
 	}
 }
 
@@ -110,7 +112,7 @@ func maker(v Variant) func(method.Config) (method.Method, error) {
 // takes set, schedule, potential and convention. Targets are as in pathmatch.Options.
 func New(v Variant, p *langevin.Process, targets pathmatch.Options, o Options) *Method {
 	forward := Forward(*p)
-	return &Method{v, pathmatch.New(&forward, targets), p.Set, !p.NoTerminal, o}
+	return &Method{v, pathmatch.New(&forward, targets), &forward, p.Set, !p.NoTerminal, o}
 }
 
 var names = [...]string{"euclidean", "projected", "lagrangian", "guided", "corrected"}
@@ -124,6 +126,20 @@ func (m *Method) Prior() method.Prior { return nil }
 
 // Noising implements method.Noiser.
 func (m *Method) Noising() *langevin.Process { return m.of.Process() }
+
+// Recast implements method.Recaster: one network serves all variants, on the grid of times that it
+// was trained on or a coarser one.
+func (m *Method) Recast(by method.Method) (method.Method, error) {
+	to, ok := by.(*Method)
+	if !ok {
+		return nil, &langevin.ConfigError{Field: "Method", Value: by.Name(), Want: "one of " +
+			strings.Join(names[:], ", ") + ": the score of the space around the set was learned"}
+	}
+	if err := m.of.Process().CanDraw(to.of.Process()); err != nil {
+		return nil, err
+	}
+	return &Method{to.variant, m.of, to.of.Process(), m.set, to.land, to.opt}, nil
+}
 
 // Feasible implements method.Method: what guidance leaves is as far from Σ as it is.
 func (m *Method) Feasible() bool {

@@ -180,6 +180,48 @@ func TestUnconstrainedVariantsAgree(t *testing.T) {
 	}
 }
 
+// What a network of one variant has learned generates as another as that one would itself, on a
+// coarser grid too, while its paths end where training's do; not on another process, nor by a method
+// of another kind.
+func TestRecast(t *testing.T) {
+	p := process(bowl(t))
+	coarse := *p
+	coarse.Schedule.N = 4
+	own := New(Guided, p, pathmatch.Options{}, Options{Strength: 3})
+	data := rows(p.Set, 12)
+	for _, v := range variants {
+		by := New(v, &coarse, pathmatch.Options{}, Options{Strength: 2})
+		m, err := own.Recast(by)
+		if err != nil || m.Name() != names[v] || m.Feasible() != by.Feasible() {
+			t.Fatalf("%v, %v", m, err)
+		}
+		got, _, r := generate(t, m, 30, 2, exact{p})
+		want, _, s := generate(t, by, 30, 1, exact{p})
+		if !slices.Equal(got, want) || r.Programs != s.Programs {
+			t.Errorf("%s: other samples than of its own", names[v])
+		}
+		pool := parallel.New(1)
+		defer pool.Close()
+		ends, err := m.Sampler(8, pool).Ends(context.Background(), data, 1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, _ := own.Sampler(8, pool).Ends(context.Background(), data, 1, 2); !slices.Equal(ends, want) {
+			t.Errorf("%s: paths end elsewhere", names[v])
+		}
+	}
+	fine := *p
+	fine.Schedule.N = 8
+	var e *langevin.ConfigError
+	if _, err := own.Recast(New(Plain, &fine, pathmatch.Options{}, Options{})); !errors.As(err, &e) ||
+		e.Field != "Schedule.N" {
+		t.Errorf("more steps: %v", err)
+	}
+	if _, err := own.Recast(pathmatch.New(p, pathmatch.Options{})); !errors.As(err, &e) || e.Field != "Method" {
+		t.Errorf("another method: %v", err)
+	}
+}
+
 // On an affine set every state of projected and lagrangian is the exact projection of the
 // unconstrained step, to 1e-8, and samples of these and of corrected are on the set to round-off.
 // euclidean and guided end off it, and say so; more guidance ends nearer.

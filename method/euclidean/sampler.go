@@ -40,7 +40,7 @@ func newSampler(m *Method, rows int, pool *parallel.Pool) *sampler {
 	d, c := m.set.Dim(), len(constraint.Components(m.set))
 	for range pool.Workers() {
 		vec := func() []float64 { return make([]float64, rows*d) }
-		s.workers = append(s.workers, &worker{Stepper: m.Noising().NewStepper(rows), d: d, act: m.newAct(rows),
+		s.workers = append(s.workers, &worker{Stepper: m.by.NewStepper(rows), d: d, act: m.newAct(rows),
 			x: vec(), out: vec(), ζ: vec(), set: m.set.NewEvaluator(rows), values: make([]float64, rows*c)})
 	}
 	return s
@@ -48,7 +48,7 @@ func newSampler(m *Method, rows int, pool *parallel.Pool) *sampler {
 
 // sigma is the process on Σ itself, for traces.
 func (m *Method) sigma() *langevin.Process {
-	p := *m.Noising()
+	p := *m.by
 	p.Set = m.set
 	return &p
 }
@@ -115,7 +115,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 // back takes the backward steps of a block from w.x.
 func (s *sampler) back(ctx context.Context, w *worker, failed []bool, first uint64, noise keyed.Stream,
 	broke **langevin.DivergedError) error {
-	d, n, N := s.m.set.Dim(), len(failed), s.m.Noising().Schedule.N
+	d, n, N := s.m.set.Dim(), len(failed), s.m.by.Schedule.N
 	for k := N - 1; k >= 0; k-- {
 		if err := ctx.Err(); err != nil {
 			return err

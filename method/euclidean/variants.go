@@ -27,10 +27,10 @@ func (m *Method) newAct(rows int) act {
 	case Lagrangian:
 		return &nearest{by: program.NewLagrangian(m.set, rows, m.opt.Lagrangian), ok: make([]bool, rows)}
 	case Guided:
-		return &guided{proc: m.Noising(), by: program.NewGuidance(m.set, rows), w: m.opt.strength(), gradient: free(),
+		return &guided{proc: m.by, by: program.NewGuidance(m.set, rows), w: m.opt.strength(), gradient: free(),
 			steep: make([]float64, rows)}
 	case Corrected:
-		return &corrected{proc: m.Noising(), by: program.NewCorrection(m.set, rows), steps: m.opt.steps(), land: m.land,
+		return &corrected{proc: m.by, by: program.NewCorrection(m.set, rows), steps: m.opt.steps(), land: m.land,
 			force: free(), end: free(), to: free(), ok: make([]bool, rows)}
 	}
 	return &plain{}
