@@ -3,6 +3,7 @@ package choose
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/landing-diffusion/landing/run"
 )
@@ -22,6 +23,7 @@ const (
 	memory   = 14.0 // γS: how often a path forgets its momentum
 	arc      = 0.4  // τ√m/R: the angle that the largest step turns by
 	inside   = 0.5  // τ/w: how much of a window the largest step crosses
+	tail     = 4.0  // of a step's Gaussian length √m ± 1, which still finds Σ along the normal that it left
 	start    = 0.1  // τ_0 over the narrowest width
 )
 
@@ -35,6 +37,7 @@ const (
 // A Noise is a process's schedule and friction. What is 0 is open.
 type Noise struct {
 	Underdamped bool
+	Projected   bool // onto Σ along the normal of the point that a step leaves
 	Geometric   bool
 	Splits      bool // a backward step can split its noise: underdamped, reference convention
 	Steps       int
@@ -53,6 +56,8 @@ type Noise struct {
 //	τ_max = min(0.4 R/√m, w/2)
 //	                          a step is of length τ√m; it turns by an angle of 0.4, and does not
 //	                          cross a window at once
+//	τ_max ≤ R_5%/(√m + 4)     of projected methods: beyond R the normal of the point that a step leaves
+//	                          meets Σ no more, and one step in a million is so long
 //	N  = 3S/τ_max             of a linear σ; from 50 to 200
 //	τ_0 ≤ a tenth of the narrowest width: σ_min = σ_max √(τ_0/τ_max), from σ_max/50 to σ_max/5
 //
@@ -64,10 +69,7 @@ func Schedule(l *Measures, n Noise) (Noise, []run.Choice) {
 	v := u * ℓ * ℓ
 
 	// The largest step that Σ bears.
-	longest := math.Min(arc*l.RadiusMedian/math.Sqrt(float64(max(l.Dim, 1))), inside*l.WindowMedian)
-	if !n.Underdamped {
-		longest *= longest
-	}
+	longest := n.longest(l)
 
 	// S and γ.
 	var S float64
@@ -127,6 +129,61 @@ func Schedule(l *Measures, n Noise) (Noise, []run.Choice) {
 	}
 	n.Min = math.Min(n.Min, n.Max)
 	return n, n.reasons(open, l, S, longest, goes)
+}
+
+// longest returns the largest τ that Σ bears.
+func (n Noise) longest(l *Measures) float64 {
+	m := math.Sqrt(float64(max(l.Dim, 1)))
+	τ := math.Min(arc*l.RadiusMedian/m, inside*l.WindowMedian)
+	if n.Projected {
+		τ = math.Min(τ, l.Radius/(m+tail))
+	}
+	if !n.Underdamped {
+		return τ * τ
+	}
+	return τ
+}
+
+// Bounds beyond which Strain tells of keys that were given.
+const (
+	overstep = 4.0  // times the largest step that Σ bears
+	short    = 0.02 // v/ℓ²: samples of so short paths are hardly more than the rows
+)
+
+// Strain says where a schedule, closed from what was open, does not go with the data, since what was given of it
+// contradicts itself or the data: in words, with the keys to leave out.
+func Strain(l *Measures, open, n Noise) (notes []string) {
+	var given []string
+	for _, k := range []struct {
+		key string
+		by  float64
+	}{{"steps", float64(open.Steps)}, {"horizon", open.Horizon}, {"sigma.min", open.Min}, {"sigma.max", open.Max},
+		{"friction", open.Friction}} {
+		if k.by != 0 {
+			given = append(given, "process."+k.key)
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	keys := strings.Join(given, ", ") + " as given make "
+	remedy := "; left out, they follow from the data"
+	if len(given) == 1 {
+		keys, remedy = given[0]+" as given makes ", "; left out, it follows from the data"
+	}
+	τ, longest := n.Max*n.Max*n.Horizon/float64(n.Steps), n.longest(l)
+	if !n.Underdamped {
+		τ, longest = math.Sqrt(τ), math.Sqrt(longest)
+	}
+	if τ > overstep*longest {
+		notes = append(notes, fmt.Sprintf("%ssteps of up to %.3g, and curvature and walls of the set bear %.3g%s", keys,
+			τ, longest, remedy))
+	}
+	if v, ℓ := n.Travel(), l.along(); v < short*ℓ*ℓ {
+		notes = append(notes, fmt.Sprintf("%spaths that end within %.3g of where they begin, in each direction, where "+
+			"rows are %.3g apart: samples will be near copies of rows%s", keys, math.Sqrt(v), ℓ, remedy))
+	}
+	return notes
 }
 
 // travels returns u = v/ℓ², v being the variance of a whole path in each direction, and says why.

@@ -122,6 +122,68 @@ func TestScheduleSteps(t *testing.T) {
 	}
 }
 
+// A projected step finds the sphere of radius R along the normal of the point that it leaves unless it is
+// longer than R: so long is the Gaussian of m directions once in a million steps or less often.
+func TestScheduleProjected(t *testing.T) {
+	const beyond = 1e-6
+	for _, dim := range []int{1, 2, 5, 40} {
+		l := earth
+		l.Dim, l.Radius = dim, 0.9
+		for _, underdamped := range []bool{false, true} {
+			n, _ := Schedule(&l, Noise{Underdamped: underdamped, Projected: true, Steps: 0})
+			free, _ := Schedule(&l, Noise{Underdamped: underdamped})
+			if n.Steps < free.Steps {
+				t.Errorf("%d directions: %d projected steps, %d others", dim, n.Steps, free.Steps)
+			}
+			τ := n.Max * n.Max * n.Horizon / float64(n.Steps)
+			if !underdamped {
+				τ = math.Sqrt(τ)
+			}
+			if n.Steps == mostSteps {
+				continue
+			}
+			z := l.Radius / τ // P(χ² of dim > z²)
+			if p := 1 - math.Exp(logGamma(float64(dim)/2, z*z/2)); p > beyond {
+				t.Errorf("%d directions, underdamped %v: a step of %.3g is beyond the radius with p = %.2g", dim,
+					underdamped, τ, p)
+			}
+		}
+	}
+}
+
+// What is given and does not go with the data is told, by its keys; what follows from the data is not.
+func TestStrain(t *testing.T) {
+	unit := earth
+	unit.Radius = 1
+	for _, c := range []struct {
+		open Noise
+		want []string
+	}{
+		{Noise{Underdamped: true}, nil},
+		{Noise{}, nil},
+		{Noise{Underdamped: true, Friction: 1.5}, nil},
+		{Noise{Underdamped: true, Min: 10}, nil},
+		{Noise{Underdamped: true, Steps: 20}, nil},
+		{Noise{Underdamped: true, Horizon: 1000, Min: 5, Max: 10}, []string{"process.horizon, process.sigma.min, " +
+			"process.sigma.max as given make steps of up to "}},
+		{Noise{Underdamped: true, Horizon: 1e-3, Min: 0.01, Max: 0.1}, []string{"make paths that end within "}},
+		{Noise{Horizon: 1e-3, Min: 0.01, Max: 0.1}, []string{"make paths that end within "}},
+		{Noise{Far: true, Steps: 1}, []string{"process.steps as given makes steps of up to "}},
+	} {
+		n, _ := Schedule(&unit, c.open)
+		got := Strain(&unit, c.open, n)
+		if len(got) != len(c.want) {
+			t.Errorf("%+v: %q", c.open, got)
+			continue
+		}
+		for i, w := range c.want {
+			if !strings.Contains(got[i], w) || !strings.Contains(got[i], "left out, ") {
+				t.Errorf("%+v: %q, want %q", c.open, got[i], w)
+			}
+		}
+	}
+}
+
 // The first step is a tenth of the narrowest width, within bounds of σ.
 func TestScheduleFirst(t *testing.T) {
 	for _, c := range []struct{ narrow, low, high float64 }{

@@ -35,7 +35,9 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 	}
 	open := given(p, forward.Method.Underdamped())
 	open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
+	open.Projected = forward.Method.Projected()
 	noise, chosen := choose.Schedule(m, open)
+	notes = append(notes, choose.Strain(m, open, noise)...)
 	learning := choose.Learning(m, noise)
 	if k := p.Network.Kind; k != "" && k != "mlp" { // which reads points in its own way
 		learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return strings.HasPrefix(c.Key, "network.") })

@@ -92,6 +92,15 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		Landing: langevin.Landing{Explicit: p.Process.Landing.Mode == "explicit",
 			Rate: float64(p.Process.Landing.Rate)},
 	}
+	// Of one end of σ that is given the other follows; until then it is where it can be.
+	if s := &proc.Schedule; s.SigmaMax < s.SigmaMin {
+		switch {
+		case p.Left("process.sigma.max"):
+			s.SigmaMax = s.SigmaMin
+		case p.Left("process.sigma.min"):
+			s.SigmaMin = s.SigmaMax
+		}
+	}
 	kind, ok := methods.Of(p.Process.Method)
 	if !ok {
 		return nil, p.key("process.method", p.Process.Method, methods.Names())

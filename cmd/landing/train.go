@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -286,14 +287,26 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	})
 }
 
-// asking is the flag that generate needs of a run with a condition.
+// asking is the flag that generate needs of a run with a condition: that of a row which is about in the
+// middle. The mean itself need not be one, as of labels.
 func asking(r *experiment.Run) string {
 	if r.Condition == nil {
 		return ""
 	}
+	c, nearest := r.Condition, math.Inf(1)
+	var middle []float64
+	for row := range slices.Chunk(r.TrainRows, c.At+len(c.Names)) {
+		far := 0.0
+		for k, v := range row[c.At:] {
+			far += math.Pow((v-c.Read.Mean[k])/c.Read.Scale[k], 2)
+		}
+		if far < nearest {
+			middle, nearest = row[c.At:], far
+		}
+	}
 	var values []string
-	for k, name := range r.Condition.Names {
-		values = append(values, fmt.Sprintf("%s=%.4g", name, r.Condition.Read.Mean[k]))
+	for k, v := range middle {
+		values = append(values, fmt.Sprintf("%s=%.6g", c.Names[k], v))
 	}
 	return " --condition " + strings.Join(values, ",")
 }
