@@ -104,7 +104,11 @@ func (j *judge) spread() {
 	effect := max(0, excess(D, n, m)-j.law)
 	j.law += effect
 	if far := size(j.Held); !(math.Sqrt(held) > 1e-12*far) { // round-off
-		j.tell(Spread, effect, "samples are %s: held-out rows are the same %s (p = %.4f)", how, along, p)
+		same := "held-out rows are all the same"
+		if at > 0 {
+			same = "held-out rows do not differ " + along
+		}
+		j.tell(Spread, effect, "samples are %s: %s (p = %.4f)", how, same, p)
 		return
 	}
 	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of held-out rows %s "+
