@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/work"
 )
 
 var keys int // units so far
@@ -45,7 +47,7 @@ func compared(t *testing.T, against string, entries ...Entry) *Comparison {
 func TestLines(t *testing.T) {
 	c := compared(t, "", entry("p", "A", 2, "x", 0.2), entry("p", "A", 1, "x", 0.1), entry("p", "A", 3, "x", 0.6),
 		entry("p", "B", 1, "x", 0.9), entry("p", "B", 2, "x", 1.1), entry("p", "B", 3, "x", 1.0))
-	if len(c.Groups) != 1 || len(c.Groups[0].Lines) != 2 || len(c.Notes) != 0 {
+	if len(c.Groups) != 1 || len(c.Groups[0].Lines) != 2 || len(c.Notes)+len(c.Groups[0].Notes) != 0 {
 		t.Fatalf("got %+v", c)
 	}
 	g := &c.Groups[0]
@@ -68,7 +70,7 @@ func TestLines(t *testing.T) {
 	}
 	var all []Entry
 	for method, distances := range map[string][]float64{"A": {0.1, 0.2, 0.3, 0.15}, "B": {1, 2, 3, 1.5}, "C": {1.2},
-		"D": {5, 6, 7, 8}, "E": {1, 2.2, 2.9, 1.4}} {
+		"D": {3.1, 3.2, 3.3, 3.15}, "E": {1, 2.2, 2.9, 1.4}} {
 		for k, d := range distances {
 			all = append(all, entry("p", method, uint64(k+1), "x", d))
 		}
@@ -138,8 +140,15 @@ func TestGroups(t *testing.T) {
 	energy.Row.Distance = nil
 	energy.Row.Energy = metric.TwoSample{Statistic: 0.3, Floor: metric.Floor{Mean: 0.1, SD: 0.02}, N: 10, M: 5}
 	c = compared(t, "", energy)
-	if g := c.Groups[0]; g.Metric != EnergyName || g.Lines[0].Distance.Mean != 0.3 {
+	if g := c.Groups[0]; g.Metric != EnergyName || g.Lines[0].Distance.Mean != 0.3 ||
+		!strings.Contains(g.legend()[0], EnergyName+" (validation") {
 		t.Errorf("got %+v", g)
+	}
+	// two problems of the same rows are one group, whose lines say which; of other rows they are two
+	c = compared(t, "", entry("p", "A", 1, "x", 1), entry("q", "A", 1, "x", 2), entry("r", "A", 1, "y", 2))
+	if g := c.Groups[0]; len(c.Groups) != 2 || g.Title != "p, q" || g.Lines[0].Name != "p: A" ||
+		g.Lines[1].Name != "q: A" || c.Groups[1].Lines[0].Name != "A" || !strings.Contains(c.Notes[0], "2 groups") {
+		t.Errorf("got %+v, %q", c.Groups, c.Notes)
 	}
 }
 
@@ -199,9 +208,10 @@ func TestTables(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"text": {"0.2500", "0.0500 ± 0.0100", "12.5 % (50.0 %)", "3 of 100", "1 of 2", "seed 2 failed: it broke",
-			"h2", "0.002 (1e-05)", "a seed each, no test"},
-		"md":   {`A\|\*&lt;b>' `, "| --- |", "0.2500", `h\|1`},
-		"html": {"&lt;script&gt;", "&lt;title&gt;", "0.2500", "What it costs", "A|*&lt;b&gt;"},
+			"h2", "0.002 (1e-05)", "a seed each, no test", "worst violation (mean)", "compared with"},
+		"md": {`A\|\*&lt;b>' `, "| --- |", "0.2500", `h\|1`},
+		"html": {"&lt;script&gt;", "&lt;title&gt;", "0.2500", "What it costs", "A|*&lt;b&gt;",
+			"Feasibility, cost and significance", "Violation by constraint"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(out[name], w) {
@@ -263,12 +273,80 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := page.String()
-	for _, want := range []string{"map: A, seed 1", "Distance against seconds", "b/figures/map.svg is left out"} {
+	for _, want := range []string{"map: A, seed 1", "Distance against seconds", "b/figures/map.svg is left out",
+		`<figure class="row">`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q", want)
 		}
 	}
 	if strings.Contains(html, "alert(1)") || strings.Contains(html, "loss: A") || strings.Contains(html, "map panels") {
 		t.Error("a picture is there that should not be")
+	}
+}
+
+// Of a sweep's folder the cells that have ended are read, and it is said how many have not.
+func TestReadSweep(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[odd")
+	store := &work.Store{Dir: filepath.Join(dir, UnitsDir)}
+	list := List{Name: "s"}
+	for _, name := range []string{"done", "failed", "begun", "waiting", "skipped"} {
+		l := Listed{Name: name, Label: Label{Problem: "p", Method: name, Seed: 1}}
+		if name == "skipped" {
+			l.Skipped = "for a reason"
+		}
+		list.Cells = append(list.Cells, l)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&run.Folder{Dir: dir}).WriteJSON(ListFile, list); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	r := &Reader{Say: func(s string) { said = append(said, s) }}
+	if _, err := r.Read(t.Context(), []string{dir}); err == nil || !strings.Contains(err.Error(), "no cell has ended") {
+		t.Errorf("got %v", err)
+	}
+	e := entry("p", "done", 1, "x", 0.5)
+	e.Cost.Train = 7
+	for name, end := range map[string]func(c *work.Claim) error{
+		"done":   func(c *work.Claim) error { return c.Finish(e) },
+		"failed": func(c *work.Claim) error { return c.Fail("it broke") },
+		"begun":  func(c *work.Claim) error { c.Release(); return nil },
+	} {
+		u := &work.Unit{Name: name, Kind: "k", Task: json.RawMessage(`"` + name + `"`), Version: "1"}
+		c, _, err := store.Claim(u, false, func() error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := end(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said = nil
+	got, err := r.Read(t.Context(), []string{dir})
+	if err != nil || len(got) != 2 || got[0].Row.Name != "done" || got[0].Row.Distance.Full != 0.5 ||
+		got[0].Cost.Train != 7 || got[0].Folder != filepath.Join(dir, RunsDir, "done") ||
+		got[1].Row.Failure != "it broke" || got[1].Row.Method != "failed" {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "2 of 5 cells have not ended") {
+		t.Errorf("said %q", said)
+	}
+	var folder *run.FolderError
+	if _, err := r.Read(t.Context(), []string{dir, dir + "/."}); !errors.As(err, &folder) {
+		t.Errorf("twice the same: %v", err)
+	}
+	path := filepath.Join(store.Dir, "done", "result.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(data, []byte("0.5"), []byte("0.4"), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *work.DamagedError
+	if _, err := r.Read(t.Context(), []string{dir}); !errors.As(err, &damaged) {
+		t.Errorf("a result that was changed: %v", err)
 	}
 }

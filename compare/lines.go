@@ -93,7 +93,8 @@ func New(entries []Entry, against string) (*Comparison, error) {
 	}
 	name(entries)
 	at := map[string]int{}
-	var lost []Entry // that failed, of which no data is known
+	var lost []Entry      // that failed, of which no data is known
+	var members [][]Entry // by group
 	for _, e := range entries {
 		metricName, _, _ := e.Row.Main()
 		if e.Row.Failure != "" || metricName == "" {
@@ -107,11 +108,36 @@ func New(entries []Entry, against string) (*Comparison, error) {
 			g = len(c.Groups)
 			at[key] = g
 			c.Groups = append(c.Groups, Group{Title: e.Row.Problem, Data: d, Metric: metricName})
+			members = append(members, nil)
 		}
-		c.Groups[g].add(e)
+		members[g] = append(members[g], e)
 	}
-	for _, e := range lost {
-		c.groupOf(e).add(e)
+	for _, e := range lost { // to a group of the problem, or one of its own
+		ofProblem := func(some []Entry) bool {
+			return slices.ContainsFunc(some, func(o Entry) bool { return o.Row.Problem == e.Row.Problem })
+		}
+		g := slices.IndexFunc(members, ofProblem)
+		if g < 0 {
+			g = len(c.Groups)
+			c.Groups = append(c.Groups, Group{Title: e.Row.Problem, Data: e.Row.Data})
+			members = append(members, nil)
+		}
+		members[g] = append(members[g], e)
+	}
+	for i := range c.Groups {
+		g, problems := &c.Groups[i], map[string]bool{}
+		for _, e := range members[i] {
+			problems[e.Row.Problem] = true
+		}
+		for _, e := range members[i] {
+			if len(problems) > 1 && e.line != e.Row.Problem {
+				e.line = e.Row.Problem + ": " + e.line
+			}
+			g.add(e)
+		}
+		if len(problems) > 1 {
+			g.Title = strings.Join(slices.Sorted(maps.Keys(problems)), ", ")
+		}
 	}
 	found := against == ""
 	for i := range c.Groups {
@@ -164,19 +190,6 @@ func (e *AgainstError) Error() string {
 	return fmt.Sprintf("there is no line %q to compare with; there are %s", e.Name, strings.Join(e.Lines, "; "))
 }
 
-// groupOf returns the group of an entry without data: that of the same problem, or one of its own.
-func (c *Comparison) groupOf(e Entry) *Group {
-	for i, g := range c.Groups {
-		for _, l := range g.Lines {
-			if l.Entries[0].Row.Problem == e.Row.Problem {
-				return &c.Groups[i]
-			}
-		}
-	}
-	c.Groups = append(c.Groups, Group{Title: e.Row.Problem, Data: e.Row.Data})
-	return &c.Groups[len(c.Groups)-1]
-}
-
 // add puts an entry into the line that differs in its seed alone, or into one of its own.
 func (g *Group) add(e Entry) {
 	for i := range g.Lines {
@@ -202,16 +215,8 @@ func (g *Group) add(e Entry) {
 // the problem, the method and the keys in which runs differ.
 func name(entries []Entry) {
 	var alone []*Entry
-	problems := map[string]map[string]bool{} // by data
 	for i := range entries {
-		e := &entries[i]
-		if data := e.Row.Data.SHA256; data != "" { // of what failed it is not known
-			if problems[data] == nil {
-				problems[data] = map[string]bool{}
-			}
-			problems[data][e.Row.Problem] = true
-		}
-		if e.Row.Key == "" {
+		if e := &entries[i]; e.Row.Key == "" {
 			alone = append(alone, e)
 		}
 	}
@@ -240,12 +245,6 @@ func name(entries []Entry) {
 			e.Row.Settings = strings.Join(parts, ", ")
 		}
 		e.line = e.Row.Line()
-		for _, some := range problems {
-			if len(some) > 1 && some[e.Row.Problem] && e.line != e.Row.Problem {
-				e.line = e.Row.Problem + ": " + e.line
-				break
-			}
-		}
 	}
 }
 
