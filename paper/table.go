@@ -54,6 +54,9 @@ func (e *Exhibit) Tables(rows []Row, extra []string) []Table {
 	if e.Beside != nil {
 		b := e.Beside.table(rows, extra)
 		b.Notes = nil // the same again
+		if e.Beside.Until {
+			b.Notes = b.steady()
+		}
 		out = append(out, b)
 	}
 	return out
@@ -100,6 +103,31 @@ func (e *Exhibit) table(rows []Row, extra []string) Table {
 		t.Notes = append([]string{note}, t.Notes...)
 	}
 	return t
+}
+
+// steady says of each row, where all of it was run, from which column on it is 0.
+func (t *Table) steady() []string {
+	var says []string
+	for _, r := range t.Rows {
+		from := len(r.Places)
+		for from > 0 && len(r.Places[from-1].Ours) > 0 && r.Places[from-1].Ours[0].Mean == 0 {
+			from--
+		}
+		missing := slices.ContainsFunc(r.Places, func(p Place) bool { return len(p.Ours) == 0 })
+		switch {
+		case missing:
+		case from == len(r.Places):
+			says = append(says, fmt.Sprintf("%s at no N of these", r.Name))
+		case from == 0:
+			says = append(says, fmt.Sprintf("%s at every N of these", r.Name))
+		default:
+			says = append(says, fmt.Sprintf("%s from N = %s on", r.Name, t.Columns[from]))
+		}
+	}
+	if says == nil {
+		return nil
+	}
+	return []string{"No path fails of " + strings.Join(says, ", ") + "."}
 }
 
 // trained says how long the networks behind a table were trained.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -129,6 +130,27 @@ func TestNothingRun(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Figure 1 says from which N on no path fails, of methods that were run at all N.
+func TestFailuresByN(t *testing.T) {
+	failed := map[string][]float64{"OLLA-P": {0.3, 0.1, 0, 0.01, 0, 0}, "OLLA": {0, 0, 0, 0, 0, 0},
+		"ULLA-P": {0, 0, 0, 0, 0, 0.2}, "ULLA": {0, 0, 0}}
+	var rows []Row
+	for m, shares := range failed {
+		for i, v := range shares {
+			rows = append(rows, row(fmt.Sprintf("flood/%s/N=%d", m, lengths[i]), 60, 1,
+				map[string]float64{Distance: 0.2, FailedPaths: v}))
+		}
+	}
+	table := figure1("figure-1", "flood").Tables(rows, nil)[1]
+	want := "No path fails of OLLA-P from N = 150 on, OLLA at every N of these, ULLA-P at no N of these."
+	if len(table.Notes) != 1 || table.Notes[0] != want {
+		t.Errorf("got %q, want %q", table.Notes, want)
+	}
+	if got := table.Rows[0].Places[0].text(); got != "30" {
+		t.Errorf("a share of 0.3 is %s %%", got)
 	}
 }
 
