@@ -78,6 +78,8 @@ func TestMarkdown(t *testing.T) {
 		row("earthquake/ULLA", 900, 1, map[string]float64{Distance: 0.120, AbsH: 1e-16}),
 		row("volcano/OLLA", 300, 1, map[string]float64{Distance: 0.128, AbsH: 0}),
 		failed, other,
+		row("earthquake/RFM", 900, 1, map[string]float64{Distance: 0.070}), // too far apart to tell
+		row("earthquake/RFM", 900, 2, map[string]float64{Distance: 0.100}),
 	}
 	var b bytes.Buffer
 	tables := e.Tables(rows, nil)
@@ -91,7 +93,7 @@ S.
 | --- | --- | --- | --- |
 | ULLA | 0.1020 ± 0.0012 ✓ / 0.125 ± 0.005 | 0.1200 ✗ / 0.099 ± 0.002 | 2.0×10⁻¹⁶ / 2.1×10⁻⁹ |
 | OLLA | 0.1280 / 0.128 ± 0.005 | failed / 0.096 ± 0.002 | failed / 3.9×10⁻⁹ |
-| RFM | – / 0.116 ± 0.002 | – / 0.089 ± 0.001 | – / 5.2×10⁻⁸ |
+| RFM | – / 0.116 ± 0.002 | 0.0850 ± 0.0150 / 0.089 ± 0.001 | – / 5.2×10⁻⁸ |
 
 Training of each network: 300 s, 900 s.
 
