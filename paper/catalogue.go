@@ -104,7 +104,12 @@ func rival(method string, c Cell) Cell {
 			c.Variants = "olla," + c.Variants
 		}
 	}
-	c.Settings = append(slices.Clone(c.Settings), "process.method="+c.Method)
+	trained := c.Method
+	if method != "RFM" && method != "Euclidean" { // they draw from the network of Euclidean
+		trained = "euclidean"
+		c.Draw = []string{"process.method=" + c.Method}
+	}
+	c.Settings = append(slices.Clone(c.Settings), "process.method="+trained)
 	if steps != "" {
 		c.Settings = append(c.Settings, "process.steps="+steps)
 	}
