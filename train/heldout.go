@@ -169,9 +169,7 @@ func (j *Judged) above(e metric.Estimate, epoch int) float64 {
 // hear takes in the distance after an epoch, and reports whether the distance has stopped to fall:
 // then against is the epoch that it is compared with. The rule looks at it unless the learning
 // rate is falling already, when distances fall by that.
-//
-// Losses are so near each other that the lowest is chosen as it is.
-func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule, loss bool) (stop, rising bool, against int) {
+func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, rising bool, against int) {
 	m := Measured{epoch, updates, metric.NaN, metric.NaN}
 	if e.Known() {
 		m.Distance, m.Noise = metric.Float(e.Value), metric.Float(e.Noise())
@@ -180,11 +178,7 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule, loss bool) (s
 		j.Measures = slices.Delete(j.Measures, 1, 2)
 	}
 	j.Measures = append(j.Measures, m)
-	slack := 1.
-	if loss {
-		slack = 0
-	}
-	if j.above(e, j.Lowest) <= slack {
+	if j.above(e, j.Lowest) <= 1 {
 		j.Chosen, j.ChosenUpdates = epoch, updates
 	}
 	if low, ok := j.of(j.Lowest); e.Known() && !(ok && low.Value <= e.Value) {
@@ -285,8 +279,7 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	}
 	s.Judged = &j
 	plan := t.Plan()
-	rule := j.Verdict == nil && !t.Done() && !plan.Falling(s.Epoch)
-	stop, rising, against := j.hear(s.Epoch, s.Updates, e, rule, t.cfg.JudgedByLoss)
+	stop, rising, against := j.hear(s.Epoch, s.Updates, e, j.Verdict == nil && !t.Done() && !plan.Falling(s.Epoch))
 	if !stop {
 		return Verdict{}, false
 	}

@@ -164,7 +164,7 @@ func TestVerdictRates(t *testing.T) {
 					e.Value += u / float64(len(e.Samples))
 				}
 				e.Value -= c.fall * float64(n) / 3
-				if stop, _, _ := j.hear(n+1, n+1, e, true, false); stop {
+				if stop, _, _ := j.hear(n+1, n+1, e, true); stop {
 					if n <= 3 {
 						one++
 					}
