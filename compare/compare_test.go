@@ -211,7 +211,7 @@ func TestTables(t *testing.T) {
 			"h2", "0.002 (1e-05)", "a seed each, no test", "worst violation (mean)", "compared with"},
 		"md": {`A\|\*&lt;b>' `, "| --- |", "0.2500", `h\|1`},
 		"html": {"&lt;script&gt;", "&lt;title&gt;", "0.2500", "What it costs", "A|*&lt;b&gt;",
-			"Feasibility, cost and significance", "Violation by constraint"},
+			"Samples: ", "Cost: ", "Remarks: ", "Violation by constraint"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(out[name], w) {

@@ -34,38 +34,18 @@ func (c *Comparison) WriteHTML(w io.Writer, title string, commands []string) err
 			entries += len(l.Entries)
 		}
 		page.Notes = append(page.Notes, g.draw(page)...)
-		t, remarks := figure.Table{Title: g.subject()}, figure.Table{Title: "Remarks: " + g.Title}
-		head, rows := g.table()
-		if last := len(head) - 1; head[last] == "" {
-			head = head[:last]
-			remarks.Header = []string{"line", "remark"}
-			for k, row := range rows {
-				if row[last] != "" {
-					remarks.Rows = append(remarks.Rows, []string{row[0], row[last]})
-				}
-				rows[k] = row[:last]
+		for k, title := range []string{g.subject(), "Samples: " + g.Title, "Cost: " + g.Title, "Remarks: " + g.Title} {
+			t := figure.Table{Title: title}
+			if t.Header, t.Rows = g.table(part(k)); t.Header == nil {
+				continue
 			}
-		}
-		more := figure.Table{Title: "Feasibility, cost and significance: " + g.Title}
-		if g.Metric != "" {
-			more.Note = strings.Join(g.legend(), " ")
-		}
-		at := slices.Index(head, worstHead)
-		if at < 0 {
-			at = len(head)
-		}
-		t.Header = head[:at]
-		more.Header = append([]string{head[0]}, head[at:]...)
-		for _, row := range rows {
-			t.Rows = append(t.Rows, row[:at])
-			more.Rows = append(more.Rows, append([]string{row[0]}, row[at:]...))
-		}
-		page.Tables = append(page.Tables, t)
-		if at < len(head) {
-			page.Tables = append(page.Tables, more)
-		}
-		if len(remarks.Rows) > 0 {
-			page.Tables = append(page.Tables, remarks)
+			if part(k) == remarks {
+				t.Header[1] = "remark"
+			}
+			if part(k) == distances && g.Metric != "" {
+				t.Note = strings.Join(g.legend(), " ")
+			}
+			page.Tables = append(page.Tables, t)
 		}
 		if head, rows, rest := g.violations(); len(rows) > 0 {
 			t := figure.Table{Title: "Violation by constraint: " + g.Title, Header: head, Rows: rows,

@@ -13,14 +13,22 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 )
 
+// A part of a group's columns, which a page has as a table.
+type part int
+
+const (
+	distances part = iota
+	quality        // of samples beside the distance
+	costs
+	remarks
+)
+
 // A column of a group's table.
 type column struct {
+	part part
 	head string
 	cell func(g *Group, l *Line) string
 }
-
-// worstHead is the head of the first column that does not tell of distances.
-const worstHead = "worst violation"
 
 // dash stands for what is not known.
 const dash = "–"
@@ -52,6 +60,8 @@ func within(s Stat) string {
 	return fixed(s.Mean) + " ± " + fixed(s.SE)
 }
 
+func mean(s Stat) string { return fixed(s.Mean) }
+
 // over is the cell of a number of entries.
 func over(of func(e *Entry) metric.Float, write func(Stat) string) func(*Group, *Line) string {
 	return func(_ *Group, l *Line) string { return write(l.Over(of)) }
@@ -77,42 +87,58 @@ func (g *Group) columns() []column {
 		return e.Row.Distance.HeldOut
 	}
 	all := []column{
-		{"line", func(_ *Group, l *Line) string { return l.Name }},
-		{"seeds", func(_ *Group, l *Line) string {
+		{distances, "line", func(_ *Group, l *Line) string { return l.Name }},
+		{distances, "seeds", func(_ *Group, l *Line) string {
 			if l.Failed > 0 {
 				return fmt.Sprintf("%d of %d", len(l.Entries)-l.Failed, len(l.Entries))
 			}
 			return fmt.Sprint(len(l.Entries))
 		}},
-		{"distance", func(_ *Group, l *Line) string { return within(l.Distance) }},
-		{"floor", func(_ *Group, l *Line) string {
+		{distances, "distance", func(_ *Group, l *Line) string { return within(l.Distance) }},
+		{distances, "floor", func(_ *Group, l *Line) string {
 			sd := l.Over(func(e *Entry) metric.Float { _, _, f := e.Row.Main(); return f.SD })
 			return within(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
 		}},
-		{"held-out", over(held, within)},
-		{"its floor", over(func(e *Entry) metric.Float {
+		{distances, "held-out", over(held, within)},
+		{distances, "its floor", over(func(e *Entry) metric.Float {
 			if e.Row.Distance == nil {
 				return metric.NaN
 			}
 			return e.Row.Distance.HeldOutFloor
-		}, within)},
-		{"observables", over(func(e *Entry) metric.Float {
+		}, mean)},
+		{distances, "difference", func(_ *Group, l *Line) string {
+			if l.Test == nil {
+				return dash
+			}
+			s := fmt.Sprintf("%+.4f", float64(l.Test.Difference))
+			if !l.Test.SE.IsNaN() {
+				s += fmt.Sprintf(" ± %.4f", float64(l.Test.SE))
+			}
+			return s
+		}},
+		{distances, "p", func(_ *Group, l *Line) string {
+			if l.Test == nil || l.Test.Least >= 1 {
+				return dash
+			}
+			return number(l.Test.PValue, 2)
+		}},
+		{quality, "observables", over(func(e *Entry) metric.Float {
 			if e.Row.Observed == nil {
 				return metric.NaN
 			}
 			return e.Row.Observed.Full
 		}, within)},
-		{"MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
-		{"its floor", over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, within)},
-		{worstHead, func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
-		{"failed", func(_ *Group, l *Line) string {
+		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
+		{quality, "its floor", over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
+		{quality, "worst violation", func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
+		{quality, "failed", func(_ *Group, l *Line) string {
 			failed, samples := 0, 0
 			for _, e := range l.Entries {
 				failed, samples = failed+e.Row.Failed, samples+e.Row.Samples
 			}
 			return fmt.Sprintf("%d of %d", failed, samples)
 		}},
-		{"copies", func(_ *Group, l *Line) string {
+		{quality, "copies", func(_ *Group, l *Line) string {
 			copied := l.Over(func(e *Entry) metric.Float { return e.Row.Copies.Copied })
 			repeated := l.Over(func(e *Entry) metric.Float { return e.Row.Copies.Repeated })
 			if copied.Mean.IsNaN() {
@@ -120,9 +146,9 @@ func (g *Group) columns() []column {
 			}
 			return fmt.Sprintf("%.1f %% (%.1f %%)", 100*float64(copied.Mean), 100*float64(repeated.Mean))
 		}},
-		{"evaluations", over(func(e *Entry) metric.Float { return e.Row.Network },
+		{costs, "evaluations", over(func(e *Entry) metric.Float { return e.Row.Network },
 			func(s Stat) string { return number(s.Mean, 4) })},
-		{"program steps (failed)", func(_ *Group, l *Line) string {
+		{costs, "program steps (failed)", func(_ *Group, l *Line) string {
 			steps, samples, failed := 0, 0, 0
 			for _, e := range l.Entries {
 				if p := e.Row.Programs; p != nil {
@@ -134,26 +160,10 @@ func (g *Group) columns() []column {
 			}
 			return fmt.Sprintf("%.1f (%d)", float64(steps)/float64(samples), failed)
 		}},
-		{"simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
-		{"training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
-		{"generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
-		{"difference", func(_ *Group, l *Line) string {
-			if l.Test == nil {
-				return dash
-			}
-			s := fmt.Sprintf("%+.4f", float64(l.Test.Difference))
-			if !l.Test.SE.IsNaN() {
-				s += fmt.Sprintf(" ± %.4f", float64(l.Test.SE))
-			}
-			return s
-		}},
-		{"p", func(_ *Group, l *Line) string {
-			if l.Test == nil || l.Test.Least >= 1 {
-				return dash
-			}
-			return number(l.Test.PValue, 2)
-		}},
-		{"", func(g *Group, l *Line) string {
+		{costs, "simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
+		{costs, "training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
+		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
+		{remarks, "", func(g *Group, l *Line) string {
 			var said []string
 			if &g.Lines[max(0, g.To)] == l && g.To >= 0 {
 				said = append(said, "compared with")
@@ -171,7 +181,7 @@ func (g *Group) columns() []column {
 		}},
 	}
 	return slices.DeleteFunc(all, func(c column) bool {
-		if c.head == "line" || c.head == "seeds" || c.head == "distance" {
+		if slices.Contains([]string{"line", "seeds", "distance"}, c.head) {
 			return false
 		}
 		for i := range g.Lines {
@@ -203,9 +213,18 @@ func (l *Line) worst() metric.Float {
 	return worst
 }
 
-// table returns a group's table: header and rows.
-func (g *Group) table() (head []string, rows [][]string) {
-	columns := g.columns()
+// table returns a group's table of some parts, each line with its name before: header and rows; no header if there is
+// nothing in these parts.
+func (g *Group) table(of ...part) (head []string, rows [][]string) {
+	var columns []column
+	for k, c := range g.columns() {
+		if k == 0 || slices.Contains(of, c.part) {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) == 1 {
+		return nil, nil
+	}
 	for _, c := range columns {
 		head = append(head, c.head)
 	}
@@ -298,10 +317,16 @@ func (g *Group) subject() string {
 func (g *Group) legend() []string {
 	out := []string{fmt.Sprintf("Distance: %s to all data; ± is the standard error over seeds. Floor: what as many "+
 		"draws from the training rows score, ± their standard deviation; held-out: to %s. Copies: share of samples on "+
-		"a training row (and of held-out rows). Evaluations: of the network, a sample. Program steps: of optimisation "+
-		"within steps, a sample, and how many found no point.", g.Metric, g.Data.HeldOut)}
+		"a training row (and of held-out rows). Evaluations: of the network, a sample.", g.Metric, g.Data.HeldOut)}
+	for _, l := range g.Lines {
+		if l.Entries[0].Row.Programs != nil {
+			out[0] += " Program steps: of optimisation within steps, a sample, and how many found no point."
+			break
+		}
+	}
 	if g.Metric == EnergyName {
-		out[0] = fmt.Sprintf("Distance: %s (%s), with the mean of its relabellings as floor.", g.Metric, g.Data.HeldOut)
+		out[0] = fmt.Sprintf("Distance: %s (%s), with the mean of its relabellings as floor.", g.Metric,
+			g.Data.HeldOut)
 	}
 	tested, most := false, metric.Float(0)
 	for _, l := range g.Lines {
@@ -334,7 +359,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s\n\n", g.subject())
-		if err := writeBlocks(w, header(g.table())); err != nil {
+		if err := writeBlocks(w, header(g.table(distances, quality, costs, remarks))); err != nil {
 			return err
 		}
 		if head, rows, rest := g.violations(); len(rows) > 0 {
@@ -442,7 +467,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		fmt.Fprintf(&b, "## %s\n\n", escape.Replace(g.subject()))
-		table(g.table())
+		table(g.table(distances, quality, costs, remarks))
 		if head, rows, rest := g.violations(); len(rows) > 0 {
 			b.WriteString("Worst violation (and mean) by constraint")
 			if rest > 0 {
