@@ -254,7 +254,13 @@ func (a *app) swept(o *sweep.Outcome, file string) error {
 		if o.Complete {
 			fmt.Fprintf(w, "; rows.json has SHA-256 %.16s…", o.SHA256)
 		}
-		fmt.Fprintf(w, "\nnext:  landing compare %s\n", text.Shell(o.Dir))
+		fmt.Fprintln(w)
+		if !o.Complete {
+			fmt.Fprintln(w, "go on: the same command, from where this one stopped")
+		}
+		if count[work.Done] > 0 {
+			fmt.Fprintf(w, "next:  landing compare %s\n", text.Shell(o.Dir))
+		}
 	})
 	if n := count[work.Failed]; n > 0 && err == nil {
 		return fmt.Errorf("%s failed; landing sweep %s --retry runs what failed again", plural(n, "cell"), file)
