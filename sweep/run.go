@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -133,9 +134,15 @@ func (p *Plan) open(dir string) error {
 	case err != nil:
 		return err
 	case list == nil:
-		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-			return &run.FolderError{Dir: dir, Problem: "exists and is not the folder of a sweep; expected a new " +
-				"one, or one in which this sweep was begun"}
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if !begins(e.Name()) {
+				return &run.FolderError{Dir: dir, Problem: "exists and is not the folder of a sweep; expected a new " +
+					"one, or one in which this sweep was begun"}
+			}
 		}
 	case list.Name != p.File.Name:
 		return &run.FolderError{Dir: dir, Problem: fmt.Sprintf("holds the sweep %q; expected one for %q", list.Name,
@@ -149,16 +156,26 @@ func (p *Plan) open(dir string) error {
 	if err != nil {
 		return err
 	}
-	for name, data := range map[string][]byte{compare.ListFile: append(data, '\n'), givenFile: p.File.source} {
-		path := filepath.Join(dir, name)
-		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{compare.ListFile, append(data, '\n')}, {givenFile, p.File.source}} {
+		path := filepath.Join(dir, file.name)
+		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, file.data) {
 			continue
 		}
-		if err := run.WriteFile(path, data, true); err != nil {
+		if err := run.WriteFile(path, file.data, true); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// begins reports whether a name is one of those that are in the folder of a sweep before its list is: another process
+// may have made it a moment ago.
+func begins(name string) bool {
+	return slices.Contains([]string{compare.UnitsDir, compare.RunsDir, compare.ListFile, givenFile}, name) ||
+		strings.HasPrefix(name, "."+compare.ListFile+".tmp-") || strings.HasPrefix(name, "."+givenFile+".tmp-")
 }
 
 // session is a call of Run.

@@ -41,8 +41,15 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("another %s has the content of %s", what, other)
 		}
 		seen[v.Content()] = what
-		if v.Differs(u) == "" {
-			t.Errorf("another %s is no difference", what)
+		want := "another task"
+		switch what {
+		case "bytes":
+			want = "other bytes of data"
+		case "more":
+			want = "other bytes of set"
+		}
+		if got := v.Differs(u); got == "" || (what == "bytes" || what == "more" || what == "task") && got != want {
+			t.Errorf("another %s: %q", what, got)
 		}
 	}
 	v := unit("a", `{"x": 1}`)
@@ -100,6 +107,16 @@ func TestShards(t *testing.T) {
 				t.Errorf("%d units in %d parts of %d to %d", units, n, least, most)
 			}
 		}
+	}
+	for _, bad := range []string{"0/3", "4/3", "0/0", "1/0", "1/100001", "100001/100001", "-1/2", "+1/2", "1", "1/", "/1",
+		"1/2/3", "a/b", " 1/2", "1/99999999999999999999", "99999999999999999999/1"} {
+		var e *ShardError
+		if s, err := ParseShard(bad); !errors.As(err, &e) || e.Given != bad {
+			t.Errorf("%q: %v, %v", bad, s, err)
+		}
+	}
+	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) || last.String() != "100000/100000" {
+		t.Errorf("the last of many: %v, %v", last, err)
 	}
 	if whole, err := ParseShard(""); err != nil || !whole.Takes(0) || !whole.Takes(17) {
 		t.Errorf("the whole: %v, %v", whole, err)

@@ -312,3 +312,46 @@ func TestSweepFaults(t *testing.T) {
 		t.Errorf("another network in the same folder: exit %d, %s", r.code, r.stderr)
 	}
 }
+
+// Processes that begin a sweep in one folder at the same moment share its cells: each is done by one of them.
+func TestSweepTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	dir := t.TempDir()
+	small := strings.NewReplacer("seeds: [3]", "seeds: [3, 4, 5]", "epochs: 12", "epochs: 1", "rows: 20000",
+		"rows: 2000").Replace(shortSweep)
+	if err := os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	const processes = 3
+	for range processes {
+		cmd := exec.Command(self, "sweep", "short.yaml", "--out", "together", "-q", "--workers", "1")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		go func() {
+			err := cmd.Run()
+			if err != nil {
+				err = fmt.Errorf("%w\n%s", err, said.String())
+			}
+			done <- err
+		}()
+	}
+	for range processes {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if r := ok(t, dir, "sweep", "short.yaml", "--out", "together"); strings.Contains(r.stderr, "[1 of 6]") {
+		t.Errorf("a cell was left: %s", r.stderr)
+	}
+	ok(t, dir, "sweep", "short.yaml", "--out", "alone")
+	sameEnds(t, ends(t, filepath.Join(dir, "together")), ends(t, filepath.Join(dir, "alone")), 0)
+}
