@@ -287,7 +287,11 @@ func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string)
 	if open.Steps == 0 {
 		switch τ := S / (float64(n.Steps) * n.mean(n.Min/n.Max)); {
 		case n.Steps == fewestSteps:
-			add("steps", n.Steps, "the fewest that are taken; the largest step may be %.3g and is %.3g", longest, τ)
+			bound := fmt.Sprintf("the largest step may be %.3g and is %.3g", longest, τ)
+			if math.IsInf(longest, 1) {
+				bound = fmt.Sprintf("steps of at most %.3g: neither curvature nor walls bound them", τ)
+			}
+			add("steps", n.Steps, "the fewest that are taken; %s", bound)
 		case n.Steps == mostSteps:
 			add("steps", n.Steps, "the most that are taken; the largest step should be %.3g and is %.3g", longest, τ)
 		default:

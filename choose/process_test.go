@@ -109,8 +109,9 @@ func TestScheduleSteps(t *testing.T) {
 	}
 	flat := earth
 	flat.RadiusMedian = math.Inf(1)
-	if n, _ := Schedule(&flat, Noise{Underdamped: true}); n.Steps != fewestSteps {
-		t.Errorf("flat: %d steps", n.Steps)
+	if n, why := Schedule(&flat, Noise{Underdamped: true}); n.Steps != fewestSteps ||
+		!strings.Contains(why[1].Reason, "neither curvature nor walls") {
+		t.Errorf("flat: %d steps, %+v", n.Steps, why)
 	}
 	round.RadiusMedian = 0.01
 	n, why := Schedule(&round, Noise{Underdamped: true})

@@ -126,7 +126,7 @@ func partAbout(s []float64, dim int) part {
 	}
 	for i := steps - 1; i >= 0; i-- { // the largest first: those below it hold the rest
 		k := fewest << i
-		kth[i] = selected(s, k-1)
+		kth[i] = metric.Select(s, k-1)
 		s = s[:k]
 	}
 	m := float64(dim)
@@ -172,38 +172,6 @@ func logGamma(a, y float64) float64 {
 	}
 	whole, _ := math.Lgamma(a + 1)
 	return a*math.Log(y) - y - whole + math.Log(sum)
-}
-
-// selected reorders x so that none before number n is larger than it and none behind it smaller, and
-// returns it (Hoare's FIND).
-func selected(x []float64, n int) float64 {
-	lo, hi := 0, len(x)-1
-	for lo < hi {
-		pivot := x[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for x[i] < pivot {
-				i++
-			}
-			for x[j] > pivot {
-				j--
-			}
-			if i <= j {
-				x[i], x[j] = x[j], x[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case n <= j:
-			hi = j
-		case n >= i:
-			lo = i
-		default:
-			return pivot
-		}
-	}
-	return x[n]
 }
 
 // A part may be thin: wide along some tangents and narrow along others, where counts see little but

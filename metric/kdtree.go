@@ -57,7 +57,7 @@ func (t *tree) build(x []float64, order []int32) {
 		return
 	}
 	mid := len(order) / 2
-	at := selectNth(x, order, t.d, axis, mid)
+	at := find(order, mid, func(i int32) float64 { return x[int(i)*t.d+axis] })
 	t.build(x, order[:mid])
 	n := &t.nodes[self]
 	n.axis, n.at, n.upper = int32(axis), at, int32(len(t.nodes))
@@ -77,39 +77,6 @@ func (t *tree) widest(x []float64, order []int32) (axis int, width float64) {
 		}
 	}
 	return axis, width
-}
-
-// selectNth reorders the points so that none before the n-th is above it along
-// axis and none after it below, and returns its coordinate (Hoare's FIND).
-func selectNth(x []float64, order []int32, d, axis, n int) float64 {
-	coord := func(i int) float64 { return x[int(order[i])*d+axis] }
-	lo, hi := 0, len(order)-1
-	for lo < hi {
-		pivot := coord(lo + (hi-lo)/2)
-		i, j := lo, hi
-		for i <= j {
-			for coord(i) < pivot {
-				i++
-			}
-			for coord(j) > pivot {
-				j--
-			}
-			if i <= j {
-				order[i], order[j] = order[j], order[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case n <= j:
-			hi = j
-		case n >= i:
-			lo = i
-		default:
-			return pivot
-		}
-	}
-	return coord(n)
 }
 
 // nearest returns the squared distance from q to the nearest point, +Inf if

@@ -181,7 +181,7 @@ func TestFisherOfOneTrial(t *testing.T) {
 
 // Every place of an order is found, among ties too, with no larger number before it and no smaller
 // one behind.
-func TestSelectNth(t *testing.T) {
+func TestSelect(t *testing.T) {
 	for trial := range uint64(60) {
 		size := 1 + int(trial%13)
 		x := make([]float64, size)
@@ -195,7 +195,7 @@ func TestSelectNth(t *testing.T) {
 			for i := range order {
 				order[i] = int32(i)
 			}
-			if got := selectNth(x, order, 1, 0, n); got != sorted[n] {
+			if got := find(order, n, func(i int32) float64 { return x[i] }); got != sorted[n] {
 				t.Fatalf("place %d of %v is %v", n, x, got)
 			}
 			for i, o := range order {

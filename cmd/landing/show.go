@@ -204,12 +204,18 @@ func (a *app) why(f *run.Folder) error {
 	})
 }
 
+// mostShown is how long a list is written out; config.yaml and --json have all.
+const mostShown = 3
+
 // value writes the value of a key, numbers in few digits.
 func value(v any) string {
 	switch v := v.(type) {
 	case float64:
 		return fmt.Sprintf("%.6g", v)
 	case []any:
+		if len(v) > mostShown {
+			return fmt.Sprintf("(%d numbers)", len(v))
+		}
 		s := make([]string, len(v))
 		for i, x := range v {
 			s[i] = value(x)
