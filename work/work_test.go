@@ -108,14 +108,15 @@ func TestShards(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"0/3", "4/3", "0/0", "1/0", "1/100001", "100001/100001", "-1/2", "+1/2", "1", "1/", "/1",
-		"1/2/3", "a/b", " 1/2", "1/99999999999999999999", "99999999999999999999/1"} {
+	for _, bad := range []string{"0/3", "4/3", "0/0", "1/0", "1/100001", "100001/100001", "-1/2", "+1/2", "1", "1/",
+		"/1", "1/2/3", "a/b", " 1/2", "1/99999999999999999999", "99999999999999999999/1"} {
 		var e *ShardError
 		if s, err := ParseShard(bad); !errors.As(err, &e) || e.Given != bad {
 			t.Errorf("%q: %v, %v", bad, s, err)
 		}
 	}
-	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) || last.String() != "100000/100000" {
+	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) ||
+		last.String() != "100000/100000" {
 		t.Errorf("the last of many: %v, %v", last, err)
 	}
 	if whole, err := ParseShard(""); err != nil || !whole.Takes(0) || !whole.Takes(17) {
