@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -39,9 +40,7 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 	noise, chosen := choose.Schedule(m, open)
 	notes = append(notes, choose.Strain(m, open, noise)...)
 	learning := choose.Learning(m, noise)
-	if k := p.Network.Kind; k != "" && k != "mlp" { // which reads points in its own way
-		learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return strings.HasPrefix(c.Key, "network.") })
-	}
+	learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return !serves(p.Network.Kind, c.Key) })
 	for i, c := range learning {
 		if center, ok := c.Value.([]float64); ok {
 			learning[i].Value = center[:p.Free(m.Coordinates)]
@@ -77,6 +76,19 @@ func given(p *problem.Problem, underdamped bool) choose.Noise {
 		}
 	}
 	return n
+}
+
+// serves reports whether what is chosen for an mlp serves a kind of network: aligned is one inside, which lays
+// points on a reference before it reads them; others have numbers of their own.
+func serves(kind, key string) bool {
+	switch {
+	case kind == "" || kind == "mlp" || !strings.HasPrefix(key, "network."):
+		return true
+	case networks.Refers(kind):
+		return slices.Contains([]string{"network.width", "network.layers", "network.time", "network.time_octaves",
+			"network.output"}, key)
+	}
+	return false
 }
 
 // splits reports whether a problem's backward steps can split their noise: of the paper's underdamped methods, in the
