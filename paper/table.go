@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -64,7 +65,7 @@ func (e *Exhibit) Tables(rows []Row, extra []string) []Table {
 
 func (e *Exhibit) table(rows []Row, extra []string) Table {
 	t := Table{Exhibit: e.Name, Title: e.Title, Says: e.Says, Corner: e.Corner, Columns: e.Columns}
-	budgets := map[float64]int{}
+	budgets := map[float64]span{}
 	for _, row := range e.Rows {
 		line := Line{Name: row}
 		for _, column := range e.Columns {
@@ -86,7 +87,7 @@ func (e *Exhibit) table(rows []Row, extra []string) Table {
 				if n.Runs > 0 {
 					n.Figure, mean, sd = entry.Figure, float64(n.Mean), n.sd
 					p.Ours = append(p.Ours, n.Number)
-					budgets[n.Budget]++
+					budgets[n.Budget] = budgets[n.Budget].over(n.seconds)
 				}
 			}
 			if printed, ok := PrintedAt(e.Name, row, column); ok {
@@ -130,31 +131,48 @@ func (t *Table) steady() []string {
 	return []string{"No path fails of " + strings.Join(says, ", ") + "."}
 }
 
-// trained says how long the networks behind a table were trained.
-func trained(budgets map[float64]int) string {
-	var all []float64
-	for b := range budgets {
-		all = append(all, b)
+// A span is the least and the most of some seconds; of none both are 0.
+type span struct{ lo, hi float64 }
+
+func (s span) over(o span) span {
+	switch {
+	case o.hi == 0:
+		return s
+	case s.hi == 0:
+		return o
 	}
-	slices.Sort(all)
+	return span{min(s.lo, o.lo), max(s.hi, o.hi)}
+}
+
+// trained says how long the networks behind a table were trained, by their budgets.
+func trained(budgets map[float64]span) string {
 	var says []string
-	for _, b := range all {
-		if b == 0 {
-			says = append(says, "the recipe's own epochs")
-		} else {
+	for _, b := range slices.Sorted(maps.Keys(budgets)) {
+		of := budgets[b]
+		took := fmt.Sprintf("%.0f to %.0f s", of.lo, of.hi)
+		if math.Round(of.lo) == math.Round(of.hi) {
+			took = fmt.Sprintf("%.0f s", of.hi)
+		}
+		switch {
+		case b > 0:
 			says = append(says, fmt.Sprintf("%.4g s", b))
+		case of.hi == 0:
+			says = append(says, "the recipe's own epochs")
+		default:
+			says = append(says, "the recipe's own epochs, "+took)
 		}
 	}
-	if len(says) == 0 {
+	if says == nil {
 		return ""
 	}
-	return "Training of each network: " + strings.Join(says, ", ") + "."
+	return "Training of each network: " + strings.Join(says, "; ") + "."
 }
 
 // measured is a number of ours.
 type measured struct {
 	Number
 	sd      float64 // of a run
+	seconds span    // of training
 	failure string
 }
 
@@ -177,6 +195,7 @@ func (e *Entry) number(rows []Row, extra []string) measured {
 			}
 			if v, ok := r.Figures[e.Figure]; ok {
 				values = append(values, times*v)
+				m.seconds = m.seconds.over(span{r.Figures[Train], r.Figures[Train]})
 				budget = max(budget, r.Budget)
 			}
 		}

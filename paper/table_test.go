@@ -66,6 +66,7 @@ func TestMarkdown(t *testing.T) {
 		e.Entries = append(e.Entries, Entry{Row: m, Column: "|h| earth",
 			Cells: []string{"volcano/" + m, "earthquake/" + m}, Figure: AbsH})
 	}
+	own := row("volcano/Guided", 0, 1, map[string]float64{Distance: 0.15, Train: 41.2})
 	failed := row("earthquake/OLLA", 300, 1, nil)
 	failed.Failure = "its paths diverged,\nall of them"
 	other := row("volcano/RFM", 300, 1, map[string]float64{Distance: 0.001})
@@ -77,7 +78,7 @@ func TestMarkdown(t *testing.T) {
 		row("volcano/ULLA", 900, 3, map[string]float64{Distance: 0.102, AbsH: 3e-16}),
 		row("earthquake/ULLA", 900, 1, map[string]float64{Distance: 0.120, AbsH: 1e-16}),
 		row("volcano/OLLA", 300, 1, map[string]float64{Distance: 0.128, AbsH: 0}),
-		failed, other,
+		failed, other, own,
 		row("earthquake/RFM", 900, 1, map[string]float64{Distance: 0.070}), // too far apart to tell
 		row("earthquake/RFM", 900, 2, map[string]float64{Distance: 0.100}),
 	}
@@ -95,7 +96,7 @@ S.
 | OLLA | 0.1280 / 0.128 ± 0.005 | failed / 0.096 ± 0.002 | failed / 3.9×10⁻⁹ |
 | RFM | – / 0.116 ± 0.002 | 0.0850 ± 0.0150 / 0.089 ± 0.001 | – / 5.2×10⁻⁸ |
 
-Training of each network: 300 s, 900 s.
+Training of each network: 300 s; 900 s.
 
 OLLA, earthquake: its paths diverged,; all of them
 
@@ -107,6 +108,13 @@ OLLA, |h| earth: its paths diverged,; all of them
 	b.Reset()
 	if err := tables[0].Terminal(&b); err != nil || !strings.Contains(b.String(), "ULLA    0.1020 ± 0.0012 ✓ / 0.125") {
 		t.Errorf("%v:\n%s", err, b.String())
+	}
+	e.Rows = append(e.Rows, "Guided")
+	e.Entries = append(e.Entries, Entry{Row: "Guided", Column: "volcano", Cells: []string{"volcano/Guided"},
+		Figure: Distance})
+	note := "Training of each network: the recipe's own epochs, 41 s; 300 s; 900 s."
+	if got := e.Tables(rows, nil)[0].Notes[0]; got != note {
+		t.Errorf("got %q, want %q", got, note)
 	}
 	tables = e.Tables(rows, []string{"network.width=8"}) // settings of one's own have rows of their own
 	if p := tables[0].Rows[2].Places[0]; len(p.Ours) != 1 || p.Ours[0].Mean != 0.001 || p.Mark != Better {

@@ -25,7 +25,7 @@ func TestReproduce(t *testing.T) {
 	}
 	first := ok(t, dir, append(small, "--note", "a test")...)
 	for _, want := range []string{"method, N →  20", "OLLA         –", "ULLA-P       0.", "ULLA         0.",
-		"Training of each network: the recipe's own epochs.", "Forward paths that lost a projection, %",
+		"Training of each network: the recipe's own epochs, ", "Forward paths that lost a projection, %",
 		"page: " + filepath.Join("p", "demo.html")} {
 		if !strings.Contains(first.stdout, want) {
 			t.Errorf("no %q in\n%s", want, first.stdout)
