@@ -269,7 +269,8 @@ func (t *Trainer[T]) Due(work float64) bool {
 // rate falls to 0 from here on: it is what a training planned for so many would have been. Where it
 // rises, this is so for the epoch of the lowest distance, from whose checkpoint the training goes on
 // (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies before the last Extend, or no epoch is left from
-// there, the training ends.
+// there, the training ends. Losses that no longer fall may fall again, since they say so little of what
+// is still to be learned: with a budget only those that rise end the training.
 func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}
@@ -280,7 +281,7 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s.Judged = &j
 	plan := t.Plan()
 	stop, rising, against := j.hear(s.Epoch, s.Updates, e, j.Verdict == nil && !t.Done() && !plan.Falling(s.Epoch))
-	if !stop {
+	if patient := t.cfg.JudgedByLoss && s.Budget > 0; !stop || patient && !rising {
 		return Verdict{}, false
 	}
 	other, _ := j.of(against)

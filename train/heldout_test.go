@@ -45,6 +45,35 @@ func sequence(most int, anneal, noise float64, distances ...float64) (*Trainer[f
 	return t, Verdict{}, false
 }
 
+// With a budget losses that no longer fall do not end a training, and those that rise do: it then has 1.26
+// times the best epoch.
+func TestLossesEndByRising(t *testing.T) {
+	for _, c := range []struct {
+		budget float64
+		losses []float64
+		ends   bool
+		plan   Plan // and its share of the epochs to 1e-12
+	}{
+		{60, []float64{5, 3, 3, 3, 3, 3, 3}, false, Plan{}},
+		{0, []float64{5, 3, 3, 3, 3, 3, 3}, true, Plan{508, 0.5, 1}},
+		{60, []float64{5, 3, 3.5, 4, 4.5}, true, Plan{159, 1 - 126./159, 1}},
+		{60, []float64{5, 3, 3, 3, 3, 4, 4.5}, true, Plan{next(254), 1 - 254/float64(next(254)), 1}},
+	} {
+		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
+		tr := &Trainer[float32]{source: paths{}, cfg: cfg}
+		tr.State.Budget, tr.State.Plan = c.budget, &Plan{10_000, 0.5, 1}
+		v, ends := Verdict{}, false
+		for i, e := 0, 100; i < len(c.losses) && !ends; i, e = i+1, next(e) {
+			tr.State.Epoch, tr.State.Updates = e, 10*e
+			v, ends = tr.Hear(measured(c.losses[i], 0.01, uint64(e)))
+		}
+		off := math.Abs(v.Plan.Anneal - c.plan.Anneal)
+		if v.Plan.Anneal = c.plan.Anneal; ends != c.ends || v.Plan != c.plan || off > 1e-12 {
+			t.Errorf("budget %v, losses %v: a verdict: %v, %+v", c.budget, c.losses, ends, v)
+		}
+	}
+}
+
 // The rule on sequences whose outcome is known.
 func TestVerdicts(t *testing.T) {
 	nan := math.NaN()
