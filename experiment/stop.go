@@ -317,5 +317,8 @@ func (t *training) ended() string {
 	if j.Reference == 0 {
 		return by + ", too few for held-out rows to tell whether more are of use"
 	}
-	return by + " before the " + train.Judge(t.Problem.Train.ByLoss()) + " stopped to fall: more may be of use"
+	if t.Problem.Train.ByLoss() {
+		return by + " before the held-out loss rose: more may be of use"
+	}
+	return by + " before the held-out distance stopped to fall: more may be of use"
 }
