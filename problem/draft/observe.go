@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -142,8 +143,10 @@ func (l *loaded) observeMatrices(w *observing, r *discover.Report, look func(at 
 				discover.Written(fmt.Sprintf("atan2(x[@0+%d], x[@0])", m.Stride), "heading", m.At))
 			w.add(Observed{}, discover.Written(fmt.Sprintf("x[@0+%d]", 2*(m.Stride+1)), "tilt", m.At))
 		} else if m.N > 3 && m.Stride == m.P && m.N*m.P == r.Dim {
-			w.add(Observed{}, discover.Written(fmt.Sprintf("let A = reshape(x, %d, %[1]d); trace(A*A)", m.N),
-				"trace of the square"))
+			for _, k := range metric.TracePowers[1:] { // those of the paper; k = 1 stands above
+				w.add(Observed{}, discover.Written(fmt.Sprintf("let A = reshape(x, %d, %[1]d); trace(%s)", m.N,
+					strings.Repeat("*A", k)[1:]), fmt.Sprintf("trace of power %d", k)))
+			}
 		}
 		if i > 0 && r.Matrices[i-1].N == m.N && m.Stride == m.P && r.Matrices[i-1].Stride == m.P {
 			w.add(Observed{}, discover.Written(fmt.Sprintf("dot(x[@0:@0+%d], x[@1:@1+%[1]d])", m.N*m.P),

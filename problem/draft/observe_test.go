@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -54,6 +58,22 @@ func TestObserve(t *testing.T) {
 			return []float64{a / (a + b + c), b / (a + b + c), c / (a + b + c)}, map[string]float64{
 				"log-ratio[0,1]": z[1] - z[0], "log-ratio[1,2]": z[2] - z[1]}
 		}, 8},
+		{"turns", func(z []float64) ([]float64, map[string]float64) { // rows by Gram and Schmidt, of Haar's law
+			x := slices.Clone(z[:16])
+			for i := range 4 {
+				row := x[4*i : 4*i+4]
+				for k := range i {
+					dense.Axpy(row, -dense.Dot(row, x[4*k:4*k+4]), x[4*k:4*k+4])
+				}
+				dense.Scaled(row, 1/dense.Norm(row), row)
+			}
+			if mat.Det(mat.NewDense(4, 4, slices.Clone(x))) < 0 {
+				dense.Scaled(x[:4], -1, x[:4])
+			}
+			traces := metric.PowerTraces(nil, x, 4)
+			return x, map[string]float64{"trace[0]": traces[0], "trace of power 2": traces[1],
+				"trace of power 4": traces[2], "trace of power 5": traces[3]}
+		}, 4},
 		{"free", func(z []float64) ([]float64, map[string]float64) { return z[:4], nil }, 0},
 	} {
 		var x []float64
