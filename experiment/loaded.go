@@ -38,6 +38,7 @@ type Loaded struct {
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
+	Taught      []float64 // rows of data.train, which the network learns in place of TrainRows; nil without
 	ValRows     []float64 // validation rows
 	HeldOutRows []float64 // that samples are judged by: the test rows, and the others if training saw nothing of them
 	Domain      *domain.Domain
@@ -104,10 +105,13 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}
-	if err := p.CheckPaths(proc, len(l.Split.Train)); err != nil {
+	if l.Taught, err = taught(p, proc.Set, pool); err != nil {
 		return nil, err
 	}
-	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, l.TrainRows, data.N, pool)
+	if err := p.CheckPaths(proc, len(l.learned())/data.D); err != nil {
+		return nil, err
+	}
+	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, l.learned(), data.N, pool)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ const (
 // training row, more than one where rows are few, for samples that begin at one state are
 // not independent.
 func (l *Loaded) priorPaths() int {
-	rows := len(l.TrainRows) / l.Data.D
+	rows := len(l.learned()) / l.Data.D
 	room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
 	return rows * min((priorEnds+rows-1)/rows, max(1, int(room)))
 }
@@ -126,7 +126,7 @@ func (l *Loaded) priorPaths() int {
 // empiricalPrior returns the ends of forward paths from the training rows.
 func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 	d, paths := l.Data.D, l.priorPaths()
-	starts := langevin.Starts(l.TrainRows, d, paths)
+	starts := langevin.Starts(l.learned(), d, paths)
 	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil {
 		return nil, err

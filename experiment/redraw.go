@@ -38,7 +38,7 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
 		return nil, err
 	}
-	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, r.TrainRows, r.Data.N, r.Pool)
+	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, r.learned(), r.Data.N, r.Pool)
 	if err != nil {
 		return nil, err
 	}

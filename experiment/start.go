@@ -55,7 +55,7 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 		return s, nil
 	}
 	d, seed := l.Process.Set.Dim(), l.Problem.Seed
-	ends, t, err := startTest(ctx, l.Method, prior, l.TrainRows, d, startCount(l.Process, samples), seed, l.Pool)
+	ends, t, err := startTest(ctx, l.Method, prior, l.learned(), d, startCount(l.Process, samples), seed, l.Pool)
 	if err != nil || len(ends) == 0 { // all failed
 		return s, err
 	}

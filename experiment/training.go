@@ -130,7 +130,7 @@ func (t *training) resume(checkpoint string) error {
 }
 
 func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {
-	t.source = t.Method.Source(t.TrainRows, t.Pool)
+	t.source = t.Method.Source(t.learned(), t.Pool)
 	tr := train.New(t.Problem.TrainConfig(), t.source, m, t.Pool)
 	tr.Now = t.watch.now
 	return tr

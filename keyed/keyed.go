@@ -36,6 +36,7 @@ const (
 	SurfaceFit      Purpose = 20 // points that a level set is fitted to; index: kind of point
 	SurfaceData     Purpose = 21 // data sets drawn on meshes
 	Conditions      Purpose = 30 // who sees a condition, and what begins under one
+	FewStep         Purpose = 31 // noise that few-step methods see or make
 )
 
 // A Stream is an addressable sequence of random numbers. The zero value is

@@ -65,6 +65,14 @@ var (
 	GeneratedMomentum = use(Prior, one(1), "p̃_N of generated paths")
 	GeneratedEarly    = use(BackwardNoise, one(1), "η_k of generated paths: noise before the score is asked")
 
+	// Few-step methods; index: a refresh, or in generation how many evaluations came before. The
+	// step of a latent is the level and which draw it is, or in generation the try.
+	LevelNoise         = use(FewStep, Block{0, 1<<40 - 1}, "ξ of a level in training")
+	GeneratedLatent    = use(FewStep, Block{1 << 40, 1<<40 + 1<<20}, "ξ of generated samples")
+	GeneratedAgain     = use(FewStep, Block{1 << 41, 1<<41 + 1<<20}, "ζ_k of samples on their way back to a level")
+	Hands              = use(FewStep, Block{1 << 43, 1<<44 - 1}, "which states of the prior are dealt out together")
+	GeneratedAgainward = use(FewStep, Block{1 << 42, 1<<42 + 1<<20}, "p̃_0 of these ways")
+
 	// Training; index: epoch, or layer of the network. A layer's sample 0 is its
 	// weights, 1 its biases, LevelSetWeights those of a level set.
 	RowOrder   = use(Shuffle, Block{0, 1<<40 - 1}, "order of training rows")

@@ -113,6 +113,25 @@ func Leaves(m Method, s constraint.Set) bool {
 	return ok && fewer(n.Noising().Set, s)
 }
 
+// A Starter is a Method that knows by itself where, as far as what its network reads tells, a path began:
+// b and v of score.Reading.Start, in place of those of its noising.
+type Starter interface {
+	Start() func(t float64) (b, v float64)
+}
+
+// A Counted is a Method that can draw a sample in one or another number of evaluations of its
+// network.
+type Counted interface {
+	// Evaluations returns how many a sample takes.
+	Evaluations() int
+	// With returns the method that takes so many. The error is a *ConfigError.
+	With(evaluations int) (Method, error)
+}
+
+// Several is a Source whose losses ask the network more than once for each term: rows of a loss
+// are then those of its terms in turn, each Draws times.
+type Several interface{ Draws() int }
+
 // A Watcher is a Sampler that can tell how far its states are from Σ on the way.
 type Watcher interface {
 	// Watch has Generate add to t, which NewTrace made, until it is given another one or nil:

@@ -230,10 +230,29 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 		return nil, p.option("process.options.", e)
 	case *method.ConfigError:
 		key := map[string]string{"Window": "train.window", "Output": "network.output",
-			"Process": "process.method"}[e.Field]
+			"Process": "process.method", "Levels": "process.options.levels", "Paths": "train.paths"}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
+	case nil:
+		return p.counted(m)
 	}
-	return m, err
+	return nil, err
+}
+
+// counted returns m as it draws by generate.evaluations, if that is given.
+func (p *Problem) counted(m method.Method) (method.Method, error) {
+	n := p.Generate.Evaluations
+	if n == 0 {
+		return m, nil
+	}
+	c, ok := m.(method.Counted)
+	if !ok {
+		return nil, p.key("generate.evaluations", n, "0: "+m.Name()+" takes as many as process.steps")
+	}
+	out, err := c.With(n)
+	if e, ok := err.(*method.ConfigError); ok {
+		return nil, p.key("generate.evaluations", e.Value, e.Want)
+	}
+	return out, err
 }
 
 // option says at its key what is wrong with an option.
@@ -270,8 +289,13 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 	if s, ok := constraint.As[*conformation.Set](set); ok && n.Options["torsions"] > 0 {
 		c.Torsions = s.Molecule().Torsions()
 	}
-	if f, ok := m.(method.Noiser); ok && n.OctavesOf == "start" {
-		c.Start, c.Still = f.Noising().Start(), own.Held
+	if n.OctavesOf == "start" {
+		switch f := m.(type) {
+		case method.Starter:
+			c.Start, c.Still = f.Start(), own.Held
+		case method.Noiser:
+			c.Start, c.Still = f.Noising().Start(), own.Held
+		}
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c

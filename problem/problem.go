@@ -45,6 +45,7 @@ type Data struct {
 	Kind      string `yaml:"kind"`
 	Path      string `yaml:"path"`
 	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
+	Train     string `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
 	SplitSeed uint64 `yaml:"split_seed"`
 	Tolerance Choice `yaml:"tolerance"` // largest violation that data may have; auto: evidence.Far of its spread
 }
@@ -149,6 +150,8 @@ type Generate struct {
 	MaxFailed    float64 `yaml:"max_failed"`         // largest share of samples that may fail
 	MaxViolation float64 `yaml:"max_violation"`      // of any component, where samples are projected; 0 means unchecked
 	Guidance     float64 `yaml:"guidance,omitempty"` // w: the score is (1+w) s(c) − w s without a condition
+	// network evaluations that a sample takes, of few-step methods; 0: as many as they have levels
+	Evaluations int `yaml:"evaluations,omitempty"`
 }
 
 // Sample is sampling of exp(−f) without learning.

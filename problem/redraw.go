@@ -21,6 +21,7 @@ var drawKeys = []string{
 	"process.method", optionKeys, "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
 	"process.repulsion", "process.curvature", "process.terminal_projection", "process.noise", "prior",
 	"uniform.max_rhat", "uniform.max_steps", "generate.max_failed", "generate.max_violation", "generate.guidance",
+	"generate.evaluations",
 }
 
 // optionKeys are all keys of a method's own, whose names it says.
@@ -150,7 +151,10 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	if e, ok := err.(*langevin.ConfigError); ok {
 		return nil, p.key(processKeys[e.Field], e.Value, e.Want)
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return p.counted(out)
 }
 
 // Settings returns what q, which Redraw made of p, draws by: the keys that were set, and

@@ -38,6 +38,9 @@ func (p *Problem) set() (constraint.Set, error) {
 	return set, p.checkCondition(set)
 }
 
+// TaughtKey is the key of the file of points that are learned in place of the training rows.
+const TaughtKey = "data.train"
+
 // Files returns the paths in the problem, by key; they may be empty.
 func (p *Problem) Files() map[string]string {
 	files := map[string]string{"data.path": p.Data.Path}
@@ -45,7 +48,7 @@ func (p *Problem) Files() map[string]string {
 		files[referenceKey] = p.Network.Reference
 	}
 	for key, path := range map[string]string{molecules.ReferenceKey: p.Data.Reference, prmtopKey: p.Potential.Prmtop,
-		coordinatesKey: p.Potential.Coordinates, conditionKey: p.Condition.Path} {
+		coordinatesKey: p.Potential.Coordinates, conditionKey: p.Condition.Path, TaughtKey: p.Data.Train} {
 		if path != "" {
 			files[key] = path
 		}
@@ -69,6 +72,8 @@ func (p *Problem) SetFile(key, path string) {
 		p.Potential.Prmtop = path
 	case conditionKey:
 		p.Condition.Path = path
+	case TaughtKey:
+		p.Data.Train = path
 	case coordinatesKey:
 		p.Potential.Coordinates = path
 	default:

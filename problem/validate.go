@@ -119,7 +119,8 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return err
 	}
 	if p.Network.OctavesOf == "start" {
-		if _, ok := m.(method.Noiser); !ok {
+		_, noises := m.(method.Noiser)
+		if _, ok := m.(method.Starter); !ok && !noises {
 			return p.key("network.octaves_of", p.Network.OctavesOf,
 				"point: where paths of "+m.Name()+" began is not known")
 		}

@@ -303,3 +303,9 @@ func Hash(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])
 }
+
+// WeightsHash returns the SHA-256 of the weights of a checkpoint.
+func (f *Folder) WeightsHash(name string) (string, error) {
+	data, err := input.Read(f.Path(checkpointDir+"/"+name+"/"+weightsFile), maxWeights)
+	return Hash(data), err
+}

@@ -31,7 +31,25 @@ type Manifest struct {
 	Extensions []Extension `json:"extensions,omitempty"`
 	Stopped    *Stopped    `json:"stopped,omitempty"` // that held-out distances end the training
 	Weights    *Weights    `json:"weights,omitempty"` // that they chose
+	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
+}
+
+// A Teacher is a run whose samples another run has learned: what made them, so that they can be made
+// again.
+type Teacher struct {
+	Run        string  `json:"run"`
+	Method     string  `json:"method"`
+	Config     string  `json:"config_sha256"`     // of its config.yaml
+	Manifest   string  `json:"manifest_sha256"`   // of its manifest.json
+	Checkpoint string  `json:"checkpoint"`        // that it drew with
+	Weights    string  `json:"checkpoint_sha256"` // of its weights
+	Samples    int     `json:"samples"`           // that were asked for
+	Failed     int     `json:"failed"`            // of them, which nothing learns
+	First      uint64  `json:"first"`             // number of the first
+	Seed       uint64  `json:"seed"`
+	Each       float64 `json:"evaluations"` // network evaluations of a sample
+	Seconds    float64 `json:"seconds"`     // that they took
 }
 
 // Stopped says why a training ends before its bound.

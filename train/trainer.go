@@ -42,6 +42,7 @@ type Trainer[T kernel.Float] struct {
 	State State
 	Now   func() time.Time // the clock; nil is time.Now
 
+	draws  int  // network rows a term
 	ready  bool // source is prepared
 	report method.Report
 	order  []int  // this epoch's order of items
@@ -159,7 +160,7 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	cfg = cfg.resolved(src.Items(), src.Times())
 	θ := m.Parameters()
 	t := &Trainer[T]{
-		cfg: cfg, source: src, model: m, pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
+		cfg: cfg, source: src, model: m, draws: 1, pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
 		State:   State{Rate: cfg.LearningRate},
 		order:   make([]int, 0, src.Items()),
 		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
@@ -167,7 +168,10 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
 		squares: make([]float64, segments),
 	}
-	rows := min(laneRows, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)
+	if s, ok := src.(method.Several); ok {
+		t.draws = s.Draws()
+	}
+	rows := max(1, min(laneRows/t.draws, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)) * t.draws
 	for range pool.Workers() {
 		t.loss = append(t.loss, src.NewLoss(m, rows))
 		t.ws = append(t.ws, t.pack.NewWorkspace(rows, true))
@@ -315,7 +319,7 @@ func (t *Trainer[T]) batch() error {
 	s.LossSum += loss
 	s.NormSum += norm
 	s.LastLoss = loss
-	s.Rows += int64(len(t.terms))
+	s.Rows += int64(len(t.terms) * t.draws)
 	return nil
 }
 
@@ -403,8 +407,9 @@ func (t *Trainer[T]) lane(worker, lane int) {
 				t.State.Epoch+1, t.State.Step+1, t.terms[lo].Item, err)
 			return
 		}
-		t.sums[lane] += l.Evaluate(ds, ws.Forward(in, n))
-		ws.Backward(grad, ds, n, lo > first)
+		rows := n * t.draws
+		t.sums[lane] += l.Evaluate(ds, ws.Forward(in, rows))
+		ws.Backward(grad, ds, rows, lo > first)
 		lo += n
 	}
 }
@@ -417,7 +422,7 @@ func (t *Trainer[T]) blame() error {
 		if err != nil {
 			return err
 		}
-		if v := l.Evaluate(ds, ws.Forward(in, 1)); v-v != 0 {
+		if v := l.Evaluate(ds, ws.Forward(in, t.draws)); v-v != 0 {
 			unread := slices.ContainsFunc(in, func(x T) bool { return x-x != 0 })
 			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Item, t.terms[i].K, unread}
 		}

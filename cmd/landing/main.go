@@ -160,6 +160,7 @@ func exitCode(err error) int {
 	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
 		new(*amber.FileError), new(*plan.Error), new(*plan.BatchError),
 		new(*experiment.DataError), new(*experiment.AbsentError), new(*experiment.ConditionError),
+		new(*experiment.TeacherError),
 		new(*draft.UnfitError), new(*discover.GivenError),
 		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*work.ConflictError), new(*work.DamagedError),
@@ -218,7 +219,8 @@ Start with:  landing demo`,
 		"worker threads; 0 means one for each core (results do not depend on it)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench())
+		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
+		a.distill())
 	a.strict(root)
 	return root
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/euclidean"
+	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/method/pathmatch"
 )
 
@@ -16,6 +17,7 @@ var All = []method.Kind{
 	pathmatch.ULLA, pathmatch.OLLA, pathmatch.ULLAP, pathmatch.OLLAP,
 	euclidean.EuclideanKind, euclidean.ProjectedKind, euclidean.LagrangianKind, euclidean.GuidedKind,
 	euclidean.CorrectedKind,
+	fewstep.ULLA, fewstep.OLLA, fewstep.ULLAP, fewstep.OLLAP,
 }
 
 // Of returns the method of a name.

@@ -39,6 +39,7 @@ type suite struct {
 type material struct {
 	method.Source[float32]
 	losses []method.Loss[float32]
+	draws  int    // network rows a term
 	told   *[]int // the items of the rows that were written
 }
 
@@ -58,10 +59,16 @@ func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes
 	pool := parallel.New(workers)
 	t.Cleanup(pool.Close)
 	items := make([]int, 0, 1<<16)
-	m := &material{Source: s.m.Source(s.data, pool), told: &items}
+	m := &material{Source: s.m.Source(s.data, pool), draws: 1, told: &items}
+	if several, ok := m.Source.(method.Several); ok {
+		m.draws = several.Draws()
+	}
 	reader := told{score.NewReader[float32](score.Reading{Gain: s.m.Gain()}, s.d, s.m.Momentum()), &items}
 	for range workers {
-		m.losses = append(m.losses, m.NewLoss(reader, rows))
+		m.losses = append(m.losses, m.NewLoss(reader, rows*m.draws))
+		if got := m.losses[0].Rows(); got != rows {
+			t.Fatalf("a loss for %d network rows has room for %d terms; expected %d", rows*m.draws, got, rows)
+		}
 	}
 	if err := m.Prepare(context.Background(), seed); err != nil {
 		t.Fatal(err)
@@ -108,8 +115,8 @@ func (m *material) made(t *testing.T, worker, d int, terms []method.Term) []floa
 			t.Fatal(err)
 		}
 		out = append(out, rows...)
-		ds := make([]float32, len(part)*d)
-		l.Evaluate(ds, outputs(lo*d, len(ds)))
+		ds := make([]float32, len(part)*m.draws*d)
+		l.Evaluate(ds, outputs(lo*m.draws*d, len(ds)))
 		out = append(out, ds...)
 		lo += len(part)
 	}
@@ -155,9 +162,9 @@ func (s *suite) source(t *testing.T) {
 	}
 }
 
-// A term's row and gradient do not depend on those beside it; the loss is the sum over
-// terms; its gradient is that of central differences, which are exact for losses of
-// second degree.
+// A term's rows and gradient do not depend on those beside it; the loss is the sum over
+// terms; its gradient is that of central differences of fourth order, which are exact for losses of
+// up to fourth degree.
 func (s *suite) loss(t *testing.T) {
 	m := s.material(t, 1, 64, 5, 0)
 	terms := m.terms()
@@ -168,27 +175,32 @@ func (s *suite) loss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e := m.draws * s.d // outputs of a term
 	for i, item := range *m.told {
-		if len(*m.told) != n || item != terms[i].Item {
+		if len(*m.told) != n*m.draws || item != terms[i/m.draws].Item {
 			t.Fatalf("the network is told items %v of terms %v", *m.told, terms)
 		}
 	}
 	rows, w := append([]float32(nil), all...), len(all)/n
-	f, ds, scratch := outputs(0, n*s.d), make([]float32, n*s.d), make([]float32, n*s.d)
+	f, ds, scratch := outputs(0, n*e), make([]float32, n*e), make([]float32, n*e)
 	for i := range ds {
 		ds[i] = float32(math.NaN())
 	}
 	value := l.Evaluate(ds, f)
-	for i := 0; i < n*s.d; i += 1 + n*s.d/200 {
+	for i := 0; i < n*e; i += 1 + n*e/200 {
 		at := f[i]
-		f[i] = at + 0.25
-		up := l.Evaluate(scratch, f)
-		f[i] = at - 0.25
-		down := l.Evaluate(scratch, f)
-		step := float64(at+0.25) - float64(at-0.25)
-		f[i] = at
-		got, want := float64(ds[i]), (up-down)/step
-		if bound := 1e-5*(math.Abs(want)+value/float64(n*s.d)) + 1e-12*value; !(math.Abs(got-want) <= bound) {
+		slope := func(h float32) float64 {
+			f[i] = at + h
+			up := l.Evaluate(scratch, f)
+			f[i] = at - h
+			down := l.Evaluate(scratch, f)
+			f[i] = at
+			return (up - down) / (float64(at+h) - float64(at-h))
+		}
+		const h = 1.0 / 256
+		got, want := float64(ds[i]), (4*slope(h/2)-slope(h))/3
+		size := math.Abs(value)
+		if bound := 1e-5*(math.Abs(want)+size/float64(n*e)) + 1e-11*size; !(math.Abs(got-want) <= bound) {
 			t.Fatalf("derivative %d is %v, by differences %v", i, got, want)
 		}
 	}
@@ -201,8 +213,8 @@ func (s *suite) loss(t *testing.T) {
 		if !equal(row, rows[i*w:(i+1)*w]) {
 			t.Fatalf("the row of term %d alone is another", i)
 		}
-		sum += l.Evaluate(scratch, f[i*s.d:(i+1)*s.d])
-		if !equal(scratch[:s.d], ds[i*s.d:(i+1)*s.d]) {
+		sum += l.Evaluate(scratch, f[i*e:(i+1)*e])
+		if !equal(scratch[:e], ds[i*e:(i+1)*e]) {
 			t.Fatalf("the gradient of term %d alone is another", i)
 		}
 	}
@@ -215,7 +227,8 @@ func (s *suite) allocations(t *testing.T) {
 	m := s.material(t, 1, 16, 5, 0)
 	terms, l := m.terms(), m.losses[0]
 	terms = terms[:min(16, len(terms))]
-	f, ds := outputs(0, len(terms)*s.d), make([]float32, len(terms)*s.d)
+	e := m.draws * s.d
+	f, ds := outputs(0, len(terms)*e), make([]float32, len(terms)*e)
 	if n := testing.AllocsPerRun(10, func() {
 		*m.told = (*m.told)[:0]
 		if _, err := l.Prepare(terms); err != nil {

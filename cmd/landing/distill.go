@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// mostLearned bounds --samples.
+const mostLearned = 10_000_000
+
+// A counted is how samples of so many evaluations compare with the data.
+type counted struct {
+	Evaluations float64      `json:"evaluations"` // of the network, a sample
+	Distance    metric.Float `json:"jsd"`         // to all data; null where none is defined
+	Violation   metric.Float `json:"violation"`   // the worst
+	Failed      int          `json:"failed"`
+	Seconds     float64      `json:"seconds"`
+}
+
+func (a *app) distill() *cobra.Command {
+	var student experiment.Student
+	var at place
+	var steps, data, checkpoint string
+	var budget time.Duration
+	cmd := &cobra.Command{
+		Use:   "distill RUN",
+		Short: "Train a student of a run that makes a sample in a few network evaluations",
+		Long: `distill draws samples of a trained run and trains a student on them, in a run folder of its own,
+that makes a sample in as few evaluations of its network as --steps says, the last act being a
+projection onto the set. The folder is a run like any other: generate, eval, report, resume and show
+work on it. generate.evaluations says how many evaluations its samples take, the largest of --steps
+unless --set says otherwise; manifest.json says which run taught it.`,
+		Example: "  landing distill runs/volcano-001\n  landing distill runs/volcano-001 --steps 4 --for 2m\n" +
+			"  landing generate runs/volcano-few-001 --set generate.evaluations=1 -n 100000 -o samples.npy",
+		Args: args(1, "a run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if student.Steps, err = parseSteps(steps); err != nil {
+				return err
+			}
+			if n := student.Samples; cmd.Flags().Changed("samples") && (n < 1 || n > mostLearned) {
+				return &usageError{fmt.Errorf("--samples is %d; expected 1 to %d", n, mostLearned)}
+			}
+			if cmd.Flags().Changed("for") {
+				if err := checkBudget(budget); err != nil {
+					return err
+				}
+				src := source{settings: student.Settings, budget: budget}
+				if student.Settings, err = src.within(); err != nil {
+					return err
+				}
+			}
+			return a.teach(cmd, args[0], data, checkpoint, student, &at)
+		},
+	}
+	cmd.Flags().StringVar(&steps, "steps", "1,2,4", "numbers of evaluations of the network that a sample is to take")
+	cmd.Flags().IntVar(&student.Samples, "samples", 0, "samples of the run to learn (default 20000)")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint of the run to learn from (default: as generate)")
+	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	cmd.Flags().StringArrayVar(&student.Settings, "set", nil,
+		"replace one key of the student, as in train.epochs=100 (repeatable)")
+	cmd.Flags().DurationVar(&budget, "for", 0, "train so long, as in 90s, once samples are drawn: train.max_seconds")
+	at.flags(cmd)
+	return cmd
+}
+
+// parseSteps reads numbers of evaluations.
+func parseSteps(list string) ([]int, error) {
+	var out []int
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 1 || n > experiment.MostSteps {
+			return nil, &usageError{fmt.Errorf("--steps is %q; expected numbers from 1 to %d with commas between, "+
+				"as in 1,2,4", list, experiment.MostSteps)}
+		}
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// teach makes a student's folder, trains it and says what its samples are worth.
+func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student experiment.Student, at *place) error {
+	ctx := cmd.Context()
+	teacher, err := experiment.Open(dir, data, a.workersPool())
+	if err != nil {
+		return err
+	}
+	if teacher.Warning != "" {
+		a.say("note: %s", teacher.Warning)
+	}
+	bar := a.progress()
+	lesson, err := teacher.Teach(ctx, student, checkpoint, func(done, of int) {
+		bar.update(done == of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
+	})
+	bar.done()
+	if err != nil {
+		return err
+	}
+	defer lesson.Remove()
+	from := lesson.Teacher
+	a.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
+		from.Each)
+	l, err := experiment.Load(lesson.Problem, a.workersPool())
+	if err != nil {
+		return err
+	}
+	f, err := at.make(lesson.Problem.Name)
+	if err != nil {
+		return err
+	}
+	if f.Moved != "" {
+		a.say("the run that was there is now %s", f.Moved)
+	}
+	r, err := l.Begin(f, lesson.Problem.Resolved(), append([]string{"landing"}, a.args...))
+	if err != nil {
+		return err
+	}
+	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher = &from }); err != nil {
+		return err
+	}
+	last, err := a.fit(ctx, r, "")
+	if err != nil {
+		return err
+	}
+	table, err := compareCounts(ctx, teacher, r, checkpoint, student.Steps)
+	if err != nil {
+		return err
+	}
+	result := map[string]any{"run": f.Dir, "teacher": from, "epochs": last.Epoch,
+		"seconds": map[string]float64{"draw": from.Seconds, "train": last.Seconds}, "teacher_samples": table[0],
+		"samples": table[1:]}
+	return a.result(result, func(w io.Writer) {
+		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "evaluations\tdistance\tworst violation\tfailed\tseconds\t")
+		for i, c := range table {
+			who := ""
+			if i == 0 {
+				who = "the teacher"
+			}
+			fmt.Fprintf(tw, "%.4g\t%.4f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance),
+				float64(c.Violation), c.Failed, c.Seconds, who)
+		}
+		tw.Flush()
+		fmt.Fprintf(w, "next:  landing generate %s -n 10000 -o samples.npy\n", text.Shell(f.Dir))
+	})
+}
+
+// compareCounts judges samples of the teacher, and then of the student by each number of evaluations, the most
+// first.
+func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkpoint string, steps []int) (
+	[]counted, error) {
+	var table []counted
+	count := func(r *experiment.Run, checkpoint string) error {
+		t, err := r.Trained(checkpoint)
+		if err != nil {
+			return err
+		}
+		prior, err := r.Prior(ctx, nil)
+		if err != nil {
+			return err
+		}
+		n := r.SampleCount()
+		s, failed := r.Generate(ctx, t, prior, n, 0, r.Problem.Seed, nil)
+		if s == nil {
+			return failed
+		}
+		c := counted{Evaluations: float64(s.Evaluated) / float64(n), Distance: metric.NaN, Failed: s.Failed(),
+			Seconds: s.Time.Seconds()}
+		if d, ok := r.Distance(s.Good()); ok {
+			c.Distance = metric.Float(d)
+		}
+		components, _ := r.CheckViolation(s)
+		for _, v := range components {
+			c.Violation = max(c.Violation, v.Worst)
+		}
+		table = append(table, c)
+		return nil
+	}
+	if err := count(teacher, checkpoint); err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Backward(steps) {
+		q, err := student.Redraw([]string{fmt.Sprintf("generate.evaluations=%d", n)})
+		if err != nil {
+			return nil, err
+		}
+		if err := count(q, ""); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}

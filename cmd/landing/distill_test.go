@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// distill makes a run folder that the other verbs take as any other, and says what its samples are
+// worth by each number of evaluations, and who taught it.
+func TestDistill(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	set := []string{"--set", "train.epochs=2", "--set", "network.width=8", "--set", "network.layers=1", "--set",
+		"network.octaves=0", "--set", "network.octaves_of=point"}
+	v := wantJSON(t, ok(t, dir, append([]string{"distill", "r", "--steps", "4,1", "--samples", "80", "--out", "s",
+		"--json"}, set...)...))
+	samples, _ := v["samples"].([]any)
+	if len(samples) != 2 {
+		t.Fatalf("got %v", v)
+	}
+	for i, want := range []float64{4, 1} {
+		s := samples[i].(map[string]any)
+		if s["evaluations"] != want || s["failed"] != 0.0 || !(s["jsd"].(float64) > 0) ||
+			!(s["violation"].(float64) <= 1e-12) {
+			t.Errorf("samples %d: %v", i, s)
+		}
+	}
+	if own := v["teacher_samples"].(map[string]any); own["evaluations"] != 50.0 {
+		t.Errorf("the teacher takes %v evaluations", own["evaluations"])
+	}
+	scored := wantJSON(t, ok(t, dir, "eval", "s", "--json"))
+	if scored["network_evaluations"] != 4.0 {
+		t.Errorf("eval says %v evaluations", scored["network_evaluations"])
+	}
+	scored = wantJSON(t, ok(t, dir, "eval", "s", "--set", "generate.evaluations=1", "--json"))
+	if scored["network_evaluations"] != 1.0 {
+		t.Errorf("with one evaluation eval says %v", scored["network_evaluations"])
+	}
+	ok(t, dir, "generate", "s", "-n", "20", "-o", "x.npy")
+	ok(t, dir, "show", "s")
+	ok(t, dir, "report", "s")
+	ok(t, dir, "resume", "s", "--set", "train.epochs=3")
+	if _, err := os.Stat(filepath.Join(dir, "s", "report.html")); err != nil {
+		t.Error(err)
+	}
+
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{exitConfig, []string{"s"}},                                 // a student
+		{exitConfig, []string{"nowhere"}},                           // no run
+		{exitConfig, []string{"r", "--set", "network.output=loud"}}, // a key that cannot be
+		{exitUsage, []string{"r", "--steps", "0"}}, {exitUsage, []string{"r", "--steps", "4,x"}},
+		{exitUsage, []string{"r", "--steps", "66"}}, {exitUsage, []string{"r", "--samples", "0"}},
+		{exitUsage, []string{"r", "--for", "1ms"}}, {exitUsage, []string{}},
+	} {
+		if got := do(t, dir, append([]string{"distill"}, c.args...)...); got.code != c.code {
+			t.Errorf("distill %v: exit %d, want %d\n%s", c.args, got.code, c.code, got.stderr)
+		}
+	}
+}

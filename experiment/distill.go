@@ -1,0 +1,257 @@
+package experiment
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method/fewstep"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// learned returns the rows that the network learns.
+func (l *Loaded) learned() []float64 {
+	if l.Taught != nil {
+		return l.Taught
+	}
+	return l.TrainRows
+}
+
+// taught returns the rows of data.train; nil without.
+func taught(p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]float64, error) {
+	path := p.Data.Train
+	if path == "" {
+		return nil, nil
+	}
+	points, err := dataset.ReadPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	if d := set.Dim(); points.D != d || points.N < 1 {
+		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
+			points.N, points.D, d, problem.TaughtKey)}
+	}
+	if fault, _ := judge(p, set, points, pool); fault != "" {
+		return nil, &DataError{path, fault}
+	}
+	return points.X, nil
+}
+
+// A Student says what a few-step student of a run is to be.
+type Student struct {
+	Steps    []int    // numbers of evaluations that it is asked for; the largest is its own; nil: 1, 2, 4
+	Samples  int      // of the run, that it learns; 0: mostLearned, or fewer where a path has many numbers
+	Settings []string // key=value, over all else
+}
+
+// MostSteps bounds the evaluations of a student.
+const MostSteps = 65
+
+// A student learns mostLearned samples, or as many as have so many numbers on their paths, but at least
+// leastLearned, in so many updates of learnedBatch of them. Its paths are made anew each epoch while they
+// have at most freshNumbers numbers, else every so many epochs as they have more, at most mostEpochs.
+const (
+	mostLearned, leastLearned = 20_000, 4000
+	learnedNumbers            = 3e7
+	learnedUpdates            = 9000
+	learnedBatch              = 64
+	freshNumbers, mostEpochs  = 500, 8
+)
+
+// A TeacherError says why a run has no student.
+type TeacherError struct {
+	Run     string
+	Problem string
+}
+
+func (e *TeacherError) Error() string { return e.Run + " cannot be distilled: " + e.Problem }
+
+// resolved returns s with its numbers given, the steps in descending order, for paths of so many numbers.
+func (s Student) resolved(path int) Student {
+	s.Steps = slices.Clone(s.Steps)
+	if len(s.Steps) == 0 {
+		s.Steps = []int{1, 2, 4}
+	}
+	slices.Sort(s.Steps)
+	s.Steps = slices.Compact(s.Steps)
+	slices.Reverse(s.Steps)
+	s.Samples = cmp.Or(s.Samples, min(mostLearned, max(leastLearned, learnedNumbers/path)))
+	return s
+}
+
+// CanTeach returns a *TeacherError if the run has no few-step students.
+func (r *Run) CanTeach() error {
+	p := r.Problem
+	if _, err := langevin.ParseMethod(p.Process.Method); err != nil {
+		why := fmt.Sprintf("its method is %s; students are of runs of ULLA, OLLA, ULLA-P or OLLA-P", r.Method.Name())
+		if strings.HasPrefix(r.Method.Name(), fewstep.Prefix) {
+			why = "it makes samples in a few evaluations itself; distill its teacher"
+		}
+		return &TeacherError{r.Folder.Dir, why}
+	}
+	if r.Condition != nil {
+		return &TeacherError{r.Folder.Dir, "it has a condition (condition.columns), which few-step methods do not know"}
+	}
+	return nil
+}
+
+// pathNumbers returns how many numbers a forward path has.
+func (r *Run) pathNumbers() int { return r.Process.Schedule.N * r.Process.Set.Dim() }
+
+// keys are those of a student that are not its teacher's, as settings: spread is that of the data, rows the file
+// of samples. The network sees noise in the place
+// of a momentum, its outputs have a unit of their own, and there is no window to average over.
+func (s Student) keys(p *problem.Problem, path int, spread float64, rows string) []string {
+	levels := s.Steps[0] - 1
+	keys := []string{
+		"name=" + p.Name + "-few",
+		"defaults=" + problem.FixedDefaults,
+		"process.method=" + fewstep.Prefix + p.Process.Method,
+		fmt.Sprintf("process.options={levels: %d, coarse: %.4g, fine: %.4g}", levels, coarse*spread, fine*spread),
+		"network.output=plain", fmt.Sprintf("network.time_octaves=%d", max(p.Network.TimeOctaves, 4)),
+		"train.window=0", "train.paths=0", "train.times_per_path=0",
+		fmt.Sprintf("train.refresh=%d", min(max(1, path/freshNumbers), mostEpochs)),
+		fmt.Sprintf("train.batch=%d", learnedBatch),
+		fmt.Sprintf("train.epochs=%d", max(1, learnedUpdates*learnedBatch/s.Samples)),
+		"train.optimizer=muon", "train.precision=bfloat16", "train.learning_rate=0.005", "train.anneal=0.5",
+		"train.average=0.999", "train.plateau.factor=0", "train.stop=epochs", "train.max_seconds=0",
+		fmt.Sprintf("generate.evaluations=%d", s.Steps[0]),
+	}
+	if p.Network.Octaves > 0 {
+		keys = append(keys, "network.octaves_of=start")
+	}
+	return append(append(keys, s.Settings...), problem.TaughtKey+"="+rows)
+}
+
+// Levels of a student, in units of the data's spread: where one evaluation leaves off, and the finest
+// detail.
+const coarse, fine = 0.2, 0.025
+
+// spread returns the root mean square distance of the training rows from their mean, a direction of Σ.
+func (r *Run) spread() float64 {
+	d := r.Process.Set.Dim()
+	n, mean, sum := len(r.TrainRows)/d, make([]float64, d), 0.0
+	for i, v := range r.TrainRows {
+		mean[i%d] += v / float64(n)
+	}
+	for i, v := range r.TrainRows {
+		sum += (v - mean[i%d]) * (v - mean[i%d])
+	}
+	return math.Sqrt(sum / float64(n*max(1, d-len(r.Process.Set.Equalities()))))
+}
+
+// A Lesson is what a student is begun with.
+type Lesson struct {
+	Problem *problem.Problem
+	Teacher run.Teacher
+	dir     string // of the file of samples, which Begin copies
+}
+
+// Remove removes the file of samples.
+func (l *Lesson) Remove() { os.RemoveAll(l.dir) }
+
+// Teach draws samples of the run into a file and returns the problem of a student that learns them.
+// tick, if not nil, hears how many are drawn. Errors are *TeacherError, *problem.KeyError, those of Trained
+// and of Generate; nothing is drawn if the problem is at fault.
+func (r *Run) Teach(ctx context.Context, s Student, checkpoint string, tick func(done, of int)) (*Lesson, error) {
+	if err := r.CanTeach(); err != nil {
+		return nil, err
+	}
+	s = s.resolved(r.pathNumbers())
+	t, err := r.Trained(checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "landing-")
+	if err != nil {
+		return nil, err
+	}
+	l := &Lesson{dir: dir}
+	if err := r.teach(ctx, s, t, l, tick); err != nil {
+		l.Remove()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (r *Run) teach(ctx context.Context, s Student, t *Trained, l *Lesson, tick func(done, of int)) (err error) {
+	file := filepath.Join(l.dir, "learned.npy")
+	keys := s.keys(r.Problem, r.pathNumbers(), r.spread(), file)
+	if l.Problem, err = problem.Load(r.Problem.Resolved(), run.ConfigFile, "", keys); err != nil {
+		return err
+	}
+	l.Problem.Data.Path = r.Problem.Data.Path
+	for key, path := range r.Problem.Files() {
+		if key != "data.path" && key != problem.TaughtKey {
+			l.Problem.SetFile(key, path)
+		}
+	}
+	if _, err := l.Problem.Build(); err != nil {
+		return err
+	}
+	if l.Teacher, err = r.teacher(run.CheckpointName(t.State.Updates)); err != nil {
+		return err
+	}
+	prior, err := r.Prior(ctx, nil)
+	if err != nil {
+		return err
+	}
+	drawn, err := r.Generate(ctx, t, prior, s.Samples, lessons, r.Problem.Seed, func(done int) {
+		if tick != nil {
+			tick(done, s.Samples)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	l.Teacher.Samples, l.Teacher.Failed, l.Teacher.First = s.Samples, drawn.Failed(), lessons
+	l.Teacher.Seed, l.Teacher.Seconds = r.Problem.Seed, drawn.Time.Seconds()
+	l.Teacher.Each = float64(drawn.Evaluated) / float64(drawn.N())
+	var b bytes.Buffer
+	good := drawn.Good()
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(good) / drawn.Dim, drawn.Dim},
+		Float64: good}); err != nil {
+		return err
+	}
+	return run.WriteFile(file, b.Bytes(), true)
+}
+
+// lessons is the number of the first sample that students learn: those that people ask for and
+// judge are others.
+const lessons = 1 << 40
+
+// teacher says which run, and which weights of it, drew.
+func (r *Run) teacher(checkpoint string) (run.Teacher, error) {
+	t := run.Teacher{Method: r.Method.Name(), Checkpoint: checkpoint, Config: r.config}
+	var err error
+	if t.Run, err = filepath.Abs(r.Folder.Dir); err != nil {
+		return t, err
+	}
+	manifest, err := r.Folder.Read(run.ManifestFile)
+	if err != nil {
+		return t, err
+	}
+	t.Manifest = run.Hash(manifest)
+	t.Weights, err = r.Folder.WeightsHash(checkpoint)
+	return t, err
+}
+
+// Distance returns that of points to all data, by which the run is judged; false if none is defined.
+func (l *Loaded) Distance(x []float64) (float64, bool) {
+	if l.distance == nil || len(x) == 0 {
+		return 0, false
+	}
+	return float64(l.distance.To(x)), true
+}

@@ -1,0 +1,216 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// small are the keys of a student that trains in a moment.
+var small = []string{"train.epochs=3", "train.batch=8", "network.width=8", "network.layers=2", "network.octaves=0",
+	"network.octaves_of=point", "train.precision=float32"}
+
+// lesson is what a run teaches a small student.
+func lesson(t *testing.T, r *Run, s Student) *Lesson {
+	t.Helper()
+	s.Settings = append(slices.Clone(small), s.Settings...)
+	l, err := r.Teach(context.Background(), s, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Remove)
+	return l
+}
+
+// enrol begins the run of a student.
+func enrol(t *testing.T, l *Lesson, r *Run) *Run {
+	t.Helper()
+	loaded, err := Load(l.Problem, r.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.Begin[*Run](t, loaded, l.Problem.Resolved())
+}
+
+// A student learns what its teacher draws, those samples and no others; it makes samples on Σ in as many
+// evaluations as it is asked for; and the folder alone is enough to go on with.
+func TestDistill(t *testing.T) {
+	r, teacher := trainedRun(t)
+	l := lesson(t, r, Student{Steps: []int{4, 1}, Samples: 60})
+	if p := l.Problem; p.Process.Method != "few-ULLA" || p.Generate.Evaluations != 4 ||
+		p.Process.Options["levels"] != 3 || p.Name != "demo-few" {
+		t.Errorf("the student's problem is %s, %s, %v, %d evaluations", p.Name, p.Process.Method, p.Process.Options,
+			p.Generate.Evaluations)
+	}
+	prior, err := r.Prior(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := l.Teacher
+	again, err := r.Generate(context.Background(), teacher, prior, from.Samples, from.First, from.Seed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from.Samples != 60 || from.Each != 50 || from.Method != "ULLA" || from.Config != r.config ||
+		from.Checkpoint != run.CheckpointName(teacher.State.Updates) || len(from.Weights) != 64 {
+		t.Errorf("taught by %+v", from)
+	}
+	student := enrol(t, l, r)
+	if !slices.Equal(student.Taught, again.Good()) {
+		t.Error("the student learns other points than its teacher draws")
+	}
+	if !slices.Equal(student.TrainRows, r.TrainRows) {
+		t.Error("the student is judged by other rows")
+	}
+	l.Remove()
+	if err := student.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	student.Folder.Unlock()
+	opened, err := Open(student.Folder.Dir, "", r.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := opened.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 50
+	for evaluations := 1; evaluations <= 4; evaluations++ {
+		q, err := opened.Redraw([]string{"generate.evaluations=" + string('0'+rune(evaluations))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := drawn(t, q, model, n)
+		if err != nil || s.Failed() != 0 {
+			t.Fatalf("%v, %d failed", err, s.Failed())
+		}
+		if s.Evaluated != int64(n*evaluations) {
+			t.Errorf("%d evaluations a sample: the network saw %d rows of %d samples", evaluations, s.Evaluated, n)
+		}
+		for i := range n {
+			if v := constraint.Values(q.Process.Set, s.X[3*i:3*i+3])[0]; !(math.Abs(v) <= 1e-12) {
+				t.Fatalf("sample %d has h = %.3g", i, v)
+			}
+		}
+		if s2, _ := drawn(t, q, model, 7); !slices.Equal(s2.X, s.X[:21]) {
+			t.Error("the first samples depend on how many are asked for")
+		}
+	}
+	for setting, key := range map[string]string{
+		"generate.evaluations=5": "generate.evaluations", "process.steps=40": "process.steps",
+	} {
+		var e *problem.KeyError
+		if _, err := opened.Redraw([]string{setting}); !errors.As(err, &e) || e.Key != key {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+	var e *problem.KeyError
+	if _, err := r.Redraw([]string{"generate.evaluations=2"}); !errors.As(err, &e) || e.Key != "generate.evaluations" {
+		t.Errorf("the teacher in 2 evaluations: %v", err)
+	}
+}
+
+// A student that is interrupted and goes on in another process ends with the weights of one that is not.
+func TestDistillResumes(t *testing.T) {
+	r, _ := trainedRun(t)
+	l := lesson(t, r, Student{Samples: 60})
+	whole := enrol(t, l, r)
+	if err := whole.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	parts := enrol(t, l, r)
+	ctx, stop := context.WithCancel(context.Background())
+	err := parts.Train(ctx, "", Observer{Checkpoint: func(int) { stop() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v; want an interruption", err)
+	}
+	parts.Folder.Unlock()
+	parts, err = Open(parts.Folder.Dir, "", r.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parts.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	var weights [2][]float32
+	for i, r := range []*Run{whole, parts} {
+		m, err := r.Trained("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights[i] = m.Model.Parameters()
+	}
+	if !slices.Equal(weights[0], weights[1]) {
+		t.Error("the weights are others")
+	}
+}
+
+// Runs that cannot be distilled say why, before anything is drawn.
+func TestNoStudent(t *testing.T) {
+	r, _ := trainedRun(t)
+	conditional, other := *r, *r
+	l := *r.Loaded
+	l.Condition = &Condition{}
+	conditional.Loaded = &l
+	student := enrol(t, lesson(t, r, Student{Samples: 20}), r)
+	m := *r.Loaded
+	p := *r.Problem
+	p.Process.Method = "denoising"
+	m.Problem = &p
+	other.Loaded = &m
+	for name, r := range map[string]*Run{"condition": &conditional, "student": student, "method": &other} {
+		var e *TeacherError
+		if _, err := r.Teach(context.Background(), Student{}, "", nil); !errors.As(err, &e) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := begin(t).Teach(context.Background(), Student{}, "", nil); err == nil {
+		t.Error("a run without a checkpoint has a student")
+	}
+	var e *problem.KeyError
+	_, err := r.Teach(context.Background(), Student{Samples: 20, Settings: []string{"train.window=0.1"}}, "", nil)
+	if !errors.As(err, &e) || e.Key != "train.window" {
+		t.Errorf("a student with windows: %v", err)
+	}
+}
+
+// Rows of data.train must be points of Σ.
+func TestTaughtRows(t *testing.T) {
+	for name, a := range map[string]arrayfile.Array{
+		"off Σ":             {Shape: []int{2, 3}, Float64: []float64{1, 0, 0, 2, 0, 0}},
+		"another dimension": {Shape: []int{2, 2}, Float64: []float64{1, 0, 0, 1}},
+	} {
+		path := filepath.Join(t.TempDir(), "rows.npy")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := arrayfile.EncodeNPY(f, a); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		data, origin, err := problem.Source("demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := problem.Load(data, origin, "", []string{"data.train=" + path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e *DataError
+		if _, err := Load(p, begin(t).Pool); !errors.As(err, &e) || e.Path != path {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

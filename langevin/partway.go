@@ -1,0 +1,68 @@
+package langevin
+
+import (
+	"context"
+	"math"
+
+	"github.com/landing-diffusion/landing/keyed"
+)
+
+// Spread returns s_k: the standard deviation of x_k − x_0, in each direction of a flat Σ
+// without force, for 1 ≤ k ≤ N.
+func (p *Process) Spread(k int) float64 { return math.Sqrt(p.past(k - 1).vv) }
+
+// Partway simulates one forward path from each of the points x0 (n×d) and keeps of it the states
+// x_k of the steps ks alone, ascending and each from 1 to N: dst is n×len(ks)×d. Row i is sample
+// first + i of the streams: its ζ_k is that of step k, its p̃_0 that of step 0. failed (n) is
+// set for paths that lost a projection or broke down; their rows hold what they reached, or x0.
+// Nothing beyond the last of ks is simulated. Errors are those of Forward.
+func (s *Simulator) Partway(ctx context.Context, dst []float64, failed []bool, x0 []float64, ks []int, first uint64,
+	noise, momentum keyed.Stream) (Report, error) {
+	d, L, end := s.proc.Set.Dim(), len(ks), ks[len(ks)-1]
+	clear(failed)
+	simulate := func(w *simWorker, lo, hi int) error {
+		n := hi - lo
+		x, prev, next := w.a, w.b, w.c
+		copy(x, x0[lo*d:hi*d])
+		if s.proc.Method.Underdamped() {
+			if err := w.pseudoPoint(prev, x, momentum, first+uint64(lo), n, -s.proc.Schedule.Tau(0)); err != nil {
+				return diverged("forward", int(first)+lo, 0, err)
+			}
+		}
+		level := 0
+		for k := range end {
+			w.draw(noise, first+uint64(lo), n, k)
+			info, err := w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, k)
+			if err != nil {
+				return diverged("forward", int(first)+lo, k, err)
+			}
+			w.report.add(info)
+			info.Folds.Carry(x)
+			if k == s.proc.Schedule.N-1 {
+				if err := w.last(next, failed[lo:hi], n); err != nil {
+					return diverged("forward", int(first)+lo, k+1, err)
+				}
+			}
+			if k+1 == ks[level] {
+				for i := range n {
+					copy(dst[((lo+i)*L+level)*d:((lo+i)*L+level+1)*d], next[i*d:(i+1)*d])
+				}
+				level++
+			}
+			x, prev, next = next, x, prev
+		}
+		return nil
+	}
+	report, err := s.run(ctx, len(failed), task{simulate, func(lo, hi int) { clear(failed[lo:hi]) }, func(i int) {
+		failed[i] = true
+		for l := range L {
+			copy(dst[(i*L+l)*d:(i*L+l+1)*d], x0[i*d:(i+1)*d])
+		}
+	}})
+	for _, f := range failed {
+		if f {
+			report.Failed++
+		}
+	}
+	return report, err
+}

@@ -1,0 +1,162 @@
+package fewstep
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// normals are n points in R^d.
+func normals(n, d, set int) []float64 {
+	x := make([]float64, n*d)
+	for i := range n {
+		keyed.OwnData.Stream(1, uint64(set)).Normals(x[i*d:(i+1)*d], uint64(i), 0)
+	}
+	return x
+}
+
+// What is dealt is a permutation whose cost is, by no more than what an auction promises, above that of
+// the best one, which trying all finds.
+func TestDeal(t *testing.T) {
+	const most, d = 7, 2
+	o := newDealer(most)
+	for n := 1; n <= most; n++ {
+		for set := range 20 {
+			a, b := normals(n, d, 2*set), normals(n, d, 2*set+1)
+			cost := func(i, j int) (c float64) {
+				for k := range d {
+					c += (a[i*d+k] - b[j*d+k]) * (a[i*d+k] - b[j*d+k])
+				}
+				return c
+			}
+			best, mean := math.Inf(1), 0.0
+			var try func(i int, used int, sum float64)
+			try = func(i, used int, sum float64) {
+				if i == n {
+					best = min(best, sum)
+					return
+				}
+				for j := range n {
+					if used>>j&1 == 0 {
+						try(i+1, used|1<<j, sum+cost(i, j))
+					}
+				}
+			}
+			try(0, 0, 0)
+			got, used := 0.0, 0
+			for i, j := range o.deal(a, b, n, d) {
+				got, used = got+cost(i, j), used|1<<j
+			}
+			for i := range n {
+				for j := range n {
+					mean += cost(i, j) / float64(n*n)
+				}
+			}
+			if used != 1<<n-1 {
+				t.Fatalf("%d points: not each is dealt once", n)
+			}
+			if got > best+float64(n)*lastBid*mean+1e-5 {
+				t.Errorf("%d points: cost %v, the least is %v", n, got, best)
+			}
+		}
+	}
+}
+
+// The energy score of draws whose law is the target's is less than that of any other law of the same
+// family, here ±a in equal parts for a target ±1: its expectation, over all draws there are, has its
+// least value at a = 1.
+func TestScoreIsProper(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Draws: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	src := NewSource[float64](m, []float64{1, 0}, pool)
+	reader := score.NewReader[float64](score.Reading{}, 2, true)
+	l := newLoss(src, reader, 2)
+	l.terms = []method.Term{{Weight: 1}}
+	expected := func(a float64) (sum float64) {
+		for _, u := range []float64{-1, 1} {
+			for _, f := range []float64{-a, a} {
+				for _, g := range []float64{-a, a} {
+					l.u = []float64{u, 0}
+					sum += l.Evaluate(make([]float64, 4), []float64{f, 0, g, 0}) / 8
+				}
+			}
+		}
+		return sum
+	}
+	// E|F − u| − ½E|F − F'| is (1+a)/2 + |1−a|/2 − a/2, that is 1 − a/2 up to a = 1 and a/2 beyond, but for ε.
+	for _, a := range []float64{0, 0.3, 0.7, 1, 1.4, 3} {
+		want := (1+a)/2 + math.Abs(1-a)/2 - a/2
+		if got := expected(a); math.Abs(got-want) > 2*smooth {
+			t.Errorf("at a = %v the score is %v, want %v", a, got, want)
+		}
+	}
+}
+
+// States of the prior are dealt out among the items: the same points, nearer to their x_0 in all.
+// Other levels stay as they are.
+func TestDealsOnlyThePrior(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Levels: 1, Draws: 2, Coarse: 1, Fine: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	const n, d = 2500, 3
+	data, err := langevin.Start(p, n, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSource[float64](m, data, pool)
+	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
+		t.Fatal(err)
+	}
+	raw, failed := make([]float64, n*2*d), make([]bool, n)
+	sim := langevin.NewSimulator(p, pool, 100)
+	if _, err := sim.Partway(t.Context(), raw, failed, data, s.ks, 0, keyed.PathNoise.Stream(3, 2),
+		keyed.PathMomentum.Stream(3, 2)); err != nil {
+		t.Fatal(err)
+	}
+	far := func(x []float64) (sum float64) {
+		for i := range n {
+			for j := range d {
+				v := x[(2*i+1)*d+j] - data[i*d+j]
+				sum += v * v / n
+			}
+		}
+		return sum
+	}
+	count := map[[d]float64]int{}
+	for i := range n {
+		x, y := s.states[2*i*d:(2*i+2)*d], raw[2*i*d:(2*i+2)*d]
+		for j := range d {
+			if x[j] != y[j] {
+				t.Fatalf("level %d of item %d is another", s.ks[0], i)
+			}
+		}
+		count[[d]float64(x[d:])]++
+		count[[d]float64(y[d:])]--
+	}
+	for x, c := range count {
+		if c != 0 {
+			t.Fatalf("%v is there %+d times too often", x, c)
+		}
+	}
+	// Independent points of the sphere are √2 apart, mean square 2; neighbours among 1024 about 0.1.
+	if got, was := far(s.states), far(raw); !(got < 0.05 && was > 1) {
+		t.Errorf("mean square distance %v, before %v", got, was)
+	}
+}

@@ -1,0 +1,118 @@
+package fewstep
+
+import (
+	"context"
+
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A Source is a method.Source whose items are points and states of a forward path from each, one a
+// level.
+type Source[T kernel.Float] struct {
+	m      *Method
+	d      int
+	data   []float64
+	sim    *langevin.Simulator
+	ks     []int     // ascending
+	states []float64 // rows×levels×d
+	failed []bool
+	ξ      keyed.Stream
+
+	pool    *parallel.Pool
+	dealers []*dealer
+	order   []int // of the items that did not fail
+	hand    [][2][]float64
+}
+
+// simulated is the number of points in a block of the forward simulation.
+const simulated = 64
+
+// NewSource makes the source of paths from the rows of data (n×d).
+func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *Source[T] {
+	d := m.proc.Set.Dim()
+	n, L := len(data)/d, len(m.ks)
+	s := &Source[T]{m: m, d: d, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated).Tolerate(),
+		states: make([]float64, n*L*d), failed: make([]bool, n)}
+	for l := range L {
+		s.ks = append(s.ks, m.ks[L-1-l])
+	}
+	return s
+}
+
+func (s *Source[T]) Items() int           { return len(s.failed) }
+func (s *Source[T]) Times() int           { return len(s.ks) }
+func (s *Source[T]) Failed(item int) bool { return s.failed[item] }
+
+// Draws implements method.Several.
+func (s *Source[T]) Draws() int { return s.m.opt.Draws }
+
+func (s *Source[T]) Prepare(context.Context, uint64) error { return nil }
+
+// Refresh simulates a path from each row of data.
+func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
+	r, err := s.sim.Partway(ctx, s.states, s.failed, s.data, s.ks, 0, keyed.PathNoise.Stream(seed, refresh),
+		keyed.PathMomentum.Stream(seed, refresh))
+	s.ξ = keyed.LevelNoise.Stream(seed, refresh)
+	if err == nil {
+		s.deal(seed, refresh)
+	}
+	return report(r), err
+}
+
+// dealt is how many states of the prior are dealt out at a time.
+const dealt = 1024
+
+// deal pairs the states x_N with x_0 anew, in hands of random items.
+func (s *Source[T]) deal(seed, refresh uint64) {
+	d, n, L := s.d, len(s.failed), len(s.ks)
+	s.order = append(s.order[:0], make([]int, n)...)
+	keyed.Hands.Stream(seed, refresh).Permutation(s.order, 0, 0)
+	kept := s.order[:0]
+	for _, i := range s.order {
+		if !s.failed[i] {
+			kept = append(kept, i)
+		}
+	}
+	s.order = kept
+	size := min(dealt, n)
+	if s.dealers == nil {
+		for range s.pool.Workers() {
+			s.dealers = append(s.dealers, newDealer(size))
+			s.hand = append(s.hand, [2][]float64{make([]float64, size*d), make([]float64, size*d)})
+		}
+	}
+	s.pool.Do(parallel.Blocks(len(kept), size), func(w, b int) {
+		lo, hi := parallel.Block(b, len(kept), size)
+		x0, xN := s.hand[w][0], s.hand[w][1]
+		for e, i := range kept[lo:hi] {
+			copy(x0[e*d:(e+1)*d], s.data[i*d:(i+1)*d])
+			copy(xN[e*d:(e+1)*d], s.states[(i*L+L-1)*d:(i*L+L)*d])
+		}
+		for e, j := range s.dealers[w].deal(x0, xN, hi-lo, d) {
+			i := kept[lo+e]
+			copy(s.states[(i*L+L-1)*d:(i*L+L)*d], xN[j*d:(j+1)*d])
+		}
+	})
+}
+
+// at returns x_k of an item at level l of ks, and x_0.
+func (s *Source[T]) at(item, l int) (x, x0 []float64) {
+	o := (item*len(s.ks) + l) * s.d
+	return s.states[o : o+s.d], s.data[item*s.d : (item+1)*s.d]
+}
+
+func report(r langevin.Report) method.Report {
+	out := method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces,
+		Broken: r.Broken}
+	if r.Break != nil {
+		out.Break = r.Break
+	}
+	return out
+}
+
+func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] { return newLoss(s, r, rows) }
