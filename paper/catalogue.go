@@ -113,8 +113,8 @@ func rival(method string, c Cell) Cell {
 	if steps != "" {
 		c.Settings = append(c.Settings, "process.steps="+steps)
 	}
-	if method == "RFM" { // its targets have no noise to average, and its paths begin at noise
-		c.Settings = append(c.Settings, "train.window=0", "network.octaves_of=point")
+	if method == "RFM" { // targets without noise to average, of one size at all times, on paths from noise
+		c.Settings = append(c.Settings, "train.window=0", "network.octaves_of=point", "network.output=plain")
 	}
 	return c
 }
