@@ -265,6 +265,10 @@ func TestMoments(t *testing.T) {
 				t.Errorf("%s: file %d has other bytes", name, k)
 			}
 		}
+		_, aside := os.Stat(filepath.Join(dir, "runs", cell+".old-001"))
+		if other := name == "of another version"; other != (aside == nil) {
+			t.Errorf("%s: the run that was there is moved aside: %v", name, aside == nil)
+		}
 		if _, err := os.Stat(filepath.Join(dir, "runs", cell, "report.html")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
