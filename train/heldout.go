@@ -23,7 +23,7 @@ const (
 	rise        = 2    // standard errors above the lowest distance that are a rise
 	times       = 126  // hundredths: an evaluation comes after so many times the epochs of the last; 1.26³ = 2
 	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings;
-	firstLoss   = 100  // of losses
+	firstLoss   = 500  // of losses
 	judgedShare = 0.1  // of the work since the last evaluation that one may be
 	mostKept    = 3    // estimates that a state holds: of the reference, the lowest, and of a run's lowest
 	mostJudged  = 200  // evaluations that a state holds
@@ -244,7 +244,7 @@ func (j *Judged) due(epoch int, done, worth bool) bool {
 // Due reports whether held-out distances are to be measured now, work being the network rows
 // that one evaluation takes, a step of the process counting as one.
 //
-// The first comes after 1000 updates, of losses after 100, and when it is no more than a tenth of the work of the last
+// The first comes after 1000 updates, of losses after 500, and when it is no more than a tenth of the work of the last
 // fifth of them, forward and backward three network rows a row, and the steps of forward paths; each
 // other one after 1.26 times the epochs of the one before, which is a smaller share; and one at the end.
 func (t *Trainer[T]) Due(work float64) bool {
