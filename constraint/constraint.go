@@ -72,6 +72,14 @@ type Evaluator struct {
 	// (parallel transport); p may be nil. It reports whether there is one such
 	// curve. Points a little off Σ give nearly what the points beside them give.
 	Geodesic func(velocity, p, x, y []float64) bool
+	// Exp writes the point y that the geodesic of Σ with velocity v at x, tangent there,
+	// reaches in unit time, and its velocity w at y; w may be nil. Log is its inverse: it
+	// writes the velocity v at x of the shortest geodesic to y, of length ‖v‖, and reports
+	// whether there is one such and it stays in Σ. Exp brings Log's v back to y to round-off.
+	// Sets have both or neither; of points a little off Σ they are those of points beside
+	// them.
+	Exp func(y, w, x, v []float64)
+	Log func(v, x, y []float64) bool
 	// Projector is the normal space in closed form, of sets of equalities alone.
 	Projector Projector
 	// HeldProjector returns the Projector of Hold(s, held), or nil where that has no closed

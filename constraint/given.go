@@ -67,6 +67,9 @@ func (s *given) NewEvaluator(rows int) Evaluator {
 	if e.inner.Geodesic != nil {
 		out.Geodesic = e.Geodesic
 	}
+	if e.inner.Exp != nil {
+		out.Exp, out.Log = e.Exp, e.Log
+	}
 	if e.inner.Projector != nil {
 		out.Projector = givenProjector{e, e.inner.Projector}
 	}
@@ -144,6 +147,23 @@ func (e *givenEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 		clear(p[e.d : e.d+e.n])
 	}
 	return true
+}
+
+// Exp leaves c where x has it.
+func (e *givenEvaluator) Exp(y, w, x, v []float64) {
+	var own []float64
+	if w != nil {
+		own = w[:e.d]
+		clear(w[e.d : e.d+e.n])
+	}
+	e.inner.Exp(y[:e.d], own, x[:e.d], v[:e.d])
+	copy(y[e.d:e.d+e.n], x[e.d:])
+}
+
+// Log has a velocity whose held coordinates are 0.
+func (e *givenEvaluator) Log(v, x, y []float64) bool {
+	clear(v[e.d : e.d+e.n])
+	return e.inner.Log(v[:e.d], x[:e.d], y[:e.d])
 }
 
 // A givenProjector is the inner one, point by point.

@@ -78,11 +78,12 @@ func (s *product) Capabilities() Capabilities {
 func (s *product) NewEvaluator(rows int) Evaluator {
 	e := &productEvaluator{joinEvaluator: s.evaluator(rows), transported: scratch{n: s.d}}
 	out := e.functions()
-	retracts, geodesics, projects := true, true, true
+	retracts, geodesics, exponentials, projects := true, true, true, true
 	for i := range e.parts {
 		p := &e.parts[i]
 		retracts = retracts && p.Evaluator.Retract != nil
 		geodesics = geodesics && p.Evaluator.Geodesic != nil
+		exponentials = exponentials && p.Evaluator.Exp != nil
 		projects = projects && p.Projector != nil
 	}
 	if retracts {
@@ -90,6 +91,9 @@ func (s *product) NewEvaluator(rows int) Evaluator {
 	}
 	if geodesics {
 		out.Geodesic = e.Geodesic
+	}
+	if exponentials {
+		out.Exp, out.Log = e.Exp, e.Log
 	}
 	if projects {
 		out.Projector = newProductProjector(e.joinEvaluator)
@@ -134,6 +138,31 @@ func (e *productEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 		}
 	}
 	copy(p, to)
+	return true
+}
+
+// Exp is that of each factor: a geodesic of the product is one of each.
+func (e *productEvaluator) Exp(y, w, x, v []float64) {
+	for i := range e.parts {
+		f := &e.parts[i]
+		lo, hi := f.at, f.at+f.d
+		var own []float64
+		if w != nil {
+			own = w[lo:hi]
+		}
+		f.Evaluator.Exp(y[lo:hi], own, x[lo:hi], v[lo:hi])
+	}
+}
+
+// Log is that of each factor.
+func (e *productEvaluator) Log(v, x, y []float64) bool {
+	for i := range e.parts {
+		f := &e.parts[i]
+		lo, hi := f.at, f.at+f.d
+		if !f.Evaluator.Log(v[lo:hi], x[lo:hi], y[lo:hi]) {
+			return false
+		}
+	}
 	return true
 }
 

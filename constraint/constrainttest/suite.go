@@ -63,6 +63,7 @@ func Run(t *testing.T, set constraint.Set, o Options) {
 	t.Run("squares", func(t *testing.T) { squares(t, s, on) })
 	t.Run("samplers", func(t *testing.T) { samplers(t, s) })
 	t.Run("retraction", func(t *testing.T) { retraction(t, s, on) })
+	t.Run("geodesics", func(t *testing.T) { geodesics(t, s, on) })
 }
 
 func onSigma(t *testing.T, s evaluated, o Options) []float64 {

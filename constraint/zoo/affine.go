@@ -31,7 +31,8 @@ func (s Affine) Capabilities() constraint.Capabilities {
 }
 
 func (s Affine) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+		Exp: straight, Log: difference}
 }
 
 func (s Affine) Values(values, x []float64, n int) {

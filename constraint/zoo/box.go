@@ -89,7 +89,7 @@ func (s Bounds) Capabilities() constraint.Capabilities {
 func (s Bounds) NewEvaluator(int) constraint.Evaluator {
 	return constraint.Evaluator{
 		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		SparseJacobians: s.SparseJacobians,
+		SparseJacobians: s.SparseJacobians, Exp: straight, Log: difference,
 	}
 }
 

@@ -19,7 +19,8 @@ func (s Euclidean) Capabilities() constraint.Capabilities {
 }
 
 func (s Euclidean) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+		Exp: straight, Log: difference}
 }
 
 // Values writes nothing: there are no components.

@@ -52,6 +52,9 @@ func (s *Orthogonal) Capabilities() constraint.Capabilities {
 func (s *Orthogonal) NewEvaluator(rows int) constraint.Evaluator {
 	e, own := s.gram.NewEvaluator(rows), &orthogonalEvaluator{s, newOrthogonalScratch(s.n)}
 	e.Retract, e.Geodesic = own.Retract, own.Geodesic
+	if s.special { // O(n) is in two parts, between which there is no geodesic
+		e.Exp, e.Log = own.Exp, own.Log
+	}
 	return e
 }
 
@@ -87,6 +90,10 @@ type orthogonalScratch struct {
 	b, c, m, k, u, y []float64 // n²
 	λ                []float64 // n
 	sys, rhs         []float64 // m², m of the general case; made on first use
+
+	// Of Log near the cut locus; made on first use.
+	sorted, basis      []float64 // n, n²
+	wide, wideU, wideλ []float64 // 4n², 4n², 2n
 }
 
 func newOrthogonalScratch(n int) *orthogonalScratch {

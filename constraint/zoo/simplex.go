@@ -36,7 +36,8 @@ func (s Simplex) Capabilities() constraint.Capabilities {
 }
 
 func (s Simplex) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+		Exp: straight, Log: difference}
 }
 
 func (s Simplex) Values(values, x []float64, n int) {

@@ -37,7 +37,7 @@ func (s Sphere) Capabilities() constraint.Capabilities {
 func (s Sphere) NewEvaluator(int) constraint.Evaluator {
 	return constraint.Evaluator{
 		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		Retract: s.Retract, Geodesic: s.Geodesic,
+		Retract: s.Retract, Geodesic: s.Geodesic, Exp: s.Exp, Log: s.Log,
 	}
 }
 
