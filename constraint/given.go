@@ -38,7 +38,7 @@ func (s *given) Dim() int { return s.d + s.n }
 
 func (s *given) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
-	c.Held, c.HeldNames, c.SampleUniform, c.Start = s.held, nil, nil, nil
+	c.Held, c.HeldNames, c.SampleUniform, c.Volume, c.Start = s.held, nil, nil, 0, nil
 	if own := c.Equalities; own != nil {
 		c.Equalities = func() Set { return Given(own(), s.n) }
 	}

@@ -55,7 +55,7 @@ func (s *hold) Unwrap() []Set { return []Set{s.Set} }
 
 func (s *hold) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
-	c.Held, c.Support, c.SampleUniform, c.Start = s.held, s.support, nil, nil
+	c.Held, c.Support, c.SampleUniform, c.Volume, c.Start = s.held, s.support, nil, 0, nil
 	if len(c.HeldNames) != len(s.held) { // others are held than the set says
 		c.HeldNames = nil
 	}

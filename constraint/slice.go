@@ -93,7 +93,7 @@ func (s *sliced) Capabilities() Capabilities {
 			}
 		}
 	}
-	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Start = nil, nil, nil, nil, nil
+	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Volume, c.Start = nil, nil, nil, nil, 0, nil
 	if own := c.Equalities; own != nil {
 		values := make([]float64, len(s.Set.Capabilities().Held))
 		for k, j := range s.Set.Capabilities().Held {

@@ -65,7 +65,7 @@ func (v *view) Unwrap() []Set { return []Set{v.Set} }
 
 func (v *view) Capabilities() Capabilities {
 	c := v.Set.Capabilities()
-	c.SampleUniform, c.Equalities, c.Families = nil, nil, nil
+	c.SampleUniform, c.Volume, c.Equalities, c.Families = nil, 0, nil, nil
 	if all := c.Support; all != nil {
 		c.Support = make([][]int, len(v.index))
 		for a, i := range v.index {

@@ -37,6 +37,8 @@ const (
 	SurfaceData     Purpose = 21 // data sets drawn on meshes
 	Conditions      Purpose = 30 // who sees a condition, and what begins under one
 	FewStep         Purpose = 31 // noise that few-step methods see or make
+	FlowStart       Purpose = 40 // x_0 of the conditional paths of a flow; index: refresh number
+	FlowTime        Purpose = 41 // times at which they are looked at; index: refresh number
 )
 
 // A Stream is an addressable sequence of random numbers. The zero value is

@@ -72,6 +72,10 @@ var (
 	GeneratedAgain     = use(FewStep, Block{1 << 41, 1<<41 + 1<<20}, "ζ_k of samples on their way back to a level")
 	Hands              = use(FewStep, Block{1 << 43, 1<<44 - 1}, "which states of the prior are dealt out together")
 	GeneratedAgainward = use(FewStep, Block{1 << 42, 1<<42 + 1<<20}, "p̃_0 of these ways")
+	// Flows; index: a refresh, from the blocks above. Of FlowTimes that of training.
+	FlowStarts = use(FlowStart, Block{0, all}, "x_0 of the conditional paths of a flow")
+	FlowTimes  = use(FlowTime, Block{0, 1<<40 - 1}, "their times, within strata")
+	FlowSpeeds = use(FlowTime, one(1<<40), "pairs of points that say how long such paths are")
 
 	// Training; index: epoch, or layer of the network. A layer's sample 0 is its
 	// weights, 1 its biases, LevelSetWeights those of a level set.

@@ -17,6 +17,12 @@ type Kind struct {
 	// problem's process, on the problem's set or another: what rules say of processes then holds of
 	// the method. Nil: it has a way of its own.
 	Forward func(langevin.Process) langevin.Process
+	// Steps is process.steps of a problem that says nothing of it; 0 is that of all.
+	Steps int
+	// Idle are the fields of Config, and of its Process, that mean nothing to the method.
+	Idle []string
+	// Velocity is of methods whose network learns a velocity at times from 0 to 1.
+	Velocity bool
 	// New makes the method. It is given every option. The error is a *ConfigError.
 	New func(Config) (Method, error)
 }

@@ -132,6 +132,29 @@ type Counted interface {
 // are then those of its terms in turn, each Draws times.
 type Several interface{ Draws() int }
 
+// A Timed is a Method whose times run to another end than the process's horizon.
+type Timed interface {
+	Horizon() float64
+}
+
+// A Likely is a Method that may know the density of what it generates, by the measure of Σ.
+type Likely interface {
+	// Directions returns along how many directions of a point it asks scores for their
+	// derivatives; 0: the density is not known.
+	Directions() int
+	// LogDensity writes the logarithm of the density at n points x (n×d), to an error that falls with
+	// the number of steps; NaN where it cannot be followed. Scores must have room for
+	// rows×(1 + Directions) rows. It is false if they do not tell derivatives (Along).
+	LogDensity(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
+		scores func(worker int) Score) (bool, error)
+}
+
+// An Along is a Score that may tell its derivatives: EvalAlong is score.Field's.
+type Along interface {
+	Score
+	EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool
+}
+
 // A Watcher is a Sampler that can tell how far its states are from Σ on the way.
 type Watcher interface {
 	// Watch has Generate add to t, which NewTrace made, until it is given another one or nil:

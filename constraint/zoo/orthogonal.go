@@ -3,7 +3,6 @@ package zoo
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -72,7 +71,8 @@ func (s *Orthogonal) Selects(x []float64) bool {
 	if !s.special {
 		return true
 	}
-	return dense.Eliminate(slices.Clone(x), nil, s.n) > 0
+	var room [256]float64 // enough for n = 16, without an allocation
+	return dense.Eliminate(append(room[:0], x...), nil, s.n) > 0
 }
 
 // SampleUniform draws from Haar measure. On SO(n) a reflection is turned into a

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/euclidean"
 	"github.com/landing-diffusion/landing/method/fewstep"
+	"github.com/landing-diffusion/landing/method/flow"
 	"github.com/landing-diffusion/landing/method/pathmatch"
 )
 
@@ -16,7 +17,7 @@ import (
 var All = []method.Kind{
 	pathmatch.ULLA, pathmatch.OLLA, pathmatch.ULLAP, pathmatch.OLLAP,
 	euclidean.EuclideanKind, euclidean.ProjectedKind, euclidean.LagrangianKind, euclidean.GuidedKind,
-	euclidean.CorrectedKind,
+	euclidean.CorrectedKind, flow.Kind,
 	fewstep.ULLA, fewstep.OLLA, fewstep.ULLAP, fewstep.OLLAP,
 }
 

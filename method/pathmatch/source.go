@@ -21,8 +21,7 @@ type Source[T kernel.Float] struct {
 	sim  *langevin.Simulator
 
 	starts []float64 // of the present paths, where they are fewer than the rows
-	order  []int     // of the rows, in a round
-	round  uint64    // that order is of, plus one; 0: of none
+	turns  method.Turns
 
 	paths   langevin.Paths
 	last    cwpm.LastMomentum
@@ -84,24 +83,14 @@ func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.R
 	return report(r), err
 }
 
-// turn returns the rows that the paths of a refresh begin at. All rows stand in a random order, in
-// another one each round; refresh r of p paths takes the places rp to rp + p − 1, and what is beyond
-// the end is of the next round. So every row has as many paths as any other, but for one.
+// turn returns the rows that the paths of a refresh begin at.
 func (s *Source[T]) turn(seed, refresh uint64) []float64 {
-	d, rows, p := s.m.proc.Set.Dim(), uint64(s.rows()), uint64(s.Items())
-	if p == rows {
+	d := s.m.proc.Set.Dim()
+	if s.Items() == s.rows() {
 		return s.data
 	}
 	s.starts = s.starts[:0]
-	if s.order == nil {
-		s.order = make([]int, rows)
-	}
-	for at := refresh * p; at < refresh*p+p; at++ {
-		if round := at / rows; s.round != round+1 {
-			keyed.PathRows.Stream(seed, round).Permutation(s.order, 0, 0)
-			s.round = round + 1
-		}
-		i := s.order[at%rows]
+	for _, i := range s.turns.Of(s.rows(), s.Items(), seed, refresh) {
 		s.starts = append(s.starts, s.data[i*d:(i+1)*d]...)
 	}
 	return s.starts
