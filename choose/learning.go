@@ -79,6 +79,41 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 	return out
 }
 
+// solvedPaths is how many paths of a flow are solved at a time.
+const solvedPaths = 4096
+
+// Velocity returns what Learning does for a network that learns the velocities of a flow at times
+// from 0 to 1: without what is of noise. Where paths are solved, at so many times each, one costs as
+// much as learning from it: few are solved at a time, and all their states are seen.
+func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
+	for _, c := range Learning(l, Noise{Steps: times, Horizon: 1, Min: 1, Max: 1}) {
+		switch c.Key {
+		case "network.octaves_of", "network.time", "network.output", "train.window", "train.paths":
+			continue
+		case "network.time_octaves":
+			c.Reason = "velocities differ much by time"
+		case "train.refresh":
+			if c.Value, c.Reason = 1, "paths have a closed form"; solved {
+				c.Value, c.Reason = 4, "a path is made anew when all its states were seen"
+			}
+		case "train.times_per_path":
+			if c.Reason = "each of a path of its own"; solved {
+				c.Value, c.Reason = times/4, "paths are dear"
+			}
+		}
+		out = append(out, c)
+	}
+	if paths := manyBatches * min(batchRows, l.Rows); !solved && paths < l.Rows {
+		out = append(out, run.Choice{Key: "train.paths", Value: paths, Reason: "rows take turns: an epoch of all " +
+			"would be long"})
+	}
+	if solved && solvedPaths < l.Rows {
+		out = append(out, run.Choice{Key: "train.paths", Value: solvedPaths, Reason: "rows take turns: solving paths " +
+			"to all would be long"})
+	}
+	return out
+}
+
 // batches returns how many rows a batch has, and how many paths a refresh. An epoch is what a clock
 // counts, and what a plan of rates is made of, so there should be many in any time that is given:
 // it has 16 batches at most. Rows beyond them lose nothing: paths are made anew all the time, and

@@ -40,6 +40,7 @@ type Evaluation struct {
 	Programs  *method.Programs   `json:"programs,omitempty"`    // of optimisation within steps, where there are any
 	Steps     *Steps             `json:"steps,omitempty"`       // of Diagnose
 	Given     *Conditional       `json:"conditional,omitempty"` // under a condition
+	NLL       *Likelihood        `json:"likelihood,omitempty"`  // of test rows, where a method knows it
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"`          // of samples against held-out rows
 	MMD       metric.TwoSample   `json:"mmd"`                 // of the same
@@ -122,7 +123,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
 		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
-		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun,
+		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun, NLL: s.Likelihood,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},

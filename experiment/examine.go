@@ -92,8 +92,13 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	if !p.Data.Tolerance.IsAuto() {
 		in.Tolerance = float64(p.Data.Tolerance)
 	}
-	if m, err := p.Method(proc); err == nil && proc.Validate() == nil {
-		in.Method = m
+	if proc.Validate() == nil {
+		if in.Method, err = p.Method(proc); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range p.Idle() {
+		notes = append(notes, fmt.Sprintf("%s means nothing to the method %s", key, p.Process.Method))
 	}
 	if data != nil && proc.Validate() == nil {
 		if _, err := p.Build(); err != nil { // keys of training

@@ -32,6 +32,8 @@ type Samples struct {
 	Bounces  method.Bounces  // off elastic walls
 	Programs method.Programs // within steps
 	Steps    *Steps          // of Diagnose; else nil
+
+	Likelihood *Likelihood // under the network that drew them, if it was asked for
 }
 
 // N returns the number of samples asked for.

@@ -20,10 +20,13 @@ import (
 func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *parallel.Pool) (
 	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
 	kind, _ := methods.Of(p.Process.Method)
-	if kind.Forward == nil || len(p.Chosen()) > 0 || !p.Leaves() {
+	if kind.Forward == nil && !kind.Velocity || len(p.Chosen()) > 0 || !p.Leaves() {
 		return p, proc, nil, nil // another kind of process; a sequence, which has rules of its own; nothing is left
 	}
-	forward := kind.Forward(*proc)
+	forward := *proc
+	if kind.Forward != nil {
+		forward = kind.Forward(*proc)
+	}
 	m, err := choose.Measure(forward.Set, rows, p.Seed, pool)
 	if err != nil {
 		return nil, nil, nil, &DataError{Problem: err.Error()}
@@ -34,12 +37,18 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 	if !(m.Spread > 0) { // one point has no lengths
 		return p, proc, notes, nil
 	}
-	open := given(p, forward.Method.Underdamped())
-	open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
-	open.Projected = forward.Method.Projected()
-	noise, chosen := choose.Schedule(m, open)
-	notes = append(notes, choose.Strain(m, open, noise)...)
-	learning := choose.Learning(m, noise)
+	var chosen, learning []run.Choice
+	if kind.Velocity {
+		learning = choose.Velocity(m, kind.Kept/2, forward.Set.NewEvaluator(1).Exp == nil)
+	} else {
+		open := given(p, forward.Method.Underdamped())
+		open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
+		open.Projected = forward.Method.Projected()
+		var noise choose.Noise
+		noise, chosen = choose.Schedule(m, open)
+		notes = append(notes, choose.Strain(m, open, noise)...)
+		learning = choose.Learning(m, noise)
+	}
 	learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return !serves(p.Network.Kind, c.Key) })
 	for i, c := range learning {
 		if center, ok := c.Value.([]float64); ok {

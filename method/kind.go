@@ -19,7 +19,10 @@ type Kind struct {
 	Forward func(langevin.Process) langevin.Process
 	// Steps is process.steps of a problem that says nothing of it; 0 is that of all.
 	Steps int
-	// Idle are the fields of Config, and of its Process, that mean nothing to the method.
+	// Kept is how many points it keeps of the path of an item; 0 is one a step, and the start.
+	Kept int
+	// Idle are the fields of Config, and of its Process, that mean nothing to the method; Prior is
+	// that of generation.
 	Idle []string
 	// Velocity is of methods whose network learns a velocity at times from 0 to 1.
 	Velocity bool

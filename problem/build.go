@@ -230,7 +230,8 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 		return nil, p.option("process.options.", e)
 	case *method.ConfigError:
 		key := map[string]string{"Window": "train.window", "Output": "network.output",
-			"Process": "process.method", "Levels": "process.options.levels", "Paths": "train.paths"}[e.Field]
+			"Process": "process.method", "Levels": "process.options.levels", "Paths": "train.paths",
+			"Potential": "potential.kind"}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
 	case nil:
 		return p.counted(m)
@@ -253,6 +254,29 @@ func (p *Problem) counted(m method.Method) (method.Method, error) {
 		return nil, p.key("generate.evaluations", e.Value, e.Want)
 	}
 	return out, err
+}
+
+// idleKeys are the keys of what method.Kind.Idle names.
+var idleKeys = map[string][]string{
+	"Schedule.T": {"process.horizon"}, "Schedule.SigmaMin": {"process.sigma.min"},
+	"Schedule.SigmaMax": {"process.sigma.max"}, "Geometric": {"process.sigma.schedule"},
+	"Friction": {"process.friction"}, "Landing.Explicit": {"process.landing.mode"},
+	"Landing.Rate": {"process.landing.rate"}, "Walls": {"process.walls"}, "Repulsion": {"process.repulsion"},
+	"Curvature": {"process.curvature"}, "NoTerminal": {"process.terminal_projection"}, "Convention": {"convention"},
+	"Prior": {"prior", "uniform.max_rhat", "uniform.max_steps"},
+}
+
+// Idle returns the keys that the file or a setting wrote and that mean nothing to the method.
+func (p *Problem) Idle() (keys []string) {
+	k, _ := methods.Of(p.Process.Method)
+	for _, field := range k.Idle {
+		for _, key := range idleKeys[field] {
+			if p.origin[key] != "" {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
 }
 
 // option says at its key what is wrong with an option.
@@ -278,12 +302,15 @@ func behind(c constraint.Capabilities, d int) (n int) {
 
 // NetworkConfig returns the problem's network for a method on points of a set.
 func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Config {
-	n, own := p.Network, set.Capabilities()
+	n, own, horizon := p.Network, set.Capabilities(), p.Process.Horizon
+	if t, ok := m.(method.Timed); ok {
+		horizon = t.Horizon()
+	}
 	c := score.Config{
 		Kind: n.Kind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()), Momentum: m.Momentum(),
 		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
-		TimeOctaves: n.TimeOctaves, Horizon: p.Process.Horizon, Null: p.Condition.Drop > 0,
+		TimeOctaves: n.TimeOctaves, Horizon: horizon, Null: p.Condition.Drop > 0,
 		Share: n.Time == "share", Center: n.Center, Unit: n.Unit,
 	}
 	if s, ok := constraint.As[*conformation.Set](set); ok && n.Options["torsions"] > 0 {

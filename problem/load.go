@@ -171,6 +171,7 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 	}
 	p.Variants = nil
 	p.budget()
+	p.ofMethod()
 	return p, nil
 }
 
@@ -188,6 +189,13 @@ func (p *Problem) budget() {
 	}
 	if p.origin["train.anneal"] == "" {
 		p.Train.Anneal = budgetAnneal
+	}
+}
+
+// ofMethod makes the default of process.steps that the method has of its own.
+func (p *Problem) ofMethod() {
+	if k, ok := methods.Of(p.Process.Method); ok && k.Steps > 0 && p.silent("process.steps") {
+		p.Process.Steps = k.Steps
 	}
 }
 

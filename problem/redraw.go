@@ -93,6 +93,10 @@ func (p *Problem) idle(settings []Setting, proc *langevin.Process) error {
 			continue
 		}
 		why, projected := "", proc.Method.Projected()
+		if slices.Contains(p.Idle(), s.Key) {
+			return &KeyError{Origin: p.origin[s.Key], Key: s.Key,
+				Fault: fmt.Sprintf("it changes nothing: %s has no use for it", p.Process.Method)}
+		}
 		switch s.Key {
 		case "process.landing.mode", "process.landing.rate", "process.curvature", "process.terminal_projection":
 			if projected {
@@ -146,6 +150,11 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	if !ok {
 		return nil, &KeyError{Origin: "--set", Key: "process", Fault: fmt.Sprintf(
 			"the method %s draws samples in one way only", m.Name())}
+	}
+	own, _ := methods.Of(m.Name())
+	if k, _ := methods.Of(p.Process.Method); k.Velocity != own.Velocity {
+		return nil, p.key("process.method", p.Process.Method, m.Name()+": what one has learned, a velocity or a "+
+			"score, the other cannot draw by")
 	}
 	out, err := by.Redraw(proc)
 	if e, ok := err.(*langevin.ConfigError); ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
 )
@@ -255,7 +256,11 @@ func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 	if few := p.Train.Paths; few > 0 {
 		rows = min(rows, few)
 	}
-	if n := float64(rows) * float64(proc.Schedule.N+1) * float64(proc.Set.Dim()); n > maxNumbers {
+	kept := proc.Schedule.N + 1
+	if k, ok := methods.Of(p.Process.Method); ok && k.Kept > 0 {
+		kept = k.Kept
+	}
+	if n := float64(rows) * float64(kept) * float64(proc.Set.Dim()); n > maxNumbers {
 		return p.key("process.steps", proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of "+
 			"them in R^%d have %.2g; train.paths takes fewer at a time", maxNumbers, rows, proc.Set.Dim(), n))
 	}

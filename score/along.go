@@ -143,6 +143,7 @@ func (f *Field[T]) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bo
 			}
 		}
 	}
+	f.rows += int64(n * (1 + k))
 	out := pusher.Push(f.in, n, k)
 	for i, s := range out[:n*d] {
 		dst[i] = m * float64(s)

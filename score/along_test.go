@@ -17,7 +17,8 @@ func TestEvalAlong(t *testing.T) {
 		"unit": {Octaves: 2, Wavelength: 2, Center: []float64{1, -2, 0.5}, Unit: 0.4, TimeOctaves: 2, Horizon: 1},
 		"condition": {Octaves: 2, Wavelength: 3, Unit: 2, Given: Standard{Mean: []float64{0.3}, Scale: []float64{0.6}},
 			Null: true},
-		"start": {Octaves: 2, Wavelength: 3, Start: func(t float64) (b, v float64) { return 0, 0.05 * t }, Still: []int{1}},
+		"start": {Octaves: 2, Wavelength: 3, Still: []int{1},
+			Start: func(t float64) (b, v float64) { return 0, 0.05 * t }},
 	} {
 		m := NewMLP[float64]([]int{r.Width(d, false), 17, 9, d}, 4).Model(r, kernel.Float32)
 		f := NewField(m, n*(1+k))

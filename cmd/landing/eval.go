@@ -157,6 +157,9 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 	if s == nil {
 		return failed
 	}
+	if s.Likelihood, err = r.Likelihood(ctx, t); err != nil {
+		return err
+	}
 	if j.report {
 		if err := r.SaveSamples(s, t.State, seed); err != nil {
 			return err
@@ -281,6 +284,9 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 		printFinding(row, f)
 	}
 	printConditional(row, v.Given)
+	if l := v.NLL; l != nil {
+		row("negative log-likelihood", l.String())
+	}
 	row("start of backward paths", whereStarts(v.Start))
 	if v.HeldOut != "" {
 		row("held-out points", v.HeldOut)

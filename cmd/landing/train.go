@@ -176,6 +176,9 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error
 		return nil, err
 	}
 	a.warnOfFaults(l)
+	if idle := p.Idle(); len(idle) > 0 {
+		a.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
+	}
 	f, err := at.make(p.Name)
 	if err != nil {
 		return nil, err

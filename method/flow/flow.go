@@ -42,7 +42,7 @@ const (
 )
 
 // Kind is the row of the registry.
-var Kind = method.Kind{Name: "flow", Alias: "RFM", Steps: steps, Velocity: true, New: fromConfig,
+var Kind = method.Kind{Name: "flow", Alias: "RFM", Steps: steps, Kept: 2 * Times, Velocity: true, New: fromConfig,
 	Options: []score.Option{
 		{Name: order, Default: 1, Lowest: 1, Most: 4, Whole: true,
 			Doc: "of the steps in which samples follow the ODE: 1, Euler's, or 4, those of Runge and Kutta"},
@@ -54,7 +54,7 @@ var Kind = method.Kind{Name: "flow", Alias: "RFM", Steps: steps, Velocity: true,
 			Doc: "of a path of the premetric at least"},
 	},
 	Idle: []string{"Schedule.T", "Schedule.SigmaMin", "Schedule.SigmaMax", "Geometric", "Friction", "Landing.Explicit",
-		"Landing.Rate", "Walls", "Repulsion", "Curvature", "NoTerminal", "Convention"},
+		"Landing.Rate", "Walls", "Repulsion", "Curvature", "NoTerminal", "Convention", "Prior"},
 }
 
 // Options of a Method; the zero value is the default.
@@ -78,12 +78,12 @@ type Method struct {
 
 func fromConfig(c method.Config) (method.Method, error) {
 	if c.Window != 0 {
-		return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: "0: a flow's paths have no noise that " +
-			"targets could be averaged over"}
+		return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: "0: a flow's paths have no " +
+			"noise that targets could be averaged over"}
 	}
 	if c.Output != "" && c.Output != "plain" {
-		return nil, &method.ConfigError{Field: "Output", Value: c.Output, Want: "plain: velocities are of one size at " +
-			"all times"}
+		return nil, &method.ConfigError{Field: "Output", Value: c.Output, Want: "plain: velocities are of one " +
+			"size at all times"}
 	}
 	o := Options{Steps: c.Process.Schedule.N, Order: int(c.Options[order]), Correct: c.Options[correct] != 0,
 		Functions: int(c.Options[functions]), PathSteps: int(c.Options[pathSteps]), Paths: c.Paths}
@@ -118,9 +118,10 @@ func New(set constraint.Set, f langevin.Potential, o Options) (*Method, error) {
 	if set.NewEvaluator(1).Exp == nil {
 		surface, ok := constraint.As[*levelset.Surface](set)
 		if !ok || len(set.Inequalities()) > 0 || set.Dim() != 3 || own.SampleUniform == nil {
-			return nil, &method.ConfigError{Field: "Process", Value: "flow", Want: fmt.Sprintf("another method: %s has "+
-				"neither geodesics in closed form (spheres, SO(n), circles, affine and Euclidean sets, boxes, simplices "+
-				"and products of these have, as set.kind) nor a mesh (set.mesh of a level set)", constraint.Name(set))}
+			return nil, &method.ConfigError{Field: "Process", Value: "flow", Want: fmt.Sprintf("another "+
+				"method: %s has neither geodesics in closed form (spheres, SO(n), circles, affine and Euclidean sets, "+
+				"boxes, simplices and products of these have, as set.kind) nor a mesh (set.mesh of a level set)",
+				constraint.Name(set))}
 		}
 		m.surface = surface
 	}
@@ -136,8 +137,8 @@ func New(set constraint.Set, f langevin.Potential, o Options) (*Method, error) {
 	default:
 		q, normal := f.(langevin.Quadratic)
 		if f != nil && !normal {
-			return nil, &method.ConfigError{Field: "Potential", Value: constraint.Name(set), Want: "none or a quadratic " +
-				"one, whose normal law a flow can begin with"}
+			return nil, &method.ConfigError{Field: "Potential", Value: constraint.Name(set), Want: "none or a " +
+				"quadratic one, whose normal law a flow can begin with"}
 		}
 		m.prior = newNormal(m.smooth, q)
 	}

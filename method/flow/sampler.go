@@ -49,7 +49,8 @@ func (m *Method) newStepper(rows int) *stepper {
 	vec := func() []float64 { return make([]float64, rows*d) }
 	s := &stepper{m: m, d: d, g: geometry.New(m.smooth, rows, 0), one: geometry.New(m.smooth, 1, 0),
 		whole: geometry.New(m.set, rows, 0), projection: geometry.NewProjection(m.set, rows),
-		free: len(constraint.Components(m.set)) == 0, y: vec(), start: vec(), ok: make([]bool, rows), lost: make([]bool, rows)}
+		free: len(constraint.Components(m.set)) == 0, y: vec(), start: vec(),
+		ok: make([]bool, rows), lost: make([]bool, rows)}
 	for i := range s.k {
 		if i == 0 || m.opt.Order == 4 {
 			s.k[i] = vec()
