@@ -151,11 +151,6 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 		return nil, &KeyError{Origin: "--set", Key: "process", Fault: fmt.Sprintf(
 			"the method %s draws samples in one way only", m.Name())}
 	}
-	own, _ := methods.Of(m.Name())
-	if k, _ := methods.Of(p.Process.Method); k.Velocity != own.Velocity {
-		return nil, p.key("process.method", p.Process.Method, m.Name()+": what one has learned, a velocity or a "+
-			"score, the other cannot draw by")
-	}
 	out, err := by.Redraw(proc)
 	if e, ok := err.(*langevin.ConfigError); ok {
 		return nil, p.key(processKeys[e.Field], e.Value, e.Want)

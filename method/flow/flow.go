@@ -182,10 +182,23 @@ func (m *Method) Gain() func(t float64) float64 { return func(float64) float64 {
 // Horizon implements method.Timed.
 func (m *Method) Horizon() float64 { return 1 }
 
-// Redraw implements method.Redrawer: a flow may be followed by other steps.
-func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
+// Recast implements method.Recaster: a flow may be followed by other steps.
+func (m *Method) Recast(by method.Method) (method.Method, error) {
+	to, ok := by.(*Method)
+	if !ok {
+		return nil, &langevin.ConfigError{Field: "Method", Value: by.Name(), Want: "flow: a velocity was learned, and " +
+			"no score"}
+	}
+	for field, of := range map[string][2]int{
+		functions: {m.opt.Functions, to.opt.Functions}, pathSteps: {m.opt.PathSteps, to.opt.PathSteps},
+	} {
+		if of[0] != of[1] {
+			return nil, &langevin.ConfigError{Field: field, Value: of[1], Want: fmt.Sprintf("%d, by which its paths "+
+				"were: it is of training", of[0])}
+		}
+	}
 	out := *m
-	out.opt.Steps = p.Schedule.N
+	out.opt.Steps, out.opt.Order, out.opt.Correct = to.opt.Steps, to.opt.Order, to.opt.Correct
 	return &out, nil
 }
 

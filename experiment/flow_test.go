@@ -1,0 +1,158 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// flowing returns a run of a flow to points of the sphere whose heights are z = tanh(atanh z_0 + a) of
+// uniform z_0, of density (1 − z_0²)/(1 − z²)/4π.
+func flowing(t *testing.T, a float64, settings ...string) *Run {
+	t.Helper()
+	dir, pool := t.TempDir(), parallel.New(2)
+	t.Cleanup(pool.Close)
+	var csv strings.Builder
+	csv.WriteString("x,y,z\n")
+	x := make([]float64, 3)
+	for i := range uint64(1500) {
+		zoo.Sphere{D: 3}.SampleUniform(x, keyed.OwnData.Stream(2, 0), i)
+		z := math.Tanh(math.Atanh(x[2]) + a)
+		ρ := math.Sqrt((1 - z*z) / (x[0]*x[0] + x[1]*x[1]))
+		fmt.Fprintf(&csv, "%v,%v,%v\n", ρ*x[0], ρ*x[1], z)
+	}
+	path := filepath.Join(dir, "data.csv")
+	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(`name: flowing
+defaults: fixed
+set: {kind: sphere, dim: 3}
+process: {method: flow, steps: 40, friction: 2, options: {order: 4}}
+network: {width: 48, layers: 3, time_octaves: 2}
+train: {epochs: 40, batch: 200, times_per_path: 8, learning_rate: 5e-3, anneal: 0.5, average: 0.99, optimizer: muon}
+`)
+	return job.New[*Run](t, func(p *problem.Problem, _ *parallel.Pool) (*Loaded, error) { return Load(p, pool) }, text,
+		"flowing.yaml", append([]string{"data.path=" + path}, settings...)...)
+}
+
+// A flow learns a law that is known: test rows are as likely as under it, to 0.05 nats (the uniform law
+// is 0.6 off), the likelihood needs no more steps, samples are on Σ and followed by other steps too.
+func TestFlowLearns(t *testing.T) {
+	const a = 1.2
+	r := flowing(t, a)
+	if err := r.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	trained, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := r.Likelihood(context.Background(), trained)
+	if err != nil || l == nil {
+		t.Fatal(l, err)
+	}
+	want, test := 0.0, r.Data.Rows(r.Split.Test)
+	for i := 2; i < len(test); i += 3 {
+		z := test[i]
+		z0 := math.Tanh(math.Atanh(z) - a)
+		want -= math.Log((1-z0*z0)/(1-z*z)/(4*math.Pi)) / float64(len(test)/3)
+	}
+	if math.Abs(float64(l.NLL)-want) > 0.05 || l.Rows != len(test)/3 || l.Lost != 0 ||
+		math.Abs(float64(l.Change)) > likelihoodChange || math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
+		t.Errorf("%+v, want %v", *l, want)
+	}
+	if told := l.String(); !strings.Contains(told, "nats") || strings.Contains(told, "WARN") {
+		t.Error(told)
+	}
+	prior, err := r.Prior(context.Background(), nil)
+	if err != nil || prior.Kind != "flow" {
+		t.Fatal(prior, err)
+	}
+	s, err := r.Generate(context.Background(), trained, prior, 300, 0, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Likelihood = l
+	v, err := r.Evaluate(s, trained.State, nil)
+	if err != nil || v.NLL != l || !(v.Violation.Worst < 1e-12) || v.Failed > 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if page := reportOf(t, r, s, v); !strings.Contains(page, ">flow on ") || !strings.Contains(page, "log-likelihood") {
+		t.Error("the report names neither method nor likelihood")
+	}
+	few, err := r.Redraw([]string{"process.steps=8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := few.Generate(context.Background(), trained, prior, 300, 0, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := 0.0
+	for i, x := range s.X {
+		far = max(far, math.Abs(x-other.X[i]))
+	}
+	if far == 0 || far > 0.05 {
+		t.Errorf("by 8 steps samples are %v from those by 40", far)
+	}
+	for _, c := range []struct{ setting, want string }{
+		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
+		{"process.repulsion=0.1", "it changes nothing"},
+	} {
+		if _, err := r.Redraw([]string{c.setting}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.setting, err)
+		}
+	}
+}
+
+// The doctor names keys that mean nothing to a flow, and refuses a set that it has no paths on, with
+// data and without; what a file leaves open follows from the data, without what is of noise.
+func TestFlowExamined(t *testing.T) {
+	r := flowing(t, 1)
+	report, err := Examine(context.Background(), r.Problem, r.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := false
+	for _, f := range report.Findings {
+		told = told || strings.Contains(f.Message, "process.friction means nothing to the method flow")
+	}
+	if !told {
+		t.Errorf("%+v", report.Findings)
+	}
+	p, err := problem.Load([]byte("name: f\nset: {kind: torus, major: 2, minor: 1}\nprocess: {method: flow}\n"), "f.yaml",
+		"", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Examine(context.Background(), p, r.Pool); err == nil || !strings.Contains(err.Error(), "geodesics") {
+		t.Errorf("a torus without data: %v", err)
+	}
+	open := flowing(t, 1, "defaults=auto")
+	var keys []string
+	for _, c := range open.Chosen {
+		keys = append(keys, c.Key)
+	}
+	for _, key := range []string{"network.unit", "train.refresh"} {
+		if !slices.Contains(keys, key) {
+			t.Errorf("%s is not chosen: %v", key, keys)
+		}
+	}
+	for _, key := range []string{"train.window", "network.output", "network.octaves_of", "process.sigma.max"} {
+		if slices.Contains(keys, key) {
+			t.Errorf("%s is chosen", key)
+		}
+	}
+}
