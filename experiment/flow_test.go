@@ -132,8 +132,8 @@ func TestFlowExamined(t *testing.T) {
 	if !told {
 		t.Errorf("%+v", report.Findings)
 	}
-	p, err := problem.Load([]byte("name: f\nset: {kind: torus, major: 2, minor: 1}\nprocess: {method: flow}\n"), "f.yaml",
-		"", nil)
+	torus := "name: f\nset: {kind: torus, major: 2, minor: 1}\nprocess: {method: flow}\n"
+	p, err := problem.Load([]byte(torus), "f.yaml", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ type Likelihood struct {
 // String writes it for people, with a verdict where it is not exact.
 func (l *Likelihood) String() string {
 	if l.Lost > 0 {
-		return fmt.Sprintf("not known: the density at %d of %d test points cannot be followed; longer training helps a "+
-			"network that sends points away", l.Lost, l.Rows)
+		return fmt.Sprintf("not known: the density at %d of %d test points cannot be followed; longer training helps "+
+			"a network that sends points away", l.Lost, l.Rows)
 	}
 	told := fmt.Sprintf("%.3f ± %.3f nats a point (%d test points; uniform law %.3f; %d steps, half as many change it "+
 		"by %.1g)", l.NLL, l.SE, l.Rows, l.Uniform, l.Steps, l.Change)

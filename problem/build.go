@@ -264,7 +264,7 @@ var idleKeys = map[string][]string{
 	"Friction": {"process.friction"}, "Landing.Explicit": {"process.landing.mode"},
 	"Landing.Rate": {"process.landing.rate"}, "Walls": {"process.walls"}, "Repulsion": {"process.repulsion"},
 	"Curvature": {"process.curvature"}, "NoTerminal": {"process.terminal_projection"}, "Convention": {"convention"},
-	"Prior": {"prior", "uniform.max_rhat", "uniform.max_steps"},
+	"Prior": {"prior", "uniform.max_rhat", "uniform.max_steps"}, "Noise": {"process.noise"},
 }
 
 // Idle returns the keys that the file or a setting wrote and that mean nothing to the method.

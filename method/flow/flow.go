@@ -54,7 +54,7 @@ var Kind = method.Kind{Name: "flow", Alias: "RFM", Steps: steps, Kept: 2 * Times
 			Doc: "of a path of the premetric at least"},
 	},
 	Idle: []string{"Schedule.T", "Schedule.SigmaMin", "Schedule.SigmaMax", "Geometric", "Friction", "Landing.Explicit",
-		"Landing.Rate", "Walls", "Repulsion", "Curvature", "NoTerminal", "Convention", "Prior"},
+		"Landing.Rate", "Walls", "Repulsion", "Curvature", "NoTerminal", "Convention", "Prior", "Noise"},
 }
 
 // Options of a Method; the zero value is the default.
