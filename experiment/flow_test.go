@@ -107,7 +107,16 @@ func TestFlowLearns(t *testing.T) {
 	if far == 0 || far > 0.05 {
 		t.Errorf("by 8 steps samples are %v from those by 40", far)
 	}
+	corrected, err := r.Redraw([]string{"process.options={order: 1, correct: 1}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := corrected.Generate(context.Background(), trained, prior, 20, 0, 3, nil)
+	if err != nil || o.Newton < 20*40 {
+		t.Errorf("corrected: %+v, %v", o, err)
+	}
 	for _, c := range []struct{ setting, want string }{
+		{"process.options.path_steps=7", "it is of training"},
 		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
 		{"process.repulsion=0.1", "it changes nothing"},
 	} {

@@ -53,8 +53,8 @@ var processKeys = map[string]string{
 	"Schedule.N": "process.steps", "Schedule.T": "process.horizon",
 	"Schedule.SigmaMin": "process.sigma.min", "Schedule.SigmaMax": "process.sigma.max",
 	"Method": "process.method", "Friction": "process.friction", "Walls": "process.walls",
-	"Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate",
-	"eigenfunctions": "process.options.eigenfunctions", "path_steps": "process.options.path_steps", "Split": "process.noise",
+	"Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate", "Split": "process.noise",
+	"eigenfunctions": "process.options.eigenfunctions", "path_steps": "process.options.path_steps",
 }
 
 // Points whose geometry is held at once, and a bound on their Jacobians.

@@ -186,8 +186,8 @@ func (m *Method) Horizon() float64 { return 1 }
 func (m *Method) Recast(by method.Method) (method.Method, error) {
 	to, ok := by.(*Method)
 	if !ok {
-		return nil, &langevin.ConfigError{Field: "Method", Value: by.Name(), Want: "flow: a velocity was learned, and " +
-			"no score"}
+		return nil, &langevin.ConfigError{Field: "Method", Value: by.Name(), Want: "flow: a velocity was learned, " +
+			"and no score"}
 	}
 	for field, of := range map[string][2]int{
 		functions: {m.opt.Functions, to.opt.Functions}, pathSteps: {m.opt.PathSteps, to.opt.PathSteps},
