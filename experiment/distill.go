@@ -137,7 +137,7 @@ func (s Student) keys(p *problem.Problem, path int, spread float64, rows string)
 
 // Levels of a student, in units of the data's spread: where one evaluation leaves off, and the finest
 // detail.
-const coarse, fine = 0.2, 0.025
+const coarse, fine = 0.25, 0.03
 
 // spread returns the root mean square distance of the training rows from their mean, a direction of Σ.
 func (r *Run) spread() float64 {

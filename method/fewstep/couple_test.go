@@ -160,3 +160,47 @@ func TestDealsOnlyThePrior(t *testing.T) {
 		t.Errorf("mean square distance %v, before %v", got, was)
 	}
 }
+
+// Each draw of a term sees noise of its own, at each level and item; and a failed path's state is not
+// dealt to another item.
+func TestDrawsDifferAndFailedStay(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	const n, d = 40, 3
+	data, err := langevin.Start(p, n, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSource[float64](m, data, pool)
+	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
+		t.Fatal(err)
+	}
+	reader := score.NewReader[float64](score.Reading{}, d, true)
+	l := newLoss(s, reader, 12)
+	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[float64]bool{}
+	for i := range 12 {
+		seen[rows[i*reader.In()+d]] = true // the first number of ξ
+	}
+	if len(seen) != 12 {
+		t.Errorf("12 draws see %d noises", len(seen))
+	}
+
+	before := append([]float64(nil), s.states...)
+	s.failed[7] = true
+	s.deal(4, 3)
+	for j, v := range s.states[(2*7+1)*d : (2*7+2)*d] {
+		if v != before[(2*7+1)*d+j] {
+			t.Fatal("the state of a failed path was dealt out")
+		}
+	}
+}
