@@ -9,9 +9,9 @@ import (
 
 // Constants of the rules of learning: those of docs/fast.md, in units of the data.
 const (
-	windowArc   = 0.15 // a window of targets over the radius of curvature
-	finest      = 8.0  // the shortest wave over the narrowest width
-	widest      = 12   // coordinates up to which the network is given waves
+	windowArc   = 0.3 // a window of targets over the radius of curvature
+	finest      = 8.0 // the shortest wave over the narrowest width
+	widest      = 12  // coordinates up to which the network is given waves
 	manyOctaves = 6
 	fewOctaves  = 3
 	batchRows   = 1024
