@@ -1,0 +1,170 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/verdict"
+)
+
+// bowlSet is the set that bowl's points are on.
+const bowlSet = `{kind: formula, dim: 3, equality: [{name: bowl, expr: "x[2] = 0.5*(x[0]^2 + x[1]^2)"}],
+  inequality: [{name: rim, expr: "x[2] <= 0.7"}, {name: left, expr: "x[0] >= -0.4"}]}`
+
+// bowl is a problem by data and set alone: 90 points of z = ½(x² + y²) with x ≥ −0.4 and z ≤ 0.7,
+// learned for an epoch by a small network.
+func bowl(t *testing.T, set string, settings ...string) *Run {
+	t.Helper()
+	var csv strings.Builder
+	csv.WriteString("x,y,z\n")
+	z := make([]float64, 2)
+	for i, rows := uint64(0), 0; rows < 90; i++ {
+		keyed.OwnData.Stream(5, 0).Normals(z, i, 0)
+		x, y := 0.2+0.3*z[0], 0.3*z[1]
+		if h := (x*x + y*y) / 2; x >= -0.4 && h <= 0.7 {
+			fmt.Fprintf(&csv, "%v,%v,%v\n", x, y, h)
+			rows++
+		}
+	}
+	path := filepath.Join(t.TempDir(), "bowl.csv")
+	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := []byte("name: bowl\nset: " + set + "\nnetwork: {width: 16, layers: 1}\ntrain: {epochs: 1}\n")
+	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(p, pool) }, text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
+}
+
+// chosenOf returns the value that was chosen for a key, nil if it was not.
+func chosenOf(chosen []run.Choice, key string) any {
+	i := slices.IndexFunc(chosen, func(c run.Choice) bool { return c.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return chosen[i].Value
+}
+
+// Rivals that know of Σ only when they generate go through a run folder by data and set alone: their
+// schedule follows from the data as that of OLLA does in R^d, they begin where paths end, what programs
+// did is counted, and samples off the set are judged as what they are. The network of one serves the
+// others.
+func TestRivals(t *testing.T) {
+	r := bowl(t, bowlSet, "process.method=euclidean")
+	free := bowl(t, "{kind: euclidean, dim: 3}", "process.method=OLLA")
+	for _, key := range []string{"process.steps", "process.sigma.min", "process.sigma.max", "process.horizon",
+		"network.unit", "train.window"} {
+		if got, want := chosenOf(r.Chosen, key), chosenOf(free.Chosen, key); got == nil || got != want {
+			t.Errorf("%s is %v, of OLLA in R^3 %v", key, got, want)
+		}
+	}
+	if got := chosenOf(r.Chosen, "prior"); got != "empirical" || r.Problem.Prior != "empirical" {
+		t.Errorf("the prior is %v", got)
+	}
+	if err := r.Train(context.Background(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	model, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 60
+	for _, c := range []struct {
+		method   string
+		on       bool
+		programs int
+	}{
+		{"euclidean", false, 0}, {"projected", true, n * r.Process.Schedule.N},
+		{"lagrangian", true, n * r.Process.Schedule.N}, {"guided", false, 0},
+		{"corrected", true, n * (r.Process.Schedule.N + 1)},
+	} {
+		q, err := r.Redraw([]string{"process.method=" + c.method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prior, err := q.Prior(context.Background(), nil)
+		if err != nil || prior.Kind != "empirical" {
+			t.Fatalf("%+v, %v", prior, err)
+		}
+		s, err := q.Generate(context.Background(), model, prior, n, 0, 3, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.method, err)
+		}
+		v, err := q.Evaluate(s, model.State, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.method, err)
+		}
+		if on := float64(v.Violation.Worst) <= 1e-11; on != c.on || v.Verdict.Has(verdict.Violation) == c.on {
+			t.Errorf("%s: off the set by %v; the verdict says %+v", c.method, v.Violation.Worst, v.Verdict.Findings)
+		}
+		if p := v.Programs; (p == nil) != (c.programs == 0) || p != nil && (p.Points != c.programs || p.Iterations == 0) {
+			t.Errorf("%s: programs %+v, want %d points", c.method, p, c.programs)
+		}
+		if v.Bounces != nil {
+			t.Errorf("%s: steps at walls that it does not see", c.method)
+		}
+		page := reportOf(t, q, s, v)
+		if strings.Contains(page, "Programs of optimisation") != (c.programs > 0) {
+			t.Errorf("%s: the report and programs", c.method)
+		}
+		for _, f := range v.Verdict.Findings {
+			if f.Code == verdict.Violation && !strings.Contains(f.Remedy, "process.method=ULLA") {
+				t.Errorf("%s: remedy %q", c.method, f.Remedy)
+			}
+		}
+	}
+}
+
+// The doctor says of these methods what it can, and uniform priors are refused.
+func TestExamineRivals(t *testing.T) {
+	r := bowl(t, bowlSet, "process.method=projected")
+	report, err := Examine(context.Background(), r.Problem, r.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		switch f.Check {
+		case "landing rate", "forward paths", "offset", "repulsion":
+			if f.Status != check.Skip || f.Message != "the method projected does not follow this process" {
+				t.Errorf("%s: %v %s", f.Check, f.Status, f.Message)
+			}
+		case "forecast":
+			if f.Status != check.Pass || !strings.Contains(f.Message, "training takes") {
+				t.Errorf("%v %s", f.Status, f.Message)
+			}
+		}
+		if f.Status == check.Fail {
+			t.Errorf("%s: %s", f.Check, f.Message)
+		}
+	}
+	for settings, want := range map[string]string{
+		"process.method=projected prior=uniform":              "empirical or auto",
+		"process.method=guided process.options.iterations=3":  "no such option",
+		"process.method=lagrangian process.options.penalty=0": "process.options.penalty",
+		"sample.method=projected":                             "sample.method",
+	} {
+		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\nname: s\n"), "f.yaml", "", strings.Fields(settings))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(settings, "sample") {
+			_, err = p.BuildChains()
+		} else {
+			_, err = p.Build()
+		}
+		var e *problem.KeyError
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", settings, err)
+		}
+	}
+}
