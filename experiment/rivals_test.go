@@ -43,7 +43,8 @@ func bowl(t *testing.T, set string, settings ...string) *Run {
 		t.Fatal(err)
 	}
 	text := []byte("name: bowl\nset: " + set + "\nnetwork: {width: 16, layers: 1}\ntrain: {epochs: 1}\n")
-	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(p, pool) }, text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
+	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(p, pool) },
+		text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
 // chosenOf returns the value that was chosen for a key, nil if it was not.
@@ -107,7 +108,8 @@ func TestRivals(t *testing.T) {
 		if on := float64(v.Violation.Worst) <= 1e-11; on != c.on || v.Verdict.Has(verdict.Violation) == c.on {
 			t.Errorf("%s: off the set by %v; the verdict says %+v", c.method, v.Violation.Worst, v.Verdict.Findings)
 		}
-		if p := v.Programs; (p == nil) != (c.programs == 0) || p != nil && (p.Points != c.programs || p.Iterations == 0) {
+		p := v.Programs
+		if (p == nil) != (c.programs == 0) || p != nil && (p.Points != c.programs || p.Iterations == 0) {
 			t.Errorf("%s: programs %+v, want %d points", c.method, p, c.programs)
 		}
 		if v.Bounces != nil {

@@ -17,6 +17,9 @@ import (
 // linearised. The paper joins barrier and penalty at g = 0, where the barrier is infinite; joined
 // at −δ, which goes to 0 with β, the sum is twice differentiable, and a proposal may be on either
 // side of a wall.
+//
+// A path that ends off Σ, as where components have kinks, is restored to it (their Section 3.3), here
+// by Gauss–Newton steps: the point is on Σ and need not be the nearest.
 type Interior struct{ *search }
 
 // InteriorOptions of an Interior.
@@ -30,7 +33,7 @@ func NewInterior(s constraint.Set, rows int, o InteriorOptions) *Interior {
 		o.Iterations = 100
 	}
 	w := newSearch(s, rows, o.Iterations)
-	w.program = &barrier{w}
+	w.program, w.restoration = &barrier{w}, NewCorrection(s, 1)
 	return &Interior{w}
 }
 
@@ -102,7 +105,7 @@ func (b *barrier) direct(s *path) fate {
 			μ, z := s.next[i], -s.value[i]
 			met = met && μ >= -near && (z < b.join(s) || math.Abs(μ*z-s.weight) <= near*s.length)
 		}
-		stuck := s.pressed || largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
+		stuck := largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
 		switch {
 		case s.weight <= last && met && s.met:
 			return arrived
@@ -113,7 +116,6 @@ func (b *barrier) direct(s *path) fate {
 		}
 		β := s.weight / (s.length * s.length)
 		s.weight = max(min(0.2*β, β*math.Sqrt(β)), lastBarrier) * s.length * s.length
-		s.pressed = false
 		b.keep(s)
 	}
 }

@@ -80,7 +80,7 @@ func (l *augmented) direct(s *path) fate {
 		if !ok {
 			return notFinite
 		}
-		stuck := s.pressed || largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
+		stuck := largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
 		done := s.met && violation <= s.tolerance
 		switch {
 		case done && gradient <= 10*s.tolerance:
@@ -101,7 +101,7 @@ func (l *augmented) direct(s *path) fate {
 			}
 			s.weight = min(growth*s.weight, mostGrown*l.ρ)
 		}
-		s.violation, s.pressed = violation, false
+		s.violation = violation
 	}
 	return unreachable
 }

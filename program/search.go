@@ -42,7 +42,7 @@ type path struct {
 
 	evaluations int
 	met         bool // y is on Σ
-	pressed     bool // no share of p lowers the merit: the parameter has to change
+	restored    bool // it was brought there by Gauss–Newton steps in the end
 }
 
 // A fate is what an evaluation makes of a path.
@@ -76,6 +76,7 @@ type search struct {
 	most        int // evaluations of a path after the first
 	rows, block int
 
+	restoration *Correction // of paths that end off Σ; nil: none
 	paths       []path
 	live        []int
 	x, val, jac []float64 // block×d, block×c, block×c×d
@@ -138,7 +139,7 @@ func (s *search) run(dst, x []float64, ok []bool, o *geometry.Outcome) {
 		copy(p.proposal, x[i*d:(i+1)*d])
 		copy(p.y, p.proposal)
 		copy(p.trial, p.proposal)
-		p.evaluations, p.pressed, p.share, p.bend = -1, false, 0, 1
+		p.evaluations, p.restored, p.share, p.bend = -1, false, 0, 1
 		clear(p.p)
 		ok[i] = false
 		s.live = append(s.live, i)
@@ -159,9 +160,13 @@ func (s *search) run(dst, x []float64, ok []bool, o *geometry.Outcome) {
 				ok[i] = true
 				copy(dst[i*d:(i+1)*d], p.y)
 			case stalled:
-				o.Stalled++
+				if ok[i] = s.restore(p, dst[i*d:(i+1)*d], o); !ok[i] {
+					o.Stalled++
+				}
 			case unreachable:
-				o.Unreachable++
+				if ok[i] = s.restore(p, dst[i*d:(i+1)*d], o); !ok[i] {
+					o.Unreachable++
+				}
 			case notFinite:
 				o.NotFinite++
 			}
@@ -171,6 +176,20 @@ func (s *search) run(dst, x []float64, ok []bool, o *geometry.Outcome) {
 	for i := range ok {
 		o.Iterations += s.paths[i].evaluations
 	}
+}
+
+// restore brings the end of a path to Σ by Gauss–Newton steps, if the search does that, and reports
+// whether it did.
+func (s *search) restore(p *path, dst []float64, o *geometry.Outcome) bool {
+	if s.restoration == nil {
+		return false
+	}
+	var ok [1]bool
+	o.Iterations += s.restoration.Land(p.y, ok[:], 1).Iterations
+	if p.restored = ok[0]; ok[0] {
+		copy(dst, p.y)
+	}
+	return ok[0]
 }
 
 // advance looks at a path's trial point, where the components and their gradients are given.
@@ -191,10 +210,8 @@ func (s *search) advance(p *path, val, jac []float64) fate {
 		s.follow(p)
 		s.units(p.value, p, val)
 	} else {
-		if p.share /= 2; p.share*largest(p.p) < 0x1p-50*(largest(p.y)+p.length) {
-			p.pressed, p.share = true, 0
-		}
-		if p.evaluations >= s.most {
+		p.share /= 2
+		if p.evaluations >= s.most || p.share*largest(p.p) < 0x1p-50*(largest(p.y)+p.length) {
 			return stalled
 		}
 		s.try(p)
@@ -210,7 +227,6 @@ func (s *search) advance(p *path, val, jac []float64) fate {
 		s.curve(p)
 	}
 	fate := s.direct(p)
-	p.pressed = false
 	if fate == moving && p.evaluations >= s.most {
 		fate = stalled
 	}
@@ -283,7 +299,7 @@ func (s *search) lowers(p *path, val, jac []float64) bool {
 	if !finite(val) || !finite(jac) {
 		return false
 	}
-	if p.share == 0 || p.share == 1 && largest(p.p) <= sure*p.length {
+	if p.share == 1 && largest(p.p) <= sure*p.length {
 		return true
 	}
 	s.units(s.rhs, p, val)

@@ -382,7 +382,7 @@ func (w wild) Eval(dst, x, _ []float64, n int, t float64) {
 		for j := range d {
 			dst[i*d+j] = -x[i*d+j]
 		}
-		if x[i*d] > 0.5 && t < 1 {
+		if x[i*d] > 0.5 && t < 1 || x[i*d] < -0.1 && t < 0.3 {
 			dst[i*d] = math.Inf(1)
 		}
 	}
@@ -407,6 +407,9 @@ func TestLosses(t *testing.T) {
 		if !errors.As(r.Break, &e) || !failed[e.Sample] || e.Step < 1 {
 			t.Errorf("%s: %v", m.Name(), r.Break)
 		}
+		if v == Plain && e.Sample != slices.Index(failed, true) { // nothing else fails there
+			t.Errorf("the first that breaks down is %d, told is %d", slices.Index(failed, true), e.Sample)
+		}
 		for i, v := range x {
 			if v-v != 0 {
 				t.Fatalf("%s: number %d is %v", m.Name(), i, v)
@@ -428,6 +431,34 @@ func TestLosses(t *testing.T) {
 		}
 		if r.Failed != want || v != Plain && v != Guided && r.Programs.Failed < 20 {
 			t.Errorf("%s: %+v", names[v], r)
+		}
+	}
+}
+
+// A trace has every sample at every step, on the plane from the first step on where steps are projected,
+// and only after the last act where ends are corrected.
+func TestTrace(t *testing.T) {
+	set, err := formula.New(formula.Spec{Dim: 2,
+		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, pool := process(set), parallel.New(2)
+	defer pool.Close()
+	for _, v := range []Variant{Projected, Corrected, Plain} {
+		s := New(v, p, pathmatch.Options{}, Options{}).Sampler(8, pool).(*sampler)
+		trace := s.NewTrace()
+		s.Watch(trace)
+		const n = 30
+		if _, err := s.Generate(context.Background(), make([]float64, 2*n), make([]bool, n), 0, 1, prior{},
+			func(int) method.Score { return exact{p} }); err != nil {
+			t.Fatal(err)
+		}
+		for k := range p.Schedule.N + 2 {
+			on := v == Projected && k != p.Schedule.N || v == Corrected && k == p.Schedule.N+1
+			if trace.Count(k) != n || (trace.Worst(k, 0) <= 1e-12) != on {
+				t.Errorf("%s: at x_%d %d samples, up to %v off", names[v], k, trace.Count(k), trace.Worst(k, 0))
+			}
 		}
 	}
 }
