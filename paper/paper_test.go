@@ -269,6 +269,11 @@ func TestCells(t *testing.T) {
 		"alanine/OLLA":   "alanine olla,guarded,fast train.precision=bfloat16 OLLA 0",
 		"flood/ULLA-P/N=150": "flood ulla-p,fast train.precision=bfloat16 process.steps=150 train.max_failed=1 " +
 			"generate.max_failed=1 ULLA-P 0",
+		"fire/Guided": "fire olla,fast train.precision=bfloat16 process.method=euclidean process.steps=50 guided 0",
+		"spot50/RFM": "spot50 fast train.precision=bfloat16 process.method=flow process.steps=1000 train.window=0 " +
+			"network.octaves_of=point network.output=plain flow 0",
+		"arm20/Projected":   "arm fast set.waypoints=20 process.method=euclidean projected 0",
+		"alanine/Projected": "alanine olla,guarded,fast train.precision=bfloat16 process.method=euclidean projected 0",
 	} {
 		c := cells[name]
 		if got := fmt.Sprintf("%s %s %s %s %d", c.Recipe, c.Variants, joined(c.Settings, nil), c.Method,
