@@ -28,9 +28,10 @@ func TestPlaced(t *testing.T) {
 		{"bonds", "", moved, ""},
 		{"centre", `{name: "centre[k]", for: "k in 0..2", expr: "sum(i in 0..3, b[i][k]) = 0"}`, about, ""},
 		{"centre elsewhere", `{name: "centre[k]", for: "k in 0..2", expr: "sum(i in 0..3, b[i][k]) = [8, 0, 4][k]"}`,
-			moved, "centre[1]"}, // turning by (1, 1, 1) leaves the first as it is
+			moved, "centre[1]"}, // the turn leaves the first
 		{"centre of height", `{name: height, expr: "sum(i in 0..3, b[i][2]) = 0"}`, about, "height"},
-		{"first atom held", `{name: "first[k]", for: "k in 0..2", expr: "b[0][k] = [1, 0.5, 0][k]"}`, about, "first[0]"},
+		{"first atom held", `{name: "first[k]", for: "k in 0..2", expr: "b[0][k] = [1, 0.5, 0][k]"}`, about,
+			"first[0]"},
 		{"wall", `{name: "centre[k]", for: "k in 0..2", expr: "sum(i in 0..3, b[i][k]) = 0"}` + wall, about, "wall"},
 	} {
 		equality, inequality, _ := strings.Cut(c.also, "|")
