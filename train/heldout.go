@@ -88,7 +88,7 @@ type Judged struct {
 	Measures  []Measured `json:"measures"`
 	Since     int        `json:"since,omitempty"` // epoch from which on the rule looks: of the last Extend
 	Reference int        `json:"reference"`       // epoch; 0: there is none
-	Waited    int        `json:"waited"`          // evaluations since then
+	Waited    int        `json:"waited"`          // evaluations since then; more than those that end a training are as many
 	Low       int        `json:"low"`             // epoch of the lowest distance that the rule has seen
 	Lowest    int        `json:"lowest"`          // of all
 	// Epoch of the weights to keep: the latest whose distance is the lowest but for noise; and
@@ -188,7 +188,7 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, r
 		if j.above(e, j.Reference) < -1 {
 			j.Reference, j.Waited = epoch, 0
 		} else if j.Reference > 0 {
-			j.Waited++
+			j.Waited = min(j.Waited+1, patience)
 		}
 		rising = j.Low > 0 && !(j.above(e, j.Low) <= rise)
 		if against = j.Reference; rising {

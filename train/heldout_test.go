@@ -66,6 +66,9 @@ func TestLossesEndByRising(t *testing.T) {
 		for i, e := 0, 100; i < len(c.losses) && !ends; i, e = i+1, next(e) {
 			tr.State.Epoch, tr.State.Updates = e, 10*e
 			v, ends = tr.Hear(measured(c.losses[i], 0.01, uint64(e)))
+			if err := tr.State.Judged.validate(tr.State); err != nil {
+				t.Errorf("budget %v, losses %v: a checkpoint after epoch %d would not be read: %v", c.budget, c.losses, e, err)
+			}
 		}
 		off := math.Abs(v.Plan.Anneal - c.plan.Anneal)
 		if v.Plan.Anneal = c.plan.Anneal; ends != c.ends || v.Plan != c.plan || off > 1e-12 {
