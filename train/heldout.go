@@ -88,7 +88,7 @@ type Judged struct {
 	Measures  []Measured `json:"measures"`
 	Since     int        `json:"since,omitempty"` // epoch from which on the rule looks: of the last Extend
 	Reference int        `json:"reference"`       // epoch; 0: there is none
-	Waited    int        `json:"waited"`          // evaluations since then; more than those that end a training are as many
+	Waited    int        `json:"waited"`          // evaluations since then, counted up to those that end it
 	Low       int        `json:"low"`             // epoch of the lowest distance that the rule has seen
 	Lowest    int        `json:"lowest"`          // of all
 	// Epoch of the weights to keep: the latest whose distance is the lowest but for noise; and

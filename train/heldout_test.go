@@ -67,7 +67,7 @@ func TestLossesEndByRising(t *testing.T) {
 			tr.State.Epoch, tr.State.Updates = e, 10*e
 			v, ends = tr.Hear(measured(c.losses[i], 0.01, uint64(e)))
 			if err := tr.State.Judged.validate(tr.State); err != nil {
-				t.Errorf("budget %v, losses %v: a checkpoint after epoch %d would not be read: %v", c.budget, c.losses, e, err)
+				t.Errorf("budget %v, losses %v: of epoch %d no checkpoint is read: %v", c.budget, c.losses, e, err)
 			}
 		}
 		off := math.Abs(v.Plan.Anneal - c.plan.Anneal)
