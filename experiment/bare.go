@@ -79,11 +79,7 @@ func openBare(dir string, pool *parallel.Pool) (*Run, error) {
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}
-	if p.hash != m.Config {
-		return nil, versionError(f)
-	}
-	r := &Run{Loaded: l, Folder: f, Warning: kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision),
-		config: p.hash}
+	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), config: m.Config}
 	free := constraint.At(proc.Set, make([]float64, len(p.Given())))
 	if len(p.Given()) > 0 {
 		if l.Condition, err = readCondition(f, p.Given(), proc.Set.Dim()); err != nil {

@@ -121,23 +121,27 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 		return nil, &DataError{dataName(p.Problem, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is "+
 			"%.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
 	}
-	if p.hash != m.Config {
-		return nil, versionError(f)
-	}
-	return &Run{Loaded: l, Folder: f, Warning: kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision),
-		config: p.hash}, nil
+	return &Run{Loaded: l, Folder: f, Warning: p.warning(m), config: m.Config}, nil
 }
 
-func versionError(f *run.Folder) error {
-	return &run.FolderError{Dir: f.Path(run.ConfigFile),
-		Problem: "was written by another version of the program, whose keys differ"}
-}
-
-// opened is the problem of a run folder, and the hash that its config.yaml would have if this
-// version wrote it.
+// opened is the problem of a run folder, and the keys that it was written without: this version has
+// them besides.
 type opened struct {
 	*problem.Problem
-	hash string
+	fresh []string
+}
+
+// warning says what of the run is not as here, by a manifest.
+func (o *opened) warning(m *run.Manifest) string {
+	w := kernelWarning(m.Machine, run.ThisMachine(), o.Train.Precision)
+	if len(o.fresh) == 0 {
+		return w
+	}
+	if w != "" {
+		w = "; " + w
+	}
+	return fmt.Sprintf("the run was made by version %s, which did not know %s; they have the values that stand for "+
+		"what it did", m.Version, strings.Join(o.fresh, ", ")) + w
 }
 
 // openProblem reads a folder's problem, with its data where the manifest says and the files of
@@ -151,18 +155,22 @@ func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 		return nil, nil, nil, err
 	}
-	p, err := openConfig(f, &m)
+	config, p, err := openConfig(f, &m)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	hash := run.Hash(p.Resolved())
+	fresh, changed := p.Since(config)
+	if changed != "" {
+		return nil, nil, nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
+			"was written by version %s of the program, in which %s meant something else", m.Version, changed)}
+	}
 	if p.Process.Walls == "" { // written before there was a choice, or there are none
 		p.Process.Walls = langevin.PaperWalls.String()
 	}
 	if p.Data.Kind != "demo" {
 		p.Data.Path = m.Data.Path
 	}
-	return f, &m, &opened{p, hash}, openFiles(f, &m, p)
+	return f, &m, &opened{p, fresh}, openFiles(f, &m, p)
 }
 
 // extendedBy sets what the manifest's extensions say over a problem.
@@ -178,18 +186,19 @@ func extendedBy(f *run.Folder, m *run.Manifest, p **problem.Problem) error {
 	return nil
 }
 
-// openConfig reads config.yaml, which must be that of the manifest.
-func openConfig(f *run.Folder, m *run.Manifest) (*problem.Problem, error) {
+// openConfig reads config.yaml, which must be that of the manifest, and its problem.
+func openConfig(f *run.Folder, m *run.Manifest) ([]byte, *problem.Problem, error) {
 	config, err := f.Read(run.ConfigFile)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if got := run.Hash(config); got != m.Config {
-		return nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
+		return nil, nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
 			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a "+
 				"new run for other settings", got, m.Config)}
 	}
-	return problem.Load(config, f.Path(run.ConfigFile), "", nil)
+	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
+	return config, p, err
 }
 
 // openFiles points the problem to the files that the folder keeps, and checks

@@ -543,6 +543,38 @@ func fields(t reflect.Type) []string {
 	return names
 }
 
+// Since compares the problem with the resolved file that it was read from, which another version of the
+// program may have written: fresh are the keys that the file does not have, with their values, and
+// changed is the first one whose value is not that of the file, or "".
+func (p *Problem) Since(file []byte) (fresh []string, changed string) {
+	var then, now map[string]any
+	if yaml.Unmarshal(file, &then) != nil || yaml.Unmarshal(p.Resolved(), &now) != nil {
+		return nil, "the whole file"
+	}
+	return since("", then, now)
+}
+
+func since(at string, then, now map[string]any) (fresh []string, changed string) {
+	for _, key := range slices.Sorted(maps.Keys(then)) {
+		was, is := then[key], now[key]
+		inner, ok := was.(map[string]any)
+		if here, both := is.(map[string]any); ok && both {
+			f, c := since(at+key+".", inner, here)
+			if fresh = append(fresh, f...); c != "" {
+				return nil, c
+			}
+		} else if !reflect.DeepEqual(was, is) {
+			return nil, at + key
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if _, ok := then[key]; !ok {
+			fresh = append(fresh, fmt.Sprintf("%s%s (%v)", at, key, now[key]))
+		}
+	}
+	return fresh, ""
+}
+
 // suggest names the option nearest to a mistyped key, if one is near.
 func suggest(name string, options []string) string {
 	best, at := 3, ""

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -76,6 +77,37 @@ func TestResolvedStays(t *testing.T) {
 	for i := range min(len(gotLines), len(wantLines)) {
 		if !bytes.Equal(gotLines[i], wantLines[i]) {
 			t.Errorf("%s\n want %s", gotLines[i], wantLines[i])
+		}
+	}
+}
+
+// A resolved file is compared with what it is read as, key by key.
+func TestSince(t *testing.T) {
+	p, err := Load([]byte("data: {kind: points, path: x.csv}\nset: {kind: affine, a: [[1, 2]], b: [3]}\nseed: 5\n"),
+		"p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := string(p.Resolved())
+	for _, c := range []struct {
+		old, new string
+		fresh    []string
+		changed  string
+	}{
+		{"", "", nil, ""},
+		{"seed: 5\n", "", []string{"seed (5)"}, ""},
+		{"seed: 5\n", "seed: 6\n", nil, "seed"},
+		{"\n  terminal_projection: true\n", "\n", []string{"process.terminal_projection (true)"}, ""},
+		{"\n  terminal_projection: true\n", "\n  terminal_projection: false\n", nil, "process.terminal_projection"},
+		{"\n  terminal_projection: true\n", "\n  terminal_projection: true\n  gone: 1\n", nil, "process.gone"},
+		{file, "seed: [\n", nil, "the whole file"},
+	} {
+		was := strings.Replace(file, c.old, c.new, 1)
+		if was == file && c.old != c.new {
+			t.Fatalf("no %q in\n%s", c.old, file)
+		}
+		if fresh, changed := p.Since([]byte(was)); !slices.Equal(fresh, c.fresh) || changed != c.changed {
+			t.Errorf("%q in place of %q: %q, %q; want %q, %q", c.new, c.old, fresh, changed, c.fresh, c.changed)
 		}
 	}
 }

@@ -1,0 +1,74 @@
+package experiment
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// A run of a version that did not know a key opens, says so, and learns the same; so does one that knew all,
+// without a word.
+func TestRunOfAnotherVersion(t *testing.T) {
+	text := []byte("set: {kind: sphere, dim: 2}\n" + bareText + "data: {path: " + circles(t, false) + "}\n")
+	config := func(r *Run) string {
+		t.Helper()
+		data, err := os.ReadFile(r.Folder.Path(run.ConfigFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	// rewritten opens a run that has not begun, after its config.yaml was changed.
+	rewritten := func(old, new string) (*Run, error) {
+		t.Helper()
+		e := job.New[*Run](t, Load, text, "p.yaml")
+		e.Folder.Unlock()
+		was := config(e)
+		is := strings.Replace(was, old, new, 1)
+		if is == was && old != new {
+			t.Fatalf("no %q in\n%s", old, was)
+		}
+		manifest, err := os.ReadFile(e.Folder.Path(run.ManifestFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifest = bytes.Replace(manifest, []byte(run.Hash([]byte(was))), []byte(run.Hash([]byte(is))), 1)
+		for file, data := range map[string][]byte{run.ManifestFile: manifest, run.ConfigFile: []byte(is)} {
+			if err := os.WriteFile(e.Folder.Path(file), data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return Open(e.Folder.Dir, "", e.Pool)
+	}
+	learned := func(r *Run) []arrayfile.Named {
+		t.Helper()
+		trainTo(t, r, Observer{})
+		var state train.State
+		arrays, err := r.Folder.LoadCheckpoint("", r.config, &state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return arrays
+	}
+	same, err := rewritten("", "")
+	if err != nil || same.Warning != "" {
+		t.Fatalf("a run of this version: %v, %q", err, same.Warning)
+	}
+	older, err := rewritten("  terminal_projection: true\n", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(older.Warning, "did not know process.terminal_projection (true);") {
+		t.Errorf("the warning is %q", older.Warning)
+	}
+	if !reflect.DeepEqual(learned(same), learned(older)) {
+		t.Error("without a key that has its default other parameters are learned")
+	}
+}
