@@ -55,13 +55,10 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 			learning[i].Value = center[:p.Free(m.Coordinates)]
 		}
 	}
-	if p.Train.MaxSeconds > 0 {
+	if budget := p.Train.MaxSeconds > 0; budget || p.Left("train.epochs") {
 		learning = append(learning, run.Choice{Key: "train.stop", Value: "held_out_loss",
 			Reason: "a network that has more time than its rows have to tell learns them by heart"})
-	} else if p.Left("train.epochs") {
-		learning = append(learning, run.Choice{Key: "train.stop", Value: "held_out",
-			Reason: "neither epochs nor a budget is given"})
-		if p.Left("train.stop") {
+		if !budget && p.Left("train.stop") {
 			learning = append(learning, run.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
 		}
 	}

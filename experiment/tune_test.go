@@ -173,14 +173,13 @@ func TestTuneNotes(t *testing.T) {
 	}
 }
 
-// With a budget held-out losses end the training, without one and without epochs held-out distances; what
-// is said stays.
+// Held-out losses end a training with a budget, and one without epochs; what is said stays.
 func TestTuneStops(t *testing.T) {
 	for _, c := range []struct {
 		settings []string
 		want     string
 	}{
-		{nil, "held_out"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
+		{nil, "held_out_loss"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
 		{[]string{"train.max_seconds=60", "train.stop=epochs"}, "epochs"},
 	} {
 		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "", c.settings)
