@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -243,5 +244,31 @@ func TestBudgetEndsInAnEpoch(t *testing.T) {
 	if last := m.Clock[len(m.Clock)-1]; !strings.Contains(last.Reason, "the budget ended in epoch 6") ||
 		last.Repeat != "" {
 		t.Errorf("%+v", last)
+	}
+}
+
+// An observer that only waits takes no time of the processor's clock, and takes all of the wall's.
+func TestProcessorClock(t *testing.T) {
+	if !processor.Measured {
+		t.Skip("processor time is not measured on this system")
+	}
+	const most, pause = 100, 30 * time.Millisecond
+	for _, clock := range []string{"wall", "processor"} {
+		r := budgeted(t, "train.clock="+clock, "train.max_seconds=1.5", "train.batch=64")
+		ctx, cancel := context.WithCancel(context.Background())
+		waited := time.Duration(0)
+		err := r.Train(ctx, "", Observer{Epoch: func(e train.Epoch) {
+			time.Sleep(pause)
+			if waited += pause; waited >= most*pause {
+				cancel()
+			}
+		}})
+		cancel()
+		if clock == "wall" && (err != nil || waited > 1500*time.Millisecond) {
+			t.Errorf("by the wall's clock a training of 1.5 s waited %v (%v)", waited, err)
+		}
+		if clock == "processor" && waited < 1600*time.Millisecond {
+			t.Errorf("by the processor's clock a training of 1.5 s ended after %v of waiting (%v)", waited, err)
+		}
 	}
 }

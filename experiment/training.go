@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
@@ -75,7 +76,11 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 		return nil, err
 	}
 	t := &training{Run: r, watch: stopwatch{now: r.now}}
-	if t.watch.now == nil {
+	switch {
+	case t.watch.now != nil:
+	case r.Problem.Train.Clock == "processor":
+		t.watch.now = processor.Clock(r.Pool.Workers())
+	default:
 		t.watch.now = time.Now
 	}
 	if t.fresh = len(names) == 0; !t.fresh || checkpoint != "" {

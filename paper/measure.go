@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/landing-diffusion/landing/bench"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -25,14 +25,15 @@ import (
 
 // Config says how cells are run. Budget 0 is the recipes' own epochs.
 type Config struct {
-	Data     string        // folder of data files
-	Out      string        // folder of runs
-	Budget   time.Duration // of each training
-	Settings []string      // of all trainings, over the cells'
-	Note     string        // for the rows, such as: beside other work
-	Command  []string      // for the manifests
-	Pool     *parallel.Pool
-	Say      func(format string, v ...any) // how it goes; nil: nobody hears
+	Data      string        // folder of data files
+	Out       string        // folder of runs
+	Budget    time.Duration // of each training
+	Settings  []string      // of all trainings, over the cells'
+	Processor bool          // the budget is of processor time over workers
+	Note      string        // for the rows, such as: beside other work
+	Command   []string      // for the manifests
+	Pool      *parallel.Pool
+	Say       func(format string, v ...any) // how it goes; nil: nobody hears
 }
 
 func (c *Config) say(format string, v ...any) {
@@ -50,7 +51,7 @@ func (c *Config) Measure(ctx context.Context, cell *Cell, seed uint64) (Row, err
 	row := Row{Cell: cell.Name, Recipe: cell.Recipe, Variants: cell.Variants,
 		Settings: joined(cell.Settings, c.Settings), Draw: joined(cell.Draw, nil), Budget: c.Budget.Seconds(),
 		Seed: seed, Commit: run.Version(), Machine: fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.Kernel),
-		Day: time.Now().UTC().Format(time.DateOnly), Note: c.Note, Figures: map[string]float64{}}
+		Day: time.Now().UTC().Format(time.DateOnly), Note: c.note(), Figures: map[string]float64{}}
 	err := c.measure(ctx, cell, seed, &row)
 	if err == nil {
 		return row, nil
@@ -274,12 +275,12 @@ func (c *Config) time(ctx context.Context, r, drawn *experiment.Run, cell *Cell,
 			if err != nil {
 				return err
 			}
-			before := bench.CPU()
+			before := processor.Seconds()
 			s, err := of.Generate(ctx, t, prior, n, 0, row.Seed, nil)
 			if err != nil {
 				return err
 			}
-			least[i] = min(least[i], 1000*(bench.CPU()-before)/float64(n))
+			least[i] = min(least[i], 1000*(processor.Seconds()-before)/float64(n))
 			row.Figures[Failed] = float64(s.Failed()) / float64(n)
 		}
 		c.say("%s: round %d of %d", cell.Name, round+1, timedRounds)
@@ -293,6 +294,9 @@ func (c *Config) time(ctx context.Context, r, drawn *experiment.Run, cell *Cell,
 // Folder returns the run folder of a cell's training with a seed: the same for cells that share it.
 func (c *Config) Folder(cell *Cell, seed uint64) string {
 	id := fmt.Sprintf("%q %q %q %v %d", cell.Recipe, cell.Variants, joined(cell.Settings, c.Settings), c.Budget, seed)
+	if c.Processor {
+		id += " processor"
+	}
 	name := cell.Recipe
 	if cell.Variants != "" {
 		name += "-" + strings.ReplaceAll(cell.Variants, ",", "-")
@@ -342,6 +346,9 @@ func (c *Config) problem(cell *Cell, seed uint64, data string, files []string) (
 		c.Settings, files)
 	if c.Budget > 0 {
 		settings = append(settings, fmt.Sprintf("train.max_seconds=%v", c.Budget.Seconds()), "train.epochs=0")
+		if c.Processor {
+			settings = append(settings, "train.clock=processor")
+		}
 	}
 	p, err := problem.Load(source, cell.Recipe, cell.Variants, settings)
 	if err != nil {
@@ -385,4 +392,12 @@ func (c *Config) begin(cell *Cell, seed uint64, dir, data string, files []string
 		return nil, err
 	}
 	return l.Begin(f, source, c.Command)
+}
+
+// note is what rows keep: by which clock the budget was counted, if not by the wall's, and the caller's.
+func (c *Config) note() string {
+	if !c.Processor || c.Budget == 0 {
+		return c.Note
+	}
+	return strings.TrimSuffix("budget of processor time; "+c.Note, "; ")
 }

@@ -136,6 +136,7 @@ type Train struct {
 	CheckpointEvery float64       `yaml:"checkpoint_every"`      // seconds
 	EvaluateEvery   int           `yaml:"evaluate_every"`        // epochs; 0: never
 	MaxSeconds      float64       `yaml:"max_seconds,omitempty"` // the budget; 0: none. With one, Epochs 0: as it holds
+	Clock           string        `yaml:"clock,omitempty"`       // of seconds: wall (also empty) or processor
 	Stop            string        `yaml:"stop,omitempty"`        // epochs (also empty) or held_out; Epochs bounds it
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -107,6 +108,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point"), []string{"point", "start"}},
 		{"network.time", cmp.Or(p.Network.Time, "raw"), []string{"raw", "share"}},
 		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
+		{"train.clock", cmp.Or(t.Clock, "wall"), clocks},
 		{"train.stop", cmp.Or(t.Stop, "epochs"), []string{"epochs", "held_out", "held_out_loss"}},
 		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
 		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
@@ -266,3 +268,11 @@ func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 	}
 	return nil
 }
+
+// clocks are the values of train.clock on this system.
+var clocks = func() []string {
+	if processor.Measured {
+		return []string{"wall", "processor"}
+	}
+	return []string{"wall"}
+}()

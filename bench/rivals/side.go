@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/landing-diffusion/landing/bench"
+	"github.com/landing-diffusion/landing/internal/processor"
 )
 
 // A side is a row of ours, or of theirs if torch is set.
@@ -51,9 +52,9 @@ func (s *side) time(ctx context.Context, seconds float64) (timing, error) {
 			return timing{}, err
 		}
 	}
-	before := bench.CPU()
+	before := processor.Seconds()
 	r, err := s.ours.Time(ctx, seconds, 1)
-	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: (bench.CPU() - before) / float64(max(1, r.Runs))}, err
+	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: (processor.Seconds() - before) / float64(max(1, r.Runs))}, err
 }
 
 // best returns the smallest of each time over the rounds.

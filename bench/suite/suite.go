@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/landing-diffusion/landing/bench"
 	"github.com/landing-diffusion/landing/bench/problems"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -226,11 +226,11 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 	if t.run, err = l.Begin(f, source, c.Command); err != nil {
 		return nil, err
 	}
-	begun, cpu := time.Now(), bench.CPU()
+	begun, cpu := time.Now(), processor.Seconds()
 	err = t.run.Train(ctx, "", experiment.Observer{Epoch: func(e train.Epoch) {
 		progress(fmt.Sprintf("epoch %d, %.0f s", e.Epoch, e.Seconds))
 	}})
-	r.Seconds.Train, r.Seconds.CPU = time.Since(begun).Seconds(), bench.CPU()-cpu
+	r.Seconds.Train, r.Seconds.CPU = time.Since(begun).Seconds(), processor.Seconds()-cpu
 	if err == nil {
 		t.net, err = t.run.Trained("")
 	}
