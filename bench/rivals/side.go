@@ -54,7 +54,8 @@ func (s *side) time(ctx context.Context, seconds float64) (timing, error) {
 	}
 	before := processor.Seconds()
 	r, err := s.ours.Time(ctx, seconds, 1)
-	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: (processor.Seconds() - before) / float64(max(1, r.Runs))}, err
+	cpu := (processor.Seconds() - before) / float64(max(1, r.Runs))
+	return timing{Best: r.Best, P50: r.P50, P99: r.P99, CPU: cpu}, err
 }
 
 // best returns the smallest of each time over the rounds.

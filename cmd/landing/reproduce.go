@@ -64,8 +64,8 @@ they are.`,
 	}
 	f := cmd.Flags()
 	f.DurationVar(&r.Budget, "budget", 15*time.Minute, "training of each cell; 0: the recipes' own epochs")
-	f.BoolVar(&r.Processor, "processor", false, "the budget is of processor time over workers (train.clock: processor), "+
-		"as other programs use the machine too")
+	f.BoolVar(&r.Processor, "processor", false, "the budget is of processor time over workers, train.clock: "+
+		"processor, as other programs use the machine too")
 	f.StringVar(&r.Data, "data", "", "folder with the paper's data files")
 	f.StringVar(&r.Out, "out", filepath.Join("runs", "paper"), "folder of runs, rows and pages; made, or gone on with")
 	f.StringVar(&r.rows, "rows", "", "file of finished cells, read and written (default: cells.csv in --out)")
