@@ -75,7 +75,7 @@ start, and are the same for a seed whatever the number of workers.`,
 			}
 			start, bar := time.Now(), a.progress()
 			f, err := o.Generate(cmd.Context(), a.workersPool(), func(step, of int) {
-				bar.update(step >= of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
+				bar.count(step, of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
 			})
 			bar.done()
 			if e := new(dataset.Error); errors.As(err, &e) {

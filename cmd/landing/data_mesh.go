@@ -127,7 +127,7 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			}
 			start, bar := time.Now(), a.progress()
 			n, err := fit.Fit(cmd.Context(), m, o, a.workersPool(), func(s fit.Step) {
-				bar.update(s.Step == o.Steps, func() string {
+				bar.count(s.Step, o.Steps, func() string {
 					left := time.Since(start).Seconds() / float64(s.Step) * float64(o.Steps-s.Step)
 					return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  "+
 						"%s left", s.Step,

@@ -106,7 +106,7 @@ The rows are the same for a seed whatever the number of workers.`,
 			}
 			began, bar := time.Now(), a.progress()
 			o.Report = func(n int) {
-				bar.update(n == o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
+				bar.count(n, o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
 			}
 			paths, err := o.Run(cmd.Context(), a.workersPool())
 			bar.done()

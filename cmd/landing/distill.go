@@ -104,7 +104,7 @@ func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student ex
 	}
 	bar := a.progress()
 	lesson, err := teacher.Teach(ctx, student, checkpoint, func(done, of int) {
-		bar.update(done == of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
+		bar.count(done, of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
 	})
 	bar.done()
 	if err != nil {

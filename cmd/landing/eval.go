@@ -151,7 +151,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 		draw = r.Diagnose
 	}
 	s, failed := draw(ctx, t, prior, n, 0, seed, func(done int) {
-		bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+		bar.count(done, n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
 	})
 	bar.done()
 	if s == nil {

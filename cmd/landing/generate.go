@@ -123,7 +123,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 				draw = r.Diagnose
 			}
 			s, failed := draw(cmd.Context(), t, prior, n, first, seed, func(done int) {
-				bar.update(done == n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+				bar.count(done, n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
 			})
 			bar.done()
 			if s == nil {

@@ -84,8 +84,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	code := exitCode(err)
+	if asksEvents(args) || a.said == sayJSON {
+		a.said = sayJSON // of a line that is no use, flags may be unread
+	}
 	switch {
-	case errors.As(err, new(*said)):
+	case a.said == sayJSON, errors.As(err, new(*said)):
 	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
 	case code == exitInterrupted:
 		a.say("landing: interrupted")
@@ -99,6 +102,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		errors.As(err, new(*langevin.StartError)), errors.As(err, new(*langevin.TuneError)):
 		a.say("Try: landing check")
 	}
+	if a.said == sayJSON { // the last line
+		f := describe(err, code)
+		emit(stderr, event{Event: "error", Error: &f})
+	}
 	// of a line that is no use, flags may be unread
 	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) {
 		if e := a.object(map[string]fault{"error": describe(err, code)}); e != nil {
@@ -106,6 +113,12 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	return code
+}
+
+// asksEvents reports whether a command line asks for events, as far as one sees without reading its flags.
+func asksEvents(args []string) bool {
+	at := slices.Index(args, "--progress")
+	return slices.Contains(args, "--progress="+sayJSON) || at >= 0 && at+1 < len(args) && args[at+1] == sayJSON
 }
 
 // execute runs the command. A panic is a fault of the program: it must not look
@@ -177,7 +190,9 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	json, quiet    bool
-	told           bool // standard output has its JSON object
+	told           bool   // standard output has its JSON object
+	said           string // how standard error is written
+	attended       bool   // the verb ends when standard input does
 	workers        int
 	pool           *parallel.Pool
 }
@@ -205,9 +220,15 @@ Start with:  landing demo`,
 			}
 			return nil
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
 				return &usageError{fmt.Errorf("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)}
+			}
+			if a.said != sayText && a.said != sayJSON {
+				return &usageError{fmt.Errorf("--progress is %q; expected %s or %s", a.said, sayText, sayJSON)}
+			}
+			if a.attended {
+				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
 			}
 			return nil
 		},
@@ -217,12 +238,27 @@ Start with:  landing demo`,
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
 		"worker threads; 0 means one for each core (results do not depend on it)")
+	root.PersistentFlags().StringVar(&a.said, "progress", sayText,
+		"how messages and progress are written to standard error: text, or json, an object a line")
+	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
+		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill())
 	a.strict(root)
 	return root
+}
+
+// whileOpen returns a context that ends when r does. A program that starts this one and holds the
+// other end of a pipe need not be able to send signals, and takes this one with it when it dies.
+func whileOpen(ctx context.Context, r io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		io.Copy(io.Discard, r) // an error is an end, too
+		cancel()
+	}()
+	return ctx
 }
 
 // strict makes the verbs that cobra adds refuse what they do not know.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -8,12 +9,50 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/landing-diffusion/landing/metric"
 )
 
-// A progress shows one changing line on a terminal, and a plain line now and
-// then elsewhere.
+// Ways to write to standard error.
+const (
+	sayText = "text"
+	sayJSON = "json" // an event a line
+)
+
+// An event is a line of standard error with --progress json. Other programs read these lines: keys stay.
+type event struct {
+	Event   string `json:"event"`             // message, progress, run or error
+	Level   string `json:"level,omitempty"`   // of a message: note, warning, or info
+	Message string `json:"message,omitempty"` // in words
+	Run     string `json:"run,omitempty"`     // of a run: the folder that the verb works on
+	*at
+	Error *fault `json:"error,omitempty"` // of an error: what --json prints of it
+}
+
+// at says how far a verb is, in numbers.
+type at struct {
+	Done int `json:"done"`
+	Of   int `json:"of"` // 0: nobody knows yet
+	// Of a training; missing elsewhere.
+	Loss      *metric.Float `json:"loss,omitempty"`
+	Violation *metric.Float `json:"violation,omitempty"` // the worst on forward paths
+	Failed    int           `json:"failed,omitempty"`    // paths
+}
+
+// emit writes an event. As with say, what cannot be written is dropped.
+func emit(w io.Writer, e event) {
+	line, err := json.Marshal(e) // of strings and numbers: cannot fail
+	if err != nil {
+		panic(fmt.Sprintf("an event that is no JSON: %v", err))
+	}
+	w.Write(append(line, '\n'))
+}
+
+// A progress shows one changing line on a terminal, a plain line now and then elsewhere, and
+// events where these are asked for.
 type progress struct {
 	w        io.Writer
+	events   bool
 	terminal bool
 	width    int
 	color    bool
@@ -28,8 +67,8 @@ const (
 )
 
 func (a *app) progress() *progress {
-	p := &progress{w: a.stderr, quiet: a.quiet}
-	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+	p := &progress{w: a.stderr, quiet: a.quiet, events: a.said == sayJSON}
+	if f, ok := a.stderr.(*os.File); ok && !p.events && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.terminal = true
 		p.color = os.Getenv("NO_COLOR") == ""
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -40,9 +79,17 @@ func (a *app) progress() *progress {
 }
 
 // update shows a new state if it is time to, or if it is the last.
-func (p *progress) update(last bool, text func() string) {
+func (p *progress) update(last bool, text func() string) { p.show(last, nil, text) }
+
+// count is update of a part of a whole that is done.
+func (p *progress) count(done, of int, text func() string) {
+	p.show(done >= of, &at{Done: done, Of: of}, text)
+}
+
+// show is update with numbers for programs that read them; nil: none.
+func (p *progress) show(last bool, numbers *at, text func() string) {
 	pause := plainPause
-	if p.terminal {
+	if p.terminal || p.events {
 		pause = terminalPause
 	}
 	if p.quiet || !last && time.Since(p.last) < pause {
@@ -50,6 +97,10 @@ func (p *progress) update(last bool, text func() string) {
 	}
 	p.last = time.Now()
 	s := oneLine(text())
+	if p.events {
+		emit(p.w, event{Event: "progress", Message: s, at: numbers})
+		return
+	}
 	if !p.terminal {
 		fmt.Fprintln(p.w, s)
 		return
@@ -70,6 +121,10 @@ func (p *progress) line(s string) {
 		return
 	}
 	p.clear()
+	if p.events {
+		emit(p.w, event{Event: "message", Level: levelInfo, Message: oneLine(s)})
+		return
+	}
 	fmt.Fprintln(p.w, oneLine(s))
 }
 

@@ -44,7 +44,7 @@ what the problem observes. The keys are those under "sample:".`,
 			bar := a.progress()
 			steps := p.Sample.Burn + p.Sample.Draws*p.Sample.Thin
 			r, err := experiment.Sample(cmd.Context(), p, a.workersPool(), func(step int) {
-				bar.update(step >= steps, func() string { return fmt.Sprintf("step %d of %d", step, steps) })
+				bar.count(step, steps, func() string { return fmt.Sprintf("step %d of %d", step, steps) })
 			})
 			bar.done()
 			if r == nil {

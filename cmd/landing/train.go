@@ -325,6 +325,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 	}
 	a.say("%s: %s on %s, %d training %s points", r.Title(), r.Method.Name(), r.Data.Name, len(r.Split.Train), held)
 	a.say("run folder: %s", r.Folder.Dir)
+	a.working(r.Folder.Dir)
 	start, first, rows, epochs := time.Now(), -1, int64(0), 0
 	err := r.Train(ctx, checkpoint, experiment.Observer{
 		Begin: func(n int) { epochs = n },
@@ -351,7 +352,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 				first, rows, start = t.Epoch, t.Rows, time.Now()
 			}
 			last = t
-			bar.update(t.Epoch == epochs, func() string {
+			bar.show(t.Epoch == epochs, inNumbers(t, epochs), func() string {
 				return epochLine(t, epochs, first, rows, time.Since(start))
 			})
 		},
@@ -395,6 +396,17 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		return r.LastEpoch()
 	}
 	return last, err
+}
+
+// inNumbers says how far a training is.
+func inNumbers(t train.Epoch, epochs int) *at {
+	loss := metric.Float(t.Loss)
+	n := &at{Done: t.Epoch, Of: epochs, Loss: &loss, Failed: t.Failed}
+	if len(t.Worst) > 0 { // of paths on a set
+		worst := metric.Float(slices.Max(t.Worst))
+		n.Violation = &worst
+	}
+	return n
 }
 
 func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration) string {

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// events decodes the lines of standard error: objects of known kinds, and nothing else.
+func events(t *testing.T, text string) (all []event) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		e := event{at: &at{}}
+		if err := d.Decode(&e); err != nil {
+			t.Fatalf("standard error holds a line that is no event: %v\n%s", err, line)
+		}
+		switch e.Event {
+		case "message", "progress", "run", "error":
+		default:
+			t.Fatalf("an event of kind %q", e.Event)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// With --progress json every line of standard error is an event: where the run is, how far it is, what went wrong.
+func TestEvents(t *testing.T) {
+	dir := t.TempDir()
+	r := ok(t, dir, append([]string{"train", "demo", "--out", "r", "--progress", "json", "--json"}, tiny...)...)
+	wantJSON(t, r)
+	folder, last := "", at{}
+	for _, e := range events(t, r.stderr) {
+		switch e.Event {
+		case "run":
+			folder = e.Run
+		case "progress":
+			last = *e.at
+		}
+	}
+	if folder != "r" || last.Done != 3 || last.Of != 3 || last.Loss == nil || *last.Loss == 0 || last.Violation == nil {
+		t.Errorf("the run is %q, at the end %+v", folder, last)
+	}
+
+	r = ok(t, dir, "generate", "r", "-n", "20", "--progress=json")
+	if e := events(t, r.stderr); len(e) == 0 || e[len(e)-1].Done != 20 || e[len(e)-1].Of != 20 {
+		t.Errorf("got %s", r.stderr)
+	}
+	if strings.Contains(ok(t, dir, "generate", "r", "-n", "20", "-o", "quiet.npy", "-q", "--progress=json").stderr,
+		`"progress"`) {
+		t.Error("--quiet shows progress")
+	}
+
+	for _, c := range []struct {
+		code int
+		kind string
+		args []string
+	}{
+		{2, "usage", []string{"--progress=json", "train"}},
+		{2, "usage", []string{"--no-such-flag", "--progress", "json", "train"}},
+		{2, "usage", []string{"--progress", "json", "no-such-verb"}},
+		{3, "exists", []string{"generate", "r", "--progress=json"}},
+		{3, "run", []string{"generate", "gone", "-o", "b.npy", "--progress=json", "--json"}},
+		{4, "check", []string{"sample", "demo", "--set", "sample.draws=20", "--set", "sample.max_rhat=1.001", "--progress=json"}},
+	} {
+		r := do(t, dir, c.args...)
+		e := events(t, r.stderr)
+		if len(e) == 0 || e[len(e)-1].Event != "error" || e[len(e)-1].Error.Kind != c.kind ||
+			e[len(e)-1].Error.Code != c.code || e[len(e)-1].Error.Message == "" || r.code != c.code {
+			t.Errorf("landing %v: exit %d, %s", c.args, r.code, r.stderr)
+		}
+	}
+	if r := do(t, dir, "env", "--progress", "xml"); r.code != 2 || !strings.Contains(r.stderr, "text or json") {
+		t.Errorf("--progress xml: exit %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestMessageLevels(t *testing.T) {
+	for line, want := range map[string]event{
+		"warning: a: b": {Event: "message", Level: "warning", Message: "a: b"},
+		"note: x":       {Event: "message", Level: "note", Message: "x"},
+		"note x":        {Event: "message", Level: "info", Message: "note x"},
+	} {
+		if got := messageOf(line); got != want {
+			t.Errorf("%q is %+v", line, got)
+		}
+	}
+}
+
+// A context that lives as long as a pipe is open.
+func TestWhileOpen(t *testing.T) {
+	r, w := io.Pipe()
+	ctx := whileOpen(t.Context(), r)
+	w.Write([]byte("what is written is not read"))
+	if ctx.Err() != nil {
+		t.Fatal("it ended while its pipe was open")
+	}
+	w.Close()
+	select {
+	case <-ctx.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("it goes on without its pipe")
+	}
+}
+
+// A training with --attended ends as after Ctrl-C when the program that holds its standard input
+// closes it: it keeps a checkpoint, from which it goes on.
+func TestAttended(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "train", "demo", "--out", "r", "--attended", "--progress", "json",
+		"--set", "network.width=8", "--set", "network.layers=1", "--set", "train.epochs=1000000", "--set", "prior=uniform")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(dir, "r", "metrics.jsonl")); err == nil && info.Size() > 0 {
+			break
+		}
+	}
+	stdin.Close()
+	cmd.Wait()
+	all := events(t, stderr.String())
+	if e := all[len(all)-1]; cmd.ProcessState.ExitCode() != exitInterrupted || e.Error == nil ||
+		e.Error.Kind != "interrupted" {
+		t.Fatalf("exit %d, %s", cmd.ProcessState.ExitCode(), stderr.String())
+	}
+	var status struct{ State string }
+	text, err := os.ReadFile(filepath.Join(dir, "r", "status.json"))
+	if err != nil || json.Unmarshal(text, &status) != nil || status.State != "interrupted" {
+		t.Fatalf("%v, %s", err, text)
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "r", "checkpoints", "0*")); len(found) == 0 {
+		t.Error("it left no checkpoint")
+	}
+}
