@@ -42,43 +42,7 @@ func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
 
 // decodeNPY is DecodeNPY of an array of at most so many elements.
 func decodeNPY(r io.Reader, most int) (Array, error) {
-	start := make([]byte, len(npyMagic)+2)
-	if got, err := io.ReadFull(r, start); err != nil {
-		if !strings.HasPrefix(npyMagic, string(start[:min(got, len(npyMagic))])) {
-			return Array{}, notNPY(start[:got])
-		}
-		return Array{}, readError("file signature ends", got, len(start), err)
-	}
-	if !bytes.HasPrefix(start, []byte(npyMagic)) {
-		return Array{}, notNPY(start)
-	}
-
-	var length int
-	switch major, minor := start[len(npyMagic)], start[len(npyMagic)+1]; {
-	case major == 1 && minor == 0:
-		b, err := readBytes(r, "header length", 2)
-		if err != nil {
-			return Array{}, err
-		}
-		length = int(binary.LittleEndian.Uint16(b))
-	case (major == 2 || major == 3) && minor == 0:
-		b, err := readBytes(r, "header length", 4)
-		if err != nil {
-			return Array{}, err
-		}
-		n := binary.LittleEndian.Uint32(b)
-		if n > npyMaxHeader {
-			return Array{}, fmt.Errorf("header of %d bytes, expected at most %d", n, npyMaxHeader)
-		}
-		length = int(n)
-	default:
-		return Array{}, fmt.Errorf("NPY version %d.%d, expected 1.0, 2.0 or 3.0", major, minor)
-	}
-	text, err := readBytes(r, "header", length)
-	if err != nil {
-		return Array{}, err
-	}
-	h, err := parseNPYHeader(string(text))
+	h, err := readNPYHeader(r)
 	if err != nil {
 		return Array{}, err
 	}
@@ -93,6 +57,47 @@ func decodeNPY(r io.Reader, most int) (Array, error) {
 		a.fromFortran()
 	}
 	return a, nil
+}
+
+// readNPYHeader reads what stands before the elements.
+func readNPYHeader(r io.Reader) (h npyHeader, err error) {
+	start := make([]byte, len(npyMagic)+2)
+	if got, err := io.ReadFull(r, start); err != nil {
+		if !strings.HasPrefix(npyMagic, string(start[:min(got, len(npyMagic))])) {
+			return h, notNPY(start[:got])
+		}
+		return h, readError("file signature ends", got, len(start), err)
+	}
+	if !bytes.HasPrefix(start, []byte(npyMagic)) {
+		return h, notNPY(start)
+	}
+
+	var length int
+	switch major, minor := start[len(npyMagic)], start[len(npyMagic)+1]; {
+	case major == 1 && minor == 0:
+		b, err := readBytes(r, "header length", 2)
+		if err != nil {
+			return h, err
+		}
+		length = int(binary.LittleEndian.Uint16(b))
+	case (major == 2 || major == 3) && minor == 0:
+		b, err := readBytes(r, "header length", 4)
+		if err != nil {
+			return h, err
+		}
+		n := binary.LittleEndian.Uint32(b)
+		if n > npyMaxHeader {
+			return h, fmt.Errorf("header of %d bytes, expected at most %d", n, npyMaxHeader)
+		}
+		length = int(n)
+	default:
+		return h, fmt.Errorf("NPY version %d.%d, expected 1.0, 2.0 or 3.0", major, minor)
+	}
+	text, err := readBytes(r, "header", length)
+	if err != nil {
+		return h, err
+	}
+	return parseNPYHeader(string(text))
 }
 
 func notNPY(start []byte) error {
@@ -147,12 +152,18 @@ func EncodeNPY(w io.Writer, a Array) error {
 	if err != nil {
 		return fmt.Errorf("arrayfile: %w", err)
 	}
+	if err := writeNPYHeader(w, k, a.Shape); err != nil {
+		return err
+	}
+	return writeArray(w, a, k)
+}
+
+func writeNPYHeader(w io.Writer, k kind, shape []int) error {
 	order := "<"
 	if kinds[k].size == 1 {
 		order = "|"
 	}
-	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order, kinds[k].npy,
-		tuple(a.Shape))
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order, kinds[k].npy, tuple(shape))
 
 	b := make([]byte, 0, 2*npyAlign)
 	b = append(b, npyMagic...)
@@ -165,10 +176,8 @@ func EncodeNPY(w io.Writer, a Array) error {
 		b = append(b, ' ')
 	}
 	b = append(b, '\n')
-	if _, err := w.Write(b); err != nil {
-		return err
-	}
-	return writeArray(w, a, k)
+	_, err := w.Write(b)
+	return err
 }
 
 type npyHeader struct {

@@ -37,6 +37,33 @@ func (e *AbsentError) Error() string {
 // Unwrap makes it one of a file that does not exist.
 func (e *AbsentError) Unwrap() error { return fs.ErrNotExist }
 
+// NeedsData reports whether generation looks at the data: whether a run that is opened without it would end in an
+// *AbsentError, or would have.
+func (r *Run) NeedsData() bool {
+	switch {
+	case r.Problem.Data.Path == "": // it is in the binary
+		return false
+	case r.asked:
+		return true
+	case r.Condition != nil:
+		if _, err := os.Stat(r.Folder.Path(run.ConditionFile)); err != nil {
+			return true
+		}
+	}
+	if r.Method.Prior() != nil {
+		return false
+	}
+	file := run.EndsFile
+	if r.Problem.Prior == "uniform" {
+		if _, err := langevin.UniformPrior(r.Process); err == nil {
+			return false
+		}
+		file = run.PriorFile
+	}
+	_, err := os.Stat(r.Folder.Path(file))
+	return err != nil
+}
+
 // bareStates is how many states of the prior stand in for data that is not there, where a kind
 // of data is asked how points are written.
 const bareStates = 1000

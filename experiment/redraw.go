@@ -26,13 +26,16 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Bare && p.Prior == problem.AutoPrior {
+	prior, repulsion := p.Prior == problem.AutoPrior,
+		p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0 && !proc.Elastic())
+	if r.Bare && prior {
 		return nil, r.absent("prior: auto asks where forward paths from it end")
 	}
-	if r.Bare && p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0 && !proc.Elastic()) {
+	if r.Bare && repulsion {
 		return nil, r.absent("process.repulsion: auto is chosen by it")
 	}
 	l, q := *r.Loaded, *r
+	q.asked = r.asked || prior || repulsion
 	var chosen []run.Choice
 	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)
 	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {

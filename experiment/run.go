@@ -26,6 +26,7 @@ type Run struct {
 	Drawn   []problem.Setting // of Redraw: how samples are drawn, where not only as the run says
 
 	config string           // hash of config.yaml
+	asked  bool             // Redraw chose keys by the data
 	now    func() time.Time // the clock of trainings; nil is time.Now
 }
 

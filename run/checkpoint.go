@@ -304,6 +304,12 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
+// CheckpointFiles returns the names in a run folder of the files of a checkpoint that LoadCheckpoint reads.
+func CheckpointFiles(name string) []string {
+	at := checkpointDir + "/" + name + "/"
+	return []string{at + stateFile, at + weightsFile}
+}
+
 // WeightsHash returns the SHA-256 of the weights of a checkpoint.
 func (f *Folder) WeightsHash(name string) (string, error) {
 	data, err := input.Read(f.Path(checkpointDir+"/"+name+"/"+weightsFile), maxWeights)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -206,6 +207,14 @@ func (f *Folder) replace(name string, data []byte) error {
 // WriteFile creates path with the given bytes, whole or not at all, and syncs
 // it. Without force it fails with an *ExistsError if path is there.
 func WriteFile(path string, data []byte, force bool) error {
+	return WriteStream(path, force, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteStream is WriteFile of the bytes that write writes. If that fails, path stays as it was.
+func WriteStream(path string, force bool, write func(w io.Writer) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -220,7 +229,7 @@ func WriteFile(path string, data []byte, force bool) error {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // fails harmlessly after the rename
-	_, err = tmp.Write(data)
+	err = write(tmp)
 	if err == nil {
 		err = tmp.Chmod(0o666 &^ umask)
 	}
@@ -233,17 +242,22 @@ func WriteFile(path string, data []byte, force bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	return place(tmp.Name(), path, force)
+}
+
+// place gives a file that is written its name. Without force it fails with an *ExistsError if that is there.
+func place(tmp, path string, force bool) (err error) {
 	if force {
-		err = os.Rename(tmp.Name(), path)
-	} else if err = os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) { // unlike Rename, Link does not replace
+		err = os.Rename(tmp, path)
+	} else if err = os.Link(tmp, path); errors.Is(err, fs.ErrExist) { // unlike Rename, Link does not replace
 		return &ExistsError{path}
 	} else if err != nil { // a file system without links
-		err = os.Rename(tmp.Name(), path)
+		err = os.Rename(tmp, path)
 	}
 	if err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return syncDir(filepath.Dir(path))
 }
 
 // Tidy removes what processes left that were killed while they wrote a file of the folder, or of its figures. The

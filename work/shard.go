@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -9,8 +10,8 @@ import (
 // MaxShards bounds the parts of a list.
 const MaxShards = 100_000
 
-// A Shard is part I of N of a list, 1 ≤ I ≤ N: of units 0, 1, … those whose number is I − 1 modulo N. The zero
-// value is the whole list.
+// A Shard is part I of N of a list, 1 ≤ I ≤ N. Of a list of units it is those whose number is I − 1 modulo N
+// (Takes); of numbered rows it is a range (Range). The zero value is the whole list.
 type Shard struct{ I, N int }
 
 // A ShardError says why text names no part of a list.
@@ -48,6 +49,20 @@ func digits(s string) int {
 
 // Takes reports whether unit number i, from 0, is in the part. Every unit is in one of the parts 1/n … n/n.
 func (s Shard) Takes(i int) bool { return s.N == 0 || i%s.N == s.I-1 }
+
+// Range returns the part of n numbered rows, lo … hi−1, that the shard makes: the parts 1/n, 2/n, … follow each
+// other, and their sizes differ by one at most. More parts than rows leave some empty.
+func (s Shard) Range(n uint64) (lo, hi uint64) {
+	if s.N == 0 {
+		return 0, n
+	}
+	cut := func(i int) uint64 { // ⌊i n/N⌋
+		high, low := bits.Mul64(uint64(i), n)
+		q, _ := bits.Div64(high, low, uint64(s.N)) // i ≤ N: the quotient fits
+		return q
+	}
+	return cut(s.I - 1), cut(s.I)
+}
 
 func (s Shard) String() string {
 	if s.N == 0 {

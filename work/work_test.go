@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -264,5 +265,28 @@ func TestDamage(t *testing.T) {
 	var damaged *DamagedError
 	if _, err := s.Unit("a"); !errors.As(err, &damaged) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Parts of numbered rows follow each other, hold each row once, and differ in size by one at most, at counts whose
+// products are beyond 64 bits too.
+func TestRanges(t *testing.T) {
+	for _, n := range []uint64{0, 1, 2, 7, 100, 1 << 40, math.MaxUint64 - 1} {
+		for _, parts := range []int{1, 2, 3, 7, 97, 101, MaxShards} {
+			at, least, most := uint64(0), n/uint64(parts), n/uint64(parts)+1
+			for i := 1; i <= parts; i++ {
+				lo, hi := Shard{i, parts}.Range(n)
+				if lo != at || hi < lo || hi-lo < least || hi-lo > most {
+					t.Fatalf("part %d of %d of %d rows is %d to %d, behind %d", i, parts, n, lo, hi, at)
+				}
+				at = hi
+			}
+			if at != n {
+				t.Fatalf("%d parts of %d rows end at %d", parts, n, at)
+			}
+		}
+	}
+	if lo, hi := (Shard{}).Range(9); lo != 0 || hi != 9 {
+		t.Errorf("the whole is %d to %d", lo, hi)
 	}
 }

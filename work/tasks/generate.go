@@ -1,0 +1,314 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/work"
+)
+
+// generate is samples of a run: rows.npy has all of a unit's, those that failed as NaN.
+var generate = Kind{Name: "generate", Do: doGenerate}
+
+// RowsFile is the file of a unit's rows, float64, n×d.
+const RowsFile = "rows.npy"
+
+// GenerateOptions say which samples of a run are made, as the flags of landing generate do.
+type GenerateOptions struct {
+	Checkpoint string   // empty: the one that held-out distances chose, or the newest
+	Settings   []string // key=value, of keys that take no training
+	Seed       *uint64  // nil: the run's
+	First      uint64   // number of the first sample
+	Count      uint64   // samples, or under conditions, samples of each
+
+	Condition   string // name=value,… or a file
+	Start, Goal string // of an arm
+}
+
+// A generation is what units of a generation share.
+type generation struct {
+	Checkpoint string   `json:"checkpoint"`
+	Seed       uint64   `json:"seed"`
+	Settings   []string `json:"settings,omitempty"`
+	Data       bool     `json:"data,omitempty"` // the data is among the inputs, since generation looks at it
+
+	Condition string `json:"condition,omitempty"` // name=value,…; in a file it is an input
+	Start     string `json:"start,omitempty"`
+	Goal      string `json:"goal,omitempty"`
+	Each      uint64 `json:"each,omitempty"` // samples under each condition
+}
+
+// MaxRows bounds the rows of a list.
+const MaxRows = 1 << 40
+
+// Generation returns the samples of a run as a list, after all that can be refused has been. Errors are those of
+// experiment.OpenToDraw and what follows it, and a *TaskError.
+func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
+	g := generation{Seed: r.Problem.Seed, Settings: o.Settings, Condition: o.Condition, Start: o.Start, Goal: o.Goal}
+	if o.Seed != nil {
+		g.Seed = *o.Seed
+	}
+	drawn, err := r.Redraw(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	rows := uint64(1)
+	given := ""
+	if o.Condition != "" && !strings.Contains(o.Condition, "=") {
+		given, g.Condition = o.Condition, ""
+	}
+	asked, err := g.asked(drawn, given)
+	if err != nil {
+		return nil, err
+	}
+	if asked != nil {
+		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
+	}
+	if o.Count < 1 || o.Count > MaxRows/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
+		return nil, &TaskError{"generate", fmt.Sprintf("%d samples from number %d on; expected 1 to %d in all, whose "+
+			"numbers fit in 64 bits", o.Count, o.First, uint64(MaxRows))}
+	}
+	trained, err := r.Trained(o.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	g.Checkpoint = run.CheckpointName(trained.State.Updates)
+	l := &List{Kind: generate.Name, From: o.First, Count: o.Count * rows}
+	if err := l.runInputs(drawn, &g); err != nil {
+		return nil, err
+	}
+	if given != "" {
+		hash, err := hashOf(given)
+		if err != nil {
+			return nil, err
+		}
+		l.input("condition"+strings.ToLower(filepath.Ext(given)), given, hash)
+	}
+	l.task = g
+	return l, nil
+}
+
+// runInputs adds what of a run's folder generation reads, and the data where it is asked.
+func (l *List) runInputs(r *experiment.Run, g *generation) error {
+	var m run.Manifest
+	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+		return err
+	}
+	names := []string{run.ConfigFile, run.ManifestFile}
+	for _, kept := range m.Kept {
+		names = append(names, kept)
+	}
+	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
+		if _, err := os.Stat(r.Folder.Path(name)); err == nil {
+			names = append(names, name)
+		}
+	}
+	names = append(names, run.CheckpointFiles(g.Checkpoint)...)
+	slices.Sort(names)
+	for _, name := range names {
+		hash, err := hashOf(r.Folder.Path(name))
+		if err != nil {
+			return err
+		}
+		l.input("run/"+name, r.Folder.Path(name), hash)
+	}
+	if g.Data = r.NeedsData(); g.Data {
+		path := r.Problem.Data.Path
+		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
+	}
+	return nil
+}
+
+func hashOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	return hashFile(path, info.Size())
+}
+
+// asked returns the conditions that samples are asked under; nil without any. given is a file of them.
+func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditions, error) {
+	switch {
+	case given != "":
+		return r.Conditions(given)
+	case g.Start != "" || g.Goal != "":
+		return r.Between(g.Start, g.Goal)
+	case g.Condition != "":
+		return r.Conditions(g.Condition)
+	case r.Condition != nil:
+		return nil, &experiment.ConditionError{Fault: "the run has a condition: expected values of " +
+			strings.Join(r.Condition.Names, ", ")}
+	}
+	return nil, nil
+}
+
+// A drawer is a run that is ready to draw.
+type drawer struct {
+	run     *experiment.Run
+	trained *experiment.Trained
+	prior   *experiment.Prior
+}
+
+// named returns the path of the input whose name is base and an extension; empty if there is none.
+func (in Inputs) named(base string) string {
+	for name, path := range in {
+		if name == base+filepath.Ext(name) {
+			return path
+		}
+	}
+	return ""
+}
+
+// open makes a run ready to draw, from inputs that were verified.
+func (g *generation) open(ctx context.Context, in Inputs, pool *parallel.Pool) (*drawer, error) {
+	data := ""
+	if g.Data {
+		data = in.named("data")
+	}
+	r, err := experiment.OpenToDraw(in.Root("run"), data, pool)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = r.Redraw(g.Settings); err != nil {
+		return nil, err
+	}
+	asked, err := g.asked(r, in.named("condition"))
+	if err != nil {
+		return nil, err
+	}
+	d := &drawer{run: r}
+	if d.trained, err = r.Trained(g.Checkpoint); err != nil {
+		return nil, err
+	}
+	if d.prior, err = r.Prior(ctx, nil); err != nil {
+		return nil, err
+	}
+	if asked != nil {
+		d.prior = d.prior.Under(asked.Rows, int(g.Each))
+	}
+	return d, nil
+}
+
+// Drawn is what a unit of generation tells besides its rows.
+type Drawn struct {
+	Dim        int     `json:"dim"`
+	Failed     uint64  `json:"failed"` // rows of NaN
+	Wrong      int     `json:"wrong_component"`
+	Begun      int     `json:"unreachable"`
+	Broken     int     `json:"broken"`
+	Break      string  `json:"break,omitempty"` // the first of them
+	Components []Worst `json:"violation"`       // how far samples are from Σ, by component
+	Infeasible *Worst  `json:"infeasible,omitempty"`
+	Epoch      int     `json:"epoch"` // of the network
+}
+
+// Worst is the violation of a component by the sample that violates it most.
+type Worst struct {
+	Component string       `json:"name"`
+	Worst     metric.Float `json:"worst"`
+	Sample    uint64       `json:"worst_sample"` // its number
+	Limit     float64      `json:"limit,omitempty"`
+	Key       string       `json:"key,omitempty"` // of the limit
+}
+
+// blockNumbers is how many numbers are drawn at a time: 16 MB of them.
+const blockNumbers = 1 << 21
+
+func doGenerate(ctx context.Context, j *Job) (any, error) {
+	var g generation
+	rows, err := task(j.Unit, &g)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := j.Opened(shared(j.Unit), func() (any, error) { return g.open(ctx, j.Inputs, j.Pool) })
+	if err != nil {
+		return nil, err
+	}
+	d := opened.(*drawer)
+	dim := d.run.Process.Set.Dim()
+	out := &Drawn{Dim: dim, Epoch: d.trained.State.Epoch}
+	var failed error
+	blocks := func(yield func([]float64) bool) {
+		for done := uint64(0); done < rows.Count; {
+			n := min(rows.Count-done, uint64(max(blockNumbers/dim, 1)))
+			s, err := d.run.Generate(ctx, d.trained, d.prior, int(n), rows.First+done, g.Seed, func(k int) {
+				j.Tick(done+uint64(k), rows.Count)
+			})
+			if s == nil {
+				failed = err
+				return
+			}
+			out.add(d.run, s, rows.First+done)
+			if !yield(s.X) {
+				return
+			}
+			done += n
+		}
+	}
+	err = j.Write(RowsFile, func(w io.Writer) error {
+		err := arrayfile.EncodeNPYBlocks(w, []int{int(rows.Count), dim}, blocks)
+		return errors.Join(failed, unlessFailed(failed, err))
+	})
+	return out, err
+}
+
+// unlessFailed drops what a writer says of rows that did not come, where it is known why.
+func unlessFailed(failed, err error) error {
+	if failed != nil {
+		return nil
+	}
+	return err
+}
+
+// shared identifies what units with other ranges of the same rows have in common.
+func shared(u *work.Unit) string {
+	var t ranged
+	if decode(u, &t) != nil {
+		return u.Content()
+	}
+	all := *u
+	all.Task = t.Of
+	return all.Content()
+}
+
+// add takes account of the samples from number first on, and makes those that failed NaN.
+func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
+	components, violated := r.CheckViolation(s)
+	var v *experiment.ViolationError
+	if errors.As(violated, &v) && (o.Infeasible == nil || float64(o.Infeasible.Worst) < v.Worst) {
+		o.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + uint64(v.Sample), v.Limit, v.Key}
+	}
+	for k, c := range components {
+		if len(o.Components) < len(components) {
+			o.Components = append(o.Components, Worst{Component: c.Component, Worst: -1})
+		}
+		if c.Worst > o.Components[k].Worst {
+			o.Components[k] = Worst{Component: c.Component, Worst: c.Worst, Sample: first + uint64(c.WorstSample)}
+		}
+	}
+	o.Failed += uint64(s.Failed())
+	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
+	if o.Break == "" && s.Break != nil {
+		o.Break = s.Break.Error()
+	}
+	for i, lost := range s.Lost {
+		if lost {
+			for k := range s.Dim {
+				s.X[i*s.Dim+k] = math.NaN()
+			}
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/work"
+)
+
+// trained is a small run of a recipe with two epochs behind it.
+func trained(t *testing.T, recipe string, settings ...string) *experiment.Run {
+	t.Helper()
+	text, origin, err := problem.Source(recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := job.New[*experiment.Run](t, experiment.Load, text, origin, append([]string{"train.epochs=2", "network.width=8",
+		"network.layers=1", "train.times_per_path=2", "process.steps=20", "train.stop=epochs"}, settings...)...)
+	if err := r.Train(context.Background(), "", experiment.Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// drawn are the samples of a run as one process draws them, those that failed as NaN.
+func drawn(t *testing.T, r *experiment.Run, n int, first, seed uint64) []float64 {
+	t.Helper()
+	model, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := r.Prior(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Generate(t.Context(), model, prior, n, first, seed, nil)
+	if s == nil {
+		t.Fatal(err)
+	}
+	for i, lost := range s.Lost {
+		if lost {
+			s.X[i*s.Dim] = math.NaN()
+		}
+	}
+	return s.X
+}
+
+func readRows(t *testing.T, dir string) arrayfile.Array {
+	t.Helper()
+	a, err := arrayfile.ReadNPY(filepath.Join(dir, RowsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// The rows of units are those of one process, at any cut, on any number of workers, whether the inputs lie in the run
+// folder or under their names elsewhere, and without the data. What is whole is not made again.
+func TestGeneration(t *testing.T) {
+	r := trained(t, "demo", "prior=uniform")
+	seed := uint64(7)
+	list, err := Generation(r, GenerateOptions{Count: 60, First: 5, Seed: &seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := drawn(t, r, 60, 5, 7)
+	pool := parallel.New(1)
+	t.Cleanup(pool.Close)
+	store := &work.Store{Dir: t.TempDir()}
+	doer := &Doer{Pool: pool}
+	var got []float64
+	units := list.Cut(23)
+	if err := work.Check(units); err != nil || len(units) != 3 || units[2].Name != "generate-51-65" {
+		t.Fatalf("%v, %v", units, err)
+	}
+	for _, u := range units {
+		in := At(t.TempDir(), u) // as a worker elsewhere keeps them
+		for name, path := range list.Inputs {
+			data, err := os.ReadFile(path)
+			if err == nil {
+				err = os.MkdirAll(filepath.Dir(in[name]), 0o777)
+			}
+			if err == nil {
+				err = os.WriteFile(in[name], data, 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		result, status, err := doer.Into(t.Context(), store, u, in)
+		if err != nil || status.State != work.Waiting || result.Files[0].Name != RowsFile {
+			t.Fatalf("%+v, %+v, %v", result, status, err)
+		}
+		got = append(got, readRows(t, filepath.Join(store.Dir, u.Name)).Float64...)
+		again, status, err := doer.Into(t.Context(), store, u, Inputs{}) // which asks for no inputs
+		if err != nil || status.State != work.Done || !slices.Equal(again.Files, result.Files) {
+			t.Errorf("again: %+v, %+v, %v", again, status, err)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Error("units are not the rows of one process")
+	}
+	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var damaged *work.DamagedError
+	for _, bad := range [][]byte{append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), data[:len(data)-8],
+		append(bytes.Clone(data), 0)} {
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := doer.Into(t.Context(), store, units[1], list.Inputs); !errors.As(err, &damaged) {
+			t.Errorf("a damaged part: %v", err)
+		}
+	}
+	other, err := Generation(r, GenerateOptions{Count: 60, First: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := doer.Into(t.Context(), store, other.Cut(23)[0], other.Inputs); !errors.As(err,
+		new(*work.ConflictError)) {
+		t.Errorf("another seed under the name: %v", err)
+	}
+}
+
+// What a unit cannot be done from is refused by name before anything is made.
+func TestRefused(t *testing.T) {
+	r := trained(t, "demo", "prior=uniform")
+	list, err := Generation(r, GenerateOptions{Count: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	t.Cleanup(pool.Close)
+	whole := list.Unit(0, 9)
+	state := ""
+	for name := range list.Inputs {
+		if strings.HasSuffix(name, "state.json") {
+			state = name
+		}
+	}
+	for want, change := range map[string]func(u *work.Unit, in Inputs){
+		`of kind "bake"`:               func(u *work.Unit, _ Inputs) { u.Kind = "bake" },
+		"is of version 0":              func(u *work.Unit, _ Inputs) { u.Version = "0" },
+		"is not on this machine":       func(_ *work.Unit, in Inputs) { delete(in, "run/config.yaml") },
+		"cannot be read":               func(_ *work.Unit, in Inputs) { in[state] += ".gone" },
+		"is another file":              func(_ *work.Unit, in Inputs) { in[state] = in["run/config.yaml"] },
+		"something behind":             func(u *work.Unit, _ Inputs) { u.Task = append(u.Task, "{}"...) },
+		"unknown field":                func(u *work.Unit, _ Inputs) { u.Task = json.RawMessage(`{"firts":0}`) },
+		"its rows are 10 from 0 on":    func(u *work.Unit, _ Inputs) { *u = *list.Unit(0, 10) },
+		"its rows are 1 from 9 on":     func(u *work.Unit, _ Inputs) { *u = *list.Unit(9, 10) },
+		"its rows are 0 from 3 on":     func(u *work.Unit, _ Inputs) { *u = *list.Unit(3, 3) },
+		"rows are 1844674407370955161": func(u *work.Unit, _ Inputs) { *u = *list.Unit(5, 3) },
+	} {
+		u := *whole
+		in := Inputs{}
+		for name, path := range list.Inputs {
+			in[name] = path
+		}
+		change(&u, in)
+		dir := t.TempDir()
+		_, err := (&Doer{Pool: pool}).Do(t.Context(), &u, in, dir)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+			t.Errorf("%s: left %v", want, entries)
+		}
+	}
+}
+
+// What a kind cannot finish leaves no file, and the unit is claimed again.
+func TestInterrupted(t *testing.T) {
+	broke := errors.New("broke")
+	times := 0
+	All = append(All, Kind{Name: "halves", Do: func(_ context.Context, j *Job) (any, error) {
+		return times, j.Write("x", func(w io.Writer) error {
+			if _, err := w.Write([]byte("half")); err != nil {
+				return err
+			}
+			if times++; times == 1 {
+				return broke
+			}
+			return nil
+		})
+	}})
+	t.Cleanup(func() { All = All[:len(All)-1] })
+	s, d := &work.Store{Dir: t.TempDir()}, &Doer{}
+	u := (&List{Kind: "halves", Count: 1}).Unit(0, 1)
+	if _, _, err := d.Into(t.Context(), s, u, nil); !errors.Is(err, broke) {
+		t.Fatal(err)
+	}
+	if st, err := s.Status(u); err != nil || st.State != work.Begun {
+		t.Errorf("%+v, %v", st, err)
+	}
+	entries, err := os.ReadDir(filepath.Join(s.Dir, u.Name))
+	for _, e := range entries {
+		if e.Name()[0] != '.' && !strings.HasSuffix(e.Name(), ".json") {
+			t.Errorf("left %s", e.Name())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, st, err := d.Into(t.Context(), s, u, nil); err != nil || st.State != work.Begun || r.Files[0].Bytes != 4 {
+		t.Errorf("%+v, %+v, %v", r, st, err)
+	}
+}
