@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -159,33 +158,6 @@ func cpuModel() string {
 		}
 	}
 	return "unknown"
-}
-
-// Version returns the program's version: the module's, or the commit it was
-// built from.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				dirty = "+changes"
-			}
-		}
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	if revision == "" {
-		return "development"
-	}
-	return revision + dirty
 }
 
 // A Status says how far a run is.

@@ -35,6 +35,7 @@ type fault struct {
 var faultKinds = map[int]string{
 	exitFailure: "failure", exitUsage: "usage", exitConfig: "configuration", exitCheck: "check",
 	exitDiverged:    "diverged",
+	exitTime:        "time",
 	exitInterrupted: "interrupted",
 }
 

@@ -48,6 +48,7 @@ const (
 	exitConfig      = 3 // configuration or data
 	exitCheck       = 4 // a constraint check failed
 	exitDiverged    = 5
+	exitTime        = 6 // stopped by --max-time; landing resume goes on
 	exitInterrupted = 130
 )
 
@@ -159,6 +160,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case is(new(*internalError)):
 		return exitFailure
+	case is(new(*timeUpError)):
+		return exitTime
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
@@ -209,8 +212,7 @@ Start with:  landing demo`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				v := map[string]string{"version": run.Version()}
-				return a.result(v, func(w io.Writer) { fmt.Fprintf(w, "landing version %s\n", run.Version()) })
+				return a.tellVersion()
 			}
 			return cmd.Help()
 		},
@@ -245,7 +247,7 @@ Start with:  landing demo`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
-		a.distill())
+		a.distill(), a.version())
 	a.strict(root)
 	return root
 }

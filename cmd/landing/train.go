@@ -130,6 +130,7 @@ func (w *place) make(name string) (*run.Folder, error) {
 func (a *app) train() *cobra.Command {
 	var src source
 	var at place
+	var most limit
 	cmd := &cobra.Command{
 		Use:   "train PROBLEM",
 		Short: "Train on a recipe or a problem file",
@@ -141,9 +142,12 @@ fills the time is written to manifest.json. The learning rate falls to 0 until t
 --set train.epochs there are at most so many.
 
 --set train.stop=held_out trains until the distance of samples to the validation rows no longer
-falls, and keeps the best average of the weights.`,
+falls, and keeps the best average of the weights.
+
+--max-time stops the call after a time, as Ctrl-C does, and changes nothing of the plan: a
+checkpoint is left, landing resume goes on with the same bytes, and the exit code is 6.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
-			"  landing train problem.yaml --set train.epochs=500",
+			"  landing train problem.yaml --set train.epochs=500\n  landing train problem.yaml --max-time 8h",
 		Args: args(1, "a recipe or a problem file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("for") {
@@ -151,16 +155,22 @@ falls, and keeps the best average of the weights.`,
 					return err
 				}
 			}
+			if err := most.check(cmd); err != nil {
+				return err
+			}
+			ctx, cancel := most.within(cmd.Context())
+			defer cancel()
 			r, err := a.begin(args[0], &src, &at)
 			if err != nil {
 				return err
 			}
-			return a.trainAndTell(cmd.Context(), r, "")
+			return a.trainAndTell(ctx, r, "")
 		},
 	}
 	src.flags(cmd)
 	at.flags(cmd)
 	cmd.Flags().DurationVar(&src.budget, "for", 0, "train so long, as in 5m or 1h30m: train.max_seconds")
+	most.flag(cmd)
 	return cmd
 }
 
@@ -198,6 +208,7 @@ func (a *app) resume() *cobra.Command {
 	var data, checkpoint string
 	var settings []string
 	var budget time.Duration
+	var most limit
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run that was stopped, or train a finished one longer",
@@ -207,7 +218,9 @@ stopped.
 --for and --set train.epochs train a run longer than was planned, a finished one too. The
 learning rate begins anew where a run planned so long from the start would have it, and falls
 to 0 until the new end. The checkpoint of before stays. Of other keys --set takes those of
-training that a run can go on with; an error names them.`,
+training that a run can go on with; an error names them.
+
+--max-time is that of landing train: the call stops after it, with exit code 6.`,
 		Example: "  landing resume runs/volcano-001\n  landing resume runs/volcano-001 --for 10m\n" +
 			"  landing resume runs/volcano-001 --set train.epochs=2000",
 		Args: args(1, "a run folder"),
@@ -223,6 +236,11 @@ training that a run can go on with; an error names them.`,
 				}
 				settings = append([]string{fmt.Sprintf("train.max_seconds=%v", budget.Seconds())}, settings...)
 			}
+			if err := most.check(cmd); err != nil {
+				return err
+			}
+			ctx, cancel := most.within(cmd.Context())
+			defer cancel()
 			r, err := a.open(args[0], data)
 			if err != nil {
 				return err
@@ -235,7 +253,7 @@ training that a run can go on with; an error names them.`,
 					return err
 				}
 			}
-			return a.trainAndTell(cmd.Context(), r, checkpoint)
+			return a.trainAndTell(ctx, r, checkpoint)
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
@@ -243,6 +261,7 @@ training that a run can go on with; an error names them.`,
 	cmd.Flags().StringArrayVar(&settings, "set", nil,
 		"go on with another value of a key of training, as in train.epochs=2000 (repeatable)")
 	cmd.Flags().DurationVar(&budget, "for", 0, "train so much longer, as in 10m")
+	most.flag(cmd)
 	return cmd
 }
 
@@ -260,6 +279,7 @@ type trained struct {
 }
 
 func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint string) error {
+	defer r.Folder.Unlock()
 	last, err := a.fit(ctx, r, checkpoint)
 	if err != nil {
 		return err
@@ -387,7 +407,18 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 	})
 	bar.done()
 	if train.Interrupted(err) {
-		a.say("interrupted after epoch %d; all is kept. Go on with:\n  landing resume %s", last.Epoch,
+		if last.Epoch == 0 { // of this call; an earlier one may have trained some
+			if was, e := r.LastEpoch(); e == nil {
+				last = was
+			}
+		}
+		why := "interrupted"
+		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
+			why = up.Error()
+			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; landing resume %s goes on", last.Epoch,
+				text.Shell(r.Folder.Dir))}
+		}
+		a.say("%s after epoch %d; all is kept. Go on with:\n  landing resume %s", why, last.Epoch,
 			text.Shell(r.Folder.Dir))
 		return last, &said{err}
 	}

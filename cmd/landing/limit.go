@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// A limit is --max-time: how long a call may take. It is no budget, by which a training is planned (--for): what it
+// stops goes on with the bytes that it would have had.
+type limit struct{ time.Duration }
+
+func (l *limit) flag(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&l.Duration, "max-time", 0,
+		"stop after so long, as in 8h, with a checkpoint and exit code 6; landing resume goes on")
+}
+
+// check returns a usage error if the flag was given a time that is none.
+func (l *limit) check(cmd *cobra.Command) error {
+	if d := l.Duration; cmd.Flags().Changed("max-time") && (d < leastBudget || d > mostBudget) {
+		return &usageError{fmt.Errorf("--max-time is %v; expected a time from %v to %v, such as 90s, 30m or 8h", d,
+			leastBudget, mostBudget)}
+	}
+	return nil
+}
+
+// within returns a context that is done when the time is up; its cause is then a *timeUpError.
+func (l *limit) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.Duration == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, l.Duration, &timeUpError{most: l.Duration})
+}
+
+// timeUpError is the end of --max-time.
+type timeUpError struct {
+	most time.Duration
+	rest string // how far the training came, and what goes on with it
+}
+
+func (e *timeUpError) Error() string {
+	return fmt.Sprintf("stopped by --max-time %v%s", e.most, e.rest)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/run"
+)
+
+// --max-time ends a training with all that it did, says how to go on, and exits with a code of its own; what goes on
+// begins where it ended.
+func TestMaxTime(t *testing.T) {
+	dir := t.TempDir()
+	status := func() (s run.Status) {
+		data, err := os.ReadFile(filepath.Join(dir, "r", run.StatusFile))
+		if err == nil {
+			err = json.Unmarshal(data, &s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	r := do(t, dir, append([]string{"train", "demo", "--out", "r", "--max-time", "1s", "--json"},
+		append(tiny, "--set", "train.epochs=1000000", "--set", "train.paths=100", "--set", "process.steps=5")...)...)
+	first := status()
+	if r.code != exitTime || first.State != "interrupted" || first.Epoch == 0 || first.Epoch >= first.Epochs ||
+		!strings.Contains(r.stderr, "stopped by --max-time 1s after epoch") ||
+		!strings.Contains(r.stderr, "landing resume r") {
+		t.Errorf("exit %d, %+v\n%s", r.code, first, r.stderr)
+	}
+	if e := wantJSON(t, r)["error"].(map[string]any); e["kind"] != "time" || e["code"] != float64(exitTime) ||
+		!strings.Contains(e["message"].(string), "landing resume r goes on") {
+		t.Errorf("got %v", e)
+	}
+	if r := do(t, dir, "resume", "r", "--max-time", "1s"); r.code != exitTime || status().Epoch <= first.Epoch {
+		t.Errorf("exit %d, %+v after %+v\n%s", r.code, status(), first, r.stderr)
+	}
+	// A training that ends before is as without.
+	if r := ok(t, dir, append([]string{"train", "demo", "--out", "s", "--max-time", "1h"}, tiny...)...); strings.Contains(
+		r.stderr, "max-time") {
+		t.Errorf("got %s", r.stderr)
+	}
+	for _, most := range []string{"0s", "-1s", "10ms", "2000h"} {
+		if r := do(t, dir, "train", "demo", "--max-time", most); r.code != exitUsage ||
+			!strings.Contains(r.stderr, "expected a time from 1s to 1000h") {
+			t.Errorf("--max-time %s: exit %d %s", most, r.code, r.stderr)
+		}
+	}
+}
+
+// The version says which commit and which machine it is for, as a verb and as a flag.
+func TestVersion(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{{"version", "--json"}, {"--version", "--json"}} {
+		v := wantJSON(t, ok(t, dir, args...))
+		for _, key := range []string{"version", "go", "os", "arch"} {
+			if s, _ := v[key].(string); s == "" {
+				t.Errorf("%v: no %s in %v", args, key, v)
+			}
+		}
+	}
+	if r := ok(t, dir, "version"); !strings.HasPrefix(r.stdout, "landing version ") {
+		t.Errorf("got %s", r.stdout)
+	}
+}
