@@ -223,6 +223,17 @@ func (f *Folder) Checkpoints() ([]string, error) {
 	return names, err
 }
 
+// Whole returns a *CheckpointError if a file of a checkpoint is missing or empty. LoadCheckpoint verifies them.
+func (f *Folder) Whole(name string) error {
+	for _, file := range []string{stateFile, weightsFile} {
+		path := f.Path(checkpointDir + "/" + name + "/" + file)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+			return &CheckpointError{path, "is missing or empty"}
+		}
+	}
+	return nil
+}
+
 // LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
 // verifies it, and decodes its state, which is asked to Validate if it can; numbers
 // that are not finite are damage. config is the hash of the config.yaml that

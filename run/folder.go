@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/landing-diffusion/landing/internal/input"
 )
@@ -338,12 +339,46 @@ func (f *Folder) Lock() error {
 	if err != nil {
 		return err
 	}
-	if err := lockFile(file); err != nil {
-		file.Close()
-		return &FolderError{f.Dir, "another process is working on this run"}
+	for try := range lockTries {
+		if try > 0 {
+			time.Sleep(lockPause)
+		}
+		if err = lockFile(file); err == nil {
+			f.lock = file
+			return nil
+		}
 	}
-	f.lock = file
-	return nil
+	file.Close()
+	return &FolderError{f.Dir, "another process is working on this run"}
+}
+
+// Who looks whether a run is being worked on (Busy) has its lock for an instant: Lock tries again.
+const (
+	lockTries = 4
+	lockPause = 20 * time.Millisecond
+)
+
+// Occupied says whether a process is working on a folder.
+type Occupied int
+
+// What Busy may say.
+const (
+	Unknown Occupied = iota // this system, or file system, has no such locks
+	NotHeld
+	Held
+)
+
+// Busy reports whether some process holds the lock of the folder. It changes nothing.
+func (f *Folder) Busy() Occupied {
+	file, err := os.Open(f.Path(lockName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return NotHeld
+	}
+	if err != nil {
+		return Unknown
+	}
+	defer file.Close()
+	return lockHeld(file)
 }
 
 // Unlock releases Lock.

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -17,6 +18,18 @@ var umask = func() fs.FileMode {
 
 func lockFile(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+// lockHeld tells whether another open file holds the lock, by asking for a share of it for an instant.
+func lockHeld(f *os.File) Occupied {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	switch {
+	case err == nil:
+		return NotHeld
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return Held
+	}
+	return Unknown
 }
 
 func syncDir(dir string) error {

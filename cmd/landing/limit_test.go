@@ -40,8 +40,8 @@ func TestMaxTime(t *testing.T) {
 		t.Errorf("exit %d, %+v after %+v\n%s", r.code, status(), first, r.stderr)
 	}
 	// A training that ends before is as without.
-	if r := ok(t, dir, append([]string{"train", "demo", "--out", "s", "--max-time", "1h"}, tiny...)...); strings.Contains(
-		r.stderr, "max-time") {
+	whole := append([]string{"train", "demo", "--out", "s", "--max-time", "1h"}, tiny...)
+	if r := ok(t, dir, whole...); strings.Contains(r.stderr, "max-time") {
 		t.Errorf("got %s", r.stderr)
 	}
 	for _, most := range []string{"0s", "-1s", "10ms", "2000h"} {

@@ -113,7 +113,7 @@ type place struct {
 
 func (w *place) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.out, "out", "", "run folder to make (default: the first free NAME-001 … under --runs)")
-	cmd.Flags().StringVar(&w.parent, "runs", "runs", "folder that holds runs")
+	cmd.Flags().StringVar(&w.parent, "runs", runsDir, "folder that holds runs")
 	cmd.Flags().BoolVar(&w.force, "force", false, "if the run folder exists, move it aside")
 }
 

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/inventory"
+)
+
+// runsDir is where verbs make runs, and look for them, unless they are told otherwise.
+const runsDir = "runs"
+
+func (a *app) ls() *cobra.Command {
+	var sort string
+	var reverse bool
+	var o inventory.Options
+	cmd := &cobra.Command{
+		Use:   "ls [DIR...]",
+		Short: "List runs with their state, distance, age and size",
+		Long: `ls lists the runs at and below folders, runs/ unless others are named: whether they are training,
+finished, stopped (landing resume goes on), failed or damaged; the distance of their samples to
+the data, with its verdict if they were judged (landing report or landing compare judges them),
+or else from the last evaluation in the course of training; the time since their state was written,
+and their size. It reads no data and no weights, and changes nothing.`,
+		Example: "  landing ls\n  landing ls runs sweeps/table1 --sort distance\n  landing ls --json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, dirs []string) error {
+			if !slices.Contains(inventory.Orders(), sort) {
+				return &usageError{fmt.Errorf("--sort is %q; expected one of %s", sort,
+					strings.Join(inventory.Orders(), ", "))}
+			}
+			if o.Depth < 1 || o.Depth > inventory.MostDepth {
+				return &usageError{fmt.Errorf("--depth is %d; expected 1 to %d", o.Depth, inventory.MostDepth)}
+			}
+			if len(dirs) == 0 {
+				dirs = []string{runsDir}
+				if _, err := os.Stat(runsDir); errors.Is(err, fs.ErrNotExist) {
+					a.say("note: there is no folder %s here, where landing train makes runs", runsDir)
+					dirs = nil
+				}
+			}
+			list, err := inventory.Find(dirs, o)
+			if err != nil {
+				return err
+			}
+			inventory.Sort(list.Runs, sort)
+			if reverse {
+				slices.Reverse(list.Runs)
+			}
+			for _, note := range list.Notes {
+				a.say("note: %s", note)
+			}
+			return a.result(list, func(w io.Writer) { printRuns(w, list.Runs, time.Now()) })
+		},
+	}
+	cmd.Flags().StringVar(&sort, "sort", "name", "order: "+strings.Join(inventory.Orders(), ", "))
+	cmd.Flags().BoolVar(&reverse, "reverse", false, "the other way round")
+	cmd.Flags().IntVar(&o.Depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
+	return cmd
+}
+
+// printRuns writes a table with a line a run, and below it what there is to say of some.
+func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
+	if len(runs) == 0 {
+		fmt.Fprintln(w, "no runs")
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "run\tstate\tepochs\tdistance\tverdict\tage\tsize\tproblem")
+	for _, e := range runs {
+		epochs, age := "–", "–"
+		if e.Epochs > 0 {
+			epochs = fmt.Sprintf("%d/%d", e.Epoch, e.Epochs)
+		} else if e.Epoch > 0 {
+			epochs = fmt.Sprintf("%d/…", e.Epoch)
+		}
+		if !e.Updated.IsZero() {
+			age = since(now.Sub(e.Updated))
+		}
+		about := e.Problem
+		if e.Method != "" {
+			about += ", " + e.Method
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(text.Shell(e.Run)), e.State, epochs, far(e.Distance),
+			judged(e.Distance), age, byteCount(e.Bytes), oneLine(about))
+	}
+	t.Flush()
+	for _, e := range runs {
+		if e.Why != "" && e.State != inventory.Finished {
+			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), oneLine(e.Why))
+		}
+	}
+}
+
+func far(d *inventory.Distance) string {
+	switch {
+	case d == nil || d.Value.IsNaN():
+		return "–"
+	case d.Floor.IsNaN():
+		return fmt.Sprintf("%.4f", float64(d.Value))
+	}
+	return fmt.Sprintf("%.4f (floor %.4f)", float64(d.Value), float64(d.Floor))
+}
+
+func judged(d *inventory.Distance) string {
+	switch {
+	case d == nil:
+		return "–"
+	case d.From == "training":
+		return fmt.Sprintf("not judged; of epoch %d", d.Epoch)
+	case d.From == "stale":
+		return fmt.Sprintf("of other weights, epoch %d", d.Epoch)
+	}
+	title, _, _ := strings.Cut(d.Verdict, ":")
+	return title
+}
+
+// since writes a time that has gone by in its largest unit.
+func since(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// byteCount writes a number of bytes with two digits or three.
+func byteCount(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range []string{"kB", "MB", "GB", "TB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	if unit == "B" || v >= 100 {
+		return fmt.Sprintf("%.0f %s", v, unit)
+	}
+	return fmt.Sprintf("%.1f %s", v, unit)
+}
