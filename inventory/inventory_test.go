@@ -163,7 +163,8 @@ func TestDistance(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := map[string]any{"config_sha256": m.Config, "updates": updates, "epoch": 5,
-			"verdict": map[string]any{"good": true}, "jsd": map[string]any{"metric": "JSD", "full": 0.25, "floor": 0.125}}
+			"verdict": map[string]any{"good": true},
+			"jsd":     map[string]any{"metric": "JSD", "full": 0.25, "floor": 0.125}}
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
