@@ -321,8 +321,13 @@ func CheckpointFiles(name string) []string {
 	return []string{at + stateFile, at + weightsFile}
 }
 
+// WeightsPath returns the path of the arrays of a checkpoint, a safetensors file.
+func (f *Folder) WeightsPath(name string) string {
+	return f.Path(checkpointDir + "/" + name + "/" + weightsFile)
+}
+
 // WeightsHash returns the SHA-256 of the weights of a checkpoint.
 func (f *Folder) WeightsHash(name string) (string, error) {
-	data, err := input.Read(f.Path(checkpointDir+"/"+name+"/"+weightsFile), maxWeights)
+	data, err := input.Read(f.WeightsPath(name), maxWeights)
 	return Hash(data), err
 }

@@ -18,7 +18,7 @@ const (
 	prefixM       = "adam_m."
 	prefixV       = "adam_v."
 
-	prefixConstant = "constant." // of a score.Constant
+	PrefixConstant = "constant." // of a score.Constant
 )
 
 func (t *Trainer[T]) parts() []struct {
@@ -43,7 +43,7 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	}
 	if c, ok := t.model.(score.Constant[T]); ok {
 		for _, a := range c.Constants() {
-			a.Name = prefixConstant + a.Name
+			a.Name = PrefixConstant + a.Name
 			out = append(out, a)
 		}
 	}
@@ -65,7 +65,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 		return &SnapshotError{fmt.Sprintf("step is %d; expected at most %d, the batches of an epoch", s.Step, most)}
 	}
 	if c, ok := t.model.(score.Constant[T]); ok {
-		kept := under(arrays, prefixConstant)
+		kept := under(arrays, PrefixConstant)
 		for _, a := range c.Constants() {
 			if !slices.Equal(kept[a.Name].AsFloat64(), a.Array.AsFloat64()) {
 				return &SnapshotError{fmt.Sprintf("its %s is not that of the network", a.Name)}
@@ -91,15 +91,19 @@ func Load[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, s State) (
 	if err != nil {
 		return nil, err
 	}
-	prefix := PrefixAverage
-	if s.Averaged == 0 {
-		prefix = PrefixRaw
-	}
-	v, err := read(m, arrays, prefix)
+	v, err := read(m, arrays, Drawn(s))
 	if err != nil {
 		return nil, err
 	}
 	return m.With(v), nil
+}
+
+// Drawn returns the prefix of the arrays of a snapshot with which samples are drawn.
+func Drawn(s State) string {
+	if s.Averaged == 0 {
+		return PrefixRaw
+	}
+	return PrefixAverage
 }
 
 // WithConstants returns m with the constants of a snapshot, if it has any; otherwise m. The
@@ -109,7 +113,7 @@ func WithConstants[T kernel.Float](m score.Model[T], arrays []arrayfile.Named) (
 	if !ok {
 		return m, nil
 	}
-	m, err := c.WithConstants(under(arrays, prefixConstant))
+	m, err := c.WithConstants(under(arrays, PrefixConstant))
 	if err != nil {
 		return nil, &SnapshotError{err.Error()}
 	}

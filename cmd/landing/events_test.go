@@ -69,7 +69,8 @@ func TestEvents(t *testing.T) {
 		{2, "usage", []string{"--progress", "json", "no-such-verb"}},
 		{3, "exists", []string{"generate", "r", "--progress=json"}},
 		{3, "run", []string{"generate", "gone", "-o", "b.npy", "--progress=json", "--json"}},
-		{4, "check", []string{"sample", "demo", "--set", "sample.draws=20", "--set", "sample.max_rhat=1.001", "--progress=json"}},
+		{4, "check", []string{"sample", "demo", "--set", "sample.draws=20", "--set", "sample.max_rhat=1.001",
+			"--progress=json"}},
 	} {
 		r := do(t, dir, c.args...)
 		e := events(t, r.stderr)
@@ -115,8 +116,8 @@ func TestWhileOpen(t *testing.T) {
 // closes it: it keeps a checkpoint, from which it goes on.
 func TestAttended(t *testing.T) {
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "train", "demo", "--out", "r", "--attended", "--progress", "json",
-		"--set", "network.width=8", "--set", "network.layers=1", "--set", "train.epochs=1000000", "--set", "prior=uniform")
+	args := append([]string{"train", "demo", "--out", "r", "--attended", "--progress", "json"}, tiny...)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "--set", "train.epochs=1000000")...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -247,7 +247,7 @@ Start with:  landing demo`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
-		a.distill(), a.version(), a.ls())
+		a.distill(), a.version(), a.ls(), a.scoreAt())
 	a.strict(root)
 	return root
 }
