@@ -144,9 +144,14 @@ func (c *Config) shown(cell *Cell, seed uint64) string {
 
 // keep copies what a report has drawn to where figures look for it.
 func (c *Config) keep(cell *Cell, seed uint64, r *experiment.Run) error {
-	from, err := filepath.Glob(r.Folder.Path(r.Out("figures/*.svg")))
+	dir := r.Folder.Path(r.Out("figures"))
+	names, err := fs.Glob(os.DirFS(dir), "*.svg")
 	if err != nil {
 		return err
+	}
+	var from []string
+	for _, name := range names {
+		from = append(from, filepath.Join(dir, name))
 	}
 	if cell.Jacobian {
 		from = append(from, r.Folder.Path(r.Out(jacobianFile)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,7 +135,8 @@ func absent(cell string) string {
 // pictures puts what reports of cells have drawn on the page.
 func (c *Config) pictures(e *Exhibit, r *figure.Report) error {
 	for _, d := range e.Drawing {
-		files, err := filepath.Glob(filepath.Join(c.shown(cells[d.Cell], 1), d.Picture+".svg"))
+		dir := c.shown(cells[d.Cell], 1)
+		files, err := fs.Glob(os.DirFS(dir), d.Picture+".svg")
 		if err != nil {
 			return err
 		}
@@ -142,13 +144,13 @@ func (c *Config) pictures(e *Exhibit, r *figure.Report) error {
 			r.Notes = append(r.Notes, absent(d.Cell))
 		}
 		for _, file := range files {
-			svg, err := os.ReadFile(file)
+			svg, err := os.ReadFile(filepath.Join(dir, file))
 			if err != nil {
 				return err
 			}
 			title := d.Cell
 			if len(files) > 1 {
-				title += ", " + strings.TrimSuffix(filepath.Base(file), ".svg")
+				title += ", " + strings.TrimSuffix(file, ".svg")
 			}
 			r.Figures = append(r.Figures, figure.FigureRef{Title: title, SVG: svg, Wide: d.Picture == "map-panels"})
 		}

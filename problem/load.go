@@ -370,7 +370,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 			inner, ok := typeOf(name)
 			if !ok {
 				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf(
-					"there is no such key; the keys here are %s%s", strings.Join(names, ", "), suggest(name, names))}
+					"there is no such key; the keys here are %s%s", strings.Join(names, ", "), text.Suggest(name, names))}
 			}
 			if seen[name] {
 				return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
@@ -573,20 +573,6 @@ func since(at string, then, now map[string]any) (fresh []string, changed string)
 		}
 	}
 	return fresh, ""
-}
-
-// suggest names the option nearest to a mistyped key, if one is near.
-func suggest(name string, options []string) string {
-	best, at := 3, ""
-	for _, o := range options {
-		if d := text.Edits(name, o); d < best {
-			best, at = d, o
-		}
-	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", at)
 }
 
 // Resolved returns the problem as YAML, every key written out. Loading it gives

@@ -64,12 +64,12 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return err
 	}
-	stale, err := filepath.Glob(filepath.Join(parent, ".tmp-*")) // of a process that was killed while saving
+	stale, err := fs.Glob(os.DirFS(parent), ".tmp-*") // of a process that was killed while saving
 	if err != nil {
 		return err
 	}
-	for _, dir := range stale {
-		if err := os.RemoveAll(dir); err != nil {
+	for _, name := range stale {
+		if err := os.RemoveAll(filepath.Join(parent, name)); err != nil {
 			return err
 		}
 	}

@@ -173,6 +173,25 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
+// What a process left that was killed while it saved is removed, also in a folder whose name is a pattern.
+func TestStaleCheckpoint(t *testing.T) {
+	f := &Folder{Dir: filepath.Join(t.TempDir(), "run[1]")}
+	stale := f.Path("checkpoints/.tmp-7/state.json")
+	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(stale, []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SaveCheckpoint(10, nil, state{}, "abc"); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(f.Path("checkpoints"))
+	if err != nil || len(entries) != 1 || entries[0].Name() != CheckpointName(10) {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
 // One checkpoint is the best and stays until another one is; one that is kept stays, whatever it was,
 // and both marks survive a checkpoint of the same step.
 func TestBestCheckpoint(t *testing.T) {

@@ -419,7 +419,7 @@ func (f *File) each(n ast.Node, key string, keys []string, do func(key string, n
 		switch {
 		case !slices.Contains(keys, name):
 			fault = fmt.Sprintf("there is no such key; the keys here are %s%s", strings.Join(keys, ", "),
-				suggest(name, keys))
+				text.Suggest(name, keys))
 		case seen[name]:
 			fault = "the key was given before; expected each key once"
 		}
@@ -437,20 +437,6 @@ func (f *File) each(n ast.Node, key string, keys []string, do func(key string, n
 		}
 	}
 	return nil
-}
-
-// suggest names the option nearest to a mistyped key, if one is near.
-func suggest(name string, options []string) string {
-	best, at := 3, ""
-	for _, o := range options {
-		if d := text.Edits(name, o); d < best {
-			best, at = d, o
-		}
-	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", at)
 }
 
 // list reads a list of at least one entry.

@@ -85,3 +85,17 @@ func Edits(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Suggest asks for the option nearest to a mistyped name, if one is near: "; did you mean …?" or nothing.
+func Suggest(name string, options []string) string {
+	best, at := 3, ""
+	for _, o := range options {
+		if d := Edits(name, o); d < best {
+			best, at = d, o
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", at)
+}

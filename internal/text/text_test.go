@@ -27,6 +27,16 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestSuggest(t *testing.T) {
+	options := []string{"steps", "stops", "seed"}
+	for name, want := range map[string]string{"stips": `; did you mean "steps"?`, "sted": `; did you mean "seed"?`,
+		"horizon": "", "": ""} {
+		if got := Suggest(name, options); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestEdits(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
