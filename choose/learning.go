@@ -114,6 +114,48 @@ func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
 	return out
 }
 
+// Of networks that draw where a path began, at levels: spreads of the first and the last level, in units
+// of the data's along one direction of Σ; rows of a batch; and up to how many numbers a path has that is made
+// anew in each epoch, else every so many epochs as it has more, at most slowest.
+const (
+	coarse, fine = 0.25, 0.03
+	drawBatch    = 64
+	freshNumbers = 500
+	slowest      = 8
+)
+
+// Levels returns the spreads of the first and the last of the levels of data with the spread ℓ in each direction.
+func Levels(ℓ float64) (first, last float64) { return coarse * ℓ, fine * ℓ }
+
+// DrawBatch returns the batch of so many rows, and DrawRefresh how many epochs a path of so many numbers serves, of
+// networks that draw where a path began.
+func DrawBatch(rows int) int { return min(drawBatch, rows) }
+
+// DrawRefresh is explained with DrawBatch.
+func DrawRefresh(numbers int) int { return min(max(1, numbers/freshNumbers), slowest) }
+
+// Draws returns what Learning does for a network that draws where a path began: what it learns are points, not
+// steps, so there is no window, and it has a unit of its own for its outputs.
+func Draws(l *Measures, n Noise) (out []run.Choice) {
+	first, last := Levels(l.along())
+	for _, c := range Learning(l, n) {
+		switch c.Key {
+		case "network.output", "train.window", "train.paths", "train.times_per_path":
+			continue
+		case "network.time_octaves":
+			c.Reason = "draws differ much by level"
+		case "train.batch":
+			c.Value, c.Reason = DrawBatch(l.Rows), "of small batches it learned best"
+		case "train.refresh":
+			c.Value, c.Reason = DrawRefresh(n.Steps*l.Coordinates), "a path has the cost of its numbers"
+		}
+		out = append(out, c)
+	}
+	return append(out, run.Choice{Key: "process.options.coarse", Value: first,
+		Reason: fmt.Sprintf("%v of the data's spread in each direction", coarse)},
+		run.Choice{Key: "process.options.fine", Value: last, Reason: fmt.Sprintf("%v of it", fine)})
+}
+
 // batches returns how many rows a batch has, and how many paths a refresh. An epoch is what a clock
 // counts, and what a plan of rates is made of, so there should be many in any time that is given:
 // it has 16 batches at most. Rows beyond them lose nothing: paths are made anew all the time, and

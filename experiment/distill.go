@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/langevin"
@@ -60,14 +61,11 @@ type Student struct {
 const MostSteps = 65
 
 // A student learns mostLearned samples, or as many as have so many numbers on their paths, but at least
-// leastLearned, in so many updates of learnedBatch of them. Its paths are made anew each epoch while they
-// have at most freshNumbers numbers, else every so many epochs as they have more, at most mostEpochs.
+// leastLearned, in so many updates. Its levels, batches and refreshes are those of package choose.
 const (
 	mostLearned, leastLearned = 20_000, 4000
 	learnedNumbers            = 3e7
 	learnedUpdates            = 9000
-	learnedBatch              = 64
-	freshNumbers, mostEpochs  = 500, 8
 )
 
 // A TeacherError says why a run has no student.
@@ -114,17 +112,18 @@ func (r *Run) pathNumbers() int { return r.Process.Schedule.N * r.Process.Set.Di
 // of samples. The network sees noise in the place
 // of a momentum, its outputs have a unit of their own, and there is no window to average over.
 func (s Student) keys(p *problem.Problem, path int, spread float64, rows string) []string {
-	levels := s.Steps[0] - 1
+	levels, batch := s.Steps[0]-1, choose.DrawBatch(s.Samples)
+	coarse, fine := choose.Levels(spread)
 	keys := []string{
 		"name=" + p.Name + "-few",
 		"defaults=" + problem.FixedDefaults,
 		"process.method=" + fewstep.Prefix + p.Process.Method,
-		fmt.Sprintf("process.options={levels: %d, coarse: %.4g, fine: %.4g}", levels, coarse*spread, fine*spread),
+		fmt.Sprintf("process.options={levels: %d, coarse: %.4g, fine: %.4g}", levels, coarse, fine),
 		"network.output=plain", fmt.Sprintf("network.time_octaves=%d", max(p.Network.TimeOctaves, 4)),
 		"train.window=0", "train.paths=0", "train.times_per_path=0",
-		fmt.Sprintf("train.refresh=%d", min(max(1, path/freshNumbers), mostEpochs)),
-		fmt.Sprintf("train.batch=%d", learnedBatch),
-		fmt.Sprintf("train.epochs=%d", max(1, learnedUpdates*learnedBatch/s.Samples)),
+		fmt.Sprintf("train.refresh=%d", choose.DrawRefresh(path)),
+		fmt.Sprintf("train.batch=%d", batch),
+		fmt.Sprintf("train.epochs=%d", max(1, learnedUpdates*batch/s.Samples)),
 		"train.optimizer=muon", "train.precision=bfloat16", "train.learning_rate=0.005", "train.anneal=0.5",
 		"train.average=0.999", "train.plateau.factor=0", "train.stop=epochs", "train.max_seconds=0",
 		fmt.Sprintf("generate.evaluations=%d", s.Steps[0]),
@@ -134,10 +133,6 @@ func (s Student) keys(p *problem.Problem, path int, spread float64, rows string)
 	}
 	return append(append(keys, s.Settings...), problem.TaughtKey+"="+rows)
 }
-
-// Levels of a student, in units of the data's spread: where one evaluation leaves off, and the finest
-// detail.
-const coarse, fine = 0.25, 0.03
 
 // spread returns the root mean square distance of the training rows from their mean, a direction of Σ.
 func (r *Run) spread() float64 {

@@ -47,7 +47,9 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 		var noise choose.Noise
 		noise, chosen = choose.Schedule(m, open)
 		notes = append(notes, choose.Strain(m, open, noise)...)
-		learning = choose.Learning(m, noise)
+		if learning = choose.Learning(m, noise); kind.Draws {
+			learning = choose.Draws(m, noise)
+		}
 	}
 	learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return !serves(p.Network.Kind, c.Key) })
 	for i, c := range learning {

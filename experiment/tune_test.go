@@ -10,9 +10,11 @@ import (
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
 )
 
 // tuned loads 60 rows on a circle of radius c in the plane z = c, with no more said than settings do.
@@ -196,5 +198,65 @@ func TestTuneStops(t *testing.T) {
 		if err != nil || q.Train.Stop != c.want {
 			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)
 		}
+	}
+}
+
+// By data and set alone every method trains until held-out losses have been heard, with the keys that it takes, and
+// draws samples on the set.
+func TestTuneServesMethods(t *testing.T) {
+	rows := make([][]float64, 200)
+	for i := range rows {
+		sin, cos := math.Sincos(float64(i*i%97) / 30)
+		z := 0.3 * math.Sin(float64(i))
+		r := math.Sqrt(1 - z*z)
+		rows[i] = []float64{r * cos, r * sin, z}
+	}
+	for _, k := range methods.All {
+		if k.Forward == nil && !k.Velocity { // of a program's own
+			continue
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			l, err := ofRows(t, "set: {kind: sphere, dim: 3}\nprocess: {method: "+k.Name+"}\n", rows,
+				"train.epochs=2", "train.stop=held_out_loss", "network.width=8", "network.layers=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := l.Problem
+			if p.Network.Octaves == 0 || p.Network.TimeOctaves != 4 || p.Train.Optimizer != "muon" {
+				t.Errorf("nothing follows from the data: %+v %+v", p.Network, p.Train)
+			}
+			r := job.Begin[*Run](t, l, []byte("set: {}"))
+			heard := 0
+			err = r.Train(t.Context(), "", Observer{HeldOut: func(m train.Measured, fault string) {
+				if heard++; m.Distance.IsNaN() {
+					t.Errorf("epoch %d has no held-out loss: %s", m.Epoch, fault)
+				}
+			}})
+			if err != nil || heard == 0 {
+				t.Fatalf("heard %d losses: %v", heard, err)
+			}
+			of, err := r.Trained("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			prior, err := r.Prior(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.Generate(t.Context(), of, prior, 20, 0, 1, nil)
+			if err != nil || len(s.Good()) == 0 {
+				t.Fatalf("no samples: %v", err)
+			}
+			if !k.Draws {
+				return
+			}
+			ℓ := r.spread()
+			for option, want := range map[string]float64{"coarse": 0.25 * ℓ, "fine": 0.03 * ℓ} {
+				got, _ := value(t, l.Chosen, "process.options."+option).(float64)
+				if math.Abs(got-want) > 1e-9*want || p.Process.Options[option] != got {
+					t.Errorf("%s is %v, %v in the problem; want %v", option, got, p.Process.Options[option], want)
+				}
+			}
+		})
 	}
 }

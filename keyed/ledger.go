@@ -34,6 +34,15 @@ type Use struct {
 // Stream returns stream i of the use under seed. It panics beyond the block's end.
 func (u *Use) Stream(seed, i uint64) Stream { return New(seed, u.purpose, u.block.At(i)) }
 
+// Refreshed returns the stream of a refresh, of a use that training's refreshes number; held is in its place for
+// HeldPaths.
+func Refreshed(training, held *Use, seed, refresh uint64) Stream {
+	if refresh == HeldPaths.First {
+		return held.Stream(seed, 0)
+	}
+	return training.Stream(seed, refresh)
+}
+
 // Refreshes: which set of forward paths. The purposes ForwardNoise,
 // ForwardMomentum and LastMomentum are addressed by it.
 var (
@@ -72,9 +81,12 @@ var (
 	GeneratedAgain     = use(FewStep, Block{1 << 41, 1<<41 + 1<<20}, "ζ_k of samples on their way back to a level")
 	Hands              = use(FewStep, Block{1 << 43, 1<<44 - 1}, "which states of the prior are dealt out together")
 	GeneratedAgainward = use(FewStep, Block{1 << 42, 1<<42 + 1<<20}, "p̃_0 of these ways")
+	HeldLevelNoise     = use(FewStep, one(1<<44), "ξ of a level on paths of validation rows")
+	HeldHands          = use(FewStep, one(1<<44+1), "which of their states are dealt out together")
 	// Flows; index: a refresh, from the blocks above. Of FlowTimes that of training.
 	FlowStarts = use(FlowStart, Block{0, all}, "x_0 of the conditional paths of a flow")
 	FlowTimes  = use(FlowTime, Block{0, 1<<40 - 1}, "their times, within strata")
+	HeldTimes  = use(FlowTime, one(1<<44), "times of paths to validation rows")
 	FlowSpeeds = use(FlowTime, one(1<<40), "pairs of points that say how long such paths are")
 
 	// Training; index: epoch, or layer of the network. A layer's sample 0 is its

@@ -71,6 +71,22 @@ func TestLedgerValues(t *testing.T) {
 			t.Errorf("%s %d: %v, want %v", c.use.what, c.i, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		training, held *Use
+		refresh        uint64
+		want           Stream
+	}{
+		{LevelNoise, HeldLevelNoise, 7, New(3, FewStep, 7)},
+		{LevelNoise, HeldLevelNoise, HeldPaths.At(0), New(3, FewStep, 1<<44)},
+		{Hands, HeldHands, 7, New(3, FewStep, 1<<43+7)},
+		{Hands, HeldHands, HeldPaths.At(0), New(3, FewStep, 1<<44+1)},
+		{FlowTimes, HeldTimes, 7, New(3, FlowTime, 7)},
+		{FlowTimes, HeldTimes, HeldPaths.At(0), New(3, FlowTime, 1<<44)},
+	} {
+		if got := Refreshed(c.training, c.held, 3, c.refresh); got != c.want {
+			t.Errorf("%s, refresh %d: %v, want %v", c.training.what, c.refresh, got, c.want)
+		}
+	}
 	if Round(5, 0) != 5 || Round(5, 2) != 5+2<<32 {
 		t.Error("Round")
 	}

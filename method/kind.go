@@ -26,6 +26,9 @@ type Kind struct {
 	Idle []string
 	// Velocity is of methods whose network learns a velocity at times from 0 to 1.
 	Velocity bool
+	// Draws is of methods whose network draws where a path began, of some of its states: levels, whose
+	// spreads the options coarse and fine say.
+	Draws bool
 	// New makes the method. It is given every option. The error is a *ConfigError.
 	New func(Config) (Method, error)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
 )
 
 // FixedDefaults is the word for a problem whose silent keys are the numbers of Defaults; "" and
@@ -50,6 +51,16 @@ func (p *Problem) choose(c run.Choice) {
 	}
 	at := reflect.ValueOf(p).Elem()
 	for name := range strings.SplitSeq(c.Key, ".") {
+		if options, ok := at.Interface().(score.Options); ok {
+			options = maps.Clone(options) // other problems have it too
+			if options == nil {
+				options = score.Options{}
+			}
+			options[name] = c.Value.(float64)
+			at.Set(reflect.ValueOf(options))
+			p.chosen = appended(p.chosen, c)
+			return
+		}
 		f, ok := field(at.Type(), name)
 		if !ok {
 			panic(fmt.Sprintf("problem: there is no key %s", c.Key))
@@ -57,5 +68,10 @@ func (p *Problem) choose(c run.Choice) {
 		at = at.FieldByIndex(f.Index)
 	}
 	at.Set(reflect.ValueOf(c.Value).Convert(at.Type()))
-	p.chosen = append(slices.DeleteFunc(p.chosen, func(old run.Choice) bool { return old.Key == c.Key }), c)
+	p.chosen = appended(p.chosen, c)
+}
+
+// appended returns choices with c in place of another for its key.
+func appended(chosen []run.Choice, c run.Choice) []run.Choice {
+	return append(slices.DeleteFunc(chosen, func(old run.Choice) bool { return old.Key == c.Key }), c)
 }

@@ -20,6 +20,7 @@ type Held[T kernel.Float] struct {
 	source method.Source[T]
 	pool   *parallel.Pool
 	times  []int
+	draws  int              // of the network, of a term
 	losses []method.Loss[T] // by worker
 }
 
@@ -27,13 +28,16 @@ type Held[T kernel.Float] struct {
 // that of the source.
 func NewHeld[T kernel.Float](ctx context.Context, src method.Source[T], m score.Model[T], seed, refresh uint64,
 	pool *parallel.Pool) (*Held[T], error) {
-	h := &Held[T]{source: src, pool: pool}
+	h := &Held[T]{source: src, pool: pool, draws: 1}
+	if s, ok := src.(method.Several); ok {
+		h.draws = s.Draws()
+	}
 	N := src.Times()
 	for j, n := 0, min(HeldTimes, N); j < n; j++ {
 		h.times = append(h.times, (2*j+1)*N/(2*n))
 	}
 	for range pool.Workers() {
-		h.losses = append(h.losses, src.NewLoss(m, len(h.times)))
+		h.losses = append(h.losses, src.NewLoss(m, h.draws*len(h.times)))
 	}
 	if err := src.Prepare(ctx, seed); err != nil {
 		return nil, err
@@ -46,6 +50,7 @@ func NewHeld[T kernel.Float](ctx context.Context, src method.Source[T], m score.
 func (h *Held[T]) Losses(m score.Model[T]) []float64 {
 	pack := m.Pack(false)
 	out := make([]float64, h.source.Items())
+	rows := h.draws * len(h.times)
 	ws := make([]score.Workspace[T], h.pool.Workers())
 	terms, ds := make([][]method.Term, len(ws)), make([][]T, len(ws))
 	h.pool.Do(len(out), func(worker, item int) {
@@ -53,8 +58,8 @@ func (h *Held[T]) Losses(m score.Model[T]) []float64 {
 			return
 		}
 		if ws[worker] == nil {
-			ws[worker] = pack.NewWorkspace(len(h.times), false)
-			ds[worker] = make([]T, len(h.times)*m.Out())
+			ws[worker] = pack.NewWorkspace(rows, false)
+			ds[worker] = make([]T, rows*m.Out())
 		}
 		terms[worker] = terms[worker][:0]
 		for _, k := range h.times {
@@ -62,7 +67,7 @@ func (h *Held[T]) Losses(m score.Model[T]) []float64 {
 		}
 		l := h.losses[worker]
 		if in, err := l.Prepare(terms[worker]); err == nil {
-			out[item] = l.Evaluate(ds[worker], ws[worker].Forward(in, len(h.times)))
+			out[item] = l.Evaluate(ds[worker], ws[worker].Forward(in, rows))
 		}
 	})
 	return out

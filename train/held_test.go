@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/method/pathmatch"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
@@ -83,6 +85,50 @@ func TestHeldLosses(t *testing.T) {
 			if math.Abs(v-want) > 1e-5*math.Abs(want) {
 				t.Errorf("%d steps, item %d: %v, want %v", N, item, v, want)
 			}
+		}
+	}
+}
+
+// A network that a source asks several times for each term has room for as many rows.
+func TestHeldLossesOfSeveral(t *testing.T) {
+	p := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+	}
+	data, err := langevin.Start(p, 12, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 3, Coarse: 0.2, Fine: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	h, err := NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := m.Source(data, pool)
+	l, ws := src.NewLoss(model, 3), model.Pack(false).NewWorkspace(3, false)
+	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
+		t.Fatal(err)
+	}
+	for item, v := range h.Losses(model) {
+		want := 0.0
+		for k := range 3 {
+			in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += l.Evaluate(make([]float32, 9), ws.Forward(in, 3)) / 3
+		}
+		if !(math.Abs(v-want) <= 1e-5*math.Abs(want)) {
+			t.Errorf("item %d: %v, want %v", item, v, want)
 		}
 	}
 }

@@ -76,7 +76,8 @@ func kind(m langevin.Method) method.Kind {
 		p.Method = m
 		return p
 	}
-	return method.Kind{Name: Prefix + m.String(), Forward: forward, Options: options, New: fromConfig}
+	return method.Kind{Name: Prefix + m.String(), Forward: forward, Options: options, Draws: true,
+		New: fromConfig}
 }
 
 func fromConfig(c method.Config) (method.Method, error) {

@@ -57,7 +57,7 @@ func (s *Source[T]) Prepare(context.Context, uint64) error { return nil }
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
 	r, err := s.sim.Partway(ctx, s.states, s.failed, s.data, s.ks, 0, keyed.PathNoise.Stream(seed, refresh),
 		keyed.PathMomentum.Stream(seed, refresh))
-	s.ξ = keyed.LevelNoise.Stream(seed, refresh)
+	s.ξ = keyed.Refreshed(keyed.LevelNoise, keyed.HeldLevelNoise, seed, refresh)
 	if err == nil {
 		s.deal(seed, refresh)
 	}
@@ -71,7 +71,7 @@ const dealt = 1024
 func (s *Source[T]) deal(seed, refresh uint64) {
 	d, n, L := s.d, len(s.failed), len(s.ks)
 	s.order = append(s.order[:0], make([]int, n)...)
-	keyed.Hands.Stream(seed, refresh).Permutation(s.order, 0, 0)
+	keyed.Refreshed(keyed.Hands, keyed.HeldHands, seed, refresh).Permutation(s.order, 0, 0)
 	kept := s.order[:0]
 	for _, i := range s.order {
 		if !s.failed[i] {

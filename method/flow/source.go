@@ -64,7 +64,8 @@ func (s *Source[T]) Prepare(ctx context.Context, _ uint64) error {
 // Refresh draws other x_0 and times, and solves the paths of a premetric.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
 	s.row = s.turns.Of(s.rows(), s.Items(), seed, refresh)
-	s.starts, s.times = keyed.FlowStarts.Stream(seed, refresh), keyed.FlowTimes.Stream(seed, refresh)
+	s.starts = keyed.FlowStarts.Stream(seed, refresh)
+	s.times = keyed.Refreshed(keyed.FlowTimes, keyed.HeldTimes, seed, refresh)
 	if s.m.surface == nil {
 		return method.Report{}, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
@@ -153,8 +154,9 @@ func (s *suite) source(t *testing.T) {
 			}
 		}
 	}
+	held := keyed.HeldPaths.At(0) // by whose loss a training may be judged
 	for name, other := range map[string]*material{
-		"seed": s.material(t, 1, 8, 6, 2), "refresh": s.material(t, 1, 8, 5, 3),
+		"seed": s.material(t, 1, 8, 6, 2), "refresh": s.material(t, 1, 8, 5, 3), "use": s.material(t, 1, 8, 5, held),
 	} {
 		if equal(other.made(t, 0, s.d, terms), want) {
 			t.Errorf("another %s makes the same material", name)
