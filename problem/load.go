@@ -369,8 +369,8 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 			full := strings.TrimPrefix(key+"."+name, ".")
 			inner, ok := typeOf(name)
 			if !ok {
-				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf(
-					"there is no such key; the keys here are %s%s", strings.Join(names, ", "), text.Suggest(name, names))}
+				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are "+
+					"%s%s", strings.Join(names, ", "), text.Suggest(name, names))}
 			}
 			if seen[name] {
 				return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
