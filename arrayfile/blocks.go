@@ -7,10 +7,59 @@ import (
 	"iter"
 )
 
-// EncodeNPYBlocks is EncodeNPY of a float64 array that comes in blocks, for arrays larger than memory. Blocks are the
-// elements in C order, cut anywhere; they are read before the next one is asked for. The error is that of w, or says
-// that the blocks have not as many elements as the shape.
-func EncodeNPYBlocks(w io.Writer, shape []int, blocks iter.Seq[[]float64]) error {
+// Rows are N rows of D numbers that come in blocks, for more than fits in memory. A block is whole rows, in order; it
+// is good until the next one is asked for. Blocks that end before N rows come from a source that failed, which whoever
+// made the Rows knows.
+type Rows struct {
+	N, D   int
+	Blocks iter.Seq[[]float64]
+}
+
+// RowsOf returns the rows of x, of d numbers each, as one block.
+func RowsOf(x []float64, d int) Rows {
+	n := 0
+	if d > 0 {
+		n = len(x) / d
+	}
+	if n*d != len(x) {
+		panic(fmt.Sprintf("arrayfile: %d numbers in rows of %d", len(x), d))
+	}
+	return Rows{n, d, func(yield func([]float64) bool) {
+		if n > 0 {
+			yield(x)
+		}
+	}}
+}
+
+// Each ranges over the rows by number.
+func (r Rows) Each() iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		i := 0
+		for x := range r.Blocks {
+			for ; len(x) > 0; x = x[r.D:] {
+				if !yield(i, x[:r.D]) {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// Map returns the rows that f makes of each block: rows of d numbers, as many as the block has.
+func (r Rows) Map(d int, f func(x []float64) []float64) Rows {
+	return Rows{r.N, d, func(yield func([]float64) bool) {
+		for x := range r.Blocks {
+			if !yield(f(x)) {
+				return
+			}
+		}
+	}}
+}
+
+// EncodeNPYRows is EncodeNPY of float64 rows as an array of a shape. The error is that of w, or says that the rows have
+// not as many elements as the shape.
+func EncodeNPYRows(w io.Writer, shape []int, rows Rows) error {
 	n, err := elements(shape, kinds[float64Kind].size)
 	if err != nil {
 		return fmt.Errorf("arrayfile: %w", err)
@@ -19,7 +68,7 @@ func EncodeNPYBlocks(w io.Writer, shape []int, blocks iter.Seq[[]float64]) error
 		return err
 	}
 	got := 0
-	for x := range blocks {
+	for x := range rows.Blocks {
 		if got += len(x); got > n {
 			break
 		}
@@ -28,7 +77,7 @@ func EncodeNPYBlocks(w io.Writer, shape []int, blocks iter.Seq[[]float64]) error
 		}
 	}
 	if got != n {
-		return fmt.Errorf("arrayfile: blocks of %d elements, expected %d for shape %s", got, n, tuple(shape))
+		return fmt.Errorf("arrayfile: rows of %d elements, expected %d for shape %s", got, n, tuple(shape))
 	}
 	return nil
 }

@@ -111,8 +111,8 @@ type Domain struct {
 	Faults []string
 }
 
-// A Writer writes points, rows of d numbers.
-type Writer func(w io.Writer, x []float64, d int) error
+// A Writer writes points. Its bytes do not depend on how they are cut into blocks.
+type Writer func(w io.Writer, points arrayfile.Rows) error
 
 var writers = map[string]Writer{".npy": writeNPY, ".csv": writeCSV}
 
@@ -124,8 +124,8 @@ func (d *Domain) Writer(ext string) Writer {
 	return writers[ext]
 }
 
-func writeNPY(w io.Writer, x []float64, d int) error {
-	return arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{len(x) / d, d}, Float64: x})
+func writeNPY(w io.Writer, points arrayfile.Rows) error {
+	return arrayfile.EncodeNPYRows(w, []int{points.N, points.D}, points)
 }
 
 // EachBlock calls f on blocks of n rows, on all workers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -204,21 +205,25 @@ func TestObservablesDraw(t *testing.T) {
 func TestWriters(t *testing.T) {
 	d := &Domain{Writers: map[string]Writer{".xyz": writeCSV}}
 	var b bytes.Buffer
-	if err := d.Writer(".csv")(&b, []float64{1, 0.5, -2, 3}, 2); err != nil || b.String() != "x0,x1\n1,0.5\n-2,3\n" {
+	if err := d.Writer(".csv")(&b, arrayfile.RowsOf([]float64{1, 0.5, -2, 3}, 2)); err != nil ||
+		b.String() != "x0,x1\n1,0.5\n-2,3\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+	for _, ext := range []string{".csv", ".npy"} {
+		testkit.InBlocks(t, ext, d.Writer(ext), []float64{1, 0.5, -2, 3, 7, 8, 9, 1, 2, 1}, 2)
 	}
 	if d.Writer(".npy") == nil || d.Writer(".xyz") == nil || d.Writer(".txt") != nil {
 		t.Error("writers by extension")
 	}
 	b.Reset()
-	if err := d.Writer(".npy")(&b, []float64{1, 0.5, -2, 3, 7, 8}, 2); err != nil {
+	if err := d.Writer(".npy")(&b, arrayfile.RowsOf([]float64{1, 0.5, -2, 3, 7, 8}, 2)); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := arrayfile.DecodeNPY(&b); err != nil || !slices.Equal(a.Shape, []int{3, 2}) || a.Float64[5] != 8 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	b.Reset()
-	if err := writeCSV(&b, nil, 2); err != nil || b.String() != "x0,x1\n" {
+	if err := writeCSV(&b, arrayfile.RowsOf(nil, 2)); err != nil || b.String() != "x0,x1\n" {
 		t.Errorf("no points: %q, %v", b.String(), err)
 	}
 }

@@ -5,28 +5,32 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/landing-diffusion/landing/arrayfile"
 )
 
-func writeCSV(w io.Writer, x []float64, d int) error {
-	header := make([]string, d)
+func writeCSV(w io.Writer, points arrayfile.Rows) error {
+	header := make([]string, points.D)
 	for j := range header {
 		header[j] = fmt.Sprintf("x%d", j)
 	}
-	return WriteTable(w, header, "%.17g", x)
+	return WriteTable(w, header, "%.17g", points)
 }
 
-// WriteTable writes rows of numbers, in the format given, as lines of
-// comma-separated values under a header.
-func WriteTable(w io.Writer, header []string, format string, x []float64) error {
+// WriteTable writes rows, of a multiple of as many numbers as the header has names, in the format given, as lines of
+// comma-separated values under the header.
+func WriteTable(w io.Writer, header []string, format string, rows arrayfile.Rows) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	b.WriteString(strings.Join(header, ","))
-	for i, v := range x {
-		if j := i % len(header); j == 0 {
-			b.WriteByte('\n')
-		} else {
-			b.WriteByte(',')
+	for x := range rows.Blocks {
+		for i, v := range x {
+			if j := i % len(header); j == 0 {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(b, format, v)
 		}
-		fmt.Fprintf(b, format, v)
 	}
 	b.WriteByte('\n')
 	return b.Flush()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -99,7 +100,7 @@ func TestGenerateWithoutData(t *testing.T) {
 					t.Fatal(err)
 				}
 				var b bytes.Buffer
-				if err := r.Domain.Writer(".csv")(&b, s.Good(), s.Dim); err != nil {
+				if err := r.Domain.Writer(".csv")(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
 					t.Fatal(err)
 				}
 				if head := b.String(); c.given && !strings.Contains(head[:strings.IndexByte(head, '\n')], "radius") {

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -472,8 +474,9 @@ func TestEvaluateUnderCondition(t *testing.T) {
 		t.Error("the report says nothing of the condition")
 	}
 	for _, ext := range []string{".csv", ".npy"} {
+		testkit.InBlocks(t, ext, r.Domain.Writer(ext), right.X, 5)
 		var b strings.Builder
-		if err := r.Domain.Writer(ext)(&b, right.X, 5); err != nil {
+		if err := r.Domain.Writer(ext)(&b, arrayfile.RowsOf(right.X, 5)); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "s"+ext)

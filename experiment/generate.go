@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
@@ -215,7 +216,7 @@ func (s *Samples) reject(set constraint.Set, lo, hi int) {
 // that did not fail, to samples.npy in the run folder (Out), and their record beside it.
 func (r *Run) SaveSamples(s *Samples, state train.State, seed uint64) error {
 	var b bytes.Buffer
-	if err := r.Domain.Writer(".npy")(&b, s.Good(), s.Dim); err != nil {
+	if err := r.Domain.Writer(".npy")(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
 		return err
 	}
 	name := r.Out(run.SamplesFile)

@@ -282,7 +282,7 @@ func (r *SampleReport) Write(path string, force bool) error {
 	d := r.draws
 	var err error
 	if ext := strings.ToLower(filepath.Ext(path)); ext != ".npy" && r.domain != nil && r.domain.Writers[ext] != nil {
-		err = r.domain.Writers[ext](&b, d.X, d.Dim)
+		err = r.domain.Writers[ext](&b, arrayfile.RowsOf(d.X, d.Dim))
 	} else {
 		err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{d.Count, d.Keep, d.Dim}, Float64: d.X})
 	}

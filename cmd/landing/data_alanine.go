@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/metric"
@@ -86,7 +87,7 @@ start, and are the same for a seed whatever the number of workers.`,
 			}
 			m, x := o.pick(f)
 			var b bytes.Buffer
-			if err := write(&b, m, x); err != nil {
+			if err := write(&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
 				return err
 			}
 			if err := run.WriteFile(o.out, b.Bytes(), o.force); err != nil {

@@ -344,7 +344,8 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 			_, err = npy(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X)
 		} else {
 			err = save(o.unseenOut, func(w io.Writer) error {
-				return domain.WriteTable(w, o.columns, "%g", unseen.Open(len(o.columns)))
+				n := len(o.columns)
+				return domain.WriteTable(w, o.columns, "%g", arrayfile.RowsOf(unseen.Open(n), n))
 			}, o.force)
 		}
 		if err != nil {

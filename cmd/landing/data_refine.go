@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/run"
@@ -61,7 +62,7 @@ are left out and counted: they would all come to the edge.`,
 					"or .csv", out)}
 			}
 			var b bytes.Buffer
-			if err := write(&b, r.X, r.Dim); err != nil {
+			if err := write(&b, arrayfile.RowsOf(r.X, r.Dim)); err != nil {
 				return err
 			}
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
@@ -130,7 +131,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 				return failed
 			}
 			var b bytes.Buffer
-			if err := write(&b, s.Good(), s.Dim); err != nil {
+			if err := write(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
 				return err
 			}
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {

@@ -5,6 +5,7 @@ package earth
 import (
 	"io"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/demo"
 	"github.com/landing-diffusion/landing/domain"
@@ -51,8 +52,8 @@ func New(domain.Input) (*domain.Domain, error) {
 }
 
 // writeCSV writes places as a catalogue has them.
-func writeCSV(w io.Writer, x []float64, _ int) error {
-	return domain.WriteTable(w, []string{"latitude", "longitude"}, "%.8f", latLon(x))
+func writeCSV(w io.Writer, points arrayfile.Rows) error {
+	return domain.WriteTable(w, []string{"latitude", "longitude"}, "%.8f", points.Map(2, latLon))
 }
 
 func draw(c domain.Canvas, v domain.View) {

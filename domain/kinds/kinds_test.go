@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain"
@@ -100,7 +101,7 @@ func TestPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := d.Writer(".csv")(&b, []float64{0, 0, 1, 0, -1, 0}, 3); err != nil ||
+	if err := d.Writer(".csv")(&b, arrayfile.RowsOf([]float64{0, 0, 1, 0, -1, 0}, 3)); err != nil ||
 		b.String() != "latitude,longitude\n90.00000000,0.00000000\n0.00000000,-90.00000000\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}

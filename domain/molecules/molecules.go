@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/dataset"
@@ -81,7 +82,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 		out.Distance.Name = "Jensen–Shannon distance"
 	}
 	for ext, w := range files.Writers {
-		out.Writers[ext] = func(to io.Writer, x []float64, _ int) error { return w(to, m, x) }
+		out.Writers[ext] = func(to io.Writer, points arrayfile.Rows) error { return w(to, m, points) }
 	}
 	if remark != "" {
 		in.Remarks = append(slices.Clone(in.Remarks), remark)

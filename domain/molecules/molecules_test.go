@@ -322,7 +322,7 @@ func TestFaults(t *testing.T) {
 	save := func(name string, m *molecule.Molecule, x []float64) string {
 		var b bytes.Buffer
 		path := filepath.Join(dir, name)
-		if err := files.Writers[filepath.Ext(name)](&b, m, x); err != nil {
+		if err := files.Writers[filepath.Ext(name)](&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
@@ -516,9 +516,10 @@ func TestWriters(t *testing.T) {
 		}
 		for _, ext := range Kind.Writes {
 			var b bytes.Buffer
-			if err := d.Writer(ext)(&b, x, 12); err != nil {
+			if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 12)); err != nil {
 				t.Fatal(err)
 			}
+			testkit.InBlocks(t, ext, d.Writer(ext), x, 12)
 			if ext == ".pdb" {
 				f, err := files.DecodePDB("o.pdb", &b)
 				if err != nil || f.N != 3 || f.Molecule.Atoms[3].Name != "C4" || len(f.Molecule.Bonds) != 3 {

@@ -15,6 +15,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/robot"
 )
@@ -50,9 +52,10 @@ func TestRoundTrip(t *testing.T) {
 	d := domainOf(t, set, x, "x.npy")
 	for _, ext := range []string{".npy", ".csv", ".json"} {
 		var b bytes.Buffer
-		if err := d.Writer(ext)(&b, x, 140); err != nil {
+		if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 140)); err != nil {
 			t.Fatal(err)
 		}
+		testkit.InBlocks(t, ext, d.Writer(ext), x, 140)
 		got, err := taken(set, file(t, "x"+ext, b.String()))
 		if err != nil {
 			t.Fatalf("%s: %v", ext, err)
@@ -80,7 +83,7 @@ func TestFirsts(t *testing.T) {
 	}
 	for _, ext := range []string{".npy", ".csv", ".json"} {
 		var b bytes.Buffer
-		if err := d.Writer(ext)(&b, x, 6); err != nil {
+		if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 6)); err != nil {
 			t.Fatal(err)
 		}
 		files["x"+ext] = b.String()
@@ -113,10 +116,25 @@ func TestForms(t *testing.T) {
 	d := domainOf(t, set, x, "x.npy")
 	written := func(ext string) string {
 		var b bytes.Buffer
-		if err := d.Writer(ext)(&b, x, 6); err != nil {
+		if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 6)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
+	}
+	given := domain.Given(d, 6, []string{"c"}, []float64{1})
+	under := slices.Concat(x[:6], []float64{0.5}, x[6:], []float64{-2})
+	for _, ext := range []string{".csv", ".json", ".npy"} {
+		testkit.InBlocks(t, ext+" under a condition", given.Writer(ext), under, 7)
+	}
+	var table strings.Builder
+	if err := given.Writer(".csv")(&table, arrayfile.RowsOf(under, 7)); err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(table.String()), "\n") {
+		own := strings.Split(written(".csv"), "\n")[i]
+		if want := own + []string{",c", ",0.5", ",-2"}[(i+2)/3]; line != want {
+			t.Errorf("line %d is %q, want %q", i, line, want)
+		}
 	}
 	a, err := arrayfile.DecodeNPY(strings.NewReader(written(".npy")))
 	if err != nil || !slices.Equal(a.Shape, []int{2, 3, 2}) || !slices.Equal(a.Float64, x) {
@@ -294,7 +312,7 @@ func TestGiven(t *testing.T) {
 	}
 	var b bytes.Buffer
 	d := domainOf(t, set, p.X, "x.npy")
-	if err := d.Writer(".npy")(&b, p.X, 11); err != nil {
+	if err := d.Writer(".npy")(&b, arrayfile.RowsOf(p.X, 11)); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := arrayfile.DecodeNPY(&b); err != nil || !slices.Equal(a.Shape, []int{1, 11}) {

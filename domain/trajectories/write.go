@@ -13,12 +13,12 @@ import (
 )
 
 // writeNPY writes n×L×D, or n×d if something stands behind the way points.
-func (m *motion) writeNPY(w io.Writer, x []float64, d int) error {
-	shape := []int{len(x) / d, m.waypoints, m.size}
-	if d != m.waypoints*m.size {
-		shape = []int{len(x) / d, d}
+func (m *motion) writeNPY(w io.Writer, points arrayfile.Rows) error {
+	shape := []int{points.N, m.waypoints, m.size}
+	if points.D != m.waypoints*m.size {
+		shape = []int{points.N, points.D}
 	}
-	return arrayfile.EncodeNPY(w, arrayfile.Array{Shape: shape, Float64: x})
+	return arrayfile.EncodeNPYRows(w, shape, points)
 }
 
 // pause returns the seconds from way point to way point of a trajectory of joint values q: the
@@ -48,10 +48,10 @@ func (m *motion) pause(q []float64) float64 {
 
 // each calls f with the joint values of every point, L×joints, and the seconds from way point
 // to way point.
-func (m *motion) each(x []float64, f func(i int, q []float64, pause float64) error) error {
+func (m *motion) each(points arrayfile.Rows, f func(i int, q []float64, pause float64) error) error {
 	q := make([]float64, m.waypoints*m.arm.Moving())
-	for i := range m.rows(x) {
-		m.joints(q, m.row(x, i))
+	for i, x := range points.Each() {
+		m.joints(q, m.row(x, 0))
 		if err := f(i, q, m.pause(q)); err != nil {
 			return err
 		}
@@ -61,18 +61,24 @@ func (m *motion) each(x []float64, f func(i int, q []float64, pause float64) err
 
 // writeCSV writes a line for each way point: its trajectory, its number, seconds, and the
 // values of the joints in radians and metres.
-func (m *motion) writeCSV(w io.Writer, x []float64, _ int) error {
+func (m *motion) writeCSV(w io.Writer, points arrayfile.Rows) error {
 	header := append([]string{"trajectory", "waypoint", "time"}, jointNames(m.arm)...)
-	n := m.arm.Moving()
-	table := make([]float64, 0, m.rows(x)*m.waypoints*len(header))
-	m.each(x, func(i int, q []float64, pause float64) error {
-		for l := range m.waypoints {
-			table = append(table, float64(i), float64(l), float64(l)*pause)
-			table = append(table, q[l*n:(l+1)*n]...)
-		}
-		return nil
-	})
-	return domain.WriteTable(w, header, "%.17g", table)
+	n, size := m.arm.Moving(), m.waypoints*len(header)
+	lines := func(yield func([]float64) bool) {
+		table := make([]float64, 0, size)
+		m.each(points, func(i int, q []float64, pause float64) error {
+			table = table[:0]
+			for l := range m.waypoints {
+				table = append(table, float64(i), float64(l), float64(l)*pause)
+				table = append(table, q[l*n:(l+1)*n]...)
+			}
+			if !yield(table) {
+				return io.ErrShortWrite // to no one: it ends the loop
+			}
+			return nil
+		})
+	}
+	return domain.WriteTable(w, header, "%.17g", arrayfile.Rows{N: points.N, D: size, Blocks: lines})
 }
 
 // rosTime is seconds as ROS has them.
@@ -84,7 +90,7 @@ type rosTime struct {
 // writeJSON writes a list of trajectories, a line each, in the form of ROS's JointTrajectory.
 // Joints go straight from point to point: with velocities, a controller would put a spline
 // through the points, which nobody has checked.
-func (m *motion) writeJSON(w io.Writer, x []float64, _ int) error {
+func (m *motion) writeJSON(w io.Writer, points arrayfile.Rows) error {
 	type point struct {
 		Positions []float64 `json:"positions"`
 		Time      rosTime   `json:"time_from_start"`
@@ -99,7 +105,7 @@ func (m *motion) writeJSON(w io.Writer, x []float64, _ int) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("[")
 	n := m.arm.Moving()
-	err := m.each(x, func(i int, q []float64, pause float64) error {
+	err := m.each(points, func(i int, q []float64, pause float64) error {
 		t := message{JointNames: jointNames(m.arm)}
 		t.Header.Frame = m.arm.Base
 		nanos := int64(math.Round(pause * 1e9))

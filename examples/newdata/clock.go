@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
@@ -49,10 +50,12 @@ func clock(domain.Input) (*domain.Domain, error) {
 		Circular: true}}
 	return &domain.Domain{
 		Observables: &domain.Observables{List: []domain.Observable{hour}, Values: hours},
-		Writers: map[string]domain.Writer{".csv": func(w io.Writer, x []float64, _ int) error {
-			h := make([]float64, len(x)/2)
-			hours(h, x, len(h))
-			return domain.WriteTable(w, []string{"hour"}, "%.4f", h)
+		Writers: map[string]domain.Writer{".csv": func(w io.Writer, points arrayfile.Rows) error {
+			return domain.WriteTable(w, []string{"hour"}, "%.4f", points.Map(1, func(x []float64) []float64 {
+				h := make([]float64, len(x)/2)
+				hours(h, x, len(h))
+				return h
+			}))
 		}},
 		Draw: func(c domain.Canvas, v domain.View) {
 			c.Add("dial", figure.FigureRef{Title: "On the dial", Caption: "Data and samples on the circle."},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
@@ -84,7 +85,7 @@ func TestClock(t *testing.T) {
 		}
 	}
 	var csv bytes.Buffer
-	if err := r.Domain.Writer(".csv")(&csv, []float64{0, 1, 0, -1}, 2); err != nil ||
+	if err := r.Domain.Writer(".csv")(&csv, arrayfile.RowsOf([]float64{0, 1, 0, -1}, 2)); err != nil ||
 		csv.String() != "hour\n6.0000\n18.0000\n" {
 		t.Errorf("%q, %v", csv.String(), err)
 	}

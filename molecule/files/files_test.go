@@ -44,7 +44,7 @@ func ethanol(frames int) (*molecule.Molecule, []float64) {
 func write(t testing.TB, ext string, m *molecule.Molecule, x []float64) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Writers[ext](&b, m, x); err != nil {
+	if err := Writers[ext](&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -524,19 +524,19 @@ func TestWriteFaults(t *testing.T) {
 		{".dcd", m, far(1e39), "DCD: frame 1 (from 0), atom 1 (EOH1:C2): y is 1e+39"},
 	} {
 		var e *FormatError
-		if err := Writers[c.ext](&bytes.Buffer{}, c.m, c.x); !errors.As(err, &e) || !strings.Contains(err.Error(),
-			c.want) {
+		err := Writers[c.ext](&bytes.Buffer{}, c.m, arrayfile.RowsOf(c.x, c.m.Dim()))
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.ext, err, c.want)
 		}
 	}
 	for _, v := range []float64{-999.9994, 9999.9994} { // the widest that fit
-		if err := WritePDB(&bytes.Buffer{}, m, far(v)); err != nil {
+		if err := WritePDB(&bytes.Buffer{}, m, arrayfile.RowsOf(far(v), m.Dim())); err != nil {
 			t.Error(err)
 		}
 	}
 	full := &failing{}
 	for ext, w := range Writers {
-		if err := w(full, m, x); err == nil {
+		if err := w(full, m, arrayfile.RowsOf(x, m.Dim())); err == nil {
 			t.Errorf("%s: a full disk goes unnoticed", ext)
 		}
 	}

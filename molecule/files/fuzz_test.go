@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"testing"
+
+	"github.com/landing-diffusion/landing/arrayfile"
 )
 
 // sound holds what is promised of frames that were read, and that they can be written and
@@ -30,7 +32,7 @@ func sound(t *testing.T, f *Frames, err error, ext string, again func(string, io
 		}
 	}
 	var b bytes.Buffer
-	if err := Writers[ext](&b, f.Molecule, f.X); err != nil {
+	if err := Writers[ext](&b, f.Molecule, arrayfile.RowsOf(f.X, f.Molecule.Dim())); err != nil {
 		return // what was read need not fit the columns
 	}
 	g, err := again("again"+ext, &b)

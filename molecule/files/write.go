@@ -25,9 +25,9 @@ func (e *FormatError) Error() string {
 	return (&Error{File: e.Format, Frame: e.Frame, Atom: e.Atom, Problem: e.Problem}).Error()
 }
 
-// A Writer writes conformations x of a molecule, rows of m.Dim() numbers. What a format
+// A Writer writes conformations of a molecule, rows of m.Dim() numbers. What a format
 // cannot hold is a *FormatError.
-type Writer func(w io.Writer, m *molecule.Molecule, x []float64) error
+type Writer func(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error
 
 // Writers are those of all formats, by extension.
 var Writers = map[string]Writer{".pdb": WritePDB, ".xyz": WriteXYZ, ".sdf": WriteSDF, ".dcd": WriteDCD,
@@ -38,15 +38,6 @@ var Rounded = map[string]func(v float64) float64{
 	".pdb": func(v float64) float64 { return math.Round(v*1e3) / 1e3 },
 	".sdf": func(v float64) float64 { return math.Round(v*1e4) / 1e4 },
 	".dcd": func(v float64) float64 { return float64(float32(v)) },
-}
-
-// frames returns how many conformations x are.
-func frames(m *molecule.Molecule, x []float64) int {
-	d := m.Dim()
-	if d == 0 || len(x)%d != 0 {
-		panic(fmt.Sprintf("files: %d numbers of conformations of %d", len(x), d))
-	}
-	return len(x) / d
 }
 
 // Named returns the atoms with a name and an element each: one without a name is called
@@ -69,20 +60,19 @@ func Named(m *molecule.Molecule) []molecule.Atom {
 
 // WritePDB writes conformations as models of a PDB file, with the bonds as CONECT
 // records: coordinates to 0.001 Å. One that needs more than eight columns is a *FormatError.
-func WritePDB(w io.Writer, m *molecule.Molecule, x []float64) error {
+func WritePDB(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	atoms := Named(m)
 	before, after := make([]string, len(atoms)), make([]string, len(atoms))
 	for i, a := range atoms {
 		before[i], after[i] = recordPDB(i, a)
 	}
-	d := m.Dim()
 	var cell [24]byte
-	for f := range frames(m, x) {
+	for f, x := range frames.Each() {
 		fmt.Fprintf(b, "MODEL     %4d\n", f+1)
 		for i := range atoms {
 			b.WriteString(before[i])
-			for k, v := range x[f*d+3*i : f*d+3*i+3] {
+			for k, v := range x[3*i : 3*i+3] {
 				s := strconv.AppendFloat(cell[:0], v, 'f', 3, 64)
 				if len(s) > 8 || math.IsNaN(v) {
 					return &FormatError{Format: "PDB", Frame: f, Atom: called(m, i), Problem: fmt.Sprintf(
@@ -139,19 +129,18 @@ func recordPDB(i int, a molecule.Atom) (before, after string) {
 }
 
 // WriteXYZ writes conformations as frames of an XYZ file: coordinates to 1e-12 Å.
-func WriteXYZ(w io.Writer, m *molecule.Molecule, x []float64) error {
+func WriteXYZ(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	b := bufio.NewWriter(w)
 	symbols := make([]string, m.N())
 	for i, a := range Named(m) {
 		symbols[i] = a.Element
 	}
-	d := m.Dim()
 	var cell [32]byte
-	for f := range frames(m, x) {
+	for f, x := range frames.Each() {
 		fmt.Fprintf(b, "%d\nframe %d\n", m.N(), f)
 		for i, s := range symbols {
 			b.WriteString(s)
-			for _, v := range x[f*d+3*i : f*d+3*i+3] {
+			for _, v := range x[3*i : 3*i+3] {
 				b.WriteByte(' ')
 				b.Write(strconv.AppendFloat(cell[:0], v, 'f', 12, 64))
 			}
@@ -163,7 +152,7 @@ func WriteXYZ(w io.Writer, m *molecule.Molecule, x []float64) error {
 
 // WriteSDF writes conformations as V2000 records: coordinates to 0.0001 Å. More than 999
 // atoms or bonds are a *FormatError. Bonds of which no order is known are written as single.
-func WriteSDF(w io.Writer, m *molecule.Molecule, x []float64) error {
+func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	if m.N() > mostV2000 || len(m.Bonds) > mostV2000 {
 		return &FormatError{Format: "SDF", Frame: -1,
 			Problem: fmt.Sprintf("%d atoms and %d bonds, expected at most %d of each in "+
@@ -185,12 +174,11 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, x []float64) error {
 		}
 	}
 	tail.WriteString("M  END\n$$$$\n")
-	d := m.Dim()
-	for f := range frames(m, x) {
+	for f, x := range frames.Each() {
 		fmt.Fprintf(b, "%s\n  landing           3D\n\n%3d%3d  0  0  0  0  0  0  0  0999 V2000\n", clip(oneLine(m.Name)),
 			m.N(), len(m.Bonds))
 		for i, a := range atoms {
-			for k, v := range x[f*d+3*i : f*d+3*i+3] {
+			for k, v := range x[3*i : 3*i+3] {
 				if !(v > -9999.99995 && v < 99999.99995) {
 					return &FormatError{Format: "SDF", Frame: f, Atom: called(m, i), Problem: fmt.Sprintf(
 						"%c is %.6g, expected a number in [-9999.9999, 99999.9999]: ten columns; an XYZ file "+
@@ -212,8 +200,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // endian, records between their lengths, x, y and z of a frame as float32 each, no unit
 // cell. The time between frames is nominal. More frames than an int32 counts, and what
 // float32 cannot hold, are a *FormatError.
-func WriteDCD(w io.Writer, m *molecule.Molecule, x []float64) error {
-	n, atoms := frames(m, x), m.N()
+func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
+	n, atoms := frames.N, m.N()
 	if n > math.MaxInt32 {
 		return &FormatError{Format: "DCD", Frame: -1, Problem: fmt.Sprintf("%d frames, expected at most %d", n,
 			math.MaxInt32)}
@@ -238,11 +226,11 @@ func WriteDCD(w io.Writer, m *molecule.Molecule, x []float64) error {
 	b.WriteString(title)
 	put(84)
 	put(4, uint32(atoms), 4)
-	for f := range n {
+	for f, x := range frames.Each() {
 		for k := range 3 {
 			put(uint32(4 * atoms))
 			for i := range atoms {
-				v := x[(f*atoms+i)*3+k]
+				v := x[3*i+k]
 				if !(math.Abs(v) <= math.MaxFloat32) {
 					return &FormatError{Format: "DCD", Frame: f, Atom: called(m, i),
 						Problem: fmt.Sprintf("%c is %g, expected a number "+
@@ -257,9 +245,6 @@ func WriteDCD(w io.Writer, m *molecule.Molecule, x []float64) error {
 }
 
 // WriteNPY writes conformations as an array of shape n×A×3, float64.
-func WriteNPY(w io.Writer, m *molecule.Molecule, x []float64) error {
-	if x == nil {
-		x = []float64{}
-	}
-	return arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{frames(m, x), m.N(), 3}, Float64: x})
+func WriteNPY(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
+	return arrayfile.EncodeNPYRows(w, []int{frames.N, m.N(), 3}, frames)
 }

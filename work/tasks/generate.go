@@ -239,12 +239,13 @@ func doGenerate(ctx context.Context, j *Job) (any, error) {
 	}
 	d := opened.(*drawer)
 	dim := d.run.Process.Set.Dim()
+	n := int(rows.Count)
 	out := &Drawn{Dim: dim, Epoch: d.trained.State.Epoch}
 	var failed error
 	blocks := func(yield func([]float64) bool) {
 		for done := uint64(0); done < rows.Count; {
-			n := min(rows.Count-done, uint64(max(blockNumbers/dim, 1)))
-			s, err := d.run.Generate(ctx, d.trained, d.prior, int(n), rows.First+done, g.Seed, func(k int) {
+			block := min(rows.Count-done, uint64(max(blockNumbers/dim, 1)))
+			s, err := d.run.Generate(ctx, d.trained, d.prior, int(block), rows.First+done, g.Seed, func(k int) {
 				j.Tick(done+uint64(k), rows.Count)
 			})
 			if s == nil {
@@ -255,11 +256,11 @@ func doGenerate(ctx context.Context, j *Job) (any, error) {
 			if !yield(s.X) {
 				return
 			}
-			done += n
+			done += block
 		}
 	}
 	err = j.Write(RowsFile, func(w io.Writer) error {
-		err := arrayfile.EncodeNPYBlocks(w, []int{int(rows.Count), dim}, blocks)
+		err := arrayfile.EncodeNPYRows(w, []int{n, dim}, arrayfile.Rows{N: n, D: dim, Blocks: blocks})
 		return errors.Join(failed, unlessFailed(failed, err))
 	})
 	return out, err
