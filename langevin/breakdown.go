@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/landing-diffusion/landing/ranks"
 )
 
 // Breakdowns are rows of a simulation that left the finite numbers or lost their rank.
@@ -27,11 +29,13 @@ func (s *Simulator) Tolerate() *Simulator {
 }
 
 // A task simulates rows of a block; again makes what it left of rows ready to be simulated
-// again, and lose marks a row as failed and leaves finite numbers there.
+// again, and lose marks a row as failed and leaves finite numbers there. give gives the rows
+// lo … hi−1 of a rank to all others; nil: they are not divided.
 type task struct {
 	simulate func(w *simWorker, lo, hi int) error
 	again    func(lo, hi int)
 	lose     func(row int)
+	give     func(g ranks.Group, from, lo, hi int)
 }
 
 // bear simulates the rows lo … hi−1, and where some of them break down the halves of these:

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/ranks"
 )
 
 // Spread returns s_k: the standard deviation of x_k − x_0, in each direction of a flat Σ
@@ -58,6 +59,9 @@ func (s *Simulator) Partway(ctx context.Context, dst []float64, failed []bool, x
 		for l := range L {
 			copy(dst[(i*L+l)*d:(i*L+l+1)*d], x0[i*d:(i+1)*d])
 		}
+	}, func(g ranks.Group, from, lo, hi int) {
+		g.Broadcast(from, ranks.View(dst[lo*L*d:hi*L*d]))
+		g.Broadcast(from, ranks.View(failed[lo:hi]))
 	}})
 	for _, f := range failed {
 		if f {

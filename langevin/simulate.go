@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/ranks"
 )
 
 // Paths holds forward paths: path i is the (N+1)×d block at X[i(N+1)d:], its
@@ -236,7 +237,8 @@ type Simulator struct {
 	workers []*simWorker
 	trace   *Trace // of Watch
 
-	tolerant bool // of rows that break down
+	tolerant bool        // of rows that break down
+	group    ranks.Group // of Among; nil: all rows are simulated here
 }
 
 type simWorker struct {
@@ -268,21 +270,26 @@ func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 	return s
 }
 
-// run calls f on every block of n rows and gathers the report; of several
-// errors it returns that of the first block.
+// run calls f on every block of n rows, or where they are divided among ranks on those of this one,
+// and gathers the report; of several errors it returns that of the first block.
 func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 	c := len(constraint.Components(s.proc.Set))
 	for _, w := range s.workers {
 		w.report = Report{Worst: make([]float64, c)}
 	}
-	blocks := parallel.Blocks(n, s.rows)
+	first, end, g := 0, n, s.divided(t)
+	if g != nil {
+		first, end = ranks.Cut(n, g.Rank(), g.Size())
+	}
+	blocks := parallel.Blocks(end-first, s.rows)
 	errs, broken := make([]error, blocks), make([]Breakdowns, blocks)
 	s.pool.Do(blocks, func(worker, b int) {
 		if err := ctx.Err(); err != nil {
 			errs[b] = err
 			return
 		}
-		lo, hi := parallel.Block(b, n, s.rows)
+		lo, hi := parallel.Block(b, end-first, s.rows)
+		lo, hi = first+lo, first+hi
 		if s.tolerant {
 			broken[b], errs[b] = s.workers[worker].bear(ctx, t, lo, hi)
 		} else {
@@ -293,12 +300,17 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 	for _, w := range s.workers {
 		r.add(Info{Worst: w.report.Worst, Projections: w.report.Projections, Bounces: w.report.Bounces})
 	}
-	for b, err := range errs {
-		if r.Breakdowns.add(broken[b]); err != nil {
-			return r, err
+	var err error
+	for b := range errs {
+		if r.Breakdowns.add(broken[b]); errs[b] != nil {
+			err = errs[b]
+			break
 		}
 	}
-	return r, nil
+	if g != nil {
+		return s.among(g, n, t, r, err)
+	}
+	return r, err
 }
 
 // Forward simulates one path from each of the points x0 (n×d) into paths, with
@@ -353,7 +365,7 @@ func (s *Simulator) ahead(ctx context.Context, paths *Paths, x0 []float64, first
 		for k := range N + 1 {
 			copy(paths.At(i, k), x0[i*d:(i+1)*d])
 		}
-	}})
+	}, paths.give})
 	for _, f := range paths.Failed {
 		if f {
 			report.Failed++
@@ -492,10 +504,11 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		copy(dst[lo*d:hi*d], x)
 		return nil
 	}
-	report, err := s.run(ctx, count, task{simulate, func(lo, hi int) { clear(failed[lo:hi]) }, func(i int) {
-		failed[i] = true
-		prior.Sample(dst[i*d:(i+1)*d], start, first+uint64(i))
-	}})
+	report, err := s.run(ctx, count, task{simulate: simulate, again: func(lo, hi int) { clear(failed[lo:hi]) },
+		lose: func(i int) {
+			failed[i] = true
+			prior.Sample(dst[i*d:(i+1)*d], start, first+uint64(i))
+		}})
 	if s.trace != nil {
 		for _, w := range s.workers {
 			s.trace.Add(w.trace)

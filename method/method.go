@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -127,6 +128,10 @@ type Counted interface {
 	// With returns the method that takes so many. The error is a *ConfigError.
 	With(evaluations int) (Method, error)
 }
+
+// A Divided is a Source whose Refresh can be divided among the ranks of a group, all of which then call it alike:
+// what each has afterwards is what one process would have. It is so until Among is called with nil.
+type Divided interface{ Among(g ranks.Group) }
 
 // Several is a Source whose losses ask the network more than once for each term: rows of a loss
 // are then those of its terms in turn, each Draws times.

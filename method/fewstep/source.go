@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -52,6 +53,9 @@ func (s *Source[T]) Failed(item int) bool { return s.failed[item] }
 func (s *Source[T]) Draws() int { return s.m.opt.Draws }
 
 func (s *Source[T]) Prepare(context.Context, uint64) error { return nil }
+
+// Among implements method.Divided.
+func (s *Source[T]) Among(g ranks.Group) { s.sim.Among(g) }
 
 // Refresh simulates a path from each row of data.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {

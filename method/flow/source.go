@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
@@ -12,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/mesh/premetric"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -32,6 +32,7 @@ type Source[T kernel.Float] struct {
 	walkers  []*walker
 	x, u     []float64 // items×Times×3: states on Σ and velocities
 	failed   []bool
+	group    ranks.Group // of Among
 }
 
 // NewSource makes the source of paths to the rows of data (n×d).
@@ -60,6 +61,9 @@ func (s *Source[T]) Prepare(ctx context.Context, _ uint64) error {
 	s.distance, err = s.m.premetric(ctx)
 	return err
 }
+
+// Among implements method.Divided.
+func (s *Source[T]) Among(g ranks.Group) { s.group = g }
 
 // Refresh draws other x_0 and times, and solves the paths of a premetric.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
@@ -96,23 +100,43 @@ func (s *Source[T]) solve(ctx context.Context) (method.Report, error) {
 		s.walkers = make([]*walker, s.pool.Workers())
 		s.x, s.u, s.failed = make([]float64, 3*Times*n), make([]float64, 3*Times*n), make([]bool, n)
 	}
+	first, end := 0, n
+	if s.group != nil {
+		first, end = ranks.Cut(n, s.group.Rank(), s.group.Size())
+	}
 	const block = 16
-	var failed atomic.Int64
-	s.pool.Do(parallel.Blocks(n, block), func(worker, b int) {
+	s.pool.Do(parallel.Blocks(end-first, block), func(worker, b int) {
 		w := s.walkers[worker]
 		if w == nil {
 			w = &walker{Walker: s.distance.NewWalker(), to: geometry.NewSolver(s.m.set, 0),
 				g: geometry.New(s.m.smooth, 1, 0), x0: make([]float64, 3), t: make([]float64, Times)}
 			s.walkers[worker] = w
 		}
-		lo, hi := parallel.Block(b, n, block)
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			if s.failed[i] = !s.path(w, i); s.failed[i] {
-				failed.Add(1)
-			}
+		lo, hi := parallel.Block(b, end-first, block)
+		for i := first + lo; i < first+hi && ctx.Err() == nil; i++ {
+			s.failed[i] = !s.path(w, i)
 		}
 	})
-	return method.Report{Failed: int(failed.Load())}, ctx.Err()
+	if s.group != nil {
+		s.give(s.group)
+	}
+	var r method.Report
+	for _, failed := range s.failed {
+		if failed {
+			r.Failed++
+		}
+	}
+	return r, ctx.Err()
+}
+
+// give gives all ranks the paths that each has solved.
+func (s *Source[T]) give(g ranks.Group) {
+	for rank := range g.Size() {
+		lo, hi := ranks.Cut(len(s.failed), rank, g.Size())
+		g.Broadcast(rank, ranks.View(s.x[3*Times*lo:3*Times*hi]))
+		g.Broadcast(rank, ranks.View(s.u[3*Times*lo:3*Times*hi]))
+		g.Broadcast(rank, ranks.View(s.failed[lo:hi]))
+	}
 }
 
 // path solves that of an item. It is false if the path cannot be followed, or its states not be

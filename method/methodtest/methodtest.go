@@ -6,11 +6,15 @@ package methodtest
 import (
 	"context"
 	"math"
+	"reflect"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -22,6 +26,7 @@ func Run(t *testing.T, m method.Method, data []float64, d int, prior method.Prio
 	}
 	s := &suite{m, data, d, prior}
 	t.Run("Source", s.source)
+	t.Run("Ranks", s.ranks)
 	t.Run("Loss", s.loss)
 	t.Run("Allocations", s.allocations)
 	t.Run("Sampler", s.sampler)
@@ -90,6 +95,51 @@ func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes
 		}
 	}
 	return m
+}
+
+// ranks: a refresh that is divided among processes makes on each what one process makes, and reports the same.
+func (s *suite) ranks(t *testing.T) {
+	if _, ok := s.material(t, 1, 1, 1).Source.(method.Divided); !ok {
+		t.Skip("refreshes are not divided")
+	}
+	const seed, refresh = 3, 4
+	alone := s.material(t, 2, 8, seed)
+	want, err := alone.Refresh(context.Background(), seed, refresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Break = nil // an error of another type on other ranks
+	terms := alone.terms()
+	rows := alone.made(t, 0, s.d, terms)
+	for _, size := range []int{1, 2, 3} {
+		var wait sync.WaitGroup
+		for r, g := range ranks.Local(size) {
+			m := s.material(t, 1, 8, seed)
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				m.Source.(method.Divided).Among(g)
+				got, err := m.Refresh(context.Background(), seed, refresh)
+				if err != nil {
+					t.Errorf("rank %d of %d: %v", r, size, err)
+					return
+				}
+				if got.Break = nil; !reflect.DeepEqual(got, want) {
+					t.Errorf("rank %d of %d reports %+v, alone %+v", r, size, got, want)
+				}
+				for i := range m.Items() {
+					if m.Failed(i) != alone.Failed(i) {
+						t.Errorf("rank %d of %d: item %d failed: %v", r, size, i, m.Failed(i))
+						return
+					}
+				}
+				if !slices.Equal(m.made(t, 0, s.d, terms), rows) {
+					t.Errorf("rank %d of %d makes other rows", r, size)
+				}
+			}()
+		}
+		wait.Wait()
+	}
 }
 
 // terms are every time of some items that did not fail, not in order.

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -75,6 +76,9 @@ func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] {
 	s.losses = append(s.losses, l)
 	return loss[T]{l, s}
 }
+
+// Among implements method.Divided.
+func (s *Source[T]) Among(g ranks.Group) { s.sim.Among(g) }
 
 // Refresh simulates a path from each row of data, or from those whose turn it is.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
