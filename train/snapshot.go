@@ -21,7 +21,7 @@ const (
 	PrefixConstant = "constant." // of a score.Constant
 )
 
-func (t *Trainer[T]) parts() []struct {
+func (t *Trainer[T]) parameters() []struct {
 	prefix string
 	data   []T
 } {
@@ -35,7 +35,7 @@ func (t *Trainer[T]) parts() []struct {
 // go on. They share the trainer's memory.
 func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	var out []arrayfile.Named
-	for _, p := range t.parts() {
+	for _, p := range t.parameters() {
 		for _, a := range t.model.Tensors(p.data) {
 			a.Name = p.prefix + a.Name
 			out = append(out, a)
@@ -72,7 +72,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 			}
 		}
 	}
-	for _, p := range t.parts() {
+	for _, p := range t.parameters() {
 		v, err := read(t.model, arrays, p.prefix)
 		if err != nil {
 			return err
@@ -81,6 +81,9 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 	}
 	t.pool.Do(t.model.Parts(), t.packTask)
 	t.State, t.fresh = s, 0
+	if t.share != nil {
+		t.share.synced = false
+	}
 	return nil
 }
 

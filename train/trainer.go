@@ -53,14 +53,20 @@ type Trainer[T kernel.Float] struct {
 	loss    []method.Loss[T] // by worker
 	ws      []score.Workspace[T]
 	ds      [][]T
-	grads   [][]T           // by lane
-	sums    []float64       // by lane
-	errs    []error         // by lane
+	parts   int             // numbered parts of a gradient: lanes, or with ranks that sum as they like more
+	first   int             // of the parts that are computed here: all without ranks
+	end     int             // behind them
+	grads   [][]T           // by part, from first on
+	total   []T             // the gradient
+	sums    []float64       // by part
+	errs    []error         // by part
 	squares []float64       // by segment
 	step    kernel.AdamStep // of the update in progress
 	decay   float64         // of its average; negative if there is none
+	share   *share          // of Among; nil: there are no other ranks
 
-	laneTask, reduceTask, updateTask, muonTask, packTask func(worker, task int) // bound once: a method value allocates
+	// bound once: a method value allocates
+	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)
 }
 
 // A State is all of a Trainer that is not in Config or the weights.
@@ -166,6 +172,7 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
 		uniform: make([]float64, cfg.TimesPerPath),
 		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
+		parts: lanes, end: lanes,
 		squares: make([]float64, segments),
 	}
 	if s, ok := src.(method.Several); ok {
@@ -180,7 +187,8 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	for i := range t.grads {
 		t.grads[i] = make([]T, len(θ))
 	}
-	t.laneTask, t.reduceTask, t.updateTask = t.lane, t.reduce, t.update
+	t.total = t.grads[0]
+	t.laneTask, t.reduceTask, t.squareTask, t.updateTask = t.lane, t.reduce, t.square, t.update
 	if cfg.Optimizer == Muon {
 		for _, w := range m.Matrices() {
 			t.muon = append(t.muon, newMuon[T](w, m.Precision()))
@@ -246,6 +254,10 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 			return Epoch{}, err
 		}
 	}
+	if err := t.check(); err != nil {
+		clock()
+		return Epoch{}, err
+	}
 	s := &t.State
 	n := float64(t.batches())
 	s.Rate = t.cfg.Plateau.Step(&s.Plateau, s.Rate, s.LastLoss)
@@ -262,7 +274,9 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 
 // prepare brings the items and the order of the current epoch.
 func (t *Trainer[T]) prepare(ctx context.Context) error {
+	t.sync()
 	if !t.ready {
+		t.tell(opReady)
 		if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
 			return err
 		}
@@ -273,7 +287,8 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	if t.fresh != refresh+1 {
 		start := t.clock()
 		var err error
-		t.report, err = t.source.Refresh(ctx, t.cfg.Seed, refresh)
+		t.tell(opRefresh, refresh)
+		t.report, err = t.refresh(ctx, refresh)
 		t.State.Simulated += t.clock().Sub(start).Seconds()
 		if err != nil {
 			return err
@@ -283,7 +298,16 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.fresh = refresh + 1
 	}
-	t.order = t.order[:items]
+	t.tell(opArrange, uint64(epoch))
+	if t.arrange(epoch); len(t.order) == 0 {
+		return t.failure()
+	}
+	return nil
+}
+
+// arrange brings the order of the items in an epoch, of which those that failed are left out.
+func (t *Trainer[T]) arrange(epoch int) {
+	t.order = t.order[:t.source.Items()]
 	keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
 	kept := t.order[:0]
 	for _, i := range t.order {
@@ -291,30 +315,37 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 			kept = append(kept, i)
 		}
 	}
-	if t.order = kept; len(kept) == 0 {
-		return t.failure()
-	}
-	return nil
+	t.order = kept
+}
+
+// now returns the items of the batch in progress.
+func (t *Trainer[T]) now() []int {
+	lo := t.State.Step * t.cfg.Batch
+	return t.order[lo:min(lo+t.cfg.Batch, len(t.order))]
+}
+
+// adam returns update number n at a rate.
+func adam(rate float64, n int) kernel.AdamStep {
+	return kernel.AdamStep{Rate: rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, T: n}
 }
 
 // batch makes one update.
 func (t *Trainer[T]) batch() error {
 	s := &t.State
-	loss, norm, err := t.gradient(t.order[s.Step*t.cfg.Batch : min((s.Step+1)*t.cfg.Batch, len(t.order))])
+	averaged, decay := s.Averaged, -1.0
+	if s.Epoch > 0 { // the average begins with the second epoch
+		averaged++
+		decay = averageDecay(t.cfg.Average, averaged)
+	}
+	step := adam(s.Rate*t.anneal(), s.Updates+1)
+	t.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged), math.Float64bits(step.Rate),
+		math.Float64bits(decay))
+	loss, norm, err := t.gradient(t.now())
 	if err != nil {
 		return err
 	}
-	s.Updates++
-	t.step = kernel.AdamStep{
-		Rate: s.Rate * t.anneal(), Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: clip(norm, t.cfg.Clip), T: s.Updates,
-	}
-	if t.decay = -1; s.Epoch > 0 { // the average begins with the second epoch
-		s.Averaged++
-		t.decay = averageDecay(t.cfg.Average, s.Averaged)
-	}
-	t.pool.Do(segments, t.updateTask)
-	t.pool.Do(len(t.muon), t.muonTask)
-	t.pool.Do(t.model.Parts(), t.packTask)
+	s.Updates, s.Averaged = step.T, averaged
+	t.move(step, decay, norm)
 	s.Step++
 	s.LossSum += loss
 	s.NormSum += norm
@@ -323,17 +354,29 @@ func (t *Trainer[T]) batch() error {
 	return nil
 }
 
+// move moves the parameters along the gradient, of the norm given.
+func (t *Trainer[T]) move(step kernel.AdamStep, decay, norm float64) {
+	t.step, t.decay = step, decay
+	t.step.Scale = clip(norm, t.cfg.Clip)
+	t.pool.Do(segments, t.updateTask)
+	t.pool.Do(len(t.muon), t.muonTask)
+	t.pool.Do(t.model.Parts(), t.packTask)
+}
+
 // anneal returns the factor of the learning rate in the update in progress.
 func (t *Trainer[T]) anneal() float64 {
 	return t.Plan().At(float64(t.State.Epoch) + float64(t.State.Step)/float64(t.batches()))
 }
 
-// gradient computes the mean loss over paths and, in grads[0], its gradient;
-// it returns the gradient's norm.
+// gradient computes the mean loss over paths and, in total, its gradient; it returns the
+// gradient's norm. With ranks all of them call it, and have the same.
 func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	t.pick(batch)
 	t.hide()
-	t.pool.Do(lanes, t.laneTask)
+	t.pool.Do(t.end-t.first, t.laneTask)
+	if t.share != nil {
+		t.tellParts()
+	}
 	for lane, e := range t.errs {
 		if e != nil {
 			return 0, 0, e
@@ -343,7 +386,12 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	if loss-loss != 0 {
 		return 0, 0, t.blame()
 	}
-	t.pool.Do(segments, t.reduceTask)
+	if t.share != nil {
+		t.sum()
+		t.pool.Do(segments, t.squareTask)
+	} else {
+		t.pool.Do(segments, t.reduceTask)
+	}
 	for _, sq := range t.squares {
 		norm += sq
 	}
@@ -391,11 +439,14 @@ func (t *Trainer[T]) hide() {
 	}
 }
 
-// lane computes the loss and gradient of the lane's share of the terms.
-func (t *Trainer[T]) lane(worker, lane int) {
-	l, ws, ds, grad := t.loss[worker], t.ws[worker], t.ds[worker], t.grads[lane]
+// lane computes a part of those that are computed here.
+func (t *Trainer[T]) lane(worker, i int) { t.compute(worker, t.first+i, t.grads[i]) }
+
+// compute computes the loss and gradient of a part's share of the terms.
+func (t *Trainer[T]) compute(worker, lane int, grad []T) {
+	l, ws, ds := t.loss[worker], t.ws[worker], t.ds[worker]
 	t.sums[lane], t.errs[lane] = 0, nil
-	lo, hi := lane*len(t.terms)/lanes, (lane+1)*len(t.terms)/lanes
+	lo, hi := lane*len(t.terms)/t.parts, (lane+1)*len(t.terms)/t.parts
 	if lo == hi {
 		clear(grad)
 	}
@@ -439,14 +490,24 @@ func (t *Trainer[T]) segment(i int) (lo, hi int) {
 	return i * n / segments, (i + 1) * n / segments
 }
 
-// reduce sums the lanes of a segment into lane 0, in order.
+// reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it
+// squares it too.
 func (t *Trainer[T]) reduce(_, segment int) {
 	lo, hi := t.segment(segment)
-	sq, dst := 0.0, t.grads[0][lo:hi]
-	for lane := 1; lane < lanes; lane++ {
-		kernel.Add(dst, t.grads[lane][lo:hi])
+	dst := t.total[lo:hi]
+	for _, part := range t.grads[1:] {
+		kernel.Add(dst, part[lo:hi])
 	}
-	for _, v := range dst {
+	if t.share == nil {
+		t.square(0, segment)
+	}
+}
+
+// square sums the squares of a segment of total.
+func (t *Trainer[T]) square(_, segment int) {
+	lo, hi := t.segment(segment)
+	sq := 0.0
+	for _, v := range t.total[lo:hi] {
 		sq += float64(v) * float64(v)
 	}
 	t.squares[segment] = sq
@@ -469,7 +530,7 @@ func (t *Trainer[T]) adam(lo, hi int) {
 	if lo >= hi {
 		return
 	}
-	kernel.Adam(t.opt.params[lo:hi], t.opt.m[lo:hi], t.opt.v[lo:hi], t.grads[0][lo:hi], t.step)
+	kernel.Adam(t.opt.params[lo:hi], t.opt.m[lo:hi], t.opt.v[lo:hi], t.total[lo:hi], t.step)
 	t.mix(lo, hi)
 }
 
@@ -477,7 +538,7 @@ func (t *Trainer[T]) adam(lo, hi int) {
 func (t *Trainer[T]) orthogonal(_, i int) {
 	o := t.muon[i]
 	lo, hi := o.At, o.At+o.Out*o.In
-	o.step(t.opt.params[lo:hi], t.opt.m[lo:hi], t.grads[0][lo:hi], t.step.Scale, t.step.Rate)
+	o.step(t.opt.params[lo:hi], t.opt.m[lo:hi], t.total[lo:hi], t.step.Scale, t.step.Rate)
 	t.mix(lo, hi)
 }
 
