@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -24,7 +25,9 @@ type Run struct {
 	Folder  *run.Folder
 	Warning string            // something about the folder that the user should know; may be empty
 	Drawn   []problem.Setting // of Redraw: how samples are drawn, where not only as the run says
+	Workers int               // that other ranks of Among are to have; 0: one for each of their cores
 
+	group  ranks.Group      // of Among
 	config string           // hash of config.yaml
 	asked  bool             // Redraw chose keys by the data
 	now    func() time.Time // the clock of trainings; nil is time.Now

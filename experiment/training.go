@@ -65,7 +65,12 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	t.observer = o
-	return t.end(t.run(ctx))
+	if err := t.lead(); err != nil {
+		return err
+	}
+	err = t.end(t.run(ctx))
+	t.dismiss() // not after a panic: the others are anywhere
+	return err
 }
 
 // restore makes a trainer and puts it, and the folder's metrics, where the

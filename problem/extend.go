@@ -10,7 +10,7 @@ import (
 // way. What was learned, and how, stays.
 var extendKeys = []string{
 	"train.epochs", "train.max_seconds", "train.anneal", "train.evaluate_every", "train.checkpoint_every",
-	"train.max_failed",
+	"train.max_failed", "mpi.exact",
 }
 
 // extendFaults say of other keys, by what they begin with, why a run does not go on with

@@ -27,7 +27,8 @@ type Problem struct {
 	Process    Process        `yaml:"process"`
 	Network    Network        `yaml:"network"`
 	Train      Train          `yaml:"train"`
-	Prior      string         `yaml:"prior"` // uniform, empirical or auto
+	MPI        MPI            `yaml:"mpi,omitempty"` // of a training that mpirun has started
+	Prior      string         `yaml:"prior"`         // uniform, empirical or auto
 	Uniform    Uniform        `yaml:"uniform"`
 	Generate   Generate       `yaml:"generate"`
 	Sample     Sample         `yaml:"sample"`             // landing sample only
@@ -140,6 +141,14 @@ type Train struct {
 	Stop            string        `yaml:"stop,omitempty"`        // epochs (also empty) or held_out; Epochs bounds it
 }
 
+// MPI says how a training is divided among the ranks of an MPI job. Without one it means nothing.
+type MPI struct {
+	Exact bool `yaml:"exact"` // sums of gradients are in the order of one process: the same bytes
+}
+
+// IsZero reports whether it need not be written: what is trained does not depend on it.
+func (m MPI) IsZero() bool { return m.Exact }
+
 // Uniform bounds the chains behind a uniform prior that has no closed form.
 type Uniform struct {
 	MaxRhat  float64 `yaml:"max_rhat"`  // split-R̂ above which they have not arrived
@@ -184,6 +193,7 @@ func Defaults() *Problem {
 			Landing: Landing{Mode: "implicit"},
 		},
 		Network: Network{Width: 128, Layers: 4, Wavelength: 2, Output: "plain"},
+		MPI:     MPI{Exact: true},
 		Train: Train{
 			Epochs: 1000, Batch: 128, Refresh: 1, Optimizer: "adam", Precision: "float32", LearningRate: 2e-3,
 			Clip: 10, Average: 0.999, MaxFailed: 0.01, CheckpointEvery: 30,

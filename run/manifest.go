@@ -32,6 +32,13 @@ type Manifest struct {
 	Weights    *Weights    `json:"weights,omitempty"` // that they chose
 	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
+	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
+}
+
+// Ranks says among how many processes a training was divided. The weights depend on it unless it was exact.
+type Ranks struct {
+	Count int  `json:"count"`
+	Exact bool `json:"exact"`
 }
 
 // A Teacher is a run whose samples another run has learned: what made them, so that they can be made

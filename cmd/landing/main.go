@@ -34,6 +34,7 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/draft"
+	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
@@ -59,12 +60,19 @@ func main() {
 		stop() // a second signal ends the program at once
 	}()
 	signal.Ignore(syscall.SIGPIPE) // nobody who stops reading ends a training; writes fail instead
-	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, args: os.Args[1:], group: join()}
+	code := a.main(ctx)
+	leave(a.group, a.lost, code)
+	os.Exit(code)
 }
 
 // Main runs the command with the given arguments and returns its exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, args: args}
+	return (&app{stdout: stdout, stderr: stderr, args: args}).main(ctx)
+}
+
+func (a *app) main(ctx context.Context) int {
+	args, stdout, stderr := a.args, a.stdout, a.stderr
 	root := a.root()
 	root.SetArgs(args)
 	help := &keeper{Writer: stdout}
@@ -88,6 +96,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if asksEvents(args) || a.said == sayJSON {
 		a.said = sayJSON // of a line that is no use, flags may be unread
 	}
+	a.lost = errors.As(err, new(*internalError))
 	switch {
 	case a.said == sayJSON, errors.As(err, new(*said)):
 	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
@@ -166,7 +175,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
 		new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
-		new(*train.FailedError), new(*train.BudgetError), new(*langevin.StartError), new(*langevin.TuneError)):
+		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*langevin.StartError), new(*langevin.TuneError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
 		new(*geometry.RankError)):
@@ -178,7 +187,7 @@ func exitCode(err error) int {
 		new(*experiment.DataError), new(*experiment.AbsentError), new(*experiment.ConditionError),
 		new(*experiment.TeacherError),
 		new(*draft.UnfitError), new(*discover.GivenError),
-		new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
+		new(*experiment.RankError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*work.ConflictError), new(*work.DamagedError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.CellError), new(*paper.DataError),
@@ -198,6 +207,8 @@ type app struct {
 	attended       bool   // the verb ends when standard input does
 	workers        int
 	pool           *parallel.Pool
+	group          ranks.Group // of an MPI job; nil without one
+	lost           bool        // it ended by an internal error
 }
 
 func (a *app) root() *cobra.Command {
@@ -231,6 +242,9 @@ Start with:  landing demo`,
 			}
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
+			}
+			if trains := []string{"train", "resume"}; slices.Contains(trains, cmd.Name()) {
+				return alone(a.group)
 			}
 			return nil
 		},

@@ -337,6 +337,8 @@ func asking(r *experiment.Run) string {
 // fit trains with progress, and says how to go on if it is interrupted.
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
 	var last train.Epoch
+	r.Among(a.group)
+	r.Workers = a.workers
 	bar := a.progress()
 	judge := train.Judge(r.Problem.Train.ByLoss())
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
@@ -346,6 +348,13 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 	a.say("%s: %s on %s, %d training %s points", r.Title(), r.Method.Name(), r.Data.Name, len(r.Split.Train), held)
 	a.say("run folder: %s", r.Folder.Dir)
 	a.working(r.Folder.Dir)
+	if a.group != nil {
+		how := "sums in the order of one process"
+		if !r.Problem.MPI.Exact {
+			how = "mpi.exact=false: weights depend on how many"
+		}
+		a.say("%d ranks, %s", a.group.Size(), how)
+	}
 	start, first, rows, epochs := time.Now(), -1, int64(0), 0
 	err := r.Train(ctx, checkpoint, experiment.Observer{
 		Begin: func(n int) { epochs = n },

@@ -1,0 +1,223 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// Orders of rank 0 to those that follow, beside those of package train.
+const (
+	opEnd  = iota + train.Orders // there is no more to do
+	opJob                        // a training begins: an assignment follows
+	opDone                       // it is over
+)
+
+// Among has Train divide its work among the ranks of a group, the others of which are in Follow. Nil: all is done
+// here.
+func (r *Run) Among(g ranks.Group) { r.group = g }
+
+// An assignment is what rank 0 tells of a training, so that others can load it.
+type assignment struct {
+	Problem string            `json:"problem"` // resolved
+	Files   map[string]string `json:"files"`   // absolute paths by key
+	Exact   bool              `json:"exact"`
+	Workers int               `json:"workers"` // that were asked for, of each rank
+	Said    muster            `json:"said"`
+}
+
+// A muster is what all ranks must have alike.
+type muster struct {
+	Version    string `json:"version"`
+	Kernel     string `json:"kernel"`
+	Products   string `json:"products"`
+	Data       string `json:"data_sha256"`
+	Parameters int    `json:"parameters"`
+	Constants  string `json:"constants"` // of the network: SHA-256
+	Host       string `json:"host"`
+	Fault      string `json:"fault,omitempty"` // why this rank cannot take part
+}
+
+// muster describes this rank for a training of m.
+func (l *Loaded) muster(m score.Model[float32]) muster {
+	machine := run.ThisMachine()
+	host, _ := os.Hostname()
+	s := muster{Version: run.Version(), Kernel: machine.Kernel, Products: machine.Products[l.Problem.Train.Precision],
+		Data: l.Data.SHA256, Parameters: len(m.Parameters()), Host: host}
+	if c, ok := m.(score.Constant[float32]); ok {
+		var all []byte
+		for _, a := range c.Constants() {
+			all = append(append(all, a.Name...), ranks.View(a.Array.AsFloat64())...)
+		}
+		s.Constants = run.Hash(all)
+	}
+	return s
+}
+
+// A RankError says why a rank cannot take part in a training.
+type RankError struct {
+	Rank int
+	Host string
+	What string
+}
+
+func (e *RankError) Error() string {
+	return fmt.Sprintf("rank %d of the MPI job, on %s, %s", e.Rank, e.Host, e.What)
+}
+
+// differs says what of another rank's muster is not as here; empty if nothing is.
+func (m muster) differs(o muster) string {
+	if o.Fault != "" {
+		return "cannot load what rank 0 trains: " + o.Fault + "; data and run folders must have the same paths on " +
+			"all machines"
+	}
+	for _, c := range []struct{ what, here, there string }{
+		{"is version", m.Version, o.Version}, {"has kernels", m.Kernel, o.Kernel},
+		{"has products", m.Products, o.Products}, {"has data of SHA-256", m.Data, o.Data},
+		{"has a network with parameters", fmt.Sprint(m.Parameters), fmt.Sprint(o.Parameters)},
+		{"has constants of SHA-256", m.Constants, o.Constants},
+	} {
+		if c.here != c.there {
+			return fmt.Sprintf("%s %.20s; expected %.20s, as on rank 0: other bits would come of it "+
+				"(LANDING_KERNEL=avx2, say, gives all machines the same kernels)", c.what, c.there, c.here)
+		}
+	}
+	return ""
+}
+
+// lead has the other ranks load what is trained, and divides the trainer's work among them. The error is a *RankError;
+// whatever it is, the ranks wait for the next order afterwards.
+func (t *training) lead() error {
+	g := t.group
+	if g == nil {
+		return nil
+	}
+	p := t.Problem
+	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact, Workers: t.Workers,
+		Said: t.muster(t.trainer.Average())}
+	for key, path := range p.Files() {
+		if path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		j.Files[key] = abs
+	}
+	text, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	ranks.Tell(g, ranks.Order{Op: opJob})
+	ranks.GiveBytes(g, 0, text)
+	for rank := 1; rank < g.Size(); rank++ {
+		var said muster
+		if e := json.Unmarshal(ranks.ReceiveBytes(g, rank), &said); e != nil {
+			said.Fault = e.Error()
+		}
+		if what := j.Said.differs(said); what != "" && err == nil {
+			err = &RankError{rank, said.Host, what}
+		}
+	}
+	if err == nil {
+		err = t.Folder.AmendManifest(func(m *run.Manifest) { m.Ranks = &run.Ranks{Count: g.Size(), Exact: j.Exact} })
+	}
+	if err != nil {
+		t.dismiss()
+		return err
+	}
+	t.trainer.Among(g, j.Exact)
+	return nil
+}
+
+// dismiss ends the training of the other ranks.
+func (t *training) dismiss() {
+	if t.group != nil {
+		ranks.Tell(t.group, ranks.Order{Op: opDone})
+	}
+}
+
+// End tells the other ranks of a group that there is no more to do: their Follow returns.
+func End(g ranks.Group) { ranks.Tell(g, ranks.Order{Op: opEnd}) }
+
+// Follow is what all ranks but rank 0 do: they obey until its End. pool gives the workers of this rank, of which rank
+// 0 says how many it was asked for.
+func Follow(g ranks.Group, pool func(workers int) *parallel.Pool) {
+	var f *train.Trainer[float32]
+	for {
+		switch o := ranks.Hear(g); o.Op {
+		case opEnd:
+			return
+		case opJob:
+			f = follower(g, ranks.GiveBytes(g, 0, nil), pool)
+		case opDone:
+			f = nil
+		default:
+			f.Obey(o)
+		}
+	}
+}
+
+// follower loads an assignment and tells rank 0 what came of it; the trainer is nil if that is a fault.
+func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool) *train.Trainer[float32] {
+	t, j, err := enlist(text, pool)
+	said := muster{Version: run.Version()}
+	if err != nil {
+		said.Host, _ = os.Hostname()
+		said.Fault = err.Error()
+	} else {
+		said = t.muster(t.trainer.Average())
+	}
+	told, err := json.Marshal(said)
+	if err != nil {
+		panic("experiment: " + err.Error()) // plain values
+	}
+	if ranks.SendBytes(g, 0, told); said.Fault != "" || j.Said.differs(said) != "" {
+		return nil
+	}
+	t.trainer.Among(g, j.Exact)
+	return t.trainer
+}
+
+// enlist makes the trainer of an assignment.
+func enlist(text []byte, pool func(workers int) *parallel.Pool) (*training, assignment, error) {
+	var j assignment
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, j, err
+	}
+	if j.Said.Version != run.Version() { // whose problems may be others
+		return nil, j, fmt.Errorf("it is version %s, not %s", run.Version(), j.Said.Version)
+	}
+	p, err := problem.Load([]byte(j.Problem), "the problem of rank 0", "", nil)
+	if err != nil {
+		return nil, j, err
+	}
+	for key, path := range j.Files {
+		p.SetFile(key, path)
+	}
+	workers := j.Workers
+	if workers < 0 || workers > math.MaxInt32 {
+		workers = 0
+	}
+	l, err := Load(p, pool(workers))
+	if err != nil {
+		return nil, j, err
+	}
+	t := &training{Run: &Run{Loaded: l}}
+	m, err := t.model()
+	if err != nil {
+		return nil, j, err
+	}
+	t.trainer = t.trains(m)
+	return t, j, nil
+}
