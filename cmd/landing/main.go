@@ -175,7 +175,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
 		new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
-		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*langevin.StartError), new(*langevin.TuneError)):
+		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*train.RankError),
+		new(*langevin.StartError), new(*langevin.TuneError)):
 		return exitCheck
 	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
 		new(*geometry.RankError)):
