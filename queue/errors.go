@@ -55,8 +55,8 @@ func (e *AuthError) Error() string {
 type SetupError struct{ Err error }
 
 func (e *SetupError) Error() string {
-	return fmt.Sprintf("the server is no queue: %v; expected NATS 2.11 or later with JetStream, and leave to make streams",
-		e.Err)
+	return fmt.Sprintf("the server is no queue: %v; expected NATS 2.11 or later with JetStream, and leave to make "+
+		"streams", e.Err)
 }
 func (e *SetupError) Unwrap() error { return e.Err }
 

@@ -91,6 +91,9 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, o.refused(q.URL, err)
 	}
 	if q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(callTime)); err == nil {
+		err = q.jetStream(ctx)
+	}
+	if err == nil {
 		err = q.retry(ctx, q.ensure)
 	}
 	if err != nil {
@@ -98,6 +101,25 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, err
 	}
 	return q, nil
+}
+
+// readyTime is how long a server that takes connections may go without JetStream: it may have just started.
+const readyTime = 3 * time.Second
+
+// jetStream returns a *SetupError of a server without JetStream.
+func (q *Queue) jetStream(ctx context.Context) error {
+	until := time.Now().Add(min(readyTime, q.Away/2))
+	return q.retry(ctx, func(ctx context.Context) error {
+		_, err := q.js.AccountInfo(ctx)
+		switch {
+		case !errors.Is(err, jetstream.ErrJetStreamNotEnabled) &&
+			!errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+			return err
+		case time.Now().Before(until):
+			return nats.ErrNoResponders // for the moment
+		}
+		return &SetupError{err}
+	})
 }
 
 // Close ends the connection.
@@ -168,8 +190,9 @@ func CheckURL(text string) error {
 		case err != nil: // whose text may hold a password
 			return &URLError{"", "cannot be read as the address of a server"}
 		case u.User != nil:
-			return &URLError{u.Redacted(), "holds a user's name or a secret, which others could see; expected it in a " +
-				"file (credentials, or the seed of an nkey)"}
+			u.User = nil
+			return &URLError{u.String(), "was given with a user's name or a secret, which others could see; " +
+				"expected them in a file (credentials, or the seed of an nkey)"}
 		case u.Hostname() == "":
 			return &URLError{one, "names no machine"}
 		case u.Scheme != "nats" && u.Scheme != "tls" && u.Scheme != "ws" && u.Scheme != "wss":

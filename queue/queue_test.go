@@ -59,7 +59,8 @@ func hashes(t *testing.T, n int) Submission {
 	s := Submission{What: t.Name(), Inputs: map[string]string{run.Hash(data): path}}
 	for i := range n {
 		s.Units = append(s.Units, &work.Unit{Name: fmt.Sprintf("u-%d", i), Kind: "hash",
-			Task: json.RawMessage(fmt.Sprint(i)), Inputs: map[string]string{"in/salt": run.Hash(data)}, Version: run.Version()})
+			Task: json.RawMessage(fmt.Sprint(i)), Inputs: map[string]string{"in/salt": run.Hash(data)},
+			Version: run.Version()})
 	}
 	return s
 }
@@ -363,7 +364,8 @@ func TestOthers(t *testing.T) {
 	if other := submit(t, q, s); other.ID == j.ID {
 		t.Error("the same job")
 	}
-	if n, err := q.Work(t.Context(), Worker{Do: hash, Drain: true, Cache: t.TempDir(), Bits: "others"}); n != 3 || err != nil {
+	w := Worker{Do: hash, Drain: true, Cache: t.TempDir(), Bits: "others"}
+	if n, err := q.Work(t.Context(), w); n != 3 || err != nil {
 		t.Errorf("%d done, %v", n, err)
 	}
 }

@@ -42,6 +42,8 @@ type Cell struct {
 
 	load   func(more ...string) (*problem.Problem, error) // the problem, with settings over its own
 	source []byte
+	origin string   // of source
+	set    []string // settings over it, in order
 }
 
 // A Plan is the cells of a sweep, all of which can be.
@@ -317,6 +319,7 @@ func (l *looker) at(c *Cell) error {
 		settings = append(settings, s.Text)
 	}
 	settings = append(settings, fmt.Sprintf("seed=%d", c.Label.Seed))
+	c.origin, c.set = src.origin, settings
 	c.load = func(more ...string) (*problem.Problem, error) {
 		p, err := problem.Load(src.data, src.origin, c.variant, slices.Concat(settings, more))
 		if err != nil {

@@ -44,6 +44,10 @@ type Kind struct {
 	// unit gives the same bytes at any number of workers, on any machine with the same kind of kernels.
 	Do func(ctx context.Context, j *Job) (detail any, err error)
 
+	// Dated says that files tell times and places: two machines make them with other bytes, though with the same
+	// numbers.
+	Dated bool
+
 	// Join writes rows of parts as one file; nil: units of the kind are no parts of a file.
 	Join func(ctx context.Context, j *Joint) error
 }
@@ -210,6 +214,23 @@ func (j *Job) Write(name string, write func(w io.Writer) error) error {
 	})
 	if err == nil {
 		j.files = append(j.files, File{name, h.n, h.sum()})
+	}
+	return err
+}
+
+// Folder returns the folder in which the unit's files lie, for what does not write by Write.
+func (j *Job) Folder() string { return j.dir }
+
+// Keep takes a file of the unit's folder for one that the unit made.
+func (j *Job) Keep(name string) error {
+	path := filepath.Join(j.dir, filepath.FromSlash(name))
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	sum, err := hashFile(path, info.Size())
+	if err == nil {
+		j.files = append(j.files, File{name, info.Size(), sum})
 	}
 	return err
 }

@@ -1,0 +1,170 @@
+package sweep
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/work/tasks"
+)
+
+const ringProblem = `
+name: ring
+data: {kind: points, path: ring.csv}
+set: {kind: sphere, dim: 2}
+process: {method: OLLA, steps: 10}
+defaults: fixed
+`
+
+const awaySweep = `
+problems: [ring.yaml]
+methods: [OLLA, ULLA]
+budget: {epochs: 2}
+seeds: [1, 2]
+samples: 40
+set: {network: {width: 8, layers: 1}, train: {times_per_path: 2, batch: 64}}
+cells:
+  - {method: ULLA, seed: [2], skip: enough}
+  - {method: OLLA, seed: [1], train: {rows: 2000}}
+  - {method: ULLA, seed: [1], train: {epochs: 1}, set: {train.learning_rate: 1e15, train.clip: 1e15, train.batch: 8}}
+`
+
+// Cells that were done on other machines, whose files lie elsewhere, leave the rows, samples, weights and configurations
+// of cells that were done here; they are taken up once.
+func TestAway(t *testing.T) {
+	home := t.TempDir()
+	var rows strings.Builder
+	for i := range 200 {
+		a := 0.3*math.Sin(float64(i)) + float64(i%2)
+		fmt.Fprintf(&rows, "%.9f,%.9f\n", math.Cos(a), math.Sin(a))
+	}
+	for name, text := range map[string]string{"ring.yaml": ringProblem, "ring.csv": rows.String(), "s.yaml": awaySweep} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Parse([]byte(awaySweep), filepath.Join(home, "s.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Plan(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	here, there := filepath.Join(home, "here"), filepath.Join(home, "there")
+	want, err := p.Run(t.Context(), Runner{Dir: here, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Failed() != 1 {
+		t.Fatalf("%d cells fail; the test wants one", want.Failed())
+	}
+
+	units, err := p.Away()
+	if err != nil || len(units) != 3 {
+		t.Fatalf("%d units, %v", len(units), err)
+	}
+	old := slices.Clone(tasks.All)
+	tasks.All = append(tasks.All, Tasks())
+	defer func() { tasks.All = old }()
+	if err := os.Rename(filepath.Join(home, "ring.csv"), filepath.Join(home, "moved.csv")); err != nil {
+		t.Fatal(err)
+	}
+	gotten := 0
+	get := func(u AwayUnit, dir string) (*tasks.Result, string, error) {
+		gotten++
+		in, err := sent(t.TempDir(), u, filepath.Join(home, "moved.csv"))
+		if err != nil {
+			return nil, "", err
+		}
+		d := &tasks.Doer{Pool: parallel.New(1)}
+		defer d.Pool.Close()
+		r, err := d.Do(t.Context(), u.Unit, in, dir)
+		return r, "", err
+	}
+	// the plan reads no data, so a fetch needs what a plan needs: the file where it was
+	if err := os.Symlink(filepath.Join(home, "moved.csv"), filepath.Join(home, "ring.csv")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := p.Take(there, get)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Complete || got.SHA256 != want.SHA256 {
+			a, _ := os.ReadFile(filepath.Join(here, rowsFile))
+			b, _ := os.ReadFile(filepath.Join(there, rowsFile))
+			t.Errorf("rows differ:\n%s\n%s", a, b)
+		}
+	}
+	if gotten != 4 { // of the one that failed again: it may have been tried again meanwhile
+		t.Errorf("%d results were asked for", gotten)
+	}
+	same := []string{"config.yaml", "problem.yaml", "samples.npy"}
+	for _, c := range want.Cells {
+		if c.State != work.Done {
+			continue
+		}
+		names, _ := filepath.Glob(filepath.Join(here, "runs", c.Name, "checkpoints", "*", "weights.safetensors"))
+		if len(names) < 1 {
+			t.Errorf("%s has no weights", c.Name)
+		}
+		for _, name := range names {
+			rel, _ := filepath.Rel(here, name)
+			compareFiles(t, here, there, rel)
+		}
+		for _, name := range same {
+			compareFiles(t, here, there, filepath.Join("runs", c.Name, name))
+		}
+	}
+	if r, err := experiment.Open(filepath.Join(there, "runs", want.Cells[0].Name), "", pool); err != nil || r.Warning != "" {
+		t.Errorf("a run that was taken: %v, %+v", err, r)
+	}
+}
+
+func compareFiles(t *testing.T, a, b, name string) {
+	t.Helper()
+	x, err := os.ReadFile(filepath.Join(a, name))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if y, err := os.ReadFile(filepath.Join(b, name)); err != nil || !bytes.Equal(x, y) {
+		t.Errorf("%s differs: %v\n%.2000s\n%.2000s", name, err, x, y)
+	}
+}
+
+// sent puts the inputs of a unit where another machine would have them.
+func sent(dir string, u AwayUnit, data string) (tasks.Inputs, error) {
+	in := tasks.At(dir, u.Unit)
+	for _, path := range in {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return nil, err
+		}
+		from, err := os.Open(data)
+		if err != nil {
+			return nil, err
+		}
+		to, err := os.Create(path)
+		if err == nil {
+			_, err = io.Copy(to, from)
+			to.Close()
+		}
+		from.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
