@@ -118,15 +118,15 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		}
 	}
 	if n := p.Process.Noise; n != "" {
-		if err := p.oneOf("process.noise", n, "late", "split"); err != nil {
+		if err := p.word("process.noise", n); err != nil {
 			return nil, err
 		}
 		proc.Split = n == "split"
 	}
-	if err := p.oneOf("process.sigma.schedule", p.Process.Sigma.Schedule, "linear", "geometric"); err != nil {
+	if err := p.word("process.sigma.schedule", p.Process.Sigma.Schedule); err != nil {
 		return nil, err
 	}
-	if err := p.oneOf("process.landing.mode", p.Process.Landing.Mode, "implicit", "explicit"); err != nil {
+	if err := p.word("process.landing.mode", p.Process.Landing.Mode); err != nil {
 		return nil, err
 	}
 	if proc.Potential, err = p.potential(set.Dim()); err != nil {
@@ -190,7 +190,7 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 	case "amber":
 		return p.forceField(d)
 	}
-	return nil, p.oneOf("potential.kind", f.Kind, "zero", "quadratic", "linear", "formula", "amber")
+	return nil, p.word("potential.kind", f.Kind)
 }
 
 // HeldOut reports whether held-out distances end the training.

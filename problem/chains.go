@@ -22,36 +22,13 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if p.StepIsAuto() { // experiment chooses it
 		step = 0.1
 	}
-	for _, k := range []struct {
-		key   string
-		value float64
-	}{{"sample.step", step}, {"sample.chains", float64(c.Chains)}, {"sample.draws", float64(c.Draws)},
-		{"sample.thin", float64(c.Thin)}} {
-		if !(k.value > 0) || k.value > 1e15 {
-			return nil, p.key(k.key, k.value, "a number above 0 and at most 1e15")
-		}
-	}
-	if c.Burn < 0 || c.Burn > 1e12 {
-		return nil, p.key("sample.burn", c.Burn, "a number in [0, 1e12]")
+	if err := p.checkRanges(); err != nil {
+		return nil, err
 	}
 	if float64(c.Draws)*float64(c.Thin) > 1e12 {
 		return nil, p.key("sample.thin", c.Thin, "at most 1e12 steps in all")
 	}
-	if !(c.MaxViolation >= 0) {
-		return nil, p.key("sample.max_violation", c.MaxViolation, "a number of at least 0")
-	}
-	for _, k := range []struct {
-		key           string
-		value, lo, hi float64
-	}{
-		{"sample.leaps", float64(c.Leaps), 0, 1e6}, {"sample.max_failed", c.MaxFailed, 0, 1},
-		{"sample.max_rhat", cmp.Or(c.MaxRhat, 1), 1, 1e15},
-	} {
-		if !(k.value >= k.lo && k.value <= k.hi) {
-			return nil, p.key(k.key, k.value, fmt.Sprintf("a number in [%v, %v]", k.lo, k.hi))
-		}
-	}
-	if err := p.oneOf("sample.measure", cmp.Or(c.Measure, "surface"), "surface", "level"); err != nil {
+	if err := p.word("sample.measure", cmp.Or(c.Measure, "surface")); err != nil {
 		return nil, err
 	}
 	q := *p

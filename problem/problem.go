@@ -19,20 +19,20 @@ type Problem struct {
 	Seed       uint64         `yaml:"seed"`
 	Convention string         `yaml:"convention"`         // paper or reference
 	Defaults   string         `yaml:"defaults,omitempty"` // auto or fixed: Left
-	Data       Data           `yaml:"data"`
-	Condition  Condition      `yaml:"condition,omitempty"`
-	Set        sets.Set       `yaml:"set"`
+	Data       Data           `yaml:"data" doc:"where the data is"`
+	Condition  Condition      `yaml:"condition,omitempty" doc:"what is given with each point"`
+	Set        sets.Set       `yaml:"set" doc:"the feasible set"`
 	Observe    []Observe      `yaml:"observe,omitempty"` // numbers that are compared between data and samples
-	Potential  Potential      `yaml:"potential"`
-	Process    Process        `yaml:"process"`
-	Network    Network        `yaml:"network"`
-	Train      Train          `yaml:"train"`
-	MPI        MPI            `yaml:"mpi,omitempty"` // of a training that mpirun has started
-	Prior      string         `yaml:"prior"`         // uniform, empirical or auto
-	Uniform    Uniform        `yaml:"uniform"`
-	Generate   Generate       `yaml:"generate"`
-	Sample     Sample         `yaml:"sample"`             // landing sample only
-	Variants   map[string]any `yaml:"variants,omitempty"` // named changes, chosen with --variant
+	Potential  Potential      `yaml:"potential" doc:"f of the target exp(−f)"`
+	Process    Process        `yaml:"process" doc:"the forward process"`
+	Network    Network        `yaml:"network" doc:"the score network"`
+	Train      Train          `yaml:"train" doc:"the training"`
+	MPI        MPI            `yaml:"mpi,omitempty" doc:"of a training that mpirun has started"`
+	Prior      string         `yaml:"prior"` // uniform, empirical or auto
+	Uniform    Uniform        `yaml:"uniform" doc:"bounds of the chains behind a uniform prior without a closed form"`
+	Generate   Generate       `yaml:"generate" doc:"generation"`
+	Sample     Sample         `yaml:"sample" doc:"landing sample"` // landing sample only
+	Variants   map[string]any `yaml:"variants,omitempty"`          // named changes, chosen with --variant
 	origin     map[string]string
 	file       string
 	written    map[string]map[string]string // the origins of the keys of each variant
@@ -73,9 +73,9 @@ type Process struct {
 	Method             string  `yaml:"method"`
 	Steps              int     `yaml:"steps"`
 	Horizon            float64 `yaml:"horizon"`
-	Sigma              Sigma   `yaml:"sigma"`
+	Sigma              Sigma   `yaml:"sigma" doc:"the noise schedule"`
 	Friction           float64 `yaml:"friction"`
-	Landing            Landing `yaml:"landing"`
+	Landing            Landing `yaml:"landing" doc:"the way back to the set"`
 	Walls              string  `yaml:"walls,omitempty"` // elastic or paper; "" means elastic
 	Repulsion          Choice  `yaml:"repulsion"`       // ε; RepulsionIsAuto says when it is chosen
 	Curvature          bool    `yaml:"curvature"`
@@ -133,7 +133,7 @@ type Train struct {
 	Anneal          float64       `yaml:"anneal"` // share of the updates, the last, over which the rate falls to 0
 	Clip            float64       `yaml:"clip"`
 	Average         float64       `yaml:"average"`
-	Plateau         train.Plateau `yaml:"plateau"`
+	Plateau         train.Plateau `yaml:"plateau" doc:"when the learning rate is lowered"`
 	MaxFailed       float64       `yaml:"max_failed"`
 	CheckpointEvery float64       `yaml:"checkpoint_every"`      // seconds
 	EvaluateEvery   int           `yaml:"evaluate_every"`        // epochs; 0: never

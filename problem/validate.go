@@ -3,7 +3,6 @@ package problem
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 
@@ -41,7 +40,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 			"names the run folder")
 	}
 	if p.Defaults != "" {
-		if err := p.oneOf("defaults", p.Defaults, AutoDefaults, FixedDefaults); err != nil {
+		if err := p.word("defaults", p.Defaults); err != nil {
 			return err
 		}
 	}
@@ -52,70 +51,31 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return err
 	}
 	t := p.Train
-	positive := []struct {
-		key   string
-		value float64
-	}{
-		{"network.width", float64(p.Network.Width)}, {"network.layers", float64(p.Network.Layers)},
-		{"train.batch", float64(t.Batch)}, {"train.refresh", float64(t.Refresh)},
-		{"train.learning_rate", t.LearningRate}, {"network.wavelength", p.Network.Wavelength},
-	}
-	for _, c := range positive {
-		if !(c.value > 0) || c.value > 1e15 {
-			return p.key(c.key, c.value, "a number above 0 and at most 1e15")
-		}
-	}
-	if v := p.Data.Tolerance; !v.IsAuto() && !(v > 0 && v <= 1e15) {
-		return p.key("data.tolerance", v, "auto, or a number above 0 and at most 1e15")
-	}
-	if n := float64(t.Epochs); !(n > 0 || n == 0 && (t.MaxSeconds > 0 || t.HeldOut())) || n > 1e15 {
+	if n := t.Epochs; n < 0 || n == 0 && !(t.MaxSeconds > 0) && !t.HeldOut() {
 		return p.key("train.epochs", n, "a number above 0 and at most 1e15")
 	}
-	if s := t.MaxSeconds; s != 0 && !(s >= minSeconds && s <= maxSeconds) {
+	if s := t.MaxSeconds; !ranges["train.max_seconds"].Has(s) {
 		return p.key("train.max_seconds", s, fmt.Sprintf("0, no budget, or a number from %g to %.4g seconds",
 			minSeconds, maxSeconds))
 	}
-	for _, c := range []struct {
-		key       string
-		value, hi float64
-	}{
-		{"train.times_per_path", float64(t.TimesPerPath), float64(p.Process.Steps)}, {"train.clip", t.Clip, 1e15},
-		{"network.octaves", float64(p.Network.Octaves), maxOctaves},
-		{"network.time_octaves", float64(p.Network.TimeOctaves), maxOctaves}, {"train.window", t.Window, 1e15},
-		{"train.anneal", t.Anneal, 1}, {"train.paths", float64(t.Paths), 1e15},
-		{"train.average", t.Average, 0.9999999}, {"train.max_failed", t.MaxFailed, 1},
-		{"generate.max_failed", p.Generate.MaxFailed, 1},
-		{"generate.max_violation", p.Generate.MaxViolation, 1e15},
-		{"train.checkpoint_every", t.CheckpointEvery, 1e9}, {"train.evaluate_every", float64(t.EvaluateEvery), 1e15},
-		{"train.plateau.factor", t.Plateau.Factor, 0.9999999},
-		{"train.plateau.patience", float64(t.Plateau.Patience), 1e15},
-		{"train.plateau.threshold", t.Plateau.Threshold, 1},
-		{"train.plateau.cooldown", float64(t.Plateau.Cooldown), 1e15},
-		{"train.plateau.min_rate", t.Plateau.MinRate, 1e15},
-	} {
-		if !(c.value >= 0 && c.value <= c.hi) {
-			want := "a number of at least 0"
-			if c.hi < 1e9 {
-				want = fmt.Sprintf("a number in [0, %v]", c.hi)
-			}
-			return p.key(c.key, c.value, want)
-		}
+	if n := t.TimesPerPath; n > p.Process.Steps {
+		return p.key("train.times_per_path", n, fmt.Sprintf("a number in [0, %d], the steps of a path",
+			p.Process.Steps))
 	}
-	for _, o := range []struct {
-		key, value string
-		names      []string
-	}{
-		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point"), []string{"point", "start"}},
-		{"network.time", cmp.Or(p.Network.Time, "raw"), []string{"raw", "share"}},
-		{"network.output", p.Network.Output, []string{"plain", "scaled", "balanced"}},
-		{"train.clock", cmp.Or(t.Clock, "wall"), clocks},
-		{"train.stop", cmp.Or(t.Stop, "epochs"), []string{"epochs", "held_out", "held_out_loss"}},
-		{"train.optimizer", t.Optimizer, []string{"adam", "muon"}},
-		{"train.precision", t.Precision, []string{"float32", "bfloat16x3", "bfloat16"}},
+	if err := p.checkRanges(); err != nil {
+		return err
+	}
+	for _, w := range []struct{ key, value string }{
+		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point")}, {"network.time", cmp.Or(p.Network.Time, "raw")},
+		{"network.output", p.Network.Output},
+		{"train.stop", cmp.Or(t.Stop, "epochs")}, {"train.optimizer", t.Optimizer}, {"train.precision", t.Precision},
 	} {
-		if err := p.oneOf(o.key, o.value, o.names...); err != nil {
+		if err := p.word(w.key, w.value); err != nil {
 			return err
 		}
+	}
+	if err := p.oneOf("train.clock", cmp.Or(t.Clock, "wall"), clocks...); err != nil {
+		return err
 	}
 	m, err := p.Method(proc)
 	if err != nil {
@@ -137,7 +97,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set)); err != nil {
 		return err
 	}
-	if err := p.oneOf("data.kind", p.Data.Kind, kinds.Names()...); err != nil {
+	if err := p.word("data.kind", p.Data.Kind); err != nil {
 		return err
 	}
 	free := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
@@ -151,7 +111,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if _, err := p.Observables(proc.Set.Dim()); err != nil {
 		return err
 	}
-	if err := p.oneOf("prior", p.Prior, "uniform", "empirical", AutoPrior); err != nil {
+	if err := p.word("prior", p.Prior); err != nil {
 		return err
 	}
 	if given := p.Condition; len(given.Columns) > 0 {
@@ -174,12 +134,6 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if uniform && p.Set.Unbounded() {
 		return p.key("prior", p.Prior, fmt.Sprintf("empirical or auto: %s is unbounded and has no uniform law",
 			constraint.Name(proc.Set)))
-	}
-	if !(p.Uniform.MaxRhat >= 1) {
-		return p.key("uniform.max_rhat", p.Uniform.MaxRhat, "a number of at least 1")
-	}
-	if p.Uniform.MaxSteps < 256 || p.Uniform.MaxSteps > 1e9 {
-		return p.key("uniform.max_steps", p.Uniform.MaxSteps, "a number in [256, 1e9]")
 	}
 	if uniform && proc.Potential != nil {
 		return p.key("prior", p.Prior, "empirical or auto, since the potential makes the forward process end "+
@@ -236,18 +190,9 @@ func (p *Problem) checkNetwork(c score.Config) error {
 // checkUnit returns a *KeyError if the network cannot read points with free coordinates before their
 // condition by the center and the unit that are given.
 func (p *Problem) checkUnit(free int) error {
-	const most = 1e15
 	n := p.Network
 	if n.Center != nil && len(n.Center) != free {
 		return p.key("network.center", len(n.Center), fmt.Sprintf("%d numbers, one a coordinate", free))
-	}
-	for _, v := range n.Center {
-		if !(math.Abs(v) <= most) {
-			return p.key("network.center", v, "numbers of at most 1e15")
-		}
-	}
-	if (n.Unit != 0 || p.origin["network.unit"] != "") && !(n.Unit >= 1/most && n.Unit <= most) {
-		return p.key("network.unit", n.Unit, "a number in [1e-15, 1e15]")
 	}
 	return nil
 }

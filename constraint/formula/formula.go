@@ -31,11 +31,11 @@ type Spec struct {
 // "left >= right" or a formula that shall be ≤ 0. A formula that is a vector
 // stands for its elements, named name[0], name[1], …
 type Component struct {
-	Name string `yaml:"name"`
+	Name string `yaml:"name" doc:"for messages; of a family unit[j]"`
 	// For makes a family: "j in 0..6", bounds included, or several ranges
 	// "i in 0..2, j in i..2". Name and Expr can use the indices: "unit[j]".
-	For  string `yaml:"for,omitempty"`
-	Expr string `yaml:"expr"`
+	For  string `yaml:"for,omitempty" doc:"makes a family: j in 0..6, both ends included"`
+	Expr string `yaml:"expr" doc:"left = right, left <= right, or a formula that shall be 0, or at most 0"`
 }
 
 // A Definition names a formula for those after it.

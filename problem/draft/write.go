@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/landing-diffusion/landing/problem"
 )
 
 // write writes the file, reads it back, and holds all rows against its set. Where they are
@@ -65,6 +67,7 @@ func comment(indent, format string, v ...any) string {
 
 func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) string {
 	var b strings.Builder
+	b.WriteString(problem.SchemaLine + "\n")
 	b.WriteString(comment("", "Drafted from %s: %s.", d.Data, d.Size()))
 	holdsTo := "What is active below holds on all rows to round-off. What they nearly keep is commented out, with " +
 		"its residual: how far rows are from it, in units of their spread (1: it says nothing). "

@@ -17,99 +17,99 @@ import (
 // Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres,
 // radians, seconds.
 type Arm struct {
-	Robot     string        `yaml:"robot,omitempty" doc:"panda, which is built in"`
+	Robot     string        `yaml:"robot,omitempty" words:"panda" doc:"panda, which is built in"`
 	URDF      File          `yaml:"urdf,omitempty" doc:"instead of {robot}: a file; its chain to the tip"`
 	Base      string        `yaml:"base,omitempty" doc:"of {urdf}: the chain's first link; its root unless given"`
 	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: modified Denavit–Hartenberg rows"`
-	Tip       string        `yaml:"tip,omitempty" doc:"link that tasks are of; unless given the last of the chain"`
-	Waypoints int           `yaml:"waypoints,omitempty" doc:"L, how many configurations"`
-	Start     ArmPlace      `yaml:"start,omitempty" doc:"what the first waypoint keeps"`
+	Tip       string        `yaml:"tip,omitempty" doc:"that tasks are of; the last link unless given"`
+	Waypoints int           `yaml:"waypoints,omitempty" bounds:"[1,1000]" doc:"L, how many configurations"`
+	Start     ArmPlace      `yaml:"start,omitempty" doc:"of the first waypoint"`
 	Goal      ArmPlace      `yaml:"goal,omitempty" doc:"what the last waypoint keeps"`
 	Path      []ArmTask     `yaml:"path,omitempty" doc:"what all waypoints keep"`
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
-	Step      any           `yaml:"step,omitempty" doc:"how far joints may move to the next waypoint: a number, or all"`
-	Period    float64       `yaml:"period,omitempty" doc:"seconds between waypoints: velocities then bound steps"`
-	Bend      any           `yaml:"acceleration,omitempty" doc:"most, a s² of {period}, else a step²; as {step}"`
+	Step      any           `yaml:"step,omitempty" takes:"number,numbers" doc:"most to the next waypoint"`
+	Period    float64       `yaml:"period,omitempty" bounds:"[0,)" doc:"seconds between waypoints; velocities bound steps"`
+	Bend      any           `yaml:"acceleration,omitempty" takes:"number,numbers" doc:"per s² of {period}, or step²"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
-	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"the arm's volume; unless given the robot's, or link origins"`
+	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"its volume; the robot's, or link origins unless given"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" doc:"added to all distances that are kept"`
-	Clearance string        `yaml:"clearance,omitempty" doc:"at waypoints unless given, or segments: between them too"`
-	Aggregate string        `yaml:"aggregate,omitempty" doc:"none unless given; paper or reference: all in one sum"`
+	Clearance string        `yaml:"clearance,omitempty" words:"waypoints,segments" doc:"segments: between too"`
+	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper,reference" doc:"none unless given; in two sums"`
 }
 
 // DH is a row of modified Denavit–Hartenberg parameters.
 type DH struct {
-	A        float64   `yaml:"a,omitempty"`
-	D        float64   `yaml:"d,omitempty"`
-	Alpha    float64   `yaml:"alpha,omitempty"`
-	Offset   float64   `yaml:"offset,omitempty"`
-	Kind     string    `yaml:"kind,omitempty"`     // revolute unless given, prismatic or fixed
-	Limits   []float64 `yaml:"limits,omitempty"`   // two numbers; none unless given
-	Velocity float64   `yaml:"velocity,omitempty"` // a second
+	A        float64   `yaml:"a,omitempty" doc:"length a of the row, m"`
+	D        float64   `yaml:"d,omitempty" doc:"offset d along the joint's axis, m"`
+	Alpha    float64   `yaml:"alpha,omitempty" doc:"twist α, rad"`
+	Offset   float64   `yaml:"offset,omitempty" doc:"added to the joint's value"`
+	Kind     string    `yaml:"kind,omitempty" words:"revolute,prismatic,fixed" doc:"revolute unless given"`
+	Limits   []float64 `yaml:"limits,omitempty" doc:"of the joint: two numbers; none unless given"`
+	Velocity float64   `yaml:"velocity,omitempty" doc:"most, a second"`
 }
 
 // ArmPlace is the first or the last waypoint.
 type ArmPlace struct {
-	Joints   any       `yaml:"joints,omitempty"`   // values of the joints that move, or condition
-	Link     string    `yaml:"link,omitempty"`     // the tip unless given
-	Point    []float64 `yaml:"point,omitempty"`    // of the link; its origin unless given
-	Position any       `yaml:"position,omitempty"` // where it is, or condition
-	RPY      []float64 `yaml:"rpy,omitempty"`      // the link's rotation: about x, y, z of the base in turn
+	Joints   any       `yaml:"joints,omitempty" takes:"numbers,condition" doc:"of the joints that move"`
+	Link     string    `yaml:"link,omitempty" doc:"the tip unless given"`
+	Point    []float64 `yaml:"point,omitempty" doc:"of the link; its origin unless given"`
+	Position any       `yaml:"position,omitempty" takes:"numbers,condition" doc:"of the point: x, y, z"`
+	RPY      []float64 `yaml:"rpy,omitempty" doc:"the link's rotation: about x, y, z of the base in turn"`
 }
 
 // ArmTask is what all waypoints keep of a link: one of the keys after axis.
 type ArmTask struct {
-	Name  string    `yaml:"name,omitempty"`
-	Link  string    `yaml:"link,omitempty"`  // the tip unless given
-	Point []float64 `yaml:"point,omitempty"` // of the link; its origin unless given
-	Axis  []float64 `yaml:"axis,omitempty"`  // vector of the link; its z axis unless given
+	Name  string    `yaml:"name,omitempty" doc:"of the components, for messages"`
+	Link  string    `yaml:"link,omitempty" doc:"the tip unless given"`
+	Point []float64 `yaml:"point,omitempty" doc:"of the link; its origin unless given"`
+	Axis  []float64 `yaml:"axis,omitempty" doc:"vector of the link; its z axis unless given"`
 
-	Position ArmPosition `yaml:"position,omitempty"`
-	Plane    ArmPlane    `yaml:"plane,omitempty"`
-	Box      ArmBox      `yaml:"box,omitempty"`
-	Upright  []float64   `yaml:"upright,omitempty"` // the axis points along this vector; the turn about it is free
-	Level    []float64   `yaml:"level,omitempty"`   // the axis is normal to this vector
-	Cone     []float64   `yaml:"cone,omitempty"`    // the axis is within angle of this vector
-	Angle    float64     `yaml:"angle,omitempty"`
-	RPY      []float64   `yaml:"rpy,omitempty"` // the link's rotation
+	Position ArmPosition `yaml:"position,omitempty" doc:"coordinates that the point has"`
+	Plane    ArmPlane    `yaml:"plane,omitempty" doc:"that the point stays in"`
+	Box      ArmBox      `yaml:"box,omitempty" doc:"that the point stays in"`
+	Upright  []float64   `yaml:"upright,omitempty" doc:"the axis points along it; the turn about it is free"`
+	Level    []float64   `yaml:"level,omitempty" doc:"the axis is normal to this vector"`
+	Cone     []float64   `yaml:"cone,omitempty" doc:"the axis is within {angle} of this vector"`
+	Angle    float64     `yaml:"angle,omitempty" doc:"of the cone, rad"`
+	RPY      []float64   `yaml:"rpy,omitempty" doc:"the link's rotation: about x, y, z of the base in turn"`
 }
 
 // ArmPosition is coordinates of a point; those left out are free.
 type ArmPosition struct {
-	X *float64 `yaml:"x,omitempty"`
-	Y *float64 `yaml:"y,omitempty"`
-	Z *float64 `yaml:"z,omitempty"`
+	X *float64 `yaml:"x,omitempty" doc:"m; free unless given"`
+	Y *float64 `yaml:"y,omitempty" doc:"m; free unless given"`
+	Z *float64 `yaml:"z,omitempty" doc:"m; free unless given"`
 }
 
 // ArmPlane is normal·p = offset.
 type ArmPlane struct {
-	Normal []float64 `yaml:"normal,omitempty"`
-	Offset float64   `yaml:"offset,omitempty"`
+	Normal []float64 `yaml:"normal,omitempty" doc:"of the plane normal·p = offset"`
+	Offset float64   `yaml:"offset,omitempty" doc:"of the plane normal·p = offset, m"`
 }
 
 // ArmBox is min ≤ p ≤ max; infinite bounds bound nothing.
 type ArmBox struct {
-	Min []float64 `yaml:"min,omitempty"`
-	Max []float64 `yaml:"max,omitempty"`
+	Min []float64 `yaml:"min,omitempty" doc:"smallest coordinates; infinite bounds bound nothing"`
+	Max []float64 `yaml:"max,omitempty" doc:"largest coordinates; infinite bounds bound nothing"`
 }
 
 // ArmObstacle is a solid: one of sphere, capsule and box.
 type ArmObstacle struct {
-	Name    string      `yaml:"name,omitempty"`
-	Sphere  []float64   `yaml:"sphere,omitempty"`  // centre
-	Capsule [][]float64 `yaml:"capsule,omitempty"` // ends of its axis
-	Box     []float64   `yaml:"box,omitempty"`     // centre
-	Size    []float64   `yaml:"size,omitempty"`    // of the box: its sides
-	RPY     []float64   `yaml:"rpy,omitempty"`     // how the box is turned
-	Radius  float64     `yaml:"radius,omitempty"`
+	Name    string      `yaml:"name,omitempty" doc:"for messages"`
+	Sphere  []float64   `yaml:"sphere,omitempty" doc:"its centre"`
+	Capsule [][]float64 `yaml:"capsule,omitempty" doc:"ends of its axis"`
+	Box     []float64   `yaml:"box,omitempty" doc:"its centre"`
+	Size    []float64   `yaml:"size,omitempty" doc:"of the box: its sides"`
+	RPY     []float64   `yaml:"rpy,omitempty" doc:"how the box is turned"`
+	Radius  float64     `yaml:"radius,omitempty" doc:"of the sphere or the capsule, m"`
 }
 
 // ArmSphere is a part of the arm's volume.
 type ArmSphere struct {
-	Link   string    `yaml:"link,omitempty"`
-	At     []float64 `yaml:"at,omitempty"` // in the link's frame; its origin unless given
-	Radius float64   `yaml:"radius,omitempty"`
+	Link   string    `yaml:"link,omitempty" doc:"that the sphere is a part of"`
+	At     []float64 `yaml:"at,omitempty" doc:"its centre, in the link's frame; the origin unless given"`
+	Radius float64   `yaml:"radius,omitempty" doc:"m"`
 }
 
 // condition stands for what a point itself says.

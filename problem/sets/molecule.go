@@ -15,44 +15,44 @@ import (
 // Molecule is the conformations of a molecule under conditions on internal coordinates.
 // Lengths are in ångström, angles in degrees.
 type Molecule struct {
-	Template   File        `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: the atoms' names, bonds, values"`
-	Atoms      int         `yaml:"atoms,omitempty" doc:"how many there are, without a template"`
-	AtomNames  []any       `yaml:"atom_names,omitempty" doc:"without a template: CA, ALA2:CA or A:ALA2:CA"`
+	Template   File        `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: atoms, bonds, values"`
+	Atoms      int         `yaml:"atoms,omitempty" bounds:"[1,10000]" doc:"how many there are, without a template"`
+	AtomNames  []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
 	Distances  []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
 	Angles     []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
 	Dihedrals  []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
 	Chirality  []Chirality `yaml:"chirality,omitempty" doc:"hands of centres"`
-	Rigid      [][]any     `yaml:"rigid,omitempty" doc:"groups of atoms that keep the template's shape"`
+	Rigid      [][]any     `yaml:"rigid,omitempty" takes:"text,integer" doc:"groups that keep the template's shape"`
 	Apart      []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
-	Bonds      string      `yaml:"bonds,omitempty" doc:"template: all bonds keep its lengths"`
-	BondAngles string      `yaml:"bond_angles,omitempty" doc:"template: all angles between bonds keep its values"`
-	Windows    string      `yaml:"windows,omitempty" doc:"smooth unless given, or max"`
+	Bonds      string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
+	BondAngles string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
+	Windows    string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
 }
 
 // Internal is a condition on an internal coordinate.
 type Internal struct {
-	Name  string    `yaml:"name,omitempty"`
-	Atoms []any     `yaml:"atoms,omitempty"` // indices from 0 or names
-	Value any       `yaml:"value,omitempty"` // a number or template
-	Range []float64 `yaml:"range,omitempty"` // two numbers instead
-	Min   any       `yaml:"min,omitempty"`   // or one of them; not of a dihedral
-	Max   any       `yaml:"max,omitempty"`
+	Name  string    `yaml:"name,omitempty" doc:"of the component; its atoms unless given"`
+	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer" doc:"indices from 0, or names"`
+	Value any       `yaml:"value,omitempty" takes:"number,template" doc:"a number, or template: that of the template"`
+	Range []float64 `yaml:"range,omitempty" doc:"two numbers instead of {value}"`
+	Min   any       `yaml:"min,omitempty" takes:"number,template" doc:"or one of them; not of a dihedral"`
+	Max   any       `yaml:"max,omitempty" takes:"number,template" doc:"likewise"`
 }
 
 // Chirality asks for the sign of (a−o)·((b−o)×(c−o)) of atoms o, a, b, c.
 type Chirality struct {
-	Name  string    `yaml:"name,omitempty"`
-	Atoms []any     `yaml:"atoms,omitempty"`
-	Sign  string    `yaml:"sign,omitempty"`  // positive, negative or template, which is the default
-	Range []float64 `yaml:"range,omitempty"` // of the volume instead, Å³
+	Name  string    `yaml:"name,omitempty" doc:"of the component; its atoms unless given"`
+	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer" doc:"the centre and three others"`
+	Sign  string    `yaml:"sign,omitempty" words:"positive,negative,template" doc:"template unless given"`
+	Range []float64 `yaml:"range,omitempty" doc:"of the volume instead, Å³"`
 }
 
 // Apart asks atoms for a least distance.
 type Apart struct {
-	Name   string  `yaml:"name,omitempty"`
-	Atoms  []any   `yaml:"atoms,omitempty"` // all unless given
-	Min    float64 `yaml:"min,omitempty"`
-	Beyond int     `yaml:"beyond,omitempty"` // pairs that are more than so many bonds apart; 2 unless given
+	Name   string  `yaml:"name,omitempty" doc:"of the component"`
+	Atoms  []any   `yaml:"atoms,omitempty" takes:"text,integer" doc:"all unless given"`
+	Min    float64 `yaml:"min,omitempty" doc:"least distance, Å"`
+	Beyond int     `yaml:"beyond,omitempty" doc:"of pairs more than so many bonds apart; 2 unless given"`
 }
 
 // maxAtoms bounds the atoms of a molecule whose set is made.

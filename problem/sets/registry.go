@@ -6,7 +6,9 @@
 package sets
 
 import (
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -45,7 +47,8 @@ func init() { // a compound's row leads back to All
 type Kind struct {
 	Name string
 	// Keys is the struct of the kind's own keys: fields with a yaml tag that has
-	// omitempty, and a doc tag. A field of type File is a path. A number with a default
+	// omitempty, and a doc tag, which the schema of problem files shows (package schema has more tags). A
+	// field of type File is a path. A number with a default
 	// tag may be left out, but not be written as 0.
 	Keys reflect.Type
 
@@ -110,8 +113,8 @@ func names() (out []string) {
 	return out
 }
 
-// field returns the field of a key.
-func (k Kind) field(key string) (reflect.StructField, bool) {
+// Field returns the field of a key.
+func (k Kind) Field(key string) (reflect.StructField, bool) {
 	for i := range k.Keys.NumField() {
 		if f := k.Keys.Field(i); tag(f) == key {
 			return f, true
@@ -128,11 +131,53 @@ func tag(f reflect.StructField) string {
 // owners returns the kinds that have a key.
 func owners(key string) (out []Kind) {
 	for _, k := range All {
-		if _, ok := k.field(key); ok {
+		if _, ok := k.Field(key); ok {
 			out = append(out, k)
 		}
 	}
 	return out
+}
+
+// Implying returns the keys that tell the kind of a set that does not name it.
+func Implying() (keys []string) {
+	for _, key := range Keys()[1:] {
+		if of := owners(key); len(of) == 1 && of[0].implies {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// A Bound is what a number of a set may be at all.
+type Bound struct {
+	Low, High   float64
+	Over, Below bool // Low, High themselves are not in it
+}
+
+// Bounds reads the tag bounds of a field, such as "[1,8]" or "(0,)": with ( and ) the end is not in it, and where none is
+// written there is none.
+func Bounds(f reflect.StructField) (b Bound, ok bool) {
+	tag := f.Tag.Get("bounds")
+	if tag == "" {
+		return b, false
+	}
+	n := len(tag) - 1
+	b = Bound{Low: math.Inf(-1), High: math.Inf(1), Over: tag[0] == '(', Below: tag[n] == ')'}
+	low, high, _ := strings.Cut(tag[1:n], ",")
+	for _, end := range []struct {
+		text string
+		to   *float64
+	}{{low, &b.Low}, {high, &b.High}} {
+		if end.text == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(end.text, 64)
+		if err != nil {
+			panic("sets: a tag bounds that is " + tag)
+		}
+		*end.to = v
+	}
+	return b, true
 }
 
 // Keys returns the names of all keys of a set: kind, and those of the kinds in order.
@@ -156,12 +201,12 @@ func KeyType(kind, key string) (reflect.Type, bool) {
 		return reflect.TypeFor[string](), true
 	}
 	if k, ok := find(kind); ok {
-		if f, ok := k.field(key); ok {
+		if f, ok := k.Field(key); ok {
 			return f.Type, true
 		}
 	}
 	for _, k := range owners(key) {
-		f, _ := k.field(key)
+		f, _ := k.Field(key)
 		return f.Type, true
 	}
 	return nil, false

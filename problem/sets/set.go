@@ -84,7 +84,7 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 		return nil, e
 	}
 	for _, key := range Keys() {
-		if _, own := k.field(key); s.has(key) && !own {
+		if _, own := k.Field(key); s.has(key) && !own {
 			var of []string
 			for _, o := range owners(key) {
 				of = append(of, o.Name)
@@ -225,7 +225,7 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 			return fmt.Errorf("a set has no key %q", key)
 		}
 		if kind == "" && slices.ContainsFunc(owners(key), func(k Kind) bool {
-			f, _ := k.field(key)
+			f, _ := k.Field(key)
 			return f.Type != t
 		}) {
 			t = reflect.TypeFor[any]() // Over knows the kind

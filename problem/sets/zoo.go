@@ -16,8 +16,8 @@ const maxDim = 1_000_000
 
 // Sphere is {‖x‖ = r}.
 type Sphere struct {
-	Dim    int     `yaml:"dim,omitempty" doc:"coordinates"`
-	Radius float64 `yaml:"radius,omitempty" default:"1" doc:"r; 1 unless given"`
+	Dim    int     `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
+	Radius float64 `yaml:"radius,omitempty" default:"1" bounds:"(0,)" doc:"r; 1 unless given"`
 }
 
 func sphere(k Sphere) (constraint.Set, error) {
@@ -49,8 +49,8 @@ func ellipsoid(k Ellipsoid) (constraint.Set, error) {
 
 // Torus is the torus in R³.
 type Torus struct {
-	Major float64 `yaml:"major,omitempty" doc:"radius R of the core circle"`
-	Minor float64 `yaml:"minor,omitempty" doc:"radius r < R of the tube"`
+	Major float64 `yaml:"major,omitempty" bounds:"(0,)" doc:"radius R of the core circle"`
+	Minor float64 `yaml:"minor,omitempty" bounds:"(0,)" doc:"radius r < R of the tube"`
 }
 
 func torus(k Torus) (constraint.Set, error) {
@@ -128,7 +128,7 @@ func halfOpen(keys any) bool { k := keys.(Box); return k.Lower == nil || k.Upper
 
 // Simplex is {Σ x_j = 1, x ≥ 0}.
 type Simplex struct {
-	Dim int `yaml:"dim,omitempty" doc:"coordinates"`
+	Dim int `yaml:"dim,omitempty" bounds:"[2,1000000]" doc:"coordinates"`
 }
 
 func simplex(k Simplex) (constraint.Set, error) {
@@ -141,14 +141,14 @@ func simplex(k Simplex) (constraint.Set, error) {
 // Cap is {‖x‖ = 1, axis·x ≥ height}.
 type Cap struct {
 	Axis   []float64 `yaml:"axis,omitempty" doc:"its direction; scaled to length 1"`
-	Height float64   `yaml:"height,omitempty" doc:"in (−1, 1)"`
+	Height float64   `yaml:"height,omitempty" bounds:"(-1,1)" doc:"in (−1, 1)"`
 }
 
 func spherical(k Cap) (constraint.Set, error) { return made(zoo.NewCap(k.Axis, k.Height)) }
 
 // Matrices is O(n) or SO(n).
 type Matrices struct {
-	N int `yaml:"n,omitempty" doc:"rows of the matrices; points are row-major"`
+	N int `yaml:"n,omitempty" bounds:"[1,100]" doc:"rows of the matrices; points are row-major"`
 }
 
 func orthogonal(k Matrices) (constraint.Set, error) {
@@ -161,15 +161,15 @@ func specialOrthogonal(k Matrices) (constraint.Set, error) {
 
 // Stiefel is {X ∈ R^(n×p) : XᵀX = I}.
 type Stiefel struct {
-	N int `yaml:"n,omitempty" doc:"rows of the matrices; points are row-major"`
-	P int `yaml:"p,omitempty" doc:"their columns"`
+	N int `yaml:"n,omitempty" bounds:"[1,100]" doc:"rows of the matrices; points are row-major"`
+	P int `yaml:"p,omitempty" bounds:"[1,100]" doc:"their columns"`
 }
 
 func stiefel(k Stiefel) (constraint.Set, error) { return made(zoo.NewStiefel(k.N, k.P)) }
 
 // Chain is a chain of atoms with fixed bonds.
 type Chain struct {
-	Dim      int       `yaml:"dim,omitempty" default:"3" doc:"coordinates of each atom; 3 unless given"`
+	Dim      int       `yaml:"dim,omitempty" default:"3" bounds:"[2,500000]" doc:"coordinates of each atom; 3 unless given"`
 	Bonds    []float64 `yaml:"bonds,omitempty" doc:"lengths"`
 	Angles   []float64 `yaml:"angles,omitempty" doc:"in radians, one for each inner atom; free unless given"`
 	Anchored bool      `yaml:"anchored,omitempty" doc:"the first atom is at the origin"`
@@ -190,7 +190,7 @@ func adrift(keys any) bool { return !keys.(Chain).Anchored }
 
 // Euclidean is R^d: no constraint at all.
 type Euclidean struct {
-	Dim int `yaml:"dim,omitempty" doc:"coordinates"`
+	Dim int `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
 }
 
 func euclidean(k Euclidean) (constraint.Set, error) {
@@ -204,7 +204,7 @@ func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{
 
 // Formulas is a set of formulas; package formula says what they are.
 type Formulas struct {
-	Dim        int                 `yaml:"dim,omitempty" doc:"coordinates"`
+	Dim        int                 `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
 	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
 	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
 	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
