@@ -25,6 +25,13 @@ const (
 	judgedPaths   = 10      // of a validation row, of whose losses its own is the mean, at most
 )
 
+// A HeldOutRecord is what metrics.jsonl holds of a held-out distance.
+type HeldOutRecord struct {
+	train.Measured
+	Seconds float64 `json:"seconds"`         // that it took
+	Fault   string  `json:"fault,omitempty"` // why there is no distance
+}
+
 // settleStop says what becomes of train.stop: held_out on this data. Validation rows that are too
 // few to judge by leave the epochs of the problem, or the default.
 func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
@@ -113,11 +120,7 @@ func (t *training) heldOut(ctx context.Context) error {
 		err = t.mark()
 	}
 	if err == nil && !(ends && verdict.From < verdict.After) {
-		err = t.Folder.AppendMetric("held-out", m.Epoch, struct {
-			train.Measured
-			Seconds float64 `json:"seconds"` // that it took
-			Fault   string  `json:"fault,omitempty"`
-		}{m, seconds, fault})
+		err = t.Folder.AppendMetric("held-out", m.Epoch, HeldOutRecord{m, seconds, fault})
 	}
 	if err == nil {
 		err = t.tellJudged()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -298,3 +299,10 @@ func described() map[string]row {
 
 // Describe returns what docs/problem-file.md says of a key, such as "set.kind" or "variants", without links.
 func Describe(key string) string { return described()[key].doc }
+
+// DrawKeys are the keys by which samples of a trained run may be drawn otherwise, and ExtendKeys those with which a
+// training goes on.
+func DrawKeys() []string { return slices.Clone(drawKeys) }
+
+// ExtendKeys are as DrawKeys says.
+func ExtendKeys() []string { return slices.Clone(extendKeys) }

@@ -60,11 +60,7 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 			if err != nil {
 				return err
 			}
-			return a.result(struct {
-				Machine run.Machine  `json:"machine"`
-				Peaks   []bench.Peak `json:"peaks"`
-				Rows    []bench.Row  `json:"rows"`
-			}{run.ThisMachine(), peaks, rows}, func(w io.Writer) { printBench(w, peaks, rows) })
+			return a.result(speeds{run.ThisMachine(), peaks, rows}, func(w io.Writer) { printBench(w, peaks, rows) })
 		},
 	}
 	cmd.Flags().IntSliceVar(&o.Cores, "cores", nil, "workers of each row (default: 1 and as many as --workers)")
@@ -73,6 +69,13 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 	cmd.Flags().Float64Var(&o.Seconds, "seconds", 2, "time to spend on each row; at least three runs are timed")
 	cmd.Flags().IntVar(&o.Divide, "divide", 1, "divide the rows of products and steps by this, for a quick look")
 	return cmd
+}
+
+// speeds are what bench kernels prints.
+type speeds struct {
+	Machine run.Machine  `json:"machine"`
+	Peaks   []bench.Peak `json:"peaks"`
+	Rows    []bench.Row  `json:"rows"`
 }
 
 // checkBench looks at the flags and compiles the filter.

@@ -79,7 +79,7 @@ Other programs at work on the machine disturb it, the quantile most.`,
 					bar.line(fmt.Sprintf("%s on %s: %s", plural(n, "sample"), plural(c, "core"), duration(w.P50)))
 				}
 			}
-			return a.result(map[string]any{"machine": run.ThisMachine(), "run": r.Folder.Dir, "waits": waits},
+			return a.result(waited{run.ThisMachine(), r.Folder.Dir, waits},
 				func(w io.Writer) { printWaits(w, waits) })
 		},
 	}
@@ -91,6 +91,13 @@ Other programs at work on the machine disturb it, the quantile most.`,
 	cmd.Flags().StringArrayVar(&settings, "set", nil,
 		"draw by another value of a key that needs no training, as in process.landing.rate=50 (repeatable)")
 	return cmd
+}
+
+// waited is what bench generate prints.
+type waited struct {
+	Machine run.Machine `json:"machine"`
+	Run     string      `json:"run"`
+	Waits   []wait      `json:"waits"`
 }
 
 func checkWaits(counts, cores []int, seconds float64) error {

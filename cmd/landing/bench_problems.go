@@ -100,18 +100,39 @@ func problemsFolder(out string) (*run.Folder, error) {
 	return f, err
 }
 
-func (a *app) listProblems(some []problems.Problem) error {
-	type entry struct {
+// What bench problems prints: of --list, of --write, and of problems that it measured.
+type (
+	problemList struct {
+		Problems []listedProblem `json:"problems"`
+	}
+	listedProblem struct {
 		Name  string `json:"name"`
 		Rows  int    `json:"rows"`
 		Dim   int    `json:"dim"`
 		About string `json:"about"`
 	}
-	var all []entry
-	for _, p := range some {
-		all = append(all, entry{p.Name, p.Rows, p.Dim, p.About})
+	writtenProblems struct {
+		Folder  string   `json:"folder"`
+		Folders []string `json:"folders"`
 	}
-	return a.result(map[string]any{"problems": all}, func(w io.Writer) {
+	measuredProblems struct {
+		Machine  run.Machine     `json:"machine"`
+		Folder   string          `json:"folder"`
+		For      float64         `json:"for_seconds"`
+		Seed     uint64          `json:"seed"`
+		Settings []string        `json:"settings"`
+		Problems []*suite.Result `json:"problems"`
+		Bars     []suite.Bar     `json:"bars"`
+		Complete bool            `json:"complete"`
+	}
+)
+
+func (a *app) listProblems(some []problems.Problem) error {
+	all := []listedProblem{}
+	for _, p := range some {
+		all = append(all, listedProblem{p.Name, p.Rows, p.Dim, p.About})
+	}
+	return a.result(problemList{all}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "problem\trows\td\tdata and set")
 		for _, e := range all {
@@ -131,7 +152,7 @@ func (a *app) writeProblems(ctx context.Context, c *suite.Config, some []problem
 		}
 		dirs = append(dirs, dir)
 	}
-	return a.result(map[string]any{"folder": c.Out, "folders": dirs}, func(w io.Writer) {
+	return a.result(writtenProblems{c.Out, dirs}, func(w io.Writer) {
 		for _, dir := range dirs {
 			fmt.Fprintln(w, dir)
 		}
@@ -162,10 +183,9 @@ func (a *app) measureProblems(ctx context.Context, c *suite.Config, some []probl
 	}
 	bars := suite.Bars(results)
 	settings := append([]string{}, c.Settings...)
-	err := a.result(map[string]any{
-		"machine": run.ThisMachine(), "folder": c.Out, "for_seconds": c.For.Seconds(), "seed": c.Seed,
-		"settings": settings, "problems": results, "bars": bars, "complete": stopped == nil,
-	}, func(w io.Writer) { printProblems(w, c, results, bars) })
+	err := a.result(measuredProblems{Machine: run.ThisMachine(), Folder: c.Out, For: c.For.Seconds(), Seed: c.Seed,
+		Settings: settings, Problems: results, Bars: bars, Complete: stopped == nil},
+		func(w io.Writer) { printProblems(w, c, results, bars) })
 	return errors.Join(stopped, err)
 }
 

@@ -45,17 +45,20 @@ YAML file; without data, points that random starts reach stand in for it.`,
 				return errors.Join(failed, legible(r).Write(a.stdout, true))
 			}
 			var written error
-			printed := a.result(struct {
-				Problem string       `json:"problem"`
-				Status  check.Status `json:"status"`
-				*check.Report
-			}{p.Name, r.Status(), r}, func(w io.Writer) { written = r.Write(w, false) })
+			printed := a.result(examined{p.Name, r.Status(), r}, func(w io.Writer) { written = r.Write(w, false) })
 			return errors.Join(failed, printed, written)
 		},
 	}
 	src.flags(cmd)
 	cmd.Flags().BoolVar(&why, "why", false, "say of each key that follows from the data why it is what it is")
 	return cmd
+}
+
+// examined is what check prints.
+type examined struct {
+	Problem string       `json:"problem"`
+	Status  check.Status `json:"status"`
+	*check.Report
 }
 
 // legible returns a report whose text has no control characters, to be written with

@@ -245,26 +245,58 @@ func (o *alanine) pick(f *dataset.Frames) (*molecule.Molecule, []float64) {
 	return m.Part(heavy), x
 }
 
+// alanineStory is how frames were made: what data alanine prints, and writes beside them.
+type alanineStory struct {
+	File    string       `json:"file"`
+	SHA256  string       `json:"sha256"`
+	Version string       `json:"version"`
+	Frames  int          `json:"frames"`
+	Atoms   []string     `json:"atoms"`
+	Unit    string       `json:"unit"`
+	Field   string       `json:"force_field"`
+	Solvent string       `json:"solvent"`
+	Kelvin  float64      `json:"temperature"`
+	Phi     float64      `json:"phi"`
+	Psi     string       `json:"psi"`
+	Law     string       `json:"law"`
+	Seed    uint64       `json:"seed"`
+	Chains  int          `json:"chains"`
+	Burn    int          `json:"burn"`
+	Every   int          `json:"every"`
+	Step    float64      `json:"step"`
+	Seconds float64      `json:"seconds"`
+	Worst   float64      `json:"worst_violation"`
+	Failed  float64      `json:"failed_projections"` // share
+	Turned  float64      `json:"turned_back"`        // share of flights
+	Energy  float64      `json:"mean_energy_kcal_mol"`
+	PsiMean float64      `json:"psi_mean"` // degrees
+	PsiSD   float64      `json:"psi_sd"`
+	PsiESS  metric.Float `json:"psi_ess"`
+	PsiRhat metric.Float `json:"psi_rhat"`
+
+	Prmtop         string `json:"prmtop,omitempty"`
+	Coordinates    string `json:"coordinates,omitempty"`
+	PrmtopSHA      string `json:"prmtop_sha256,omitempty"`
+	CoordinatesSHA string `json:"coordinates_sha256,omitempty"`
+}
+
 // facts are how the frames were made.
-func (o *alanine) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, seconds float64) map[string]any {
+func (o *alanine) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, seconds float64) alanineStory {
 	names := make([]string, m.N())
 	for i := range names {
 		names[i] = m.Label(i)
 	}
 	ψ := f.Watched[0]
-	facts := map[string]any{
-		"file": o.out, "sha256": run.Hash(data), "version": run.Version(), "frames": f.Count, "atoms": names,
-		"unit": "ångström", "force_field": f.System.Origin, "solvent": o.Solvent.String(), "temperature": o.Kelvin,
-		"phi": o.phi, "psi": o.psi, "law": "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
-		"seed": o.Seed, "chains": o.Chains, "burn": o.Burn, "every": o.Every, "step": f.Step, "seconds": seconds,
-		"worst_violation": f.Worst, "failed_projections": f.Failed, "turned_back": f.Turned,
-		"mean_energy_kcal_mol": f.Energy,
-		"psi_mean":             ψ.Mean * 180 / math.Pi, "psi_sd": ψ.SD * 180 / math.Pi, "psi_ess": metric.Float(ψ.ESS),
-		"psi_rhat": metric.Float(ψ.Rhat),
-	}
+	facts := alanineStory{File: o.out, SHA256: run.Hash(data), Version: run.Version(), Frames: f.Count, Atoms: names,
+		Unit: "ångström", Field: f.System.Origin, Solvent: o.Solvent.String(), Kelvin: o.Kelvin,
+		Phi: o.phi, Psi: o.psi, Law: "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
+		Seed: o.Seed, Chains: o.Chains, Burn: o.Burn, Every: o.Every, Step: f.Step, Seconds: seconds,
+		Worst: f.Worst, Failed: f.Failed, Turned: f.Turned, Energy: f.Energy,
+		PsiMean: ψ.Mean * 180 / math.Pi, PsiSD: ψ.SD * 180 / math.Pi, PsiESS: metric.Float(ψ.ESS),
+		PsiRhat: metric.Float(ψ.Rhat)}
 	if o.prmtop != "" {
-		facts["prmtop"], facts["coordinates"] = o.prmtop, o.position
-		facts["prmtop_sha256"], facts["coordinates_sha256"] = o.hashes[0], o.hashes[1]
+		facts.Prmtop, facts.Coordinates = o.prmtop, o.position
+		facts.PrmtopSHA, facts.CoordinatesSHA = o.hashes[0], o.hashes[1]
 	}
 	return facts
 }

@@ -16,6 +16,16 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
+// eigenStory is what data eigenfunction prints.
+type eigenStory struct {
+	File       string  `json:"file"`
+	Points     int     `json:"points"`
+	Lost       int     `json:"lost"`
+	Eigenvalue float64 `json:"eigenvalue"`
+	Subdivided int     `json:"subdivided"` // times
+	Vertices   int     `json:"vertices"`
+}
+
 func (a *app) dataEigenfunction() *cobra.Command {
 	var out, weights string
 	var k, n, levels int
@@ -82,8 +92,7 @@ each change of sign, f is a mixture with its neighbours.`,
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
-			return a.result(map[string]any{"file": out, "points": n, "lost": points.Lost, "eigenvalue": points.Lambda,
-				"subdivided": levels, "vertices": vertices}, func(w io.Writer) {
+			return a.result(eigenStory{out, n, points.Lost, points.Lambda, levels, vertices}, func(w io.Writer) {
 				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n",
 					plural(n, "point"), out, k,
 					points.Lambda, plural(levels, "time"), vertices)

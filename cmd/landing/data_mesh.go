@@ -19,6 +19,16 @@ import (
 
 // readMesh reads a mesh and says what is wrong with it. The first fault that
 // refused holds for is returned as the error instead; refused may be nil.
+// meshStory is what data level-set prints.
+type meshStory struct {
+	Weights string      `json:"weights"`
+	Mesh    string      `json:"mesh"`
+	Centre  [3]float64  `json:"centre"` // of where the mesh was: it is moved there
+	Scale   float64     `json:"scale"`
+	Seconds float64     `json:"seconds"`
+	Report  *fit.Report `json:"report"`
+}
+
 func (a *app) readMesh(path string, refused func(mesh.Fault) bool) (*mesh.Mesh, error) {
 	m, err := mesh.Read(path)
 	if err != nil {
@@ -151,8 +161,7 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			for _, fault := range r.Faults() {
 				a.say("warning: %s: %s", out, fault)
 			}
-			return a.result(map[string]any{"weights": out, "mesh": meshOut, "centre": centre, "scale": scale,
-				"seconds": seconds, "report": r}, func(w io.Writer) {
+			return a.result(meshStory{out, meshOut, centre, scale, seconds, r}, func(w io.Writer) {
 				fmt.Fprintf(w, "network %s, mesh %s (%.0f s)\n", out, meshOut, seconds)
 				fitTable(w, r)
 			})

@@ -17,6 +17,12 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
+// refined is what data refine prints.
+type refined struct {
+	*experiment.Refined
+	File string `json:"file"`
+}
+
 func (a *app) dataRefine() *cobra.Command {
 	var src source
 	var out string
@@ -68,10 +74,7 @@ are left out and counted: they would all come to the edge.`,
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
-			return a.result(struct {
-				*experiment.Refined
-				File string `json:"file"`
-			}{r, out}, func(w io.Writer) {
+			return a.result(refined{r, out}, func(w io.Writer) {
 				fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst); worst violation %.2g\n",
 					r.Kept,
 					r.Points, out, float64(r.Moved.Median), float64(r.Moved.Worst), float64(r.Violation))

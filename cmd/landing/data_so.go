@@ -13,6 +13,17 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
+// soStory is what data so prints.
+type soStory struct {
+	File  string  `json:"file"`
+	N     int     `json:"n"`
+	Modes int     `json:"modes"`
+	SD    float64 `json:"sd"`
+	Count int     `json:"count"`
+	Seed  uint64  `json:"seed"`
+	Sizes []int   `json:"mode_sizes"`
+}
+
 func (a *app) dataSO() *cobra.Command {
 	var mix dataset.RotationMixture
 	var out string
@@ -59,10 +70,7 @@ The recipes so10-3 and so10-5 train on such files.`,
 			for _, j := range modes {
 				sizes[j]++
 			}
-			return a.result(map[string]any{
-				"file": out, "n": mix.N, "modes": mix.Modes, "sd": mix.SD, "count": mix.Count, "seed": mix.Seed,
-				"mode_sizes": sizes,
-			}, func(w io.Writer) {
+			return a.result(soStory{out, mix.N, mix.Modes, mix.SD, mix.Count, mix.Seed, sizes}, func(w io.Writer) {
 				fmt.Fprintf(w, "%d matrices of SO(%d) in %d modes %v, written to %s\n", p.N, mix.N,
 					mix.Modes, sizes, out)
 			})

@@ -30,6 +30,19 @@ type counted struct {
 	Seconds     float64      `json:"seconds"`
 }
 
+// distilled is what distill prints.
+type distilled struct {
+	Run     string      `json:"run"`
+	Teacher run.Teacher `json:"teacher"`
+	Epochs  int         `json:"epochs"`
+	Seconds struct {
+		Draw  float64 `json:"draw"`
+		Train float64 `json:"train"`
+	} `json:"seconds"`
+	Of      counted   `json:"teacher_samples"`
+	Samples []counted `json:"samples"`
+}
+
 func (a *app) distill() *cobra.Command {
 	var student experiment.Student
 	var at place
@@ -140,9 +153,8 @@ func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student ex
 	if err != nil {
 		return err
 	}
-	result := map[string]any{"run": f.Dir, "teacher": from, "epochs": last.Epoch,
-		"seconds": map[string]float64{"draw": from.Seconds, "train": last.Seconds}, "teacher_samples": table[0],
-		"samples": table[1:]}
+	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Of: table[0], Samples: table[1:]}
+	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
 	return a.result(result, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -169,6 +169,12 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 	return a.score(ctx, r, s, t.State, prior, j, failed)
 }
 
+// evaluated is what eval, report and demo print.
+type evaluated struct {
+	*experiment.Evaluation
+	Report string `json:"report,omitempty"`
+}
+
 // score evaluates samples of a network in a state, and prints. failed is the error that
 // came with them.
 func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Samples, state train.State,
@@ -181,10 +187,7 @@ func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Sample
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := struct {
-		*experiment.Evaluation
-		Report string `json:"report,omitempty"`
-	}{Evaluation: v}
+	out := evaluated{Evaluation: v}
 	if j.report {
 		k, _, err := r.KeptEvaluation()
 		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != j.seed) {

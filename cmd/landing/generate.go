@@ -16,12 +16,38 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
 // maxNumbers bounds the numbers that one call generates: with the file, they are in
 // memory about three times.
 const maxNumbers = 100_000_000
+
+// generated is what generate prints.
+type generated struct {
+	Run       string   `json:"run"`
+	File      string   `json:"file"`
+	Samples   int      `json:"samples"` // asked for
+	Written   int      `json:"written"`
+	Failed    int      `json:"failed"`
+	Lost      []uint64 `json:"failed_samples"` // their numbers
+	Wrong     int      `json:"wrong_component"`
+	Broken    int      `json:"broken"`
+	Violation struct {
+		Worst metric.Float `json:"worst"`
+	} `json:"violation"`
+	Seed    uint64 `json:"seed"`
+	First   uint64 `json:"first"`
+	Seconds struct {
+		Generate float64 `json:"generate"`
+	} `json:"seconds"`
+	Record      string            `json:"record"` // the file that says how they were drawn
+	Drawn       []problem.Setting `json:"drawn_by,omitempty"`
+	Under       *experiment.Asked `json:"condition,omitempty"`
+	Unreachable int               `json:"unreachable,omitempty"`
+	Steps       *experiment.Steps `json:"steps,omitempty"`
+}
 
 func (a *app) generate() *cobra.Command {
 	var n int
@@ -165,25 +191,12 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			if off, rounds := r.Rounded(ext, s); rounds {
 				a.sayRounded(out, off, worst)
 			}
-			result := map[string]any{
-				"run": r.Folder.Dir, "file": out, "samples": s.N(), "written": s.N() - s.Failed(), "failed": len(lost),
-				"failed_samples": lost, "wrong_component": s.Wrong,
-				"broken":    s.Broken,
-				"violation": map[string]any{"worst": metric.Float(worst)},
-				"seed":      seed, "first": first, "seconds": map[string]float64{"generate": s.Time.Seconds()},
-				"record": experiment.RecordName(out),
-			}
-			if len(r.Drawn) > 0 {
-				result["drawn_by"] = r.Drawn
-			}
+			result := generated{Run: r.Folder.Dir, File: out, Samples: s.N(), Written: s.N() - s.Failed(),
+				Failed: len(lost), Lost: lost, Wrong: s.Wrong, Broken: s.Broken, Seed: seed, First: first,
+				Record: experiment.RecordName(out), Drawn: r.Drawn, Under: record.Under, Steps: s.Steps}
+			result.Violation.Worst, result.Seconds.Generate = metric.Float(worst), s.Time.Seconds()
 			if record.Under != nil {
-				result["condition"] = record.Under
-				if s.Begun > 0 {
-					result["unreachable"] = s.Begun
-				}
-			}
-			if s.Steps != nil {
-				result["steps"] = s.Steps
+				result.Unreachable = s.Begun
 			}
 			if err := a.result(result, func(w io.Writer) {
 				fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", s.N()-s.Failed(), out, s.Time.Seconds(), told)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -28,7 +29,7 @@ problem file that check and train accept: shape, labels, latitude and longitude,
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows
 keep to round-off is active, as a ready-made set where one fits; what they nearly keep is
 commented out with its residual. Nothing else is assumed, and every other key is left to
-its default.
+its default. Beside it goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
 Files that train would refuse (cells that are no numbers, columns of words, labels between
 coordinates) are refused, unless --clean names a file for the rows and columns that can be
@@ -65,10 +66,12 @@ used.`,
 			if err := run.WriteFile(out, []byte(d.YAML), false); err != nil {
 				return keeps(err)
 			}
-			return a.result(struct {
-				Problem string `json:"problem"`
-				*draft.Draft
-			}{out, d}, func(w io.Writer) {
+			if note, err := keepSchema(filepath.Join(filepath.Dir(out), problem.SchemaFile)); err != nil {
+				a.say("note: editors cannot check %s: %v", out, err)
+			} else if note != "" {
+				a.say("note: %s", note)
+			}
+			return a.result(drafted{out, d}, func(w io.Writer) {
 				for _, line := range d.Lines(columns(a.stdout)) {
 					fmt.Fprintln(w, oneLine(line))
 				}
@@ -87,6 +90,12 @@ used.`,
 	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv or .npy")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 	return cmd
+}
+
+// drafted is what init prints.
+type drafted struct {
+	Problem string `json:"problem"`
+	*draft.Draft
 }
 
 // A kept is the error of a file that is there, of a verb that writes over none.

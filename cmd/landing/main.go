@@ -73,10 +73,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func (a *app) main(ctx context.Context) int {
 	args, stdout, stderr := a.args, a.stdout, a.stderr
+	help := &keeper{Writer: stdout}
+	a.help = help
 	root := a.root()
 	root.SetArgs(args)
-	help := &keeper{Writer: stdout}
-	root.SetOut(help)
 	root.SetErr(stderr)
 	if err := kernel.Check(); err != nil {
 		fmt.Fprintf(stderr, "landing: %v\n", err)
@@ -201,6 +201,7 @@ func exitCode(err error) int {
 // app is what the verbs share.
 type app struct {
 	stdout, stderr io.Writer
+	help           io.Writer // standard output, for what cobra writes itself
 	args           []string
 	json, quiet    bool
 	told           bool   // standard output has its JSON object
@@ -259,11 +260,14 @@ Start with:  landing demo`,
 		"how messages and progress are written to standard error: text, or json, an object a line")
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
+	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill(), a.version(), a.ls(), a.scoreAt())
+	root.AddCommand(a.schema())
 	a.strict(root)
+	completion(root)
 	return root
 }
 

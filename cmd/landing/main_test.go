@@ -37,7 +37,9 @@ func do(t *testing.T, dir string, args ...string) transcript {
 	t.Chdir(dir)
 	var stdout, stderr bytes.Buffer
 	code := Main(context.Background(), args, &stdout, &stderr)
-	return transcript{code, stdout.String(), stderr.String()}
+	r := transcript{code, stdout.String(), stderr.String()}
+	checkOutput(t, args, r)
+	return r
 }
 
 func ok(t *testing.T, dir string, args ...string) transcript {
@@ -82,6 +84,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("no %s in the output", path)
 		}
 	}
+	checkMetrics(t, filepath.Join(dir, "runs", "demo-001"))
 	if v["samples"].(float64) != 1679 || v["failed"].(float64) != 0 ||
 		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("got %v", v)

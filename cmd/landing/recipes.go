@@ -10,6 +10,21 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
+// What recipes prints: of one, and of all.
+type (
+	recipe struct {
+		Name     string   `json:"name"`
+		Title    string   `json:"title"`
+		Data     string   `json:"data"`
+		Method   string   `json:"method"`
+		Variants []string `json:"variants"`
+		YAML     string   `json:"yaml,omitempty"`
+	}
+	recipeList struct {
+		Recipes []recipe `json:"recipes"`
+	}
+)
+
 func (a *app) recipes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "recipes [NAME]",
@@ -21,14 +36,6 @@ func (a *app) recipes() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, given []string) error {
-			type recipe struct {
-				Name     string   `json:"name"`
-				Title    string   `json:"title"`
-				Data     string   `json:"data"`
-				Method   string   `json:"method"`
-				Variants []string `json:"variants"`
-				YAML     string   `json:"yaml,omitempty"`
-			}
 			describe := func(name string) (recipe, error) {
 				data, origin, err := problem.Source(name)
 				if err != nil {
@@ -62,7 +69,7 @@ func (a *app) recipes() *cobra.Command {
 				}
 				all = append(all, r)
 			}
-			return a.result(map[string]any{"recipes": all}, func(w io.Writer) {
+			return a.result(recipeList{all}, func(w io.Writer) {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				for _, r := range all {
 					data := "needs --data FILE"

@@ -244,6 +244,42 @@ func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, 
 	return rows, nil
 }
 
+// What reproduce prints: of tables, of --list and of --dry-run.
+type (
+	reproduced struct {
+		Rows   string        `json:"rows"` // the file that holds them
+		Tables []paper.Table `json:"tables"`
+		Pages  []string      `json:"pages"`
+		Legend string        `json:"legend"`
+	}
+	exhibitList struct {
+		Exhibits []listedExhibit `json:"exhibits"`
+		Budget   float64         `json:"budget_seconds"`
+	}
+	listedExhibit struct {
+		Name    string  `json:"name"`
+		Alias   string  `json:"alias,omitempty"`
+		Title   string  `json:"title"`
+		Cells   int     `json:"cells"`
+		Runs    int     `json:"runs"` // with seeds
+		Nets    int     `json:"trainings"`
+		Left    int     `json:"left"`
+		Seconds float64 `json:"seconds_left"`
+	}
+	plannedPaper struct {
+		Cells []plannedPaperCell `json:"cells"`
+	}
+	plannedPaperCell struct {
+		Cell     string `json:"cell"`
+		Seed     uint64 `json:"seed"`
+		Recipe   string `json:"recipe"`
+		Variants string `json:"variants,omitempty"`
+		Settings string `json:"settings,omitempty"`
+		Draw     string `json:"draw,omitempty"`
+		Run      string `json:"run"` // folder
+	}
+)
+
 func (a *app) showExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []paper.Row) error {
 	var tables []paper.Table
 	pages := []string{}
@@ -262,7 +298,7 @@ func (a *app) showExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []pa
 		}
 		pages = append(pages, file)
 	}
-	return a.result(map[string]any{"rows": r.rows, "tables": tables, "pages": pages, "legend": paper.Legend},
+	return a.result(reproduced{r.rows, tables, pages, paper.Legend},
 		func(w io.Writer) {
 			for i := range tables {
 				if i > 0 {
@@ -284,17 +320,7 @@ func (a *app) showExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []pa
 }
 
 func (a *app) listExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []paper.Row) error {
-	type entry struct {
-		Name    string  `json:"name"`
-		Alias   string  `json:"alias,omitempty"`
-		Title   string  `json:"title"`
-		Cells   int     `json:"cells"`
-		Runs    int     `json:"runs"` // with seeds
-		Nets    int     `json:"trainings"`
-		Left    int     `json:"left"`
-		Seconds float64 `json:"seconds_left"`
-	}
-	var list []entry
+	list := []listedExhibit{}
 	for _, e := range exhibits {
 		cells := paper.CellsOf([]*paper.Exhibit{e})
 		left := r.due(cells, rows)
@@ -306,10 +332,10 @@ func (a *app) listExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []pa
 		for _, d := range left {
 			open[r.Folder(d.Cell, d.Seed)] = true
 		}
-		list = append(list, entry{e.Name, e.Alias, e.Title, len(cells), len(runs), len(nets), len(left),
+		list = append(list, listedExhibit{e.Name, e.Alias, e.Title, len(cells), len(runs), len(nets), len(left),
 			float64(len(open)) * r.Budget.Seconds()})
 	}
-	return a.result(map[string]any{"exhibits": list, "budget_seconds": r.Budget.Seconds()}, func(w io.Writer) {
+	return a.result(exhibitList{list, r.Budget.Seconds()}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "name\talso\tcells with seeds\tto run\ttrainings\ttraining left at %v each\t\n", r.Budget)
 		for _, e := range list {
@@ -322,23 +348,14 @@ func (a *app) listExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []pa
 }
 
 func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row) error {
-	type entry struct {
-		Cell     string `json:"cell"`
-		Seed     uint64 `json:"seed"`
-		Recipe   string `json:"recipe"`
-		Variants string `json:"variants,omitempty"`
-		Settings string `json:"settings,omitempty"`
-		Draw     string `json:"draw,omitempty"`
-		Run      string `json:"run"` // folder
-	}
 	left := r.share(all, rows)
-	list := []entry{}
+	list := []plannedPaperCell{}
 	for _, d := range left {
-		list = append(list, entry{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants,
+		list = append(list, plannedPaperCell{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants,
 			strings.Join(d.Cell.Settings, " "), strings.Join(d.Cell.Draw, " "), r.Folder(d.Cell, d.Seed)})
 	}
 	refused := r.refusals(left)
-	err := a.result(map[string]any{"cells": list}, func(w io.Writer) {
+	err := a.result(plannedPaper{list}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, e := range list {
 			fmt.Fprintf(t, "%s\tseed %d\t%s\t%s\t%s\t%s\n", e.Cell, e.Seed, e.Recipe, e.Variants, e.Settings, e.Draw)

@@ -18,6 +18,18 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
+// scored is what score --at prints.
+type scored struct {
+	Run       string           `json:"run"`
+	File      string           `json:"file"`
+	Rows      int              `json:"rows"`
+	Dim       int              `json:"dim"`
+	Epoch     int              `json:"epoch"`
+	Precision kernel.Precision `json:"precision"`
+	RunsIn    kernel.Precision `json:"runs_in"` // on this machine
+	Seconds   float64          `json:"seconds"`
+}
+
 func (a *app) scoreAt() *cobra.Command {
 	var at, out, checkpoint, data, precision string
 	var hidden, force bool
@@ -89,8 +101,8 @@ row of as many numbers as the point has for each. Nothing is guided.`,
 			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
 				return err
 			}
-			result := map[string]any{"run": r.Folder.Dir, "file": out, "rows": rows.N, "dim": n.Dim,
-				"epoch": n.Epoch, "precision": p, "runs_in": kernel.Effective(p), "seconds": seconds}
+			result := scored{Run: r.Folder.Dir, File: out, Rows: rows.N, Dim: n.Dim, Epoch: n.Epoch, Precision: p,
+				RunsIn: kernel.Effective(p), Seconds: seconds}
 			return a.result(result, func(w io.Writer) {
 				fmt.Fprintf(w, "scores at %s in %s (%.2f s, %v)\n", plural(rows.N, "row"), out, seconds, p)
 			})

@@ -36,15 +36,7 @@ defaults.`,
 			if why {
 				return a.why(f)
 			}
-			var out struct {
-				Run         string          `json:"run"`
-				Manifest    run.Manifest    `json:"manifest"`
-				Status      run.Status      `json:"status"`
-				Checkpoints []string        `json:"checkpoints"`
-				Last        json.RawMessage `json:"last_epoch"`
-				Config      string          `json:"config"`
-				Drawn       []string        `json:"drawn"` // folders of reports by other keys of generation
-			}
+			var out shown
 			out.Run = f.Dir
 			if err := f.ReadJSON(run.ManifestFile, &out.Manifest); err != nil {
 				return err
@@ -142,19 +134,33 @@ defaults.`,
 	return cmd
 }
 
+// What show prints, and with --why.
+type (
+	shown struct {
+		Run         string          `json:"run"`
+		Manifest    run.Manifest    `json:"manifest"`
+		Status      run.Status      `json:"status"`
+		Checkpoints []string        `json:"checkpoints"`
+		Last        json.RawMessage `json:"last_epoch"` // as in metrics.jsonl
+		Config      string          `json:"config"`
+		Drawn       []string        `json:"drawn"` // folders of reports by other keys of generation
+	}
+	reasons struct {
+		Run        string          `json:"run"`
+		Chosen     []run.Choice    `json:"chosen"`
+		Given      []run.Given     `json:"given"`
+		Clock      []run.Clocked   `json:"clock"`
+		Extensions []run.Extension `json:"extensions"`
+	}
+)
+
 // why says which keys of a run have which values, and why.
 func (a *app) why(f *run.Folder) error {
 	var m run.Manifest
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
 	}
-	out := struct {
-		Run        string          `json:"run"`
-		Chosen     []run.Choice    `json:"chosen"`
-		Given      []run.Given     `json:"given"`
-		Clock      []run.Clocked   `json:"clock"`
-		Extensions []run.Extension `json:"extensions"`
-	}{f.Dir, append([]run.Choice{}, m.Chosen...), append([]run.Given{}, m.Given...),
+	out := reasons{f.Dir, append([]run.Choice{}, m.Chosen...), append([]run.Given{}, m.Given...),
 		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...)}
 	note := ""
 	if m.Given == nil { // of a version that did not note them

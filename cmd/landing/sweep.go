@@ -90,12 +90,6 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
 		return refused
 	}
-	type cell struct {
-		Name   string      `json:"name"`
-		State  work.State  `json:"state"`
-		Reason string      `json:"reason,omitempty"`
-		Cost   *sweep.Cost `json:"cost,omitempty"`
-	}
 	var state *sweep.Outcome
 	var costs map[string]sweep.Cost
 	if refused == nil {
@@ -116,9 +110,9 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 			}
 		}
 	}
-	cells, total, number := []cell{}, metric.Float(0), 0
+	cells, total, number := []plannedCell{}, metric.Float(0), 0
 	for i, c := range plan.Cells {
-		e := cell{Name: c.Name, State: work.Waiting}
+		e := plannedCell{Name: c.Name, State: work.Waiting}
 		if state != nil {
 			e.State, e.Reason = state.Cells[i].State, state.Cells[i].Reason
 		}
@@ -143,9 +137,9 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		}
 		cells = append(cells, e)
 	}
-	result := map[string]any{"folder": dir, "shard": part.String(), "cells": cells, "seconds": total}
+	result := plannedSweep{Folder: dir, Shard: part.String(), Cells: cells, Seconds: total}
 	if of != nil {
-		result["refused"] = of.Refused
+		result.Refused = of.Refused
 	}
 	err := a.result(result, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -170,6 +164,22 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		fmt.Fprintln(w)
 	})
 	return errors.Join(refused, err)
+}
+
+// plannedSweep is what sweep --dry-run prints.
+type plannedSweep struct {
+	Folder  string          `json:"folder"`
+	Shard   string          `json:"shard"`
+	Cells   []plannedCell   `json:"cells"`
+	Seconds metric.Float    `json:"seconds"` // to run; null: not known
+	Refused []sweep.Refusal `json:"refused,omitempty"`
+}
+
+type plannedCell struct {
+	Name   string      `json:"name"`
+	State  work.State  `json:"state"`
+	Reason string      `json:"reason,omitempty"`
+	Cost   *sweep.Cost `json:"cost,omitempty"`
 }
 
 // known writes a number, or a dash where it is not known.

@@ -41,7 +41,8 @@ func Problem() *jsonschema.Schema {
 	layer.PropertyOrder = slices.DeleteFunc(layer.PropertyOrder, func(key string) bool { return key == "variants" })
 	b.defs["variant"] = layer
 	root := b.object(t, "")
-	root.Properties["variants"] = &jsonschema.Schema{Type: "object", Description: sentence(problem.Describe("variants")),
+	root.Properties["variants"] = &jsonschema.Schema{Type: "object",
+		Description:          sentence(problem.Describe("variants")),
 		AdditionalProperties: &jsonschema.Schema{Ref: "#/definitions/variant"}}
 	root.Schema, root.Title = Draft, "Problem file of landing"
 	root.Description = "What to learn, on which set, and how."
@@ -324,8 +325,8 @@ func (b *builder) set() *jsonschema.Schema {
 	return ref
 }
 
-// fields is the schema of a struct of a set, whose fields say what they are by tags: doc; words, one of which a text is;
-// takes, what an entry of any type may be; bounds, [low, high] of a number, with ( and ) where these are not in it.
+// fields is the schema of a struct of a set, whose fields say what they are by tags: doc; words, one of which a text
+// is; takes, what an entry of any type may be; bounds, [low, high] of a number, with ( and ) where these are not in it.
 func (b *builder) fields(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: none()}
 	for i := range t.NumField() {

@@ -171,7 +171,8 @@ func TestDescribed(t *testing.T) {
 		for name, p := range s.Properties {
 			at := at + "." + name
 			if p.Ref == "" && p.Const == nil && p.Description == "" && p.Not == nil && len(p.AnyOf) == 0 {
-				t.Errorf("%s has no description: docs/problem-file.md has none in its table, or its field no tag doc", at)
+				t.Errorf("%s has no description: docs/problem-file.md has none in its table, or its field no tag doc",
+					at)
 			}
 			visit(at, p)
 		}
@@ -254,7 +255,7 @@ func TestAgreesByKey(t *testing.T) {
 				text := with(k.Name, strconv.Quote(word))
 				// Of a potential that is not amber the loader says that its keys belong to that.
 				if _, err := load(text, chains); err == nil || by(t, s, text) == nil {
-					t.Errorf("%s: %q is refused by the loader: %v, by the schema: %v", k.Name, word, err, by(t, s, text))
+					t.Errorf("%s: %q: by the loader %v, by the schema %v", k.Name, word, err, by(t, s, text))
 				}
 			}
 		}
@@ -281,7 +282,8 @@ func agreeOnRange(t *testing.T, s *jsonschema.Resolved, k problem.Key, chains bo
 		return math.Nextafter(v, v+step*math.Abs(v)+step)
 	}
 	tried := 0
-	for _, v := range []float64{r.Low, next(r.Low, 1), next(r.Low, -1), r.High, next(r.High, 1), next(r.High, -1), 0, -3} {
+	for _, v := range []float64{r.Low, next(r.Low, 1), next(r.Low, -1), r.High, next(r.High, 1), next(r.High, -1),
+		0, -3} {
 		if math.IsInf(v, 0) || math.IsNaN(v) || whole && math.Abs(v) > 1<<53 {
 			continue
 		}
@@ -323,7 +325,8 @@ var least = map[string]string{
 	"arm": "robot: panda, waypoints: 2, period: 1, step: 0.5, limits: true, clearance: waypoints, aggregate: none, " +
 		"path: [{upright: [0, 0, 1]}], start: {joints: condition}",
 	"redundant_axis": "kind: redundant_axis", "euclidean": "dim: 2",
-	"formula": "dim: 2, let: {r: \"norm(x)\"}, equality: [{name: a, expr: \"r = 1\"}], inequality: [{name: b, expr: \"x[0]\"}]",
+	"formula": "dim: 2, let: {r: \"norm(x)\"}, equality: [{name: a, expr: \"r = 1\"}], " +
+		"inequality: [{name: b, expr: \"x[0]\"}]",
 	"product": "product: [{kind: sphere, dim: 3}, {kind: box, lower: [0]}], names: [a, b]",
 	"all":     "all: [{kind: sphere, dim: 3}, {kind: box, lower: [0, 0, 0]}]",
 }
@@ -353,7 +356,8 @@ func TestAgreesOnSets(t *testing.T) {
 		for _, more := range []string{"zzz: 1", "weights: [zzz]", "mesh: 3"} {
 			text := file(k.Name, keys+", "+more)
 			if atLoad, atBuild := load(text, false); by(t, s, text) == nil || atLoad == nil && atBuild == nil {
-				t.Errorf("%s takes %s: by the schema %v, by the loader %v, %v", k.Name, more, by(t, s, text), atLoad, atBuild)
+				t.Errorf("%s takes %s: by the schema %v, by the loader %v, %v", k.Name, more, by(t, s, text), atLoad,
+					atBuild)
 			}
 		}
 		for i := range k.Keys.NumField() {
@@ -364,7 +368,8 @@ func TestAgreesOnSets(t *testing.T) {
 				atLoad, atBuild := load(text, false)
 				if refused := by(t, s, text); atLoad != nil && refused == nil ||
 					atLoad == nil && atBuild == nil && refused != nil {
-					t.Errorf("%s.%s: %s: by the schema %v, by the loader %v, %v", k.Name, name, v, refused, atLoad, atBuild)
+					t.Errorf("%s.%s: %s: by the schema %v, by the loader %v, %v", k.Name, name, v, refused, atLoad,
+						atBuild)
 				}
 			}
 			agreeOnBounds(t, s, k, f, func(v string) string { return file(k.Name, replaced(keys, name, v)) })
@@ -372,7 +377,8 @@ func TestAgreesOnSets(t *testing.T) {
 	}
 }
 
-func agreeOnBounds(t *testing.T, s *jsonschema.Resolved, k sets.Kind, f reflect.StructField, file func(v string) string) {
+func agreeOnBounds(t *testing.T, s *jsonschema.Resolved, k sets.Kind, f reflect.StructField,
+	file func(v string) string) {
 	t.Helper()
 	b, ok := sets.Bounds(f)
 	if !ok {
@@ -489,7 +495,8 @@ func TestWrong(t *testing.T) {
 		"set: {product: [{dim: 2, inequality: [{expr: \"norm(x) <= 1\", name: a}]}, {kind: sphere, dim: 2}]}",
 	} {
 		atLoad, atBuild := load(text, false)
-		if refused := by(t, s, text); refused != nil || atLoad != nil || atBuild != nil && strings.HasPrefix(text, "set") {
+		refused := by(t, s, text)
+		if refused != nil || atLoad != nil || atBuild != nil && strings.HasPrefix(text, "set") {
 			t.Errorf("%q: by the schema %v, by the loader %v, %v", text, refused, atLoad, atBuild)
 		}
 	}

@@ -28,14 +28,14 @@ type Arm struct {
 	Path      []ArmTask     `yaml:"path,omitempty" doc:"what all waypoints keep"`
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
 	Step      any           `yaml:"step,omitempty" takes:"number,numbers" doc:"most to the next waypoint"`
-	Period    float64       `yaml:"period,omitempty" bounds:"[0,)" doc:"seconds between waypoints; velocities bound steps"`
+	Period    float64       `yaml:"period,omitempty" bounds:"[0,)" doc:"seconds between waypoints: bounds steps"`
 	Bend      any           `yaml:"acceleration,omitempty" takes:"number,numbers" doc:"per s² of {period}, or step²"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"its volume; the robot's, or link origins unless given"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" doc:"added to all distances that are kept"`
 	Clearance string        `yaml:"clearance,omitempty" words:"waypoints,segments" doc:"segments: between too"`
-	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper,reference" doc:"none unless given; in two sums"`
+	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper,reference" doc:"none unless given"`
 }
 
 // DH is a row of modified Denavit–Hartenberg parameters.

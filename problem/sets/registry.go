@@ -154,8 +154,8 @@ type Bound struct {
 	Over, Below bool // Low, High themselves are not in it
 }
 
-// Bounds reads the tag bounds of a field, such as "[1,8]" or "(0,)": with ( and ) the end is not in it, and where none is
-// written there is none.
+// Bounds reads the tag bounds of a field, such as "[1,8]" or "(0,)": with ( and ) the end is not in it, and where none
+// is written there is none.
 func Bounds(f reflect.StructField) (b Bound, ok bool) {
 	tag := f.Tag.Get("bounds")
 	if tag == "" {

@@ -169,7 +169,7 @@ func stiefel(k Stiefel) (constraint.Set, error) { return made(zoo.NewStiefel(k.N
 
 // Chain is a chain of atoms with fixed bonds.
 type Chain struct {
-	Dim      int       `yaml:"dim,omitempty" default:"3" bounds:"[2,500000]" doc:"coordinates of each atom; 3 unless given"`
+	Dim      int       `yaml:"dim,omitempty" default:"3" bounds:"[2,500000]" doc:"of each atom; 3 unless given"`
 	Bonds    []float64 `yaml:"bonds,omitempty" doc:"lengths"`
 	Angles   []float64 `yaml:"angles,omitempty" doc:"in radians, one for each inner atom; free unless given"`
 	Anchored bool      `yaml:"anchored,omitempty" doc:"the first atom is at the origin"`

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/compare"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/inventory"
+	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// answers are the types of what verbs print with --json; of a verb with several, one of them. A new verb gives what it
+// prints a type of its own and adds it here: landing schema VERB shows it, and tests hold every object that a verb
+// prints against it.
+var answers = map[string][]any{
+	"bench generate":     {waited{}},
+	"bench kernels":      {speeds{}},
+	"bench problems":     {problemList{}, writtenProblems{}, measuredProblems{}},
+	"check":              {examined{}},
+	"compare":            {compare.Comparison{}},
+	"data alanine":       {alanineStory{}},
+	"data arm":           {armStory{}},
+	"data eigenfunction": {eigenStory{}},
+	"data level-set":     {meshStory{}},
+	"data refine":        {refined{}},
+	"data so":            {soStory{}},
+	"demo":               {evaluated{}},
+	"distill":            {distilled{}},
+	"env":                {environment{}},
+	"eval":               {evaluated{}},
+	"generate":           {generated{}},
+	"init":               {drafted{}},
+	"ls":                 {inventory.List{}},
+	"recipes":            {recipeList{}, recipe{}},
+	"report":             {evaluated{}},
+	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
+	"resume":             {trained{}},
+	"sample":             {experiment.SampleReport{}},
+	"score":              {experiment.Network{}, scored{}},
+	"schema":             {schemaList{}, map[string]any{}, writtenFile{}},
+	"show":               {shown{}, reasons{}},
+	"sweep":              {sweep.Outcome{}, plannedSweep{}},
+	"train":              {trained{}},
+	"version":            {run.Build{}},
+}
+
+// failed is what every verb prints with --json where it fails before it has an answer.
+type failed struct {
+	Error fault `json:"error"`
+}
+
+// metricLine is a line of metrics.jsonl.
+type metricLine[T any] struct {
+	Kind  string `json:"kind"`
+	Epoch int    `json:"epoch"`
+	Data  T      `json:"data"`
+}
+
+// lineTypes are the types of what programs read besides: failures, lines of standard error with --progress json, and
+// lines of metrics.jsonl in a run folder.
+var lineTypes = map[string][]any{
+	"error":    {failed{}},
+	"progress": {event{}},
+	"metrics": {metricLine[train.Epoch]{}, metricLine[experiment.Progress]{}, metricLine[experiment.HeldOutRecord]{},
+		metricLine[experiment.Mixing]{}},
+}
+
+// unlike are types whose JSON is not that of their fields.
+var unlike = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[metric.Float](): {Types: []string{"number", "null"}, Description: "null: not finite or not known"},
+	reflect.TypeFor[check.Status](): {Type: "string", Enum: []any{"SKIP", "PASS", "WARN", "FAIL"}},
+	reflect.TypeFor[check.Numbers](): {Type: "object",
+		AdditionalProperties: &jsonschema.Schema{Types: []string{"number", "null"}}},
+	reflect.TypeFor[json.RawMessage]():  {},
+	reflect.TypeFor[kernel.Precision](): {Type: "string", Enum: []any{"float32", "bfloat16x3", "bfloat16"}},
+}
+
+// schemaOf returns the schema of one of some types.
+func schemaOf(name string, types []any) (*jsonschema.Schema, error) {
+	var all []*jsonschema.Schema
+	for _, v := range types {
+		s, err := jsonschema.ForType(reflect.TypeOf(v), &jsonschema.ForOptions{TypeSchemas: unlike})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, s)
+		if _, ok := v.(event); ok { // what it says of progress is missing elsewhere
+			s.Required = slices.DeleteFunc(s.Required, func(key string) bool { return key == "done" || key == "of" })
+		}
+	}
+	s := all[0]
+	if len(all) > 1 {
+		s = &jsonschema.Schema{AnyOf: all}
+	}
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	return s, nil
+}

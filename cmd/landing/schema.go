@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/schema"
+	"github.com/landing-diffusion/landing/run"
+)
+
+const problemSchema = "problem"
+
+// What schema prints: of no name, and of -o.
+type (
+	schemaList struct {
+		Schemas []listedSchema `json:"schemas"`
+	}
+	listedSchema struct {
+		Name string `json:"name"`
+		Of   string `json:"of"`
+	}
+	writtenFile struct {
+		File string `json:"file"`
+	}
+)
+
+func (a *app) schema() *cobra.Command {
+	var out string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "schema [problem|error|progress|metrics|VERB...]",
+		Short: "Print a JSON Schema: of problem files, or of what a verb prints",
+		Long: `schema prints a JSON Schema: of problem files (problem), by which editors complete and check them; of
+what a verb prints with --json (its name); of failures (error); of the lines of standard error with
+--progress json (progress); of those of metrics.jsonl in a run folder (metrics). Without a name it
+lists them.
+
+Problem files that landing init writes, and recipes, name ` + problem.SchemaFile + ` beside them in their first
+line, for editors with a YAML language server. landing init puts it there; for others -o does.`,
+		Example: "  landing schema problem -o " + problem.SchemaFile + "\n  landing schema data arm",
+		RunE: func(_ *cobra.Command, name []string) error {
+			if len(name) == 0 {
+				if out != "" {
+					return &usageError{fmt.Errorf("-o needs a name, as in landing schema problem -o %s", out)}
+				}
+				return a.listSchemas()
+			}
+			data, err := schemaNamed(strings.Join(name, " "))
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				if a.json {
+					return a.object(json.RawMessage(data))
+				}
+				_, err := a.stdout.Write(data)
+				return err
+			}
+			if err := run.WriteFile(out, data, force); err != nil {
+				return err
+			}
+			return a.result(writtenFile{out}, func(w io.Writer) { fmt.Fprintf(w, "wrote %s\n", text.Shell(out)) })
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
+	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
+	return cmd
+}
+
+// schemaNames are the names of schemas, and what each is of.
+func schemaNames() []listedSchema {
+	all := []listedSchema{{problemSchema, "problem files"}, {"error", "what any verb prints with --json if it fails"},
+		{"progress", "a line of standard error with --progress json"}, {"metrics", "a line of metrics.jsonl"}}
+	for _, verb := range slices.Sorted(maps.Keys(answers)) {
+		all = append(all, listedSchema{verb, "what landing " + verb + " prints with --json"})
+	}
+	return all
+}
+
+func (a *app) listSchemas() error {
+	all := schemaNames()
+	return a.result(schemaList{all}, func(w io.Writer) {
+		for _, s := range all {
+			fmt.Fprintf(w, "%-18s  %s\n", s.Name, s.Of)
+		}
+	})
+}
+
+// schemaNamed returns a schema as the bytes of a file.
+func schemaNamed(name string) ([]byte, error) {
+	if name == problemSchema {
+		return schema.JSON(), nil
+	}
+	s, err := answerSchema(name)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err = e.Encode(s)
+	return b.Bytes(), err
+}
+
+// answerSchema returns the schema of a verb's answer, or of a line.
+func answerSchema(name string) (*jsonschema.Schema, error) {
+	types, ok := answers[name]
+	if !ok {
+		types, ok = lineTypes[name]
+	}
+	if !ok {
+		var names []string
+		for _, s := range schemaNames() {
+			names = append(names, s.Name)
+		}
+		return nil, &usageError{fmt.Errorf("there is no schema %q; expected one of %s", name,
+			strings.Join(names, ", "))}
+	}
+	s, err := schemaOf(name, types)
+	if err == nil {
+		s.Title = "landing " + name
+	}
+	return s, err
+}
+
+// keepSchema puts the schema of problem files where the first line of a problem file says it is, in a folder. One that
+// is there stays; the note says if it is of another version.
+func keepSchema(path string) (note string, err error) {
+	data := schema.JSON()
+	switch old, err := os.ReadFile(path); {
+	case err != nil:
+		return "", run.WriteFile(path, data, false)
+	case !bytes.Equal(old, data):
+		return fmt.Sprintf("%s is of another version: landing schema problem -o %[1]s --force renews it",
+			text.Shell(path)), nil
+	}
+	return "", nil
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/schema"
+)
+
+var resolvedSchemas sync.Map // *jsonschema.Resolved by name
+
+// valid holds JSON against the schema of a name.
+func valid(t *testing.T, name string, data []byte) {
+	t.Helper()
+	s, ok := resolvedSchemas.Load(name)
+	if !ok {
+		made, err := answerSchema(name)
+		if err != nil {
+			t.Fatalf("%v. A verb that prints JSON has a row in answers, cmd/landing/answers.go", err)
+		}
+		r, err := made.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ = resolvedSchemas.LoadOrStore(name, r)
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, data)
+	}
+	if err := s.(*jsonschema.Resolved).Validate(v); err != nil {
+		t.Errorf("what landing %s prints is not what its schema says (its type in answers, cmd/landing/answers.go): "+
+			"%v\n%.600s", name, err, data)
+	}
+}
+
+// verbOf returns the verb that a command line names, as in "data so"; "" of the program itself.
+func verbOf(args []string) string {
+	root := (&app{}).root()
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == root {
+		return ""
+	}
+	return strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")
+}
+
+// checkOutput holds what a command line printed against schemas: all tests that run the program do.
+func checkOutput(t *testing.T, args []string, r transcript) {
+	t.Helper()
+	if asksEvents(args) && r.code != exitUsage {
+		for line := range strings.Lines(r.stderr) {
+			valid(t, "progress", []byte(line))
+		}
+	}
+	if !slices.Contains(args, "--json") || r.stdout == "" {
+		return
+	}
+	var e struct{ Error json.RawMessage }
+	switch {
+	case json.Unmarshal([]byte(r.stdout), &e) == nil && e.Error != nil:
+		valid(t, "error", []byte(r.stdout))
+	case verbOf(args) == "":
+		valid(t, "version", []byte(r.stdout))
+	default:
+		valid(t, verbOf(args), []byte(r.stdout))
+	}
+}
+
+// checkMetrics holds the lines of a run's metrics.jsonl against their schema.
+func checkMetrics(t *testing.T, run string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(run, "metrics.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(data) {
+		valid(t, "metrics", line)
+	}
+}
+
+// silent are verbs that print no JSON of their own.
+var silent = []string{"bench", "data", "help", "completion"}
+
+// Every verb has a schema, which describes an object, and no schema is of a verb that there is not.
+func TestEveryVerbHasASchema(t *testing.T) {
+	seen := map[string]bool{}
+	var visit func(cmd *cobra.Command, path string)
+	visit = func(cmd *cobra.Command, path string) {
+		for _, c := range cmd.Commands() {
+			name := strings.TrimSpace(path + " " + c.Name())
+			first, _, _ := strings.Cut(name, " ")
+			if _, ok := answers[name]; !ok && !slices.Contains(silent, name) && first != "completion" {
+				t.Errorf("landing %s has no schema. Give what it prints with --json a type of its own, in the file "+
+					"of the verb, and add %q: {thatType{}} to answers in cmd/landing/answers.go", name, name)
+			}
+			seen[name] = true
+			visit(c, name)
+		}
+	}
+	visit((&app{}).root(), "")
+	for name := range answers {
+		if !seen[name] {
+			t.Errorf("answers has %q, and there is no such verb", name)
+		}
+	}
+	for _, s := range schemaNames() {
+		data, err := schemaNamed(s.Name)
+		var v map[string]any
+		if err == nil {
+			err = json.Unmarshal(data, &v)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if v["$schema"] == nil || v["properties"] == nil && v["anyOf"] == nil {
+			t.Errorf("%s: %.200s", s.Name, data)
+		}
+	}
+}
+
+// A schema is strict enough to see that a key is missing, is of another type, or is not known.
+func TestSchemasSeeFaults(t *testing.T) {
+	s, err := answerSchema("ls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, ok := range map[string]bool{
+		`{"runs": [], "notes": []}`: true, `{"runs": []}`: false, `{"runs": 3, "notes": []}`: false,
+		`{"runs": [], "notes": [], "more": 1}`: false, `{"runs": [{}], "notes": []}`: false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Validate(v); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The verb prints what it lists, writes files and refuses to write over them; a draft has the schema that its first
+// line names beside it.
+func TestSchema(t *testing.T) {
+	dir := t.TempDir()
+	for _, s := range wantJSON(t, ok(t, dir, "schema", "--json"))["schemas"].([]any) {
+		name := s.(map[string]any)["name"].(string)
+		if r := ok(t, dir, append([]string{"schema"}, strings.Fields(name)...)...); wantJSON(t, r)["$schema"] == nil {
+			t.Errorf("%s: %.100s", name, r.stdout)
+		}
+	}
+	ok(t, dir, "schema", "problem", "-o", problem.SchemaFile)
+	if got, err := os.ReadFile(filepath.Join(dir, problem.SchemaFile)); err != nil || !bytes.Equal(got, schema.JSON()) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if r := do(t, dir, "schema", "problem", "-o", problem.SchemaFile); r.code != exitConfig ||
+		!strings.Contains(r.stderr, "--force") {
+		t.Errorf("exit %d %s", r.code, r.stderr)
+	}
+	for want, args := range map[string][]string{"there is no schema \"tea\"": {"tea"}, "-o needs a name": {"-o", "x"}} {
+		r := do(t, dir, append([]string{"schema"}, args...)...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("exit %d %s", r.code, r.stderr)
+		}
+	}
+
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	points := filepath.Join(sub, "points.csv")
+	rows := "0,1\n1,0\n0.6,0.8\n-1,0\n0,-1\n0.8,0.6\n-0.6,0.8\n0.28,0.96\n"
+	if err := os.WriteFile(points, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, dir, "init", "sub/points.csv", "-o", "sub/problem.yaml")
+	draft, err := os.ReadFile(filepath.Join(sub, "problem.yaml"))
+	if err != nil || !strings.HasPrefix(string(draft), problem.SchemaLine+"\n") {
+		t.Errorf("%v\n%.200s", err, draft)
+	}
+	if got, err := os.ReadFile(filepath.Join(sub, problem.SchemaFile)); err != nil || !bytes.Equal(got, schema.JSON()) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	// One of another version stays, and is named.
+	if err := os.WriteFile(filepath.Join(sub, problem.SchemaFile), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r := ok(t, dir, "init", "sub/points.csv", "-o", "sub/other.yaml"); !strings.Contains(r.stderr,
+		"is of another version: landing schema problem -o sub/"+problem.SchemaFile+" --force renews it") {
+		t.Errorf("got %s", r.stderr)
+	}
+}
