@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,8 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // maxNumbers bounds the numbers that one call generates: with the file, they are in
@@ -51,7 +54,7 @@ type generated struct {
 
 func (a *app) generate() *cobra.Command {
 	var n int
-	var out, checkpoint, data, condition, start, goal string
+	var out, checkpoint, data, condition, start, goal, share string
 	var seed, first uint64
 	var force, diagnose bool
 	var settings []string
@@ -68,6 +71,9 @@ a function of the seed and i alone. FILE.json beside FILE says how they were dra
 --set draws by other keys than the run's, those that take no training.
 The data is not needed where the prior has a closed form or lies in the run folder.
 
+--shard 2/8 makes the second of eight parts, in FILE.parts; landing merge joins them to the bytes of
+one call. A part that is whole is not made again, and there is no bound on -n but the disk.
+
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
 CSV or NPY file. Files hold the condition behind the points. Of an arm whose set leaves start or goal open,
 --start and --goal say the same: a position x,y,z in metres, or the values of the joints in radians.`,
@@ -79,6 +85,10 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			if n <= 0 {
 				return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0", n)}
 			}
+			part, err := shard(share)
+			if err != nil {
+				return err
+			}
 			ext := strings.ToLower(filepath.Ext(out))
 			if known := kinds.Extensions(); !slices.Contains(known, ext) {
 				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
@@ -87,6 +97,14 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			r, err := a.openToDraw(args[0], data)
 			if err != nil {
 				return err
+			}
+			if part != (work.Shard{}) {
+				o := tasks.GenerateOptions{Checkpoint: checkpoint, Settings: settings, First: first, Count: uint64(n),
+					Condition: condition, Start: start, Goal: goal}
+				if cmd.Flags().Changed("seed") {
+					o.Seed = &seed
+				}
+				return a.generatePart(cmd, r, o, part, out)
 			}
 			if r, err = r.Redraw(settings); err != nil {
 				return err
@@ -223,8 +241,38 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
+	shardFlag(cmd, &share, "make part i of n of the samples")
 	drawFlags(cmd, &settings, &diagnose)
 	return cmd
+}
+
+// generatePart makes a part of the samples of a run.
+func (a *app) generatePart(cmd *cobra.Command, r *experiment.Run, o tasks.GenerateOptions, s work.Shard,
+	out string) error {
+	if err := noPart(cmd, "force", "diagnose"); err != nil {
+		return err
+	}
+	if write := r.Domain.Writer(strings.ToLower(filepath.Ext(out))); write == nil {
+		return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv",
+			out)}
+	}
+	l, err := tasks.Generation(r, o)
+	if errors.As(err, new(*tasks.TaskError)) {
+		return &usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	return a.makePart(cmd, l, s, out, func(result *tasks.Result) (told, warning string, err error) {
+		var d tasks.Drawn
+		if err := json.Unmarshal(result.Detail, &d); err != nil {
+			return "", "", err
+		}
+		if d.Failed > 0 {
+			warning = fmt.Sprintf("%d samples of the part failed (%d of them on a wrong component)", d.Failed, d.Wrong)
+		}
+		return fmt.Sprintf(", worst violation %.2g", float64(d.Worst())), warning, nil
+	})
 }
 
 // asked reads the conditions that samples are asked under; nil of a run without one.

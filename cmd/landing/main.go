@@ -39,6 +39,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // Exit codes.
@@ -189,7 +190,9 @@ func exitCode(err error) int {
 		new(*experiment.TeacherError),
 		new(*draft.UnfitError), new(*discover.GivenError),
 		new(*experiment.RankError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
-		new(*work.ConflictError), new(*work.DamagedError),
+		new(*work.ConflictError), new(*work.DamagedError), new(*work.BusyError), new(*run.BusyError),
+		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError), new(*tasks.InputError),
+		new(*tasks.TaskError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.CellError), new(*paper.DataError),
 		new(*paper.RowsError), new(*fs.PathError)):
@@ -263,7 +266,7 @@ Start with:  landing demo`,
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
+		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill(), a.version(), a.ls(), a.scoreAt())
 	root.AddCommand(a.schema())
 	a.strict(root)

@@ -73,8 +73,7 @@ they are.`,
 	f.IntVar(&r.seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
 	f.StringArrayVar(&r.Settings, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
 	f.StringVar(&r.Note, "note", "", "what to keep in the rows, such as: beside other work")
-	f.StringVar(&r.shard, "shard", "", "run part i of n of the trainings, as in 2/4, as another process or machine "+
-		"runs the others")
+	shardFlag(cmd, &r.shard, "run part i of n of the trainings, as another process or machine runs the others")
 	f.BoolVar(&r.retry, "retry", false, "run cells that failed again")
 	f.BoolVar(&r.list, "list", false, "list tables and figures with what they cost, and do nothing else")
 	f.BoolVar(&r.dry, "dry-run", false, "say which cells would be run, and what keeps them, and do nothing else")
@@ -103,8 +102,8 @@ func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits [
 		return &usageError{fmt.Errorf("--seeds is %d; expected 1 to %d", r.seeds, mostSeeds)}
 	}
 	var err error
-	if r.part, err = work.ParseShard(r.shard); err != nil {
-		return &usageError{fmt.Errorf("--shard: %w", err)}
+	if r.part, err = shard(r.shard); err != nil {
+		return err
 	}
 	if r.rows == "" {
 		r.rows = filepath.Join(r.Out, "cells.csv")

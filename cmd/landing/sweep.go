@@ -23,7 +23,7 @@ const maxSweep = 1 << 24
 
 func (a *app) sweep() *cobra.Command {
 	var o sweep.Options
-	var out, shard string
+	var out, share string
 	var retry, dry bool
 	cmd := &cobra.Command{
 		Use:   "sweep FILE",
@@ -42,9 +42,9 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
 		Args: args(1, "a sweep file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			part, err := work.ParseShard(shard)
+			part, err := shard(share)
 			if err != nil {
-				return &usageError{fmt.Errorf("--shard: %w", err)}
+				return err
 			}
 			data, err := input.ReadStream(args[0], maxSweep)
 			if err != nil {
@@ -78,7 +78,7 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 	cmd.Flags().StringVar(&out, "out", "", "folder of the sweep, new or to go on in (default: sweeps/NAME)")
 	cmd.Flags().StringVar(&o.Dir, "data", "", "folder that paths of data start from (default: that of the sweep file)")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
-	cmd.Flags().StringVar(&shard, "shard", "", "i/n: run part i of n of the cells")
+	shardFlag(cmd, &share, "run part i of n of the cells")
 	cmd.Flags().BoolVar(&retry, "retry", false, "run cells again that failed")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the cells and what they take, and run nothing")
 	return cmd

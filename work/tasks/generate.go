@@ -1,7 +1,9 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +17,13 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
 )
 
 // generate is samples of a run: rows.npy has all of a unit's, those that failed as NaN.
-var generate = Kind{Name: "generate", Do: doGenerate}
+var generate = Kind{Name: "generate", Do: doGenerate, Join: joinGenerate}
 
 // RowsFile is the file of a unit's rows, float64, n×d.
 const RowsFile = "rows.npy"
@@ -204,8 +207,7 @@ func (g *generation) open(ctx context.Context, in Inputs, pool *parallel.Pool) (
 
 // Drawn is what a unit of generation tells besides its rows.
 type Drawn struct {
-	Dim        int     `json:"dim"`
-	Failed     uint64  `json:"failed"` // rows of NaN
+	Rows
 	Wrong      int     `json:"wrong_component"`
 	Begun      int     `json:"unreachable"`
 	Broken     int     `json:"broken"`
@@ -240,7 +242,7 @@ func doGenerate(ctx context.Context, j *Job) (any, error) {
 	d := opened.(*drawer)
 	dim := d.run.Process.Set.Dim()
 	n := int(rows.Count)
-	out := &Drawn{Dim: dim, Epoch: d.trained.State.Epoch}
+	out := &Drawn{Rows: Rows{Dim: dim}, Epoch: d.trained.State.Epoch}
 	var failed error
 	blocks := func(yield func([]float64) bool) {
 		for done := uint64(0); done < rows.Count; {
@@ -312,4 +314,122 @@ func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
 			}
 		}
 	}
+}
+
+// joinGenerate writes samples as landing generate does.
+func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
+	var g generation
+	if err := j.Task(&g); err != nil {
+		return nil, err
+	}
+	dir, data, err := j.runDir()
+	if err != nil {
+		return nil, err
+	}
+	r, err := experiment.OpenToDraw(dir, data, j.Pool)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = r.Redraw(g.Settings); err != nil {
+		return nil, err
+	}
+	ext := strings.ToLower(filepath.Ext(j.Out))
+	write := r.Domain.Writer(ext)
+	if write == nil {
+		return nil, refuse("%s: this kind of data is not written to such files, but to .npy or .csv", j.Out)
+	}
+	all := Drawn{}
+	for _, p := range j.Parts {
+		var d Drawn
+		if err := json.Unmarshal(p.Result.Detail, &d); err != nil {
+			return nil, &work.DamagedError{Path: p.Dir, Problem: err.Error()}
+		}
+		all.join(&d)
+	}
+	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range)}
+	if r.Domain.Rounded[ext] != nil {
+		var worst metric.Violation
+		form.Write = func(w io.Writer, rows arrayfile.Rows) error {
+			return write(w, rows.Map(rows.D, func(x []float64) []float64 {
+				off, _ := r.Rounded(ext, &experiment.Samples{X: x, Dim: rows.D, Lost: make([]bool, len(x)/rows.D)})
+				if off.Worst > worst.Worst {
+					worst = off
+				}
+				return x
+			}))
+		}
+		form.Note = func() string {
+			if worst.Worst <= all.Worst() {
+				return ""
+			}
+			return fmt.Sprintf("%s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all "+
+				"digits", j.Out, worst.Component, float64(worst.Worst))
+		}
+	}
+	if !j.Force { // what is there is no left-over of ours
+		if _, err := experiment.ReadRecord(j.Out); err != nil {
+			return nil, &run.ExistsError{Path: form.Beside}
+		}
+	}
+	form.Record = func(sha256 string, failed []uint64) (any, error) {
+		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version, Run: dir,
+			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
+			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
+			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken}
+		for _, p := range j.Parts {
+			rec.Seconds += p.Result.Seconds
+		}
+		if g.Each > 0 {
+			given := cmp.Or(g.Condition, strings.TrimSpace(g.Start+" "+g.Goal),
+				j.Parts[0].Result.Inputs.named("condition"))
+			rec.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
+				Each: int(g.Each)}
+		}
+		return rec, nil
+	}
+	return form, nil
+}
+
+// Worst is the largest violation of any component.
+func (o *Drawn) Worst() (worst metric.Float) {
+	for _, c := range o.Components {
+		worst = max(worst, c.Worst)
+	}
+	return worst
+}
+
+// join takes account of another part's samples, behind those of o.
+func (o *Drawn) join(d *Drawn) {
+	o.Dim, o.Epoch = d.Dim, d.Epoch
+	o.Failed += d.Failed
+	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
+	o.Break = cmp.Or(o.Break, d.Break)
+	for k, c := range d.Components {
+		if k >= len(o.Components) {
+			o.Components = append(o.Components, c)
+		} else if c.Worst > o.Components[k].Worst {
+			o.Components[k] = c
+		}
+	}
+	if d.Infeasible != nil && (o.Infeasible == nil || o.Infeasible.Worst < d.Infeasible.Worst) {
+		o.Infeasible = d.Infeasible
+	}
+}
+
+// verdict is what generation says of samples as a whole: that too many failed, or that one is not on the set.
+func (o *Drawn) verdict(r *experiment.Run, all Range) error {
+	var errs []error
+	if limit := r.Problem.Generate.MaxFailed; float64(o.Failed) > limit*float64(all.Total) {
+		failed := &experiment.FailedError{Failed: int(o.Failed), Samples: int(all.Total), Limit: limit, Wrong: o.Wrong,
+			Begun: o.Begun, Broken: o.Broken}
+		if o.Break != "" {
+			failed.Break = errors.New(o.Break)
+		}
+		errs = append(errs, failed)
+	}
+	if v := o.Infeasible; v != nil {
+		errs = append(errs, &experiment.ViolationError{Component: v.Component, Sample: int(v.Sample - all.From),
+			Worst: float64(v.Worst), Limit: v.Limit, Key: v.Key})
+	}
+	return errors.Join(errs...)
 }

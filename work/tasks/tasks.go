@@ -48,8 +48,8 @@ type Kind struct {
 	// numbers.
 	Dated bool
 
-	// Join writes rows of parts as one file; nil: units of the kind are no parts of a file.
-	Join func(ctx context.Context, j *Joint) error
+	// Join says how rows of parts are written as one file; nil: units of the kind are no parts of a file.
+	Join func(ctx context.Context, j *Joint) (*Form, error)
 }
 
 // All are the kinds.
