@@ -179,11 +179,19 @@ func Strain(l *Measures, open, n Noise) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%ssteps of up to %.3g, and curvature and walls of the set bear %.3g%s", keys,
 			τ, longest, remedy))
 	}
-	if v, ℓ := n.Travel(), l.along(); v < short*ℓ*ℓ {
+	if Short(l, n) {
 		notes = append(notes, fmt.Sprintf("%spaths that end within %.3g of where they begin, in each direction, where "+
-			"rows are %.3g apart: samples will be near copies of rows%s", keys, math.Sqrt(v), ℓ, remedy))
+			"rows are %.3g apart: samples will be near copies of rows%s", keys, math.Sqrt(n.Travel()), l.along(),
+			remedy))
 	}
 	return notes
+}
+
+// Short reports whether paths end so near to where they begin, beside the spread of the data, that samples will be
+// near copies of rows.
+func Short(l *Measures, n Noise) bool {
+	ℓ := l.along()
+	return n.Travel() < short*ℓ*ℓ
 }
 
 // travels returns u = v/ℓ², v being the variance of a whole path in each direction, and says why.

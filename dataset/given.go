@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // ReadPointsGiven is ReadPoints for a file that holds a condition too: its columns, of
@@ -47,7 +49,7 @@ func ReadGiven(path string, names []string, n int) ([]float64, error) {
 		return nil, err
 	}
 	if p.Header == nil && p.D != len(names) {
-		return nil, &Error{File: path, Value: plural(p.D, "column"),
+		return nil, &Error{File: path, Value: text.Plural(p.D, "column"),
 			Want: fmt.Sprintf("%d: %s", len(names), strings.Join(names, ","))}
 	}
 	if n > 0 && p.N != n {
@@ -70,7 +72,7 @@ func (p *Points) take(path string, names []string) (*Points, []float64, error) {
 				Want: fmt.Sprintf("a column %q, as condition.columns says", name)}
 		}
 		if at[i] < 0 {
-			return nil, nil, &Error{File: path, Value: plural(p.D, "column"),
+			return nil, nil, &Error{File: path, Value: text.Plural(p.D, "column"),
 				Want: fmt.Sprintf("at least %d, the last of them %s", len(names), strings.Join(names, ","))}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Survey is a file as it is: cells that a reader of points refuses are NaN in it, and told of.
@@ -187,7 +188,7 @@ func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 	}
 	for i := range p.N {
 		if cells, is := ragged[i]; is {
-			s.fault(i, -1, plural(cells, "column"))
+			s.fault(i, -1, text.Plural(cells, "column"))
 			continue
 		}
 		for j, v := range p.X[i*p.D : (i+1)*p.D] {

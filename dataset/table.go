@@ -10,6 +10,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // maxLine bounds the length of a line, and with it the memory that a file
@@ -73,7 +75,7 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 			}
 		}
 		if cells != d {
-			return nil, &Error{File: file, Line: number, Value: plural(cells, "column"),
+			return nil, &Error{File: file, Line: number, Value: text.Plural(cells, "column"),
 				Want: wantColumns(d, first, columns)}
 		}
 		if first == number && isHeader(line) {
@@ -198,13 +200,6 @@ func names(columns []column) string {
 		s[i] = c.name
 	}
 	return strings.Join(s, ",")
-}
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // show returns a cell for a message: as it is if it is a number, quoted if it

@@ -82,8 +82,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	}
 	var notes []string
 	if data != nil {
-		rows := data.Rows(dataset.RandomSplit(data.N, p.Data.SplitSeed).Train)
-		if p, proc, notes, err = tune(p, proc, rows, pool); err != nil {
+		split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
+		if p, proc, notes, err = tune(p, proc, data.Rows(split.Train), len(split.Val), pool); err != nil {
 			return nil, err
 		}
 	}

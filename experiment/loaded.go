@@ -97,7 +97,7 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows = data.Rows(l.Split.Train)
 	var notes []string
-	if p, proc, notes, err = tune(p, proc, l.TrainRows, pool); err != nil {
+	if p, proc, notes, err = tune(p, proc, l.TrainRows, len(l.Split.Val), pool); err != nil {
 		return nil, err
 	}
 	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)

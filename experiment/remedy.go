@@ -10,11 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -61,11 +64,7 @@ func (m *remedies) of(c verdict.Code) string {
 	case verdict.Chains:
 		return m.draw("prior=empirical")
 	case verdict.Copies, verdict.Overfit:
-		// A start near the rows is where copies come from; else the network has learned them.
-		if epochs := m.epochs(); epochs > 1 && p.Prior == "uniform" {
-			return m.train(fmt.Sprintf("train.epochs=%d", epochs/2))
-		}
-		return m.train(m.farther(2)...)
+		return m.forget()
 	case verdict.Walls:
 		if !m.Process.Elastic() {
 			return m.draw("process.walls=" + langevin.ElasticWalls.String())
@@ -76,6 +75,49 @@ func (m *remedies) of(c verdict.Code) string {
 		return m.train(steps)
 	}
 	return m.learn()
+}
+
+// forget is what mends samples that keep to the rows: longer paths where they are so short that a start lies next
+// to its row; else an end before the network has learned the rows by heart.
+func (m *remedies) forget() string {
+	p := m.Problem
+	if longer := m.longer(); longer != nil {
+		return m.train(longer...)
+	}
+	if !p.Train.ByLoss() && len(m.Split.Val) >= train.FewestJudged {
+		return m.train("train.stop=held_out_loss")
+	}
+	if epochs := m.epochs(); epochs > 1 {
+		return m.train(fmt.Sprintf("train.epochs=%d", epochs/2))
+	}
+	return m.train(m.farther(2)...)
+}
+
+// longer returns the keys of paths as long as they follow from the data, where those of the run are so short that
+// samples are near copies; nil where they are not, or none are followed.
+func (m *remedies) longer() []string {
+	kind, _ := methods.Of(m.Problem.Process.Method)
+	if kind.Forward == nil || m.Bare {
+		return nil
+	}
+	proc := kind.Forward(*m.Process)
+	l, err := choose.Measure(proc.Set, m.TrainRows, m.Problem.Seed, m.Pool)
+	if err != nil || !(l.Spread > 0) {
+		return nil
+	}
+	now := given(m.Problem, proc.Method.Underdamped())
+	if !choose.Short(l, now) {
+		return nil
+	}
+	open := choose.Noise{Underdamped: now.Underdamped, Geometric: now.Geometric, Projected: proc.Method.Projected(),
+		Far: m.Problem.Prior == "uniform" || len(proc.Set.Capabilities().Held) > 0}
+	n, _ := choose.Schedule(l, open)
+	out := []string{fmt.Sprintf("process.steps=%d", n.Steps), fmt.Sprintf("process.horizon=%.4g", n.Horizon),
+		fmt.Sprintf("process.sigma.min=%.4g", n.Min), fmt.Sprintf("process.sigma.max=%.4g", n.Max)}
+	if n.Underdamped {
+		out = append(out, fmt.Sprintf("process.friction=%.4g", n.Friction))
+	}
+	return out
 }
 
 // learn is what mends a law: a training that goes on, or one of a wider network where going on
@@ -302,8 +344,11 @@ func (m *remedies) problem() string {
 	return s
 }
 
-// epochs returns how many epochs were trained, as far as is known.
+// epochs returns after how many epochs the weights are, as far as is known.
 func (m *remedies) epochs() int {
+	if w := m.Weights(); w != nil {
+		return w.Epoch
+	}
 	if m.course != nil {
 		return m.course.Epochs
 	}

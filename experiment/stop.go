@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -44,8 +45,7 @@ func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
 		if t.Epochs == 0 && t.MaxSeconds == 0 {
 			t.Epochs = problem.Defaults().Train.Epochs
 		}
-		return []run.Choice{{Key: "train.stop", Value: t.Stop, Reason: fmt.Sprintf("%d validation rows are too few to "+
-			"judge by, fewer than %d", n, train.FewestJudged)}}
+		return []run.Choice{{Key: "train.stop", Value: t.Stop, Reason: tooFew(n)}}
 	}
 	if t.Epochs == 0 && t.MaxSeconds == 0 {
 		t.Epochs = train.MostJudged
@@ -53,6 +53,12 @@ func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
 			"this bounds it"}}
 	}
 	return nil
+}
+
+// tooFew says why so many validation rows do not end a training.
+func tooFew(held int) string {
+	return fmt.Sprintf("%s are too few to judge by, fewer than %d", text.Plural(held, "validation row"),
+		train.FewestJudged)
 }
 
 // judgedStarts returns the points that paths begin at by whose losses a training is judged: validation

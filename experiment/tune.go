@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,7 +18,8 @@ import (
 // tune returns the problem with numbers for what its file leaves to the program, and the
 // process with them: package choose says which, from the training rows (n×d) and the set. What the
 // file says stays, and the rest follows from it. Notes are what could not be measured, or was left out.
-func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *parallel.Pool) (
+// There are held validation rows, of the rows that it does not see the training may be judged by.
+func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, pool *parallel.Pool) (
 	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
 	kind, _ := methods.Of(p.Process.Method)
 	if kind.Forward == nil && !kind.Velocity || len(p.Chosen()) > 0 || !p.Leaves() {
@@ -57,16 +59,54 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, pool *para
 			learning[i].Value = center[:p.Free(m.Coordinates)]
 		}
 	}
-	if budget := p.Train.MaxSeconds > 0; budget || p.Left("train.epochs") {
-		learning = append(learning, run.Choice{Key: "train.stop", Value: "held_out_loss",
-			Reason: "a network that has more time than its rows have to tell learns them by heart"})
-		if !budget && p.Left("train.stop") {
-			learning = append(learning, run.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
-		}
+	last, note := ends(p, m.Rows, held, learning)
+	if learning = append(learning, last...); note != "" {
+		notes = append(notes, note)
 	}
 	tuned = p.With(append(chosen, learning...))
 	next, err = tuned.Build()
 	return tuned, next, notes, err
+}
+
+// fewestUpdates is how many updates a training has at least that nothing judges, where neither epochs nor a time are
+// said; of more rows than that it has one a row. Of longer ones samples kept to their rows (docs/auto.md).
+const fewestUpdates = 50
+
+// unjudged returns how many epochs of so many rows those are.
+func unjudged(rows, batch int) int {
+	each := (rows + batch - 1) / batch // updates of an epoch
+	return max(1, max(fewestUpdates, rows)/each)
+}
+
+// ends returns what ends a training, where that is left to the program: held-out losses, or of validation rows that
+// are too few to judge by, a number of epochs. A time is the user's; the note says what it may do.
+func ends(p *problem.Problem, rows, held int, learning []run.Choice) (chosen []run.Choice, note string) {
+	budget := p.Train.MaxSeconds > 0
+	if !budget && !p.Left("train.epochs") || !p.Left("train.stop") {
+		return nil, ""
+	}
+	if held >= train.FewestJudged {
+		chosen = []run.Choice{{Key: "train.stop", Value: "held_out_loss",
+			Reason: "a network that has more time than its rows have to tell learns them by heart"}}
+		if !budget {
+			chosen = append(chosen, run.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
+		}
+		return chosen, ""
+	}
+	batch := p.Train.Batch
+	for _, c := range learning {
+		if c.Key == "train.batch" && p.Left(c.Key) {
+			batch = c.Value.(int)
+		}
+	}
+	n := unjudged(rows, batch)
+	chosen = []run.Choice{{Key: "train.stop", Value: "epochs", Reason: tooFew(held)}}
+	if budget {
+		return chosen, fmt.Sprintf("%s; in much time a network learns its %d rows by heart. Without a time it has %d "+
+			"epochs", tooFew(held), rows, n)
+	}
+	return append(chosen, run.Choice{Key: "train.epochs", Value: n, Reason: fmt.Sprintf("with more a network learns "+
+		"%d rows by heart, and nothing can tell", rows)}), ""
 }
 
 // given returns what a problem's file says of its schedule and friction.

@@ -194,7 +194,8 @@ func TestTuneStops(t *testing.T) {
 		}
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		q, _, _, err := tune(p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, pool)
+		q, _, _, err := tune(p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
+			pool)
 		if err != nil || q.Train.Stop != c.want {
 			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)
 		}
@@ -217,7 +218,7 @@ func TestTuneServesMethods(t *testing.T) {
 		}
 		t.Run(k.Name, func(t *testing.T) {
 			l, err := ofRows(t, "set: {kind: sphere, dim: 3}\nprocess: {method: "+k.Name+"}\n", rows,
-				"train.epochs=2", "train.stop=held_out_loss", "network.width=8", "network.layers=1")
+				"train.epochs=2", "train.stop=held_out_loss", "network.width=8", "network.layers=1", "prior=empirical")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,5 +259,87 @@ func TestTuneServesMethods(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Rows that are too few to hold others out end a training after one update a row, at least fifty, and the run says so;
+// 200 rows have the judges. One row is refused; two and more train, draw on the set, and no law is judged.
+func TestTuneFewRows(t *testing.T) {
+	circle := func(n int) [][]float64 {
+		rows := make([][]float64, n)
+		for i := range rows {
+			sin, cos := math.Sincos(float64(i*i%89) / 20)
+			rows[i] = []float64{cos, sin}
+		}
+		return rows
+	}
+	const set = "prior: empirical\nset: {kind: sphere, dim: 2}\n" // which takes no test
+	if _, err := ofRows(t, set, circle(1)); err == nil || !strings.Contains(err.Error(), "it has 1 point; expected at "+
+		"least 2") {
+		t.Errorf("one row: %v", err)
+	}
+	for _, c := range []struct {
+		rows, epochs int
+		stop         string
+	}{
+		{2, 50, "epochs"}, {3, 50, "epochs"}, {7, 50, "epochs"}, {62, 50, "epochs"}, {64, 52, "epochs"},
+		{199, 161, "epochs"}, {200, train.MostJudged, "held_out_loss"},
+	} {
+		l, err := ofRows(t, set, circle(c.rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := l.Problem.Train
+		if k.Stop != c.stop || k.Epochs != c.epochs || k.Anneal != 0.5 {
+			t.Errorf("%d rows: %s after %d epochs, anneal %v; want %s, %d", c.rows, k.Stop, k.Epochs, k.Anneal, c.stop,
+				c.epochs)
+		}
+		if value(t, l.Chosen, "train.stop") != c.stop || value(t, l.Chosen, "train.epochs") != c.epochs {
+			t.Errorf("%d rows: %+v", c.rows, l.Chosen)
+		}
+		for _, settings := range [][]string{{"train.epochs=7"}, {"train.stop=epochs"}, {"defaults=fixed"}} {
+			if c.rows != 7 && c.rows != 200 {
+				break
+			}
+			l, err := ofRows(t, set, circle(c.rows), settings...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := l.Problem.Train.Epochs; n != 7 && n != problem.Defaults().Train.Epochs {
+				t.Errorf("%d rows, %v: %d epochs", c.rows, settings, n)
+			}
+		}
+		timed, err := ofRows(t, set, circle(c.rows), "train.max_seconds=60", "train.epochs=0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		heart := func(s string) bool { return strings.Contains(s, "by heart") }
+		warned := slices.ContainsFunc(timed.Domain.Faults, heart)
+		if few := c.stop == "epochs"; warned != few || timed.Problem.Train.Epochs != 0 {
+			t.Errorf("%d rows for a time: %+v, told %q", c.rows, timed.Problem.Train, timed.Domain.Faults)
+		}
+		if c.rows > 7 {
+			continue
+		}
+		l, err = ofRows(t, set, circle(c.rows), "network.width=8", "network.layers=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := job.Begin[*Run](t, l, []byte("set: {}"))
+		if err := r.Train(t.Context(), "", Observer{}); err != nil {
+			t.Fatal(err)
+		}
+		of, err := r.Trained("")
+		if err != nil || of.State.Epoch != c.epochs || of.State.Updates != c.epochs {
+			t.Fatalf("%d rows: %v, %v", c.rows, of, err)
+		}
+		prior, err := r.Prior(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Generate(t.Context(), of, prior, 30, 0, 1, nil)
+		if err != nil || len(s.Good()) != 60 {
+			t.Fatalf("%d rows: %v", c.rows, err)
+		}
 	}
 }

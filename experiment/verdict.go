@@ -113,12 +113,16 @@ func (r *Run) history(epoch int) (h history) {
 	}
 	last := epochs[len(epochs)-1]
 	h.seconds = last.Seconds
-	if epoch != last.Epoch { // of an earlier checkpoint
-		return h
-	}
 	c := &verdict.Course{Epochs: epoch}
 	var status run.Status
-	if err := r.Folder.ReadJSON(run.StatusFile, &status); err == nil && status.Epoch == epoch {
+	known := r.Folder.ReadJSON(run.StatusFile, &status) == nil
+	if epoch != last.Epoch { // of an earlier checkpoint
+		if w := r.Weights(); w == nil || w.Epoch != epoch || !known {
+			return h
+		}
+		c.Chosen, c.Open = true, status.State != "trained"
+		c.Epochs, h.stopped = last.Epoch, c.Open
+	} else if known && status.Epoch == epoch {
 		c.Planned = status.Epochs
 		h.stopped = status.Epochs > epoch
 	}

@@ -11,6 +11,9 @@ type Course struct {
 	Epochs, Planned int       // trained, and to be trained; Planned is 0 if it is not known
 	Rate, Highest   float64   // learning rate: of the last epoch, and of that where it was highest
 	Distances       []float64 // to the data, of evaluations in their order; NaN: none
+
+	Chosen bool // held-out rows took these weights, of all epochs: neither rate nor distances say more
+	Open   bool // it was stopped before held-out rows had ended it
 }
 
 const (
@@ -37,12 +40,15 @@ func (j *judge) course(law float64) {
 	if c.Planned > c.Epochs {
 		why = append(why, fmt.Sprintf("it was stopped after %d of %d epochs", c.Epochs, c.Planned))
 	}
-	if c.Rate > max(annealed, lastEpochs/float64(c.Epochs))*c.Highest {
+	if c.Open {
+		why = append(why, fmt.Sprintf("it was stopped after %d epochs, before held-out rows ended it", c.Epochs))
+	}
+	if !c.Chosen && c.Rate > max(annealed, lastEpochs/float64(c.Epochs))*c.Highest {
 		why = append(why, fmt.Sprintf("the learning rate was not brought down: it ended at %.2g of its highest",
 			c.Rate/c.Highest))
 	}
 	fall, p := c.Trend()
-	if fall > trendSmaller && p <= trendLevel {
+	if !c.Chosen && fall > trendSmaller && p <= trendLevel {
 		why = append(why, fmt.Sprintf("distances to the data still fell, by %.0f %% over the later half of evaluations",
 			100*fall))
 	} else {

@@ -365,6 +365,9 @@ func TestCourse(t *testing.T) {
 		{Course{Epochs: 20, Planned: 20, Rate: 0.125, Highest: 1}, "", false}, // the last of 8 epochs of a fall
 		{Course{Epochs: 50, Planned: 100, Rate: 0, Highest: 1}, "stopped after 50 of 100 epochs", false},
 		{Course{Epochs: 100, Rate: 0, Highest: 1, Distances: falling}, "still fell, by 73 %", false},
+		{Course{Epochs: 50, Rate: 1, Highest: 1, Distances: falling, Chosen: true}, "", false},
+		{Course{Epochs: 50, Rate: 1, Highest: 1, Chosen: true, Open: true}, "stopped after 50 epochs, before held-out",
+			false},
 		{Course{}, "", true},
 	} {
 		e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/bench"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -138,9 +139,4 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.3g s", seconds)
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int, what string) string { return text.Plural(n, what) }

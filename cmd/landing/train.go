@@ -197,7 +197,7 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error
 		a.say("the run that was there is now %s", f.Moved)
 	}
 	for _, c := range l.Chosen {
-		if c.Key == "prior" || c.Key == "train.stop" {
+		if c.Key == "prior" || c.Key == "train.stop" || c.Key == "train.epochs" && !l.Problem.Train.HeldOut() {
 			a.say("%s: %v, since %s", c.Key, c.Value, c.Reason)
 		}
 	}

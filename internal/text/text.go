@@ -23,6 +23,14 @@ func Count(n int) string {
 	return s
 }
 
+// Plural writes how many of a thing there are: 1 row, 3 rows.
+func Plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // Number writes three digits, and small and large numbers as 2.2×10⁻¹⁶.
 func Number[F ~float64](f F) string {
 	v := float64(f)

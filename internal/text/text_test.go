@@ -27,6 +27,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "0 rows", 1: "1 row", 2: "2 rows"} {
+		if got := Plural(n, "row"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSuggest(t *testing.T) {
 	options := []string{"steps", "stops", "seed"}
 	for name, want := range map[string]string{"stips": `; did you mean "steps"?`, "sted": `; did you mean "seed"?`,
