@@ -1,0 +1,112 @@
+"""The doctor: what of a problem will work, work badly or fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from . import _arrays
+from ._errors import CheckError
+from ._problem import Problem, settings_options
+from ._process import call
+from ._run import Settings, _data, _problem, _whole
+from ._show import table
+
+__all__ = ["Check", "check"]
+
+
+class Check(Sequence[Mapping[str, Any]]):
+    """Findings: each a mapping with check, component, status (PASS, WARN, FAIL or SKIP), message, and numbers.
+
+    print() shows a table as text, notebooks as HTML. docs/check.md says what is looked at.
+    """
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.told = told
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.told["findings"][i]
+
+    def __len__(self) -> int:
+        return len(self.told["findings"])
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.told["findings"])
+
+    @property
+    def status(self) -> str:
+        """The worst status of all."""
+        return str(self.told["status"])
+
+    @property
+    def ok(self) -> bool:
+        """Nothing failed."""
+        return self.status != "FAIL"
+
+    def failures(self) -> list[Mapping[str, Any]]:
+        """The findings that failed."""
+        return [f for f in self if f["status"] == "FAIL"]
+
+    def raise_if_failed(self) -> Check:
+        """Returns the check, or raises CheckError if anything failed."""
+        failed = self.failures()
+        if failed:
+            told = "; ".join(f"{f['check']}{' of ' + f['component'] if f['component'] else ''}: {f['message']}" for f in failed)
+            raise CheckError(told, code=4, kind="check", result=self)
+        return self
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        return [(f["status"], f["check"], f.get("component") or "", f["message"]) for f in self]
+
+    def _title(self) -> str:
+        t = self.told
+        return (f"{self.status}: {t.get('problem', '')}, {t.get('set', '')}, {t.get('equalities', 0)} equalities, "
+                f"{t.get('inequalities', 0)} inequalities")
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        wide = [max((len(r[i]) for r in rows), default=0) for i in range(3)]
+        lines = ["  ".join([*(r[i].ljust(wide[i]) for i in range(3)), r[3]]) for r in rows]
+        return "\n".join([self._title(), *lines])
+
+    def _repr_html_(self) -> str:
+        return table([self._title(), "", "", ""], self._rows())
+
+
+def check(
+    problem: Problem | str | os.PathLike[str],
+    data: Any = None,
+    *,
+    settings: Settings | None = None,
+    workers: int = 0,
+) -> Check:
+    """Examines constraints, data and process of a problem before training.
+
+    Args:
+        problem: a Problem, or the path of a problem file.
+        data: points, n×d, or the path of a data file; None: what the problem says, or stand-ins that random
+            starts reach.
+        settings: keys of the problem to replace.
+        workers: threads; 0: one a core.
+
+    Returns:
+        findings; that some failed is no exception: .ok, .raise_if_failed().
+    """
+    options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
+    with _problem(problem)._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
+        if isinstance(data, (str, os.PathLike)):
+            options.append(f"--data={_data(data, Path(folder), 'data')}")
+        elif data is not None:
+            file = Path(folder) / "data.npy"
+            _arrays.write(file, _arrays.numbers(data, "data"))
+            options.append(f"--data={file}")
+        try:
+            told, _ = call(["check"], options + more, [source])
+        except CheckError as e:
+            if not isinstance(e.result, dict):
+                raise
+            told = e.result
+    return Check(told)

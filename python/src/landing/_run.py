@@ -1,0 +1,585 @@
+"""Runs: training, samples, how good they are, pictures."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from ._arrays import Array
+from ._errors import ArrayError, CheckError, DataError, Interrupted, UsageError
+from ._problem import Problem, settings_options
+from ._process import OUT_OF_TIME, Event, call
+from ._progress import Bar
+from ._show import table
+
+__all__ = ["Evaluation", "Figure", "Run", "train"]
+
+# The binary holds at most so many numbers at once; longer calls are cut.
+_MOST_NUMBERS = 100_000_000
+_MOST_UINT64 = 2**64 - 1
+
+Settings = Mapping[str, Any]
+Condition = Mapping[str, float] | Array | str | os.PathLike[str]
+
+
+def train(
+    problem: Problem | str | os.PathLike[str],
+    data: Any = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    settings: Settings | None = None,
+    budget: float | str | None = None,
+    max_time: float | str | None = None,
+    progress: bool | None = None,
+    workers: int = 0,
+    force: bool = False,
+) -> Run:
+    """Trains a model on a problem and returns its run.
+
+    Ctrl-C ends the training with a checkpoint and raises Interrupted, a KeyboardInterrupt, whose
+    .run goes on with .resume().
+
+    Args:
+        problem: a Problem, or the path of a problem file.
+        data: points, n×d (molecules also n×atoms×3), a condition behind them; or the path of a data file; or
+            None for what the problem says. An array is kept as an NPY file under runs/data, since evaluating
+            and going on need it.
+        out: the run folder to make, instead of the first free NAME-001, NAME-002, … under runs.
+        settings: keys of the problem to replace, as {"train.epochs": 500}.
+        budget: train so long: seconds, or "5m", "1h30m". The plan is made for it.
+        max_time: stop after so long, as by Ctrl-C but without an exception: run.state is then "interrupted".
+        progress: show a bar. None: in terminals and notebooks.
+        workers: threads; 0: one a core. Results do not depend on it.
+        force: move a run that is in `out` aside.
+
+    Raises:
+        LandingError: by its kind: ProblemError, DataError, CheckError, DivergedError, …
+    """
+    p = _problem(problem)
+    options = [f"--runs={os.fspath(runs)}", f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
+    if data is not None:
+        options.append(f"--data={_data(data, Path(runs) / 'data', p.name)}")
+    if out is not None:
+        options.append(f"--out={os.fspath(out)}")
+    if force:
+        options.append("--force")
+    options += _times(budget, max_time)
+    with p._written() as (source, more):
+        return _fit(["train"], options + more, source, progress)
+
+
+def _fit(verb: list[str], options: list[str], source: str, progress: bool | None) -> Run:
+    """Trains with a bar, and keeps hold of the run if it is interrupted."""
+    folder: list[str] = []
+
+    with Bar("training", "epoch", progress) as bar:
+
+        def listen(event: Event) -> None:
+            if event["event"] == "run":
+                folder.append(str(event["run"]))
+            bar(event)
+
+        try:
+            call(verb, options, [source], on_event=listen, accept=[OUT_OF_TIME])
+        except KeyboardInterrupt:
+            bar.close()
+            raise Interrupted(_kept(folder)) from None
+    return Run.open(folder[-1])
+
+
+def _kept(folder: list[str]) -> Run | None:
+    try:
+        return Run.open(folder[-1]) if folder else None
+    except DataError:  # interrupted before the folder was a run
+        return None
+
+
+class Run:
+    """A run folder: what a training has left, and what it can draw. Run.open(path) opens one."""
+
+    def __init__(self, path: Path, shown: dict[str, Any]) -> None:
+        """Is for Run.open alone."""
+        self.path = path
+        self._shown = shown
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Run:
+        """Opens a run folder.
+
+        Raises:
+            DataError: there is none at the path, or it is damaged.
+        """
+        folder = Path(path).absolute()
+        shown, _ = call(["show"], [], [folder])
+        return cls(folder, shown)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, {self.state}, epoch {self.epoch})"
+
+    def refresh(self) -> Run:
+        """Reads again how far the training is, and returns the run."""
+        self._shown, _ = call(["show"], [], [self.path])
+        return self
+
+    @property
+    def state(self) -> str:
+        """training, trained, interrupted or failed."""
+        return str(self._shown["status"].get("state", "unknown"))
+
+    @property
+    def epoch(self) -> int:
+        """Epochs that were trained."""
+        return int(self._shown["status"].get("epoch", 0))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What ran, where, on which data, and which keys were chosen and why."""
+        return dict(self._shown["manifest"])
+
+    @property
+    def config(self) -> str:
+        """Every key, as YAML."""
+        return str(self._shown["config"])
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """Names of the checkpoints, oldest first."""
+        return list(self._shown["checkpoints"] or [])
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a point of the set, a condition among them."""
+        return int(self._shown["manifest"]["data"]["dim"])
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What was logged of each epoch and evaluation, in order."""
+        try:
+            text = (self.path / "metrics.jsonl").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return []
+        out = []
+        for line in text.splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:  # the last line of a training that is at work
+                continue
+            out.append({"kind": record.get("kind"), **(record.get("data") or {})})
+        return out
+
+    def resume(
+        self,
+        *,
+        settings: Settings | None = None,
+        budget: float | str | None = None,
+        max_time: float | str | None = None,
+        data: Any = None,
+        checkpoint: str | None = None,
+        progress: bool | None = None,
+        workers: int = 0,
+    ) -> Run:
+        """Goes on with the training, bit for bit as if it had not stopped, and returns the run.
+
+        Args:
+            settings: keys to go on with, as {"train.epochs": 2000}: a run is then trained longer.
+            budget: train so much longer.
+            max_time, progress, workers: as in train.
+            data: the run's data, if its file is gone: an array is kept beside the run.
+            checkpoint: to go on from; None: the newest.
+        """
+        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings), *_times(budget, max_time),
+                   *_named("checkpoint", checkpoint), *self._data(data)]
+        try:
+            self._shown = _fit(["resume"], options, str(self.path), progress)._shown
+        except Interrupted as e:
+            self.refresh()
+            raise Interrupted(self) from e
+        return self
+
+    def generate(
+        self,
+        n: int = 1000,
+        *,
+        seed: int | None = None,
+        first: int = 0,
+        condition: Condition | None = None,
+        settings: Settings | None = None,
+        checkpoint: str | None = None,
+        data: Any = None,
+        progress: bool | None = None,
+        workers: int = 0,
+    ) -> Array:
+        """Draws samples: an array of float64, n×d (molecules n×atoms×3, motions of an arm n×waypoints×coordinates).
+
+        Sample number i is a function of the seed and i alone, whatever n and first are.
+
+        Args:
+            n: how many; under several conditions, of each.
+            seed: None: the problem's.
+            first: number of the first sample.
+            condition: of a run with a condition: values by name; or an array with a row for each; or a file with
+                them. Samples then hold the condition behind the point.
+            settings: keys of generation to draw by, as {"process.steps": 25}.
+            checkpoint: None: the best by held-out distances, or the newest.
+            data: the run's data, if its file is gone and the folder does not keep what generation needs.
+            progress, workers: as in train.
+
+        Warns:
+            LandingWarning: samples failed and are left out: which.
+
+        Raises:
+            CheckError: more samples failed, or violate more, than the run allows; .result holds the others.
+        """
+        n, first = _whole(n, "n", 1), _whole(first, "first", 0)
+        if first + n > _MOST_UINT64:
+            raise UsageError(f"first is {first}; samples are numbered by 64 bits", key="first")
+        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings),
+                   *_named("checkpoint", checkpoint), *self._data(data)]
+        if seed is not None:
+            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        with self._asked(condition) as asked, TemporaryDirectory(prefix="landing-") as folder:
+            # Under one condition, or none, the numbers of samples are those of the call: it can be cut.
+            each = n if condition is not None else max(1, _MOST_NUMBERS // self.dim)
+            parts: list[Array] = []
+            with Bar("generating", "sample", progress, total=None if condition is not None else n) as bar:
+                for done in range(0, n, each):
+                    count = min(each, n - done)
+                    bar.offset = done
+                    out = Path(folder) / "samples.npy"
+                    try:
+                        call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
+                                            f"--output={out}", "--force"], [self.path], on_event=bar)
+                    except CheckError as e:
+                        if out.exists():
+                            e.result = _joined([*parts, _arrays.read(out)])
+                        raise
+                    parts.append(_arrays.read(out))
+        return _joined(parts)
+
+    def evaluate(
+        self,
+        n: int | None = None,
+        *,
+        samples: Any = None,
+        seed: int | None = None,
+        settings: Settings | None = None,
+        checkpoint: str | None = None,
+        data: Any = None,
+        progress: bool | None = None,
+        workers: int = 0,
+    ) -> Evaluation:
+        """Compares samples with the data: whether they are good, what is wrong with them and what mends it.
+
+        Args:
+            n: samples to draw; None: as many as data points.
+            samples: an array of samples to judge instead of drawing any.
+            seed, settings, checkpoint, progress, workers: as in generate.
+            data: the run's data, if its file is gone.
+
+        Raises:
+            CheckError: more samples failed, or violate more, than the run allows; .result is the Evaluation.
+        """
+        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings),
+                   *_named("checkpoint", checkpoint), *self._data(data)]
+        if n is not None:
+            options.append(f"--number={_whole(n, 'n', 1)}")
+        if seed is not None:
+            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        with TemporaryDirectory(prefix="landing-") as folder, Bar("evaluating", "sample", progress) as bar:
+            if samples is not None:
+                if n is not None or seed is not None or settings or checkpoint:
+                    raise UsageError("samples are drawn already; expected no n, seed, settings or checkpoint with them")
+                file = Path(folder) / "samples.npy"
+                _arrays.write(file, _arrays.numbers(samples, "samples"))
+                options.append(f"--samples={file}")
+            try:
+                told, _ = call(["eval"], options, [self.path], on_event=bar)
+            except CheckError as e:
+                if isinstance(e.result, dict):
+                    e.result = Evaluation(e.result)
+                raise
+        return Evaluation(told)
+
+    def report(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        checkpoint: str | None = None,
+        data: Any = None,
+        progress: bool | None = None,
+        workers: int = 0,
+    ) -> Path:
+        """Draws and judges samples, writes figures and report.html into the run folder, and returns its path.
+
+        An earlier report is written over.
+        """
+        options = ["--force", f"--workers={_whole(workers, 'workers')}", *_named("checkpoint", checkpoint),
+                   *self._data(data)]
+        if n is not None:
+            options.append(f"--number={_whole(n, 'n', 1)}")
+        if seed is not None:
+            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        with Bar("reporting", "sample", progress) as bar:
+            told, _ = call(["report"], options, [self.path], on_event=bar)
+        return Path(told["report"])
+
+    def figures(self) -> list[str]:
+        """Names of the pictures that a report has left."""
+        return sorted(p.stem for p in (self.path / "figures").glob("*.png"))
+
+    def figure(self, name: str | None = None, *, refresh: bool = False) -> Figure:
+        """Returns a picture of the run, which notebooks show.
+
+        Args:
+            name: one of figures(); None: the first picture of the data, such as a map.
+            refresh: make the report anew; it is made if there is none.
+        """
+        if refresh or not self.figures():
+            self.report()
+        names = self.figures()
+        if name is None:
+            dull = ("loss", "violation", "evaluations")
+            name = next((f for f in names if not f.startswith(dull)), names[0])
+        if name not in names:
+            raise UsageError(f"there is no figure {name!r}; expected one of {', '.join(names)}", key="name")
+        return Figure(self.path / "figures" / f"{name}.png")
+
+    def network(self, checkpoint: str | None = None) -> dict[str, Any]:
+        """Says which network was trained, how it is read as a score, and where its weights are (`landing score`)."""
+        told, _ = call(["score"], _named("checkpoint", checkpoint), [self.path])
+        file = Path(told["file"])
+        return {**told, "file": str(file if file.is_absolute() else Path.cwd() / file)}
+
+    def score(
+        self,
+        x: Any,
+        p: Any = None,
+        t: Any = None,
+        *,
+        checkpoint: str | None = None,
+        precision: str = "float32",
+        hide_condition: bool = False,
+    ) -> Array:
+        """Evaluates the score network in the binary: an array of float64, n×d.
+
+        Args:
+            x: points, n×d, a condition behind them.
+            p: momenta, n×d; None of overdamped processes, which have none.
+            t: times, n or one for all; those of the process are network()["times"].
+            checkpoint: None: the best by held-out distances, or the newest.
+            precision: of the products: float32, bfloat16x3 or bfloat16.
+            hide_condition: what the network says without its condition, if it can do without.
+        """
+        if t is None:
+            raise UsageError("there is no time t at which the score is asked for", key="t")
+        points = _arrays.numbers(x, "x").astype(float)
+        points = points.reshape(len(points), -1)
+        columns = [points]
+        if p is not None:
+            momenta = _arrays.numbers(p, "p").astype(float)
+            if momenta.size != points.size or len(momenta) != len(points):
+                raise ArrayError(f"p has shape {momenta.shape}; expected that of x, {points.shape}")
+            columns.append(momenta.reshape(points.shape))
+        times = _arrays.numbers(t, "t", least=0).astype(float).ravel()
+        if len(times) not in (1, len(points)):
+            raise ArrayError(f"t has {len(times)} numbers; expected 1, or {len(points)}: one for each point")
+        columns.append(np.broadcast_to(times[:, None], (len(points), 1)))
+        with TemporaryDirectory(prefix="landing-") as folder:
+            rows, out = Path(folder) / "rows.npy", Path(folder) / "scores.npy"
+            _arrays.write(rows, np.hstack(columns))
+            options = [f"--at={rows}", f"--output={out}", f"--precision={precision}", *_named("checkpoint", checkpoint)]
+            if hide_condition:
+                options.append("--hide-condition")
+            call(["score"], options, [self.path])
+            return _arrays.read(out)
+
+    @property
+    def condition_names(self) -> list[str]:
+        """Names of the numbers that are given with a point; none of a run without a condition."""
+        try:
+            told = json.loads((self.path / "condition.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return []
+        return list(told["Names"])
+
+    def _data(self, data: Any) -> list[str]:
+        if data is None:
+            return []
+        return [f"--data={_data(data, self.path.parent / 'data', self.path.name)}"]
+
+    @contextmanager
+    def _asked(self, condition: Condition | None) -> Iterator[list[str]]:
+        """Gives the options that name a condition: values go as an NPY file."""
+        if condition is None:
+            yield []
+            return
+        if isinstance(condition, (str, os.PathLike)):
+            yield [f"--condition={os.fspath(condition)}"]
+            return
+        names = self.condition_names
+        if isinstance(condition, Mapping):
+            if sorted(condition) != sorted(names):
+                has = ", ".join(names) or "none: its samples are drawn without one"
+                raise UsageError(f"condition names {', '.join(map(str, condition))}; the condition of the run is {has}",
+                                 key="condition")
+            columns = np.broadcast_arrays(*(np.atleast_1d(condition[name]) for name in names))
+            condition = np.stack(columns, axis=-1)
+        rows = _arrays.numbers(np.atleast_2d(np.asarray(condition)), "condition", width=len(names) or None)
+        with TemporaryDirectory(prefix="landing-") as folder:
+            file = Path(folder) / "condition.npy"
+            _arrays.write(file, rows)
+            yield [f"--condition={file}"]
+
+
+class Evaluation(Mapping[str, Any]):
+    """How good samples are: all that `landing eval --json` tells, as a mapping; notebooks show a table.
+
+    docs/verdict.md says what findings mean, docs/measures.md what the numbers are.
+    """
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self._told = told
+
+    def __getitem__(self, key: str) -> Any:
+        return self._told[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._told)
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    @property
+    def good(self) -> bool:
+        """Nothing is wrong with the samples, as far as the data can tell."""
+        return bool(self._told["verdict"]["good"])
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What is wrong, in order of effect: code, effect, says, and a remedy where there is one."""
+        return list(self._told["verdict"]["findings"] or [])
+
+    @property
+    def distance(self) -> float:
+        """Distance of the samples to all data; NaN where none is defined."""
+        return _number(self._compared().get("full"))
+
+    @property
+    def floor(self) -> float:
+        """What as many draws from the training rows score: no sampler is much below."""
+        return _number(self._compared().get("floor"))
+
+    @property
+    def violation(self) -> float:
+        """The worst violation of a constraint."""
+        return _number((self._told.get("violation") or {}).get("worst"))
+
+    def _compared(self) -> dict[str, Any]:
+        return self._told.get("jsd") or self._told.get("observed") or {}
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("verdict", "good" if self.good else "not good")]
+        rows += [(f["code"], f["says"] + (f" → {f['remedy']}" if f.get("remedy") else "")) for f in self.findings]
+        rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
+        if self._compared():
+            rows.append((str(self._compared().get("metric", "distance")), f"{self.distance:.4f}, floor {self.floor:.4f}"))
+        rows.append(("worst violation", f"{self.violation:.2g}"))
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{a}: {b}" for a, b in self._rows())
+
+    def _repr_html_(self) -> str:
+        return table([], self._rows())
+
+
+class Figure:
+    """A picture of a run. Notebooks show it; .png and .svg are its bytes, .path its file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.png = path.read_bytes()
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        return self.path.with_suffix(".svg").read_text(encoding="utf-8")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a copy, as SVG if the name says so, else as PNG."""
+        path = Path(path)
+        if path.suffix.lower() == ".svg":
+            path.write_text(self.svg, encoding="utf-8")
+        else:
+            path.write_bytes(self.png)
+
+    def __repr__(self) -> str:
+        return f"Figure({str(self.path)!r})"
+
+    def _repr_png_(self) -> bytes:
+        return self.png
+
+
+def _problem(problem: Problem | str | os.PathLike[str]) -> Problem:
+    if isinstance(problem, Problem):
+        return problem
+    if isinstance(problem, (str, os.PathLike)):
+        return Problem.from_yaml(problem)
+    raise UsageError(f"expected a Problem or the path of a problem file, not {problem!r:.60}",
+                     key="problem")
+
+
+def _data(data: Any, folder: Path, name: str) -> str:
+    """Returns the path of a data file: an array is kept in folder."""
+    if isinstance(data, (str, os.PathLike)):
+        path = Path(data).absolute()
+        if not path.is_file():
+            raise DataError(f"{path}: there is no such data file", file=str(path), kind="data", code=3)
+        return str(path)
+    return str(_arrays.keep(_arrays.numbers(data, "data"), folder.absolute(), name))
+
+
+def _named(option: str, value: str | None) -> list[str]:
+    return [] if value is None else [f"--{option}={value}"]
+
+
+def _whole(value: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    try:
+        whole = int(value.__index__())
+    except (AttributeError, TypeError):
+        raise UsageError(f"{what} is {value!r}; expected a whole number", key=what) from None
+    if not least <= whole <= most:
+        raise UsageError(f"{what} is {whole}; expected a whole number from {least} to {most}", key=what)
+    return whole
+
+
+def _times(budget: float | str | None, max_time: float | str | None) -> list[str]:
+    """Returns options of durations: seconds, or text such as 1h30m."""
+    out = []
+    for option, value in (("for", budget), ("max-time", max_time)):
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            if not math.isfinite(value) or value <= 0:
+                raise UsageError(f"a time of {value} s; expected seconds above 0, or text such as '5m'")
+            value = f"{float(value):.9f}s"
+        out.append(f"--{option}={value}")
+    return out
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,88 @@
+"""Sampling exp(-f) on a set by Markov chains, without learning."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from . import _arrays
+from ._arrays import Array
+from ._errors import CheckError, UsageError
+from ._problem import Problem
+from ._process import call
+from ._progress import Bar
+from ._run import Settings, _problem, _whole, settings_options
+
+__all__ = ["Draws", "sample"]
+
+
+class Draws:
+    """Draws of chains.
+
+    Attributes:
+        x: float64, chains × draws × dimension.
+        summary: what `landing sample --json` tells: effective sample sizes and split-R̂ of every coordinate and
+            observable, violations, the step.
+    """
+
+    def __init__(self, x: Array, summary: dict[str, Any]) -> None:
+        self.x = x
+        self.summary = summary
+
+    def __repr__(self) -> str:
+        s = self.summary
+        return f"Draws({s['chains']} chains of {s['draws']} draws in R^{self.x.shape[-1]})"
+
+    def to_arviz(self) -> Any:
+        """Returns them as ArviZ has draws of a posterior: InferenceData, or the DataTree of ArviZ 1."""
+        import arviz  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        posterior = {"x": self.x}
+        if int(str(arviz.__version__).split(".")[0]) >= 1:
+            return arviz.from_dict({"posterior": posterior})
+        return arviz.from_dict(posterior=posterior)
+
+
+def sample(
+    problem: Problem | str | os.PathLike[str],
+    *,
+    settings: Settings | None = None,
+    kind: str = "auto",
+    progress: bool | None = None,
+    workers: int = 0,
+) -> Any:
+    """Draws from exp(-f) on the problem's set by Markov chains.
+
+    Args:
+        problem: a Problem with a potential (without one the law is uniform), or the path of a problem file.
+        settings: keys to replace, such as {"sample.chains": 4, "sample.draws": 2000}.
+        kind: "arviz": as ArviZ has draws; "arrays": Draws; "auto": as ArviZ if it is installed.
+        progress: show a bar. None: in terminals and notebooks.
+        workers: threads; 0: one a core.
+
+    Raises:
+        CheckError: the chains have not mixed, or too much failed; .result holds the Draws.
+    """
+    if kind not in ("auto", "arviz", "arrays"):
+        raise UsageError(f"kind is {kind!r}; expected 'auto', 'arviz' or 'arrays'", key="kind")
+    options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
+    with TemporaryDirectory(prefix="landing-") as folder, Bar("sampling", "step", progress) as bar:
+        out = Path(folder) / "draws.npy"
+        with _problem(problem)._written() as (source, more):
+            try:
+                told, _ = call(["sample"], [*options, *more, f"--output={out}"], [source], on_event=bar)
+            except CheckError as e:
+                if out.exists() and isinstance(e.result, dict):
+                    e.result = Draws(_arrays.read(out), e.result)
+                raise
+        draws = Draws(_arrays.read(out), told)
+    if kind == "arrays":
+        return draws
+    try:
+        return draws.to_arviz()
+    except ImportError:
+        if kind == "arviz":
+            raise
+        return draws

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Tests of the Python package, in a wheel that is installed in an environment of its own, without Go on its path.
+# Skipped, with a word, where there is no Python 3.10 or later, or no way to get NumPy and pytest.
+#
+#   LANDING_PYTHON          the Python to test with (default: the first that will do)
+#   LANDING_PYTHON_PACKAGES more packages to install, such as "torch arviz"
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+skip() { echo "python: skipped: $*"; exit 0; }
+
+python=
+for p in "${LANDING_PYTHON:-}" python3 python3.13 python3.12 python3.11 python3.10; do
+  if [ -n "$p" ] && "$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+    python=$p
+    break
+  fi
+done
+[ -n "$python" ] || skip "no Python 3.10 or later with venv"
+
+packages="numpy pytest hatchling tqdm nbclient ipykernel ${LANDING_PYTHON_PACKAGES:-}"
+about=$("$python" -c 'import sys; print(sys.executable, sys.version)')
+key=$(printf '%s\n' "$packages" "$about" | cksum | cut -d' ' -f1)
+home=${XDG_CACHE_HOME:-$HOME/.cache}/landing/python-$key
+if ! [ -e "$home/complete" ]; then
+  rm -rf "$home"
+  mkdir -p "$(dirname "$home")"
+  "$python" -m venv "$home"
+  # shellcheck disable=SC2086 # a list
+  timeout 120 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 $packages \
+    || skip "pip cannot install $packages"
+  touch "$home/complete"
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+CGO_ENABLED=0 go build -o "$work/landing" ./cmd/landing
+(cd python && LANDING_PREBUILT=$work/landing "$home/bin/python" -m hatchling build -t wheel -d "$work/dist" >"$work/log" 2>&1) \
+  || { cat "$work/log" >&2; exit 1; }
+"$home/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-index --force-reinstall "$work"/dist/*.whl
+
+# Neither Go nor the sources of the package are in reach.
+clean=$(printf '%s' "$PATH" | tr ':' '\n' | while read -r d; do [ -x "$d/go" ] || printf '%s:' "$d"; done)
+(cd "$work" && PATH=$home/bin:${clean%:} PYTHONPATH= "$home/bin/python" -m pytest -q -p no:cacheprovider \
+  --rootdir "$OLDPWD/python" -c "$OLDPWD/python/pyproject.toml" --basetemp "$work/tmp" "$OLDPWD/python/tests")
