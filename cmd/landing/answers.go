@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // answers are the types of what verbs print with --json; of a verb with several, one of them. A new verb gives what it
@@ -38,9 +39,10 @@ var answers = map[string][]any{
 	"distill":            {distilled{}},
 	"env":                {environment{}},
 	"eval":               {evaluated{}},
-	"generate":           {generated{}},
+	"generate":           {generated{}, madePart{}},
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},
+	"merge":              {tasks.Merged{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,15 +30,30 @@ func shard(given string) (work.Shard, error) {
 	return s, nil
 }
 
+// madePart is what a verb prints of a part.
+type madePart struct {
+	Shard   string          `json:"shard"`
+	Parts   string          `json:"parts"`          // folder of all parts
+	Part    string          `json:"part,omitempty"` // folder of this one; missing if it is empty
+	First   uint64          `json:"first"`          // number of its first row
+	Rows    uint64          `json:"rows"`
+	Made    bool            `json:"made"` // by this call
+	Files   []tasks.File    `json:"files,omitempty"`
+	Kernel  string          `json:"kernel,omitempty"`
+	Seconds float64         `json:"seconds"` // that it took to make
+	Detail  json.RawMessage `json:"detail,omitempty"`
+}
+
 // makePart makes a part of a list in the folder of the parts of a file, and tells of it. said tells what the unit's
-// result says beside its rows, to be printed and to be warned of; it may be nil.
+// result says beside its rows: what to print, and what to warn of; it may be nil.
 func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out string,
 	said func(r *tasks.Result) (told, warning string, err error)) error {
-	dir := out + partsDir
-	result := map[string]any{"shard": s.String(), "parts": dir, "rows": 0}
+	p := madePart{Shard: s.String(), Parts: out + partsDir}
+	lo, hi := s.Range(l.Count)
+	p.First, p.Rows = l.From+lo, hi-lo
 	u := l.Shard(s)
 	if u == nil {
-		return a.result(result, func(w io.Writer) {
+		return a.result(p, func(w io.Writer) {
 			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
 		})
 	}
@@ -45,7 +61,7 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 	doer := &tasks.Doer{Pool: a.workersPool(), Tick: func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("part %s: %d of %d rows", s, done, of) })
 	}}
-	r, before, err := doer.Into(cmd.Context(), &work.Store{Dir: dir}, u, l.Inputs)
+	r, before, err := doer.Into(cmd.Context(), &work.Store{Dir: p.Parts}, u, l.Inputs)
 	bar.done()
 	if err != nil {
 		return err
@@ -59,19 +75,16 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 	if warning != "" {
 		a.say("%s", warning)
 	}
-	lo, hi := s.Range(l.Count)
-	made := before.State != work.Done
-	result["part"], result["first"], result["rows"] = filepath.Join(dir, u.Name), l.From+lo, hi-lo
-	result["made"], result["files"], result["kernel"] = made, r.Files, r.Kernel
-	result["seconds"], result["detail"] = r.Seconds, r.Detail
-	return a.result(result, func(w io.Writer) {
+	p.Part, p.Made = filepath.Join(p.Parts, u.Name), before.State != work.Done
+	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, r.Detail
+	return a.result(p, func(w io.Writer) {
 		word := "made"
-		if !made {
+		if !p.Made {
 			word = "is whole already, made"
 		}
-		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s%s\n", s, l.From+lo, l.From+hi-1, l.Count,
-			filepath.Join(dir, u.Name), word, r.Seconds, told)
-		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(dir))
+		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s%s\n", s, p.First, p.First+p.Rows-1, l.Count,
+			p.Part, word, r.Seconds, told)
+		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(p.Parts))
 	})
 }
 
