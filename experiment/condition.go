@@ -138,7 +138,7 @@ func (l *Loaded) Conditions(given string) (*Conditions, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Warning = c.outside(out.Rows)
+	out.Warning = c.Outside(out.Rows)
 	return out, nil
 }
 
@@ -154,7 +154,7 @@ func (l *Loaded) Between(start, goal string) (*Conditions, error) {
 	if err != nil {
 		return nil, &ConditionError{err.Error()}
 	}
-	return &Conditions{Rows: row, Warning: l.Condition.outside(row)}, nil
+	return &Conditions{Rows: row, Warning: l.Condition.Outside(row)}, nil
 }
 
 // values reads "name=value,name=value".
@@ -186,8 +186,8 @@ func (c *Condition) values(given string) ([]float64, error) {
 	return row, nil
 }
 
-// outside warns of values far outside those of training.
-func (c *Condition) outside(rows []float64) string {
+// Outside warns of values far outside those of training; "" if there are none.
+func (c *Condition) Outside(rows []float64) string {
 	var out []string
 	for k, name := range c.Names {
 		room, far, worst := beyond*(c.Hi[k]-c.Lo[k]), 0, 0.0

@@ -128,10 +128,15 @@ func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, firs
 	if err != nil {
 		return nil, err
 	}
-	if f := s.Failed(); float64(f) > l.Problem.Generate.MaxFailed*float64(n) {
-		return s, &FailedError{f, n, l.Problem.Generate.MaxFailed, s.Wrong, s.Begun, s.Broken, s.Break}
+	return s, l.CheckFailed(s)
+}
+
+// CheckFailed returns a *FailedError if more of the samples failed than generate.max_failed allows.
+func (l *Loaded) CheckFailed(s *Samples) error {
+	if f := s.Failed(); float64(f) > l.Problem.Generate.MaxFailed*float64(s.N()) {
+		return &FailedError{f, s.N(), l.Problem.Generate.MaxFailed, s.Wrong, s.Begun, s.Broken, s.Break}
 	}
-	return s, nil
+	return nil
 }
 
 const (
@@ -149,18 +154,52 @@ func (l *Loaded) blockRows(n int) int {
 
 func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(int), diagnose bool) (*Samples, error) {
-	start := time.Now()
-	d := l.Process.Set.Dim()
-	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
-	rows := l.blockRows(n)
-	sampler := l.Method.Sampler(rows, l.Pool)
+	fields := l.Fields(t, l.blockRows(n), l.Pool.Workers())
+	d := l.NewDrawer(l.blockRows(n), func(worker int) method.Score { return fields[worker] })
 	var trace *method.Trace
-	if w, ok := sampler.(method.Watcher); ok && diagnose {
+	if w, ok := d.sampler.(method.Watcher); ok && diagnose {
 		trace = w.NewTrace()
 		w.Watch(trace)
 	}
-	fields := score.NewGuided(t.Model, t.packed(), rows, l.Pool.Workers(), l.Problem.Generate.Guidance)
-	scores := func(worker int) method.Score { return fields[worker] }
+	s, err := d.Draw(ctx, prior, n, first, seed, tick)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fields {
+		s.Evaluated += f.Rows()
+	}
+	if trace != nil {
+		s.Steps = steps(l.Process, trace)
+	}
+	return s, nil
+}
+
+// Fields makes scores of a network as samples are drawn with it, for as many goroutines, in blocks of so many
+// rows.
+func (l *Loaded) Fields(t *Trained, rows, goroutines int) []*score.Field[float32] {
+	return score.NewGuided(t.Model, t.packed(), rows, goroutines, l.Problem.Generate.Guidance)
+}
+
+// A Drawer draws samples in blocks of so many rows, and keeps the room for that between calls. One goroutine
+// uses it at a time.
+type Drawer struct {
+	l       *Loaded
+	sampler method.Sampler
+	scores  func(worker int) method.Score
+}
+
+// NewDrawer makes a Drawer that asks these scores, one for each worker of the pool.
+func (l *Loaded) NewDrawer(rows int, scores func(worker int) method.Score) *Drawer {
+	return &Drawer{l, l.Method.Sampler(rows, l.Pool), scores}
+}
+
+// Draw makes the samples first … first+n−1 of the given seed, those that fail among them. tick, if not nil,
+// hears how many are done.
+func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uint64, tick func(done int)) (
+	*Samples, error) {
+	start, l := time.Now(), dr.l
+	d := l.Process.Set.Dim()
+	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
 		begin, number := prior.Prior, first+uint64(lo)
@@ -170,7 +209,7 @@ func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, 
 			states, lost := l.starts(prior, unstarted, number, seed)
 			begin, s.Begun = numbered{states, number}, s.Begun+lost
 		}
-		report, err := sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], number, seed, begin, scores)
+		report, err := dr.sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], number, seed, begin, dr.scores)
 		if err != nil {
 			return nil, err
 		}
@@ -188,12 +227,7 @@ func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, 
 			tick(hi)
 		}
 	}
-	for _, f := range fields {
-		s.Evaluated += f.Rows()
-	}
-	if s.Time = time.Since(start); trace != nil {
-		s.Steps = steps(l.Process, trace)
-	}
+	s.Time = time.Since(start)
 	return s, nil
 }
 

@@ -477,6 +477,9 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			}
 		}
 		for k := N - 1; k >= 0; k-- {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			w.draw(noise, first+uint64(lo), n, k)
 			if s.proc.Split {
 				w.drawInto(w.ζ[n*d:], early, first+uint64(lo), n, k)

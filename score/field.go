@@ -11,6 +11,7 @@ type Field[T kernel.Float] struct {
 
 	guidance float64
 	rows     int64 // that the network has seen
+	own      [1]Ask
 }
 
 // Rows returns how many rows the network has seen in all: two a point with guidance.
@@ -39,30 +40,56 @@ func NewGuided[T kernel.Float](m Model[T], packed Packed[T], rows, goroutines in
 	return fields
 }
 
+// An Ask is a call for scores at N rows X, P (N×d each; P nil without momentum) and a time: Dst is N×d.
+type Ask struct {
+	Dst, X, P []float64
+	N         int
+	T         float64
+}
+
 // Eval writes s at n rows x, p (n×d each; p nil without momentum): n×d.
 func (f *Field[T]) Eval(dst, x, p []float64, n int, t float64) {
-	m := f.model.Gain(t)
-	for i, v := range f.pass(x, p, n, t, false) {
-		dst[i] = m * float64(v)
+	f.own[0] = Ask{dst, x, p, n, t}
+	f.EvalAll(f.own[:])
+}
+
+// EvalAll is Eval of several calls in one pass, which together have no more rows than there is room for.
+// Each gets the numbers that Eval gives it: a row's output does not depend on the rows beside it.
+func (f *Field[T]) EvalAll(asks []Ask) {
+	s, d := f.pass(asks, false), f.model.Out()
+	for _, a := range asks {
+		m := f.model.Gain(a.T)
+		for i, v := range s[:a.N*d] {
+			a.Dst[i] = m * float64(v)
+		}
+		s = s[a.N*d:]
 	}
 	if f.guidance == 0 {
 		return
 	}
-	for i, v := range f.pass(x, p, n, t, true) {
-		dst[i] = (1+f.guidance)*dst[i] - f.guidance*(m*float64(v))
+	s = f.pass(asks, true)
+	for _, a := range asks {
+		m := f.model.Gain(a.T)
+		for i, v := range s[:a.N*d] {
+			a.Dst[i] = (1+f.guidance)*a.Dst[i] - f.guidance*(m*float64(v))
+		}
+		s = s[a.N*d:]
 	}
 }
 
 // pass returns the network's outputs.
-func (f *Field[T]) pass(x, p []float64, n int, t float64, null bool) []T {
-	d, w := f.model.Out(), f.model.In()
-	f.rows += int64(n)
-	for i := range n {
-		at := Input{X: x[i*d : (i+1)*d], T: t, Item: -1, Null: null}
-		if p != nil {
-			at.P = p[i*d : (i+1)*d]
+func (f *Field[T]) pass(asks []Ask, null bool) []T {
+	d, w, row := f.model.Out(), f.model.In(), 0
+	for _, a := range asks {
+		for i := range a.N {
+			at := Input{X: a.X[i*d : (i+1)*d], T: a.T, Item: -1, Null: null}
+			if a.P != nil {
+				at.P = a.P[i*d : (i+1)*d]
+			}
+			f.model.Row(f.in[row*w:(row+1)*w], at)
+			row++
 		}
-		f.model.Row(f.in[i*w:(i+1)*w], at)
 	}
-	return f.ws.Forward(f.in, n)
+	f.rows += int64(row)
+	return f.ws.Forward(f.in, row)
 }

@@ -55,7 +55,13 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	flag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
+	if i := slices.IndexFunc(os.Args[1:], func(arg string) bool { return !flag(arg) }); i >= 0 &&
+		os.Args[1+i] == "serve" { // which reads its runs again on SIGHUP
+		ends = ends[:2]
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
@@ -268,7 +274,7 @@ Start with:  landing demo`,
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill(), a.version(), a.ls(), a.scoreAt())
-	root.AddCommand(a.schema())
+	root.AddCommand(a.schema(), a.serve())
 	a.strict(root)
 	completion(root)
 	return root

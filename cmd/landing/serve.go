@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/engine"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/serve"
+)
+
+func (a *app) serve() *cobra.Command {
+	o := serving{app: a}
+	cmd := &cobra.Command{
+		Use:   "serve RUN...",
+		Short: "Answer requests for samples of runs over HTTP",
+		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the one that
+landing generate writes, whatever is asked beside it. /docs tells the interface.
+
+A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, and again on SIGHUP
+with the tokens; a folder that has become unreadable leaves the runs as they were. On SIGTERM requests at work are
+finished. Nothing is written into run folders.
+
+A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token and
+perhaps when it expires), or by certificates (--tls-cert, --tls-key and --client-ca).`,
+		Example: "  landing serve runs/volcano-001\n" +
+			"  curl -s localhost:8080/v1/runs/volcano-001/samples -H 'Content-Type: application/json' " +
+			"-d '{\"n\": 3}'\n" +
+			"  landing serve flood=runs/flood-002 --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem",
+		Args: func(_ *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return &usageError{errors.New("expected one or more run folders, as FOLDER or NAME=FOLDER")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address and port; port 0 takes a free one")
+	f.StringVar(&o.tokens, "tokens", "", "file of bearer tokens: lines NAME TOKEN [EXPIRES]")
+	f.StringVar(&o.cert, "tls-cert", "", "certificate of the service, PEM")
+	f.StringVar(&o.key, "tls-key", "", "its key, PEM")
+	f.StringVar(&o.clients, "client-ca", "", "certificates that sign those of callers, PEM: others are refused")
+	f.IntVar(&o.limits.Queue, "queue", 256, "requests that may be drawn or wait; others are told to come again")
+	f.Int64Var(&o.limits.Samples, "max-samples", 10_000_000, "samples of a request")
+	f.Int64Var(&o.limits.Numbers, "max-numbers", 4_000_000, "numbers of an answer in one piece")
+	f.Int64Var(&o.limits.Body, "max-body", 8<<20, "bytes of a body")
+	f.IntVar(&o.limits.Connections, "max-connections", 1024, "connections that are open at a time")
+	f.Float64Var(&o.limits.Rate, "rate", 0, "requests a second of a caller; 0: no bound")
+	f.DurationVar(&o.limits.Deadline, "deadline", 10*time.Minute, "the longest that a request may take")
+	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
+	return cmd
+}
+
+// serving is a call of serve.
+type serving struct {
+	*app
+	listen, tokens, cert, key, clients string
+	limits                             serve.Limits
+	args                               []string
+	engine                             *engine.Engine
+}
+
+// runName matches names that a path holds as they are.
+var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// named returns the name that a run is served under, and its folder.
+func named(arg string) (name, dir string, err error) {
+	name, dir, given := strings.Cut(arg, "=")
+	if _, err := os.Stat(arg); !given || err == nil { // a folder may have = in its name
+		abs, err := filepath.Abs(arg)
+		if err != nil {
+			return "", "", err
+		}
+		name, dir = filepath.Base(abs), arg
+	}
+	if !runName.MatchString(name) {
+		return "", "", &usageError{fmt.Errorf("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give "+
+			"one as NAME=%s", name, dir)}
+	}
+	return name, dir, nil
+}
+
+func (o *serving) run(ctx context.Context, args []string) error {
+	o.args = args
+	seen := map[string]string{}
+	for _, arg := range args {
+		name, dir, err := named(arg)
+		if err != nil {
+			return err
+		}
+		if other, ok := seen[name]; ok {
+			return &usageError{
+				fmt.Errorf("%s and %s would both be %q; give one a name as NAME=%s", other, dir, name, dir),
+			}
+		}
+		seen[name] = dir
+	}
+	for what, n := range map[string]int64{"--queue": int64(o.limits.Queue), "--max-samples": o.limits.Samples,
+		"--max-numbers": o.limits.Numbers, "--max-body": o.limits.Body,
+		"--max-connections": int64(o.limits.Connections), "--deadline": int64(o.limits.Deadline),
+		"--drain": int64(o.limits.Drain)} {
+		if n <= 0 {
+			return &usageError{fmt.Errorf("%s is %d; expected more than 0", what, n)}
+		}
+	}
+	if !(o.limits.Rate >= 0 && o.limits.Rate <= 1e9) {
+		return &usageError{fmt.Errorf("--rate is %v; expected 0 to 1e9", o.limits.Rate)}
+	}
+	tokens, err := o.readTokens()
+	if err != nil {
+		return err
+	}
+	secure, err := o.secure()
+	if err != nil {
+		return err
+	}
+	local, err := o.local()
+	if err != nil {
+		return err
+	}
+	if !local && tokens == nil && o.clients == "" {
+		return &usageError{fmt.Errorf("--listen is %s, which others reach; expected --tokens or --client-ca, or an "+
+			"address of this machine alone, as 127.0.0.1:8080", o.listen)}
+	}
+	if !local && tokens != nil && secure == nil {
+		o.say("warning: tokens travel unencrypted to %s; --tls-cert and --tls-key encrypt", o.listen)
+	}
+	l, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return &usageError{
+				fmt.Errorf("--listen is %s, where another program listens; expected a free port", o.listen),
+			}
+		}
+		return &usageError{err}
+	}
+	defer l.Close()
+	workers := o.workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	// A thread more than those that draw, so that answers do not wait for them.
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), workers+1))
+	o.engine = engine.New(engine.Options{Workers: workers})
+	log := slog.New(slog.DiscardHandler)
+	if !o.quiet {
+		log = slog.New(slog.NewJSONHandler(o.stderr, nil))
+	}
+	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Tokens: tokens, Local: local,
+		Version: run.Version(), Log: log})
+	stop := o.reloads(ctx, s, log)
+	defer stop()
+	scheme := "http"
+	if secure != nil {
+		scheme = "https"
+	}
+	at := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	if err := o.result(map[string]any{"address": at}, func(w io.Writer) { fmt.Fprintf(w, "%s\n", at) }); err != nil {
+		return err
+	}
+	return s.Serve(ctx, l, secure)
+}
+
+// load reads the runs.
+func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
+	var out []*engine.Run
+	for _, arg := range o.args {
+		name, dir, err := named(arg)
+		if err != nil {
+			return nil, err
+		}
+		// Calls of a domain share a pool of one worker: answers are written side by side.
+		r, err := experiment.OpenToDraw(dir, "", parallel.New(1))
+		if err != nil {
+			return nil, err
+		}
+		if r.Warning != "" {
+			o.say("note: %s: %s", name, r.Warning)
+		}
+		r.Pool = o.workersPool()
+		ready, err := o.engine.Ready(ctx, name, r, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ready)
+	}
+	return out, nil
+}
+
+// reloads reads runs and tokens again on SIGHUP, until it is stopped.
+func (o *serving) reloads(ctx context.Context, s *serve.Server, log *slog.Logger) (stop func()) {
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again:
+			}
+			if tokens, err := o.readTokens(); err != nil {
+				log.Error("reload", "error", err.Error())
+			} else {
+				s.SetTokens(tokens)
+			}
+			if err := s.Reload(ctx); err != nil {
+				log.Error("reload", "error", err.Error())
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(again)
+		cancel()
+		<-done
+	}
+}
+
+// maxTokens bounds a file of tokens and one of certificates, in bytes.
+const maxTokens = 1 << 20
+
+// readTokens reads the tokens; nil if there is to be no file of them.
+func (o *serving) readTokens() ([]serve.Token, error) {
+	if o.tokens == "" {
+		return nil, nil
+	}
+	text, err := input.Read(o.tokens, maxTokens)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := serve.ParseTokens(text)
+	if err != nil {
+		return nil, &experiment.DataError{Path: o.tokens, Problem: err.Error()}
+	}
+	if info, err := os.Stat(o.tokens); err == nil && info.Mode().Perm()&0o077 != 0 {
+		o.say("warning: %s can be read by others than its owner (mode %v)", o.tokens, info.Mode().Perm())
+	}
+	return tokens, nil
+}
+
+// secure returns how connections are encrypted; nil if they are not to be.
+func (o *serving) secure() (*tls.Config, error) {
+	if (o.cert == "") != (o.key == "") || o.clients != "" && o.cert == "" {
+		return nil, &usageError{errors.New("expected --tls-cert and --tls-key together, and with --client-ca")}
+	}
+	if o.cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		if errors.As(err, new(*fs.PathError)) {
+			return nil, err
+		}
+		return nil, &experiment.DataError{Path: o.cert, Problem: err.Error()}
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if o.clients != "" {
+		text, err := input.Read(o.clients, maxTokens)
+		if err != nil {
+			return nil, err
+		}
+		c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+		if !c.ClientCAs.AppendCertsFromPEM(text) {
+			return nil, &experiment.DataError{Path: o.clients, Problem: "it holds no certificate in PEM"}
+		}
+	}
+	return c, nil
+}
+
+// local reports whether the address to listen on is reached from this machine alone.
+func (o *serving) local() (bool, error) {
+	host, port, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return false, &usageError{fmt.Errorf("--listen is %q; expected ADDRESS:PORT, as 127.0.0.1:8080", o.listen)}
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return false, &usageError{fmt.Errorf("--listen is %q; expected a port of 0 to 65535", o.listen)}
+	}
+	if host == "" {
+		return false, nil
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+		o.listen = net.JoinHostPort(host, port)
+	}
+	at, err := netip.ParseAddr(host)
+	if err != nil {
+		return false, &usageError{fmt.Errorf("--listen is %q; expected the number of an address, as 127.0.0.1, or "+
+			"localhost", o.listen)}
+	}
+	return at.IsLoopback(), nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The service draws what generate writes, reads tokens and runs again on SIGHUP, ends on SIGTERM with code 0, and
+// refuses what would not do.
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	ok(t, dir, "generate", "r", "-n", "70", "--seed", "3", "-o", "want.npy")
+	want, err := os.ReadFile("want.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if err := os.WriteFile("tokens", []byte("ada short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("x.pem", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, "expected one or more run folders", nil},
+		{exitUsage, "another program listens", []string{"r", "--listen", taken.Addr().String()}},
+		{exitUsage, "which others reach", []string{"r", "--listen", ":0"}},
+		{exitUsage, "which others reach", []string{"r", "--listen", "0.0.0.0:0"}},
+		{exitUsage, "which others reach", []string{"r", "--listen", "[::]:0"}},
+		{exitUsage, "expected the number of an address", []string{"r", "--listen", "example.org:80"}},
+		{exitUsage, "ADDRESS:PORT", []string{"r", "--listen", "8080"}},
+		{exitUsage, "a port of 0 to 65535", []string{"r", "--listen", "127.0.0.1:70000"}},
+		{exitUsage, "would both be", []string{"r", "./r"}},
+		{exitUsage, "cannot be a run's name", []string{"a/b=r"}},
+		{exitUsage, "--queue is 0", []string{"r", "--queue", "0"}},
+		{exitUsage, "--rate is -1", []string{"r", "--rate", "-1"}},
+		{exitUsage, "together", []string{"r", "--tls-cert", "x.pem"}},
+		{exitUsage, "together", []string{"r", "--client-ca", "x.pem"}},
+		{exitConfig, "x.pem", []string{"r", "--tls-cert", "x.pem", "--tls-key", "x.pem"}},
+		{exitConfig, "nosuch.pem", []string{"r", "--tls-cert", "nosuch.pem", "--tls-key", "x.pem"}},
+		{exitConfig, "tokens: line 1", []string{"r", "--tokens", "tokens"}},
+		{exitConfig, "nosuch", []string{"nosuch", "--listen", "127.0.0.1:0"}},
+	} {
+		if r := do(t, dir, append([]string{"serve", "-q"}, c.args...)...); r.code != c.code ||
+			!strings.Contains(r.stderr, c.says) {
+			t.Errorf("serve %v: exit %d, %q; expected %d, %q", c.args, r.code, r.stderr, c.code, c.says)
+		}
+	}
+
+	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens")
+	cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	line := make([]byte, 100)
+	n, err := out.Read(line)
+	at := strings.TrimSpace(string(line[:n]))
+	if err != nil || !regexp.MustCompile(`^http://127\.0\.0\.1:\d+$`).MatchString(at) {
+		t.Fatalf("it says %q (%v)", at, err)
+	}
+	ask := func(token string) (int, []byte) {
+		r, err := http.NewRequest("POST", at+"/v1/runs/runs.one/samples", strings.NewReader(`{"n":70,"seed":3}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/x-npy")
+		r.Header.Set("Authorization", "Bearer "+token)
+		w, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Body.Close()
+		b, err := io.ReadAll(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.StatusCode, b
+	}
+	until := func(status int, token string) (b []byte) {
+		t.Helper()
+		for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			got, b := ask(token)
+			if got == status {
+				return b
+			}
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("status %d, expected %d\n%s", got, status, log.String())
+			}
+		}
+	}
+	if got := until(200, "0123456789abcdef"); !bytes.Equal(got, want) {
+		t.Error("not the bytes of generate")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	until(401, "0123456789abcdef")
+	if got := until(200, "fedcba9876543210"); !bytes.Equal(got, want) {
+		t.Error("after SIGHUP: not the bytes of generate")
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v\n%s", err, log.String())
+	}
+	if text := log.String(); !strings.Contains(text, `"path":"/v1/runs/runs.one/samples","status":200`) ||
+		strings.Contains(text, "fedcba9876543210") {
+		t.Errorf("its log:\n%s", text)
+	}
+}
+
+// Without a public address the service ends with its context, as on an interrupt, and that is no failure.
+func TestServeEnds(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	code := make(chan int)
+	go func() {
+		code <- Main(ctx, []string{"serve", "r", "--listen", "localhost:0", "--json"}, &stdout, &stderr)
+	}()
+	time.Sleep(50 * time.Millisecond)
+	cancel()
+	if c := <-code; c != exitOK {
+		t.Errorf("exit %d\n%s", c, stderr.String())
+	}
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/score"
+)
+
+// A Run is a run that is ready to draw: its network, prior and set are in memory, so that what becomes of its
+// folder changes nothing.
+type Run struct {
+	*experiment.Run
+	Name    string
+	Trained *experiment.Trained
+
+	prior   *experiment.Prior
+	network *network
+
+	mu    sync.Mutex
+	spare map[int][]*drawer // by class
+	own   sync.Mutex        // of the domain, whose calls share a pool
+}
+
+// classes are the numbers of samples that drawers have room for, and how many of each a run keeps.
+var classes = [...]struct{ rows, spare int }{{1, 256}, {8, 64}, {partRows, 16}}
+
+// Ready makes a run ready, with its newest or chosen weights. Its prior is made on its pool, which is of no use
+// afterwards; the domain needs one of its own. progress, which may be nil, hears of the chains of a uniform prior,
+// as in experiment.Run.Prior.
+func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run, progress func(steps, most int)) (
+	*Run, error) {
+	t, err := r.Trained("")
+	if err != nil {
+		return nil, err
+	}
+	prior, err := r.Prior(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	own, alone := *r, *r.Loaded
+	alone.Pool = parallel.New(1)
+	own.Loaded = &alone
+	n := &network{fields: r.Fields(t, activeRows, e.workers), asks: make([][]score.Ask, e.workers), room: activeRows}
+	return &Run{Run: &own, Name: name, Trained: t, prior: prior, network: n,
+		spare: map[int][]*drawer{}}, nil
+}
+
+// Prior says what kind of prior samples begin with.
+func (r *Run) Prior() string { return r.prior.Kind }
+
+// Own calls f while nobody else uses the run's domain.
+func (r *Run) Own(f func() error) error {
+	r.own.Lock()
+	defer r.own.Unlock()
+	return f()
+}
+
+// drawer returns one with room for n samples.
+func (r *Run) drawer(e *Engine, n int) *drawer {
+	class := 0
+	for classes[class].rows < n {
+		class++
+	}
+	r.mu.Lock()
+	if have := r.spare[class]; len(have) > 0 {
+		d := have[len(have)-1]
+		have[len(have)-1] = nil
+		r.spare[class] = have[:len(have)-1]
+		r.mu.Unlock()
+		return d
+	}
+	r.mu.Unlock()
+	d := &drawer{fiber: e.schedule.fiber(), of: r.network, class: class}
+	own := *r.Loaded
+	own.Pool = parallel.New(1) // which takes one call at a time
+	d.Drawer = own.NewDrawer(classes[class].rows, func(int) method.Score { return d })
+	return d
+}
+
+// keep keeps a drawer for another part.
+func (r *Run) keep(d *drawer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.spare[d.class]) < classes[d.class].spare {
+		r.spare[d.class] = append(r.spare[d.class], d)
+	}
+}
