@@ -35,8 +35,8 @@ func (a *app) serve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve RUN...",
 		Short: "Answer requests for samples of runs over HTTP",
-		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the one that
-landing generate writes, whatever is asked beside it. /docs tells the interface.
+		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the one
+that landing generate writes, whatever is asked beside it. /docs tells the interface.
 
 A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, and again on SIGHUP
 with the tokens; a folder that has become unreadable leaves the runs as they were. On SIGTERM requests at work are
