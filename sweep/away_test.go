@@ -38,8 +38,8 @@ cells:
   - {method: ULLA, seed: [1], train: {epochs: 1}, set: {train.learning_rate: 1e15, train.clip: 1e15, train.batch: 8}}
 `
 
-// Cells that were done on other machines, whose files lie elsewhere, leave the rows, samples, weights and configurations
-// of cells that were done here; they are taken up once.
+// Cells that were done on other machines, whose files lie elsewhere, leave the rows, samples, weights and
+// configurations of cells that were done here; they are taken up once.
 func TestAway(t *testing.T) {
 	home := t.TempDir()
 	var rows strings.Builder
@@ -47,7 +47,8 @@ func TestAway(t *testing.T) {
 		a := 0.3*math.Sin(float64(i)) + float64(i%2)
 		fmt.Fprintf(&rows, "%.9f,%.9f\n", math.Cos(a), math.Sin(a))
 	}
-	for name, text := range map[string]string{"ring.yaml": ringProblem, "ring.csv": rows.String(), "s.yaml": awaySweep} {
+	for name, text := range map[string]string{"ring.yaml": ringProblem, "ring.csv": rows.String(),
+		"s.yaml": awaySweep} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,8 @@ func TestAway(t *testing.T) {
 			compareFiles(t, here, there, filepath.Join("runs", c.Name, name))
 		}
 	}
-	if r, err := experiment.Open(filepath.Join(there, "runs", want.Cells[0].Name), "", pool); err != nil || r.Warning != "" {
+	r, err := experiment.Open(filepath.Join(there, "runs", want.Cells[0].Name), "", pool)
+	if err != nil || r.Warning != "" {
 		t.Errorf("a run that was taken: %v, %+v", err, r)
 	}
 }

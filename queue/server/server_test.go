@@ -110,8 +110,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []Options{{Listen: "nonsense"}, {Listen: "127.0.0.1:99999"}, {Listen: "127.0.0.1:x"},
-		{Listen: "127.0.0.1:0", Cert: "c.pem"}, {Listen: "127.0.0.1:0", Cert: "no.pem", CertKey: "no.key"}, {Config: bad},
-		{Config: "nowhere.conf"}} {
+		{Listen: "127.0.0.1:0", Cert: "c.pem"}, {Listen: "127.0.0.1:0", Cert: "no.pem", CertKey: "no.key"},
+		{Config: bad}, {Config: "nowhere.conf"}} {
 		o.Store = t.TempDir()
 		var config *ConfigError
 		if _, err := Start(o); !errors.As(err, &config) {
@@ -129,7 +129,8 @@ func TestRefused(t *testing.T) {
 // By itself a server listens on this machine alone.
 func TestLoopback(t *testing.T) {
 	for host, want := range map[string]bool{"127.0.0.1": true, "127.8.9.1": true, "::1": true, "localhost": true,
-		"0.0.0.0": false, "": false, "::": false, "10.0.0.5": false, "example.org": false, "localhost.example.org": false} {
+		"0.0.0.0": false, "": false, "::": false, "10.0.0.5": false, "example.org": false,
+		"localhost.example.org": false} {
 		if loopback(host) != want {
 			t.Errorf("%q: %v", host, !want)
 		}
