@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -13,8 +15,29 @@ import (
 // come with the run.
 type Training struct {
 	Recipe   string
-	Variants string   // as of --variant: "olla,fast"
+	Variants string   // as of --variant: "olla,fast"; or alone
 	Settings []string // key=value
+}
+
+// alone, in place of variants, says that of the recipe only data and set are kept: all else follows from the rows, as
+// for any problem that a user writes down.
+const alone = "alone"
+
+// source returns the text of the problem and its variants.
+func (t *Training) source() (text []byte, variants string, err error) {
+	text, _, err = problem.Source(t.Recipe)
+	if err != nil || t.Variants != alone {
+		return text, t.Variants, err
+	}
+	var keys yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(text, &keys, yaml.UseOrderedMap()); err != nil {
+		return nil, "", err
+	}
+	keys = slices.DeleteFunc(keys, func(k yaml.MapItem) bool {
+		return !slices.Contains([]any{"name", "title", "data", "set"}, k.Key)
+	})
+	text, err = yaml.Marshal(keys)
+	return text, "", err
 }
 
 // A Cell is what a row is measured of: samples of a trained network. Cells of the same Training share it.
@@ -45,15 +68,15 @@ func (c *Cell) Check(extra []string) error {
 	if !slices.Contains(problem.Recipes(), c.Recipe) {
 		return fail("there is no recipe %q; expected one of %s", c.Recipe, strings.Join(problem.Recipes(), ", "))
 	}
-	source, origin, err := problem.Source(c.Recipe)
+	source, variants, err := c.source()
 	if err != nil {
 		return fail("%v", err)
 	}
-	known, err := problem.Variants(source, origin)
+	known, err := problem.Variants(source, c.Recipe)
 	if err != nil {
 		return fail("%v", err)
 	}
-	for _, v := range strings.Split(c.Variants, ",") {
+	for _, v := range strings.Split(variants, ",") {
 		if v != "" && !slices.Contains(known, v) {
 			return fail("recipe %s has no variant %q; expected %s", c.Recipe, v, strings.Join(known, ", "))
 		}
@@ -61,7 +84,7 @@ func (c *Cell) Check(extra []string) error {
 	if _, ok := methods.Of(c.Method); !ok {
 		return fail("there is no method %q in this version; expected %s", c.Method, methods.Names())
 	}
-	p, err := problem.Load(source, origin, c.Variants, slices.Concat(c.Settings, extra))
+	p, err := problem.Load(source, c.Recipe, variants, slices.Concat(c.Settings, extra))
 	if err != nil {
 		return fail("%v", err)
 	}

@@ -343,7 +343,7 @@ func (c *Config) trained(ctx context.Context, cell *Cell, seed uint64) (*experim
 
 // problem returns the problem of a cell, with its data and the bytes of its recipe.
 func (c *Config) problem(cell *Cell, seed uint64, data string, files []string) (*problem.Problem, []byte, error) {
-	source, _, err := problem.Source(cell.Recipe)
+	source, variants, err := cell.source()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -355,7 +355,7 @@ func (c *Config) problem(cell *Cell, seed uint64, data string, files []string) (
 			settings = append(settings, "train.clock=processor")
 		}
 	}
-	p, err := problem.Load(source, cell.Recipe, cell.Variants, settings)
+	p, err := problem.Load(source, cell.Recipe, variants, settings)
 	if err != nil {
 		return nil, nil, err
 	}

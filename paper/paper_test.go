@@ -13,7 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/problem"
 )
 
 // targets are the numbers of the paper as they were taken from it by others, by place.
@@ -194,7 +197,8 @@ func TestPrintedErrors(t *testing.T) {
 			t.Errorf("%s, %s: %d errors here, %d in the paper", exhibit, name, k, len(got))
 		}
 	}
-	for _, m := range slices.DeleteFunc(slices.Clone(tableMethods), func(m string) bool { return m == split }) {
+	printed := slices.DeleteFunc(slices.Clone(tableMethods), func(m string) bool { return slices.Contains(ours, m) })
+	for _, m := range printed {
 		check("table1", m, slices.Concat(earths, meshes), row("tab:unified_results", `\ `+m))
 	}
 	for _, m := range tableMethods3 {
@@ -378,4 +382,47 @@ func TestCellsCanBe(t *testing.T) {
 	if len(built) < 90 {
 		t.Errorf("%d trainings", len(built))
 	}
+}
+
+// Alone, a recipe keeps its data and set, and nothing of how it learns.
+func TestAlone(t *testing.T) {
+	for _, recipe := range []string{"volcano", "bunny100", "so10-3", "alanine", "arm"} {
+		whole, _, err := (&Training{Recipe: recipe}).source()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, variants, err := (&Training{Recipe: recipe, Variants: alone}).source()
+		if err != nil || variants != "" {
+			t.Fatalf("%s: variants %q, %v", recipe, variants, err)
+		}
+		p, err := problem.Load(text, recipe, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := problem.Load(whole, recipe, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := settled(t, p), settled(t, full); got != want {
+			t.Errorf("%s alone has set and data\n%s\nexpected\n%s", recipe, got, want)
+		}
+		for _, key := range []string{"process.steps", "network.width", "train.epochs", "train.learning_rate", "prior"} {
+			if !p.Left(key) {
+				t.Errorf("%s alone still says %s", recipe, key)
+			}
+		}
+		if full.Left("process.steps") {
+			t.Errorf("%s leaves process.steps open: nothing was tested", recipe)
+		}
+	}
+}
+
+// settled writes a problem's title, data and set.
+func settled(t *testing.T, p *problem.Problem) string {
+	t.Helper()
+	text, err := yaml.Marshal([]any{p.Title, p.Data, p.Set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
