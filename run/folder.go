@@ -13,8 +13,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -259,6 +261,39 @@ func place(tmp, path string, force bool) (err error) {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// WriteFolder makes the folder dir with files of these contents, whole or not at all. It fails with an
+// *ExistsError if anything is there.
+func WriteFolder(dir string, files map[string][]byte) error {
+	dir = filepath.Clean(dir)
+	if err := Free(dir); err != nil {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp) // gone after the rename
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := WriteFile(filepath.Join(tmp, name), files[name], false); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
+		return err
+	}
+	if err := Free(dir); err != nil { // of somebody meanwhile, which Rename might replace
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return err
+	}
+	return syncDir(parent)
 }
 
 // Tidy removes what processes left that were killed while they wrote a file of the folder, or of its figures. The

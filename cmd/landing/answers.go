@@ -39,6 +39,7 @@ var answers = map[string][]any{
 	"distill":            {distilled{}},
 	"env":                {environment{}},
 	"eval":               {evaluated{}},
+	"export":             {exports{}},
 	"generate":           {generated{}, madePart{}},
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/export"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/molecule/amber"
@@ -18,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -71,6 +73,7 @@ func describe(err error, code int) fault {
 		absent      *experiment.AbsentError
 		exists      *run.ExistsError
 		folder      *run.FolderError
+		hub         *export.HubError
 		checkpoint  *run.CheckpointError
 		triangles   *mesh.Error
 		frames      *files.Error
@@ -109,6 +112,10 @@ func describe(err error, code int) fault {
 		place("data", network.File, 0, "")
 	case errors.As(err, &exists):
 		place("exists", exists.Path, 0, "")
+	case errors.As(err, &hub):
+		place("run", hub.Dir, 0, "")
+	case errors.As(err, new(*score.GraphError)):
+		place("run", "", 0, "network.kind")
 	case errors.As(err, &folder):
 		place("run", folder.Dir, 0, "")
 	case errors.As(err, &checkpoint):

@@ -23,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/export"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
@@ -37,6 +38,7 @@ import (
 	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
 	"github.com/landing-diffusion/landing/work/tasks"
@@ -198,7 +200,7 @@ func exitCode(err error) int {
 		new(*experiment.RankError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*work.ConflictError), new(*work.DamagedError), new(*work.BusyError), new(*run.BusyError),
 		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError), new(*tasks.InputError),
-		new(*tasks.TaskError),
+		new(*tasks.TaskError), new(*export.HubError), new(*score.GraphError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.CellError), new(*paper.DataError),
 		new(*paper.RowsError), new(*fs.PathError)):
@@ -274,7 +276,7 @@ Start with:  landing demo`,
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill(), a.version(), a.ls(), a.scoreAt())
-	root.AddCommand(a.schema(), a.serve())
+	root.AddCommand(a.schema(), a.serve(), a.export())
 	a.strict(root)
 	completion(root)
 	return root

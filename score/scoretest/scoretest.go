@@ -31,6 +31,7 @@ func Run(t *testing.T, m score.Model[float64], momentum bool) {
 	t.Run("Update", s.update)
 	t.Run("Backward", s.backward)
 	t.Run("Field", s.field)
+	t.Run("Graph", s.graph)
 	t.Run("Allocations", s.allocations)
 }
 

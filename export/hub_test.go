@@ -1,0 +1,190 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// evaluated returns a network whose run keeps an evaluation of its samples.
+func (e example) evaluated(t *testing.T, settings ...string) *Source {
+	t.Helper()
+	s := e.trained(t, settings...)
+	prior, err := s.Run.Prior(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, _ := s.Run.Generate(context.Background(), s.Trained, prior, 60, 0, 1, nil)
+	if samples == nil {
+		t.Fatal("no samples")
+	}
+	v, _ := s.Run.Evaluate(samples, s.Trained.State, nil)
+	if err := s.Run.KeepEvaluation(v, s.Trained.State, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var ballExample = examples[1]
+
+// The card says what the run's evaluation says, its head is the hub's metadata, and no row of the data is in
+// any file, as text or as numbers.
+func TestHub(t *testing.T) {
+	s := ballExample.evaluated(t)
+	s.Licence = "Apache-2.0"
+	files, err := s.Hub(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "score.onnx", "model.safetensors", "graph.json", "score.py",
+		"config.yaml", "problem.yaml"} {
+		if len(files[name]) == 0 {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	card := string(files[CardFile])
+	parts := strings.SplitN(card, "---\n", 3)
+	if len(parts) != 3 || parts[0] != "" {
+		t.Fatalf("no metadata at the head of\n%s", card)
+	}
+	var head struct {
+		Library string   `yaml:"library_name"`
+		Licence string   `yaml:"license"`
+		Tags    []string `yaml:"tags"`
+		Index   []struct {
+			Results []struct {
+				Metrics []struct {
+					Name  string  `yaml:"name"`
+					Value float64 `yaml:"value"`
+				} `yaml:"metrics"`
+			} `yaml:"results"`
+		} `yaml:"model-index"`
+	}
+	if err := yaml.Unmarshal([]byte(parts[1]), &head); err != nil {
+		t.Fatal(err)
+	}
+	k, _, err := s.Run.KeptEvaluation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head.Library != "landing" || head.Licence != "apache-2.0" || len(head.Tags) == 0 {
+		t.Errorf("the head is %+v", head)
+	}
+	m := head.Index[0].Results[0].Metrics
+	if m[0].Value != float64(k.JSD.Full) || m[1].Value != float64(k.JSD.HeldOut) {
+		t.Errorf("the metrics are %+v, the evaluation says %v and %v", m, k.JSD.Full, k.JSD.HeldOut)
+	}
+	for _, want := range []string{k.Verdict.Title()[1:], fmt.Sprintf("%.4f, floor", k.JSD.Full), "Licence: Apache-2.0",
+		"60 samples of seed 1", s.Run.ConfigHash()[:12], "score.onnx", "of kind `mlp`"} {
+		if !strings.Contains(parts[2], want) {
+			t.Errorf("the card does not say %q:\n%s", want, parts[2])
+		}
+	}
+	folder := filepath.Dir(s.Run.Problem.Data.Path)
+	for name, text := range files {
+		if bytes.Contains(text, []byte(folder)) {
+			t.Errorf("%s names the folder of the data", name)
+		}
+		for i := range s.Run.Data.N {
+			row := s.Run.Data.X[i*3 : i*3+3]
+			wide, narrow := []byte{}, []byte{}
+			for _, v := range row[:2] {
+				wide = binary.LittleEndian.AppendUint64(wide, math.Float64bits(v))
+				narrow = binary.LittleEndian.AppendUint32(narrow, math.Float32bits(float32(v)))
+			}
+			if bytes.Contains(text, wide) || bytes.Contains(text, narrow) ||
+				bytes.Contains(text, []byte(fmt.Sprintf("%.6g", row[0])[:7])) {
+				t.Fatalf("%s holds row %d of the data", name, i)
+			}
+		}
+	}
+	arrays, metadata, err := arrayfile.DecodeSafetensors(bytes.NewReader(files[TensorsFile]))
+	if err != nil || metadata["license"] != "Apache-2.0" || arrays == nil {
+		t.Errorf("%v, %v", metadata, err)
+	}
+	if _, err := problem.Load(files["config.yaml"], "config.yaml", "", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// What keeps a run from a hub is said by name.
+func TestNoHub(t *testing.T) {
+	refused := func(s *Source, keep bool, want string) {
+		t.Helper()
+		_, err := s.Hub(keep)
+		if e := new(HubError); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	s := ballExample.trained(t)
+	refused(s, false, "has no evaluation")
+	s = ballExample.evaluated(t)
+	s.Trained.State.Updates++
+	refused(s, false, "its evaluation is of something else")
+	for _, e := range examples {
+		if e.name == "aligned" {
+			s := e.evaluated(t)
+			refused(s, false, "--with-reference")
+			files, err := s.Hub(true)
+			if err != nil || !strings.Contains(string(files[CardFile]), "but for one: the conformation") {
+				t.Errorf("the card does not own to the reference: %v", err)
+			}
+		}
+	}
+}
+
+func TestWithoutFolders(t *testing.T) {
+	for in, want := range map[string]string{
+		"data: {path: /home/a/b.csv}":     "data: {path: b.csv}",
+		"path: \"/home/a b/c.npy\"":       "path: \"c.npy\"",
+		"# from ~/secret/x.npz, of 3":     "# from x.npz, of 3",
+		"path: 'C:\\data\\x.npy'":         "path: 'x.npy'",
+		"expr: \"x[0]/x[1]/2 - 1\"":       "expr: \"x[0]/x[1]/2 - 1\"",
+		"path: data/x.npy":                "path: data/x.npy",
+		"files: [/a/b.obj, /c/d/e.urdf]":  "files: [b.obj, e.urdf]",
+		"url: https://example.org/a/b.gz": "url: https://example.org/a/b.gz",
+	} {
+		if got := string(withoutFolders([]byte(in))); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
+// The hub's own reader of cards takes the head.
+func TestHubReads(t *testing.T) {
+	python := python(t, "huggingface_hub", "yaml")
+	s := ballExample.evaluated(t)
+	for licence, want := range map[string]string{"": "None", "mit": "mit", "My Own": "other"} {
+		s.Licence = licence
+		files, err := s.Hub(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "hub")
+		if err := run.WriteFolder(dir, files); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(python, "-c", `
+import sys
+from huggingface_hub import ModelCard
+c = ModelCard.load(sys.argv[1] + "/README.md")
+print(c.data.library_name, c.data.license, len(c.data.eval_results) > 2, c.data.eval_results[0].metric_type)
+`, dir).CombinedOutput()
+		if want := fmt.Sprintf("landing %s True jensen-shannon-distance\n", want); err != nil || string(out) != want {
+			t.Errorf("licence %q: %v, %s", licence, err, out)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+// Package onnx builds graphs of ONNX's operators and writes them as model files.
+//
+// A [Graph] is made operator by operator, in the order in which it runs; [Graph.Encode] writes it as the
+// format's protocol buffers. Equal graphs give equal bytes. The operators are those of operator set 17
+// (of December 2021), which every runtime of today knows; the file's version is 8.
+//
+// It knows nothing of networks: each says its own graph (package score). It reads no files, runs no graphs
+// and holds no operator that no network needs.
+package onnx
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Versions of the file format and of the operators.
+const (
+	IRVersion = 8
+	Opset     = 17
+)
+
+// A Type is that of a tensor's elements, by the format's numbers.
+type Type int32
+
+// The types in use.
+const (
+	Float  Type = 1
+	Int64  Type = 7
+	Bool   Type = 9
+	Double Type = 11
+)
+
+// TypeOf returns the type of T.
+func TypeOf[T float32 | float64]() Type {
+	if _, ok := any(*new(T)).(float32); ok {
+		return Float
+	}
+	return Double
+}
+
+// A Value is the name of a tensor in a graph, and the type of its elements. The zero Value is none.
+type Value struct {
+	Name string
+	Type Type
+}
+
+// A Port is an input or an output. A size of Batch is that of the batch, any number.
+type Port struct {
+	Value
+	Dims []int
+}
+
+// Batch is the size of a dimension that a graph leaves open.
+const Batch = -1
+
+// BatchName is what the open dimension is called in files.
+const BatchName = "n"
+
+// A Node applies an operator.
+type Node struct {
+	Op         string
+	In         []string
+	Out        string
+	Attributes []Attribute
+}
+
+// An Attribute is a whole number or a list of them.
+type Attribute struct {
+	Name string
+	Int  int64
+	List []int64 // nil: Int
+}
+
+// A Tensor is a constant of a graph, or a parameter: numbers in C order, of one of three types. Without a
+// shape it is a scalar.
+type Tensor struct {
+	Name    string
+	Shape   []int
+	Float32 []float32
+	Float64 []float64
+	Int64   []int64
+	// Parameter is the name that the numbers have in checkpoints; "" of a constant. They may stand here in
+	// another order of axes: Axes, as Transpose has them, took them there; nil: none.
+	Parameter string
+	Axes      []int
+}
+
+// A Graph is a function of its Inputs. Wide is the type of inputs, outputs and of what Constant makes.
+type Graph struct {
+	Name    string
+	Doc     string
+	Wide    Type
+	Inputs  []Port
+	Outputs []Port
+	Nodes   []Node
+	Tensors []Tensor
+}
+
+// New returns an empty graph.
+func New(name string, wide Type) *Graph { return &Graph{Name: name, Wide: wide} }
+
+// Input declares an input, or returns the one of that name.
+func (g *Graph) Input(name string, dims ...int) Value {
+	for _, p := range g.Inputs {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	v := Value{name, g.Wide}
+	g.Inputs = append(g.Inputs, Port{v, dims})
+	return v
+}
+
+// Output makes v an output of a name.
+func (g *Graph) Output(name string, v Value, dims ...int) {
+	g.Nodes = append(g.Nodes, Node{Op: "Identity", In: []string{v.Name}, Out: name})
+	g.Outputs = append(g.Outputs, Port{Value{name, v.Type}, dims})
+}
+
+// Op applies an operator to values. The result has the type of the last of them.
+func (g *Graph) Op(op string, in []Value, attributes ...Attribute) Value {
+	n := Node{Op: op, Out: fmt.Sprintf("v%d", len(g.Nodes)), Attributes: attributes}
+	for _, v := range in {
+		if v.Name == "" {
+			panic(fmt.Sprintf("onnx: an operator %s of a value that is none", op))
+		}
+		n.In = append(n.In, v.Name)
+	}
+	g.Nodes = append(g.Nodes, n)
+	return Value{n.Out, in[len(in)-1].Type}
+}
+
+// tensor adds a constant and returns its value.
+func (g *Graph) tensor(t Tensor, as Type) Value {
+	t.Name = cmp.Or(t.Name, fmt.Sprintf("c%d", len(g.Tensors)))
+	g.Tensors = append(g.Tensors, t)
+	return Value{t.Name, as}
+}
+
+// Constant returns numbers of type Wide. Without a shape they are a scalar.
+func (g *Graph) Constant(x []float64, shape ...int) Value {
+	if g.Wide == Double {
+		return g.tensor(Tensor{Shape: shape, Float64: slices.Clone(x)}, Double)
+	}
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return g.tensor(Tensor{Shape: shape, Float32: y}, Float)
+}
+
+// Number is Constant of one number.
+func (g *Graph) Number(v float64) Value { return g.Constant([]float64{v}) }
+
+// Indices returns whole numbers.
+func (g *Graph) Indices(x ...int) Value {
+	y := make([]int64, len(x))
+	for i, v := range x {
+		y[i] = int64(v)
+	}
+	return g.tensor(Tensor{Shape: []int{len(x)}, Int64: y}, Int64)
+}
+
+// Parameter returns numbers that checkpoints hold under a name, of shape.
+func Parameter[T float32 | float64](g *Graph, name string, x []T, shape ...int) Value {
+	t := Tensor{Name: name, Parameter: name, Shape: shape}
+	return g.tensor(t.with(slices.Clone(x)), TypeOf[T]())
+}
+
+// with returns the tensor with numbers of type float32 or float64.
+func (t Tensor) with(x any) Tensor {
+	switch x := x.(type) {
+	case []float32:
+		t.Float32 = x
+	case []float64:
+		t.Float64 = x
+	}
+	return t
+}
+
+// Transposed is Parameter of the array with its axes in another order: axis i of the result is axis
+// axes[i] of x.
+func Transposed[T float32 | float64](g *Graph, name string, x []T, shape, axes []int) Value {
+	to := make([]int, len(axes))
+	stride := make([]int, len(axes))
+	for i, a := range axes {
+		to[i], stride[i] = shape[a], 1
+		for _, s := range shape[a+1:] {
+			stride[i] *= s
+		}
+	}
+	y := make([]T, len(x))
+	index := make([]int, len(axes))
+	for k := range y {
+		from := 0
+		for i, j := range index {
+			from += j * stride[i]
+		}
+		y[k] = x[from]
+		for i := len(index) - 1; i >= 0; i-- {
+			if index[i]++; index[i] < to[i] {
+				break
+			}
+			index[i] = 0
+		}
+	}
+	t := Tensor{Name: name, Parameter: name, Axes: slices.Clone(axes), Shape: to}
+	return g.tensor(t.with(y), TypeOf[T]())
+}
+
+// Add, Sub, Mul and Div work number by number, with axes of size 1 repeated.
+func (g *Graph) Add(a, b Value) Value { return g.Op("Add", []Value{a, b}) }
+func (g *Graph) Sub(a, b Value) Value { return g.Op("Sub", []Value{a, b}) }
+func (g *Graph) Mul(a, b Value) Value { return g.Op("Mul", []Value{a, b}) }
+func (g *Graph) Div(a, b Value) Value { return g.Op("Div", []Value{a, b}) }
+
+// MatMul is the product of matrices, the last two axes.
+func (g *Graph) MatMul(a, b Value) Value { return g.Op("MatMul", []Value{a, b}) }
+
+// Of1 applies an operator of one value, such as Sin.
+func (g *Graph) Of1(op string, v Value) Value { return g.Op(op, []Value{v}) }
+
+// SiLU is v/(1 + exp(−v)).
+func (g *Graph) SiLU(v Value) Value { return g.Mul(v, g.Of1("Sigmoid", v)) }
+
+// Linear is x Wᵀ + b, W out×in.
+func (g *Graph) Linear(x, w, b Value) Value {
+	return g.Op("Gemm", []Value{x, w, b}, Attribute{Name: "transB", Int: 1})
+}
+
+// Greater is a > b.
+func (g *Graph) Greater(a, b Value) Value {
+	v := g.Op("Greater", []Value{a, b})
+	v.Type = Bool
+	return v
+}
+
+// Where is a where the condition holds, b elsewhere.
+func (g *Graph) Where(condition, a, b Value) Value { return g.Op("Where", []Value{condition, a, b}) }
+
+// Cast turns v into another type.
+func (g *Graph) Cast(v Value, to Type) Value {
+	if v.Type == to {
+		return v
+	}
+	v = g.Op("Cast", []Value{v}, Attribute{Name: "to", Int: int64(to)})
+	v.Type = to
+	return v
+}
+
+// Concat puts values side by side along an axis.
+func (g *Graph) Concat(axis int, v ...Value) Value {
+	if len(v) == 1 {
+		return v[0]
+	}
+	return g.Op("Concat", v, Attribute{Name: "axis", Int: int64(axis)})
+}
+
+// Reshape gives v another shape; Batch stands for what is left.
+func (g *Graph) Reshape(v Value, dims ...int) Value {
+	out := g.Op("Reshape", []Value{v, g.Indices(dims...)})
+	out.Type = v.Type
+	return out
+}
+
+// Unsqueeze puts an axis of size 1 in.
+func (g *Graph) Unsqueeze(v Value, axis int) Value {
+	out := g.Op("Unsqueeze", []Value{v, g.Indices(axis)})
+	out.Type = v.Type
+	return out
+}
+
+// Sum adds up along an axis, which stays with size 1 if keep.
+func (g *Graph) Sum(v Value, axis int, keep bool) Value {
+	k := int64(0)
+	if keep {
+		k = 1
+	}
+	out := g.Op("ReduceSum", []Value{v, g.Indices(axis)}, Attribute{Name: "keepdims", Int: k})
+	out.Type = v.Type
+	return out
+}
+
+// Gather takes the slices of these numbers along an axis.
+func (g *Graph) Gather(v Value, axis int, at ...int) Value {
+	return g.GatherBy(v, axis, g.Indices(at...))
+}
+
+// GatherBy is Gather by a value of whole numbers, whose shape takes the place of the axis.
+func (g *Graph) GatherBy(v Value, axis int, at Value) Value {
+	out := g.Op("Gather", []Value{v, at}, Attribute{Name: "axis", Int: int64(axis)})
+	out.Type = v.Type
+	return out
+}
+
+// Transpose puts axes in another order.
+func (g *Graph) Transpose(v Value, axes ...int) Value {
+	list := make([]int64, len(axes))
+	for i, a := range axes {
+		list[i] = int64(a)
+	}
+	return g.Op("Transpose", []Value{v}, Attribute{Name: "perm", List: list})
+}
+
+// Conv is the convolution of sequences x, n×channels×steps, by w, out×channels×taps: so many zeros stand
+// beyond either end, and of the results every stride-th is taken.
+func (g *Graph) Conv(x, w Value, taps, pad, stride int) Value {
+	return g.Op("Conv", []Value{x, w}, Attribute{Name: "kernel_shape", List: []int64{int64(taps)}},
+		Attribute{Name: "pads", List: []int64{int64(pad), int64(pad)}},
+		Attribute{Name: "strides", List: []int64{int64(stride)}})
+}
+
+// Widen appends zeros to the last of two axes.
+func (g *Graph) Widen(v Value, zeros int) Value {
+	out := g.Op("Pad", []Value{v, g.Indices(0, 0, 0, zeros)})
+	out.Type = v.Type
+	return out
+}
