@@ -51,6 +51,7 @@ var answers = map[string][]any{
 	"sample":             {experiment.SampleReport{}},
 	"score":              {experiment.Network{}, scored{}},
 	"schema":             {schemaList{}, map[string]any{}, writtenFile{}},
+	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},

@@ -82,6 +82,11 @@ type serving struct {
 	engine                             *engine.Engine
 }
 
+// serviceAt says where a service listens, once it does.
+type serviceAt struct {
+	Address string `json:"address"`
+}
+
 // runName matches names that a path holds as they are.
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -177,7 +182,7 @@ func (o *serving) run(ctx context.Context, args []string) error {
 		scheme = "https"
 	}
 	at := fmt.Sprintf("%s://%s", scheme, l.Addr())
-	if err := o.result(map[string]any{"address": at}, func(w io.Writer) { fmt.Fprintf(w, "%s\n", at) }); err != nil {
+	if err := o.result(serviceAt{at}, func(w io.Writer) { fmt.Fprintf(w, "%s\n", at) }); err != nil {
 		return err
 	}
 	return s.Serve(ctx, l, secure)
