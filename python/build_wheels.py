@@ -44,7 +44,7 @@ def main() -> int:
         if told.returncode != 0:
             print(f"{platform}: {told.stdout}{told.stderr}", file=sys.stderr)
             return 1
-        wheel = out / Path(told.stdout.strip().splitlines()[-1]).name
+        wheel = out / Path((told.stdout + told.stderr).strip().splitlines()[-1]).name  # hatchling names what it made
         size = wheel.stat().st_size / 1e6
         print(f"{wheel}  {size:.1f} MB  sha256 {hashlib.sha256(wheel.read_bytes()).hexdigest()}", flush=True)
     return 0

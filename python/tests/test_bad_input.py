@@ -32,6 +32,8 @@ BAD = [
     (np.zeros((3, 2), "datetime64[s]"), "datetime"),
     (np.zeros(3, [("a", float), ("b", float)]), "type"),
     (lambda x: x, "is a function"),
+    (np.ma.masked_less(np.ones((2, 2)) * [[1], [0]], 0.5), "masked"),
+    (np.full((2, 2), 2**60), "beyond 2\\^53"),
     ({"a": 1}, "objects"),
 ]
 
@@ -53,6 +55,17 @@ def test_types_that_are_numbers(kind: str) -> None:
     path = Path("a.npy")
     _arrays.write(path, got)
     assert np.array_equal(_arrays.read(path), a) and [p.name for p in Path().iterdir()] == ["a.npy"]
+
+
+def test_a_name_is_no_path(folder: Path) -> None:
+    kept = _arrays.keep(np.ones((2, 2)), folder / "data", "../../-x y")
+    assert kept.parent == folder / "data" and kept.exists()
+
+
+def test_more_than_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_arrays, "MOST", 5)
+    with pytest.raises(landing.ArrayError, match="at most 5"):
+        _arrays.numbers(np.ones((3, 2)), "data")
 
 
 def test_no_pickle_is_read(folder: Path) -> None:
@@ -112,6 +125,12 @@ class TestBinary:
     @pytest.fixture(autouse=True)
     def fresh(self) -> None:
         _binary._verify.cache_clear()
+
+    def test_a_bare_name_is_not_looked_for(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        script(folder / "sh", "#!/bin/sh\necho '{\"version\": \"v1\"}'\n")
+        monkeypatch.setenv("LANDING_BINARY", "sh")
+        monkeypatch.setenv("LANDING_ANY_VERSION", "1")
+        assert _binary.binary() == str(folder / "sh")
 
     def test_missing(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LANDING_BINARY", str(folder / "gone"))

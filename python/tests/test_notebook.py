@@ -22,6 +22,8 @@ def test_notebook(folder: Path) -> None:
     book.metadata.kernelspec.name = "python3"
     NotebookClient(book, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
     shown = [set(o.get("data", {})) for c in book.cells if c.cell_type == "code" for o in c.outputs]
+    streams = "".join(o.get("text", "") for c in book.cells if c.cell_type == "code" for o in c.outputs)
+    assert "training" in streams or any("application/vnd.jupyter.widget-view+json" in s for s in shown), "no bar is shown"
     assert any("image/png" in s for s in shown), "no picture is shown"
     assert sum("text/html" in s for s in shown) >= 2, "no table is shown"
 

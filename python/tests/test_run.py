@@ -60,12 +60,14 @@ def test_long_calls_are_cut(run: landing.Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_too_many_failures_leave_what_there_is(run: landing.Run) -> None:
-    """One Newton step a projection loses samples: the error holds the others."""
+    """Two long projected steps lose samples: their numbers are told, and an error holds the others."""
+    lossy = {"process.method": "ULLA-P", "process.steps": 2}
+    with pytest.warns(landing.LandingWarning, match="of 40 samples failed and are left out: numbers [0-9]") as told:
+        some = run.generate(40, settings={**lossy, "generate.max_failed": 1})
+    assert 0 < len(some) < 40 and off(some) < 1e-9 and told[0].filename == __file__
     with pytest.raises(landing.CheckError) as e:
-        run.generate(40, settings={"process.method": "ULLA-P", "process.steps": 2, "generate.max_failed": 0})
-    assert e.value.code == 4
-    if e.value.result is not None:
-        assert e.value.result.shape[1:] == (3,) and len(e.value.result) < 40
+        run.generate(40, settings={**lossy, "generate.max_failed": 0})
+    assert e.value.code == 4 and np.array_equal(e.value.result, some)
 
 
 def test_evaluate(run: landing.Run, points: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ._binary import VERSION as __version__
 
 if TYPE_CHECKING:
-    from . import torch
+    from . import torch as torch
     from ._check import Check, check
     from ._errors import (
         ArrayError,

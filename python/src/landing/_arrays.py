@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from ._errors import ArrayError
 
 Array = npt.NDArray[Any]
 
-_KEPT = ("<f4", "<f8")  # what the binary reads and computes with; all else becomes float64
+MOST = 1 << 28  # numbers of a data file that the binary reads
+_EXACT = 1 << 53
 
 
 def numbers(data: Any, what: str, *, least: int = 2, width: int | None = None) -> Array:
@@ -33,6 +35,8 @@ def numbers(data: Any, what: str, *, least: int = 2, width: int | None = None) -
     """
     if callable(data):
         raise ArrayError(f"{what} is a function; expected an array of numbers")
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        raise ArrayError(f"{what} has masked elements; expected all of them: leave out their rows")
     try:
         a = np.asarray(data)
     except Exception as e:  # ragged lists, foreign types: whatever their conversion raises
@@ -50,6 +54,10 @@ def numbers(data: Any, what: str, *, least: int = 2, width: int | None = None) -
         raise ArrayError(f"{what} has shape {a.shape}: it holds nothing")
     if width is not None and a.size // len(a) != width:
         raise ArrayError(f"{what} has shape {a.shape}; expected rows of {width} numbers")
+    if a.size > MOST:
+        raise ArrayError(f"{what} has {a.size} numbers; expected at most {MOST}")
+    if a.dtype.kind in "iu" and (a.max() > _EXACT or a.min() < -_EXACT):
+        raise ArrayError(f"{what} has integers beyond 2^53, which floating-point numbers round: {what}.astype(float) does")
     a = np.ascontiguousarray(a, dtype="<f4" if a.dtype.str[1:] == "f4" else "<f8")
     finite = np.isfinite(a)
     if not finite.all():
@@ -75,7 +83,8 @@ def write(path: Path, a: Array) -> None:
 
 def read(path: Path) -> Array:
     """Reads an NPY file of the binary's."""
-    return np.load(path, allow_pickle=False)
+    a: Array = np.load(path, allow_pickle=False)
+    return a
 
 
 def keep(a: Array, folder: Path, name: str) -> Path:
@@ -85,6 +94,7 @@ def keep(a: Array, folder: Path, name: str) -> Path:
     """
     digest = hashlib.sha256(str((a.shape, a.dtype.str)).encode())
     digest.update(a.data)  # in C order
+    name = re.sub(r"[^\w.-]", "_", name)  # not a path
     path = folder / f"{name}-{digest.hexdigest()[:16]}.npy"
     if not path.exists():
         write(path, a)

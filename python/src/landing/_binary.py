@@ -28,7 +28,7 @@ def binary(verify: bool = True) -> str:
         BinaryError: it is not there, may not be run, or (verify) is of another version than this package.
     """
     given = os.environ.get("LANDING_BINARY")
-    path = Path(given) if given else _PACKAGED
+    path = Path(given).absolute() if given else _PACKAGED  # a bare name would be looked for in PATH
     try:
         info = path.stat()
     except OSError as e:

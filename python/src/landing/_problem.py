@@ -102,7 +102,7 @@ class Problem:
         self,
         name: str,
         *,
-        set: Formulas | Mapping[str, Any],  # noqa: A002: the key of problem files
+        set: Formulas | Mapping[str, Any],
         observe: Sequence[Observable | Mapping[str, Any]] = (),
         **keys: Any,
     ) -> None:

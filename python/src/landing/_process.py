@@ -92,15 +92,15 @@ def call(
                     on_event(event)
             except KeyboardInterrupt:
                 if stopped:
+                    process.kill()
                     raise
                 stopped = True
                 process.stdin.close()
         for reader in readers:
             reader.join()
         code = process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
+    except BaseException:  # what on_event raised, or a warning that is an error
+        _stop(process)
         raise
     finally:
         for stream in (process.stdin, process.stdout, process.stderr):
@@ -119,6 +119,17 @@ def call(
     if fault is not None:
         raise of(fault, result)
     raise BinaryError(_died(command[0], code, strange), code=code, file=command[0])
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends the binary as Ctrl-C does, and at once if it takes its time."""
+    assert process.stdin
+    process.stdin.close()
+    try:
+        process.wait(timeout=30)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()
 
 
 def _text(argument: str | os.PathLike[str]) -> str:
@@ -159,9 +170,14 @@ def _tell(event: Event) -> None:
     """Warnings of the binary become warnings of Python; all else goes to the logger "landing"."""
     message = str(event.get("message", ""))
     if event.get("level") == "warning":
-        warnings.warn(message, LandingWarning, stacklevel=_depth())
+        warn(message)
     else:
         log.info(message)
+
+
+def warn(message: str) -> None:
+    """Warns whoever called this package."""
+    warnings.warn(message, LandingWarning, stacklevel=_depth())
 
 
 def _depth() -> int:

@@ -17,7 +17,7 @@ from . import _arrays
 from ._arrays import Array
 from ._errors import ArrayError, CheckError, DataError, Interrupted, UsageError
 from ._problem import Problem, settings_options
-from ._process import OUT_OF_TIME, Event, call
+from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
 from ._show import table
 
@@ -256,12 +256,16 @@ class Run:
                     bar.offset = done
                     out = Path(folder) / "samples.npy"
                     try:
-                        call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
-                                            f"--output={out}", "--force"], [self.path], on_event=bar)
+                        told, _ = call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
+                                                      f"--output={out}", "--force"], [self.path], on_event=bar)
                     except CheckError as e:
                         if out.exists():
                             e.result = _joined([*parts, _arrays.read(out)])
                         raise
+                    if told["failed"]:
+                        lost = ", ".join(map(str, told["failed_samples"][:10]))
+                        warn(f"{told['failed']} of {told['samples']} samples failed and are left out: numbers {lost}"
+                             + (", …" if told["failed"] > 10 else ""))
                     parts.append(_arrays.read(out))
         return _joined(parts)
 
@@ -348,7 +352,7 @@ class Run:
             self.report()
         names = self.figures()
         if name is None:
-            dull = ("loss", "violation", "evaluations")
+            dull = ("loss", "rate", "violation", "evaluations", "nearest", "steps")
             name = next((f for f in names if not f.startswith(dull)), names[0])
         if name not in names:
             raise UsageError(f"there is no figure {name!r}; expected one of {', '.join(names)}", key="name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 from . import _arrays
 from ._arrays import Array
 from ._errors import CheckError, UsageError
-from ._problem import Problem
+from ._problem import Problem, settings_options
 from ._process import call
 from ._progress import Bar
-from ._run import Settings, _problem, _whole, settings_options
+from ._run import Settings, _problem, _whole
 
 __all__ = ["Draws", "sample"]
 
@@ -37,7 +38,9 @@ class Draws:
 
     def to_arviz(self) -> Any:
         """Returns them as ArviZ has draws of a posterior: InferenceData, or the DataTree of ArviZ 1."""
-        import arviz  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of its own plans
+            import arviz
 
         posterior = {"x": self.x}
         if int(str(arviz.__version__).split(".")[0]) >= 1:

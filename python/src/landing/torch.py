@@ -267,8 +267,8 @@ class _Aligned(_MLP):
             told.append((rate / size)[..., None])
         if read.begins:
             told.append(self._angular(angles - read.at(t, read.b)[:, None] * rate))
-        rows.append(torch.where(known[..., None], torch.cat(told, -1), torch.zeros(())).flatten(1).to(x.dtype))
-        swing = torch.where(known[..., None, None], gradients / size[..., None, None], torch.zeros(())).to(x.dtype)
+        rows.append(torch.where(known[..., None], torch.cat(told, -1), x.new_zeros(())).flatten(1).to(x.dtype))
+        swing = torch.where(known[..., None, None], gradients / size[..., None, None], x.new_zeros(())).to(x.dtype)
 
         out = self.pass_rows(torch.cat(rows, 1))
         kind, d, k = out.dtype, x.shape[1], len(self.pairs)
