@@ -44,6 +44,7 @@ var answers = map[string][]any{
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
+	"man":                {pages{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},

@@ -276,7 +276,7 @@ Start with:  landing demo`,
 	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
 		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill(), a.version(), a.ls(), a.scoreAt())
-	root.AddCommand(a.schema(), a.serve(), a.export())
+	root.AddCommand(a.schema(), a.serve(), a.export(), a.man())
 	a.strict(root)
 	completion(root)
 	return root

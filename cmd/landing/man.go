@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// pages are what man prints.
+type pages struct {
+	Folder string   `json:"folder"`
+	Files  []string `json:"files"`
+}
+
+func (a *app) man() *cobra.Command {
+	var markdown, force bool
+	cmd := &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write manual pages of all verbs",
+		Long: `man writes a manual page (section 1) of every verb into a folder: landing.1, landing-train.1 and so on.
+With --markdown they are pages of Markdown.`,
+		Example: "  landing man ~/.local/share/man/man1 && man landing-train",
+		Args:    args(1, "a folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o777); err != nil {
+				return err
+			}
+			out := pages{Folder: args[0], Files: []string{}}
+			for _, c := range verbs(cmd.Root()) {
+				name, page, err := page(c, markdown)
+				if err != nil {
+					return err
+				}
+				if err := run.WriteFile(filepath.Join(args[0], name), page, force); err != nil {
+					return err
+				}
+				out.Files = append(out.Files, name)
+			}
+			return a.result(out, func(w io.Writer) {
+				fmt.Fprintf(w, "wrote %s to %s\n", plural(len(out.Files), "page"), text.Shell(out.Folder))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown in place of manual pages")
+	cmd.Flags().BoolVar(&force, "force", false, "write over pages that exist")
+	return cmd
+}
+
+// verbs returns a command and those below it that have a page.
+func verbs(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "help" {
+			all = append(all, verbs(c)...)
+		}
+	}
+	return all
+}
+
+// page returns the page of a verb and the name of its file. The same program writes the same bytes.
+func page(c *cobra.Command, markdown bool) (name string, page []byte, err error) {
+	c.DisableAutoGenTag = true // a date
+	c.InitDefaultHelpFlag()    // which they have once they have run
+	name = strings.ReplaceAll(c.CommandPath(), " ", "-")
+	var b bytes.Buffer
+	if markdown {
+		err := doc.GenMarkdownCustom(c, &b, func(file string) string {
+			return strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-") + ".md"
+		})
+		return name + ".md", b.Bytes(), err
+	}
+	build := run.ThisBuild()
+	header := doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "landing " + build.Version,
+		Manual: "landing"}
+	if built, err := time.Parse(time.RFC3339, build.Time); err == nil {
+		built = built.UTC()
+		header.Date = &built
+	}
+	err = doc.GenMan(c, &header, &b)
+	return name + ".1", b.Bytes(), err
+}
