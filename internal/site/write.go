@@ -110,7 +110,8 @@ func (s *Site) render(p *page, order []string) ([]byte, error) {
 		nav[i].Title = title
 	}
 	for _, at := range order {
-		nav[rank(at)].Links = append(nav[rank(at)].Links, link{s.pages[at].title, relative(here, place(at)), at == p.at})
+		in := &nav[rank(at)]
+		in.Links = append(in.Links, link{s.pages[at].title, relative(here, place(at)), at == p.at})
 	}
 	nav = slices.DeleteFunc(nav, func(g group) bool { return len(g.Links) == 0 })
 	var b bytes.Buffer
