@@ -289,8 +289,12 @@ func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string)
 		out = append(out, run.Choice{Key: "process." + key, Value: value, Reason: fmt.Sprintf(format, a...)})
 	}
 	if open.Friction == 0 && n.Underdamped {
-		add("friction", n.Friction, "paths travel √v = %.3g in each of %d directions of Σ, %s, and forget their "+
-			"momentum %.3g times", math.Sqrt(travelled(n.Friction, S)), l.Dim, goes, n.Friction*S)
+		along := "the one direction"
+		if l.Dim != 1 {
+			along = fmt.Sprintf("each of %d directions", l.Dim)
+		}
+		add("friction", n.Friction, "paths travel √v = %.3g in %s of Σ, %s, and forget their momentum %.3g times",
+			math.Sqrt(travelled(n.Friction, S)), along, goes, n.Friction*S)
 	}
 	if open.Steps == 0 {
 		switch τ := S / (float64(n.Steps) * n.mean(n.Min/n.Max)); {

@@ -123,12 +123,13 @@ func (j *join) capabilities(name string, within func(i int, err error) error) Ca
 	return c
 }
 
-// heldNames are the names of held coordinates on which all sets that see any of them agree.
+// heldNames are the names of held coordinates on which all sets that see any of them and name them agree.
 func (j *join) heldNames(held []int) (names []string) {
 	for _, p := range j.parts {
 		sees := slices.ContainsFunc(held, func(at int) bool { return at >= p.at && at < p.at+p.d })
-		switch own := p.Capabilities().HeldNames; {
-		case !sees:
+		c := p.Capabilities()
+		switch own := c.HeldNames; {
+		case !sees, own == nil && len(c.Held) > 0: // formulas hold them, and have no names of their own
 		case len(own) != len(held), names != nil && !slices.Equal(own, names):
 			return nil
 		default:

@@ -199,10 +199,10 @@
   const ask = turnable(canvas, {
     draw, span: 150, arrows: -5,
     turn: (across, down) => { azimuth -= across; elevation = Math.max(-90, Math.min(90, elevation + down)); },
+    zoom: by => { zoom = Math.min(8, Math.max(0.3, zoom * by)); },
     key: e => {
       const step = { PageUp: -1, PageDown: 1 }[e.key];
       if (step) pick(shown + step);
-      else if (e.key === "+" || e.key === "-") { zoom = Math.min(8, Math.max(0.3, zoom * (e.key === "+" ? 1.1 : 1 / 1.1))); ask(); }
       else if (e.key === " ") { play.checked = !play.checked; play.dispatchEvent(new Event("change")); }
       else return false;
       return true;

@@ -169,10 +169,10 @@
   const ask = turnable(canvas, {
     draw, span: 180, arrows: 5,
     turn: (across, down) => { rotate(1, across * rad); rotate(0, down * rad); },
+    zoom: by => { zoom = Math.min(6, Math.max(0.3, zoom * by)); },
     key: e => {
       const step = { PageUp: -1, PageDown: 1 }[e.key];
       if (step) show(frame + step);
-      else if (e.key === "+" || e.key === "-") { zoom = Math.min(6, Math.max(0.3, zoom * (e.key === "+" ? 1.1 : 1 / 1.1))); ask(); }
       else return false;
       return true;
     },

@@ -4,6 +4,7 @@
 //   turn(across, down) turns it as a drag to the right and down does, in degrees
 //   span               degrees that a drag over the whole canvas turns it by
 //   arrows             degrees of a key, as a drag; below 0 the keys move the eye instead
+//   zoom(by)           shows it so many times as large, for + and - (optional)
 //   key(e)             takes another key, and says whether it did (optional)
 // turnable returns what asks for another drawing.
 const turnable = (canvas, view) => {
@@ -20,7 +21,9 @@ const turnable = (canvas, view) => {
   });
   canvas.addEventListener("keydown", e => {
     const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
+    const larger = view.zoom && { "+": 1.1, "-": 1 / 1.1 }[e.key];
     if (by) turn(by[0] * view.arrows, by[1] * view.arrows);
+    else if (larger) { view.zoom(larger); ask(); }
     else if (!view.key?.(e)) return;
     e.preventDefault();
   });

@@ -63,6 +63,10 @@ func TestOpenPlacesOfCompounds(t *testing.T) {
 	for _, c := range []struct{ set, fault string }{
 		{"{product: [" + line + ", " + arm + "]}", ""},
 		{"{all: [" + arm + ", " + arm + "]}", ""},
+		{"{all: [" + arm + ", {dim: 28, inequality: [{name: up, expr: 'goal_z >= x[0] - 3'}]}]}", ""},
+		{"{all: [{dim: 28, inequality: [{name: up, expr: 'x[0] <= 2'}]}, " + arm + "]}", ""},
+		{"{all: [" + arm + ", {dim: 28, inequality: [{name: up, expr: 'goal_w >= 0'}]}]}",
+			`unknown name "goal_w"; did you mean "goal_x"?`},
 		{"{product: [" + arm + ", " + line + "]}", "expected a set whose open numbers stand last, such as a product " +
 			"with the factor that has them at its end: coordinate 28 of product of 2 waypoints of panda"},
 	} {

@@ -58,7 +58,11 @@ type Intersection struct {
 func all(k Intersection, at string) (constraint.Set, error) { return givenAll(k, at, nil) }
 
 func givenAll(keys any, at string, names []string) (constraint.Set, error) {
-	inner, err := within(keys.(Intersection).All, at, "all", names)
+	of := keys.(Intersection).All
+	if names == nil {
+		names = heldBy(of, at)
+	}
+	inner, err := within(of, at, "all", names)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +73,24 @@ func givenAll(keys any, at string, names []string) (constraint.Set, error) {
 		}
 	}
 	return constraint.All(inner...), nil
+}
+
+// heldBy returns the names that a set among others has for the numbers that it leaves to a condition: formulas beside
+// it know them too.
+func heldBy(of []Set, at string) []string {
+	for i, s := range of {
+		if s.Is() == "formula" { // which hold what others name
+			continue
+		}
+		set, err := s.BuildGiven(fmt.Sprintf("%s.all[%d]", at, i), nil)
+		if err != nil {
+			return nil // within says so
+		}
+		if names := set.Capabilities().HeldNames; names != nil {
+			return names
+		}
+	}
+	return nil
 }
 
 // within makes the sets under a key, which know the names of a condition.
