@@ -1,0 +1,187 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+var when = time.Date(2026, 11, 23, 1, 2, 4, 0, time.UTC)
+
+// Archives hold their files with names and modes, are of the commit's time, and the same bytes again.
+func TestArchives(t *testing.T) {
+	files := []file{{"a/landing", 0o755, []byte("program")}, {"a/man/landing.1", 0o644, bytes.Repeat([]byte("x"), 1e5)}}
+	for name, write := range map[string]func(io.Writer, []file, time.Time) error{"tar": tarball, "zip": zipped} {
+		var one, two bytes.Buffer
+		if err := errors.Join(write(&one, files, when), write(&two, files, when)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(one.Bytes(), two.Bytes()) {
+			t.Errorf("%s: other bytes again", name)
+		}
+		got := map[string]fs.FileInfo{}
+		if name == "zip" {
+			z, err := zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range z.File {
+				got[f.Name] = f.FileInfo()
+			}
+		} else {
+			z, err := gzip.NewReader(&one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !z.ModTime.IsZero() || z.Name != "" {
+				t.Errorf("the header is of %v, %q", z.ModTime, z.Name)
+			}
+			for r := tar.NewReader(z); ; {
+				h, err := r.Next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[h.Name] = h.FileInfo()
+			}
+		}
+		for _, f := range files {
+			if i := got[f.name]; i == nil || i.Size() != int64(len(f.data)) || i.Mode().Perm() != f.mode ||
+				!i.ModTime().Equal(when) {
+				t.Errorf("%s: %s is %+v", name, f.name, i)
+			}
+		}
+	}
+}
+
+// A bill names every module that Go wrote into a program, with its version and sum, each once.
+func TestBill(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bill, err := Bill(bytes.NewReader(data), data, "v1.2.3", when)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Bill(bytes.NewReader(data), data, "v1.2.3", when)
+	if err != nil || !bytes.Equal(bill, again) {
+		t.Errorf("other bytes again: %v", err)
+	}
+	var b bom
+	if err := json.Unmarshal(bill, &b); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "version", "-m", self).Output()
+	if err != nil {
+		t.Skip("there is no go here to ask")
+	}
+	seen := map[string]bool{}
+	for _, c := range b.Components {
+		if seen[c.Ref] || !strings.HasPrefix(c.Purl, "pkg:golang/"+c.Name+"@") {
+			t.Errorf("%+v", c)
+		}
+		seen[c.Ref] = true
+	}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) >= 3 && f[0] == "dep" && !seen["pkg:golang/"+f[1]+"@"+f[2]] {
+			t.Errorf("the bill lacks %s", line)
+		}
+	}
+	if len(b.Dependencies) != len(b.Components)+1 || len(b.Dependencies[0].On) != len(b.Components) ||
+		!seen["pkg:golang/std@"+strings.TrimPrefix(runtime.Version(), "go")] {
+		t.Errorf("%d dependencies of %d components", len(b.Dependencies), len(b.Components))
+	}
+	if !regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).
+		MatchString(b.Serial) || b.Metadata.Timestamp != "2026-11-23T01:02:04Z" {
+		t.Errorf("%s of %s", b.Serial, b.Metadata.Timestamp)
+	}
+	if _, err := Bill(bytes.NewReader([]byte("no program")), nil, "v1.2.3", when); err == nil {
+		t.Error("there is a bill of what is no program")
+	}
+}
+
+// What cannot be released is refused before anything is built.
+func TestRefused(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for want, r := range map[string]Release{
+		`the version is "1.2"; expected one like v1.2.3`: {Version: "1.2"},
+		`there is no platform "linux/pdp11"`:             {Version: "v1.2.3", Platforms: []string{"linux/pdp11"}},
+		"is not empty":                                   {Version: "v1.2.3", Out: full},
+		"there is no commit refs/tags/v77.0.0 here":      {Version: "v77.0.0", Out: t.TempDir(), Repo: "../.."},
+	} {
+		r.Say = func(string) {}
+		if err := r.Make(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// The same commit gives the same files from two folders with caches of their own, and the program says what it is.
+func TestReproducible(t *testing.T) {
+	if os.Getenv("LANDING_LONG") == "" {
+		t.Skip("compiles everything twice: LANDING_LONG=1")
+	}
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	outs := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "a", "longer", "way")}
+	for _, out := range outs {
+		cache := t.TempDir()
+		t.Setenv("TMPDIR", t.TempDir()) // where the clone goes
+		r := Release{Repo: "../..", Out: out, Version: "v0.0.1", Commit: "HEAD", Platforms: []string{platform},
+			Env: []string{"GOCACHE=" + cache}, Say: func(s string) { t.Log(s) }}
+		if err := r.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := os.ReadDir(outs[0])
+	if err != nil || len(entries) != 3 {
+		t.Fatal(entries, err)
+	}
+	for _, e := range entries {
+		one, err1 := os.ReadFile(filepath.Join(outs[0], e.Name()))
+		two, err2 := os.ReadFile(filepath.Join(outs[1], e.Name()))
+		if errors.Join(err1, err2) != nil || !bytes.Equal(one, two) {
+			t.Errorf("%s: %d and %d bytes that differ: %v", e.Name(), len(one), len(two), errors.Join(err1, err2))
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	name := "landing_0.0.1_" + strings.ReplaceAll(platform, "/", "_")
+	dir := t.TempDir()
+	if out, err := exec.Command("tar", "-xzf", filepath.Join(outs[0], name+".tar.gz"), "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(filepath.Join(dir, name, "landing"), "version", "--json").Output()
+	var v struct{ Version, Commit, Time string }
+	if err != nil || json.Unmarshal(out, &v) != nil || v.Version != "v0.0.1" || len(v.Commit) != 40 || v.Time == "" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, name, "man", "man1", "landing-train.1")); err != nil ||
+		!bytes.Contains(page, []byte("landing v0.0.1")) {
+		t.Errorf("the page of train: %v", err)
+	}
+}
