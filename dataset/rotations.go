@@ -33,37 +33,74 @@ const maxRotations = 1e8 // numbers in a generated set
 // centre j depend on the seed and on i and j alone. The error is an *Error that
 // names a field, or a matrix that round-off made singular.
 func (r RotationMixture) Generate() (*Points, []int, error) {
+	r = r.resolved()
+	if _, err := r.group(); err != nil {
+		return nil, nil, err
+	}
+	d := r.N * r.N
+	if r.Count < 1 || float64(r.Count)*float64(d) > maxRotations {
+		return nil, nil, r.bad("count", r.Count, fmt.Sprintf("at least 1, and at most %.0g numbers in all",
+			maxRotations))
+	}
+	draw, err := r.Rows()
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &Points{Name: fmt.Sprintf("so%d-%d", r.N, r.Modes), N: r.Count, D: d, X: make([]float64, r.Count*d)}
+	modes := make([]int, r.Count)
+	for i := range modes {
+		if modes[i], err = draw(p.X[i*d:(i+1)*d], uint64(i)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return p, modes, nil
+}
+
+func (r RotationMixture) resolved() RotationMixture {
 	r.N, r.Modes, r.SD, r.Count = cmp.Or(r.N, 10), cmp.Or(r.Modes, 3), cmp.Or(r.SD, 0.1), cmp.Or(r.Count, 10_000)
-	bad := func(field string, value any, want string) (*Points, []int, error) {
-		return nil, nil, &Error{File: "rotations", Column: field, Value: fmt.Sprint(value), Want: want}
+	return r
+}
+
+func (r RotationMixture) bad(field string, value any, want string) error {
+	return &Error{File: "rotations", Column: field, Value: fmt.Sprint(value), Want: want}
+}
+
+// group returns SO(n), after a look at all fields but Count.
+func (r RotationMixture) group() (*zoo.Orthogonal, error) {
+	group, err := zoo.NewOrthogonal(r.N, zoo.OrthogonalOptions{Special: true})
+	switch {
+	case err != nil || r.N < 2:
+		return nil, r.bad("n", r.N, "2 to 100 rows")
+	case r.Modes < 1 || r.Modes > 10_000:
+		return nil, r.bad("modes", r.Modes, "1 to 10000")
+	case !(r.SD > 0) || r.SD > 1e3:
+		return nil, r.bad("sd", r.SD, "a standard deviation above 0 and at most 1000")
+	}
+	return group, nil
+}
+
+// Rows returns what writes matrix number i to x (n²) and tells its mode; Count is not looked at. One goroutine uses it
+// at a time. Errors are those of Generate.
+func (r RotationMixture) Rows() (draw func(x []float64, i uint64) (mode int, err error), err error) {
+	r = r.resolved()
+	group, err := r.group()
+	if err != nil {
+		return nil, err
 	}
 	n, d := r.N, r.N*r.N
-	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	switch {
-	case err != nil || n < 2:
-		return bad("n", n, "2 to 100 rows")
-	case r.Modes < 1 || r.Modes > 10_000:
-		return bad("modes", r.Modes, "1 to 10000")
-	case !(r.SD > 0) || r.SD > 1e3:
-		return bad("sd", r.SD, "a standard deviation above 0 and at most 1000")
-	case r.Count < 1 || float64(r.Count)*float64(d) > maxRotations:
-		return bad("count", r.Count, fmt.Sprintf("at least 1, and at most %.0g numbers in all", maxRotations))
-	}
 	centres := make([]*mat.Dense, r.Modes)
 	for j := range centres {
 		c := make([]float64, d)
 		group.SampleUniform(c, keyed.RotationCentres.Stream(r.Seed, 0), uint64(j))
 		centres[j] = mat.NewDense(n, n, c)
 	}
-	p := &Points{Name: fmt.Sprintf("so%d-%d", n, r.Modes), N: r.Count, D: d, X: make([]float64, r.Count*d)}
-	modes := make([]int, r.Count)
 	which, tangent := keyed.RotationChoice.Stream(r.Seed, 0), keyed.RotationTangent.Stream(r.Seed, 0)
 	a, z := mat.NewDense(n, n, nil), make([]float64, d)
 	still := make([]float64, d)
 	var turn mat.Dense
-	for i := range modes {
-		modes[i] = which.Index(r.Modes, uint64(i), 0)
-		tangent.Normals(z, uint64(i), 0)
+	return func(x []float64, i uint64) (int, error) {
+		mode := which.Index(r.Modes, i, 0)
+		tangent.Normals(z, i, 0)
 		for k := range n {
 			for l := range k {
 				v := r.SD * z[k*n+l]
@@ -72,11 +109,10 @@ func (r RotationMixture) Generate() (*Points, []int, error) {
 			}
 		}
 		turn.Exp(a)
-		x := p.X[i*d : (i+1)*d]
-		mat.NewDense(n, n, x).Mul(centres[modes[i]], &turn)
+		mat.NewDense(n, n, x).Mul(centres[mode], &turn)
 		if !group.Retract(x, x, still) { // the round-off of the products
-			return bad("matrix", fmt.Sprintf("number %d, which is singular", i), "a smaller standard deviation")
+			return mode, r.bad("matrix", fmt.Sprintf("number %d, which is singular", i), "a smaller standard deviation")
 		}
-	}
-	return p, modes, nil
+		return mode, nil
+	}, nil
 }

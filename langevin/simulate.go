@@ -320,6 +320,12 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 	return s.ahead(ctx, paths, x0, 0, seed, refresh)
 }
 
+// ForwardFrom is Forward of paths of which the first has the number given.
+func (s *Simulator) ForwardFrom(ctx context.Context, paths *Paths, x0 []float64, first int, seed, refresh uint64) (
+	Report, error) {
+	return s.ahead(ctx, paths, x0, first, seed, refresh)
+}
+
 // ahead is Forward of rows of which the first has the number given.
 func (s *Simulator) ahead(ctx context.Context, paths *Paths, x0 []float64, first int, seed, refresh uint64) (
 	Report, error) {

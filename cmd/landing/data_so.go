@@ -11,6 +11,8 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // soStory is what data so prints.
@@ -26,14 +28,15 @@ type soStory struct {
 
 func (a *app) dataSO() *cobra.Command {
 	var mix dataset.RotationMixture
-	var out string
+	var out, share string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "so",
 		Short: "Make rotation matrices in modes: the paper's SO(10) data",
 		Long: `so draws rotation matrices from a mixture, in equal parts, of wrapped normal laws
 around random centres of SO(n), and writes them to an NPY file (matrices × n × n).
-The recipes so10-3 and so10-5 train on such files.`,
+The recipes so10-3 and so10-5 train on such files. --shard 2/8 makes the second of eight parts, in
+FILE.parts; landing merge joins them to the bytes of one call.`,
 		Example: "  landing data so --modes 3 -o so10-3.npy\n  landing train so10-3 --data so10-3.npy",
 		Args:    args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,8 +51,25 @@ The recipes so10-3 and so10-5 train on such files.`,
 			if out == "" {
 				out = fmt.Sprintf("so%d-%d.npy", mix.N, mix.Modes)
 			}
-			if err := output(out, ".npy", force); err != nil {
+			part, err := shard(share)
+			if err != nil {
 				return err
+			}
+			if err := output(out, ".npy", force || part != (work.Shard{})); err != nil {
+				return err
+			}
+			if part != (work.Shard{}) {
+				if err := noPart(cmd, "force"); err != nil {
+					return err
+				}
+				l, err := tasks.Rotations(mix, uint64(mix.Count))
+				if e := new(dataset.Error); errors.As(err, &e) {
+					return &usageError{fmt.Errorf("--%s is %s; expected %s", e.Column, e.Value, e.Want)}
+				}
+				if err != nil {
+					return &usageError{err}
+				}
+				return a.makePart(cmd, l, part, out, nil)
 			}
 			p, modes, err := mix.Generate()
 			if e := new(dataset.Error); errors.As(err, &e) {
@@ -83,6 +103,7 @@ The recipes so10-3 and so10-5 train on such files.`,
 	f.IntVar(&mix.Count, "count", 10_000, "matrices")
 	f.Uint64Var(&mix.Seed, "seed", 1, "all random numbers are a function of it")
 	f.StringVarP(&out, "output", "o", "", "file to write (default soN-MODES.npy)")
+	shardFlag(cmd, &share, "make part i of n of the matrices")
 	f.BoolVar(&force, "force", false, "write over the file if it exists")
 	return cmd
 }

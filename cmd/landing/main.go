@@ -277,6 +277,7 @@ Start with:  landing demo`,
 		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
 		a.distill(), a.version(), a.ls(), a.scoreAt())
 	root.AddCommand(a.schema(), a.serve(), a.export(), a.man())
+	root.AddCommand(a.forward())
 	a.strict(root)
 	completion(root)
 	return root

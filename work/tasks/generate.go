@@ -25,9 +25,6 @@ import (
 // generate is samples of a run: rows.npy has all of a unit's, those that failed as NaN.
 var generate = Kind{Name: "generate", Do: doGenerate, Join: joinGenerate}
 
-// RowsFile is the file of a unit's rows, float64, n×d.
-const RowsFile = "rows.npy"
-
 // GenerateOptions say which samples of a run are made, as the flags of landing generate do.
 type GenerateOptions struct {
 	Checkpoint string   // empty: the one that held-out distances chose, or the newest
@@ -119,6 +116,18 @@ func (l *List) runInputs(r *experiment.Run, g *generation) error {
 		}
 	}
 	names = append(names, run.CheckpointFiles(g.Checkpoint)...)
+	if err := l.files(r, names); err != nil {
+		return err
+	}
+	if g.Data = r.NeedsData(); g.Data {
+		path := r.Problem.Data.Path
+		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
+	}
+	return nil
+}
+
+// files adds files of a run's folder to the inputs.
+func (l *List) files(r *experiment.Run, names []string) error {
 	slices.Sort(names)
 	for _, name := range names {
 		hash, err := hashOf(r.Folder.Path(name))
@@ -126,10 +135,6 @@ func (l *List) runInputs(r *experiment.Run, g *generation) error {
 			return err
 		}
 		l.input("run/"+name, r.Folder.Path(name), hash)
-	}
-	if g.Data = r.NeedsData(); g.Data {
-		path := r.Problem.Data.Path
-		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
 	}
 	return nil
 }
@@ -226,9 +231,6 @@ type Worst struct {
 	Key       string       `json:"key,omitempty"` // of the limit
 }
 
-// blockNumbers is how many numbers are drawn at a time: 16 MB of them.
-const blockNumbers = 1 << 21
-
 func doGenerate(ctx context.Context, j *Job) (any, error) {
 	var g generation
 	rows, err := task(j.Unit, &g)
@@ -241,39 +243,19 @@ func doGenerate(ctx context.Context, j *Job) (any, error) {
 	}
 	d := opened.(*drawer)
 	dim := d.run.Process.Set.Dim()
-	n := int(rows.Count)
-	out := &Drawn{Rows: Rows{Dim: dim}, Epoch: d.trained.State.Epoch}
-	var failed error
-	blocks := func(yield func([]float64) bool) {
-		for done := uint64(0); done < rows.Count; {
-			block := min(rows.Count-done, uint64(max(blockNumbers/dim, 1)))
-			s, err := d.run.Generate(ctx, d.trained, d.prior, int(block), rows.First+done, g.Seed, func(k int) {
-				j.Tick(done+uint64(k), rows.Count)
-			})
-			if s == nil {
-				failed = err
-				return
-			}
-			out.add(d.run, s, rows.First+done)
-			if !yield(s.X) {
-				return
-			}
-			done += block
+	out := &Drawn{Epoch: d.trained.State.Epoch}
+	out.Rows, err = j.writeRows(rows, dim, func(x []float64, first uint64) (int, error) {
+		s, err := d.run.Generate(ctx, d.trained, d.prior, len(x)/dim, first, g.Seed, func(k int) {
+			j.Tick(first-rows.First+uint64(k), rows.Count)
+		})
+		if s == nil {
+			return 0, err
 		}
-	}
-	err = j.Write(RowsFile, func(w io.Writer) error {
-		err := arrayfile.EncodeNPYRows(w, []int{n, dim}, arrayfile.Rows{N: n, D: dim, Blocks: blocks})
-		return errors.Join(failed, unlessFailed(failed, err))
+		out.add(d.run, s, first)
+		copy(x, s.X)
+		return s.Failed(), nil
 	})
 	return out, err
-}
-
-// unlessFailed drops what a writer says of rows that did not come, where it is known why.
-func unlessFailed(failed, err error) error {
-	if failed != nil {
-		return nil
-	}
-	return err
 }
 
 // shared identifies what units with other ranges of the same rows have in common.
@@ -302,7 +284,6 @@ func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
 			o.Components[k] = Worst{Component: c.Component, Worst: c.Worst, Sample: first + uint64(c.WorstSample)}
 		}
 	}
-	o.Failed += uint64(s.Failed())
 	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
 	if o.Break == "" && s.Break != nil {
 		o.Break = s.Break.Error()

@@ -455,3 +455,32 @@ func (j *Joint) runDir() (dir, data string, err error) {
 	}
 	return dir, data, nil
 }
+
+// Once makes all rows of a list in this process and writes them as a file: what parts of it join to. Errors are those
+// of Doer.Do and Merge.
+func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, error) {
+	if !o.Force {
+		if err := run.Free(out); err != nil {
+			return nil, err
+		}
+	}
+	dir := filepath.Dir(out)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(dir, "."+filepath.Base(out)+".parts-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	doer := &Doer{Pool: o.Pool, Tick: o.Tick}
+	if _, _, err := doer.Into(ctx, &work.Store{Dir: dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
+		return nil, err
+	}
+	o.Tick = nil
+	parts, err := Parts([]string{dir})
+	if err != nil {
+		return nil, err
+	}
+	return Merge(ctx, parts, out, o)
+}

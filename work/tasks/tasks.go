@@ -53,7 +53,7 @@ type Kind struct {
 }
 
 // All are the kinds.
-var All = []Kind{generate}
+var All = []Kind{generate, forward, rotations}
 
 // Inputs says where the inputs of units lie on this machine, by their names in work.Unit.Inputs. Names are paths with
 // slashes; those that begin alike, as in run/config.yaml and run/manifest.json, lie in one folder in the same way.
