@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _arrays
 from ._arrays import Array
-from ._errors import ArrayError, CheckError, DataError, Interrupted, UsageError
+from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError
 from ._problem import Problem, settings_options
 from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
@@ -94,6 +94,8 @@ def _fit(verb: list[str], options: list[str], source: str, progress: bool | None
         except KeyboardInterrupt:
             bar.close()
             raise Interrupted(_kept(folder)) from None
+    if not folder:  # max_time
+        raise LandingError("the time was over before the training began", code=OUT_OF_TIME, kind="time")
     return Run.open(folder[-1])
 
 
