@@ -29,7 +29,7 @@ const mostFolders = 1000
 // arguments are: RUN, PROBLEM, DIR and so on; other words are files.
 func completion(root *cobra.Command) {
 	arguments := map[string]completer{"RUN": completeRun, "RUN|SWEEP": completeRun, "PROBLEM": completeProblem,
-		"DIR": completeFolder, "NAME": completeRecipe, "TABLE-OR-FIGURE": completeExhibit,
+		"DIR": completeFolder, "PART": completeFolder, "NAME": completeRecipe, "TABLE-OR-FIGURE": completeExhibit,
 		"problem|error|progress|metrics|VERB": completeSchema, "FILE": completeYAML}
 	flags := map[string]completer{"set": completeSetting, "variant": completeVariant, "checkpoint": completeCheckpoint,
 		"out": completeFolder, "runs": completeFolder, "sort": completeWords(inventory.Orders()...),
@@ -61,7 +61,8 @@ func completion(root *cobra.Command) {
 		if !ok {
 			return // files
 		}
-		many := strings.HasSuffix(strings.Trim(words[1], "[]"), "...")
+		end := strings.Trim(words[1], "[]")
+		many := strings.HasSuffix(end, "...") || strings.HasSuffix(end, "…")
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
 			cobra.ShellCompDirective) {
 			if !many && len(args) > 0 {

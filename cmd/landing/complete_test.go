@@ -55,7 +55,8 @@ func TestCompletion(t *testing.T) {
 	is([]string{"volcano"}, "train", "vol")
 	is([]string{"mine.yaml"}, "check", "mi")
 	is(nil, "train", "volcano", "")
-	for _, verb := range []string{"resume", "generate", "eval", "report", "show", "compare", "distill"} {
+	for _, verb := range []string{"resume", "generate", "eval", "report", "show", "compare", "distill", "serve",
+		"export", "score"} {
 		is([]string{"runs/demo-001"}, verb, "")
 		is([]string{"runs/demo-001"}, verb, "runs/de")
 	}
@@ -82,6 +83,9 @@ func TestCompletion(t *testing.T) {
 	has([]string{"text", "json"}, "train", "--progress", "")
 	if got, directive := offers(t, dir, "train", "volcano", "--set", "train.epo"); directive != "6" || len(got) != 1 {
 		t.Errorf("%q, directive %s; want no space behind =", got, directive)
+	}
+	if _, directive := offers(t, dir, "merge", "a", ""); directive != "16" {
+		t.Errorf("merge: directive %s, want that of folders", directive)
 	}
 	if _, directive := offers(t, dir, "sweep", ""); directive != "8" {
 		t.Errorf("sweep: directive %s, want that of extensions", directive)
