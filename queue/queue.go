@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"strings"
@@ -46,7 +47,7 @@ type Options struct {
 const (
 	defaultAway    = 10 * time.Minute
 	defaultAckWait = 30 * time.Second
-	callTime       = 5 * time.Second // of one try of one call
+	callTime       = 10 * time.Second // of one try of one call
 )
 
 // Names of what a queue keeps on its server.
@@ -94,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		err = q.jetStream(ctx)
 	}
 	if err == nil {
-		err = q.retry(ctx, q.ensure)
+		err = q.ensure(ctx)
 	}
 	if err != nil {
 		q.Close()
@@ -142,9 +143,8 @@ func (o *Options) connect() ([]nats.Option, error) {
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { say("the queue is back") })}
 	if o.InProcess != nil {
-		return append(opts, nats.InProcessServer(o.InProcess)), nil
-	}
-	if err := CheckURL(o.URL); err != nil {
+		opts = append(opts, nats.InProcessServer(o.InProcess))
+	} else if err := CheckURL(o.URL); err != nil {
 		return nil, err
 	}
 	if o.Credentials != "" {
@@ -228,11 +228,18 @@ func credentials(path string) (nats.Option, error) {
 	return opt, nil
 }
 
-// ensure makes what the queue needs on its server, and takes what is there as it is.
-func (q *Queue) ensure(ctx context.Context) (err error) {
+// ensure makes what the queue needs on its server, and takes what is there as it is. Each call is tried by itself: of a
+// thousand workers that come at once, each gets on.
+func (q *Queue) ensure(ctx context.Context) error {
 	replicas := max(1, q.Replicas)
-	q.units, err = q.js.Stream(ctx, unitsStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	try := func(f func(ctx context.Context) error) error {
+		return setup(q.retry(ctx, f))
+	}
+	err := try(func(ctx context.Context) (err error) {
+		q.units, err = q.js.Stream(ctx, unitsStream)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
 		q.units, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: unitsStream, Subjects: []string{unitSubject + ">"}, Description: "units of work of landing",
 			Retention: jetstream.WorkQueuePolicy, // a unit leaves when it is acknowledged
@@ -241,9 +248,10 @@ func (q *Queue) ensure(ctx context.Context) (err error) {
 			MaxMsgsPerSubject: 1, DiscardNewPerSubject: true, Duplicates: time.Hour,
 			AllowDirect: true,
 		})
-	}
+		return err
+	})
 	if err != nil {
-		return setup(err)
+		return err
 	}
 	for _, b := range []struct {
 		kv     *jetstream.KeyValue
@@ -255,21 +263,28 @@ func (q *Queue) ensure(ctx context.Context) (err error) {
 		{&q.workers, jetstream.KeyValueConfig{Bucket: workersBucket, Description: "workers that are there",
 			TTL: workerGone}},
 	} {
-		*b.kv, err = q.js.KeyValue(ctx, b.config.Bucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
+		err := try(func(ctx context.Context) (err error) {
+			*b.kv, err = q.js.KeyValue(ctx, b.config.Bucket)
+			if !errors.Is(err, jetstream.ErrBucketNotFound) {
+				return err
+			}
 			b.config.Replicas = replicas
 			*b.kv, err = q.js.CreateOrUpdateKeyValue(ctx, b.config)
-		}
+			return err
+		})
 		if err != nil {
-			return setup(err)
+			return err
 		}
 	}
-	q.objects, err = q.js.ObjectStore(ctx, objectsBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	return try(func(ctx context.Context) (err error) {
+		q.objects, err = q.js.ObjectStore(ctx, objectsBucket)
+		if !errors.Is(err, jetstream.ErrBucketNotFound) {
+			return err
+		}
 		q.objects, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: objectsBucket,
 			Description: "files of landing by SHA-256", Replicas: replicas})
-	}
-	return setup(err)
+		return err
+	})
 }
 
 // consumer returns the consumer of units for a build and a kind of bits: who takes from it never sees another's.
@@ -296,6 +311,16 @@ func (q *Queue) consumer(ctx context.Context, of class) (jetstream.Consumer, err
 	return q.units.CreateOrUpdateConsumer(ctx, config)
 }
 
+// SetAckWait sets AckWait of the units of this build that wait, and of those that are handed over later.
+func (q *Queue) SetAckWait(ctx context.Context) error {
+	for _, of := range []class{{Build: Build()}, {Build(), Bits()}} {
+		if _, err := q.consumerOf(ctx, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // retry calls f until it succeeds or fails for another reason than that the server is not there for the moment, at
 // most as long as Away. f's context bounds one try. Errors are those of ctx, *DownError and f's.
 func (q *Queue) retry(ctx context.Context, f func(ctx context.Context) error) error {
@@ -317,7 +342,7 @@ func (q *Queue) retry(ctx context.Context, f func(ctx context.Context) error) er
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(pause/2 + rand.N(pause)): // callers that fail together do not come back together
 		}
 		pause = min(2*pause, 2*time.Second)
 	}

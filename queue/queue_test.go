@@ -149,7 +149,7 @@ func wait(t *testing.T, q *Queue, j *Job) *Status {
 	defer cancel()
 	s, err := q.Wait(ctx, j, nil)
 	if err != nil {
-		t.Fatalf("%v: %+v", err, s)
+		t.Fatalf("%v: %d done, %d failed, %d workers", err, s.Done, s.Failed, len(s.Workers))
 	}
 	return s
 }

@@ -38,6 +38,8 @@ var answers = map[string][]any{
 	"demo":               {evaluated{}},
 	"distill":            {distilled{}},
 	"env":                {environment{}},
+	"fetch":              {tasks.Merged{}, sweep.Outcome{}},
+	"forget":             {forgotten{}},
 	"eval":               {evaluated{}},
 	"export":             {exports{}},
 	"forward":            {tasks.Merged{}, madePart{}},
@@ -46,6 +48,7 @@ var answers = map[string][]any{
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
 	"man":                {pages{}},
+	"queue":              {servedQueue{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
@@ -55,9 +58,13 @@ var answers = map[string][]any{
 	"schema":             {schemaList{}, map[string]any{}, writtenFile{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
+	"status":             {queueState{}},
+	"submit generate":    {submitted{}},
+	"submit sweep":       {submitted{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},
 	"version":            {run.Build{}},
+	"work":               {worked{}},
 }
 
 // failed is what every verb prints with --json where it fails before it has an answer.

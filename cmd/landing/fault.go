@@ -55,6 +55,9 @@ func describe(err error, code int) fault {
 			f.Kind = "write"
 		}
 	}
+	if queueFault(err) != 0 && code != exitUsage {
+		f.Kind = "queue"
+	}
 	if code != exitConfig && code != exitFailure {
 		return f
 	}

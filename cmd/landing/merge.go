@@ -50,32 +50,7 @@ bits; --same-bits refuses them.`,
 				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
 					strings.Join(known, " or "))}
 			}
-			parts, err := tasks.Parts(args)
-			if err != nil {
-				return err
-			}
-			bar := a.progress()
-			o.Pool, o.Tick = a.workersPool(), func(done, of uint64) {
-				bar.count(int(done), int(of), func() string { return fmt.Sprintf("joined %d of %d", done, of) })
-			}
-			m, verdict := tasks.Merge(cmd.Context(), parts, out, o)
-			bar.done()
-			if m == nil {
-				return verdict
-			}
-			for _, note := range m.Notes {
-				a.say("note: %s", note)
-			}
-			if len(m.Failed) > 0 {
-				a.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, out, numbers(m.Failed))
-			}
-			if err := a.result(m, func(w io.Writer) {
-				fmt.Fprintf(w, "%d rows of %s in %s, SHA-256 %.16s…\n", m.Rows-uint64(len(m.Failed)),
-					plural(m.Parts, "part"), out, m.SHA256)
-			}); err != nil {
-				return err
-			}
-			return verdict
+			return a.join(cmd, args, out, o)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: FILE of FILE"+partsDir+")")
@@ -84,4 +59,34 @@ bits; --same-bits refuses them.`,
 	cmd.Flags().BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "write over the file if it exists")
 	return cmd
+}
+
+// join joins the parts in folders and tells what it made.
+func (a *app) join(cmd *cobra.Command, dirs []string, out string, o tasks.MergeOptions) error {
+	parts, err := tasks.Parts(dirs)
+	if err != nil {
+		return err
+	}
+	bar := a.progress()
+	o.Pool, o.Tick = a.workersPool(), func(done, of uint64) {
+		bar.count(int(done), int(of), func() string { return fmt.Sprintf("joined %d of %d", done, of) })
+	}
+	m, verdict := tasks.Merge(cmd.Context(), parts, out, o)
+	bar.done()
+	if m == nil {
+		return verdict
+	}
+	for _, note := range m.Notes {
+		a.say("note: %s", note)
+	}
+	if len(m.Failed) > 0 {
+		a.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, out, numbers(m.Failed))
+	}
+	if err := a.result(m, func(w io.Writer) {
+		fmt.Fprintf(w, "%d rows of %s in %s, SHA-256 %.16s…\n", m.Rows-uint64(len(m.Failed)),
+			plural(m.Parts, "part"), out, m.SHA256)
+	}); err != nil {
+		return err
+	}
+	return verdict
 }
