@@ -92,7 +92,7 @@ def test_data_off_the_set(torus, points: np.ndarray) -> None:
     lambda r: r.generate(0), lambda r: r.generate(-3), lambda r: r.generate(2.5), lambda r: r.generate("10"),
     lambda r: r.generate(3, first=-1), lambda r: r.generate(3, seed=-1), lambda r: r.generate(3, seed=2**64),
     lambda r: r.generate(3, first=2**64 - 2), lambda r: r.generate(3, workers=-1), lambda r: r.evaluate(0),
-    lambda r: r.generate(3, workers=10**6),
+    lambda r: r.generate(3, workers=10**6), lambda r: r.generate(10**12), lambda r: r.generate(10**18),
 ], ids=str)
 def test_numbers_that_make_no_sense(run: landing.Run, call) -> None:
     with pytest.raises(landing.UsageError):

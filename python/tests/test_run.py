@@ -158,6 +158,27 @@ def test_run_folder_gone(run: landing.Run, tmp_path: Path) -> None:
         landing.Run.open(tmp_path)
 
 
+def test_run_folder_goes_away(torus, points: np.ndarray) -> None:
+    run = landing.train(torus, points, settings=TINY)
+    run.path.rename(run.path.with_name("elsewhere"))
+    for use in (lambda: run.generate(3), run.evaluate, run.figure, run.figures, run.metrics, run.network, run.refresh,
+                run.resume, run.report, lambda: run.condition_names):
+        with pytest.raises(landing.DataError, match="no such run folder") as e:
+            use()
+        assert e.value.file == str(run.path)
+    assert landing.Run.open(run.path.with_name("elsewhere")).generate(3).shape == (3, 3)
+
+
+def test_files_in_between_are_not_named(run: landing.Run, torus, points: np.ndarray) -> None:
+    """What is wrong with an array is said of the array, not of the file that it travels in."""
+    for name, use in (("samples", lambda: run.evaluate(samples=np.zeros((4, 7)))),
+                      ("rows", lambda: run.score(points[:2, :2], t=0.1)),
+                      ("data", lambda: landing.check(torus, points[:, :2]))):
+        with pytest.raises(landing.DataError) as e:
+            use()
+        assert str(e.value).startswith(name) and "npy" not in str(e.value) and e.value.file is None
+
+
 def test_names_that_begin_with_a_dash(torus, points: np.ndarray, folder: Path) -> None:
     run = landing.train(torus, points, settings=TINY, out="-out=x")
     assert landing.Run.open("-out=x").generate(3).shape == (3, 3)

@@ -124,6 +124,12 @@ def test_modules(run: landing.Run, points: np.ndarray) -> None:
         net(x, p, t, hide_condition=True)
 
 
+def test_a_network_that_is_not_known(run: landing.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(landing.torch._KINDS, "mlp")
+    with pytest.raises(landing.UsageError, match="knows no network 'mlp'"):
+        landing.torch.load(run)
+
+
 def test_safetensors_that_are_damaged(run: landing.Run, folder: Path) -> None:
     whole = Path(run.network()["file"]).read_bytes()
     header = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 999]}}).encode()

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import _arrays
-from ._errors import CheckError
+from ._errors import CheckError, called
 from ._problem import Problem, settings_options
 from ._process import call
 from ._run import Settings, _data, _problem, _whole
@@ -104,7 +104,8 @@ def check(
             _arrays.write(file, _arrays.numbers(data, "data"))
             options.append(f"--data={file}")
         try:
-            told, _ = call(["check"], options + more, [source])
+            with called(Path(folder) / "data.npy", "data"):
+                told, _ = call(["check"], options + more, [source])
         except CheckError as e:
             if not isinstance(e.result, dict):
                 raise

@@ -6,7 +6,10 @@ The binary prints of each failure one JSON object, {"code", "kind", "file", "lin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -90,6 +93,21 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, run: Any = None) -> None:
         super().__init__("interrupted" if run is None else f"interrupted; all is kept in {run.path}: run.resume() goes on")
         self.run = run
+
+
+@contextmanager
+def called(path: os.PathLike[str], name: str) -> Iterator[None]:
+    """Gives errors about a file that was made for the binary alone the name that the caller knows it by."""
+    try:
+        yield
+    except LandingError as e:
+        text = os.fspath(path)
+        place = re.escape(text) + r"(:\d+)?" + ("" if name else ": ?")
+        e.message = re.sub(place, name, e.message)
+        e.args = (e.message,)
+        if e.file == text:
+            e.file = e.line = None
+        raise
 
 
 _BY_CODE: dict[int, type[LandingError]] = {2: UsageError, 4: CheckError, 5: DivergedError}

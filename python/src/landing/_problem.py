@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import ConstraintError, LandingError, ProblemError
+from ._errors import ConstraintError, ProblemError, called
 from ._process import call
 
 __all__ = ["Constraint", "Formulas", "Observable", "Problem"]
@@ -188,14 +187,8 @@ class Problem:
             path = Path(folder) / "problem.yaml"
             # JSON is YAML; a problem file is UTF-8.
             path.write_text(json.dumps(self._tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-            try:
+            with called(path, ""):
                 yield str(path), options
-            except LandingError as e:
-                e.message = re.sub(re.escape(str(path)) + r"(:\d+)?: ?", "", e.message)
-                e.args = (e.message,)
-                if e.file == str(path):
-                    e.file = e.line = None
-                raise
 
 
 def settings_options(settings: Mapping[str, Any] | None) -> list[str]:

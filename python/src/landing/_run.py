@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _arrays
 from ._arrays import Array
-from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError
+from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError, called
 from ._problem import Problem, settings_options
 from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
@@ -165,6 +165,7 @@ class Run:
 
     def metrics(self) -> list[dict[str, Any]]:
         """What was logged of each epoch and evaluation, in order."""
+        self._there()
         try:
             text = (self.path / "metrics.jsonl").read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -251,6 +252,7 @@ class Run:
         with self._asked(condition) as asked, TemporaryDirectory(prefix="landing-") as folder:
             # Under one condition, or none, the numbers of samples are those of the call: it can be cut.
             each = n if condition is not None else max(1, _MOST_NUMBERS // self.dim)
+            self._room(n, each)
             parts: list[Array] = []
             with Bar("generating", "sample", progress, total=None if condition is not None else n) as bar:
                 for done in range(0, n, each):
@@ -308,7 +310,8 @@ class Run:
                 _arrays.write(file, _arrays.numbers(samples, "samples"))
                 options.append(f"--samples={file}")
             try:
-                told, _ = call(["eval"], options, [self.path], on_event=bar)
+                with called(Path(folder) / "samples.npy", "samples"):
+                    told, _ = call(["eval"], options, [self.path], on_event=bar)
             except CheckError as e:
                 if isinstance(e.result, dict):
                     e.result = Evaluation(e.result)
@@ -341,6 +344,7 @@ class Run:
 
     def figures(self) -> list[str]:
         """Names of the pictures that a report has left."""
+        self._there()
         return sorted(p.stem for p in (self.path / "figures").glob("*.png"))
 
     def figure(self, name: str | None = None, *, refresh: bool = False) -> Figure:
@@ -406,17 +410,33 @@ class Run:
             options = [f"--at={rows}", f"--output={out}", f"--precision={precision}", *_named("checkpoint", checkpoint)]
             if hide_condition:
                 options.append("--hide-condition")
-            call(["score"], options, [self.path])
+            with called(rows, "rows (x, p, t)"):
+                call(["score"], options, [self.path])
             return _arrays.read(out)
 
     @property
     def condition_names(self) -> list[str]:
         """Names of the numbers that are given with a point; none of a run without a condition."""
+        self._there()
         try:
             told = json.loads((self.path / "condition.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return []
         return list(told["Names"])
+
+    def _room(self, n: int, each: int) -> None:
+        """Refuses a call that is cut and whose samples would not fit in memory when all is done."""
+        if n <= each:
+            return
+        try:
+            np.empty((n, self.dim))
+        except (MemoryError, ValueError):
+            raise UsageError(f"n is {n}: {8e-9 * n * self.dim:.3g} GB of samples do not fit in memory; first= draws "
+                             "them in parts", key="n") from None
+
+    def _there(self) -> None:
+        if not self.path.is_dir():
+            raise DataError(f"{self.path}: there is no such run folder", code=3, kind="run", file=str(self.path))
 
     def _data(self, data: Any) -> list[str]:
         if data is None:
@@ -444,7 +464,8 @@ class Run:
         with TemporaryDirectory(prefix="landing-") as folder:
             file = Path(folder) / "condition.npy"
             _arrays.write(file, rows)
-            yield [f"--condition={file}"]
+            with called(file, "condition"):
+                yield [f"--condition={file}"]
 
 
 class Evaluation(Mapping[str, Any]):
