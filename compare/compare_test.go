@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
@@ -189,7 +190,7 @@ func TestTables(t *testing.T) {
 	c := compared(t, "", evil, entry("p", "B", 1, "x", 0.5), failed)
 	c.Groups[0].Title = "<script>"
 	forms := map[string]func(b *bytes.Buffer) error{
-		"text": func(b *bytes.Buffer) error { return c.WriteText(b) },
+		"text": func(b *bytes.Buffer) error { return c.WriteText(b, 0) },
 		"md":   func(b *bytes.Buffer) error { return c.WriteMarkdown(b) },
 		"csv":  func(b *bytes.Buffer) error { return c.WriteCSV(b) },
 		"json": func(b *bytes.Buffer) error { return c.WriteJSON(b) },
@@ -223,7 +224,7 @@ func TestTables(t *testing.T) {
 		t.Error("a name is markup")
 	}
 	for _, line := range strings.Split(strings.Split(out["text"], "Distance:")[0], "\n") {
-		if n := len([]rune(line)); n > terminal+40 {
+		if n := len([]rune(line)); n > wide+40 {
 			t.Errorf("a line of %d characters: %q", n, line)
 		}
 	}
@@ -349,5 +350,51 @@ func TestReadSweep(t *testing.T) {
 	var damaged *work.DamagedError
 	if _, err := r.Read(t.Context(), []string{dir}); !errors.As(err, &damaged) {
 		t.Errorf("a result that was changed: %v", err)
+	}
+}
+
+// For a terminal tables are cut into blocks that fit, as sentences are; one that is narrower than any table is as if it
+// had 40 columns.
+func TestTextFits(t *testing.T) {
+	var b bytes.Buffer
+	for _, columns := range []int{0, 80, 60, 10} {
+		c := compared(t, "", entry("p", "A", 1, "x", 0.1), entry("p", "A", 2, "x", 0.2), entry("p", "B", 1, "x", 0.9),
+			entry("p", "B", 2, "x", 1.1))
+		b.Reset()
+		if err := c.WriteText(&b, columns); err != nil {
+			t.Fatal(err)
+		}
+		most := columns
+		switch columns {
+		case 0:
+			most = 120
+		case 10:
+			most = 40
+		}
+		if columns == 60 && strings.Contains(b.String(), "\nline  its floor") {
+			t.Errorf("a floor stands without what it is of:\n%s", b.String())
+		}
+		longest := 0
+		for _, line := range strings.Split(b.String(), "\n") {
+			longest = max(longest, utf8.RuneCountInString(line))
+		}
+		if longest > most && columns != 10 || longest < most/2 {
+			t.Errorf("%d columns: a line has %d characters:\n%s", columns, longest, b.String())
+		}
+	}
+}
+
+// A standard error has as many digits as what it is of.
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		mean, se metric.Float
+		want     string
+	}{
+		{0.4041, 0.000711, "0.4041 ± 0.0007"}, {0.4041, 0.0711, "0.4041 ± 0.0711"}, {0.4041, metric.NaN, "0.4041"},
+		{0.00041, 0.000711, "4.10e-04 ± 7.11e-04"}, {metric.NaN, metric.NaN, "–"},
+	} {
+		if got := within(Stat{Mean: c.mean, SE: c.se}); got != c.want {
+			t.Errorf("%v ± %v: %q, want %q", c.mean, c.se, got, c.want)
+		}
 	}
 }

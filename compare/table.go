@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,9 @@ type column struct {
 	head string
 	cell func(g *Group, l *Line) string
 }
+
+// itsFloor heads the floor of the column before it.
+const itsFloor = "its floor"
 
 // dash stands for what is not known.
 const dash = "–"
@@ -56,6 +60,9 @@ func fixed(v metric.Float) string {
 func within(s Stat) string {
 	if s.SE.IsNaN() {
 		return fixed(s.Mean)
+	}
+	if m := math.Abs(float64(s.Mean)); m >= 0.001 && float64(s.SE) < 0.001 { // as many digits
+		return fmt.Sprintf("%s ± %.4f", fixed(s.Mean), float64(s.SE))
 	}
 	return fixed(s.Mean) + " ± " + fixed(s.SE)
 }
@@ -100,7 +107,7 @@ func (g *Group) columns() []column {
 			return within(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
 		}},
 		{distances, "held-out", over(held, within)},
-		{distances, "its floor", over(func(e *Entry) metric.Float {
+		{distances, itsFloor, over(func(e *Entry) metric.Float {
 			if e.Row.Distance == nil {
 				return metric.NaN
 			}
@@ -129,7 +136,7 @@ func (g *Group) columns() []column {
 			return e.Row.Observed.Full
 		}, within)},
 		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
-		{quality, "its floor", over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
+		{quality, itsFloor, over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
 		{quality, "worst violation", func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
 		{quality, "failed", func(_ *Group, l *Line) string {
 			failed, samples := 0, 0
@@ -163,7 +170,7 @@ func (g *Group) columns() []column {
 		{costs, "simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
 		{costs, "training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
 		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
-		{remarks, "", func(g *Group, l *Line) string {
+		{remarks, "the test", func(g *Group, l *Line) string {
 			var said []string
 			if &g.Lines[max(0, g.To)] == l && g.To >= 0 {
 				said = append(said, "compared with")
@@ -351,20 +358,24 @@ func (g *Group) legend() []string {
 	return append(append(out, s), g.Notes...)
 }
 
-// WriteText writes the comparison for a terminal.
-func (c *Comparison) WriteText(w io.Writer) error {
+// WriteText writes the comparison for a terminal of so many characters a line; 0: 120.
+func (c *Comparison) WriteText(w io.Writer, columns int) error {
+	if columns <= 0 {
+		columns = wide
+	}
+	columns = max(columns, narrow)
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s\n\n", g.subject())
-		if err := writeBlocks(w, header(g.table(distances, quality, costs, remarks))); err != nil {
+		if err := writeBlocks(w, columns, header(g.table(distances, quality, costs, remarks))); err != nil {
 			return err
 		}
 		if head, rows, rest := g.violations(); len(rows) > 0 {
 			head[0] = "worst violation (mean)"
-			if err := writeBlocks(w, header(head, rows)); err != nil {
+			if err := writeBlocks(w, columns, header(head, rows)); err != nil {
 				return err
 			}
 			if rest > 0 {
@@ -375,7 +386,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 			continue
 		}
 		for _, s := range g.legend() {
-			fmt.Fprintln(w, wrap(s, 118))
+			fmt.Fprintln(w, wrap(s, columns-2))
 		}
 	}
 	for _, s := range c.Notes {
@@ -389,12 +400,12 @@ func (c *Comparison) WriteText(w io.Writer) error {
 // header puts a table's header before its rows.
 func header(head []string, rows [][]string) [][]string { return append([][]string{head}, rows...) }
 
-// terminal is how many characters wide a table may be.
-const terminal = 120
+// How many characters wide a table may be where nothing is said, and is at least.
+const wide, narrow = 120, 40
 
 // writeBlocks writes a table, in blocks of columns where it is too wide, each with the first column; the last column
 // may go on as long as it is.
-func writeBlocks(w io.Writer, rows [][]string) error {
+func writeBlocks(w io.Writer, columns int, rows [][]string) error {
 	const gap = 2
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -404,9 +415,12 @@ func writeBlocks(w io.Writer, rows [][]string) error {
 	}
 	for from := 1; from < len(width); {
 		to, at := from, width[0]
-		for to < len(width) && (to == from || at+gap+width[to] <= terminal) {
+		for to < len(width) && (to == from || at+gap+width[to] <= columns) {
 			at += gap + width[to]
 			to++
+		}
+		if to < len(width) && to > from+1 && rows[0][to] == itsFloor { // beside what it is of
+			to--
 		}
 		for _, row := range rows {
 			line := pad(row[0], width[0])

@@ -128,7 +128,8 @@ func Source(name string) (data []byte, origin string, err error) {
 	}
 	data, err = input.ReadStream(name, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", &SyntaxError{name, "neither a file nor one of the recipes " + strings.Join(Recipes(), ", ")}
+		return nil, "", &SyntaxError{name, "neither a file nor one of the recipes " + strings.Join(Recipes(), ", ") +
+			text.Suggest(name, Recipes())}
 	}
 	return data, name, err
 }

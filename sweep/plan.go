@@ -13,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
@@ -289,7 +290,7 @@ func (l *looker) source(p *Problem) *sourced {
 	var syntax *problem.SyntaxError
 	if errors.As(s.err, &syntax) { // there is no such file
 		s.err = l.file.key(p.line, "problem", p.Problem, "a problem file, or one of the recipes "+
-			strings.Join(problem.Recipes(), ", "))
+			strings.Join(problem.Recipes(), ", ")+text.Suggest(p.Problem, problem.Recipes()))
 	}
 	l.sources[p.Problem] = s
 	return s

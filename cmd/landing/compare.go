@@ -94,7 +94,7 @@ JSON (.json) or a page with curves and pictures (.html); it may be given several
 					return err
 				}
 			}
-			return a.result(c, func(w io.Writer) { c.WriteText(w) }) // into memory
+			return a.result(c, func(w io.Writer) { c.WriteText(w, a.columns()) }) // into memory
 		},
 	}
 	cmd.Flags().StringArrayVarP(&files, "output", "o", nil, "file to write: .md, .csv, .json or .html (repeatable)")

@@ -78,6 +78,16 @@ func (a *app) progress() *progress {
 	return p
 }
 
+// columns returns how wide the terminal is that results are written to; 0 where they are written elsewhere.
+func (a *app) columns() int {
+	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 0
+}
+
 // update shows a new state if it is time to, or if it is the last.
 func (p *progress) update(last bool, text func() string) { p.show(last, nil, text) }
 

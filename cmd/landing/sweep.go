@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 	}
 	err := a.result(result, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "cell\tstate\tseconds\ttrained rows\tparameters\toperations\t")
+		fmt.Fprintln(t, "cell\tstate\tseconds\ttrained rows\tparameters\toperations")
 		for _, c := range cells {
 			seconds, rows, parameters, operations := "–", "–", "–", "–"
 			if c.Cost != nil {
@@ -153,10 +154,14 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 					rows, operations = si(float64(c.Cost.Rows)), known(c.Cost.Operations, "%.2g")
 				}
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.State, seconds, rows, parameters, operations,
-				oneLine(c.Reason))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.State, seconds, rows, parameters, operations)
 		}
 		t.Flush()
+		for _, c := range cells {
+			if c.Reason != "" && c.State != "refused" { // which the error tells
+				fmt.Fprintf(w, "%s: %s\n", c.Name, oneLine(c.Reason))
+			}
+		}
 		fmt.Fprintf(w, "%s", plural(len(cells), "cell"))
 		if !total.IsNaN() && refused == nil {
 			fmt.Fprintf(w, ", about %s to run", clock(float64(total)))
@@ -252,7 +257,10 @@ func (a *app) swept(o *sweep.Outcome, file string) error {
 		for _, c := range o.Cells {
 			said := oneLine(c.Reason)
 			if c.Entry != nil && c.State == work.Done {
-				said = c.Row.Verdict
+				said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and eval tell the rest
+				if c.Row.Good {
+					said = "good"
+				}
 			}
 			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
 		}
