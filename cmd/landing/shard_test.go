@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -170,4 +171,55 @@ func TestPartsKilled(t *testing.T) {
 	}
 	until(8, "merge", "all.csv.parts", "-q")
 	sameFiles(t, dir, "all.csv", "one.csv")
+}
+
+// Samples under conditions of a file in parts are those of one call, and so are forward paths and rotations.
+func TestOthersInParts(t *testing.T) {
+	dir := t.TempDir()
+	var points strings.Builder
+	points.WriteString("x,y,r\n")
+	for i := range 60 {
+		r, at := 1+float64(i%7)/7, 0.3*float64(i)
+		fmt.Fprintf(&points, "%.17g,%.17g,%.17g\n", r*math.Cos(at), r*math.Sin(at), r)
+	}
+	for name, text := range map[string]string{"circle.csv": points.String(), "asked.csv": "r\n1.1\n1.4\n1.8\n",
+		"circle.yaml": "name: circle\ndata: {kind: points, path: circle.csv}\ncondition: {columns: [r]}\nset:\n" +
+			"  dim: 2\n  equality: [{name: circle, expr: \"norm(x) = r\"}]\nprocess: {steps: 10, horizon: 1}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(t, dir, append([]string{"train", "circle.yaml", "--out", "r"}, tiny...)...)
+	for _, c := range []struct {
+		ext  string
+		args []string
+	}{
+		{".csv", []string{"generate", "r", "-n", "4", "--condition", "asked.csv"}},
+		{".npy", []string{"generate", "r", "-n", "11", "--condition", "r=1.25"}},
+		{".npy", []string{"forward", "r", "-n", "13", "--step", "4"}},
+		{".npy", []string{"data", "so", "--n", "3", "--count", "17"}},
+	} {
+		one, all := "one-"+c.args[0]+c.ext, "all-"+c.args[0]+c.ext
+		for _, name := range []string{one, one + ".json", all, all + ".json"} {
+			os.Remove(filepath.Join(dir, name))
+		}
+		os.RemoveAll(filepath.Join(dir, all+partsDir))
+		ok(t, dir, append(c.args, "-o", one, "--json")...)
+		for i := 1; i <= 5; i++ {
+			ok(t, dir, append(c.args, "-o", all, "--json", "--shard", fmt.Sprintf("%d/5", i))...)
+		}
+		ok(t, dir, "merge", all+partsDir, "--json")
+		sameFiles(t, dir, all, one)
+	}
+	for want, args := range map[string][]string{
+		"-o is \"x.csv\"":            {"forward", "r", "-o", "x.csv"},
+		"state 11; expected 0 to 10": {"forward", "r", "--step", "11"},
+		"expected i/n":               {"data", "so", "--shard", "2"},
+		"--force and --shard":        {"data", "so", "--shard", "1/2", "--force"},
+		"--count is 0":               {"data", "so", "--shard", "1/2", "--count", "0"},
+	} {
+		if r := do(t, dir, args...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("landing %v: exit %d, %s\nwant %q", args, r.code, r.stderr, want)
+		}
+	}
 }

@@ -82,6 +82,13 @@ func part(store *work.Store, name string) (*Part, error) {
 		return nil, err
 	}
 	p := &Part{Dir: filepath.Join(store.Dir, name), Unit: u}
+	kind, err := find(u)
+	if err != nil {
+		return nil, err
+	}
+	if kind.Join == nil {
+		return nil, refuse("%s: units of kind %s are no parts of a file", p.Dir, u.Kind)
+	}
 	status, err := store.Status(u)
 	if err != nil {
 		return nil, err
@@ -252,9 +259,6 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 	kind, err := find(parts[0].Unit)
 	if err != nil {
 		return nil, err
-	}
-	if kind.Join == nil {
-		return nil, refuse("%s: units of kind %s are no parts of a file", parts[0].Dir, kind.Name)
 	}
 	j := &Joint{MergeOptions: o, Parts: parts, Range: parts[0].Range, Dim: parts[0].rows.Dim, Out: out}
 	j.Range.First, j.Range.Count = j.Range.From, j.Range.Total

@@ -193,7 +193,15 @@ func TestMergeFailed(t *testing.T) {
 // What is no whole file is refused by name, and nothing is left of it.
 func TestMergeRefused(t *testing.T) {
 	numbersKind(t)
-	list := &List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}}
+	input := func(l *List, text string) *List {
+		path := filepath.Join(t.TempDir(), "input")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l.input("run/weights", path, run.Hash([]byte(text)))
+		return l
+	}
+	list := input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}}, "weights")
 	made := makeParts(t, list, 4, nil)
 	fresh := func() (string, []string) {
 		dir := t.TempDir()
@@ -228,7 +236,7 @@ func TestMergeRefused(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "other")
 		d := &Doer{}
 		u := l.Shard(work.Shard{I: shard, N: 4})
-		if _, _, err := d.Into(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
+		if _, _, err := d.Into(t.Context(), &work.Store{Dir: dir}, u, l.Inputs); err != nil {
 			t.Fatal(err)
 		}
 		return dir
@@ -244,11 +252,12 @@ func TestMergeRefused(t *testing.T) {
 		},
 		"overlap: both have row 20": func(dir string, _ []string) []string {
 			u := list.Unit(15, 25)
-			if _, _, err := (&Doer{}).Into(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
+			if _, _, err := (&Doer{}).Into(t.Context(), &work.Store{Dir: dir}, u, list.Inputs); err != nil {
 				t.Fatal(err)
 			}
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			if _, _, err := (&Doer{}).Into(t.Context(), &work.Store{Dir: dir}, list.Unit(10, 15), nil); err != nil {
+			u = list.Unit(10, 15)
+			if _, _, err := (&Doer{}).Into(t.Context(), &work.Store{Dir: dir}, u, list.Inputs); err != nil {
 				t.Fatal(err)
 			}
 			return []string{dir}
@@ -258,7 +267,17 @@ func TestMergeRefused(t *testing.T) {
 		},
 		"seed is 1 in one and 2 in the other": func(dir string, names []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 2}}, 2)}
+			return []string{dir, other(input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 2}},
+				"weights"), 2)}
+		},
+		"other bytes of run/weights": func(dir string, _ []string) []string {
+			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
+			return []string{dir, other(input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}},
+				"Weights"), 2)}
+		},
+		"seed is 1 in one and not set": func(dir string, _ []string) []string {
+			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
+			return []string{dir, other(input(&List{Kind: "numbers", Count: 40}, "weights"), 2)}
 		},
 		"rows 0 to 39, the other of 0 to 79": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-20-30"))
