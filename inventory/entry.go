@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -231,7 +231,7 @@ func drawnWith(m *run.Manifest, checkpoints []string) int {
 
 // lastEvaluation returns the last evaluation at the end of metrics.jsonl, or nil.
 func lastEvaluation(f *run.Folder) (*experiment.Progress, error) {
-	file, err := os.Open(f.Path(run.MetricsFile))
+	file, err := input.Open(f.Path(run.MetricsFile), math.MaxInt64)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -242,9 +242,6 @@ func lastEvaluation(f *run.Folder) (*experiment.Progress, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", run.MetricsFile)
 	}
 	tail := make([]byte, min(info.Size(), mostTail))
 	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {

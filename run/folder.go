@@ -405,7 +405,7 @@ const (
 
 // Busy reports whether some process holds the lock of the folder. It changes nothing.
 func (f *Folder) Busy() Occupied {
-	file, err := os.Open(f.Path(lockName))
+	file, err := input.Open(f.Path(lockName), maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return NotHeld
 	}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package inventory_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/landing-diffusion/landing/inventory"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// A pipe in place of a file of a run, which nobody writes to, is damage and no reason to wait.
+func TestPipes(t *testing.T) {
+	for _, name := range []string{run.MetricsFile, run.StatusFile, run.EvaluationFile, run.ConfigFile, ".lock"} {
+		f := begin(t, filepath.Join(t.TempDir(), "r"), "trained", 9, "00000009")
+		syscall.Unlink(f.Path(name))
+		if err := syscall.Mkfifo(f.Path(name), 0o666); err != nil {
+			t.Skip(err)
+		}
+		e := find(t, inventory.Options{}, f.Dir).Runs[0]
+		if want := inventory.Damaged; name == ".lock" && e.State != inventory.Finished || name != ".lock" &&
+			(e.State != want || !strings.Contains(e.Why, "pipe")) {
+			t.Errorf("%s: %s, %s", name, e.State, e.Why)
+		}
+	}
+}
