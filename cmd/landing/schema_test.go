@@ -128,6 +128,24 @@ func TestEveryVerbHasASchema(t *testing.T) {
 	}
 }
 
+// Every verb tells of a line that is no use as its schema says, on both streams.
+func TestEveryVerbsFailure(t *testing.T) {
+	dir := t.TempDir()
+	tried := 0
+	for name := range answers {
+		r := do(t, dir, append(strings.Fields(name), "--no-such-flag", "--json", "--progress=json")...)
+		if e, _ := wantJSON(t, r)["error"].(map[string]any); r.code != exitUsage || e["kind"] != "usage" {
+			t.Errorf("landing %s --no-such-flag: exit %d, %s", name, r.code, r.stdout)
+		}
+		lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+		valid(t, "progress", []byte(lines[len(lines)-1]))
+		tried++
+	}
+	if tried < 25 {
+		t.Errorf("only %d verbs", tried)
+	}
+}
+
 // A schema is strict enough to see that a key is missing, is of another type, or is not known.
 func TestSchemasSeeFaults(t *testing.T) {
 	s, err := answerSchema("ls")
