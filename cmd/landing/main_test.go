@@ -110,7 +110,7 @@ func TestVerbs(t *testing.T) {
 		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
 		{"sample", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
-		{"resume", "r"},
+		{"resume", "r"}, {"forward", "r", "-n", "20", "-o", "f.npy"}, {"score", "r"}, {"version"}, {"ls"}, {"man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
 		wantJSON(t, r)
