@@ -52,8 +52,8 @@ type (
 	}
 )
 
-// Bill returns the bill of materials of a program: the modules that Go wrote into it (go version -m), Go itself, and the
-// program's hash. The serial number follows from the program's bytes.
+// Bill returns the bill of materials of a program: the modules that Go wrote into it (go version -m), Go itself, and
+// the program's hash. The serial number follows from the program's bytes.
 func Bill(program io.ReaderAt, data []byte, version string, when time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(program)
 	if err != nil {

@@ -2,9 +2,10 @@
 //
 //	go run ./internal/release -out dist v0.2.0
 //
-// It builds the commit of the tag, and nothing else of the checkout, in a clone of its own: for each platform an archive
-// with the program, its manual pages and completions, and a bill of materials (CycloneDX); and SHA256SUMS of all files
-// in the folder. With -wheels, an interpreter of Python that has hatchling, the wheels of python/ are built beside them.
+// It builds the commit of the tag, and nothing else of the checkout, in a clone of its own: for each platform an
+// archive with the program, its manual pages and completions, and a bill of materials (CycloneDX); and SHA256SUMS of
+// all files in the folder. With -wheels, an interpreter of Python that has hatchling, the wheels of python/ are built
+// beside them.
 //
 // The same commit built by the same Go gives the same bytes, wherever and whenever.
 package main
@@ -28,7 +29,8 @@ func main() {
 	flag.StringVar(&platforms, "platforms", strings.Join(Platforms, ","), "what to build for")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: release [-repo DIR] [-out DIR] [-commit SHA] [-wheels PYTHON] [-platforms A,B] vX.Y.Z")
+		fmt.Fprintln(os.Stderr, "usage: release [-repo DIR] [-out DIR] [-commit SHA] [-wheels PYTHON] "+
+			"[-platforms A,B] vX.Y.Z")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -81,8 +81,8 @@ func (r *Release) Make(ctx context.Context) error {
 		}
 	}
 	if r.Wheels != "" {
-		args := append([]string{"python/build_wheels.py", "--out", out, "--version", strings.TrimPrefix(r.Version, "v")},
-			r.Platforms...)
+		args := append([]string{"python/build_wheels.py", "--out", out, "--version",
+			strings.TrimPrefix(r.Version, "v")}, r.Platforms...)
 		if _, err := r.run(ctx, source, nil, r.Wheels, args...); err != nil {
 			return err
 		}
@@ -116,7 +116,8 @@ func (r *Release) export(ctx context.Context, source string) error {
 	if r.sha, err = r.run(ctx, repo, nil, "git", "rev-parse", "--verify", "--quiet", at+"^{commit}"); err != nil {
 		return fmt.Errorf("there is no commit %s here; git tag makes a tag: %w", at, err)
 	}
-	if _, err := r.run(ctx, repo, nil, "git", "clone", "--quiet", "--no-checkout", "--shared", repo, source); err != nil {
+	if _, err := r.run(ctx, repo, nil, "git", "clone", "--quiet", "--no-checkout", "--shared", repo,
+		source); err != nil {
 		return err
 	}
 	if _, err := r.run(ctx, source, nil, "git", "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach",

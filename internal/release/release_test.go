@@ -172,7 +172,8 @@ func TestReproducible(t *testing.T) {
 	}
 	name := "landing_0.0.1_" + strings.ReplaceAll(platform, "/", "_")
 	dir := t.TempDir()
-	if out, err := exec.Command("tar", "-xzf", filepath.Join(outs[0], name+".tar.gz"), "-C", dir).CombinedOutput(); err != nil {
+	untar := exec.Command("tar", "-xzf", filepath.Join(outs[0], name+".tar.gz"), "-C", dir)
+	if out, err := untar.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command(filepath.Join(dir, name, "landing"), "version", "--json").Output()
