@@ -89,6 +89,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if err := l.runInputs(drawn, &g); err != nil {
 		return nil, err
 	}
+	l.open = &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each)}
 	if given != "" {
 		hash, err := hashOf(given)
 		if err != nil {
@@ -167,7 +168,24 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 type drawer struct {
 	run     *experiment.Run
 	trained *experiment.Trained
-	prior   *experiment.Prior
+	asked   *experiment.Conditions // nil without any
+	each    int                    // samples under each
+	prior   *experiment.Prior      // nil until it is asked
+}
+
+// begin makes the prior.
+func (d *drawer) begin(ctx context.Context) error {
+	if d.prior != nil {
+		return nil
+	}
+	prior, err := d.run.Prior(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if d.prior = prior; d.asked != nil {
+		d.prior = prior.Under(d.asked.Rows, d.each)
+	}
+	return nil
 }
 
 // named returns the path of the input whose name is base and an extension; empty if there is none.
@@ -181,7 +199,7 @@ func (in Inputs) named(base string) string {
 }
 
 // open makes a run ready to draw, from inputs that were verified.
-func (g *generation) open(ctx context.Context, in Inputs, pool *parallel.Pool) (*drawer, error) {
+func (g *generation) open(in Inputs, pool *parallel.Pool) (*drawer, error) {
 	data := ""
 	if g.Data {
 		data = in.named("data")
@@ -193,21 +211,12 @@ func (g *generation) open(ctx context.Context, in Inputs, pool *parallel.Pool) (
 	if r, err = r.Redraw(g.Settings); err != nil {
 		return nil, err
 	}
-	asked, err := g.asked(r, in.named("condition"))
-	if err != nil {
+	d := &drawer{run: r, each: int(g.Each)}
+	if d.asked, err = g.asked(r, in.named("condition")); err != nil {
 		return nil, err
 	}
-	d := &drawer{run: r}
-	if d.trained, err = r.Trained(g.Checkpoint); err != nil {
-		return nil, err
-	}
-	if d.prior, err = r.Prior(ctx, nil); err != nil {
-		return nil, err
-	}
-	if asked != nil {
-		d.prior = d.prior.Under(asked.Rows, int(g.Each))
-	}
-	return d, nil
+	d.trained, err = r.Trained(g.Checkpoint)
+	return d, err
 }
 
 // Drawn is what a unit of generation tells besides its rows.
@@ -237,11 +246,14 @@ func doGenerate(ctx context.Context, j *Job) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := j.Opened(shared(j.Unit), func() (any, error) { return g.open(ctx, j.Inputs, j.Pool) })
+	opened, err := j.Opened(shared(j.Unit), func() (any, error) { return g.open(j.Inputs, j.Pool) })
 	if err != nil {
 		return nil, err
 	}
 	d := opened.(*drawer)
+	if err := d.begin(ctx); err != nil {
+		return nil, err
+	}
 	dim := d.run.Process.Set.Dim()
 	out := &Drawn{Epoch: d.trained.State.Epoch}
 	out.Rows, err = j.writeRows(rows, dim, func(x []float64, first uint64) (int, error) {

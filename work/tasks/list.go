@@ -20,6 +20,7 @@ type List struct {
 
 	hashes map[string]string
 	task   any // without its range; JSON can hold it
+	open   any // what Job.Opened of its units opens, where that is open already; or nil
 }
 
 // A Range is which rows a unit makes, of which: the task of a unit of a List has it beside what the kind needs.

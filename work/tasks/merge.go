@@ -478,6 +478,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 	}
 	defer os.RemoveAll(dir)
 	doer := &Doer{Pool: o.Pool, Tick: o.Tick}
+	doer.Know(l)
 	if _, _, err := doer.Into(ctx, &work.Store{Dir: dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
 		return nil, err
 	}

@@ -248,6 +248,13 @@ func (j *Job) Opened(key string, open func() (any, error)) (any, error) {
 	return v, err
 }
 
+// Know has units of a list use what was opened to make it, in this process.
+func (d *Doer) Know(l *List) {
+	if l.open != nil {
+		d.key, d.open = shared(l.Unit(0, 1)), l.open
+	}
+}
+
 // Do does a unit: its files appear in the folder dir, over what is there of an earlier try. Errors are *KindError,
 // *VersionError, *InputError, *TaskError, the context's and those of the kind.
 func (d *Doer) Do(ctx context.Context, u *work.Unit, in Inputs, dir string) (*Result, error) {

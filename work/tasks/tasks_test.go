@@ -114,6 +114,13 @@ func TestGeneration(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Error("units are not the rows of one process")
 	}
+	known := &Doer{Pool: r.Pool} // by what made the list
+	known.Know(list)
+	dir := t.TempDir()
+	if _, err := known.Do(t.Context(), units[1], list.Inputs, dir); err != nil ||
+		!slices.Equal(readRows(t, dir).Float64, want[3*23:3*46]) {
+		t.Errorf("by what made the list other rows are made, %v", err)
+	}
 	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
