@@ -50,7 +50,7 @@ func (c *Config) Measure(ctx context.Context, cell *Cell, seed uint64) (Row, err
 	m := run.ThisMachine()
 	row := Row{Cell: cell.Name, Recipe: cell.Recipe, Variants: cell.Variants,
 		Settings: joined(cell.Settings, c.Settings), Draw: joined(cell.Draw, nil), Budget: c.Budget.Seconds(),
-		Seed: seed, Commit: run.Version(), Machine: fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.Kernel),
+		Seed: seed, Commit: build(run.Version()), Machine: fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.Kernel),
 		Day: time.Now().UTC().Format(time.DateOnly), Note: c.note(), Figures: map[string]float64{}}
 	err := c.measure(ctx, cell, seed, &row)
 	if err == nil {
@@ -64,6 +64,14 @@ func (c *Config) Measure(ctx context.Context, cell *Cell, seed uint64) (Row, err
 	}
 	row.Failure, row.Figures = err.Error(), nil
 	return row, nil
+}
+
+// build is how a row names the version of a program: of one that knows no commit by the program that measures, too.
+func build(version string) string {
+	if version != run.Development {
+		return version
+	}
+	return fmt.Sprintf("%s, program %s", version, run.Program())
 }
 
 func is[E error](err error) bool {
@@ -81,7 +89,7 @@ func (c *Config) measure(ctx context.Context, cell *Cell, seed uint64, row *Row)
 	if err := r.Folder.ReadJSON(run.ManifestFile, &manifest); err != nil {
 		return err
 	}
-	row.Config, row.Commit = manifest.Config, manifest.Version
+	row.Config, row.Commit = manifest.Config, build(manifest.Version)
 	t, err := r.Trained("")
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -141,5 +142,23 @@ func TestFiles(t *testing.T) {
 	if needs := Needs([]*Cell{cells["fire/ULLA"]}, ""); len(needs) != 1 ||
 		!strings.Contains(needs[0].Error(), "fire.csv is needed: --data names the folder") {
 		t.Errorf("without a folder: %v", needs)
+	}
+}
+
+// A row names the commit of its program; of one that knows none the program itself.
+func TestBuild(t *testing.T) {
+	if got := build("v1.2.3"); got != "v1.2.3" {
+		t.Errorf("%q", got)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := build("development"), fmt.Sprintf("development, program %x", sha256.Sum256(data))[:33]; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

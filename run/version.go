@@ -2,8 +2,13 @@ package run
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 )
 
 // Of a release; its build sets them (-ldflags -X), since it compiles an export of the commit, which has no .git.
@@ -48,7 +53,7 @@ func ThisBuild() Build {
 	case v != "" && v != "(devel)":
 		b.Version = v
 	case b.Commit == "":
-		b.Version = "development"
+		b.Version = Development
 	default:
 		if b.Version = b.Commit[:min(12, len(b.Commit))]; b.Modified {
 			b.Version += "+changes"
@@ -56,6 +61,28 @@ func ThisBuild() Build {
 	}
 	return b
 }
+
+// Development is the version of a build that knows no commit.
+const Development = "development"
+
+// Program returns twelve digits of the SHA-256 of the program that runs, which tell builds apart that know no commit;
+// empty where it cannot be read.
+var Program = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:6])
+})
 
 // Version returns the program's version: that of the release, the module's, or the commit it was
 // built from.

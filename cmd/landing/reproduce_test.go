@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs
@@ -31,8 +36,8 @@ func TestReproduce(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, first.stdout)
 		}
 	}
-	csv := filepath.Join(dir, "p", "cells.csv")
-	rows, err := os.ReadFile(csv)
+	table := filepath.Join(dir, "p", "cells.csv")
+	rows, err := os.ReadFile(table)
 	if err != nil || strings.Count(string(rows), "\n") != 3 || strings.Count(string(rows), ",a test,") != 2 {
 		t.Fatalf("%v:\n%s", err, rows)
 	}
@@ -47,11 +52,11 @@ func TestReproduce(t *testing.T) {
 
 	// A row that is lost, as by a kill before it was written, comes again from the run folder: the same figures.
 	lines := strings.SplitAfter(string(rows), "\n")
-	if err := os.WriteFile(csv, []byte(lines[0]+lines[1]), 0o666); err != nil {
+	if err := os.WriteFile(table, []byte(lines[0]+lines[1]), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	third := wantJSON(t, ok(t, dir, append(small, "--json")...))
-	again, err := os.ReadFile(csv)
+	again, err := os.ReadFile(table)
 	cut := func(text []byte) string { // of the figures of the row, those before epochs and seconds
 		fields := strings.Split(strings.SplitAfter(string(text), "\n")[2], ",")
 		return strings.Join(fields[16:32], ",")
@@ -64,11 +69,110 @@ func TestReproduce(t *testing.T) {
 	}
 
 	// Rows alone are enough to show tables.
-	shown := ok(t, t.TempDir(), "reproduce", "demo", "--show", "--markdown", "--rows", csv, "--set", "train.epochs=2",
+	shown := ok(t, t.TempDir(), "reproduce", "demo", "--show", "--markdown", "--rows", table, "--set", "train.epochs=2",
 		"--set", "network.width=8", "--set", "network.layers=1")
 	if !strings.Contains(shown.stdout, "| ULLA-P | 0.") || strings.Contains(shown.stdout, "page:") {
 		t.Errorf("shown:\n%s", shown.stdout)
 	}
+}
+
+// A table that is killed at random moments, and gone on with by the same command, ends in the rows, samples and
+// weights of one that is left alone; clocks, day and machine aside.
+func TestReproduceKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := func(out string) *exec.Cmd {
+		cmd := exec.Command(self, "reproduce", "demo", "--only", "demo/ULLA/N=20,demo/OLLA/N=20", "--budget", "0",
+			"--set", "train.epochs=12", "--set", "network.width=8", "--set", "network.layers=1", "--set",
+			"train.checkpoint_every=0.001", "--out", out)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
+		return cmd
+	}
+	begun := time.Now()
+	if said, err := command("whole").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	whole := time.Since(begun)
+	want := reproducedEnds(t, filepath.Join(dir, "whole"))
+	if len(want) != 6 {
+		t.Fatalf("%d ends; expected a row, samples and weights of two cells", len(want))
+	}
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	out := "killed"
+	for killed, folder := 0, 0; killed < 5; {
+		cmd := command(out)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Float64() * 0.7 * float64(whole)))
+		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		if cmd.Wait() == nil { // it was done before
+			sameEnds(t, reproducedEnds(t, filepath.Join(dir, out)), want, seed)
+			folder++
+			out = fmt.Sprintf("killed-%d", folder)
+			continue
+		}
+		killed++
+	}
+	if said, err := command(out).CombinedOutput(); err != nil {
+		t.Fatalf("seed %d: %v\n%s", seed, err, said)
+	}
+	sameEnds(t, reproducedEnds(t, filepath.Join(dir, out)), want, seed)
+}
+
+// reproducedEnds reads what a table must end in the same bytes of: its rows without what depends on clock and day, and
+// samples and weights of its runs.
+func reproducedEnds(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	file, err := os.Open(filepath.Join(dir, "cells.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("%d rows: %v", len(rows), err)
+	}
+	for _, row := range rows[1:] {
+		var kept []string
+		for k, head := range rows[0] {
+			clock := strings.HasSuffix(head, " s") && head != "budget s"
+			if !clock && head != "day" && head != "ms" && head != "machine" {
+				kept = append(kept, head+"="+row[k])
+			}
+		}
+		out["row "+row[0]] = []byte(strings.Join(kept, "\n"))
+	}
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if name != "samples.npy" && name != "weights.safetensors" {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		at, _ := filepath.Rel(dir, path)
+		if at, _, _ = strings.Cut(at, "checkpoints"); name == "weights.safetensors" {
+			at = filepath.Join(at, name) // the last, which WalkDir comes to last
+		}
+		out[at] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // What cannot be run is refused before anything is.
