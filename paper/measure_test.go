@@ -158,7 +158,8 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := build("development"), fmt.Sprintf("development, program %x", sha256.Sum256(data))[:33]; got != want {
+	want := fmt.Sprintf("development, program %x", sha256.Sum256(data))[:33]
+	if got := build("development"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
