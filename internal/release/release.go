@@ -133,13 +133,17 @@ func (r *Release) export(ctx context.Context, source string) error {
 	return err
 }
 
+// flags tell the program what it is; the linker passes over variables that package run does not have.
+func (r *Release) flags() string {
+	return fmt.Sprintf("-s -w -X %[1]s/run.released=%[2]s -X %[1]s/run.commit=%[3]s -X %[1]s/run.committed=%[4]s",
+		module, r.Version, r.sha, r.time.Format(time.RFC3339))
+}
+
 // build compiles the program for a platform: the same bytes in any folder. Wheels are built with the same flags.
 func (r *Release) build(ctx context.Context, source, platform, to string) error {
 	system, machine, _ := strings.Cut(platform, "/")
-	flags := fmt.Sprintf("-s -w -X %[1]s/run.released=%[2]s -X %[1]s/run.commit=%[3]s -X %[1]s/run.committed=%[4]s",
-		module, r.Version, r.sha, r.time.Format(time.RFC3339))
 	_, err := r.run(ctx, source, []string{"GOOS=" + system, "GOARCH=" + machine, "CGO_ENABLED=0", "GOFLAGS="}, "go",
-		"build", "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", to, "./cmd/landing")
+		"build", "-trimpath", "-buildvcs=false", "-ldflags="+r.flags(), "-o", to, "./cmd/landing")
 	return err
 }
 

@@ -70,6 +70,24 @@ func TestArchives(t *testing.T) {
 	}
 }
 
+// The program is told its version, its commit and the commit's time, in variables that package run has.
+func TestToldToTheProgram(t *testing.T) {
+	r := Release{Version: "v1.2.3", sha: "0123abc", time: when}
+	source, err := os.ReadFile("../../run/version.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"released": "v1.2.3", "commit": "0123abc",
+		"committed": "2026-11-23T01:02:04Z"} {
+		if want := " -X " + module + "/run." + name + "=" + value; !strings.Contains(r.flags()+" ", want+" ") {
+			t.Errorf("no%s in %s", want, r.flags())
+		}
+		if !regexp.MustCompile(`(?m)^\t` + name + `\s+string\b`).Match(source) {
+			t.Errorf("package run has no variable %s of type string", name)
+		}
+	}
+}
+
 // A bill names every module that Go wrote into a program, with its version and sum, each once.
 func TestBill(t *testing.T) {
 	self, err := os.Executable()
