@@ -57,6 +57,12 @@ def test_types_that_are_numbers(kind: str) -> None:
     assert np.array_equal(_arrays.read(path), a) and [p.name for p in Path().iterdir()] == ["a.npy"]
 
 
+def test_arrays_are_kept_by_content(folder: Path) -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    kept = {_arrays.keep(x, folder, "a") for x in (a, a.copy(), a + 1e-15, a.astype("<f4"), a.reshape(3, 2))}
+    assert len(kept) == 4 and np.array_equal(_arrays.read(_arrays.keep(a, folder, "a")), a)
+
+
 def test_a_name_is_no_path(folder: Path) -> None:
     kept = _arrays.keep(np.ones((2, 2)), folder / "data", "../../-x y")
     assert kept.parent == folder / "data" and kept.exists()

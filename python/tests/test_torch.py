@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import TINY
 
 import landing
+from landing import _binary
 
 torch = pytest.importorskip("torch")
 
@@ -105,6 +108,19 @@ def test_agrees_on_torsions(folder: Path) -> None:
     run = landing.train(problem, frames)
     assert len(run.network()["torsions"]) == 2
     agree(run, frames[:40])
+
+
+def test_agrees_on_few_steps(run: landing.Run, points: np.ndarray) -> None:
+    """A student's gains are steps of time, not lines: they are exact at the times of its levels."""
+    subprocess.run([_binary.binary(), "distill", run.path, "--out", "few", "--samples", "200", "-q",
+                    *(f"--set={k}={v}" for k, v in TINY.items())], check=True, capture_output=True)
+    few = landing.Run.open("few")
+    told = few.network()
+    assert len(set(told["gain"])) > 1
+    x, p, t = points[:40], np.ones_like(points[:40]), np.resize(told["times"], 40)
+    want = few.score(x, p, t)
+    got = landing.torch.load(few)(torch.tensor(x), torch.tensor(p), torch.tensor(t)).detach().numpy()
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6 * np.abs(want).max())
 
 
 def test_modules(run: landing.Run, points: np.ndarray) -> None:
