@@ -311,7 +311,7 @@ func TestJobGivesUpWhereAnotherTryIsOfNoUse(t *testing.T) {
 	}
 }
 
-// The workers' Deployment gives a unit more time to end than the worker does, and
+// The workers' Deployment starts a verb that takes its words, gives a unit more time to end than the worker does, and
 // holds no secret but a file.
 func TestWorkersStart(t *testing.T) {
 	o, c := read(t, "kubernetes-workers.yaml")
@@ -324,10 +324,25 @@ func TestWorkersStart(t *testing.T) {
 	if err != nil || grace.Seconds() >= float64(s.Template.Spec.TerminationGracePeriodSeconds) {
 		t.Errorf("a worker has %v, %v, and its pod %d s", grace, err, s.Template.Spec.TerminationGracePeriodSeconds)
 	}
+	dir := folder(t)
+	var env []string
 	for _, e := range c.Env {
-		if e.Name == "LANDING_QUEUE_CREDENTIALS" && !strings.HasPrefix(e.Value, "/run/secrets/") {
-			t.Errorf("%s is %s; expected a file of a secret", e.Name, e.Value)
+		if e.Name == "LANDING_QUEUE" {
+			e.Value = "nats://127.0.0.1:1" // where nothing listens
 		}
+		if e.Name == "LANDING_QUEUE_CREDENTIALS" {
+			if !strings.HasPrefix(e.Value, "/run/secrets/") {
+				t.Errorf("%s is %s; expected a file of a secret", e.Name, e.Value)
+			}
+			continue
+		}
+		env = append(env, e.Name+"="+e.Value)
+	}
+	args := slices.Clone(c.Args)
+	args[slices.Index(args, "--cache")+1] = dir
+	code, said := start(t, dir, env, args...)
+	if code == 0 || code == 2 || !strings.Contains(said, "127.0.0.1:1") {
+		t.Errorf("code %d: %s; expected that the queue is not there", code, said)
 	}
 }
 

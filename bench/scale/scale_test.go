@@ -29,14 +29,14 @@ func TestPageHasTheTables(t *testing.T) {
 	}
 }
 
-var some = Costs{Name: "some", Dim: 3, Steps: 50, Paths: 1000, Refresh: 2, Updates: 10, Rows: 3200, Parameters: 100_000,
-	Step: 1e-6, Row: 1e-5, Update: 1e-3, Sample: 1e-3}
+var some = Costs{Name: "some", Dim: 3, Steps: 50, Paths: 1000, Refresh: 2, Updates: 10, Rows: 3200,
+	Parameters: 100_000, Step: 1e-6, Row: 1e-5, Update: 1e-3, Sample: 1e-3}
 
 // free is a network that takes no time.
 var free = Network{Bytes: math.Inf(1)}
 
-// One core takes the sum of the costs; ranks that talk in no time share rows and paths evenly as far as there are parts,
-// and what is not divided stays.
+// One core takes the sum of the costs; ranks that talk in no time share rows and paths evenly as far as there are
+// parts, and what is not divided stays.
 func TestEpoch(t *testing.T) {
 	want := 10*(3200*1e-5+1e-3) + 1000*50*1e-6/2
 	for _, net := range append([]Network{free}, networks...) {
@@ -87,8 +87,8 @@ func TestEfficiency(t *testing.T) {
 	}
 }
 
-// Samples of workers: a worker alone takes what they cost; more workers than units are of no use; a server that is slower
-// than its workers is what counts.
+// Samples of workers: a worker alone takes what they cost; more workers than units are of no use; a server that is
+// slower than its workers is what counts.
 func TestSamples(t *testing.T) {
 	f := Farm{Start: 1, Unit: 0.5, Merge: 1e6}
 	if got, want := f.Samples(some, 100, 10, 1), 1+10*(10*1e-3+0.5)+2400e-6; math.Abs(got-want) > 1e-9 {

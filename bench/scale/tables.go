@@ -30,12 +30,13 @@ func Tables(w io.Writer, costs []Costs) error {
 		row(strings.Split(strings.TrimSuffix(strings.Repeat("---,", len(cells)), ","), ",")...)
 	}
 	fmt.Fprintf(&b, "<!-- units -->\n")
-	head("problem", "parameters", "d", "steps", "µs a forward step", "µs a network row", "ms an update beside its rows",
-		"rows an update", "ms a sample", "bytes a sample", "KiB a gradient", "MB of paths a refresh")
+	head("problem", "parameters", "d", "steps", "µs a forward step", "µs a network row",
+		"ms an update beside its rows", "rows an update", "ms a sample", "bytes a sample", "KiB a gradient",
+		"MB of paths a refresh")
 	for _, c := range costs {
 		row(c.Name, fmt.Sprint(c.Parameters), fmt.Sprint(c.Dim), fmt.Sprint(c.Steps), f3(c.Step*1e6), f3(c.Row*1e6),
-			f3(c.Update*1e3), fmt.Sprint(c.Rows), f3(c.Sample*1e3), fmt.Sprint(8*c.Dim), fmt.Sprint((4*c.Parameters+1023)/1024),
-			f3(8e-6*float64(c.Dim)*float64(c.Paths)*float64(c.Steps+1)))
+			f3(c.Update*1e3), fmt.Sprint(c.Rows), f3(c.Sample*1e3), fmt.Sprint(8*c.Dim),
+			fmt.Sprint((4*c.Parameters+1023)/1024), f3(8e-6*float64(c.Dim)*float64(c.Paths)*float64(c.Steps+1)))
 	}
 	fmt.Fprintf(&b, "<!-- training -->\n")
 	cells := []string{"problem", "network", "sums"}
