@@ -21,7 +21,7 @@ done
 packages="numpy pytest hatchling tqdm nbclient ipykernel ${LANDING_PYTHON_PACKAGES:-}"
 about=$("$python" -c 'import sys; print(sys.executable, sys.version)')
 key=$(printf '%s\n' "$packages" "$about" | cksum | cut -d' ' -f1)
-home=${XDG_CACHE_HOME:-$HOME/.cache}/landing/python-$key
+home=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/landing/python-$key
 if ! [ -e "$home/complete" ]; then
   rm -rf "$home"
   mkdir -p "$(dirname "$home")"
