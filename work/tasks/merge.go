@@ -332,16 +332,15 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 
 // rows are those of all parts that did not fail, in order. What keeps them from coming is j.err.
 func (j *Joint) rows(ctx context.Context) arrayfile.Rows {
-	done := uint64(0)
 	return arrayfile.Rows{N: j.good, D: j.Dim, Blocks: func(yield func([]float64) bool) {
 		block := make([]float64, max(1, mergeNumbers/j.Dim)*j.Dim)
 		for _, p := range j.Parts {
 			going := true
 			err := p.each(block, func(x []float64, first uint64) bool {
+				done := first + uint64(len(x)/j.Dim) - j.Range.From
 				x = j.kept(x, first)
-				going = ctx.Err() == nil && (len(x) == 0 || yield(x))
-				if done = first + uint64(len(block)/j.Dim) - j.Range.From; j.Tick != nil {
-					j.Tick(min(done, j.Range.Total), j.Range.Total)
+				if going = ctx.Err() == nil && (len(x) == 0 || yield(x)); going && j.Tick != nil {
+					j.Tick(done, j.Range.Total)
 				}
 				return going
 			})

@@ -269,9 +269,13 @@ func (d *Doer) Do(ctx context.Context, u *work.Unit, in Inputs, dir string) (*Re
 		return nil, err
 	}
 	start := time.Now()
-	j := &Job{Unit: u, Inputs: in, Pool: d.Pool, Tick: d.Tick, doer: d, dir: dir}
-	if j.Tick == nil {
-		j.Tick = func(done, of uint64) {}
+	j := &Job{Unit: u, Inputs: in, Pool: d.Pool, doer: d, dir: dir}
+	told := uint64(0)
+	j.Tick = func(done, of uint64) { // each number once
+		if done > told && d.Tick != nil {
+			d.Tick(done, of)
+		}
+		told = max(told, done)
 	}
 	detail, err := kind.Do(ctx, j)
 	if err != nil {
