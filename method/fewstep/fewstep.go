@@ -81,6 +81,10 @@ func kind(m langevin.Method) method.Kind {
 }
 
 func fromConfig(c method.Config) (method.Method, error) {
+	if len(c.Process.Set.Capabilities().Held) > 0 { // answers would move it
+		return nil, &method.ConfigError{Field: "Process", Value: c.Name,
+			Want: "another method: few-step methods do not know conditions"}
+	}
 	if c.Window > 0 {
 		return nil, &method.ConfigError{Field: "Window", Value: c.Window,
 			Want: "0: the targets of few-step methods are points, not steps"}
