@@ -297,17 +297,18 @@ func TestSamplesAreFeasible(t *testing.T) {
 
 // A condition is refused: answers would move it.
 func TestNoCondition(t *testing.T) {
-	p := langevin.Process{Set: constraint.Hold(zoo.Euclidean{D: 3}, []int{2}), Method: langevin.ULLA, Friction: 3,
-		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-	_, err := fewstep.ULLA.New(method.Config{Name: "few-ULLA", Process: &p, Options: map[string]float64{"levels": 2, "draws": 2,
-		"coarse": 0.2, "fine": 0.05}})
+	made := func(set constraint.Set) error {
+		p := langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3,
+			Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
+		_, err := fewstep.ULLA.New(method.Config{Name: "few-ULLA", Process: &p,
+			Options: map[string]float64{"levels": 2, "draws": 2, "coarse": 0.2, "fine": 0.05}})
+		return err
+	}
 	var e *method.ConfigError
-	if !errors.As(err, &e) || e.Field != "Process" {
+	if err := made(constraint.Hold(zoo.Euclidean{D: 3}, []int{2})); !errors.As(err, &e) || e.Field != "Process" {
 		t.Errorf("got %v", err)
 	}
-	p.Set = zoo.Euclidean{D: 3}
-	if _, err := fewstep.ULLA.New(method.Config{Name: "few-ULLA", Process: &p, Options: map[string]float64{"levels": 2,
-		"draws": 2, "coarse": 0.2, "fine": 0.05}}); err != nil {
+	if err := made(zoo.Euclidean{D: 3}); err != nil {
 		t.Errorf("without one: %v", err)
 	}
 }
