@@ -325,6 +325,9 @@ func (s *Site) order() []string {
 		if d := rank(a) - rank(b); d != 0 {
 			return d
 		}
+		if first := "README.md"; a == first || b == first { // of the group of the entrance
+			return strings.Compare(strings.TrimPrefix(a, first), strings.TrimPrefix(b, first))
+		}
 		return strings.Compare(a, b)
 	})
 	return all

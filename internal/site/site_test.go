@@ -44,6 +44,9 @@ func TestWrite(t *testing.T) {
 	if err != nil || len(files) != n {
 		t.Fatalf("%d files of %d: %v", len(files), n, err)
 	}
+	if order := s.order(); order[0] != "README.md" || order[1] != "CHANGELOG.md" {
+		t.Errorf("the order is %v", order)
+	}
 	for _, c := range []struct{ file, want string }{
 		{"index.html", `<a href="docs/page.html#two-words-%CF%80--x_y">`},
 		{"index.html", `<a href="kit/index.html">`},
@@ -103,6 +106,7 @@ func small(t *testing.T) string {
 	put(t, repo, "README.md", "# Home\n\n<!-- note -->\n\n[two](docs/page.md#two-words-π--x_y) [kit](kit) "+
 		"[one](examples/one) [l](LICENSE)\n")
 	put(t, repo, "LICENSE", "free")
+	put(t, repo, "CHANGELOG.md", "# Changes\n")
 	put(t, repo, "docs/page.md", "# Page\n\n[home](../README.md#home) ![dots](../picture.png) "+
 		"[x](https://example.org/x)\n\n1 < 2 & `<b>`\n\n## Two words: π = `x_y`\n\n## Again\n\n## Again\n")
 	put(t, repo, "examples/one/README.md", "# One\n")
