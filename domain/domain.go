@@ -95,6 +95,10 @@ type Domain struct {
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)
 
+	// Scene shows data and samples in space, as far as a page can turn them: what Draw shows of that, without a
+	// distance; nil: there is no such view.
+	Scene func(c Canvas, v View)
+
 	// Find tells what else there is to tell of samples, rows of points; nil: nothing.
 	Find func(x []float64) []Finding
 

@@ -40,6 +40,12 @@ func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 			of.Draw(c, v)
 		}
 	}
+	if of.Scene != nil {
+		out.Scene = func(c Canvas, v View) {
+			v.Dim, v.Data, v.Samples = d, g.points(v.Data), g.points(v.Samples)
+			of.Scene(c, v)
+		}
+	}
 	out.Writers = map[string]Writer{}
 	for ext, write := range of.Writers {
 		out.Writers[ext] = func(w io.Writer, rows arrayfile.Rows) error { return write(w, rows.Map(d, g.points)) }

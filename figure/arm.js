@@ -1,9 +1,9 @@
 // An arm on a canvas that goes along its trajectories, among obstacles; the farthest is painted
-// first. It reads its data from #arm-data.
-(() => {
+// first. What it returns takes other trajectories for a layer.
+const armScene = data => {
   "use strict";
   const canvas = document.getElementById("arm"), ctx = canvas.getContext("2d");
-  const { joints, tip, volume, solids, ends, steps, modes, layers } = JSON.parse(document.getElementById("arm-data").textContent);
+  const { joints, tip, volume, solids, ends, steps, modes, layers } = data;
   const find = id => document.getElementById("arm-" + id);
   const boxes = [...document.querySelectorAll("[data-arm-layer]")];
   const which = find("which"), clock = find("time"), told = find("label"), play = find("play"), ghosts = find("ghosts"), body = find("body");
@@ -226,7 +226,7 @@
   };
   let last = 0, held = 0;
   const go = now => { // a trajectory in three seconds, half a second at its end, then the next
-    if (!play.checked) { last = 0; return; }
+    if (!play.checked || !canvas.isConnected) { last = 0; return; }
     const passed = last ? Math.min(now - last, 100) / 1000 : 0;
     last = now;
     if (time < steps - 1) seek(Math.min(steps - 1, time + passed * Math.max(1, steps - 1) / 3));
@@ -246,4 +246,8 @@
   pick(0);
   seek(0);
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) { play.checked = true; requestAnimationFrame(go); }
-})();
+  return { show: (i, l) => {
+    Object.assign(layers[i], { values: l.values, labels: l.labels, modes: l.modes, trails: l.values.map(trail) });
+    if (i === layer) pick(Math.min(shown, l.values.length - 1));
+  } };
+};

@@ -45,7 +45,14 @@ type globeKey struct {
 // view prepares the globe. A layer of more than globeLimit places is thinned evenly,
 // and the caption says so.
 func (g *Globe) view() *globeView {
-	v := &globeView{Title: g.Title, Data: globeData{Land: globeLand()}}
+	v := g.layers()
+	v.Data.Land = globeLand()
+	return v
+}
+
+// layers is view without the land.
+func (g *Globe) layers() *globeView {
+	v := &globeView{Title: g.Title}
 	var remarks []string
 	if g.Caption != "" {
 		remarks = append(remarks, g.Caption)

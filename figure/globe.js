@@ -1,8 +1,7 @@
-// An orthographic globe on a canvas. It reads its data from #globe-data.
-(() => {
+// An orthographic globe on a canvas. What it returns takes other points for a layer.
+const globeScene = data => {
   "use strict";
   const canvas = document.getElementById("globe"), ctx = canvas.getContext("2d");
-  const data = JSON.parse(document.getElementById("globe-data").textContent);
   const spinBox = document.getElementById("globe-spin");
   const layerBoxes = [...document.querySelectorAll("[data-layer]")];
   const dark = matchMedia("(prefers-color-scheme: dark)"), rad = Math.PI / 180;
@@ -129,4 +128,5 @@
   [spinBox, dark, ...layerBoxes].forEach(x => x.addEventListener("change", ask));
   new IntersectionObserver(entries => { visible = entries.at(-1).isIntersecting; ask(); }).observe(canvas);
   spinBox.checked = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-})();
+  return { show: (i, layer) => { layers[i].at = vectors(layer.points); ask(); } };
+};

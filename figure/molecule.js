@@ -1,9 +1,9 @@
 // Conformations of a molecule on a canvas, balls and sticks, the farthest painted
-// first. It reads its data from #molecule-data.
-(() => {
+// first. What it returns takes other conformations for a layer.
+const moleculeScene = data => {
   "use strict";
   const canvas = document.getElementById("molecule"), ctx = canvas.getContext("2d");
-  const { elements, names, bonds, layers } = JSON.parse(document.getElementById("molecule-data").textContent);
+  const { elements, names, bonds, layers } = data;
   const find = id => document.getElementById("molecule-" + id);
   const layerBoxes = [...document.querySelectorAll("[data-molecule-layer]")];
   const slider = find("frame"), told = find("label"), play = find("play"), ghosts = find("ghosts"), labels = find("names");
@@ -189,7 +189,7 @@
   let timer = 0;
   play.addEventListener("change", () => {
     clearInterval(timer);
-    if (play.checked) timer = setInterval(() => show(frame + 1), 400);
+    if (play.checked) timer = setInterval(() => { if (canvas.isConnected) show(frame + 1); else clearInterval(timer); }, 400);
   });
   slider.addEventListener("input", () => { play.checked = false; clearInterval(timer); show(+slider.value); });
   find("back").addEventListener("click", () => show(frame - 1));
@@ -199,4 +199,5 @@
   layerBoxes.forEach((box, i) => { box.checked = i === layer; });
   lay();
   show(0);
-})();
+  return { show: (i, l) => { Object.assign(layers[i], { frames: l.frames, labels: l.labels }); if (i === layer) show(Math.min(frame, l.frames.length - 1)); } };
+};

@@ -87,7 +87,10 @@ var moleculeJS string
 //go:embed arm.js
 var armJS string
 
-var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
+//go:embed scenes.html
+var scenesHTML string
+
+var reportTemplate = template.Must(template.Must(template.New("report").Parse(scenesHTML)).Parse(reportHTML))
 
 // WriteHTML writes the report as one self-contained page: it loads nothing from the
 // network, and its content security policy forbids that it ever does. It refuses a
@@ -112,7 +115,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Commands   string
 	}{
 		Report:     r,
-		Style:      template.CSS(reportCSS + "@media screen and (prefers-color-scheme:dark){\n" + darkInks() + "}\n"),
+		Style:      template.CSS(Style()),
 		Script:     template.JS(reportJS),
 		GlobeJS:    template.JS(globeJS),
 		SurfaceJS:  template.JS(surfaceJS),

@@ -1,15 +1,13 @@
-// A surface on a canvas, its faces painted the farthest first. It reads its data
-// from #surface-data.
-(() => {
+// A surface on a canvas, its faces painted the farthest first. What it returns takes points to show on it.
+const surfaceScene = data => {
   "use strict";
   const canvas = document.getElementById("surface"), ctx = canvas.getContext("2d");
-  const data = JSON.parse(document.getElementById("surface-data").textContent);
   const { vertices, faces, ramp, layers } = data;
   const boxes = [...document.querySelectorAll("[data-surface-layer]")];
   const rad = Math.PI / 180, count = faces.length / 3;
   const turned = new Float64Array(vertices.length), depth = new Float64Array(count);
   const order = Array.from({ length: count }, (_, f) => f);
-  let azimuth = 30, elevation = 15, layer = 0;
+  let azimuth = 30, elevation = 15, layer = 0, points = [];
 
   // The colour of a value in [0, 1] in a light, as in the figures.
   const tint = (value, light) => {
@@ -49,6 +47,15 @@
       ctx.fill();
       ctx.stroke();
     }
+    ctx.fillStyle = getComputedStyle(canvas).getPropertyValue("--text");
+    for (let k = 0; k < points.length; k += 3) { // those behind the middle are paler
+      const x = points[k], y = points[k + 1], z = points[k + 2], forward = sa * x + ca * z;
+      ctx.globalAlpha = se * y + ce * forward > 0 ? 0.9 : 0.15;
+      ctx.beginPath();
+      ctx.arc(half + scale * (ca * x - sa * z), half - scale * (ce * y - se * forward), 2.2 * ratio, 0, 2 * Math.PI);
+      ctx.fill();
+    }
+    ctx.globalAlpha = 1;
   };
 
   const ask = turnable(canvas, {
@@ -56,4 +63,5 @@
     turn: (across, down) => { azimuth -= across; elevation = Math.max(-90, Math.min(90, elevation + down)); },
   });
   boxes.forEach((box, i) => box.addEventListener("change", () => { if (box.checked) { layer = i; ask(); } }));
-})();
+  return { show: (_, layer) => { points = layer.points; ask(); } };
+};

@@ -10,7 +10,7 @@
 const turnable = (canvas, view) => {
   "use strict";
   let pending = 0, grip; // grip is the pointer's last event while it drags
-  const ask = () => { pending ||= requestAnimationFrame(now => { pending = 0; view.draw(now); }); };
+  const ask = () => { pending ||= requestAnimationFrame(now => { pending = 0; if (canvas.width) view.draw(now); }); };
   const turn = (across, down) => { view.turn(across, down); ask(); };
   canvas.addEventListener("pointerdown", e => { grip = e; canvas.setPointerCapture(e.pointerId); });
   canvas.addEventListener("pointermove", e => {
@@ -29,7 +29,7 @@ const turnable = (canvas, view) => {
   });
   new ResizeObserver(() => {
     canvas.width = canvas.height = Math.round(canvas.clientWidth * (devicePixelRatio || 1));
-    view.draw(performance.now()); // now: a canvas of another size is empty
+    if (canvas.width) view.draw(performance.now()); // now: a canvas of another size is empty
   }).observe(canvas);
   return ask;
 };

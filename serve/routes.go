@@ -118,6 +118,21 @@ func (s *Server) routes() http.Handler {
 		Responses: refusals(map[string]*huma.Response{"200": object(reflect.TypeFor[RunInfo](), "RunInfo", "the run")},
 			unauthorized, unknownRun, tooOften, unready)}, s.one)
 	handle(s.samplesOperation(name, refusals), s.samples)
+	handle(&huma.Operation{OperationID: "scene", Method: "GET", Path: "/v1/runs/{name}/scene",
+		Summary: "What the page shows of a run", Parameters: []*huma.Param{name},
+		Responses: refusals(map[string]*huma.Response{"200": object(reflect.TypeFor[Scene](), "Scene", "the scene")},
+			unauthorized, unknownRun, queueFull, tooOften, unready)}, s.getScene)
+	handle(&huma.Operation{OperationID: "paths", Method: "POST", Path: "/v1/runs/{name}/paths",
+		Summary:     "Draw samples and see them on their way",
+		Description: "Lines of JSON, a frame each, from noise to the samples that the same request for samples gets.",
+		Parameters:  []*huma.Param{name},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			typeJSON: {Schema: registry.Schema(reflect.TypeFor[Ask](), true, "Ask")}}},
+		Responses: refusals(map[string]*huma.Response{"200": {Description: "the frames",
+			Content: map[string]*huma.MediaType{
+				typeLines: {Schema: registry.Schema(reflect.TypeFor[Frame](), true, "Frame")}}}},
+			badJSON, unauthorized, foreign, unknownRun, lengthRequired, tooLarge, unsupported, invalid, failedSamples,
+			queueFull, tooOften, broken, unready, tooLate)}, s.paths)
 	handle(&huma.Operation{OperationID: "healthz", Method: "GET", Path: "/healthz", Security: none,
 		Summary: "Whether the process lives", Responses: map[string]*huma.Response{"200": {Description: "it does"}}},
 		func(w http.ResponseWriter, r *http.Request) {
@@ -135,6 +150,7 @@ func (s *Server) routes() http.Handler {
 		page(w, "text/html; charset=utf-8", docs)
 	})
 	mux.HandleFunc("GET /docs.css", func(w http.ResponseWriter, _ *http.Request) { page(w, "text/css", docsStyle) })
+	pages(mux)
 	return &router{mux}
 }
 

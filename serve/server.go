@@ -89,7 +89,9 @@ type Server struct {
 	rates  rates
 	queue  queue
 	origin *http.CrossOriginProtection
-	now    func() time.Time
+
+	watches watches
+	now     func() time.Time
 }
 
 // loaded are the runs that are served.

@@ -27,6 +27,7 @@ var answers = map[string][]any{
 	"bench generate":     {waited{}},
 	"bench kernels":      {speeds{}},
 	"bench problems":     {problemList{}, writtenProblems{}, measuredProblems{}},
+	"bench serve":        {served{}},
 	"check":              {examined{}},
 	"compare":            {compare.Comparison{}},
 	"data alanine":       {alanineStory{}},

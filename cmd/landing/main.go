@@ -185,7 +185,7 @@ func exitCode(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
-		new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
+		new(*soakError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
 		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*train.RankError),
 		new(*langevin.StartError), new(*langevin.TuneError)):
 		return exitCheck

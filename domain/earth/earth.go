@@ -47,6 +47,7 @@ func New(domain.Input) (*domain.Domain, error) {
 			Values: func(dst, x []float64, n int) { copy(dst, latLon(x[:3*n])) },
 		},
 		Draw:    draw,
+		Scene:   scene,
 		Writers: map[string]domain.Writer{".csv": writeCSV},
 	}, nil
 }
@@ -64,6 +65,12 @@ func draw(c domain.Canvas, v domain.View) {
 	side := figure.WorldMap("", layers)
 	side.Panels = true
 	c.Add("map-panels", figure.FigureRef{Title: "Side by side", Caption: "The same points apart.", Wide: true}, side)
+	scene(c, v)
+}
+
+// scene shows the places on the globe.
+func scene(c domain.Canvas, v domain.View) {
+	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
 	globe := &figure.Globe{Title: "On the sphere", Layers: layers}
 	if len(v.Samples) > 0 {
 		globe.Caption = "The worst violation of a sample is " + text.Measured(v.Worst) + "."

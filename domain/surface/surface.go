@@ -54,6 +54,13 @@ func New(in domain.Input) (*domain.Domain, error) {
 		},
 		Draw: func(c domain.Canvas, v domain.View) { draw(c, s.Mesh, v.Reference.Full, v.Marks) },
 	}
+	d.Scene = func(c domain.Canvas, v domain.View) {
+		if _, faces := s.Mesh.N(); faces <= figure.SurfaceFaces && len(v.Data) > 0 {
+			c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: "Its colour is the density of the data.",
+				Mesh: s.Mesh, Layers: []figure.SurfaceLayer{{Name: "data",
+					Values: density(s.Mesh, d.Distance.Marks(v.Data))}}})
+		}
+	}
 	for _, f := range s.Faults() {
 		d.Faults = append(d.Faults, fmt.Sprintf("%s: %v", in.Files["set.mesh"], f))
 	}

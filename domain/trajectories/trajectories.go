@@ -30,7 +30,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 	if err := g.sort(); err != nil {
 		return nil, err
 	}
-	out := &domain.Domain{Samples: published, Draw: g.draw, Find: g.find, Distance: g.distance(),
+	out := &domain.Domain{Samples: published, Draw: g.draw, Scene: g.play, Find: g.find, Distance: g.distance(),
 		Observables: g.observables(), Writers: map[string]domain.Writer{".npy": m.writeNPY, ".csv": m.writeCSV,
 			".json": m.writeJSON}}
 	for _, r := range append(slices.Clone(in.Remarks), m.remarks...) {
