@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
+var elsewhere = regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]+/?[^\s"']*`)
+
 // The page's files are there, with a policy that lets them load each other and nothing else, and they name no other
 // site.
 func TestPageFiles(t *testing.T) {
@@ -28,8 +30,7 @@ func TestPageFiles(t *testing.T) {
 			"default-src 'none'") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d, policy %q", path, w.StatusCode, policy)
 		}
-		for _, link := range regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]+/?[^\s"']*`).FindAllString(string(b),
-			-1) {
+		for _, link := range elsewhere.FindAllString(string(b), -1) {
 			if link != "http://www.w3.org/2000/svg" { // a name, which nobody loads
 				t.Errorf("%s names %s", path, link)
 			}
@@ -106,7 +107,7 @@ func TestPageInABrowser(t *testing.T) {
 	const unnamed = `"unnamed: " + [...document.querySelectorAll("input,select,button,canvas,[role=img]")].filter(e =>
 		!(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim() ||
 		e.getAttribute("aria-labelledby"))).map(e => e.outerHTML).join("\n")`
-	const elsewhere = `"elsewhere: " + performance.getEntriesByType("resource").map(e => e.name).filter(n =>
+	const others = `"elsewhere: " + performance.getEntriesByType("resource").map(e => e.name).filter(n =>
 		!n.startsWith(location.origin + "/") && !n.startsWith("data:") && !n.startsWith("blob:")).join(" ")`
 	const frame = `document.getElementById("frame").textContent`
 	do("open", chromedp.Navigate("http://"+s.at+"/"), chromedp.WaitVisible("#globe"))
@@ -159,7 +160,7 @@ func TestPageInABrowser(t *testing.T) {
 	if wide := tell(`String(document.documentElement.scrollWidth)`); wide != "400" {
 		t.Errorf("at 400 pixels it is %s wide", wide)
 	}
-	if text := tell(elsewhere); text != "elsewhere: " {
+	if text := tell(others); text != "elsewhere: " {
 		t.Error(text)
 	}
 	mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -142,6 +143,9 @@ func (s *Server) watch(ctx context.Context, r *engine.Run) (*watched, error) {
 	return w, nil
 }
 
+// countOf is how views tell of the few samples that a scene is made with.
+var countOf = regexp.MustCompile(`samples, \d+( of \d+)?`)
+
 // look makes the scene with samples x.
 func (w *watched) look(x []float64) error {
 	c, r := &canvas{}, w.run
@@ -151,7 +155,9 @@ func (w *watched) look(x []float64) error {
 	if c.err != nil {
 		return c.err
 	}
-	w.scene.Live, w.surface, w.spaced = c.live, c.surface, c.live != nil
+	if w.scene.Live, w.surface, w.spaced = c.live, c.surface, c.live != nil; w.spaced { // there will be others
+		c.live.HTML = countOf.ReplaceAllString(c.live.HTML, "samples")
+	}
 	d := r.Process.Set.Dim()
 	if w.observed = r.Observed(); w.observed == nil { // the coordinates themselves
 		o := &domain.Observables{Values: func(dst, x []float64, n int) {
@@ -167,6 +173,18 @@ func (w *watched) look(x []float64) error {
 		} else {
 			w.observed = &domain.Observables{Values: func([]float64, []float64, int) {}}
 		}
+	}
+	unranged := func(o domain.Observable) bool { return !(o.Lo < o.Hi) }
+	if slices.ContainsFunc(w.observed.List, unranged) {
+		from := x
+		if !r.Bare {
+			from = r.Data.X
+		}
+		over, err := w.observed.Over(from, d, r.Pool)
+		if err != nil {
+			return err
+		}
+		w.observed = over
 	}
 	var data [][]float64
 	if !r.Bare && r.Data.N > 0 {

@@ -36,8 +36,9 @@ func (a *app) benchServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve RUN...",
 		Short: "Measure how a service of runs answers",
-		Long: `serve measures requests a second and how long they take, by run, samples of a request and callers, each of whom asks
-again as soon as there is an answer; and how long /healthz takes meanwhile. Service and callers share the machine.
+		Long: `serve measures requests a second and how long they take, by run, samples of a request and callers, each
+of whom asks again as soon as there is an answer; and how long /healthz takes meanwhile. Service and callers share
+the machine.
 
 --soak has callers of all sorts ask for a while instead: some check each byte that they get, some leave, read slowly,
 or send what cannot be. It ends with exit code 4 if a byte was wrong, or an answer that was not promised.`,
@@ -82,7 +83,8 @@ or send what cannot be. It ends with exit code 4 if a byte was wrong, or an answ
 type soakError struct{ *load.Soak }
 
 func (e *soakError) Error() string {
-	return fmt.Sprintf("%d answers had wrong bytes and %d were not promised, the first: %s", e.Wrong, e.Unpromised, e.Fault)
+	return fmt.Sprintf("%d answers had wrong bytes and %d were not promised, the first: %s", e.Wrong, e.Unpromised,
+		e.Fault)
 }
 
 // measureService serves runs on a port of this machine and measures.

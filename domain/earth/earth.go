@@ -72,7 +72,7 @@ func draw(c domain.Canvas, v domain.View) {
 func scene(c domain.Canvas, v domain.View) {
 	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
 	globe := &figure.Globe{Title: "On the sphere", Layers: layers}
-	if len(v.Samples) > 0 {
+	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		globe.Caption = "The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
 	c.Globe(globe)

@@ -215,7 +215,7 @@ func (g *guide) space(c domain.Canvas, v domain.View) {
 	if g.molecule.Guessed {
 		view.Caption += " Bonds are guessed by distances."
 	}
-	if len(v.Samples) > 0 {
+	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
 	c.Molecule(view)

@@ -72,7 +72,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 			return nil, &files.Error{File: in.Files["data.path"], Frame: -1, Problem: err.Error()}
 		}
 	}
-	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Scene: g.space, Writers: map[string]domain.Writer{},
+	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Scene: g.space,
+		Writers: map[string]domain.Writer{},
 		Rounded: files.Rounded}
 	if g.reference != nil {
 		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }

@@ -199,7 +199,7 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 	if g.scene.Pairs() == 0 {
 		view.Caption = "Taken evenly."
 	}
-	if len(v.Samples) > 0 {
+	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
 	c.Arm(view)
