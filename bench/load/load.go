@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -146,17 +147,17 @@ func quantile(v []float64, q float64) float64 {
 
 // A Soak is what a service went through under callers of all sorts.
 type Soak struct {
-	Seconds    float64     `json:"seconds"`
-	Right      int         `json:"right"`    // answers that had the bytes of the reference
-	Wrong      int         `json:"wrong"`    // and that had others
-	Vanished   int         `json:"vanished"` // callers who left before their answer
-	Slow       int         `json:"slow"`     // who took their answer a few bytes at a time, and left
-	Statuses   map[int]int `json:"statuses"`
-	Unpromised int         `json:"unpromised"` // answers of 500 and above but 503 and 504, and connections that broke
-	HealthP99  float64     `json:"health_p99"` // seconds
-	Goroutines [2]int      `json:"goroutines"` // before and after
-	Heap       [2]uint64   `json:"heap"`       // bytes in use, likewise
-	Fault      string      `json:"fault,omitempty"`
+	Seconds    float64        `json:"seconds"`
+	Right      int            `json:"right"`    // answers that had the bytes of the reference
+	Wrong      int            `json:"wrong"`    // and that had others
+	Vanished   int            `json:"vanished"` // callers who left before their answer
+	Slow       int            `json:"slow"`     // who took their answer a few bytes at a time, and left
+	Statuses   map[string]int `json:"statuses"`
+	Unpromised int            `json:"unpromised"` // answers of 500 and above but 503 and 504, and connections that broke
+	HealthP99  float64        `json:"health_p99"` // seconds
+	Goroutines [2]int         `json:"goroutines"` // before and after
+	Heap       [2]uint64      `json:"heap"`       // bytes in use, likewise
+	Fault      string         `json:"fault,omitempty"`
 }
 
 // Wanted is a request and the bytes that it is to get.
@@ -171,7 +172,7 @@ type Wanted struct {
 // leave, who read slowly, who send bodies that are too large or that are none. Service and callers are in one
 // process.
 func (t *Target) Run(ctx context.Context, wanted []Wanted, callers int, length time.Duration) *Soak {
-	out := &Soak{Statuses: map[int]int{}}
+	out := &Soak{Statuses: map[string]int{}}
 	out.Goroutines[0], out.Heap[0] = settle(t)
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, length)
@@ -184,7 +185,7 @@ func (t *Target) Run(ctx context.Context, wanted []Wanted, callers int, length t
 		if ctx.Err() != nil { // the end of the time, not of a connection
 			return
 		}
-		if out.Statuses[status]++; err != nil || status >= 500 && status != 503 && status != 504 {
+		if out.Statuses[strconv.Itoa(status)]++; err != nil || status >= 500 && status != 503 && status != 504 {
 			if out.Unpromised++; out.Fault == "" {
 				out.Fault = fmt.Sprintf("status %d, %v", status, err)
 			}

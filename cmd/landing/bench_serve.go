@@ -182,7 +182,7 @@ func printServed(w io.Writer, s *served) {
 	if k := s.Soak; k != nil {
 		var statuses []string
 		for _, code := range slices.Sorted(maps.Keys(k.Statuses)) {
-			statuses = append(statuses, fmt.Sprintf("%d of %d", k.Statuses[code], code))
+			statuses = append(statuses, fmt.Sprintf("%d of %s", k.Statuses[code], code))
 		}
 		fmt.Fprintf(t, "seconds\t%.0f\nanswers checked\t%d right, %d wrong\ncallers who left\t%d\nslow readers\t%d\n"+
 			"statuses\t%s\nnot promised\t%d\n/healthz p99\t%s\ngoroutines\t%d before, %d after\n"+
