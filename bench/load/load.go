@@ -270,6 +270,7 @@ func (t *Target) slowly(ctx context.Context, path string, random *rand.Rand) {
 	const ask = `{"n":20000,"chunk":1000}`
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\n\r\n%s", path, len(ask), ask)
+	c.SetDeadline(time.Now().Add(2 * time.Second)) // which a busy service may take to begin
 	for range random.IntN(20) {
 		if _, err := c.Read(make([]byte, 100)); err != nil || ctx.Err() != nil {
 			return
