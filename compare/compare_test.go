@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
@@ -395,6 +396,36 @@ func TestWithin(t *testing.T) {
 	} {
 		if got := within(Stat{Mean: c.mean, SE: c.se}); got != c.want {
 			t.Errorf("%v ± %v: %q, want %q", c.mean, c.se, got, c.want)
+		}
+	}
+}
+
+// A column wider than the terminal has a block of its own, and its floor the next: no block is empty.
+func TestBlocksOfWideColumns(t *testing.T) {
+	wide := strings.Repeat("w", 60)
+	var b bytes.Buffer
+	if err := writeBlocks(&b, 40, [][]string{{"line", "distance", itsFloor, "p"}, {"A", wide, wide, "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	want := "line  distance\nA     " + wide + "\n\nline  its floor\nA     " + wide + "\n\nline  p\nA     1\n\n"
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+// Program steps are explained where a line has them.
+func TestLegendOfPrograms(t *testing.T) {
+	for _, has := range []bool{false, true} {
+		e := entry("p", "A", 1, "x", 0.1)
+		if has {
+			e.Row.Programs = &method.Programs{Points: 3, Iterations: 6}
+		}
+		var b bytes.Buffer
+		if err := compared(t, "", e).WriteText(&b, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "Program steps: of optimisation"); got != has {
+			t.Errorf("%v: %s", has, b.String())
 		}
 	}
 }

@@ -426,3 +426,40 @@ func settled(t *testing.T, p *problem.Problem) string {
 	}
 	return string(text)
 }
+
+// The cells of exhibits are those of each, once: table 2 tells of table 1's.
+func TestCellsOf(t *testing.T) {
+	named := func(names ...string) []string {
+		e, err := Named(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, c := range CellsOf(e) {
+			out = append(out, c.Name)
+		}
+		return out
+	}
+	one := named("table1")
+	if len(one) < 8*9 || !slices.Contains(one, "volcano/ULLA") || !slices.Contains(one, "spot100/RFM") {
+		t.Errorf("table 1 has %v", one)
+	}
+	for i, name := range one {
+		if slices.Contains(one[:i], name) {
+			t.Errorf("%s is there twice", name)
+		}
+	}
+	if both := named("table1", "table2"); !slices.Equal(both, one) {
+		t.Errorf("table 2 adds %d cells", len(both)-len(one))
+	}
+}
+
+// By data and set alone a training ends by held-out losses, and the long one with its budget.
+func TestAloneEnds(t *testing.T) {
+	for name, want := range map[string]string{"volcano/ULLA/auto": "", "volcano/ULLA/auto/long": "train.stop=epochs"} {
+		c := cells[name]
+		if c == nil || strings.Join(c.Settings, " ") != want {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
