@@ -458,3 +458,40 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// Samples that fail are NaN in a part and in no file, and the file is judged as one call judges it.
+func TestMergeBroken(t *testing.T) {
+	r := trained(t, "demo", "prior=uniform")
+	list, err := Generation(r, GenerateOptions{Count: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := list.open.(*drawer).trained.Model.Parameters()
+	for i := range p {
+		p[i] = float32(math.NaN())
+	}
+	doer, dir := &Doer{Pool: r.Pool}, t.TempDir()
+	doer.Know(list)
+	result, _, err := doer.Into(t.Context(), &work.Store{Dir: dir}, list.Unit(0, 6), list.Inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d Drawn
+	if err := json.Unmarshal(result.Detail, &d); err != nil || d.Failed != 6 || d.Broken != 6 || d.Break == "" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for i, v := range readRows(t, filepath.Join(dir, "generate-0-6")).Float64 {
+		if v == v {
+			t.Fatalf("number %d of samples that broke down is %v", i, v)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "x.csv")
+	m, err := join2(t, out, dir, r.Pool)
+	var failed *experiment.FailedError
+	if m == nil || len(m.Failed) != 6 || !errors.As(err, &failed) || failed.Failed != 6 || failed.Broken != 6 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if text, err := os.ReadFile(out); err != nil || string(text) != "latitude,longitude\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
