@@ -3,6 +3,8 @@ package dataset
 import (
 	"io"
 	"math"
+	"path/filepath"
+	"strings"
 )
 
 // earthColumns are those of a catalogue. Longitudes come in two conventions,
@@ -12,9 +14,24 @@ var earthColumns = []column{
 	{name: "longitude", min: -180, max: 360, want: "[-180, 360]"},
 }
 
-// ReadEarth reads a catalogue from the named file; see DecodeEarth.
+// ReadEarth reads a catalogue from the named file; see DecodeEarth. A .parquet file has columns latitude and
+// longitude among others.
 func ReadEarth(path string) (*Points, error) {
-	return readFile(path, DecodeEarth)
+	return readFile(path, func(name string, r io.Reader) (*Points, error) {
+		t, err := decodeCatalogue(name, r, earthColumns)
+		if err != nil {
+			return nil, err
+		}
+		return places(t), nil
+	})
+}
+
+// decodeCatalogue reads a table with these columns, by the name of its file.
+func decodeCatalogue(name string, r io.Reader, columns []column) (*Points, error) {
+	if strings.ToLower(filepath.Ext(name)) == ".parquet" {
+		return decodeParquet(name, r, columns)
+	}
+	return decodeTable(name, r, columns)
 }
 
 // DecodeEarth reads a catalogue of places, one "latitude,longitude" in degrees

@@ -86,7 +86,8 @@ func (e *Error) Error() string {
 //     data, samples, x or X;
 //   - .csv or .txt: a point on each line, its coordinates separated by commas.
 //     Blank lines and lines that begin with # are skipped, and the first line
-//     of the others may be a header.
+//     of the others may be a header;
+//   - .parquet: its columns, which are flat and hold numbers, are the coordinates (package parquetfile).
 func ReadPoints(path string) (*Points, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".npy":
@@ -95,8 +96,10 @@ func ReadPoints(path string) (*Points, error) {
 		return readFile(path, decodeNPZ)
 	case ".csv", ".txt":
 		return readFile(path, decodeCSV)
+	case ".parquet":
+		return readFile(path, func(name string, r io.Reader) (*Points, error) { return decodeParquet(name, r, nil) })
 	default:
-		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv or .txt"}
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv, .txt or .parquet"}
 	}
 }
 

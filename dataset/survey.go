@@ -55,8 +55,10 @@ func ReadSurvey(path, array string) (*Survey, error) {
 		decode = func(name string, r io.Reader) (*Points, error) { return s.array(name, array, ext, r) }
 	case ".csv", ".txt":
 		decode = s.table
+	case ".parquet":
+		decode = s.parquet
 	default:
-		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv or .txt"}
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv, .txt or .parquet"}
 	}
 	p, err := readFile(path, decode)
 	if err != nil {

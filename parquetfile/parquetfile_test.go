@@ -1,0 +1,345 @@
+package parquetfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+)
+
+func written(t testing.TB, names []string, parts ...[]float64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := NewWriter(&b, names)
+	for _, p := range parts {
+		if err := w.Write(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func read(b []byte, columns ...int) (*File, []float64, error) {
+	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, nil, err
+	}
+	if columns == nil {
+		for i := range f.Columns {
+			columns = append(columns, i)
+		}
+	}
+	x, err := f.Read(columns, 1<<24)
+	return f, x, err
+}
+
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+}
+
+// What is written comes back to the last bit, columns in their order, and its bytes do not depend on how the
+// rows came.
+func TestRoundTrip(t *testing.T) {
+	names := []string{"x0", "x1", "x2", "x10", "b", "a"}
+	const n = groupRows + 777
+	x := make([]float64, n*len(names))
+	for i := range x {
+		x[i] = math.Sin(float64(i)) * math.Pow(10, float64(i%600-300))
+	}
+	x[7], x[8], x[9] = math.Inf(1), math.Copysign(0, -1), math.MaxFloat64
+	whole := written(t, names, x)
+	cut := 6 * 1234
+	if !bytes.Equal(whole, written(t, names, x[:6], x[6:cut], x[cut:])) {
+		t.Error("the bytes depend on how the rows came")
+	}
+	f, got, err := read(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Rows != n || !same(got, x) {
+		t.Errorf("%d rows, or others", f.Rows)
+	}
+	for j, c := range f.Columns {
+		if c.Name != names[j] || c.Kind != Numbers || c.Type != "float64" {
+			t.Errorf("column %d is %+v", j, c)
+		}
+	}
+	_, two, err := read(whole, 3, 0)
+	if err != nil || two[2*9] != x[6*9+3] || two[2*9+1] != x[6*9] {
+		t.Errorf("columns 3 and 0: %v", err)
+	}
+	if _, got, err := read(written(t, names)); err != nil || len(got) != 0 {
+		t.Errorf("no rows: %v, %v", got, err)
+	}
+}
+
+type every struct {
+	Double   float64  `parquet:"double"`
+	Float    float32  `parquet:"float"`
+	Int32    int32    `parquet:"int32"`
+	Int64    int64    `parquet:"int64"`
+	Uint32   uint32   `parquet:"uint32"`
+	Uint64   uint64   `parquet:"uint64"`
+	Missing  *float64 `parquet:"missing,optional"`
+	Few      float64  `parquet:"few,dict"`
+	FewThere *int64   `parquet:"few_there,optional,dict"`
+	Split    float64  `parquet:"split,split"`
+	Snappy   float64  `parquet:"snappy,snappy"`
+	Gzip     float64  `parquet:"gzip,gzip,dict"`
+	Zstd     float32  `parquet:"zstd,zstd"`
+}
+
+// Files of another writer, with every type, encoding and compression that is read, in pages of both versions.
+func TestForeign(t *testing.T) {
+	const n = 5000
+	var rows []every
+	want := make([]float64, 0, 13*n)
+	for i := range n {
+		v := math.Sin(float64(i))
+		r := every{v, float32(v), int32(-i), int64(i) << 40, math.MaxUint32 - uint32(i), 1 << 53, nil, float64(i % 7), nil,
+			v / 3, math.Round(v), float64(i % 300), float32(i)}
+		row := []float64{v, float64(float32(v)), float64(-i), float64(int64(i) << 40), float64(math.MaxUint32 - uint32(i)),
+			1 << 53, math.NaN(), float64(i % 7), math.NaN(), v / 3, math.Round(v), float64(i % 300), float64(i)}
+		if i%3 == 0 {
+			k := int64(i % 5)
+			r.Missing, r.FewThere, row[6], row[8] = &v, &k, v, float64(k)
+		}
+		rows, want = append(rows, r), append(want, row...)
+	}
+	for version := 1; version <= 2; version++ {
+		var b bytes.Buffer
+		w := parquet.NewGenericWriter[every](&b, parquet.DataPageVersion(version), parquet.PageBufferSize(4096),
+			parquet.MaxRowsPerRowGroup(1777))
+		if _, err := w.Write(rows); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, got, err := read(b.Bytes())
+		if err != nil {
+			t.Fatalf("version %d: %v", version, err)
+		}
+		for i := range want {
+			if a, b := got[i], want[i]; a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
+				t.Fatalf("version %d: row %d, column %s: %v, want %v", version, i/13, f.Columns[i%13].Name, a, b)
+			}
+		}
+	}
+}
+
+// Columns that hold no numbers are told by name.
+func TestKinds(t *testing.T) {
+	type odd struct {
+		Number float64   `parquet:"number"`
+		Word   string    `parquet:"word"`
+		List   []float64 `parquet:"list"`
+		Inner  struct {
+			A float64 `parquet:"a"`
+			B string  `parquet:"b"`
+		} `parquet:"inner"`
+		Is   bool    `parquet:"is"`
+		Day  int32   `parquet:"day,date"`
+		Last float64 `parquet:"last"`
+	}
+	var b bytes.Buffer
+	if err := parquet.Write(&b, []odd{{Number: 1, List: []float64{1, 2}, Last: 5}, {Number: 3, Last: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"number float64", "word a string", "list a list", "inner a structure", "is a boolean", "day a date",
+		"last float64"}
+	for i, c := range f.Columns {
+		if got := c.Name + " " + c.Type; got != want[i] {
+			t.Errorf("column %d is %s, want %s", i, got, want[i])
+		}
+		_, err := f.Read([]int{i}, 100)
+		if e := new(Error); (c.Kind != Numbers) != errors.As(err, &e) || e.Column != "" && e.Column != c.Name {
+			t.Errorf("column %s: %v", c.Name, err)
+		}
+	}
+	x, err := f.Read([]int{6, 0}, 100)
+	if err != nil || !slices.Equal(x, []float64{5, 1, 7, 3}) {
+		t.Errorf("columns beside nested ones: %v, %v", x, err)
+	}
+}
+
+// Compressions that are not read are named, and pages that unpack to more than they say are refused.
+func TestPacked(t *testing.T) {
+	for name, codec := range map[string]compress.Codec{"brotli": &parquet.Brotli, "lz4": &parquet.Lz4Raw} {
+		var b bytes.Buffer
+		w := parquet.NewGenericWriter[struct{ X float64 }](&b, parquet.Compression(codec))
+		w.Write([]struct{ X float64 }{{1}, {2}})
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := read(b.Bytes()); err == nil || !strings.Contains(err.Error(), "Zstandard") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	zeros := make([]byte, 64<<20)
+	for name, codec := range map[int64]compress.Codec{gzipCodec: &parquet.Gzip, zstdCodec: &parquet.Zstd,
+		snappyCodec: &parquet.Snappy} {
+		bomb, err := codec.Encode(nil, zeros)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := unpack(name, bomb, 1000); err == nil {
+			t.Errorf("codec %d: 64 MB from a page of 1000 bytes", name)
+		}
+		runtime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 24<<20 {
+			t.Errorf("codec %d: a page of 1000 bytes took %d bytes of memory", name, grown)
+		}
+	}
+}
+
+// A footer that promises more than a file of its size can hold is refused before there is room made for it.
+func TestPromises(t *testing.T) {
+	b := written(t, []string{"x"}, make([]float64, 100))
+	at := bytes.LastIndex(b, []byte{0x16, 0xc8, 0x01}) // 100 rows, zigzag, of the file
+	if at < 0 {
+		t.Fatal("no count of rows")
+	}
+	many := slices.Concat(b[:at+1], []byte{0x80, 0x80, 0x80, 0x80, 0x20}, b[at+3:])
+	size := len(many)
+	many[size-8] += 3
+	if _, err := Open(bytes.NewReader(many), int64(size)); err == nil {
+		t.Error("a file of 100 rows that says 2³² is read")
+	}
+	if _, err := (&File{Rows: 1 << 30, Columns: []Column{{}}, size: 1000}).Read([]int{0}, 1<<40); err == nil {
+		t.Error("2³⁰ rows in 1000 bytes")
+	}
+	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Read([]int{0}, 99); err == nil {
+		t.Error("100 numbers where 99 are allowed")
+	}
+}
+
+// No bytes make the reader panic, or take memory beyond what the file is worth.
+func FuzzRead(f *testing.F) {
+	var all bytes.Buffer
+	v, k := 1.5, int64(3)
+	w := parquet.NewGenericWriter[every](&all, parquet.PageBufferSize(64))
+	w.Write([]every{{Missing: &v}, {FewThere: &k}, {Double: 2}, {}})
+	w.Close()
+	f.Add(all.Bytes())
+	f.Add(written(f, []string{"x", "y"}, []float64{1, 2, 3, 4}))
+	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		file, err := Open(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		for i := range file.Columns {
+			if x, err := file.Read([]int{i}, 1<<20); err == nil && len(x) != file.Rows {
+				t.Errorf("%d of %d rows", len(x), file.Rows)
+			}
+		}
+	})
+}
+
+// Every byte of a small file, changed, and every beginning of it.
+func TestEveryByte(t *testing.T) {
+	type few struct {
+		Missing *float64 `parquet:"missing,optional"`
+		Few     int64    `parquet:"few,dict"`
+		Snappy  float64  `parquet:"snappy,snappy"`
+	}
+	var all bytes.Buffer
+	v := 1.5
+	if err := parquet.Write(&all, []few{{Missing: &v}, {Few: 3}, {Snappy: 2}, {}}); err != nil {
+		t.Fatal(err)
+	}
+	b, refused := all.Bytes(), 0
+	for i := range b {
+		for _, to := range []byte{0, 0x7f, 0xff, b[i] ^ 1, b[i] ^ 0x10} {
+			c := slices.Clone(b)
+			c[i] = to
+			if _, _, err := read(c); err != nil {
+				refused++
+			}
+		}
+		if _, _, err := read(b[:i]); err == nil {
+			t.Errorf("the first %d of %d bytes are read", i, len(b))
+		}
+	}
+	if refused < len(b)/4 {
+		t.Errorf("%d of %d changes were refused", refused, 5*len(b))
+	}
+}
+
+// pyarrow writes and reads the same numbers.
+func TestArrow(t *testing.T) {
+	python := cmp.Or(os.Getenv("LANDING_PYTHON"), "python3")
+	if exec.Command(python, "-c", "import pyarrow.parquet").Run() != nil {
+		t.Skipf("%s has no pyarrow: set LANDING_PYTHON", python)
+	}
+	dir := t.TempDir()
+	x := []float64{1, 2.5, -3, 1e300, 5e-324, 7}
+	if err := os.WriteFile(filepath.Join(dir, "go.parquet"), written(t, []string{"b", "a"}, x), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(python, "-c", `
+import pyarrow.parquet as pq, pyarrow as pa, sys, numpy as np
+d = sys.argv[1]
+t = pq.read_table(d + "/go.parquet")
+assert t.column_names == ["b", "a"], t.column_names
+print([repr(v) for v in np.stack([t["b"], t["a"]], 1).ravel().tolist()])
+n = 30000
+t = pa.table({"f": np.sin(np.arange(n)), "g": np.arange(n, dtype="float32") % 9, "i": np.arange(n),
+  "u": np.arange(n, dtype="uint8"), "m": pa.array([None if i % 4 else i / 8 for i in range(n)]), "s": ["w"] * n})
+for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compression="gzip"), none=dict(compression="none"),
+    zstd=dict(compression="zstd", data_page_version="2.0", row_group_size=999),
+    split=dict(use_byte_stream_split=["f", "g"], use_dictionary=False)).items():
+    pq.write_table(t, f"{d}/{name}.parquet", **o)
+`, dir).CombinedOutput()
+	if want := "['1.0', '2.5', '-3.0', '1e+300', '5e-324', '7.0']\n"; err != nil || string(out) != want {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"plain", "usual", "gzip", "none", "zstd", "split"} {
+		b, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, got, err := read(b, 0, 1, 2, 3, 4)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if f.Columns[5].Kind != Words || f.Rows != 30000 {
+			t.Errorf("%s: %d rows, columns %+v", name, f.Rows, f.Columns)
+		}
+		for i := range f.Rows {
+			want := []float64{math.Sin(float64(i)), float64(i % 9), float64(i), float64(uint8(i)), float64(i) / 8}
+			if i%4 != 0 {
+				want[4] = math.NaN()
+			}
+			if row := got[5*i : 5*i+5]; !(math.Abs(row[0]-want[0]) < 1e-12) || fmt.Sprint(row[1:]) != fmt.Sprint(want[1:]) {
+				t.Fatalf("%s: row %d is %v, want %v", name, i, row, want)
+			}
+		}
+	}
+}
