@@ -327,7 +327,8 @@ func TestReadPointsExtension(t *testing.T) {
 		t.Errorf("P.TXT: %+v, %v", p, err)
 	}
 	_, err = ReadPoints("p.xyz")
-	if want := `p.xyz: extension ".xyz", expected .npy, .npz, .csv, .txt or .parquet`; err == nil || err.Error() != want {
+	want := `p.xyz: extension ".xyz", expected .npy, .npz, .csv, .txt or .parquet`
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if _, err := ReadPoints(filepath.Join(t.TempDir(), "p.csv")); !errors.Is(err, os.ErrNotExist) {

@@ -29,7 +29,9 @@ func ReadEarthGiven(path string, names []string) (*Points, []float64, error) {
 		c.name, c.exact = name, true
 		columns = append(columns, c)
 	}
-	p, err := readFile(path, func(file string, r io.Reader) (*Points, error) { return decodeCatalogue(file, r, columns) })
+	p, err := readFile(path, func(file string, r io.Reader) (*Points, error) {
+		return decodeCatalogue(file, r, columns)
+	})
 	if err != nil {
 		return nil, nil, err
 	}

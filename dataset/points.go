@@ -99,7 +99,8 @@ func ReadPoints(path string) (*Points, error) {
 	case ".parquet":
 		return readFile(path, func(name string, r io.Reader) (*Points, error) { return decodeParquet(name, r, nil) })
 	default:
-		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv, .txt or .parquet"}
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext),
+			Want: ".npy, .npz, .csv, .txt or .parquet"}
 	}
 }
 

@@ -58,7 +58,8 @@ func ReadSurvey(path, array string) (*Survey, error) {
 	case ".parquet":
 		decode = s.parquet
 	default:
-		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npy, .npz, .csv, .txt or .parquet"}
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext),
+			Want: ".npy, .npz, .csv, .txt or .parquet"}
 	}
 	p, err := readFile(path, decode)
 	if err != nil {

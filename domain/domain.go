@@ -103,7 +103,8 @@ type Domain struct {
 	Find func(x []float64) []Finding
 
 	// Writers write points to files, by extension with its dot, in small letters;
-	// ".npy" (n×d, float64) and ".csv" (a header x0,x1,…) are there for all.
+	// ".npy" (n×d, float64), ".csv" (a header x0,x1,…) and ".parquet" (columns of these names) are there for
+	// all.
 	Writers map[string]Writer
 
 	// Rounded are what files keep of a coordinate, by extension; those that are not here
@@ -118,7 +119,7 @@ type Domain struct {
 // A Writer writes points. Its bytes do not depend on how they are cut into blocks.
 type Writer func(w io.Writer, points arrayfile.Rows) error
 
-var writers = map[string]Writer{".npy": writeNPY, ".csv": writeCSV}
+var writers = map[string]Writer{".npy": writeNPY, ".csv": writeCSV, ".parquet": writeParquet}
 
 // Writer returns how points are written to files of an extension, or nil.
 func (d *Domain) Writer(ext string) Writer {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -52,6 +53,9 @@ func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 	}
 	table := of.Writer(".csv")
 	out.Writers[".csv"] = func(w io.Writer, rows arrayfile.Rows) error { return g.table(w, rows, table) }
+	out.Writers[".parquet"] = func(w io.Writer, rows arrayfile.Rows) error {
+		return tableParquet(w, g.columns(), rows)
+	}
 	if own := of.Writers[".npy"]; own != nil { // of another shape, which has no room
 		out.Writers[".npy"] = writeNPY
 	}
@@ -62,6 +66,19 @@ type given struct {
 	d, all int // coordinates of a point, and with its condition
 	names  []string
 	scale  []float64
+}
+
+// columns are the names of a row's numbers. A condition that is called as a coordinate is has its place behind
+// its name.
+func (g *given) columns() []string {
+	names := coordinates(g.d)
+	for k, name := range g.names {
+		if slices.Contains(names, name) {
+			name = fmt.Sprintf("%s (%d)", name, g.d+k)
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // points returns the points without their conditions.

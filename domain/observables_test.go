@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/parquetfile"
 )
 
 // plane observes points of the plane by their first coordinate and their angle.
@@ -225,5 +226,29 @@ func TestWriters(t *testing.T) {
 	b.Reset()
 	if err := writeCSV(&b, arrayfile.RowsOf(nil, 2)); err != nil || b.String() != "x0,x1\n" {
 		t.Errorf("no points: %q, %v", b.String(), err)
+	}
+}
+
+// Parquet files hold the numbers that NPY files hold, by columns, conditions too; however the rows come.
+func TestParquet(t *testing.T) {
+	x := []float64{1, 2, 0.1, 3, 4, math.Pi}
+	of := Given(&Domain{}, 2, []string{"x1"}, []float64{1})
+	for name, rows := range map[string]arrayfile.Rows{"whole": arrayfile.RowsOf(x, 3), "by rows": {N: 2, D: 3,
+		Blocks: func(yield func([]float64) bool) { _ = yield(x[:3]) && yield(x[3:]) }}} {
+		var b, plain bytes.Buffer
+		if err := of.Writer(".parquet")(&b, rows); err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquetfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Read([]int{0, 1, 2}, 6)
+		if err != nil || !slices.Equal(got, x) || f.Columns[2].Name != "x1 (2)" || f.Columns[1].Name != "x1" {
+			t.Errorf("%s: %v of columns %+v, %v", name, got, f.Columns, err)
+		}
+		if err := (&Domain{}).Writer(".parquet")(&plain, rows); err != nil || plain.Len() == 0 {
+			t.Error(err)
+		}
 	}
 }

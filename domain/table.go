@@ -10,11 +10,7 @@ import (
 )
 
 func writeCSV(w io.Writer, points arrayfile.Rows) error {
-	header := make([]string, points.D)
-	for j := range header {
-		header[j] = fmt.Sprintf("x%d", j)
-	}
-	return WriteTable(w, header, "%.17g", points)
+	return WriteTable(w, coordinates(points.D), "%.17g", points)
 }
 
 // WriteTable writes rows, of a multiple of as many numbers as the header has names, in the format given, as lines of

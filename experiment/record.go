@@ -110,7 +110,7 @@ func ReadRecord(file string) (*Record, error) {
 func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 	read := dataset.ReadPoints
 	var fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
-	if strings.ToLower(filepath.Ext(file)) != ".npy" { // the domain's own files
+	if ext := strings.ToLower(filepath.Ext(file)); ext != ".npy" && ext != ".parquet" { // the domain's own files
 		names := r.Problem.Given()
 		free := constraint.At(r.Process.Set, make([]float64, len(names)))
 		own, _ := kinds.Of(r.Problem.Data.Kind, free)

@@ -110,10 +110,11 @@ func TestForeign(t *testing.T) {
 	want := make([]float64, 0, 13*n)
 	for i := range n {
 		v := math.Sin(float64(i))
-		r := every{v, float32(v), int32(-i), int64(i) << 40, math.MaxUint32 - uint32(i), 1 << 53, nil, float64(i % 7), nil,
-			v / 3, math.Round(v), float64(i % 300), float32(i)}
-		row := []float64{v, float64(float32(v)), float64(-i), float64(int64(i) << 40), float64(math.MaxUint32 - uint32(i)),
-			1 << 53, math.NaN(), float64(i % 7), math.NaN(), v / 3, math.Round(v), float64(i % 300), float64(i)}
+		r := every{v, float32(v), int32(-i), int64(i) << 40, math.MaxUint32 - uint32(i), 1 << 53, nil, float64(i % 7),
+			nil, v / 3, math.Round(v), float64(i % 300), float32(i)}
+		row := []float64{v, float64(float32(v)), float64(-i), float64(int64(i) << 40),
+			float64(math.MaxUint32 - uint32(i)), 1 << 53, math.NaN(), float64(i % 7), math.NaN(), v / 3,
+			math.Round(v), float64(i % 300), float64(i)}
 		if i%3 == 0 {
 			k := int64(i % 5)
 			r.Missing, r.FewThere, row[6], row[8] = &v, &k, v, float64(k)
@@ -164,8 +165,8 @@ func TestKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"number float64", "word a string", "list a list", "inner a structure", "is a boolean", "day a date",
-		"last float64"}
+	want := []string{"number float64", "word a string", "list a list", "inner a structure", "is a boolean",
+		"day a date", "last float64"}
 	for i, c := range f.Columns {
 		if got := c.Name + " " + c.Type; got != want[i] {
 			t.Errorf("column %d is %s, want %s", i, got, want[i])
@@ -311,8 +312,8 @@ print([repr(v) for v in np.stack([t["b"], t["a"]], 1).ravel().tolist()])
 n = 30000
 t = pa.table({"f": np.sin(np.arange(n)), "g": np.arange(n, dtype="float32") % 9, "i": np.arange(n),
   "u": np.arange(n, dtype="uint8"), "m": pa.array([None if i % 4 else i / 8 for i in range(n)]), "s": ["w"] * n})
-for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compression="gzip"), none=dict(compression="none"),
-    zstd=dict(compression="zstd", data_page_version="2.0", row_group_size=999),
+for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compression="gzip"),
+    none=dict(compression="none"), zstd=dict(compression="zstd", data_page_version="2.0", row_group_size=999),
     split=dict(use_byte_stream_split=["f", "g"], use_dictionary=False)).items():
     pq.write_table(t, f"{d}/{name}.parquet", **o)
 `, dir).CombinedOutput()
@@ -337,7 +338,8 @@ for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compre
 			if i%4 != 0 {
 				want[4] = math.NaN()
 			}
-			if row := got[5*i : 5*i+5]; !(math.Abs(row[0]-want[0]) < 1e-12) || fmt.Sprint(row[1:]) != fmt.Sprint(want[1:]) {
+			row := got[5*i : 5*i+5]
+			if !(math.Abs(row[0]-want[0]) < 1e-12) || fmt.Sprint(row[1:]) != fmt.Sprint(want[1:]) {
 				t.Fatalf("%s: row %d is %v, want %v", name, i, row, want)
 			}
 		}

@@ -319,7 +319,8 @@ func (c *chunk) read(of *value) error {
 		packed, size := header.int(3, -1), header.int(2, -1)
 		// Numbers of 8 bytes, and whether each is there; a dictionary is no longer than the column.
 		if most := 16*int64(c.rows) + 1<<16; packed < 0 || packed > end-from || size < 0 || size > most {
-			return c.fault("a page at byte %d says that it has %d bytes, packed in %d of %d", from, size, packed, end-from)
+			return c.fault("a page at byte %d says that it has %d bytes, packed in %d of %d", from, size, packed,
+				end-from)
 		}
 		page := make([]byte, packed)
 		if _, err := c.f.r.ReadAt(page, from); err != nil {

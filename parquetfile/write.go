@@ -49,8 +49,9 @@ func NewWriter(w io.Writer, names []string) *Writer {
 	for i := range rows {
 		rows[i] = make(parquet.Row, len(names))
 	}
-	return &Writer{d: len(names), rows: rows, held: make([]float64, 0, handRows*len(names)), w: parquet.NewWriter(w, schema, parquet.CreatedBy("landing", "1", ""),
-		parquet.DataPageStatistics(false), parquet.MaxRowsPerRowGroup(groupRows))}
+	return &Writer{d: len(names), rows: rows, held: make([]float64, 0, handRows*len(names)),
+		w: parquet.NewWriter(w, schema, parquet.CreatedBy("landing", "1", ""), parquet.DataPageStatistics(false),
+			parquet.MaxRowsPerRowGroup(groupRows))}
 }
 
 // Write appends rows of as many numbers as there are columns.

@@ -63,7 +63,7 @@ func (a *app) generate() *cobra.Command {
 		Short: "Generate samples from a run",
 		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the
 best one by held-out distances (train.stop), and writes them to an NPY file (n×d,
-float64) or a CSV file; conformations of molecules (data.kind molecule) also to PDB, XYZ and
+float64), a CSV or a Parquet file; conformations of molecules (data.kind molecule) also to PDB, XYZ and
 SDF files and DCD trajectories, and as NPY of n×atoms×3; motions of an arm (data.kind
 trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTrajectory, and
 as NPY of n×waypoints×coordinates. Sample number i is
@@ -229,8 +229,8 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 		},
 	}
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
-	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, "+
-		".dcd, .json")
+	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, "+
+		".xyz, .sdf, .dcd, .json")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by "+
 		"held-out distances, or the newest)")
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")

@@ -33,7 +33,7 @@ func Names() []string {
 
 // Extensions returns those of the files that points of some kind can be written to.
 func Extensions() []string {
-	out := []string{".npy", ".csv"}
+	out := []string{".npy", ".csv", ".parquet"}
 	for _, k := range All {
 		for _, ext := range k.Writes {
 			if !slices.Contains(out, ext) {

@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 	}
 	if !slices.Equal(Names(), []string{"earth", "points", "molecule", "trajectory", "demo"}) ||
 		!slices.Equal(Extensions(),
-			[]string{".npy", ".csv", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
+			[]string{".npy", ".csv", ".parquet", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
 		t.Errorf("%v, %v", Names(), Extensions())
 	}
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/dataset"
+)
+
+// Samples as Parquet are those as NPY, at any number of workers and in parts too, and init, train and eval take
+// such files.
+func TestParquet(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	ok(t, dir, "generate", "r", "-n", "300", "-o", "a.parquet", "--workers", "1")
+	ok(t, dir, "generate", "r", "-n", "300", "-o", "b.parquet", "--workers", "3")
+	ok(t, dir, "generate", "r", "-n", "300", "-o", "a.npy")
+	file := func(name string) []byte {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if !bytes.Equal(file("a.parquet"), file("b.parquet")) {
+		t.Error("the bytes depend on the workers")
+	}
+	p, err := dataset.ReadPoints(filepath.Join(dir, "a.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := dataset.ReadPoints(filepath.Join(dir, "a.npy"))
+	if err != nil || !slices.Equal(p.X, q.X) {
+		t.Errorf("other points as Parquet than as NPY, %v", err)
+	}
+	for _, share := range []string{"1/2", "2/2"} {
+		ok(t, dir, "generate", "r", "-n", "300", "-o", "c.parquet", "--shard", share)
+	}
+	ok(t, dir, "merge", "c.parquet.parts")
+	if !bytes.Equal(file("a.parquet"), file("c.parquet")) {
+		t.Error("parts have other bytes than the whole")
+	}
+	v := wantJSON(t, ok(t, dir, "eval", "r", "--samples", "a.parquet", "--json"))
+	if v["samples"] != 300.0 {
+		t.Errorf("eval of a Parquet file: %v samples", v["samples"])
+	}
+	out := ok(t, dir, "init", "a.parquet", "-o", "p.yaml").stdout
+	if !strings.Contains(out, "Parquet, float64") {
+		t.Errorf("init says:\n%s", out)
+	}
+	ok(t, dir, append([]string{"train", "p.yaml", "--out", "s", "--set", "train.max_seconds=0"}, tiny...)...)
+}
