@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net"
 	"runtime"
@@ -105,7 +106,8 @@ func (a *app) measureService(ctx context.Context, args []string, counts, clients
 	if err != nil {
 		return nil, err
 	}
-	s := serve.New(o.engine, serve.Options{Local: true, Limits: serve.Limits{Drain: time.Second},
+	log := slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	s := serve.New(o.engine, serve.Options{Local: true, Log: log, Limits: serve.Limits{Drain: time.Second},
 		Load: func(context.Context) ([]*engine.Run, error) { return runs, nil }})
 	work, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
