@@ -147,17 +147,18 @@ func quantile(v []float64, q float64) float64 {
 
 // A Soak is what a service went through under callers of all sorts.
 type Soak struct {
-	Seconds    float64        `json:"seconds"`
-	Right      int            `json:"right"`    // answers that had the bytes of the reference
-	Wrong      int            `json:"wrong"`    // and that had others
-	Vanished   int            `json:"vanished"` // callers who left before their answer
-	Slow       int            `json:"slow"`     // who took their answer a few bytes at a time, and left
-	Statuses   map[string]int `json:"statuses"`
-	Unpromised int            `json:"unpromised"` // answers of 500 and above but 503 and 504, and connections that broke
-	HealthP99  float64        `json:"health_p99"` // seconds
-	Goroutines [2]int         `json:"goroutines"` // before and after
-	Heap       [2]uint64      `json:"heap"`       // bytes in use, likewise
-	Fault      string         `json:"fault,omitempty"`
+	Seconds  float64        `json:"seconds"`
+	Right    int            `json:"right"`    // answers that had the bytes of the reference
+	Wrong    int            `json:"wrong"`    // and that had others
+	Vanished int            `json:"vanished"` // callers who left before their answer
+	Slow     int            `json:"slow"`     // who took their answer a few bytes at a time, and left
+	Statuses map[string]int `json:"statuses"`
+	// answers of 500 and above but 503 and 504, and connections that broke
+	Unpromised int       `json:"unpromised"`
+	HealthP99  float64   `json:"health_p99"` // seconds
+	Goroutines [2]int    `json:"goroutines"` // before and after
+	Heap       [2]uint64 `json:"heap"`       // bytes in use, likewise
+	Fault      string    `json:"fault,omitempty"`
 }
 
 // Wanted is a request and the bytes that it is to get.
