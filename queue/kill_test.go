@@ -204,7 +204,7 @@ type breaker struct {
 func (b *breaker) after() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return time.Duration(100+b.random.IntN(900)) * time.Millisecond
+	return time.Duration(200+b.random.IntN(1800)) * time.Millisecond
 }
 
 func (b *breaker) run() {
@@ -233,12 +233,12 @@ func (b *breaker) run() {
 	}
 }
 
-// What is collected is what one process makes, though no connection lives longer than a second.
+// What is collected is what one process makes, though no connection lives longer than two seconds.
 func TestDrops(t *testing.T) {
 	t.Parallel()
 	workers, units := 3, 60
 	if long() {
-		workers, units = 8, 1000
+		workers, units = 8, 400
 	}
 	s, err := server.Start(server.Options{Listen: "127.0.0.1:0", Store: t.TempDir()})
 	if err != nil {

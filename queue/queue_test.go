@@ -145,9 +145,16 @@ func submit(t *testing.T, q *Queue, s Submission) *Job {
 
 func wait(t *testing.T, q *Queue, j *Job) *Status {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	limit := 2 * time.Minute
+	if long() {
+		limit = 9 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	s, err := q.Wait(ctx, j, nil)
+	if s == nil {
+		t.Fatal(err)
+	}
 	if err != nil {
 		t.Fatalf("%v: %d done, %d failed, %d workers", err, s.Done, s.Failed, len(s.Workers))
 	}

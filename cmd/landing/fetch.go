@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/queue"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
@@ -61,6 +63,10 @@ same landing submit with --retry tries them again. Cells of a sweep that failed 
 			}
 			if out == "" && c.Generate {
 				out = run.SamplesFile
+			}
+			if known := kinds.Extensions(); c.Generate && !slices.Contains(known, strings.ToLower(filepath.Ext(out))) {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
+					strings.Join(known, " or "))}
 			}
 			if c.Generate && !o.Force {
 				if err := run.Free(out); err != nil {

@@ -72,7 +72,7 @@ func untilThere(t *testing.T, dir string, args ...string) transcript {
 func TestQueueKills(t *testing.T) {
 	n, unit, workers, kills := "2000", "100", 2, 3
 	if os.Getenv("LANDING_LONG") == "1" {
-		n, unit, workers, kills = "1000000", "1000", 8, 20
+		n, unit, workers, kills = "200000", "400", 8, 20
 	}
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
