@@ -166,6 +166,9 @@ func (w *worker) room() error {
 		return err
 	}
 	for _, dir := range left {
+		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < time.Minute {
+			continue // a worker that begins just now makes its folder first, and then locks it
+		}
 		f := &run.Folder{Dir: dir}
 		if f.Lock() == nil {
 			os.RemoveAll(dir)
