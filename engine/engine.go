@@ -164,11 +164,12 @@ func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Req
 	defer e.rows.leave(hi - lo)
 	d := r.drawer(e, hi-lo)
 	d.acquire()
+	held := true
 	defer func() {
 		if v := recover(); v != nil { // the room of the drawer is in no known state: it is not kept
 			err = &PanicError{v, debug.Stack()}
 		}
-		if d.token >= 0 {
+		if held {
 			d.release()
 		}
 	}()
@@ -178,7 +179,9 @@ func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Req
 	}
 	s, err = d.Draw(ctx, prior, hi-lo, q.First+uint64(lo), q.Seed, nil)
 	d.ctx, d.see = nil, nil
-	r.keep(d)
+	d.release()
+	held = false
+	r.keep(d) // now another part may have it
 	return s, err
 }
 
