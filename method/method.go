@@ -8,6 +8,7 @@ package method
 
 import (
 	"context"
+	"errors"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/kernel"
@@ -196,6 +197,25 @@ type Report struct {
 
 	Broken int   // of the failed, those whose simulation broke down
 	Break  error // the first of them, and where; nil if there is none
+}
+
+// Told is what a simulator of package langevin counted, as a Source or a Sampler tells it.
+func Told(r langevin.Report) Report {
+	out := Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces,
+		Broken: r.Broken}
+	if r.Break != nil {
+		out.Break = r.Break
+	}
+	return out
+}
+
+// Ends are those of the forward paths of a simulator, as Sampler has them.
+func Ends(ctx context.Context, sim *langevin.Simulator, x0 []float64, seed, refresh uint64) ([]float64, error) {
+	ends, err := sim.EmpiricalPrior(ctx, x0, seed, refresh)
+	if errors.As(err, new(*langevin.PriorError)) { // all failed
+		err = nil
+	}
+	return ends.States, err
 }
 
 // Programs count points that a method brought to Σ by a program of optimisation within its steps.

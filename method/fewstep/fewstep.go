@@ -18,8 +18,6 @@ package fewstep
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -194,15 +192,6 @@ func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float
 
 func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 	return newSampler(m, rows, pool)
-}
-
-// ends are those of pathmatch: the forward paths are the same.
-func ends(ctx context.Context, sim *langevin.Simulator, x0 []float64, seed, refresh uint64) ([]float64, error) {
-	e, err := sim.EmpiricalPrior(ctx, x0, seed, refresh)
-	if errors.As(err, new(*langevin.PriorError)) { // all failed
-		err = nil
-	}
-	return e.States, err
 }
 
 // Redraw implements method.Redrawer: p may say otherwise how paths return to Σ and what walls do to them,

@@ -132,7 +132,7 @@ func (s *sampler) ask(w *worker, net method.Score, dst, at []float64, still, fai
 }
 
 func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
-	return ends(ctx, s.sim, x0, seed, refresh)
+	return method.Ends(ctx, s.sim, x0, seed, refresh)
 }
 
 // A retraction brings points to Σ: by landing steps, each y ← y − ∇JᵀG†J, and then a projection

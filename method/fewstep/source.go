@@ -65,7 +65,7 @@ func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.R
 	if err == nil {
 		s.deal(seed, refresh)
 	}
-	return report(r), err
+	return method.Told(r), err
 }
 
 // dealt is how many states of the prior are dealt out at a time.
@@ -108,15 +108,6 @@ func (s *Source[T]) deal(seed, refresh uint64) {
 func (s *Source[T]) at(item, l int) (x, x0 []float64) {
 	o := (item*len(s.ks) + l) * s.d
 	return s.states[o : o+s.d], s.data[item*s.d : (item+1)*s.d]
-}
-
-func report(r langevin.Report) method.Report {
-	out := method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces,
-		Broken: r.Broken}
-	if r.Break != nil {
-		out.Break = r.Break
-	}
-	return out
 }
 
 func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] { return newLoss(s, r, rows) }

@@ -6,7 +6,6 @@ package pathmatch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -135,25 +134,12 @@ func (s *sampler) NewTrace() *method.Trace { return langevin.NewTrace(s.m.by) }
 func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
 	prior method.Prior, scores func(worker int) method.Score) (method.Report, error) {
 	r, err := s.sim.Backward(ctx, dst, failed, first, seed, prior, scores)
-	return report(r), err
+	return method.Told(r), err
 }
 
 func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
 	if s.forward == nil {
 		s.forward = langevin.NewSimulator(s.m.proc, s.pool, s.rows).Tolerate()
 	}
-	ends, err := s.forward.EmpiricalPrior(ctx, x0, seed, refresh)
-	if errors.As(err, new(*langevin.PriorError)) { // all failed
-		err = nil
-	}
-	return ends.States, err
-}
-
-func report(r langevin.Report) method.Report {
-	out := method.Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces,
-		Broken: r.Broken}
-	if r.Break != nil {
-		out.Break = r.Break
-	}
-	return out
+	return method.Ends(ctx, s.forward, x0, seed, refresh)
 }

@@ -84,7 +84,7 @@ func (s *Source[T]) Among(g ranks.Group) { s.sim.Among(g) }
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
 	r, err := s.sim.Forward(ctx, &s.paths, s.turn(seed, refresh), seed, refresh)
 	s.last = momenta(seed, refresh)
-	return report(r), err
+	return method.Told(r), err
 }
 
 // turn returns the rows that the paths of a refresh begin at.
