@@ -15,7 +15,7 @@ import (
 
 // exported is a file or folder that export wrote, as --json prints it.
 type exported struct {
-	Kind  string `json:"kind"` // onnx, torch or hub
+	Kind  string `json:"kind"` // onnx, torch, hub or tensorboard
 	Path  string `json:"path"`
 	Bytes int    `json:"bytes"`
 
@@ -31,7 +31,7 @@ type exports struct {
 }
 
 func (a *app) export() *cobra.Command {
-	var onnxFile, torch, hub, checkpoint, data, licence string
+	var onnxFile, torch, hub, board, checkpoint, data, licence string
 	var narrow, reference, force bool
 	cmd := &cobra.Command{
 		Use:   "export RUN",
@@ -47,8 +47,9 @@ evaluation, its licence and its limits; never a row of data. What is there alrea
 			"  landing export runs/volcano-001 --hub volcano --license apache-2.0",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if onnxFile == "" && torch == "" && hub == "" {
-				return &usageError{errors.New("nothing to write; expected --onnx FILE, --torch DIR or --hub DIR")}
+			if onnxFile == "" && torch == "" && hub == "" && board == "" {
+				return &usageError{errors.New("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR or " +
+					"--tensorboard DIR")}
 			}
 			if ext := strings.ToLower(filepath.Ext(onnxFile)); onnxFile != "" && ext != ".onnx" {
 				return &usageError{fmt.Errorf("--onnx is %q; expected a file that ends in .onnx", onnxFile)}
@@ -56,7 +57,7 @@ evaluation, its licence and its limits; never a row of data. What is there alrea
 			if reference && hub == "" {
 				return &usageError{errors.New("--with-reference says what --hub may hold; expected --hub DIR with it")}
 			}
-			for _, path := range []string{onnxFile, torch, hub} {
+			for _, path := range []string{onnxFile, torch, hub, board} {
 				if path == "" || force && path == onnxFile {
 					continue
 				}
@@ -101,6 +102,13 @@ evaluation, its licence and its limits; never a row of data. What is there alrea
 				}
 				all = append(all, exported{Kind: "hub", Path: hub, files: files})
 			}
+			if board != "" {
+				files, err := s.TensorBoard()
+				if err != nil {
+					return err
+				}
+				all = append(all, exported{Kind: "tensorboard", Path: board, files: files})
+			}
 			for i := range all { // all could be made
 				if err := all[i].write(force); err != nil {
 					return err
@@ -108,7 +116,7 @@ evaluation, its licence and its limits; never a row of data. What is there alrea
 			}
 			return a.result(exports{r.Folder.Dir, t.State.Epoch, all}, func(w io.Writer) {
 				for _, e := range all {
-					fmt.Fprintf(w, "%-6s%s (%s bytes), by the weights of epoch %d\n", e.Kind, e.Path,
+					fmt.Fprintf(w, "%-13s%s (%s bytes), by the weights of epoch %d\n", e.Kind, e.Path,
 						si(float64(e.Bytes)), t.State.Epoch)
 				}
 				if torch != "" {
@@ -121,6 +129,7 @@ evaluation, its licence and its limits; never a row of data. What is there alrea
 	f.StringVar(&onnxFile, "onnx", "", "file to write the score to as an ONNX model")
 	f.StringVar(&torch, "torch", "", "folder to make for PyTorch; prints the module that reads it")
 	f.StringVar(&hub, "hub", "", "folder to make for a model hub")
+	f.StringVar(&board, "tensorboard", "", "folder to make for TensorBoard: metrics, violations, figures")
 	f.StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or the "+
 		"newest)")
 	f.StringVar(&data, "data", "", "the run's data file, if it has moved")

@@ -54,6 +54,11 @@ func TestExport(t *testing.T) {
 			t.Errorf("export %v: exit %d, want %d and %q\n%s", c.args, got.code, c.code, c.want, got.stderr)
 		}
 	}
+	ok(t, dir, "export", "r", "--tensorboard", "board")
+	events, err := os.ReadFile(filepath.Join(dir, "board", "events.out.tfevents.0000000001.landing"))
+	if err != nil || !strings.Contains(string(events), "epoch/loss") {
+		t.Errorf("no losses among the events, %v", err)
+	}
 	f := &run.Folder{Dir: filepath.Join(dir, "r")}
 	if err := f.Lock(); err != nil {
 		t.Fatal(err)

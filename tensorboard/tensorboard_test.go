@@ -1,0 +1,147 @@
+package tensorboard
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// records takes a file apart, and fails at a checksum that is not that of its bytes.
+func records(t *testing.T, b []byte) (all [][]byte) {
+	t.Helper()
+	for len(b) > 0 {
+		n := binary.LittleEndian.Uint64(b)
+		if binary.LittleEndian.Uint32(b[8:]) != Masked(b[:8]) {
+			t.Fatal("the checksum of a length")
+		}
+		data := b[12 : 12+n]
+		if binary.LittleEndian.Uint32(b[12+n:]) != Masked(data) {
+			t.Fatal("the checksum of a record")
+		}
+		all, b = append(all, data), b[16+n:]
+	}
+	return all
+}
+
+// fields are the fields of a message by number; those that repeat one after the other.
+func fields(t *testing.T, b []byte) map[int][][]byte {
+	t.Helper()
+	out := map[int][][]byte{}
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		m := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if n < 0 || m < 0 {
+			t.Fatal("no protocol buffer")
+		}
+		v := b[n : n+m]
+		if typ == protowire.BytesType {
+			v, _ = protowire.ConsumeBytes(v)
+		}
+		out[int(num)], b = append(out[int(num)], v), b[n+m:]
+	}
+	return out
+}
+
+// The checksum that the format's description gives for 32 zeros (RFC 3720), masked.
+func TestMasked(t *testing.T) {
+	c := uint32(0x8a9136aa)
+	if got, want := Masked(make([]byte, 32)), (c>>15|c<<17)+0xa282ead8; got != want {
+		t.Errorf("got %#x, want %#x", got, want)
+	}
+}
+
+func doubles(b []byte) (x []float64) {
+	for ; len(b) >= 8; b = b[8:] {
+		x = append(x, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+	return x
+}
+
+func TestEvents(t *testing.T) {
+	var b bytes.Buffer
+	w := NewWriter(&b, 1000.5, 7)
+	w.Scalar(1001, 8, "loss", 0.25)
+	w.Scalar(1001, 8, "nothing", math.NaN())
+	w.Histogram(1002, 9, "violation", []float64{1, math.Inf(1), 0, -2, 0, 1e-20, math.NaN(), 1})
+	if w.Err() != nil {
+		t.Fatal(w.Err())
+	}
+	all := records(t, b.Bytes())
+	if len(all) != 4 {
+		t.Fatalf("%d records", len(all))
+	}
+	if e := fields(t, all[0]); string(e[3][0]) != Version || doubles(e[1][0])[0] != 1000.5 {
+		t.Errorf("the first event is %x", e)
+	}
+	if e := fields(t, all[1]); e[2][0][0] != 7 || !bytes.Equal(e[7][0], []byte{8, 1}) {
+		t.Errorf("where it goes on: %x", e)
+	}
+	v := fields(t, fields(t, fields(t, all[2])[5][0])[1][0])
+	if string(v[1][0]) != "loss" || math.Float32frombits(binary.LittleEndian.Uint32(v[2][0])) != 0.25 {
+		t.Errorf("a scalar is %x", v)
+	}
+	h := fields(t, fields(t, fields(t, fields(t, all[3])[5][0])[1][0])[5][0])
+	limits, counts := doubles(h[6][0]), doubles(h[7][0])
+	if doubles(h[1][0])[0] != -2 || doubles(h[2][0])[0] != 1 || doubles(h[3][0])[0] != 6 ||
+		doubles(h[4][0])[0] != 0 || doubles(h[5][0])[0] != 6 || len(limits) != 4 || len(counts) != 4 {
+		t.Fatalf("a histogram is %x", h)
+	}
+	for i, want := range []float64{1, 2, 1, 2} {
+		if counts[i] != want {
+			t.Errorf("cells %v up to %v", counts, limits)
+		}
+	}
+	if l := limits; !(l[0] >= -2 && l[0] < -1.8) || l[1] != 0 || l[2] != 1e-18 || !(l[3] >= 1 && l[3] < 1.11) {
+		t.Errorf("cells up to %v", limits)
+	}
+}
+
+// TensorBoard's own reader has the numbers, and drops what a later file makes anew.
+func TestTensorBoard(t *testing.T) {
+	python := cmp.Or(os.Getenv("LANDING_PYTHON"), "python3")
+	if exec.Command(python, "-c", "import tensorboard").Run() != nil {
+		t.Skipf("%s has no tensorboard: set LANDING_PYTHON", python)
+	}
+	dir := t.TempDir()
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	for i, from := range []int64{0, 3} {
+		var b bytes.Buffer
+		w := NewWriter(&b, 1000+float64(i), from)
+		for step := max(from, 1); step < from+5; step++ {
+			w.Scalar(1000+float64(step), step, "loss", float64(10*i)+float64(step))
+		}
+		w.Histogram(1001, 4, "violation", []float64{1, 2, 2, 3})
+		w.Image(1001, 4, "map", picture.Bytes(), 3, 2)
+		name := "events.out.tfevents.000000000" + string(rune('1'+i)) + ".landing"
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command(python, "-c", `
+import sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+a = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0}); a.Reload()
+t = a.Tags()
+print([(s.step, s.value) for s in a.Scalars("loss")], t["histograms"], t["images"])
+h = a.Histograms("violation")[-1].histogram_value
+print(h.num, h.sum, sum(h.bucket), a.Images("map")[-1].width)
+`, dir).CombinedOutput()
+	want := "[(1, 1.0), (2, 2.0), (3, 13.0), (4, 14.0), (5, 15.0), (6, 16.0), (7, 17.0)] ['violation'] ['map']\n" +
+		"4.0 8.0 4.0 3\n"
+	if err != nil || !strings.HasSuffix(string(out), want) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
