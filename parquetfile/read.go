@@ -367,7 +367,7 @@ func (c *chunk) page(header *value, page []byte, size int) error {
 		if e := of.int(2, 0); e != plain && e != plainDictionary {
 			return c.fault("its dictionary has the encoding %d", e)
 		}
-		if c.words = c.column.plain(nil, page, int(n)); c.words == nil {
+		if c.words = c.column.plain(page, int(n)); c.words == nil {
 			return c.fault("its dictionary of %d values has %d bytes", n, len(page))
 		}
 		return nil
@@ -499,12 +499,12 @@ func (c *Column) number(b []byte) float64 {
 	return float64(int64(u))
 }
 
-// plain appends n numbers; nil: there are not as many.
-func (c *Column) plain(dst []float64, b []byte, n int) []float64 {
+// plain returns n numbers; nil: there are not as many.
+func (c *Column) plain(b []byte, n int) []float64 {
 	if len(b) < n*c.width() {
 		return nil
 	}
-	dst = make([]float64, 0, n)
+	dst := make([]float64, 0, n)
 	for i := range n {
 		dst = append(dst, c.number(b[i*c.width():]))
 	}

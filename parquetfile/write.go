@@ -16,7 +16,7 @@ const groupRows = 1 << 16
 // A Writer writes rows of float64 numbers. It keeps a row group of them in memory, and the bytes that it writes
 // are a function of names and rows alone.
 type Writer struct {
-	w     *parquet.Writer
+	w     *parquet.GenericWriter[any]
 	d     int
 	group int       // rows in the present row group
 	held  []float64 // up to handRows rows
@@ -50,7 +50,8 @@ func NewWriter(w io.Writer, names []string) *Writer {
 		rows[i] = make(parquet.Row, len(names))
 	}
 	return &Writer{d: len(names), rows: rows, held: make([]float64, 0, handRows*len(names)),
-		w: parquet.NewWriter(w, schema, parquet.CreatedBy("landing", "1", ""), parquet.DataPageStatistics(false),
+		w: parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("landing", "1", ""),
+			parquet.DataPageStatistics(false),
 			parquet.MaxRowsPerRowGroup(groupRows))}
 }
 
