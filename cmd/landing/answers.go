@@ -108,8 +108,11 @@ func schemaOf(name string, types []any) (*jsonschema.Schema, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, s)
-		if _, ok := v.(event); ok { // what it says of progress is missing elsewhere
-			s.Required = slices.DeleteFunc(s.Required, func(key string) bool { return key == "done" || key == "of" })
+		switch v.(type) {
+		case event: // what it says of progress is missing elsewhere
+			without(s, "done", "of")
+		case sweep.Outcome: // a cell that has not ended has neither
+			without(s.Properties["cells"].Items, "row", "cost")
 		}
 	}
 	s := all[0]
@@ -118,4 +121,9 @@ func schemaOf(name string, types []any) (*jsonschema.Schema, error) {
 	}
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	return s, nil
+}
+
+// without makes some keys of a schema ones that need not be there.
+func without(s *jsonschema.Schema, keys ...string) {
+	s.Required = slices.DeleteFunc(s.Required, func(key string) bool { return slices.Contains(keys, key) })
 }

@@ -77,7 +77,7 @@ prior: empirical
 	}{
 		{exitConfig, []string{"--data", "all.pdb", "-o", "near.npy"}, "near.npy"},
 		{exitUsage, []string{"--within", "0"}, "--within is 0; expected a number above 0"},
-		{exitUsage, []string{"-o", "x.txt"}, "expected a file that ends in .npy or .csv or .pdb"},
+		{exitUsage, []string{"-o", "x.txt"}, "expected a file that ends in .npy or .csv or .parquet or .pdb"},
 		{exitConfig, []string{"--data", "all.pdb", "--within", "0.001", "-o", "c.npy"},
 			"none of 40 rows can be brought to Σ"},
 	} {
