@@ -15,9 +15,9 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // AwayKind is the kind of units of cells that are done on another machine: such a unit has all that a cell is made of

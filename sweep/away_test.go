@@ -13,8 +13,8 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 const ringProblem = `

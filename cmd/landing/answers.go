@@ -16,8 +16,8 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // answers are the types of what verbs print with --json; of a verb with several, one of them. A new verb gives what it

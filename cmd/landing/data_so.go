@@ -11,8 +11,8 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // soStory is what data so prints.

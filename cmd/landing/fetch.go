@@ -16,8 +16,8 @@ import (
 	"github.com/landing-diffusion/landing/queue"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 func (a *app) fetch() *cobra.Command {

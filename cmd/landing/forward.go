@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 func (a *app) forward() *cobra.Command {

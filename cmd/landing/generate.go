@@ -19,8 +19,8 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // maxNumbers bounds the numbers that one call generates: with the file, they are in

@@ -39,9 +39,9 @@ import (
 	"github.com/landing-diffusion/landing/robot/plan"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // Exit codes.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/domain/kinds"
-	"github.com/landing-diffusion/landing/work/tasks"
+	"github.com/landing-diffusion/landing/tasks"
 )
 
 // partsDir is what a folder of parts is called behind the name of their file.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
-	"github.com/landing-diffusion/landing/work/tasks"
 )
 
 // shardFlag is --shard of verbs that can do a part of their work.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/queue"
-	"github.com/landing-diffusion/landing/work/tasks"
+	"github.com/landing-diffusion/landing/tasks"
 )
 
 // submission is what all submissions are asked.

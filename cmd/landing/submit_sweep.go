@@ -9,7 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/sweep"
-	"github.com/landing-diffusion/landing/work/tasks"
+	"github.com/landing-diffusion/landing/tasks"
 )
 
 func init() { tasks.All = append(tasks.All, sweep.Tasks()) }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/queue"
-	"github.com/landing-diffusion/landing/work/tasks"
+	"github.com/landing-diffusion/landing/tasks"
 )
 
 func (a *app) work() *cobra.Command {
