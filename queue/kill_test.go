@@ -8,13 +8,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 	"github.com/landing-diffusion/landing/queue/server"
 )
 
@@ -74,42 +74,12 @@ func held(ctx context.Context, t *Task) (*Product, error) {
 	return hash(ctx, t)
 }
 
-// A child is a process that a test started.
-type child struct {
-	*exec.Cmd
-	stdin io.WriteCloser
-}
-
-func spawn(t *testing.T, role, url, dir string) *child {
+// spawn starts the test binary in a role.
+func spawn(t *testing.T, role, url, dir string) *process.Child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(os.Args[0])}
-	c.Env = append(os.Environ(), roleEnv+"="+role, urlEnv+"="+url, dirEnv+"="+dir)
-	c.Stderr = os.Stderr
-	var err error
-	if c.stdin, err = c.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// kill ends a child as kill -9 does.
-func (c *child) kill() {
-	c.Process.Signal(syscall.SIGKILL)
-	c.Wait()
-}
-
-// freePort returns an address of this machine on which nothing listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	cmd := process.Self(t, "", []string{roleEnv + "=" + role, urlEnv + "=" + url, dirEnv + "=" + dir})
+	cmd.Stderr = os.Stderr
+	return process.Start(t, cmd)
 }
 
 // long reports whether tests may take minutes.
@@ -122,17 +92,15 @@ func TestKills(t *testing.T) {
 	if long() {
 		kills, workers, units = 20, 8, 1000
 	}
-	addr, store, scratch := freePort(t), t.TempDir(), t.TempDir()
+	addr, store, scratch := process.FreePort(t), t.TempDir(), t.TempDir()
 	serving := spawn(t, "server", addr, store)
-	defer func() { serving.kill() }()
 	q := reach(t, addr)
 	s := hashes(t, units)
 	s.Tries = 20 // of kills, none is a unit's fault
 	j := submit(t, q, s)
-	all := make([]*child, workers)
+	all := make([]*process.Child, workers)
 	for i := range all {
 		all[i] = spawn(t, "worker", addr, scratch)
-		defer func() { all[i].kill() }()
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -140,13 +108,13 @@ func TestKills(t *testing.T) {
 	for k := range kills {
 		time.Sleep(time.Duration(200+r.IntN(500)) * time.Millisecond)
 		if k == 1 || k > 1 && r.IntN(4) == 0 {
-			serving.kill()
+			serving.Kill()
 			time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond)
 			serving = spawn(t, "server", addr, store)
 			continue
 		}
 		i := r.IntN(workers)
-		all[i].kill()
+		all[i].Kill()
 		all[i] = spawn(t, "worker", addr, scratch)
 	}
 	if st := wait(t, q, j); st.Done != units {
@@ -260,8 +228,7 @@ func TestDrops(t *testing.T) {
 	j := submit(t, q, sub)
 	scratch := t.TempDir()
 	for range workers {
-		c := spawn(t, "worker", l.Addr().String(), scratch)
-		defer c.kill()
+		spawn(t, "worker", l.Addr().String(), scratch)
 	}
 	if st := wait(t, q, j); st.Done != units {
 		t.Errorf("%+v", st)

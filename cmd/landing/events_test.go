@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
 // events decodes the lines of standard error: objects of known kinds, and nothing else.
@@ -117,28 +117,18 @@ func TestWhileOpen(t *testing.T) {
 func TestAttended(t *testing.T) {
 	dir := t.TempDir()
 	args := append([]string{"train", "demo", "--out", "r", "--attended", "--progress", "json"}, tiny...)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "--set", "train.epochs=1000000")...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c := process.Start(t, self(t, dir, append(args, "--set", "train.epochs=1000000")...))
 	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		if info, err := os.Stat(filepath.Join(dir, "r", "metrics.jsonl")); err == nil && info.Size() > 0 {
 			break
 		}
 	}
-	stdin.Close()
-	cmd.Wait()
-	all := events(t, stderr.String())
-	if e := all[len(all)-1]; cmd.ProcessState.ExitCode() != exitInterrupted || e.Error == nil ||
+	c.CloseInput()
+	c.Wait()
+	all := events(t, c.Said.String())
+	if e := all[len(all)-1]; c.ProcessState.ExitCode() != exitInterrupted || e.Error == nil ||
 		e.Error.Kind != "interrupted" {
-		t.Fatalf("exit %d, %s", cmd.ProcessState.ExitCode(), stderr.String())
+		t.Fatalf("exit %d, %s", c.ProcessState.ExitCode(), c.Said.String())
 	}
 	var status struct{ State string }
 	text, err := os.ReadFile(filepath.Join(dir, "r", "status.json"))

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -292,10 +291,6 @@ func TestClosedPipe(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -305,20 +300,19 @@ func TestClosedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	silent := exec.Command(self, "recipes")
+	silent := self(t, "", "recipes")
 	var said bytes.Buffer
-	silent.Env, silent.Stdout, silent.Stderr = append(os.Environ(), "LANDING_TEST_MAIN=1"), w, &said
+	silent.Stdout, silent.Stderr = w, &said
 	if err := silent.Run(); silent.ProcessState.ExitCode() != exitFailure || said.Len() > 0 {
 		t.Errorf("%v, %q", err, said.String())
 	}
 	for name, both := range map[string]bool{"messages": false, "all": true} {
-		cmd := exec.Command(self, append([]string{"train", "demo", "--out", name}, tiny...)...)
-		cmd.Dir, cmd.Stderr = dir, w
+		cmd := self(t, dir, append([]string{"train", "demo", "--out", name}, tiny...)...)
+		cmd.Stderr = w
 		want := exitOK
 		if both {
 			cmd.Stdout, want = w, exitFailure
 		}
-		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() != want {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
 // TestMain lets the test binary stand in for the program, so that tests can kill
@@ -24,6 +25,12 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// self returns the command that runs the program in a process of its own.
+func self(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	return process.Self(t, dir, []string{"LANDING_TEST_MAIN=1"}, args...)
 }
 
 type transcript struct {
@@ -396,19 +403,9 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	settings := []string{"--set", "train.epochs=40", "--set", "network.width=16", "--set", "train.times_per_path=2",
 		"--set", "train.checkpoint_every=0.05"}
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(self, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
-		return cmd
-	}
-	if out, err := command(append([]string{"train", "demo", "--out", "whole"},
+	if out, err := self(t, dir, append([]string{"train", "demo", "--out", "whole"},
 		settings...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -436,23 +433,18 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Fatal("training does not get on")
 	}
 	for name, signal := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
-		cmd := command(append([]string{"train", "demo", "--out", name}, settings...)...)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		c := process.Start(t, self(t, dir, append([]string{"train", "demo", "--out", name}, settings...)...))
 		wait(name, 5)
-		if err := cmd.Process.Signal(signal); err != nil {
+		if err := c.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		err := cmd.Wait()
+		err := c.Wait()
 		if signal == os.Interrupt {
-			if cmd.ProcessState.ExitCode() != 130 || !strings.Contains(stderr.String(), "landing resume "+name) {
-				t.Errorf("exit %d (%v)\n%s", cmd.ProcessState.ExitCode(), err, stderr.String())
+			if c.ProcessState.ExitCode() != 130 || !strings.Contains(c.Said.String(), "landing resume "+name) {
+				t.Errorf("exit %d (%v)\n%s", c.ProcessState.ExitCode(), err, c.Said.String())
 			}
 		}
-		if out, err := command("resume", name, "--workers", "1").CombinedOutput(); err != nil {
+		if out, err := self(t, dir, "resume", name, "--workers", "1").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		if !bytes.Equal(final(name), want) {

@@ -4,51 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
-// A servant is a process of the program that a test started. It ends with the test: its standard input does.
-type servant struct {
-	*exec.Cmd
-	out, said bytes.Buffer
-}
-
-func serveAs(t *testing.T, dir string, args ...string) *servant {
+// servant starts the program as one that serves until the test ends.
+func servant(t *testing.T, dir string, args ...string) *process.Child {
 	t.Helper()
-	s := &servant{Cmd: exec.Command(os.Args[0], append(args, "--attended")...)}
-	s.Dir, s.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
-	s.Stdout, s.Stderr = &s.out, &s.said
-	if _, err := s.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// kill ends a process as kill -9 does.
-func (s *servant) kill() {
-	s.Process.Signal(syscall.SIGKILL)
-	s.Wait()
-}
-
-// quietPort returns an address of this machine on which nothing listens.
-func quietPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return process.Start(t, self(t, dir, append(args, "--attended")...))
 }
 
 // untilThere calls the program until it succeeds: a queue takes a moment to be there.
@@ -77,30 +46,26 @@ func TestQueueKills(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
 	ok(t, dir, "generate", "r", "-n", n, "-o", "one.npy")
-	at := quietPort(t)
+	at := process.FreePort(t)
 	t.Setenv(queueEnv, at)
-	queue := func() *servant {
-		return serveAs(t, dir, "queue", "--listen", at, "--store", "store", "--silence", "1s")
+	queue := func() *process.Child {
+		return servant(t, dir, "queue", "--listen", at, "--store", "store", "--silence", "1s")
 	}
-	worker := func() *servant {
-		until := time.Now().Add(60 * time.Second)
-		for { // one that starts while the queue is away ends, as the supervisor of a fleet would see
-			s := serveAs(t, dir, "work", "--cache", "cache", "--workers", "1")
-			time.Sleep(200 * time.Millisecond)
-			if s.Process.Signal(syscall.Signal(0)) == nil || time.Now().After(until) {
-				return s
+	worker := func() *process.Child {
+		for until := time.Now().Add(60 * time.Second); ; {
+			c := servant(t, dir, "work", "--cache", "cache", "--workers", "1")
+			// one that starts while the queue is away ends, as the supervisor of a fleet would see
+			if !c.Ended(200*time.Millisecond) || time.Now().After(until) {
+				return c
 			}
-			s.Wait()
 		}
 	}
 	serving := queue()
-	defer func() { serving.kill() }()
 	untilThere(t, dir, "status")
 	ok(t, dir, "submit", "generate", "r", "-n", n, "--unit", unit, "--tries", "20")
-	all := make([]*servant, workers)
+	all := make([]*process.Child, workers)
 	for i := range all {
 		all[i] = worker()
-		defer func() { all[i].kill() }()
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -108,13 +73,13 @@ func TestQueueKills(t *testing.T) {
 	for k := range kills {
 		time.Sleep(time.Duration(r.IntN(700)) * time.Millisecond)
 		if k == 1 || k > 1 && r.IntN(4) == 0 {
-			serving.kill()
+			serving.Kill()
 			serving = queue()
 			untilThere(t, dir, "status")
 			continue
 		}
 		i := r.IntN(workers)
-		all[i].kill()
+		all[i].Kill()
 		all[i] = worker()
 	}
 	ok(t, dir, "fetch", "-o", "many.npy")
@@ -135,8 +100,8 @@ func TestQueueKills(t *testing.T) {
 	}
 	// a worker that is asked to end does, with what it did
 	all[0].Process.Signal(syscall.SIGTERM)
-	if err := all[0].Wait(); err != nil || !strings.Contains(all[0].out.String(), "done in") {
-		t.Errorf("SIGTERM: %v, %s%s", err, all[0].out.String(), all[0].said.String())
+	if err := all[0].Wait(); err != nil || !strings.Contains(all[0].Out.String(), "done in") {
+		t.Errorf("SIGTERM: %v, %s%s", err, all[0].Out.String(), all[0].Said.String())
 	}
 	all[0] = worker()
 	var state struct {
@@ -168,10 +133,9 @@ func TestQueueSweep(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(sweep), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	at := quietPort(t)
+	at := process.FreePort(t)
 	t.Setenv(queueEnv, at)
-	serving := serveAs(t, dir, "queue", "--listen", at, "--store", "store", "--key", "office.nk")
-	defer serving.kill()
+	serving := servant(t, dir, "queue", "--listen", at, "--store", "store", "--key", "office.nk")
 	t.Setenv(credentialsEnv, filepath.Join(dir, "office.nk"))
 	untilThere(t, dir, "status")
 	ok(t, dir, "submit", "sweep", "s.yaml", "--shared", filepath.Join(dir, "shared"))
@@ -206,8 +170,9 @@ func TestQueueSweep(t *testing.T) {
 			return nil
 		})
 	}
-	if strings.Contains(serving.said.String()+serving.out.String(), "SUA") {
-		t.Errorf("a seed was told: %s", serving.said.String())
+	serving.Kill()
+	if strings.Contains(serving.Said.String()+serving.Out.String(), "SUA") {
+		t.Errorf("a seed was told: %s", serving.Said.String())
 	}
 }
 
@@ -216,7 +181,7 @@ func TestQueueRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(queueEnv, "")
 	t.Setenv(credentialsEnv, "")
-	dead := quietPort(t)
+	dead := process.FreePort(t)
 	for name, text := range map[string]string{"words": "sesame\n", "s.yaml": "{problems: [demo]}"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
 // A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs
@@ -83,16 +84,10 @@ func TestReproduceKilled(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	command := func(out string) *exec.Cmd {
-		cmd := exec.Command(self, "reproduce", "demo", "--only", "demo/ULLA/N=20,demo/OLLA/N=20", "--budget", "0",
-			"--set", "train.epochs=12", "--set", "network.width=8", "--set", "network.layers=1", "--set",
+		return self(t, dir, "reproduce", "demo", "--only", "demo/ULLA/N=20,demo/OLLA/N=20", "--budget", "0", "--set",
+			"train.epochs=12", "--set", "network.width=8", "--set", "network.layers=1", "--set",
 			"train.checkpoint_every=0.001", "--out", out)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
-		return cmd
 	}
 	begun := time.Now()
 	if said, err := command("whole").CombinedOutput(); err != nil {
@@ -107,15 +102,7 @@ func TestReproduceKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	out := "killed"
 	for killed, folder := 0, 0; killed < 5; {
-		cmd := command(out)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.Float64() * 0.7 * float64(whole)))
-		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			t.Fatal(err)
-		}
-		if cmd.Wait() == nil { // it was done before
+		if process.Killed(t, command(out), time.Duration(random.Float64()*0.7*float64(whole))) { // it was done before
 			sameEnds(t, reproducedEnds(t, filepath.Join(dir, out)), want, seed)
 			folder++
 			out = fmt.Sprintf("killed-%d", folder)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -70,8 +69,7 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens")
-	cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
+	cmd := self(t, "", "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens")
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()

@@ -2,16 +2,16 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
 // sameFiles holds two files of a folder against each other.
@@ -124,42 +124,22 @@ func TestPartsKilled(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
 	draw := []string{"generate", "r", "-n", "20000", "--set", "process.steps=5"}
 	ok(t, dir, append(draw, "-o", "one.csv")...)
 	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	// until runs a command until it ends by itself, but kills it the first times, later each time.
 	until := func(kills int, args ...string) {
 		t.Helper()
-		whole := 100 * time.Millisecond
-		for killed := 0; ; {
-			cmd := exec.Command(self, args...)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "LANDING_TEST_MAIN=1")
-			var said bytes.Buffer
-			cmd.Stderr = &said
-			begun := time.Now()
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+		for killed, whole := 0, 100*time.Millisecond; ; killed, whole = killed+1, whole*3/2 {
+			after := time.Hour
 			if killed < kills {
-				time.Sleep(time.Duration(random.Float64() * float64(whole)))
-				if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-					t.Fatal(err)
-				}
-				whole = whole * 3 / 2
-				killed++
+				after = time.Duration(random.Float64() * float64(whole))
 			}
-			err := cmd.Wait()
-			if err == nil {
+			if process.Killed(t, self(t, dir, args...), after) {
 				return
-			}
-			if cmd.ProcessState.ExitCode() >= 0 {
-				t.Fatalf("seed %d: landing %v after %v: %v\n%s", seed, args, time.Since(begun), err, said.String())
 			}
 			if _, err := os.Stat(filepath.Join(dir, "all.csv")); err == nil && args[0] == "merge" {
 				return // killed when it had written the file

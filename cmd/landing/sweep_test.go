@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
 // short is a sweep of two tiny cells, whose budgets are counts.
@@ -37,15 +38,8 @@ func TestSweepKilled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(shortSweep), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(self, append([]string{"sweep", "short.yaml"}, args...)...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
-		return cmd
+		return self(t, dir, append([]string{"sweep", "short.yaml"}, args...)...)
 	}
 	begun := time.Now()
 	if out, err := command("--out", "whole").CombinedOutput(); err != nil {
@@ -63,14 +57,7 @@ func TestSweepKilled(t *testing.T) {
 	out := func() string { return fmt.Sprintf("killed-%d", folder) }
 	for killed < kills {
 		cmd := command("--out", out(), "--workers", fmt.Sprint(1+killed%3))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.Float64() * 0.6 * float64(whole)))
-		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			t.Fatal(err)
-		}
-		if cmd.Wait() == nil { // it was done before
+		if process.Killed(t, cmd, time.Duration(random.Float64()*0.6*float64(whole))) { // it was done before
 			sameEnds(t, ends(t, filepath.Join(dir, out())), want, seed)
 			folder++
 			continue
@@ -324,29 +311,14 @@ func TestSweepTogether(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	var all []*process.Child
+	for range 3 {
+		all = append(all, process.Start(t, self(t, dir, "sweep", "short.yaml", "--out", "together", "-q", "--workers",
+			"1")))
 	}
-	done := make(chan error)
-	const processes = 3
-	for range processes {
-		cmd := exec.Command(self, "sweep", "short.yaml", "--out", "together", "-q", "--workers", "1")
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "LANDING_TEST_MAIN=1")
-		var said bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &said, &said
-		go func() {
-			err := cmd.Run()
-			if err != nil {
-				err = fmt.Errorf("%w\n%s", err, said.String())
-			}
-			done <- err
-		}()
-	}
-	for range processes {
-		if err := <-done; err != nil {
-			t.Error(err)
+	for _, c := range all {
+		if err := c.Wait(); err != nil {
+			t.Errorf("%v\n%s%s", err, c.Out.String(), c.Said.String())
 		}
 	}
 	if r := ok(t, dir, "sweep", "short.yaml", "--out", "together"); strings.Contains(r.stderr, "[1 of 6]") {
