@@ -150,7 +150,7 @@ func (m *remedies) learn() string {
 // longest bounds a training that a remedy asks for.
 const longest = 24 * time.Hour
 
-func (m *remedies) name() string { return text.Shell(m.Folder.Dir) }
+func (m *remedies) name() string { return text.Shell(m.Folder.Name()) }
 
 // redrawn reports whether samples are drawn by other keys than the run's, but for the prior.
 func (m *remedies) redrawn() bool {

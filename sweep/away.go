@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -107,20 +108,29 @@ func doAway(ctx context.Context, j *tasks.Job) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		for key, file := range t.Files {
-			p.SetFile(key, j.Inputs[awayName(key, file)])
-			p.Call(key, file)
+		for key, file := range p.Files() {
+			sent, ok := j.Inputs[awayName(key, t.Files[key])]
+			if !ok && file != "" { // of this machine's own, which is not for units to read
+				return nil, &tasks.TaskError{Unit: j.Unit.Name, Problem: fmt.Sprintf("its problem names the file %s "+
+					"for %s, which is not among its inputs", file, key)}
+			}
+			if ok {
+				p.SetFile(key, sent)
+				p.Call(key, t.Files[key])
+			}
 		}
 		return p, nil
 	}
 	s := &session{plan: &Plan{File: &File{Samples: t.Samples, Report: t.Report}},
-		Runner: Runner{Dir: j.Folder(), Pool: j.Pool, Command: []string{"landing", "work"}}}
-	s.Train = experiment.Observer{Epoch: func(e train.Epoch) { j.Tick(uint64(e.Epoch), 0) }}
+		away: true, Runner: Runner{Dir: j.Folder(), Pool: j.Pool, Command: []string{"landing", "work"}}}
+	s.Train = experiment.Observer{Mixing: func(int, int) { j.Step() },
+		Epoch:      func(e train.Epoch) { j.Tick(uint64(e.Epoch), 0) },
+		Evaluation: func(experiment.Progress) { j.Step() }, HeldOut: func(train.Measured, string) { j.Step() }}
 	s.Drawn = func(_ *Cell, done, of int) { j.Tick(uint64(done), uint64(of)) }
 	e, err := s.guarded(ctx, c)
 	switch {
 	case err == nil:
-	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err):
+	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err) || errors.As(err, new(*tasks.TaskError)):
 		return nil, err
 	default:
 		reason := strings.ReplaceAll(err.Error(), s.folder(c), c.Name)
@@ -175,7 +185,11 @@ func (p *Plan) Take(dir string, get func(u AwayUnit, dir string) (result *tasks.
 // take records one cell.
 func (s *session) take(u AwayUnit, get func(u AwayUnit, dir string) (*tasks.Result, string, error)) error {
 	claim, _, err := s.store.Claim(u.Cell.Unit, true, func() error { return s.clear(u.Cell) })
-	if claim == nil || err != nil {
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(s.Dir, ".taken-"+u.Cell.Name)
+	if err := os.RemoveAll(tmp); err != nil || claim == nil { // left by a process that was killed
 		return err
 	}
 	defer claim.Release()
@@ -188,8 +202,7 @@ func (s *session) take(u AwayUnit, get func(u AwayUnit, dir string) (*tasks.Resu
 			return err
 		}
 	}
-	tmp, err := os.MkdirTemp(s.Dir, ".taken-*")
-	if err != nil {
+	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)

@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/work"
 )
@@ -82,10 +85,12 @@ func TestAway(t *testing.T) {
 	if err := os.Rename(filepath.Join(home, "ring.csv"), filepath.Join(home, "moved.csv")); err != nil {
 		t.Fatal(err)
 	}
-	gotten := 0
+	gotten, kept := 0, []string(nil)
 	get := func(u AwayUnit, dir string) (*tasks.Result, string, error) {
 		gotten++
-		in, err := sent(t.TempDir(), u, filepath.Join(home, "moved.csv"))
+		at := t.TempDir()
+		kept = append(kept, at)
+		in, err := sent(at, u, filepath.Join(home, "moved.csv"))
 		if err != nil {
 			return nil, "", err
 		}
@@ -98,7 +103,12 @@ func TestAway(t *testing.T) {
 	if err := os.Symlink(filepath.Join(home, "moved.csv"), filepath.Join(home, "ring.csv")); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
+	for k := range 2 {
+		if k == 1 { // a process that was killed left this
+			if err := os.MkdirAll(filepath.Join(there, ".taken-"+units[0].Cell.Name, "runs"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
 		got, err := p.Take(there, get)
 		if err != nil {
 			t.Fatal(err)
@@ -129,9 +139,59 @@ func TestAway(t *testing.T) {
 			compareFiles(t, here, there, filepath.Join("runs", c.Name, name))
 		}
 	}
+	// where a machine kept what it was sent, and what it made, is told nowhere
+	err = filepath.WalkDir(there, func(path string, e os.DirEntry, err error) error {
+		if strings.Contains(path, "taken") {
+			t.Errorf("%s is left", path)
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, scratch := range append(kept, ".taken-") {
+			if bytes.Contains(text, []byte(scratch)) {
+				t.Errorf("%s tells of %s", path, scratch)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	rec, err := experiment.ReadRecord(filepath.Join(there, "runs", want.Cells[0].Name, "samples.npy"))
+	if err != nil || rec == nil || rec.Run != "runs/"+want.Cells[0].Name {
+		t.Errorf("samples are of the run %+v, %v", rec, err)
+	}
 	r, err := experiment.Open(filepath.Join(there, "runs", want.Cells[0].Name), "", pool)
 	if err != nil || r.Warning != "" {
 		t.Errorf("a run that was taken: %v, %+v", err, r)
+	}
+}
+
+// A cell whose problem names a file that did not come with it is refused: it would be one of the machine's own.
+func TestAwayReadsItsInputsAlone(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret.csv")
+	if err := os.WriteFile(secret, []byte("sesame\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	old := slices.Clone(tasks.All)
+	tasks.All = append(tasks.All, Tasks())
+	defer func() { tasks.All = old }()
+	pool := parallel.New(1)
+	defer pool.Close()
+	for key, source := range map[string]string{"data.path": strings.ReplaceAll(ringProblem, "ring.csv", secret),
+		"set.weights": "name: ring\ndata: {kind: demo}\nset: {kind: level-set, weights: " + secret + "}\n"} {
+		raw, err := json.Marshal(away{Unit: &work.Unit{Name: "c", Task: []byte("1")}, Source: []byte(source),
+			Origin: "p.yaml"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &work.Unit{Name: "c", Kind: AwayKind, Task: raw, Version: run.Version()}
+		_, err = (&tasks.Doer{Pool: pool}).Do(t.Context(), u, tasks.Inputs{}, t.TempDir())
+		if !errors.As(err, new(*tasks.TaskError)) || !strings.Contains(err.Error(), "for "+key) ||
+			strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%s: got %v", key, err)
+		}
 	}
 }
 

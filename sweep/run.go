@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -185,6 +186,7 @@ type session struct {
 	store *work.Store
 	state []CellStatus // by cell
 	mine  []int        // cells of the part
+	away  bool         // the folder is scratch: files name what is in it from the sweep's folder on
 }
 
 func (s *session) units() *work.Store {
@@ -425,6 +427,7 @@ func (s *session) begun(c *Cell) (*experiment.Run, error) {
 		if err := r.Folder.Lock(); err != nil {
 			return nil, &heldError{err}
 		}
+		s.call(r.Folder, c)
 		return r, r.Folder.Tidy()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -446,7 +449,15 @@ func (s *session) begun(c *Cell) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.call(f, c)
 	return l.Begin(f, c.source, s.Command)
+}
+
+// call says what files call a cell's folder.
+func (s *session) call(f *run.Folder, c *Cell) {
+	if s.away {
+		f.Called = path.Join(compare.RunsDir, c.Name)
+	}
 }
 
 // epochRows returns how many rows the network sees in an epoch, if no path fails: the times of each path, in whole

@@ -54,9 +54,9 @@ func Forward(r *experiment.Run, o ForwardOptions) (*List, error) {
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return nil, err
 	}
-	names := []string{run.ConfigFile, run.ManifestFile}
-	for _, kept := range m.Kept {
-		names = append(names, kept)
+	names, err := keeps(r, &m)
+	if err != nil {
+		return nil, err
 	}
 	if err := l.files(r, names); err != nil {
 		return nil, err
@@ -74,9 +74,12 @@ func doForward(ctx context.Context, j *Job) (any, error) {
 		return nil, err
 	}
 	opened, err := j.Opened(shared(j.Unit), func() (any, error) {
-		r, err := experiment.Open(j.Inputs.Root("run"), j.Inputs.named("data"), j.Pool)
+		r, err := experiment.OpenSent(j.Inputs.Root("run"), j.Inputs.named("data"), j.Pool)
 		if err != nil {
 			return nil, err
+		}
+		if r.Bare {
+			return nil, &TaskError{j.Unit.Name, "the data is not among its inputs, and paths begin at its rows"}
 		}
 		return r.Ahead(rows.Total)
 	})

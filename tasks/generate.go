@@ -107,9 +107,9 @@ func (l *List) runInputs(r *experiment.Run, g *generation) error {
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
 	}
-	names := []string{run.ConfigFile, run.ManifestFile}
-	for _, kept := range m.Kept {
-		names = append(names, kept)
+	names, err := keeps(r, &m)
+	if err != nil {
+		return err
 	}
 	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
 		if _, err := os.Stat(r.Folder.Path(name)); err == nil {
@@ -125,6 +125,20 @@ func (l *List) runInputs(r *experiment.Run, g *generation) error {
 		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
 	}
 	return nil
+}
+
+// keeps returns the names of what every unit of a run reads of its folder. A *run.FolderError names a file that lies
+// elsewhere, which is not for others to read.
+func keeps(r *experiment.Run, m *run.Manifest) ([]string, error) {
+	names := []string{run.ConfigFile, run.ManifestFile}
+	for key, name := range m.Kept {
+		if filepath.Base(name) != name || name == ".." {
+			return nil, &run.FolderError{Dir: r.Folder.Path(run.ManifestFile), Problem: fmt.Sprintf("keeps %q as %q; "+
+				"expected the name of a file in the folder", key, name)}
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 // files adds files of a run's folder to the inputs.
@@ -155,6 +169,9 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 		return r.Conditions(given)
 	case g.Start != "" || g.Goal != "":
 		return r.Between(g.Start, g.Goal)
+	case g.Condition != "" && !strings.Contains(g.Condition, "="):
+		return nil, &TaskError{"generate", fmt.Sprintf("its condition is %q; expected name=value,… or an input",
+			g.Condition)}
 	case g.Condition != "":
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
@@ -173,12 +190,12 @@ type drawer struct {
 	prior   *experiment.Prior      // nil until it is asked
 }
 
-// begin makes the prior.
-func (d *drawer) begin(ctx context.Context) error {
+// begin makes the prior, which may take chains; step hears that they go on.
+func (d *drawer) begin(ctx context.Context, step func()) error {
 	if d.prior != nil {
 		return nil
 	}
-	prior, err := d.run.Prior(ctx, nil)
+	prior, err := d.run.Prior(ctx, func(int, int) { step() })
 	if err != nil {
 		return err
 	}
@@ -200,11 +217,11 @@ func (in Inputs) named(base string) string {
 
 // open makes a run ready to draw, from inputs that were verified.
 func (g *generation) open(in Inputs, pool *parallel.Pool) (*drawer, error) {
-	data := ""
-	if g.Data {
-		data = in.named("data")
+	data := in.named("data")
+	if g.Data != (data != "") {
+		return nil, &TaskError{"generate", "its task and its inputs do not say alike whether it needs the data"}
 	}
-	r, err := experiment.OpenToDraw(in.Root("run"), data, pool)
+	r, err := experiment.OpenSent(in.Root("run"), data, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +268,7 @@ func doGenerate(ctx context.Context, j *Job) (any, error) {
 		return nil, err
 	}
 	d := opened.(*drawer)
-	if err := d.begin(ctx); err != nil {
+	if err := d.begin(ctx, j.Step); err != nil {
 		return nil, err
 	}
 	dim := d.run.Process.Set.Dim()

@@ -281,6 +281,17 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 	if j.good = int(j.Range.Total - lost); j.Range.Total > math.MaxInt/8/uint64(j.Dim) {
 		return nil, refuse("%d rows of %d numbers are more than a file can have", j.Range.Total, j.Dim)
 	}
+	for _, p := range parts { // before memory is taken for rows of that width
+		path := filepath.Join(p.Dir, RowsFile)
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, &work.DamagedError{Path: path, Problem: err.Error() + again(p.Dir)}
+		}
+		if n := uint64(info.Size()) / 8; n/p.Range.Count < uint64(j.Dim) {
+			return nil, &work.DamagedError{Path: path, Problem: fmt.Sprintf("is truncated: it has %d bytes, too few "+
+				"for %d rows of %d numbers", info.Size(), p.Range.Count, j.Dim) + again(p.Dir)}
+		}
+	}
 	form, err := kind.Join(ctx, j)
 	if err != nil {
 		return nil, err
@@ -445,10 +456,18 @@ func (j *Joint) runDir() (dir, data string, err error) {
 		}
 	}
 	if dir == "" {
-		return "", "", refuse("the folder of the run is not on this machine, which says how rows are written: parts "+
-			"name %q; --run says where it is", j.Parts[0].Result.Inputs.Root("run"))
+		was := "parts do not name it"
+		if at := j.Parts[0].Result.Inputs.Root("run"); at != "" {
+			was = fmt.Sprintf("parts name %q", at)
+		}
+		return "", "", refuse("the folder of the run is not on this machine, which says how rows are written: %s; "+
+			"--run says where it is", was)
 	}
 	hash, err := hashOf(filepath.Join(dir, run.ConfigFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", refuse("%s: the run of the parts, which says how rows are written, is not there; --run says "+
+			"where it is", dir)
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -467,22 +486,18 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 			return nil, err
 		}
 	}
-	dir := filepath.Dir(out)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(dir, "."+filepath.Base(out)+".parts-*")
+	scratch, err := run.Scratch(filepath.Dir(out), "."+filepath.Base(out)+".parts-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer scratch.Drop()
 	doer := &Doer{Pool: o.Pool, Tick: o.Tick}
 	doer.Know(l)
-	if _, _, err := doer.Into(ctx, &work.Store{Dir: dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
+	if _, _, err := doer.Into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
 		return nil, err
 	}
 	o.Tick = nil
-	parts, err := Parts([]string{dir})
+	parts, err := Parts([]string{scratch.Dir})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -69,7 +68,14 @@ func joinRotations(_ context.Context, j *Joint) (*Form, error) {
 	if ext := strings.ToLower(filepath.Ext(j.Out)); ext != ".npy" {
 		return nil, refuse("%s: rotation matrices are written to .npy files", j.Out)
 	}
-	n := int(math.Sqrt(float64(j.Dim)))
+	var m mixture
+	if err := j.Task(&m); err != nil {
+		return nil, err
+	}
+	n := m.N
+	if j.Dim != n*n {
+		return nil, refuse("rows have %d numbers; expected %d×%[2]d, as their task says", j.Dim, n)
+	}
 	return &Form{Write: func(w io.Writer, rows arrayfile.Rows) error {
 		return arrayfile.EncodeNPYRows(w, []int{rows.N, n, n}, rows)
 	}}, nil

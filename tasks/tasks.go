@@ -188,6 +188,7 @@ func find(u *work.Unit) (Kind, error) {
 type Doer struct {
 	Pool *parallel.Pool
 	Tick func(done, of uint64) // hears of the rows of a unit; may be nil
+	Step func()                // hears that a unit gets on, with rows or without; may be nil
 
 	checked map[string]string // SHA-256 by path, of inputs
 	key     string            // of what is open
@@ -199,7 +200,8 @@ type Job struct {
 	Unit   *work.Unit
 	Inputs Inputs
 	Pool   *parallel.Pool
-	Tick   func(done, of uint64) // never nil
+	Tick   func(done, of uint64) // never nil; it is a Step too
+	Step   func()                // never nil
 
 	doer  *Doer
 	dir   string
@@ -269,9 +271,13 @@ func (d *Doer) Do(ctx context.Context, u *work.Unit, in Inputs, dir string) (*Re
 		return nil, err
 	}
 	start := time.Now()
-	j := &Job{Unit: u, Inputs: in, Pool: d.Pool, doer: d, dir: dir}
+	j := &Job{Unit: u, Inputs: in, Pool: d.Pool, Step: d.Step, doer: d, dir: dir}
+	if j.Step == nil {
+		j.Step = func() {}
+	}
 	told := uint64(0)
 	j.Tick = func(done, of uint64) { // each number once
+		j.Step()
 		if done > told && d.Tick != nil {
 			d.Tick(done, of)
 		}

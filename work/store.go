@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (s *Store) Unit(name string) (*Unit, error) {
 	if err := f.ReadJSON(unitFile, &u); err != nil {
 		return nil, err
 	}
-	if u.Name != name || !json.Valid(u.Task) {
+	if u.Name != name || u.Check() != nil {
 		return nil, &DamagedError{f.Path(unitFile), "is not that of " + name}
 	}
 	return &u, nil
@@ -165,7 +166,7 @@ func (s *Store) ended(f *run.Folder, u *Unit, end State) (Status, error) {
 	if e.Content != u.Content() {
 		what := "another task, or other bytes of what it reads"
 		if was, err := s.Unit(u.Name); err == nil {
-			what = u.Differs(was)
+			what = cmp.Or(u.Differs(was), what)
 		}
 		return Status{}, &ConflictError{s.Dir, u.Name, what}
 	}

@@ -24,6 +24,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -43,7 +44,8 @@ type Unit struct {
 	Version string            `json:"version"`          // of the program: another may give other bytes
 }
 
-// Content returns the SHA-256 of what is done on what: of all but name and version.
+// Content returns the SHA-256 of what is done on what: of all but name and version. It panics unless the task is JSON,
+// which Check says of a unit that comes from elsewhere.
 func (u *Unit) Content() string {
 	var task bytes.Buffer
 	if json.Compact(&task, u.Task) != nil {
@@ -80,10 +82,59 @@ func (u *Unit) Differs(v *Unit) string {
 			what = append(what, "other bytes of "+name)
 		}
 	}
-	if len(what) == 0 || !bytes.Equal(u.Task, v.Task) {
+	if told := differ(u.Task, v.Task); told != "" {
+		what = append(what, "another task ("+told+")")
+	}
+	if u.Kind != v.Kind {
+		what = append(what, "another kind of task")
+	}
+	if len(what) == 0 { // such as the same values in another order
 		what = append(what, "another task")
 	}
 	return strings.Join(what, ", ")
+}
+
+// Of tasks that differ, so many values are told, each no longer than so many bytes.
+const (
+	mostTold    = 3
+	longestTold = 40
+)
+
+// differ tells values of a task that are not those of another one, by their keys; empty if all are.
+func differ(task, was json.RawMessage) string {
+	now, before := map[string]string{}, map[string]string{}
+	values("", task, now)
+	values("", was, before)
+	all := maps.Clone(now)
+	maps.Copy(all, before)
+	var told []string
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		a, b := cmp.Or(now[key], "not set"), cmp.Or(before[key], "not set")
+		switch {
+		case a == b:
+		case len(told) == mostTold:
+			return strings.Join(told, "; ") + "; …"
+		case max(len(a), len(b)) > longestTold:
+			told = append(told, "another "+key)
+		default:
+			told = append(told, fmt.Sprintf("%s is %s, was %s", key, a, b))
+		}
+	}
+	return strings.Join(told, "; ")
+}
+
+// values gathers the values of a task by their keys, as in of.seed; what is no object is one value, called "it".
+func values(key string, task json.RawMessage, to map[string]string) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(task, &object) != nil || len(object) == 0 {
+		var text bytes.Buffer
+		json.Compact(&text, task)
+		to[cmp.Or(key, "it")] = text.String()
+		return
+	}
+	for name, value := range object {
+		values(strings.TrimPrefix(key+"."+name, "."), value, to)
+	}
 }
 
 // A ListError says why units are no list.
@@ -99,7 +150,7 @@ const maxName = 200
 func Check(units []*Unit) error {
 	names, contents := map[string]string{}, map[string]string{}
 	for _, u := range units {
-		if err := checkName(u.Name); err != nil {
+		if err := u.Check(); err != nil {
 			return err
 		}
 		low := strings.ToLower(u.Name)
@@ -113,6 +164,18 @@ func Check(units []*Unit) error {
 			return &ListError{fmt.Sprintf("%s and %s are the same work twice", other, u.Name)}
 		}
 		contents[content] = u.Name
+	}
+	return nil
+}
+
+// Check returns a *ListError unless the unit has a name that can be a folder's and a task that is JSON: a unit that
+// comes from elsewhere may have neither, and Content panics without a task.
+func (u *Unit) Check() error {
+	if err := checkName(u.Name); err != nil {
+		return err
+	}
+	if !json.Valid(u.Task) {
+		return &ListError{"the task of unit " + u.Name + " is not JSON"}
 	}
 	return nil
 }

@@ -42,16 +42,23 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("another %s has the content of %s", what, other)
 		}
 		seen[v.Content()] = what
-		want := "another task"
-		switch what {
-		case "bytes":
-			want = "other bytes of data"
-		case "more":
-			want = "other bytes of set"
+		want := map[string]string{"kind": "another kind of task", "task": "another task (x is 2, was 1)",
+			"bytes": "other bytes of data", "more": "other bytes of set",
+			"input": "other bytes of data, other bytes of date", "none": "other bytes of data"}[what]
+		if got := v.Differs(u); got == "" || want != "" && got != want {
+			t.Errorf("another %s: %q, want %q", what, got, want)
 		}
-		if got := v.Differs(u); got == "" || (what == "bytes" || what == "more" || what == "task") && got != want {
-			t.Errorf("another %s: %q", what, got)
-		}
+	}
+	long := unit("a", fmt.Sprintf(`{"of": {"a": 1, "seed": [8], "text": %q}, "b": 0, "c": 0}`, strings.Repeat("x", 50)))
+	was := unit("a", `{"of":{"seed":[ 9 ],"text":"y"},"b": 0}`)
+	if got := long.Differs(was); got != "another task (c is 0, was not set; of.a is 1, was not set; of.seed is [8], "+
+		"was [9]; …)" {
+		t.Errorf("got %q", got)
+	}
+	other := unit("a", "{\n \"x\": 1}")
+	other.Inputs = nil
+	if got := u.Differs(other); got != "other bytes of data" { // white space is no other task
+		t.Errorf("got %q", got)
 	}
 	v := unit("a", `{"x": 1}`)
 	if v.Version = "2"; v.Content() != u.Content() || v.Key() == u.Key() {
@@ -71,6 +78,8 @@ func TestCheck(t *testing.T) {
 		`called "a\\b"`:           {unit(`a\b`, "1")},
 		`called "a\nb"`:           {unit("a\nb", "1")},
 		"expected a name for a f": {unit(strings.Repeat("x", 201), "1")},
+		"the task of unit a is":   {unit("a", "")},
+		"of unit b is not JSON":   {unit("b", "{")},
 	} {
 		err := Check(units)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
