@@ -29,7 +29,7 @@ type File struct {
 
 // Files is a place where files are kept by their SHA-256, each once. What is there is not written over.
 type Files interface {
-	// Put stores what r holds, which has the SHA-256 and the size that are given.
+	// Put stores what r holds, which has the SHA-256 and the size that are given: a *DamagedError where it has another.
 	Put(ctx context.Context, sum string, size int64, r io.ReaderAt) error
 	// Get writes what is stored to w. Errors are *MissingError and *DamagedError, which is told at the end: what
 	// was written is no use then.
@@ -39,6 +39,9 @@ type Files interface {
 // partSize is that of the parts in which a file is stored on the server: what is sent again when a connection breaks,
 // and what the client holds in memory.
 const partSize = 4 << 20
+
+// partTime is how long one try to send or get a part may take: 0.6 Mbit/s.
+const partTime = time.Minute
 
 // maxFile bounds files in bytes.
 const maxFile = 1 << 40
@@ -61,30 +64,46 @@ func (o objects) Put(ctx context.Context, sum string, size int64, r io.ReaderAt)
 	if _, _, err := o.head(ctx, sum); err == nil || !errors.As(err, new(*MissingError)) {
 		return err
 	}
-	parts := int((size + partSize - 1) / partSize)
+	parts, whole := int((size+partSize-1)/partSize), sha256.New()
+	buffer := make([]byte, min(partSize, size))
 	for i := range parts {
 		at := int64(i) * partSize
-		n := min(partSize, size-at)
-		err := o.q.retry(ctx, func(ctx context.Context) error {
+		part := buffer[:min(partSize, size-at)]
+		if _, err := io.ReadFull(io.NewSectionReader(r, at, int64(len(part))), part); err != nil {
+			return err
+		}
+		whole.Write(part)
+		h := sha256.New()
+		h.Write(part)
+		digest := jetstream.GetObjectDigestValue(h)
+		err := o.q.retryFor(ctx, partTime, func(ctx context.Context) error {
 			info, err := o.q.objects.GetInfo(ctx, partName(sum, i))
-			if err == nil && info.Size == uint64(n) { // of an earlier try
+			if err == nil && info.Size == uint64(len(part)) && info.Digest == digest { // of an earlier try
 				return nil
 			}
 			if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 				return err
 			}
-			_, err = o.q.objects.Put(ctx, jetstream.ObjectMeta{Name: partName(sum, i)}, io.NewSectionReader(r, at, n))
+			_, err = o.q.objects.Put(ctx, jetstream.ObjectMeta{Name: partName(sum, i)}, bytes.NewReader(part))
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
+	if got := hex.EncodeToString(whole.Sum(nil)); got != sum { // without the last object it is not there
+		return changed(sum, got)
+	}
 	return o.q.retry(ctx, func(ctx context.Context) error {
 		_, err := o.q.objects.Put(ctx, jetstream.ObjectMeta{Name: sum, Metadata: map[string]string{
 			partsKey: strconv.Itoa(parts), sizeKey: strconv.FormatInt(size, 10)}}, bytes.NewReader(nil))
 		return err
 	})
+}
+
+// changed says that a file is another one than it was when its SHA-256 was taken.
+func changed(sum, got string) error {
+	return &DamagedError{"what was handed over", sum, "it changed meanwhile: it has " + got}
 }
 
 // head returns how many parts a file has, and its size.
@@ -122,7 +141,7 @@ func (o objects) Get(ctx context.Context, sum string, w io.Writer) error {
 	var part bytes.Buffer
 	for i := range parts {
 		n := min(partSize, size-int64(i)*partSize)
-		err := o.q.retry(ctx, func(ctx context.Context) error {
+		err := o.q.retryFor(ctx, partTime, func(ctx context.Context) error {
 			part.Reset()
 			r, err := o.q.objects.Get(ctx, partName(sum, i))
 			if err != nil {
@@ -179,10 +198,10 @@ func (s shared) path(sum string) string { return filepath.Join(s.dir, "objects",
 
 func (s shared) Put(ctx context.Context, sum string, size int64, r io.ReaderAt) error {
 	path := s.path(sum)
-	if info, err := os.Stat(path); err == nil && info.Size() == size {
+	if check(path, sum) == nil {
 		return nil
 	}
-	if err := writeWhole(path, io.NewSectionReader(r, 0, size)); err != nil {
+	if err := writeWhole(path, sum, io.NewSectionReader(r, 0, size)); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -246,8 +265,8 @@ func share(dir string) error {
 	return err
 }
 
-// writeWhole writes a file whole or not at all.
-func writeWhole(path string, r io.Reader) error {
+// writeWhole writes a file whole or not at all: a *DamagedError where it does not have the SHA-256.
+func writeWhole(path, sum string, r io.Reader) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -257,9 +276,13 @@ func writeWhole(path string, r io.Reader) error {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // fails harmlessly after the rename
-	_, err = io.Copy(tmp, r)
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(tmp, h), r)
 	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != sum {
+		return changed(sum, got)
 	}
 	return os.Rename(tmp.Name(), path)
 }
@@ -280,7 +303,42 @@ func PutFile(ctx context.Context, to Files, name, path string) (File, error) {
 	return out, to.Put(ctx, out.SHA256, size, f)
 }
 
-// GetFile fetches a file to a path, whole or not at all. What is there is not written over.
+// A ticking place tells that files come and go: large ones take long.
+type ticking struct {
+	Files
+	step func()
+}
+
+func (t ticking) Put(ctx context.Context, sum string, size int64, r io.ReaderAt) error {
+	return t.Files.Put(ctx, sum, size, tickingReader{r, t.step})
+}
+
+func (t ticking) Get(ctx context.Context, sum string, w io.Writer) error {
+	return t.Files.Get(ctx, sum, tickingWriter{w, t.step})
+}
+
+type tickingReader struct {
+	io.ReaderAt
+	step func()
+}
+
+func (r tickingReader) ReadAt(b []byte, at int64) (int, error) {
+	r.step()
+	return r.ReaderAt.ReadAt(b, at)
+}
+
+type tickingWriter struct {
+	io.Writer
+	step func()
+}
+
+func (w tickingWriter) Write(b []byte) (int, error) {
+	w.step()
+	return w.Writer.Write(b)
+}
+
+// GetFile fetches a file to a path, whole or not at all, over what is there. Errors are those of Files.Get, and a
+// *DamagedError of one of another size than is said.
 func GetFile(ctx context.Context, from Files, file File, path string) error {
 	if !validSum(file.SHA256) {
 		return &DamagedError{"the queue", file.SHA256, "it is no SHA-256"}
@@ -293,12 +351,21 @@ func GetFile(ctx context.Context, from Files, file File, path string) error {
 		return err
 	}
 	defer os.Remove(tmp.Name())
-	err = from.Get(ctx, file.SHA256, tmp)
+	if err = from.Get(ctx, file.SHA256, tmp); err == nil {
+		var info fs.FileInfo
+		if info, err = tmp.Stat(); err == nil && file.Size != anySize && info.Size() != file.Size {
+			err = &DamagedError{"the queue", file.SHA256, fmt.Sprintf("it has %d bytes; expected %d", info.Size(),
+				file.Size)}
+		}
+	}
 	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
 }
+
+// anySize is the Size of a File of which the SHA-256 alone is known.
+const anySize = -1
 
 // validSum reports whether text is a SHA-256.
 func validSum(s string) bool {
@@ -327,9 +394,9 @@ func (c *cache) get(ctx context.Context, from Files, sum string) (string, error)
 			return path, nil
 		}
 	}
-	if err := (shared{}).check(path, sum); err != nil {
+	if err := check(path, sum); err != nil {
 		os.Remove(path) // damaged, or not there
-		if err := GetFile(ctx, from, File{SHA256: sum}, path); err != nil {
+		if err := GetFile(ctx, from, File{SHA256: sum, Size: anySize}, path); err != nil {
 			return "", err
 		}
 	}
@@ -340,7 +407,7 @@ func (c *cache) get(ctx context.Context, from Files, sum string) (string, error)
 }
 
 // check reads a file and returns an error unless it has the content.
-func (shared) check(path, sum string) error {
+func check(path, sum string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

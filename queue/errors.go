@@ -85,6 +85,15 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s: the file of SHA-256 %s is damaged: %s", e.Where, e.SHA256, e.Problem)
 }
 
+// An EntryError says that what a queue knows under a name is not of this program's making: damaged, of a version that
+// writes it otherwise, or somebody else's.
+type EntryError struct{ Bucket, Key, Problem string }
+
+func (e *EntryError) Error() string {
+	return fmt.Sprintf("entry %s of %s on the queue's server cannot be read: %s; nats kv purge %[2]s %[1]s removes it",
+		e.Key, e.Bucket, e.Problem)
+}
+
 // A MissingError says that nothing is stored under a SHA-256.
 type MissingError struct{ Where, SHA256 string }
 

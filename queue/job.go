@@ -45,6 +45,9 @@ const (
 // MaxUnits bounds the units of a submission.
 const MaxUnits = 100_000
 
+// maxList bounds the list of units of a submission in bytes: it is held whole.
+const maxList = 1 << 30
+
 // A Job is what a queue knows of a submission.
 type Job struct {
 	ID       string          `json:"id"` // of what is asked: the same again is the same job
@@ -183,7 +186,9 @@ func (q *Queue) Submit(ctx context.Context, s Submission, tick func(done, of int
 		if err != nil {
 			return nil, err
 		}
-		list.Write(append(line, '\n'))
+		if list.Write(append(line, '\n')); list.Len() > maxList {
+			return nil, &SizeError{"the list of units", int64(list.Len()), maxList}
+		}
 	}
 	j.List, j.Size = run.Hash(list.Bytes()), int64(list.Len())
 	j.ID = run.Hash(fmt.Appendf(nil, "%s %q", j.List, j.Collect))[:12]
@@ -419,23 +424,25 @@ func unknown(id string, all []*Job) error {
 	return e
 }
 
-// Jobs returns all jobs, the oldest first.
+// Jobs returns all jobs, the oldest first. An *EntryError says which one cannot be read; the others stand beside it.
 func (q *Queue) Jobs(ctx context.Context) ([]*Job, error) {
 	names, err := q.keys(ctx, q.jobs)
 	if err != nil {
 		return nil, err
 	}
-	out := []*Job{}
+	out, unread := []*Job{}, error(nil)
 	for _, name := range names {
 		var j Job
 		err := q.read(ctx, q.jobs, name, &j)
-		if errors.Is(err, jetstream.ErrKeyNotFound) { // forgotten meanwhile
-			continue
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			out = append(out, &j)
+		case errors.Is(err, jetstream.ErrKeyNotFound): // forgotten meanwhile
+		case errors.As(err, new(*EntryError)):
+			unread = errors.Join(unread, err)
+		default:
 			return nil, err
 		}
-		out = append(out, &j)
 	}
 	slices.SortFunc(out, func(a, b *Job) int {
 		if c := a.Created.Compare(b.Created); c != 0 {
@@ -443,7 +450,7 @@ func (q *Queue) Jobs(ctx context.Context) ([]*Job, error) {
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return out, nil
+	return out, unread
 }
 
 // keys returns the names in a bucket.
@@ -470,16 +477,23 @@ func (q *Queue) read(ctx context.Context, kv jetstream.KeyValue, key string, v a
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(e.Value(), v)
+		if err := json.Unmarshal(e.Value(), v); err != nil {
+			return &EntryError{kv.Bucket(), key, err.Error()}
+		}
+		return nil
 	})
 }
 
 // maxLine bounds a line of a list of units.
 const maxLine = maxMessage
 
-// List returns the units of a job in order. It is held whole: MaxUnits bounds it. Errors are *DamagedError,
-// *MissingError and *DownError.
+// List returns the units of a job in order. Errors are *DamagedError, *MissingError, *SizeError and *DownError.
 func (q *Queue) List(ctx context.Context, j *Job) ([]Listed, error) {
+	if _, size, err := (objects{q}).head(ctx, j.List); err != nil {
+		return nil, err
+	} else if size > maxList {
+		return nil, &SizeError{"the list of units of " + j.ID, size, maxList}
+	}
 	var b bytes.Buffer
 	if err := (objects{q}).Get(ctx, j.List, &b); err != nil {
 		return nil, err
@@ -489,7 +503,7 @@ func (q *Queue) List(ctx context.Context, j *Job) ([]Listed, error) {
 	s.Buffer(nil, maxLine)
 	for s.Scan() {
 		var l Listed
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil || l.Unit == nil {
+		if err := json.Unmarshal(s.Bytes(), &l); err != nil || l.Unit == nil || l.Unit.Check() != nil {
 			return nil, &DamagedError{"the list of units", j.List, fmt.Sprintf("line %d is no unit", len(out)+1)}
 		}
 		out = append(out, l)

@@ -324,9 +324,14 @@ func (q *Queue) SetAckWait(ctx context.Context) error {
 // retry calls f until it succeeds or fails for another reason than that the server is not there for the moment, at
 // most as long as Away. f's context bounds one try. Errors are those of ctx, *DownError and f's.
 func (q *Queue) retry(ctx context.Context, f func(ctx context.Context) error) error {
+	return q.retryFor(ctx, callTime, f)
+}
+
+// retryFor is retry, of tries that may take so long each.
+func (q *Queue) retryFor(ctx context.Context, each time.Duration, f func(ctx context.Context) error) error {
 	until, pause := time.Now().Add(q.Away), 20*time.Millisecond
 	for {
-		once, cancel := context.WithTimeout(ctx, callTime)
+		once, cancel := context.WithTimeout(ctx, each)
 		err := f(once)
 		cancel()
 		switch {

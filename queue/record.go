@@ -100,6 +100,7 @@ func (q *Queue) differs(ctx context.Context, stands *Record, by Holder) error {
 // tried is how often a unit was begun.
 type tried struct {
 	Tries   int          `json:"tries"`
+	Full    int          `json:"full,omitempty"`    // those besides that a worker's disk ended
 	By      *work.Holder `json:"by,omitempty"`      // who is at it; nil: the last one told how its try ended
 	Reasons []string     `json:"reasons,omitempty"` // of tries that failed
 }
@@ -143,6 +144,7 @@ type Present struct {
 	Host    string    `json:"host"`
 	PID     int       `json:"pid"`
 	Version string    `json:"version"`
+	Build   string    `json:"build"`
 	Bits    string    `json:"bits"`
 	Unit    string    `json:"unit,omitempty"` // the name of the one it does
 	ID      string    `json:"id,omitempty"`
@@ -169,13 +171,16 @@ func (q *Queue) Workers(ctx context.Context) ([]Present, error) {
 		var p Present
 		err := q.retry(ctx, func(ctx context.Context) error {
 			e, err := q.workers.Get(ctx, name)
-			if err == nil {
-				p.Seen = e.Created()
-				err = json.Unmarshal(e.Value(), &p)
+			if err != nil {
+				return err
 			}
-			return err
+			if err := json.Unmarshal(e.Value(), &p); err != nil {
+				return &EntryError{workersBucket, name, err.Error()}
+			}
+			p.Seen = e.Created()
+			return nil
 		})
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
+		if errors.Is(err, jetstream.ErrKeyNotFound) || errors.As(err, new(*EntryError)) { // gone, or no worker's
 			continue
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -115,7 +116,7 @@ func (q *Queue) who(ctx context.Context, s *Status, list []Listed) error {
 	}
 	s.Workers, s.Running = []Present{}, 0
 	for _, w := range there {
-		if w.Version != s.Version || s.Bits != "" && s.Bits != w.Bits {
+		if w.Build != s.Build || s.Bits != "" && s.Bits != w.Bits {
 			continue
 		}
 		s.Workers = append(s.Workers, w)
@@ -139,7 +140,7 @@ func (q *Queue) who(ctx context.Context, s *Status, list []Listed) error {
 const (
 	lookPause  = 500 * time.Millisecond
 	mendPause  = 20 * time.Second
-	lookEffort = 10 // a look may take this share of the time
+	lookEffort = 10 // looking, and putting back, may each take one part in so many of the time
 )
 
 // Wait waits until each unit of a job has ended, and puts units back that the server lost, as it may in a power cut.
@@ -154,7 +155,7 @@ func (q *Queue) Wait(ctx context.Context, j *Job, tick func(*Status)) (*Status, 
 	for i := range list {
 		s.Missing = append(s.Missing, i)
 	}
-	mended := time.Now()
+	mended, mendAfter := time.Now(), mendPause
 	for {
 		start := time.Now()
 		if err := q.look(ctx, s, list, s.Missing, &sum); err != nil {
@@ -169,11 +170,13 @@ func (q *Queue) Wait(ctx context.Context, j *Job, tick func(*Status)) (*Status, 
 		if s.Over() {
 			return s, nil
 		}
-		if time.Since(mended) > mendPause {
+		if time.Since(mended) > mendAfter {
+			begun := time.Now()
 			if err := q.mend(ctx, j, list, s.Missing); err != nil {
 				return nil, err
 			}
 			mended = time.Now()
+			mendAfter = max(mendPause, lookEffort*mended.Sub(begun))
 		}
 		select {
 		case <-ctx.Done():
@@ -265,7 +268,7 @@ func (q *Queue) Forget(ctx context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
-	ids, sums := map[string]bool{}, map[string]bool{} // of others
+	ids, sums := map[string]bool{}, map[string]bool{} // of others: units, and files
 	for _, other := range jobs {
 		if other.ID == j.ID {
 			continue
@@ -274,11 +277,24 @@ func (q *Queue) Forget(ctx context.Context, j *Job) error {
 		if err != nil {
 			return err
 		}
-		for _, u := range l {
-			ids[u.ID] = true
-		}
 		for _, sum := range append(slices.Clone(other.Inputs), other.List) {
 			sums[sum] = true
+		}
+		var mu sync.Mutex // other units may have made files of the same bytes
+		err = each(ctx, len(l), func(ctx context.Context, i int) error {
+			r, err := q.endedAs(ctx, l[i].ID)
+			mu.Lock()
+			defer mu.Unlock()
+			ids[l[i].ID] = true
+			if r != nil {
+				for _, f := range r.Files {
+					sums[f.SHA256] = true
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	from, err := q.store(j.Folder)
@@ -301,11 +317,14 @@ func (q *Queue) Forget(ctx context.Context, j *Job) error {
 			return err
 		}
 		r, err := q.endedAs(ctx, id)
-		if err != nil {
+		if err != nil && !errors.As(err, new(*EntryError)) {
 			return err
 		}
 		if r != nil {
 			for _, f := range r.Files {
+				if !validSum(f.SHA256) || sums[f.SHA256] {
+					continue
+				}
 				if err := droppable.drop(ctx, f.SHA256); err != nil {
 					return err
 				}

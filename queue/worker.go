@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -74,6 +75,10 @@ const (
 	defaultGrace = 20 * time.Second
 	// hangs is how long a unit that was given up may take to end.
 	hangs = 30 * time.Second
+	// mostPatience bounds what a unit says of patience.
+	mostPatience = 30 * 24 * time.Hour
+	// breakEvery is how often a worker that is at a unit looks whether its connection broke meanwhile.
+	breakEvery = 500 * time.Millisecond
 	// idleWait is how long one request for a unit waits at the server; a worker that is asked to end waits for it.
 	idleWait = time.Second
 )
@@ -86,6 +91,7 @@ type worker struct {
 	from    []jetstream.Consumer
 	last    int           // of from, that gave a unit last
 	ackWait time.Duration // the shortest
+	breaks  uint64        // of the connection, when ackWait was asked
 	scratch *run.Folder
 	cache   *cache
 	set     string // hash of the inputs that lie in scratch/in
@@ -94,6 +100,7 @@ type worker struct {
 	key     string // of present
 	done    atomic.Int64
 	looked  time.Time // at what waits for others
+	tidied  time.Time // when old inputs were dropped
 
 	now atomic.Pointer[progress] // of the unit that is done
 }
@@ -126,32 +133,41 @@ func (q *Queue) Work(ctx context.Context, of Worker) (done int, err error) {
 		w.Bits = Bits()
 	}
 	w.of = []class{{Build: w.Build}, {w.Build, w.Bits}}
-	for _, of := range w.of {
-		c, err := q.consumerOf(ctx, of)
-		if err != nil {
-			return 0, err
-		}
-		w.from = append(w.from, c)
-		wait := c.CachedInfo().Config.AckWait
-		if w.ackWait == 0 || wait < w.ackWait {
-			w.ackWait = wait
-		}
+	if err := w.consumers(ctx); err != nil {
+		return 0, err
 	}
 	if err := w.room(); err != nil {
 		return 0, err
 	}
-	defer func() {
-		w.scratch.Unlock()
-		os.RemoveAll(w.scratch.Dir)
-	}()
+	defer w.scratch.Drop()
 	stop := w.bePresent(ctx)
 	defer stop()
 	err = w.loop(ctx)
 	return int(w.done.Load()), err
 }
 
-// room makes the worker's own folder in the cache, and removes those of workers that are no more.
-func (w *worker) room() error {
+// consumers finds where units come from, and how long a silence may be: a server that was started again may have
+// another one.
+func (w *worker) consumers(ctx context.Context) error {
+	breaks := w.q.conn.Stats().Reconnects
+	var from []jetstream.Consumer
+	ackWait := time.Duration(0)
+	for _, of := range w.of {
+		c, err := w.q.consumerOf(ctx, of)
+		if err != nil {
+			return err
+		}
+		from = append(from, c)
+		if wait := c.CachedInfo().Config.AckWait; ackWait == 0 || wait < ackWait {
+			ackWait = wait
+		}
+	}
+	w.from, w.ackWait, w.breaks = from, ackWait, breaks
+	return nil
+}
+
+// room makes the worker's own folder in the cache.
+func (w *worker) room() (err error) {
 	if w.Cache == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
@@ -160,31 +176,12 @@ func (w *worker) room() error {
 		w.Cache = filepath.Join(dir, "landing", "queue")
 	}
 	w.cache = &cache{filepath.Join(w.Cache, "objects"), map[string]bool{}}
-	w.cache.tidy()
-	left, err := filepath.Glob(filepath.Join(w.Cache, "worker-*"))
-	if err != nil {
-		return err
-	}
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err != nil || time.Since(info.ModTime()) < time.Minute {
-			continue // a worker that begins just now makes its folder first, and then locks it
-		}
-		f := &run.Folder{Dir: dir}
-		if f.Lock() == nil {
-			os.RemoveAll(dir)
-			f.Unlock()
-		}
-	}
-	if err := os.MkdirAll(w.Cache, 0o777); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(w.Cache, fmt.Sprintf("worker-%d-", os.Getpid()))
-	if err != nil {
-		return err
-	}
-	w.scratch = &run.Folder{Dir: dir}
-	return w.scratch.Lock()
+	w.scratch, err = run.Scratch(w.Cache, "worker-")
+	return err
 }
+
+// tidyEvery is how often a worker looks for inputs in the cache that nobody used for long.
+const tidyEvery = 6 * time.Hour
 
 // bePresent tells the queue now and then who is here, until the returned function is called.
 func (w *worker) bePresent(ctx context.Context) (stop func()) {
@@ -192,7 +189,7 @@ func (w *worker) bePresent(ctx context.Context) (stop func()) {
 	if err != nil {
 		host = "unknown"
 	}
-	w.present = Present{Host: host, PID: os.Getpid(), Version: run.Version(), Bits: w.Bits}
+	w.present = Present{Host: host, PID: os.Getpid(), Version: run.Version(), Build: w.Build, Bits: w.Bits}
 	w.key = fmt.Sprintf("%s-%d-%08x", keyOf(host), os.Getpid(), rand.Uint32()) // a name, no sample
 	w.present.Name = w.key
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -239,6 +236,10 @@ func keyOf(name string) string {
 
 func (w *worker) loop(ctx context.Context) error {
 	for ctx.Err() == nil && (w.Units == 0 || w.done.Load() < int64(w.Units)) {
+		if time.Since(w.tidied) > tidyEvery {
+			w.cache.tidy()
+			w.tidied = time.Now()
+		}
 		msg, err := w.next(ctx)
 		if err != nil {
 			return err
@@ -381,8 +382,7 @@ func (w *worker) unit(ctx context.Context, msg jetstream.Msg) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(max(w.Grace, 0)+hangs, cancel) })()
 	var m message
-	if err := json.Unmarshal(msg.Data(), &m); err != nil || m.Unit == nil || m.ID != id(m.Unit, m.class(), m.Folder) ||
-		msg.Subject() != m.class().subject(m.ID) {
+	if err := json.Unmarshal(msg.Data(), &m); err != nil || !m.whole() || msg.Subject() != m.class().subject(m.ID) {
 		w.Say("a message that is no unit was dropped: " + msg.Subject())
 		tell(func() error { return msg.TermWithReason("no unit") })
 		return nil
@@ -392,16 +392,25 @@ func (w *worker) unit(ctx context.Context, msg jetstream.Msg) error {
 		w.giveBack(msg, time.Minute)
 		return nil
 	}
+	if w.q.conn.Stats().Reconnects != w.breaks {
+		if err := w.consumers(say); err != nil {
+			return err
+		}
+	}
 	ended, err := w.q.endedAs(say, m.ID)
-	if err != nil {
-		return err
+	var t tried
+	if err == nil && ended == nil {
+		t, err = w.q.triedBefore(say, m.ID)
 	}
-	if ended != nil {
+	switch {
+	case errors.As(err, new(*EntryError)): // which another worker cannot read either
+		w.Say(m.Unit.Name + ": " + err.Error())
+		w.giveBack(msg, time.Minute)
+		return nil
+	case err != nil:
+		return err
+	case ended != nil:
 		return w.ack(say, msg)
-	}
-	t, err := w.q.triedBefore(say, m.ID)
-	if err != nil {
-		return err
 	}
 	if t.By != nil {
 		t.Reasons = append(t.Reasons, fmt.Sprintf("process %d on %s %s", t.By.PID, t.By.Host, silent))
@@ -436,6 +445,14 @@ func (w *worker) unit(ctx context.Context, msg jetstream.Msg) error {
 	case ends(err):
 		t.Tries--
 		t.By = nil
+		if noDisk(err) {
+			t.Full++
+		}
+		if t.Full >= mostFull*m.Tries {
+			t.Tries = t.Full
+			t.Reasons = append(t.Reasons, oneLine(err.Error()))
+			return errors.Join(err, w.bury(say, msg, &m, t))
+		}
 		e := w.q.setTried(say, m.ID, t)
 		w.giveBack(msg, retryPause)
 		return errors.Join(err, e)
@@ -465,6 +482,11 @@ const retryPause = time.Second
 
 func (m *message) class() class { return class{m.Build, m.Bits} }
 
+// whole reports whether a message from the server is a unit, under its own id.
+func (m *message) whole() bool {
+	return m.Unit != nil && m.Unit.Check() == nil && m.ID == id(m.Unit, m.class(), m.Folder)
+}
+
 // maxReason bounds what is told of a failure, in bytes.
 const maxReason = 1000
 
@@ -480,15 +502,23 @@ func oneLine(s string) string {
 // errReturned says that a worker was asked to end before its unit did.
 var errReturned = errors.New("the worker was asked to end")
 
-// ends reports whether an error is no fault of a unit, and of a kind that the next unit would meet too.
-func ends(err error) bool {
+// mostFull bounds how often a unit ends in a disk without room, by its tries: then it is the unit that is too large.
+const mostFull = 3
+
+// noDisk reports whether an error is that of a disk.
+func noDisk(err error) bool {
 	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
 			return true
 		}
 	}
-	return errors.As(err, new(*FullError)) || errors.As(err, new(*DownError)) || errors.As(err, new(*FolderError)) ||
-		errors.Is(err, nats.ErrConnectionClosed)
+	return false
+}
+
+// ends reports whether an error is no fault of a unit, and of a kind that the next unit would meet too.
+func ends(err error) bool {
+	return noDisk(err) || errors.As(err, new(*FullError)) || errors.As(err, new(*DownError)) ||
+		errors.As(err, new(*FolderError)) || errors.Is(err, nats.ErrConnectionClosed)
 }
 
 // ack tells the server that the record of a unit stands. If that fails, the unit is given again, and its record found.
@@ -532,7 +562,7 @@ func (w *worker) finish(ctx context.Context, msg jetstream.Msg, m *message, t tr
 	if err != nil {
 		return err
 	}
-	if stands != r && stands.State == work.Done && !stands.same(r) && stands.Other == nil {
+	if stands != r && stands.State == work.Done && !stands.same(r) && stands.Other == nil && stands.By != nil {
 		w.Say(fmt.Sprintf("%s: process %d on %s got other bytes with kernels %s, this one with %s; the first stand",
 			m.Unit.Name, stands.By.PID, stands.By.Host, stands.Bits, w.Bits))
 		if err := w.q.differs(ctx, stands, Holder{*t.By, w.Bits}); err != nil {
@@ -553,7 +583,7 @@ func (w *worker) try(ctx context.Context, msg jetstream.Msg, m *message, p *prog
 		err     error
 	}
 	ended := make(chan outcome, 1)
-	patience := time.Duration(m.Patience * float64(time.Second))
+	patience := time.Duration(min(m.Patience, mostPatience.Seconds()) * float64(time.Second))
 	step := func() { p.last.Store(int64(time.Since(p.began))) }
 	go func() {
 		defer func() {
@@ -564,8 +594,10 @@ func (w *worker) try(ctx context.Context, msg jetstream.Msg, m *message, p *prog
 		product, files, err := w.all(inner, m, step)
 		ended <- outcome{product, files, err}
 	}()
-	beat := time.NewTicker(max(min(w.ackWait/3, patience/4), 10*time.Millisecond))
+	pulse := func() time.Duration { return max(min(w.ackWait/3, patience/4), 10*time.Millisecond) }
+	beat, again := time.NewTicker(pulse()), time.NewTicker(breakEvery)
 	defer beat.Stop()
+	defer again.Stop()
 	asked, grace, hung := ctx.Done(), (<-chan time.Time)(nil), (<-chan time.Time)(nil)
 	var given error // up
 	for {
@@ -585,6 +617,16 @@ func (w *worker) try(ctx context.Context, msg jetstream.Msg, m *message, p *prog
 				cancel(given)
 				hung = time.After(hangs)
 			}
+		case <-again.C:
+			if w.q.conn.Stats().Reconnects == w.breaks {
+				continue
+			}
+			tell(msg.InProgress)
+			once, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			if w.consumers(once) == nil {
+				beat.Reset(pulse())
+			}
+			cancel()
 		case <-asked:
 			asked = nil
 			grace = time.After(max(w.Grace, 0))
@@ -627,7 +669,7 @@ func (w *worker) all(ctx context.Context, m *message, step func()) (*Product, []
 	}
 	var files []File
 	for _, name := range p.Files {
-		f, err := PutFile(ctx, store, name, filepath.Join(dir, filepath.FromSlash(name)))
+		f, err := PutFile(ctx, ticking{store, step}, name, filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -645,6 +687,9 @@ func (w *worker) inputs(ctx context.Context, from Files, u *work.Unit, step func
 	}
 	set := run.Hash(raw)
 	dir := filepath.Join(w.scratch.Dir, "in-"+set[:16])
+	if err := placed(u); err != nil {
+		return nil, &FinalError{err}
+	}
 	if w.set != set {
 		if err := w.leave(); err != nil {
 			return nil, err
@@ -652,15 +697,12 @@ func (w *worker) inputs(ctx context.Context, from Files, u *work.Unit, step func
 	}
 	out := map[string]string{}
 	for name, sum := range u.Inputs {
-		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return nil, &FinalError{fmt.Errorf("the unit names an input %q outside of its folder", name)}
-		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		out[name] = path
 		if w.set == set {
 			continue
 		}
-		kept, err := w.cache.get(ctx, from, sum)
+		kept, err := w.cache.get(ctx, ticking{from, step}, sum)
 		if err != nil {
 			return nil, err
 		}
@@ -668,7 +710,7 @@ func (w *worker) inputs(ctx context.Context, from Files, u *work.Unit, step func
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return nil, err
 		}
-		if err := link(kept, path); err != nil {
+		if err := link(kept, path, sum); err != nil {
 			return nil, err
 		}
 	}
@@ -686,8 +728,24 @@ func (w *worker) leave() error {
 	return err
 }
 
+// placed returns an error unless all inputs of a unit can lie in one folder under their names, and none elsewhere.
+func placed(u *work.Unit) error {
+	for name := range u.Inputs {
+		local := filepath.FromSlash(name)
+		if !filepath.IsLocal(local) || filepath.Clean(local) != local || local == "." {
+			return fmt.Errorf("the unit names an input %q, which is no file of its folder", name)
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if _, ok := u.Inputs[dir]; ok {
+				return fmt.Errorf("the unit names the inputs %q and %q, of which one is in the other", dir, name)
+			}
+		}
+	}
+	return nil
+}
+
 // link gives a file another name, or copies it where the file system has no links.
-func link(from, to string) error {
+func link(from, to, sum string) error {
 	err := os.Link(from, to)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil
@@ -697,5 +755,5 @@ func link(from, to string) error {
 		return err
 	}
 	defer f.Close()
-	return writeWhole(to, f)
+	return writeWhole(to, sum, f)
 }

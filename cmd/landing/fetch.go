@@ -201,14 +201,19 @@ func (a *app) fetchSamples(cmd *cobra.Command, q *queue.Queue, j *queue.Job, out
 func fetchPart(cmd *cobra.Command, parts *work.Store, u *work.Unit, r *queue.Record, from queue.Files) error {
 	dir := filepath.Join(parts.Dir, u.Name)
 	claim, status, err := parts.Claim(u, true, func() error { return nil })
-	if err != nil {
-		return err
-	}
-	if claim == nil {
-		was, err := tasks.Of(status)
-		if err == nil {
+	if err == nil && claim == nil {
+		was, e := tasks.Of(status)
+		if err = e; err == nil {
 			err = was.Whole(dir)
 		}
+	}
+	switch {
+	case errors.As(err, new(*work.DamagedError)): // it can be fetched again
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		return fetchPart(cmd, parts, u, r, from)
+	case err != nil || claim == nil:
 		return err
 	}
 	defer claim.Release()

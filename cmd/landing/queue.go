@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/queue"
 	"github.com/landing-diffusion/landing/queue/server"
 )
@@ -55,7 +56,7 @@ func queueFault(err error) int {
 		return exitUsage
 	case is(new(*queue.CredentialsError), new(*queue.AuthError), new(*queue.SetupError), new(*queue.UnknownJobError),
 		new(*queue.VersionError), new(*queue.DamagedError), new(*queue.MissingError), new(*queue.FolderError),
-		new(*queue.SizeError), new(*server.ConfigError), new(*changedError)):
+		new(*queue.EntryError), new(*queue.SizeError), new(*server.ConfigError), new(*changedError)):
 		return exitConfig
 	case is(new(*queue.DownError), new(*queue.FullError), new(*queue.HungError), new(*queue.UnendedError),
 		new(*server.BusyError), new(*givenUpError)):
@@ -109,11 +110,11 @@ kill -9 and a new start lose nothing; a second server on the same store is refus
 					return err
 				}
 			}
-			url := s.ClientURL()
+			url := s.URL()
 			result := servedQueue{url, s.StoreDir(), os.Getpid()}
 			with := ""
 			if o.Key != "" {
-				with = " --credentials " + o.Key
+				with = " --credentials " + text.Shell(o.Key)
 			}
 			if err := a.result(result, func(w io.Writer) {
 				fmt.Fprintf(w, "queue at %s, store %s; ends with Ctrl-C\nworkers:  landing work --queue %s%s\n", url,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -30,28 +31,35 @@ given up and why, and about how many seconds are left with the workers that are 
 			}
 			defer q.Close()
 			var jobs []*queue.Job
+			var unread error // what cannot be told keeps nothing else from being told
 			if len(args) == 1 {
 				j, err := q.Job(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
 				jobs = append(jobs, j)
-			} else if jobs, err = q.Jobs(cmd.Context()); err != nil {
-				return err
+			} else if jobs, unread = q.Jobs(cmd.Context()); jobs == nil {
+				return unread
 			}
 			all := []*queue.Status{}
 			for _, j := range jobs {
 				s, err := q.Status(cmd.Context(), j)
-				if err != nil {
+				switch {
+				case err == nil:
+					all = append(all, s)
+				case queueFault(err) == exitConfig:
+					unread = errors.Join(unread, fmt.Errorf("submission %s: %w", j.ID, err))
+				default:
 					return err
 				}
-				all = append(all, s)
 			}
 			workers, err := q.Workers(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.result(queueState{all, workers}, func(w io.Writer) { tellStatus(w, all, workers, len(args) == 1) })
+			return errors.Join(unread, a.result(queueState{all, workers}, func(w io.Writer) {
+				tellStatus(w, all, workers, len(args) == 1)
+			}))
 		},
 	}
 	queueFlags(cmd, &o)

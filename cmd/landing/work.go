@@ -83,8 +83,8 @@ type worked struct {
 
 // doUnit does a unit of a queue.
 func (a *app) doUnit(ctx context.Context, doer *tasks.Doer, bar *progress, t *queue.Task) (*queue.Product, error) {
+	doer.Step = t.Progress
 	doer.Tick = func(done, of uint64) {
-		t.Progress()
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("%s: %d of %d", t.Unit.Name, done, of) })
 	}
 	r, err := doer.Do(ctx, t.Unit, t.Inputs, t.Dir)

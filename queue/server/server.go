@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	nats "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -198,9 +200,12 @@ func (o *Options) security(opts *nats.Options, s *Server) error {
 	return nil
 }
 
+// maxKey bounds a file of a key in bytes.
+const maxKey = 1 << 16
+
 // key returns the public part of the nkey whose seed a file holds, and makes the file if it is not there.
 func key(path string) (public string, made bool, err error) {
-	seed, err := os.ReadFile(path)
+	seed, err := input.Read(path, maxKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		pair, err := nkeys.CreateUser()
 		if err != nil {
@@ -287,6 +292,20 @@ func (s *Server) start(o Options, opts *nats.Options) error {
 	}
 	s.Server = server
 	return nil
+}
+
+// URL returns the address that clients use: where the server listens on all addresses, that of this machine's name.
+func (s *Server) URL() string {
+	u, err := url.Parse(s.ClientURL())
+	if err != nil {
+		return s.ClientURL()
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsUnspecified() {
+		if name, err := os.Hostname(); err == nil {
+			u.Host = net.JoinHostPort(name, u.Port())
+		}
+	}
+	return u.String()
 }
 
 // Stop ends the server and returns when its store is closed.
