@@ -19,8 +19,8 @@ import (
 	"github.com/landing-diffusion/landing/work"
 )
 
-// Messages that are no units, from whoever may write to the queue, end no worker and leave nothing outside of its folder;
-// entries that cannot be read keep only their own unit from being done.
+// Messages that are no units, from whoever may write to the queue, end no worker and leave nothing outside of its
+// folder; entries that cannot be read keep only their own unit from being done.
 func TestHostileMessages(t *testing.T) {
 	t.Parallel()
 	q := open(t, serve(t, server.Options{}))
@@ -246,8 +246,8 @@ func TestWorkersOfABuild(t *testing.T) {
 	}
 }
 
-// A file that changes between its SHA-256 and its way is not stored, parts that it left are not taken for its own, and a
-// damaged one in a shared folder is put anew; while a file goes, progress is told.
+// A file that changes between its SHA-256 and its way is not stored, parts that it left are not taken for its own, and
+// a damaged one in a shared folder is put anew; while a file goes, progress is told.
 func TestFilesThatChange(t *testing.T) {
 	t.Parallel()
 	q := open(t, serve(t, server.Options{}))

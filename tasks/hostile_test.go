@@ -115,10 +115,10 @@ func TestUnitsReadTheirInputsAlone(t *testing.T) {
 		task   json.RawMessage
 		want   string
 	}{
-		"a file of the configuration": {list.Unit(0, 5), named("condition"), nil, "for condition.path and does not keep it"},
-		"a condition":                 {list.Unit(0, 5), nil, asks(`"condition":"` + data + `"`), "expected name=value"},
-		"data that was not sent":      {list.Unit(0, 5), nil, asks(`"data":true`), "whether it needs the data"},
-		"paths of no rows":            {ahead.Unit(0, 5), nil, nil, "the data is not among its inputs"},
+		"a configuration":        {list.Unit(0, 5), named("condition"), nil, "for condition.path and does not keep it"},
+		"a condition":            {list.Unit(0, 5), nil, asks(`"condition":"` + data + `"`), "expected name=value"},
+		"data that was not sent": {list.Unit(0, 5), nil, asks(`"data":true`), "whether it needs the data"},
+		"paths of no rows":       {ahead.Unit(0, 5), nil, nil, "the data is not among its inputs"},
 	} {
 		if c.change == nil {
 			c.change = func(string) {}
