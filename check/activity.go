@@ -8,7 +8,8 @@ import (
 
 // activity reports how often each inequality is active, g ≥ 0, on the data and
 // along forward paths. One that nearly always is acts as an equality: it holds
-// points at its edge instead of keeping them inside.
+// points at its edge instead of keeping them inside. Rows on the edge itself are a part of
+// the law that has no density.
 func activity(e *Evidence) []Finding {
 	const nearly = 0.9
 	if e.C == e.M {
@@ -20,6 +21,7 @@ func activity(e *Evidence) []Finding {
 	}
 	data, exact := e.share(from)
 	paths, _ := e.share(e.States(1000))
+	rows, on := len(e.Data)/e.D, evidence.OnWalls(e.Set, e.Data)
 	var out []Finding
 	for i := e.M; i < e.C; i++ {
 		f := Finding{Component: e.Names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}
@@ -32,6 +34,12 @@ func activity(e *Evidence) []Finding {
 			} else {
 				f.Message += "; look at its sign and units"
 			}
+		} else if k := on[i-e.M]; evidence.Walled(k, rows) {
+			f.Status = Warn
+			f.Numbers["on_edge"] = float64(k) / float64(rows)
+			f.Message += fmt.Sprintf(": %s of the rows lie on its edge exactly, and samples, which have a density, "+
+				"will lie beside it. Where that matters, learn those rows apart, on the set with %s = 0",
+				percent(float64(k)/float64(rows)), e.Names[i])
 		}
 		out = append(out, f)
 	}

@@ -3,8 +3,10 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,6 +16,7 @@ import (
 type dialect struct {
 	between string // "" a comma, ";", a tab, or " " for any blanks
 	comma   bool   // numbers have decimal commas
+	quoted  bool   // cells may be in quotes: what is between these is no end of a cell
 }
 
 // dialectOf guesses a table's dialect from its first lines, without reading on. utf16 says that it is no
@@ -37,8 +40,9 @@ func dialectOf(r *bufio.Reader) (d dialect, utf16 bool) {
 	if len(lines) == 0 {
 		return d, false
 	}
+	quotes := slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, `"`) })
 	for _, between := range []string{";", "\t", " "} {
-		d := dialect{between: between}
+		d := dialect{between: between, quoted: quotes && between != " "}
 		width, alike := len(d.cells(lines[len(lines)-1])), true
 		for k, line := range lines {
 			// A header of names with blanks in them says nothing of blanks.
@@ -63,17 +67,47 @@ func dialectOf(r *bufio.Reader) (d dialect, utf16 bool) {
 			return d, false
 		}
 	}
+	if d := (dialect{quoted: true}); quotes && d.inQuotes(lines) {
+		return d, false
+	}
 	return dialect{}, false
 }
 
+// inQuotes reports whether lines of cells between commas are another table without a look at the quotes: where
+// these hold commas, or numbers of a row below the first. It finds decimal commas.
+func (d *dialect) inQuotes(lines []string) (is bool) {
+	for k, line := range lines {
+		bare, cells := strings.Split(line, ","), d.cells(line)
+		is = is || len(cells) != len(bare)
+		for j, cell := range cells {
+			_, err := strconv.ParseFloat(cell, 64)
+			_, comma := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+			d.comma = d.comma || k > 0 && err != nil && comma == nil
+			is = is || k > 0 && comma == nil && j < len(bare) && strings.TrimSpace(bare[j]) != cell
+		}
+	}
+	return is
+}
+
 func (d dialect) cells(line string) []string {
-	switch d.between {
+	between := d.between
+	switch between {
 	case "":
-		return strings.Split(line, ",")
+		between = ","
 	case " ":
 		return strings.Fields(line)
 	}
-	return strings.Split(line, d.between)
+	if d.quoted && strings.Contains(line, `"`) {
+		r := csv.NewReader(strings.NewReader(line))
+		r.Comma, r.LazyQuotes, r.TrimLeadingSpace = rune(between[0]), true, between != "\t"
+		if cells, err := r.Read(); err == nil {
+			for j := range cells {
+				cells[j] = strings.TrimSpace(cells[j])
+			}
+			return cells
+		}
+	}
+	return strings.Split(line, between)
 }
 
 // number reads a cell.
@@ -104,11 +138,14 @@ func (d dialect) String() string {
 		s = "its cells are separated by tabs"
 	case " ":
 		s = "its cells are separated by blanks"
-	default:
-		return ""
+	case "":
+		if !d.quoted {
+			return ""
+		}
+		s = "its numbers, or commas of its header, are in quotes"
 	}
 	if d.comma {
 		s += " and its numbers have decimal commas"
 	}
-	return s + ", where training reads cells separated by commas, with decimal points"
+	return s + ", where training reads numbers separated by commas, with decimal points"
 }

@@ -25,6 +25,11 @@ func TestDialects(t *testing.T) {
 		{"a;b\n1.5;2\n3;4", []string{"a", "b"}, []float64{1.5, 2, 3, 4}, "semicolons, where"},
 		{"1,5\t-2\r\n3\t4e1\r\n", nil, []float64{1.5, -2, 3, 40}, "tabs and its numbers have decimal commas"},
 		{"first column  b\n1.5   2\n3 4\n", []string{"first", "column", "b"}, nil, "blanks"},
+		{"\"x\",\"y\"\n\"1.5\",\"-2\"\n\"3\",4\n", []string{"x", "y"}, []float64{1.5, -2, 3, 4}, "in quotes, where"},
+		{"\"x,\"\"m\"\"\",\"y\"\n1.5,2\n3,4\n", []string{`x,"m"`, "y"}, []float64{1.5, 2, 3, 4}, "in quotes, where"},
+		{"x,y\n\"1,5\", \"2\"\n3,4\n", []string{"x", "y"}, []float64{1.5, 2, 3, 4}, "in quotes and its numbers have"},
+		{"\"x;\";y\n\"1.5\";2\n3;4\n", []string{"x;", "y"}, []float64{1.5, 2, 3, 4}, "semicolons, where"},
+		{"\"x\", 'y'\n1.5,2\n3,4\n", []string{"x", "y"}, []float64{1.5, 2, 3, 4}, ""},
 		{"# a\na  b\n1.5   2\n 3 4\n", []string{"a", "b"}, []float64{1.5, 2, 3, 4}, "blanks"},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
@@ -43,7 +48,7 @@ func TestDialects(t *testing.T) {
 		}
 	}
 	for text, fault := range map[string]string{"\xff\xfea\x00": "UTF-16", "a b c": "no data",
-		";;\n;;\n": "no numbers"} {
+		";;\n;;\n": "no numbers", "a,b\r1,2\r": "carriage returns"} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -137,12 +137,19 @@ func (s *Survey) table(file string, r io.Reader) (*Points, error) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
+		if err := oneLine(file, number, line); err != nil {
+			return nil, err
+		}
 		row := d.cells(line)
 		if p.D == 0 {
 			p.D, words, odd = len(row), make([]int, len(row)), make([]int, len(row))
 			if d.header(line) {
+				around := " \t\"'"
+				if d.quoted { // they are gone
+					around = " \t"
+				}
 				for _, cell := range row {
-					p.Header = append(p.Header, strings.Trim(cell, " \t\"'"))
+					p.Header = append(p.Header, strings.Trim(cell, around))
 				}
 				continue
 			}

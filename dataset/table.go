@@ -66,6 +66,9 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		if err := oneLine(file, number, line); err != nil {
+			return nil, err
+		}
 		cells := strings.Count(line, ",") + 1
 		if first == 0 {
 			first = number
@@ -113,6 +116,20 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		return nil, err
 	}
 	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil)), Header: header}, nil
+}
+
+// oneLine refuses a line that holds several, which end in carriage returns alone: with numbers behind one.
+func oneLine(file string, number int, line string) error {
+	_, rest, more := strings.Cut(line, "\r")
+	if !more {
+		return nil
+	}
+	for cell := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune("\r,;\t ", r) }) {
+		if _, err := strconv.ParseFloat(cell, 64); err == nil {
+			return &Error{File: file, Line: number, Value: "lines end in carriage returns alone", Want: "line feeds"}
+		}
+	}
+	return nil
 }
 
 // ended returns what is wrong with a text that was read to its end, or to err of the scanner:

@@ -32,8 +32,9 @@ type Table struct {
 
 // Bounds of the search. A larger table is refused, or its rows are thinned.
 const (
-	MaxDim  = 5000    // coordinates in which relations are looked for
-	maxRows = 100_000 // of which columns' quartiles and relations are estimated
+	FewestRows = 2 * spare // distinct ones without outliers, below which relations are not looked for
+	MaxDim     = 5000      // coordinates in which relations are looked for
+	maxRows    = 100_000   // of which columns' quartiles and relations are estimated
 	// Terms of a relation that is nearly kept and worth telling of: as many as a quadratic one of
 	// four coordinates has.
 	longestNear = 14
@@ -224,6 +225,8 @@ type search struct {
 	span     *span // gradients of what was accepted
 
 	exact, near []*Relation
+	almost      []*Relation // at most twice as far as is near
+	powers      []*Relation // near ones that are powers of something simpler
 	follow      int
 	matrices    []*Orthogonal
 	internals   []Internal
@@ -323,7 +326,11 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 		case r.ExceptionCount > 0 && s.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
 			r.settled = true
 			s.near = append(s.near, r)
+		case r.near > 2*Near:
 		case r.near > Near:
+			s.almost = append(s.almost, r)
+		case s.power(r):
+			s.powers = append(s.powers, r)
 		default:
 			s.near = append(s.near, r)
 		}
@@ -359,6 +366,7 @@ func (s *search) refine(candidates []*Relation) {
 // settle takes of the relations that are nearly kept those that do not nearly follow from
 // others, the best first.
 func (s *search) settle() {
+	s.roots()
 	// A power h^k of a relation is a k-th of its distance off: more parameters must do much better.
 	bucket := func(r *Relation) int {
 		cost := 1.0

@@ -415,6 +415,13 @@ func TestNearlyKept(t *testing.T) {
 			return []float64{z[0], z[1], z[2], z[0] + u[0], z[1] + u[1], z[2] + u[2],
 				z[0] + u[0] + v[0], z[1] + u[1] + v[1], z[2] + u[2] + v[2]}
 		}), 2e-3), []string{"distance(x[0:3], x[3:6]) = 1", "distance(x[3:6], x[6:9]) = 1"}},
+		// (‖x‖² − 1)² is within Near, and is no constraint: it has no gradient where it is 0.
+		{"thick sphere", rows(1, 2000, 4, func(z []float64) []float64 {
+			return times(1+0.0095*z[3], unit([]float64{z[0] + 1, z[1] + 1, z[2]}))
+		}), []string{"norm(x) = 1"}},
+		{"thicker circle", rows(1, 2000, 2, func(z []float64) []float64 {
+			return times(1+0.018*z[1], []float64{math.Cos(2 * z[0]), math.Sin(2 * z[0])})
+		}), []string{"norm(x[0:2]) = 1"}},
 	} {
 		r := look(t, c.t)
 		if got := written(r.Relations); !slices.Equal(got, c.want) || len(r.Exact()) > 0 {

@@ -2,10 +2,12 @@ package evidence
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -151,5 +153,44 @@ func (s moved) NewEvaluator(rows int) constraint.Evaluator {
 	return constraint.Evaluator{
 		Values:    func(v, x []float64, n int) { in.Values(v, back(x), n) },
 		Jacobians: func(v, j, x []float64, n int) { in.Jacobians(v, j, back(x), n) },
+	}
+}
+
+// Rows on the edge of a box are counted in any unit, those beside it and those of an inequality without a gradient
+// are not.
+func TestOnWalls(t *testing.T) {
+	for _, unit := range []float64{1, 1e6, 1e-6} {
+		var x []float64
+		for i := range 200 {
+			a, b := 0.05+float64(i)/250, 0.3+0.001*float64(i)
+			switch {
+			case i%10 == 0:
+				a = 0
+			case i%10 == 1:
+				a = 1e-8
+			case i == 15:
+				b = 1
+			}
+			x = append(x, unit*a, unit*b)
+		}
+		box, err := zoo.NewBox([]float64{0, 0}, []float64{unit, unit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := OnWalls(box, x)
+		if want := []int{20, 0, 0, 1}; !slices.Equal(on, want) {
+			t.Errorf("unit %g: %d, want %d", unit, on, want)
+		}
+		if !Walled(on[0], 200) || Walled(on[3], 200) || Walled(4, 8) || Walled(9, 1000) {
+			t.Error("what is a part of the law")
+		}
+	}
+	flat, err := formula.New(formula.Spec{Dim: 1, Inequality: []formula.Component{{Name: "g",
+		Expr: "relu(x[0])^2 <= 0"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if on := OnWalls(flat, []float64{-1, -2, -3, -4, -5, -6, -7}); on[0] != 0 {
+		t.Errorf("%d rows on the edge of what has none", on[0])
 	}
 }

@@ -142,6 +142,9 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if remark != "" {
 		l.points.Faults = append(l.points.Faults, remark)
 	}
+	if remark = onEdges(proc.Set, data); remark != "" {
+		l.points.Faults = append(l.points.Faults, dataName(p, data)+": "+remark)
+	}
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
 	}
@@ -223,8 +226,12 @@ func (l *Loaded) Title() string {
 	return l.Problem.Name
 }
 
+// mostSamples bounds the samples of an evaluation that nobody gave a number of: more tell little that is new, and of
+// a million rows they would take longer than the training.
+const mostSamples = 50_000
+
 // SampleCount returns how many samples an evaluation takes by default: as many as
-// there is data, or what the domain's distance is published with if that is less, or
+// there is data, up to mostSamples, or what the domain's distance is published with if that is less, or
 // the domain says so.
 func (l *Loaded) SampleCount() int {
 	switch n := l.Domain.Samples; {
@@ -233,7 +240,7 @@ func (l *Loaded) SampleCount() int {
 	case n > 0:
 		return min(l.Data.N, n)
 	}
-	return l.Data.N
+	return min(l.Data.N, mostSamples)
 }
 
 // compare makes the references that samples are held against: the domain's own

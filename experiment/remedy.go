@@ -72,6 +72,9 @@ func (m *remedies) of(c verdict.Code) string {
 		if m.redrawn() {
 			return m.own()
 		}
+		if onEdges(m.Process.Set, m.Data) != "" { // no key mends that
+			return m.check()
+		}
 		return m.train(steps)
 	}
 	return m.learn()

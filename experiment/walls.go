@@ -9,6 +9,8 @@ import (
 	"sort"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -107,6 +109,7 @@ func (l *Loaded) walls(samples []float64) []Wall {
 	}
 	n, m := len(samples)/d, len(l.Data.X)/d
 	g, steps := edges(set, stepSize(l.Process.Method, l.Process.BackTau(0)), slices.Concat(samples, l.Data.X))
+	on := evidence.OnWalls(set, l.Data.X)
 	out := make([]Wall, len(names))
 	for j, name := range names {
 		var at [2]int
@@ -123,11 +126,48 @@ func (l *Loaded) walls(samples []float64) []Wall {
 		w.Samples, w.Reference = metric.Float(float64(at[0])/float64(n)), metric.Float(float64(at[1])/float64(m))
 		w.PValue = metric.Float(metric.FisherTest(at[0], n, at[1], m))
 		if float64(w.PValue) < wallAlpha/float64(len(names)) {
-			w.Warning = fmt.Sprintf("%s. %s", w.differs("samples", "of the data"), l.mend(w))
+			mend := l.mend(w)
+			if w.atoms(on[j], m) {
+				mend = text.Percent(metric.Float(float64(on[j])/float64(m))) + " of the data lie on the edge itself, " +
+					"where samples, which have a density, never are: learn these rows apart"
+			}
+			w.Warning = fmt.Sprintf("%s. %s", w.differs("samples", "of the data"), mend)
 		}
 		out[j] = w
 	}
 	return out
+}
+
+// atoms reports whether what samples lack next to an edge are the rows, so many of n, that lie on it.
+func (w Wall) atoms(on, n int) bool {
+	return w.Samples < w.Reference && evidence.Walled(on, n) &&
+		2*float64(on)/float64(n) >= float64(w.Reference-w.Samples)
+}
+
+// onEdges tells of inequalities on whose edges rows of the data lie, "" where none do: their law has parts without
+// a density, which samples smear.
+func onEdges(set constraint.Set, data *dataset.Points) string {
+	const nearly = 0.9 // of an inequality that acts as an equality, of which landing check tells
+	names, n := set.Inequalities(), data.N
+	worst, many, most := -1, 0, 0
+	for j, on := range evidence.OnWalls(set, data.X) {
+		if !evidence.Walled(on, n) || float64(on) > nearly*float64(n) {
+			continue
+		}
+		if many++; on > most {
+			worst, most = j, on
+		}
+	}
+	if worst < 0 {
+		return ""
+	}
+	more := ""
+	if many > 1 {
+		more = fmt.Sprintf(", and rows on those of %d more", many-1)
+	}
+	return fmt.Sprintf("%s of the rows lie exactly on the edge of %q%s: samples have a density and will lie beside "+
+		"it. Where that matters, learn such rows apart, on the set with an equality in its place",
+		text.Percent(float64(most)/float64(n)), names[worst], more)
 }
 
 // chainWalls says how many draws of chains lie next to the edges of inequalities. Draws

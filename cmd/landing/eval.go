@@ -27,7 +27,7 @@ const maxComponents = 8
 // judgement is what eval, report and demo have in common.
 type judgement struct {
 	checkpoint string
-	n          int // samples; 0 means as many as data points
+	n          int // samples; 0 means experiment.Loaded.SampleCount
 	seed       uint64
 	seeded     bool // use seed instead of the problem's
 	report     bool
@@ -40,7 +40,7 @@ func (j *judgement) flags(cmd *cobra.Command, data *string) {
 	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the best by "+
 		"held-out distances, or the newest)")
 	cmd.Flags().IntVarP(&j.n, "number", "n", 0,
-		"number of samples (default: as many as data points; on a mesh at most "+
+		"number of samples (default: as many as data points, at most 50 000, on a mesh "+
 			"20 000)")
 	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")

@@ -35,7 +35,8 @@ Files that train would refuse (cells that are no numbers, columns of words, labe
 coordinates) are refused, unless --clean names a file for the rows and columns that can be
 used.`,
 		Example: "  landing init points.csv\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
-			"  landing init table.csv --drop id --clean clean.csv",
+			"  landing init table.csv --drop id --clean clean.csv\n" +
+			"  landing init torsions.csv --angles phi,psi --clean circles.csv",
 		Args: args(1, "a data file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ext := strings.ToLower(filepath.Ext(out)); ext != ".yaml" && ext != ".yml" {
@@ -87,6 +88,8 @@ used.`,
 	f.StringVarP(&out, "output", "o", "problem.yaml", "problem file to write; one that exists is left as it is")
 	f.StringArrayVar(&o.Formulas, "formula", nil, "a formula to measure, and to add where it holds (repeatable)")
 	f.StringSliceVar(&o.Drop, "drop", nil, "columns to leave out, by name or number from 0; needs --clean")
+	f.StringSliceVar(&o.Angles, "angles", nil, "columns that are angles, by name or number from 0, in degrees or "+
+		"radians: their cosines and sines take their places; needs --clean")
 	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv or .npy")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 	return cmd

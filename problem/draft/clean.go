@@ -79,6 +79,7 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 	if s.Foreign != "" {
 		out = append(out, s.Foreign)
 	}
+	out = append(out, l.turned...)
 	if n := len(s.Faulty); n > 0 {
 		out = append(out, fmt.Sprintf("%d of %d rows have a cell that is no finite number: %s", n, s.N,
 			sequence(d.Faulty.First, n)))

@@ -33,6 +33,7 @@ type Options struct {
 	Array    string   // of an archive; "" the only one
 	Formulas []string // to be measured, and added where they hold
 	Drop     []string // columns to leave out, by name or number from 0
+	Angles   []string // columns that are angles, likewise: their cosines and sines are points of circles
 	Clean    string   // a file for the rows and columns that can be used; "" none
 }
 
@@ -125,6 +126,9 @@ func New(o Options) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.circles(o.Angles); err != nil {
+		return nil, err
+	}
 	d := &Draft{Data: o.Path, Format: l.survey.Format, Rows: l.survey.N, Shape: l.survey.Shape, Name: name(o.Path)}
 	if err := l.roles(o, d); err != nil {
 		return nil, err
@@ -161,8 +165,9 @@ type loaded struct {
 	molecule *molecule.Molecule
 	template bool // the file has names or elements of the atoms
 	notes    []string
-	data     string // path of the file
-	folder   string // of the problem file
+	turned   []string // columns that are written as cosine and sine, in words
+	data     string   // path of the file
+	folder   string   // of the problem file
 
 	kind       string // of data
 	coordinate []int  // columns that are a point, in order
@@ -236,24 +241,13 @@ func usable(names []string) bool {
 func (l *loaded) roles(o Options, d *Draft) error {
 	s := l.survey
 	for j := range s.D {
-		name := fmt.Sprintf("column %d", j)
-		if s.Header != nil && s.Header[j] != "" {
-			name = s.Header[j]
-		}
-		l.names = append(l.names, name)
+		l.names = append(l.names, l.name(j))
 	}
 	asked := map[int]bool{}
 	for _, want := range o.Drop {
-		j := slices.Index(s.Header, want)
-		if k := -1; j < 0 {
-			if _, err := fmt.Sscanf(want, "%d", &k); err == nil && fmt.Sprint(k) == want && k >= 0 && k < s.D {
-				j = k
-			}
-		}
+		j := l.column(want)
 		if j < 0 || l.molecule != nil {
-			return &OptionError{"--drop", fmt.Sprintf("there is no column %q; expected a name of the header or a "+
-				"number "+
-				"from 0 to %d", want, s.D-1)}
+			return &OptionError{"--drop", l.noColumn(want)}
 		}
 		asked[j] = true
 	}
@@ -417,7 +411,8 @@ func (l *loaded) seams(columns []discover.Column) {
 				l.seam[k] = true
 				l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not "+
 					"know that it "+
-					"comes round; as cosine and sine it has no seam", k, l.names[j], r.unit))
+					"comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], r.unit,
+					l.said(j)))
 			}
 		}
 	}
@@ -524,6 +519,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	}
 	d.report = r
 	d.Notes = append(d.Notes, r.Remarks...)
+	if r.Distinct < discover.FewestRows && len(o.Formulas) == 0 {
+		d.Notes = append(d.Notes, "what you know of the set can be said: --formula \"…\" is held against the rows")
+	}
 	if r.Fills-r.Fills == 0 {
 		fills := r.Fills
 		d.Fills = &fills

@@ -363,6 +363,45 @@ func TestEarth(t *testing.T) {
 	}
 }
 
+// Angles become points of circles, whatever else the table has.
+func TestAngles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	z := normals(300)
+	save(t, "t.csv", table("name,phi,h,psi", 150, func(i int) []any {
+		return []any{"r", 100 * z[2*i], 3 * z[2*i], math.Remainder(2*z[2*i+1], 2*math.Pi)}
+	}))
+	o := Options{Path: "t.csv", Angles: []string{"psi", "1"}}
+	if _, err := New(o); !errors.As(err, new(*UnfitError)) || !strings.Contains(err.Error(), "phi is an angle, taken "+
+		"as degrees") {
+		t.Fatal(err)
+	}
+	o.Clean = "c.csv"
+	d := draft(t, o)
+	if !strings.HasPrefix(string(d.Cleaned.Bytes), "cos_phi,sin_phi,h,cos_psi,sin_psi\n") ||
+		strings.Count(d.YAML, "{kind: sphere, dim: 2}") != 2 || !strings.Contains(d.YAML, "name is no coordinate") ||
+		!strings.Contains(d.YAML, "psi is an angle, taken as radians") {
+		t.Errorf("%s\n%.200s", d.YAML, d.Cleaned.Bytes)
+	}
+	save(t, "c.csv", string(d.Cleaned.Bytes))
+	p, err := dataset.ReadPoints("c.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 150 {
+		x, phi := p.X[5*i:5*i+5], 100*z[2*i]*math.Pi/180
+		if math.Abs(x[0]-math.Cos(phi))+math.Abs(x[1]-math.Sin(phi))+math.Abs(x[2]-3*z[2*i]) > 1e-12 ||
+			math.Abs(math.Remainder(math.Atan2(x[4], x[3])-2*z[2*i+1], 2*math.Pi)) > 1e-12 {
+			t.Fatalf("row %d is %v", i, x)
+		}
+	}
+	for _, bad := range []string{"name", "4", "chi"} {
+		if _, err := New(Options{Path: "t.csv", Angles: []string{bad}, Clean: "d.csv"}); !errors.As(err,
+			new(*OptionError)) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
 // Names of files and columns cannot break out of comments and quotes.
 func TestHostileNames(t *testing.T) {
 	dir := t.TempDir()

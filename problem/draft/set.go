@@ -436,7 +436,7 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 	}
 	var kept []string
 	for _, q := range r.Inequalities {
-		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least)}
+		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least+0)}
 		if q.Outside > 0 {
 			p.Note = fmt.Sprintf("%d rows do not keep it, by %.3g at most", q.Outside, q.Worst)
 			for _, i := range q.First[:min(len(q.First), listed)] {
