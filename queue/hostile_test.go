@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/landing-diffusion/landing/queue/server"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
@@ -137,8 +139,12 @@ func TestHostileSubmissions(t *testing.T) {
 		}
 		return &bad
 	}
+	good := `{"id":"x","unit":{"name":"a","task":1}}` + "\n"
+	if _, err := q.List(t.Context(), list(good)); err != nil {
+		t.Error(err)
+	}
 	for _, text := range []string{"words\n", "{}\n", `{"id":"x","unit":{"name":"a"}}` + "\n",
-		`{"id":"x","unit":{"name":"../a","task":1}}` + "\n"} {
+		`{"id":"x","unit":{"name":"../a","task":1}}` + "\n", strings.TrimSuffix(good, "\n")} {
 		var damaged *DamagedError
 		if _, err := q.Status(t.Context(), list(text)); !errors.As(err, &damaged) {
 			t.Errorf("%q: %v", text, err)
@@ -295,4 +301,155 @@ func TestFilesThatChange(t *testing.T) {
 			t.Errorf("%T: other bytes came back, %v", to, err)
 		}
 	}
+}
+
+// A store that is full ends a worker, and costs the unit no try.
+func TestFullForWorkers(t *testing.T) {
+	t.Parallel()
+	q := open(t, serve(t, server.Options{MaxStore: 1 << 20}))
+	s := hashes(t, 1)
+	s.Tries = 1
+	j := submit(t, q, s)
+	large := func(_ context.Context, task *Task) (*Product, error) {
+		path := filepath.Join(task.Dir, "large")
+		return &Product{Files: []string{"large"}}, os.WriteFile(path, make([]byte, 4<<20), 0o666)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	n, err := q.Work(ctx, Worker{Cache: t.TempDir(), Do: large})
+	var full *FullError
+	if n != 0 || !errors.As(err, &full) {
+		t.Errorf("%d units, %v", n, err)
+	}
+	hire(t, q, 1, Worker{Do: hash})
+	if st := wait(t, q, j); st.Done != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A unit whose workers fall silent as often as it may be tried is given up, and it is told who the last one was.
+func TestSilentWorkers(t *testing.T) {
+	t.Parallel()
+	q := open(t, serve(t, server.Options{}))
+	s := hashes(t, 1)
+	s.Tries = 2
+	last := &work.Holder{Host: "elsewhere", PID: 7}
+	unit := id(s.Units[0], class{Build: Build()}, "")
+	if err := q.setTried(t.Context(), unit, tried{Tries: 2, By: last}); err != nil {
+		t.Fatal(err)
+	}
+	j := submit(t, q, s)
+	hire(t, q, 1, Worker{Do: hash})
+	st := wait(t, q, j)
+	if st.Failed != 1 || st.Failures[0].Reason != "given up after 2 tries: process 7 on elsewhere "+silent {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A submission that is stopped is known, and the same one goes on with it.
+func TestStoppedSubmission(t *testing.T) {
+	t.Parallel()
+	q := open(t, serve(t, server.Options{}))
+	s := hashes(t, 300)
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := q.Submit(ctx, s, func(int, int) { stop() })
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	jobs, err := q.Jobs(t.Context())
+	if err != nil || len(jobs) != 1 || jobs[0].Whole {
+		t.Fatalf("%+v, %v", jobs, err)
+	}
+	info, err := q.units.Info(t.Context())
+	if err != nil || info.State.Msgs == 0 || info.State.Msgs == 300 {
+		t.Fatalf("%d units wait, %v", info.State.Msgs, err)
+	}
+	j := submit(t, q, s)
+	if info, err = q.units.Info(t.Context()); err != nil || info.State.Msgs != 300 || j.ID != jobs[0].ID || !j.Whole {
+		t.Errorf("%d units wait of %+v, %v", info.State.Msgs, j, err)
+	}
+}
+
+// A unit that the server holds and gives to nobody, since it takes it for done, is put back by who waits.
+func TestMendOfHeld(t *testing.T) {
+	t.Parallel()
+	q := open(t, serve(t, server.Options{}))
+	of := class{Build: Build()}
+	// a consumer that gives up after one delivery comes to that state by itself
+	once, err := q.units.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: of.name(),
+		FilterSubject: of.subject("*"), AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := hashes(t, 1)
+	j := submit(t, q, s)
+	take := func() int {
+		batch, err := once.Fetch(1, jetstream.FetchMaxWait(time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range batch.Messages() {
+			n++
+		}
+		return n
+	}
+	if n := take(); n != 1 {
+		t.Fatalf("%d units were given", n)
+	}
+	list, err := q.List(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.mend(t.Context(), j, list, []int{0}); err != nil { // somebody may be at it
+		t.Fatal(err)
+	}
+	if info, err := once.Info(t.Context()); err != nil || info.NumAckPending != 1 {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		info, err := once.Info(t.Context())
+		if err != nil || time.Now().After(until) {
+			t.Fatalf("%+v, %v", info, err)
+		}
+		if info.NumAckPending == 0 {
+			break
+		}
+	}
+	if err := q.mend(t.Context(), j, list, []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	if n := take(); n != 1 {
+		t.Errorf("%d units were given after mending", n)
+	}
+}
+
+// Of more workers than units that are left, no more are counted on than have one.
+func TestTimeLeft(t *testing.T) {
+	t.Parallel()
+	q := open(t, serve(t, server.Options{}))
+	s := hashes(t, 3)
+	release := make(chan bool)
+	hire(t, q, 4, Worker{Do: func(ctx context.Context, task *Task) (*Product, error) {
+		if task.Unit.Name == "u-2" {
+			<-release
+		}
+		time.Sleep(50 * time.Millisecond)
+		return hash(ctx, task)
+	}})
+	j := submit(t, q, s)
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		st, err := q.Status(t.Context(), j)
+		if err != nil || time.Now().After(until) {
+			t.Fatalf("%+v, %v", st, err)
+		}
+		if st.Done == 2 && len(st.Workers) == 4 {
+			if st.Left != st.Seconds || !(st.Left >= 0.05) {
+				t.Errorf("%v s left of a unit of %v s", st.Left, st.Seconds)
+			}
+			break
+		}
+	}
+	close(release)
+	wait(t, q, j)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -84,6 +85,19 @@ func TestAway(t *testing.T) {
 	defer func() { tasks.All = old }()
 	if err := os.Rename(filepath.Join(home, "ring.csv"), filepath.Join(home, "moved.csv")); err != nil {
 		t.Fatal(err)
+	}
+	for _, row := range []compare.Row{{Name: units[0].Cell.Name, Key: "another"},
+		{Name: "another", Key: units[0].Cell.Unit.Key()}} {
+		detail, err := json.Marshal(done{Entry: &compare.Entry{Row: row}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Take(filepath.Join(home, "wrong"), func(AwayUnit, string) (*tasks.Result, string, error) {
+			return &tasks.Result{Detail: detail}, "", nil
+		})
+		if !errors.As(err, new(*work.DamagedError)) {
+			t.Errorf("the result of another cell: %v", err)
+		}
 	}
 	gotten, kept := 0, []string(nil)
 	get := func(u AwayUnit, dir string) (*tasks.Result, string, error) {

@@ -279,6 +279,12 @@ func TestMergeRefused(t *testing.T) {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
 			return []string{dir, other(input(&List{Kind: "numbers", Count: 40}, "weights"), 2)}
 		},
+		"they were made of other things": func(dir string, _ []string) []string {
+			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
+			l := input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}}, "weights")
+			l.Inputs["run/more"], l.hashes["run/more"] = l.Inputs["run/weights"], l.hashes["run/weights"]
+			return []string{dir, other(l, 2)}
+		},
 		"rows 0 to 39, the other of 0 to 79": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-20-30"))
 			return []string{dir, other(&List{Kind: "numbers", Count: 80, task: map[string]int{"seed": 1}}, 2)}

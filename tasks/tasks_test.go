@@ -106,6 +106,7 @@ func TestGeneration(t *testing.T) {
 			t.Fatalf("%+v, %+v, %v", result, status, err)
 		}
 		got = append(got, readRows(t, filepath.Join(store.Dir, u.Name)).Float64...)
+		inRange(t, result, u)
 		again, status, err := doer.Into(t.Context(), store, u, Inputs{}) // which asks for no inputs
 		if err != nil || status.State != work.Done || !slices.Equal(again.Files, result.Files) {
 			t.Errorf("again: %+v, %+v, %v", again, status, err)
@@ -120,6 +121,11 @@ func TestGeneration(t *testing.T) {
 	if _, err := known.Do(t.Context(), units[1], list.Inputs, dir); err != nil ||
 		!slices.Equal(readRows(t, dir).Float64, want[3*23:3*46]) {
 		t.Errorf("by what made the list other rows are made, %v", err)
+	}
+	var far Drawn // of two samples, of which the second is not on the sphere
+	far.add(r, &experiment.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
+	if far.Infeasible == nil || far.Infeasible.Sample != 101 || far.Components[0].Sample != 101 {
+		t.Errorf("%+v", far)
 	}
 	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
 	data, err := os.ReadFile(path)
@@ -143,6 +149,24 @@ func TestGeneration(t *testing.T) {
 	if _, _, err := doer.Into(t.Context(), store, other.Cut(23)[0], other.Inputs); !errors.As(err,
 		new(*work.ConflictError)) {
 		t.Errorf("another seed under the name: %v", err)
+	}
+}
+
+// inRange checks that the samples that a result names are those of its unit, by their numbers.
+func inRange(t *testing.T, result *Result, u *work.Unit) {
+	t.Helper()
+	var d Drawn
+	rows, err := task(u, new(any))
+	if err == nil {
+		err = json.Unmarshal(result.Detail, &d)
+	}
+	if err != nil || len(d.Components) == 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for _, w := range d.Components {
+		if w.Sample < rows.First || w.Sample >= rows.First+rows.Count {
+			t.Errorf("%s names sample %d", u.Name, w.Sample)
+		}
 	}
 }
 

@@ -164,9 +164,16 @@ func TestClaims(t *testing.T) {
 		t.Errorf("two claims at once: %v, %+v, %v", c, st, err)
 	}
 	c.Release()
+	half := filepath.Join(s.Dir, "a", ".rows.npy.tmp-1") // of a process that was killed
+	if err := os.WriteFile(half, []byte("half"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	c, _, err = s.Claim(u, false, clear)
 	if err != nil || !c.Resumes || cleared != 1 {
 		t.Fatalf("gone on with: %+v, %v, cleared %d times", c, err, cleared)
+	}
+	if _, err := os.Stat(half); err == nil {
+		t.Error("what was half written stays")
 	}
 	if err := c.Fail("it broke"); err != nil {
 		t.Fatal(err)
