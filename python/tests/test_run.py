@@ -27,6 +27,29 @@ def test_train(run: landing.Run, points: np.ndarray) -> None:
     assert again.manifest == run.manifest
 
 
+def test_tensorboard(torus, points: np.ndarray, folder: Path) -> None:
+    run = landing.train(torus, points, settings=TINY, tensorboard=True)
+    first = run.path / "tensorboard" / "events.out.tfevents.0000000001.landing"
+    assert b"epoch/loss" in first.read_bytes()
+    run.resume(settings={"train.epochs": 5})
+    second = first.with_name("events.out.tfevents.0000000002.landing")
+    assert b"epoch/loss" in second.read_bytes()
+    named = landing.train(torus, points, settings=TINY, tensorboard=folder / "logs")
+    assert [p.name for p in (folder / "logs").iterdir()] == [named.path.name]
+    assert not (named.path / "tensorboard").exists()
+
+
+def test_licences_go_along() -> None:
+    """The terms of all that is linked into the program ask for it."""
+    package = Path(landing.__file__).parent
+    if not (package / "_bin").exists():
+        pytest.skip("a checkout, no wheel")
+    assert "Apache License" in (package / "LICENSE").read_text() and (package / "NOTICE").stat().st_size > 0
+    others = (package / "THIRD_PARTY_LICENSES").read_text(encoding="utf-8")
+    for of in ("github.com/spf13/cobra v", "github.com/parquet-go/parquet-go v", "runtime and standard library, go1."):
+        assert of in others
+
+
 def test_same_data_is_kept_once(torus, points: np.ndarray, folder: Path) -> None:
     landing.train(torus, points.tolist(), settings=TINY)
     landing.train(torus, points, settings=TINY, out="another")
