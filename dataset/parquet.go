@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +41,10 @@ func openParquet(name string, r io.Reader) (f *parquetfile.File, digest string, 
 
 // parquetFault names the file in an error of package parquetfile.
 func parquetFault(name string, err error) error {
+	if e := new(parquetfile.NumberError); errors.As(err, &e) {
+		return &Error{File: name, Column: fmt.Sprintf("row %d (from 0), column %q", e.Row, e.Column), Value: e.Value,
+			Want: wantExact}
+	}
 	if e := new(parquetfile.Error); errors.As(err, &e) {
 		if e.Column != "" {
 			return &Error{File: name, Column: fmt.Sprintf("column %q", e.Column), Value: "not read: " + e.Fault,
@@ -50,7 +56,7 @@ func parquetFault(name string, err error) error {
 }
 
 // columnsOf returns the places of all columns, or of those that are asked for, each by its name: in full if
-// exact, and else by its first three letters. The columns of the result hold any numbers unless they are asked for.
+// exact, and else in full or by how it begins. The columns of the result hold any numbers unless they are asked for.
 func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of []column, err error) {
 	if asked == nil {
 		for i, c := range f.Columns {
@@ -63,22 +69,36 @@ func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of [
 		return at, of, nil
 	}
 	for _, a := range asked {
-		found := -1
-		for i, c := range f.Columns {
-			if c.Name == a.name || !a.exact && strings.HasPrefix(strings.ToLower(c.Name), a.name[:3]) {
-				if found >= 0 {
-					return nil, nil, &Error{File: name, Value: fmt.Sprintf("columns %q and %q", f.Columns[found].Name,
-						c.Name), Want: "one " + a.name}
+		var found []int
+		for _, is := range []func(column string) bool{ // a whole name says more than a beginning
+			func(column string) bool { return column == a.name || !a.exact && strings.EqualFold(column, a.name) },
+			func(column string) bool { return !a.exact && begins(column, a.name) },
+		} {
+			for i, c := range f.Columns {
+				if len(found) < 2 && is(c.Name) {
+					found = append(found, i)
 				}
-				found = i
+			}
+			if len(found) > 0 {
+				break
 			}
 		}
-		if found < 0 {
+		switch len(found) {
+		case 0:
 			return nil, nil, &Error{File: name, Value: "there is no such column", Want: a.name}
+		case 2:
+			return nil, nil, &Error{File: name, Value: fmt.Sprintf("columns %q and %q", f.Columns[found[0]].Name,
+				f.Columns[found[1]].Name), Want: "one " + a.name}
 		}
-		at, of = append(at, found), append(of, a)
+		at, of = append(at, found[0]), append(of, a)
 	}
 	return at, of, nil
+}
+
+// begins reports whether a column's name begins as latitude or longitude is written: lat, lon or lng.
+func begins(column, name string) bool {
+	column = strings.ToLower(column)
+	return strings.HasPrefix(column, name[:3]) || name == "longitude" && strings.HasPrefix(column, "lng")
 }
 
 // decodeParquet reads the columns of a Parquet file, which must be a file: all of them, or those that are asked
@@ -103,7 +123,7 @@ func decodeParquet(name string, r io.Reader, asked []column) (*Points, error) {
 	for i, v := range x {
 		if c := of[i%p.D]; !(v >= c.min && v <= c.max) {
 			return nil, &Error{File: name, Column: fmt.Sprintf("row %d (from 0), column %q", i/p.D, p.Header[i%p.D]),
-				Value: strconv.FormatFloat(v, 'g', -1, 64), Want: c.want}
+				Value: shownNumber(v), Want: c.want}
 		}
 	}
 	return p, nil
@@ -137,15 +157,44 @@ func (s *Survey) parquet(name string, r io.Reader) (*Points, error) {
 	if len(kinds) == 1 {
 		s.Format += ", " + f.Columns[at[0]].Type
 	}
-	x, err := f.Read(at, maxNumbers)
+	beyond := make([]int, len(at)) // whole numbers that are rounded: names of something rather than numbers
+	first := map[[2]int]string{}
+	x, err := f.ReadAll(at, maxNumbers, func(e *parquetfile.NumberError, k int) error {
+		if beyond[k]++; beyond[k] <= maxFaults {
+			first[[2]int{e.Row, at[k]}] = e.Value
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, parquetFault(name, err)
+	}
+	odd := make([]int, len(at))
+	for i, v := range x {
+		if v-v != 0 {
+			odd[i%len(at)]++
+		}
+	}
+	for k, j := range at {
+		switch {
+		case odd[k] == p.N && beyond[k] == 0: // as of a table without a cell in a column
+			s.Text, s.Empty = append(s.Text, j), append(s.Empty, j)
+		case 2*beyond[k] > p.N:
+			s.Text, s.Beyond = append(s.Text, j), append(s.Beyond, j)
+		}
+	}
+	if len(s.Text) == p.D {
+		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
+	}
+	slices.Sort(s.Text)
+	text := make([]bool, p.D)
+	for _, j := range s.Text {
+		text[j] = true
 	}
 	p.X = x
 	if len(at) < p.D {
 		p.X = make([]float64, p.N*p.D)
 		for i := range p.N {
-			for _, j := range s.Text {
+			for j := range p.D {
 				p.X[i*p.D+j] = math.NaN()
 			}
 			for k, j := range at {
@@ -155,11 +204,22 @@ func (s *Survey) parquet(name string, r io.Reader) (*Points, error) {
 	}
 	for i := range p.N {
 		for _, j := range at {
-			if v := p.X[i*p.D+j]; v-v != 0 {
-				s.fault(i, j, strconv.FormatFloat(v, 'g', -1, 64))
+			if v := p.X[i*p.D+j]; v-v != 0 && !text[j] {
+				s.fault(i, j, cmp.Or(first[[2]int{i, j}], shownNumber(v)))
 			}
 		}
 	}
 	s.Shape = []int{p.D}
 	return p, nil
+}
+
+// wantExact is what is wanted of whole numbers, which points hold as float64.
+const wantExact = "a whole number of at most 2^53, beyond which float64 rounds"
+
+// shownNumber is a number of a Parquet file in words.
+func shownNumber(v float64) string {
+	if math.IsNaN(v) {
+		return "NaN or missing"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -82,7 +82,13 @@ func TestParquetFaults(t *testing.T) {
 		X float64  `parquet:"x"`
 		Y *float64 `parquet:"y,optional"`
 	}
+	type named struct {
+		ID int64    `parquet:"it's an \"id\""`
+		X  float64  `parquet:"x"`
+		No *float64 `parquet:"no,optional"`
+	}
 	one := 1.0
+	ids := parquetOf(t, named{1 << 60, 1, nil}, named{1<<60 + 1, 2, nil}, named{7, 3, nil})
 	words := parquetOf(t, word{1, "a"}, word{2, "b"})
 	gaps := parquetOf(t, gap{1, &one}, gap{2, nil})
 	damaged := filepath.Join(t.TempDir(), "d.parquet")
@@ -92,9 +98,11 @@ func TestParquetFaults(t *testing.T) {
 	for path, want := range map[string]string{
 		words:                            `column "w" is a string, expected numbers`,
 		parquetOf(t, list{[]float64{1}}): `column "x" is a list, expected numbers`,
-		gaps:                             `row 1 (from 0), column "y" is NaN, expected a finite number`,
+		gaps:                             `row 1 (from 0), column "y" is NaN or missing, expected a finite number`,
 		parquetOf[gap](t):                "the file has no data",
 		damaged:                          "expected a Parquet file",
+		parquetOf(t, gap{1, &one}, gap{math.Inf(1), &one}): `row 1 (from 0), column "x" is +Inf, expected a finite`,
+		ids: `row 0 (from 0), column "it's an \"id\"" is 1152921504606846976, expected a whole number`,
 	} {
 		_, err := ReadPoints(path)
 		if e := new(Error); !errors.As(err, &e) || !strings.Contains(err.Error(), want) || e.File != path {
@@ -105,6 +113,24 @@ func TestParquetFaults(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is outside [-90, 90]") {
 		t.Errorf("latitude 95: %v", err)
 	}
+	type several struct {
+		Lattice string  `parquet:"lattice"`
+		Latency string  `parquet:"latency"`
+		Lat     float64 `parquet:"Latitude"`
+		Lng     float64 `parquet:"lng"`
+	}
+	if e, err := ReadEarth(parquetOf(t, several{"a", "b", 10, 20})); err != nil || e.N != 1 {
+		t.Errorf("a whole name beside a beginning, and lng: %v", err)
+	}
+	type twice struct {
+		A   float64 `parquet:"lat_a"`
+		B   float64 `parquet:"lat_b"`
+		Lon float64 `parquet:"lon"`
+	}
+	if _, err := ReadEarth(parquetOf(t, twice{1, 2, 3})); err == nil ||
+		!strings.Contains(err.Error(), `columns "lat_a" and "lat_b", expected one latitude`) {
+		t.Errorf("two latitudes: %v", err)
+	}
 	if _, err := ReadEarth(words); err == nil || !strings.Contains(err.Error(), "expected latitude") {
 		t.Errorf("no latitude: %v", err)
 	}
@@ -113,6 +139,15 @@ func TestParquetFaults(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if s, err = ReadSurvey(gaps, ""); err != nil || !slices.Equal(s.Faulty, []int{1}) || s.Faults[0].Column != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err = ReadSurvey(ids, ""); err != nil || !slices.Equal(s.Text, []int{0, 2}) ||
+		!slices.Equal(s.Empty, []int{2}) || !slices.Equal(s.Beyond, []int{0}) || len(s.Faults) > 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	few := parquetOf(t, named{1 << 60, 1, &one}, named{2, 2, &one}, named{7, 3, &one})
+	if s, err = ReadSurvey(few, ""); err != nil || len(s.Text) > 0 || len(s.Faults) != 1 ||
+		s.Faults[0] != (Fault{0, 0, "1152921504606846976"}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package dataset reads data: points in R^d from NPY and CSV files, and
+// Package dataset reads data: points in R^d from NPY, CSV and Parquet files, and
 // catalogues of places on Earth as unit vectors in R^3. It also parts rows into
 // training, validation and test sets.
 //
@@ -207,7 +207,14 @@ func rowsOf(name string, a arrayfile.Array) (x []float64, n, d int, err error) {
 		return nil, 0, 0, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape),
 			Want: "[n d], both at least 1"}
 	}
-	return a.AsFloat64(), a.Shape[0], a.Len() / a.Shape[0], nil
+	d = a.Len() / a.Shape[0]
+	for i, v := range a.Int64 {
+		if v < -1<<53 || v > 1<<53 {
+			return nil, 0, 0, &Error{File: name, Column: fmt.Sprintf("row %d, column %d (both from 0)", i/d, i%d),
+				Value: strconv.FormatInt(v, 10), Want: wantExact}
+		}
+	}
+	return a.AsFloat64(), a.Shape[0], d, nil
 }
 
 func finitePoints(name string, a arrayfile.Array, digest string) (*Points, error) {

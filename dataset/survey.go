@@ -24,6 +24,7 @@ type Survey struct {
 	Lines  []int  // line of each row; nil of arrays
 	Text   []int  // columns that hold words, or no number, ascending
 	Empty  []int  // those of Text without words
+	Beyond []int  // those of Text whose whole numbers lie beyond ±2⁵³
 	// Foreign says in words how a table is written where training does not read it so; "" as it does.
 	Foreign string
 	Faults  []Fault

@@ -73,7 +73,7 @@ type given struct {
 func (g *given) columns() []string {
 	names := coordinates(g.d)
 	for k, name := range g.names {
-		if slices.Contains(names, name) {
+		for slices.Contains(names, name) || slices.Contains(g.names[k+1:], name) {
 			name = fmt.Sprintf("%s (%d)", name, g.d+k)
 		}
 		names = append(names, name)

@@ -143,6 +143,100 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// A whole number that float64 rounds is refused by its row, in plain pages and in dictionaries, of whatever row group;
+// or, where the reader is asked, missing.
+func TestBeyond(t *testing.T) {
+	type ids struct {
+		A int64  `parquet:"a"`
+		B uint64 `parquet:"b"`
+		C int64  `parquet:"c,dict"`
+		D int64  `parquet:"d,optional"`
+	}
+	const n = 50
+	for at, set := range []func(r *ids){func(r *ids) { r.A = 1<<53 + 1 }, func(r *ids) { r.B = 1<<63 + 1 },
+		func(r *ids) { r.C = -1 << 60 }, func(r *ids) { r.D = math.MinInt64 }} {
+		rows := make([]ids, n)
+		for i := range rows {
+			rows[i] = ids{1 << 53, 1 << 53, -1 << 53, int64(i)}
+		}
+		set(&rows[37])
+		var b bytes.Buffer
+		w := parquet.NewGenericWriter[ids](&b, parquet.MaxRowsPerRowGroup(20))
+		w.Write(rows)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := read(b.Bytes())
+		e := new(NumberError)
+		if !errors.As(err, &e) || e.Row != 37 || e.Column != string(rune('a'+at)) || len(e.Value) < 16 {
+			t.Errorf("column %d: %v", at, err)
+			continue
+		}
+		asked := 0
+		x, err := f.ReadAll([]int{3, 2, 1, 0}, 1<<20, func(_ *NumberError, k int) error {
+			asked += k + 1
+			return nil
+		})
+		if err != nil || asked != 4-at || !math.IsNaN(x[37*4+3-at]) || x[36*4+3-at] != x[38*4+3-at] && at < 3 {
+			t.Errorf("column %d, asked at %d: %v, %v", at, asked, x[37*4:38*4], err)
+		}
+	}
+}
+
+// Rows are as wide as they may be: the reader takes what the writer makes of them, to the last bit.
+func TestWide(t *testing.T) {
+	names := make([]string, wide+44)
+	for j := range names {
+		names[j] = fmt.Sprintf("column %d's \"name\", größer", j)
+	}
+	x := make([]float64, len(names)*(groupRows/4+5))
+	for i := range x {
+		x[i] = float64(i)
+	}
+	f, got, err := read(written(t, names, x))
+	if err != nil || !same(got, x) || len(f.groups) != 2 || f.Columns[7].Name != names[7] {
+		t.Errorf("%d groups, %v", len(f.groups), err)
+	}
+}
+
+// What is read of a file is not much more than it has, however many pages that are.
+func TestManyPages(t *testing.T) {
+	type one struct {
+		X float64 `parquet:"x"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[one](&b, parquet.PageBufferSize(8))
+	for i := range 3000 {
+		w.Write([]one{{float64(i)}})
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &counting{bytes.NewReader(b.Bytes()), 0}
+	f, err := Open(r, int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := f.Read([]int{0}, 3000)
+	if err != nil || x[2999] != 2999 {
+		t.Fatal(err)
+	}
+	if most := 300*3000 + 2*b.Len(); r.n > most {
+		t.Errorf("%d bytes are read of %d", r.n, b.Len())
+	}
+}
+
+type counting struct {
+	*bytes.Reader
+	n int
+}
+
+func (c *counting) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.Reader.ReadAt(b, at)
+	c.n += n
+	return n, err
+}
+
 // Columns that hold no numbers are told by name.
 func TestKinds(t *testing.T) {
 	type odd struct {
@@ -342,6 +436,65 @@ for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compre
 			if !(math.Abs(row[0]-want[0]) < 1e-12) || fmt.Sprint(row[1:]) != fmt.Sprint(want[1:]) {
 				t.Fatalf("%s: row %d is %v, want %v", name, i, row, want)
 			}
+		}
+	}
+}
+
+// Ten million rows of three numbers, out and in: how long they take, and what the process had of memory at most.
+func BenchmarkTenMillion(b *testing.B) {
+	const n, d = 10_000_000, 3
+	path := filepath.Join(b.TempDir(), "x.parquet")
+	b.Run("out", func(b *testing.B) {
+		for range b.N {
+			file, err := os.Create(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w, rows := NewWriter(file, []string{"x0", "x1", "x2"}), make([]float64, 1000*d)
+			for i := range n / 1000 {
+				for j := range rows {
+					rows[j] = math.Float64frombits(uint64(i*len(rows)+j)*0x9e3779b97f4a7c15>>2 | 1<<61)
+				}
+				if err := w.Write(rows); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := errors.Join(w.Close(), file.Close()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		peak(b)
+	})
+	b.Run("in", func(b *testing.B) {
+		for range b.N {
+			file, err := os.Open(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			info, err := file.Stat()
+			if err != nil {
+				b.Fatal(err)
+			}
+			f, err := Open(file, info.Size())
+			if err != nil {
+				b.Fatal(err)
+			}
+			if x, err := f.Read([]int{0, 1, 2}, n*d); err != nil || len(x) != n*d {
+				b.Fatal(err)
+			}
+			file.Close()
+		}
+		peak(b)
+	})
+}
+
+// peak reports the most memory that this process had until now, where the system tells it.
+func peak(b *testing.B) {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		var kB float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kB); err == nil {
+			b.ReportMetric(kB/1e3, "MB-peak")
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strconv"
 )
 
 // An Error says what is wrong with a file, and where.
@@ -28,6 +30,18 @@ func (e *Error) Error() string {
 		return e.Fault
 	}
 	return fmt.Sprintf("column %q: %s", e.Column, e.Fault)
+}
+
+// A NumberError is a whole number that float64 does not hold: it lies beyond ±2⁵³.
+type NumberError struct {
+	Column string
+	Row    int // from 0
+	Value  string
+}
+
+func (e *NumberError) Error() string {
+	return fmt.Sprintf("row %d (from 0), column %q is %s; expected a whole number of at most 2^53, beyond which "+
+		"float64 rounds", e.Row, e.Column, e.Value)
 }
 
 func faulty(column, format string, v ...any) error { return &Error{column, fmt.Sprintf(format, v...)} }
@@ -75,6 +89,7 @@ type group struct {
 const (
 	maxFooter  = 64 << 20
 	maxHeader  = 1 << 16 // bytes of a page's header
+	maxPage    = 1 << 29 // bytes of a page; usual programs make them of about 1 MB
 	maxColumns = 1 << 16
 	maxRows    = 1 << 40
 	magic      = "PAR1"
@@ -239,8 +254,14 @@ func (f *File) rowGroups(meta *value) error {
 func plausible(size int64) float64 { return 1<<20 + 4096*float64(size) }
 
 // Read returns columns, by their places in Columns, as rows of numbers: Rows×len(columns). A number that is
-// missing is NaN. There may be at most limit numbers. The error is an *Error or that of the file.
+// missing is NaN. There may be at most limit numbers. The error is an *Error, a *NumberError or that of the file.
 func (f *File) Read(columns []int, limit int) ([]float64, error) {
+	return f.ReadAll(columns, limit, func(e *NumberError, _ int) error { return e })
+}
+
+// ReadAll is Read which asks beyond, of each whole number that float64 does not hold, whether that is an error, and
+// else reads it as NaN: k is its place in columns.
+func (f *File) ReadAll(columns []int, limit int, beyond func(e *NumberError, k int) error) ([]float64, error) {
 	if n := float64(f.Rows) * float64(len(columns)); n > float64(limit) || n > plausible(f.size) {
 		return nil, faulty("", "it has %d rows of %d numbers in %d bytes; expected at most %d numbers", f.Rows,
 			len(columns), f.size, limit)
@@ -251,16 +272,19 @@ func (f *File) Read(columns []int, limit int) ([]float64, error) {
 		}
 	}
 	x := make([]float64, f.Rows*len(columns))
+	var buf []byte
 	for j, c := range columns {
 		at := 0
 		for _, g := range f.groups {
 			if g.rows == 0 {
 				continue
 			}
-			r := &chunk{f: f, column: &f.Columns[c], rows: g.rows, dst: x[at*len(columns)+j:], stride: len(columns)}
+			r := &chunk{f: f, column: &f.Columns[c], first: at, rows: g.rows, dst: x[at*len(columns)+j:],
+				stride: len(columns), beyond: func(e *NumberError) error { return beyond(e, j) }, buf: buf}
 			if err := r.read(&g.chunks[r.column.leaf]); err != nil {
 				return nil, err
 			}
+			buf = r.buf
 			at += g.rows
 		}
 	}
@@ -271,13 +295,22 @@ func (f *File) Read(columns []int, limit int) ([]float64, error) {
 type chunk struct {
 	f      *File
 	column *Column
+	first  int // row of the file
 	rows   int
 	dst    []float64 // row i goes to i·stride
 	stride int
+	beyond func(*NumberError) error
 
 	done  int
 	codec int64
-	words []float64 // of the dictionary
+	words []word // of the dictionary
+	buf   []byte // of the present page
+}
+
+// A word is a number of a dictionary.
+type word struct {
+	v     float64
+	whole string // what v rounds
 }
 
 func (c *chunk) fault(format string, v ...any) error { return faulty(c.column.Name, format, v...) }
@@ -306,32 +339,46 @@ func (c *chunk) read(of *value) error {
 			meta.int(1, -1), n, from)
 	}
 	for end := from + n; c.done < c.rows; {
-		head := make([]byte, min(end-from, maxHeader))
-		if _, err := c.f.r.ReadAt(head, from); err != nil {
+		header, length, err := c.header(from, end)
+		if err != nil {
 			return err
 		}
-		d := &decoder{b: head}
-		header, err := d.structure(0)
-		if err != nil {
-			return c.fault("the header of a page at byte %d is damaged: %v", from, err)
-		}
-		from += int64(d.at)
+		from += length
 		packed, size := header.int(3, -1), header.int(2, -1)
 		// Numbers of 8 bytes, and whether each is there; a dictionary is no longer than the column.
-		if most := 16*int64(c.rows) + 1<<16; packed < 0 || packed > end-from || size < 0 || size > most {
-			return c.fault("a page at byte %d says that it has %d bytes, packed in %d of %d", from, size, packed,
-				end-from)
+		most := min(16*int64(c.rows)+1<<16, maxPage)
+		if packed < 0 || packed > min(end-from, maxPage) || size < 0 || size > most {
+			return c.fault("a page at byte %d says that it has %d bytes, packed in %d of %d; expected at most %d", from,
+				size, packed, end-from, most)
 		}
-		page := make([]byte, packed)
-		if _, err := c.f.r.ReadAt(page, from); err != nil {
+		c.buf = slices.Grow(c.buf[:0], int(packed))[:packed]
+		if _, err := c.f.r.ReadAt(c.buf, from); err != nil {
 			return err
 		}
 		from += packed
-		if err := c.page(&header, page, int(size)); err != nil {
+		if err := c.page(&header, c.buf, int(size)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// header reads that of the page at a byte of a chunk that ends at another, and returns its length. It asks for more of
+// the file only where a header is long: pages may be many and small.
+func (c *chunk) header(from, end int64) (header value, length int64, err error) {
+	for n := int64(256); ; n *= 4 {
+		c.buf = slices.Grow(c.buf[:0], maxHeader)[:min(end-from, n)]
+		if _, err := c.f.r.ReadAt(c.buf, from); err != nil {
+			return header, 0, err
+		}
+		d := &decoder{b: c.buf}
+		if header, err = d.structure(0); err == nil {
+			return header, int64(d.at), nil
+		}
+		if n >= min(end-from, maxHeader) {
+			return header, 0, c.fault("the header of a page at byte %d is damaged: %v", from, err)
+		}
+	}
 }
 
 func (c *chunk) page(header *value, page []byte, size int) error {
@@ -379,6 +426,9 @@ func (c *chunk) page(header *value, page []byte, size int) error {
 		if len(page) < 4 {
 			return c.fault("a page is cut off")
 		}
+		if e := of.int(3, levelsRuns); e != levelsRuns {
+			return c.fault("a page says by the encoding %d what is there; expected runs (%d)", e, levelsRuns)
+		}
 		levels := int64(binary.LittleEndian.Uint32(page))
 		if page = page[4:]; levels > int64(len(page)) {
 			return c.fault("a page has %d bytes of what is there, of %d", levels, len(page))
@@ -391,6 +441,7 @@ func (c *chunk) page(header *value, page []byte, size int) error {
 // Encodings.
 const (
 	plain, plainDictionary, dictionary, split = 0, 2, 8, 9
+	levelsRuns                                = 3
 )
 
 // values writes the numbers of a page of n rows.
@@ -401,7 +452,7 @@ func (c *chunk) values(there, page []byte, n int, encoding int64) error {
 	}
 	levels := &hybrid{b: there, width: 1}
 	for range n {
-		v := math.NaN()
+		v := word{v: math.NaN()}
 		is := uint32(1)
 		if c.column.optional {
 			if is, err = levels.next(); err != nil {
@@ -413,22 +464,28 @@ func (c *chunk) values(there, page []byte, n int, encoding int64) error {
 				return err
 			}
 		}
-		c.dst[c.done*c.stride] = v
+		if v.whole != "" {
+			if err := c.beyond(&NumberError{c.column.Name, c.first + c.done, v.whole}); err != nil {
+				return err
+			}
+			v.v = math.NaN()
+		}
+		c.dst[c.done*c.stride] = v.v
 		c.done++
 	}
 	return nil
 }
 
 // source returns the numbers of a page, one after the other.
-func (c *chunk) source(page []byte, n int, encoding int64) (next func() (float64, error), err error) {
+func (c *chunk) source(page []byte, n int, encoding int64) (next func() (word, error), err error) {
 	width := c.column.width()
 	short := func() error { return c.fault("a page of %d values is cut off", n) }
 	at := 0
 	switch encoding {
 	case plain:
-		return func() (float64, error) {
+		return func() (word, error) {
 			if len(page)-at < width {
-				return 0, short()
+				return word{}, short()
 			}
 			at += width
 			return c.column.number(page[at-width:]), nil
@@ -438,9 +495,9 @@ func (c *chunk) source(page []byte, n int, encoding int64) (next func() (float64
 			return nil, short()
 		}
 		stride, b := len(page)/width, make([]byte, width)
-		return func() (float64, error) {
+		return func() (word, error) {
 			if at == stride {
-				return 0, short()
+				return word{}, short()
 			}
 			for i := range b {
 				b[i] = page[i*stride+at]
@@ -450,19 +507,19 @@ func (c *chunk) source(page []byte, n int, encoding int64) (next func() (float64
 		}, nil
 	case dictionary, plainDictionary:
 		if len(page) == 0 {
-			return func() (float64, error) { return 0, short() }, nil // all are missing
+			return func() (word, error) { return word{}, short() }, nil // all are missing
 		}
 		if page[0] > 32 {
 			return nil, c.fault("a page has places in a dictionary of %d bits", page[0])
 		}
 		places := &hybrid{b: page[1:], width: int(page[0])}
-		return func() (float64, error) {
+		return func() (word, error) {
 			k, err := places.next()
 			if err != nil {
-				return 0, short()
+				return word{}, short()
 			}
 			if int64(k) >= int64(len(c.words)) {
-				return 0, c.fault("a page names value %d of a dictionary of %d", k, len(c.words))
+				return word{}, c.fault("a page names value %d of a dictionary of %d", k, len(c.words))
 			}
 			return c.words[k], nil
 		}, nil
@@ -479,32 +536,39 @@ func (c *Column) width() int {
 }
 
 // number reads the number that b begins with.
-func (c *Column) number(b []byte) float64 {
+func (c *Column) number(b []byte) word {
 	switch c.physical {
 	case float:
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		return word{v: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
 	case double:
-		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+		return word{v: math.Float64frombits(binary.LittleEndian.Uint64(b))}
 	case int32s:
 		if u := binary.LittleEndian.Uint32(b); c.unsigned {
-			return float64(u)
+			return word{v: float64(u)}
 		} else {
-			return float64(int32(u))
+			return word{v: float64(int32(u))}
 		}
 	}
+	const exact = 1 << 53
 	u := binary.LittleEndian.Uint64(b)
 	if c.unsigned {
-		return float64(u)
+		if u > exact {
+			return word{whole: strconv.FormatUint(u, 10)}
+		}
+		return word{v: float64(u)}
 	}
-	return float64(int64(u))
+	if v := int64(u); v < -exact || v > exact {
+		return word{whole: strconv.FormatInt(v, 10)}
+	}
+	return word{v: float64(int64(u))}
 }
 
 // plain returns n numbers; nil: there are not as many.
-func (c *Column) plain(b []byte, n int) []float64 {
+func (c *Column) plain(b []byte, n int) []word {
 	if len(b) < n*c.width() {
 		return nil
 	}
-	dst := make([]float64, 0, n)
+	dst := make([]word, 0, n)
 	for i := range n {
 		dst = append(dst, c.number(b[i*c.width():]))
 	}

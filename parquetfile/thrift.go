@@ -136,7 +136,7 @@ func (d *decoder) structure(depth int) (v value, err error) {
 
 func (d *decoder) count(n int) error {
 	if d.values += n; d.values > maxValues {
-		return fmt.Errorf("it has more than %d values", maxValues)
+		return fmt.Errorf("it has more than %d values; larger row groups make fewer", maxValues)
 	}
 	return nil
 }

@@ -7,19 +7,23 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// handRows is how many rows are handed on at a time: pages end where they do.
-const handRows = 1024
-
-// groupRows is how many rows a row group has: all but the last, however rows come.
-const groupRows = 1 << 16
+// handRows is how many rows are handed on at a time, pages end where they do; groupRows how many rows a row group
+// has, all but the last, however rows come. Rows of more than wide columns have an eighth and a quarter of that: a
+// row group is kept in memory, and a file of many has a long footer.
+const (
+	handRows  = 1024
+	groupRows = 1 << 16
+	wide      = 256
+)
 
 // A Writer writes rows of float64 numbers. It keeps a row group of them in memory, and the bytes that it writes
 // are a function of names and rows alone.
 type Writer struct {
 	w     *parquet.GenericWriter[any]
 	d     int
-	group int       // rows in the present row group
-	held  []float64 // up to handRows rows
+	most  int       // rows of a row group
+	group int       // rows in the present one
+	held  []float64 // as many rows as are handed on at a time
 	rows  []parquet.Row
 }
 
@@ -40,19 +44,25 @@ func NewWriter(w io.Writer, names []string) *Writer {
 	if len(group) != len(names) || len(names) == 0 {
 		panic("parquetfile: columns without names of their own")
 	}
+	place := map[string]int{}
+	for i, name := range names {
+		place[name] = i
+	}
 	fields := group.Fields()
-	slices.SortFunc(fields, func(a, b parquet.Field) int {
-		return slices.Index(names, a.Name()) - slices.Index(names, b.Name())
-	})
+	slices.SortFunc(fields, func(a, b parquet.Field) int { return place[a.Name()] - place[b.Name()] })
 	schema := parquet.NewSchema("points", ordered{group, fields})
-	rows := make([]parquet.Row, handRows)
+	hand, most := handRows, groupRows
+	if len(names) > wide {
+		hand, most = handRows/8, groupRows/4
+	}
+	rows := make([]parquet.Row, hand)
 	for i := range rows {
 		rows[i] = make(parquet.Row, len(names))
 	}
-	return &Writer{d: len(names), rows: rows, held: make([]float64, 0, handRows*len(names)),
+	return &Writer{d: len(names), most: most, rows: rows, held: make([]float64, 0, hand*len(names)),
 		w: parquet.NewGenericWriter[any](w, schema, parquet.CreatedBy("landing", "1", ""),
 			parquet.DataPageStatistics(false),
-			parquet.MaxRowsPerRowGroup(groupRows))}
+			parquet.MaxRowsPerRowGroup(int64(most)))}
 }
 
 // Write appends rows of as many numbers as there are columns.
@@ -81,7 +91,7 @@ func (w *Writer) hand() error {
 	if _, err := w.w.WriteRows(w.rows[:n]); err != nil {
 		return err
 	}
-	if w.group += n; w.group < groupRows {
+	if w.group += n; w.group < w.most {
 		return nil
 	}
 	w.group = 0

@@ -24,7 +24,7 @@ func (a *app) init() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DATA",
 		Short: "Look at a data file and write a problem file for it",
-		Long: `init looks at a data file (CSV, NPY, NPZ, or a molecule's PDB, XYZ, SDF) and writes a
+		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet, or a molecule's PDB, XYZ, SDF) and writes a
 problem file that check and train accept: shape, labels, latitude and longitude, unit
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows
 keep to round-off is active, as a ready-made set where one fits; what they nearly keep is
@@ -90,7 +90,7 @@ used.`,
 	f.StringSliceVar(&o.Drop, "drop", nil, "columns to leave out, by name or number from 0; needs --clean")
 	f.StringSliceVar(&o.Angles, "angles", nil, "columns that are angles, by name or number from 0, in degrees or "+
 		"radians: their cosines and sines take their places; needs --clean")
-	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv or .npy")
+	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv, .npy or .parquet")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 	return cmd
 }

@@ -39,7 +39,7 @@ func (a *app) scoreAt() *cobra.Command {
 		Long: `score says what network a run has trained, how it is read as a score s(x, p, t), and which
 arrays of which safetensors file are its weights: all that another program needs to evaluate it.
 
---at evaluates it at the rows of an NPY or CSV file: a point, its momentum if the process has one
+--at evaluates it at the rows of an NPY, CSV or Parquet file: a point, its momentum if the process has one
 (underdamped), the condition being part of the point, and the time; and writes an NPY file with a
 row of as many numbers as the point has for each. Nothing is guided.`,
 		Example: "  landing score runs/volcano-001 --json\n" +
@@ -109,7 +109,7 @@ row of as many numbers as the point has for each. Nothing is guided.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&at, "at", "", "file with rows to evaluate the score at: .npy, .npz or .csv")
+	f.StringVar(&at, "at", "", "file with rows to evaluate the score at: .npy, .npz, .csv or .parquet")
 	f.StringVarP(&out, "output", "o", "scores.npy", "file to write")
 	f.StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or the "+
 		"newest)")

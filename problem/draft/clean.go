@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/parquetfile"
 )
 
 // Cleaned is a file of the rows and columns that can be trained on.
@@ -53,7 +55,7 @@ func (l *loaded) clean(o Options, d *Draft) error {
 		}
 	case ".npy":
 		if l.kind == "earth" {
-			return &OptionError{"--clean", "places on Earth are read from .csv files"}
+			return &OptionError{"--clean", "places on Earth are read from .csv and .parquet files"}
 		}
 		shape := append([]int{n}, l.survey.Shape...)
 		if dim != l.survey.D {
@@ -62,8 +64,13 @@ func (l *loaded) clean(o Options, d *Draft) error {
 		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
 			return err
 		}
+	case ".parquet":
+		w := parquetfile.NewWriter(&b, names)
+		if err := errors.Join(w.Write(x), w.Close()); err != nil {
+			return err
+		}
 	default:
-		return &OptionError{"--clean", fmt.Sprintf("%q; expected a file that ends in .csv or .npy", o.Clean)}
+		return &OptionError{"--clean", fmt.Sprintf("%q; expected a file that ends in .csv, .npy or .parquet", o.Clean)}
 	}
 	if ext := strings.ToLower(filepath.Ext(o.Clean)); l.kind == "molecule" && ext != ".npy" {
 		return &OptionError{"--clean", "conformations are read from .npy files"}
@@ -84,7 +91,12 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 		out = append(out, fmt.Sprintf("%d of %d rows have a cell that is no finite number: %s", n, s.N,
 			sequence(d.Faulty.First, n)))
 	}
+	// Of a catalogue in a Parquet file columns are read by their names, and others are passed over.
+	byName := l.kind == "earth" && strings.EqualFold(filepath.Ext(o.Path), ".parquet")
 	for _, j := range l.dropped {
+		if byName {
+			break
+		}
 		out = append(out, fmt.Sprintf("%s is no coordinate: %s", l.names[j], d.Columns[j].Why))
 	}
 	if o.Array != "" {
@@ -92,7 +104,7 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 			out = append(out, "training does not know which of its arrays is meant")
 		}
 	}
-	if l.kind == "earth" && (l.earth != [2]int{0, 1} || !slices.IsSorted(l.condition)) {
+	if l.kind == "earth" && !byName && (l.earth != [2]int{0, 1} || !slices.IsSorted(l.condition)) {
 		out = append(out, "latitude and longitude are not its first two columns, in this order")
 	}
 	if len(l.condition) == 0 {

@@ -313,6 +313,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			col.Role, col.Why, col.Min, col.Max, col.SD = "dropped", "it holds words", 0, 0, 0
 			if slices.Contains(s.Empty, j) {
 				col.Why = "it holds no number"
+			} else if slices.Contains(s.Beyond, j) {
+				col.Why = "its whole numbers lie beyond 2^53, which float64 rounds: they are names"
 			}
 		case l.molecule != nil, j == latitude, j == longitude:
 		case c.Number(len(l.rows)):

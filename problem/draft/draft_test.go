@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/parquetfile"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -357,6 +358,34 @@ func TestEarth(t *testing.T) {
 	if p, given, err := dataset.ReadEarthGiven("c.csv", []string{"depth", "year"}); err != nil || p.N != n ||
 		math.Abs(p.X[4]-u[4]) > 1e-12 || given[3] != 2001 {
 		t.Errorf("cleaned: %v\n%s", err, d.YAML)
+	}
+	// Of a Parquet file columns are found by their names: it is taken as it is, and made too.
+	d = draft(t, Options{Path: "other.csv", Clean: "c.parquet"})
+	save(t, "c.parquet", string(d.Cleaned.Bytes))
+	x, err := dataset.ReadPoints("c.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := parquetfile.NewWriter(&b, []string{"depth", "lng", "lat", "year"})
+	for i := range n {
+		row := x.X[4*i : 4*i+4]
+		if err := w.Write([]float64{row[2], row[1], row[0], row[3]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	save(t, "other.parquet", b.String())
+	d = draft(t, Options{Path: "other.parquet"})
+	problem, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
+	if err != nil || d.Kind != "earth" {
+		t.Fatalf("%v\n%s", err, d.YAML)
+	}
+	if p, given, err := dataset.ReadEarthGiven("other.parquet", problem.Condition.Columns); err != nil || p.N != n ||
+		math.Abs(p.X[4]-u[4]) > 1e-12 || len(given) != 2*n {
+		t.Errorf("a Parquet file: %v\n%s", err, d.YAML)
 	}
 	if _, err := New(Options{Path: "earth.csv", Formulas: []string{"x[0] = 1"}}); !errors.As(err, new(*OptionError)) {
 		t.Errorf("a formula of places: %v", err)
