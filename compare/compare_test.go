@@ -264,7 +264,7 @@ func TestPictures(t *testing.T) {
 	f := &run.Folder{Dir: a.Folder}
 	for i, kind := range []string{"epoch", "evaluation", "epoch", "evaluation"} {
 		told := map[string]float64{"seconds": float64(i + 1), "jsd": 1 / float64(i+1)}
-		if err := f.AppendMetric(kind, i, told); err != nil {
+		if _, err := f.AppendMetric(kind, i, told); err != nil {
 			t.Fatal(err)
 		}
 	}

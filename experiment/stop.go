@@ -119,14 +119,11 @@ func (t *training) heldOut(ctx context.Context) error {
 	m := measures[len(measures)-1]
 	if ends && verdict.From < verdict.After {
 		err = t.goBack(verdict)
-	} else {
-		err = t.save()
+	} else if err = t.record("held-out", m.Epoch, HeldOutRecord{m, seconds, fault}); err == nil {
+		err = t.save() // a record without a checkpoint is dropped when the run is opened
 	}
 	if err == nil {
 		err = t.mark()
-	}
-	if err == nil && !(ends && verdict.From < verdict.After) {
-		err = t.Folder.AppendMetric("held-out", m.Epoch, HeldOutRecord{m, seconds, fault})
 	}
 	if err == nil {
 		err = t.tellJudged()
@@ -172,6 +169,7 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 	if err != nil {
 		return e, "", err
 	}
+	t.drawn(s)
 	return t.judgedTo.Of(t.laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
@@ -228,8 +226,11 @@ func (t *training) goBack(v train.Verdict) error {
 	if err := t.Folder.SetAside(name); err != nil {
 		return err
 	}
-	if err := t.Folder.RewindMetrics(v.From); err != nil {
+	if err := t.Folder.RewindMetrics(v.From, nil); err != nil {
 		return err
+	}
+	if t.observer.From != nil {
+		t.observer.From(v.From)
 	}
 	t.unsaved, t.saved = false, time.Time{} // the next epoch is saved at once
 	if t.pacer != nil {

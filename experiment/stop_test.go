@@ -396,13 +396,18 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 	}
 	e := job.Begin[*Run](t, l, []byte("set: {}"))
 	var verdict train.Verdict
+	var told []run.Record
 	killed := map[int]string{}
 	losses := map[int]float64{}
-	trainTo(t, e, Observer{
+	trainTo(t, e, follow(&told, Observer{
 		Checkpoint: func(epoch int) { killed[epoch] = copyRun(t, e) },
 		HeldOut:    func(m train.Measured, _ string) { losses[m.Epoch] = float64(m.Distance) },
 		Verdict:    func(v train.Verdict) { verdict = v },
-	})
+	}))
+	whole := recorded(t, e)
+	if !slices.Equal(whole, lines(told)) {
+		t.Errorf("told of\n%v, metrics.jsonl has\n%v", lines(told), whole)
+	}
 	weights, state := newest(t, e)
 	j := state.Judged
 	t.Logf("%v; chosen epoch %d of %d", verdict, j.Chosen, state.Epoch)
@@ -418,9 +423,43 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trainTo(t, again, Observer{})
+		if told, err = again.Folder.Metrics(); err != nil {
+			t.Fatal(err)
+		}
+		trainTo(t, again, follow(&told, Observer{}))
 		if got, s := newest(t, again); got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
 			t.Errorf("killed after epoch %d: other weights after %d epochs", epoch, s.Epoch)
 		}
+		if got := recorded(t, again); !slices.Equal(got, whole) || !slices.Equal(got, lines(told)) {
+			t.Errorf("killed after epoch %d: told of\n%v, metrics.jsonl has\n%v, want\n%v", epoch, lines(told), got,
+				whole)
+		}
 	}
+}
+
+// follow keeps what an observer is told of metrics.jsonl.
+func follow(told *[]run.Record, o Observer) Observer {
+	o.From = func(epoch int) {
+		*told = slices.DeleteFunc(*told, func(r run.Record) bool { return r.Epoch > epoch })
+	}
+	o.Record = func(r run.Record) { *told = append(*told, r) }
+	return o
+}
+
+// lines are the kinds and epochs of records.
+func lines(records []run.Record) (out []string) {
+	for _, r := range records {
+		out = append(out, fmt.Sprint(r.Kind, " ", r.Epoch))
+	}
+	return out
+}
+
+// recorded are the lines of a run's metrics.jsonl.
+func recorded(t *testing.T, r *Run) []string {
+	t.Helper()
+	records, err := r.Folder.Metrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines(records)
 }

@@ -16,9 +16,14 @@ import (
 
 // Observer hears how training goes; any field may be nil.
 type Observer struct {
-	Mixing     func(steps, most int) // chains for a uniform prior are at it
-	Prior      func(Prior)           // a uniform prior was made by them
-	Begin      func(epochs int)      // that it will have; 0: a clock or held-out distances will decide
+	// After which epoch the training goes on, at its beginning and where a verdict goes back: what was told of later
+	// ones comes again. −1: nothing of what was told stays
+	From       func(epoch int)
+	Record     func(run.Record)                  // a line of metrics.jsonl that is new
+	Drawn      func(epoch int, points []float64) // samples by the weights of an epoch, those that did not fail
+	Mixing     func(steps, most int)             // chains for a uniform prior are at it
+	Prior      func(Prior)                       // a uniform prior was made by them
+	Begin      func(epochs int)                  // that it will have; 0: a clock or held-out distances will decide
 	Epoch      func(train.Epoch)
 	Clock      func(train.Decision)
 	Evaluation func(Progress)
@@ -68,6 +73,9 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	if err := t.lead(); err != nil {
 		return err
 	}
+	if o.From != nil {
+		o.From(t.stays())
+	}
 	err = t.end(t.run(ctx))
 	t.dismiss() // not after a panic: the others are anywhere
 	return err
@@ -104,7 +112,34 @@ func (r *Run) restore(checkpoint string) (*training, error) {
 	if err := t.remark(); err != nil {
 		return nil, err
 	}
-	return t, r.Folder.RewindMetrics(t.trainer.State.Epoch)
+	again := t.due() // a held-out distance that a checkpoint does not know of
+	return t, r.Folder.RewindMetrics(t.stays(), func(line run.Record) bool {
+		return again && line.Kind == "held-out" && line.Epoch == t.trainer.State.Epoch
+	})
+}
+
+// stays is the last epoch of which records stay as they are; −1: none do, not of the beginning either.
+func (t *training) stays() int {
+	if t.fresh {
+		return -1
+	}
+	return t.trainer.State.Epoch
+}
+
+// record adds a line to metrics.jsonl, and tells of it.
+func (t *training) record(kind string, epoch int, data any) error {
+	line, err := t.Folder.AppendMetric(kind, epoch, data)
+	if err == nil && t.observer.Record != nil {
+		t.observer.Record(line)
+	}
+	return err
+}
+
+// drawn tells of samples by the present weights.
+func (t *training) drawn(s *Samples) {
+	if t.observer.Drawn != nil {
+		t.observer.Drawn(t.trainer.State.Epoch, s.Good())
+	}
 }
 
 // begin makes a trainer of an untrained network.
@@ -246,7 +281,7 @@ func (t *training) epoch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.Folder.AppendMetric("epoch", epoch.Epoch, epoch); err != nil {
+	if err := t.record("epoch", epoch.Epoch, epoch); err != nil {
 		return err
 	}
 	if t.observer.Epoch != nil {
@@ -292,7 +327,7 @@ func (t *training) arrive(ctx context.Context) (err error) {
 	if !t.fresh {
 		return nil
 	}
-	if err := t.Folder.AppendMetric("prior", 0, *t.prior.Mixing); err != nil {
+	if err := t.record("prior", 0, *t.prior.Mixing); err != nil {
 		return err
 	}
 	return t.savePrior(t.prior)
@@ -337,9 +372,10 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	if t.judge(&p, s); s.Broken == s.N() {
 		p.Fault = s.Break.Error()
 	}
-	if err := t.Folder.AppendMetric("evaluation", p.Epoch, p); err != nil {
+	if err := t.record("evaluation", p.Epoch, p); err != nil {
 		return err
 	}
+	t.drawn(s)
 	if t.observer.Evaluation != nil {
 		t.observer.Evaluation(p)
 	}

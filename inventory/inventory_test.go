@@ -180,11 +180,11 @@ func TestDistance(t *testing.T) {
 	kept(f, 2)
 	f = begin(t, filepath.Join(dir, "d-course"), "interrupted", 3, "00000003")
 	for epoch, jsd := range []float64{0.5, 0.375} {
-		if err := f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}); err != nil {
+		if _, err := f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.AppendMetric("epoch", 3, map[string]any{"loss": 1}); err != nil {
+	if _, err := f.AppendMetric("epoch", 3, map[string]any{"loss": 1}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, f.Path(run.MetricsFile), append(read(t, f.Path(run.MetricsFile)), `{"kind": "evaluation", "ep`...))

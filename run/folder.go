@@ -40,6 +40,7 @@ const (
 	ReportFile    = "report.html"
 
 	EvaluationFile = "evaluation.json" // how good samples are
+	EventsDir      = "tensorboard"     // events of the training, if they were asked for
 	DrawnDir       = "drawn"           // samples and reports by other keys of generation
 )
 
@@ -189,6 +190,18 @@ func (f *Folder) Write(name string, data []byte) error {
 		return err
 	}
 	return WriteFile(f.Path(name), data, f.Force)
+}
+
+// NewFile makes a file of the folder that is written while a run goes on. It fails if the file is there.
+func (f *Folder) NewFile(name string) (*os.File, error) {
+	if err := f.inside(name); err != nil {
+		return nil, err
+	}
+	path := f.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 }
 
 // Free returns an *ExistsError if Write would.

@@ -33,6 +33,8 @@ type Manifest struct {
 	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
 	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
+	// Events is where the events of the training go: EventsDir, or an absolute path outside of the folder
+	Events string `json:"events,omitempty"`
 }
 
 // Ranks says among how many processes a training was divided. The weights depend on it unless it was exact.

@@ -16,28 +16,29 @@ type Record struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// AppendMetric adds a line to metrics.jsonl.
-func (f *Folder) AppendMetric(kind string, epoch int, data any) error {
+// AppendMetric adds a line to metrics.jsonl, and returns it.
+func (f *Folder) AppendMetric(kind string, epoch int, data any) (Record, error) {
 	raw, err := json.Marshal(data)
 	if err != nil {
-		return err
+		return Record{}, err
 	}
-	line, err := json.Marshal(Record{kind, epoch, raw})
+	r := Record{kind, epoch, raw}
+	line, err := json.Marshal(r)
 	if err != nil {
-		return err
+		return r, err
 	}
 	if err := f.inside(MetricsFile); err != nil {
-		return err
+		return r, err
 	}
 	file, err := os.OpenFile(f.Path(MetricsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
-		return err
+		return r, err
 	}
 	_, err = file.Write(append(line, '\n'))
 	if e := file.Close(); err == nil {
 		err = e
 	}
-	return err
+	return r, err
 }
 
 // Metrics returns the records of metrics.jsonl. Lines that are none, such as a last one
@@ -60,16 +61,16 @@ func (f *Folder) Metrics() ([]Record, error) {
 	return out, nil
 }
 
-// RewindMetrics drops the records after the given epoch, which a resumed run
-// will make again.
-func (f *Folder) RewindMetrics(epoch int) error {
+// RewindMetrics drops the records after the given epoch, and others that drop is true of, if it is not nil: a resumed
+// run will make them again.
+func (f *Folder) RewindMetrics(epoch int, drop func(Record) bool) error {
 	records, err := f.Metrics()
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
 	for _, r := range records {
-		if r.Epoch <= epoch {
+		if r.Epoch <= epoch && (drop == nil || !drop(r)) {
 			line, err := json.Marshal(r)
 			if err != nil {
 				return err

@@ -35,39 +35,47 @@ func Masked(b []byte) uint32 {
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// A Writer writes events. Its first error stays.
+// A Writer writes events. They are held until Flush.
 type Writer struct {
 	w   io.Writer
+	b   []byte
 	err error
 }
 
-// NewWriter begins a file: at is the time in seconds since 1970. Where it goes on from an earlier file of the
-// same folder, from is the first step that it has, and TensorBoard drops what earlier files have of that step
-// and later ones; 0: it begins.
-func NewWriter(w io.Writer, at float64, from int64) *Writer {
+// NewWriter begins a file: at is the time in seconds since 1970.
+func NewWriter(w io.Writer, at float64) *Writer {
 	t := &Writer{w: w}
 	e := event(at, 0)
-	e = protowire.AppendString(protowire.AppendTag(e, eventVersion, protowire.BytesType), Version)
-	t.record(e)
-	if from > 0 {
-		status := protowire.AppendVarint(protowire.AppendTag(nil, sessionStatus, protowire.VarintType), sessionStart)
-		t.record(message(event(at, from), eventSession, status))
-	}
+	t.record(protowire.AppendString(protowire.AppendTag(e, eventVersion, protowire.BytesType), Version))
 	return t
 }
 
-// Err returns the first error.
-func (t *Writer) Err() error { return t.err }
+// Restart has TensorBoard drop what this file and earlier ones of its folder have of a step and of later ones:
+// they come again.
+func (t *Writer) Restart(at float64, step int64) {
+	status := protowire.AppendVarint(protowire.AppendTag(nil, sessionStatus, protowire.VarintType), sessionStart)
+	t.record(message(event(at, step), eventSession, status))
+}
+
+// Flush writes what is held in one piece, so that a file that is being read has whole records, and returns the first
+// error of all. Nothing is held or written after one.
+func (t *Writer) Flush() error {
+	if t.err == nil && len(t.b) > 0 {
+		_, t.err = t.w.Write(t.b)
+		t.b = t.b[:0]
+	}
+	return t.err
+}
 
 func (t *Writer) record(data []byte) {
 	if t.err != nil {
 		return
 	}
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
-	b = binary.LittleEndian.AppendUint32(b, Masked(b))
-	b = append(b, data...)
-	b = binary.LittleEndian.AppendUint32(b, Masked(data))
-	_, t.err = t.w.Write(b) // whole, so that a file that is being read has whole records
+	from := len(t.b)
+	t.b = binary.LittleEndian.AppendUint64(t.b, uint64(len(data)))
+	t.b = binary.LittleEndian.AppendUint32(t.b, Masked(t.b[from:]))
+	t.b = append(t.b, data...)
+	t.b = binary.LittleEndian.AppendUint32(t.b, Masked(data))
 }
 
 func event(at float64, step int64) []byte {

@@ -1,4 +1,4 @@
-package tensorboard
+package tensorboard_test
 
 import (
 	"bytes"
@@ -13,41 +13,24 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/landing-diffusion/landing/internal/testkit/eventfile"
+	"github.com/landing-diffusion/landing/tensorboard"
 )
 
-// records takes a file apart, and fails at a checksum that is not that of its bytes.
-func records(t *testing.T, b []byte) (all [][]byte) {
+func records(t *testing.T, b []byte) [][]byte {
 	t.Helper()
-	for len(b) > 0 {
-		n := binary.LittleEndian.Uint64(b)
-		if binary.LittleEndian.Uint32(b[8:]) != Masked(b[:8]) {
-			t.Fatal("the checksum of a length")
-		}
-		data := b[12 : 12+n]
-		if binary.LittleEndian.Uint32(b[12+n:]) != Masked(data) {
-			t.Fatal("the checksum of a record")
-		}
-		all, b = append(all, data), b[16+n:]
+	all, err := eventfile.Records(b)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
-// fields are the fields of a message by number; those that repeat one after the other.
 func fields(t *testing.T, b []byte) map[int][][]byte {
 	t.Helper()
-	out := map[int][][]byte{}
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		m := protowire.ConsumeFieldValue(num, typ, b[n:])
-		if n < 0 || m < 0 {
-			t.Fatal("no protocol buffer")
-		}
-		v := b[n : n+m]
-		if typ == protowire.BytesType {
-			v, _ = protowire.ConsumeBytes(v)
-		}
-		out[int(num)], b = append(out[int(num)], v), b[n+m:]
+	out, err := eventfile.Fields(b)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -55,32 +38,29 @@ func fields(t *testing.T, b []byte) map[int][][]byte {
 // The checksum that the format's description gives for 32 zeros (RFC 3720), masked.
 func TestMasked(t *testing.T) {
 	c := uint32(0x8a9136aa)
-	if got, want := Masked(make([]byte, 32)), (c>>15|c<<17)+0xa282ead8; got != want {
+	if got, want := tensorboard.Masked(make([]byte, 32)), (c>>15|c<<17)+0xa282ead8; got != want {
 		t.Errorf("got %#x, want %#x", got, want)
 	}
 }
 
-func doubles(b []byte) (x []float64) {
-	for ; len(b) >= 8; b = b[8:] {
-		x = append(x, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-	}
-	return x
-}
-
 func TestEvents(t *testing.T) {
 	var b bytes.Buffer
-	w := NewWriter(&b, 1000.5, 7)
+	w := tensorboard.NewWriter(&b, 1000.5)
+	w.Restart(1000.5, 7)
 	w.Scalar(1001, 8, "loss", 0.25)
 	w.Scalar(1001, 8, "nothing", math.NaN())
 	w.Histogram(1002, 9, "violation", []float64{1, math.Inf(1), 0, -2, 0, 1e-20, math.NaN(), 1})
-	if w.Err() != nil {
-		t.Fatal(w.Err())
+	if b.Len() != 0 {
+		t.Error("events are written before they are whole")
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
 	}
 	all := records(t, b.Bytes())
 	if len(all) != 4 {
 		t.Fatalf("%d records", len(all))
 	}
-	if e := fields(t, all[0]); string(e[3][0]) != Version || doubles(e[1][0])[0] != 1000.5 {
+	if e := fields(t, all[0]); string(e[3][0]) != tensorboard.Version || eventfile.Doubles(e[1][0])[0] != 1000.5 {
 		t.Errorf("the first event is %x", e)
 	}
 	if e := fields(t, all[1]); e[2][0][0] != 7 || !bytes.Equal(e[7][0], []byte{8, 1}) {
@@ -91,10 +71,14 @@ func TestEvents(t *testing.T) {
 		t.Errorf("a scalar is %x", v)
 	}
 	h := fields(t, fields(t, fields(t, fields(t, all[3])[5][0])[1][0])[5][0])
-	limits, counts := doubles(h[6][0]), doubles(h[7][0])
-	if doubles(h[1][0])[0] != -2 || doubles(h[2][0])[0] != 1 || doubles(h[3][0])[0] != 6 ||
-		doubles(h[4][0])[0] != 0 || doubles(h[5][0])[0] != 6 || len(limits) != 4 || len(counts) != 4 {
+	limits, counts := eventfile.Doubles(h[6][0]), eventfile.Doubles(h[7][0])
+	if len(limits) != 4 || len(counts) != 4 {
 		t.Fatalf("a histogram is %x", h)
+	}
+	for field, want := range map[int]float64{1: -2, 2: 1, 3: 6, 4: 0, 5: 6} { // least, most, how many, sum, squares
+		if got := eventfile.Doubles(h[field][0]); got[0] != want {
+			t.Errorf("field %d of a histogram is %v, want %v", field, got, want)
+		}
 	}
 	for i, want := range []float64{1, 2, 1, 2} {
 		if counts[i] != want {
@@ -119,12 +103,18 @@ func TestTensorBoard(t *testing.T) {
 	}
 	for i, from := range []int64{0, 3} {
 		var b bytes.Buffer
-		w := NewWriter(&b, 1000+float64(i), from)
+		w := tensorboard.NewWriter(&b, 1000+float64(i))
+		if i > 0 {
+			w.Restart(1000+float64(i), from)
+		}
 		for step := max(from, 1); step < from+5; step++ {
 			w.Scalar(1000+float64(step), step, "loss", float64(10*i)+float64(step))
 		}
 		w.Histogram(1001, 4, "violation", []float64{1, 2, 2, 3})
 		w.Image(1001, 4, "map", picture.Bytes(), 3, 2)
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
 		name := "events.out.tfevents.000000000" + string(rune('1'+i)) + ".landing"
 		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)

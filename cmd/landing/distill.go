@@ -145,7 +145,7 @@ func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student ex
 	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher = &from }); err != nil {
 		return err
 	}
-	last, err := a.fit(ctx, r, "")
+	last, err := a.fit(ctx, r, "", board{})
 	if err != nil {
 		return err
 	}

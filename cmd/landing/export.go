@@ -35,14 +35,16 @@ func (a *app) export() *cobra.Command {
 	var narrow, reference, force bool
 	cmd := &cobra.Command{
 		Use:   "export RUN",
-		Short: "Write a run's score for other programs: ONNX, PyTorch, a model hub",
+		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard",
 		Long: `export writes the averaged score network of a run with its reading of inputs: score(x, t), or
 score(x, p, t) with a momentum, for rows of points and a time each. docs/exports.md says what agrees to what.
 
 --onnx writes an ONNX file (operator set 17). Its inputs are float64, or float32 with --float32; the
 network is float32. --torch makes a folder of a safetensors file, a graph and a PyTorch module that reads
 them. --hub makes one for a model hub: both, the settings, and a card with the figures of the run's own
-evaluation, its licence and its limits; never a row of data. What is there already is left as it is.`,
+evaluation, its licence and its limits; never a row of data. --tensorboard makes one of an event file:
+metrics by epoch, and violations and figures of the report (landing train --tensorboard writes such
+events while it trains). What is there already is left as it is.`,
 		Example: "  landing export runs/volcano-001 --onnx volcano.onnx\n" +
 			"  landing export runs/volcano-001 --hub volcano --license apache-2.0",
 		Args: args(1, "a run folder"),

@@ -13,7 +13,8 @@ import (
 // export writes what it says, keeps what is there, and refuses by name what it cannot write.
 func TestExport(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--tensorboard=logs", "--set", "prior=uniform"},
+		tiny...)...)
 	v := wantJSON(t, ok(t, dir, "export", "r", "--onnx", "a.onnx", "--torch", "t", "--license", "mit", "--json"))
 	if written := v["written"].([]any); len(written) != 2 || written[0].(map[string]any)["path"] != "a.onnx" {
 		t.Errorf("got %v", v)
@@ -48,8 +49,14 @@ func TestExport(t *testing.T) {
 		{exitConfig, "has no evaluation", []string{"r", "--hub", "h", "--onnx", "b.onnx"}},
 		{exitConfig, "no such run folder", []string{"nowhere", "--onnx", "b.onnx"}},
 		{exitConfig, "has no checkpoint", []string{"r", "--onnx", "b.onnx", "--checkpoint", "7"}},
+		{exitUsage, "--tensorboard=logs", []string{"--", "train", "demo", "--tensorboard", "logs"}},
+		{exitUsage, "--tensorboard alone", []string{"--", "resume", "r", "--tensorboard="}},
 	} {
-		got := do(t, dir, append([]string{"export"}, c.args...)...)
+		verb := append([]string{"export"}, c.args...)
+		if c.args[0] == "--" {
+			verb = c.args[1:]
+		}
+		got := do(t, dir, verb...)
 		if got.code != c.code || !strings.Contains(got.stderr, c.want) {
 			t.Errorf("export %v: exit %d, want %d and %q\n%s", c.args, got.code, c.code, c.want, got.stderr)
 		}
@@ -58,6 +65,11 @@ func TestExport(t *testing.T) {
 	events, err := os.ReadFile(filepath.Join(dir, "board", "events.out.tfevents.0000000001.landing"))
 	if err != nil || !strings.Contains(string(events), "epoch/loss") {
 		t.Errorf("no losses among the events, %v", err)
+	}
+	// Those of a training stand in a folder of the run's name; going on adds a file.
+	ok(t, dir, "resume", "r", "--set", "train.epochs=4")
+	if files, err := os.ReadDir(filepath.Join(dir, "logs", "r")); err != nil || len(files) != 2 {
+		t.Errorf("events of two sessions are in %v, %v", files, err)
 	}
 	f := &run.Folder{Dir: filepath.Join(dir, "r")}
 	if err := f.Lock(); err != nil {

@@ -131,6 +131,7 @@ func (a *app) train() *cobra.Command {
 	var src source
 	var at place
 	var most limit
+	var events board
 	cmd := &cobra.Command{
 		Use:   "train PROBLEM",
 		Short: "Train on a recipe or a problem file",
@@ -145,7 +146,11 @@ fills the time is written to manifest.json. The learning rate falls to 0 until t
 falls, and keeps the best average of the weights.
 
 --max-time stops the call after a time, as Ctrl-C does, and changes nothing of the plan: a
-checkpoint is left, landing resume goes on with the same bytes, and the exit code is 6.`,
+checkpoint is left, landing resume goes on with the same bytes, and the exit code is 6.
+
+--tensorboard writes each epoch's numbers and the violations of samples that are drawn on the way
+as events into the run folder, or with --tensorboard=DIR into DIR/RUN; landing resume goes on with
+them. tensorboard --logdir shows them while the training goes.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500\n  landing train problem.yaml --max-time 8h",
 		Args: args(1, "a recipe or a problem file"),
@@ -164,13 +169,14 @@ checkpoint is left, landing resume goes on with the same bytes, and the exit cod
 			if err != nil {
 				return err
 			}
-			return a.trainAndTell(ctx, r, "")
+			return a.trainAndTell(ctx, r, "", events)
 		},
 	}
 	src.flags(cmd)
 	at.flags(cmd)
 	cmd.Flags().DurationVar(&src.budget, "for", 0, "train so long, as in 5m or 1h30m: train.max_seconds")
 	most.flag(cmd)
+	events.flag(cmd, "write events for TensorBoard into the run folder, or into a new folder in DIR")
 	return cmd
 }
 
@@ -209,6 +215,7 @@ func (a *app) resume() *cobra.Command {
 	var settings []string
 	var budget time.Duration
 	var most limit
+	var events board
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run that was stopped, or train a finished one longer",
@@ -220,7 +227,10 @@ learning rate begins anew where a run planned so long from the start would have 
 to 0 until the new end. The checkpoint of before stays. Of other keys --set takes those of
 training that a run can go on with; an error names them.
 
---max-time is that of landing train: the call stops after it, with exit code 6.`,
+--max-time is that of landing train: the call stops after it, with exit code 6.
+
+Events for TensorBoard go on where they are, if there are any; --tensorboard begins with those of
+all epochs until now.`,
 		Example: "  landing resume runs/volcano-001\n  landing resume runs/volcano-001 --for 10m\n" +
 			"  landing resume runs/volcano-001 --set train.epochs=2000",
 		Args: args(1, "a run folder"),
@@ -253,7 +263,7 @@ training that a run can go on with; an error names them.
 					return err
 				}
 			}
-			return a.trainAndTell(ctx, r, checkpoint)
+			return a.trainAndTell(ctx, r, checkpoint, events)
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
@@ -262,6 +272,8 @@ training that a run can go on with; an error names them.
 		"go on with another value of a key of training, as in train.epochs=2000 (repeatable)")
 	cmd.Flags().DurationVar(&budget, "for", 0, "train so much longer, as in 10m")
 	most.flag(cmd)
+	events.flag(cmd, "write events for TensorBoard into the run folder, or into a new folder in DIR (default: where "+
+		"they were written)")
 	return cmd
 }
 
@@ -278,9 +290,9 @@ type trained struct {
 	Remembered string `json:"remembered,omitempty"` // that the loss jumps where paths are drawn afresh
 }
 
-func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint string) error {
+func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint string, events board) error {
 	defer r.Folder.Unlock()
-	last, err := a.fit(ctx, r, checkpoint)
+	last, err := a.fit(ctx, r, checkpoint, events)
 	if err != nil {
 		return err
 	}
@@ -335,7 +347,7 @@ func asking(r *experiment.Run) string {
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
-func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (train.Epoch, error) {
+func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
 	var last train.Epoch
 	r.Among(a.group)
 	r.Workers = a.workers
@@ -356,7 +368,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 		a.say("%d ranks, %s", a.group.Size(), how)
 	}
 	start, first, rows, epochs := time.Now(), -1, int64(0), 0
-	err := r.Train(ctx, checkpoint, experiment.Observer{
+	o, done, err := events.observe(a, r, experiment.Observer{
 		Begin: func(n int) { epochs = n },
 		Clock: func(d train.Decision) {
 			epochs = d.Plan.Epochs
@@ -414,6 +426,11 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string) (tr
 				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
 		},
 	})
+	if err != nil {
+		return last, err
+	}
+	err = r.Train(ctx, checkpoint, o)
+	done()
 	bar.done()
 	if train.Interrupted(err) {
 		if last.Epoch == 0 { // of this call; an earlier one may have trained some
@@ -494,7 +511,7 @@ half a minute on two cores.`,
 			if err != nil {
 				return err
 			}
-			if _, err := a.fit(cmd.Context(), r, ""); err != nil {
+			if _, err := a.fit(cmd.Context(), r, "", board{}); err != nil {
 				return err
 			}
 			return a.judge(cmd.Context(), r, judgement{report: true})

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/export"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// A board is --tensorboard of train and resume, whose folder may be left out.
+type board struct{ dir *string }
+
+// inRun is what stands for a folder that is left out.
+const inRun = "RUN/" + run.EventsDir
+
+func (b *board) String() string { return "" }
+
+func (b *board) Type() string { return "DIR" }
+
+func (b *board) Set(dir string) error {
+	if dir == inRun {
+		dir = ""
+	} else if dir == "" {
+		return fmt.Errorf("expected a folder, or --tensorboard alone for %s", inRun)
+	}
+	b.dir = &dir
+	return nil
+}
+
+func (b *board) flag(cmd *cobra.Command, usage string) {
+	cmd.Flags().Var(b, "tensorboard", usage)
+	cmd.Flags().Lookup("tensorboard").NoOptDefVal = inRun
+	wanted := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := wanted(cmd, args)
+		if err != nil && b.dir != nil && *b.dir == "" && len(args) == 2 {
+			return &usageError{fmt.Errorf("%w; a folder of events stands behind an equals sign: --tensorboard=%s", err,
+				args[1])}
+		}
+		return err
+	}
+}
+
+// observe has a training write events, if it is to.
+func (b board) observe(a *app, r *experiment.Run, o experiment.Observer) (experiment.Observer, func(), error) {
+	to, err := export.NewBoard(r, b.dir, func(err error) {
+		a.say("warning: no more events for TensorBoard are written: %v", err)
+	})
+	if err != nil || to == nil {
+		return o, func() {}, err
+	}
+	a.say("events: %s, for tensorboard --logdir", to.Dir)
+	return to.Observer(o), to.Close, nil
+}
