@@ -63,6 +63,10 @@ func TestFlowLearns(t *testing.T) {
 	if err != nil || l == nil {
 		t.Fatal(l, err)
 	}
+	// Its times run to 1, whatever process.horizon is.
+	if n, err := r.Network(""); err != nil || len(n.Times) != 40 || math.Abs(n.Times[39]-1) > 1e-12 {
+		t.Errorf("other programs are told of times %v, %v", n.Times, err)
+	}
 	want, test := 0.0, r.Data.Rows(r.Split.Test)
 	for i := 2; i < len(test); i += 3 {
 		z := test[i]

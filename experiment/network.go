@@ -75,8 +75,9 @@ func (r *Run) Network(checkpoint string) (*Network, error) {
 	if n.Unit == 0 {
 		n.Unit = 1
 	}
-	for k := 1; k <= r.Process.Schedule.N; k++ {
-		at, gain := r.Process.Schedule.Time(k), 1.0
+	times := r.Times()
+	for k := 1; k <= times.N; k++ {
+		at, gain := float64(k)*times.Step, 1.0
 		if read.Gain != nil {
 			gain = read.Gain(at)
 		}

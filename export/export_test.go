@@ -34,6 +34,8 @@ const (
 	ball  = "name: ball\nset: {kind: sphere, dim: 3}\nprior: uniform\n"
 	chain = "name: chain\nset: {kind: chain, bonds: [1.5, 1.5, 1.5]}\nprior: empirical\n" +
 		"process: {steps: 6, horizon: 0.2, sigma: {min: 0.5, max: 1}}\n"
+	butane = "name: butane\nset: {kind: molecule, template: t.pdb, distances: [{atoms: [0, 1], value: 1.5}]}\n" +
+		"data: {kind: molecule}\nprior: empirical\nprocess: {steps: 6, horizon: 0.2, sigma: {min: 0.5, max: 1}}\n"
 	ring = "name: ring\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\nprior: empirical\n" +
 		"condition: {columns: [c], drop: 0.3}\n"
 )
@@ -51,8 +53,49 @@ var examples = []example{
 	{"condition", ring, onRing, []string{"network.octaves=2", "network.time_octaves=2"}},
 	{"aligned", chain, chained, []string{"network.kind=aligned", "network.octaves=1"}},
 	{"aligned pairs", chain, chained, []string{"network.kind=aligned", "network.options={pairs: 2}"}},
+	{"aligned start", chain, chained, []string{"network.kind=aligned", "network.octaves=2",
+		"network.octaves_of=start", "network.output=balanced"}},
+	{"torsions", butane, bent, []string{"network.kind=aligned", "network.octaves=2", "network.octaves_of=start",
+		"network.options={pairs: 2, torsions: 3}"}},
+	{"torsions OLLA", butane, bent, []string{"network.kind=aligned", "network.options={torsions: 2}",
+		"process.method=OLLA"}},
 	{"temporal", chain, chained, []string{"network.kind=temporal", "network.octaves=2",
 		"network.options={steps: 4, channels: 4, levels: 2, embedding: 8}"}},
+	{"temporal start", chain, chained, []string{"network.kind=temporal", "network.octaves=2",
+		"network.octaves_of=start", "network.time_octaves=2", "network.time=share", "network.unit=2",
+		"network.options={steps: 3, channels: 3, levels: 2, blocks: 2, reach: 2, embedding: 8}"}},
+	{"temporal condition", ring, onRing, []string{"network.kind=temporal", "network.octaves=2",
+		"process.method=OLLA", "network.options={steps: 2, channels: 4, levels: 1, embedding: 8}"}},
+}
+
+// bent are five carbon atoms in a row, the first two 1.5 apart.
+func bent(k int) []float64 {
+	x := []float64{0, 0, 0, 1.5, 0, 0, 2, 1.4, 0, 3.5, 1.4, 0.3, 4, 2.8, 0.5}
+	z := make([]float64, 15)
+	keyed.OwnData.Stream(3, 0).Normals(z, uint64(k), 0)
+	for j := range z {
+		x[j] += 0.1 * z[j]
+	}
+	r := math.Hypot(math.Hypot(x[0]-x[3], x[1]-x[4]), x[2]-x[5])
+	for j := range 3 {
+		x[j] = x[3+j] + 1.5/r*(x[j]-x[3+j])
+	}
+	return x
+}
+
+// bonds writes what says which atoms are bonded.
+func bonds(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	x := bent(0)
+	for i := range 5 {
+		fmt.Fprintf(&b, "ATOM  %5d  C%d  BUT A   1    %8.3f%8.3f%8.3f  1.00  0.00           C\n", i+1, i+1, x[3*i],
+			x[3*i+1], x[3*i+2])
+	}
+	for i := range 4 {
+		fmt.Fprintf(&b, "CONECT%5d%5d\n", i+1, i+2)
+	}
+	return write(t, dir, "t.pdb", []byte(b.String()+"END\n"))
 }
 
 func onBall(k int) []float64 {
@@ -85,7 +128,8 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 	t.Helper()
 	settings = slices.Concat([]string{"train.epochs=1", "network.width=16", "network.layers=2",
 		"train.times_per_path=2", "process.steps=6", "train.precision=float32"}, e.settings, settings)
-	path, width := filepath.Join(t.TempDir(), "data.csv"), len(e.rows(0))
+	dir, width := t.TempDir(), len(e.rows(0))
+	path := filepath.Join(dir, "data.csv")
 	var b strings.Builder
 	b.WriteString("x0,x1,c")
 	for j := 3; j < width; j++ {
@@ -96,6 +140,15 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 	}
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if e.text == butane {
+		var frames []float64
+		for k := range 60 {
+			frames = append(frames, e.rows(k)...)
+		}
+		npy(t, dir, "data", frames, 60, width/3, 3)
+		path = filepath.Join(dir, "data.npy")
+		settings = append(settings, "set.template="+bonds(t, dir))
 	}
 	settings = append(settings, "data.path="+path)
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(e.text), "test.yaml", settings...)
@@ -127,21 +180,39 @@ func probes(s *Source, n int) (x, p, t []float64) {
 	return x, p, t
 }
 
+// hidden reports whether probe i is asked without its condition, of a network that can do without.
+func hidden(s *Source, i int) bool { return s.Run.Problem.Condition.Drop > 0 && i%3 == 0 }
+
 // own are the scores of landing itself, and the largest of them.
 func own(s *Source, x, p, t []float64) (scores []float64, largest float64) {
-	f, d := score.NewField(s.Trained.Model, 1), s.Trained.Model.Out()
+	m := s.Trained.Model
+	ws, d, row := m.Pack(false).NewWorkspace(1, false), m.Out(), make([]float32, m.In())
 	scores = make([]float64, len(x))
 	for i := range t {
-		var at []float64
+		in := score.Input{X: x[i*d : (i+1)*d], T: t[i], Item: -1, Null: hidden(s, i)}
 		if p != nil {
-			at = p[i*d : (i+1)*d]
+			in.P = p[i*d : (i+1)*d]
 		}
-		f.Eval(scores[i*d:(i+1)*d], x[i*d:(i+1)*d], at, 1, t[i])
+		m.Row(row, in)
+		for j, v := range ws.Forward(row, 1) {
+			scores[i*d+j] = m.Gain(t[i]) * float64(v)
+		}
 	}
 	for _, v := range scores {
 		largest = max(largest, math.Abs(v))
 	}
 	return scores, largest
+}
+
+// hides are what the input hidden is at n probes.
+func hides(s *Source, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		if hidden(s, i) {
+			out[i] = 1
+		}
+	}
+	return out
 }
 
 // python returns the Python of LANDING_PYTHON, which must have modules, or skips.
@@ -173,9 +244,8 @@ func npy(t *testing.T, dir, name string, x []float64, shape ...int) {
 	write(t, dir, name+".npy", b.Bytes())
 }
 
-// agree fails unless scores that a file in dir holds are those of landing, to 1e-5 of the largest, and returns
-// by how much they differ.
-func agree(t *testing.T, what string, got, want []float64, largest float64) {
+// agree fails unless scores are those of landing to a share of the largest, and tells by how much they differ.
+func agree(t *testing.T, what string, got, want []float64, largest, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
@@ -186,7 +256,7 @@ func agree(t *testing.T, what string, got, want []float64, largest float64) {
 			worst = d
 		}
 	}
-	if !(worst <= 1e-5*largest) {
+	if !(worst <= tolerance*largest) {
 		t.Errorf("%s: scores differ by %.2g, the largest is %.2g", what, worst, largest)
 	}
 	t.Logf("%s: scores differ by %.2g of the largest, %.3g", what, worst/largest, largest)
@@ -228,7 +298,7 @@ func TestScores(t *testing.T) {
 						X: map[string][]float64{"x": x, "p": p, "t": at}[port.Name]}
 					switch port.Name {
 					case "hidden":
-						in[port.Name].X = make([]float64, n)
+						in[port.Name].X = hides(s, n)
 						fallthrough
 					case "t":
 						in[port.Name].Dims = []int{n}
@@ -238,7 +308,7 @@ func TestScores(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				agree(t, fmt.Sprintf("%s, narrow %v", e.name, narrow), out["score"].X, want, largest)
+				agree(t, fmt.Sprintf("%s, narrow %v", e.name, narrow), out["score"].X, want, largest, 1e-5)
 			}
 		})
 	}
@@ -249,13 +319,13 @@ func TestScores(t *testing.T) {
 const runtimes = `
 import sys, os, numpy as np
 for folder in sys.argv[2:]:
-    a = {k: np.load(f"{folder}/{k}.npy") for k in ("x", "p", "t") if os.path.exists(f"{folder}/{k}.npy")}
+    a = {k: np.load(f"{folder}/{k}.npy") for k in ("x", "p", "t", "hidden") if os.path.exists(f"{folder}/{k}.npy")}
     if sys.argv[1] == "onnxruntime":
         import onnxruntime as ort, onnx
         onnx.checker.check_model(onnx.load(f"{folder}/score.onnx"), full_check=True)
         ort.set_default_logger_severity(3)
         s = ort.InferenceSession(f"{folder}/score.onnx", providers=["CPUExecutionProvider"])
-        if any(i.name == "hidden" for i in s.get_inputs()): a["hidden"] = np.zeros(len(a["t"]))
+        if all(i.name != "hidden" for i in s.get_inputs()): del a["hidden"]
         assert [i.shape[0] for i in s.get_inputs()] == ["n"] * len(a), s.get_inputs()
         score, = s.run(["score"], a)
         one, = s.run(["score"], {k: v[:1] for k, v in a.items()})
@@ -267,7 +337,7 @@ for folder in sys.argv[2:]:
         from score import Score
         net = Score(folder + "/torch")
         assert len(list(net.parameters())) > 1
-        v = [torch.from_numpy(a[k]) if k in a else torch.zeros(len(a["t"])) for k in net.graph["inputs"]]
+        v = [torch.from_numpy(a[k]) for k in net.graph["inputs"]]
         score = net(*v)
         score.square().sum().backward()
         assert all(q.grad is not None for q in net.parameters())
@@ -293,6 +363,7 @@ func TestRuntimes(t *testing.T) {
 				d := s.Trained.Model.Out()
 				npy(t, dir, "x", x, 40, d)
 				npy(t, dir, "t", at, 40)
+				npy(t, dir, "hidden", hides(s, 40), 40)
 				if p != nil {
 					npy(t, dir, "p", p, 40, d)
 				}
@@ -320,7 +391,8 @@ func TestRuntimes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				agree(t, runtime+" "+a.name, got.AsFloat64(), a.want, a.largest)
+				agree(t, runtime+" "+a.name, got.AsFloat64(), a.want, a.largest,
+					map[string]float64{"onnxruntime": 1e-5, "torch": 1e-6}[runtime])
 			}
 		})
 	}

@@ -7,9 +7,13 @@ import (
 
 // GraphRow implements score.Graphed.
 func (m *Model[T]) GraphRow(at score.Symbols) (onnx.Value, error) {
-	return m.Reader.(interface {
+	of, ok := m.Reader.(interface {
 		GraphRow(at score.Symbols) (onnx.Value, error)
-	}).GraphRow(at)
+	})
+	if !ok {
+		return onnx.Value{}, &score.GraphError{Why: "its reader has no GraphRow"}
+	}
+	return of.GraphRow(at)
 }
 
 // GraphForward implements score.Graphed. Activations are n×channels×steps there, as ONNX's convolutions have
