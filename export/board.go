@@ -156,7 +156,7 @@ func sessions(dir string) (largest int, held bool, err error) {
 	}
 	for _, e := range entries {
 		var n int
-		if _, err := fmt.Sscanf(e.Name(), "events.out.tfevents.%d.landing", &n); err != nil || e.Name() != eventsFile(n) {
+		if fmt.Sscanf(e.Name(), "events.out.tfevents.%d.landing", &n); e.Name() != eventsFile(n) {
 			continue
 		}
 		info, err := e.Info()

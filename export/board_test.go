@@ -303,8 +303,10 @@ import sys, json
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 a = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0}); a.Reload()
 t = a.Tags()
-print(json.dumps({"Scalars": {k: [dict(Step=s.step, Value=s.value, Time=s.wall_time) for s in a.Scalars(k)] for k in t["scalars"]},
-  "Histograms": {k: [dict(Step=s.step, Value=s.histogram_value.num, Time=s.wall_time) for s in a.Histograms(k)] for k in t["histograms"]}}))
+def points(tags, of, value):
+    return {k: [dict(Step=s.step, Value=value(s), Time=s.wall_time) for s in of(k)] for k in tags}
+print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
+    "Histograms": points(t["histograms"], a.Histograms, lambda s: s.histogram_value.num)}))
 `, on.Dir)
 	cmd.Stderr = &said
 	out, err := cmd.Output()

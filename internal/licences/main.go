@@ -188,8 +188,8 @@ func writeTexts(w io.Writer, works map[string]string) error {
 		t.of = append(t.of, name)
 	}
 	var b strings.Builder
-	b.WriteString("The landing program is linked of its own code, whose terms are in LICENSE and NOTICE, and of the works\n" +
-		"below, each under the terms that stand below it.\n")
+	b.WriteString("The landing program is linked of its own code, whose terms are in LICENSE and NOTICE, and of the\n" +
+		"works below, each under the terms that stand below it.\n")
 	line := strings.Repeat("=", 79)
 	for _, t := range texts {
 		fmt.Fprintf(&b, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(t.of, "\n"), line, t.body)

@@ -87,8 +87,8 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := strings.Repeat("=", 79)
-	if want := "\n" + line + "\na 1: LICENSE\nb 2: LICENSE\n" + line + "\n\nas you\nlike\n"; !strings.Contains(b.String(),
-		want) || strings.Count(b.String(), "like") != 1 {
+	want := "\n" + line + "\na 1: LICENSE\nb 2: LICENSE\n" + line + "\n\nas you\nlike\n"
+	if !strings.Contains(b.String(), want) || strings.Count(b.String(), "like") != 1 {
 		t.Errorf("got\n%s", b.String())
 	}
 }
