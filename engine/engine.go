@@ -26,16 +26,22 @@ type Options struct {
 	Workers int // goroutines that compute; 0: one for each core
 }
 
-// partRows bounds the samples of a part; activeRows are those of all parts at work, for each worker.
+// partRows bounds the samples of a part. As many large parts are at work as there are workers: each stays with one
+// until it is done, and what it works on in that one's cache. With more of them, taking turns step by step, the same
+// work takes a fifth longer (docs/benchmarks.md). Parts of at most smallRows are drawn beside them, so many samples for
+// each worker: they go through the network together, and need not wait for a large one to end.
 const (
-	partRows   = 64
-	activeRows = 256
+	partRows  = 64
+	smallRows = 8
+	smallRoom = 64
+	passRows  = partRows + smallRoom // of a network
 )
 
 // An Engine draws samples. Its methods may be called at any time from any goroutine.
 type Engine struct {
 	schedule *schedule
-	rows     room // samples at work
+	small    room // samples at work in small parts
+	large    room // large parts at work
 	workers  int
 	drawn    atomic.Int64
 }
@@ -45,11 +51,19 @@ func New(o Options) *Engine {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Engine{schedule: newSchedule(o.Workers), rows: room{free: activeRows * o.Workers}, workers: o.Workers}
+	return &Engine{schedule: newSchedule(o.Workers), small: room{free: smallRoom * o.Workers},
+		large: room{free: o.Workers}, workers: o.Workers}
 }
 
 // Workers returns how many goroutines compute at a time.
 func (e *Engine) Workers() int { return e.workers }
+
+// Ahead bounds the samples of a request that are drawn, or at work, beyond those that it was handed.
+func (e *Engine) Ahead() int { return partsAhead * e.workers * partRows }
+
+// partsAhead is how many parts of a request are drawn or in line at a time, for each worker: with one a request whose
+// turn it is would leave its place to another whenever a part ends.
+const partsAhead = 2
 
 // Counts are what an engine has done since it was made.
 type Counts struct {
@@ -103,13 +117,19 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 	*experiment.Samples, error) {
 	start := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	prior := r.prior
 	if q.Conditions != nil {
 		prior = prior.Under(q.Conditions, q.Each)
 	}
 	sum := &experiment.Samples{Dim: r.Process.Set.Dim(), Lost: make([]bool, q.N)}
-	size := e.part(q.N)
+	size, places := e.part(q.N), &e.large
+	if size <= smallRows {
+		places = &e.small
+	} else if e.large.full() { // no worker is left for a second part
+		size = min(q.N, partRows)
+	}
+	guest := places.come(q.N)
+	defer guest.leave()
 	type result struct {
 		s   *experiment.Samples
 		err error
@@ -118,13 +138,22 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 	defer running.Wait() // after cancel: a part that is not handed on ends
 	defer cancel()
 	parts, next := parallel.Blocks(q.N, size), 0
-	queue := make([]chan result, 0, e.workers)
+	var queue []chan result
 	for done := 0; done < parts; done++ {
-		for ; next < parts && next < done+e.workers; next++ {
+		for ; next < parts && next < done+partsAhead*e.workers; next++ {
 			lo, hi := parallel.Block(next, q.N, size)
-			c := make(chan result, 1)
+			c, turn := make(chan result, 1), guest.next(hi-lo)
 			queue = append(queue, c)
 			running.Go(func() {
+				room := hi - lo
+				if places == &e.large {
+					room = 1
+				}
+				if err := places.enter(ctx, room, hi-lo, turn); err != nil {
+					c <- result{nil, err}
+					return
+				}
+				defer places.exit(room)
 				s, err := e.one(ctx, r, prior, q, lo, hi)
 				c <- result{s, err}
 			})
@@ -155,13 +184,9 @@ func (e *Engine) part(n int) int {
 	return max(1, parallel.Blocks(n, blocks))
 }
 
-// one draws the samples lo … hi−1 of a request.
+// one draws the samples lo … hi−1 of a request, which have their places.
 func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Request, lo, hi int) (
 	s *experiment.Samples, err error) {
-	if err := e.rows.enter(ctx, hi-lo); err != nil {
-		return nil, err
-	}
-	defer e.rows.leave(hi - lo)
 	d := r.drawer(e, hi-lo)
 	d.acquire()
 	held := true

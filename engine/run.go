@@ -26,7 +26,7 @@ type Run struct {
 }
 
 // classes are the numbers of samples that drawers have room for, and how many of each a run keeps.
-var classes = [...]struct{ rows, spare int }{{1, 256}, {8, 64}, {partRows, 16}}
+var classes = [...]struct{ rows, spare int }{{1, 256}, {smallRows, 64}, {partRows, 16}}
 
 // Ready makes a run ready, with its newest or chosen weights. Its prior is made on its pool, which is of no use
 // afterwards; the domain needs one of its own. progress, which may be nil, hears of the chains of a uniform prior,
@@ -44,7 +44,7 @@ func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run, prog
 	own, alone := *r, *r.Loaded
 	alone.Pool = parallel.New(1)
 	own.Loaded = &alone
-	n := &network{fields: r.Fields(t, activeRows, e.workers), asks: make([][]score.Ask, e.workers), room: activeRows}
+	n := &network{fields: r.Fields(t, passRows, e.workers), asks: make([][]score.Ask, e.workers), room: passRows}
 	return &Run{Run: &own, Name: name, Trained: t, prior: prior, network: n,
 		spare: map[int][]*drawer{}}, nil
 }
@@ -81,8 +81,11 @@ func (r *Run) drawer(e *Engine, n int) *drawer {
 	return d
 }
 
-// keep keeps a drawer for another part.
+// keep keeps a drawer for another part, which may have it before keep returns.
 func (r *Run) keep(d *drawer) {
+	if d.token >= 0 {
+		panic("engine: a drawer is handed on before its token")
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.spare[d.class]) < classes[d.class].spare {

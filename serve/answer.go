@@ -52,6 +52,7 @@ type gatherer struct {
 
 	x    []float64 // of samples that are not written yet, with those that failed
 	lost []bool
+	off  bool // a sample was off the set
 	sent bool // the header, and perhaps samples
 	buf  bytes.Buffer
 }
@@ -224,7 +225,8 @@ func (g *gatherer) look(lo int, s *experiment.Samples) {
 	}
 	components, err := g.run.CheckViolation(s)
 	var off *experiment.ViolationError
-	if errors.As(err, &off) {
+	if errors.As(err, &off) && !g.off { // the first alone: there may be many
+		g.off = true
 		off.Sample += lo
 		g.answer.Warnings = append(g.answer.Warnings, off.Error())
 	}

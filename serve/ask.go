@@ -136,11 +136,19 @@ func decodeJSON(body []byte) (*Ask, error) {
 	if err := unique(body); err != nil {
 		return nil, badJSON.fault("%v", err)
 	}
-	var all map[string]any
-	if err := json.Unmarshal(body, &all); err != nil || all == nil {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(body, &keys); err != nil || keys == nil {
 		return nil, badJSON.fault("expected a JSON object, as {\"n\": 10}: %v", err)
 	}
-	delete(all, "condition") // Given tells of it in words
+	delete(keys, "condition") // Given tells of it in words
+	all := map[string]any{}
+	for key, text := range keys {
+		var v any
+		if err := json.Unmarshal(text, &v); err != nil {
+			return nil, badJSON.fault("%s: %v", key, err)
+		}
+		all[key] = v
+	}
 	var found huma.ValidateResult
 	schema := registry.Schema(reflect.TypeFor[Ask](), true, "Ask")
 	huma.Validate(registry, schema, huma.NewPathBuffer([]byte("body"), 4), huma.ModeWriteToServer, all, &found)
@@ -148,7 +156,8 @@ func decodeJSON(body []byte) (*Ask, error) {
 		f := invalid.fault("%v", found.Errors[0])
 		for _, err := range found.Errors {
 			if e := (huma.ErrorDetailer)(nil); errors.As(err, &e) {
-				f.errors = append(f.errors, e.ErrorDetail())
+				d := e.ErrorDetail()
+				f.add(d.Location, d.Message, d.Value)
 			}
 		}
 		return nil, f

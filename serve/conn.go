@@ -5,17 +5,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 )
 
-// listener bounds the connections that are open at a time: others wait at the door.
+// listener bounds the connections that are open at a time: others wait at the door until one ends. One that waits for
+// its next request ends for another's sake, so that those who keep connections do not shut out others.
 type listener struct {
 	net.Listener
 	places chan struct{}
 	closed chan struct{}
 	once   sync.Once
 	plain  bool // connections are not encrypted
+
+	mu   sync.Mutex
+	idle []net.Conn // that wait for a request, the longest first
+	door bool       // somebody is there
 }
 
 func limited(l net.Listener, most int, plain bool) *listener {
@@ -23,17 +30,46 @@ func limited(l net.Listener, most int, plain bool) *listener {
 }
 
 func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
 	c, err := l.Listener.Accept()
 	if err != nil {
-		<-l.places
 		return nil, err
 	}
+	select {
+	case l.places <- struct{}{}:
+	default:
+		l.knock(true)
+		defer l.knock(false)
+		select {
+		case l.places <- struct{}{}:
+		case <-l.closed:
+			c.Close()
+			return nil, net.ErrClosed
+		}
+	}
 	return &conn{Conn: c, leave: func() { <-l.places }, plain: l.plain}, nil
+}
+
+// knock says whether somebody waits at the door: then one who is idle goes.
+func (l *listener) knock(door bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.door = door; door && len(l.idle) > 0 {
+		go l.idle[0].Close() // which takes a while where it is encrypted
+	}
+}
+
+// state is http.Server.ConnState.
+func (l *listener) state(c net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := slices.Index(l.idle, c); at >= 0 {
+		l.idle = slices.Delete(l.idle, at, at+1)
+	}
+	if state == http.StateIdle {
+		if l.idle = append(l.idle, c); l.door {
+			go c.Close()
+		}
+	}
 }
 
 func (l *listener) Close() error {

@@ -57,17 +57,14 @@ func docsPage(api *huma.OpenAPI) []byte {
 	page.Title, page.Version, page.Says = api.Info.Title, api.Info.Version, api.Info.Description
 	for _, path := range slices.Sorted(maps.Keys(api.Paths)) {
 		item := api.Paths[path]
-		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post} {
+		for _, op := range []*huma.Operation{item.Get, item.Post} {
 			if op == nil {
 				continue
 			}
-			o := docsOperation{Method: method, Path: path, Summary: op.Summary, Says: op.Description}
+			o := docsOperation{Method: op.Method, Path: path, Summary: op.Summary, Says: op.Description}
 			for _, p := range op.Parameters {
-				o.Parameters = append(
-					o.Parameters,
-					docsField{p.Name + " (" + p.In + ")", typeOf(p.Schema), p.Description,
-						p.Required},
-				)
+				o.Parameters = append(o.Parameters, docsField{p.Name + " (" + p.In + ")", typeOf(p.Schema),
+					p.Description, p.Required})
 			}
 			if op.RequestBody != nil {
 				o.Bodies = append(o.Bodies, bodyOf("", "", op.RequestBody.Content))

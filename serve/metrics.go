@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -48,7 +49,9 @@ func newMetrics(s *Server) *metrics {
 			func() float64 { return float64(s.engine.Counts().Passes) }),
 		counter("landing_network_rows_total", "Rows of all passes: over their number, how many go together.",
 			func() float64 { return float64(s.engine.Counts().Rows) }),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{
+			Matcher: regexp.MustCompile(`^/gc/(heap/live:bytes|cycles/total:gc-cycles)$`)})),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

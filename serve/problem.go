@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -35,21 +36,13 @@ var (
 	badJSON      = add(400, "bad-json", "The body is not JSON", "The body is no JSON object, or one with a key twice.")
 	badNPY       = add(400, "bad-npy", "The body is not an NPY file", "The body is no NPY file of finite numbers.")
 	badRequest   = add(400, "bad-request", "The request is not HTTP", "A line or header that HTTP does not know.")
-	unauthorized = add(
-		401,
-		"unauthorized",
-		"A valid token is needed",
-		"The bearer token is missing, unknown or expired.",
-	)
+	unauthorized = add(401, "unauthorized", "A valid token is needed",
+		"The bearer token is missing, unknown or expired.")
 	foreign = add(403, "cross-origin", "The request comes from another site",
 		"A page of another origin sent the request.")
 	notFound   = add(404, "not-found", "There is no such page", "The path is none of this service.")
-	unknownRun = add(
-		404,
-		"unknown-run",
-		"There is no such run",
-		"No run of this name is served; /v1/runs lists them.",
-	)
+	unknownRun = add(404, "unknown-run", "There is no such run",
+		"No run of this name is served; /v1/runs lists them.")
 	wrongMethod  = add(405, "method", "The path does not take this method", "Allow says which it takes.")
 	unacceptable = add(406, "not-acceptable", "None of the accepted formats is written",
 		"Accept names none of application/json, application/x-npy, application/x-ndjson.")
@@ -64,12 +57,7 @@ var (
 	invalid       = add(422, "invalid", "The request cannot be", "A value is not what is expected: errors says which.")
 	failedSamples = add(422, "failed-samples", "Too many samples failed",
 		"More samples failed than generate.max_failed of the run allows, as where a condition leaves no point.")
-	queueFull = add(
-		429,
-		"queue-full",
-		"The service is busy",
-		"The queue is full; Retry-After says when to try again.",
-	)
+	queueFull  = add(429, "queue-full", "The service is busy", "The queue is full; Retry-After says when to try again.")
 	tooOften   = add(429, "rate", "Too many requests", "The caller has used up its rate; Retry-After says until when.")
 	bigHeaders = add(431, "headers", "The headers are too large", "The headers are longer than the service takes.")
 	gone       = add(499, "gone", "The caller has left", "It stands in the log and the metrics alone.")
@@ -90,14 +78,41 @@ func add(status int, code, title, says string) kind {
 
 // fault makes one.
 func (k kind) fault(format string, v ...any) *fault {
-	return &fault{kind: k, detail: fmt.Sprintf(format, v...)}
+	return &fault{kind: k, detail: clip(fmt.Sprintf(format, v...))}
 }
 
 // invalidAt is a fault at a place of the request, such as body.n.
 func invalidAt(location string, value any, format string, v ...any) *fault {
 	f := invalid.fault("%s: %s", location, fmt.Sprintf(format, v...))
-	f.errors = []*huma.ErrorDetail{{Location: location, Message: fmt.Sprintf(format, v...), Value: value}}
+	f.add(location, fmt.Sprintf(format, v...), value)
 	return f
+}
+
+// What a fault tells of a request is no longer than mostTold bytes, at no more than mostPlaces: the log has it too.
+const (
+	mostTold   = 1000
+	mostPlaces = 20
+)
+
+func clip(s string) string {
+	if len(s) <= mostTold {
+		return s
+	}
+	return strings.ToValidUTF8(s[:mostTold], "") + "…"
+}
+
+// add tells what is wrong at a place. A value is told if it is a number or a word.
+func (f *fault) add(location, message string, value any) {
+	switch v := value.(type) {
+	case string:
+		value = clip(v)
+	case bool, int64, uint64, float64:
+	default:
+		value = nil
+	}
+	if len(f.errors) < mostPlaces {
+		f.errors = append(f.errors, &huma.ErrorDetail{Location: clip(location), Message: clip(message), Value: value})
+	}
 }
 
 // A problem is a fault as it is sent.

@@ -24,6 +24,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,13 +151,14 @@ func (s *Server) Reload(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	bounded := limited(l, s.opt.Connections, secure == nil)
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.opt.Header, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return work },
 		ErrorLog:    slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug), TLSConfig: secure,
+		ConnState: bounded.state,
 	}
 	ended := make(chan error, 2)
-	bounded := limited(l, s.opt.Connections, secure == nil)
 	go func() {
 		if secure != nil {
 			ended <- server.ServeTLS(bounded, "", "")
@@ -218,12 +220,30 @@ func (q *queue) enter(numbers int64) bool {
 	return true
 }
 
-// leave gives them back after a request that took so long.
+// hold takes room alone; false: there is none.
+func (q *queue) hold(numbers int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if numbers > q.room {
+		return false
+	}
+	q.room -= numbers
+	return true
+}
+
+// free gives room back.
+func (q *queue) free(numbers int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.room += numbers
+}
+
+// leave gives place and room back after a request that took so long.
 func (q *queue) leave(numbers int64, took time.Duration) {
+	q.free(numbers)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.n--
-	q.room += numbers
 	const weight = 0.1 // of the last
 	q.mean += weight * (took.Seconds() - q.mean)
 }
@@ -305,7 +325,8 @@ func (a *answering) send(b []byte) error {
 
 // put writes a piece.
 func (a *answering) put(b []byte) error {
-	a.extend()
+	a.hurry()
+	defer a.rest()
 	if _, err := a.Write(b); err != nil {
 		return &sendError{err}
 	}
@@ -326,14 +347,19 @@ func timedOut(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// extend gives the reader time for another piece.
-func (a *answering) extend() {
+// hurry gives the reader time for another piece.
+func (a *answering) hurry() {
 	_ = http.NewResponseController(a.w).SetWriteDeadline(a.s.now().Add(a.s.opt.Patience)) // a test's writer has none
+}
+
+// rest ends that time, while there is nothing to read: HTTP/2 cuts an answer whose time is over then, too.
+func (a *answering) rest() {
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{})
 }
 
 // refuse answers with a fault.
 func (a *answering) refuse(f *fault) {
-	a.extend()
+	a.hurry()
 	a.told = append(a.told, "fault", f.kind.code, "detail", f.detail)
 	f.write(a)
 }
@@ -349,8 +375,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	_ = http.NewResponseController(w).SetReadDeadline(start.Add(s.opt.Arrival)) // a test's writer has none
-	a.extend()
+	if r.ContentLength != 0 { // without a body reading tells of a caller who left, however long the answer takes
+		_ = http.NewResponseController(w).SetReadDeadline(start.Add(s.opt.Arrival)) // a test's writer has none
+	}
+	a.hurry()
 	s.m.active.Inc()
 	defer func() {
 		s.m.active.Dec()
@@ -362,6 +390,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				a.refuse(broken.fault("the request has met a fault of the program"))
 			}
 		}
+		a.hurry() // the end of the answer
 		took := s.now().Sub(start)
 		s.m.observe(a, took)
 		s.log(a, took, v != nil)
@@ -449,7 +478,7 @@ func (s *Server) guard(a *answering) *fault {
 		}
 		a.who = name
 	} else if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
-		a.who = r.TLS.PeerCertificates[0].Subject.CommonName
+		a.who = cmp.Or(r.TLS.PeerCertificates[0].Subject.CommonName, a.who)
 	}
 	if wait := s.rates.take(a.who, s.now()); wait > 0 {
 		f := tooOften.fault("more than %g requests a second", s.opt.Rate)
@@ -513,29 +542,75 @@ func (s *Server) read(a *answering) ([]byte, *fault) {
 // linesOf is how many samples a line has of an answer in lines that asks for no number.
 const linesOf = 1000
 
+// asked is a request for samples of a run.
+type asked struct {
+	*Ask
+	run     *engine.Run
+	q       engine.Request
+	warning string
+	body    int64 // room that its body holds
+}
+
+// smallBody is the size of a body up to which it holds no room.
+const smallBody = 64 << 10
+
+// ask reads a request for samples within limits. nil: it is refused. Whoever asks releases it.
+func (s *Server) ask(a *answering, limits Limits) *asked {
+	out := &asked{}
+	if n := a.r.ContentLength; n > smallBody || n < 0 { // as long as it is worked on, numbers of what it may become
+		if n < 0 { // HTTP/2 need not say
+			n = s.opt.Body
+		}
+		if !s.queue.hold(n) {
+			a.refuse(s.full("bodies of other requests fill the memory"))
+			return nil
+		}
+		out.body = n
+	}
+	f := func() (f *fault) {
+		body, f := s.read(a)
+		if f != nil {
+			return f
+		}
+		if out.run, f = s.run(a.r.PathValue("name")); f != nil {
+			return f
+		}
+		var err error
+		if out.Ask, err = decode(a.r.Header.Get("Content-Type"), a.r.URL.RawQuery, body); err == nil {
+			out.q, out.warning, err = out.request(out.run, &limits)
+		}
+		if err != nil {
+			return s.faultOf(a, err)
+		}
+		a.told = append(a.told, "run", out.run.Name, "n", out.q.N)
+		return nil
+	}()
+	if f != nil {
+		s.release(out)
+		a.refuse(f)
+		return nil
+	}
+	return out
+}
+
+func (s *Server) release(q *asked) { s.queue.free(q.body) }
+
+// full is the fault of a request that there is no room for.
+func (s *Server) full(format string, v ...any) *fault {
+	f := queueFull.fault(format, v...)
+	f.retry = s.queue.retry()
+	return f
+}
+
 // samples answers POST /v1/runs/{name}/samples.
-func (s *Server) samples(w http.ResponseWriter, r *http.Request) {
+func (s *Server) samples(_ http.ResponseWriter, r *http.Request) {
 	a := of(r)
-	body, f := s.read(a)
-	if f != nil {
-		a.refuse(f)
+	ask := s.ask(a, s.opt.Limits)
+	if ask == nil {
 		return
 	}
-	run, f := s.run(r.PathValue("name"))
-	if f != nil {
-		a.refuse(f)
-		return
-	}
-	var q engine.Request
-	var warning string
-	ask, err := decode(r.Header.Get("Content-Type"), r.URL.RawQuery, body)
-	if err == nil {
-		q, warning, err = ask.request(run, &s.opt.Limits)
-	}
-	if err != nil {
-		a.refuse(s.faultOf(a, err))
-		return
-	}
+	defer s.release(ask)
+	run, q := ask.run, ask.q
 	g := &gatherer{answering: a, run: run, q: q, chunk: int(min(ask.Chunk, int64(q.N))),
 		media: accepted(r.Header.Values("Accept"), ask.Chunk > 0)}
 	if g.media == typeLines && g.chunk == 0 {
@@ -548,13 +623,12 @@ func (s *Server) samples(w http.ResponseWriter, r *http.Request) {
 	}
 	g.answer = Answer{Run: run.Name, Seed: q.Seed, First: q.First, N: q.N, Dim: run.Process.Set.Dim(),
 		Failed: []uint64{}}
-	if warning != "" {
-		g.answer.Warnings = append(g.answer.Warnings, warning)
+	if ask.warning != "" {
+		g.answer.Warnings = append(g.answer.Warnings, ask.warning)
 	}
-	a.told = append(a.told, "run", run.Name, "n", q.N)
 	held := int64(q.N) * int64(g.answer.Dim)
 	if g.chunk > 0 {
-		held = int64(g.chunk+partsAhead) * int64(g.answer.Dim)
+		held = int64(g.chunk+s.engine.Ahead())*int64(g.answer.Dim) + int64(q.N/8) // which of all failed: a byte each
 	}
 	s.drawing(a, held, ask.deadline(&s.opt.Limits), func() error {
 		sum, err := s.engine.Draw(a.r.Context(), run, q, g.part)
@@ -572,15 +646,10 @@ func (s *Server) samples(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// partsAhead is about how many samples an engine has drawn that a slow reader has not taken.
-const partsAhead = 256
-
 // drawing does what takes a place in the queue, with a deadline, and hands on the fault that it ends in.
 func (s *Server) drawing(a *answering, held int64, most time.Duration, do func() error, fail func(*fault)) {
 	if !s.queue.enter(held) {
-		f := queueFull.fault("%d requests are drawn or wait", s.queue.length())
-		f.retry = s.queue.retry()
-		a.refuse(f)
+		a.refuse(s.full("%d requests are drawn or wait", s.queue.length()))
 		return
 	}
 	begun := s.now()
@@ -588,6 +657,7 @@ func (s *Server) drawing(a *answering, held int64, most time.Duration, do func()
 	ctx, cancel := context.WithTimeout(a.r.Context(), most)
 	defer cancel()
 	a.r = a.r.WithContext(ctx)
+	a.rest()
 	if err := do(); err != nil {
 		fail(s.faultOf(a, err))
 	}
@@ -627,6 +697,7 @@ func (a *answering) writeJSON(status int, v any) {
 		return
 	}
 	a.Header().Set("Content-Type", typeJSON)
+	a.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
 	a.WriteHeader(status)
-	_, _ = a.Write(append(b, '\n')) // whoever does not read it has left
+	_ = a.send(append(b, '\n')) // whoever does not read it has left
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -102,6 +103,12 @@ func loader(e *engine.Engine, dirs map[string]string) func(context.Context) ([]*
 // start serves folders until the test ends.
 func start(t *testing.T, dirs map[string]string, o Options) *service {
 	t.Helper()
+	return startWith(t, dirs, o, nil)
+}
+
+// startWith is start of a service that may encrypt.
+func startWith(t *testing.T, dirs map[string]string, o Options, secure *tls.Config) *service {
+	t.Helper()
 	e := engine.New(engine.Options{Workers: 2})
 	if o.Load == nil {
 		o.Load = loader(e, dirs)
@@ -112,7 +119,7 @@ func start(t *testing.T, dirs map[string]string, o Options) *service {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	s := &service{Server: New(e, o), at: l.Addr().String(), t: t, end: end, ended: make(chan error, 1)}
-	go func() { s.ended <- s.Serve(ctx, l, nil) }()
+	go func() { s.ended <- s.Serve(ctx, l, secure) }()
 	t.Cleanup(func() {
 		end()
 		if err, open := <-s.ended; open && err != nil {
@@ -401,7 +408,8 @@ func TestRefusals(t *testing.T) {
 		{"NaN", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":NaN,"c":1}}`, asJSON, badJSON, ""},
 		{"NaN in words", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":"NaN","c":1}}`, asJSON, invalid,
 			"condition"},
-		{"an infinite number", "/v1/runs/disc/samples", `{"n":1,"condition":[[1e999,1]]}`, asJSON, badJSON, ""},
+		{"an infinite number", "/v1/runs/disc/samples", `{"n":1,"condition":[[1e999,1]]}`, asJSON, invalid,
+			"condition"},
 		{"many conditions", "/v1/runs/disc/samples", `{"n":5001,"condition":[[1,1],[1,1]]}`, asJSON, invalid,
 			"at most"},
 		{"NaN in NPY", "/v1/runs/disc/samples?n=1", string(npy(t, []float64{1, math.NaN()}, 2)), asNPY, invalid, "NaN"},

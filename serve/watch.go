@@ -316,33 +316,19 @@ func (r *recorder) see(lo int, x []float64, n int, _ float64) {
 // paths answers POST /v1/runs/{name}/paths: samples on their way back from noise, a line each frame.
 func (s *Server) paths(_ http.ResponseWriter, r *http.Request) {
 	a := of(r)
-	body, f := s.read(a)
-	if f != nil {
-		a.refuse(f)
-		return
-	}
-	run, f := s.run(r.PathValue("name"))
-	if f != nil {
-		a.refuse(f)
-		return
-	}
 	limits := s.opt.Limits
 	limits.Samples = watchSamples
 	limits.Numbers = min(limits.Numbers, watchNumbers/framesShown)
-	var q engine.Request
-	ask, err := decode(r.Header.Get("Content-Type"), r.URL.RawQuery, body)
-	if err == nil {
-		q, _, err = ask.request(run, &limits)
-	}
-	if err == nil && ask.Chunk > 0 {
-		err = invalidAt("body.chunk", ask.Chunk, "a path is sent frame by frame")
-	}
-	if err != nil {
-		a.refuse(s.faultOf(a, err))
+	ask := s.ask(a, limits)
+	if ask == nil {
 		return
 	}
-	d := run.Process.Set.Dim()
-	a.told = append(a.told, "run", run.Name, "n", q.N)
+	defer s.release(ask)
+	if ask.Chunk > 0 {
+		a.refuse(invalidAt("body.chunk", ask.Chunk, "a path is sent frame by frame"))
+		return
+	}
+	run, q, d := ask.run, ask.q, ask.run.Process.Set.Dim()
 	sent := false
 	s.drawing(a, int64(q.N*d*framesShown), ask.deadline(&s.opt.Limits), func() error {
 		w, err := s.watch(a.r.Context(), run)

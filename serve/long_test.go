@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// busy keeps the engine from drawing until it is called.
+func (s *service) busy() (end func()) {
+	work, release := make(chan struct{}), make(chan struct{})
+	for range s.engine.Workers() {
+		go s.engine.Compute(s.t.Context(), func() error {
+			work <- struct{}{}
+			<-release
+			return nil
+		})
+		<-work
+	}
+	end = sync.OnceFunc(func() { close(release) })
+	s.t.Cleanup(end) // before the service ends
+	return end
+}
+
+// An answer that takes longer than bodies may take to arrive, and readers to read, comes all the same: over HTTP and,
+// encrypted, over HTTP/2, whole, in lines, and where nothing was sent to ask for it.
+func TestLongAnswers(t *testing.T) {
+	keys := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
+	defer keys.Close()
+	trusted := x509.NewCertPool()
+	trusted.AddCert(keys.Certificate())
+	const wait = 100 * time.Millisecond
+	for version, secure := range map[int]*tls.Config{1: nil, 2: {Certificates: keys.TLS.Certificates}} {
+		s := startWith(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Arrival: wait, Patience: wait}}, secure)
+		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
+			RootCAs: trusted}}}
+		defer client.CloseIdleConnections()
+		at := "http://" + s.at
+		if secure != nil {
+			at = "https://" + s.at
+		}
+		for _, c := range []struct{ method, path, body string }{
+			{"GET", "/v1/runs/demo/scene", ""}, {"POST", "/v1/runs/demo/samples", `{"n":2}`},
+			{"POST", "/v1/runs/demo/samples", `{"n":300,"chunk":100}`}, {"POST", "/v1/runs/demo/paths", `{"n":2}`},
+		} {
+			end := s.busy()
+			go func() {
+				time.Sleep(4 * wait)
+				end()
+			}()
+			r, err := http.NewRequestWithContext(t.Context(), c.method, at+c.path, strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", asJSON)
+			w, err := client.Do(r)
+			if err != nil {
+				t.Errorf("HTTP/%d %s: %v", version, c.path, err)
+				continue
+			}
+			b, err := io.ReadAll(w.Body)
+			w.Body.Close()
+			if err != nil || w.StatusCode != 200 || len(b) == 0 || w.ProtoMajor != version {
+				t.Errorf("HTTP/%d %s: %d over HTTP/%d, %v\n%.200s", version, c.path, w.StatusCode, w.ProtoMajor, err, b)
+			}
+		}
+	}
+}
+
+// What is told of a request that cannot be is short, however long the request is.
+func TestFaultsAreShort(t *testing.T) {
+	var log syncBuffer
+	s := start(t, map[string]string{"demo": demo(t), "disc": disc(t)}, Options{Log: log.logger()})
+	long := strings.Repeat("é", 1<<18)
+	var keys strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&keys, `"k%d":0,`, i)
+	}
+	for what, c := range map[string]struct {
+		run, body string
+		want      kind
+	}{
+		"a long word":         {"demo", `{"n":"` + long + `"}`, invalid},
+		"a long list":         {"demo", `{"n":[` + strings.Repeat("1,", 1<<18) + `1]}`, invalid},
+		"a long key":          {"demo", `{"n":1,"` + long + `":1}`, invalid},
+		"many keys":           {"demo", `{` + keys.String() + `"n":1}`, invalid},
+		"a long key, twice":   {"demo", `{"` + long + `":1,"` + long + `":1}`, badJSON},
+		"a long coordinate":   {"disc", `{"n":1,"condition":{"` + long + `":1,"r":1,"c":1}}`, invalid},
+		"a long Content-Type": {"demo", `{"n":1}`, unsupported},
+	} {
+		media := asJSON
+		if c.want == unsupported {
+			media = "text/" + strings.Repeat("x", 10_000)
+		}
+		w, b := s.ask("POST", "/v1/runs/"+c.run+"/samples", c.body, "Content-Type", media)
+		wantFault(t, what, w, b, c.want)
+		if most := mostPlaces * 4 * mostTold; len(b) > most {
+			t.Errorf("%s is refused with %d bytes", what, len(b))
+		}
+	}
+	for line := range strings.Lines(log.String()) {
+		if len(line) > 20_000 {
+			t.Errorf("a line of the log has %d bytes", len(line))
+		}
+	}
+}
+
+// Long bodies take room in memory, which those that are at work share.
+func TestBodiesAreBounded(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Held: 300_000}})
+	long := `{"n":1` + strings.Repeat(" ", 200_000) + "}"
+	if w, b := s.samples("demo", long); w.StatusCode != 200 {
+		t.Errorf("one: %d %s", w.StatusCode, b)
+	}
+	free := func() bool {
+		s.queue.mu.Lock()
+		defer s.queue.mu.Unlock()
+		return s.queue.room == s.opt.Held
+	}
+	s.wait(free)
+	end := s.busy()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if w, b := s.samples("demo", long); w.StatusCode != 200 {
+			t.Errorf("the first of two: %d %s", w.StatusCode, b)
+		}
+	}()
+	s.wait(func() bool { return s.queue.length() == 1 })
+	w, b := s.samples("demo", long)
+	wantFault(t, "a second", w, b, queueFull)
+	end()
+	<-done
+	s.wait(free)
+}
+
+// Connections that wait for their next request make room for others, those at work do not.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Connections: 2}})
+	keep := func() net.Conn {
+		c, err := net.Dial("tcp", s.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		c.SetDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		w, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || w.StatusCode != 200 {
+			t.Fatal(w, err)
+		}
+		return c
+	}
+	for range 5 {
+		keep()
+	}
+	held := s.hold() // one of two places, at work
+	defer held.Close()
+	last := keep()
+	keep()
+	if _, err := last.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("who was idle for longest reads %v; expected the end", err)
+	}
+	if s.queue.length() != 1 {
+		t.Error("the request at work was given up")
+	}
+}
