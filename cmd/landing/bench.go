@@ -21,9 +21,9 @@ func (a *app) bench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this machine, and how good defaults are",
-		Args:  args(0, "what to measure: kernels, generate or problems"),
+		Args:  args(0, "what to measure: kernels, generate, serve or problems"),
 		RunE: func(*cobra.Command, []string) error {
-			return &usageError{fmt.Errorf("expected what to measure: kernels, generate or problems")}
+			return &usageError{fmt.Errorf("expected what to measure: kernels, generate, serve or problems")}
 		},
 	}
 	cmd.AddCommand(a.benchKernels(), a.benchGenerate(), a.benchServe(), a.benchProblems())

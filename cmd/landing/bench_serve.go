@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
-	"net"
+	"net/url"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,9 +21,8 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/bench/load"
-	"github.com/landing-diffusion/landing/engine"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/serve"
 )
 
 // served is what bench serve prints.
@@ -30,53 +32,66 @@ type served struct {
 	Soak    *load.Soak  `json:"soak,omitempty"`
 }
 
+// serviceBench is a call of bench serve.
+type serviceBench struct {
+	*app
+	counts, clients []int
+	seconds         float64
+	soak            time.Duration
+
+	runs   []servedRun       // of a service of our own
+	opened []*experiment.Run // these
+	others []elsewhere       // of services that are there already
+}
+
+// elsewhere is a run of a service that listens somewhere.
+type elsewhere struct{ run, service, address string }
+
 func (a *app) benchServe() *cobra.Command {
-	var counts, clients []int
-	var seconds float64
-	var soak time.Duration
+	b := serviceBench{app: a}
 	cmd := &cobra.Command{
-		Use:   "serve RUN...",
+		Use:   "serve RUN... [NAME=URL...]",
 		Short: "Measure how a service of runs answers",
 		Long: `serve measures requests a second and how long they take, by run, samples of a request and callers, each
-of whom asks again as soon as there is an answer; and how long /healthz takes meanwhile. Service and callers share
-the machine.
+of whom asks again as soon as there is an answer; and how long /healthz takes meanwhile. It starts landing serve
+of the runs in a process of its own, which shares the machine with the callers, and ends it.
+
+NAME=URL, as volcano=http://127.0.0.1:8000, is the run NAME of a service that listens there already, of any
+program: it is measured in turn with the others of that name. It answers GET /healthz with 200, and
+POST /v1/runs/NAME/samples of {"n": 64, "seed": 1, "first": 0} with anything.
 
 --soak has callers of all sorts ask for a while instead: some check each byte that they get, some leave, read slowly,
-or send what cannot be. It ends with exit code 4 if a byte was wrong, or an answer that was not promised.`,
+or send what cannot be. It ends with exit code 4 if a byte was wrong, an answer was not promised, or none was checked.`,
 		Example: "  landing bench serve runs/volcano-001 -n 1,64 --clients 1,8 --seconds 3\n" +
+			"  landing bench serve volcano=runs/volcano-001 volcano=http://127.0.0.1:8000\n" +
 			"  landing bench serve runs/volcano-001 --soak 10m",
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return &usageError{fmt.Errorf("expected one or more run folders, as FOLDER or NAME=FOLDER")}
+				return &usageError{errors.New("expected one or more runs, as FOLDER, NAME=FOLDER or NAME=URL")}
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, n := range append(slices.Clone(counts), clients...) {
-				if n < 1 || n > 100_000 {
-					return &usageError{fmt.Errorf("-n and --clients have %d; expected numbers of 1 to 100000", n)}
-				}
+			if err := b.check(args); err != nil {
+				return err
 			}
-			if !(seconds >= 0 && seconds <= 3600) || soak < 0 {
-				return &usageError{fmt.Errorf("--seconds is %v, --soak %v; expected times from 0 on", seconds, soak)}
-			}
-			out, err := a.measureService(cmd.Context(), args, counts, clients, seconds, soak)
+			out, err := b.measure(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if err := a.result(out, func(w io.Writer) { printServed(w, out) }); err != nil {
 				return err
 			}
-			if s := out.Soak; s != nil && (s.Wrong > 0 || s.Unpromised > 0) {
+			if s := out.Soak; s != nil && (s.Wrong > 0 || s.Unpromised > 0 || s.Right == 0) {
 				return &soakError{s}
 			}
 			return nil
 		},
 	}
-	cmd.Flags().IntSliceVarP(&counts, "number", "n", []int{1, 64, 2000}, "samples of a request")
-	cmd.Flags().IntSliceVar(&clients, "clients", []int{1, 8, 64}, "callers at a time")
-	cmd.Flags().Float64Var(&seconds, "seconds", 3, "time to spend on each row; each caller gets an answer at least")
-	cmd.Flags().DurationVar(&soak, "soak", 0, "time of callers of all sorts, in place of the table")
+	cmd.Flags().IntSliceVarP(&b.counts, "number", "n", []int{1, 64, 2000}, "samples of a request")
+	cmd.Flags().IntSliceVar(&b.clients, "clients", []int{1, 8, 64}, "callers at a time")
+	cmd.Flags().Float64Var(&b.seconds, "seconds", 3, "time to spend on each row; each caller gets an answer at least")
+	cmd.Flags().DurationVar(&b.soak, "soak", 0, "time of callers of all sorts, in place of the table")
 	return cmd
 }
 
@@ -84,90 +99,236 @@ or send what cannot be. It ends with exit code 4 if a byte was wrong, or an answ
 type soakError struct{ *load.Soak }
 
 func (e *soakError) Error() string {
+	if e.Wrong == 0 && e.Unpromised == 0 {
+		return "no answer was checked: none came in time; expected a longer --soak"
+	}
 	return fmt.Sprintf("%d answers had wrong bytes and %d were not promised, the first: %s", e.Wrong, e.Unpromised,
 		e.Fault)
 }
 
-// measureService serves runs on a port of this machine and measures.
-func (a *app) measureService(ctx context.Context, args []string, counts, clients []int, seconds float64,
-	soak time.Duration) (*served, error) {
-	o := serving{app: a, args: args}
-	workers := a.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
+// check looks at flags and arguments, and opens the runs.
+func (b *serviceBench) check(args []string) (err error) {
+	for _, n := range append(slices.Clone(b.counts), b.clients...) {
+		if n < 1 || n > 100_000 {
+			return &usageError{fmt.Errorf("-n and --clients have %d; expected numbers of 1 to 100000", n)}
+		}
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers + 1))
-	o.engine = engine.New(engine.Options{Workers: workers})
-	runs, err := o.load(ctx)
-	if err != nil {
-		return nil, err
+	if !(b.seconds >= 0 && b.seconds <= 3600) || b.soak < 0 {
+		return &usageError{fmt.Errorf("--seconds is %v, --soak %v; expected times from 0 on", b.seconds, b.soak)}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	var own []string
+	for _, arg := range args {
+		name, at, given := strings.Cut(arg, "=")
+		if !given || !strings.Contains(at, "://") {
+			own = append(own, arg)
+			continue
+		}
+		u, err := url.Parse(at)
+		if err != nil || u.Scheme != "http" || u.Port() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
+			u.User != nil || !runName.MatchString(name) {
+			return &usageError{fmt.Errorf("%q is no run of a service; expected NAME=http://HOST:PORT", arg)}
+		}
+		b.others = append(b.others, elsewhere{name, "http://" + u.Host, u.Host})
 	}
-	log := slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	s := serve.New(o.engine, serve.Options{Local: true, Log: log, Limits: serve.Limits{Drain: time.Second},
-		Load: func(context.Context) ([]*engine.Run, error) { return runs, nil }})
-	work, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(work, l, nil) }()
-	defer func() {
-		stop()
-		<-ended
-	}()
-	if err := s.Reload(ctx); err != nil {
-		return nil, err
+	if b.runs, err = servedRuns(own); err != nil {
+		return err
 	}
+	if b.soak > 0 && len(b.others) > 0 {
+		return &usageError{errors.New("--soak checks samples against run folders; expected no NAME=URL")}
+	}
+	for _, s := range b.runs {
+		r, err := b.openServed(s, b.workersPool())
+		if err != nil {
+			return err
+		}
+		b.opened = append(b.opened, r)
+	}
+	return nil
+}
+
+// measure starts the service and measures.
+func (b *serviceBench) measure(ctx context.Context) (*served, error) {
 	out := &served{Machine: run.ThisMachine()}
-	t := load.NewTarget(l.Addr().String(), slices.Max(append(clients, 64)))
-	bar := a.progress()
-	if soak > 0 {
-		wanted, err := references(ctx, o, runs)
+	callers := max(slices.Max(b.clients), soakCallers)
+	var own *load.Target
+	if len(b.runs) > 0 {
+		c, err := b.start(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer c.stop()
+		own = load.NewTarget("landing", c.address, callers)
+		if err := c.ready(ctx, own); err != nil {
+			return nil, err
+		}
+	}
+	if b.soak > 0 {
+		wanted, err := b.references(ctx)
 		if err == nil {
-			out.Soak = t.Run(ctx, wanted, soakCallers, soak)
+			out.Soak, err = own.Soak(ctx, wanted, soakCallers, b.soak)
 		}
 		return out, err
 	}
-	for _, r := range runs {
-		for _, n := range counts {
-			for _, c := range clients {
-				row, err := t.Measure(ctx, r.Name, n, c, seconds)
-				if err != nil {
-					return nil, err
+	type asked struct {
+		*load.Target
+		load.Ask
+	}
+	var names []string // in the order of the arguments
+	all := map[string][]asked{}
+	add := func(t *load.Target, a load.Ask) {
+		if all[a.Run] == nil {
+			names = append(names, a.Run)
+		}
+		all[a.Run] = append(all[a.Run], asked{t, a})
+	}
+	for i, s := range b.runs {
+		a := load.Ask{Run: s.name, Seed: 1}
+		if c := b.opened[i].Condition; c != nil {
+			a.Condition = [][]float64{c.Read.Mean}
+		}
+		add(own, a)
+	}
+	for _, o := range b.others {
+		a := load.Ask{Run: o.run, Seed: 1}
+		if have := all[o.run]; have != nil {
+			a = have[0].Ask
+		}
+		add(load.NewTarget(o.service, o.address, callers), a)
+	}
+	bar := b.progress()
+	for _, name := range names {
+		for _, n := range b.counts {
+			for _, c := range b.clients {
+				for _, s := range all[name] {
+					a := s.Ask
+					a.N = n
+					row, err := s.Measure(ctx, a, c, b.seconds)
+					if err != nil {
+						return nil, err
+					}
+					out.Rows = append(out.Rows, row)
+					bar.line(fmt.Sprintf("%s of %s, %s, %s: %.1f requests a second", name, s.Name, plural(n, "sample"),
+						plural(c, "caller"), row.PerSecond))
 				}
-				out.Rows = append(out.Rows, row)
-				bar.line(fmt.Sprintf("%s, %s, %s: %.1f requests a second", r.Name, plural(n, "sample"),
-					plural(c, "caller"), row.PerSecond))
 			}
 		}
 	}
 	return out, nil
 }
 
+// child is landing serve in a process of its own.
+type child struct {
+	cmd     *exec.Cmd
+	address string
+	input   io.Closer // it ends when this does
+	ended   chan struct{}
+	said    bytes.Buffer
+}
+
+// start starts the service on a free port of this machine.
+func (b *serviceBench) start(ctx context.Context) (*child, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"serve", "--attended", "--quiet", "--listen", "127.0.0.1:0", "--drain", "2s", "--workers",
+		strconv.Itoa(b.workers), "--"}
+	for _, s := range b.runs {
+		args = append(args, s.name+"="+s.dir)
+	}
+	at := make(firstLine, 1)
+	c := &child{cmd: exec.Command(program, args...), ended: make(chan struct{})}
+	c.cmd.Stdout, c.cmd.Stderr = at, &c.said
+	if c.input, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(c.ended)
+		_ = c.cmd.Wait() // what it says is told
+	}()
+	select {
+	case line := <-at:
+		c.address = strings.TrimPrefix(line, "http://")
+		return c, nil
+	case <-c.ended:
+		return nil, c.fault()
+	case <-ctx.Done():
+		c.stop()
+		return nil, ctx.Err()
+	}
+}
+
+// ready waits until the runs are read.
+func (c *child) ready(ctx context.Context, t *load.Target) error {
+	for t.Ready(ctx) != nil {
+		select {
+		case <-c.ended:
+			return c.fault()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func (c *child) fault() error {
+	return fmt.Errorf("the service ended, %v: %s", c.cmd.ProcessState, strings.TrimSpace(c.said.String()))
+}
+
+// stop ends the service and waits for that.
+func (c *child) stop() {
+	c.input.Close()
+	select {
+	case <-c.ended:
+	case <-time.After(10 * time.Second):
+		c.cmd.Process.Kill()
+		<-c.ended
+	}
+}
+
+// firstLine is a writer that hands on the first line, which is written at once.
+type firstLine chan string
+
+func (f firstLine) Write(p []byte) (int, error) {
+	select {
+	case f <- strings.TrimSpace(string(p)):
+	default:
+	}
+	return len(p), nil
+}
+
 // soakCallers are those of --soak.
 const soakCallers = 32
 
 // references draws what some requests are to get, as landing generate does: with nobody beside.
-func references(ctx context.Context, o serving, runs []*engine.Run) (out []load.Wanted, err error) {
-	for _, r := range runs {
+func (b *serviceBench) references(ctx context.Context) (out []load.Wanted, err error) {
+	for k, r := range b.opened {
 		if r.Condition != nil {
 			continue
 		}
-		prior, err := r.Run.Prior(ctx, nil)
+		network, err := r.Trained("")
+		if err != nil {
+			return nil, err
+		}
+		prior, err := r.Prior(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
 		for i, n := range []int{1, 5, 64, 300} {
-			s, err := r.Generate(ctx, r.Trained, prior, n, 0, uint64(i), nil)
+			s, err := r.Generate(ctx, network, prior, n, 0, uint64(i), nil)
 			if s == nil {
 				return nil, err
 			}
-			var b bytes.Buffer
-			if err := r.Domain.Writer(".npy")(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
+			var npy bytes.Buffer
+			if err := r.Domain.Writer(".npy")(&npy, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
 				return nil, err
 			}
-			out = append(out, load.Wanted{Run: r.Name, N: n, Seed: uint64(i), NPY: b.Bytes()})
+			ask := load.Ask{Run: b.runs[k].name, N: n, Seed: uint64(i)}
+			out = append(out, load.Wanted{Ask: ask, NPY: npy.Bytes()})
 		}
 	}
 	if out == nil {
@@ -193,9 +354,9 @@ func printServed(w io.Writer, s *served) {
 			float64(k.Heap[0])/1e6, float64(k.Heap[1])/1e6)
 		return
 	}
-	fmt.Fprintln(t, "run\tsamples\tcallers\trequests\ta second\tp50\tp99\t/healthz p99\tworst")
+	fmt.Fprintln(t, "run\tservice\tsamples\tcallers\trequests\ta second\tp50\tp99\t/healthz p99\tworst")
 	for _, r := range s.Rows {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.1f\t%s\t%s\t%s\t%s\n", r.Run, r.Samples, r.Clients, r.Requests, r.PerSecond,
-			duration(r.P50), duration(r.P99), duration(r.HealthP99), duration(r.HealthMax))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%.1f\t%s\t%s\t%s\t%s\n", r.Run, r.Service, r.Samples, r.Clients,
+			r.Requests, r.PerSecond, duration(r.P50), duration(r.P99), duration(r.HealthP99), duration(r.HealthMax))
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -60,8 +62,8 @@ func TestBenchKernels(t *testing.T) {
 
 func TestBenchKernelsFaults(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"bench", "expected what to measure: kernels, generate or problems"},
-		{"bench discs", "expected what to measure: kernels, generate or problems"},
+		{"bench", "expected what to measure: kernels, generate, serve or problems"},
+		{"bench discs", "expected what to measure: kernels, generate, serve or problems"},
 		{"bench kernels now", "expected no arguments"},
 		{"bench kernels --cores 0", "--cores is 0; expected numbers of 1 to 1024"},
 		{"bench kernels --cores 2,1025", "--cores is 1025"},
@@ -123,6 +125,53 @@ func TestBenchGenerate(t *testing.T) {
 		r := do(t, dir, strings.Fields(c.args)...)
 		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
 			t.Errorf("landing %s: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
+// bench serve measures a service in a process of its own, and others beside it in turn; a soak holds its answers
+// against those of generate.
+func TestBenchServe(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("LANDING_TEST_MAIN", "1") // for the process that it starts
+	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer other.Close()
+	text := ok(t, dir, "bench", "serve", "r", "r="+other.URL, "-n", "1,70", "--clients", "2", "--seconds", "0")
+	lines := strings.Split(strings.TrimSpace(text.stdout), "\n")
+	if len(lines) != 7 || !strings.HasPrefix(strings.Join(strings.Fields(lines[2]), " "),
+		"run service samples callers requests a second") {
+		t.Fatalf("got\n%s", text.stdout)
+	}
+	for i, want := range []string{"r landing 1 2 2", "r " + other.URL + " 1 2 2", "r landing 70 2 2",
+		"r " + other.URL + " 70 2 2"} {
+		if cells := strings.Fields(lines[3+i]); strings.Join(cells[:5], " ") != want {
+			t.Errorf("line %d is %q", 3+i, lines[3+i])
+		}
+	}
+	soak := wantJSON(t, ok(t, dir, "bench", "serve", "r", "--soak", "500ms", "--json"))["soak"].(map[string]any)
+	if soak["right"].(float64) == 0 || soak["wrong"].(float64) != 0 || soak["unpromised"].(float64) != 0 {
+		t.Errorf("%v", soak)
+	}
+	for _, c := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, "expected one or more runs", nil},
+		{exitUsage, "-n and --clients have 0", []string{"r", "-n", "0"}},
+		{exitUsage, "--seconds is NaN", []string{"r", "--seconds", "NaN"}},
+		{exitUsage, "no run of a service", []string{"r=https://127.0.0.1:1"}},
+		{exitUsage, "no run of a service", []string{"r=http://127.0.0.1"}},
+		{exitUsage, "no run of a service", []string{"r=http://127.0.0.1:1/v1"}},
+		{exitUsage, "would both be", []string{"r", "./r"}},
+		{exitUsage, "expected no NAME=URL", []string{"r", "r=" + other.URL, "--soak", "1s"}},
+		{exitConfig, "nosuch", []string{"nosuch"}},
+		{exitFailure, "connection refused", []string{"r=http://127.0.0.1:1", "--seconds", "0"}},
+	} {
+		if r := do(t, dir, append([]string{"bench", "serve"}, c.args...)...); r.code != c.code ||
+			!strings.Contains(r.stderr, c.says) {
+			t.Errorf("bench serve %v: exit %d, %q; expected %d, %q", c.args, r.code, r.stderr, c.code, c.says)
 		}
 	}
 }

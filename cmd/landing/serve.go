@@ -78,7 +78,7 @@ type serving struct {
 	*app
 	listen, tokens, cert, key, clients string
 	limits                             serve.Limits
-	args                               []string
+	runs                               []servedRun
 	engine                             *engine.Engine
 }
 
@@ -107,20 +107,31 @@ func named(arg string) (name, dir string, err error) {
 	return name, dir, nil
 }
 
-func (o *serving) run(ctx context.Context, args []string) error {
-	o.args = args
-	seen := map[string]string{}
+// servedRun is a run that is to be served.
+type servedRun struct{ name, dir string }
+
+// servedRuns reads arguments; no two runs have one name.
+func servedRuns(args []string) ([]servedRun, error) {
+	var out []servedRun
 	for _, arg := range args {
 		name, dir, err := named(arg)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if other, ok := seen[name]; ok {
-			return &usageError{
-				fmt.Errorf("%s and %s would both be %q; give one a name as NAME=%s", other, dir, name, dir),
+		for _, other := range out {
+			if other.name == name {
+				return nil, &usageError{fmt.Errorf("%s and %s would both be %q; give one a name as NAME=%s", other.dir,
+					dir, name, dir)}
 			}
 		}
-		seen[name] = dir
+		out = append(out, servedRun{name, dir})
+	}
+	return out, nil
+}
+
+func (o *serving) run(ctx context.Context, args []string) (err error) {
+	if o.runs, err = servedRuns(args); err != nil {
+		return err
 	}
 	for what, n := range map[string]int64{"--queue": int64(o.limits.Queue), "--max-samples": o.limits.Samples,
 		"--max-numbers": o.limits.Numbers, "--max-body": o.limits.Body,
@@ -191,27 +202,29 @@ func (o *serving) run(ctx context.Context, args []string) error {
 // load reads the runs.
 func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 	var out []*engine.Run
-	for _, arg := range o.args {
-		name, dir, err := named(arg)
-		if err != nil {
-			return nil, err
-		}
+	for _, s := range o.runs {
 		// Calls of a domain share a pool of one worker: answers are written side by side.
-		r, err := experiment.OpenToDraw(dir, "", parallel.New(1))
+		r, err := o.openServed(s, parallel.New(1))
 		if err != nil {
 			return nil, err
-		}
-		if r.Warning != "" {
-			o.say("note: %s: %s", name, r.Warning)
 		}
 		r.Pool = o.workersPool()
-		ready, err := o.engine.Ready(ctx, name, r, nil)
+		ready, err := o.engine.Ready(ctx, s.name, r, nil)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, ready)
 	}
 	return out, nil
+}
+
+// openServed reads a run, and says what there is to say of it.
+func (a *app) openServed(s servedRun, pool *parallel.Pool) (*experiment.Run, error) {
+	r, err := experiment.OpenToDraw(s.dir, "", pool)
+	if err == nil && r.Warning != "" {
+		a.say("note: %s: %s", s.name, r.Warning)
+	}
+	return r, err
 }
 
 // reloads reads runs and tokens again on SIGHUP, until it is stopped.

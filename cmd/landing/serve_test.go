@@ -3,7 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -142,19 +151,114 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Without a public address the service ends with its context, as on an interrupt, and that is no failure.
-func TestServeEnds(t *testing.T) {
+// With certificates of callers the service may have a public address: who has none, or one that another signed, does
+// not get as far as a request. It ends with its context, as on an interrupt, and that is no failure.
+func TestServeCertificates(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	ca, other := newAuthority(t), newAuthority(t)
+	pair := ca.sign(t, "localhost")
+	write := func(name, kind string, der []byte) {
+		t.Helper()
+		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("cert.pem", "CERTIFICATE", pair.Certificate[0])
+	write("key.pem", "PRIVATE KEY", key)
+	write("ca.pem", "CERTIFICATE", ca.cert.Raw)
 	ctx, cancel := context.WithCancel(t.Context())
-	var stdout, stderr bytes.Buffer
+	defer cancel()
+	out, in := io.Pipe()
+	var stderr bytes.Buffer
 	code := make(chan int)
 	go func() {
-		code <- Main(ctx, []string{"serve", "r", "--listen", "localhost:0", "--json"}, &stdout, &stderr)
+		code <- Main(ctx, []string{"serve", "r", "--listen", "0.0.0.0:0", "--json", "--tls-cert", "cert.pem",
+			"--tls-key", "key.pem", "--client-ca", "ca.pem"}, in, &stderr)
 	}()
-	time.Sleep(50 * time.Millisecond)
+	var at serviceAt
+	if err := json.NewDecoder(out).Decode(&at); err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(at.Address, "https://"))
+	if err != nil {
+		t.Fatal(at, err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.cert)
+	ask := func(caller ...tls.Certificate) (int, error) {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots,
+			Certificates: caller}}}
+		defer client.CloseIdleConnections()
+		w, err := client.Get("https://localhost:" + port + "/healthz")
+		if err != nil {
+			return 0, err
+		}
+		w.Body.Close()
+		return w.StatusCode, nil
+	}
+	if status, err := ask(ca.sign(t, "ada")); status != 200 {
+		t.Errorf("a caller that is known: %d, %v", status, err)
+	}
+	if status, err := ask(other.sign(t, "ada")); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a caller that another authority knows: %d, %v", status, err)
+	}
+	if status, err := ask(); err == nil || !strings.Contains(err.Error(), "certificate required") {
+		t.Errorf("a caller without a certificate: %d, %v", status, err)
+	}
 	cancel()
 	if c := <-code; c != exitOK {
 		t.Errorf("exit %d\n%s", c, stderr.String())
 	}
+}
+
+// An authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{}
+	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, a)
+	var err error
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	a.key = key
+	return a
+}
+
+// sign returns a certificate of that name, for services and callers.
+func (a *authority) sign(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}, a)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// certificate makes one that an authority signs, or itself if that has none yet.
+func certificate(t *testing.T, c *x509.Certificate, by *authority) ([]byte, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SerialNumber = big.NewInt(1)
+	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	parent, signer := by.cert, by.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der, key
 }
