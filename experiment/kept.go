@@ -29,6 +29,29 @@ func (r *Run) KeepEvaluation(v *Evaluation, state train.State, seed uint64, faul
 	return r.Folder.WriteJSON(r.Out(run.EvaluationFile), k)
 }
 
+// Standing says what is known to be wrong with samples by weights of the run, a sentence each: that the training has
+// not come to its end, and that the evaluation which the folder keeps found them bad.
+func (r *Run) Standing(t *Trained) (says []string) {
+	var s run.Status
+	if err := r.Folder.ReadJSON(run.StatusFile, &s); err == nil && s.State != "trained" && s.State != "" {
+		state := s.State
+		if state == "training" {
+			state = "not finished"
+		}
+		says = append(says, fmt.Sprintf("the training is %s: these are weights of epoch %d", state, t.State.Epoch))
+	}
+	k := &Kept{Evaluation: &Evaluation{}}
+	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.config ||
+		k.Updates != t.State.Updates || k.Verdict.Good {
+		return says
+	}
+	if found := k.Verdict.Findings; len(found) > 0 {
+		says = append(says, fmt.Sprintf("samples of these weights were found not good (%s); %s says what mends that",
+			found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
+	}
+	return says
+}
+
 // KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of
 // the run with its present weights; it is empty if it is.
 func (r *Run) KeptEvaluation() (k *Kept, stale string, err error) {

@@ -5,10 +5,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
 )
 
 // An evaluation that a folder keeps is read back with what it is of; one of other weights or of another problem is
@@ -71,6 +73,16 @@ func TestKeptEvaluation(t *testing.T) {
 	if err := r.KeepEvaluation(v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
 		t.Errorf("written over: %v", err)
 	}
+	if says := r.Standing(trained); v.Verdict.Good || len(says) != 1 || !strings.Contains(says[0], "not good (") {
+		t.Errorf("samples of one update: %+v, %q", v.Verdict, says)
+	}
+	if err := f.SetStatus(run.Status{State: "interrupted"}); err != nil {
+		t.Fatal(err)
+	}
+	if says := r.Standing(trained); len(says) != 2 || !strings.Contains(says[0], "interrupted: these are weights of "+
+		"epoch 1") {
+		t.Errorf("a training that was stopped: %q", says)
+	}
 	path := f.Path(run.EvaluationFile)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -96,5 +108,38 @@ func TestKeptEvaluation(t *testing.T) {
 	}
 	if _, _, err := r.KeptEvaluation(); !errors.As(err, new(*run.FolderError)) {
 		t.Errorf("half a file: %v", err)
+	}
+}
+
+// Weights that nothing was learned by draw no samples.
+func TestNothingTrained(t *testing.T) {
+	p, err := problem.Load([]byte("data: {kind: demo}\nset: {kind: sphere, dim: 3}\ndefaults: fixed\nprior: uniform\n"+
+		"network: {width: 4, layers: 1}\ntrain: {max_seconds: 1, times_per_path: 1, batch: 2048}"), "p.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	l, err := Load(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := run.Create(t.TempDir()+"/r", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Begin(f, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.loading = 2 * time.Second // all of the budget
+	if err := r.Train(t.Context(), "", Observer{}); !errors.As(err, new(*train.BudgetError)) {
+		t.Fatalf("%v; expected that the budget is spent", err)
+	}
+	if names, err := f.Checkpoints(); err != nil || len(names) != 1 {
+		t.Fatalf("checkpoints %q, %v; expected one", names, err)
+	}
+	if _, err := r.Trained(""); !errors.As(err, new(*run.CheckpointError)) {
+		t.Errorf("%v; expected that there is nothing to draw by", err)
 	}
 }

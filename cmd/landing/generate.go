@@ -152,6 +152,9 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			if w := r.Weights(); checkpoint == "" && w != nil {
 				a.say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
 			}
+			for _, says := range r.Standing(t) {
+				a.say("note: %s", says)
+			}
 			if !cmd.Flags().Changed("seed") {
 				seed = r.Problem.Seed
 			}
