@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
@@ -101,6 +102,57 @@ func apart(set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault
 	}
 	return fault + ". Are the set's numbers in the data's unit, and its coordinates in the order of the columns? " +
 		remedy + "; a data.tolerance, in the unit of the constraint, allows more", ""
+}
+
+// atOnePoint tells of a row that is so often in the data that its law has a part in one point, "" where none is.
+func atOnePoint(data *dataset.Points) string {
+	const share, fewest = 20, 5 // one row in so many, and so many rows at least
+	row := func(i int) []float64 { return data.X[i*data.D : (i+1)*data.D] }
+	// Misra and Gries: whatever is more than one row in share outlives the others.
+	left := map[uint64]int{} // by hash
+	first := map[uint64]int{}
+	for i := range data.N {
+		h := hashOf(row(i))
+		if _, known := left[h]; !known && len(left) == share {
+			for k := range left {
+				if left[k]--; left[k] == 0 {
+					delete(left, k)
+				}
+			}
+			continue
+		} else if !known {
+			first[h] = i
+		}
+		left[h]++
+	}
+	worst, most := -1, max(fewest, data.N/share)
+	for h := range left {
+		i, count := first[h], 0
+		for k := range data.N {
+			if slices.Equal(row(i), row(k)) {
+				count++
+			}
+		}
+		if count > most || count == most && worst >= 0 && i < worst {
+			worst, most = i, count
+		}
+	}
+	if worst < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one): samples have a density and "+
+		"will lie about it, which no training mends. If it stands for something else, such as a missing value, leave "+
+		"these rows out", most, data.N, worst)
+}
+
+// hashOf is that of Fowler, Noll and Vo of numbers, where −0 is 0.
+func hashOf(x []float64) uint64 {
+	h := uint64(14695981039346656037)
+	for _, v := range x {
+		h = (h ^ math.Float64bits(v+0)) * 1099511628211
+		h ^= h >> 29
+	}
+	return h
 }
 
 // undefined says what a set of formulas cannot compute at row i, whose excess is infinite.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/dataset"
 )
 
 // Data of a set of its own unit trains in every unit, and data of another unit in none: the
@@ -74,6 +76,31 @@ func TestDataOfAnyUnit(t *testing.T) {
 			if c.remark == "" && got != "" || !strings.Contains(got, c.remark) {
 				t.Errorf("%s: remarks %q", c.name, got)
 			}
+		}
+	}
+}
+
+// A point that many rows are is told of, wherever they stand; rows that repeat in pairs, and few rows, are not.
+func TestAtOnePoint(t *testing.T) {
+	for _, c := range []struct {
+		n, every int
+		want     string
+	}{
+		{1000, 3, "334 of 1000 rows are one and the same point (row 0"},
+		{1000, 15, "67 of 1000 rows are one and the same point (row 0"},
+		{1000, 30, ""},
+		{20, 7, ""},
+	} {
+		d := &dataset.Points{N: c.n, D: 2}
+		for i := range c.n {
+			x := []float64{float64(i / 2), 1}
+			if i%c.every == 0 {
+				x = []float64{-7, 0}
+			}
+			d.X = append(d.X, x...)
+		}
+		if got := atOnePoint(d); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("every %d: %q, want %q", c.every, got, c.want)
 		}
 	}
 }

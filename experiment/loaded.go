@@ -142,8 +142,10 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if remark != "" {
 		l.points.Faults = append(l.points.Faults, remark)
 	}
-	if remark = onEdges(proc.Set, data); remark != "" {
-		l.points.Faults = append(l.points.Faults, dataName(p, data)+": "+remark)
+	for _, remark := range []string{onEdges(proc.Set, data), atOnePoint(data)} {
+		if remark != "" {
+			l.points.Faults = append(l.points.Faults, dataName(p, data)+": "+remark)
+		}
 	}
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
