@@ -230,8 +230,8 @@ func TestTables(t *testing.T) {
 		}
 	}
 	rows, err := csv.NewReader(strings.NewReader(out["csv"])).ReadAll()
-	if err != nil || len(rows) != 4 || rows[1][12] != "0.25" || rows[1][15] != "1.25" ||
-		rows[1][16] != "0.07" || rows[1][33] != "12" || rows[2][33] != "" ||
+	if err != nil || len(rows) != 4 || rows[1][13] != "0.25" || rows[1][16] != "1.25" ||
+		rows[1][17] != "0.07" || rows[1][34] != "12" || rows[2][34] != "" ||
 		rows[3][len(rows[3])-1] != "it broke\nin two lines" {
 		t.Errorf("%v, %q", err, rows)
 	}

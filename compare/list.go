@@ -20,6 +20,7 @@ type List struct {
 // A Listed is a cell of a sweep.
 type Listed struct {
 	Name    string `json:"name"`
+	Run     string `json:"run,omitempty"` // its run folder in RunsDir, where cells share it; empty: that of its name
 	Label   Label  `json:"label"`
 	Skipped string `json:"skipped,omitempty"` // why it is left out
 }

@@ -153,7 +153,7 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 	for i := range g.Lines {
 		l := &g.Lines[i]
 		for _, e := range l.Entries {
-			files := figures(e.Folder)
+			files := figures(e.Folder, e.Drawn)
 			if len(files) == 0 {
 				continue
 			}
@@ -207,11 +207,11 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 }
 
 // figures returns the paths of the drawings of a run's report, in order.
-func figures(folder string) (paths []string) {
+func figures(folder, drawn string) (paths []string) {
 	if folder == "" {
 		return nil
 	}
-	dir := filepath.Join(folder, "figures")
+	dir := filepath.Join(folder, filepath.FromSlash(drawn), "figures")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil

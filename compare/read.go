@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,7 +100,7 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 			if err := json.Unmarshal(st.Result, &e); err != nil {
 				return nil, &work.DamagedError{Path: filepath.Join(store.Dir, c.Name), Problem: err.Error()}
 			}
-			e.Folder = filepath.Join(dir, RunsDir, c.Name)
+			e.Folder = filepath.Join(dir, RunsDir, cmp.Or(c.Run, c.Name))
 			out = append(out, e)
 		case work.Failed:
 			out = append(out, Entry{Row: NoRow(c.Name, c.Label, u.Key(), u.Version, st.Reason), Cost: NoCost()})

@@ -24,6 +24,7 @@ type Label struct {
 	Variant  string `json:"variant,omitempty"`
 	Method   string `json:"method,omitempty"`
 	Settings string `json:"settings,omitempty"`
+	Draw     string `json:"draw,omitempty"` // how samples are drawn, where one training is drawn from in several ways
 	Budget   string `json:"budget,omitempty"`
 	Seed     uint64 `json:"seed"`
 }
@@ -31,7 +32,7 @@ type Label struct {
 // Line names what a row's line has in common: all but problem and seed.
 func (l Label) Line() string {
 	var parts []string
-	for _, p := range []string{l.Method, l.Variant, l.Settings, l.Budget} {
+	for _, p := range []string{l.Method, l.Variant, l.Settings, l.Draw, l.Budget} {
 		if p != "" {
 			parts = append(parts, p)
 		}
@@ -118,8 +119,11 @@ type Entry struct {
 	Row  Row  `json:"row"`
 	Cost Cost `json:"cost"`
 
-	Folder string `json:"-"`              // of the run; empty: there is none here
-	Note   string `json:"note,omitempty"` // what somebody should know of the run
+	Folder string `json:"-"`               // of the run; empty: there is none here
+	Drawn  string `json:"drawn,omitempty"` // of samples and figures, in Folder, by other keys than the run's
+	Note   string `json:"note,omitempty"`  // what somebody should know of the run
+
+	Figures map[string]float64 `json:"figures,omitempty"` // what was measured beyond the row, by name
 
 	given    map[string]string // what was written of a run's problem; nil: not known
 	line     string            // name of the line

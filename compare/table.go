@@ -514,7 +514,8 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 // WriteCSV writes a row of numbers for each entry; what is not known is empty.
 func (c *Comparison) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	head := []string{"group", "line", "problem", "variant", "method", "settings", "budget", "seed", "name", "key",
+	head := []string{"group", "line", "problem", "variant", "method", "settings", "draw", "budget", "seed", "name",
+		"key",
 		"data_sha256", "metric", "distance", "floor", "floor_sd", "held_out", "held_out_floor", "observables", "energy",
 		"energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed", "copied",
 		"held_out_repeated", "network_evaluations", "epochs", "updates", "trained_rows", "seconds_train",
@@ -541,7 +542,7 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 					observed = r.Observed.Full
 				}
 				if err := out.Write([]string{fmt.Sprint(g + 1), l.Name, r.Problem, r.Variant, r.Method, r.Settings,
-					r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
+					r.Draw, r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
 					num(floor.SD), num(held), num(heldFloor), num(observed), num(r.Energy.Statistic),
 					num(r.Energy.Mean), num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
 					num(r.Mean), fmt.Sprint(r.Samples), fmt.Sprint(r.Failed), num(r.Copies.Copied),

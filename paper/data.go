@@ -111,17 +111,3 @@ func rotations(made, recipe string) (string, error) {
 	}
 	return file, run.WriteFile(file, b.Bytes(), true)
 }
-
-// Needs returns why the data of cells is not there, a *DataError for each file that is missing first in a
-// recipe; none if all is.
-func Needs(all []*Cell, folder string) []error {
-	var out []error
-	seen := map[string]bool{}
-	for _, c := range all {
-		if _, _, err := c.files(folder, ""); err != nil && !seen[err.Error()] {
-			seen[err.Error()] = true
-			out = append(out, err)
-		}
-	}
-	return out
-}

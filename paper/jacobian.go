@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/sweep"
 )
 
 // Figure 5: ‖∇s_θ‖_F over time, in x where a method has no momentum, in p where it has.
@@ -104,9 +105,12 @@ func norms(ctx context.Context, r *experiment.Run, t *experiment.Trained, prior 
 // jacobianFile is the norms of a run, in its folder.
 const jacobianFile = "jacobian.json"
 
-func (c *Config) jacobian(ctx context.Context, r *experiment.Run, t *experiment.Trained, prior *experiment.Prior,
-	seed uint64, row *Row) error {
-	all, err := norms(ctx, r, t, prior, jacobianSamples, seed)
+func (f figures) jacobian(ctx context.Context, d *sweep.Drawing) error {
+	prior, err := d.Run.Prior(ctx, nil)
+	if err != nil {
+		return err
+	}
+	all, err := norms(ctx, d.Run, d.Trained, prior, jacobianSamples, d.Own.Problem.Seed)
 	if err != nil {
 		return err
 	}
@@ -114,9 +118,8 @@ func (c *Config) jacobian(ctx context.Context, r *experiment.Run, t *experiment.
 	for _, n := range all {
 		sizes = append(sizes, n.Norm)
 	}
-	row.Figures[JacobianNear] = sizes[0]
+	f[JacobianNear] = sizes[0]
 	slices.Sort(sizes)
-	row.Figures[JacobianMid] = sizes[len(sizes)/2]
-	r.Folder.Force = true
-	return r.Folder.WriteJSON(r.Out(jacobianFile), all)
+	f[JacobianMid] = sizes[len(sizes)/2]
+	return d.Run.Folder.WriteJSON(d.Run.Out(jacobianFile), all)
 }

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,13 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/processor"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/work"
 )
 
 // Config says how cells are run. Budget 0 is the recipes' own epochs.
@@ -31,39 +32,127 @@ type Config struct {
 	Settings  []string      // of all trainings, over the cells'
 	Processor bool          // the budget is of processor time over workers
 	Note      string        // for the rows, such as: beside other work
-	Command   []string      // for the manifests
-	Pool      *parallel.Pool
-	Say       func(format string, v ...any) // how it goes; nil: nobody hears
 }
 
-func (c *Config) say(format string, v ...any) {
-	if c.Say != nil {
-		c.Say(format, v...)
+// A Due is a cell to be run with a seed.
+type Due struct {
+	Cell *Cell
+	Seed uint64
+}
+
+func (d Due) String() string { return fmt.Sprintf("%s, seed %d", d.Cell.Name, d.Seed) }
+
+// Plan makes cells of a sweep of what is to be run. Errors are *sweep.RefusedError, which has all that cannot be, and
+// *DataError of data that is not there. Only a plan that is made can be run: it has the data that the paper's
+// authors did not publish, drawn into a folder beside the runs.
+func (c *Config) Plan(left []Due, made bool) (*sweep.Plan, error) {
+	var cells []*sweep.Cell
+	var missing []error
+	to := ""
+	if made {
+		to = filepath.Join(c.Out, "data")
+	}
+	needs := map[string]bool{}
+	for _, d := range left {
+		cell, err := c.cell(d, to)
+		if err == nil {
+			cells = append(cells, cell)
+		} else if !needs[err.Error()] {
+			needs[err.Error()] = true
+			missing = append(missing, err)
+		}
+	}
+	p, err := sweep.PlanOf(cells, "reproduce")
+	return p, errors.Join(append([]error{err}, missing...)...)
+}
+
+// cell makes the cell of a sweep; what files the data needs that nobody published is written into the folder made.
+func (c *Config) cell(d Due, made string) (*sweep.Cell, error) {
+	text, variants, err := d.Cell.source()
+	if err != nil {
+		return nil, err
+	}
+	data, files, err := d.Cell.files(c.Data, made)
+	if err != nil {
+		return nil, err
+	}
+	settings := slices.Concat([]string{"generate.max_failed=1"}, d.Cell.Settings, c.Settings, files)
+	if c.Processor && c.Budget > 0 {
+		settings = append(settings, "train.clock=processor")
+	}
+	of, err := json.Marshal(beyond{d.Cell.Timed, d.Cell.Jacobian})
+	if err != nil {
+		return nil, err
+	}
+	budget := sweep.Budget{Seconds: c.Budget.Seconds()}
+	return sweep.Of(sweep.Cell{
+		Name: c.slug(d), Title: d.String(), Training: filepath.Base(c.Folder(d)), Budget: budget,
+		Label: compare.Label{Problem: d.Cell.Recipe, Variant: d.Cell.Variants, Method: d.Cell.Method,
+			Settings: joined(d.Cell.Settings, c.Settings), Draw: joined(d.Cell.Draw, nil), Budget: budget.String(),
+			Seed: d.Seed},
+		Draw: d.Cell.Draw, Report: true, Diagnose: d.Cell.Diagnose, Measure: measureName, Of: of,
+	}, sweep.Source{Text: text, Origin: d.Cell.Recipe, Variants: variants, Settings: settings, Data: data}), nil
+}
+
+// Run runs what is left and puts each row into the file of rows, beside what other processes put there; it returns all
+// rows. r says how; its folder is that of c.
+func (c *Config) Run(ctx context.Context, left []Due, file string, r sweep.Runner) ([]Row, error) {
+	p, err := c.Plan(left, true)
+	if err != nil {
+		return nil, err
+	}
+	r.Dir, r.AnyVersion, r.Foreign, r.Record = c.Out, true, foreign, c.keeper(p, left, file)
+	if _, err := p.Run(ctx, r); err != nil {
+		return nil, err
+	}
+	return ReadRows(file)
+}
+
+// Take puts rows of what was done on other machines into the file of rows, as Run would have; get is that of
+// sweep.Plan.Take.
+func (c *Config) Take(left []Due, file string,
+	get func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error)) (*sweep.Outcome, error) {
+	p, err := c.Plan(left, true)
+	if err != nil {
+		return nil, err
+	}
+	return p.Take(sweep.Runner{Dir: c.Out, Record: c.keeper(p, left, file)}, get)
+}
+
+// keeper returns what keeps the row and the pictures of each cell of a plan.
+func (c *Config) keeper(p *sweep.Plan, left []Due, file string) func(*sweep.Cell, sweep.CellStatus) error {
+	due := map[*sweep.Cell]Due{}
+	for i, cell := range p.Cells {
+		due[cell] = left[i]
+	}
+	return func(cell *sweep.Cell, s sweep.CellStatus) error {
+		if err := c.keep(due[cell], s.Entry); err != nil {
+			return err
+		}
+		return Keep(file, c.row(due[cell], s))
 	}
 }
 
-// Measure runs a cell with a seed: it trains the cell's network, or goes on with a training that was
-// interrupted, or takes the network of another cell with the same training; draws, judges, and leaves pictures in
-// the run folder. What keeps the cell from having samples is the row's Failure; the error is that of the context, of
-// data that is not there or of files.
-func (c *Config) Measure(ctx context.Context, cell *Cell, seed uint64) (Row, error) {
-	m := run.ThisMachine()
-	row := Row{Cell: cell.Name, Recipe: cell.Recipe, Variants: cell.Variants,
-		Settings: joined(cell.Settings, c.Settings), Draw: joined(cell.Draw, nil), Budget: c.Budget.Seconds(),
-		Seed: seed, Commit: build(run.Version()), Machine: fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.Kernel),
-		Day: time.Now().UTC().Format(time.DateOnly), Note: c.note(), Figures: map[string]float64{}}
-	err := c.measure(ctx, cell, seed, &row)
-	if err == nil {
-		return row, nil
+// foreign reports whether an error is that of data or files, and no failure of a method that a row could tell of.
+func foreign(err error) bool {
+	return is[*fs.PathError](err) || is[*DataError](err) || is[*experiment.DataError](err) || is[*run.FolderError](err)
+}
+
+// row is what became of a cell.
+func (c *Config) row(d Due, s sweep.CellStatus) Row {
+	e := s.Entry
+	row := Row{Cell: d.Cell.Name, Recipe: d.Cell.Recipe, Variants: d.Cell.Variants,
+		Settings: joined(d.Cell.Settings, c.Settings), Draw: joined(d.Cell.Draw, nil), Budget: c.Budget.Seconds(),
+		Seed: d.Seed, Commit: build(e.Row.Version), Config: e.Row.Config, Note: c.note(), Figures: e.Figures}
+	cost := e.Cost
+	if s.State == work.Failed {
+		cost.Here()
+		row.Failure, _, _ = strings.Cut(e.Row.Failure, "\ngoroutine ") // of a panic all but its stack
+		row.Figures = nil
 	}
-	if ctx.Err() != nil {
-		return row, ctx.Err()
-	}
-	if is[*fs.PathError](err) || is[*DataError](err) || is[*experiment.DataError](err) || is[*run.FolderError](err) {
-		return row, err
-	}
-	row.Failure, row.Figures = err.Error(), nil
-	return row, nil
+	row.Machine = fmt.Sprintf("%s, %d cores, %s", cost.CPU, cost.Cores, cost.Kernel)
+	row.Day = cost.Ended.Format(time.DateOnly)
+	return row
 }
 
 // build is how a row names the version of a program: of one that knows no commit by the program that measures, too.
@@ -79,97 +168,96 @@ func is[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-func (c *Config) measure(ctx context.Context, cell *Cell, seed uint64, row *Row) error {
-	r, err := c.trained(ctx, cell, seed)
-	if err != nil {
-		return err
-	}
-	defer r.Folder.Unlock()
-	var manifest run.Manifest
-	if err := r.Folder.ReadJSON(run.ManifestFile, &manifest); err != nil {
-		return err
-	}
-	row.Config, row.Commit = manifest.Config, build(manifest.Version)
-	t, err := r.Trained("")
-	if err != nil {
-		return err
-	}
-	drawn, err := r.Redraw(cell.Draw)
-	if err != nil {
-		return err
-	}
-	if cell.Timed != nil {
-		return c.time(ctx, r, drawn, cell, t, row)
-	}
-	prior, err := drawn.Prior(ctx, nil)
-	if err != nil {
-		return err
-	}
-	draw := drawn.Generate
-	if cell.Diagnose {
-		draw = drawn.Diagnose
-	}
-	n := drawn.SampleCount()
-	s, err := draw(ctx, t, prior, n, 0, seed, func(done int) { c.say("%s: %d of %d samples", cell.Name, done, n) })
-	if err != nil {
-		return err
-	}
-	if s.Failed() == s.N() {
-		return fmt.Errorf("none of %d samples is left: %d broke down", s.N(), s.Broken)
-	}
-	v, _ := drawn.Evaluate(s, t.State, nil) // violations above a limit are figures here
-	row.judged(v)
-	row.violations(drawn.Process.Set, s.Good())
-	if err := row.paths(r); err != nil {
-		return err
-	}
-	if cell.Jacobian {
-		if err := c.jacobian(ctx, drawn, t, prior, seed, row); err != nil {
-			return err
-		}
-	}
-	drawn.Folder.Force = true // pictures of an earlier try
-	if err := drawn.SaveSamples(s, t.State, seed); err != nil {
-		return err
-	}
-	if _, err = drawn.Report(s, v); err != nil {
-		return err
-	}
-	return c.keep(cell, seed, drawn)
+// figures are what a row has, by the names of columns.
+type figures map[string]float64
+
+// beyond is what is measured of a cell beyond what all have.
+type beyond struct {
+	Timed    []string `json:"timed,omitempty"`
+	Jacobian bool     `json:"jacobian,omitempty"`
 }
+
+// measureName is the name of measure in the registry of measures.
+const measureName = "paper"
+
+func init() { sweep.Measures[measureName] = measure }
+
+// measure draws and judges a trained cell.
+func measure(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
+	var of beyond
+	if err := json.Unmarshal(d.Cell.Of, &of); err != nil {
+		return nil, err
+	}
+	var manifest run.Manifest
+	if err := d.Own.Folder.ReadJSON(run.ManifestFile, &manifest); err != nil {
+		return nil, err
+	}
+	f := figures{}
+	e, err := f.of(ctx, d, of)
+	if err != nil {
+		return nil, err
+	}
+	e.Row.Config, e.Row.Version, e.Figures = manifest.Config, manifest.Version, f
+	return e, nil
+}
+
+func (f figures) of(ctx context.Context, d *sweep.Drawing, of beyond) (*compare.Entry, error) {
+	if of.Timed != nil {
+		e := &compare.Entry{Row: compare.NoRow("", compare.Label{}, "", "", ""), Cost: compare.NoCost()}
+		e.Row.Verdict = ""
+		return e, f.time(ctx, d, of.Timed)
+	}
+	e, x, v, err := d.Judge(ctx) // violations above a limit are figures here
+	if err != nil {
+		return nil, err
+	}
+	if x.Failed() == x.N() {
+		return nil, fmt.Errorf("none of %d samples is left: %d broke down", x.N(), x.Broken)
+	}
+	f.judged(v)
+	f.violations(d.Run.Process.Set, x.Good())
+	if err := f.paths(d.Own); err != nil {
+		return nil, err
+	}
+	if of.Jacobian {
+		err = f.jacobian(ctx, d)
+	}
+	return e, err
+}
+
+// plain is a cell's name as that of a folder.
+func plain(name string) string {
+	return strings.NewReplacer("/", "-", " ", "-", ",", "-", "'", "-").Replace(name)
+}
+
+// slug names a cell's unit, but for its content.
+func (c *Config) slug(d Due) string { return fmt.Sprintf("%s-seed%d", plain(d.Cell.Name), d.Seed) }
 
 // shown returns the folder of a cell's pictures.
-func (c *Config) shown(cell *Cell, seed uint64) string {
-	name := strings.Map(func(r rune) rune {
-		if r == '/' || r == ' ' || r == ',' || r == '\'' {
-			return '-'
-		}
-		return r
-	}, cell.Name)
-	id := fmt.Sprintf("%s %v", c.Folder(cell, seed), cell.Draw)
-	return filepath.Join(c.Out, "pictures", name+"-"+run.Hash([]byte(id))[:8])
+func (c *Config) shown(d Due) string {
+	id := fmt.Sprintf("%s %v", c.Folder(d), d.Cell.Draw)
+	return filepath.Join(c.Out, "pictures", plain(d.Cell.Name)+"-"+run.Hash([]byte(id))[:8])
 }
 
-// keep copies what a report has drawn to where figures look for it.
-func (c *Config) keep(cell *Cell, seed uint64, r *experiment.Run) error {
-	dir := r.Folder.Path(r.Out("figures"))
-	names, err := fs.Glob(os.DirFS(dir), "*.svg")
+// keep copies what a report has drawn to where figures look for it: other cells may draw by the same keys.
+func (c *Config) keep(d Due, e *compare.Entry) error {
+	if e.Folder == "" || d.Cell.Timed != nil {
+		return nil
+	}
+	from := filepath.Join(e.Folder, filepath.FromSlash(e.Drawn))
+	files, err := filepath.Glob(filepath.Join(from, "figures", "*.svg"))
 	if err != nil {
 		return err
 	}
-	var from []string
-	for _, name := range names {
-		from = append(from, filepath.Join(dir, name))
+	if d.Cell.Jacobian {
+		files = append(files, filepath.Join(from, jacobianFile))
 	}
-	if cell.Jacobian {
-		from = append(from, r.Folder.Path(r.Out(jacobianFile)))
-	}
-	to := c.shown(cell, seed)
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		return err
-	}
-	for _, file := range from {
+	to := c.shown(d)
+	for _, file := range files {
 		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) { // of a run folder that is gone
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -181,10 +269,10 @@ func (c *Config) keep(cell *Cell, seed uint64, r *experiment.Run) error {
 }
 
 // judged takes the figures of an evaluation.
-func (r *Row) judged(v *experiment.Evaluation) {
+func (f figures) judged(v *experiment.Evaluation) {
 	set := func(name string, value float64) {
 		if !math.IsNaN(value) && !math.IsInf(value, 0) {
-			r.Figures[name] = value
+			f[name] = value
 		}
 	}
 	if j := v.JSD; j != nil {
@@ -215,7 +303,7 @@ func (r *Row) judged(v *experiment.Evaluation) {
 }
 
 // violations sums over the constraints, and means over points x: Σ|h_i|, Σ h_i², Σ max(g_j, 0).
-func (r *Row) violations(set constraint.Set, x []float64) {
+func (f figures) violations(set constraint.Set, x []float64) {
 	m, d := len(set.Equalities()), set.Dim()
 	e, values := set.NewEvaluator(1), make([]float64, len(constraint.Components(set)))
 	var abs, square, over float64
@@ -231,14 +319,14 @@ func (r *Row) violations(set constraint.Set, x []float64) {
 		}
 	}
 	n := float64(len(x) / d)
-	r.Figures[AbsH], r.Figures[SquareH] = abs/n, square/n
+	f[AbsH], f[SquareH] = abs/n, square/n
 	if len(values) > m {
-		r.Figures[GPlus] = over / n
+		f[GPlus] = over / n
 	}
 }
 
 // paths takes the share of forward paths that failed in training, over all that were drawn.
-func (r *Row) paths(of *experiment.Run) error {
+func (f figures) paths(of *experiment.Run) error {
 	records, err := of.Folder.Metrics()
 	if err != nil {
 		return err
@@ -250,7 +338,7 @@ func (r *Row) paths(of *experiment.Run) error {
 	}
 	failed, refreshes := failedPaths(records, max(1, k.Refresh))
 	if refreshes > 0 {
-		r.Figures[FailedPaths] = float64(failed) / float64(refreshes*each)
+		f[FailedPaths] = float64(failed) / float64(refreshes*each)
 	}
 	return nil
 }
@@ -274,39 +362,39 @@ const (
 
 // time measures the processor time of samples, and of the same by the keys that they are timed against: the
 // least of several rounds that draw both in turn. The difference is what projection costs.
-func (c *Config) time(ctx context.Context, r, drawn *experiment.Run, cell *Cell, t *experiment.Trained,
-	row *Row) error {
-	against, err := r.Redraw(cell.Timed)
+func (f figures) time(ctx context.Context, d *sweep.Drawing, by []string) error {
+	against, err := d.Own.Redraw(by)
 	if err != nil {
 		return err
 	}
-	n := min(timedSamples, r.SampleCount())
+	n := min(timedSamples, d.Own.SampleCount())
 	least := [2]float64{math.Inf(1), math.Inf(1)}
 	for round := range timedRounds {
-		for i, of := range []*experiment.Run{against, drawn} {
-			prior, err := of.Prior(ctx, nil)
+		for i, r := range []*experiment.Run{against, d.Run} {
+			prior, err := r.Prior(ctx, nil)
 			if err != nil {
 				return err
 			}
 			before := processor.Seconds()
-			s, err := of.Generate(ctx, t, prior, n, 0, row.Seed, nil)
+			s, err := r.Generate(ctx, d.Trained, prior, n, 0, d.Own.Problem.Seed, nil)
 			if err != nil {
 				return err
 			}
 			least[i] = min(least[i], 1000*(processor.Seconds()-before)/float64(n))
-			row.Figures[Failed] = float64(s.Failed()) / float64(n)
+			f[Failed] = float64(s.Failed()) / float64(n)
 		}
-		c.say("%s: round %d of %d", cell.Name, round+1, timedRounds)
+		d.Tick((round+1)*n, timedRounds*n)
 	}
 	projection := max(0, least[1]-least[0])
-	row.Figures[Milliseconds], row.Figures[Projection] = least[1], projection
-	row.Figures[Share], row.Figures[Samples] = 100*projection/least[1], float64(n)
+	f[Milliseconds], f[Projection] = least[1], projection
+	f[Share], f[Samples] = 100*projection/least[1], float64(n)
 	return nil
 }
 
-// Folder returns the run folder of a cell's training with a seed: the same for cells that share it.
-func (c *Config) Folder(cell *Cell, seed uint64) string {
-	id := fmt.Sprintf("%q %q %q %v %d", cell.Recipe, cell.Variants, joined(cell.Settings, c.Settings), c.Budget, seed)
+// Folder returns the run folder of a cell's training: the same for cells that share it.
+func (c *Config) Folder(d Due) string {
+	cell := d.Cell
+	id := fmt.Sprintf("%q %q %q %v %d", cell.Recipe, cell.Variants, joined(cell.Settings, c.Settings), c.Budget, d.Seed)
 	if c.Processor {
 		id += " processor"
 	}
@@ -314,97 +402,7 @@ func (c *Config) Folder(cell *Cell, seed uint64) string {
 	if cell.Variants != "" {
 		name += "-" + strings.ReplaceAll(cell.Variants, ",", "-")
 	}
-	return filepath.Join(c.Out, "runs", fmt.Sprintf("%s-seed%d-%s", name, seed, run.Hash([]byte(id))[:8]))
-}
-
-// trained returns the run of a cell's training, locked, trained to its end.
-func (c *Config) trained(ctx context.Context, cell *Cell, seed uint64) (*experiment.Run, error) {
-	data, files, err := cell.files(c.Data, filepath.Join(c.Out, "data"))
-	if err != nil {
-		return nil, err
-	}
-	dir := c.Folder(cell, seed)
-	var r *experiment.Run
-	if _, err := os.Stat(filepath.Join(dir, run.ManifestFile)); err == nil {
-		if r, err = experiment.Open(dir, data, c.Pool); err != nil {
-			return nil, err
-		}
-		if err := r.Folder.Lock(); err != nil {
-			return nil, err
-		}
-	} else if r, err = c.begin(cell, seed, dir, data, files); err != nil {
-		return nil, err
-	}
-	var status run.Status
-	if err := r.Folder.ReadJSON(run.StatusFile, &status); err == nil && status.State == "trained" {
-		return r, nil
-	}
-	err = r.Train(ctx, "", experiment.Observer{Epoch: func(e train.Epoch) {
-		c.say("%s, seed %d: epoch %d, %.0f s", cell.Name, seed, e.Epoch, e.Seconds)
-	}})
-	if err != nil {
-		r.Folder.Unlock()
-		return nil, err
-	}
-	return r, nil
-}
-
-// problem returns the problem of a cell, with its data and the bytes of its recipe.
-func (c *Config) problem(cell *Cell, seed uint64, data string, files []string) (*problem.Problem, []byte, error) {
-	source, variants, err := cell.source()
-	if err != nil {
-		return nil, nil, err
-	}
-	settings := slices.Concat([]string{fmt.Sprintf("seed=%d", seed), "generate.max_failed=1"}, cell.Settings,
-		c.Settings, files)
-	if c.Budget > 0 {
-		settings = append(settings, fmt.Sprintf("train.max_seconds=%v", c.Budget.Seconds()), "train.epochs=0")
-		if c.Processor {
-			settings = append(settings, "train.clock=processor")
-		}
-	}
-	p, err := problem.Load(source, cell.Recipe, variants, settings)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.Data.Path = cmp.Or(data, p.Data.Path)
-	return p, source, nil
-}
-
-// Try says what keeps a cell from being run whose data is there: values that cannot be, or a set that its method
-// does not serve. It is a *CellError, or nil; cells without their data are left to Needs.
-func (c *Config) Try(cell *Cell) error {
-	data, files, err := cell.files(c.Data, "") // nothing is made
-	if err != nil {
-		return nil
-	}
-	p, _, err := c.problem(cell, 1, data, files)
-	if err == nil {
-		_, err = p.Build()
-	}
-	if err != nil {
-		return &CellError{cell.Name, err.Error()}
-	}
-	return nil
-}
-
-func (c *Config) begin(cell *Cell, seed uint64, dir, data string, files []string) (*experiment.Run, error) {
-	p, source, err := c.problem(cell, seed, data, files)
-	if err != nil {
-		return nil, err
-	}
-	l, err := experiment.Load(p, c.Pool)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
-		return nil, err
-	}
-	f, err := run.Create(dir, true) // what a process left that was killed before it wrote a manifest moves aside
-	if err != nil {
-		return nil, err
-	}
-	return l.Begin(f, source, c.Command)
+	return filepath.Join(c.Out, compare.RunsDir, fmt.Sprintf("%s-seed%d-%s", name, d.Seed, run.Hash([]byte(id))[:8]))
 }
 
 // note is what rows keep: by which clock the budget was counted, if not by the wall's, and the caller's.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -83,19 +85,19 @@ func TestViolations(t *testing.T) {
 		e.Values(values, x[3*i:3*i+3], 1)
 		abs, square = abs+math.Abs(values[0])/3, square+values[0]*values[0]/3
 	}
-	r := Row{Figures: map[string]float64{}}
-	r.violations(set, x)
+	f := figures{}
+	f.violations(set, x)
 	// Beyond the walls are 0.5; 1.5 and 0.5; nothing.
-	if got := r.Figures[GPlus]; math.Abs(got-2.5/3) > 1e-15 {
+	if got := f[GPlus]; math.Abs(got-2.5/3) > 1e-15 {
 		t.Errorf("g⁺ is %v, want %v", got, 2.5/3)
 	}
-	if math.Abs(r.Figures[AbsH]-abs) > 1e-15 || math.Abs(r.Figures[SquareH]-square) > 1e-14 || abs < 0.1 ||
+	if math.Abs(f[AbsH]-abs) > 1e-15 || math.Abs(f[SquareH]-square) > 1e-14 || abs < 0.1 ||
 		math.Abs(square-abs*abs) < 0.1 {
-		t.Errorf("|h| is %v, want %v; Σh² %v, want %v", r.Figures[AbsH], abs, r.Figures[SquareH], square)
+		t.Errorf("|h| is %v, want %v; Σh² %v, want %v", f[AbsH], abs, f[SquareH], square)
 	}
-	r = Row{Figures: map[string]float64{}}
-	r.violations(ball, x)
-	if _, ok := r.Figures[GPlus]; ok {
+	f = figures{}
+	f.violations(ball, x)
+	if _, ok := f[GPlus]; ok {
 		t.Error("a set without inequalities has a figure of them")
 	}
 }
@@ -131,17 +133,22 @@ func TestFiles(t *testing.T) {
 		settings[0] != "set.weights="+filepath.Join(dir, "mesh/spot_sdf.npz") {
 		t.Errorf("spot50: %q, %q, %v", data, settings, err)
 	}
-	needs := Needs([]*Cell{cells["fire/ULLA"], cells["fire/OLLA"], cells["flood/ULLA"], cells["alanine/ULLA"],
-		cells["so10-3/ULLA"]}, dir)
-	var e *DataError
-	if len(needs) != 2 || !errors.As(needs[0], &e) || e.File != "fire.csv" ||
-		!strings.Contains(e.Error(), "github.com/KraitGit/efficient-constrained-diffusion") ||
-		!strings.Contains(needs[1].Error(), "dipeptide_refined_phi_psiwin.npy is not in "+dir) {
-		t.Errorf("needs %v", needs)
+	due := func(names ...string) (out []Due) {
+		for _, name := range names {
+			out = append(out, Due{cells[name], 1})
+		}
+		return out
 	}
-	if needs := Needs([]*Cell{cells["fire/ULLA"]}, ""); len(needs) != 1 ||
-		!strings.Contains(needs[0].Error(), "fire.csv is needed: --data names the folder") {
-		t.Errorf("without a folder: %v", needs)
+	var e *DataError
+	_, err = (&Config{Data: dir}).Plan(due("fire/ULLA", "fire/OLLA", "alanine/ULLA", "so10-3/ULLA"), false)
+	if !errors.As(err, &e) || e.File != "fire.csv" || strings.Count(err.Error(), "recipe ") != 2 ||
+		!strings.Contains(e.Error(), "github.com/KraitGit/efficient-constrained-diffusion") ||
+		!strings.Contains(err.Error(), "dipeptide_refined_phi_psiwin.npy is not in "+dir) {
+		t.Errorf("needs %v", err)
+	}
+	if _, err := new(Config).Plan(due("fire/ULLA"), false); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "fire.csv is needed: --data names the folder") {
+		t.Errorf("without a folder: %v", err)
 	}
 }
 
@@ -161,5 +168,36 @@ func TestBuild(t *testing.T) {
 	want := fmt.Sprintf("development, program %x", sha256.Sum256(data))[:33]
 	if got := build("development"); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Each figure is the one of its name, and what is not known is none.
+func TestJudged(t *testing.T) {
+	v := &experiment.Evaluation{Epoch: 7, Samples: 200, Failed: 5, Network: 51,
+		JSD: &experiment.JSD{Score: metric.Score{Full: 0.1, HeldOut: 0.2, Floor: metric.Floor{Mean: 0.3, SD: 0.4},
+			HeldOutFloor: 0.5}, Parts: []experiment.Part{{Name: Psi, Score: metric.Score{Full: 0.6}},
+			{Name: "another", Score: metric.Score{Full: 9}}, {Name: RMSD, Score: metric.Score{Full: 0.7}}}},
+		Nearest: metric.Copies{Ratio: 0.8}, MMD: metric.TwoSample{Statistic: metric.NaN},
+		Seconds: experiment.Seconds{Train: 11, Simulate: 12, Generate: 13},
+		Steps:   &experiment.Steps{Equalities: 0.9, Inequalities: 0.95}}
+	want := figures{Distance: 0.1, HeldOut: 0.2, Floor: 0.3, FloorSD: 0.4, HeldOutFloor: 0.5, Psi: 0.6, RMSD: 0.7,
+		Copies: 0.8, Evaluations: 51, Failed: 0.025, Samples: 200, Epochs: 7, Train: 11, Simulate: 12, Generate: 13,
+		AreaH: 0.9, AreaG: 0.95}
+	got := figures{}
+	got.judged(v)
+	for name, x := range got {
+		if math.Abs(x-want[name]) > 1e-7 || x == 0 {
+			t.Errorf("%s is %v, want %v", name, x, want[name])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d figures, want %d: %v", len(got), len(want), got)
+	}
+	got = figures{}
+	if got.judged(&experiment.Evaluation{Samples: 1}); got[Samples] != 1 {
+		t.Errorf("%v", got)
+	}
+	if _, ok := got[Distance]; ok {
+		t.Error("a distance where none is defined")
 	}
 }

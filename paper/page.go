@@ -101,7 +101,7 @@ func (c *Config) curves(e *Exhibit, r *figure.Report) error {
 			continue
 		}
 		seen = append(seen, entry.Row)
-		file := filepath.Join(c.shown(cells[entry.Cells[0]], 1), jacobianFile)
+		file := filepath.Join(c.shown(Due{cells[entry.Cells[0]], 1}), jacobianFile)
 		data, err := os.ReadFile(file)
 		if os.IsNotExist(err) {
 			r.Notes = append(r.Notes, absent(entry.Cells[0]))
@@ -135,7 +135,7 @@ func absent(cell string) string {
 // pictures puts what reports of cells have drawn on the page.
 func (c *Config) pictures(e *Exhibit, r *figure.Report) error {
 	for _, d := range e.Drawing {
-		dir := c.shown(cells[d.Cell], 1)
+		dir := c.shown(Due{cells[d.Cell], 1})
 		files, err := fs.Glob(os.DirFS(dir), d.Picture+".svg")
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,11 +13,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/sweep"
 )
 
 // targets are the numbers of the paper as they were taken from it by others, by place.
@@ -288,58 +292,58 @@ func TestCells(t *testing.T) {
 	if d := joined(cells["fire/Guided"].Draw, nil); d != "process.method=guided" {
 		t.Errorf("fire/Guided is drawn by %q", d)
 	}
-	var pending []string
 	for name, c := range cells {
 		if strings.ContainsAny(name, ", '\\") { // --only lists names with commas between
 			t.Errorf("a cell is called %q", name)
 		}
-		if err := c.Check(nil); err != nil {
-			if !strings.Contains(err.Error(), "there is no method") {
-				t.Errorf("%s: %v", name, err)
-			}
-			pending = append(pending, c.Method)
+		source, variants, err := c.source()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-	}
-	slices.Sort(pending)
-	for _, m := range slices.Compact(pending) {
-		if !slices.Contains([]string{"flow"}, m) {
-			t.Errorf("there is no method %q", m)
+		p, err := problem.Load(source, c.Recipe, variants, c.Settings)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		drawn := p.Process.Method
+		for _, s := range c.Draw {
+			if m, ok := strings.CutPrefix(s, "process.method="); ok {
+				drawn = m
+			}
+		}
+		says, ok := methods.Of(c.Method)
+		if got, known := methods.Of(drawn); !ok || !known || got.Name != says.Name {
+			t.Errorf("%s is drawn by %s, and the catalogue says %s", name, drawn, c.Method)
 		}
 	}
 }
 
-// What cannot be run is refused with the cell's name and what there is.
+// What cannot be run is refused before anything runs, with the cells that it holds for.
 func TestRefusedCells(t *testing.T) {
-	base := *cells["volcano/ULLA"]
-	for want, change := range map[string]func(c *Cell){
-		`cell volcano/ULLA: there is no recipe "vulcan"; expected one of alanine,`: func(c *Cell) {
-			c.Recipe = "vulcan"
+	base := *cells["demo/ULLA/N=20"]
+	for want, change := range map[string]func(c *Cell, by *Config){
+		`demo/ULLA/N=20, seed 3: --set process.step=3: process.step`: func(c *Cell, _ *Config) {
+			c.Settings = []string{"process.step=3"}
 		},
-		`cell volcano/ULLA: recipe volcano has no variant "quick"; expected`: func(c *Cell) {
-			c.Variants = "quick"
+		`demo/ULLA/N=20, seed 3: demo: variant is "quick"`: func(c *Cell, _ *Config) { c.Variants = "quick" },
+		`seed 3: --set network.breadth=3: network.breadth`: func(_ *Cell, by *Config) {
+			by.Settings = []string{"network.breadth=3"}
 		},
-		`cell volcano/ULLA: there is no method "MALA" in this version; expected ULLA`: func(c *Cell) {
-			c.Method = "MALA"
+		"": func(c *Cell, by *Config) {
+			by.Settings, c.Draw = []string{"network.width=3"}, []string{"process.steps=12"}
 		},
-		`cell volcano/ULLA: it draws by ULLA, and the catalogue says OLLA`: func(c *Cell) {
-			c.Method = "OLLA"
-		},
-		`cell volcano/ULLA: it draws by ULLA-P, and the catalogue says ULLA`: func(c *Cell) {
-			c.Draw = []string{"process.method=ULLA-P"}
-		},
-		`process.step`: func(c *Cell) { c.Settings = []string{"process.step=3"} },
 	} {
-		c := base
-		change(&c)
-		if err := c.Check(nil); err == nil || !strings.Contains(err.Error(), want) {
+		c, by := base, Config{Out: t.TempDir(), Budget: time.Minute}
+		change(&c, &by)
+		p, err := by.Plan([]Due{{&c, 3}}, false)
+		if want == "" {
+			if err != nil || len(p.Cells) != 1 || p.Cells[0].Training != filepath.Base(by.Folder(Due{&c, 3})) {
+				t.Errorf("%v, %+v", err, p)
+			}
+		} else if e := new(sweep.RefusedError); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
-	}
-	if err := base.Check([]string{"network.breadth=3"}); err == nil || !strings.Contains(err.Error(), "breadth") {
-		t.Errorf("a key that there is not: %v", err)
-	}
-	if err := base.Check([]string{"network.width=3"}); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -361,26 +365,28 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// Every cell whose method is there can be, with the paper's data: values, sets that methods serve.
+// Every cell can be, with the paper's data: values, sets that methods serve, keys of generation.
 func TestCellsCanBe(t *testing.T) {
-	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir()}
-	var all []*Cell
-	built := map[string]bool{}
+	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir(),
+		Budget: 5 * time.Minute, Processor: true}
+	var all []Due
 	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		cell := cells[name]
-		all = append(all, cell)
-		if folder := c.Folder(cell, 1); cell.Check(nil) == nil && !built[folder] {
-			built[folder] = true
-			if err := c.Try(cell); err != nil {
-				t.Error(err)
-			}
+		all = append(all, Due{cells[name], 1})
+	}
+	p, err := c.Plan(all, false)
+	if err != nil {
+		t.Error(err)
+	}
+	trainings, units := map[string]bool{}, map[string]bool{}
+	for _, cell := range p.Cells {
+		trainings[cell.Training] = true
+		if cell.Unit == nil || units[cell.Name] {
+			t.Errorf("%s has no unit of its own", cell)
 		}
+		units[cell.Name] = true
 	}
-	if needs := Needs(all, c.Data); len(needs) > 0 {
-		t.Errorf("needs %v", needs)
-	}
-	if len(built) < 90 {
-		t.Errorf("%d trainings", len(built))
+	if len(trainings) < 90 || len(trainings) >= len(units) {
+		t.Errorf("%d trainings of %d cells", len(trainings), len(units))
 	}
 }
 

@@ -190,21 +190,6 @@ func (r *Row) set(column, text string) error {
 	return nil
 }
 
-// String says what became of a cell.
-func (r *Row) String() string {
-	s := fmt.Sprintf("%s, seed %d: ", r.Cell, r.Seed)
-	if r.Failure != "" {
-		return s + "failed: " + r.Failure
-	}
-	var told []string
-	for _, name := range []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, MMD, AbsH, Failed, Milliseconds} {
-		if v, ok := r.Figures[name]; ok {
-			told = append(told, fmt.Sprintf("%s %.4g", name, v))
-		}
-	}
-	return s + strings.Join(told, ", ")
-}
-
 // WriteRows writes rows to a file, whole or not at all, in the order of their cells, budgets and seeds.
 func WriteRows(file string, rows []Row) error {
 	data, err := formatRows(rows)
@@ -220,8 +205,8 @@ const (
 	keepPause = 20 * time.Millisecond
 )
 
-// Keep puts a row into a file of rows, beside what other processes have put there, and returns all.
-func Keep(file string, r Row) ([]Row, error) {
+// Keep puts a row into a file of rows, beside what other processes have put there.
+func Keep(file string, r Row) error {
 	f := &run.Folder{Dir: filepath.Dir(file)}
 	err := f.Lock()
 	for try := 1; is[*run.FolderError](err) && try < keepTries; try++ {
@@ -229,15 +214,14 @@ func Keep(file string, r Row) ([]Row, error) {
 		err = f.Lock()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Unlock()
 	rows, err := ReadRows(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rows = Add(rows, r)
-	return rows, WriteRows(file, rows)
+	return WriteRows(file, Add(rows, r))
 }
 
 func formatRows(rows []Row) ([]byte, error) {

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -317,10 +318,18 @@ func WriteFolder(dir string, files map[string][]byte) error {
 	return syncDir(parent)
 }
 
-// Tidy removes what processes left that were killed while they wrote a file of the folder, or of its figures. The
-// caller holds the lock.
+// Tidy removes what processes left that were killed while they wrote a file of the folder, of its figures, or of
+// samples by other keys and theirs. The caller holds the lock.
 func (f *Folder) Tidy() error {
-	for _, in := range []string{".", "figures"} {
+	folders := []string{".", "figures"}
+	drawn, err := f.Drawn()
+	if err != nil {
+		return err
+	}
+	for _, name := range drawn {
+		folders = append(folders, path.Join(DrawnDir, name), path.Join(DrawnDir, name, "figures"))
+	}
+	for _, in := range folders {
 		entries, err := os.ReadDir(f.Path(in))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

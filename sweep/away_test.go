@@ -86,13 +86,13 @@ func TestAway(t *testing.T) {
 	if err := os.Rename(filepath.Join(home, "ring.csv"), filepath.Join(home, "moved.csv")); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []compare.Row{{Name: units[0].Cell.Name, Key: "another"},
-		{Name: "another", Key: units[0].Cell.Unit.Key()}} {
-		detail, err := json.Marshal(done{Entry: &compare.Entry{Row: row}})
+	for _, row := range []compare.Row{{Name: units[0].Cells[0].Name, Key: "another"},
+		{Name: "another", Key: units[0].Cells[0].Unit.Key()}} {
+		detail, err := json.Marshal([]done{{Entry: &compare.Entry{Row: row}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.Take(filepath.Join(home, "wrong"), func(AwayUnit, string) (*tasks.Result, string, error) {
+		_, err = p.Take(Runner{Dir: filepath.Join(home, "wrong")}, func(AwayUnit, string) (*tasks.Result, string, error) {
 			return &tasks.Result{Detail: detail}, "", nil
 		})
 		if !errors.As(err, new(*work.DamagedError)) {
@@ -119,11 +119,11 @@ func TestAway(t *testing.T) {
 	}
 	for k := range 2 {
 		if k == 1 { // a process that was killed left this
-			if err := os.MkdirAll(filepath.Join(there, ".taken-"+units[0].Cell.Name, "runs"), 0o777); err != nil {
+			if err := os.MkdirAll(filepath.Join(there, ".taken-"+units[0].Unit.Name, "runs"), 0o777); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := p.Take(there, get)
+		got, err := p.Take(Runner{Dir: there}, get)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,8 +195,8 @@ func TestAwayReadsItsInputsAlone(t *testing.T) {
 	defer pool.Close()
 	for key, source := range map[string]string{"data.path": strings.ReplaceAll(ringProblem, "ring.csv", secret),
 		"set.weights": "name: ring\ndata: {kind: demo}\nset: {kind: level-set, weights: " + secret + "}\n"} {
-		raw, err := json.Marshal(away{Unit: &work.Unit{Name: "c", Task: []byte("1")}, Source: []byte(source),
-			Origin: "p.yaml"})
+		raw, err := json.Marshal(away{Cells: []awayCell{{Unit: &work.Unit{Name: "c", Task: []byte("1")}}},
+			Source: []byte(source), Origin: "p.yaml"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,4 +243,59 @@ func sent(dir string, u AwayUnit, data string) (tasks.Inputs, error) {
 		}
 	}
 	return in, nil
+}
+
+// Cells of one training are one unit, which trains once; what comes back is what a sweep here leaves.
+func TestAwayDraws(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	p := planned(t, draws, Options{})
+	home := t.TempDir()
+	want, err := p.Run(t.Context(), Runner{Dir: filepath.Join(home, "here"), Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	units, err := p.Away()
+	if err != nil || len(units) != 1 || len(units[0].Cells) != 3 || units[0].Unit.Name != p.Cells[0].Training {
+		t.Fatalf("%v, %v", units, err)
+	}
+	old := slices.Clone(tasks.All)
+	tasks.All = append(tasks.All, Tasks())
+	defer func() { tasks.All = old }()
+	asked, recorded := 0, 0
+	get := func(u AwayUnit, dir string) (*tasks.Result, string, error) {
+		asked++
+		d := &tasks.Doer{Pool: pool}
+		r, err := d.Do(t.Context(), u.Unit, nil, dir)
+		return r, "", err
+	}
+	there := filepath.Join(home, "there")
+	by := Runner{Dir: there, Record: func(*Cell, CellStatus) error { recorded++; return nil }}
+	for range 2 {
+		got, err := p.Take(by, get)
+		if err != nil || !got.Complete || got.SHA256 != want.SHA256 {
+			t.Errorf("%v, %v", err, states(got))
+		}
+	}
+	if asked != 1 || recorded != 6 {
+		t.Errorf("asked %d times, %d records", asked, recorded)
+	}
+	for _, c := range want.Cells {
+		rel := filepath.Join("runs", p.Cells[0].Training, c.Drawn, "samples.npy")
+		compareFiles(t, filepath.Join(home, "here"), there, rel)
+	}
+
+	// Of a training that was drawn from here, the rest is left to this machine.
+	if err := os.RemoveAll(filepath.Join(home, "here", "units", p.Cells[1].Name)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Take(Runner{Dir: filepath.Join(home, "here")}, get)
+	if err != nil || asked != 1 || got.Complete || got.Cells[1].State != work.Waiting {
+		t.Errorf("%v, %v, asked %d times", err, states(got), asked)
+	}
+	lost := func(AwayUnit, string) (*tasks.Result, string, error) { return nil, "five tries", nil }
+	if got, err = p.Take(Runner{Dir: filepath.Join(home, "lost")}, lost); err != nil || got.Failed() != 3 ||
+		got.Cells[2].Reason != "five tries" {
+		t.Errorf("given up: %v, %v", err, states(got))
+	}
 }

@@ -22,8 +22,7 @@ const operations = 6
 // *RefusedError: what Plan could not see without the data. seconds are what Status of the folder dir knows of cells
 // that ended; dir may be empty.
 func (p *Plan) Costs(dir string, pool *parallel.Pool) (map[string]Cost, error) {
-	s := &session{plan: p, Runner: Runner{Dir: dir}}
-	s.store = s.units()
+	s := p.session(Runner{Dir: dir})
 	if err := s.look(); err != nil {
 		return nil, err
 	}
@@ -60,6 +59,9 @@ func (p *Plan) Costs(dir string, pool *parallel.Pool) (map[string]Cost, error) {
 		if epochs > 0 && c.Budget.Seconds == 0 {
 			cost.Rows = metric.Float(epochs) * metric.Float(l.rows)
 			cost.Operations = operations * cost.Rows * metric.Float(l.parameters)
+		}
+		if s.later[c] { // which its training was counted with
+			cost.Rows, cost.Operations = 0, 0
 		}
 		out[c.Name] = cost
 	}

@@ -30,6 +30,7 @@ type File struct {
 	Variants []string // "" is a problem as it is; nil is that alone
 	Methods  []Method
 	Settings []Settings
+	Draws    []Settings // keys of generation: cells that differ in these alone share a training
 	Budgets  []Budget
 	Seeds    []uint64
 	Set      []Setting // of all cells
@@ -51,6 +52,7 @@ type Problem struct {
 	Variants []string // nil: the sweep's
 	Methods  []Method
 	Settings []Settings
+	Draws    []Settings
 	Budgets  []Budget
 	Seeds    []uint64
 	line     int
@@ -63,6 +65,7 @@ type Method struct {
 	Method  string // process.method; "": the problem's
 	Variant string // after that of the grid
 	Set     []Setting
+	Draws   []Settings // nil: the problem's, or the sweep's
 	line    int
 }
 

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,25 +22,33 @@ import (
 
 // Options are what a plan takes from outside the file. The zero value adds nothing.
 type Options struct {
-	Dir    string   // folder that data paths of the file start from; "": that of the file
-	Base   string   // likewise paths of problem files
-	Set    []string // key=value of all cells, over all else
-	Budget *Budget  // of all cells, in place of the file's
-	Only   func(l compare.Label) bool
+	Dir  string   // folder that data paths of the file start from; "": that of the file
+	Base string   // likewise paths of problem files
+	Set  []string // key=value of all cells, over all else
 }
 
-// A Cell is one training of a sweep.
+// A Cell is what a row is made of: samples of a trained network. Cells of one training share it, and its run folder.
 type Cell struct {
-	Name    string
-	Label   compare.Label
-	Budget  Budget
-	Skipped string     // why it is left out; "": it is not
-	Unit    *work.Unit // nil of a cell that is left out
+	Name     string // of the cell's unit too
+	Title    string // for people; "": the name
+	Training string // name of the run folder: that of the cell, unless others can share it
+	Label    compare.Label
+	Budget   Budget
+	Skipped  string     // why it is left out; "": it is not
+	Unit     *work.Unit // nil of a cell that is left out
+
+	Draw     []string // keys of generation, key=value, over those of the training
+	Samples  int      // 0: as many as an evaluation takes
+	Report   bool     // figures and a page
+	Diagnose bool     // with violations on the way
+	Measure  string   // by the registry Measures; "": what a row has
+	Of       []byte   // JSON for the measure
 
 	variant  string // the problem's variants
 	method   string
 	entry    *Problem
 	settings []Setting // in order, without those of budget and seed
+	drawn    []Setting // Draw
 
 	load   func(more ...string) (*problem.Problem, error) // the problem, with settings over its own
 	source []byte
@@ -47,23 +56,88 @@ type Cell struct {
 	set    []string // settings over it, in order
 }
 
+func (c *Cell) String() string { return cmp.Or(c.Title, c.Name) }
+
+// shares reports whether other cells can share the training.
+func (c *Cell) shares() bool { return c.Training != c.Name }
+
+// A Source is what the problem of a cell is made of.
+type Source struct {
+	Text     []byte
+	Origin   string   // names the text in messages
+	Variants string   // with commas between
+	Settings []string // over the text, in order
+	Data     string   // path of the data, in place of the text's; "": that
+}
+
+// Of makes a cell that no file names. Budget and seed are those of c, whose other fields are as the caller wants them.
+func Of(c Cell, s Source) *Cell {
+	c.source, c.origin, c.variant = s.Text, s.Origin, s.Variants
+	c.set = slices.Concat([]string{fmt.Sprintf("seed=%d", c.Label.Seed)}, s.Settings, c.Budget.settings())
+	c.load = func(more ...string) (*problem.Problem, error) {
+		p, err := problem.Load(s.Text, s.Origin, s.Variants, slices.Concat(c.set, more))
+		if err == nil {
+			p.Data.Path = cmp.Or(s.Data, p.Data.Path)
+		}
+		return p, err
+	}
+	return &c
+}
+
+// settings are those of a training that ends with the budget; that of rows needs the data.
+func (b Budget) settings() []string {
+	switch {
+	case b.Seconds > 0:
+		return []string{fmt.Sprintf("train.max_seconds=%v", b.Seconds), "train.epochs=0"}
+	case b.Epochs > 0:
+		return []string{fmt.Sprintf("train.epochs=%d", b.Epochs)}
+	}
+	return nil
+}
+
 // A Plan is the cells of a sweep, all of which can be.
 type Plan struct {
-	File  *File
+	File  *File   // nil: cells that no file names
 	Cells []*Cell // in the order of the file, those that are left out too
 }
+
+// PlanOf makes a plan of cells that Of made; origin names them in messages. Two of them may be the same work: units
+// are named by their content too, so that a folder may have cells of one name with other contents. Keys of
+// generation are not looked at: that a landing diverges by them is what a cell may be there to show. Errors are
+// *RefusedError.
+func PlanOf(cells []*Cell, origin string) (*Plan, error) {
+	p := &Plan{Cells: cells}
+	look := newLooker(nil, Options{})
+	refused := refusals{RefusedError: &RefusedError{Origin: origin}, at: map[string]int{}}
+	for _, c := range cells {
+		if err := look.unitOf(c); err != nil {
+			refused.add(c.String(), err)
+			continue
+		}
+		c.Name += "-" + c.Unit.Content()[:contentDigits]
+		c.Unit.Name = c.Name
+	}
+	if len(refused.Refused) > 0 {
+		return p, refused.RefusedError
+	}
+	return p, nil
+}
+
+// contentDigits of a unit's content are enough to tell those of one name apart.
+const contentDigits = 8
 
 // The parts of the grid for a problem: one entry at least in each.
 type axes struct {
 	variants []string
 	methods  []Method
 	settings []Settings
+	draws    []Settings
 	budgets  []Budget
 	seeds    []uint64
 }
 
 func (f *File) axes(p *Problem) axes {
-	a := axes{f.Variants, f.Methods, f.Settings, f.Budgets, f.Seeds}
+	a := axes{f.Variants, f.Methods, f.Settings, f.Draws, f.Budgets, f.Seeds}
 	if p.Variants != nil {
 		a.variants = p.Variants
 	}
@@ -72,6 +146,9 @@ func (f *File) axes(p *Problem) axes {
 	}
 	if p.Settings != nil {
 		a.settings = p.Settings
+	}
+	if p.Draws != nil {
+		a.draws = p.Draws
 	}
 	if p.Budgets != nil {
 		a.budgets = p.Budgets
@@ -88,6 +165,9 @@ func (f *File) axes(p *Problem) axes {
 	if a.settings == nil {
 		a.settings = []Settings{{}}
 	}
+	if a.draws == nil {
+		a.draws = []Settings{{}}
+	}
 	if a.budgets == nil {
 		a.budgets = []Budget{{}}
 	}
@@ -97,16 +177,25 @@ func (f *File) axes(p *Problem) axes {
 	return a
 }
 
+func (a *axes) drawsOf(m *Method) []Settings {
+	if m.Draws != nil {
+		return m.Draws
+	}
+	return a.draws
+}
+
 // size returns a *problem.KeyError of a grid of too many cells, before any is made.
 func (f *File) size() error {
 	total := 0.0
 	for i := range f.Problems {
 		a := f.axes(&f.Problems[i])
 		n := 1.0
-		for _, k := range []int{len(a.variants), len(a.methods), len(a.settings), len(a.budgets), len(a.seeds)} {
+		for _, k := range []int{len(a.variants), len(a.settings), len(a.budgets), len(a.seeds)} {
 			n *= float64(k)
 		}
-		total += n
+		for _, m := range a.methods {
+			total += n * float64(len(a.drawsOf(&m)))
+		}
 	}
 	if total > MaxCells {
 		return f.key(1, "the grid", literal(fmt.Sprintf("of %.0f cells", total)),
@@ -121,24 +210,18 @@ func (f *File) expand(o Options) (cells []*Cell, err error) {
 	for i := range f.Problems {
 		p := &f.Problems[i]
 		a := f.axes(p)
-		if o.Budget != nil {
-			a.budgets = []Budget{*o.Budget}
-		}
 		for _, v := range a.variants {
 			for _, m := range a.methods {
 				for _, s := range a.settings {
 					for _, b := range a.budgets {
 						for _, seed := range a.seeds {
-							c := &Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, entry: p,
+							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, entry: p,
 								Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name, Settings: s.Name,
-									Budget: b.String(), Seed: seed}}
-							c.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
-							if err := f.rules(c, o, matched); err != nil {
-								return nil, err
-							}
-							if o.Only == nil || o.Only(c.Label) {
-								cells = append(cells, c)
-							}
+									Budget: b.String(), Seed: seed},
+								Samples: f.Samples, Report: f.Report, Diagnose: f.Report}
+							of.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
+							f.rules(&of, matched)
+							cells = append(cells, of.each(a.drawsOf(&m))...)
 						}
 					}
 				}
@@ -165,14 +248,14 @@ func join(variants ...string) string {
 }
 
 // rules applies the rules that match a cell, and names it.
-func (f *File) rules(c *Cell, o Options, matched []bool) error {
+func (f *File) rules(c *Cell, matched []bool) {
 	for i, r := range f.Rules {
-		if !r.matches(c.Label, o.Budget != nil) {
+		if !r.matches(c.Label) {
 			continue
 		}
 		matched[i] = true
 		c.settings = append(c.settings, r.Set...)
-		if r.Budget != nil && o.Budget == nil {
+		if r.Budget != nil {
 			c.Budget = *r.Budget
 			c.Label.Budget = r.Budget.String()
 		}
@@ -184,18 +267,37 @@ func (f *File) rules(c *Cell, o Options, matched []bool) error {
 	var parts []string
 	for _, part := range []string{l.Problem, l.Variant, l.Method, l.Settings, l.Budget, fmt.Sprintf("s%d", l.Seed)} {
 		if part != "" {
-			parts = append(parts, strings.NewReplacer(" ", "-", ",", "+").Replace(part))
+			parts = append(parts, inName.Replace(part))
 		}
 	}
 	c.Name = strings.Join(parts, "-")
-	return nil
+	c.Training = c.Name
 }
 
-// matches reports whether a rule is for a cell; with another budget than the file's, whatever its budgets.
-func (r *Rule) matches(l compare.Label, rebudgeted bool) bool {
+// inName replaces what names of cells do not have.
+var inName = strings.NewReplacer(" ", "-", ",", "+")
+
+// each returns the cells of a training.
+func (c *Cell) each(draws []Settings) (out []*Cell) {
+	for _, d := range draws {
+		of := *c
+		of.settings = slices.Clone(c.settings)
+		if of.Label.Draw, of.drawn = d.Name, d.Set; d.Name != "" {
+			of.Name += "-" + inName.Replace(d.Name)
+		}
+		for _, s := range d.Set {
+			of.Draw = append(of.Draw, s.Text)
+		}
+		out = append(out, &of)
+	}
+	return out
+}
+
+// matches reports whether a rule is for a cell.
+func (r *Rule) matches(l compare.Label) bool {
 	has := func(names []string, name string) bool { return names == nil || slices.Contains(names, name) }
 	return has(r.Problems, l.Problem) && has(r.Variants, l.Variant) && has(r.Methods, l.Method) &&
-		has(r.Settings, l.Settings) && (rebudgeted || has(r.Budgets, l.Budget)) &&
+		has(r.Settings, l.Settings) && has(r.Budgets, l.Budget) &&
 		(r.Seeds == nil || slices.Contains(r.Seeds, l.Seed))
 }
 
@@ -216,14 +318,21 @@ func (f *File) Plan(o Options) (*Plan, error) {
 	if o.Base == "" {
 		o.Base = folder
 	}
-	look := &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
-		built: map[string]error{}}
+	look := newLooker(f, o)
 	refused := refusals{RefusedError: &RefusedError{Origin: f.origin}, at: map[string]int{}}
 	var units []*work.Unit
+	trainings := map[string]string{}
 	for _, c := range cells {
 		if c.Skipped != "" {
 			continue
 		}
+		name, what := strings.ToLower(c.Training), fmt.Sprint(c.line(), c.Budget.String(), c.Label.Seed, c.Training)
+		if was, ok := trainings[name]; ok && was != what {
+			return nil, &problem.KeyError{Origin: f.origin, Key: "the grid", Fault: fmt.Sprintf("two trainings are "+
+				"called %s, or differ in upper and lower case; expected other names of problems, methods or settings",
+				c.Training)}
+		}
+		trainings[name] = what
 		err := look.at(c)
 		if err == nil {
 			units = append(units, c.Unit)
@@ -266,6 +375,11 @@ type looker struct {
 	built   map[string]error
 }
 
+func newLooker(f *File, o Options) *looker {
+	return &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
+		built: map[string]error{}}
+}
+
 // sourced is a problem file.
 type sourced struct {
 	data         []byte
@@ -306,13 +420,7 @@ func (l *looker) at(c *Cell) error {
 	if err := l.file.clash(c); err != nil {
 		return err
 	}
-	var settings []string
-	switch b := c.Budget; {
-	case b.Seconds > 0:
-		settings = append(settings, fmt.Sprintf("train.max_seconds=%v", b.Seconds), "train.epochs=0")
-	case b.Epochs > 0:
-		settings = append(settings, fmt.Sprintf("train.epochs=%d", b.Epochs))
-	}
+	settings := c.Budget.settings()
 	if c.method != "" {
 		settings = append(settings, "process.method="+quoted(c.method))
 	}
@@ -328,6 +436,11 @@ func (l *looker) at(c *Cell) error {
 		}
 		return p, l.paths(c, p, src.from)
 	}
+	return l.unitOf(c)
+}
+
+// unitOf makes the unit of a cell that can be, or says why it cannot.
+func (l *looker) unitOf(c *Cell) error {
 	p, err := c.load()
 	if err != nil {
 		return err
@@ -374,11 +487,11 @@ func (f *File) settingOrigin(s Setting) string {
 // named puts the line of the sweep file in place of that of a setting which Load was given.
 func (l *looker) named(c *Cell, err error) error {
 	var e *problem.KeyError
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || c.entry == nil {
 		return err
 	}
 	told := *e
-	for _, s := range c.settings {
+	for _, s := range slices.Concat(c.settings, c.drawn) {
 		if e.Origin == "--set "+s.Text {
 			told.Origin = l.file.settingOrigin(s)
 			return &told
@@ -434,19 +547,56 @@ func (l *looker) paths(c *Cell, p *problem.Problem, from string) error {
 	return nil
 }
 
-// line names what cells that differ in seed and budget alone have in common.
+// line names what cells that differ in seed, budget and draw alone have in common.
 func (c *Cell) line() string {
+	if c.entry == nil {
+		return c.Training
+	}
 	return fmt.Sprintf("%q %q %q %v", c.entry.Name, c.variant, c.method, c.settings)
 }
 
-// build asks whether the problem's process and method can be, once of cells that differ in seed and budget alone.
+// build asks whether the problem's process and method can be, and can draw as the cell says: once of cells that differ
+// in seed and budget alone.
 func (l *looker) build(c *Cell, p *problem.Problem) error {
-	id := c.line()
+	draw := c.Draw
+	if c.entry == nil {
+		draw = nil
+	}
+	id := c.line() + fmt.Sprintf(" %q", draw)
 	err, ok := l.built[id]
 	if !ok {
-		_, err = p.Build()
+		err = drawable(p, draw)
 		l.built[id] = err
 	}
+	return err
+}
+
+// Drawable says why the problem or keys of generation of a cell that Of made cannot be.
+func (c *Cell) Drawable() error {
+	p, err := c.load()
+	if err != nil {
+		return err
+	}
+	return drawable(p, c.Draw)
+}
+
+func drawable(p *problem.Problem, draw []string) error {
+	proc, err := p.Build()
+	if err != nil || len(draw) == 0 {
+		return err
+	}
+	m, err := p.Method(proc)
+	if err != nil {
+		return err
+	}
+	q, err := p.Redraw(draw)
+	if err != nil {
+		return err
+	}
+	if proc, err = q.BuildRedraw(); err != nil {
+		return err
+	}
+	_, err = q.Redrawn(m, proc)
 	return err
 }
 
@@ -460,12 +610,13 @@ type task struct {
 	Variant string   `json:"variant,omitempty"`
 	Budget  string   `json:"budget,omitempty"`
 	Samples int      `json:"samples,omitempty"`
+	Draw    []string `json:"draw,omitempty"`
 }
 
 // unit describes a cell's work by content: paths do not count, the bytes of files do.
 func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
 	bare := *p
-	t := task{Variant: c.variant, Budget: c.Budget.String(), Samples: l.file.Samples, Written: []string{}}
+	t := task{Variant: c.variant, Budget: c.Budget.String(), Samples: c.Samples, Written: []string{}, Draw: c.Draw}
 	inputs := map[string]string{}
 	for key, path := range p.Files() {
 		if path == "" {

@@ -43,8 +43,8 @@ func stem(name string) string {
 }
 
 func (f *File) read(body ast.Node) error {
-	keys := []string{"name", "title", "problems", "variants", "methods", "settings", "budget", "seeds", "set", "cells",
-		"samples", "report"}
+	keys := []string{"name", "title", "problems", "variants", "methods", "settings", "draws", "budget", "seeds", "set",
+		"cells", "samples", "report"}
 	return f.each(body, "", keys, func(key string, n ast.Node) (err error) {
 		switch key {
 		case "name":
@@ -64,6 +64,8 @@ func (f *File) read(body ast.Node) error {
 			f.Methods, err = f.methods(n, key)
 		case "settings":
 			f.Settings, err = f.settings(n, key)
+		case "draws":
+			f.Draws, err = f.settings(n, key)
 		case "budget":
 			f.Budgets, err = f.budgets(n, key)
 		case "seeds":
@@ -97,7 +99,7 @@ func (f *File) problem(n ast.Node, key string) (p Problem, err error) {
 		}
 		return p, err
 	}
-	keys := []string{"problem", "name", "data", "set", "variants", "methods", "settings", "budget", "seeds"}
+	keys := []string{"problem", "name", "data", "set", "variants", "methods", "settings", "draws", "budget", "seeds"}
 	err = f.each(n, key, keys, func(name string, n ast.Node) (err error) {
 		key := key + "." + name
 		switch name {
@@ -119,6 +121,8 @@ func (f *File) problem(n ast.Node, key string) (p Problem, err error) {
 			p.Methods, err = f.methods(n, key)
 		case "settings":
 			p.Settings, err = f.settings(n, key)
+		case "draws":
+			p.Draws, err = f.settings(n, key)
 		case "budget":
 			p.Budgets, err = f.budgets(n, key)
 		case "seeds":
@@ -155,7 +159,7 @@ func (f *File) methods(n ast.Node, key string) ([]Method, error) {
 			m.Method, err = f.text(n, key)
 			m.Name = m.Method
 		} else {
-			keys := []string{"name", "method", "variant", "set"}
+			keys := []string{"name", "method", "variant", "set", "draws"}
 			err = f.each(n, key, keys, func(name string, n ast.Node) (err error) {
 				key := key + "." + name
 				switch name {
@@ -167,6 +171,8 @@ func (f *File) methods(n ast.Node, key string) ([]Method, error) {
 					m.Variant, err = f.text(n, key)
 				case "set":
 					m.Set, err = f.set(n, key)
+				case "draws":
+					m.Draws, err = f.settings(n, key)
 				}
 				return err
 			})

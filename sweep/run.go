@@ -35,8 +35,14 @@ type Runner struct {
 	Command []string   // for the manifests
 	Observer
 
-	// Known returns the entry of a unit that was done elsewhere; nil: none is known. May be nil.
-	Known func(u *work.Unit) *compare.Entry
+	// AnyVersion: trainings that cells share and another version of the program began are gone on with, not begun anew.
+	AnyVersion bool
+
+	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
+	// sweep. Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do.
+	// Both may be nil.
+	Record  func(c *Cell, s CellStatus) error
+	Foreign func(err error) bool
 }
 
 // Observer hears how a sweep goes; any field may be nil.
@@ -102,8 +108,7 @@ func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	if err := p.open(r.Dir); err != nil {
 		return nil, err
 	}
-	s := &session{plan: p, Runner: r}
-	s.store = s.units()
+	s := p.session(r)
 	if err := s.look(); err != nil {
 		return nil, err
 	}
@@ -114,8 +119,7 @@ func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 
 // Status returns what a folder holds of the plan's cells, and changes nothing.
 func (p *Plan) Status(dir string) (*Outcome, error) {
-	s := &session{plan: p, Runner: Runner{Dir: dir}}
-	s.store = s.units()
+	s := p.session(Runner{Dir: dir})
 	if err := s.look(); err != nil {
 		return nil, err
 	}
@@ -130,6 +134,9 @@ const (
 
 // open makes the sweep's folder, or takes up one that is this sweep's.
 func (p *Plan) open(dir string) error {
+	if p.File == nil {
+		return os.MkdirAll(dir, 0o777)
+	}
 	list, err := compare.ReadList(dir)
 	switch {
 	case err != nil:
@@ -151,7 +158,11 @@ func (p *Plan) open(dir string) error {
 	}
 	now := compare.List{Name: p.File.Name, Title: p.File.Title}
 	for _, c := range p.Cells {
-		now.Cells = append(now.Cells, compare.Listed{Name: c.Name, Label: c.Label, Skipped: c.Skipped})
+		l := compare.Listed{Name: c.Name, Label: c.Label, Skipped: c.Skipped}
+		if c.shares() {
+			l.Run = c.Training
+		}
+		now.Cells = append(now.Cells, l)
 	}
 	data, err := json.MarshalIndent(now, "", "  ")
 	if err != nil {
@@ -184,36 +195,39 @@ type session struct {
 	Runner
 	plan  *Plan
 	store *work.Store
-	state []CellStatus // by cell
-	mine  []int        // cells of the part
-	away  bool         // the folder is scratch: files name what is in it from the sweep's folder on
+	state []CellStatus     // by cell
+	mine  []int            // cells of the part
+	later map[*Cell]bool   // cells whose training is that of one before them in the plan
+	lost  map[string]error // trainings that failed in this call
+	away  bool             // the folder is scratch: files name what is in it from the sweep's folder on
 }
 
-func (s *session) units() *work.Store {
-	return &work.Store{Dir: filepath.Join(s.Dir, compare.UnitsDir)}
+func (p *Plan) session(r Runner) *session {
+	s := &session{Runner: r, plan: p, store: &work.Store{Dir: filepath.Join(r.Dir, compare.UnitsDir)},
+		later: map[*Cell]bool{}, lost: map[string]error{}}
+	seen := map[string]bool{}
+	for _, c := range p.Cells {
+		s.later[c] = seen[c.Training]
+		seen[c.Training] = true
+	}
+	return s
 }
 
 // look finds what the folder has of each cell.
 func (s *session) look() error {
-	number := 0
+	takes := s.Shard.ByName()
 	for i, c := range s.plan.Cells {
 		st := CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}
 		if c.Unit != nil {
-			if s.Shard.Takes(number) {
+			if takes(c.Training) {
 				s.mine = append(s.mine, i)
 			}
-			number++
 			known, err := s.store.Status(c.Unit)
 			if err != nil {
 				return err
 			}
 			if st, err = s.told(c, known); err != nil {
 				return err
-			}
-			if st.State == work.Waiting && s.Known != nil {
-				if e := s.Known(c.Unit); e != nil {
-					st = CellStatus{Name: c.Name, State: work.Done, Entry: e}
-				}
 			}
 		}
 		s.state = append(s.state, st)
@@ -242,7 +256,7 @@ func (s *session) told(c *Cell, of work.Status) (CellStatus, error) {
 	return st, nil
 }
 
-func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, compare.RunsDir, c.Name) }
+func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, compare.RunsDir, c.Training) }
 
 // all runs the cells of the part that are neither done nor, but for a retry, failed.
 func (s *session) all(ctx context.Context) error {
@@ -251,17 +265,23 @@ func (s *session) all(ctx context.Context) error {
 			return err
 		}
 		c := s.plan.Cells[i]
-		if st := s.state[i].State; st == work.Done || st == work.Failed && !s.Retry {
+		if st := s.state[i]; st.State == work.Done || st.State == work.Failed && !s.Retry {
+			if err := s.record(c, st); err != nil {
+				return err
+			}
 			continue
 		}
 		if s.Begin != nil {
 			s.Begin(c, s.progress(k))
 		}
-		st, err := s.cell(ctx, c)
+		st, err := s.cell(ctx, c, s.state[i].State == work.Failed)
 		if err != nil {
 			return err
 		}
 		s.state[i] = st
+		if err := s.record(c, st); err != nil {
+			return err
+		}
 		if s.End != nil {
 			s.End(c, st, s.progress(k))
 		}
@@ -269,8 +289,15 @@ func (s *session) all(ctx context.Context) error {
 	return nil
 }
 
-// cell runs one cell, if nobody else does.
-func (s *session) cell(ctx context.Context, c *Cell) (CellStatus, error) {
+func (s *session) record(c *Cell, st CellStatus) error {
+	if s.Record == nil || st.State != work.Done && st.State != work.Failed {
+		return nil
+	}
+	return s.Record(c, st)
+}
+
+// cell runs one cell, if nobody else does; again says that it failed before.
+func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, error) {
 	claim, of, err := s.store.Claim(c.Unit, s.Retry, func() error { return s.clear(c) })
 	var busy *work.BusyError
 	if errors.As(err, &busy) {
@@ -283,7 +310,7 @@ func (s *session) cell(ctx context.Context, c *Cell) (CellStatus, error) {
 		return s.told(c, of)
 	}
 	start := time.Now()
-	e, err := s.guarded(ctx, c)
+	e, err := s.guarded(ctx, c, again)
 	switch {
 	case err == nil:
 		e.Cost.Cell = metric.Float(time.Since(start).Seconds())
@@ -292,7 +319,7 @@ func (s *session) cell(ctx context.Context, c *Cell) (CellStatus, error) {
 			return CellStatus{}, err
 		}
 		return CellStatus{Name: c.Name, State: work.Done, Entry: e}, nil
-	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err):
+	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err) || s.Foreign != nil && s.Foreign(err):
 		claim.Release()
 		return CellStatus{}, err
 	}
@@ -322,18 +349,25 @@ func unwritten(err error) bool {
 type heldError struct{ error }
 
 // guarded is do, with a panic as a fault of the cell: the others can still be run.
-func (s *session) guarded(ctx context.Context, c *Cell) (e *compare.Entry, err error) {
+func (s *session) guarded(ctx context.Context, c *Cell, again bool) (e *compare.Entry, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			e, err = nil, fmt.Errorf("internal error: %v\n%s", v, debug.Stack())
 		}
 	}()
-	return s.do(ctx, c)
+	return s.do(ctx, c, again)
 }
 
-// clear moves the run folder of an earlier try aside.
+// clear moves the run folder of an earlier try aside, but for one that cells share: stale says when.
 func (s *session) clear(c *Cell) error {
-	dir := s.folder(c)
+	if c.shares() {
+		return nil
+	}
+	return aside(s.folder(c))
+}
+
+// aside moves a run folder aside.
+func aside(dir string) error {
 	if _, err := run.Open(dir); err != nil {
 		return left(dir)
 	}
@@ -352,69 +386,160 @@ func left(dir string) error {
 	return os.RemoveAll(dir)
 }
 
+// A Drawing is a cell whose network is trained, and of which samples are to be drawn and measured.
+type Drawing struct {
+	Cell    *Cell
+	Run     *experiment.Run // as it draws; the caller has its lock
+	Trained *experiment.Trained
+	Own     *experiment.Run // as it was trained
+	Tick    func(done, of int)
+}
+
+// Measure makes the entry of a cell.
+type Measure func(ctx context.Context, d *Drawing) (*compare.Entry, error)
+
+// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows: other machines go by names.
+var Measures = map[string]Measure{"": func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
+	e, _, _, err := d.Judge(ctx)
+	return e, err
+}}
+
 // do trains a cell, or goes on with it, draws, judges and makes its entry.
-func (s *session) do(ctx context.Context, c *Cell) (*compare.Entry, error) {
-	r, err := s.begun(c)
+func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, error) {
+	r, err := s.trained(ctx, c, again)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Folder.Unlock()
-	if err := r.Train(ctx, "", s.Train); err != nil {
-		return nil, err
-	}
-	t, err := r.Trained("")
-	if err != nil {
-		return nil, err
-	}
-	n := s.plan.File.Samples
-	if n == 0 {
-		n = r.SampleCount()
-	}
-	x, v, fault, err := compare.Judge(ctx, r, t, n, s.plan.File.Report, func(done, of int) {
+	d := &Drawing{Cell: c, Own: r, Tick: func(done, of int) {
 		if s.Drawn != nil {
 			s.Drawn(c, done, of)
 		}
-	})
-	if err != nil {
+	}}
+	if d.Trained, err = r.Trained(""); err != nil {
+		return nil, err
+	}
+	if d.Run, err = r.Redraw(c.Draw); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.
-	r.Folder.Force = true
-	if err := r.SaveSamples(x, t.State, c.Label.Seed); err != nil {
+	d.Run.Folder.Force = true
+	measure := Measures[c.Measure]
+	if measure == nil {
+		return nil, fmt.Errorf("this program has no way %q to measure a cell", c.Measure)
+	}
+	e, err := measure(ctx, d)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.KeepEvaluation(v, t.State, c.Label.Seed, fault); err != nil {
-		return nil, err
+	e.Row.Name, e.Row.Label, e.Row.Key = c.Name, c.Label, c.Unit.Key()
+	e.Drawn = d.Run.Out("")
+	return e, nil
+}
+
+// Judge draws the cell's samples, judges them, leaves both in the run folder and makes an entry of them.
+func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *experiment.Samples, v *experiment.Evaluation,
+	err error) {
+	r, c, state := d.Run, d.Cell, d.Trained.State
+	n := c.Samples
+	if n == 0 {
+		n = r.SampleCount()
 	}
-	if s.plan.File.Report {
+	x, v, fault, err := compare.Judge(ctx, r, d.Trained, n, c.Diagnose, d.Tick)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := r.SaveSamples(x, state, c.Label.Seed); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := r.KeepEvaluation(v, state, c.Label.Seed, fault); err != nil {
+		return nil, nil, nil, err
+	}
+	if c.Report {
 		if _, err := r.Report(x, v); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
 	said := ""
 	if fault != nil {
 		said = fault.Error()
 	}
-	e := compare.Of(r, v, t.State, said)
-	e.Row.Name, e.Row.Label, e.Row.Key = c.Name, c.Label, c.Unit.Key()
-	e.Row.SampleSHA, err = sampleHash(r.Folder)
-	return &e, err
+	of := compare.Of(r, v, state, said)
+	data, err := r.Folder.Read(r.Out(run.SamplesFile))
+	of.Row.SampleSHA = run.Hash(data)
+	return &of, x, v, err
 }
 
-func sampleHash(f *run.Folder) (string, error) {
-	data, err := f.Read(run.SamplesFile)
-	if err != nil {
-		return "", err
+// trained returns the run of a cell's training, locked, trained to its end.
+func (s *session) trained(ctx context.Context, c *Cell, again bool) (*experiment.Run, error) {
+	if err := s.lost[c.Training]; err != nil {
+		return nil, err
 	}
-	return run.Hash(data), nil
+	r, err := s.begun(c, again)
+	if err != nil {
+		return nil, err
+	}
+	if c.shares() && state(r.Folder) == "trained" {
+		return r, nil
+	}
+	s.lost[c.Training] = errBroken
+	defer func() {
+		if s.lost[c.Training] != nil {
+			r.Folder.Unlock()
+		}
+	}()
+	if err := r.Train(ctx, "", s.Train); err != nil {
+		s.lost[c.Training] = err
+		return nil, err
+	}
+	delete(s.lost, c.Training)
+	return r, nil
+}
+
+// errBroken is why cells have no network whose training ended in a panic.
+var errBroken = errors.New("the training that it shares ended by an internal error")
+
+// state is how far a run is, as its folder says; empty if it does not.
+func state(f *run.Folder) string {
+	var st run.Status
+	if f.ReadJSON(run.StatusFile, &st) != nil {
+		return ""
+	}
+	return st.State
+}
+
+// stale reports whether the run of a training that cells share is to be made anew: it failed and is tried again, or
+// another version of the program began it and did not end it.
+func (s *session) stale(f *run.Folder, again bool) (bool, error) {
+	switch state(f) {
+	case "trained":
+		return false, nil
+	case "failed":
+		if again {
+			return true, nil
+		}
+	}
+	var m run.Manifest
+	err := f.ReadJSON(run.ManifestFile, &m)
+	return !s.AnyVersion && m.Version != run.Version(), err
 }
 
 // begun returns the cell's run, locked: the one that was begun, or a new one.
-func (s *session) begun(c *Cell) (*experiment.Run, error) {
+func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 	dir := s.folder(c)
 	p, err := c.load()
 	if err != nil {
 		return nil, err
+	}
+	if c.shares() { // the claim is on the cell alone
+		lock := &run.Folder{Dir: filepath.Join(s.store.Dir, c.Training)}
+		if err := os.MkdirAll(lock.Dir, 0o777); err != nil {
+			return nil, err
+		}
+		if err := lock.Lock(); err != nil {
+			return nil, &heldError{err}
+		}
+		defer lock.Unlock()
 	}
 	if err := left(dir); err != nil {
 		return nil, err
@@ -427,8 +552,21 @@ func (s *session) begun(c *Cell) (*experiment.Run, error) {
 		if err := r.Folder.Lock(); err != nil {
 			return nil, &heldError{err}
 		}
-		s.call(r.Folder, c)
-		return r, r.Folder.Tidy()
+		anew := false
+		if c.shares() {
+			if anew, err = s.stale(r.Folder, again); err != nil {
+				r.Folder.Unlock()
+				return nil, err
+			}
+		}
+		if !anew {
+			s.call(r.Folder, c)
+			return r, r.Folder.Tidy()
+		}
+		r.Folder.Unlock()
+		if err := aside(dir); err != nil {
+			return nil, err
+		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -456,7 +594,7 @@ func (s *session) begun(c *Cell) (*experiment.Run, error) {
 // call says what files call a cell's folder.
 func (s *session) call(f *run.Folder, c *Cell) {
 	if s.away {
-		f.Called = path.Join(compare.RunsDir, c.Name)
+		f.Called = path.Join(compare.RunsDir, c.Training)
 	}
 }
 
@@ -504,7 +642,7 @@ func (s *session) left() metric.Float {
 }
 
 // seconds estimates what a cell takes from the cells that ended and are most like it: of the same line; of the same
-// problem and budget; of the same budget; any.
+// problem and budget; of the same budget; any. Those whose training another has are like each other alone.
 func (s *session) seconds(c *Cell) metric.Float {
 	alike := []func(l compare.Label) bool{
 		func(l compare.Label) bool { return l.Problem == c.Label.Problem && l.Line() == c.Label.Line() },
@@ -514,8 +652,10 @@ func (s *session) seconds(c *Cell) metric.Float {
 	}
 	for _, like := range alike {
 		sum, n := metric.Float(0), 0
-		for _, st := range s.state {
-			if st.Entry != nil && st.State == work.Done && like(st.Row.Label) && !st.Cost.Cell.IsNaN() {
+		for i, st := range s.state {
+			of := s.plan.Cells[i]
+			if s.later[of] == s.later[c] && st.Entry != nil && st.State == work.Done && like(st.Row.Label) &&
+				!st.Cost.Cell.IsNaN() {
 				sum += st.Cost.Cell
 				n++
 			}
@@ -523,6 +663,9 @@ func (s *session) seconds(c *Cell) metric.Float {
 		if n > 0 {
 			return sum / metric.Float(n)
 		}
+	}
+	if s.later[c] {
+		return 0 // not NaN: it is little beside a training
 	}
 	if c.Budget.Seconds > 0 {
 		return metric.Float(c.Budget.Seconds)
@@ -559,7 +702,7 @@ func (s *session) outcome() (*Outcome, error) {
 		}
 	}
 	out := s.status()
-	if !out.Complete {
+	if !out.Complete || s.plan.File == nil {
 		return out, nil
 	}
 	rows := []compare.Row{}

@@ -50,6 +50,20 @@ func digits(s string) int {
 // Takes reports whether unit number i, from 0, is in the part. Every unit is in one of the parts 1/n … n/n.
 func (s Shard) Takes(i int) bool { return s.N == 0 || i%s.N == s.I-1 }
 
+// ByName returns Takes for things that go together by name: the names are numbered in the order in which they are
+// asked for.
+func (s Shard) ByName() func(name string) bool {
+	numbers := map[string]int{}
+	return func(name string) bool {
+		n, ok := numbers[name]
+		if !ok {
+			n = len(numbers)
+			numbers[name] = n
+		}
+		return s.Takes(n)
+	}
+}
+
 // Range returns the part of n numbered rows, lo … hi−1, that the shard makes: the parts 1/n, 2/n, … follow each
 // other, and their sizes differ by one at most. More parts than rows leave some empty.
 func (s Shard) Range(n uint64) (lo, hi uint64) {

@@ -61,6 +61,7 @@ var answers = map[string][]any{
 	"show":               {shown{}, reasons{}},
 	"status":             {queueState{}},
 	"submit generate":    {submitted{}},
+	"submit reproduce":   {submitted{}},
 	"submit sweep":       {submitted{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/queue"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
@@ -30,8 +31,9 @@ func (a *app) fetch() *cobra.Command {
 		Short: "Wait for a submission of a queue, fetch what its units made, and join it",
 		Long: `fetch waits until each unit of a submission has ended, fetches what they made, checks it by SHA-256,
 and writes what one process would have written: of landing submit generate the file of samples, of
-landing submit sweep the sweep's folder. Parts lie in FILE.job-JOB until the file is whole: fetch again goes
-on with them. Without JOB it is the only submission that the queue has.
+landing submit sweep the sweep's folder, of landing submit reproduce the folder and the rows that it was
+given. Parts lie in FILE.job-JOB until the file is whole: fetch again goes on with them. Without JOB it is the
+only submission that the queue has.
 
 A submission with units that were given up is not joined; landing status JOB tells why they were, the
 same landing submit with --retry tries them again. Cells of a sweep that failed are recorded as such.`,
@@ -57,7 +59,7 @@ same landing submit with --retry tries them again. Cells of a sweep that failed 
 				return err
 			}
 			var c collection
-			if err := json.Unmarshal(j.Collect, &c); err != nil || !c.Generate && c.Sweep == nil {
+			if err := json.Unmarshal(j.Collect, &c); err != nil || !c.Generate && c.Sweep == nil && c.Reproduce == nil {
 				return &queue.DamagedError{Where: "submission " + j.ID, SHA256: j.List,
 					Problem: "it does not say what becomes of its results"}
 			}
@@ -73,7 +75,7 @@ same landing submit with --retry tries them again. Cells of a sweep that failed 
 					return err
 				}
 			}
-			if err := a.await(cmd, q, j, noWait, c.Sweep != nil); err != nil {
+			if err := a.await(cmd, q, j, noWait, !c.Generate); err != nil {
 				return err
 			}
 			if c.Generate {
@@ -84,6 +86,9 @@ same landing submit with --retry tries them again. Cells of a sweep that failed 
 					o.Data = c.Data
 				}
 				return a.fetchSamples(cmd, q, j, out, o)
+			}
+			if c.Reproduce != nil {
+				return a.fetchPaper(cmd, q, j, c.Reproduce)
 			}
 			return a.fetchSweep(cmd, q, j, c.Sweep, out)
 		},
@@ -240,38 +245,62 @@ func (a *app) fetchSweep(cmd *cobra.Command, q *queue.Queue, j *queue.Job, of js
 	if out == "" {
 		out = filepath.Join("sweeps", plan.File.Name)
 	}
-	records := map[string]*queue.Record{}
-	var from queue.Files
-	err = q.Collect(cmd.Context(), j, func(_ int, u *work.Unit, r *queue.Record, at queue.Files) error {
-		records[u.Key()], from = r, at
-		return nil
-	})
+	get, err := records(cmd, q, j, planned.File)
 	if err != nil {
 		return err
 	}
 	a.say("sweep: %s", out)
-	got, err := plan.Take(out, func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error) {
-		r := records[u.Unit.Key()]
+	got, err := plan.Take(sweep.Runner{Dir: out}, get)
+	if err != nil {
+		return err
+	}
+	return a.swept(got, "landing sweep "+text.Shell(planned.File)+" --retry", "landing compare "+text.Shell(out))
+}
+
+// fetchPaper takes the cells of a submission up as landing reproduce leaves them.
+func (a *app) fetchPaper(cmd *cobra.Command, q *queue.Queue, j *queue.Job, of json.RawMessage) error {
+	var from paperOrigin
+	if err := json.Unmarshal(of, &from); err != nil {
+		return err
+	}
+	get, err := records(cmd, q, j, "the paper's catalogue")
+	if err != nil {
+		return err
+	}
+	got, err := from.Take(from.Left, from.Rows, get)
+	if err != nil {
+		return err
+	}
+	return a.swept(got, "landing reproduce --retry", "landing reproduce all --show --rows "+text.Shell(from.Rows))
+}
+
+// records returns what brings the results of a submission of cells that were planned from a file.
+func records(cmd *cobra.Command, q *queue.Queue, j *queue.Job, file string) (
+	get func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error), err error) {
+	all := map[string]*queue.Record{}
+	var from queue.Files
+	err = q.Collect(cmd.Context(), j, func(_ int, u *work.Unit, r *queue.Record, at queue.Files) error {
+		all[u.Key()], from = r, at
+		return nil
+	})
+	return func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error) {
+		r := all[u.Unit.Key()]
 		if r == nil {
-			return nil, "", &changedError{planned.File, u.Cell.Name, j.ID}
+			return nil, "", &changedError{file, u.Unit.Name, j.ID}
 		}
 		if r.State == work.Failed {
 			return nil, r.Reason, nil
 		}
 		told, err := resultOf(cmd, from, r, dir)
 		return told, "", err
-	})
-	if err != nil {
-		return err
-	}
-	return a.swept(got, planned.File)
+	}, err
 }
 
 // changedError says that a sweep is not the one that was submitted any more.
 type changedError struct{ File, Cell, Job string }
 
 func (e *changedError) Error() string {
-	return fmt.Sprintf("%s: cell %s is not in submission %s as it is now: the file, its problems or its data were "+
+	return fmt.Sprintf("%s: %s is not in submission %s as it is now: the file, its problems or its data were "+
 		"changed; expected them as they were submitted", e.File, e.Cell, e.Job)
 }
 

@@ -204,7 +204,7 @@ func exitCode(err error) int {
 		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError), new(*tasks.InputError),
 		new(*tasks.TaskError), new(*export.HubError), new(*score.GraphError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
-		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.CellError), new(*paper.DataError),
+		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.DataError),
 		new(*paper.RowsError), new(*fs.PathError)):
 		return exitConfig
 	}

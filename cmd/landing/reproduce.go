@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/paper"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/work"
 )
 
@@ -51,18 +53,39 @@ they are.`,
 			if r.list {
 				args = append(args, "all", "demo")
 			}
-			if len(args) == 0 {
-				return &usageError{errors.New("expected a table or a figure, such as table1, figure-5, demo or all; " +
-					"--list lists them")}
-			}
-			exhibits, err := paper.Named(args)
+			exhibits, err := exhibitsOf(args)
 			if err != nil {
-				return &usageError{err}
+				return err
 			}
 			return a.reproduceExhibits(cmd.Context(), &r, exhibits)
 		},
 	}
 	f := cmd.Flags()
+	r.flags(f)
+	shardFlag(cmd, &r.shard, "run part i of n of the trainings, as another process or machine runs the others")
+	f.BoolVar(&r.retry, "retry", false, "run cells that failed again")
+	f.BoolVar(&r.list, "list", false, "list tables and figures with what they cost, and do nothing else")
+	f.BoolVar(&r.dry, "dry-run", false, "say which cells would be run, and what keeps them, and do nothing else")
+	f.BoolVar(&r.show, "show", false, "print tables of what is finished, and run nothing")
+	f.BoolVar(&r.mark, "markdown", false, "print tables as Markdown")
+	return cmd
+}
+
+// exhibitsOf returns the exhibits of arguments.
+func exhibitsOf(args []string) ([]*paper.Exhibit, error) {
+	if len(args) == 0 {
+		return nil, &usageError{errors.New("expected a table or a figure, such as table1, figure-5, demo or all; " +
+			"landing reproduce --list lists them")}
+	}
+	exhibits, err := paper.Named(args)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return exhibits, nil
+}
+
+// flags are those that say which cells are run, and how.
+func (r *reproduction) flags(f *pflag.FlagSet) {
 	f.DurationVar(&r.Budget, "budget", 15*time.Minute, "training of each cell; 0: the recipes' own epochs")
 	f.BoolVar(&r.Processor, "processor", false, "the budget is of processor time over workers, train.clock: "+
 		"processor, as other programs use the machine too")
@@ -73,24 +96,12 @@ they are.`,
 	f.IntVar(&r.seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
 	f.StringArrayVar(&r.Settings, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
 	f.StringVar(&r.Note, "note", "", "what to keep in the rows, such as: beside other work")
-	shardFlag(cmd, &r.shard, "run part i of n of the trainings, as another process or machine runs the others")
-	f.BoolVar(&r.retry, "retry", false, "run cells that failed again")
-	f.BoolVar(&r.list, "list", false, "list tables and figures with what they cost, and do nothing else")
-	f.BoolVar(&r.dry, "dry-run", false, "say which cells would be run, and what keeps them, and do nothing else")
-	f.BoolVar(&r.show, "show", false, "print tables of what is finished, and run nothing")
-	f.BoolVar(&r.mark, "markdown", false, "print tables as Markdown")
-	return cmd
-}
-
-// due is a cell to run with a seed.
-type due struct {
-	Cell *paper.Cell
-	Seed uint64
 }
 
 const mostSeeds = 1000
 
-func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits []*paper.Exhibit) error {
+// check looks at flags.
+func (r *reproduction) check() error {
 	if r.Budget < 0 || r.Budget > mostBudget || r.Budget > 0 && r.Budget < leastBudget {
 		return &usageError{fmt.Errorf("--budget is %v; expected 0 or a time from %v to %v", r.Budget, leastBudget,
 			mostBudget)}
@@ -101,12 +112,19 @@ func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits [
 	if r.seeds < 0 || r.seeds > mostSeeds {
 		return &usageError{fmt.Errorf("--seeds is %d; expected 1 to %d", r.seeds, mostSeeds)}
 	}
-	var err error
-	if r.part, err = shard(r.shard); err != nil {
-		return err
-	}
 	if r.rows == "" {
 		r.rows = filepath.Join(r.Out, "cells.csv")
+	}
+	return nil
+}
+
+func (a *app) reproduceExhibits(ctx context.Context, r *reproduction, exhibits []*paper.Exhibit) error {
+	err := r.check()
+	if err != nil {
+		return err
+	}
+	if r.part, err = shard(r.shard); err != nil {
+		return err
 	}
 	rows, err := paper.ReadRows(r.rows)
 	if err != nil {
@@ -153,8 +171,8 @@ func begins(cell, name string) bool {
 }
 
 // due returns what is left to run.
-func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []due {
-	var out []due
+func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []paper.Due {
+	var out []paper.Due
 	for _, c := range all {
 		seeds := r.seeds
 		if seeds == 0 {
@@ -162,7 +180,7 @@ func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []due {
 		}
 		for s := range seeds {
 			if !paper.Done(rows, c, r.Settings, r.Budget.Seconds(), uint64(1+s), r.retry) {
-				out = append(out, due{c, uint64(1 + s)})
+				out = append(out, paper.Due{Cell: c, Seed: uint64(1 + s)})
 			}
 		}
 	}
@@ -171,43 +189,19 @@ func (r *reproduction) due(all []*paper.Cell, rows []paper.Row) []due {
 
 // share returns what is left of the part that --shard names: cells of one training are in one part, whatever is
 // finished.
-func (r *reproduction) share(all []*paper.Cell, rows []paper.Row) []due {
-	number := map[string]int{}
+func (r *reproduction) share(all []*paper.Cell, rows []paper.Row) []paper.Due {
+	takes := r.part.ByName()
 	for _, d := range r.due(all, nil) {
-		if net := r.Folder(d.Cell, d.Seed); number[net] == 0 {
-			number[net] = 1 + len(number)
-		}
+		takes(r.Folder(d))
 	}
-	return slices.DeleteFunc(r.due(all, rows), func(d due) bool {
-		return !r.part.Takes(number[r.Folder(d.Cell, d.Seed)] - 1)
-	})
-}
-
-// refusals are what keeps cells from being run, by cell.
-func (r *reproduction) refusals(left []due) []error {
-	var out []error
-	var cells []*paper.Cell
-	for _, d := range left {
-		if slices.Contains(cells, d.Cell) {
-			continue
-		}
-		cells = append(cells, d.Cell)
-		err := d.Cell.Check(r.Settings)
-		if err == nil {
-			err = r.Try(d.Cell)
-		}
-		if err != nil {
-			out = append(out, err)
-		}
-	}
-	return append(out, paper.Needs(cells, r.Data)...)
+	return slices.DeleteFunc(r.due(all, rows), func(d paper.Due) bool { return !takes(r.Folder(d)) })
 }
 
 // runCells runs what is left, after everything that can be refused has been.
 func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, rows []paper.Row) ([]paper.Row, error) {
 	left := r.share(all, rows)
-	if refused := r.refusals(left); len(refused) > 0 {
-		return nil, errors.Join(refused...)
+	if _, err := r.Plan(left, false); err != nil {
+		return nil, err
 	}
 	if len(left) == 0 {
 		a.say("all cells are finished: %s", r.rows)
@@ -218,29 +212,14 @@ func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, 
 			return nil, err
 		}
 	}
-	bar := a.progress()
-	defer bar.done()
-	r.Pool, r.Command = a.workersPool(), append([]string{"landing"}, a.args...)
-	for i, d := range left {
-		r.Say = func(format string, v ...any) {
-			bar.update(false, func() string {
-				return fmt.Sprintf("%d of %d: ", i+1, len(left)) + fmt.Sprintf(format, v...)
-			})
-		}
-		row, err := r.Measure(ctx, d.Cell, d.Seed)
-		if err != nil {
-			if ctx.Err() != nil {
-				a.say("interrupted; finished cells are kept in %s. Go on with the same command", r.rows)
-				return nil, &said{err}
-			}
-			return nil, err
-		}
-		if rows, err = paper.Keep(r.rows, row); err != nil {
-			return nil, err
-		}
-		bar.line(fmt.Sprintf("%d of %d: %s", i+1, len(left), row.String()))
+	by := sweep.Runner{Pool: a.workersPool(), Retry: r.retry, Command: append([]string{"landing"}, a.args...)}
+	a.watch(&by)
+	rows, err := r.Run(ctx, left, r.rows, by)
+	if err != nil && ctx.Err() != nil {
+		a.say("interrupted; finished cells are kept in %s. Go on with the same command", r.rows)
+		return nil, &said{err}
 	}
-	return rows, nil
+	return rows, err
 }
 
 // What reproduce prints: of tables, of --list and of --dry-run.
@@ -326,10 +305,10 @@ func (a *app) listExhibits(r *reproduction, exhibits []*paper.Exhibit, rows []pa
 		nets, open := map[string]bool{}, map[string]bool{}
 		runs := r.due(cells, nil)
 		for _, d := range runs {
-			nets[r.Folder(d.Cell, d.Seed)] = true
+			nets[r.Folder(d)] = true
 		}
 		for _, d := range left {
-			open[r.Folder(d.Cell, d.Seed)] = true
+			open[r.Folder(d)] = true
 		}
 		list = append(list, listedExhibit{e.Name, e.Alias, e.Title, len(cells), len(runs), len(nets), len(left),
 			float64(len(open)) * r.Budget.Seconds()})
@@ -351,9 +330,9 @@ func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row)
 	list := []plannedPaperCell{}
 	for _, d := range left {
 		list = append(list, plannedPaperCell{d.Cell.Name, d.Seed, d.Cell.Recipe, d.Cell.Variants,
-			strings.Join(d.Cell.Settings, " "), strings.Join(d.Cell.Draw, " "), r.Folder(d.Cell, d.Seed)})
+			strings.Join(d.Cell.Settings, " "), strings.Join(d.Cell.Draw, " "), r.Folder(d)})
 	}
-	refused := r.refusals(left)
+	_, refused := r.Plan(left, false)
 	err := a.result(plannedPaper{list}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, e := range list {
@@ -362,5 +341,5 @@ func (a *app) dryReproduce(r *reproduction, all []*paper.Cell, rows []paper.Row)
 		t.Flush()
 		fmt.Fprintf(w, "%s to run\n", plural(len(list), "cell"))
 	})
-	return errors.Join(append(refused, err)...)
+	return errors.Join(refused, err)
 }

@@ -176,13 +176,13 @@ func TestReproduceRefuses(t *testing.T) {
 			"flood/ULLA"}},
 		{exitUsage, "--budget is 10ms; expected 0 or a time from 1s", []string{"demo", "--budget", "10ms"}},
 		{exitUsage, "--out is empty", []string{"demo", "--out", ""}},
-		{exitConfig, "cell demo/OLLA-P/N=20: --set network.width=0: network.width", []string{"demo", "--set",
-			"network.width=0"}},
-		{exitConfig, "cell demo/ULLA/N=200: ", []string{"demo", "--set", "network.octaves_of=start", "--set",
-			"process.steps=0"}},
+		{exitConfig, "demo/OLLA-P/N=40, seed 1 and 19 more: --set network.width=0: network.width", []string{"demo",
+			"--set", "network.width=0"}},
+		{exitConfig, "24 cells cannot be, and nothing was run", []string{"demo", "--set", "network.octaves_of=start",
+			"--set", "process.steps=0"}},
 		{exitUsage, "--seeds is -1", []string{"demo", "--seeds", "-1"}},
 		{exitConfig, "recipe volcano: volcano.csv is needed: --data names the folder", []string{"figure-5"}},
-		{exitConfig, "cell demo/OLLA-P/N=20: --set network.girth=3: network.girth", []string{"demo", "--set",
+		{exitConfig, "and 19 more: --set network.girth=3: network.girth", []string{"demo", "--set",
 			"network.girth=3", "--dry-run"}},
 	} {
 		r := do(t, dir, append([]string{"reproduce"}, c.args...)...)
@@ -240,7 +240,7 @@ func TestReproduceList(t *testing.T) {
 	}
 	// Table 11 draws 19 rows from one network; table 1 has 8 sets of 5 trainings, which four methods share one of,
 	// and three seeds of ULLA, as the paper says, by data and set alone, and that for all of the budget.
-	if costs["table11"] != 300 || costs["table1"] != 300*(8*5+3*24) || costs["demo"] != 24*300 || len(costs) != 18 {
+	if costs["table11"] != 300 || costs["table1"] != 300*(8*5+4*24) || costs["demo"] != 24*300 || len(costs) != 18 {
 		t.Errorf("%v", costs)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/queue"
 	"github.com/landing-diffusion/landing/tasks"
 )
@@ -50,10 +49,10 @@ func (a *app) submit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit",
 		Short: "Cut work into units and hand them to a queue of workers",
-		Args:  args(0, "a kind of work: generate or sweep"),
+		Args:  args(0, "a kind of work: generate, sweep or reproduce"),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.submitGenerate(), a.submitSweep())
+	cmd.AddCommand(a.submitGenerate(), a.submitSweep(), a.submitReproduce())
 	return cmd
 }
 
@@ -63,6 +62,8 @@ type collection struct {
 	Run      string          `json:"run,omitempty"`  // folder of the samples' run, here,
 	Data     string          `json:"data,omitempty"` // and its data, if it has moved
 	Sweep    json.RawMessage `json:"sweep,omitempty"`
+
+	Reproduce json.RawMessage `json:"reproduce,omitempty"`
 }
 
 // Units of a submission of samples, if nobody says how large they are.
@@ -191,10 +192,13 @@ func (a *app) hand(cmd *cobra.Command, s *submission, c collection) error {
 			fmt.Fprintf(w, ", %d given up before (--retry tries them again)", st.Failed)
 		}
 		fmt.Fprintf(w, "; %s there\n", plural(len(st.Workers), "worker"))
-		to := "samples.npy"
-		if !c.Generate {
-			to = "sweeps/NAME"
+		to := "" // of the paper: where landing reproduce has it
+		switch {
+		case c.Generate:
+			to = " -o samples.npy"
+		case c.Sweep != nil:
+			to = " -o sweeps/NAME"
 		}
-		fmt.Fprintf(w, "next:  landing status %s\n       landing fetch %s -o %s\n", j.ID, j.ID, text.Shell(to))
+		fmt.Fprintf(w, "next:  landing status %s\n       landing fetch %s%s\n", j.ID, j.ID, to)
 	})
 }

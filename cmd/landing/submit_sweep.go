@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/tasks"
 )
@@ -23,11 +23,7 @@ type sweepOrigin struct {
 
 // plan reads and plans the sweep.
 func (s *sweepOrigin) plan() (*sweep.Plan, error) {
-	data, err := input.ReadStream(s.File, maxSweep)
-	if err != nil {
-		return nil, err
-	}
-	f, err := sweep.Parse(data, s.File)
+	f, err := sweep.Read(s.File)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +47,10 @@ are not in seconds.`,
 				return err
 			}
 			var err error
-			if from.File, err = filepath.Abs(args[0]); err != nil {
-				return err
+			if from.File = args[0]; !slices.Contains(sweep.Shipped(), from.File) {
+				if from.File, err = filepath.Abs(from.File); err != nil {
+					return err
+				}
 			}
 			if from.Dir != "" {
 				if from.Dir, err = filepath.Abs(from.Dir); err != nil {
@@ -63,23 +61,11 @@ are not in seconds.`,
 			if err != nil {
 				return err
 			}
-			units, err := plan.Away()
-			if err != nil {
-				return err
-			}
-			s.Inputs = map[string]string{}
-			for _, u := range units {
-				s.Units = append(s.Units, u.Unit)
-				for name, sum := range u.Unit.Inputs {
-					s.Inputs[sum] = u.Inputs[name]
-				}
-			}
-			s.What = fmt.Sprintf("sweep %s, %s", plan.File.Name, plural(len(units), "cell"))
 			raw, err := json.Marshal(from)
 			if err != nil {
 				return err
 			}
-			return a.hand(cmd, &s, collection{Sweep: raw})
+			return a.handCells(cmd, &s, plan, "sweep "+plan.File.Name, collection{Sweep: raw})
 		},
 	}
 	f := cmd.Flags()
@@ -87,4 +73,23 @@ are not in seconds.`,
 	f.StringArrayVar(&from.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
 	s.flags(cmd)
 	return cmd
+}
+
+// handCells hands the cells of a plan to a queue, those of a training as one unit.
+func (a *app) handCells(cmd *cobra.Command, s *submission, plan *sweep.Plan, what string, c collection) error {
+	units, err := plan.Away()
+	if err != nil {
+		return err
+	}
+	cells := 0
+	s.Inputs = map[string]string{}
+	for _, u := range units {
+		cells += len(u.Cells)
+		s.Units = append(s.Units, u.Unit)
+		for name, sum := range u.Unit.Inputs {
+			s.Inputs[sum] = u.Inputs[name]
+		}
+	}
+	s.What = fmt.Sprintf("%s, %s", what, plural(cells, "cell"))
+	return a.hand(cmd, s, c)
 }

@@ -11,16 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
 )
-
-// maxSweep bounds a sweep file in bytes; what it may have is less.
-const maxSweep = 1 << 24
 
 func (a *app) sweep() *cobra.Command {
 	var o sweep.Options
@@ -29,9 +25,10 @@ func (a *app) sweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep FILE",
 		Short: "Train a grid of problems, methods, settings, budgets and seeds, and make a row of each",
-		Long: `sweep trains every cell of the grid in a sweep file (docs/sweeps.md) as a run of its own, draws
-and judges samples, and records a row. The folder (--out) has runs/CELL, units/CELL with
-result.json or failed.json, and rows.json when all cells have ended.
+		Long: `sweep trains the cells of the grid in a sweep file (docs/sweeps.md), draws and judges samples,
+and records a row of each. The folder (--out) has run folders in runs/, units/CELL with result.json or
+failed.json, and rows.json when all cells have ended. FILE may name a sweep of the binary: ` +
+			strings.Join(sweep.Shipped(), " or ") + `.
 
 The same command goes on where it was stopped, also by kill -9, and ends in the same bytes of
 rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the
@@ -39,7 +36,7 @@ rest goes on; --retry runs those again. Several processes may share a folder.
 
 --dry-run reads the data, lists the cells and what they take, and runs nothing. --shard 2/4 runs the
 second of four parts. landing compare shows the folder as a table and a page.`,
-		Example: "  landing sweep table.yaml --dry-run\n  landing sweep table.yaml --data ~/data\n" +
+		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
 		Args: args(1, "a sweep file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,11 +44,7 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 			if err != nil {
 				return err
 			}
-			data, err := input.ReadStream(args[0], maxSweep)
-			if err != nil {
-				return err
-			}
-			f, err := sweep.Parse(data, args[0])
+			f, err := sweep.Read(args[0])
 			if err != nil {
 				return err
 			}
@@ -73,7 +66,8 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 			if got == nil {
 				return err
 			}
-			return errors.Join(a.swept(got, args[0]), err)
+			return errors.Join(a.swept(got, "landing sweep "+text.Shell(args[0])+" --retry",
+				"landing compare "+text.Shell(got.Dir)), err)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder of the sweep, new or to go on in (default: sweeps/NAME)")
@@ -111,7 +105,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 			}
 		}
 	}
-	cells, total, number := []plannedCell{}, metric.Float(0), 0
+	cells, total, takes := []plannedCell{}, metric.Float(0), part.ByName()
 	for i, c := range plan.Cells {
 		e := plannedCell{Name: c.Name, State: work.Waiting}
 		if state != nil {
@@ -126,11 +120,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		if cost, ok := costs[c.Name]; ok {
 			e.Cost = &cost
 		}
-		takes := part.Takes(number)
-		if c.Skipped == "" {
-			number++
-		}
-		if !takes && c.Skipped == "" {
+		if c.Skipped == "" && !takes(c.Training) {
 			continue
 		}
 		if e.Cost != nil && (e.State == work.Waiting || e.State == work.Begun) {
@@ -201,7 +191,7 @@ func (a *app) watch(r *sweep.Runner) {
 	var at string
 	var epochs int
 	where := func(c *sweep.Cell, p sweep.Progress) string {
-		s := fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c.Name)
+		s := fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c)
 		if p.Failed > 0 {
 			s += fmt.Sprintf("  (%d failed)", p.Failed)
 		}
@@ -242,12 +232,12 @@ func (a *app) watch(r *sweep.Runner) {
 		case s.Reason != "":
 			said += ": " + s.Reason
 		}
-		bar.line(fmt.Sprintf("%s: %s%s", c.Name, said, left(p)))
+		bar.line(fmt.Sprintf("%s: %s%s", c, said, left(p)))
 	}
 }
 
-// swept tells what a sweep's folder holds.
-func (a *app) swept(o *sweep.Outcome, file string) error {
+// swept tells what a sweep's folder holds, which command runs what failed again, and which one shows the rows.
+func (a *app) swept(o *sweep.Outcome, again, next string) error {
 	count := map[work.State]int{}
 	for _, c := range o.Cells {
 		count[c.State]++
@@ -269,7 +259,7 @@ func (a *app) swept(o *sweep.Outcome, file string) error {
 		if n := count[work.Failed]; n > 0 {
 			fmt.Fprintf(w, ", %d failed", n)
 		}
-		if o.Complete {
+		if o.SHA256 != "" {
 			fmt.Fprintf(w, "; rows.json has SHA-256 %.16s…", o.SHA256)
 		}
 		fmt.Fprintln(w)
@@ -277,11 +267,11 @@ func (a *app) swept(o *sweep.Outcome, file string) error {
 			fmt.Fprintln(w, "go on: the same command, from where this one stopped")
 		}
 		if count[work.Done] > 0 {
-			fmt.Fprintf(w, "next:  landing compare %s\n", text.Shell(o.Dir))
+			fmt.Fprintf(w, "next:  %s\n", next)
 		}
 	})
 	if n := count[work.Failed]; n > 0 && err == nil {
-		return fmt.Errorf("%s failed; landing sweep %s --retry runs what failed again", plural(n, "cell"), file)
+		return fmt.Errorf("%s failed; %s runs what failed again", plural(n, "cell"), again)
 	}
 	return err
 }

@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// small is a run of two epochs.
+func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trained) {
+	t.Helper()
+	text, _, err := problem.Source("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := problem.Load(text, "demo", "", []string{"network.width=8", "network.layers=1", "train.epochs=2",
+		"train.times_per_path=2", "prior=uniform"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := experiment.Load(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Begin(f, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Unlock)
+	if err := r.Train(t.Context(), "", experiment.Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	trained, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, trained
+}
+
+// What is judged has the samples that were asked for, where generation begins held against where paths end, and on
+// the way what was asked of it; an interruption is told, after the samples too.
+func TestJudge(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	r, trained := small(t, pool)
+	drawn := 0
+	x, v, fault, err := Judge(t.Context(), r, trained, 60, true, func(done, of int) {
+		if drawn = done; of != 60 {
+			t.Errorf("of %d samples", of)
+		}
+	})
+	if err != nil || fault != nil || x.N() != 60 || v.Samples != 60 || drawn != 60 {
+		t.Fatalf("%v, %v, %d drawn, %+v", err, fault, drawn, v)
+	}
+	if v.Start == nil || v.Start.Paths < 60 || v.Steps == nil {
+		t.Errorf("start %+v, steps %v", v.Start, v.Steps)
+	}
+	if _, v, _, err := Judge(t.Context(), r, trained, 60, false, func(int, int) {}); err != nil || v.Steps != nil {
+		t.Errorf("nobody asked for steps: %v, %v", err, v)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	if _, _, _, err := Judge(ctx, r, trained, 60, false, func(done, of int) {
+		if done == of {
+			stop()
+		}
+	}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted after the last sample: %v", err)
+	}
+}
+
+// A cost is of this machine and of now.
+func TestCostHere(t *testing.T) {
+	var c Cost
+	c.Here()
+	m := run.ThisMachine()
+	if age := time.Since(c.Ended); age < -time.Second || age > time.Minute || c.Ended.Nanosecond() != 0 ||
+		c.Ended.Location() != time.UTC {
+		t.Errorf("it ended at %v", c.Ended)
+	}
+	if c.CPU != m.CPU || c.Cores != m.Cores || c.Kernel != m.Kernel || c.Cores < 1 {
+		t.Errorf("of %+v, this machine is %+v", c, m)
+	}
+}

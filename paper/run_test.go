@@ -1,0 +1,186 @@
+package paper
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/tasks"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// Cells of one training train once, each has its row, one that fails has its reason; rows that are lost come again
+// from the folder without any training, and a training that somebody holds is left to them.
+func TestRun(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	own := *cells["demo/ULLA/N=20"]
+	short, none := own, own
+	short.Name, short.Draw, short.Jacobian = "demo/short", []string{"process.steps=9"}, true
+	none.Name, none.Draw = "demo/none", []string{"process.method=MALA"}
+	left := []Due{{&own, 2}, {&short, 2}, {&none, 2}}
+	c := Config{Out: filepath.Join(t.TempDir(), "p"), Note: "a test", Settings: []string{"network.width=8",
+		"network.layers=1", "train.epochs=2", "train.times_per_path=2"}}
+	trained := 0
+	by := sweep.Runner{Pool: pool, Observer: sweep.Observer{Train: experiment.Observer{Epoch: func(train.Epoch) {
+		trained++
+	}}}}
+	file := filepath.Join(c.Out, "rows.csv")
+	rows, err := c.Run(t.Context(), left, file, by)
+	if err != nil || len(rows) != 3 || trained != 2 {
+		t.Fatalf("%v, %d rows, %d epochs", err, len(rows), trained)
+	}
+	figures := map[string]map[string]float64{}
+	for _, r := range rows {
+		if r.Seed != 2 || r.Note != "a test" || r.Budget != 0 || r.Commit == "" || r.Machine == "" || len(r.Day) != 10 {
+			t.Errorf("%+v", r)
+		}
+		figures[r.Cell] = r.Figures
+		if r.Cell == none.Name {
+			if !strings.Contains(r.Failure, `process.method is "MALA"`) || len(r.Figures) > 0 {
+				t.Errorf("failed: %q, figures %v", r.Failure, r.Figures)
+			}
+			continue
+		}
+		if want := map[string]float64{own.Name: 20, short.Name: 9}[r.Cell]; r.Failure != "" || len(r.Config) != 64 ||
+			r.Figures[Evaluations] != want || r.Figures[Epochs] != 2 || r.Figures[Distance] <= 0 ||
+			r.Figures[AbsH] > 1e-12 {
+			t.Errorf("%s: %s, %v", r.Cell, r.Failure, r.Figures)
+		}
+		if _, ok := r.Figures[JacobianNear]; ok != (r.Cell == short.Name) {
+			t.Errorf("%s: its Jacobian %v", r.Cell, ok)
+		}
+	}
+	if figures[own.Name][Distance] == figures[short.Name][Distance] {
+		t.Error("both have the same samples")
+	}
+	for _, d := range left[:2] {
+		if drawn, err := os.ReadDir(c.shown(d)); err != nil || len(drawn) == 0 {
+			t.Errorf("%s: pictures %v, %v", d, drawn, err)
+		}
+	}
+
+	again, err := c.Run(t.Context(), left, filepath.Join(c.Out, "other.csv"), by)
+	if err != nil || trained != 2 || len(again) != 3 {
+		t.Fatalf("again: %v, %d rows, %d epochs", err, len(again), trained)
+	}
+	a, errA := os.ReadFile(file)
+	b, errB := os.ReadFile(filepath.Join(c.Out, "other.csv"))
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("other rows from the folder:\n%s\n%s", a, b)
+	}
+
+	// An older program's folder has runs and no units.
+	if err := os.RemoveAll(filepath.Join(c.Out, "units")); err != nil {
+		t.Fatal(err)
+	}
+	held := &run.Folder{Dir: c.Folder(left[0])}
+	if err := held.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := c.Run(t.Context(), left, filepath.Join(c.Out, "third.csv"), by); err != nil || len(rows) != 0 {
+		t.Errorf("of a training that is held: %v, %d rows", err, len(rows))
+	}
+	held.Unlock()
+	third, err := c.Run(t.Context(), left, filepath.Join(c.Out, "third.csv"), by)
+	if err != nil || trained != 2 || len(third) != 3 {
+		t.Fatalf("without units: %v, %d rows, %d epochs", err, len(third), trained)
+	}
+	for _, r := range third {
+		clocks := []string{Train, Simulate, Generate}
+		got, want := maps.Clone(r.Figures), maps.Clone(figures[r.Cell])
+		for _, name := range clocks {
+			delete(got, name)
+			delete(want, name)
+		}
+		if !maps.Equal(rounded(got), rounded(want)) {
+			t.Errorf("%s: other figures\n%v\n%v", r.Cell, got, want)
+		}
+	}
+}
+
+// Cells that are done on another machine leave the rows and pictures of those that are done here.
+func TestTake(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	old := slices.Clone(tasks.All)
+	tasks.All = append(tasks.All, sweep.Tasks())
+	defer func() { tasks.All = old }()
+	own := *cells["demo/OLLA/N=20"]
+	short := own
+	short.Name, short.Draw, short.Jacobian = "demo/short", []string{"process.steps=9"}, true
+	left := []Due{{&own, 1}, {&short, 1}}
+	c := Config{Out: filepath.Join(t.TempDir(), "here"), Settings: []string{"network.width=8", "network.layers=1",
+		"train.epochs=2", "train.times_per_path=2"}}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	want, err := c.Run(t.Context(), left, file, sweep.Runner{Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Out = filepath.Join(t.TempDir(), "there")
+	file += "2"
+	out, err := c.Take(left, file, func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error) {
+		r, err := (&tasks.Doer{Pool: pool}).Do(t.Context(), u.Unit, nil, dir)
+		return r, "", err
+	})
+	if err != nil || !out.Complete || out.Failed() > 0 {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	got, err := ReadRows(file)
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d rows, %v", len(got), err)
+	}
+	for i := range got {
+		for _, r := range []*Row{&got[i], &want[i]} {
+			for _, name := range []string{Train, Simulate, Generate} {
+				delete(r.Figures, name)
+			}
+		}
+		if !maps.Equal(got[i].Figures, want[i].Figures) || got[i].Config != want[i].Config ||
+			got[i].Cell != want[i].Cell {
+			t.Errorf("there\n%+v\nhere\n%+v", got[i], want[i])
+		}
+	}
+	for _, name := range []string{"map.svg", jacobianFile} {
+		if _, err := os.Stat(filepath.Join(c.shown(left[1]), name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// rounded are figures as a file of rows has them.
+func rounded(f map[string]float64) map[string]string {
+	out := map[string]string{}
+	for name, v := range f {
+		out[name] = number(v)
+	}
+	return out
+}
+
+// Draws of the catalogue are keys of generation that can be, but for those of a landing that diverges, as in the paper.
+func TestDraws(t *testing.T) {
+	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir()}
+	var refused []string
+	for _, name := range slices.Sorted(maps.Keys(cells)) {
+		if cell := cells[name]; cell.Draw != nil {
+			made, err := c.cell(Due{cell, 1}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := made.Drawable(); err != nil {
+				refused = append(refused, name)
+			}
+		}
+	}
+	if !slices.Equal(refused, []string{"alanine/α=400"}) {
+		t.Errorf("refused are %q", refused)
+	}
+}
