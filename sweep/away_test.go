@@ -92,9 +92,8 @@ func TestAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.Take(Runner{Dir: filepath.Join(home, "wrong")}, func(AwayUnit, string) (*tasks.Result, string, error) {
-			return &tasks.Result{Detail: detail}, "", nil
-		})
+		wrong := func(AwayUnit, string) (*tasks.Result, string, error) { return &tasks.Result{Detail: detail}, "", nil }
+		_, err = p.Take(Runner{Dir: filepath.Join(home, "wrong")}, wrong)
 		if !errors.As(err, new(*work.DamagedError)) {
 			t.Errorf("the result of another cell: %v", err)
 		}
