@@ -18,7 +18,7 @@ import (
 //	s_θ(x, p̃, t) = m(t) F_θ(row(x, p̃, t)),
 //
 // and the precision of its products. Its parameters are one flat slice. A Model is
-// conformant if scoretest.Run passes; docs/architecture.md says how to add one.
+// conformant if scoretest.Run passes; docs/adding.md says how to add one.
 type Model[T kernel.Float] interface {
 	Reader[T]
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/demo"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/earth/demo"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
