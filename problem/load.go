@@ -328,6 +328,12 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		return p.definitions(node, key, where)
 	}
 	switch t.Kind() {
+	case reflect.Pointer: // to tell what nobody wrote from a zero
+		return p.walk(node, t.Elem(), key, where)
+	case reflect.Interface:
+		if _, ok := node.(*ast.NullNode); ok {
+			return bad(node, "a value")
+		}
 	case reflect.Map:
 		if _, ok := node.(*ast.MappingNode); !ok {
 			if _, ok := node.(*ast.MappingValueNode); !ok {

@@ -85,8 +85,11 @@ func by(t *testing.T, s *jsonschema.Resolved, text string) error {
 }
 
 // load is what the verbs do with a file before any data: chains says that it is landing sample.
-func load(text string, chains bool) (atLoad, atBuild error) {
-	p, err := problem.Load([]byte(text), "p.yaml", "", nil)
+func load(text string, chains bool) (atLoad, atBuild error) { return loadVariant(text, "", chains) }
+
+// loadVariant is load of a file with a variant.
+func loadVariant(text, variant string, chains bool) (atLoad, atBuild error) {
+	p, err := problem.Load([]byte(text), "p.yaml", variant, nil)
 	if err != nil {
 		return err, nil
 	}
@@ -455,6 +458,9 @@ func TestWrong(t *testing.T) {
 		"set: {kind: molecule, atoms: 3, distances: [{atoms: [0, 1], value: 1, colour: red}]}",
 		"set: {kind: arm, robot: atlas, waypoints: 3}",
 		"set: {kind: arm, robot: panda, waypoints: 3, aggregate: all}",
+		"set: {kind: arm, robot: panda, waypoints: 3, limits: null}",
+		"set: {kind: arm, robot: panda, waypoints: 3, limits: zzz}",
+		"set: {kind: arm, robot: panda, waypoints: 3, step: null}",
 		base + "trian: {epochs: 3}",
 		base + "train: {epoch: 3}",
 		base + "train: {epochs: 1e3.5}",
