@@ -85,8 +85,13 @@ func Read(root, commands string) (*Site, []error) {
 			}
 		}
 	}
-	for _, at := range s.order() {
-		faults = append(faults, s.check(s.pages[at])...)
+	for checked := map[string]bool{}; len(checked) < len(s.pages); { // links lead to packages, whose pages have links
+		for _, at := range s.order() {
+			if !checked[at] {
+				checked[at] = true
+				faults = append(faults, s.check(s.pages[at])...)
+			}
+		}
 	}
 	return s, faults
 }
@@ -291,6 +296,8 @@ func folderPage(root, at string) (*page, error) {
 		return nil, fmt.Errorf("%s is a folder without README.md and without Go", at)
 	}
 	set := token.NewFileSet()
+	printer := new(doc.Package).Printer()
+	printer.DocLinkBaseURL = "https://pkg.go.dev"
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", at)
 	for _, file := range files {
@@ -302,7 +309,7 @@ func folderPage(root, at string) (*page, error) {
 			return nil, err
 		}
 		if f.Doc != nil {
-			b.Write(new(doc.Package).Markdown(f.Doc.Text()))
+			b.Write(printer.Markdown(new(doc.Package).Parser().Parse(f.Doc.Text())))
 			b.WriteString("\n")
 		}
 	}

@@ -59,7 +59,7 @@ func TestWrite(t *testing.T) {
 		{"docs/page.html", `href="../style.css"`},
 		{"docs/page.html", `<a href="https://example.org/x">`},
 		{"docs/page.html", `1 &lt; 2 &amp; <code>&lt;b&gt;</code>`},
-		{"kit/index.html", "does one thing"},
+		{"kit/index.html", `does one thing to an <a href="https://pkg.go.dev/io#Reader">`},
 		{"LICENSE", "free"},
 	} {
 		if !strings.Contains(files[c.file], c.want) {
@@ -110,7 +110,7 @@ func small(t *testing.T) string {
 	put(t, repo, "docs/page.md", "# Page\n\n[home](../README.md#home) ![dots](../picture.png) "+
 		"[x](https://example.org/x)\n\n1 < 2 & `<b>`\n\n## Two words: π = `x_y`\n\n## Again\n\n## Again\n")
 	put(t, repo, "examples/one/README.md", "# One\n")
-	put(t, repo, "kit/kit.go", "// Package kit does one thing.\npackage kit\n")
+	put(t, repo, "kit/kit.go", "// Package kit does one thing to an [io.Reader].\npackage kit\n")
 	put(t, repo, "void/x.txt", "")
 	picture, err := os.ReadFile("../../docs/images/arm.png")
 	if err != nil {

@@ -2,7 +2,8 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
+	"fmt"
 	"html/template"
 	"os"
 	"path"
@@ -13,13 +14,10 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-//go:embed page.html
-var layout string
+//go:embed page.html style.css
+var own embed.FS
 
-//go:embed style.css
-var style []byte
-
-var pageLayout = template.Must(template.New("page").Parse(layout))
+var pageLayout = template.Must(template.ParseFS(own, "page.html"))
 
 // A link of the navigation.
 type link struct {
@@ -34,39 +32,34 @@ type group struct {
 }
 
 // Write writes the site into a folder and returns the number of its files. What else is in the folder stays.
-func (s *Site) Write(out string) (n int, err error) {
-	write := func(at string, data []byte) {
-		if err != nil {
-			return
-		}
-		file := filepath.Join(out, filepath.FromSlash(at))
-		if err = os.MkdirAll(filepath.Dir(file), 0o777); err == nil {
-			err = os.WriteFile(file, data, 0o666)
-		}
-		n++
+func (s *Site) Write(out string) (int, error) {
+	const sheet = "style.css"
+	style, err := own.ReadFile(sheet)
+	if err != nil {
+		return 0, err
 	}
-	write("style.css", style)
+	files := map[string][]byte{sheet: style}
 	order := s.order()
 	for _, at := range order {
-		data, e := s.render(s.pages[at], order)
-		if e != nil {
-			return n, e
+		if files[place(at)], err = s.render(s.pages[at], order); err != nil {
+			return 0, fmt.Errorf("%s: %w", at, err)
 		}
-		write(place(at), data)
 	}
-	var files []string
 	for at := range s.files {
-		files = append(files, at)
-	}
-	slices.Sort(files)
-	for _, at := range files {
-		data, e := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(at)))
-		if e != nil {
-			return n, e
+		if files[at], err = os.ReadFile(filepath.Join(s.root, filepath.FromSlash(at))); err != nil {
+			return 0, err
 		}
-		write(at, data)
 	}
-	return n, err
+	for at, data := range files {
+		file := filepath.Join(out, filepath.FromSlash(at))
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(file, data, 0o666); err != nil {
+			return 0, err
+		}
+	}
+	return len(files), nil
 }
 
 // place is where the page of a place is in the site.
