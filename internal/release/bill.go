@@ -13,44 +13,52 @@ import (
 	"time"
 )
 
-// Of CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json), what a Go program has to say.
-type (
-	bom struct {
-		Schema       string       `json:"$schema"`
-		Format       string       `json:"bomFormat"`
-		Spec         string       `json:"specVersion"`
-		Serial       string       `json:"serialNumber"`
-		Version      int          `json:"version"`
-		Metadata     metadata     `json:"metadata"`
-		Components   []component  `json:"components"`
-		Dependencies []dependency `json:"dependencies"`
-	}
-	metadata struct {
+// A bom is of CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json) what a Go program has to say.
+type bom struct {
+	Schema   string `json:"$schema"`
+	Format   string `json:"bomFormat"`
+	Spec     string `json:"specVersion"`
+	Serial   string `json:"serialNumber"`
+	Version  int    `json:"version"`
+	Metadata struct {
 		Timestamp string    `json:"timestamp"`
 		Component component `json:"component"`
-	}
-	component struct {
-		Ref        string     `json:"bom-ref"`
-		Type       string     `json:"type"`
-		Name       string     `json:"name"`
-		Version    string     `json:"version"`
-		Purl       string     `json:"purl"`
-		Hashes     []hash     `json:"hashes,omitempty"`
-		Properties []property `json:"properties,omitempty"`
-	}
-	hash struct {
-		Algorithm string `json:"alg"`
-		Content   string `json:"content"`
-	}
-	property struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	}
-	dependency struct {
-		Ref string   `json:"ref"`
-		On  []string `json:"dependsOn,omitempty"`
-	}
-)
+	} `json:"metadata"`
+	Components   []component  `json:"components"`
+	Dependencies []dependency `json:"dependencies"`
+}
+
+// A component is a program or a module.
+type component struct {
+	Ref  string `json:"bom-ref"`
+	Type string `json:"type"`
+	named
+	Hashes     []hash     `json:"hashes,omitempty"`
+	Properties []property `json:"properties,omitempty"`
+}
+
+// named is a module and its version, in words and as a package URL.
+type named struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Purl    string `json:"purl"`
+}
+
+type hash struct {
+	Algorithm string `json:"alg"`
+	Content   string `json:"content"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A dependency is what a component, by its Ref, is made with.
+type dependency struct {
+	Ref string   `json:"ref"`
+	On  []string `json:"dependsOn,omitempty"`
+}
 
 // Bill returns the bill of materials of a program: the modules that Go wrote into it (go version -m), Go itself, and
 // the program's hash. The serial number follows from the program's bytes.
@@ -60,7 +68,7 @@ func Bill(program io.ReaderAt, data []byte, version string, when time.Time) ([]b
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	main := component{Type: "application", Name: "landing", Version: version, Purl: purl(info.Main.Path, version),
+	main := component{Type: "application", named: named{"landing", version, purl(info.Main.Path, version)},
 		Hashes: []hash{{"SHA-256", hex.EncodeToString(sum[:])}}}
 	main.Ref = main.Purl
 	for _, s := range info.Settings { // how it was compiled
@@ -69,10 +77,10 @@ func Bill(program io.ReaderAt, data []byte, version string, when time.Time) ([]b
 		}
 	}
 	b := bom{Schema: "http://cyclonedx.org/schema/bom-1.5.schema.json", Format: "CycloneDX", Spec: "1.5",
-		Serial: "urn:uuid:" + uuid(sum), Version: 1,
-		Metadata: metadata{when.Format(time.RFC3339), main}}
+		Serial: "urn:uuid:" + uuid(sum), Version: 1}
+	b.Metadata.Timestamp, b.Metadata.Component = when.Format(time.RFC3339), main
 	add := func(path, version, sum string) {
-		c := component{Type: "library", Name: path, Version: version, Purl: purl(path, version)}
+		c := component{Type: "library", named: named{path, version, purl(path, version)}}
 		c.Ref = c.Purl
 		if sum != "" {
 			c.Properties = []property{{"go:sum", sum}} // of the module's files, as in go.sum

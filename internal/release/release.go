@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ type Release struct {
 
 	sha  string
 	time time.Time // of the commit
+	env  []string  // of the Go command
 }
 
 var version = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
@@ -70,6 +72,12 @@ func (r *Release) Make(ctx context.Context) error {
 	if err := r.export(ctx, source); err != nil {
 		return err
 	}
+	if err := r.told(source); err != nil {
+		return err
+	}
+	if r.env, err = r.goEnv(ctx, source); err != nil {
+		return err
+	}
 	r.Say(fmt.Sprintf("%s: commit %s of %s", r.Version, r.sha, r.time.Format(time.RFC3339)))
 	beside, err := r.beside(ctx, source, work)
 	if err != nil {
@@ -83,7 +91,7 @@ func (r *Release) Make(ctx context.Context) error {
 	if r.Wheels != "" {
 		args := append([]string{"python/build_wheels.py", "--out", out, "--version",
 			strings.TrimPrefix(r.Version, "v")}, r.Platforms...)
-		if _, err := r.run(ctx, source, nil, r.Wheels, args...); err != nil {
+		if _, err := r.run(ctx, source, r.env, r.Wheels, args...); err != nil {
 			return err
 		}
 	}
@@ -116,21 +124,69 @@ func (r *Release) export(ctx context.Context, source string) error {
 	if r.sha, err = r.run(ctx, repo, nil, "git", "rev-parse", "--verify", "--quiet", at+"^{commit}"); err != nil {
 		return fmt.Errorf("there is no commit %s here; git tag makes a tag: %w", at, err)
 	}
-	if _, err := r.run(ctx, repo, nil, "git", "clone", "--quiet", "--no-checkout", "--shared", repo,
-		source); err != nil {
+	if _, err := r.run(ctx, repo, nil, "git", "clone", "--quiet", "--no-checkout", "--shared", "--config",
+		"core.autocrlf=false", repo, source); err != nil {
 		return err
 	}
 	if _, err := r.run(ctx, source, nil, "git", "-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach",
 		r.sha); err != nil {
 		return err
 	}
-	when, err := r.run(ctx, source, nil, "git", "log", "-1", "--format=%cI")
+	when, err := r.run(ctx, source, nil, "git", "log", "-1", "--no-show-signature",
+		"--format=%cI")
 	if err != nil {
 		return err
 	}
 	r.time, err = time.Parse(time.RFC3339, when)
 	r.time = r.time.UTC()
 	return err
+}
+
+// told refuses a version of which the changes do not tell: its tag would be that of a commit before they did. A commit
+// that is named is a trial.
+func (r *Release) told(source string) error {
+	changes, err := os.ReadFile(filepath.Join(source, changesFile))
+	if err != nil || r.Commit != "" {
+		return err
+	}
+	heading := "## " + strings.TrimPrefix(r.Version, "v")
+	for line := range strings.Lines(string(changes)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), heading); ok && (rest == "" || rest[0] == ',') {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s of the commit has no heading %q: move what is under Unreleased below it, commit, and tag "+
+		"that commit", changesFile, heading)
+}
+
+// changesFile says what changed.
+const changesFile = "CHANGELOG.md"
+
+// goEnv is what the Go command is to take for its settings, whatever those of this machine and user are: of theirs
+// stay only those that say where modules come from, where they are kept, and which Go it is.
+func (r *Release) goEnv(ctx context.Context, source string) ([]string, error) {
+	keep := []string{"GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOPATH", "GOMODCACHE", "GOCACHE",
+		"GOTOOLCHAIN"}
+	set, err := r.settings(ctx, source, nil, keep...)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{"GOENV=off", "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOEXPERIMENT=", "GOFIPS140=off",
+		"GOAMD64=v1", "GOARM64=v8.0"}
+	for _, name := range keep {
+		env = append(env, name+"="+set[name])
+	}
+	return env, nil
+}
+
+// settings asks the Go command for settings of its own.
+func (r *Release) settings(ctx context.Context, dir string, env []string, names ...string) (map[string]string, error) {
+	text, err := r.run(ctx, dir, env, "go", append([]string{"env", "-json"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	set := map[string]string{}
+	return set, json.Unmarshal([]byte(text), &set)
 }
 
 // flags tell the program what it is; the linker passes over variables that package run does not have.
@@ -142,8 +198,8 @@ func (r *Release) flags() string {
 // build compiles the program for a platform: the same bytes in any folder. Wheels are built with the same flags.
 func (r *Release) build(ctx context.Context, source, platform, to string) error {
 	system, machine, _ := strings.Cut(platform, "/")
-	_, err := r.run(ctx, source, []string{"GOOS=" + system, "GOARCH=" + machine, "CGO_ENABLED=0", "GOFLAGS="}, "go",
-		"build", "-trimpath", "-buildvcs=false", "-ldflags="+r.flags(), "-o", to, "./cmd/landing")
+	_, err := r.run(ctx, source, append([]string{"GOOS=" + system, "GOARCH=" + machine}, r.env...), "go", "build",
+		"-trimpath", "-buildvcs=false", "-ldflags="+r.flags(), "-o", to, "./cmd/landing")
 	return err
 }
 
@@ -164,7 +220,7 @@ type file struct {
 
 // beside makes what stands beside the program in each archive, by the program for this machine.
 func (r *Release) beside(ctx context.Context, source, work string) (files []file, err error) {
-	for _, name := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md"} {
+	for _, name := range []string{"LICENSE", "NOTICE", "README.md", changesFile} {
 		data, err := os.ReadFile(filepath.Join(source, name))
 		if err != nil {
 			return nil, err

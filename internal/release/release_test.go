@@ -10,11 +10,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +157,47 @@ func TestRefused(t *testing.T) {
 		if err := r.Make(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// What the machine and its user have set for Go is not what is built by, but for where modules are.
+func TestGoEnv(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "env")
+	text := "GOFLAGS=-tags=theirs\nGOPROXY=https://proxy.example.org\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"GOENV": file, "GOFLAGS": "", "GOPROXY": "", "GOAMD64": "v3",
+		"GOEXPERIMENT": "nodwarf5"} {
+		t.Setenv(name, value)
+	}
+	r := Release{Env: []string{"GOCACHE=/c"}}
+	env, err := r.goEnv(t.Context(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"GOFLAGS": "", "GOAMD64": "v1", "GOEXPERIMENT": "", "CGO_ENABLED": "0", "GOCACHE": "/c",
+		"GOPROXY": "https://proxy.example.org"}
+	got, err := r.settings(t.Context(), ".", env, slices.Sorted(maps.Keys(want))...)
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, want %v; %v", got, want, err)
+	}
+}
+
+// A version of which the changes do not tell is not released.
+func TestTold(t *testing.T) {
+	dir := t.TempDir()
+	changes := "# Changes\n\n## Unreleased\n\n## 1.2.30, 2026-11-23\n- x\n## 1.3.0\n"
+	if err := os.WriteFile(filepath.Join(dir, changesFile), []byte(changes), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for version, ok := range map[string]bool{"v1.2.30": true, "v1.3.0": true, "v1.2.3": false, "v1.2": false} {
+		if err := (&Release{Version: version}).told(dir); (err == nil) != ok {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+	if err := (&Release{Version: "v9.9.9", Commit: "HEAD"}).told(dir); err != nil {
+		t.Error(err)
 	}
 }
 
