@@ -126,19 +126,15 @@ func readFile(path string, decode func(name string, r io.Reader) (*Points, error
 }
 
 func decodeNPY(name string, r io.Reader) (*Points, error) {
-	sum := sha256.New()
-	r = io.TeeReader(r, sum)
-	a, err := arrayfile.DecodeNPY(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	switch n, err := io.Copy(io.Discard, r); {
+	a, digest, behind, err := arrayfile.HashNPY(r)
+	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
-	case n > 0:
-		return nil, &Error{File: name, Value: fmt.Sprintf("%d bytes after the array", n), Want: "the end of the file"}
+	case behind > 0:
+		return nil, &Error{File: name, Value: fmt.Sprintf("%d bytes after the array", behind),
+			Want: "the end of the file"}
 	}
-	return finitePoints(name, a, hex.EncodeToString(sum.Sum(nil)))
+	return finitePoints(name, a, digest)
 }
 
 // decodeNPZ reads an archive, which must be a file.

@@ -65,17 +65,7 @@ func TestUnseenConditions(t *testing.T) {
 			}
 		}
 		r := job.Begin[*Run](t, l, []byte(disc))
-		if err := r.Train(context.Background(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
-		net, err := r.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		prior, err := r.Prior(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		net, prior := learned(t, r)
 		asked := []float64{1.234, 0.5, 1.9, 1.77, 2.05, 0.1}
 		prior = prior.Under(asked, 30)
 		draw := func(n int, first uint64) *Samples {
@@ -113,6 +103,23 @@ func TestUnseenConditions(t *testing.T) {
 	}
 }
 
+// learned trains a run, and returns what draws from it.
+func learned(t *testing.T, r *Run) (*Trained, *Prior) {
+	t.Helper()
+	if err := r.Train(t.Context(), "", Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	net, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := r.Prior(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net, prior
+}
+
 // A condition under which there is no point of the set costs its samples, and says so.
 func TestUnreachableCondition(t *testing.T) {
 	l, err := written(t, strings.Replace(disc, "norm(x) <= r", "norm(x) <= r - c", 1), few(discs(400)))
@@ -120,17 +127,7 @@ func TestUnreachableCondition(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := job.Begin[*Run](t, l, []byte(disc))
-	if err := r.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	net, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net, prior := learned(t, r)
 	s, err := r.Generate(context.Background(), net, prior.Under([]float64{1, 3, 1.5, 0.1}, 10), 20, 0, 5, nil)
 	var failed *FailedError
 	if !errors.As(err, &failed) || failed.Begun != 10 || s.Begun != 10 || s.Failed() != 10 || !s.Lost[3] ||

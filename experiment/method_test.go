@@ -63,16 +63,9 @@ train: {epochs: 30, batch: 100, times_per_path: 8, learning_rate: 1e-2, anneal: 
 // training leaves: 0.02 each. A score of half the size doubles both variances.
 func TestMethodOfOnesOwn(t *testing.T) {
 	r := denoised(t)
-	if err := r.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(context.Background(), nil)
-	if err != nil || prior.Kind != "denoising" {
-		t.Fatalf("%+v, %v", prior, err)
+	trained, prior := learned(t, r)
+	if prior.Kind != "denoising" {
+		t.Fatalf("%+v", prior)
 	}
 	const n = 4000
 	s, err := r.Generate(context.Background(), trained, prior, n, 0, 9, nil)

@@ -326,16 +326,9 @@ func TestTuneFewRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := job.Begin[*Run](t, l, []byte("set: {}"))
-		if err := r.Train(t.Context(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
-		of, err := r.Trained("")
-		if err != nil || of.State.Epoch != c.epochs || of.State.Updates != c.epochs {
-			t.Fatalf("%d rows: %v, %v", c.rows, of, err)
-		}
-		prior, err := r.Prior(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
+		of, prior := learned(t, r)
+		if of.State.Epoch != c.epochs || of.State.Updates != c.epochs {
+			t.Fatalf("%d rows: %+v", c.rows, of.State)
 		}
 		s, err := r.Generate(t.Context(), of, prior, 30, 0, 1, nil)
 		if err != nil || len(s.Good()) != 60 {

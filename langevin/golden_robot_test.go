@@ -73,26 +73,11 @@ func TestGoldenArmOps(t *testing.T) {
 						t.Errorf("point %d has %d active components", i, b.Active(i))
 					}
 				}
-				tangent, landing := make([]float64, d*n), make([]float64, d*n)
-				b.Tangent(tangent, f("y"))
-				golden.Near(t, "Πy", tangent, f("tangent_"+where))
-				b.Landing(landing)
-				explicit, implicit := make([]float64, d*n), make([]float64, d*n)
-				for i, x := range x {
-					explicit[i] = x + 0.1*tangent[i] - α*τ*landing[i]
-					implicit[i] = x - landing[i]
-				}
-				golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
-				golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
+				reference.Landed(t, f, where, b, x, α*τ)
 			}
 			for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"},
 				{"x_off", "", "newton_zero"}} {
-				y := append([]float64(nil), f(c.base)...)
-				if c.move != "" {
-					for i, v := range f(c.move) {
-						y[i] += v
-					}
-				}
+				y := reference.Moved(f, c.base, c.move)
 				ok, grown := summedProjection(t, set, y, f(c.base))
 				nearly(t, c.want, y, f(c.want), golden.Tolerance+grown)
 				for i, v := range f(c.want + "_ok") {

@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -163,37 +164,16 @@ func TestGoldenOps(t *testing.T) {
 		jac, v := make([]float64, 3*n), make([]float64, n)
 		set.Jacobians(v, jac, f("x_"+where), n)
 		golden.Near(t, "∇h", jac, f("jac_h_"+where))
-		tangent, landing := make([]float64, 3*n), make([]float64, 3*n)
-		b.Tangent(tangent, f("y"))
-		golden.Near(t, "Πy", tangent, f("tangent_"+where))
-		b.Landing(landing)
-		explicit, implicit := make([]float64, 3*n), make([]float64, 3*n)
-		for i, x := range f("x_" + where) {
-			explicit[i] = x + 0.1*tangent[i] - ατ*landing[i]
-			implicit[i] = x - landing[i]
-		}
-		golden.Near(t, "explicit landing", explicit, f("explicit_"+where))
-		golden.Near(t, "implicit landing", implicit, f("implicit_"+where))
+		reference.Landed(t, f, where, b, f("x_"+where), ατ)
 	}
 	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"},
 		{"x_off", "", "newton_zero_tight"}} {
-		b := geometry.New(set, n, 0)
-		if err := b.At(f(c.base), n); err != nil {
-			t.Fatal(err)
-		}
-		y, ok := append([]float64(nil), f(c.base)...), make([]bool, n)
-		if c.move != "" {
-			for i, v := range f(c.move) {
-				y[i] += v
-			}
-		}
-		geometry.NewProjection(set, n).Project(b, y, y, ok, 0)
+		ok := reference.Projected(t, f, set, n, c.base, c.move, c.want)
 		for i, want := range f(c.want + "_ok") {
 			if ok[i] != (want != 0) {
 				t.Errorf("%s: row %d converged is %v, want %v", c.want, i, ok[i], want != 0)
 			}
 		}
-		golden.Near(t, c.want, y, f(c.want))
 	}
 }
 

@@ -104,28 +104,37 @@ func TestScoreIsProper(t *testing.T) {
 	}
 }
 
-// States of the prior are dealt out among the items: the same points, nearer to their x_0 in all.
-// Other levels stay as they are.
-func TestDealsOnlyThePrior(t *testing.T) {
+// refreshed is a source of n points of the sphere with one level beside the prior, after its third refresh, and the
+// process of its paths.
+func refreshed(t *testing.T, n, draws int) (*Source[float64], *langevin.Process) {
+	t.Helper()
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 1, Draws: 2, Coarse: 1, Fine: 1})
+	m, err := New(p, Options{Levels: 1, Draws: draws, Coarse: 1, Fine: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
-	const n, d = 2500, 3
 	data, err := langevin.Start(p, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	pool := parallel.New(2)
+	t.Cleanup(pool.Close)
 	s := NewSource[float64](m, data, pool)
 	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
 		t.Fatal(err)
 	}
+	return s, p
+}
+
+// States of the prior are dealt out among the items: the same points, nearer to their x_0 in all.
+// Other levels stay as they are.
+func TestDealsOnlyThePrior(t *testing.T) {
+	const n, d = 2500, 3
+	s, p := refreshed(t, n, 2)
+	data := s.data
 	raw, failed := make([]float64, n*2*d), make([]bool, n)
-	sim := langevin.NewSimulator(p, pool, 100)
+	sim := langevin.NewSimulator(p, s.pool, 100)
 	if _, err := sim.Partway(t.Context(), raw, failed, data, s.ks, 0, keyed.PathNoise.Stream(3, 2),
 		keyed.PathMomentum.Stream(3, 2)); err != nil {
 		t.Fatal(err)
@@ -164,23 +173,8 @@ func TestDealsOnlyThePrior(t *testing.T) {
 // Each draw of a term sees noise of its own, at each level and item; and a failed path's state is not
 // dealt to another item.
 func TestDrawsDifferAndFailedStay(t *testing.T) {
-	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
-		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
 	const n, d = 40, 3
-	data, err := langevin.Start(p, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := NewSource[float64](m, data, pool)
-	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := refreshed(t, n, 3)
 	reader := score.NewReader[float64](score.Reading{}, d, true)
 	l := newLoss(s, reader, 12)
 	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})

@@ -15,20 +15,25 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// A source's losses are cwpm's on paths of its refresh, with windows fitted to paths of
-// their own, bit for bit; they are balanced exactly where the output is.
-func TestSourceIsPathMatching(t *testing.T) {
-	const seed, refresh = 5, 3
-	p := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
-		Schedule: langevin.Schedule{N: 5, T: 1, SigmaMin: 0.2, SigmaMax: 1},
-	}
-	data, err := langevin.Start(p, 20, 1)
+// onSphere is ULLA of so many steps on the sphere, so many points of it, and workers.
+func onSphere(t *testing.T, steps, points int) (*langevin.Process, []float64, *parallel.Pool) {
+	t.Helper()
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: steps, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
+	data, err := langevin.Start(p, points, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := parallel.New(2)
-	defer pool.Close()
+	t.Cleanup(pool.Close)
+	return p, data, pool
+}
+
+// A source's losses are cwpm's on paths of its refresh, with windows fitted to paths of
+// their own, bit for bit; they are balanced exactly where the output is.
+func TestSourceIsPathMatching(t *testing.T) {
+	const seed, refresh = 5, 3
+	p, data, pool := onSphere(t, 5, 20)
 	sim := langevin.NewSimulator(p, pool, 16)
 	var paths, own langevin.Paths
 	if _, err := sim.Forward(context.Background(), &paths, data, seed, refresh); err != nil {
@@ -101,16 +106,7 @@ func TestSourceIsPathMatching(t *testing.T) {
 // as many paths as any other, but for one, in another order each round, whatever was made before.
 func TestRowsTakeTurns(t *testing.T) {
 	const rows, few, seed = 10, 4, 5
-	p := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
-		Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 0.2, SigmaMax: 1},
-	}
-	data, err := langevin.Start(p, rows, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	p, data, pool := onSphere(t, 2, rows)
 	starts := func(s *Source[float64], refresh uint64) (out []int) {
 		if _, err := s.Refresh(context.Background(), seed, refresh); err != nil {
 			t.Fatal(err)
@@ -161,16 +157,7 @@ func TestRowsTakeTurns(t *testing.T) {
 
 // A source beside another has its windows, whichever is prepared first, and paths of its own rows.
 func TestBesideHasItsWindows(t *testing.T) {
-	p := &langevin.Process{
-		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
-		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 0.2, SigmaMax: 1},
-	}
-	data, err := langevin.Start(p, 30, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	p, data, pool := onSphere(t, 4, 30)
 	m := New(p, Options{Window: 0.5})
 	reader := score.NewReader[float64](score.Reading{Gain: m.Gain()}, 3, true)
 	prepared := func(src method.Source[float64]) *Source[float64] {

@@ -16,20 +16,15 @@ import (
 // DecodeNPY reads an array of shape n×A×3, n×3A, or A×3, which is one frame. Its atoms
 // have no names; their bonds are guessed as if they were carbon.
 func DecodeNPY(name string, r io.Reader) (*Frames, error) {
-	sum := sha256.New()
-	r = io.TeeReader(r, sum)
-	a, err := arrayfile.DecodeNPY(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	switch n, err := io.Copy(io.Discard, r); {
+	a, digest, behind, err := arrayfile.HashNPY(r)
+	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
-	case n > 0:
+	case behind > 0:
 		return nil, &Error{File: name, Frame: -1, Problem: fmt.Sprintf("%d bytes after the array, expected the end of "+
-			"the file", n)}
+			"the file", behind)}
 	}
-	return array(name, "", a, hex.EncodeToString(sum.Sum(nil)))
+	return array(name, "", a, digest)
 }
 
 // named are the arrays of an NPZ file that are taken for frames if there are several.
