@@ -131,7 +131,8 @@ func misplaced(rows map[string]*layer, imports map[string][]string) (faults []st
 				continue
 			}
 			if below := rows[rowOf(to)]; below != row && (below == nil || below.floor >= row.floor) {
-				faults = append(faults, fmt.Sprintf("%s, of floor %d, imports %s, which is not below", name, row.floor, to))
+				faults = append(faults, fmt.Sprintf("%s, of floor %d, imports %s, which is not below", name, row.floor,
+					to))
 			}
 		}
 	}

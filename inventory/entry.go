@@ -59,10 +59,23 @@ type Distance struct {
 	Floor   metric.Float `json:"floor"`            // of as many draws from the training rows; null: not known
 	Metric  string       `json:"metric,omitempty"` // what is measured
 	Epoch   int          `json:"epoch"`            // of the weights
-	From    string       `json:"from"`             // evaluation of the run as it is, stale: of other weights, training
+	From    Source       `json:"from"`             // what measured it
 	Good    *bool        `json:"good"`             // the verdict; null: none was given
 	Verdict string       `json:"verdict"`          // in words; empty: none was given
 }
+
+// A Source says what a distance was measured by.
+type Source string
+
+// Sources of distances.
+const (
+	Evaluated Source = "evaluation" // of the run as it is
+	Stale     Source = "stale"      // an evaluation of other weights than samples are drawn with now
+	InCourse  Source = "training"   // an evaluation in the course of training
+)
+
+// Sources are all of them.
+func Sources() []Source { return []Source{Evaluated, Stale, InCourse} }
 
 // Bounds of what is read of a run.
 const (
@@ -186,7 +199,7 @@ func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) e
 	case err == nil:
 		e.Distance = evaluated(&k)
 		if drawn := drawnWith(m, checkpoints); k.Config != m.Config || k.Updates != drawn {
-			e.Distance.From = "stale"
+			e.Distance.From = Stale
 		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -194,13 +207,13 @@ func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) e
 	}
 	p, err := lastEvaluation(f)
 	if p != nil {
-		e.Distance = &Distance{Value: p.JSD, Floor: metric.NaN, Epoch: p.Epoch, From: "training"}
+		e.Distance = &Distance{Value: p.JSD, Floor: metric.NaN, Epoch: p.Epoch, From: InCourse}
 	}
 	return err
 }
 
 func evaluated(k *experiment.Kept) *Distance {
-	d := &Distance{Value: metric.NaN, Floor: metric.NaN, Epoch: k.Epoch, From: "evaluation"}
+	d := &Distance{Value: metric.NaN, Floor: metric.NaN, Epoch: k.Epoch, From: Evaluated}
 	for _, j := range []*experiment.JSD{k.JSD, k.Observed} {
 		if j != nil {
 			d.Value, d.Floor, d.Metric = j.Full, j.Mean, j.Metric

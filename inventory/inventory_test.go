@@ -196,13 +196,14 @@ func TestDistance(t *testing.T) {
 	if len(runs) != 6 {
 		t.Fatalf("%d runs", len(runs))
 	}
-	for i, want := range []string{"evaluation", "stale", "evaluation", "training"} {
+	for i, want := range []inventory.Source{inventory.Evaluated, inventory.Stale, inventory.Evaluated,
+		inventory.InCourse} {
 		d := runs[i].Distance
 		if d == nil || d.From != want {
 			t.Errorf("%s: %+v, want one of %s", runs[i].Run, d, want)
 			continue
 		}
-		if want == "training" {
+		if want == inventory.InCourse {
 			if d.Value != 0.375 || d.Epoch != 2 || d.Good != nil || !d.Floor.IsNaN() {
 				t.Errorf("%s: %+v", runs[i].Run, d)
 			}

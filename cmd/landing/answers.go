@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -56,7 +57,7 @@ var answers = map[string][]any{
 	"resume":             {trained{}},
 	"sample":             {experiment.SampleReport{}},
 	"score":              {experiment.Network{}, scored{}},
-	"schema":             {schemaList{}, map[string]any{}, writtenFile{}},
+	"schema":             {schemaList{}, printedSchema{}, writtenFile{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
 	"status":             {queueState{}},
@@ -98,6 +99,20 @@ var unlike = map[reflect.Type]*jsonschema.Schema{
 		AdditionalProperties: &jsonschema.Schema{Types: []string{"number", "null"}}},
 	reflect.TypeFor[json.RawMessage]():  {},
 	reflect.TypeFor[kernel.Precision](): {Type: "string", Enum: []any{"float32", "bfloat16x3", "bfloat16"}},
+	reflect.TypeFor[eventKind]():        oneOf(eventMessage, eventProgress, eventRun, eventError),
+	reflect.TypeFor[level]():            oneOf(levelInfo, levelNote, levelWarning),
+	reflect.TypeFor[faultKind]():        oneOf(slices.Concat(slices.Sorted(maps.Values(faultKinds)), placedKinds)...),
+	reflect.TypeFor[inventory.State]():  oneOf(inventory.States()...),
+	reflect.TypeFor[inventory.Source](): oneOf(inventory.Sources()...),
+}
+
+// oneOf is the schema of a text that is one of some.
+func oneOf[T ~string](all ...T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, w := range all {
+		s.Enum = append(s.Enum, string(w))
+	}
+	return s
 }
 
 // schemaOf returns the schema of one of some types.
@@ -114,6 +129,16 @@ func schemaOf(name string, types []any) (*jsonschema.Schema, error) {
 			without(s, "done", "of")
 		case sweep.Outcome: // a cell that has not ended has neither
 			without(s.Properties["cells"].Items, "row", "cost")
+		case printedSchema:
+			s.Required = []string{"$schema"}
+		case metricLine[train.Epoch]:
+			s.Properties["kind"] = oneOf("epoch")
+		case metricLine[experiment.Progress]:
+			s.Properties["kind"] = oneOf("evaluation")
+		case metricLine[experiment.HeldOutRecord]:
+			s.Properties["kind"] = oneOf("held-out")
+		case metricLine[experiment.Mixing]:
+			s.Properties["kind"] = oneOf("prior")
 		}
 	}
 	s := all[0]

@@ -86,8 +86,8 @@ Other programs at work on the machine disturb it, the quantile most.`,
 	cmd.Flags().IntSliceVarP(&counts, "number", "n", []int{1, 64}, "numbers of samples of a call")
 	cmd.Flags().IntSliceVar(&cores, "cores", nil, "workers (default: 1 and as many as --workers)")
 	cmd.Flags().Float64Var(&seconds, "seconds", 5, "time to spend on each; at least 100 calls are timed")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the newest)")
-	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	checkpointFlag(cmd, &checkpoint)
+	movedFlag(cmd, &data)
 	cmd.Flags().StringArrayVar(&settings, "set", nil,
 		"draw by another value of a key that needs no training, as in process.landing.rate=50 (repeatable)")
 	return cmd

@@ -94,7 +94,7 @@ func TestBenchKernelsFaults(t *testing.T) {
 // bench generate times calls for samples of a run, and draws by other keys.
 func TestBenchGenerate(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	text := ok(t, dir, "bench", "generate", "r", "-n", "1,3", "--cores", "1,2", "--seconds", "0", "--set",
 		"process.steps=2")
 	lines := strings.Split(strings.TrimSpace(text.stdout), "\n")

@@ -82,7 +82,7 @@ unless --set says otherwise; manifest.json says which run taught it.`,
 	cmd.Flags().StringVar(&steps, "steps", "1,2,4", "numbers of evaluations of the network that a sample is to take")
 	cmd.Flags().IntVar(&student.Samples, "samples", 0, "samples of the run to learn (default 20000)")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint of the run to learn from (default: as generate)")
-	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	movedFlag(cmd, &data)
 	cmd.Flags().StringArrayVar(&student.Settings, "set", nil,
 		"replace one key of the student, as in train.epochs=100 (repeatable)")
 	cmd.Flags().DurationVar(&budget, "for", 0, "train so long, as in 90s, once samples are drawn: train.max_seconds")

@@ -10,7 +10,7 @@ import (
 // worth by each number of evaluations, and who taught it.
 func TestDistill(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	demoRun(t, dir, "prior=uniform")
 	set := []string{"--set", "train.epochs=2", "--set", "network.width=8", "--set", "network.layers=1", "--set",
 		"network.octaves=0", "--set", "network.octaves_of=point"}
 	v := wantJSON(t, ok(t, dir, append([]string{"distill", "r", "--steps", "4,1", "--samples", "80", "--out", "s",

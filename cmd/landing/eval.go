@@ -37,13 +37,12 @@ type judgement struct {
 }
 
 func (j *judgement) flags(cmd *cobra.Command, data *string) {
-	cmd.Flags().StringVar(&j.checkpoint, "checkpoint", "", "checkpoint to use (default: the best by "+
-		"held-out distances, or the newest)")
+	checkpointFlag(cmd, &j.checkpoint)
 	cmd.Flags().IntVarP(&j.n, "number", "n", 0,
 		"number of samples (default: as many as data points, at most 50 000, on a mesh "+
 			"20 000)")
 	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
-	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+	movedFlag(cmd, data)
 	drawFlags(cmd, &j.settings, &j.diagnose)
 }
 

@@ -132,9 +132,8 @@ events while it trains). What is there already is left as it is.`,
 	f.StringVar(&torch, "torch", "", "folder to make for PyTorch; prints the module that reads it")
 	f.StringVar(&hub, "hub", "", "folder to make for a model hub")
 	f.StringVar(&board, "tensorboard", "", "folder to make for TensorBoard: metrics, violations, figures")
-	f.StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or the "+
-		"newest)")
-	f.StringVar(&data, "data", "", "the run's data file, if it has moved")
+	checkpointFlag(cmd, &checkpoint)
+	movedFlag(cmd, &data)
 	f.StringVar(&licence, "license", "", "licence of the weights, as an SPDX identifier such as apache-2.0; none is "+
 		"given by default")
 	f.BoolVar(&narrow, "float32", false, "inputs, reading and score in float32, not float64")

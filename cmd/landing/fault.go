@@ -25,21 +25,25 @@ import (
 
 // A fault is an error as --json prints it, with what is known of its place.
 type fault struct {
-	Code    int    `json:"code"` // exit code
-	Kind    string `json:"kind"`
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Message string `json:"message"`
+	Code    int       `json:"code"` // exit code
+	Kind    faultKind `json:"kind"`
+	File    string    `json:"file,omitempty"`
+	Line    int       `json:"line,omitempty"`
+	Key     string    `json:"key,omitempty"`
+	Message string    `json:"message"`
 }
 
+// A faultKind says what is at fault. Other programs read these words: they stay.
+type faultKind string
+
 // faultKinds are kinds of faults by exit code; describe says more of some.
-var faultKinds = map[int]string{
+var faultKinds = map[int]faultKind{
 	exitFailure: "failure", exitUsage: "usage", exitConfig: "configuration", exitCheck: "check",
-	exitDiverged:    "diverged",
-	exitTime:        "time",
-	exitInterrupted: "interrupted",
+	exitDiverged: "diverged", exitTime: "time", exitInterrupted: "interrupted",
 }
+
+// placedKinds are the kinds that describe tells apart by the type of an error.
+var placedKinds = []faultKind{"internal", "write", "queue", "problem", "data", "exists", "run", "file"}
 
 // describe tells a fault's kind and place by the type of the error.
 func describe(err error, code int) fault {
@@ -61,7 +65,7 @@ func describe(err error, code int) fault {
 	if code != exitConfig && code != exitFailure {
 		return f
 	}
-	place := func(kind, file string, line int, key string) {
+	place := func(kind faultKind, file string, line int, key string) {
 		if code == exitConfig {
 			f.Kind = kind
 		}

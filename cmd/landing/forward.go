@@ -87,7 +87,7 @@ one call. Paths that fail a projection are in no file, and are named.`,
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of paths")
 	cmd.Flags().IntVar(&step, "step", -1, "k of the states x_k, 0 being the data (default: the last)")
 	cmd.Flags().StringVarP(&out, "output", "o", "paths.npy", "file to write: .npy")
-	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	movedFlag(cmd, &data)
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
 	shardFlag(cmd, &share, "make part i of n of the paths")

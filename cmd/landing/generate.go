@@ -234,9 +234,8 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
 	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, "+
 		".xyz, .sdf, .dcd, .json")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by "+
-		"held-out distances, or the newest)")
-	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	checkpointFlag(cmd, &checkpoint)
+	movedFlag(cmd, &data)
 	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or "+
 		"NPY file")
 	cmd.Flags().StringVar(&start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")

@@ -24,7 +24,7 @@ import (
 // with stray folders beside its checkpoints resumes.
 func TestForgedRuns(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	f, err := run.Open(filepath.Join(dir, "r"))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestForgedRuns(t *testing.T) {
 // Nothing is written through a link that leads out of the run folder.
 func TestLinksOut(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	out := t.TempDir()
 	for link, args := range map[string][]string{
 		"figures": {"report", "r"},
@@ -188,7 +188,7 @@ func TestErrorsAsJSON(t *testing.T) {
 // A run that was killed before it could say how far it is can be shown.
 func TestShowWithoutStatus(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	if err := os.Remove(filepath.Join(dir, "r", "status.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestFewRows(t *testing.T) {
 // The number of a sample fits in 64 bits.
 func TestLastSamples(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	if r := do(t, dir, "generate", "r", "-n", "5", "--first", "18446744073709551611"); r.code != 2 ||
 		!strings.Contains(r.stderr, "--first is 18446744073709551611; expected at most 18446744073709551610") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)

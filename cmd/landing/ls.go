@@ -116,9 +116,9 @@ func judged(d *inventory.Distance) string {
 	switch {
 	case d == nil:
 		return "–"
-	case d.From == "training":
+	case d.From == inventory.InCourse:
 		return fmt.Sprintf("not judged; of epoch %d", d.Epoch)
-	case d.From == "stale":
+	case d.From == inventory.Stale:
 		return fmt.Sprintf("of other weights, epoch %d", d.Epoch)
 	}
 	title, _, _ := strings.Cut(d.Verdict, ":")

@@ -123,7 +123,7 @@ func (a *app) main(ctx context.Context) int {
 	}
 	if a.said == sayJSON { // the last line
 		f := describe(err, code)
-		emit(stderr, event{Event: "error", Error: &f})
+		emit(stderr, event{Event: eventError, Error: &f})
 	}
 	// of a line that is no use, flags may be unread
 	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) {
@@ -164,15 +164,13 @@ type said struct{ error }
 
 func (s *said) Unwrap() error { return s.error }
 
+// isAny reports whether an error is, or wraps, one of the types that targets point to.
+func isAny(err error, targets ...any) bool {
+	return slices.ContainsFunc(targets, func(target any) bool { return errors.As(err, target) })
+}
+
 func exitCode(err error) int {
-	is := func(targets ...any) bool {
-		for _, t := range targets {
-			if errors.As(err, t) {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(targets ...any) bool { return isAny(err, targets...) }
 	switch {
 	case is(new(*usageError)):
 		return exitUsage

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +26,18 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, dir := range demoRuns {
+		os.RemoveAll(dir)
+	}
+	if whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" &&
+		!testing.Short(); code == 0 && whole {
+		for _, of := range unmet() {
+			fmt.Fprintf(os.Stderr, "no test holds what is printed against the schema of %s\n", of)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 // self returns the command that runs the program in a process of its own.
@@ -75,6 +88,31 @@ func wantJSON(t *testing.T, r transcript) map[string]any {
 var tiny = []string{"--set", "train.epochs=3", "--set", "network.width=8", "--set", "network.layers=1", "--set",
 	"train.times_per_path=2"}
 
+// demoRuns are folders with a run r of the demo, by its settings: trained once for all tests.
+var demoRuns = map[string]string{}
+
+// demoRun puts into dir what landing train demo --out r with tiny and settings of the form key=value makes.
+func demoRun(t *testing.T, dir string, settings ...string) {
+	t.Helper()
+	key := strings.Join(settings, " ")
+	shared, there := demoRuns[key]
+	if !there {
+		var err error
+		if shared, err = os.MkdirTemp("", "landing-demo-*"); err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"train", "demo", "--out", "r"}, tiny...)
+		for _, s := range settings {
+			args = append(args, "--set", s)
+		}
+		demoRuns[key] = shared
+		ok(t, shared, args...)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "r"), os.DirFS(filepath.Join(shared, "r"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // demo leaves everything that it promises, and prints the promised keys.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
@@ -112,7 +150,7 @@ func TestDemo(t *testing.T) {
 // refuses to write over what is there.
 func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	demoRun(t, dir, "prior=uniform")
 	for _, args := range [][]string{
 		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
@@ -153,7 +191,7 @@ func TestVerbs(t *testing.T) {
 // --first continues them.
 func TestGenerateIsAddressed(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	ok(t, dir, "generate", "r", "-n", "50", "-o", "all.npy", "--workers", "1")
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "first.npy", "--workers", "7")
 	ok(t, dir, "generate", "r", "-n", "30", "--first", "20", "-o", "rest.npy")
@@ -317,7 +355,7 @@ func TestDevices(t *testing.T) {
 	if err := os.Symlink("/dev/zero", filepath.Join(dir, "zero.csv")); err != nil {
 		t.Skip(err)
 	}
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	for _, link := range []string{"zero.npz", "zero.ply", "zero.npy", "r/metrics.jsonl"} {
 		if err := os.Remove(filepath.Join(dir, link)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
@@ -532,7 +570,7 @@ func TestTrainFor(t *testing.T) {
 // A finished run is trained longer, and what it was stays; keys that cannot change are named.
 func TestResumeLonger(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	demoRun(t, dir, "prior=uniform")
 	copies := 0
 	copied := func(from string) string { // this process holds the lock of what it trained
 		copies++

@@ -55,7 +55,7 @@ bits; --same-bits refuses them.`,
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: FILE of FILE"+partsDir+")")
 	cmd.Flags().StringVar(&o.Run, "run", "", "folder of the run, if it is not where the parts were made")
-	cmd.Flags().StringVar(&o.Data, "data", "", "the run's data file, if it has moved")
+	movedFlag(cmd, &o.Data)
 	cmd.Flags().BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "write over the file if it exists")
 	return cmd

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
+
 	"github.com/landing-diffusion/landing/experiment"
 )
 
@@ -44,4 +46,15 @@ func (a *app) warnOfFaults(l *experiment.Loaded) {
 	for _, fault := range l.Domain.Faults {
 		a.say("warning: %s", fault)
 	}
+}
+
+// movedFlag is that of verbs that open a run, whose data may be elsewhere now.
+func movedFlag(cmd *cobra.Command, data *string) {
+	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+}
+
+// checkpointFlag is that of verbs that draw by a run, or tell of what it learned.
+func checkpointFlag(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or "+
+		"the newest)")
 }

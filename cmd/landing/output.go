@@ -86,27 +86,20 @@ func (a *app) say(format string, v ...any) {
 	fmt.Fprintf(a.stderr, format+"\n", v...)
 }
 
-// Levels of messages.
-const (
-	levelInfo    = "info"
-	levelNote    = "note"
-	levelWarning = "warning"
-)
-
 // messageOf is the event of a line that say writes. Its first word tells its level.
 func messageOf(line string) event {
-	for _, level := range []string{levelNote, levelWarning} {
-		if rest, ok := strings.CutPrefix(line, level+": "); ok {
-			return event{Event: "message", Level: level, Message: rest}
+	for _, of := range []level{levelNote, levelWarning} {
+		if rest, ok := strings.CutPrefix(line, string(of)+": "); ok {
+			return event{Event: eventMessage, Level: of, Message: rest}
 		}
 	}
-	return event{Event: "message", Level: levelInfo, Message: line}
+	return event{Event: eventMessage, Level: levelInfo, Message: line}
 }
 
 // working tells other programs which run folder a verb works on, as soon as there is one.
 func (a *app) working(dir string) {
 	if a.said == sayJSON {
-		emit(a.stderr, event{Event: "run", Run: dir})
+		emit(a.stderr, event{Event: eventRun, Run: dir})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // such files.
 func TestParquet(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	demoRun(t, dir, "prior=uniform")
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "a.parquet", "--workers", "1")
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "b.parquet", "--workers", "3")
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "a.npy")

@@ -19,15 +19,34 @@ const (
 	sayJSON = "json" // an event a line
 )
 
-// An event is a line of standard error with --progress json. Other programs read these lines: keys stay.
+// An event is a line of standard error with --progress json. Other programs read these lines: keys and words stay.
 type event struct {
-	Event   string `json:"event"`             // message, progress, run or error
-	Level   string `json:"level,omitempty"`   // of a message: note, warning, or info
-	Message string `json:"message,omitempty"` // in words
-	Run     string `json:"run,omitempty"`     // of a run: the folder that the verb works on
+	Event   eventKind `json:"event"`
+	Level   level     `json:"level,omitempty"`   // of a message
+	Message string    `json:"message,omitempty"` // in words
+	Run     string    `json:"run,omitempty"`     // of a run: the folder that the verb works on
 	*at
 	Error *fault `json:"error,omitempty"` // of an error: what --json prints of it
 }
+
+// An eventKind says what an event is of.
+type eventKind string
+
+const (
+	eventMessage  eventKind = "message"
+	eventProgress eventKind = "progress"
+	eventRun      eventKind = "run" // a run folder that there is now
+	eventError    eventKind = "error"
+)
+
+// A level is how much a message matters.
+type level string
+
+const (
+	levelInfo    level = "info"
+	levelNote    level = "note"
+	levelWarning level = "warning"
+)
 
 // at says how far a verb is, in numbers.
 type at struct {
@@ -108,7 +127,7 @@ func (p *progress) show(last bool, numbers *at, text func() string) {
 	p.last = time.Now()
 	s := oneLine(text())
 	if p.events {
-		emit(p.w, event{Event: "progress", Message: s, at: numbers})
+		emit(p.w, event{Event: eventProgress, Message: s, at: numbers})
 		return
 	}
 	if !p.terminal {
@@ -132,7 +151,7 @@ func (p *progress) line(s string) {
 	}
 	p.clear()
 	if p.events {
-		emit(p.w, event{Event: "message", Level: levelInfo, Message: oneLine(s)})
+		emit(p.w, event{Event: eventMessage, Level: levelInfo, Message: oneLine(s)})
 		return
 	}
 	fmt.Fprintln(p.w, oneLine(s))

@@ -43,14 +43,7 @@ func (a *app) openQueue(cmd *cobra.Command, o queue.Options) (*queue.Queue, erro
 
 // queueFault tells the exit code of errors of a queue; 0 of others.
 func queueFault(err error) int {
-	is := func(targets ...any) bool {
-		for _, t := range targets {
-			if errors.As(err, t) {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(targets ...any) bool { return isAny(err, targets...) }
 	switch {
 	case is(new(*queue.URLError), new(*server.OpenError)):
 		return exitUsage

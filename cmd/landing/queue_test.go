@@ -44,7 +44,7 @@ func TestQueueKills(t *testing.T) {
 		n, unit, workers, kills = "200000", "400", 8, 20
 	}
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	demoRun(t, dir, "prior=uniform")
 	ok(t, dir, "generate", "r", "-n", n, "-o", "one.npy")
 	at := process.FreePort(t)
 	t.Setenv(queueEnv, at)

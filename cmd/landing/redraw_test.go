@@ -13,7 +13,7 @@ import (
 // evaluation of them say by which; two sets never overwrite each other.
 func TestDrawnByOtherKeys(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	read := func(name string) []byte {
 		t.Helper()
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -124,7 +124,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 // A report of samples that are drawn by other keys has a folder of its own.
 func TestReportsByOtherKeys(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	ok(t, dir, "report", "r", "-n", "40")
 	page := wantJSON(t, ok(t, dir, "report", "r", "-n", "40", "--set", "process.steps=20", "--set", "prior=uniform",
 		"--json"))["report"].(string)

@@ -21,7 +21,7 @@ import (
 
 const problemSchema = "problem"
 
-// What schema prints: of no name, and of -o.
+// What schema prints: of no name, of one, and of -o.
 type (
 	schemaList struct {
 		Schemas []listedSchema `json:"schemas"`
@@ -30,7 +30,8 @@ type (
 		Name string `json:"name"`
 		Of   string `json:"of"`
 	}
-	writtenFile struct {
+	printedSchema map[string]any
+	writtenFile   struct {
 		File string `json:"file"`
 	}
 )

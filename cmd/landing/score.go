@@ -111,9 +111,8 @@ row of as many numbers as the point has for each. Nothing is guided.`,
 	f := cmd.Flags()
 	f.StringVar(&at, "at", "", "file with rows to evaluate the score at: .npy, .npz, .csv or .parquet")
 	f.StringVarP(&out, "output", "o", "scores.npy", "file to write")
-	f.StringVar(&checkpoint, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or the "+
-		"newest)")
-	f.StringVar(&data, "data", "", "the run's data file, if it has moved")
+	checkpointFlag(cmd, &checkpoint)
+	movedFlag(cmd, &data)
 	f.StringVar(&precision, "precision", "", "of the network's products: float32, bfloat16x3 or bfloat16 (default: "+
 		"the run's)")
 	f.BoolVar(&hidden, "hide-condition", false, "what the network says without its condition, if it can do without")

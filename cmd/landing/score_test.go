@@ -12,7 +12,7 @@ import (
 // landing score describes a network, evaluates it, and says what is wrong with rows.
 func TestScoreVerb(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	v := wantJSON(t, ok(t, dir, "score", "r", "--json"))
 	if v["kind"] != "mlp" || v["dim"].(float64) != 3 || v["momentum"] != true || len(v["times"].([]any)) != 50 {
 		t.Errorf("got %v", v)

@@ -28,7 +28,7 @@ import (
 // refuses what would not do.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	ok(t, dir, "generate", "r", "-n", "70", "--seed", "3", "-o", "want.npy")
 	want, err := os.ReadFile("want.npy")
 	if err != nil {
@@ -155,7 +155,7 @@ func TestServe(t *testing.T) {
 // not get as far as a request. It ends with its context, as on an interrupt, and that is no failure.
 func TestServeCertificates(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	ca, other := newAuthority(t), newAuthority(t)
 	pair := ca.sign(t, "localhost")
 	write := func(name, kind string, der []byte) {

@@ -34,7 +34,7 @@ func sameFiles(t *testing.T, dir, got, want string) {
 // with an exit code and leaves nothing.
 func TestGenerateInParts(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	draw := []string{"generate", "r", "-n", "11", "--first", "4", "--seed", "9", "--set", "process.steps=20"}
 	with := func(more ...string) []string { return append(append([]string{}, draw...), more...) }
 	ok(t, dir, with("-o", "one.csv")...)
@@ -124,7 +124,7 @@ func TestPartsKilled(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
+	demoRun(t, dir)
 	draw := []string{"generate", "r", "-n", "20000", "--set", "process.steps=5"}
 	ok(t, dir, append(draw, "-o", "one.csv")...)
 	seed := uint64(time.Now().UnixNano())

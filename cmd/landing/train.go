@@ -266,7 +266,7 @@ all epochs until now.`,
 			return a.trainAndTell(ctx, r, checkpoint, events)
 		},
 	}
-	cmd.Flags().StringVar(&data, "data", "", "the run's data file, if it has moved")
+	movedFlag(cmd, &data)
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to go on from (default: the newest)")
 	cmd.Flags().StringArrayVar(&settings, "set", nil,
 		"go on with another value of a key of training, as in train.epochs=2000 (repeatable)")

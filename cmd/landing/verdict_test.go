@@ -173,7 +173,7 @@ func TestRemediesRun(t *testing.T) {
 // eval and report open with the verdict, in words and as codes, and go on to the same exit code.
 func TestVerdictShows(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	demoRun(t, dir, "prior=uniform")
 	told := ok(t, dir, "eval", "r").stdout
 	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. start_law, about ") ||
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
