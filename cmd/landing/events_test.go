@@ -61,7 +61,7 @@ func TestEvents(t *testing.T) {
 
 	for _, c := range []struct {
 		code int
-		kind string
+		kind faultKind
 		args []string
 	}{
 		{2, "usage", []string{"--progress=json", "train"}},

@@ -60,9 +60,11 @@ func TestSourceIsPathMatching(t *testing.T) {
 		if o.Window > 0 {
 			windows := make([]cwpm.Window, 5)
 			for k := range windows {
-				if windows[k], err = want.FitWindow(&own, k, momenta(seed, keyed.WindowPaths.At(0))); err != nil {
+				w, err := want.FitWindow(&own, k, momenta(seed, keyed.WindowPaths.At(0)))
+				if err != nil {
 					t.Fatal(err)
 				}
+				windows[k] = w
 			}
 			want.SetWindows(windows)
 		}
