@@ -58,8 +58,8 @@ func (s *shape) sizes() []int {
 
 // linear returns the linear maps of the network.
 func (s *shape) linear() (all []temporal.Product) {
-	if m, ok := s.model(kernel.Float32).(*temporal.Model[float32]); ok {
-		return m.Products()
+	if s.steps > 0 {
+		return s.model(kernel.Float32).(*temporal.Model[float32]).Products()
 	}
 	sizes := s.sizes()
 	for l := range len(sizes) - 1 {

@@ -167,10 +167,19 @@ func (e *energy) statistic(first []bool) float64 {
 	var half, rows float64
 	for k, i := range e.index {
 		rows += e.sums[i]
-		row := e.dist[i*len(first):]
-		for _, j := range e.index[:k] {
-			half += row[j]
+		// Four sums that do not wait for each other.
+		var a, b, c, d float64
+		row, index := e.dist[i*len(first):][:len(first)], e.index[:k]
+		for ; len(index) >= 4; index = index[4:] {
+			a += row[index[0]]
+			b += row[index[1]]
+			c += row[index[2]]
+			d += row[index[3]]
 		}
+		for _, j := range index {
+			a += row[j]
+		}
+		half += (a + b) + (c + d)
 	}
 	xx := 2 * half
 	xy := rows - xx

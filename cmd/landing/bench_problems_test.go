@@ -48,7 +48,7 @@ func TestBenchProblems(t *testing.T) {
 // Files alone, and the list.
 func TestBenchProblemsFiles(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, "bench", "problems", "--files-only", "--only", "arm3,box", "--out", "files")
+	ok(t, dir, "bench", "problems", "--files-only", "--only", "arm3,box", "--out", "files", "--json")
 	for _, name := range []string{"arm3/problem.yaml", "arm3/data.csv", "box/observed.yaml"} {
 		if _, err := os.Stat(filepath.Join(dir, "files", filepath.FromSlash(name))); err != nil {
 			t.Error(err)

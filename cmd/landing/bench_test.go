@@ -109,6 +109,7 @@ func TestBenchGenerate(t *testing.T) {
 	if strings.Count(text.stderr, "sample") != 4 {
 		t.Errorf("standard error:\n%s", text.stderr)
 	}
+	ok(t, dir, "bench", "serve", "r", "-n", "1", "--clients", "1", "--seconds", "0", "--json")
 	slow := wantJSON(t, ok(t, dir, "bench", "generate", "r", "-n", "1", "--cores", "1", "--seconds", "0.2", "--json"))
 	w := slow["waits"].([]any)[0].(map[string]any)
 	best, p50, p99 := w["best_seconds"].(float64), w["p50_seconds"].(float64), w["p99_seconds"].(float64)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ func TestLs(t *testing.T) {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
 	ok(t, dir, append([]string{"train", "demo", "--set", "train.evaluate_every=3"}, tiny...)...)
+	checkMetrics(t, filepath.Join(dir, "runs", "demo-001"))
 	r := ok(t, dir, "ls")
 	for _, want := range []string{"runs/demo-001", "finished", "3/3", "not judged; of epoch 3", "demo, ULLA"} {
 		if !strings.Contains(r.stdout, want) {

@@ -152,7 +152,7 @@ func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
 	for _, args := range [][]string{
-		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r"},
+		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
 		{"sample", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
 		{"resume", "r"}, {"forward", "r", "-n", "20", "-o", "f.npy"}, {"score", "r"}, {"version"}, {"ls"}, {"man", "m"},
@@ -169,7 +169,7 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("landing %v: exit %d, %s", args, r.code, r.stderr)
 		}
 	}
-	ok(t, dir, "report", "r", "--force")
+	ok(t, dir, "report", "r", "-n", "200", "--force")
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "a.npy", "--force")
 	ok(t, dir, "sample", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.max_rhat=100")
 	v := wantJSON(t, ok(t, dir, "resume", "r", "--json"))
@@ -179,8 +179,8 @@ func TestVerbs(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "r", "report.html")); err != nil { // an unfinished report
 		t.Fatal(err)
 	}
-	ok(t, dir, "report", "r")
-	text := ok(t, dir, "eval", "r")
+	ok(t, dir, "report", "r", "-n", "200")
+	text := ok(t, dir, "eval", "r", "-n", "200")
 	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout,
 		"forward paths end to the uniform prior") {
 		t.Errorf("got %s", text.stdout)
@@ -441,7 +441,7 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	settings := []string{"--set", "train.epochs=40", "--set", "network.width=16", "--set", "train.times_per_path=2",
+	settings := []string{"--set", "train.epochs=20", "--set", "network.width=16", "--set", "train.times_per_path=2",
 		"--set", "train.checkpoint_every=0.05"}
 	if out, err := self(t, dir, append([]string{"train", "demo", "--out", "whole"},
 		settings...)...).CombinedOutput(); err != nil {
@@ -489,8 +489,8 @@ func TestInterruptAndKill(t *testing.T) {
 			t.Errorf("%s and resumed: other weights than in one go", name)
 		}
 		records, err := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
-		if err != nil || bytes.Count(records, []byte("\n")) != 40 {
-			t.Errorf("%s: %d lines of metrics, want 40", name, bytes.Count(records, []byte("\n")))
+		if err != nil || bytes.Count(records, []byte("\n")) != 20 {
+			t.Errorf("%s: %d lines of metrics, want 20", name, bytes.Count(records, []byte("\n")))
 		}
 	}
 }
@@ -527,8 +527,9 @@ func TestNumbers(t *testing.T) {
 // none are refused.
 func TestTrainFor(t *testing.T) {
 	dir := t.TempDir()
-	fast := []string{"--set", "network.width=8", "--set", "network.layers=1", "--set", "prior=uniform"}
-	out := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "8s", "--json", "--out", "r"}, fast...)...))
+	fast := []string{"--set", "network.width=8", "--set", "network.layers=1", "--set", "prior=uniform", "--set",
+		"train.paths=200", "--set", "process.steps=10"} // an epoch is a small part of the time
+	out := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "3s", "--json", "--out", "r"}, fast...)...))
 	show := wantJSON(t, ok(t, dir, "show", "r", "--json"))
 	clock, _ := show["manifest"].(map[string]any)["clock"].([]any)
 	if len(clock) == 0 {
@@ -538,7 +539,7 @@ func TestTrainFor(t *testing.T) {
 		t.Errorf("trained %v epochs by %v", out["epochs"], last)
 	}
 	text := ok(t, dir, "show", "r").stdout
-	if !strings.Contains(text, "from a clock") || !strings.Contains(text, "max_seconds: 8") {
+	if !strings.Contains(text, "from a clock") || !strings.Contains(text, "max_seconds: 3") {
 		t.Errorf("show says\n%s", text)
 	}
 	most := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "10m", "--json", "--set",

@@ -62,7 +62,7 @@ func TestQueueKills(t *testing.T) {
 	}
 	serving := queue()
 	untilThere(t, dir, "status")
-	ok(t, dir, "submit", "generate", "r", "-n", n, "--unit", unit, "--tries", "20")
+	ok(t, dir, "submit", "generate", "r", "-n", n, "--unit", unit, "--tries", "20", "--json")
 	all := make([]*process.Child, workers)
 	for i := range all {
 		all[i] = worker()
@@ -82,7 +82,7 @@ func TestQueueKills(t *testing.T) {
 		all[i].Kill()
 		all[i] = worker()
 	}
-	ok(t, dir, "fetch", "-o", "many.npy")
+	ok(t, dir, "fetch", "-o", "many.npy", "--json")
 	one, err := os.ReadFile(filepath.Join(dir, "one.npy"))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestQueueKills(t *testing.T) {
 	if len(state.Jobs) != 1 || state.Jobs[0].Waiting != 0 || state.Jobs[0].Left != 0 || len(state.Workers) < workers-1 {
 		t.Errorf("%+v", state)
 	}
-	ok(t, dir, "forget", state.Jobs[0].ID)
+	ok(t, dir, "forget", state.Jobs[0].ID, "--json")
 	if r := do(t, dir, "fetch", state.Jobs[0].ID); r.code != exitConfig {
 		t.Errorf("forgotten, and exit %d: %s", r.code, r.stderr)
 	}
@@ -135,12 +135,12 @@ func TestQueueSweep(t *testing.T) {
 	}
 	at := process.FreePort(t)
 	t.Setenv(queueEnv, at)
-	serving := servant(t, dir, "queue", "--listen", at, "--store", "store", "--key", "office.nk")
+	serving := servant(t, dir, "queue", "--listen", at, "--store", "store", "--key", "office.nk", "--json")
 	t.Setenv(credentialsEnv, filepath.Join(dir, "office.nk"))
 	untilThere(t, dir, "status")
-	ok(t, dir, "submit", "sweep", "s.yaml", "--shared", filepath.Join(dir, "shared"))
-	ok(t, dir, "work", "--drain", "--cache", "cache")
-	ok(t, dir, "fetch", "-o", "there")
+	ok(t, dir, "submit", "sweep", "s.yaml", "--shared", filepath.Join(dir, "shared"), "--json")
+	ok(t, dir, "work", "--drain", "--cache", "cache", "--json")
+	ok(t, dir, "fetch", "-o", "there", "--json")
 	ok(t, dir, "sweep", "s.yaml", "--out", "here")
 	here, err := os.ReadFile(filepath.Join(dir, "here", "rows.json"))
 	if err != nil {
@@ -171,6 +171,7 @@ func TestQueueSweep(t *testing.T) {
 		})
 	}
 	serving.Kill()
+	valid(t, "queue", []byte(serving.Out.String()))
 	if strings.Contains(serving.Said.String()+serving.Out.String(), "SUA") {
 		t.Errorf("a seed was told: %s", serving.Said.String())
 	}

@@ -100,8 +100,12 @@ func TestReproduceKilled(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
+	kills := 2
+	if os.Getenv("LANDING_LONG") != "" {
+		kills = 10
+	}
 	out := "killed"
-	for killed, folder := 0, 0; killed < 5; {
+	for killed, folder := 0, 0; killed < kills; {
 		if process.Killed(t, command(out), time.Duration(random.Float64()*0.7*float64(whole))) { // it was done before
 			sameEnds(t, reproducedEnds(t, filepath.Join(dir, out)), want, seed)
 			folder++

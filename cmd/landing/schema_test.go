@@ -242,7 +242,8 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: %.100s", name, r.stdout)
 		}
 	}
-	ok(t, dir, "schema", "problem", "-o", problem.SchemaFile)
+	ok(t, dir, "schema", "ls", "--json")
+	ok(t, dir, "schema", "problem", "-o", problem.SchemaFile, "--json")
 	if got, err := os.ReadFile(filepath.Join(dir, problem.SchemaFile)); err != nil || !bytes.Equal(got, schema.JSON()) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}

@@ -78,7 +78,7 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := self(t, "", "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens")
+	cmd := self(t, "", "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()
@@ -91,7 +91,12 @@ func TestServe(t *testing.T) {
 	defer cmd.Process.Kill()
 	line := make([]byte, 100)
 	n, err := out.Read(line)
-	at := strings.TrimSpace(string(line[:n]))
+	var said serviceAt
+	if err == nil {
+		valid(t, "serve", line[:n])
+		err = json.Unmarshal(line[:n], &said)
+	}
+	at := said.Address
 	if err != nil || !regexp.MustCompile(`^http://127\.0\.0\.1:\d+$`).MatchString(at) {
 		t.Fatalf("it says %q (%v)", at, err)
 	}

@@ -159,6 +159,9 @@ func TestRemediesRun(t *testing.T) {
 			continue
 		}
 		doctor := verb.Name() == "check"
+		if verb.Flags().Lookup("number") != nil && !verb.Flags().Changed("number") {
+			args = append(args, "-n", "100")
+		}
 		if r := do(t, dir, append(args, "-q")...); r.code != exitOK && !(doctor && r.code == exitCheck) {
 			t.Errorf("%s: exit %d\n%s%s", command, r.code, r.stdout, r.stderr)
 		}
@@ -179,13 +182,13 @@ func TestVerdictShows(t *testing.T) {
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
 		t.Errorf("eval begins with\n%.600s", told)
 	}
-	v := wantJSON(t, ok(t, dir, "eval", "r", "--json"))["verdict"].(map[string]any)
+	v := wantJSON(t, ok(t, dir, "eval", "r", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
 	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
 		first["remedy"] != "landing report r --set prior=empirical" || first["effect"].(float64) <= 0 {
 		t.Errorf("as JSON: %v", v)
 	}
-	ok(t, dir, "report", "r", "-q")
+	ok(t, dir, "report", "r", "-n", "600", "-q")
 	page, err := os.ReadFile(filepath.Join(dir, "r", "report.html"))
 	if err != nil {
 		t.Fatal(err)
