@@ -91,7 +91,8 @@ var tiny = []string{"--set", "train.epochs=3", "--set", "network.width=8", "--se
 // demoRuns are folders with a run r of the demo, by its settings: trained once for all tests.
 var demoRuns = map[string]string{}
 
-// demoRun puts into dir what landing train demo --out r with tiny and settings of the form key=value makes.
+// demoRun puts into dir, which it goes to, what landing train demo --out r with tiny and settings of the form key=value
+// makes.
 func demoRun(t *testing.T, dir string, settings ...string) {
 	t.Helper()
 	key := strings.Join(settings, " ")
@@ -108,6 +109,7 @@ func demoRun(t *testing.T, dir string, settings ...string) {
 		demoRuns[key] = shared
 		ok(t, shared, args...)
 	}
+	t.Chdir(dir)
 	if err := os.CopyFS(filepath.Join(dir, "r"), os.DirFS(filepath.Join(shared, "r"))); err != nil {
 		t.Fatal(err)
 	}
