@@ -437,6 +437,60 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 	}
 }
 
+// Lines of metrics.jsonl are there once, whenever a training is killed: also that of a held-out distance which was
+// interrupted before, so that the checkpoint of its epoch does not know of it; and those from before there was any
+// checkpoint.
+func TestRecordsOnce(t *testing.T) {
+	var rows [][]float64
+	for i := range 240 {
+		s, c := math.Sincos(float64(i))
+		rows = append(rows, []float64{c, s})
+	}
+	l, err := ofRows(t, "set: {kind: sphere, dim: 2}\n", rows, "train.stop=held_out", "train.epochs=2",
+		"process.steps=5", "network.width=8", "network.layers=1", "train.times_per_path=2", "generate.max_failed=1",
+		"train.checkpoint_every=1e6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := job.Begin[*Run](t, l, []byte("set: {}"))
+	var early, late string
+	var from []int
+	ctx, cancel := context.WithCancel(context.Background())
+	err = e.Train(ctx, "", Observer{Record: func(r run.Record) {
+		if r.Kind == "epoch" && r.Epoch == 1 {
+			early = copyRun(t, e)
+		} else {
+			cancel() // before the held-out distance at the end
+		}
+	}})
+	if !train.Interrupted(err) {
+		t.Fatal(err)
+	}
+	trainTo(t, e, Observer{Record: func(r run.Record) {
+		if r.Kind != "held-out" || r.Epoch != 2 {
+			t.Errorf("%s of epoch %d comes again", r.Kind, r.Epoch)
+		}
+		late = copyRun(t, e)
+	}})
+	want := []string{"epoch 1", "epoch 2", "held-out 2"}
+	if got := recorded(t, e); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, dir := range []string{early, late} {
+		again, err := Open(dir, "", e.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trainTo(t, again, Observer{From: func(epoch int) { from = append(from, epoch) }})
+		if got := recorded(t, again); !slices.Equal(got, want) {
+			t.Errorf("killed: %v, want %v", got, want)
+		}
+	}
+	if !slices.Equal(from, []int{-1, 2}) {
+		t.Errorf("what stays is told as that up to %v", from)
+	}
+}
+
 // follow keeps what an observer is told of metrics.jsonl.
 func follow(told *[]run.Record, o Observer) Observer {
 	o.From = func(epoch int) {
