@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -176,6 +177,19 @@ func TestBoard(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "exported")
 	if err := run.WriteFolder(dir, files); err != nil {
 		t.Fatal(err)
+	}
+	events, err := eventfile.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss, seconds := events.Scalars["epoch/loss"], events.Scalars["epoch/seconds"]
+	for i, p := range loss { // at float32's precision of the seconds
+		if d := p.Time - loss[0].Time - (seconds[i].Value - seconds[0].Value); math.Abs(d) > 1e-6*seconds[i].Value+1e-5 {
+			t.Errorf("epoch %d is %v s beside its time", p.Step, d)
+		}
+	}
+	if h := events.Scalars["held-out/distance"]; len(h) != 1 || h[0].Time != loss[len(loss)-1].Time {
+		t.Errorf("held-out distances %v, losses %v", h, loss)
 	}
 	got := steps(t, dir)
 	maps.DeleteFunc(want, func(tag string, _ []string) bool { return strings.HasPrefix(tag, "violation/") })

@@ -3,6 +3,7 @@ package parquetfile
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -223,6 +224,26 @@ func TestManyPages(t *testing.T) {
 	}
 	if most := 300*3000 + 2*b.Len(); r.n > most {
 		t.Errorf("%d bytes are read of %d", r.n, b.Len())
+	}
+}
+
+// Headers of pages may be long: words of a writer's own, up to a bound.
+func TestLongHeaders(t *testing.T) {
+	for _, n := range []int{0, 10, 250, 300, 1500, 60000, maxHeader} {
+		b := append([]byte("before"), 0x18) // field 1: bytes
+		b = append(binary.AppendUvarint(b, uint64(n)), make([]byte, n)...)
+		b = append(b, 0x15, 14, stops) // field 2: 7
+		end := int64(len(b))
+		b = append(b, "behind"...)
+		c := &chunk{f: &File{r: bytes.NewReader(b)}, column: &Column{}}
+		header, length, err := c.header(6, int64(len(b)))
+		if n == maxHeader {
+			if err == nil || !strings.Contains(err.Error(), "header of a page at byte 6 is damaged") {
+				t.Errorf("a header of %d bytes: %v", n, err)
+			}
+		} else if err != nil || length != end-6 || header.int(2, 0) != 7 {
+			t.Errorf("a header of %d bytes: %d long, %v", n, length, err)
+		}
 	}
 }
 
