@@ -157,17 +157,17 @@ func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 		rows = append(rows, row{name, told})
 		figures = append(figures, figure{kind, float64(v), name})
 	}
-	distances := func(what string, d *experiment.JSD) {
+	for _, d := range []*experiment.JSD{v.JSD, v.Observed} {
 		if d == nil {
-			return
+			continue
 		}
-		add("jensen-shannon-distance", what+" to all data", d.Full,
-			fmt.Sprintf("%.4f, floor %.4f ± %.4f", d.Full, d.Mean, d.SD))
-		add("jensen-shannon-distance", what+" to held-out data", d.HeldOut,
-			fmt.Sprintf("%.4f, floor %.4f", d.HeldOut, d.HeldOutFloor))
+		kind := "jensen-shannon-distance"
+		if strings.Contains(d.Metric, "divergence") { // on surfaces, as published
+			kind = "jensen-shannon-divergence"
+		}
+		add(kind, d.Metric+" to all data", d.Full, fmt.Sprintf("%.4f, floor %.4f ± %.4f", d.Full, d.Mean, d.SD))
+		add(kind, d.Metric+" to held-out data", d.HeldOut, fmt.Sprintf("%.4f, floor %.4f", d.HeldOut, d.HeldOutFloor))
 	}
-	distances("distance", v.JSD)
-	distances("distance of observables", v.Observed)
 	add("worst-violation", "worst violation of a constraint", v.Violation.Worst, fmt.Sprintf("%.2g", v.Violation.Worst))
 	add("energy-test-p-value", "p value of the energy test against held-out rows", v.TwoSample.PValue,
 		fmt.Sprintf("%.3g", v.TwoSample.PValue))

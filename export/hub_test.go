@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -185,6 +187,26 @@ print(c.data.library_name, c.data.license, len(c.data.eval_results) > 2, c.data.
 `, dir).CombinedOutput()
 		if want := fmt.Sprintf("landing %s True jensen-shannon-distance\n", want); err != nil || string(out) != want {
 			t.Errorf("licence %q: %v, %s", licence, err, out)
+		}
+	}
+}
+
+// A divergence is not told as a distance.
+func TestHubDivergence(t *testing.T) {
+	s := ballExample.evaluated(t)
+	v, _, err := s.Run.KeptEvaluation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.JSD = &experiment.JSD{Metric: "Jensen–Shannon divergence", Score: metric.Score{Full: 0.25, HeldOut: 0.5}}
+	card, err := s.card(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"type: jensen-shannon-divergence\n      value: 0.25\n",
+		"| Jensen–Shannon divergence to held-out data | 0.5000, floor 0.0000 |", "type: jensen-shannon-distance\n"} {
+		if !strings.Contains(string(card), want) {
+			t.Errorf("the card does not say %q:\n%s", want, card)
 		}
 	}
 }
