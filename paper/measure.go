@@ -80,7 +80,7 @@ func (c *Config) cell(d Due, made string) (*sweep.Cell, error) {
 	if c.Processor && c.Budget > 0 {
 		settings = append(settings, "train.clock=processor")
 	}
-	of, err := json.Marshal(beyond{d.Cell.Timed, d.Cell.Jacobian})
+	of, err := json.Marshal(beyond{d.Cell.Timed, d.Cell.Jacobian, c.note()})
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +143,11 @@ func (c *Config) row(d Due, s sweep.CellStatus) Row {
 	e := s.Entry
 	row := Row{Cell: d.Cell.Name, Recipe: d.Cell.Recipe, Variants: d.Cell.Variants,
 		Settings: joined(d.Cell.Settings, c.Settings), Draw: joined(d.Cell.Draw, nil), Budget: c.Budget.Seconds(),
-		Seed: d.Seed, Commit: build(e.Row.Version), Config: e.Row.Config, Note: c.note(), Figures: e.Figures}
+		Seed: d.Seed, Commit: e.Row.Version, Config: e.Row.Config, Note: e.Note, Figures: e.Figures}
 	cost := e.Cost
 	if s.State == work.Failed {
 		cost.Here()
+		row.Commit, row.Note = build(e.Row.Version), c.note()
 		row.Failure, _, _ = strings.Cut(e.Row.Failure, "\ngoroutine ") // of a panic all but its stack
 		row.Figures = nil
 	}
@@ -171,10 +172,11 @@ func is[E error](err error) bool {
 // figures are what a row has, by the names of columns.
 type figures map[string]float64
 
-// beyond is what is measured of a cell beyond what all have.
+// beyond is what is measured of a cell beyond what all have, and what is to be noted.
 type beyond struct {
 	Timed    []string `json:"timed,omitempty"`
 	Jacobian bool     `json:"jacobian,omitempty"`
+	Note     string   `json:"note,omitempty"`
 }
 
 // measureName is the name of measure in the registry of measures.
@@ -197,7 +199,8 @@ func measure(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Row.Config, e.Row.Version, e.Figures = manifest.Config, manifest.Version, f
+	e.Row.Config, e.Row.Version, e.Figures = manifest.Config, build(manifest.Version), f
+	e.Note = of.Note
 	return e, nil
 }
 

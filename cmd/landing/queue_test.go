@@ -160,6 +160,20 @@ func TestQueueSweep(t *testing.T) {
 	if r := do(t, dir, "fetch", "-o", "other"); r.code != exitConfig || !strings.Contains(r.stderr, "changed") {
 		t.Errorf("another sweep: exit %d, %s", r.code, r.stderr)
 	}
+	// cells of the paper go the same way, and are then finished
+	job := wantJSON(t, ok(t, dir, "status", "--json"))["jobs"].([]any)[0].(map[string]any)["id"].(string)
+	ok(t, dir, "forget", job)
+	paper := []string{"reproduce", "demo", "--only", "demo/OLLA/N=20", "--budget", "0", "--out", "p", "--set",
+		"train.epochs=1", "--set", "network.width=8", "--set", "network.layers=1", "--set", "train.times_per_path=2"}
+	ok(t, dir, append([]string{"submit"}, paper...)...)
+	ok(t, dir, "work", "--drain", "--cache", "cache")
+	if r := ok(t, dir, "fetch"); !strings.Contains(r.stdout, "1 of 1 cells done") &&
+		!strings.Contains(r.stdout, "1 of 1 cell done") {
+		t.Errorf("%s", r.stdout)
+	}
+	if r := ok(t, dir, paper...); !strings.Contains(r.stderr, "all cells are finished") {
+		t.Errorf("%s", r.stderr)
+	}
 	for _, path := range []string{"store", "shared"} { // no secret is where others look
 		filepath.WalkDir(filepath.Join(dir, path), func(path string, e os.DirEntry, err error) error {
 			if err == nil && e.Type().IsRegular() {
