@@ -184,7 +184,8 @@ func TestBoard(t *testing.T) {
 	}
 	loss, seconds := events.Scalars["epoch/loss"], events.Scalars["epoch/seconds"]
 	for i, p := range loss { // at float32's precision of the seconds
-		if d := p.Time - loss[0].Time - (seconds[i].Value - seconds[0].Value); math.Abs(d) > 1e-6*seconds[i].Value+1e-5 {
+		trained := seconds[i].Value - seconds[0].Value
+		if d := p.Time - loss[0].Time - trained; math.Abs(d) > 1e-6*seconds[i].Value+1e-5 {
 			t.Errorf("epoch %d is %v s beside its time", p.Step, d)
 		}
 	}

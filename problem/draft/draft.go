@@ -110,8 +110,8 @@ func (e *UnfitError) Error() string {
 	if e.Few {
 		return fmt.Sprintf("%s cannot be trained on: %s", e.Path, strings.Join(e.Reasons, "; "))
 	}
-	return fmt.Sprintf("%s cannot be trained on as it is: %s; --clean FILE writes the rows and columns that can (.csv, "+
-		".npy or .parquet), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
+	return fmt.Sprintf("%s cannot be trained on as it is: %s; --clean FILE writes the rows and columns that can "+
+		"(.csv, .npy or .parquet), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
 }
 
 // An OptionError says which option cannot be.
