@@ -40,7 +40,8 @@ func TestLongAnswers(t *testing.T) {
 	trusted.AddCert(keys.Certificate())
 	const wait = 100 * time.Millisecond
 	for version, secure := range map[int]*tls.Config{1: nil, 2: {Certificates: keys.TLS.Certificates}} {
-		s := startWith(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Arrival: wait, Patience: wait}}, secure)
+		s := startWith(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Arrival: wait, Patience: wait}},
+			secure)
 		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
 			RootCAs: trusted}}}
 		defer client.CloseIdleConnections()

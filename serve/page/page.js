@@ -32,9 +32,11 @@
   };
 
   // The violation of each frame, by powers of ten.
-  const W = 460, H = 220, left = 52, top = 12, right = 12, bottom = 30;
+  // Charts are as wide as their place, so that their text is as large on any screen.
+  const H = 220, left = 52, top = 12, right = 12, bottom = 30;
+  const place = id => Math.max(220, find(id).clientWidth || 460);
   const violation = () => {
-    const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-labelledby": "violation-text" });
+    const W = place("violation"), svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-labelledby": "violation-text" });
     const at = f => left + (W - left - right) * (frames.length > 1 ? f / (frames.length - 1) : 0);
     const logs = frames.flatMap(f => [f.mean, f.worst]).filter(v => v > 0).map(Math.log10);
     const lo = Math.floor(Math.min(-16, ...logs)), hi = Math.ceil(Math.max(lo + 1, ...logs));
@@ -56,7 +58,7 @@
 
   // A histogram of each observable, samples over data.
   const observables = () => {
-    const box = document.createElement("div"), f = frames[shown];
+    const box = document.createElement("div"), f = frames[shown], W = place("observables");
     about.observables.forEach((o, k) => {
       const h = 96, samples = f.histograms[k], data = o.data || [];
       const svg = make("svg", { viewBox: `0 0 ${W} ${h}`, role: "img", "aria-label": `${o.name}: histogram from ${number(o.lo)} to ${number(o.hi)} ${o.unit || ""}` });
@@ -148,6 +150,7 @@
   };
   play.addEventListener("click", () => { if (timer) stop(); else if (frames.length) start(); });
   time.addEventListener("input", () => { stop(); show(+time.value); });
+  addEventListener("resize", () => show(shown));
 
   const current = () => runs.find(r => r.name === select.value);
   const body = () => {

@@ -10,7 +10,7 @@ float32, from the ends of forward paths that the run keeps. On h(x) = |x| − 1 
 rows of a call take a step together, and requests that wait are drawn as one call, so that PyTorch is given large products.
 The noise is PyTorch's own: samples have the law of landing's, not their bytes.
 """
-import argparse, asyncio, io, math, os, queue, sys, threading
+import argparse, asyncio, io, math, os, queue, sys, threading, warnings
 from contextlib import asynccontextmanager
 
 import numpy as np, torch, uvicorn, yaml
@@ -45,7 +45,7 @@ class Sampler:
         from score import Score  # the module that landing wrote
 
         rows = self.ends[:4], torch.zeros(4, 3, dtype=torch.float64), self.t[-1].repeat(4)
-        with torch.inference_mode():
+        with torch.inference_mode(), warnings.catch_warnings(action="ignore"):  # of constants, which these are
             self.score = torch.jit.freeze(torch.jit.trace(Score(folder).eval(), rows))
 
     @torch.inference_mode()
