@@ -268,7 +268,15 @@ func (r *Release) platform(ctx context.Context, source, work, out, platform stri
 	if err != nil {
 		return err
 	}
-	files := append([]file{{program(platform), 0o755, data}}, beside...)
+	licences := filepath.Join(work, name+"-"+licencesFile)
+	if _, err := r.run(ctx, source, r.env, "go", "run", "./internal/licences", "-o", licences, platform); err != nil {
+		return err
+	}
+	terms, err := os.ReadFile(licences)
+	if err != nil {
+		return err
+	}
+	files := append([]file{{program(platform), 0o755, data}, {licencesFile, 0o644, terms}}, beside...)
 	for i := range files {
 		files[i].name = name + "/" + files[i].name
 	}
@@ -290,6 +298,9 @@ func (r *Release) platform(ctx context.Context, source, work, out, platform stri
 	r.Say(fmt.Sprintf("%s  %.1f MB", archive, float64(b.Len())/1e6))
 	return os.WriteFile(filepath.Join(out, name+".cdx.json"), bill, 0o666)
 }
+
+// licencesFile has the terms of all that is linked into the program of a platform.
+const licencesFile = "THIRD_PARTY_LICENSES"
 
 const sumsFile = "SHA256SUMS"
 

@@ -242,6 +242,10 @@ func TestReproducible(t *testing.T) {
 	if err != nil || json.Unmarshal(out, &v) != nil || v.Version != "v0.0.1" || len(v.Commit) != 40 || v.Time == "" {
 		t.Errorf("%v: %s", err, out)
 	}
+	if terms, err := os.ReadFile(filepath.Join(dir, name, licencesFile)); err != nil ||
+		!bytes.Contains(terms, []byte("github.com/spf13/cobra")) || !bytes.Contains(terms, []byte("Google")) {
+		t.Errorf("the licences of what is linked: %v, %d bytes", err, len(terms))
+	}
 	if page, err := os.ReadFile(filepath.Join(dir, name, "man", "man1", "landing-train.1")); err != nil ||
 		!bytes.Contains(page, []byte("landing v0.0.1")) {
 		t.Errorf("the page of train: %v", err)
