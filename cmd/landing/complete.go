@@ -90,6 +90,10 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 	if !strings.Contains(word, "/") {
 		parents = []string{runsDir, "."}
 	}
+	dot := "" // what is offered begins as what was written
+	if strings.HasPrefix(word, "./") {
+		dot = "./"
+	}
 	var out []cobra.Completion
 	for _, parent := range parents {
 		f, err := os.Open(parent)
@@ -105,7 +109,7 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 				continue
 			}
 			if _, err := os.Stat(filepath.Join(dir, run.ManifestFile)); err == nil {
-				out = append(out, dir)
+				out = append(out, dot+dir)
 			}
 		}
 	}

@@ -60,6 +60,8 @@ func TestCompletion(t *testing.T) {
 		is([]string{"runs/demo-001"}, verb, "")
 		is([]string{"runs/demo-001"}, verb, "runs/de")
 	}
+	is([]string{"./runs/demo-001"}, "generate", "./runs/de")
+	is([]string{filepath.Join(dir, "runs", "demo-001")}, "generate", filepath.Join(dir, "runs", "de"))
 	is(nil, "compare", "runs/demo-001", "")
 	got, _ := offers(t, dir, "generate", "runs/demo-001", "--checkpoint", "")
 	if len(got) == 0 || len(got[0]) != 8 {
@@ -111,5 +113,58 @@ func TestCompletionScripts(t *testing.T) {
 		if out, err := exec.Command(shell, check, file).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", shell, err, out)
 		}
+	}
+}
+
+// bashAsks completes words as bash does on a tab, with what bash-completion gives to scripts in its place.
+const bashAsks = `source ./landing.bash
+compopt() { :; }
+_init_completion() { cur=${WORDS[-1]} prev=${WORDS[-2]} words=("${WORDS[@]}") cword=$((${#WORDS[@]} - 1)); }
+while IFS=$'\t' read -ra WORDS; do
+  COMPREPLY=() COMP_TYPE=9
+  __start_landing
+  (IFS='|'; echo "${COMPREPLY[*]}")
+done
+`
+
+// A real bash offers what the program says: verbs, runs with blanks in their names too, words behind an equals sign
+// without what stands before it, which bash keeps.
+func TestBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash here")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"demo-001", "it is-001"} {
+		if err := os.MkdirAll(filepath.Join(dir, "runs", name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "runs", name, "manifest.json"), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"landing.bash": ok(t, dir, "completion", "bash").stdout,
+		"asks.bash": bashAsks, "landing": "#!" + bash + "\nLANDING_TEST_MAIN=1 exec '" + exe + "' \"$@\"\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines, want []string
+	for _, c := range [][2]string{{"gener", "generate"}, {"generate runs/", "runs/demo-001|runs/it is-001"},
+		{"generate ./runs/d", "./runs/demo-001"}, {"generate runs/it", `runs/it\ is-001`},
+		{"train volcano --set train.optimizer=", "adam|muon"}, {"ls --sort=a", "age"}, {"train volcano x", ""}} {
+		lines = append(lines, strings.ReplaceAll("landing "+c[0], " ", "\t"))
+		want = append(want, c[1])
+	}
+	ask := exec.Command(bash, "--norc", "asks.bash")
+	ask.Dir, ask.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	ask.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	out, err := ask.CombinedOutput()
+	if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%q, want\n%q", err, got, want)
 	}
 }
