@@ -362,7 +362,8 @@ func TestImage(t *testing.T) {
 		"RUN CGO_ENABLED=0 go build -trimpath -ldflags=-s -o /landing ./cmd/landing", "FROM scratch",
 		`RUN go run ./internal/licences -o THIRD_PARTY_LICENSES "$(go env GOOS)/$(go env GOARCH)"`,
 		"COPY --from=build /landing /landing",
-		"COPY --from=build /src/LICENSE /src/NOTICE /src/THIRD_PARTY_LICENSES /licences/", "USER 65532:65532", `ENTRYPOINT ["/landing"]`} {
+		"COPY --from=build /src/LICENSE /src/NOTICE /src/THIRD_PARTY_LICENSES /licences/",
+		"USER 65532:65532", `ENTRYPOINT ["/landing"]`} {
 		if !bytes.Contains(text, []byte("\n"+line+"\n")) && !bytes.HasSuffix(text, []byte("\n"+line+"\n")) {
 			t.Errorf("the Dockerfile has no line %q", line)
 		}
