@@ -15,10 +15,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/testkit/eventfile"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/tensorboard"
+	"github.com/landing-diffusion/landing/train"
 )
 
 // watched returns an untrained run with evaluations and a held-out distance at its end, of which only the first and
@@ -337,5 +340,25 @@ print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
 	}
 	if !equal(got.Scalars, want.Scalars) || !equal(got.Histograms, want.Histograms) {
 		t.Errorf("TensorBoard has\n%v, want\n%v", got, want)
+	}
+}
+
+// What an epoch of a training costs more that is watched: its numbers, written to a file.
+func BenchmarkEpoch(b *testing.B) {
+	file, err := os.Create(filepath.Join(b.TempDir(), "events"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	e := &events{Writer: tensorboard.NewWriter(file, 0), set: zoo.Sphere{D: 3}}
+	data, err := json.Marshal(train.Epoch{Epoch: 1, Loss: 0.5, Worst: []float64{1e-16}, Rows: 1e6, Seconds: 3})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range b.N {
+		e.record(1, run.Record{Kind: "epoch", Epoch: i, Data: data})
+		if err := e.Flush(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
