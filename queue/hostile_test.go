@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,8 +26,7 @@ import (
 // folder; entries that cannot be read keep only their own unit from being done.
 func TestHostileMessages(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 4)
+	q, s := fresh(t, 4)
 	of := class{Build: Build()}
 	var salt string
 	for sum := range s.Inputs {
@@ -46,6 +46,7 @@ func TestHostileMessages(t *testing.T) {
 	build, _ := json.Marshal(of.Build)
 	sum := run.Hash([]byte("any"))
 	outside, outsider := whole(func(u *work.Unit) { u.Inputs = map[string]string{"in/../../../x": salt} })
+	unclean, uncleaner := whole(func(u *work.Unit) { u.Inputs = map[string]string{"in/a/../../x": salt} })
 	nested, nestling := whole(func(u *work.Unit) { u.Inputs = map[string]string{"in": salt, "in/x": salt} })
 	noSum, noSummer := whole(func(u *work.Unit) { u.Inputs = map[string]string{"in": "../../../../etc/passwd"} })
 	_, named := whole(func(u *work.Unit) { u.Name = "../../up" })
@@ -55,7 +56,7 @@ func TestHostileMessages(t *testing.T) {
 		run.Hash([]byte("3")):     fmt.Sprintf(`{"id":%q,"unit":{"name":"a","kind":"k"},"build":%s}`, sum, build),
 		run.Hash([]byte("4")):     fmt.Sprintf(`{"id":%q,"unit":{"name":"a","task":""},"build":%s}`, sum, build),
 		run.Hash([]byte("other")): other, run.Hash([]byte("named")): named,
-		outside: outsider, nested: nestling, noSum: noSummer,
+		outside: outsider, nested: nestling, unclean: uncleaner, noSum: noSummer,
 	} {
 		if _, err := q.js.Publish(t.Context(), of.subject(subject), []byte(text)); err != nil {
 			t.Fatal(err)
@@ -81,8 +82,8 @@ func TestHostileMessages(t *testing.T) {
 			t.Fatalf("%+v, %v", st, err)
 		}
 	}
-	for id, want := range map[string]string{outside: "no file of its folder", nested: "is in the other",
-		noSum: "is no SHA-256"} {
+	for id, want := range map[string]string{outside: "no file of its folder", unclean: "no file of its folder",
+		nested: "is in the other", noSum: "is no SHA-256"} {
 		for {
 			r, err := q.endedAs(t.Context(), id)
 			if err != nil || time.Now().After(until) {
@@ -155,8 +156,7 @@ func TestHostileSubmissions(t *testing.T) {
 // What another submission made, or reads, is not forgotten with a submission that made the same bytes.
 func TestForgetLeavesOthers(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 3)
+	q, s := fresh(t, 3)
 	first := submit(t, q, s)
 	s.SameBits = true // other units, of the same bytes
 	second := submit(t, q, s)
@@ -210,8 +210,7 @@ func TestShorterSilence(t *testing.T) {
 // A disk that is full ends the worker and costs the unit no try; a unit that no disk has room for is given up.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 1)
+	q, s := fresh(t, 1)
 	s.Tries = 1
 	j := submit(t, q, s)
 	full := func(context.Context, *Task) (*Product, error) {
@@ -330,8 +329,7 @@ func TestFullForWorkers(t *testing.T) {
 // A unit whose workers fall silent as often as it may be tried is given up, and it is told who the last one was.
 func TestSilentWorkers(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 1)
+	q, s := fresh(t, 1)
 	s.Tries = 2
 	last := &work.Holder{Host: "elsewhere", PID: 7}
 	unit := id(s.Units[0], class{Build: Build()}, "")
@@ -349,8 +347,7 @@ func TestSilentWorkers(t *testing.T) {
 // A submission that is stopped is known, and the same one goes on with it.
 func TestStoppedSubmission(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 300)
+	q, s := fresh(t, 300)
 	ctx, stop := context.WithCancel(t.Context())
 	_, err := q.Submit(ctx, s, func(int, int) { stop() })
 	if !errors.Is(err, context.Canceled) {
@@ -427,8 +424,7 @@ func TestMendOfHeld(t *testing.T) {
 // Of more workers than units that are left, no more are counted on than have one.
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 3)
+	q, s := fresh(t, 3)
 	release := make(chan bool)
 	hire(t, q, 4, Worker{Do: func(ctx context.Context, task *Task) (*Product, error) {
 		if task.Unit.Name == "u-2" {
@@ -452,4 +448,60 @@ func TestTimeLeft(t *testing.T) {
 	}
 	close(release)
 	wait(t, q, j)
+}
+
+// A slow look puts the next one off by ten times what it took, and by no more than ten pauses: a machine that was busy
+// for a moment does not keep Wait from seeing that all is done.
+func TestRest(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: lookPause, 40 * time.Millisecond: lookPause,
+		200 * time.Millisecond: 2 * time.Second, time.Minute: 5 * time.Second} {
+		if got := rest(lookPause, took); got != want {
+			t.Errorf("after %v it rests %v, want %v", took, got, want)
+		}
+	}
+}
+
+// Units that the server holds need not be asked for: those that it does not are told apart, also beside another
+// submission's, and where the others are too many all are asked for.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	q := open(t, serve(t, server.Options{}))
+	of := class{Build: Build()}
+	s := hashes(t, fewUnits+6)
+	j := submit(t, q, s)
+	list, err := q.List(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := begin(j).Missing
+	drop := func(i int) {
+		err := q.units.Purge(t.Context(), jetstream.WithPurgeSubject(of.subject(list[i].ID)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, at, want []int) {
+		t.Helper()
+		if got, err := q.gone(t.Context(), of, list, at); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", what, got, err, want)
+		}
+	}
+	check("none", at, nil)
+	drop(3)
+	drop(69)
+	check("two", at, []int{3, 69})
+	check("few", at[:fewUnits], at[:fewUnits])
+	other := hashes(t, 3*len(at))
+	for i, u := range other.Units {
+		u.Task = json.RawMessage(fmt.Sprint(1000 + i))
+	}
+	submit(t, q, other)
+	check("beside many", at, at)
+	// what is lost is put back though the rest is under way
+	if err := q.mend(t.Context(), j, list, at); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := q.units.Info(t.Context()); err != nil || info.State.Msgs != uint64(4*len(at)) {
+		t.Errorf("%d units wait, %v", info.State.Msgs, err)
+	}
 }

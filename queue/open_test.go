@@ -11,6 +11,7 @@ import (
 	"time"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
 	"github.com/landing-diffusion/landing/queue/server"
@@ -118,6 +119,33 @@ func TestOpen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := q.Jobs(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A server that is too busy to answer as it should is asked again; one that refuses is not.
+func TestDial(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err   error
+		tries int
+	}{{errors.New("nats: expected 'PONG', got 'PING'"), 2}, {nats.ErrTimeout, 2}, {nats.ErrAuthorization, 1},
+		{nats.ErrNoServers, 1}} {
+		n := 0
+		conn, err := dial(t.Context(), func() (*nats.Conn, error) {
+			if n++; n == 2 {
+				return new(nats.Conn), nil
+			}
+			return nil, c.err
+		})
+		if n != c.tries || (conn != nil) != (c.tries == 2) || (err == nil) != (c.tries == 2) {
+			t.Errorf("%v: %d tries, %v", c.err, n, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := dial(ctx, func() (*nats.Conn, error) { return nil, nats.ErrTimeout })
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

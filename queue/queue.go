@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if q.Away == 0 {
 		q.Away = defaultAway
 	}
-	if q.conn, err = nats.Connect(q.URL, opts...); err != nil {
+	if q.conn, err = dial(ctx, func() (*nats.Conn, error) { return nats.Connect(q.URL, opts...) }); err != nil {
 		return nil, o.refused(q.URL, err)
 	}
 	if q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(callTime)); err == nil {
@@ -102,6 +102,27 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, err
 	}
 	return q, nil
+}
+
+// dialTries is how often somebody tries to connect to a server that is there and too busy to answer as it should.
+const dialTries = 5
+
+// dial connects, and tries again where the server is there: one that a thousand workers call at once, on a busy
+// machine, may take so long to answer that it asks first whether the caller is still there, which ends the call.
+func dial(ctx context.Context, connect func() (*nats.Conn, error)) (c *nats.Conn, err error) {
+	for try := range dialTries {
+		c, err = connect()
+		if err == nil || !errors.Is(err, nats.ErrTimeout) && !strings.Contains(err.Error(), "expected 'PONG'") {
+			return c, err
+		}
+		pause := 200 * time.Millisecond << try
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+	return nil, err
 }
 
 // readyTime is how long a server that takes connections may go without JetStream: it may have just started.

@@ -65,6 +65,12 @@ func hashes(t *testing.T, n int) Submission {
 	return s
 }
 
+// fresh is a queue of its own, and n units of hashes to be handed over.
+func fresh(t *testing.T, n int) (*Queue, Submission) {
+	t.Helper()
+	return open(t, serve(t, server.Options{})), hashes(t, n)
+}
+
 // hash does a unit of hashes.
 func hash(ctx context.Context, t *Task) (*Product, error) {
 	salt, err := os.ReadFile(t.Inputs["in/salt"])
@@ -229,8 +235,7 @@ func TestAll(t *testing.T) {
 // A unit that fails is tried as often as it may be, then it is given up with the reason; asked for again, it is done.
 func TestDeadLetter(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 6)
+	q, s := fresh(t, 6)
 	s.Tries = 2
 	var tries [6]atomic.Int32
 	var well atomic.Bool
@@ -280,8 +285,7 @@ func TestDeadLetter(t *testing.T) {
 // A unit that takes longer than a silence may is one worker's as long as it gets on, and is given up when it does not.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 2)
+	q, s := fresh(t, 2)
 	s.Tries, s.Patience = 1, 400*time.Millisecond
 	var begun atomic.Int32
 	done := hire(t, q, 3, Worker{Do: func(ctx context.Context, task *Task) (*Product, error) {
@@ -347,8 +351,7 @@ func TestEnd(t *testing.T) {
 // A worker of another build, or of other kernels where the same bits are asked for, leaves units to others and says so.
 func TestOthers(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 3)
+	q, s := fresh(t, 3)
 	s.SameBits = true
 	j := submit(t, q, s)
 	for _, w := range []Worker{{Build: "another"}, {Bits: "others"}} {
@@ -380,8 +383,7 @@ func TestOthers(t *testing.T) {
 // Two workers that get other bytes of a unit are told of; what the first made stands.
 func TestOtherBytes(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 1)
+	q, s := fresh(t, 1)
 	j := submit(t, q, s)
 	got := make(chan bool)
 	slow := hire(t, q, 1, Worker{Bits: "slow", Do: func(ctx context.Context, task *Task) (*Product, error) {
@@ -417,8 +419,7 @@ func TestOtherBytes(t *testing.T) {
 // What the server lost is put back by who waits.
 func TestMend(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 8)
+	q, s := fresh(t, 8)
 	j := submit(t, q, s)
 	if err := q.units.Purge(t.Context()); err != nil {
 		t.Fatal(err)
@@ -547,8 +548,7 @@ func TestCache(t *testing.T) {
 // What is no submission is refused before anything is stored.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	q := open(t, serve(t, server.Options{}))
-	s := hashes(t, 2)
+	q, s := fresh(t, 2)
 	none := s
 	none.Units = nil
 	twice := s

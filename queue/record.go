@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/landing-diffusion/landing/work"
@@ -160,33 +161,33 @@ const (
 	workerGone = 4 * workerSays
 )
 
-// Workers returns the workers that are there.
-func (q *Queue) Workers(ctx context.Context) ([]Present, error) {
-	names, err := q.keys(ctx, q.workers)
-	if err != nil {
-		return nil, err
-	}
-	out := []Present{}
-	for _, name := range names {
-		var p Present
-		err := q.retry(ctx, func(ctx context.Context) error {
-			e, err := q.workers.Get(ctx, name)
-			if err != nil {
-				return err
-			}
-			if err := json.Unmarshal(e.Value(), &p); err != nil {
-				return &EntryError{workersBucket, name, err.Error()}
-			}
-			p.Seen = e.Created()
-			return nil
-		})
-		if errors.Is(err, jetstream.ErrKeyNotFound) || errors.As(err, new(*EntryError)) { // gone, or no worker's
-			continue
-		}
+// Workers returns the workers that are there, all in one answer: there may be a thousand.
+func (q *Queue) Workers(ctx context.Context) (out []Present, err error) {
+	err = q.retry(ctx, func(ctx context.Context) error {
+		out = []Present{}
+		all, err := q.workers.WatchAll(ctx, jetstream.IgnoreDeletes())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, p)
-	}
-	return out, nil
+		defer all.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case e, ok := <-all.Updates():
+				if !ok {
+					return nats.ErrDisconnected
+				}
+				if e == nil { // that was all
+					return nil
+				}
+				var p Present
+				if json.Unmarshal(e.Value(), &p) == nil { // others are no workers
+					p.Seen = e.Created()
+					out = append(out, p)
+				}
+			}
+		}
+	})
+	return out, err
 }

@@ -55,19 +55,24 @@ func (q *Queue) Status(ctx context.Context, j *Job) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]int, len(list))
-	for i := range all {
-		all[i] = i
-	}
-	s := &Status{Job: j, Failures: []Failure{}}
+	s := begin(j)
 	var sum float64
-	if err := q.look(ctx, s, list, all, &sum); err != nil {
+	if err := q.look(ctx, s, list, s.Missing, &sum); err != nil {
 		return nil, err
 	}
 	return s, q.who(ctx, s, list)
 }
 
-// look adds units that have ended to a status; the others are its missing ones. sum gathers the seconds of those done.
+// begin is a status of which nothing is known yet.
+func begin(j *Job) *Status {
+	s := &Status{Job: j, Failures: []Failure{}}
+	for i := range j.Units {
+		s.Missing = append(s.Missing, i)
+	}
+	return s
+}
+
+// look adds those of some missing units to a status that have ended. sum gathers the seconds of those done.
 func (q *Queue) look(ctx context.Context, s *Status, list []Listed, at []int, sum *float64) error {
 	records := make([]*Record, len(at))
 	err := each(ctx, len(at), func(ctx context.Context, i int) (err error) {
@@ -77,12 +82,11 @@ func (q *Queue) look(ctx context.Context, s *Status, list []Listed, at []int, su
 	if err != nil {
 		return err
 	}
-	s.Missing = nil
+	ended := map[int]bool{}
 	for k, r := range records {
 		name := list[at[k]].Unit.Name
 		switch {
 		case r == nil:
-			s.Missing = append(s.Missing, at[k])
 			continue
 		case r.State == work.Failed:
 			s.Failed++
@@ -91,11 +95,13 @@ func (q *Queue) look(ctx context.Context, s *Status, list []Listed, at []int, su
 			s.Done++
 			*sum += r.Seconds
 		}
+		ended[at[k]] = true
 		if r.Other != nil && r.By != nil {
 			s.Others = append(s.Others, Disagreed{name, fmt.Sprintf("process %d on %s, kernels %s", r.By.PID, r.By.Host,
 				r.Bits), fmt.Sprintf("process %d on %s, kernels %s", r.Other.PID, r.Other.Host, r.Other.Bits)})
 		}
 	}
+	s.Missing = slices.DeleteFunc(slices.Clone(s.Missing), func(i int) bool { return ended[i] })
 	slices.SortFunc(s.Failures, func(a, b Failure) int { return strings.Compare(a.Unit, b.Unit) })
 	s.Seconds = metric.NaN
 	if s.Done > 0 {
@@ -140,8 +146,15 @@ func (q *Queue) who(ctx context.Context, s *Status, list []Listed) error {
 const (
 	lookPause  = 500 * time.Millisecond
 	mendPause  = 20 * time.Second
-	lookEffort = 10 // looking, and putting back, may each take one part in so many of the time
+	lookEffort = 10 // looking, and putting back, may each take one part in so many of the time,
+	mostPause  = 10 // but are not put off for longer than so many pauses: a slow look tells nothing of the next
+	fewUnits   = 64 // so many are asked for one by one
 )
+
+// rest returns how long to wait after what took so long.
+func rest(least, took time.Duration) time.Duration {
+	return min(max(least, lookEffort*took), mostPause*least)
+}
 
 // Wait waits until each unit of a job has ended, and puts units back that the server lost, as it may in a power cut.
 // tick, if not nil, hears how far it is. Errors are those of Status.
@@ -150,15 +163,18 @@ func (q *Queue) Wait(ctx context.Context, j *Job, tick func(*Status)) (*Status, 
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Job: j, Failures: []Failure{}}
+	s := begin(j)
 	var sum float64
-	for i := range list {
-		s.Missing = append(s.Missing, i)
-	}
-	mended, mendAfter := time.Now(), mendPause
+	mended, mendAfter, whole := time.Now(), mendPause, true
 	for {
 		start := time.Now()
-		if err := q.look(ctx, s, list, s.Missing, &sum); err != nil {
+		at := s.Missing
+		if !whole { // a unit that has ended is held for a moment, or if its worker was lost then, until another comes
+			if at, err = q.gone(ctx, class{j.Build, j.Bits}, list, s.Missing); err != nil {
+				return nil, err
+			}
+		}
+		if err := q.look(ctx, s, list, at, &sum); err != nil {
 			return nil, err
 		}
 		if err := q.who(ctx, s, list); err != nil {
@@ -170,20 +186,50 @@ func (q *Queue) Wait(ctx context.Context, j *Job, tick func(*Status)) (*Status, 
 		if s.Over() {
 			return s, nil
 		}
-		if time.Since(mended) > mendAfter {
+		if whole = time.Since(mended) > mendAfter; whole {
 			begun := time.Now()
 			if err := q.mend(ctx, j, list, s.Missing); err != nil {
 				return nil, err
 			}
 			mended = time.Now()
-			mendAfter = max(mendPause, lookEffort*mended.Sub(begun))
+			mendAfter = rest(mendPause, mended.Sub(begun))
 		}
 		select {
 		case <-ctx.Done():
 			return s, ctx.Err()
-		case <-time.After(max(lookPause, lookEffort*time.Since(start))):
+		case <-time.After(rest(lookPause, time.Since(start))):
 		}
 	}
+}
+
+// gone returns those of some units that the server does not hold, which have ended or are lost; all of them where it
+// holds so many of other submissions that asking for each is less.
+func (q *Queue) gone(ctx context.Context, of class, list []Listed, at []int) ([]int, error) {
+	if len(at) <= fewUnits {
+		return at, nil
+	}
+	var held map[string]uint64
+	err := q.retryFor(ctx, partTime, func(ctx context.Context) error {
+		info, err := q.units.Info(ctx)
+		if err != nil || info.State.Msgs > uint64(2*len(at)) {
+			held = nil
+			return err
+		}
+		if info, err = q.units.Info(ctx, jetstream.WithSubjectFilter(of.subject("*"))); err == nil {
+			held = info.State.Subjects
+		}
+		return err
+	})
+	if err != nil || held == nil && len(at) > 0 {
+		return at, err
+	}
+	var out []int
+	for _, i := range at {
+		if held[of.subject(list[i].ID)] == 0 {
+			out = append(out, i)
+		}
+	}
+	return out, nil
 }
 
 // mend hands units over again that have not ended and that nobody will be given: the server does not hold them any
@@ -204,6 +250,11 @@ func (q *Queue) mend(ctx context.Context, j *Job, list []Listed, missing []int) 
 	})
 	if err != nil {
 		return err
+	}
+	if !idle { // what is held is under way
+		if missing, err = q.gone(ctx, of, list, missing); err != nil {
+			return err
+		}
 	}
 	return each(ctx, len(missing), func(ctx context.Context, i int) error {
 		l := list[missing[i]]

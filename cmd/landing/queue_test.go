@@ -184,11 +184,51 @@ func TestQueueSweep(t *testing.T) {
 			return nil
 		})
 	}
+	brokenInput(t, dir)
 	serving.Kill()
 	valid(t, "queue", []byte(serving.Out.String()))
 	if strings.Contains(serving.Said.String()+serving.Out.String(), "SUA") {
 		t.Errorf("a seed was told: %s", serving.Said.String())
 	}
+}
+
+// brokenInput has a queue do samples of which an input is damaged in a shared folder: the unit is given up, which is
+// told, and the same submission with --retry mends it.
+func brokenInput(t *testing.T, dir string) {
+	t.Helper()
+	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "prior=uniform"}, tiny...)...)
+	ok(t, dir, "generate", "r", "-n", "50", "-o", "one.npy")
+	submit := []string{"submit", "generate", "r", "-n", "50", "--tries", "1", "--shared", filepath.Join(dir, "again"),
+		"--json"}
+	job, _ := wantJSON(t, ok(t, dir, submit...))["job"].(string)
+	if r := do(t, dir, "fetch", job, "--no-wait"); r.code != exitFailure ||
+		!strings.Contains(r.stderr, "has not ended") {
+		t.Errorf("too early: exit %d, %s", r.code, r.stderr)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "again", "objects", "*", "*"))
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			data[0] ^= 1
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(t, dir, "work", "--drain", "--cache", "again-cache")
+	if r := do(t, dir, "fetch", job); r.code != exitFailure || !strings.Contains(r.stderr, "given up after 1 try") ||
+		!strings.Contains(r.stderr, "--retry") {
+		t.Errorf("%d damaged files: exit %d, %s", len(files), r.code, r.stderr)
+	}
+	ok(t, dir, submit...) // which leaves what was given up
+	if r := ok(t, dir, "status", job); !strings.Contains(r.stdout, "given up after 1 try") {
+		t.Errorf("status: %s", r.stdout)
+	}
+	ok(t, dir, append(submit, "--retry")...)
+	ok(t, dir, "work", "--drain", "--cache", "again-cache")
+	ok(t, dir, "fetch", job, "-o", "many.npy")
+	sameFiles(t, dir, "many.npy", "one.npy")
 }
 
 // What cannot be has a name and an exit code.

@@ -141,6 +141,26 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
+// Clients are told an address that other machines reach: of a server on all addresses, this machine's name.
+func TestURL(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	key := filepath.Join(t.TempDir(), "k.nk")
+	for listen, want := range map[string]string{"127.0.0.1:0": "127.0.0.1", "0.0.0.0:0": host, ":0": host} {
+		s, err := Start(Options{Listen: listen, Key: key, Store: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(s.Addr().String())
+		if got := s.URL(); got != "nats://"+net.JoinHostPort(want, port) {
+			t.Errorf("%s: %s", listen, got)
+		}
+		s.Stop()
+	}
+}
+
 // A server that ends takes no call, and takes no long time.
 func TestStop(t *testing.T) {
 	s, err := Start(Options{Listen: "127.0.0.1:0", Store: t.TempDir()})
