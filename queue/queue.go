@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -72,6 +73,7 @@ type Queue struct {
 	units                       jetstream.Stream
 	jobs, ended, tries, workers jetstream.KeyValue
 	objects                     jetstream.ObjectStore
+	told                        atomic.Int64 // when it was last said that the queue does not answer
 }
 
 // Open connects to a queue, and makes what a new one needs on its server. Errors are *URLError, *CredentialsError,
@@ -348,9 +350,20 @@ func (q *Queue) retry(ctx context.Context, f func(ctx context.Context) error) er
 	return q.retryFor(ctx, callTime, f)
 }
 
+// silentTime is how long a call is tried again without a word, and how long between words.
+const silentTime = 15 * time.Second
+
+// tell says now and then, whatever calls are under way, that the queue does not answer.
+func (q *Queue) tell(err error) {
+	last, now := q.told.Load(), time.Now().UnixNano()
+	if q.Say != nil && now-last > int64(silentTime) && q.told.CompareAndSwap(last, now) {
+		q.Say(fmt.Sprintf("the queue does not answer (%v); trying for up to %v", err, q.Away))
+	}
+}
+
 // retryFor is retry, of tries that may take so long each.
 func (q *Queue) retryFor(ctx context.Context, each time.Duration, f func(ctx context.Context) error) error {
-	until, pause := time.Now().Add(q.Away), 20*time.Millisecond
+	begun, pause := time.Now(), 20*time.Millisecond
 	for {
 		once, cancel := context.WithTimeout(ctx, each)
 		err := f(once)
@@ -362,8 +375,10 @@ func (q *Queue) retryFor(ctx context.Context, each time.Duration, f func(ctx con
 			return ctx.Err()
 		case !transient(err):
 			return named(err)
-		case time.Now().After(until):
+		case time.Since(begun) > q.Away:
 			return &DownError{q.URL, err}
+		case time.Since(begun) > silentTime:
+			q.tell(err)
 		}
 		select {
 		case <-ctx.Done():

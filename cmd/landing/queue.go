@@ -52,7 +52,7 @@ func queueFault(err error) int {
 		new(*queue.EntryError), new(*queue.SizeError), new(*server.ConfigError), new(*changedError)):
 		return exitConfig
 	case is(new(*queue.DownError), new(*queue.FullError), new(*queue.HungError), new(*queue.UnendedError),
-		new(*server.BusyError), new(*givenUpError)):
+		new(*server.BusyError), new(*server.StoreError), new(*givenUpError)):
 		return exitFailure
 	}
 	return 0
@@ -71,7 +71,8 @@ an address and --key a file with a key that they need: it is made if it is not t
 them by you. What travels is in the clear unless --tls-cert and --tls-key are given.
 
 Who has a NATS cluster needs none of this: --queue names its servers.
-kill -9 and a new start lose nothing; a second server on the same store is refused.`,
+kill -9 and a new start lose nothing; a second server on the same store is refused. A disk that is full
+ends it: a new start goes on, and so do workers and those who wait, who call again for ten minutes.`,
 		Example: "  landing queue\n  landing queue --listen 10.0.0.5:4222 --key office.nk --store /srv/queue",
 		Args:    args(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -115,8 +116,12 @@ kill -9 and a new start lose nothing; a second server on the same store is refus
 			}); err != nil {
 				return err
 			}
-			<-cmd.Context().Done()
-			return nil
+			select {
+			case <-cmd.Context().Done():
+				return nil
+			case err := <-s.Broken:
+				return err
+			}
 		},
 	}
 	f := cmd.Flags()

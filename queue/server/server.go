@@ -53,8 +53,17 @@ const syncEvery = 2 * time.Second
 // A Server is a running server.
 type Server struct {
 	*nats.Server
-	Made  bool // the file Key was made
-	store *run.Folder
+	Made   bool         // the file Key was made
+	Broken <-chan error // gives a *StoreError once what was to be stored could not be: nothing more is then
+	store  *run.Folder
+}
+
+// A StoreError says that a server cannot write its store.
+type StoreError struct{ Store, Problem string }
+
+func (e *StoreError) Error() string {
+	return fmt.Sprintf("%s: the queue cannot write its store (%s); a new start, where there is room, goes on with all "+
+		"that was stored", e.Store, e.Problem)
 }
 
 // An OpenError says that a server would let anybody in.
@@ -265,7 +274,8 @@ func (s *Server) start(o Options, opts *nats.Options) error {
 	if err != nil {
 		return &ConfigError{"the server", err.Error()}
 	}
-	l := &logger{say: o.Say, fatal: make(chan string, 1)}
+	l := &logger{say: o.Say, store: opts.StoreDir, fatal: make(chan string, 1), broken: make(chan error, 1)}
+	s.Broken = l.broken
 	server.SetLoggerV2(l, false, false, false)
 	go server.Start()
 	deadline := time.Now().Add(readyTime)
@@ -317,8 +327,10 @@ func (s *Server) Stop() {
 
 // logger hands warnings and errors on. The server writes no secrets in them.
 type logger struct {
-	say   func(string)
-	fatal chan string
+	say    func(string)
+	store  string
+	fatal  chan string
+	broken chan error
 }
 
 func (l *logger) tell(format string, v ...any) {
@@ -326,11 +338,21 @@ func (l *logger) tell(format string, v ...any) {
 		l.say(fmt.Sprintf(format, v...))
 	}
 }
-func (l *logger) Noticef(string, ...any)         {}
-func (l *logger) Debugf(string, ...any)          {}
-func (l *logger) Tracef(string, ...any)          {}
-func (l *logger) Warnf(format string, v ...any)  { l.tell(format, v...) }
-func (l *logger) Errorf(format string, v ...any) { l.tell(format, v...) }
+func (l *logger) Noticef(string, ...any)        {}
+func (l *logger) Debugf(string, ...any)         {}
+func (l *logger) Tracef(string, ...any)         {}
+func (l *logger) Warnf(format string, v ...any) { l.tell(format, v...) }
+func (l *logger) Errorf(format string, v ...any) {
+	l.tell(format, v...)
+	_, why, critical := strings.Cut(fmt.Sprintf(format, v...), "ritical write error: ") // in upper and lower case
+	if !critical {
+		return
+	}
+	select {
+	case l.broken <- &StoreError{l.store, why}:
+	default: // told already
+	}
+}
 func (l *logger) Fatalf(format string, v ...any) {
 	select {
 	case l.fatal <- fmt.Sprintf(format, v...):

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -158,6 +159,23 @@ func TestURL(t *testing.T) {
 			t.Errorf("%s: %s", listen, got)
 		}
 		s.Stop()
+	}
+}
+
+// A store that cannot be written is told once, with why; other errors are not.
+func TestBroken(t *testing.T) {
+	l := &logger{store: "here", fatal: make(chan string, 1), broken: make(chan error, 1)}
+	l.Errorf("JetStream cluster is %s", "slow")
+	if len(l.broken) > 0 {
+		t.Fatal(<-l.broken)
+	}
+	for _, text := range []string{"Filestore [%s] Critical write error: %v", "stream '%s' critical write error: %v"} {
+		l.Errorf(text, "KV_Jobs", syscall.ENOSPC) // as package nats-server writes it
+	}
+	var broken *StoreError
+	if err := <-l.broken; !errors.As(err, &broken) || broken.Store != "here" ||
+		broken.Problem != "no space left on device" {
+		t.Errorf("got %v", err)
 	}
 }
 
