@@ -105,6 +105,14 @@ def test_numbers_that_make_no_sense(run: landing.Run, call) -> None:
         call(run)
 
 
+def test_more_samples_than_memory(run: landing.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that gives more memory than it has says nothing by giving it."""
+    monkeypatch.setattr(np, "empty", lambda *_: None)
+    with pytest.raises(landing.UsageError, match="do not fit in memory") as e:
+        run.generate(10**12)
+    assert e.value.key == "n"
+
+
 def test_other_faults_of_calls(run: landing.Run, torus, points: np.ndarray) -> None:
     with pytest.raises(landing.LandingError, match="checkpoint"):
         run.generate(3, checkpoint="12345678")

@@ -435,11 +435,16 @@ class Run:
         """Refuses a call that is cut and whose samples would not fit in memory when all is done."""
         if n <= each:
             return
+        size = 8 * n * self.dim
         try:
-            np.empty((n, self.dim))
+            fits = size <= _memory()
+            if fits:
+                np.empty((n, self.dim))
         except (MemoryError, ValueError):
-            raise UsageError(f"n is {n}: {8e-9 * n * self.dim:.3g} GB of samples do not fit in memory; first= draws "
-                             "them in parts", key="n") from None
+            fits = False
+        if not fits:
+            raise UsageError(f"n is {n}: {1e-9 * size:.3g} GB of samples do not fit in memory; first= draws them in parts",
+                             key="n") from None
 
     def _there(self) -> None:
         if not self.path.is_dir():
@@ -581,6 +586,14 @@ def _data(data: Any, folder: Path, name: str) -> str:
             raise DataError(f"{path}: there is no such data file", file=str(path), kind="data", code=3)
         return str(path)
     return str(_arrays.keep(_arrays.numbers(data, "data"), folder.absolute(), name))
+
+
+def _memory() -> float:
+    """Returns the bytes of memory of this machine; infinity where the system does not say. Some give more than they have."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return math.inf
 
 
 def _named(option: str, value: str | None) -> list[str]:
