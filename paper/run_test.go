@@ -2,6 +2,7 @@ package paper
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -95,9 +96,24 @@ func TestRun(t *testing.T) {
 		t.Errorf("of a training that is held: %v, %d rows", err, len(rows))
 	}
 	held.Unlock()
+	for name, change := range map[string][2]string{"status.json": {`"trained"`, `"training"`},
+		"manifest.json": {`"version": "`, `"version": "not `}} { // it was killed by its end: it is gone on with
+		path := held.Path(name)
+		data, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(data), change[0]) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		data = bytes.Replace(data, []byte(change[0]), []byte(change[1]), 1)
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	third, err := c.Run(t.Context(), left, filepath.Join(c.Out, "third.csv"), by)
 	if err != nil || trained != 2 || len(third) != 3 {
 		t.Fatalf("without units: %v, %d rows, %d epochs", err, len(third), trained)
+	}
+	if _, err := os.Stat(held.Dir + ".old-001"); err == nil {
+		t.Error("a training of another version is begun anew")
 	}
 	for _, r := range third {
 		clocks := []string{Train, Simulate, Generate}
@@ -109,6 +125,19 @@ func TestRun(t *testing.T) {
 		if !maps.Equal(rounded(got), rounded(want)) {
 			t.Errorf("%s: other figures\n%v\n%v", r.Cell, got, want)
 		}
+	}
+
+	// A folder that is damaged is no failure of a method: no row says so.
+	damaged := os.WriteFile(held.Path("config.yaml"), []byte("process: {"), 0o666)
+	if err := errors.Join(damaged, os.RemoveAll(filepath.Join(c.Out, "units"))); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(c.Out, "fourth.csv")
+	if _, err := c.Run(t.Context(), left, file, by); !errors.As(err, new(*run.FolderError)) {
+		t.Errorf("of a damaged folder: %v", err)
+	}
+	if rows, err := ReadRows(file); err != nil || len(rows) > 0 {
+		t.Errorf("of a damaged folder %d rows, %v", len(rows), err)
 	}
 }
 
