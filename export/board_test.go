@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/testkit/eventfile"
@@ -264,6 +265,22 @@ func TestBoardFails(t *testing.T) {
 	trainOn(t, r, b, o)
 	if got := steps(t, b.Dir)["epoch/loss"]; len(said) != 1 || !errors.Is(said[0], os.ErrClosed) || len(got) != 1 {
 		t.Errorf("said %v, has %v", said, got)
+	}
+}
+
+// Where all samples failed there is no histogram.
+func TestNoneDrawn(t *testing.T) {
+	var b bytes.Buffer
+	for _, set := range []constraint.Set{zoo.Sphere{D: 3}, watched(t).Process.Set} {
+		e := &events{Writer: tensorboard.NewWriter(&b, 0), set: set}
+		e.drawn(1, 1, nil)
+		e.drawn(1, 1, []float64{})
+		if err := e.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := eventfile.Records(b.Bytes()); err != nil || len(all) != 2 { // versions
+		t.Errorf("%d records, %v", len(all), err)
 	}
 }
 

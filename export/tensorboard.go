@@ -123,6 +123,9 @@ func (e *events) largest(at float64, step int64, tag string, v []any) {
 // drawn writes by how much points violate each component of Σ, or, of many, the worst of them at each point, as
 // histograms.
 func (e *events) drawn(at float64, epoch int, points []float64) {
+	if len(points) == 0 { // all failed
+		return
+	}
 	names := constraint.Components(e.set)
 	values, c := constraint.Values(e.set, points), len(names)
 	metric.Excess(values, c, len(e.set.Equalities()))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/export"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -52,6 +53,6 @@ func (b board) observe(a *app, r *experiment.Run, o experiment.Observer) (experi
 	if err != nil || to == nil {
 		return o, func() {}, err
 	}
-	a.say("events: %s, for tensorboard --logdir", to.Dir)
+	a.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
 	return to.Observer(o), to.Close, nil
 }
