@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 )
 
@@ -78,7 +79,8 @@ func (j *judge) observables() {
 		return
 	}
 	names := []string{}
-	worst, told, most := 0.0, "", 0.0
+	worst, told, most, seen := 0.0, "", 0.0, 0.0
+	level, n, m := levels[Observables]/float64(len(j.Numbers)), 0, 0
 	for _, k := range j.Numbers {
 		x, h := finite(k.Samples), finite(k.Held)
 		if len(x) == 0 || len(h) < FewestHeld {
@@ -86,7 +88,10 @@ func (j *judge) observables() {
 			continue
 		}
 		D, p := metric.KolmogorovTest(x, h)
-		if !(p <= levels[Observables]/float64(len(j.Numbers))) {
+		if v := visible(level, len(x), len(h)); v > seen {
+			seen, n, m = v, len(x), len(h)
+		}
+		if !(p <= level) {
 			continue
 		}
 		names = append(names, k.Name)
@@ -106,6 +111,10 @@ func (j *judge) observables() {
 		}
 	}
 	if told == "" {
+		if seen > worthTelling {
+			j.skip(Observables, "with %s held-out rows and %s samples distribution functions less than %.2f apart are "+
+				"not seen", text.Count(m), text.Count(n), min(seen, 1))
+		}
 		return
 	}
 	if len(names) > 1 {
@@ -113,6 +122,16 @@ func (j *judge) observables() {
 	}
 	j.tell(Observables, worst-j.law, "%s", told)
 	j.law = max(j.law, worst)
+}
+
+// worthTelling is a distance of distribution functions that a verdict should see: of normal laws, means 0.38 standard
+// deviations apart.
+const worthTelling = 0.15
+
+// visible is the distance from which on distribution functions of n and m numbers differ at a level, by the limit
+// law of Kolmogorov's distance, P(D > λ√(1/n + 1/m)) ≈ 2 exp(−2λ²).
+func visible(level float64, n, m int) float64 {
+	return math.Sqrt(math.Log(2/level) / 2 * (1/float64(n) + 1/float64(m)))
 }
 
 // part returns out, if it marks so many rows; else rows of which nothing is known.

@@ -289,6 +289,34 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// Of few rows a verdict says from which distance on it sees another law: there Kolmogorov's test has its level.
+func TestVisible(t *testing.T) {
+	v := visible(1e-3, 400, 100)
+	if math.Abs(v-1.9495*math.Sqrt(1./400+1./100)) > 1e-4 {
+		t.Errorf("%v", v)
+	}
+	x, h := make([]float64, 400), make([]float64, 100)
+	for i := range x {
+		x[i] = float64(i) / 400
+	}
+	for i := range h {
+		h[i] = float64(i)/100 + v
+	}
+	if D, p := metric.KolmogorovTest(x, h); math.Abs(D-v) > 0.011 || p < 4e-4 || p > 2e-3 {
+		t.Errorf("distance %v, p %v; expected about %v and 0.001", D, p, v)
+	}
+	l := laws[0]
+	for m, want := range map[int]bool{60: true, 600: false} {
+		e := evidence(l.draw(2*m, 1, 0), l.draw(m, 1, 1), l.draw(4*m, 1, 2), 2, 50, 1, 0)
+		got := slices.ContainsFunc(Of(e).Skipped, func(s Skip) bool {
+			return s.Code == Observables && strings.Contains(s.Why, "apart are not seen")
+		})
+		if got != want {
+			t.Errorf("%d held-out rows: told %t", m, got)
+		}
+	}
+}
+
 // What cannot be judged is not good, and says why.
 func TestNotJudged(t *testing.T) {
 	l := laws[0]

@@ -116,7 +116,11 @@ func (a *app) main(ctx context.Context) int {
 	}
 	switch {
 	case code == exitUsage:
-		a.say("Try: landing --help")
+		verb, _, err := root.Find(args)
+		if err != nil {
+			verb = root
+		}
+		a.say("Try: %s --help", verb.CommandPath())
 	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)),
 		errors.As(err, new(*langevin.StartError)), errors.As(err, new(*langevin.TuneError)):
 		a.say("Try: landing check")
