@@ -51,7 +51,7 @@ var (
 		"A body needs Content-Length; transfer codings are refused.")
 	tooLarge    = add(413, "too-large", "The body is too large", "The body is longer than the service takes.")
 	unsupported = add(415, "media-type", "The body is of a type that is not read",
-		"Content-Type is neither application/json nor application/x-npy.")
+		"Content-Type is neither application/json nor application/x-npy, or the body has a coding.")
 	misdirected = add(421, "misdirected", "The request is for another host",
 		"Without tokens, Host must name this machine.")
 	invalid       = add(422, "invalid", "The request cannot be", "A value is not what is expected: errors says which.")

@@ -568,6 +568,9 @@ func (s *Server) ask(a *answering, limits Limits) *asked {
 		out.body = n
 	}
 	f := func() (f *fault) {
+		if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+			return unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
+		}
 		body, f := s.read(a)
 		if f != nil {
 			return f

@@ -447,6 +447,8 @@ func TestRefusals(t *testing.T) {
 	}
 	w, b := s.samples("demo", `{"n":1}`, "image/png")
 	wantFault(t, "a picture", w, b, unacceptable)
+	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Content-Encoding", "gzip")
+	wantFault(t, "a coding", w, b, unsupported)
 	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Sec-Fetch-Site", "cross-site")
 	wantFault(t, "another site", w, b, foreign)
 	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Origin", "https://evil.example")
