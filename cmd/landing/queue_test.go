@@ -186,7 +186,7 @@ func TestQueueSweep(t *testing.T) {
 	}
 	brokenInput(t, dir)
 	serving.Kill()
-	valid(t, "queue", []byte(serving.Out.String()))
+	valid(t, "queue", serving.Out.Bytes())
 	if strings.Contains(serving.Said.String()+serving.Out.String(), "SUA") {
 		t.Errorf("a seed was told: %s", serving.Said.String())
 	}
