@@ -119,8 +119,8 @@ func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
 // anew in each epoch, else every so many epochs as it has more, at most slowest.
 const (
 	coarse, fine = 0.25, 0.03
-	drawBatch    = 64
-	freshNumbers = 500
+	drawBatch    = 256
+	freshNumbers = 75
 	slowest      = 8
 )
 
@@ -145,7 +145,7 @@ func Draws(l *Measures, n Noise) (out []run.Choice) {
 		case "network.time_octaves":
 			c.Reason = "draws differ much by level"
 		case "train.batch":
-			c.Value, c.Reason = DrawBatch(l.Rows), "of small batches it learned best"
+			c.Value, c.Reason = DrawBatch(l.Rows), "smaller ones cost muon more than their rows"
 		case "train.refresh":
 			c.Value, c.Reason = DrawRefresh(n.Steps*l.Coordinates), "a path has the cost of its numbers"
 		}

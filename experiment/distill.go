@@ -65,7 +65,7 @@ const MostSteps = 65
 const (
 	mostLearned, leastLearned = 20_000, 4000
 	learnedNumbers            = 3e7
-	learnedUpdates            = 9000
+	learnedUpdates            = 4500
 )
 
 // A TeacherError says why a run has no student.

@@ -79,7 +79,7 @@ var (
 	LevelNoise         = use(FewStep, Block{0, 1<<40 - 1}, "ξ of a level in training")
 	GeneratedLatent    = use(FewStep, Block{1 << 40, 1<<40 + 1<<20}, "ξ of generated samples")
 	GeneratedAgain     = use(FewStep, Block{1 << 41, 1<<41 + 1<<20}, "ζ_k of samples on their way back to a level")
-	Hands              = use(FewStep, Block{1 << 43, 1<<44 - 1}, "which states of the prior are dealt out together")
+	Hands              = use(FewStep, Block{1 << 43, 1<<44 - 1}, "which states of a level are dealt out together")
 	GeneratedAgainward = use(FewStep, Block{1 << 42, 1<<42 + 1<<20}, "p̃_0 of these ways")
 	HeldLevelNoise     = use(FewStep, one(1<<44), "ξ of a level on paths of validation rows")
 	HeldHands          = use(FewStep, one(1<<44+1), "which of their states are dealt out together")

@@ -2,15 +2,6 @@ package fewstep
 
 import "math"
 
-// At level N the network maps a draw of the prior to a draw of the law that is learned. If prior
-// and data are paired as forward paths pair them, which have forgotten where they began, x_0
-// given x_N is the whole law, and one evaluation has to find all of its modes in ξ. Any pairing has
-// the same two laws, though, and the network is asked for no more than the law of x_0 given x_N, so
-// the states x_N of many paths are dealt out to their x_0 anew, such that the sum of ‖x_N − x_0‖² is
-// about as small as can be (minibatch optimal transport: Pooladian et al. 2023, Tong et al. 2023). Then x_0
-// given x_N is a law about one place, and the better known the more are dealt out at a time. The last
-// evaluation, at whatever level, keeps its own pairs: to ask again is to draw x_0 given this x_k.
-
 // A dealer pairs points, up to n with n. It is scratch space for one goroutine.
 type dealer struct {
 	n      int

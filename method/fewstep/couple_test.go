@@ -104,77 +104,26 @@ func TestScoreIsProper(t *testing.T) {
 	}
 }
 
-// refreshed is a source of n points of the sphere with one level beside the prior, after its third refresh, and the
-// process of its paths.
-func refreshed(t *testing.T, n, draws int) (*Source[float64], *langevin.Process) {
-	t.Helper()
+// Each draw of a term sees noise of its own, at each level and item; and a failed path's state is not
+// dealt to another item.
+func TestDrawsDifferAndFailedStay(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 1, Draws: draws, Coarse: 1, Fine: 1})
+	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	const n, d = 40, 3
 	data, err := langevin.Start(p, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := parallel.New(2)
-	t.Cleanup(pool.Close)
 	s := NewSource[float64](m, data, pool)
 	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
 		t.Fatal(err)
 	}
-	return s, p
-}
-
-// States of the prior are dealt out among the items: the same points, nearer to their x_0 in all.
-// Other levels stay as they are.
-func TestDealsOnlyThePrior(t *testing.T) {
-	const n, d = 2500, 3
-	s, p := refreshed(t, n, 2)
-	data := s.data
-	raw, failed := make([]float64, n*2*d), make([]bool, n)
-	sim := langevin.NewSimulator(p, s.pool, 100)
-	if _, err := sim.Partway(t.Context(), raw, failed, data, s.ks, 0, keyed.PathNoise.Stream(3, 2),
-		keyed.PathMomentum.Stream(3, 2)); err != nil {
-		t.Fatal(err)
-	}
-	far := func(x []float64) (sum float64) {
-		for i := range n {
-			for j := range d {
-				v := x[(2*i+1)*d+j] - data[i*d+j]
-				sum += v * v / n
-			}
-		}
-		return sum
-	}
-	count := map[[d]float64]int{}
-	for i := range n {
-		x, y := s.states[2*i*d:(2*i+2)*d], raw[2*i*d:(2*i+2)*d]
-		for j := range d {
-			if x[j] != y[j] {
-				t.Fatalf("level %d of item %d is another", s.ks[0], i)
-			}
-		}
-		count[[d]float64(x[d:])]++
-		count[[d]float64(y[d:])]--
-	}
-	for x, c := range count {
-		if c != 0 {
-			t.Fatalf("%v is there %+d times too often", x, c)
-		}
-	}
-	// Independent points of the sphere are √2 apart, mean square 2; neighbours among 1024 about 0.1.
-	if got, was := far(s.states), far(raw); !(got < 0.05 && was > 1) {
-		t.Errorf("mean square distance %v, before %v", got, was)
-	}
-}
-
-// Each draw of a term sees noise of its own, at each level and item; and a failed path's state is not
-// dealt to another item.
-func TestDrawsDifferAndFailedStay(t *testing.T) {
-	const n, d = 40, 3
-	s, _ := refreshed(t, n, 3)
 	reader := score.NewReader[float64](score.Reading{}, d, true)
 	l := newLoss(s, reader, 12)
 	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})
@@ -192,9 +141,9 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 	before := append([]float64(nil), s.states...)
 	s.failed[7] = true
 	s.deal(4, 3)
-	for j, v := range s.states[(2*7+1)*d : (2*7+2)*d] {
-		if v != before[(2*7+1)*d+j] {
-			t.Fatal("the state of a failed path was dealt out")
+	for j, v := range s.states[7*2*d : 8*2*d] {
+		if v != before[7*2*d+j] {
+			t.Fatal("a state of a failed path was dealt out")
 		}
 	}
 }

@@ -24,10 +24,8 @@ type Source[T kernel.Float] struct {
 	failed []bool
 	ξ      keyed.Stream
 
-	pool    *parallel.Pool
-	dealers []*dealer
-	order   []int // of the items that did not fail
-	hand    [][2][]float64
+	pool  *parallel.Pool
+	hands hands
 }
 
 // simulated is the number of points in a block of the forward simulation.
@@ -66,42 +64,6 @@ func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.R
 		s.deal(seed, refresh)
 	}
 	return method.Told(r), err
-}
-
-// dealt is how many states of the prior are dealt out at a time.
-const dealt = 1024
-
-// deal pairs the states x_N with x_0 anew, in hands of random items.
-func (s *Source[T]) deal(seed, refresh uint64) {
-	d, n, L := s.d, len(s.failed), len(s.ks)
-	s.order = append(s.order[:0], make([]int, n)...)
-	keyed.Refreshed(keyed.Hands, keyed.HeldHands, seed, refresh).Permutation(s.order, 0, 0)
-	kept := s.order[:0]
-	for _, i := range s.order {
-		if !s.failed[i] {
-			kept = append(kept, i)
-		}
-	}
-	s.order = kept
-	size := min(dealt, n)
-	if s.dealers == nil {
-		for range s.pool.Workers() {
-			s.dealers = append(s.dealers, newDealer(size))
-			s.hand = append(s.hand, [2][]float64{make([]float64, size*d), make([]float64, size*d)})
-		}
-	}
-	s.pool.Do(parallel.Blocks(len(kept), size), func(w, b int) {
-		lo, hi := parallel.Block(b, len(kept), size)
-		x0, xN := s.hand[w][0], s.hand[w][1]
-		for e, i := range kept[lo:hi] {
-			copy(x0[e*d:(e+1)*d], s.data[i*d:(i+1)*d])
-			copy(xN[e*d:(e+1)*d], s.states[(i*L+L-1)*d:(i*L+L)*d])
-		}
-		for e, j := range s.dealers[w].deal(x0, xN, hi-lo, d) {
-			i := kept[lo+e]
-			copy(s.states[(i*L+L-1)*d:(i*L+L)*d], xN[j*d:(j+1)*d])
-		}
-	})
 }
 
 // at returns x_k of an item at level l of ks, and x_0.
