@@ -115,17 +115,25 @@ func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
 }
 
 // Of networks that draw where a path began, at levels: spreads of the first and the last level, in units
-// of the data's along one direction of Σ; rows of a batch; and up to how many numbers a path has that is made
-// anew in each epoch, else every so many epochs as it has more, at most slowest.
+// of the data's along one direction of Σ, and where there are more than fewLevels of them, which would come to be one
+// step; rows of a batch; and up to how many numbers a path has that is made anew in each epoch, else every so many
+// epochs as it has more, at most slowest.
 const (
-	coarse, fine = 0.25, 0.03
-	drawBatch    = 256
-	freshNumbers = 75
-	slowest      = 8
+	coarse, fine   = 0.16, 0.045
+	coarser, finer = 0.25, 0.03
+	fewLevels      = 3
+	drawBatch      = 256
+	freshNumbers   = 75
+	slowest        = 8
 )
 
-// Levels returns the spreads of the first and the last of the levels of data with the spread ℓ in each direction.
-func Levels(ℓ float64) (first, last float64) { return coarse * ℓ, fine * ℓ }
+// Levels returns the spreads of the first and the last of so many levels of data with the spread ℓ in each direction.
+func Levels(ℓ float64, levels int) (first, last float64) {
+	if levels > fewLevels {
+		return coarser * ℓ, finer * ℓ
+	}
+	return coarse * ℓ, fine * ℓ
+}
 
 // DrawBatch returns the batch of so many rows, and DrawRefresh how many epochs a path of so many numbers serves, of
 // networks that draw where a path began.
@@ -135,9 +143,10 @@ func DrawBatch(rows int) int { return min(drawBatch, rows) }
 func DrawRefresh(numbers int) int { return min(max(1, numbers/freshNumbers), slowest) }
 
 // Draws returns what Learning does for a network that draws where a path began: what it learns are points, not
-// steps, so there is no window, and it has a unit of its own for its outputs.
-func Draws(l *Measures, n Noise) (out []run.Choice) {
-	first, last := Levels(l.along())
+// steps, so there is no window, and it has a unit of its own for its outputs. levels are those that are given, else 0.
+func Draws(l *Measures, n Noise, levels int) (out []run.Choice) {
+	ℓ := l.along()
+	first, last := Levels(ℓ, levels)
 	for _, c := range Learning(l, n) {
 		switch c.Key {
 		case "network.output", "train.window", "train.paths", "train.times_per_path":
@@ -152,8 +161,8 @@ func Draws(l *Measures, n Noise) (out []run.Choice) {
 		out = append(out, c)
 	}
 	return append(out, run.Choice{Key: "process.options.coarse", Value: first,
-		Reason: fmt.Sprintf("%v of the data's spread in each direction", coarse)},
-		run.Choice{Key: "process.options.fine", Value: last, Reason: fmt.Sprintf("%v of it", fine)})
+		Reason: fmt.Sprintf("%.3g of the data's spread in each direction", first/ℓ)},
+		run.Choice{Key: "process.options.fine", Value: last, Reason: fmt.Sprintf("%.3g of it", last/ℓ)})
 }
 
 // batches returns how many rows a batch has, and how many paths a refresh. An epoch is what a clock

@@ -113,7 +113,7 @@ func (r *Run) pathNumbers() int { return r.Process.Schedule.N * r.Process.Set.Di
 // of a momentum, its outputs have a unit of their own, and there is no window to average over.
 func (s Student) keys(p *problem.Problem, path int, spread float64, rows string) []string {
 	levels, batch := s.Steps[0]-1, choose.DrawBatch(s.Samples)
-	coarse, fine := choose.Levels(spread)
+	coarse, fine := choose.Levels(spread, levels)
 	keys := []string{
 		"name=" + p.Name + "-few",
 		"defaults=" + problem.FixedDefaults,

@@ -65,6 +65,10 @@ func TestDistill(t *testing.T) {
 		from.Checkpoint != run.CheckpointName(teacher.State.Updates) || len(from.Weights) != 64 {
 		t.Errorf("taught by %+v", from)
 	}
+	if o := lesson(t, r, Student{Steps: []int{9}, Samples: 20}).Problem.Process.Options; o["levels"] != 8 ||
+		math.Abs(o["fine"]/o["coarse"]-0.12) > 1e-3 {
+		t.Errorf("in 9 evaluations: %v", o)
+	}
 	student := enrol(t, l, r)
 	if !slices.Equal(student.Taught, again.Good()) {
 		t.Error("the student learns other points than its teacher draws")

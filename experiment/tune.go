@@ -50,7 +50,7 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, 
 		noise, chosen = choose.Schedule(m, open)
 		notes = append(notes, choose.Strain(m, open, noise)...)
 		if learning = choose.Learning(m, noise); kind.Draws {
-			learning = choose.Draws(m, noise)
+			learning = choose.Draws(m, noise, int(p.Process.Options["levels"]))
 		}
 	}
 	learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return !serves(p.Network.Kind, c.Key) })

@@ -252,7 +252,7 @@ func TestTuneServesMethods(t *testing.T) {
 				return
 			}
 			ℓ := r.spread()
-			for option, want := range map[string]float64{"coarse": 0.25 * ℓ, "fine": 0.03 * ℓ} {
+			for option, want := range map[string]float64{"coarse": 0.16 * ℓ, "fine": 0.045 * ℓ} {
 				got, _ := value(t, l.Chosen, "process.options."+option).(float64)
 				if math.Abs(got-want) > 1e-9*want || p.Process.Options[option] != got {
 					t.Errorf("%s is %v, %v in the problem; want %v", option, got, p.Process.Options[option], want)

@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // On the line without momentum x_k = x_0 + s_k ζ, s_k² = Σ τ_i; levels are those of the spreads
-// asked for, as near as steps allow, and gains these spreads.
+// asked for, as near as steps allow, and gains these spreads; waves are read as at the last.
 func TestLevels(t *testing.T) {
 	p := line()
 	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
@@ -104,7 +104,7 @@ func TestLevels(t *testing.T) {
 		if got := m.Gain()(at); math.Abs(got-want) > 1e-12 {
 			t.Errorf("gain of level %d is %v, want %v", i, got, want)
 		}
-		if b, v := m.Start()(at); b != 0 || math.Abs(v-want*want) > 1e-12 {
+		if b, v := m.Start()(at); b != 0 || math.Abs(v-0.0625) > 1e-12 {
 			t.Errorf("start of level %d is %v, %v", i, b, v)
 		}
 	}

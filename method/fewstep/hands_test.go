@@ -63,7 +63,7 @@ func TestDealsEachLevel(t *testing.T) {
 				t.Fatalf("level %d: %v is there %+d times too often", k, x, c)
 			}
 		}
-		// Points are even on the sphere at all levels, so the least is that of matching 1024 of them, or 256: about 0.1.
+		// Points are even on the sphere at all levels: the least is that of matching 1024 of them, or 256, below 0.1.
 		if !(far < 0.1 && far < was/2) {
 			t.Errorf("level %d: mean square distance %v, before %v", k, far, was)
 		}
@@ -72,8 +72,8 @@ func TestDealsEachLevel(t *testing.T) {
 
 // On a line what costs least is monotone. Of the law N(1, 1/4), whose x_k has the variance 1/4 + s_k², it takes
 // x_k to 1 + (x_k − 1)/√(1 + 4s_k²), while x_0 given x_k, as paths pair them, deviates by s_k/√(1 + 4s_k²) from its
-// mean. Matching n points leaves about 1/√n of the width of the law, or of the part, that they are of; with hands of 16,
-// parts that deviate by 1 s_k, or by another level's, more is left than the bounds.
+// mean. Matching n points leaves about 1/√n of the width of the law, or of the part, that they are of; with hands
+// of 16, parts that deviate by 1 s_k, or by another level's, more is left than the bounds.
 func TestDealsTheMonotoneMap(t *testing.T) {
 	set, err := formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "flat", Expr: "x[1]"}}})
 	if err != nil {
@@ -150,7 +150,7 @@ func TestParts(t *testing.T) {
 				mean[0] += data[2*i] / float64(c[1]-c[0])
 				mean[1] += data[2*i+1] / float64(c[1]-c[0])
 			}
-			// Of points whose deviation along most lines is below 0.05 the mean is about as far from the centre as they are.
+			// Of points that deviate by less than 0.05 along most lines the mean is about as far from the centre.
 			if r := math.Hypot(mean[0], mean[1]); far < 1 && r < 0.95 {
 				t.Errorf("of a part of %d points the mean is %.3g from the centre", c[1]-c[0], r)
 			}
