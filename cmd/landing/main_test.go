@@ -30,8 +30,11 @@ func TestMain(m *testing.M) {
 	for _, dir := range demoRuns {
 		os.RemoveAll(dir)
 	}
-	if whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" &&
-		!testing.Short(); code == 0 && whole {
+	whole := !testing.Short()
+	for _, some := range []string{"test.run", "test.skip", "test.list"} {
+		whole = whole && flag.Lookup(some).Value.String() == ""
+	}
+	if code == 0 && whole {
 		for _, of := range unmet() {
 			fmt.Fprintf(os.Stderr, "no test holds what is printed against the schema of %s\n", of)
 			code = 1
