@@ -286,7 +286,8 @@ func TestDeadLetter(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	q, s := fresh(t, 2)
-	s.Tries, s.Patience = 1, 400*time.Millisecond
+	q.AckWait = time.Second // 1.5 s are longer; less is too short for a busy machine
+	s.Tries, s.Patience = 1, 700*time.Millisecond
 	var begun atomic.Int32
 	done := hire(t, q, 3, Worker{Do: func(ctx context.Context, task *Task) (*Product, error) {
 		begun.Add(1)
