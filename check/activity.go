@@ -21,7 +21,7 @@ func activity(e *Evidence) []Finding {
 	}
 	data, exact := e.share(from)
 	paths, _ := e.share(e.States(1000))
-	rows, on := len(e.Data)/e.D, evidence.OnWalls(e.Set, e.Data)
+	on, rows := evidence.OnWalls(e.Set, e.Data)
 	var out []Finding
 	for i := e.M; i < e.C; i++ {
 		f := Finding{Component: e.Names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}

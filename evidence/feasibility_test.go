@@ -177,7 +177,10 @@ func TestOnWalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		on := OnWalls(box, x)
+		on, looked := OnWalls(box, x)
+		if looked != 200 {
+			t.Errorf("%d rows of 200", looked)
+		}
 		if want := []int{20, 0, 0, 1}; !slices.Equal(on, want) {
 			t.Errorf("unit %g: %d, want %d", unit, on, want)
 		}
@@ -190,7 +193,7 @@ func TestOnWalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if on := OnWalls(flat, []float64{-1, -2, -3, -4, -5, -6, -7}); on[0] != 0 {
+	if on, _ := OnWalls(flat, []float64{-1, -2, -3, -4, -5, -6, -7}); on[0] != 0 {
 		t.Errorf("%d rows on the edge of what has none", on[0])
 	}
 }

@@ -109,7 +109,7 @@ func (l *Loaded) walls(samples []float64) []Wall {
 	}
 	n, m := len(samples)/d, len(l.Data.X)/d
 	g, steps := edges(set, stepSize(l.Process.Method, l.Process.BackTau(0)), slices.Concat(samples, l.Data.X))
-	on := evidence.OnWalls(set, l.Data.X)
+	on, looked := evidence.OnWalls(set, l.Data.X)
 	out := make([]Wall, len(names))
 	for j, name := range names {
 		var at [2]int
@@ -127,8 +127,8 @@ func (l *Loaded) walls(samples []float64) []Wall {
 		w.PValue = metric.Float(metric.FisherTest(at[0], n, at[1], m))
 		if float64(w.PValue) < wallAlpha/float64(len(names)) {
 			mend := l.mend(w)
-			if w.atoms(on[j], m) {
-				mend = text.Percent(metric.Float(float64(on[j])/float64(m))) + " of the data lie on the edge itself, " +
+			if w.atoms(on[j], looked) {
+				mend = text.Percent(float64(on[j])/float64(looked)) + " of the data lie on the edge itself, " +
 					"where samples, which have a density, never are: learn these rows apart"
 			}
 			w.Warning = fmt.Sprintf("%s. %s", w.differs("samples", "of the data"), mend)
@@ -148,9 +148,9 @@ func (w Wall) atoms(on, n int) bool {
 // a density, which samples smear.
 func onEdges(set constraint.Set, data *dataset.Points) string {
 	const nearly = 0.9 // of an inequality that acts as an equality, of which landing check tells
-	names, n := set.Inequalities(), data.N
-	worst, many, most := -1, 0, 0
-	for j, on := range evidence.OnWalls(set, data.X) {
+	names, worst, many, most := set.Inequalities(), -1, 0, 0
+	all, n := evidence.OnWalls(set, data.X)
+	for j, on := range all {
 		if !evidence.Walled(on, n) || float64(on) > nearly*float64(n) {
 			continue
 		}
