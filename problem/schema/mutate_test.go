@@ -19,7 +19,6 @@ import (
 var others = []string{`"zzz"`, `"auto"`, `true`, `-1`, `0`, `1.5`, `3`, `1e16`, `null`, `[]`, `{}`, `[1]`, `["zzz"]`,
 	`[[1]]`, `{"zzz": 1}`, `[{"zzz": 1}]`, `"3"`}
 
-
 // mutants calls yield with a file's mutants: each value made into others, each key left out, written wrong or joined
 // by one that there is not. What is handed in is changed and changed back.
 func mutants(v any, at string, yield func(at, what string)) {
