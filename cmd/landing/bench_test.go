@@ -134,7 +134,6 @@ func TestBenchGenerate(t *testing.T) {
 // against those of generate.
 func TestBenchServe(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv("LANDING_TEST_MAIN", "1") // for the process that it starts
 	ok(t, dir, append([]string{"train", "demo", "--out", "r"}, tiny...)...)
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer other.Close()

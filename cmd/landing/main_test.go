@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	os.Setenv("LANDING_TEST_MAIN", "1") // processes that the program starts of itself are the program, and no tests
 	code := m.Run()
 	for _, dir := range demoRuns {
 		os.RemoveAll(dir)
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 // self returns the command that runs the program in a process of its own.
 func self(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	return process.Self(t, dir, []string{"LANDING_TEST_MAIN=1"}, args...)
+	return process.Self(t, dir, nil, args...)
 }
 
 type transcript struct {
