@@ -165,7 +165,7 @@ func TestQueueSweep(t *testing.T) {
 	ok(t, dir, "forget", job)
 	paper := []string{"reproduce", "demo", "--only", "demo/OLLA/N=20", "--budget", "0", "--out", "p", "--set",
 		"train.epochs=1", "--set", "network.width=8", "--set", "network.layers=1", "--set", "train.times_per_path=2"}
-	ok(t, dir, append([]string{"submit"}, paper...)...)
+	ok(t, dir, append(append([]string{"submit"}, paper...), "--json")...)
 	ok(t, dir, "work", "--drain", "--cache", "cache")
 	if r := ok(t, dir, "fetch"); !strings.Contains(r.stdout, "1 of 1 cells done") &&
 		!strings.Contains(r.stdout, "1 of 1 cell done") {
