@@ -13,16 +13,16 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// An evaluation that a folder keeps is read back with what it is of; one of other weights or of another problem is
-// told as such, and none is written over.
-func TestKeptEvaluation(t *testing.T) {
+// begun returns a small run on the demo's data, not trained yet, that trains so long; with what it is made of.
+func begun(t *testing.T, long string) (*Run, *Loaded, *run.Folder) {
+	t.Helper()
 	p, err := problem.Load([]byte("data: {kind: demo}\nset: {kind: sphere, dim: 3}\ndefaults: fixed\nprior: uniform\n"+
-		"network: {width: 4, layers: 1}\ntrain: {epochs: 1, times_per_path: 1, batch: 2048}"), "p.yaml", "", nil)
+		"network: {width: 4, layers: 1}\ntrain: {"+long+", times_per_path: 1, batch: 2048}"), "p.yaml", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := parallel.New(2)
-	defer pool.Close()
+	t.Cleanup(pool.Close)
 	l, err := Load(p, pool)
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +35,13 @@ func TestKeptEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r, l, f
+}
+
+// An evaluation that a folder keeps is read back with what it is of; one of other weights or of another problem is
+// told as such, and none is written over.
+func TestKeptEvaluation(t *testing.T) {
+	r, _, f := begun(t, "epochs: 1")
 	if err := r.Train(t.Context(), "", Observer{}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,25 +120,7 @@ func TestKeptEvaluation(t *testing.T) {
 
 // Weights that nothing was learned by draw no samples.
 func TestNothingTrained(t *testing.T) {
-	p, err := problem.Load([]byte("data: {kind: demo}\nset: {kind: sphere, dim: 3}\ndefaults: fixed\nprior: uniform\n"+
-		"network: {width: 4, layers: 1}\ntrain: {max_seconds: 1, times_per_path: 1, batch: 2048}"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
-	l, err := Load(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(t.TempDir()+"/r", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Begin(f, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, l, f := begun(t, "max_seconds: 1")
 	l.loading = 2 * time.Second // all of the budget
 	if err := r.Train(t.Context(), "", Observer{}); !errors.As(err, new(*train.BudgetError)) {
 		t.Fatalf("%v; expected that the budget is spent", err)

@@ -112,6 +112,12 @@ func (r *reproduction) check() error {
 	if r.seeds < 0 || r.seeds > mostSeeds {
 		return &usageError{fmt.Errorf("--seeds is %d; expected 1 to %d", r.seeds, mostSeeds)}
 	}
+	for _, s := range r.Settings {
+		if key, _, _ := strings.Cut(s, "="); key == "seed" {
+			return &usageError{fmt.Errorf("--set %s: rows tell cells by their seed; expected --seeds N for "+
+				"seeds 1 to N", s)}
+		}
+	}
 	if r.rows == "" {
 		r.rows = filepath.Join(r.Out, "cells.csv")
 	}

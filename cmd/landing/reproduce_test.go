@@ -180,6 +180,7 @@ func TestReproduceRefuses(t *testing.T) {
 		{exitConfig, "24 cells cannot be, and nothing was run", []string{"demo", "--set", "network.octaves_of=start",
 			"--set", "process.steps=0"}},
 		{exitUsage, "--seeds is -1", []string{"demo", "--seeds", "-1"}},
+		{exitUsage, "expected --seeds N", []string{"demo", "--set", "seed=2"}},
 		{exitConfig, "recipe volcano: volcano.csv is needed: --data names the folder", []string{"figure-5"}},
 		{exitConfig, "and 19 more: --set network.girth=3: network.girth", []string{"demo", "--set",
 			"network.girth=3", "--dry-run"}},
