@@ -36,6 +36,19 @@ func newLayout(s constraint.Set) *layout {
 // Groups returns how many groups of components that share no coordinates s falls into.
 func Groups(s constraint.Set) int { return len(newLayout(s).groups) }
 
+// A Share is components of a set that depend on coordinates that no component of another share
+// depends on: both by their numbers in ascending order. Coordinates are nil where they are all.
+type Share struct{ Components, Coordinates []int }
+
+// Shares returns those of s, by what it says of its support.
+func Shares(s constraint.Set) (all []Share) {
+	groups, _ := makeGroups(s)
+	for _, g := range groups {
+		all = append(all, Share{g.comp, g.coord})
+	}
+	return all
+}
+
 // JacobianSize returns how many numbers are kept of ∇J at each point: m·d of a
 // dense set, fewer of one that knows its support.
 func JacobianSize(s constraint.Set) int { return newLayout(s).mat }

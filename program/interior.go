@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // An Interior finds nearest points by an interior-point method (Wächter and Biegler 2006): for
@@ -52,7 +53,7 @@ const (
 
 func (b *barrier) begin(s *path) {
 	s.weight = firstBarrier
-	if b.m == b.c {
+	if s.of.m == s.of.c {
 		s.weight = lastBarrier
 	}
 	s.weight *= s.length * s.length
@@ -77,7 +78,7 @@ func (b *barrier) merit(s *path, y, value []float64) float64 {
 	β, δ, sum := s.weight, b.join(s), s.apart(y)
 	for i, v := range value {
 		switch {
-		case i < b.m:
+		case s.of.equal[i]:
 			sum += s.penalty * math.Abs(v)
 		case v <= -δ:
 			sum -= β * math.Log(-v)
@@ -98,11 +99,12 @@ func (b *barrier) direct(s *path) fate {
 		last := lastBarrier * s.length * s.length
 		size, near := s.bend*largest(s.p), max(centred*s.weight/s.length, s.tolerance)
 		met := size <= near
-		for _, v := range s.value[:b.m] {
-			met = met && math.Abs(v) <= near
-		}
-		for i := b.m; i < b.c; i++ { // multipliers push, and μz = β
-			μ, z := s.next[i], -s.value[i]
+		for i, v := range s.value {
+			if s.of.equal[i] {
+				met = met && math.Abs(v) <= near
+				continue
+			}
+			μ, z := s.next[i], -v // multipliers push, and μz = β
 			met = met && μ >= -near && (z < b.join(s) || math.Abs(μ*z-s.weight) <= near*s.length)
 		}
 		stuck := largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
@@ -123,26 +125,24 @@ func (b *barrier) direct(s *path) fate {
 // step solves for p at the present β.
 func (b *barrier) step(s *path) bool {
 	b.pulled(s)
-	for i := range b.m {
-		b.count(s, i, 0, s.value[i])
-	}
-	for i := b.m; i < b.c; i++ {
+	for i, v := range s.value {
+		if s.of.equal[i] {
+			b.count(s, i, 0, v)
+			continue
+		}
 		f, w := b.force(s, i)
 		if w*b.sizes[i] > light {
 			b.count(s, i, 1/w, f/w)
 			continue
 		}
-		g := b.gradient[i*b.d : (i+1)*b.d]
-		for j, v := range g {
-			b.pull[j] -= f * v
-		}
+		dense.Axpy(b.pull[s.of.lo[i]:s.of.hi[i]], -f, s.of.span(b.gradient, i))
 	}
 	if !b.solve(s) {
 		return false
 	}
 	s.slope = s.toward()
-	for i := range b.c {
-		if i < b.m {
+	for i := range s.value {
+		if s.of.equal[i] {
 			s.penalty = max(s.penalty, 1.5*math.Abs(s.next[i]))
 			continue
 		}
@@ -153,8 +153,10 @@ func (b *barrier) step(s *path) bool {
 			s.next[i] = f + w*dg
 		}
 	}
-	for _, v := range s.value[:b.m] {
-		s.slope -= s.penalty * math.Abs(v)
+	for i, v := range s.value {
+		if s.of.equal[i] {
+			s.slope -= s.penalty * math.Abs(v)
+		}
 	}
 	return true
 }
@@ -162,8 +164,8 @@ func (b *barrier) step(s *path) bool {
 // bound keeps inequalities that hold from crossing their walls, to first order.
 func (b *barrier) bound(s *path) float64 {
 	α, δ := 1.0, b.join(s)
-	for i := b.m; i < b.c; i++ {
-		if z := -s.value[i]; z > δ {
+	for i, v := range s.value {
+		if z := -v; z > δ && !s.of.equal[i] {
 			if dg := b.along(s, i); α*dg > nearWall*z {
 				α = nearWall * z / dg
 			}
@@ -178,7 +180,7 @@ func (b *barrier) follow(s *path) {
 	δ := b.join(s)
 	for i := range s.ν {
 		switch {
-		case i < b.m || -s.value[i] >= δ:
+		case s.of.equal[i] || -s.value[i] >= δ:
 			s.ν[i] += s.share * (s.next[i] - s.ν[i])
 		case s.share == 1:
 			s.ν[i] = max(s.next[i], 0)
@@ -191,8 +193,8 @@ func (b *barrier) follow(s *path) {
 // keep holds the multipliers of inequalities inside their walls near the force of the barrier.
 func (b *barrier) keep(s *path) {
 	δ := b.join(s)
-	for i := b.m; i < b.c; i++ {
-		if z := -s.value[i]; z >= δ {
+	for i, v := range s.value {
+		if z := -v; z >= δ && !s.of.equal[i] {
 			f := s.weight / z
 			if s.ν[i] == 0 {
 				s.ν[i] = f

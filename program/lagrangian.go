@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A Lagrangian finds nearest points by an augmented Lagrangian (Powell, Hestenes, Rockafellar):
@@ -58,7 +59,7 @@ func (l *augmented) begin(s *path) {
 // force returns λ + ρh or max(μ + ρg, 0) of a component.
 func (l *augmented) force(s *path, i int, v float64) float64 {
 	f := s.ν[i] + s.weight*v
-	if i >= l.m {
+	if !s.of.equal[i] {
 		f = max(f, 0)
 	}
 	return f
@@ -110,7 +111,7 @@ func (l *augmented) direct(s *path) fate {
 // |max(g, −μ/ρ)|.
 func (l *augmented) off(s *path) (size float64) {
 	for i, v := range s.value {
-		if i >= l.m {
+		if !s.of.equal[i] {
 			v = max(v, -s.ν[i]/s.weight)
 		}
 		size = max(size, math.Abs(v))
@@ -122,19 +123,16 @@ func (l *augmented) off(s *path) (size float64) {
 func (l *augmented) step(s *path) (gradient float64, ok bool) {
 	l.pulled(s)
 	clear(s.trial) // the gradient, for now
-	for j, v := range l.pull {
+	for j, v := range l.pull[:s.of.d] {
 		s.trial[j] = -v
 	}
 	for i, v := range s.value {
 		f := l.force(s, i, v)
-		if i >= l.m && f == 0 {
+		if !s.of.equal[i] && f == 0 {
 			continue
 		}
 		l.count(s, i, 1/s.weight, v+s.ν[i]/s.weight)
-		g := l.gradient[i*l.d : (i+1)*l.d]
-		for j, u := range g {
-			s.trial[j] += f * u
-		}
+		dense.Axpy(s.trial[s.of.lo[i]:s.of.hi[i]], f, s.of.span(l.gradient, i))
 	}
 	ok = l.solve(s)
 	s.slope = 0

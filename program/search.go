@@ -22,9 +22,15 @@ import (
 // have second derivatives: θ stands for them, the curvature of ½‖y − x̃‖² + νᵀc that gradients showed
 // along the last step, and at least 1. A step that does not lower the program's merit is halved
 // until it does.
+//
+// Components that share no coordinates ask nothing of each other, so each part of Σ is searched by itself,
+// with a length, steps and an end of its own; all parts of a point are evaluated together.
 
-// A path is the search from one proposal.
+// A path is the search in one part of Σ from one proposal. Of part and path, d and c are numbers of its
+// coordinates and components.
 type path struct {
+	of                    *part
+	fate                  fate
 	proposal, y, trial, p []float64 // d
 	value                 []float64 // c: components at y, in units of length
 	scale                 []float64 // c: 1/‖∇c(x̃)‖
@@ -72,19 +78,24 @@ type program interface {
 type search struct {
 	program
 	eval        constraint.Evaluator
-	d, m, c     int
+	parts       []part
+	d, c        int // of the set
+	derivatives int // kept of a point
 	most        int // evaluations of a path after the first
 	rows, block int
 
 	restoration *Correction // of paths that end off Σ; nil: none
-	paths       []path
+	paths       []path      // block×parts
 	live        []int
-	x, val, jac []float64 // block×d, block×c, block×c×d
-	gradient    []float64 // c×d: of the path at hand, in units of length
-	sizes       []float64 // c: squared norms of these
+	x, val, jac []float64 // block×d, block×c, block×derivatives
+	landed      []float64 // d
+	// Of the path at hand, of as many numbers as the largest part has:
+	gradient    []float64 // spans, in units of length
+	sizes       []float64 // squared norms of these
 	matrix, rhs []float64 // c², c
 	damping     []float64 // c: D
 	counts      []int     // components in the system
+	first       []int     // of each of them the first whose span meets its own
 	pull        []float64 // d: x̃ − y, and what else is not in the system
 }
 
@@ -92,24 +103,32 @@ type search struct {
 const blockNumbers = 2 << 20
 
 func newSearch(set constraint.Set, rows, most int) *search {
-	d, c := set.Dim(), len(constraint.Components(set))
-	block := max(1, min(rows, blockNumbers/max(1, c*d)))
+	parts, derivatives := parts(set)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &search{
-		eval: set.NewEvaluator(block), d: d, m: len(set.Equalities()), c: c, most: most, rows: rows, block: block,
-		paths: make([]path, block), live: make([]int, 0, block),
-		x: vec(block * d), val: vec(block * c), jac: vec(block * c * d), gradient: vec(c * d), sizes: vec(c),
-		matrix: vec(c * c), rhs: vec(c), damping: vec(c), counts: make([]int, 0, c), pull: vec(d),
+	block := max(1, min(rows, blockNumbers/max(1, derivatives)))
+	d, c, size := 0, 0, 0
+	for i := range parts {
+		d, c, size = max(d, parts[i].d), max(c, parts[i].c), max(size, parts[i].size)
 	}
-	for i := range s.paths {
-		s.paths[i] = path{proposal: vec(d), y: vec(d), trial: vec(d), p: vec(d),
-			value: vec(c), scale: vec(c), ν: vec(c), next: vec(c), lead: vec(c)}
+	s := &search{
+		eval: set.NewEvaluator(block), parts: parts, d: set.Dim(), c: len(constraint.Components(set)),
+		derivatives: derivatives, most: most, rows: rows, block: block, live: make([]int, 0, block),
+		jac: vec(block * derivatives), gradient: vec(size), sizes: vec(c), matrix: vec(c * c), rhs: vec(c),
+		damping: vec(c), counts: make([]int, 0, c), first: make([]int, c), pull: vec(d),
+	}
+	s.x, s.val, s.landed = vec(block*s.d), vec(block*s.c), vec(s.d)
+	for range block {
+		for i := range parts {
+			d, c := parts[i].d, parts[i].c
+			s.paths = append(s.paths, path{of: &parts[i], proposal: vec(d), y: vec(d), trial: vec(d), p: vec(d),
+				value: vec(c), scale: vec(c), ν: vec(c), next: vec(c), lead: vec(c)})
+		}
 	}
 	return s
 }
 
 // Nearest writes to dst the points of Σ nearest to the n points x (n×d; dst may be x), to first
-// order: of those that a path finds. A point of Σ stays. A row whose path ends elsewhere keeps
+// order: of those that a path finds. A point of Σ stays. A row with a path that ends elsewhere keeps
 // x; ok (n) tells, and the outcome counts it. Iterations are evaluations of derivatives after the
 // first.
 func (s *search) Nearest(dst, x []float64, ok []bool, n int) geometry.Outcome {
@@ -124,82 +143,126 @@ func (s *search) Nearest(dst, x []float64, ok []bool, n int) geometry.Outcome {
 	return o
 }
 
+// of returns the paths of point i of a block.
+func (s *search) of(i int) []path { return s.paths[i*len(s.parts) : (i+1)*len(s.parts)] }
+
 func (s *search) run(dst, x []float64, ok []bool, o *geometry.Outcome) {
 	d, c := s.d, s.c
 	copy(dst, x)
-	if c == 0 {
-		for i := range ok {
-			ok[i] = true
-		}
-		return
-	}
 	s.live = s.live[:0]
 	for i := range ok {
-		p := &s.paths[i]
-		copy(p.proposal, x[i*d:(i+1)*d])
-		copy(p.y, p.proposal)
-		copy(p.trial, p.proposal)
-		p.evaluations, p.restored, p.share, p.bend = -1, false, 0, 1
-		clear(p.p)
-		ok[i] = false
-		s.live = append(s.live, i)
+		for k := range s.of(i) {
+			p := &s.of(i)[k]
+			p.of.take(p.proposal, x[i*d:(i+1)*d])
+			copy(p.y, p.proposal)
+			copy(p.trial, p.proposal)
+			p.fate, p.evaluations, p.restored, p.share, p.bend = moving, -1, false, 0, 1
+			clear(p.p)
+		}
+		if ok[i] = c == 0; !ok[i] {
+			s.live = append(s.live, i)
+		}
 	}
 	for len(s.live) > 0 {
 		for e, i := range s.live {
-			copy(s.x[e*d:(e+1)*d], s.paths[i].trial)
+			row := dst[i*d : (i+1)*d]
+			for k := range s.of(i) {
+				if p := &s.of(i)[k]; p.fate == moving {
+					p.of.put(row, p.trial)
+				}
+			}
+			copy(s.x[e*d:(e+1)*d], row)
 		}
 		n := len(s.live)
-		s.eval.Jacobians(s.val[:n*c], s.jac[:n*c*d], s.x[:n*d], n)
+		if val, jac, x := s.val[:n*c], s.jac[:n*s.derivatives], s.x[:n*d]; s.eval.SparseJacobians != nil {
+			s.eval.SparseJacobians(val, jac, x, n)
+		} else {
+			s.eval.Jacobians(val, jac, x, n)
+		}
 		left := s.live[:0]
 		for e, i := range s.live {
-			p := &s.paths[i]
-			switch s.advance(p, s.val[e*c:(e+1)*c], s.jac[e*c*d:(e+1)*c*d]) {
-			case moving:
+			o.Iterations++
+			if s.turn(s.of(i), dst[i*d:(i+1)*d], s.val[e*c:(e+1)*c], s.jac[e*s.derivatives:(e+1)*s.derivatives]) {
 				left = append(left, i)
-			case arrived:
-				ok[i] = true
-				copy(dst[i*d:(i+1)*d], p.y)
-			case stalled:
-				if ok[i] = s.restore(p, dst[i*d:(i+1)*d], o); !ok[i] {
-					o.Stalled++
-				}
-			case unreachable:
-				if ok[i] = s.restore(p, dst[i*d:(i+1)*d], o); !ok[i] {
-					o.Unreachable++
-				}
-			case notFinite:
-				o.NotFinite++
+			} else {
+				ok[i] = s.finish(s.of(i), dst[i*d:(i+1)*d], o)
 			}
 		}
 		s.live = left
 	}
-	for i := range ok {
-		o.Iterations += s.paths[i].evaluations
+	if c > 0 {
+		o.Iterations -= len(ok) // the first
 	}
 }
 
-// restore brings the end of a path to Σ by Gauss–Newton steps, if the search does that, and reports
-// whether it did.
-func (s *search) restore(p *path, dst []float64, o *geometry.Outcome) bool {
-	if s.restoration == nil {
-		return false
+// turn looks at the trials of a point and reports whether it needs another evaluation: a path still
+// moves, and none ended such that the point is lost.
+func (s *search) turn(paths []path, row, val, jac []float64) (more bool) {
+	for k := range paths {
+		p := &paths[k]
+		if p.fate != moving {
+			continue
+		}
+		switch p.fate = s.advance(p, val, jac); p.fate {
+		case moving:
+			more = true
+		case notFinite:
+			return false
+		default:
+			p.of.put(row, p.y)
+			if p.fate != arrived && s.restoration == nil {
+				return false
+			}
+		}
+	}
+	return more
+}
+
+// finish ends a point: what its paths found, restored to Σ by Gauss–Newton steps where they ended off
+// it, if the search does that; or the proposal. It reports whether the point is on Σ.
+func (s *search) finish(paths []path, row []float64, o *geometry.Outcome) bool {
+	worst := arrived
+	for k := range paths {
+		worst = max(worst, paths[k].fate)
 	}
 	var ok [1]bool
-	o.Iterations += s.restoration.Land(p.y, ok[:], 1).Iterations
-	if p.restored = ok[0]; ok[0] {
-		copy(dst, p.y)
+	if worst != notFinite && worst != arrived && s.restoration != nil {
+		copy(s.landed, row)
+		o.Iterations += s.restoration.Land(s.landed, ok[:], 1).Iterations
+		for k := range paths {
+			if p := &paths[k]; ok[0] && p.fate != arrived {
+				p.restored = true
+				p.of.take(p.y, s.landed)
+				p.of.put(row, p.y)
+			}
+		}
 	}
-	return ok[0]
+	if worst == arrived || ok[0] {
+		return true
+	}
+	for k := range paths {
+		paths[k].of.put(row, paths[k].proposal)
+	}
+	switch worst {
+	case stalled:
+		o.Stalled++
+	case unreachable:
+		o.Unreachable++
+	case notFinite:
+		o.NotFinite++
+	}
+	return false
 }
 
-// advance looks at a path's trial point, where the components and their gradients are given.
+// advance looks at a path's trial, at a point where the components and their derivatives are given.
 func (s *search) advance(p *path, val, jac []float64) fate {
+	q := p.of
 	p.evaluations++
 	if p.evaluations == 0 {
-		if !finite(val) || !finite(jac) {
+		if !q.finite(val, jac) {
 			return notFinite
 		}
-		if s.met(p.trial, val, jac) {
+		if q.met(p.trial, val, jac) {
 			return arrived
 		}
 		s.measure(p, val, jac)
@@ -217,10 +280,10 @@ func (s *search) advance(p *path, val, jac []float64) fate {
 		s.try(p)
 		return moving
 	}
-	p.met = s.met(p.y, val, jac)
-	for i := range s.c {
-		g := s.gradient[i*s.d : (i+1)*s.d]
-		dense.Scaled(g, p.scale[i], jac[i*s.d:(i+1)*s.d])
+	p.met = q.met(p.y, val, jac)
+	q.spread(s.gradient, p.scale, jac)
+	for i := range q.c {
+		g := q.span(s.gradient, i)
 		s.sizes[i] = dense.Dot4(g, g)
 	}
 	if p.share > 0 {
@@ -244,16 +307,6 @@ func (s *search) advance(p *path, val, jac []float64) fate {
 	return moving
 }
 
-// met reports whether all components are as Σ asks at y.
-func (s *search) met(y, val, jac []float64) bool {
-	for i, v := range val {
-		if !met(v, i < s.m, jac[i*s.d:(i+1)*s.d], y) {
-			return false
-		}
-	}
-	return true
-}
-
 // mostBend bounds θ.
 const mostBend = 1e8
 
@@ -273,20 +326,20 @@ func (s *search) curve(p *path) {
 // measure makes the units of a path and its length.
 func (s *search) measure(p *path, val, jac []float64) {
 	p.length = 0
-	for i, v := range val {
+	for i, a := range p.of.comp {
 		p.scale[i] = 1
-		if size := dense.Norm4(jac[i*s.d : (i+1)*s.d]); size > geometry.GradientTolerance {
+		if size := dense.Norm4(p.of.row(jac, i)); size > geometry.GradientTolerance {
 			p.scale[i] = 1 / size
 		}
-		p.length = max(p.length, constraint.Excess(v*p.scale[i], i < s.m))
+		p.length = max(p.length, constraint.Excess(val[a]*p.scale[i], p.of.equal[i]))
 	}
 	p.tolerance = 1e-10*p.length + 0x1p-50*largest(p.y)
 }
 
-// units writes components in units of length.
+// units writes the components of a path in units of length, from those of a point.
 func (s *search) units(dst []float64, p *path, val []float64) {
-	for i, v := range val {
-		dst[i] = v * p.scale[i]
+	for i, a := range p.of.comp {
+		dst[i] = val[a] * p.scale[i]
 	}
 }
 
@@ -296,17 +349,18 @@ const sure = 1e-6
 
 // lowers reports whether the trial is a step forward.
 func (s *search) lowers(p *path, val, jac []float64) bool {
-	if !finite(val) || !finite(jac) {
+	if !p.of.finite(val, jac) {
 		return false
 	}
 	if p.share == 1 && largest(p.p) <= sure*p.length {
 		return true
 	}
-	s.units(s.rhs, p, val)
-	return s.merit(p, p.trial, s.rhs) <= p.merit+1e-4*p.share*p.slope
+	value := s.rhs[:p.of.c]
+	s.units(value, p, val)
+	return s.merit(p, p.trial, value) <= p.merit+1e-4*p.share*p.slope
 }
 
-// try makes the trial point y + αp.
+// try makes the trial y + αp.
 func (s *search) try(p *path) { dense.AddScaled(p.trial, p.y, p.share, p.p) }
 
 // room returns the share of a step that the linear model allows: 1 unless the program says less.
@@ -350,29 +404,38 @@ func (s *search) count(p *path, i int, damping, b float64) {
 // solve makes p and the multipliers p.next of the components in the system, 0 those of others.
 // It reports false where the system has no solution in finite numbers.
 func (s *search) solve(p *path) bool {
-	d, n := s.d, len(s.counts)
+	q, n, from := p.of, len(s.counts), 0
 	clear(p.next)
-	k, ν := s.matrix[:n*n], s.rhs[:n]
+	k, ν, pull := s.matrix[:n*n], s.rhs[:n], s.pull[:q.d]
 	for e, i := range s.counts {
-		gi := s.gradient[i*d : (i+1)*d]
-		ν[e] += dense.Dot4(gi, s.pull)
-		for f, j := range s.counts[:e+1] {
-			k[e*n+f] = dense.Dot4(gi, s.gradient[j*d:(j+1)*d])
+		gi, lo := q.span(s.gradient, i), q.lo[i]
+		for q.hi[s.counts[from]] <= lo {
+			from++
+		}
+		s.first[e] = from
+		ν[e] += dense.Dot4(gi, pull[lo:])
+		for f, j := range s.counts[from : e+1] {
+			k[e*n+from+f] = 0
+			if hi := min(q.hi[i], q.hi[j]); hi > lo { // spans begin in order
+				k[e*n+from+f] = dense.Dot4(gi[:hi-lo], q.span(s.gradient, j)[lo-q.lo[j]:])
+			}
 		}
 		k[e*n+e] += s.damping[e]
 	}
-	dense.FactorCholesky(k, n)
-	dense.SolveCholesky(k, ν, n)
-	dense.Scaled(p.p, 1/p.bend, s.pull)
+	dense.FactorEnvelope(k, s.first, n)
+	dense.SolveEnvelope(k, ν, s.first, n)
+	dense.Scaled(p.p, 1/p.bend, pull)
 	for e, i := range s.counts {
 		p.next[i] = ν[e]
-		dense.Axpy(p.p, -ν[e]/p.bend, s.gradient[i*d:(i+1)*d])
+		dense.Axpy(p.p[q.lo[i]:q.hi[i]], -ν[e]/p.bend, q.span(s.gradient, i))
 	}
 	return finite(p.p)
 }
 
 // along returns the derivative of component i along p.
-func (s *search) along(p *path, i int) float64 { return dense.Dot4(s.gradient[i*s.d:(i+1)*s.d], p.p) }
+func (s *search) along(p *path, i int) float64 {
+	return dense.Dot4(p.of.span(s.gradient, i), p.p[p.of.lo[i]:])
+}
 
 // apart returns ½‖y − x̃‖².
 func (p *path) apart(y []float64) (s float64) {

@@ -108,6 +108,35 @@ func SolveCholesky(w, z []float64, n int) {
 	}
 }
 
+// FactorEnvelope is FactorCholesky of a matrix whose row i is 0 before column first[i] ≤ i: L is 0
+// there too. What stands there is not read.
+func FactorEnvelope(w []float64, first []int, n int) {
+	for i := range n {
+		row := w[i*n : (i+1)*n]
+		for j := first[i]; j <= i; j++ {
+			k := max(first[i], first[j])
+			s := row[j] - Dot4(row[k:j], w[j*n+k:j*n+j])
+			if i == j {
+				row[i] = math.Sqrt(s)
+			} else {
+				row[j] = s / w[j*n+j]
+			}
+		}
+	}
+}
+
+// SolveEnvelope solves LLᵀ z = z in place, L as FactorEnvelope leaves it.
+func SolveEnvelope(w, z []float64, first []int, n int) {
+	for i, k := range first[:n] {
+		z[i] = (z[i] - Dot4(w[i*n+k:i*n+i], z[k:i])) / w[i*n+i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		z[i] /= w[i*n+i]
+		k := first[i]
+		Axpy(z[k:i], -z[i], w[i*n+k:i*n+i])
+	}
+}
+
 // LeastSquares minimises ‖A z − rhs‖ for a matrix A of len(rhs)×len(z) and full
 // column rank, by the normal equations AᵀA z = Aᵀ rhs. Element (e, p) of A is
 // a[p·col + e·row]; w is scratch of len(z)².
