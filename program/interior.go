@@ -141,6 +141,9 @@ func (b *barrier) step(s *path) bool {
 		return false
 	}
 	s.slope = s.toward()
+	// π exceeds the multipliers of this step. One that only grows stays at what a few steps beside a wall
+	// asked, and then bends along a curved {h = 0} are refused until the path's evaluations are spent.
+	s.penalty /= 2
 	for i := range s.value {
 		if s.of.equal[i] {
 			s.penalty = max(s.penalty, 1.5*math.Abs(s.next[i]))

@@ -49,7 +49,9 @@ func parts(s constraint.Set) (all []part, derivatives int) {
 			}
 		}
 		if support != nil {
-			slices.SortStableFunc(p.comp, func(a, b int) int { return cmp.Compare(first(support[a]), first(support[b])) })
+			slices.SortStableFunc(p.comp, func(a, b int) int {
+				return cmp.Compare(first(support[a]), first(support[b]))
+			})
 			p.cols = make([][]int, p.c)
 		}
 		for i, a := range p.comp {

@@ -288,3 +288,47 @@ func TestProducts(t *testing.T) {
 		check("AᵀB")
 	}
 }
+
+// Of a matrix with an envelope the factors are those of Cholesky, to round-off, whatever stands outside of
+// it, and where there is none they are the same to the last bit.
+func TestEnvelope(t *testing.T) {
+	const n = 13
+	for name, first := range map[string][]int{
+		"full":   make([]int, n),
+		"band":   {0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+		"blocks": {0, 0, 0, 3, 3, 5, 5, 5, 5, 9, 9, 11, 11},
+		"ragged": {0, 1, 0, 2, 1, 5, 0, 6, 7, 3, 10, 9, 0},
+	} {
+		w := random(n*n, 31)
+		for i := range n {
+			for j := range i {
+				if j < first[i] {
+					w[i*n+j] = 0
+				}
+				w[j*n+i] = w[i*n+j]
+			}
+			w[i*n+i] = 20
+		}
+		want, z := random(n, 32), make([]float64, n)
+		for i := range n {
+			z[i] = Dot(w[i*n:(i+1)*n], want)
+		}
+		full, y := append([]float64(nil), w...), append([]float64(nil), z...)
+		FactorCholesky(full, n)
+		SolveCholesky(full, y, n)
+		for i, k := range first {
+			for j := range n {
+				if j < k || j > i {
+					w[i*n+j] = math.NaN()
+				}
+			}
+		}
+		FactorEnvelope(w, first, n)
+		SolveEnvelope(w, z, first, n)
+		for i, v := range want {
+			if !(math.Abs(z[i]-v) < 1e-14) || name == "full" && z[i] != y[i] {
+				t.Errorf("%s: element %d is %v, want %v; by Cholesky %v", name, i, z[i], v, y[i])
+			}
+		}
+	}
+}
