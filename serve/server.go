@@ -89,6 +89,7 @@ type Server struct {
 
 	rates  rates
 	queue  queue
+	desk   desk
 	origin *http.CrossOriginProtection
 
 	watches watches
@@ -110,7 +111,7 @@ func New(e *engine.Engine, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: e, opt: o, rates: rates{each: o.Rate}, now: time.Now,
+	s := &Server{engine: e, opt: o, rates: rates{each: o.Rate}, now: time.Now, desk: newDesk(e.Workers()),
 		origin: http.NewCrossOriginProtection()}
 	s.queue.most, s.queue.room = o.Queue, o.Held
 	s.SetTokens(o.Tokens)
@@ -578,6 +579,7 @@ func (s *Server) ask(a *answering, limits Limits) *asked {
 		if out.run, f = s.run(a.r.PathValue("name")); f != nil {
 			return f
 		}
+		defer s.desk.sit(a.r.Context())()
 		var err error
 		if out.Ask, err = decode(a.r.Header.Get("Content-Type"), a.r.URL.RawQuery, body); err == nil {
 			out.q, out.warning, err = out.request(out.run, &limits)

@@ -19,12 +19,16 @@ import (
 type Target struct {
 	Name    string // in rows
 	Address string // host and port
-	client  *http.Client
+	// Watch begins to ask for health, calls failed if an answer is none, and returns what ends it. nil: this process
+	// asks, whose callers then delay the questions too.
+	Watch  func(ctx context.Context, failed func(error)) (end func() Health, err error)
+	client *http.Client
 }
 
 // NewTarget returns the service that listens there, for so many callers at a time.
 func NewTarget(name, address string, callers int) *Target {
-	return &Target{name, address, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers + 1}}}
+	return &Target{Name: name, Address: address,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers + 1}}}
 }
 
 // An Ask is a request for samples of a run.
@@ -96,12 +100,9 @@ type Row struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50"`        // seconds
 	P99       float64 `json:"p99"`        // likewise
-	HealthP99 float64 `json:"health_p99"` // of /healthz meanwhile, asked each 5 ms
+	HealthP99 float64 `json:"health_p99"` // of /healthz meanwhile, as Health has it
 	HealthMax float64 `json:"health_max"`
 }
-
-// healthEvery is how often health is asked.
-const healthEvery = 5 * time.Millisecond
 
 // Measure has callers ask for so many seconds, and until each has one answer; before, one asks once, so that no row
 // pays for what is made at the first request. An answer that is none is an error, of /healthz too.
@@ -120,14 +121,19 @@ func (t *Target) Measure(ctx context.Context, ask Ask, clients int, seconds floa
 		}
 	}
 	one(0)
+	end, err := t.watch(ctx, func(err error) { cancel(fmt.Errorf("%s under load: %w", t.Name, err)) })
+	if err != nil {
+		cancel(err)
+		return Row{}, context.Cause(ctx)
+	}
 	var mu sync.Mutex
-	var took, health []float64
+	var took []float64
 	begin := time.Now()
-	end := begin.Add(time.Duration(seconds * float64(time.Second)))
-	var callers, watcher sync.WaitGroup
+	until := begin.Add(time.Duration(seconds * float64(time.Second)))
+	var callers sync.WaitGroup
 	for c := range clients {
 		callers.Go(func() {
-			for i := 1; ctx.Err() == nil && (i == 1 || time.Now().Before(end)); i++ {
+			for i := 1; ctx.Err() == nil && (i == 1 || time.Now().Before(until)); i++ {
 				start := time.Now()
 				one(c*1_000_000 + i)
 				passed := time.Since(start).Seconds()
@@ -137,31 +143,76 @@ func (t *Target) Measure(ctx context.Context, ask Ask, clients int, seconds floa
 			}
 		})
 	}
-	done := make(chan struct{})
-	watcher.Go(func() {
-		for {
-			start := time.Now()
-			if _, err := t.get(ctx, "/healthz"); err != nil {
-				cancel(fmt.Errorf("%s under load: %w", t.Name, err))
-				return
-			}
-			health = waited(health, time.Since(start))
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case <-time.After(healthEvery):
-			}
-		}
-	})
 	callers.Wait()
 	elapsed := time.Since(begin).Seconds()
-	close(done)
-	watcher.Wait()
+	health := end()
 	return Row{Service: t.Name, Run: ask.Run, Samples: ask.N, Clients: clients, Requests: len(took),
 		PerSecond: float64(len(took)) / elapsed, P50: quantile(took, 0.5), P99: quantile(took, 0.99),
-		HealthP99: quantile(health, 0.99), HealthMax: quantile(health, 1)}, context.Cause(ctx)
+		HealthP99: health.P99, HealthMax: health.Max}, context.Cause(ctx)
+}
+
+// A Health is how long /healthz took, in seconds, asked each 5 ms, where a slow answer counts for all that were due
+// meanwhile.
+type Health struct {
+	Asked int     `json:"asked"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+// healthEvery is how often health is asked.
+const healthEvery = 5 * time.Millisecond
+
+// Health asks for health until done is closed, after the first answer, which opens the connection, calls begun. The
+// error is that of an answer that is none.
+func (t *Target) Health(ctx context.Context, done <-chan struct{}, begun func()) (Health, error) {
+	var took []float64
+	asked := 0
+	sum := func() Health { return Health{asked, quantile(took, 0.99), quantile(took, 1)} }
+	if _, err := t.get(ctx, "/healthz"); err != nil {
+		return sum(), err
+	}
+	begun()
+	for {
+		start := time.Now()
+		if _, err := t.get(ctx, "/healthz"); err != nil {
+			return sum(), err
+		}
+		asked++
+		took = waited(took, time.Since(start))
+		select {
+		case <-done:
+			return sum(), nil
+		case <-ctx.Done():
+			return sum(), ctx.Err()
+		case <-time.After(healthEvery):
+		}
+	}
+}
+
+// watch is Watch, or the same by this process.
+func (t *Target) watch(ctx context.Context, failed func(error)) (end func() Health, err error) {
+	if t.Watch != nil {
+		return t.Watch(ctx, failed)
+	}
+	done, begun, ended := make(chan struct{}), make(chan struct{}), make(chan Health, 1)
+	var first error
+	go func() {
+		h, err := t.Health(ctx, done, func() { close(begun) })
+		if err != nil {
+			first = err
+			failed(err)
+		}
+		ended <- h
+	}()
+	select {
+	case <-begun:
+	case <-ended:
+		return nil, first
+	}
+	return func() Health {
+		close(done)
+		return <-ended
+	}, nil
 }
 
 // waited adds what a question for health took, and what those would have waited that were due meanwhile and were not

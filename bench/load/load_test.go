@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -141,6 +142,44 @@ func TestMeasureFaults(t *testing.T) {
 	}
 }
 
+// Whoever else asks for health is begun before the callers and ended after them, and its fault is that of the row.
+func TestWatch(t *testing.T) {
+	f := &faulty{health: func(http.ResponseWriter) { t.Error("this process asks for health") }}
+	target, asked := f.begin(t), -1
+	target.Watch = func(context.Context, func(error)) (func() Health, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		asked = len(f.asked)
+		return func() Health { return Health{P99: float64(len(f.asked)), Max: 7} }, nil
+	}
+	row, err := target.Measure(t.Context(), Ask{Run: "r", N: 1}, 2, 0.02)
+	if err != nil || asked != 1 || row.HealthP99 != float64(row.Requests+1) || row.HealthMax != 7 {
+		t.Errorf("%+v, %v; begun after %d requests", row, err, asked)
+	}
+	target.Watch = func(_ context.Context, failed func(error)) (func() Health, error) {
+		return func() Health { failed(io.ErrUnexpectedEOF); return Health{} }, nil
+	}
+	if _, err := target.Measure(t.Context(), Ask{Run: "r", N: 1}, 2, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a watcher that ended: %v", err)
+	}
+}
+
+// A question that is open when the time ends counts whole.
+func TestHealthToTheEnd(t *testing.T) {
+	done, n := make(chan struct{}), 0
+	f := &faulty{health: func(http.ResponseWriter) {
+		if n++; n == 3 {
+			close(done)
+			time.Sleep(30 * time.Millisecond)
+		}
+	}}
+	begun := 0
+	h, err := f.begin(t).Health(t.Context(), done, func() { begun = n })
+	if err != nil || h.Asked != 2 || h.Max < 0.03 || begun != 1 {
+		t.Errorf("%+v, %v, begun after %d", h, err, begun)
+	}
+}
+
 // One slow answer stands for all questions that were due while nobody could ask.
 func TestWaited(t *testing.T) {
 	if got := waited(nil, 3*time.Millisecond); !slices.Equal(got, []float64{0.003}) {
@@ -203,8 +242,17 @@ func TestSoak(t *testing.T) {
 	if s = soak(&faulty{answer: status(404)}, brief); s.Unpromised == 0 {
 		t.Errorf("a run that is gone: %+v", s)
 	}
-	if s = soak(&faulty{health: func(w http.ResponseWriter) { w.WriteHeader(500) }}, brief); s.Unpromised == 0 {
+	asked := 0
+	if s = soak(&faulty{health: func(w http.ResponseWriter) {
+		if asked++; asked > 2 {
+			w.WriteHeader(500)
+		}
+	}}, brief); s.Unpromised == 0 {
 		t.Errorf("a service that is not well: %+v", s)
+	}
+	ill := &faulty{health: func(w http.ResponseWriter) { w.WriteHeader(500) }}
+	if _, err := ill.begin(t).Soak(t.Context(), want, 1, brief); err == nil {
+		t.Error("a service that was not well before is soaked")
 	}
 	if s = soak(&faulty{answer: status(429)}, brief); s.Unpromised != 0 || s.Right != 0 {
 		t.Errorf("a busy service: %+v", s)

@@ -63,7 +63,10 @@ func (t *Target) Soak(ctx context.Context, wanted []Wanted, callers int, length 
 	brief, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	s := &soaking{Target: t, ctx: brief, wanted: wanted, Soak: out}
-	var health []float64
+	end, err := t.watch(ctx, func(err error) { s.count(0, err) })
+	if err != nil {
+		return nil, err
+	}
 	var group sync.WaitGroup
 	for c := range callers {
 		random := rand.New(rand.NewPCG(1, uint64(c)))
@@ -73,19 +76,8 @@ func (t *Target) Soak(ctx context.Context, wanted []Wanted, callers int, length 
 			}
 		})
 	}
-	group.Go(func() {
-		for brief.Err() == nil {
-			time.Sleep(4 * healthEvery)
-			start := time.Now()
-			if _, err := t.get(brief, "/healthz"); err != nil {
-				s.count(0, err)
-				continue
-			}
-			health = waited(health, time.Since(start))
-		}
-	})
 	group.Wait()
-	out.Seconds, out.HealthP99 = time.Since(begin).Seconds(), quantile(health, 0.99)
+	out.Seconds, out.HealthP99 = time.Since(begin).Seconds(), end().P99
 	out.Goroutines[1], out.Heap[1], err = t.settle(ctx)
 	return out, err
 }

@@ -26,7 +26,7 @@ func (a *app) bench() *cobra.Command {
 			return &usageError{fmt.Errorf("expected what to measure: kernels, generate, serve or problems")}
 		},
 	}
-	cmd.AddCommand(a.benchKernels(), a.benchGenerate(), a.benchServe(), a.benchProblems())
+	cmd.AddCommand(a.benchKernels(), a.benchGenerate(), a.benchServe(), a.benchHealth(), a.benchProblems())
 	return cmd
 }
 

@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -157,7 +157,7 @@ func (b *serviceBench) measure(ctx context.Context) (*served, error) {
 			return nil, err
 		}
 		defer c.stop()
-		own = load.NewTarget("landing", c.address, callers)
+		own = b.target("landing", strings.TrimPrefix(c.line, "http://"), callers)
 		if err := c.ready(ctx, own); err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func (b *serviceBench) measure(ctx context.Context) (*served, error) {
 		if have := all[o.run]; have != nil {
 			a = have[0].Ask
 		}
-		add(load.NewTarget(o.service, o.address, callers), a)
+		add(b.target(o.service, o.address, callers), a)
 	}
 	bar := b.progress()
 	for _, name := range names {
@@ -216,49 +216,61 @@ func (b *serviceBench) measure(ctx context.Context) (*served, error) {
 	return out, nil
 }
 
-// child is landing serve in a process of its own.
-type child struct {
-	cmd     *exec.Cmd
-	address string
-	input   io.Closer // it ends when this does
-	ended   chan struct{}
-	said    bytes.Buffer
+// target is a service whose health a process of its own asks.
+func (b *serviceBench) target(name, address string, callers int) *load.Target {
+	t := load.NewTarget(name, address, callers)
+	t.Watch = func(ctx context.Context, failed func(error)) (func() load.Health, error) {
+		c, err := begin(ctx, "bench", "health", "http://"+address)
+		if err != nil {
+			return nil, err
+		}
+		asked := make(chan struct{})
+		go func() {
+			<-c.ended
+			if c.cmd.ProcessState.ExitCode() != exitOK {
+				failed(c.fault())
+			}
+			close(asked)
+		}()
+		return func() (h load.Health) {
+			c.stop()
+			<-asked
+			if err := json.Unmarshal(c.out.rest, &h); err != nil {
+				failed(fmt.Errorf("the process that asks for health ended, %v", c.cmd.ProcessState))
+			}
+			return h
+		}, nil
+	}
+	return t
+}
+
+// benchHealth is the other side of target: it says when it has its first answer, and how long the others took when
+// standard input ends.
+func (a *app) benchHealth() *cobra.Command {
+	return &cobra.Command{
+		Use:    "health URL",
+		Hidden: true,
+		Args:   args(1, "the address of a service"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := load.NewTarget("", strings.TrimPrefix(args[0], "http://"), 1)
+			end := whileOpen(cmd.Context(), os.Stdin).Done()
+			h, err := t.Health(cmd.Context(), end, func() { fmt.Fprintln(a.stdout) })
+			if err == nil {
+				err = json.NewEncoder(a.stdout).Encode(h)
+			}
+			return err
+		},
+	}
 }
 
 // start starts the service on a free port of this machine.
 func (b *serviceBench) start(ctx context.Context) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	args := []string{"serve", "--attended", "--quiet", "--listen", "127.0.0.1:0", "--drain", "2s", "--workers",
 		strconv.Itoa(b.workers), "--"}
 	for _, s := range b.runs {
 		args = append(args, s.name+"="+s.dir)
 	}
-	at := make(firstLine, 1)
-	c := &child{cmd: exec.Command(program, args...), ended: make(chan struct{})}
-	c.cmd.Stdout, c.cmd.Stderr = at, &c.said
-	if c.input, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(c.ended)
-		_ = c.cmd.Wait() // what it says is told
-	}()
-	select {
-	case line := <-at:
-		c.address = strings.TrimPrefix(line, "http://")
-		return c, nil
-	case <-c.ended:
-		return nil, c.fault()
-	case <-ctx.Done():
-		c.stop()
-		return nil, ctx.Err()
-	}
+	return begin(ctx, args...)
 }
 
 // ready waits until the runs are read.
@@ -273,32 +285,6 @@ func (c *child) ready(ctx context.Context, t *load.Target) error {
 		}
 	}
 	return nil
-}
-
-func (c *child) fault() error {
-	return fmt.Errorf("the service ended, %v: %s", c.cmd.ProcessState, strings.TrimSpace(c.said.String()))
-}
-
-// stop ends the service and waits for that.
-func (c *child) stop() {
-	c.input.Close()
-	select {
-	case <-c.ended:
-	case <-time.After(10 * time.Second):
-		c.cmd.Process.Kill()
-		<-c.ended
-	}
-}
-
-// firstLine is a writer that hands on the first line, which is written at once.
-type firstLine chan string
-
-func (f firstLine) Write(p []byte) (int, error) {
-	select {
-	case f <- strings.TrimSpace(string(p)):
-	default:
-	}
-	return len(p), nil
 }
 
 // soakCallers are those of --soak.
