@@ -62,6 +62,12 @@ func modulateGradAVX2(d, u, scale, shift, dscale, dshift *float32, n int)
 //go:noescape
 func modulateGradAVX512(d, u, scale, shift, dscale, dshift *float32, n int)
 
+//go:noescape
+func cheapestAVX2(state *[5][16]uint32, cost, price *float32, n int)
+
+//go:noescape
+func cheapestAVX512(state *[5][16]uint32, cost, price *float32, n int)
+
 func peakAVX2(n int)
 func peakAVX512(n int)
 

@@ -24,6 +24,8 @@ type impl struct {
 
 	modulateGrad func(d, u, scale, shift, dscale, dshift *float32, n int)
 
+	cheapest func(state *[5][16]uint32, cost, price *float32, n int)
+
 	peak  func(n int)
 	pairs *pairing // bfloat16 products, or nil
 }

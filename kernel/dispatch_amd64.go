@@ -7,7 +7,7 @@ var avx2 = impl{
 	tile: tileAVX2, panel: panelAVX2, left: leftAVX2,
 	add: addAVX2, mix: mixAVX2, adam: adamAVX2,
 	biasSiLU: biasSiLUAVX2, siluGrad: siluGradAVX2, peak: peakAVX2,
-	modulate: modulateAVX2, modulateGrad: modulateGradAVX2,
+	modulate: modulateAVX2, modulateGrad: modulateGradAVX2, cheapest: cheapestAVX2,
 }
 
 var avx512 = impl{
@@ -15,7 +15,7 @@ var avx512 = impl{
 	tile: tileAVX512, panel: panelAVX512, left: leftAVX512,
 	add: addAVX512, mix: mixAVX512, adam: adamAVX512,
 	biasSiLU: biasSiLUAVX512, siluGrad: siluGradAVX512, peak: peakAVX512,
-	modulate: modulateAVX512, modulateGrad: modulateGradAVX512,
+	modulate: modulateAVX512, modulateGrad: modulateGradAVX512, cheapest: cheapestAVX512,
 }
 
 // available lists what the processor has and the operating system saves, best

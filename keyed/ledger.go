@@ -74,7 +74,7 @@ var (
 	GeneratedMomentum = use(Prior, one(1), "p̃_N of generated paths")
 	GeneratedEarly    = use(BackwardNoise, one(1), "η_k of generated paths: noise before the score is asked")
 
-	// Few-step methods; index: a refresh, or in generation how many evaluations came before. The
+	// Few-step methods; index: an epoch, or in generation how many evaluations came before. The
 	// step of a latent is the level and which draw it is, or in generation the try.
 	LevelNoise         = use(FewStep, Block{0, 1<<40 - 1}, "ξ of a level in training")
 	GeneratedLatent    = use(FewStep, Block{1 << 40, 1<<40 + 1<<20}, "ξ of generated samples")

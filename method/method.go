@@ -65,6 +65,11 @@ type Sibling[T kernel.Float] interface {
 	Beside(data []float64) Source[T]
 }
 
+// An Arranger is a Source some of whose items' parts are made anew for each epoch, at little cost, between refreshes
+// too: what it makes is a function of the data, the seed, the refresh and the epoch. It is called after Refresh, before
+// losses are asked; for rows that are judged by, which have one refresh alone, with its number.
+type Arranger interface{ Arrange(seed, epoch uint64) }
+
 // A Term is one summand of the loss: time K of an item.
 type Term struct {
 	Item, K int

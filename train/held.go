@@ -43,6 +43,9 @@ func NewHeld[T kernel.Float](ctx context.Context, src method.Source[T], m score.
 		return nil, err
 	}
 	_, err := src.Refresh(ctx, seed, refresh)
+	if a, ok := src.(method.Arranger); ok && err == nil {
+		a.Arrange(seed, refresh)
+	}
 	return h, err
 }
 

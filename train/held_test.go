@@ -118,6 +118,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
 		t.Fatal(err)
 	}
+	src.(method.Arranger).Arrange(5, keyed.HeldPaths.At(0))
 	for item, v := range h.Losses(model) {
 		want := 0.0
 		for k := range 3 {

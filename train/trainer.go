@@ -305,8 +305,12 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	return nil
 }
 
-// arrange brings the order of the items in an epoch, of which those that failed are left out.
+// arrange brings the order of the items in an epoch, of which those that failed are left out, and what of them is
+// made anew for each.
 func (t *Trainer[T]) arrange(epoch int) {
+	if a, ok := t.source.(method.Arranger); ok {
+		a.Arrange(t.cfg.Seed, keyed.TrainingPaths.At(uint64(epoch)))
+	}
 	t.order = t.order[:t.source.Items()]
 	keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
 	kept := t.order[:0]

@@ -25,7 +25,7 @@ func normals(n, d, set int) []float64 {
 // the best one, which trying all finds.
 func TestDeal(t *testing.T) {
 	const most, d = 7, 2
-	o := newDealer(most)
+	o := newDealer(most, d)
 	for n := 1; n <= most; n++ {
 		for set := range 20 {
 			a, b := normals(n, d, 2*set), normals(n, d, 2*set+1)
@@ -50,7 +50,7 @@ func TestDeal(t *testing.T) {
 			}
 			try(0, 0, 0)
 			got, used := 0.0, 0
-			for i, j := range o.deal(a, b, n, d) {
+			for i, j := range o.deal(a, b, n) {
 				got, used = got+cost(i, j), used|1<<j
 			}
 			for i := range n {
@@ -124,6 +124,7 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
 		t.Fatal(err)
 	}
+	s.Arrange(3, 2)
 	reader := score.NewReader[float64](score.Reading{}, d, true)
 	l := newLoss(s, reader, 12)
 	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})
@@ -138,12 +139,38 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 		t.Errorf("12 draws see %d noises", len(seen))
 	}
 
-	before := append([]float64(nil), s.states...)
 	s.failed[7] = true
-	s.deal(4, 3)
-	for j, v := range s.states[7*2*d : 8*2*d] {
-		if v != before[7*2*d+j] {
-			t.Fatal("a state of a failed path was dealt out")
+	s.Arrange(4, 3)
+	for l := range 2 {
+		for i := range n {
+			if x, _ := s.at(i, l); (x[0] == s.states[(7*2+l)*d]) != (i == 7) {
+				t.Fatalf("a state of a failed path was dealt out, or another to it: item %d, level %d", i, l)
+			}
 		}
+	}
+}
+
+// Points that are all one, or where a number is not finite, are dealt as they lie; nothing runs for ever.
+func TestDealsWhatHasNoUnit(t *testing.T) {
+	const n, d = 20, 2
+	o := newDealer(n, d)
+	for name, bad := range map[string]float64{"one point": 0, "∞": math.Inf(1), "NaN": math.NaN(), "too far": 1e200} {
+		a, b := make([]float64, n*d), make([]float64, n*d)
+		a[3] = bad
+		for i, j := range o.deal(a, b, n) {
+			if i != j {
+				t.Errorf("%s: row %d has %d", name, i, j)
+			}
+		}
+	}
+	// One point far from all others that are one another: each is dealt once all the same.
+	a, b := normals(n, d, 0), normals(n, d, 1)
+	a[0], b[5] = 1e9, 1e9
+	seen := [n]bool{}
+	for _, j := range o.deal(a, b, n) {
+		if seen[j] {
+			t.Fatalf("%d is dealt twice", j)
+		}
+		seen[j] = true
 	}
 }

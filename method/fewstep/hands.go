@@ -35,20 +35,28 @@ type hands struct {
 	x0, x   [][]float64 // by worker
 }
 
-// deal pairs the states of each level with x_0 anew.
-func (s *Source[T]) deal(seed, refresh uint64) {
+// Arrange implements method.Arranger: it pairs the states of each level with x_0, and draws ξ, anew in each epoch. So a
+// path that serves several is seen in other pairs each time, of which a network can learn no more by heart than what
+// points there are.
+func (s *Source[T]) Arrange(seed, epoch uint64) {
+	s.ξ = keyed.Refreshed(keyed.LevelNoise, keyed.HeldLevelNoise, seed, epoch)
+	s.deal(seed, epoch)
+}
+
+func (s *Source[T]) deal(seed, epoch uint64) {
 	h, n := &s.hands, len(s.failed)
 	if h.dealers == nil {
 		size := min(manyDealt, n)
 		h.order, h.half = make([]int, n), make([]int, n)
 		h.along, h.sorted = make([]float64, n), make([]float64, n)
 		for range s.pool.Workers() {
-			h.dealers = append(h.dealers, newDealer(size))
+			h.dealers = append(h.dealers, newDealer(size, s.d))
 			h.x0, h.x = append(h.x0, make([]float64, size*s.d)), append(h.x, make([]float64, size*s.d))
 		}
 	}
+	s.asPathsPair() // also those that failed
 	h.order = h.order[:n]
-	keyed.Refreshed(keyed.Hands, keyed.HeldHands, seed, refresh).Permutation(h.order, 0, 0)
+	keyed.Refreshed(keyed.Hands, keyed.HeldHands, seed, epoch).Permutation(h.order, 0, 0)
 	kept := h.order[:0]
 	for _, i := range h.order {
 		if !s.failed[i] {
@@ -71,6 +79,13 @@ func (s *Source[T]) deal(seed, refresh uint64) {
 		}
 		s.pool.Do(len(h.each), func(w, b int) { s.dealHand(w, l, h.order[h.each[b][0]:h.each[b][1]]) })
 		size = fewDealt
+	}
+}
+
+// asPathsPair gives each item the states of its own path.
+func (s *Source[T]) asPathsPair() {
+	for i := range s.dealt {
+		s.dealt[i] = i / len(s.ks)
 	}
 }
 
@@ -125,14 +140,12 @@ func (s *Source[T]) cut(cells [][2]int, lo, hi, size int, far float64) [][2]int 
 
 // dealHand deals the states of a level out among items.
 func (s *Source[T]) dealHand(w, level int, items []int) {
-	h, d := &s.hands, s.d
+	h, d, L := &s.hands, s.d, len(s.ks)
 	for e, i := range items {
-		x, x0 := s.at(i, level)
-		copy(h.x0[w][e*d:], x0)
-		copy(h.x[w][e*d:], x)
+		copy(h.x0[w][e*d:(e+1)*d], s.data[i*d:(i+1)*d])
+		copy(h.x[w][e*d:(e+1)*d], s.states[(i*L+level)*d:])
 	}
-	for e, j := range h.dealers[w].deal(h.x0[w], h.x[w], len(items), d) {
-		x, _ := s.at(items[e], level)
-		copy(x, h.x[w][j*d:(j+1)*d])
+	for e, j := range h.dealers[w].deal(h.x0[w], h.x[w], len(items)) {
+		s.dealt[items[e]*L+level] = items[j]
 	}
 }

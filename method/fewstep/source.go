@@ -20,7 +20,8 @@ type Source[T kernel.Float] struct {
 	data   []float64
 	sim    *langevin.Simulator
 	ks     []int     // ascending
-	states []float64 // rows×levels×d
+	states []float64 // of paths: rows×levels×d
+	dealt  []int     // rows×levels: whose path's state an item has at a level
 	failed []bool
 	ξ      keyed.Stream
 
@@ -36,10 +37,11 @@ func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *
 	d := m.proc.Set.Dim()
 	n, L := len(data)/d, len(m.ks)
 	s := &Source[T]{m: m, d: d, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated).Tolerate(),
-		states: make([]float64, n*L*d), failed: make([]bool, n)}
+		states: make([]float64, n*L*d), dealt: make([]int, n*L), failed: make([]bool, n)}
 	for l := range L {
 		s.ks = append(s.ks, m.ks[L-1-l])
 	}
+	s.asPathsPair()
 	return s
 }
 
@@ -59,16 +61,12 @@ func (s *Source[T]) Among(g ranks.Group) { s.sim.Among(g) }
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
 	r, err := s.sim.Partway(ctx, s.states, s.failed, s.data, s.ks, 0, keyed.PathNoise.Stream(seed, refresh),
 		keyed.PathMomentum.Stream(seed, refresh))
-	s.ξ = keyed.Refreshed(keyed.LevelNoise, keyed.HeldLevelNoise, seed, refresh)
-	if err == nil {
-		s.deal(seed, refresh)
-	}
 	return method.Told(r), err
 }
 
-// at returns x_k of an item at level l of ks, and x_0.
+// at returns x_k that was dealt to an item at level l of ks, and x_0.
 func (s *Source[T]) at(item, l int) (x, x0 []float64) {
-	o := (item*len(s.ks) + l) * s.d
+	o := (s.dealt[item*len(s.ks)+l]*len(s.ks) + l) * s.d
 	return s.states[o : o+s.d], s.data[item*s.d : (item+1)*s.d]
 }
 

@@ -93,8 +93,24 @@ func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes
 		if failed != report.Failed {
 			t.Errorf("%d items failed; the report says %d", failed, report.Failed)
 		}
+		m.arrange(seed, epochOf(r))
 	}
 	return m
+}
+
+// epochOf returns an epoch of a refresh: of rows that are judged by there is but its number.
+func epochOf(refresh uint64) uint64 {
+	if refresh == keyed.HeldPaths.At(0) {
+		return refresh
+	}
+	return 3*refresh + 1
+}
+
+// arrange does what a trainer does before an epoch.
+func (m *material) arrange(seed, epoch uint64) {
+	if a, ok := m.Source.(method.Arranger); ok {
+		a.Arrange(seed, epoch)
+	}
 }
 
 // ranks: a refresh that is divided among processes makes on each what one process makes, and reports the same.
@@ -109,6 +125,7 @@ func (s *suite) ranks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Break = nil // an error of another type on other ranks
+	alone.arrange(seed, epochOf(refresh))
 	terms := alone.terms()
 	rows := alone.made(t, 0, s.d, terms)
 	for _, size := range []int{1, 2, 3} {
@@ -127,6 +144,7 @@ func (s *suite) ranks(t *testing.T) {
 				if got.Break = nil; !reflect.DeepEqual(got, want) {
 					t.Errorf("rank %d of %d reports %+v, alone %+v", r, size, got, want)
 				}
+				m.arrange(seed, epochOf(refresh))
 				for i := range m.Items() {
 					if m.Failed(i) != alone.Failed(i) {
 						t.Errorf("rank %d of %d: item %d failed: %v", r, size, i, m.Failed(i))
@@ -202,6 +220,16 @@ func (s *suite) source(t *testing.T) {
 			if !equal(other.made(t, worker, s.d, terms), want) {
 				t.Errorf("%s the material is another (worker %d)", name, worker)
 			}
+		}
+	}
+	if _, ok := base.Source.(method.Arranger); ok {
+		base.arrange(5, epochOf(2)+1)
+		if equal(base.made(t, 0, s.d, terms), want) {
+			t.Error("another epoch arranges the same material")
+		}
+		base.arrange(5, epochOf(2))
+		if !equal(base.made(t, 0, s.d, terms), want) {
+			t.Error("after another epoch the material is another")
 		}
 	}
 	held := keyed.HeldPaths.At(0) // by whose loss a training may be judged

@@ -67,6 +67,7 @@ func main() {
 		{"tile", tails, sets, []func(*file){tile}, nil},
 		{"copy", nil, sets, []func(*file){copies}, nil},
 		{"vector", tails, sets, []func(*file){vector}, constants},
+		{"cheapest", nil, sets, []func(*file){cheapest}, nil},
 		{"float64", nil, sets, []func(*file){float64s}, constants64},
 		{"pairs", weave, bf16, []func(*file){tile, pairs, (*file).peak}, nil},
 		{"amx", nil, bf16, []func(*file){amx, peakTiles}, nil},
