@@ -8,9 +8,9 @@ import (
 // CheapestPad is what lengths of Cheapest's arrays are multiples of.
 const CheapestPad = 16
 
-// Cheapest returns the least and the second least of the sums cost[j] + price[j], and the first j of the least: +∞ and
-// 0 where there is none below +∞, which pads arrays to a multiple of CheapestPad. No sum may be NaN. The results are the
-// same on all loops.
+// Cheapest returns the least and the second least of the sums cost[j] + price[j], and the first j of the least: +∞
+// and 0 where there is none below +∞, which pads arrays to a multiple of CheapestPad. No sum may be NaN. The results
+// are the same on all loops.
 func Cheapest(cost, price []float32) (least, second float32, at int) {
 	if len(cost) != len(price) || len(cost)%CheapestPad != 0 {
 		panic(fmt.Sprintf("kernel: Cheapest: %d costs and %d prices; expected as many, a multiple of %d", len(cost),
