@@ -62,6 +62,7 @@ type Distance struct {
 	From    Source       `json:"from"`             // what measured it
 	Good    *bool        `json:"good"`             // the verdict; null: none was given
 	Verdict string       `json:"verdict"`          // in words; empty: none was given
+	Wrong   []string     `json:"wrong,omitempty"`  // what it found, the largest effect first
 }
 
 // A Source says what a distance was measured by.
@@ -98,7 +99,14 @@ func isRun(names map[string]bool) bool {
 
 // describe says how the run in a folder is.
 func (w *walk) describe(dir string) Entry {
-	e := Entry{Run: dir, Bytes: w.size(dir)}
+	e := Of(dir)
+	e.Bytes = w.size(dir)
+	return e
+}
+
+// Of says how the run in a folder is, but for its size.
+func Of(dir string) Entry {
+	e := Entry{Run: dir}
 	if err := e.read(); err != nil {
 		e.State, e.Why = Damaged, err.Error()
 	}
@@ -222,6 +230,9 @@ func evaluated(k *experiment.Kept) *Distance {
 	}
 	good := k.Verdict.Good
 	d.Good, d.Verdict = &good, k.Verdict.Title()
+	for _, f := range k.Verdict.Findings {
+		d.Wrong = append(d.Wrong, string(f.Code)+": "+f.Says)
+	}
 	return d
 }
 

@@ -163,8 +163,11 @@ func TestDistance(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := map[string]any{"config_sha256": m.Config, "updates": updates, "epoch": 5,
-			"verdict": map[string]any{"good": true},
+			"verdict": map[string]any{"good": updates == 9, "findings": []any{}},
 			"jsd":     map[string]any{"metric": "JSD", "full": 0.25, "floor": 0.125}}
+		if updates != 9 {
+			v["verdict"].(map[string]any)["findings"] = []any{map[string]any{"code": "walls", "says": "too few there"}}
+		}
 		data, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -207,9 +210,19 @@ func TestDistance(t *testing.T) {
 			if d.Value != 0.375 || d.Epoch != 2 || d.Good != nil || !d.Floor.IsNaN() {
 				t.Errorf("%s: %+v", runs[i].Run, d)
 			}
-		} else if d.Value != 0.25 || d.Floor != 0.125 || d.Good == nil || !*d.Good ||
-			!strings.HasPrefix(d.Verdict, "good") {
+			continue
+		}
+		good, says, wrong := true, "good", []string(nil)
+		if i > 0 { // by other weights than the first
+			good, says, wrong = false, "not good: one thing", []string{"walls: too few there"}
+		}
+		if d.Value != 0.25 || d.Floor != 0.125 || d.Good == nil || *d.Good != good || !slices.Equal(d.Wrong, wrong) ||
+			!strings.HasPrefix(d.Verdict, says) {
 			t.Errorf("%s: %+v", runs[i].Run, d)
+		}
+		if of := inventory.Of(runs[i].Run); of.Bytes != 0 || of.State != runs[i].State || of.Distance == nil ||
+			of.Distance.Verdict != d.Verdict {
+			t.Errorf("%s by itself: %+v", runs[i].Run, of)
 		}
 	}
 	if runs[4].Distance != nil || runs[5].Distance != nil {

@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/landing-diffusion/landing/engine"
 )
 
 var elsewhere = regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]+/?[^\s"']*`)
@@ -69,7 +71,15 @@ func browser(t *testing.T) context.Context {
 // that is worked, fits a narrow screen, turns dark, and asks nobody else for anything.
 func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t)
-	s := start(t, map[string]string{"demo": demo(t), "disc": disc(t)}, Options{Local: true})
+	s := start(t, map[string]string{"demo": demo(t), "disc": disc(t)}, Options{Local: true,
+		Standing: func(r *engine.Run) Standing {
+			good := r.Name == "demo"
+			if good {
+				return Standing{State: "finished", Good: &good, Verdict: "good: nothing is wrong"}
+			}
+			return Standing{State: "stopped", Good: &good, Verdict: "not good: one thing is wrong",
+				Wrong: []string{"walls: too few <b>there</b>."}, Cautions: []string{"its training has not finished"}}
+		}})
 	var mu sync.Mutex
 	var wrong []string
 	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
@@ -133,12 +143,21 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	tell(`document.getElementById("save").click() || "yes"`)
 	tell(`(/\.npy: 4928 bytes/.exec(document.getElementById("status").textContent) || [""])[0]`) // 128 and 200×3×8
+	const standing = `(() => { const e = document.getElementById("standing"); return e.hidden ? "" :
+		e.className + ": " + e.textContent; })()`
+	if text := tell(standing); text != "told: Verdict: good: nothing is wrong." {
+		t.Errorf("of a good run it says %q", text)
+	}
 	// Another run, which has a condition and no view of its own.
 	tell(`(() => { const s = document.getElementById("run"); s.value = "disc"; s.dispatchEvent(new Event("change"));
 		return "yes"; })()`)
 	do("choose", chromedp.WaitVisible("#points"))
 	tell(drawn)
 	tell(painted)
+	if text := tell(standing); text != "fault: Verdict: not good: one thing is wrong. walls: too few <b>there</b>. "+
+		"its training has not finished." {
+		t.Errorf("of a bad run it says %q", text)
+	}
 	if text := tell(unnamed); text != "unnamed: " {
 		t.Error(text)
 	}

@@ -27,6 +27,16 @@ type RunInfo struct {
 	Prior     string         `json:"prior"`
 	Condition *ConditionInfo `json:"condition,omitempty"`
 	Warning   string         `json:"warning,omitempty"`
+	Standing
+}
+
+// A Standing is how a run is, by what its folder tells.
+type Standing struct {
+	State    string   `json:"state,omitempty"    doc:"of its training: finished, stopped, training, failed or damaged"`
+	Good     *bool    `json:"good,omitempty"     doc:"the verdict on its samples; left out: there is none"`
+	Verdict  string   `json:"verdict,omitempty"  doc:"in words"`
+	Wrong    []string `json:"wrong,omitempty"    doc:"what the verdict found, the largest effect first"`
+	Cautions []string `json:"cautions,omitempty" doc:"what else speaks against its samples"`
 }
 
 // ConditionInfo is what a run is asked under.
@@ -36,10 +46,10 @@ type ConditionInfo struct {
 	Hi    []float64 `json:"hi"    doc:"the largest"`
 }
 
-func info(r *engine.Run) RunInfo {
+func (l *loaded) info(r *engine.Run) RunInfo {
 	out := RunInfo{Name: r.Name, Title: r.Title(), Set: constraint.Name(r.Process.Set), Method: r.Method.Name(),
 		Kind: r.Problem.Data.Kind, Dim: r.Process.Set.Dim(), Steps: r.Process.Schedule.N, Seed: r.Problem.Seed,
-		Epoch: r.Trained.State.Epoch, Prior: r.Prior(), Warning: r.Warning}
+		Epoch: r.Trained.State.Epoch, Prior: r.Prior(), Warning: r.Warning, Standing: l.standing[r.Name]}
 	if c := r.Condition; c != nil {
 		out.Condition = &ConditionInfo{c.Names, c.Lo, c.Hi}
 	}
@@ -222,18 +232,19 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	out := RunList{Runs: []RunInfo{}, Read: all.at.UTC(), Fault: all.fault}
 	for _, name := range all.names() {
-		out.Runs = append(out.Runs, info(all.byName[name]))
+		out.Runs = append(out.Runs, all.info(all.byName[name]))
 	}
 	of(r).writeJSON(http.StatusOK, out)
 }
 
 func (s *Server) one(w http.ResponseWriter, r *http.Request) {
-	run, f := s.run(r.PathValue("name"))
+	all := s.runs.Load()
+	run, f := s.named(all, r.PathValue("name"))
 	if f != nil {
 		of(r).refuse(f)
 		return
 	}
-	of(r).writeJSON(http.StatusOK, info(run))
+	of(r).writeJSON(http.StatusOK, all.info(run))
 }
 
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {

@@ -68,7 +68,10 @@ type Options struct {
 	Limits
 	// Load reads the runs that are served, by name. It is called when the service begins, whose error ends it,
 	// and again by Reload.
-	Load    func(ctx context.Context) ([]*engine.Run, error)
+	Load func(ctx context.Context) ([]*engine.Run, error)
+	// Standing says how a run is that Load gave; nil: nothing is told of that.
+	Standing func(*engine.Run) Standing
+
 	Tokens  []Token      // who may ask; nil: everybody who reaches the service
 	Local   bool         // the service is reached from this machine alone: then Host must name it
 	Version string       // of the program
@@ -98,9 +101,10 @@ type Server struct {
 
 // loaded are the runs that are served.
 type loaded struct {
-	byName map[string]*engine.Run
-	at     time.Time
-	fault  string // of the last reload, which left the runs as they were
+	byName   map[string]*engine.Run
+	standing map[string]Standing
+	at       time.Time
+	fault    string // of the last reload, which left the runs as they were
 }
 
 func (l *loaded) names() []string { return slices.Sorted(maps.Keys(l.byName)) }
@@ -137,9 +141,12 @@ func (s *Server) Reload(ctx context.Context) error {
 		}
 		return err
 	}
-	next := &loaded{byName: map[string]*engine.Run{}, at: s.now()}
+	next := &loaded{byName: map[string]*engine.Run{}, standing: map[string]Standing{}, at: s.now()}
 	for _, r := range runs {
 		next.byName[r.Name] = r
+		if s.opt.Standing != nil {
+			next.standing[r.Name] = s.opt.Standing(r)
+		}
 	}
 	s.runs.Store(next)
 	s.opt.Log.Info("runs", "names", next.names())
@@ -503,8 +510,10 @@ func thisMachine(host string) bool {
 }
 
 // run returns a run by its name.
-func (s *Server) run(name string) (*engine.Run, *fault) {
-	all := s.runs.Load()
+func (s *Server) run(name string) (*engine.Run, *fault) { return s.named(s.runs.Load(), name) }
+
+// named is run of those that were loaded at a time.
+func (s *Server) named(all *loaded, name string) (*engine.Run, *fault) {
 	if all == nil || s.draining.Load() {
 		f := unready.fault("runs are being read")
 		if s.draining.Load() {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
@@ -28,8 +29,12 @@ type Target struct {
 // NewTarget returns the service that listens there, for so many callers at a time.
 func NewTarget(name, address string, callers int) *Target {
 	return &Target{Name: name, Address: address,
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers + 1}}}
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers + 1, IdleConnTimeout: keep}}}
 }
+
+// keep is how long a connection waits for its next request: less than the 5 s after which the service closes one that
+// has sent none, which else a request could meet.
+const keep = 2 * time.Second
 
 // An Ask is a request for samples of a run.
 type Ask struct {
@@ -62,9 +67,12 @@ func (t *Target) post(ctx context.Context, path, ask string) (status int, body [
 }
 
 func (t *Target) do(r *http.Request) (int, []byte, error) {
-	w, err := t.client.Do(r)
+	var on httptrace.GotConnInfo
+	w, err := t.client.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) { on = i }})))
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("%w, on a connection that was used before: %v, and idle for %v", err, on.Reused,
+			on.IdleTime)
 	}
 	defer w.Body.Close()
 	b, err := io.ReadAll(w.Body)

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/landing-diffusion/landing/engine"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/inventory"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/serve"
@@ -187,8 +189,8 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	if !o.quiet {
 		log = slog.New(slog.NewJSONHandler(o.stderr, nil))
 	}
-	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Tokens: tokens, Local: local,
-		Version: run.Version(), Log: log})
+	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Standing: o.standing, Tokens: tokens,
+		Local: local, Version: run.Version(), Log: log})
 	stop := o.reloads(ctx, s, log)
 	defer stop()
 	scheme := "http"
@@ -219,6 +221,35 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 		out = append(out, ready)
 	}
 	return out, nil
+}
+
+// standing says how a run is, and warns of one whose samples are not good.
+func (o *serving) standing(r *engine.Run) serve.Standing {
+	e := inventory.Of(r.Folder.Dir)
+	out := serve.Standing{State: string(e.State)}
+	if d := e.Distance; d != nil && d.Good != nil {
+		out.Good, out.Verdict, out.Wrong = d.Good, d.Verdict, d.Wrong
+	}
+	caution := func(format string, v ...any) { out.Cautions = append(out.Cautions, fmt.Sprintf(format, v...)) }
+	epoch := r.Trained.State.Epoch
+	switch {
+	case epoch == 0:
+		caution("its network is untrained")
+	case e.State != inventory.Finished && e.Epochs > 0:
+		caution("its training has not finished: %s, weights after epoch %d of %d", e.State, epoch, e.Epochs)
+	case e.State != inventory.Finished:
+		caution("its training has not finished: %s, weights after epoch %d", e.State, epoch)
+	}
+	if e.Why != "" && e.State != inventory.Finished {
+		caution("%s", e.Why)
+	}
+	if out.Good != nil && e.Distance.From == inventory.Stale {
+		caution("the verdict is on other weights than those that draw: landing report judges these")
+	}
+	for _, says := range slices.Concat(out.Wrong, out.Cautions) {
+		o.say("warning: %s: %s", r.Name, says)
+	}
+	return out
 }
 
 // openServed reads a run, and says what there is to say of it.

@@ -18,10 +18,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/serve"
 )
 
 // The service draws what generate writes, reads tokens and runs again on SIGHUP, ends on SIGTERM with code 0, and
@@ -78,6 +82,11 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const judged = `{"config_sha256": "", "updates": 1, "verdict": {"good": false, "findings": [{"code": "walls",
+		"says": "too few there"}]}}`
+	if err := os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := self(t, "", "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer
 	cmd.Stderr = &log
@@ -119,6 +128,24 @@ func TestServe(t *testing.T) {
 		}
 		return w.StatusCode, b
 	}
+	get := func(path, token string) []byte {
+		t.Helper()
+		r, err := http.NewRequest("GET", at+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		w, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Body.Close()
+		b, err := io.ReadAll(w.Body)
+		if err != nil || w.StatusCode != 200 {
+			t.Errorf("%s: %d, %v: %s", path, w.StatusCode, err, b)
+		}
+		return b
+	}
 	until := func(status int, token string) (b []byte) {
 		t.Helper()
 		for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -133,6 +160,14 @@ func TestServe(t *testing.T) {
 	}
 	if got := until(200, "0123456789abcdef"); !bytes.Equal(got, want) {
 		t.Error("not the bytes of generate")
+	}
+	var info serve.RunInfo
+	b := get("/v1/runs/runs.one", "0123456789abcdef")
+	if err := json.Unmarshal(b, &info); err != nil || info.State != "finished" || info.Good == nil ||
+		*info.Good || !strings.HasPrefix(info.Verdict, "not good: one thing") ||
+		!slices.Equal(info.Wrong, []string{"walls: too few there"}) || len(info.Cautions) != 1 ||
+		!strings.Contains(info.Cautions[0], "other weights") {
+		t.Errorf("%v, it tells %+v", err, info)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -151,7 +186,8 @@ func TestServe(t *testing.T) {
 		t.Errorf("after SIGTERM: %v\n%s", err, log.String())
 	}
 	if text := log.String(); !strings.Contains(text, `"path":"/v1/runs/runs.one/samples","status":200`) ||
-		strings.Contains(text, "fedcba9876543210") {
+		strings.Contains(text, "fedcba9876543210") ||
+		!strings.Contains(text, "warning: runs.one: walls: too few there") {
 		t.Errorf("its log:\n%s", text)
 	}
 }

@@ -161,6 +161,16 @@
   };
   const path = what => `/v1/runs/${encodeURIComponent(select.value)}/${what}`;
 
+  // How good the run is, in words: its verdict, what that found, and whether its training is done.
+  const standing = r => {
+    const verdict = r.verdict || "none; landing report RUN judges its samples";
+    const words = [`Verdict: ${verdict}`, ...(r.wrong || []), ...(r.cautions || []), ...(r.warning ? [r.warning] : [])];
+    const place = find("standing");
+    place.hidden = false;
+    place.className = r.good === false || r.cautions ? "fault" : "told";
+    place.textContent = words.map(w => w.replace(/\.$/, "")).join(". ") + ".";
+  };
+
   // A run was chosen: its words, its condition, its scene.
   const choose = async () => {
     const mine = ++asked, r = current();
@@ -169,6 +179,7 @@
     frames = [];
     about = scene = null;
     if (!r) return;
+    standing(r);
     find("seed").value = r.seed;
     find("n").value = r.kind === "trajectory" || r.kind === "molecule" || r.dim > 60 ? 24 : 200;
     find("condition").replaceChildren(...(r.condition ? r.condition.names.map((name, k) => {
