@@ -376,7 +376,10 @@ func drawnBy(drawn []problem.Setting) string {
 	var keys []string
 	for _, s := range drawn {
 		told := s.String()
-		if s.Changed() {
+		switch {
+		case s.Own == nil: // a key of a method that is not the run's
+			told += " (the run has none)"
+		case s.Changed():
 			told += fmt.Sprintf(" (the run's: %v)", s.Own)
 		}
 		keys = append(keys, told)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/problem"
 )
 
 // Samples are drawn by other keys with --set: the record beside them, the result and an
@@ -147,5 +149,16 @@ func TestReportsByOtherKeys(t *testing.T) {
 	}
 	if v := wantJSON(t, ok(t, dir, "show", "r", "--json")); len(v["drawn"].([]any)) != 1 {
 		t.Errorf("show: %v", v["drawn"])
+	}
+}
+
+// Keys that samples were drawn by are told with the run's own, where it has one.
+func TestDrawnBy(t *testing.T) {
+	got := drawnBy([]problem.Setting{{Key: "process.method", Value: "lagrangian", Own: "euclidean"},
+		{Key: "process.options.penalty", Value: 100.0}, {Key: "process.steps", Value: 50, Own: 50}})
+	want := "process.method=lagrangian (the run's: euclidean), process.options.penalty=100 (the run has none), " +
+		"process.steps=50"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

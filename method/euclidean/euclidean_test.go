@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -483,5 +484,36 @@ func TestStepsAllocateNothing(t *testing.T) {
 		if few, many := count(10), count(40); many > few {
 			t.Errorf("%s: %v allocations in 10 steps, %v in 40", names[v], few, many)
 		}
+	}
+}
+
+// half finds no point for the rows of odd number.
+type half struct{}
+
+func (half) Nearest(dst, x []float64, ok []bool, n int) (o geometry.Outcome) {
+	for i := range n {
+		if ok[i] = i%2 == 0; !ok[i] {
+			o.Stalled++
+		}
+	}
+	o.Points = n
+	return o
+}
+
+// A program that finds no point on the way costs nothing but the count; at x_0 the sample is lost.
+func TestOnlyTheLastStepLosesSamples(t *testing.T) {
+	a := &nearest{by: half{}, ok: make([]bool, 4)}
+	failed, x := make([]bool, 4), make([]float64, 8)
+	var c method.Programs
+	for k := 3; k >= 0; k-- {
+		if a.after(x, 4, k, failed, &c); k > 0 && slices.Contains(failed, true) {
+			t.Errorf("samples are lost on the way to x_%d: %v", k, failed)
+		}
+	}
+	if want := []bool{false, true, false, true}; !slices.Equal(failed, want) {
+		t.Errorf("lost are %v, want %v", failed, want)
+	}
+	if c != (method.Programs{Points: 16, Failed: 8}) {
+		t.Errorf("%+v", c)
 	}
 }
