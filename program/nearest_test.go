@@ -263,6 +263,25 @@ func TestNearestInBlocks(t *testing.T) {
 	})
 }
 
+// Beside walls that meet on a curved set an interior point takes no more steps than it should: with walls that
+// steps may cross it is 25 a point, with a merit whose weight only grows 24, of which nine points are restored.
+func TestInteriorBesideWalls(t *testing.T) {
+	set := written(t, 3, []string{"x[0]^2 + 2*x[1]^2 + 3*x[2]^2 = 1"},
+		[]string{"x[0] + x[1] <= 0.4", "sin(3*x[2]) <= 0.3 + x[1]"})
+	const n = 200
+	w, y, ok := NewInterior(set, n, InteriorOptions{}), make([]float64, 3*n), make([]bool, n)
+	o, restored := w.Nearest(y, normals(n, 3, 0.5), ok, n), 0
+	for i := range n {
+		if w.paths[i].restored {
+			restored++
+		}
+	}
+	t.Logf("%+v, %d restored", o, restored)
+	if o.Failed() > 0 || o.Iterations > 24*n || restored > 2 {
+		t.Errorf("%+v, %d restored", o, restored)
+	}
+}
+
 // The nearest point of an ellipse from farther than its radius of curvature, where whole steps
 // without second derivatives go astray, by a search over the angle.
 func TestNearestOfAnEllipse(t *testing.T) {
