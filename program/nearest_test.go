@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -259,6 +260,51 @@ func TestNearestInBlocks(t *testing.T) {
 		x, ok := []float64{1, 2, 3, 4, 5, 6}, make([]bool, 2)
 		if o := w.Nearest(x, x, ok, 2); o != (geometry.Outcome{Points: 2}) || !ok[0] || !ok[1] || x[5] != 6 {
 			t.Errorf("%+v, %v, %v", o, x, ok)
+		}
+	})
+}
+
+// The nearest points of a set of 1e-5 times the size are those of the set, times 1e-5.
+func TestNearestOfSmallSets(t *testing.T) {
+	size := func(r string) constraint.Set {
+		return written(t, 3, []string{"sqrt(x[0]^2 + 2*x[1]^2 + 3*x[2]^2) = " + r}, []string{"x[0] + x[1] <= 0.4*" + r})
+	}
+	const n = 40
+	x := normals(n, 3, 0.5)
+	small := make([]float64, 3*n)
+	dense.Scaled(small, 1e-5, x)
+	want := map[string][]float64{}
+	for _, r := range []string{"1", "1e-5"} {
+		each(t, size(r), n, func(t *testing.T, w nearest) {
+			y, ok, from := make([]float64, 3*n), make([]bool, n), x
+			if r != "1" {
+				from = small
+			}
+			if o := w.Nearest(y, from, ok, n); o.Failed() > 0 {
+				t.Errorf("%+v", o)
+			}
+			kind := fmt.Sprintf("%T", w)
+			if r == "1" {
+				want[kind] = y
+				return
+			}
+			for i, v := range want[kind] {
+				if d := math.Abs(y[i] - 1e-5*v); !(d < 1e-8*1e-5) {
+					t.Errorf("number %d is %v, want %v", i, y[i], 1e-5*v)
+				}
+			}
+		})
+	}
+}
+
+// What round-off a component has goes by the coordinates that it depends on: here by a large one.
+func TestNearestOfLargeCoordinates(t *testing.T) {
+	set := written(t, 3, []string{"x[0] + 1e-7*x[2] = 1.5", "x[2]^2 = 2e14"}, nil)
+	each(t, set, 1, func(t *testing.T, w nearest) {
+		y, ok := []float64{0.2, 0.3, 1.5e7}, make([]bool, 1)
+		o := w.Nearest(y, y, ok, 1)
+		if !ok[0] || math.Abs(y[2]-math.Sqrt2*1e7) > 1e-6 || math.Abs(y[0]-1.5+math.Sqrt2) > 1e-12 || y[1] != 0.3 {
+			t.Errorf("%v, %+v", y, o)
 		}
 	})
 }
