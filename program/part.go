@@ -27,6 +27,7 @@ type part struct {
 	lo, hi []int   // the span of each component
 	at     []int   // where it begins among the part's gradients
 	size   int     // numbers in these
+	band   int     // numbers of the triangle of its Gram matrix that spans can make other than 0
 }
 
 // parts returns those of s, and how many derivatives are kept of a point.
@@ -76,6 +77,13 @@ func parts(s constraint.Set) (all []part, derivatives int) {
 			p.from = append(p.from, from[a])
 			p.lo, p.hi, p.at = append(p.lo, lo), append(p.hi, hi), append(p.at, p.size)
 			p.size += hi - lo
+		}
+		before := 0
+		for i := range p.comp {
+			for before < i && p.hi[before] <= p.lo[i] {
+				before++
+			}
+			p.band += i - before + 1
 		}
 		all = append(all, p)
 	}

@@ -126,6 +126,17 @@ func TestNearestByParts(t *testing.T) {
 	})
 }
 
+// Room for systems goes with the band of a set, not with the square of its components.
+func TestRoomOfMotions(t *testing.T) {
+	for _, waypoints := range []int{20, 40} {
+		w := NewInterior(motions(t, waypoints, true), 1, InteriorOptions{})
+		if c := w.c; len(w.matrix) > 30*c || len(w.gradient) > 30*c || c < 15*waypoints {
+			t.Errorf("%d waypoints: %d components take %d numbers, their gradients %d", waypoints, c, len(w.matrix),
+				len(w.gradient))
+		}
+	}
+}
+
 // Motions have the nearest points that the same set has when it does not say what depends on what: waypoints
 // that share nothing, and with bounds on steps, where systems are bands.
 func TestNearestOfMotions(t *testing.T) {

@@ -92,10 +92,10 @@ type search struct {
 	// Of the path at hand, of as many numbers as the largest part has:
 	gradient    []float64 // spans, in units of length
 	sizes       []float64 // squared norms of these
-	matrix, rhs []float64 // c², c
+	matrix, rhs []float64 // band, c
 	damping     []float64 // c: D
 	counts      []int     // components in the system
-	first       []int     // of each of them the first whose span meets its own
+	diagonal    []int     // of each of them, where its diagonal stands in the matrix
 	pull        []float64 // d: x̃ − y, and what else is not in the system
 }
 
@@ -106,15 +106,16 @@ func newSearch(set constraint.Set, rows, most int) *search {
 	parts, derivatives := parts(set)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	block := max(1, min(rows, blockNumbers/max(1, derivatives)))
-	d, c, size := 0, 0, 0
+	d, c, size, band := 0, 0, 0, 0
 	for i := range parts {
-		d, c, size = max(d, parts[i].d), max(c, parts[i].c), max(size, parts[i].size)
+		d, c = max(d, parts[i].d), max(c, parts[i].c)
+		size, band = max(size, parts[i].size), max(band, parts[i].band)
 	}
 	s := &search{
 		eval: set.NewEvaluator(block), parts: parts, d: set.Dim(), c: len(constraint.Components(set)),
 		derivatives: derivatives, most: most, rows: rows, block: block, live: make([]int, 0, block),
-		jac: vec(block * derivatives), gradient: vec(size), sizes: vec(c), matrix: vec(c * c), rhs: vec(c),
-		damping: vec(c), counts: make([]int, 0, c), first: make([]int, c), pull: vec(d),
+		jac: vec(block * derivatives), gradient: vec(size), sizes: vec(c), matrix: vec(band), rhs: vec(c),
+		damping: vec(c), counts: make([]int, 0, c), diagonal: make([]int, c), pull: vec(d),
 	}
 	s.x, s.val, s.landed = vec(block*s.d), vec(block*s.c), vec(s.d)
 	for range block {
@@ -404,26 +405,28 @@ func (s *search) count(p *path, i int, damping, b float64) {
 // solve makes p and the multipliers p.next of the components in the system, 0 those of others.
 // It reports false where the system has no solution in finite numbers.
 func (s *search) solve(p *path) bool {
-	q, n, from := p.of, len(s.counts), 0
+	q, n, from, at := p.of, len(s.counts), 0, -1
 	clear(p.next)
-	k, ν, pull := s.matrix[:n*n], s.rhs[:n], s.pull[:q.d]
+	ν, pull := s.rhs[:n], s.pull[:q.d]
 	for e, i := range s.counts {
 		gi, lo := q.span(s.gradient, i), q.lo[i]
 		for q.hi[s.counts[from]] <= lo {
 			from++
 		}
-		s.first[e] = from
+		row := s.matrix[at+1 : at+2+e-from]
+		at += len(row)
+		s.diagonal[e] = at
 		ν[e] += dense.Dot4(gi, pull[lo:])
 		for f, j := range s.counts[from : e+1] {
-			k[e*n+from+f] = 0
+			row[f] = 0
 			if hi := min(q.hi[i], q.hi[j]); hi > lo { // spans begin in order
-				k[e*n+from+f] = dense.Dot4(gi[:hi-lo], q.span(s.gradient, j)[lo-q.lo[j]:])
+				row[f] = dense.Dot4(gi[:hi-lo], q.span(s.gradient, j)[lo-q.lo[j]:])
 			}
 		}
-		k[e*n+e] += s.damping[e]
+		row[e-from] += s.damping[e]
 	}
-	dense.FactorEnvelope(k, s.first, n)
-	dense.SolveEnvelope(k, ν, s.first, n)
+	dense.FactorEnvelope(s.matrix, s.diagonal[:n])
+	dense.SolveEnvelope(s.matrix, ν, s.diagonal[:n])
 	dense.Scaled(p.p, 1/p.bend, pull)
 	for e, i := range s.counts {
 		p.next[i] = ν[e]

@@ -289,42 +289,38 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// Of a matrix with an envelope the factors are those of Cholesky, to round-off, whatever stands outside of
-// it, and where there is none they are the same to the last bit.
+// Of a matrix that is kept by its envelope the factors are those of Cholesky, to round-off, and where that is the
+// whole triangle they are the same to the last bit.
 func TestEnvelope(t *testing.T) {
 	const n = 13
 	for name, first := range map[string][]int{
-		"full":   make([]int, n),
-		"band":   {0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
-		"blocks": {0, 0, 0, 3, 3, 5, 5, 5, 5, 9, 9, 11, 11},
-		"ragged": {0, 1, 0, 2, 1, 5, 0, 6, 7, 3, 10, 9, 0},
+		"full":     make([]int, n),
+		"diagonal": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+		"band":     {0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+		"blocks":   {0, 0, 0, 3, 3, 5, 5, 5, 5, 9, 9, 11, 11},
+		"ragged":   {0, 1, 0, 2, 1, 5, 0, 6, 7, 3, 10, 9, 0},
 	} {
-		w := random(n*n, 31)
+		full, kept, diagonal := random(n*n, 31), []float64(nil), []int(nil)
 		for i := range n {
 			for j := range i {
 				if j < first[i] {
-					w[i*n+j] = 0
+					full[i*n+j] = 0
 				}
-				w[j*n+i] = w[i*n+j]
+				full[j*n+i] = full[i*n+j]
 			}
-			w[i*n+i] = 20
+			full[i*n+i] = 20
+			kept = append(kept, full[i*n+first[i]:i*n+i+1]...)
+			diagonal = append(diagonal, len(kept)-1)
 		}
 		want, z := random(n, 32), make([]float64, n)
 		for i := range n {
-			z[i] = Dot(w[i*n:(i+1)*n], want)
+			z[i] = Dot(full[i*n:(i+1)*n], want)
 		}
-		full, y := append([]float64(nil), w...), append([]float64(nil), z...)
+		y := append([]float64(nil), z...)
 		FactorCholesky(full, n)
 		SolveCholesky(full, y, n)
-		for i, k := range first {
-			for j := range n {
-				if j < k || j > i {
-					w[i*n+j] = math.NaN()
-				}
-			}
-		}
-		FactorEnvelope(w, first, n)
-		SolveEnvelope(w, z, first, n)
+		FactorEnvelope(kept, diagonal)
+		SolveEnvelope(kept, z, diagonal)
 		for i, v := range want {
 			if !(math.Abs(z[i]-v) < 1e-14) || name == "full" && z[i] != y[i] {
 				t.Errorf("%s: element %d is %v, want %v; by Cholesky %v", name, i, z[i], v, y[i])

@@ -108,32 +108,42 @@ func SolveCholesky(w, z []float64, n int) {
 	}
 }
 
-// FactorEnvelope is FactorCholesky of a matrix whose row i is 0 before column first[i] ≤ i: L is 0
-// there too. What stands there is not read.
-func FactorEnvelope(w []float64, first []int, n int) {
-	for i := range n {
-		row := w[i*n : (i+1)*n]
-		for j := first[i]; j <= i; j++ {
-			k := max(first[i], first[j])
-			s := row[j] - Dot4(row[k:j], w[j*n+k:j*n+j])
+// FactorEnvelope is FactorCholesky of a matrix of which each row is kept from its first number that is not 0 to
+// its diagonal, one row after the other; diagonal[i] is where that of row i stands in w. L is 0 where W is.
+func FactorEnvelope(w []float64, diagonal []int) {
+	for i, at := range diagonal {
+		lo := begin(diagonal, i)
+		row := w[at-(i-lo) : at+1] // from column lo
+		for j := lo; j <= i; j++ {
+			k := max(lo, begin(diagonal, j))
+			s := row[j-lo] - Dot4(row[k-lo:j-lo], w[diagonal[j]-(j-k):diagonal[j]])
 			if i == j {
-				row[i] = math.Sqrt(s)
+				row[j-lo] = math.Sqrt(s)
 			} else {
-				row[j] = s / w[j*n+j]
+				row[j-lo] = s / w[diagonal[j]]
 			}
 		}
 	}
 }
 
-// SolveEnvelope solves LLᵀ z = z in place, L as FactorEnvelope leaves it.
-func SolveEnvelope(w, z []float64, first []int, n int) {
-	for i, k := range first[:n] {
-		z[i] = (z[i] - Dot4(w[i*n+k:i*n+i], z[k:i])) / w[i*n+i]
+// begin returns the first column that is kept of row i.
+func begin(diagonal []int, i int) int {
+	if i == 0 {
+		return 0
 	}
-	for i := n - 1; i >= 0; i-- {
-		z[i] /= w[i*n+i]
-		k := first[i]
-		Axpy(z[k:i], -z[i], w[i*n+k:i*n+i])
+	return i + 1 - (diagonal[i] - diagonal[i-1])
+}
+
+// SolveEnvelope solves LLᵀ z = z in place, L as FactorEnvelope leaves it.
+func SolveEnvelope(w, z []float64, diagonal []int) {
+	for i, at := range diagonal {
+		lo := begin(diagonal, i)
+		z[i] = (z[i] - Dot4(w[at-(i-lo):at], z[lo:i])) / w[at]
+	}
+	for i := len(diagonal) - 1; i >= 0; i-- {
+		lo, at := begin(diagonal, i), diagonal[i]
+		z[i] /= w[at]
+		Axpy(z[lo:i], -z[i], w[at-(i-lo):at])
 	}
 }
 
