@@ -13,16 +13,25 @@ import (
 type Guidance struct {
 	eval        constraint.Evaluator
 	d, m, c     int
+	support     [][]int // of each component; nil: all coordinates
+	derivatives int     // kept of a point
 	block       int
 	values, jac []float64
 }
 
 // NewGuidance makes room for rows points of s.
 func NewGuidance(s constraint.Set, rows int) *Guidance {
-	d, c := s.Dim(), len(constraint.Components(s))
-	block := max(1, min(rows, blockNumbers/max(1, c*d)))
-	return &Guidance{s.NewEvaluator(block), d, len(s.Equalities()), c, block, make([]float64, block*c),
-		make([]float64, block*c*d)}
+	c, support := len(constraint.Components(s)), s.Capabilities().Support
+	derivatives := c * s.Dim()
+	if support != nil {
+		derivatives = 0
+		for _, cols := range support {
+			derivatives += len(cols)
+		}
+	}
+	block := max(1, min(rows, blockNumbers/max(1, derivatives)))
+	return &Guidance{s.NewEvaluator(block), s.Dim(), len(s.Equalities()), c, support, derivatives, block,
+		make([]float64, block*c), make([]float64, block*derivatives)}
 }
 
 // Gradient writes ∇V at the n points x: n×d. steep (n) gets Σ‖∇c_i‖² over the components in it,
@@ -36,16 +45,28 @@ func (g *Guidance) Gradient(dst, steep, x []float64, n int) {
 	}
 	for lo := 0; lo < n; lo += g.block {
 		k := min(g.block, n-lo)
-		g.eval.Jacobians(g.values[:k*c], g.jac[:k*c*d], x[lo*d:(lo+k)*d], k)
+		jacobians(&g.eval, g.values[:k*c], g.jac[:k*g.derivatives], x[lo*d:(lo+k)*d], k)
+		rest := g.jac
 		for i := range k {
 			to := dst[(lo+i)*d : (lo+i+1)*d]
 			for a, v := range g.values[i*c : (i+1)*c] {
+				size := d
+				if g.support != nil {
+					size = len(g.support[a])
+				}
+				grad := rest[:size]
+				rest = rest[size:]
 				if a >= g.m && !(v > 0) && v == v {
 					continue
 				}
-				grad := g.jac[(i*c+a)*d : (i*c+a+1)*d]
-				dense.Axpy(to, v, grad)
 				steep[lo+i] += dense.Dot4(grad, grad)
+				if g.support == nil {
+					dense.Axpy(to, v, grad)
+					continue
+				}
+				for e, j := range g.support[a] {
+					to[j] += v * grad[e]
+				}
 			}
 		}
 	}

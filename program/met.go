@@ -33,24 +33,35 @@ func met(v float64, equality bool, gradient []float64, cols []int, x []float64) 
 
 // A test tells whether single points are on Σ.
 type test struct {
-	eval        constraint.Evaluator
-	m           int
-	values, jac []float64
+	eval           constraint.Evaluator
+	parts          []part
+	values, jac, y []float64
 }
 
 func newTest(s constraint.Set) test {
-	d, c := s.Dim(), len(constraint.Components(s))
-	return test{s.NewEvaluator(1), len(s.Equalities()), make([]float64, c), make([]float64, c*d)}
+	parts, derivatives := parts(s)
+	return test{s.NewEvaluator(1), parts, make([]float64, len(constraint.Components(s))), make([]float64, derivatives),
+		make([]float64, s.Dim())}
 }
 
 // met reports whether all components are as Σ asks at the point x.
 func (t *test) met(x []float64) bool {
-	t.eval.Jacobians(t.values, t.jac, x, 1)
-	d := len(x)
-	for i, v := range t.values {
-		if !met(v, i < t.m, t.jac[i*d:(i+1)*d], nil, x) {
+	jacobians(&t.eval, t.values, t.jac, x, 1)
+	for i := range t.parts {
+		q := &t.parts[i]
+		q.take(t.y, x)
+		if !q.met(t.y, t.values, t.jac) {
 			return false
 		}
 	}
 	return finite(x)
+}
+
+// jacobians evaluates a set with the derivatives that parts keeps.
+func jacobians(e *constraint.Evaluator, values, jac, x []float64, n int) {
+	if e.SparseJacobians != nil {
+		e.SparseJacobians(values, jac, x, n)
+	} else {
+		e.Jacobians(values, jac, x, n)
+	}
 }

@@ -126,7 +126,7 @@ func (q *part) spread(gradient []float64, scale, jac []float64) {
 	}
 }
 
-// take writes the part's coordinates of a point.
+// take writes the part's coordinates of a point to the beginning of dst.
 func (q *part) take(dst, x []float64) {
 	if q.coord == nil {
 		copy(dst, x)

@@ -174,3 +174,25 @@ func TestNearestOfMotions(t *testing.T) {
 		}
 	}
 }
+
+// Guidance of motions is that of the same set when it does not say what depends on what.
+func TestGuidanceOfMotions(t *testing.T) {
+	set := motions(t, 3, true)
+	const n = 9
+	d := set.Dim()
+	x := beside(t, set, n, 0.1)
+	got, steep := make([]float64, n*d), make([]float64, n)
+	want, also := make([]float64, n*d), make([]float64, n)
+	NewGuidance(set, n).Gradient(got, steep, x, n)
+	NewGuidance(opaque{set}, n).Gradient(want, also, x, n)
+	for i, v := range want {
+		if !(math.Abs(got[i]-v) < 1e-14) {
+			t.Errorf("number %d is %v, want %v", i, got[i], v)
+		}
+	}
+	for i, v := range also {
+		if !(math.Abs(steep[i]-v) < 1e-12*v) {
+			t.Errorf("Σ‖∇c‖² of point %d is %v, want %v", i, steep[i], v)
+		}
+	}
+}

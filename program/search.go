@@ -175,11 +175,7 @@ func (s *search) run(dst, x []float64, ok []bool, o *geometry.Outcome) {
 			copy(s.x[e*d:(e+1)*d], row)
 		}
 		n := len(s.live)
-		if val, jac, x := s.val[:n*c], s.jac[:n*s.derivatives], s.x[:n*d]; s.eval.SparseJacobians != nil {
-			s.eval.SparseJacobians(val, jac, x, n)
-		} else {
-			s.eval.Jacobians(val, jac, x, n)
-		}
+		jacobians(&s.eval, s.val[:n*c], s.jac[:n*s.derivatives], s.x[:n*d], n)
 		left := s.live[:0]
 		for e, i := range s.live {
 			o.Iterations++
