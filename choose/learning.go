@@ -1,9 +1,11 @@
 package choose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -35,16 +37,10 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 	}
 	add("network.unit", unit, "the root mean square of their coordinates about it")
 
-	width, layers := 256, 4
-	if l.Coordinates > 50 {
-		width, layers = 512, 3
-	}
+	width, layers, octaves := sizes(l)
 	add("network.width", width, "for %d coordinates", l.Coordinates)
 	add("network.layers", layers, "for %d coordinates", l.Coordinates)
-	octaves := 0
-	if l.Coordinates <= widest && l.Narrow > 0 {
-		octaves = int(math.Ceil(math.Log2(l.Diameter / (finest * l.Narrow))))
-		octaves = min(max(octaves+1, fewOctaves), manyOctaves)
+	if octaves > 0 {
 		add("network.wavelength", l.Diameter, "the data's diameter")
 		add("network.octaves_of", "start", "where a path began says nearly all of its score")
 		add("network.octaves", octaves, "the shortest wave is %.3g, modes are as narrow as %.3g",
@@ -77,6 +73,19 @@ func Learning(l *Measures, n Noise) (out []run.Choice) {
 	add("train.precision", "bfloat16", "where the machine is faster with it")
 	add("train.anneal", 0.5, "takes out the noise of the last updates")
 	return out
+}
+
+// sizes returns those of the network.
+func sizes(l *Measures) (width, layers, octaves int) {
+	width, layers = 256, 4
+	if l.Coordinates > 50 {
+		width, layers = 512, 3
+	}
+	if l.Coordinates <= widest && l.Narrow > 0 {
+		octaves = int(math.Ceil(math.Log2(l.Diameter / (finest * l.Narrow))))
+		octaves = min(max(octaves+1, fewOctaves), manyOctaves)
+	}
+	return width, layers, octaves
 }
 
 // solvedPaths is how many paths of a flow are solved at a time.
@@ -114,39 +123,63 @@ func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
 	return out
 }
 
-// Of networks that draw where a path began, at levels: spreads of the first and the last level, in units
-// of the data's along one direction of Σ, and where there are more than fewLevels of them, which would come to be one
-// step; rows of a batch; and up to how many numbers a path has that is made anew in each epoch, else every so many
-// epochs as it has more, at most slowest.
+// Of networks that draw where a path began, at levels. In few directions states are dealt out to places that are near
+// each other (package fewstep): spreads of the first and the last level are in units of the data's along one direction
+// of Σ, others where there are more than fewLevels of them, which would come to be one step. In more than
+// manyDirections 1024 points are all far from each other, and no level can do the work of two: with that of the last
+// step they are geometric, the last of them a share of it. Further: how many levels and draws there are if none are
+// given; rows of a batch; how many times the time of paths the network's is to be, and after how many epochs at most
+// paths are made anew.
 const (
 	coarse, fine   = 0.16, 0.045
 	coarser, finer = 0.25, 0.03
+	manyDirections = 6
+	finestShare    = 0.09
 	fewLevels      = 3
+	drawsOfTerm    = 2
 	drawBatch      = 256
-	freshNumbers   = 75
+	networkTime    = 4
 	slowest        = 8
 )
 
-// Levels returns the spreads of the first and the last of so many levels of data with the spread ℓ in each direction.
-func Levels(ℓ float64, levels int) (first, last float64) {
-	if levels > fewLevels {
+// ManyDirections reports whether a law on so many dimensions is one of many.
+func ManyDirections(dim int) bool { return dim > manyDirections }
+
+// Levels returns the spreads of the first and the last of so many levels, of data with the spread ℓ in each of dim
+// directions and a last step of the spread s.
+func Levels(ℓ, s float64, dim, levels int) (first, last float64) {
+	switch {
+	case ManyDirections(dim):
+		return s * math.Pow(finestShare, 1/float64(max(levels, 1))), s * finestShare
+	case levels > fewLevels:
 		return coarser * ℓ, finer * ℓ
 	}
 	return coarse * ℓ, fine * ℓ
 }
 
-// DrawBatch returns the batch of so many rows, and DrawRefresh how many epochs a path of so many numbers serves, of
-// networks that draw where a path began.
+// DrawBatch returns the batch of so many rows of networks that draw where a path began.
 func DrawBatch(rows int) int { return min(drawBatch, rows) }
 
-// DrawRefresh is explained with DrawBatch.
-func DrawRefresh(numbers int) int { return min(max(1, numbers/freshNumbers), slowest) }
+// DrawRefresh returns how many epochs a path of so many steps on a set serves in the training of a network that draws
+// where it began, at so many levels below the last step. An epoch pairs its states anew, so the network learns little
+// by heart, and the steps are made as often as time allows.
+func DrawRefresh(set constraint.Set, steps, levels, width, layers, octaves int) int {
+	l := &Measures{Coordinates: set.Dim(), Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
+	return drawRefresh(pathCost(l, steps, rowWork(l, width, layers, octaves)), levels)
+}
+
+func drawRefresh(cost float64, levels int) int {
+	rows := float64(drawsOfTerm * (levels + 1)) // of a path in an epoch
+	return int(math.Round(min(max(1, networkTime*cost/rows), slowest)))
+}
 
 // Draws returns what Learning does for a network that draws where a path began: what it learns are points, not
 // steps, so there is no window, and it has a unit of its own for its outputs. levels are those that are given, else 0.
 func Draws(l *Measures, n Noise, levels int) (out []run.Choice) {
 	ℓ := l.along()
-	first, last := Levels(ℓ, levels)
+	first, last := Levels(ℓ, math.Sqrt(n.Travel()), l.Dim, cmp.Or(levels, fewLevels))
+	width, layers, octaves := sizes(l)
+	cost := pathCost(l, n.Steps, rowWork(l, width, layers, octaves))
 	for _, c := range Learning(l, n) {
 		switch c.Key {
 		case "network.output", "train.window", "train.paths", "train.times_per_path":
@@ -156,12 +189,16 @@ func Draws(l *Measures, n Noise, levels int) (out []run.Choice) {
 		case "train.batch":
 			c.Value, c.Reason = DrawBatch(l.Rows), "smaller ones cost muon more than their rows"
 		case "train.refresh":
-			c.Value, c.Reason = DrawRefresh(n.Steps*l.Coordinates), "a path has the cost of its numbers"
+			c.Value = drawRefresh(cost, cmp.Or(levels, fewLevels))
+			c.Reason = fmt.Sprintf("a path costs as much as %.2g rows", cost)
 		}
 		out = append(out, c)
 	}
-	return append(out, run.Choice{Key: "process.options.coarse", Value: first,
-		Reason: fmt.Sprintf("%.3g of the data's spread in each direction", first/ℓ)},
+	of := fmt.Sprintf("%.3g of the data's spread in each of %d directions", first/ℓ, l.Dim)
+	if ManyDirections(l.Dim) {
+		of += ": geometric from the last step's"
+	}
+	return append(out, run.Choice{Key: "process.options.coarse", Value: first, Reason: of},
 		run.Choice{Key: "process.options.fine", Value: last, Reason: fmt.Sprintf("%.3g of it", last/ℓ)})
 }
 

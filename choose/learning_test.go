@@ -1,9 +1,11 @@
 package choose
 
 import (
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -86,6 +88,39 @@ func TestPathCost(t *testing.T) {
 		got := pathCost(&l, 50, rowWork(&l, c.width, c.layers, c.octs))
 		if got > 2*c.want || got < c.want/2 {
 			t.Errorf("%s: a path costs %.1f rows, measured %.1f", c.name, got, c.want)
+		}
+	}
+}
+
+// A path serves as many epochs as make the time of the network four times its own, between 1 and 8: an epoch asks twice
+// of each of the levels, N among them.
+func TestDrawRefresh(t *testing.T) {
+	for _, c := range []struct {
+		cost         float64
+		levels, want int
+	}{{0.1, 3, 1}, {2, 3, 1}, {6, 3, 3}, {6, 0, 8}, {19, 3, 8}, {6, 11, 1}} {
+		if got := drawRefresh(c.cost, c.levels); got != c.want {
+			t.Errorf("paths of %v rows, %d levels: %d epochs, want %d", c.cost, c.levels, got, c.want)
+		}
+	}
+	if got := DrawRefresh(zoo.Sphere{D: 3}, 50, 3, 256, 4, 5); got != 1 {
+		t.Errorf("paths on the sphere serve %d epochs", got)
+	}
+	if got := DrawRefresh(zoo.Sphere{D: 300}, 50, 3, 64, 2, 0); got != 8 {
+		t.Errorf("paths of 300 coordinates serve %d epochs", got)
+	}
+}
+
+// In few directions levels are shares of the data's spread; in many they are geometric from the last step's on, so that
+// with it one is as far from the next as all are.
+func TestLevels(t *testing.T) {
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 }
+	for _, c := range []struct {
+		dim, levels int
+		first, last float64
+	}{{2, 3, 0.32, 0.09}, {6, 1, 0.32, 0.09}, {2, 8, 0.5, 0.06}, {7, 2, 0.3 * 0.5, 0.09 * 0.5}, {45, 1, 0.045, 0.045}} {
+		if a, b := Levels(2, 0.5, c.dim, c.levels); !near(a, c.first) || !near(b, c.last) {
+			t.Errorf("%d directions, %d levels: %v to %v, want %v to %v", c.dim, c.levels, a, b, c.first, c.last)
 		}
 	}
 }

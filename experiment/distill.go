@@ -61,11 +61,13 @@ type Student struct {
 const MostSteps = 65
 
 // A student learns mostLearned samples, or as many as have so many numbers on their paths, but at least
-// leastLearned, in so many updates. Its levels, batches and refreshes are those of package choose.
+// leastLearned, in so many updates; in many directions in fewer, which cost more and gain less from each other
+// (docs/distill.md). Its levels, batches and refreshes are those of package choose.
 const (
 	mostLearned, leastLearned = 20_000, 4000
 	learnedNumbers            = 3e7
-	learnedUpdates            = 4500
+	learnedUpdates            = 9000
+	fewerUpdates              = 1500
 )
 
 // A TeacherError says why a run has no student.
@@ -108,27 +110,32 @@ func (r *Run) CanTeach() error {
 // pathNumbers returns how many numbers a forward path has.
 func (r *Run) pathNumbers() int { return r.Process.Schedule.N * r.Process.Set.Dim() }
 
-// keys are those of a student that are not its teacher's, as settings: spread is that of the data, rows the file
-// of samples. The network sees noise in the place
-// of a momentum, its outputs have a unit of their own, and there is no window to average over.
-func (s Student) keys(p *problem.Problem, path int, spread float64, rows string) []string {
+// keys are those of a student that are not its teacher's, as settings: rows is the file of samples. The network sees
+// noise in the place of a momentum, its outputs have a unit of their own, and there is no window to average over.
+func (s Student) keys(r *Run, rows string) []string {
+	p, net := r.Problem, r.Problem.Network
 	levels, batch := s.Steps[0]-1, choose.DrawBatch(s.Samples)
-	coarse, fine := choose.Levels(spread, levels)
+	coarse, fine := choose.Levels(r.spread(), r.Process.Spread(r.Process.Schedule.N), r.directions(), levels)
+	updates := learnedUpdates
+	if choose.ManyDirections(r.directions()) {
+		updates = fewerUpdates
+	}
 	keys := []string{
 		"name=" + p.Name + "-few",
 		"defaults=" + problem.FixedDefaults,
 		"process.method=" + fewstep.Prefix + p.Process.Method,
 		fmt.Sprintf("process.options={levels: %d, coarse: %.4g, fine: %.4g}", levels, coarse, fine),
-		"network.output=plain", fmt.Sprintf("network.time_octaves=%d", max(p.Network.TimeOctaves, 4)),
+		"network.output=plain", fmt.Sprintf("network.time_octaves=%d", max(net.TimeOctaves, 4)),
 		"train.window=0", "train.paths=0", "train.times_per_path=0",
-		fmt.Sprintf("train.refresh=%d", choose.DrawRefresh(path)),
+		fmt.Sprintf("train.refresh=%d", choose.DrawRefresh(r.Process.Set, r.Process.Schedule.N, levels, net.Width,
+			net.Layers, net.Octaves)),
 		fmt.Sprintf("train.batch=%d", batch),
-		fmt.Sprintf("train.epochs=%d", max(1, learnedUpdates*batch/s.Samples)),
+		fmt.Sprintf("train.epochs=%d", max(1, updates*batch/s.Samples)),
 		"train.optimizer=muon", "train.precision=bfloat16", "train.learning_rate=0.005", "train.anneal=0.5",
 		"train.average=0.999", "train.plateau.factor=0", "train.stop=epochs", "train.max_seconds=0",
 		fmt.Sprintf("generate.evaluations=%d", s.Steps[0]),
 	}
-	if p.Network.Octaves > 0 {
+	if net.Octaves > 0 {
 		keys = append(keys, "network.octaves_of=start")
 	}
 	return append(append(keys, s.Settings...), problem.TaughtKey+"="+rows)
@@ -144,8 +151,11 @@ func (r *Run) spread() float64 {
 	for i, v := range r.TrainRows {
 		sum += (v - mean[i%d]) * (v - mean[i%d])
 	}
-	return math.Sqrt(sum / float64(n*max(1, d-len(r.Process.Set.Equalities()))))
+	return math.Sqrt(sum / float64(n*r.directions()))
 }
+
+// directions returns how many there are along Σ.
+func (r *Run) directions() int { return max(1, r.Process.Set.Dim()-len(r.Process.Set.Equalities())) }
 
 // A Lesson is what a student is begun with.
 type Lesson struct {
@@ -183,7 +193,7 @@ func (r *Run) Teach(ctx context.Context, s Student, checkpoint string, tick func
 
 func (r *Run) teach(ctx context.Context, s Student, t *Trained, l *Lesson, tick func(done, of int)) (err error) {
 	file := filepath.Join(l.dir, "learned.npy")
-	keys := s.keys(r.Problem, r.pathNumbers(), r.spread(), file)
+	keys := s.keys(r, file)
 	if l.Problem, err = problem.Load(r.Problem.Resolved(), run.ConfigFile, "", keys); err != nil {
 		return err
 	}

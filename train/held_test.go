@@ -2,11 +2,13 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -137,4 +139,51 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 // same reports whether numbers agree, NaN with NaN.
 func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
+}
+
+// told is a Source that notes what it is asked for.
+type told struct {
+	method.Source[float32]
+	log []string
+}
+
+func (s *told) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
+	s.log = append(s.log, fmt.Sprintf("refresh %d", refresh))
+	return s.Source.Refresh(ctx, seed, refresh)
+}
+
+func (s *told) Arrange(seed, epoch uint64) {
+	s.log = append(s.log, fmt.Sprintf("arrange %d of %d", epoch, seed))
+}
+
+// A source that arranges its items does so before each epoch, after the refresh where there is one; a training that
+// goes on within a refresh makes it first, and then arranges the epoch alone.
+func TestArrangesEachEpoch(t *testing.T) {
+	p, data := gaussian(langevin.OLLA, 12)
+	pool := parallel.New(1)
+	defer pool.Close()
+	begin := func() (*Trainer[float32], *told) {
+		src := &told{Source: pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
+		cfg := smallConfig
+		cfg.Epochs, cfg.Refresh, cfg.Seed = 4, 2, 9
+		return New[float32](cfg, src, model(score.Reading{}, kernel.Float32, false), pool), src
+	}
+	tr, src := begin()
+	for range 3 {
+		if _, err := tr.Epoch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"refresh 0", "arrange 0 of 9", "arrange 1 of 9", "refresh 1", "arrange 2 of 9"}
+	if !slices.Equal(src.log, want) {
+		t.Errorf("got %q, want %q", src.log, want)
+	}
+	again, src := begin()
+	again.State.Epoch = 3
+	if _, err := again.Epoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"refresh 1", "arrange 3 of 9"}; !slices.Equal(src.log, want) {
+		t.Errorf("gone on: %q, want %q", src.log, want)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -23,9 +25,10 @@ const mostLearned = 10_000_000
 
 // A counted is how samples of so many evaluations compare with the data.
 type counted struct {
-	Evaluations float64      `json:"evaluations"` // of the network, a sample
-	Distance    metric.Float `json:"jsd"`         // to all data; null where none is defined
-	Violation   metric.Float `json:"violation"`   // the worst
+	Evaluations float64      `json:"evaluations"`  // of the network, a sample
+	Distance    metric.Float `json:"jsd"`          // to all data; null where none is defined
+	Ratio       metric.Float `json:"over_teacher"` // of the distance to the teacher's
+	Violation   metric.Float `json:"violation"`    // the worst
 	Failed      int          `json:"failed"`
 	Seconds     float64      `json:"seconds"`
 }
@@ -41,6 +44,44 @@ type distilled struct {
 	} `json:"seconds"`
 	Of      counted   `json:"teacher_samples"`
 	Samples []counted `json:"samples"`
+	Good    bool      `json:"good"` // what Verdict is of
+	Verdict string    `json:"verdict"`
+	Remedy  string    `json:"remedy,omitempty"` // a command
+}
+
+// faithful is how far from the data, in distances of the teacher's, samples of a good student are at most.
+const faithful = 1.5
+
+// judge says whether the student is as good as it should be by the most evaluations of its network, and what to do.
+func (d *distilled) judge(p *problem.Problem) {
+	c := d.Samples[0]
+	of := fmt.Sprintf("samples of %s", text.Plural(int(math.Round(c.Evaluations)), "evaluation"))
+	switch {
+	case c.Failed > d.Of.Failed:
+		d.Verdict = fmt.Sprintf("of %s %d failed, of the teacher's %d: they could not be brought to the set", of,
+			c.Failed, d.Of.Failed)
+	case float64(c.Violation) > max(float64(d.Of.Violation), p.Generate.MaxViolation):
+		d.Verdict = fmt.Sprintf("%s violate the set by %.2g, the teacher's by %.2g", of, float64(c.Violation),
+			float64(d.Of.Violation))
+	case c.Ratio != c.Ratio:
+		d.Verdict = "no distance is defined for these data: landing eval says what samples are worth"
+		d.Remedy = "landing eval " + text.Shell(d.Run)
+		return
+	case c.Ratio > faithful:
+		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: the student has "+
+			"learned too little", of, float64(c.Ratio), faithful)
+	default:
+		d.Good = true
+		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, within %v", of,
+			float64(c.Ratio), faithful)
+		return
+	}
+	d.Remedy = "landing resume " + text.Shell(d.Run)
+	if s := p.Train.MaxSeconds; s > 0 {
+		d.Remedy += fmt.Sprintf(" --for %.0fs", math.Ceil(2*s))
+	} else {
+		d.Remedy += fmt.Sprintf(" --set train.epochs=%d", 3*p.Train.Epochs)
+	}
 }
 
 func (a *app) distill() *cobra.Command {
@@ -155,19 +196,24 @@ func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student ex
 	}
 	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Of: table[0], Samples: table[1:]}
 	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
+	result.judge(r.Problem)
 	return a.result(result, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "evaluations\tdistance\tworst violation\tfailed\tseconds\t")
+		fmt.Fprintln(tw, "evaluations\tdistance\tover teacher's\tworst violation\tfailed\tseconds\t")
 		for i, c := range table {
 			who := ""
 			if i == 0 {
 				who = "the teacher"
 			}
-			fmt.Fprintf(tw, "%.4g\t%.4f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance),
-				float64(c.Violation), c.Failed, c.Seconds, who)
+			fmt.Fprintf(tw, "%.4g\t%.4f\t%.2f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance),
+				float64(c.Ratio), float64(c.Violation), c.Failed, c.Seconds, who)
 		}
 		tw.Flush()
+		fmt.Fprintf(w, "%s\n", result.Verdict)
+		if result.Remedy != "" {
+			fmt.Fprintf(w, "try:   %s\n", result.Remedy)
+		}
 		fmt.Fprintf(w, "next:  landing generate %s -n 10000 -o samples.npy\n", text.Shell(f.Dir))
 	})
 }
@@ -191,7 +237,8 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		if s == nil {
 			return failed
 		}
-		c := counted{Evaluations: float64(s.Evaluated) / float64(n), Distance: metric.NaN, Failed: s.Failed(),
+		c := counted{Evaluations: float64(s.Evaluated) / float64(n), Distance: metric.NaN, Ratio: metric.NaN,
+			Failed:  s.Failed(),
 			Seconds: s.Time.Seconds()}
 		if d, ok := r.Distance(s.Good()); ok {
 			c.Distance = metric.Float(d)
@@ -200,7 +247,9 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		for _, v := range components {
 			c.Violation = max(c.Violation, v.Worst)
 		}
-		table = append(table, c)
+		if table = append(table, c); table[0].Distance > 0 {
+			table[len(table)-1].Ratio = c.Distance / table[0].Distance
+		}
 		return nil
 	}
 	if err := count(teacher, checkpoint); err != nil {

@@ -3,7 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
 )
 
 // distill makes a run folder that the other verbs take as any other, and says what its samples are
@@ -25,6 +29,10 @@ func TestDistill(t *testing.T) {
 			!(s["violation"].(float64) <= 1e-12) {
 			t.Errorf("samples %d: %v", i, s)
 		}
+	}
+	far := v["samples"].([]any)[0].(map[string]any)["over_teacher"].(float64)
+	if v["good"] != (far <= 1.5) || (v["remedy"] == nil) != (far <= 1.5) {
+		t.Errorf("%v times as far as the teacher's samples: good %v, %v, %v", far, v["good"], v["verdict"], v["remedy"])
 	}
 	if own := v["teacher_samples"].(map[string]any); own["evaluations"] != 50.0 {
 		t.Errorf("the teacher takes %v evaluations", own["evaluations"])
@@ -58,6 +66,40 @@ func TestDistill(t *testing.T) {
 	} {
 		if got := do(t, dir, append([]string{"distill"}, c.args...)...); got.code != c.code {
 			t.Errorf("distill %v: exit %d, want %d\n%s", c.args, got.code, c.code, got.stderr)
+		}
+	}
+}
+
+// A student is good within one and a half of its teacher's distance, with no more failures and violation; else
+// there are words, and a command that trains three times as long.
+func TestDistilledVerdict(t *testing.T) {
+	teacher := counted{Evaluations: 50, Distance: 0.1, Ratio: 1, Violation: 1e-13}
+	good := counted{Evaluations: 4, Distance: 0.15, Ratio: 1.5, Violation: 1e-12}
+	with := func(change func(*counted)) counted {
+		c := good
+		change(&c)
+		return c
+	}
+	epochs, clock := &problem.Problem{}, &problem.Problem{}
+	epochs.Train.Epochs, clock.Train.MaxSeconds = 20, 30.5
+	epochs.Generate.MaxViolation, clock.Generate.MaxViolation = 1e-9, 1e-9
+	for name, c := range map[string]struct {
+		of            counted
+		p             *problem.Problem
+		words, remedy string
+	}{
+		"good":  {good, epochs, "1.50 times", ""},
+		"far":   {with(func(c *counted) { c.Ratio = 1.51 }), epochs, "learned too little", "s --set train.epochs=60"},
+		"clock": {with(func(c *counted) { c.Ratio = 2 }), clock, "2.00 times", "s --for 61s"},
+		"fails": {with(func(c *counted) { c.Failed = 1 }), epochs, "1 failed", "s --set train.epochs=60"},
+		"off":   {with(func(c *counted) { c.Violation = 2e-9 }), epochs, "violate", "s --set train.epochs=60"},
+		"none":  {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing eval s"},
+	} {
+		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}}
+		d.judge(c.p)
+		if d.Good != (name == "good") || !strings.Contains(d.Verdict, c.words) ||
+			!strings.HasSuffix(d.Remedy, c.remedy) || (d.Remedy == "") != (c.remedy == "") {
+			t.Errorf("%s: good %v, %q, %q", name, d.Good, d.Verdict, d.Remedy)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fewstep
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -172,5 +173,74 @@ func TestDealsWhatHasNoUnit(t *testing.T) {
 			t.Fatalf("%d is dealt twice", j)
 		}
 		seen[j] = true
+	}
+}
+
+// said notes what rows of a network are made of.
+type said struct {
+	score.Reader[float64]
+	rows *[]score.Input
+}
+
+func (r said) Row(dst []float64, at score.Input) {
+	at.P = slices.Clone(at.P)
+	*r.rows = append(*r.rows, at)
+	r.Reader.Row(dst, at)
+}
+
+// A row of a term is x_k as dealt to the item at its level, the level's time, and ξ of the epoch, item, level and draw;
+// the target is the way from there to the item's x_0 in units of the level's spread. With levels ascending in a source
+// and descending in a method, or units of another level, it is not.
+func TestRowsOfLevels(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(1)
+	defer pool.Close()
+	const n, d, L, seed, refresh, epoch = 30, 3, 3, 3, 1, 5
+	data, err := langevin.Start(p, n, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSource[float64](m, data, pool)
+	if _, err := s.Refresh(t.Context(), seed, refresh); err != nil {
+		t.Fatal(err)
+	}
+	s.Arrange(seed, epoch)
+	ks := []int{1, 4, 32} // of spreads √(k/4)
+	paths := make([]float64, n*L*d)
+	if _, err := langevin.NewSimulator(p, pool, n).Partway(t.Context(), paths, make([]bool, n), data, ks, 0,
+		keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh)); err != nil {
+		t.Fatal(err)
+	}
+	var rows []score.Input
+	reader := score.NewReader[float64](score.Reading{Gain: m.Gain()}, d, true)
+	l := newLoss(s, said{reader, &rows}, 2*n*L)
+	var terms []method.Term
+	for i := range n {
+		for k := range L {
+			terms = append(terms, method.Term{Item: i, K: k, Weight: 1})
+		}
+	}
+	if _, err := l.Prepare(terms); err != nil {
+		t.Fatal(err)
+	}
+	ξ := make([]float64, d)
+	for r, at := range rows {
+		i, k := terms[r/2].Item, terms[r/2].K
+		o := (s.dealt[i*L+k]*L + k) * d
+		keyed.LevelNoise.Stream(seed, epoch).Normals(ξ, uint64(i), 2*k+r%2)
+		if at.T != p.Schedule.Time(ks[k]) || !slices.Equal(at.X, paths[o:o+d]) || !slices.Equal(at.P, ξ) {
+			t.Fatalf("row %d of item %d, level %d: %+v", r, i, k, at)
+		}
+		for j := range d {
+			want := (data[i*d+j] - at.X[j]) / math.Sqrt(float64(ks[k])/4)
+			if got := l.u[r/2*d+j]; math.Abs(got-want) > 1e-12 {
+				t.Fatalf("item %d, level %d: target %v, want %v", i, k, got, want)
+			}
+		}
 	}
 }
