@@ -67,7 +67,7 @@ const (
 	mostLearned, leastLearned = 20_000, 4000
 	learnedNumbers            = 3e7
 	learnedUpdates            = 9000
-	fewerUpdates              = 1500
+	fewerUpdates              = 3000
 )
 
 // A TeacherError says why a run has no student.

@@ -138,18 +138,25 @@ func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) 
 // A retraction brings points to Σ: by landing steps, each y ← y − ∇JᵀG†J, and then a projection
 // along the normals where they ended. Points that this does not bring there go alone, by more
 // landing. A point's result does not depend on those beside it.
+//
+// A point y beyond a wall is mirrored: where the projection ends, z, is on the wall, and all such points would stick to
+// it. So 2z − y is brought to Σ in its place, if that goes.
 type retraction struct {
-	d       int
+	d, m    int
+	walls   bool
 	selects func(x []float64) bool // nil: all of Σ
 	at      geometry.Geometry
 	project *geometry.Projection
 	one     *geometry.Solver
 	land, z []float64 // rows×d
+	beyond  []bool    // of a row: it is beyond a wall
+	mirror  []float64 // d
 }
 
 func newRetraction(set constraint.Set, rows int) *retraction {
 	d := set.Dim()
-	return &retraction{d: d, selects: set.Capabilities().Selects,
+	return &retraction{d: d, m: len(set.Equalities()), walls: len(set.Inequalities()) > 0,
+		selects: set.Capabilities().Selects, beyond: make([]bool, rows), mirror: make([]float64, d),
 		at: geometry.New(set, rows, 0), project: geometry.NewProjection(set, rows),
 		one: geometry.NewSolver(set, 0), land: make([]float64, rows*d), z: make([]float64, rows*d)}
 }
@@ -163,6 +170,10 @@ const (
 func (r *retraction) block(y []float64, ok []bool, n int) (iterations int) {
 	d, nd := r.d, n*r.d
 	copy(r.z[:nd], y[:nd])
+	known := r.walls && r.at.At(r.z, n) == nil
+	for i := range n {
+		r.beyond[i] = known && r.at.Active(i) > r.m
+	}
 	if r.lands(r.z, n) {
 		iterations = r.project.Project(r.at, r.z, r.z, ok, 0).Iterations
 	} else { // of a point that has no normals: each for itself
@@ -177,11 +188,29 @@ func (r *retraction) block(y []float64, ok []bool, n int) (iterations int) {
 	for i := range n {
 		row := y[i*d : (i+1)*d]
 		if ok[i] {
-			copy(row, r.z[i*d:(i+1)*d])
+			for j, z := range r.z[i*d : (i+1)*d] {
+				r.mirror[j], row[j] = 2*z-row[j], z
+			}
+			if r.beyond[i] {
+				iterations += r.mirrored(row)
+			}
 		} else {
 			ok[i] = r.row(row)
 		}
 		ok[i] = ok[i] && (r.selects == nil || r.selects(row))
+	}
+	return iterations
+}
+
+// mirrored brings r.mirror to Σ and writes it to row, if it arrives.
+func (r *retraction) mirrored(row []float64) (iterations int) {
+	if !r.lands(r.mirror, 1) {
+		return 0
+	}
+	var ok [1]bool
+	iterations = r.project.Project(r.at, r.mirror, r.mirror, ok[:], 0).Iterations
+	if ok[0] && (r.selects == nil || r.selects(r.mirror)) {
+		copy(row, r.mirror)
 	}
 	return iterations
 }
