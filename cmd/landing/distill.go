@@ -68,8 +68,9 @@ func (d *distilled) judge(p *problem.Problem) {
 		d.Remedy = "landing eval " + text.Shell(d.Run)
 		return
 	case c.Ratio > faithful:
-		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: the student has "+
-			"learned too little", of, float64(c.Ratio), faithful)
+		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: longer "+
+			"training may bring them nearer, or a student of more evaluations (--steps %d)", of, float64(c.Ratio),
+			faithful, 2*int(math.Round(c.Evaluations)))
 	default:
 		d.Good = true
 		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, within %v", of,

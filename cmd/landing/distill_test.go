@@ -89,7 +89,7 @@ func TestDistilledVerdict(t *testing.T) {
 		words, remedy string
 	}{
 		"good":  {good, epochs, "1.50 times", ""},
-		"far":   {with(func(c *counted) { c.Ratio = 1.51 }), epochs, "learned too little", "s --set train.epochs=60"},
+		"far":   {with(func(c *counted) { c.Ratio = 1.51 }), epochs, "training may bring", "s --set train.epochs=60"},
 		"clock": {with(func(c *counted) { c.Ratio = 2 }), clock, "2.00 times", "s --for 61s"},
 		"fails": {with(func(c *counted) { c.Failed = 1 }), epochs, "1 failed", "s --set train.epochs=60"},
 		"off":   {with(func(c *counted) { c.Violation = 2e-9 }), epochs, "violate", "s --set train.epochs=60"},
