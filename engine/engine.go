@@ -28,12 +28,13 @@ type Options struct {
 
 // partRows bounds the samples of a part. As many large parts are at work as there are workers: each stays with one
 // until it is done, and what it works on in that one's cache. With more of them, taking turns step by step, the same
-// work takes a fifth longer (docs/benchmarks.md). Parts of at most smallRows are drawn beside them, so many samples for
-// each worker: they go through the network together, and need not wait for a large one to end.
+// work takes a fifth longer (docs/benchmarks.md). Parts of at most smallRows are drawn beside them, smallRoom samples
+// for each worker: they go through the network together, and need not wait for a large one to end. With fewer at a
+// time passes are too small, with more what they work on is in no cache.
 const (
 	partRows  = 64
 	smallRows = 8
-	smallRoom = 64
+	smallRoom = 16
 	passRows  = partRows + smallRoom // of a network
 )
 

@@ -115,7 +115,7 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 func TestPassesAreShared(t *testing.T) {
 	e := New(Options{Workers: 1})
 	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
-	const callers = 40
+	const callers = smallRoom  // as many as are at work at a time
 	hold := e.schedule.fiber() // the only token, until all have arrived
 	hold.acquire()
 	var group sync.WaitGroup
