@@ -43,6 +43,7 @@ type Evaluation struct {
 	NLL       *Likelihood        `json:"likelihood,omitempty"`  // of test rows, where a method knows it
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"`          // of samples against held-out rows
+	AllRows   metric.TwoSample   `json:"two_sample_all"`      // against all rows, training rows too; what the verdict goes by
 	MMD       metric.TwoSample   `json:"mmd"`                 // of the same
 	Network   metric.Float       `json:"network_evaluations"` // a sample; null where it is not known
 	Seconds   Seconds            `json:"seconds"`
@@ -125,7 +126,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		Run: r.Folder.Name(), Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
 		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun, NLL: s.Likelihood,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
-		MMD: metric.NoTest(), Network: metric.NaN,
+		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
 	if _, ok := r.Method.(method.Follower); ok && r.Process.Elastic() {
@@ -164,18 +165,26 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		}
 		marks := c.by.Marks(x)
 		*c.to = r.jsd(c.by, marks, n)
-		at.observe(c.by, marks, *c.to)
+		at.observe(c.by, marks, *c.to, r.Condition != nil)
 	}
 	if r.Domain.Find != nil {
 		v.Findings = r.Domain.Find(x)
 	}
 	at.samples, at.d = r.alone(x)
+	laid := r.laid(x)
+	if r.Condition == nil {
+		at.rows, _ = r.alone(r.Data.X)
+		v.AllRows = metric.EnergyTest(laid, r.laid(r.Data.X), d, testPoints, permutations, r.Problem.Seed)
+	}
 	if len(r.HeldOutRows) > 0 {
-		laid, held := r.laid(x), r.laid(r.HeldOutRows)
+		held := r.laid(r.HeldOutRows)
 		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
 		v.MMD = metric.MMDTest(laid, held, d, testPoints, mmdFloor, r.Problem.Seed)
 		at.held, _ = r.alone(r.HeldOutRows)
 		at.train, _ = r.alone(r.TrainRows)
+		if r.Condition != nil { // samples have the conditions of these rows, each many times
+			at.rows, v.AllRows = at.held, v.TwoSample
+		}
 		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)
 		at.heldNearest = metric.NearestDistances(nil, at.held, at.train, at.d)
 		_, spread := metric.Spread(at.train, at.d)

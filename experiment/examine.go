@@ -140,6 +140,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 		r.Findings = append(r.Findings, f)
 	}
 	r.Findings = append(r.Findings, leftOut(proc.Set)...)
+	if data != nil {
+		r.Findings = append(r.Findings, seamFindings(p, proc.Set, data)...)
+	}
 	if n := r.Count(check.Fail); n > 0 {
 		return r, &CheckError{n}
 	}

@@ -142,7 +142,8 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if remark != "" {
 		l.points.Faults = append(l.points.Faults, remark)
 	}
-	for _, remark := range []string{onEdges(proc.Set, data), atOnePoint(data)} {
+	_, angles := seams(l.Problem, proc.Set, data)
+	for _, remark := range []string{onEdges(proc.Set, data), atOnePoint(data), angles} {
 		if remark != "" {
 			l.points.Faults = append(l.points.Faults, dataName(p, data)+": "+remark)
 		}

@@ -13,20 +13,25 @@ import (
 
 // points are the rows that a verdict looks at, samples without those that failed.
 type points struct {
-	samples, held, train       []float64 // as distances of points alone are taken
+	samples, rows, held, train []float64 // as distances of points alone are taken
 	sampleNearest, heldNearest []float64 // to the nearest training row
 	d                          int
 	numbers                    []verdict.Number
 }
 
-// observe adds the observables behind a distance of points, given by their marks.
-func (p *points) observe(c *compared, marks []float64, scores *JSD) {
+// observe adds the observables behind a distance of points, given by their marks, and those of all rows, or of
+// held-out ones alone.
+func (p *points) observe(c *compared, marks []float64, scores *JSD, heldOut bool) {
 	if c.observables == nil {
 		return
 	}
+	rows := c.Full
+	if heldOut {
+		rows = c.HeldOut
+	}
 	for k, part := range scores.Parts {
 		p.numbers = append(p.numbers, verdict.Number{Name: part.Name, Samples: metric.Column(marks, k, c.Dim),
-			Held: metric.Column(c.HeldOut, k, c.Dim), Times: float64(part.Full / part.Floor.Mean)})
+			Rows: metric.Column(rows, k, c.Dim), Times: float64(part.Full / part.Floor.Mean)})
 	}
 }
 
@@ -35,9 +40,9 @@ func (p *points) observe(c *compared, marks []float64, scores *JSD) {
 func (r *Run) verdict(v *Evaluation, at points, off error) verdict.Verdict {
 	e := verdict.Evidence{
 		Asked: v.Samples, Failed: v.Failed, Wrong: v.Wrong, MaxFailed: r.Problem.Generate.MaxFailed,
-		Samples: at.samples, Held: at.held, Train: at.train, Dim: at.d,
+		Samples: at.samples, Rows: at.rows, Held: at.held, Train: at.train, Dim: at.d,
 		SampleNearest: at.sampleNearest, HeldNearest: at.heldNearest,
-		Energy: v.TwoSample, Seed: r.Problem.Seed, Numbers: at.numbers,
+		Energy: v.AllRows, Seed: r.Problem.Seed, Numbers: at.numbers,
 	}
 	if off != nil {
 		e.Violation = off.Error()

@@ -107,6 +107,7 @@ var (
 	PairSwaps    = use(Evaluation, one(1<<32+2), "pairs that a test of conditional laws swaps")
 	RegionStarts = use(Evaluation, one(1<<32+3), "rows that regions of a verdict begin from")
 	SpreadLabels = use(Evaluation, one(1<<32+4), "permutations of a test of spread")
+	RegionOrder  = use(Evaluation, one(1<<32+5), "order of points that regions of a verdict are made of")
 	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
 	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")
 

@@ -17,8 +17,8 @@ type judge struct {
 	found   []Finding
 	skipped []Skip
 
-	outX, outH []bool  // rows that a finding has told of
-	law        float64 // effects so far of findings that tell of the law of the other rows
+	outX, outH, outR []bool  // samples, held-out rows and rows that a finding has told of
+	law              float64 // effects so far of findings that tell of the law of the other rows
 }
 
 func (j *judge) tell(c Code, effect float64, format string, v ...any) {
@@ -35,36 +35,49 @@ var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition
 
 func (j *judge) run() {
 	j.losses()
-	n, m := len(j.Samples)/max(j.Dim, 1), len(j.Held)/max(j.Dim, 1)
-	j.outX, j.outH = make([]bool, n), make([]bool, m)
-	blind := ""
+	j.thin()
+	d := max(j.Dim, 1)
+	n, m, rows := len(j.Samples)/d, len(j.Held)/d, len(j.Rows)/d
+	j.outX, j.outH, j.outR = make([]bool, n), make([]bool, m), make([]bool, rows)
+	blind, few := "", m < FewestHeld
 	switch {
 	case n == 0:
 		blind = "no sample is left"
-	case m < FewestHeld:
-		blind = fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld)
+	case rows < FewestHeld:
+		blind = fmt.Sprintf("there are %d rows; expected at least %d", rows, FewestHeld)
 	case len(finite(j.Samples)) < len(j.Samples):
 		blind = "samples are not finite"
 		j.tell(Violation, 1, "%s", blind)
 	case j.Energy.PValue.IsNaN():
-		blind = "held-out rows are not finite"
+		blind = "rows are not finite"
 	}
 	if blind != "" {
-		j.blind(blind)
-		j.walls()
-	} else {
+		j.blind(blind, Stray, MissedMode, Copies, Spread, Blur, Observables, AnotherLaw)
+	} else if few {
+		j.blind(fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld), Stray, Copies, Blur)
+	}
+	looked := blind == ""
+	if looked && !few {
 		j.strays()
+	}
+	if looked {
 		j.modes()
+	}
+	if looked && !few {
 		j.copies()
-		j.walls()
+	}
+	j.walls()
+	if looked {
 		j.spread()
+	}
+	if looked && !few {
 		j.blur()
 	}
 	j.kind()
 	if n > 0 {
 		j.condition()
 	}
-	if blind == "" {
+	if looked {
 		j.observables()
 		j.anotherLaw()
 	}
@@ -79,9 +92,27 @@ func (j *judge) run() {
 }
 
 // blind says that what looks at points was not looked at.
-func (j *judge) blind(why string) {
-	for _, c := range []Code{Stray, MissedMode, Copies, Spread, Blur, Observables, AnotherLaw} {
+func (j *judge) blind(why string, codes ...Code) {
+	for _, c := range codes {
 		j.skip(c, "%s", why)
+	}
+}
+
+// mostRows bounds the rows that laws are held against; of more, so many are taken evenly.
+const mostRows = 20_000
+
+// thin takes as many rows as are looked at.
+func (j *judge) thin() {
+	rows := len(j.Rows) / max(j.Dim, 1)
+	if rows <= mostRows {
+		return
+	}
+	j.Rows = few(j.Rows, j.Dim, mostRows)
+	j.Numbers = slices.Clone(j.Numbers)
+	for i, k := range j.Numbers {
+		if len(k.Rows) == rows {
+			j.Numbers[i].Rows = few(k.Rows, 1, mostRows)
+		}
 	}
 }
 

@@ -43,14 +43,18 @@ func apart(x, y []float64, d int) float64 {
 }
 
 // anotherLaw tells where the energy test rejects. Its effect is what findings before it
-// do not say.
+// do not say. Where nothing is found, and too little could have been, the law counts as not judged.
 func (j *judge) anotherLaw() {
 	t := j.Energy
 	if Within(t) || !(float64(t.PValue) <= levels[AnotherLaw]) {
+		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), len(j.outX), len(j.outR)
+		if seen := visible(level, n, m); seen > Undecided && !j.lawFound() {
+			j.skip(AnotherLaw, "%s", unseen(level, n, m))
+		}
 		return
 	}
-	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Held, j.Dim, j.outH), j.Dim) - j.law
-	j.tell(AnotherLaw, left, "samples have another law: energy distance to held-out rows %.1f × its floor, %.1f sd "+
+	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Rows, j.Dim, j.outR), j.Dim) - j.law
+	j.tell(AnotherLaw, left, "samples have another law: energy distance to the rows %.1f × its floor, %.1f sd "+
 		"above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
 }
 
@@ -71,8 +75,8 @@ func (j *judge) condition() {
 	}
 }
 
-// observables tells of the one whose law differs most, by Kolmogorov's test against held-out
-// rows; with K of them each has the level over K.
+// observables tells of the one whose law differs most, by Kolmogorov's test against rows; with K of
+// them each has the level over K.
 func (j *judge) observables() {
 	if len(j.Numbers) == 0 {
 		j.skip(Observables, "there are none")
@@ -82,9 +86,9 @@ func (j *judge) observables() {
 	worst, told, most, seen := 0.0, "", 0.0, 0.0
 	level, n, m := levels[Observables]/float64(len(j.Numbers)), 0, 0
 	for _, k := range j.Numbers {
-		x, h := finite(k.Samples), finite(k.Held)
+		x, h := finite(k.Samples), finite(k.Rows)
 		if len(x) == 0 || len(h) < FewestHeld {
-			j.skip(Observables, "%q is finite at too few samples or held-out rows", k.Name)
+			j.skip(Observables, "%q is finite at too few samples or rows", k.Name)
 			continue
 		}
 		D, p := metric.KolmogorovTest(x, h)
@@ -96,14 +100,14 @@ func (j *judge) observables() {
 		}
 		names = append(names, k.Name)
 		x = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples))))
-		h = finite(rest(k.Held, 1, part(j.outH, len(k.Held))))
+		h = finite(rest(k.Rows, 1, part(j.outR, len(k.Rows))))
 		if len(x) > 0 && len(h) > 0 {
 			left, _ := metric.KolmogorovTest(x, h)
 			worst = max(worst, excess(left, len(x), len(h)))
 		}
 		if D > most {
 			most = D
-			told = fmt.Sprintf("%q has another law: distribution functions of samples and held-out rows are %.2f "+
+			told = fmt.Sprintf("%q has another law: distribution functions of samples and rows are %.2f "+
 				"apart (p = %.1g)", k.Name, D, p)
 			if k.Times > 0 && k.Times < math.Inf(1) { // rows that are all alike have no floor
 				told += fmt.Sprintf(", histograms %.1f × their floor", k.Times)
@@ -112,8 +116,7 @@ func (j *judge) observables() {
 	}
 	if told == "" {
 		if seen > worthTelling {
-			j.skip(Observables, "with %s held-out rows and %s samples distribution functions less than %.2f apart are "+
-				"not seen", text.Count(m), text.Count(n), min(seen, 1))
+			j.skip(Observables, "%s", unseen(level, n, m))
 		}
 		return
 	}
@@ -122,6 +125,17 @@ func (j *judge) observables() {
 	}
 	j.tell(Observables, worst-j.law, "%s", told)
 	j.law = max(j.law, worst)
+}
+
+// unseen says how far apart laws may be and look alike, of n samples and m rows at a level.
+func unseen(level float64, n, m int) string {
+	seen, most := visible(level, n, m), visible(level, math.MaxInt, m)
+	why := fmt.Sprintf("with %s rows and %s samples distribution functions less than %.2f apart are not seen",
+		text.Count(m), text.Count(n), min(seen, 1))
+	if seen > Undecided && most <= Undecided {
+		why += fmt.Sprintf(", with far more samples (-n) %.2f", most)
+	}
+	return why
 }
 
 // worthTelling is a distance of distribution functions that a verdict should see: of normal laws, means 0.38 standard

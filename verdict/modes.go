@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
@@ -9,44 +10,45 @@ import (
 )
 
 const (
-	rowsOfRegion = 12   // held out, in the mean
+	rowsOfRegion = 30   // in the mean
 	mostRegions  = 24   //
-	regionRows   = 4000 // of training, that regions are made of
+	regionRows   = 4000 // that regions are made of, and as many samples
 	regionRounds = 12   // of Lloyd's iteration
 	missedPart   = 0.5  // of the share of the data, up to which a region is missed
 	worthSeeing  = 0.05 // a share that should be seen if it is missed
 )
 
-// modes tells of regions that hold a share of the held-out rows and at most half that share of
-// the samples. Regions are those of the nearest of K centres, made of training rows alone
-// (k-means): counts of samples and held-out rows are exchangeable, and each region has a
-// K-th of the level in Fisher's exact test.
+// modes tells of regions that hold a share of the rows and at most half that share of the samples.
+// Regions are those of the nearest of K centres, made of samples and rows together, in random order
+// (k-means): which is which they do not know, so that counts of samples and rows are exchangeable, and
+// each region has a K-th of the level in Fisher's exact test.
 func (j *judge) modes() {
-	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Held)/j.Dim
-	centres := regions(few(j.Train, d, regionRows), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
+	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Rows)/j.Dim
+	pool := slices.Concat(few(j.Samples, d, regionRows), few(j.Rows, d, regionRows))
+	centres := regions(shuffled(pool, d, j.Seed), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
 	K := len(centres) / d
 	level := levels[MissedMode] / float64(max(K, 1))
 	// Of k rows of m that lie where no sample does, the chance is at least (m/(n+m))^k.
 	if least := math.Ceil(math.Log(level)/math.Log(float64(m)/float64(n+m))) / float64(m); least > worthSeeing {
-		j.skip(MissedMode, "with %d held-out rows and %d samples a missed mode of less than %s of the data is not seen",
+		j.skip(MissedMode, "with %d rows and %d samples a missed mode of less than %s of the data is not seen",
 			m, n, text.Percent(min(least, 1)))
 	}
 	if K < 2 {
 		return
 	}
-	atX, atH := nearestOf(j.Samples, centres, d), nearestOf(j.Held, centres, d)
-	inX, inH := make([]int, K), make([]int, K)
+	atX, atR := nearestOf(j.Samples, centres, d), nearestOf(j.Rows, centres, d)
+	inX, inR := make([]int, K), make([]int, K)
 	for _, k := range atX {
 		inX[k]++
 	}
-	for _, k := range atH {
-		inH[k]++
+	for _, k := range atR {
+		inR[k]++
 	}
 	missed := make([]bool, K)
 	worst, most, sum, count := -1, 0.0, 0.0, 0
 	for k := range K {
-		share, data := float64(inX[k])/float64(n), float64(inH[k])/float64(m)
-		if share > missedPart*data || !(metric.FisherTest(inX[k], n, inH[k], m) <= level) {
+		share, data := float64(inX[k])/float64(n), float64(inR[k])/float64(m)
+		if share > missedPart*data || !(metric.FisherTest(inX[k], n, inR[k], m) <= level) {
 			continue
 		}
 		missed[k] = true
@@ -62,16 +64,30 @@ func (j *judge) modes() {
 	for i, k := range atX {
 		j.outX[i] = j.outX[i] || missed[k]
 	}
-	for i, k := range atH {
+	for i, k := range atR {
+		j.outR[i] = j.outR[i] || missed[k]
+	}
+	for i, k := range nearestOf(j.Held, centres, d) {
 		j.outH[i] = j.outH[i] || missed[k]
 	}
 	told := ""
 	if count > 1 {
 		told = "; " + text.Count(count-1) + " more regions are like that"
 	}
-	row := medoid(j.Held, atH, worst, centres[worst*d:(worst+1)*d], d)
-	j.tell(MissedMode, sum, "around %s lie %s of the held-out rows and %s of the samples%s", place(row),
-		text.Percent(float64(inH[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
+	j.tell(MissedMode, sum, "around %s lie %s of the rows and %s of the samples%s", place(row),
+		text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+}
+
+// shuffled returns rows in a random order.
+func shuffled(rows []float64, d int, seed uint64) []float64 {
+	order := make([]int, len(rows)/d)
+	keyed.RegionOrder.Stream(seed, 0).Permutation(order, 0, 0)
+	out := make([]float64, 0, len(rows))
+	for _, i := range order {
+		out = append(out, rows[i*d:(i+1)*d]...)
+	}
+	return out
 }
 
 // regions returns at most k centres of rows: k-means++ (Arthur and Vassilvitskii, SODA 2007), then

@@ -63,6 +63,9 @@ func (j *judge) strays() {
 	for i, v := range j.HeldNearest {
 		j.outH[i] = j.outH[i] || v > c
 	}
+	for i, v := range metric.NearestDistances(nil, j.Rows, j.Train, j.Dim) { // 0 for those of training
+		j.outR[i] = j.outR[i] || v > c
+	}
 	worst := 0
 	for i, v := range j.SampleNearest {
 		if v > j.SampleNearest[worst] {

@@ -3,32 +3,33 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 )
 
 const (
-	spreadAxes    = 5    // principal directions of the training rows
+	spreadAxes    = 5    // principal directions
 	spreadPoints  = 4000 // at most, on each side
 	relabellings  = 1999
 	leastVariance = 1e-12 // of an axis, of the largest's
 )
 
-// spread tells where samples lie further from their mean than held-out rows from theirs, or nearer:
-// in all, or along a principal direction of the training rows. Of rows z about their own mean it
-// compares the means of |z|² and ⟨u, z⟩²; the largest difference over all of these, each in
-// its standard deviations, is held against as many relabellings, so that the level is that of all
-// together. It is of the points that no finding has told of.
+// spread tells where samples lie further from their mean than rows from theirs, or nearer: in all, or
+// along a principal direction of both together (of the rows' own directions, rows would have the
+// largest spread by choice). Of points z about their own mean it compares the means of |z|² and ⟨u, z⟩²;
+// the largest difference over all of these, each in its standard deviations, is held against as many
+// relabellings, so that the level is that of all together. It is of the points that no finding has told of.
 func (j *judge) spread() {
 	d := j.Dim
-	x, h := few(rest(j.Samples, d, j.outX), d, spreadPoints), few(rest(j.Held, d, j.outH), d, spreadPoints)
+	x, h := few(rest(j.Samples, d, j.outX), d, spreadPoints), few(rest(j.Rows, d, j.outR), d, spreadPoints)
 	n, m := len(x)/d, len(h)/d
 	if n < FewestHeld || m < FewestHeld {
 		j.skip(Spread, "too few points are left beside what is found above")
 		return
 	}
-	_, axes, _ := metric.Principal(j.Train, d, spreadAxes)
+	_, axes, _ := metric.Principal(slices.Concat(x, h), d, spreadAxes)
 	columns := 1 + len(axes)
 	z := squares(make([]float64, 0, (n+m)*columns), x, d, axes)
 	z = squares(z, h, d, axes)
@@ -95,24 +96,24 @@ func (j *judge) spread() {
 		return out, mean
 	}
 	a, own := column(0, n)
-	b, held := column(n, n+m)
+	b, rows := column(n, n+m)
 	D, _ := metric.KolmogorovTest(a, b)
 	how := "too far apart"
-	if own < held {
+	if own < rows {
 		how = "too close together"
 	}
 	effect := max(0, excess(D, n, m)-j.law)
 	j.law += effect
-	if far := size(j.Held); !(math.Sqrt(held) > 1e-12*far) { // round-off
-		same := "held-out rows are all the same"
+	if far := size(j.Rows); !(math.Sqrt(rows) > 1e-12*far) { // round-off
+		same := "rows are all the same"
 		if at > 0 {
-			same = "held-out rows do not differ " + along
+			same = "rows do not differ " + along
 		}
 		j.tell(Spread, effect, "samples are %s: %s (p = %.4f)", how, same, p)
 		return
 	}
-	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of held-out rows %s "+
-		"(p = %.4f)", how, math.Sqrt(own/held), along, p)
+	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
+		"(p = %.4f)", how, math.Sqrt(own/rows), along, p)
 }
 
 // size returns the largest size of a number.

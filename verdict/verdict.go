@@ -1,11 +1,15 @@
 // Package verdict says whether samples are good, and if not what is wrong with them, in order of
 // effect: in words for people and in codes for programs.
 //
-// It looks at samples, at rows of the data that no training saw (held out), and at what else
-// was measured of a run. Draws of the data's own law, as many as there are samples, are called
-// good with a chance of at least 1 − Alarm: every test has its own level (levels), which holds at
+// It looks at samples, at the rows of the data, at those that no training saw (held out), and at
+// what else was measured of a run. Draws of the data's own law, as many as there are samples, are
+// called good with a chance of at least 1 − Alarm: every test has its own level (levels), which holds at
 // any number of points where a test is by ranks, counts or relabelling, and the levels add up to
 // Alarm. That takes rows that are independent of each other.
+//
+// Laws are compared with all rows, those of training among them: draws of the law are exchangeable
+// with all, and what a model has learned of its rows by heart brings its samples only nearer to
+// them. That alone is judged by held-out rows. What too few points to tell is not called good.
 //
 // It knows no run and no command: who asks adds remedies.
 package verdict
@@ -88,8 +92,13 @@ var levels = map[Code]float64{
 // Level returns the chance of a false alarm of a code, 0 for one that is no test.
 func Level(c Code) float64 { return levels[c] }
 
-// FewestHeld is how many rows must be held out for the law of samples to be judged.
+// FewestHeld is how many rows must be held out for samples to be told from copies, and how many
+// there must be for their law to be judged.
 const FewestHeld = 20
+
+// Undecided is a distance of distribution functions that must be seen if it is there: where samples and rows are so
+// few that it may not be, a law is not called good. Of normal laws it is means 0.64 standard deviations apart.
+const Undecided = 0.25
 
 // Bars of the energy test: standard deviations above the mean of its floor, beyond which samples
 // have another law. The floor is skewed, so p must be low too.
@@ -104,13 +113,15 @@ type Evidence struct {
 	MaxFailed            float64
 	Violation            string // what is wrong, where samples are not feasible; empty: they are
 
-	// Rows of Dim numbers, as their distances are taken: good samples, rows held out, and rows
-	// that training saw; and of the first two the distances to the nearest training row.
-	Samples, Held, Train       []float64
+	// Rows of Dim numbers, as their distances are taken: good samples, the rows that their law is held
+	// against (all of the data; where samples have the conditions of held-out rows, these alone),
+	// rows held out, and rows that training saw; and of samples and held-out rows the distances to the
+	// nearest training row.
+	Samples, Rows, Held, Train []float64
 	Dim                        int
 	SampleNearest, HeldNearest []float64
 
-	Energy metric.TwoSample // of samples to rows held out, conditions included
+	Energy metric.TwoSample // of samples to Rows, conditions included
 	Seed   uint64           // of relabellings
 
 	Numbers []Number // observables
@@ -122,11 +133,12 @@ type Evidence struct {
 	Course  *Course     // of the training
 }
 
-// A Number is an observable of samples and of rows held out, in their order; and its distance
-// of histograms to the data over that of draws from the training rows, NaN where there is none.
+// A Number is an observable of samples and of the rows that they are held against, in their order;
+// and its distance of histograms to the data over that of draws from the training rows, NaN where
+// there is none.
 type Number struct {
 	Name          string
-	Samples, Held []float64
+	Samples, Rows []float64
 	Times         float64
 }
 
@@ -198,9 +210,9 @@ func build(found []Finding, skipped []Skip) Verdict {
 
 func order(c Code) int { return slices.Index(All(), c) }
 
-// judged reports whether the law of samples was looked at.
+// judged reports whether the law of samples was looked at, sharply enough, and whether they are copies.
 func (v Verdict) judged() bool {
-	return !slices.ContainsFunc(v.Skipped, func(s Skip) bool { return s.Code == AnotherLaw })
+	return !slices.ContainsFunc(v.Skipped, func(s Skip) bool { return s.Code == AnotherLaw || s.Code == Copies })
 }
 
 // Has reports whether a code was found.
@@ -212,9 +224,9 @@ func (v Verdict) Has(c Code) bool {
 func (v Verdict) Title() string {
 	switch n := len(v.Findings); {
 	case v.Good:
-		return "good: nothing is wrong that these samples and held-out rows could show"
+		return "good: nothing is wrong that these samples and rows could show"
 	case n == 0:
-		return "not judged"
+		return "not decided: nothing is seen to be wrong, and too little could be seen to call it good"
 	case n == 1:
 		return "not good: one thing is wrong"
 	default:

@@ -184,7 +184,7 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 		}
 		r.Seconds.Data += time.Since(before).Seconds()
 		r.EnergyLaw = metric.EnergyTest(law, t.run.HeldOutRows, p.Dim, testPoints, relabelled, c.seed())
-		numbers, err := r.observe(p, x, t.run.TrainRows, t.run.HeldOutRows, s.Good(), law, c.seed(), c.Pool)
+		numbers, err := r.observe(p, x, t.run.TrainRows, s.Good(), law, c.seed(), c.Pool)
 		if err != nil {
 			return err
 		}
@@ -243,8 +243,8 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 }
 
 // observe compares samples with the data in the problem's observables, and new draws of the
-// law beside them. It returns the observables of samples and held-out rows.
-func (r *Result) observe(p *problems.Problem, data, train, held, samples, law []float64, seed uint64,
+// law beside them. It returns the observables of samples and rows.
+func (r *Result) observe(p *problems.Problem, data, train, samples, law []float64, seed uint64,
 	pool *parallel.Pool) (numbers []verdict.Number, err error) {
 	o, err := p.Observables()
 	if err != nil {
@@ -254,7 +254,7 @@ func (r *Result) observe(p *problems.Problem, data, train, held, samples, law []
 		return nil, err
 	}
 	ref := o.Distance(p.Dim, pool).Against(data, train, nil)
-	marks, of, dim := ref.Marks(samples), ref.Marks(held), len(o.List)
+	marks, dim := ref.Marks(samples), len(o.List)
 	whole, parts := ref.Score(marks, seed)
 	own := ref.Compare(ref.Marks(law), ref.Full)
 	r.Observed = distance("", whole, own[0])
@@ -263,7 +263,7 @@ func (r *Result) observe(p *problems.Problem, data, train, held, samples, law []
 		d := distance(o.List[k].Name, s, own[1+k])
 		r.Numbers = append(r.Numbers, d)
 		numbers = append(numbers, verdict.Number{Name: d.Name, Samples: metric.Column(marks, k, dim),
-			Held: metric.Column(of, k, dim), Times: d.Times()})
+			Rows: metric.Column(ref.Full, k, dim), Times: d.Times()})
 	}
 	return numbers, nil
 }

@@ -167,13 +167,13 @@ func TestLawsAreGood(t *testing.T) {
 		judge := func(samples []float64, points, relabelled int) *Result {
 			r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: p.Rows,
 				Energy: metric.EnergyTest(samples, held, p.Dim, points, relabelled, 1)}
-			e := verdict.Evidence{Asked: p.Rows, Samples: samples, Held: held, Train: train, Dim: p.Dim,
-				Energy:        r.Energy,
+			e := verdict.Evidence{Asked: p.Rows, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
+				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
 				SampleNearest: metric.NearestDistances(nil, samples, train, p.Dim),
 				HeldNearest:   metric.NearestDistances(nil, held, train, p.Dim),
 				Start:         &verdict.Start{Prior: "empirical"}, Seed: 1}
 			var err error
-			if e.Numbers, err = r.observe(&p, x, train, held, samples, law, 1, pool); err != nil {
+			if e.Numbers, err = r.observe(&p, x, train, samples, law, 1, pool); err != nil {
 				t.Fatal(err)
 			}
 			v := verdict.Of(e)

@@ -423,6 +423,10 @@ func copies(row func(cells ...string), v *experiment.Evaluation) {
 		100*v.Nearest.Repeated))
 	row("energy distance, held-out", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.TwoSample.Statistic,
 		v.TwoSample.Mean, v.TwoSample.SD, v.TwoSample.PValue))
+	if v.Given == nil {
+		row("energy distance, all rows", fmt.Sprintf("%.3g, floor %.3g ± %.2g, p = %.3f", v.AllRows.Statistic,
+			v.AllRows.Mean, v.AllRows.SD, v.AllRows.PValue))
+	}
 }
 
 // against writes a distance with its floor.

@@ -403,19 +403,11 @@ func degrees(c []discover.Column) bool {
 func (l *loaded) seams(columns []discover.Column) {
 	l.seam = map[int]bool{}
 	for k, j := range l.coordinate {
-		c := columns[j]
-		for _, r := range []struct {
-			low, high float64
-			unit      string
-		}{{-math.Pi, math.Pi, "radians"}, {0, 2 * math.Pi, "radians"}, {-180, 180, "degrees"}, {0, 360, "degrees"}} {
-			if width := r.high - r.low; !l.seam[k] && c.Distinct > 50 && c.Min >= r.low && c.Max <= r.high &&
-				c.Max-c.Min > 0.98*width {
-				l.seam[k] = true
-				l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not "+
-					"know that it "+
-					"comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], r.unit,
-					l.said(j)))
-			}
+		if unit := columns[j].Circle(); unit != "" {
+			l.seam[k] = true
+			l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not know that "+
+				"it comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], unit,
+				l.said(j)))
 		}
 	}
 }

@@ -1,0 +1,40 @@
+package discover
+
+import (
+	"math"
+	"testing"
+)
+
+// Columns that take all of a circle are told, those that take less, few values or more are not.
+func TestSeams(t *testing.T) {
+	const n = 200
+	columns := []struct {
+		unit  string
+		value func(u float64) float64 // of u from 0 to 1
+	}{
+		{"degrees", func(u float64) float64 { return math.Round(1e2*(360*u-180)) / 1e2 }},
+		{"", func(u float64) float64 { return 340*u - 170 }},
+		{"radians", func(u float64) float64 { return 2 * math.Pi * u }},
+		{"", func(u float64) float64 { return 360*u - 170 }},
+		{"", func(u float64) float64 { return 90*math.Round(4*u) - 180 }}, // five values
+		{"degrees", func(u float64) float64 { return 360 * u * u }},
+		{"radians", func(u float64) float64 { return math.Pi * math.Cos(math.Pi*u) }},
+		{"", func(u float64) float64 { return u }},
+	}
+	d := len(columns)
+	x := make([]float64, n*d)
+	for i := range n {
+		for k, c := range columns {
+			x[i*d+k] = c.value(float64(i) / (n - 1))
+		}
+	}
+	got := map[int]string{}
+	for _, s := range Seams(x, n, d) {
+		got[s.Column] = s.Unit
+	}
+	for k, c := range columns {
+		if got[k] != c.unit {
+			t.Errorf("column %d: %q, want %q", k, got[k], c.unit)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// Columns of angles in R^d are told by the doctor and with the data, with the command that turns them into circles;
+// coordinates that take less of a circle, or that an equality is about, are not.
+func TestSeams(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	file := filepath.Join(t.TempDir(), "two angles.csv")
+	for name, c := range map[string]struct {
+		reach float64 // of the second column
+		set   string
+		want  string
+	}{
+		"two":  {179.8, "{kind: euclidean, dim: 2}", "x[0], x[1] take all angles of a circle, in degrees"},
+		"one":  {120, "{kind: euclidean, dim: 2}", "x[0] takes all angles of a circle, in degrees"},
+		"line": {179.8, `{dim: 2, equality: [{name: line, expr: "x[0] = x[1]"}]}`, ""},
+	} {
+		var rows strings.Builder
+		for i := range 120 {
+			u := 2*float64(i)/119 - 1
+			fmt.Fprintf(&rows, "%v,%v\n", 179.8*u, c.reach*u)
+		}
+		if err := os.WriteFile(file, []byte(rows.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("data: {kind: points, path: %q}\nset: %s\nprocess: {steps: 5}\n", file, c.set)
+		p, err := problem.Load([]byte(text), "p.yaml", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Examine(t.Context(), p, pool)
+		if r == nil {
+			t.Fatal(err)
+		}
+		told := ""
+		for _, f := range r.Findings {
+			if f.Check == "angles" && f.Status == check.Warn {
+				told += f.Message
+			}
+		}
+		l, err := Load(p, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults := strings.Join(l.Domain.Faults, "\n")
+		if c.want == "" {
+			if told != "" || strings.Contains(faults, "angles") {
+				t.Errorf("%s: %q, %q", name, told, faults)
+			}
+			continue
+		}
+		command := fmt.Sprintf("landing init '%s' --angles %s --clean 'two angles-angles.csv' "+
+			"-o 'two angles-angles.yaml'", file, map[string]string{"two": "0,1", "one": "0"}[name])
+		if !strings.HasPrefix(told, c.want) || !strings.HasSuffix(told, command) || !strings.Contains(faults, told) {
+			t.Errorf("%s: %q, %q", name, told, faults)
+		}
+	}
+}
