@@ -43,7 +43,7 @@ type Evaluation struct {
 	NLL       *Likelihood        `json:"likelihood,omitempty"`  // of test rows, where a method knows it
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"`          // of samples against held-out rows
-	AllRows   metric.TwoSample   `json:"two_sample_all"`      // against all rows, training rows too; what the verdict goes by
+	AllRows   metric.TwoSample   `json:"two_sample_all"`      // against all rows; the verdict's
 	MMD       metric.TwoSample   `json:"mmd"`                 // of the same
 	Network   metric.Float       `json:"network_evaluations"` // a sample; null where it is not known
 	Seconds   Seconds            `json:"seconds"`

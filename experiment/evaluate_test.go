@@ -43,6 +43,7 @@ func TestEvaluationByParts(t *testing.T) {
 	}
 	copies := metric.CountCopies(good, e.HeldOutRows, e.TrainRows, 3)
 	test := metric.EnergyTest(good, e.HeldOutRows, 3, testPoints, permutations, e.Problem.Seed)
+	all := metric.EnergyTest(good, e.Data.X, 3, testPoints, permutations, e.Problem.Seed)
 	mean := 0.0
 	for i := 0; i < len(good); i += 3 {
 		mean += math.Abs(math.Sqrt(good[i]*good[i]+good[i+1]*good[i+1]+good[i+2]*good[i+2])-1) / float64(n-2)
@@ -59,6 +60,8 @@ func TestEvaluationByParts(t *testing.T) {
 		"repeated":            {float64(v.Nearest.Repeated), float64(copies.Repeated)},
 		"statistic":           {float64(v.TwoSample.Statistic), float64(test.Statistic)},
 		"p-value":             {float64(v.TwoSample.PValue), float64(test.PValue)},
+		"against all rows":    {float64(v.AllRows.Statistic), float64(all.Statistic)},
+		"its p-value":         {float64(v.AllRows.PValue), float64(all.PValue)},
 		"mean violation":      {float64(v.Violation.Mean), mean},
 		"samples":             {float64(v.Samples), n},
 		"failed":              {float64(v.Failed), 2},

@@ -41,8 +41,8 @@ func seams(p *problem.Problem, set constraint.Set, data *dataset.Points) (coordi
 		are, they = "takes", "it comes"
 	}
 	base := strings.TrimSuffix(filepath.Base(p.Data.Path), filepath.Ext(p.Data.Path)) + "-angles"
-	return coordinates, fmt.Sprintf("%s %s all angles of a circle, in %s, and the set does not know that %s round: what "+
-		"lies across the seam is far apart. If they are angles: landing init %s --angles %s --clean %s -o %s",
+	return coordinates, fmt.Sprintf("%s %s all angles of a circle, in %s, and the set does not know that %s round: "+
+		"what lies across the seam is far apart. If they are angles: landing init %s --angles %s --clean %s -o %s",
 		strings.Join(names, ", "), are, unit, they, text.Shell(p.Data.Path), strings.Join(columns, ","),
 		text.Shell(base+".csv"), text.Shell(base+".yaml"))
 }

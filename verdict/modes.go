@@ -15,6 +15,7 @@ const (
 	regionRows   = 4000 // that regions are made of, and as many samples
 	regionRounds = 12   // of Lloyd's iteration
 	missedPart   = 0.5  // of the share of the data, up to which a region is missed
+	missedToo    = 0.01 // p-value of a region that is missed, where another one is for certain
 	worthSeeing  = 0.05 // a share that should be seen if it is missed
 )
 
@@ -44,11 +45,22 @@ func (j *judge) modes() {
 	for _, k := range atR {
 		inR[k]++
 	}
-	missed := make([]bool, K)
+	missed, p := make([]bool, K), make([]float64, K)
+	least := 1.0
+	for k := range p {
+		p[k] = 1
+		if float64(inX[k])/float64(n) <= missedPart*float64(inR[k])/float64(m) {
+			p[k] = metric.FisherTest(inX[k], n, inR[k], m)
+		}
+		least = min(least, p[k])
+	}
+	if !(least <= level) {
+		return
+	}
 	worst, most, sum, count := -1, 0.0, 0.0, 0
 	for k := range K {
 		share, data := float64(inX[k])/float64(n), float64(inR[k])/float64(m)
-		if share > missedPart*data || !(metric.FisherTest(inX[k], n, inR[k], m) <= level) {
+		if p[k] > missedToo { // a mode may be cut into regions, small ones among them
 			continue
 		}
 		missed[k] = true
@@ -57,9 +69,6 @@ func (j *judge) modes() {
 		if data-share > most {
 			worst, most = k, data-share
 		}
-	}
-	if worst < 0 {
-		return
 	}
 	for i, k := range atX {
 		j.outX[i] = j.outX[i] || missed[k]

@@ -458,6 +458,73 @@ func TestAllRows(t *testing.T) {
 	}
 }
 
+// Principal directions are of samples and rows together: of the rows' own, few in many coordinates, samples of their
+// law would nearly always be too close together (the first eigenvalue of 60 rows in R²⁰ is 2.3 in the mean, not 1).
+// At the test's level an alarm in 10 has a chance of 0.01.
+func TestSpreadOfFewRows(t *testing.T) {
+	wide := law{"", 4, func(x, z, _ []float64) { copy(x, z) }}
+	const d = 20
+	for seed := range uint64(10) {
+		x := wide.draw(60*d/4, seed, 0)
+		rows := wide.draw(60*d/4, seed, 1)
+		j := &judge{Evidence: Evidence{Samples: x, Rows: rows, Dim: d, Seed: seed}, outX: make([]bool, 60),
+			outR: make([]bool, 60)}
+		if j.spread(); len(j.found) > 0 {
+			t.Errorf("seed %d: %+v", seed, j.found)
+		}
+	}
+}
+
+// Rows of a region that is missed are set aside with it: the other points have the law of the other rows, and nothing
+// more is told of them.
+func TestMissedRowsAside(t *testing.T) {
+	two := law{"", 2, func(x, z, u []float64) {
+		x[0], x[1] = z[0], z[1]
+		if u[0] < 0.2 {
+			x[0] += 40
+		}
+	}}
+	x := two.draw(1000, 1, 0)
+	for i := 0; i < len(x); i += 2 {
+		if x[i] > 20 {
+			x[i] -= 40
+		}
+	}
+	v := Of(evidence(x, two.draw(200, 1, 1), two.draw(800, 1, 2), 2, 200, 1, math.Inf(-1)))
+	for i, f := range v.Findings {
+		if (f.Code == MissedMode) != (i == 0) || i > 0 && f.Effect > 0.02 || f.Code == Spread {
+			t.Errorf("%d: %s %.3f %s", i, f.Code, float64(f.Effect), f.Says)
+		}
+	}
+	if !v.Has(MissedMode) || math.Abs(float64(v.Findings[0].Effect)-0.2) > 0.05 {
+		t.Errorf("%+v", v.Findings)
+	}
+}
+
+// Of very many rows as many numbers are looked at as rows, each of the same row.
+func TestThinned(t *testing.T) {
+	const n = 3*mostRows + 7
+	j := &judge{Evidence: Evidence{Dim: 2, Rows: make([]float64, 2*n), Numbers: []Number{{Rows: make([]float64, n)},
+		{Rows: []float64{1}}}}}
+	for i := range n {
+		j.Rows[2*i+1], j.Numbers[0].Rows[i] = float64(i), float64(i)
+	}
+	given := j.Numbers
+	j.thin()
+	if len(j.Rows) != 2*mostRows || len(j.Numbers[0].Rows) != mostRows || len(j.Numbers[1].Rows) != 1 ||
+		len(given[0].Rows) != n {
+		t.Fatalf("%d, %d, %d, %d", len(j.Rows), len(j.Numbers[0].Rows), len(j.Numbers[1].Rows), len(given[0].Rows))
+	}
+	for i := range mostRows {
+		if j.Rows[2*i+1] != j.Numbers[0].Rows[i] {
+			t.Fatalf("row %d is %v, its number of row %v", i, j.Rows[2*i+1], j.Numbers[0].Rows[i])
+		}
+	}
+	if last := j.Numbers[0].Rows[mostRows-1]; last < n-4 {
+		t.Errorf("the last is %v of %d", last, n)
+	}
+}
+
 // A training that ended early is told of where the law is off, and not where it is good. The trend of
 // distances is Mann's: of six that fall all 15 pairs agree, z = 14/√28.33 = 2.63, p = 0.0043.
 func TestCourse(t *testing.T) {
