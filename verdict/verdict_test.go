@@ -501,6 +501,50 @@ func TestMissedRowsAside(t *testing.T) {
 	}
 }
 
+// Of several tests each has its part of the level: what one of one region, or one observable, would tell is not told of
+// one of many.
+func TestPartsOfLevels(t *testing.T) {
+	const clusters, each, few = 24, 32, 12 // the chance of 12 rows of 748 where no sample of 736 lies is about 2⁻¹²
+	e := Evidence{Dim: 1, Seed: 1}
+	for k := range clusters {
+		for i := range each {
+			at := 100*float64(k) + 1e-3*float64(i)
+			if k > 0 {
+				e.Samples = append(e.Samples, at)
+			}
+			if k > 0 || i < few {
+				e.Rows = append(e.Rows, at)
+			}
+		}
+	}
+	p := metric.FisherTest(0, len(e.Samples), few, len(e.Rows))
+	if p > Level(MissedMode) || p < Level(MissedMode)/clusters {
+		t.Fatalf("p = %v", p)
+	}
+	j := &judge{Evidence: e, outX: make([]bool, len(e.Samples)), outR: make([]bool, len(e.Rows))}
+	if j.modes(); len(j.found) > 0 {
+		t.Errorf("%+v", j.found)
+	}
+	x, h := make([]float64, 400), make([]float64, 100)
+	for i := range x {
+		x[i] = float64(i) / 400
+	}
+	for i := range h {
+		h[i] = float64(i)/100 + visible(Level(Observables)/3, 400, 100)
+	}
+	off := Number{Name: "off", Samples: x, Rows: h}
+	if v := (Verdict{}).WithNumbers([]Number{off}); !v.Has(Observables) {
+		t.Errorf("one: %+v", v)
+	}
+	var many []Number
+	for range 10 {
+		many = append(many, off)
+	}
+	if v := (Verdict{}).WithNumbers(many); v.Has(Observables) {
+		t.Errorf("ten: %+v", v)
+	}
+}
+
 // Of very many rows as many numbers are looked at as rows, each of the same row.
 func TestThinned(t *testing.T) {
 	const n = 3*mostRows + 7
