@@ -44,6 +44,10 @@ func TestDealsEachLevel(t *testing.T) {
 			t.Error("what is dealt depends on the workers")
 		}
 		states = got
+		dealt := slices.Clone(s.dealt)
+		if s.Arrange(3, 5); slices.Equal(s.dealt, dealt) {
+			t.Error("another epoch deals the same")
+		}
 		pool.Close()
 	}
 	pool := parallel.New(2)
