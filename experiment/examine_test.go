@@ -29,14 +29,19 @@ func TestExamineTellsMeshes(t *testing.T) {
 		if r == nil {
 			t.Fatal(err)
 		}
-		told := ""
-		for _, f := range r.Findings {
-			if f.Check == "robot" && f.Status == check.Warn {
-				told += f.Message
-			}
-		}
+		told := warned(r, "robot")
 		if meshes != strings.Contains(told, "mesh") || !meshes && told != "" {
 			t.Errorf("%s: %q", robot, told)
 		}
 	}
+}
+
+// warned returns the warnings of a check.
+func warned(r *check.Report, name string) (told string) {
+	for _, f := range r.Findings {
+		if f.Check == name && f.Status == check.Warn {
+			told += f.Message
+		}
+	}
+	return told
 }

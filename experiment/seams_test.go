@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -44,12 +43,7 @@ func TestSeams(t *testing.T) {
 		if r == nil {
 			t.Fatal(err)
 		}
-		told := ""
-		for _, f := range r.Findings {
-			if f.Check == "angles" && f.Status == check.Warn {
-				told += f.Message
-			}
-		}
+		told := warned(r, "angles")
 		l, err := Load(p, pool)
 		if err != nil {
 			t.Fatal(err)

@@ -109,14 +109,17 @@ func TestServe(t *testing.T) {
 	if err != nil || !regexp.MustCompile(`^http://127\.0\.0\.1:\d+$`).MatchString(at) {
 		t.Fatalf("it says %q (%v)", at, err)
 	}
-	ask := func(token string) (int, []byte) {
-		r, err := http.NewRequest("POST", at+"/v1/runs/runs.one/samples", strings.NewReader(`{"n":70,"seed":3}`))
+	call := func(method, path, token, body string) (int, []byte) {
+		t.Helper()
+		r, err := http.NewRequest(method, at+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/x-npy")
 		r.Header.Set("Authorization", "Bearer "+token)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/x-npy")
+		}
 		w, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -128,21 +131,15 @@ func TestServe(t *testing.T) {
 		}
 		return w.StatusCode, b
 	}
+	ask := func(token string) (int, []byte) {
+		t.Helper()
+		return call("POST", "/v1/runs/runs.one/samples", token, `{"n":70,"seed":3}`)
+	}
 	get := func(path, token string) []byte {
 		t.Helper()
-		r, err := http.NewRequest("GET", at+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token)
-		w, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Body.Close()
-		b, err := io.ReadAll(w.Body)
-		if err != nil || w.StatusCode != 200 {
-			t.Errorf("%s: %d, %v: %s", path, w.StatusCode, err, b)
+		status, b := call("GET", path, token, "")
+		if status != 200 {
+			t.Errorf("%s: %d: %s", path, status, b)
 		}
 		return b
 	}
