@@ -397,6 +397,11 @@ func TestNearest(t *testing.T) {
 			if e := sub(p, q); math.Abs(math.Sqrt(dot(e, e))-d) > 1e-12 {
 				t.Fatalf("%v: the point %v is not at distance %v", p, q, d)
 			}
+			_, n := m.N()
+			known := rapid.IntRange(0, n-1).Draw(t, "known")
+			if f, at, far := tree.NearestFrom(p, known); f != face || at != q || far != d {
+				t.Fatalf("%v from face %d: face %d at %v, want %d at %v", p, known, f, far, face, d)
+			}
 		}
 	})
 }

@@ -98,13 +98,24 @@ func (t *Tree) build(centre []vec, lo, hi int32) {
 // straight above or below two faces of a thin part, both are ±1 and the last bit
 // decides. The operations here are in the order that gives the evaluation's bits.
 func (t *Tree) Nearest(p [3]float64) (face int, point [3]float64, distance float64) {
+	return t.nearest(p, math.Inf(1))
+}
+
+// NearestFrom is Nearest, with the same result, for less where p is near a face that is known.
+func (t *Tree) NearestFrom(p [3]float64, known int) (face int, point [3]float64, distance float64) {
+	a, b, c := t.mesh.Corners(known)
+	d := sub(p, nearestOnTriangle(p, a, b, c))
+	return t.nearest(p, dot(d, d))
+}
+
+// nearest is Nearest where a face as near as the root of least, in visit's arithmetic, is known of.
+func (t *Tree) nearest(p vec, least float64) (face int, point [3]float64, distance float64) {
 	for _, v := range p {
 		if !(math.Abs(v) <= maxCoordinate) {
 			return -1, vec{math.NaN(), math.NaN(), math.NaN()}, math.NaN()
 		}
 	}
 	var stack [64]int32
-	least := math.Inf(1) // of squares
 	t.visit(&stack, p, func() float64 { return least }, func(_ int32, _ vec, d2 float64) { least = min(least, d2) })
 	two := [2]candidate{{face: -1, d2: math.Inf(1)}, {face: -1, d2: math.Inf(1)}}
 	limit := least + t.tie

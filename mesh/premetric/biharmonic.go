@@ -90,25 +90,13 @@ func (b *Biharmonic) Nearest(x [3]float64) Place {
 	return Place{f, p}
 }
 
-// along returns the place of a point in the plane of a face: on it or, beyond its edges, the nearest
-// one of the mesh. Most steps stay on their face, which costs little to see.
-func (b *Biharmonic) along(face int, x [3]float64) Place {
-	var g [3][3]float64
-	p := Place{face, x}
-	for _, v := range b.gradients(&g, p) {
-		if !(v >= 0) {
-			return b.Nearest(x)
-		}
-	}
-	return p
-}
+// linear are the three functions that are linear on a face, 1 at one corner and 0 at the others:
+// its first corner and their gradients, 0 on a face without area.
+type linear struct{ corner, g [3][3]float64 }
 
-// gradients writes the gradients of the three functions that are linear on a face, 1 at one
-// corner and 0 at the others, and returns their values at a point of it. They are 0 on a face
-// without area.
-func (b *Biharmonic) gradients(g *[3][3]float64, p Place) (at [3]float64) {
-	var v [3][3]float64
-	v[0], v[1], v[2] = b.mesh.Corners(p.Face)
+func (b *Biharmonic) linear(face int) (l linear) {
+	l.corner[0], l.corner[1], l.corner[2] = b.mesh.Corners(face)
+	v := &l.corner
 	var e, f [3]float64
 	for j := range 3 {
 		e[j], f[j] = v[1][j]-v[0][j], v[2][j]-v[0][j]
@@ -116,69 +104,155 @@ func (b *Biharmonic) gradients(g *[3][3]float64, p Place) (at [3]float64) {
 	ee, ef, ff := dot(e, e), dot(e, f), dot(f, f)
 	det := ee*ff - ef*ef // (2 area)²
 	if !(det > 0) {
-		*g = [3][3]float64{}
-		return [3]float64{1, 0, 0}
+		return l
 	}
 	for j := range 3 {
-		g[1][j] = (ff*e[j] - ef*f[j]) / det
-		g[2][j] = (ee*f[j] - ef*e[j]) / det
-		g[0][j] = -g[1][j] - g[2][j]
+		l.g[1][j] = (ff*e[j] - ef*f[j]) / det
+		l.g[2][j] = (ee*f[j] - ef*e[j]) / det
+		l.g[0][j] = -l.g[1][j] - l.g[2][j]
 	}
+	return l
+}
+
+// at returns the functions' values at a point.
+func (l *linear) at(x [3]float64) (a [3]float64) {
 	for j := range 3 {
-		r := p.X[j] - v[0][j]
-		at[1] += g[1][j] * r
-		at[2] += g[2][j] * r
+		r := x[j] - l.corner[0][j]
+		a[1] += l.g[1][j] * r
+		a[2] += l.g[2][j] * r
 	}
-	at[0] = 1 - at[1] - at[2]
-	return at
+	a[0] = 1 - a[1] - a[2]
+	return a
 }
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
-// A Walker measures and walks towards one place at a time. One goroutine uses it at a time; its
+// A Walker measures and walks towards one place y at a time. One goroutine uses it at a time; its
 // methods allocate nothing.
+//
+// Of the face that it is on it holds D_c = Φ_c − Φ(y) of the corners and their products, with which
+// d² = aᵀDDᵀa at a point of values a of the linear functions: a step on a face is free of K, and one to
+// the next costs a single new corner.
 type Walker struct {
 	*Biharmonic
-	to, c []float64 // Φ at the end; Φ(x) − Φ(end)
+	to     []float64 // Φ(y)
+	face   int       // −1: none
+	linear linear
+	vertex [3]int32
+	d      [3][]float64  // D
+	dd     [3][3]float64 // DDᵀ
+	c      []float64     // Σ_c a_c D_c
 }
 
 // NewWalker makes room.
 func (b *Biharmonic) NewWalker() *Walker {
-	return &Walker{b, make([]float64, b.k), make([]float64, b.k)}
+	w := &Walker{Biharmonic: b, to: make([]float64, b.k), face: -1, c: make([]float64, b.k)}
+	for c := range w.d {
+		w.d[c] = make([]float64, b.k)
+	}
+	return w
 }
 
 // To sets the place that distances are measured to.
 func (w *Walker) To(y Place) {
-	var g [3][3]float64
-	at := w.gradients(&g, y)
+	l := w.Biharmonic.linear(y.Face)
+	at := l.at(y.X)
 	clear(w.to)
 	for c, v := range w.mesh.Faces[3*y.Face : 3*y.Face+3] {
 		dense.Axpy(w.to, at[c], w.Φ[int(v)*w.k:(int(v)+1)*w.k])
 	}
+	w.face, w.vertex = -1, [3]int32{-1, -1, -1}
 }
+
+// enter makes a face the one that the walker is on. Corners that it has in common with the one before
+// keep what is held of them.
+func (w *Walker) enter(face int) {
+	if face == w.face {
+		return
+	}
+	w.face, w.linear = face, w.Biharmonic.linear(face)
+	corners := w.mesh.Faces[3*face : 3*face+3]
+	for c, v := range corners {
+		for o := range w.vertex {
+			if o != c && w.vertex[o] == v {
+				w.exchange(c, o)
+			}
+		}
+	}
+	var fresh [3]bool
+	for c, v := range corners {
+		if fresh[c] = w.vertex[c] != v; fresh[c] {
+			w.vertex[c] = v
+			dense.AddScaled(w.d[c], w.Φ[int(v)*w.k:(int(v)+1)*w.k], -1, w.to)
+		}
+	}
+	for c := range 3 {
+		for o := range c + 1 {
+			if fresh[c] || fresh[o] {
+				w.dd[c][o] = dense.Dot4(w.d[c], w.d[o])
+				w.dd[o][c] = w.dd[c][o]
+			}
+		}
+	}
+}
+
+// exchange gives two corners each other's place.
+func (w *Walker) exchange(c, o int) {
+	w.vertex[c], w.vertex[o] = w.vertex[o], w.vertex[c]
+	w.d[c], w.d[o] = w.d[o], w.d[c]
+	w.dd[c], w.dd[o] = w.dd[o], w.dd[c]
+	for i := range w.dd {
+		w.dd[i][c], w.dd[i][o] = w.dd[i][o], w.dd[i][c]
+	}
+}
+
+// cancels is d² over the largest d² of a corner below which sums of products have too few digits.
+const cancels = 1e-8
 
 // Distance returns d(x, y) to the place y of To and its gradient in x along the face of x, 0 where
 // d is.
 func (w *Walker) Distance(x Place) (d float64, gradient [3]float64) {
-	var g [3][3]float64
-	at := w.gradients(&g, x)
-	corner := w.mesh.Faces[3*x.Face : 3*x.Face+3]
-	for i, v := range w.to {
-		w.c[i] = -v
+	w.enter(x.Face)
+	at := w.linear.at(x.X)
+	var s [3]float64 // of each corner: (Φ(x) − Φ(y))·D_c
+	dd, most := 0.0, 0.0
+	for c := range 3 {
+		s[c] = dot(w.dd[c], at)
+		dd += at[c] * s[c]
+		most = max(most, w.dd[c][c])
 	}
-	for c, v := range corner {
-		dense.Axpy(w.c, at[c], w.Φ[int(v)*w.k:(int(v)+1)*w.k])
+	if !(dd > cancels*most) {
+		clear(w.c)
+		for c := range 3 {
+			dense.Axpy(w.c, at[c], w.d[c])
+		}
+		for c := range 3 {
+			s[c] = dense.Dot4(w.c, w.d[c])
+		}
+		dd = dense.Dot4(w.c, w.c)
 	}
-	if d = dense.Norm4(w.c); d == 0 {
+	if d = math.Sqrt(dd); d == 0 {
 		return 0, gradient
 	}
-	for c, v := range corner {
-		s := dense.Dot4(w.c, w.Φ[int(v)*w.k:(int(v)+1)*w.k]) / d
+	for c := range 3 {
 		for j := range 3 {
-			gradient[j] += s * g[c][j]
+			gradient[j] += s[c] / d * w.linear.g[c][j]
 		}
 	}
 	return d, gradient
+}
+
+// along returns the place of a point in the plane of a face: on it or, beyond its edges, the nearest
+// one of the mesh. Most steps stay on their face, which costs little to see.
+func (w *Walker) along(face int, x [3]float64) Place {
+	w.enter(face)
+	for _, v := range w.linear.at(x) {
+		if !(v >= 0) {
+			f, p, _ := w.tree.NearestFrom(x, face)
+			return Place{f, p}
+		}
+	}
+	return Place{face, x}
 }
 
 const (

@@ -97,6 +97,50 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// A walker that has been elsewhere, on the other side or around the same corner, measures as a new one.
+func TestWalkerForgets(t *testing.T) {
+	m := ellipsoid(3)
+	b := of(t, m, 12)
+	w, fresh := b.NewWalker(), b.NewWalker()
+	_, y := pair(b, 0)
+	for i := range uint64(300) {
+		x, other := pair(b, i)
+		switch v := m.Faces[i/3]; {
+		case i%40 == 39:
+			y = other
+			w.To(y)
+		case i%3 > 0: // a corner's faces, in turn
+			x = b.Nearest(m.Vertex(v))
+			x.Face = around(m, v, int(i))
+		case i == 0:
+			w.To(y)
+		}
+		fresh.To(y)
+		d, g := w.Distance(x)
+		want, slope := fresh.Distance(x)
+		size := math.Sqrt(dot(slope, slope))
+		if !(math.Abs(d-want) <= 1e-12*want && size > 0) {
+			t.Fatalf("point %d is %v away, %v by a new walker", i, d, want)
+		}
+		for j := range g {
+			if math.Abs(g[j]-slope[j]) > 1e-10*size {
+				t.Fatalf("point %d: gradient %v, %v by a new walker", i, g, slope)
+			}
+		}
+	}
+}
+
+// around returns the i-th of the faces that have a corner, in turn.
+func around(m *mesh.Mesh, v int32, i int) int {
+	var faces []int
+	for f, c := range m.Faces {
+		if c == v {
+			faces = append(faces, f/3)
+		}
+	}
+	return faces[i%len(faces)]
+}
+
 // Along a path the distance falls as 1 − t to a part in 10⁴, whatever the steps; the velocities are
 // what moves it so, and those of the states; a path from a place to itself rests.
 func TestPath(t *testing.T) {

@@ -181,7 +181,8 @@ func TestPathOfPremetric(t *testing.T) {
 	m := must(New(surface(), nil, Options{Functions: 20}))
 	data := rows(m, 25)
 	src := NewSource[float64](m, data, pool)
-	l := src.NewLoss(score.NewReader[float64](score.Reading{}, 3, false), Times)
+	reader := score.NewReader[float64](score.Reading{}, 3, false)
+	l := src.NewLoss(reader, Times)
 	if err := src.Prepare(context.Background(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -217,8 +218,11 @@ func TestPathOfPremetric(t *testing.T) {
 			if err := g.At(x, 1); err != nil {
 				t.Fatal(err)
 			}
-			if g.Tangent(tangent, u); floats.Distance(tangent, u, 2) > 1e-12*(1+dense.Norm(u)) {
-				t.Error("a target leaves the tangent space")
+			g.Tangent(tangent, u)
+			for j, v := range l.(*loss[float64]).u[3*k : 3*k+3] {
+				if math.Abs(v*reader.Gain(time)-tangent[j]) > 1e-12*(1+dense.Norm(u)) {
+					t.Fatalf("a target is %v in units of %v, want %v", v, reader.Gain(time), tangent[j])
+				}
 			}
 			// The mesh and Σ are 0.02 apart at edges and corners of the octahedron.
 			d, _ := w.Distance(src.distance.Nearest([3]float64(x)))

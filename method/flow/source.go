@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
@@ -85,8 +86,8 @@ func (s *Source[T]) time(u *[2]float64, item, k int) float64 {
 // walker is what one worker solves paths of a premetric with.
 type walker struct {
 	*premetric.Walker
-	to      *geometry.Solver
-	g       geometry.Geometry
+	g       geometry.Geometry // of Times points
+	step    []float64
 	x0      []float64
 	t       []float64
 	uniform [2]float64
@@ -108,8 +109,8 @@ func (s *Source[T]) solve(ctx context.Context) (method.Report, error) {
 	s.pool.Do(parallel.Blocks(end-first, block), func(worker, b int) {
 		w := s.walkers[worker]
 		if w == nil {
-			w = &walker{Walker: s.distance.NewWalker(), to: geometry.NewSolver(s.m.set, 0),
-				g: geometry.New(s.m.smooth, 1, 0), x0: make([]float64, 3), t: make([]float64, Times)}
+			w = &walker{Walker: s.distance.NewWalker(), g: geometry.New(s.m.smooth, Times, 0),
+				step: make([]float64, 3*Times), x0: make([]float64, 3), t: make([]float64, Times)}
 			s.walkers[worker] = w
 		}
 		lo, hi := parallel.Block(b, end-first, block)
@@ -155,14 +156,28 @@ func (s *Source[T]) path(w *walker, item int) bool {
 	if !w.Path(x, u, from, w.t, s.m.opt.PathSteps) {
 		return false
 	}
-	for k := range Times {
-		state, velocity := x[3*k:3*k+3], u[3*k:3*k+3]
-		if !w.to.Project(state, 0) || w.g.At(state, 1) != nil {
+	return w.land(x)
+}
+
+// land moves states, all at once, to Σ by Gauss–Newton steps, whose error is squared by each: after one of
+// less than landed it is round-off. It is false if one does not come so near.
+func (w *walker) land(x []float64) bool {
+	const steps, landed = 20, 1e-7
+	for range steps {
+		if w.g.At(x, len(x)/3) != nil {
 			return false
 		}
-		w.g.Tangent(velocity, velocity)
+		w.g.Landing(w.step)
+		far := 0.0
+		for j, v := range w.step {
+			x[j] -= v
+			far = max(far, math.Abs(v))
+		}
+		if far <= landed {
+			return true
+		}
 	}
-	return true
+	return false
 }
 
 func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] {
