@@ -98,6 +98,7 @@ var checks = []struct {
 	{"finite", finiteness, false},
 	{"derivatives", derivatives, false},
 	{"data", feasibility, false},
+	{"rows", repeats, false},
 	{"mesh", meshes, false},
 	{"gradient on Σ", vanishing, false},
 	{"kinks", kinks, false},

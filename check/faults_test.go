@@ -302,6 +302,22 @@ func TestData(t *testing.T) {
 	says(t, run(t, Input{Process: p, Data: data}), "data", "", Fail, "no row")
 }
 
+// Rows that equal an earlier one are counted; more than one in a hundred are warned of.
+func TestRepeatedRows(t *testing.T) {
+	p := gentle(equality(2).equal("h", circle(0, 1, 1)))
+	var data []float64
+	for i := range 120 {
+		data = append(data, math.Cos(float64(i)), math.Sin(float64(i)))
+	}
+	if f := find(run(t, Input{Process: p, Data: data}), "rows", ""); f != nil {
+		t.Errorf("of distinct rows it says %v", f)
+	}
+	data = append(data, data[6:8]...)
+	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Pass, "1 of 121 rows", "row 120 does row 3")
+	data = append(data, data[4:6]...)
+	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Warn, "2 of 122 rows", "by heart")
+}
+
 // ε is judged against a typical step and the window's width.
 func TestRepulsion(t *testing.T) {
 	band := func(width float64) *set {

@@ -217,10 +217,10 @@ type search struct {
 	varies   []int     // columns that are not constant
 	outliers []Outlier
 	odd      map[int]bool // rows that have an outlier
-	distinct int
-	fit      []int // rows that relations are fitted to
-	held     []int // rows that they are held against
-	all      []int // 0, 1, …
+	first    []int        // distinct rows: those that equal no earlier one
+	fit      []int        // rows that relations are fitted to
+	held     []int        // rows that they are held against
+	all      []int        // 0, 1, …
 	scratch  *scratch
 	span     *span // gradients of what was accepted
 
@@ -276,7 +276,7 @@ func (s *search) run() {
 		}
 	}
 	if len(s.fit) < spare || len(s.held) < spare {
-		s.remark("%d distinct rows are too few to look for relations: expected at least %d", s.distinct, 2*spare)
+		s.remark("%d distinct rows are too few to look for relations: expected at least %d", len(s.first), 2*spare)
 		return
 	}
 	if s.Molecule != nil {
@@ -407,7 +407,7 @@ func (s *search) settle() {
 }
 
 func (s *search) report() *Report {
-	r := &Report{Rows: s.N, Dim: s.D, Distinct: s.distinct, Follow: s.follow, Matrices: s.matrices,
+	r := &Report{Rows: s.N, Dim: s.D, Distinct: len(s.first), Follow: s.follow, Matrices: s.matrices,
 		Outliers: s.outliers, OutlierCount: len(s.odd), Remarks: s.remarks, Internals: s.internals}
 	if s.Molecule == nil {
 		r.Bounds = s.bounds()

@@ -897,6 +897,22 @@ func TestWalls(t *testing.T) {
 			t.Errorf("cut at %g: %q; expected %q", c.at, got, c.want)
 		}
 	}
+	// Of few rows of the whole sphere the last may be far from a pole, by chance, and stand in the data many
+	// times. Of 360 ends each 2 and 1 are taken for walls (a fifth of the 31 that once were is the limit).
+	for _, c := range []struct{ rows, times int }{{150, 20}, {300, 1}} {
+		walls := 0
+		for seed := range 60 {
+			table, few := Table{D: 3, N: c.rows * c.times}, normals(uint64(40+seed), 3*c.rows)
+			for i := range table.N {
+				k := 3 * (i % c.rows)
+				table.X = append(table.X, unit(slices.Clone(few[k:k+3]))...)
+			}
+			walls += len(ends(look(t, table)))
+		}
+		if walls > 6 {
+			t.Errorf("of 60 files of %d rows, %d times each, %d ends are taken for walls", c.rows, c.times, walls)
+		}
+	}
 	// Three points with two bonds of 1, the angle between them uniform from 60 to 100 degrees, turned anyhow.
 	chain := rows(22, 4000, 7, func(z []float64) []float64 {
 		u := unit(z[:3])

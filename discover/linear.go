@@ -259,7 +259,7 @@ func (s *search) linear() {
 			return
 		}
 		s.remark("%d rows are too few to look for linear relations among all %d columns, which takes %d: they were "+
-			"looked for among %d neighbours at a time", s.distinct, p, 2*(p+spare), width)
+			"looked for among %d neighbours at a time", len(s.first), p, 2*(p+spare), width)
 	}
 	for at := 0; ; at += max(1, width/2) {
 		at = min(at, p-width)

@@ -59,7 +59,7 @@ func (s *search) polynomials() {
 	if n := monomialCount(d, 2); len(s.fit) < n+spare {
 		s.remark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which "+
 			"takes %d",
-			s.distinct, d, 2*(n+spare))
+			len(s.first), d, 2*(n+spare))
 		return
 	}
 	s.polynomial(columns, 2, fitWork)
@@ -71,7 +71,7 @@ func (s *search) rising(columns []int, most int) {
 	before := len(s.exact)
 	for degree := 2; degree <= most; degree++ {
 		if n := monomialCount(len(columns), degree); len(s.fit) < n+spare {
-			s.remark("%d distinct rows are too few to look for relations of degree %d, which takes %d", s.distinct,
+			s.remark("%d distinct rows are too few to look for relations of degree %d, which takes %d", len(s.first),
 				degree, 2*(n+spare))
 			return
 		}

@@ -67,10 +67,9 @@ func hash(row []float64) uint64 {
 // choose parts distinct rows without outliers, evenly thinned, in those that relations are
 // fitted to and those that they are held against, in turn.
 func (s *search) choose() {
-	_, rows := repeated(s.X, s.N, s.D)
-	s.distinct = len(rows)
-	kept := rows[:0]
-	for _, i := range rows {
+	_, s.first = repeated(s.X, s.N, s.D)
+	var kept []int
+	for _, i := range s.first {
 		if !s.odd[i] {
 			kept = append(kept, i)
 		}

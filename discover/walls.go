@@ -48,7 +48,7 @@ const (
 // tell of, where the data stops suddenly.
 func (s *search) bounds() (out []Bound) {
 	const rowsAtMost, most = 100_000, 24
-	if s.N < 100 {
+	if len(s.first) < 100 { // a row that stands in the data many times is no edge
 		return nil
 	}
 	matrix := map[int]bool{}
@@ -59,7 +59,7 @@ func (s *search) bounds() (out []Bound) {
 			}
 		}
 	}
-	rows := some(s.all, rowsAtMost)
+	rows := some(s.first, rowsAtMost)
 	var ends []end
 	for _, j := range s.varies {
 		if c := s.columns[j]; c.Distinct >= 50 && !matrix[j] {
@@ -214,11 +214,11 @@ func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []flo
 }
 
 // extreme reports whether an end of a number q is one of the set found and no wall: where q is largest
-// on Σ its gradient is normal, and ‖Π∇q‖² falls to 0 in proportion to what is left to the end. At the
-// five rows nearest to an extreme it is a small part of what it is in the last tenth of the range; at a
-// wall it is not.
+// on Σ its gradient is normal, and ‖Π∇q‖² falls to 0 in proportion to what is left to the end. A line
+// through what it is in the last tenth of the range says what it comes to there, three spacings of rows beyond
+// the last one, which one end in twenty is by chance: at an extreme a small part of its mean, at a wall not.
 func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
-	const nearest, few, zone, small = 5, 24, 0.1, 0.15
+	const nearest, few, zone, beyond, small = 5, 24, 0.1, 3, 0.15
 	order := make([]int, len(rows))
 	for k := range order {
 		order[k] = k
@@ -230,26 +230,36 @@ func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
 		return e.values[k]
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v(a), v(b)) })
-	width := zone * math.Abs(v(order[len(order)-1])-v(order[0]))
+	first := v(order[0])
+	width := zone * math.Abs(v(order[len(order)-1])-first)
 	in := nearest
-	for in < len(order) && v(order[in]) <= v(order[0])+width {
+	for in < len(order) && v(order[in]) <= first+width {
 		in++
 	}
-	chosen := make([]int, 0, nearest+few)
-	for _, k := range append(slices.Clone(order[:nearest]), some(order[nearest:in], few)...) {
-		chosen = append(chosen, rows[k])
-	}
+	chosen := append(slices.Clone(order[:nearest]), some(order[nearest:in], few)...)
 	if len(chosen) < 2*nearest {
 		return false
 	}
-	free := s.free(Written(e.Form, "", e.At...), chosen, normals)
-	mean := func(v []float64) (m float64) {
-		for _, u := range v {
-			m += u / float64(len(v))
-		}
-		return m
+	at := make([]int, len(chosen))
+	for i, k := range chosen {
+		at[i] = rows[k]
 	}
-	return mean(free[:nearest]) < small*mean(free[nearest:])
+	free := s.free(Written(e.Form, "", e.At...), at, normals)
+	// free ≈ mean + slope (depth − middle), depth from the last row.
+	mean, middle, slope, spread := 0.0, 0.0, 0.0, 0.0
+	for i, k := range chosen {
+		mean += free[i] / float64(len(chosen))
+		middle += (v(k) - first) / float64(len(chosen))
+	}
+	for i, k := range chosen {
+		depth := v(k) - first - middle
+		slope += depth * (free[i] - mean)
+		spread += depth * depth
+	}
+	if spread > 0 {
+		slope /= spread
+	}
+	return mean-slope*(middle+beyond*width/float64(in)) < small*mean
 }
 
 // free returns ‖Π∇q‖²/‖∇q‖² at rows, in units of the rows' spread.

@@ -88,6 +88,9 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 				discover.Written(fmt.Sprintf("atan2(x[@0+2], norm(x[@0:@0+2]) - %s)", number(q.Terms[0].Coefficient)),
 					"around the tube", at))
 			look(q.Columns...)
+		case q.Kind == discover.Ellipsoid && len(q.Columns) == 2 && q.Columns[1] == at+1 && !seen[at]:
+			w.add(Observed{Unit: "rad", Circular: true}, discover.Written("atan2(x[@0+1], x[@0])", "angle", at))
+			look(q.Columns...)
 		case (q.Kind == discover.Norm || q.Kind == discover.Ellipsoid) && len(q.Columns) == 3 &&
 			q.Columns[2] == at+2 && !seen[at]:
 			w.add(Observed{Unit: "rad", Circular: true}, discover.Written("atan2(x[@0+1], x[@0])", "longitude", at))

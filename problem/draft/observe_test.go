@@ -32,6 +32,10 @@ func TestObserve(t *testing.T) {
 			return []float64{cos, sin, 3 * cos2, 3 * sin2, z[2]}, map[string]float64{"angle[0]": math.Atan2(sin, cos),
 				"angle[2]": math.Atan2(sin2, cos2), "coordinate[4]": z[2]}
 		}, 3},
+		{"ellipse", func(z []float64) ([]float64, map[string]float64) {
+			sin, cos := math.Sincos(2 * z[0])
+			return []float64{2 * cos, sin}, map[string]float64{"angle[0]": math.Atan2(sin, 2*cos)}
+		}, 1},
 		{"torus", func(z []float64) ([]float64, map[string]float64) {
 			sin, cos := math.Sincos(2 * z[0])
 			sin2, cos2 := math.Sincos(2 * z[1])
