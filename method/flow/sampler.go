@@ -31,7 +31,7 @@ type stepper struct {
 	d          int
 	v          method.Score
 	g, one     geometry.Geometry // of {h = 0}, where tangents are
-	whole      geometry.Geometry // of Σ, where points are brought back
+	whole      geometry.Geometry // of Σ, where points are brought back; g, if there are no inequalities
 	projection *geometry.Projection
 	correction *program.Correction
 	k          [4][]float64 // slopes
@@ -48,9 +48,12 @@ func (m *Method) newStepper(rows int) *stepper {
 	d := m.set.Dim()
 	vec := func() []float64 { return make([]float64, rows*d) }
 	s := &stepper{m: m, d: d, g: geometry.New(m.smooth, rows, 0), one: geometry.New(m.smooth, 1, 0),
-		whole: geometry.New(m.set, rows, 0), projection: geometry.NewProjection(m.set, rows),
-		free: len(constraint.Components(m.set)) == 0, y: vec(), start: vec(),
+		projection: geometry.NewProjection(m.set, rows),
+		free:       len(constraint.Components(m.set)) == 0, y: vec(), start: vec(),
 		ok: make([]bool, rows), lost: make([]bool, rows)}
+	if s.whole = s.g; len(m.set.Inequalities()) > 0 {
+		s.whole = geometry.New(m.set, rows, 0)
+	}
 	for i := range s.k {
 		if i == 0 || m.opt.Order == 4 {
 			s.k[i] = vec()
@@ -153,7 +156,8 @@ func (s *stepper) back(x, y []float64, n int) {
 		copy(x, y)
 		return
 	}
-	if s.whole.At(x, n) != nil { // a row on Σ without a normal space: field would have lost it
+	there := s.whole == s.g && s.m.opt.Order != 4 // field was at x last
+	if !there && s.whole.At(x, n) != nil {        // a row on Σ without a normal space: field would have lost it
 		for i := range n {
 			s.lose(x, i, nil)
 		}
