@@ -139,6 +139,9 @@ func rival(method string, c Cell) Cell {
 	}
 	if method == "RFM" { // targets without noise to average, of one size at all times, on paths from noise
 		c.Settings = append(c.Settings, "train.window=0", "network.octaves_of=point", "network.output=plain")
+		if slices.Contains(meshes, c.Recipe) { // a path costs as much as forty states through the network
+			c.Settings = append(c.Settings, "train.refresh=40")
+		}
 	}
 	return c
 }

@@ -279,7 +279,7 @@ func TestCells(t *testing.T) {
 			"generate.max_failed=1 ULLA-P 0",
 		"fire/Guided": "fire olla,fast train.precision=bfloat16 process.method=euclidean process.steps=50 guided 0",
 		"spot50/RFM": "spot50 fast train.precision=bfloat16 process.method=flow process.steps=1000 train.window=0 " +
-			"network.octaves_of=point network.output=plain flow 0",
+			"network.octaves_of=point network.output=plain train.refresh=40 flow 0",
 		"arm20/Projected":   "arm fast set.waypoints=20 process.method=euclidean projected 0",
 		"alanine/Projected": "alanine olla,guarded,fast train.precision=bfloat16 process.method=euclidean projected 0",
 	} {
