@@ -61,7 +61,7 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 		ulla, alone, network, prior := ready(t, e, trained.Run(t, trained.Demo))
 		few, aloneFew, networkFew, priorFew := ready(t, e, trained.Run(t, trained.Demo, "process.method=olla"))
 		given, aloneGiven, networkGiven, priorGiven := ready(t, e, trained.Conditional(t))
-		c := []float64{1.2, 0.5, 1.9, 1.5, 1.5, 0.1}
+		c := []float64{1.2, 0.5, -1, 1, 1.5, 0.1} // no point has the second: a third of the samples fail
 		type asked struct {
 			r       *Run
 			q       Request
@@ -94,7 +94,8 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 			if want == nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got[i], want.X) || !slices.Equal(sums[i].Lost, want.Lost) {
+			if s := sums[i]; !slices.Equal(got[i], want.X) || !slices.Equal(s.Lost, want.Lost) || s.Wrong != want.Wrong ||
+				s.Begun != want.Begun || s.Broken != want.Broken || (s.Break == nil) != (want.Break == nil) {
 				t.Fatalf("%d workers: request %d, %d samples from %d of seed %d, is not what it is alone", workers, i,
 					a.q.N, a.q.First, a.q.Seed)
 			}
@@ -204,6 +205,27 @@ func TestPanics(t *testing.T) {
 	r.network.fields = fields
 	if _, _, err = draw(t.Context(), e, r, Request{N: 5}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A run keeps no more drawers than it says, whatever was at work at once.
+func TestKeepsFewDrawers(t *testing.T) {
+	e := New(Options{Workers: 1})
+	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
+	for class, c := range classes {
+		var all []*drawer
+		for range c.spare + 3 {
+			all = append(all, r.drawer(e, c.rows))
+		}
+		for _, d := range all {
+			r.keep(d)
+		}
+		if n := len(r.spare[class]); n != c.spare {
+			t.Errorf("%d drawers of %d samples are kept, want %d", n, c.rows, c.spare)
+		}
+		if d := r.drawer(e, c.rows); d != all[c.spare-1] || len(r.spare[class]) != c.spare-1 {
+			t.Error("the next one is not the last that was kept")
+		}
 	}
 }
 

@@ -261,7 +261,7 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 		c.WorstSample = number[c.WorstSample]
 		if worst := float64(c.Worst); limit > 0 && projected && worst > limit && err == nil {
 			if row, worst := infeasible(l.Process.Set, s.Good(), i, limit); row >= 0 {
-				err = &ViolationError{Component: c.Component, Sample: number[row], Worst: worst, Limit: limit,
+				err = &ViolationError{Component: c.Component, Sample: uint64(number[row]), Worst: worst, Limit: limit,
 					Key: "generate.max_violation"}
 			}
 		}

@@ -99,7 +99,7 @@ func (e *FailedError) Error() string {
 // A ViolationError says that samples are not feasible.
 type ViolationError struct {
 	Component    string
-	Sample       int
+	Sample       uint64 // its number, from the first of those that were looked at
 	Worst, Limit float64
 	Key          string // of the limit
 }

@@ -124,7 +124,7 @@ func Sample(
 	for _, v := range violations(c.Process.Set, draws.X) {
 		r.Violation.Worst = max(r.Violation.Worst, v.Worst)
 		if worst, limit := float64(v.Worst), p.Sample.MaxViolation; limit > 0 && worst > limit {
-			check = &ViolationError{Component: v.Component, Sample: v.WorstSample, Worst: worst, Limit: limit,
+			check = &ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst, Limit: limit,
 				Key: "sample.max_violation"}
 		}
 	}

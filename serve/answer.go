@@ -230,7 +230,7 @@ func (g *gatherer) look(lo int, s *experiment.Samples) {
 	var off *experiment.ViolationError
 	if errors.As(err, &off) && !g.off { // the first alone: there may be many
 		g.off = true
-		off.Sample += lo
+		off.Sample += g.q.First + uint64(lo) // as failed ones are numbered
 		g.answer.Warnings = append(g.answer.Warnings, off.Error())
 	}
 	for _, c := range components {

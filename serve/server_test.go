@@ -412,7 +412,9 @@ func TestRefusals(t *testing.T) {
 		{"an infinite number", "/v1/runs/disc/samples", `{"n":1,"condition":[[1e999,1]]}`, asJSON, invalid,
 			"condition"},
 		{"many conditions", "/v1/runs/disc/samples", `{"n":5001,"condition":[[1,1],[1,1]]}`, asJSON, invalid,
-			"at most"},
+			"at most 10000 samples in a request, of all conditions"},
+		{"first at the end of all conditions", "/v1/runs/disc/samples",
+			`{"n":1,"first":18446744073709551614,"condition":[[1,1],[1,1]]}`, asJSON, invalid, "18446744073709551613"},
 		{"NaN in NPY", "/v1/runs/disc/samples?n=1", string(npy(t, []float64{1, math.NaN()}, 2)), asNPY, invalid, "NaN"},
 		{"an NPY bomb", "/v1/runs/disc/samples?n=1", bomb, asNPY, badNPY, "truncated"},
 		{"an empty bomb", "/v1/runs/disc/samples?n=1", strings.Replace(bomb, "(100000000000, 2), }",
@@ -751,6 +753,16 @@ func TestTokens(t *testing.T) {
 		!strings.Contains(text, `"caller":"ada"`) {
 		t.Errorf("the log:\n%s", text)
 	}
+	r, _ := http.NewRequest("GET", "/", nil) // a token is good until the moment at which it expires
+	r.Header.Set("Authorization", "Bearer "+old)
+	for _, c := range []struct {
+		before time.Duration
+		good   bool
+	}{{time.Nanosecond, true}, {0, false}} {
+		if _, f := holder(tokens, r, tokens[1].Expires.Add(-c.before)); (f == nil) != c.good {
+			t.Errorf("%v before it expires: %v", c.before, f)
+		}
+	}
 	for text, says := range map[string]string{
 		"":                                "line 1: the file holds no token",
 		"ada\n":                           "line 1: expected NAME TOKEN",
@@ -898,6 +910,28 @@ func TestFailedSamples(t *testing.T) {
 	_, b = s.samples("disc", `{"n":3,"chunk":2,"condition":{"r":-1,"c":1}}`)
 	if !strings.Contains(string(b), `"failed":[0,1,2]`) || !strings.Contains(string(b), "above the allowed share") {
 		t.Errorf("in chunks: %s", b)
+	}
+	w, _ = s.samples("disc", `{"n":3,"first":7,"chunk":2,"condition":{"r":-1,"c":1}}`, typeNPY)
+	if n, all := w.Trailer.Get("Landing-Failed"), w.Trailer.Get("Landing-Failed-Samples"); n != "3" || all != "7,8,9" {
+		t.Errorf("of three failed samples from 7 on %s are told, %q", n, all)
+	}
+}
+
+// Of all parts of an answer the worst violation is told, and the first sample that is off the set, by its number.
+func TestViolationOfParts(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{})
+	g := &gatherer{answering: &answering{}, run: s.runs.Load().byName["demo"], q: engine.Request{First: 1000}}
+	for k, far := range []float64{1e-12, 0.1, 0.3, 0.2} {
+		x := []float64{1, 0, 0, 0, 1 + far, 0, 0, 0, 1}
+		lost := []bool{k == 1, false, false}
+		g.look(64*k, &experiment.Samples{X: x, Lost: lost, Dim: 3})
+	}
+	if a := g.answer; math.Abs(float64(a.Violation)-0.3) > 1e-9 || a.Component != "radius" ||
+		!slices.Equal(a.Failed, []uint64{1064}) {
+		t.Errorf("violation %v of %q, want 0.3; failed %v, want 1064", a.Violation, a.Component, a.Failed)
+	}
+	if w := g.answer.Warnings; len(w) != 1 || !strings.Contains(w[0], "sample 1065 violates") {
+		t.Errorf("warnings %q; expected one, of sample 1065", w)
 	}
 }
 

@@ -303,7 +303,7 @@ func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
 	components, violated := r.CheckViolation(s)
 	var v *experiment.ViolationError
 	if errors.As(violated, &v) && (o.Infeasible == nil || float64(o.Infeasible.Worst) < v.Worst) {
-		o.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + uint64(v.Sample), v.Limit, v.Key}
+		o.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + v.Sample, v.Limit, v.Key}
 	}
 	for k, c := range components {
 		if len(o.Components) < len(components) {
@@ -438,7 +438,7 @@ func (o *Drawn) verdict(r *experiment.Run, all Range) error {
 		errs = append(errs, failed)
 	}
 	if v := o.Infeasible; v != nil {
-		errs = append(errs, &experiment.ViolationError{Component: v.Component, Sample: int(v.Sample - all.From),
+		errs = append(errs, &experiment.ViolationError{Component: v.Component, Sample: v.Sample - all.From,
 			Worst: float64(v.Worst), Limit: v.Limit, Key: v.Key})
 	}
 	return errors.Join(errs...)
