@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -205,6 +206,19 @@ func TestPanics(t *testing.T) {
 	r.network.fields = fields
 	if _, _, err = draw(t.Context(), e, r, Request{N: 5}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Samples whose simulation breaks down are counted over all parts.
+func TestBreakdowns(t *testing.T) {
+	e := New(Options{Workers: 2})
+	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
+	const n = 200
+	_, sum, err := draw(t.Context(), e, r, Request{N: n, See: func(_ int, x []float64, _ int, _ float64) {
+		x[0] = math.NaN() // of each block, and of what is left of it, until nothing is
+	}})
+	if err != nil || sum.Broken != n || sum.Failed() != n || sum.Break == nil {
+		t.Errorf("%v: of %d samples %d broke down, %d are lost, %v", err, n, sum.Broken, sum.Failed(), sum.Break)
 	}
 }
 
