@@ -246,6 +246,9 @@ func (o *serving) standing(r *engine.Run) serve.Standing {
 	if out.Good != nil && e.Distance.From == inventory.Stale {
 		caution("the verdict is on other weights than those that draw: landing report judges these")
 	}
+	if out.Good == nil && epoch > 0 {
+		o.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
+	}
 	for _, says := range slices.Concat(out.Wrong, out.Cautions) {
 		o.say("warning: %s: %s", r.Name, says)
 	}

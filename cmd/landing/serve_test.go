@@ -82,12 +82,15 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS("unjudged", os.DirFS("r")); err != nil {
+		t.Fatal(err)
+	}
 	const judged = `{"config_sha256": "", "updates": 1, "verdict": {"good": false, "findings": [{"code": "walls",
 		"says": "too few there"}]}}`
 	if err := os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := self(t, "", "serve", "runs.one=r", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
+	cmd := self(t, "", "serve", "runs.one=r", "unjudged", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()
@@ -184,7 +187,8 @@ func TestServe(t *testing.T) {
 	}
 	if text := log.String(); !strings.Contains(text, `"path":"/v1/runs/runs.one/samples","status":200`) ||
 		strings.Contains(text, "fedcba9876543210") ||
-		!strings.Contains(text, "warning: runs.one: walls: too few there") {
+		!strings.Contains(text, "warning: runs.one: walls: too few there") ||
+		!strings.Contains(text, "note: unjudged: there is no verdict") || strings.Contains(text, "note: runs.one: there") {
 		t.Errorf("its log:\n%s", text)
 	}
 }
