@@ -385,6 +385,52 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
+// A line's cells are sums, means or the worst of its seeds, whichever of them has it; a table of parts that no line
+// has is none. Numbers are by hand.
+func TestCellsOverSeeds(t *testing.T) {
+	a, b := entry("p", "A", 1, "x", 0.1), entry("p", "A", 2, "x", 0.2)
+	if head, rows := compared(t, "", a, b).Groups[0].table(costs); head != nil || rows != nil {
+		t.Errorf("of no costs there is a table %q %q", head, rows)
+	}
+	a.Row.Worst, b.Row.Worst = 3e-3, 1e-3
+	a.Row.Failed, b.Row.Failed, b.Row.Samples = 2, 5, 200
+	a.Row.Programs = &method.Programs{Iterations: 500, Failed: 1}
+	b.Row.Programs = &method.Programs{Iterations: 1300, Failed: 4}
+	a.Cost.Train, b.Cost.Train, a.Cost.Simulate, b.Cost.Simulate = 20, 40, 5, 7
+	for k := range maxComponents + 2 { // the last of one seed and the first of the other are worst
+		name := fmt.Sprintf("c%d", k)
+		a.Row.Component = append(a.Row.Component, Component{name, metric.Float(k + 1), metric.Float(k) / 4})
+		b.Row.Component = append(b.Row.Component, Component{name, metric.Float(14 - k), metric.Float(k) / 8})
+	}
+	g := &compared(t, "", a, b).Groups[0]
+	for _, want := range []struct{ head, cell string }{{"worst violation", "0.003"}, {"failed", "7 of 300"},
+		{"program steps (failed)", "6.0 (5)"}, {"training, s", "30"}, {"simulation, s", "6"}} {
+		head, rows := g.table(quality, costs)
+		if k := slices.Index(head, want.head); k < 0 || rows[0][k] != want.cell {
+			t.Errorf("%s: %q %q, want %s", want.head, head, rows, want.cell)
+		}
+	}
+	_, rows, rest := g.violations()
+	var names []string
+	for _, row := range rows {
+		names = append(names, row[0])
+	}
+	if want := "c0 c13 c1 c12 c2 c11 c3 c10 c4 c9 c5 c8"; strings.Join(names, " ") != want || rest != 2 ||
+		rows[0][1] != "14 (0)" || rows[1][1] != "14 (3.2)" {
+		t.Errorf("%d left out of %q, want %s", rest, rows, want)
+	}
+}
+
+// Distances have four decimals, small ones three digits; so have differences below 0.
+func TestFixed(t *testing.T) {
+	for v, want := range map[metric.Float]string{0.25: "0.2500", -0.25: "-0.2500", 2e-4: "2.00e-04", -2e-4: "-2.00e-04",
+		0: "0.0000", metric.Float(math.Inf(1)): dash} {
+		if got := fixed(v); got != want {
+			t.Errorf("%v: %q, want %q", float64(v), got, want)
+		}
+	}
+}
+
 // A standard error has as many digits as what it is of.
 func TestWithin(t *testing.T) {
 	for _, c := range []struct {

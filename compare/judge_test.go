@@ -66,6 +66,10 @@ func TestJudge(t *testing.T) {
 	if v.Start == nil || v.Start.Paths < 60 || v.Steps == nil {
 		t.Errorf("start %+v, steps %v", v.Start, v.Steps)
 	}
+	if c, s := Of(r, v, trained.State, "").Cost, v.Seconds; s.Simulate <= 0 || c.Train != s.Train ||
+		c.Simulate != s.Simulate || c.Generate != s.Generate {
+		t.Errorf("a cost of %+v, of seconds %+v", c, s)
+	}
 	if _, v, _, err := Judge(t.Context(), r, trained, 60, false, func(int, int) {}); err != nil || v.Steps != nil {
 		t.Errorf("nobody asked for steps: %v, %v", err, v)
 	}

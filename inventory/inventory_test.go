@@ -80,6 +80,7 @@ func TestStates(t *testing.T) {
 		t.Fatal("no lock")
 	} else {
 		defer busy.Unlock()
+		write(t, busy.Path("checkpoints/00000004/state.json"), nil) // which it is about to write
 	}
 	if young := begin(t, at("young"), "", 0); young.Lock() != nil {
 		t.Fatal("no lock")
@@ -157,14 +158,15 @@ func read(t *testing.T, path string) []byte {
 // else that of the last evaluation of training.
 func TestDistance(t *testing.T) {
 	dir := t.TempDir()
-	kept := func(f *run.Folder, updates int) {
+	kept := func(f *run.Folder, updates int, of ...string) {
 		var m run.Manifest
 		if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 			t.Fatal(err)
 		}
-		v := map[string]any{"config_sha256": m.Config, "updates": updates, "epoch": 5,
-			"verdict": map[string]any{"good": updates == 9, "findings": []any{}},
-			"jsd":     map[string]any{"metric": "JSD", "full": 0.25, "floor": 0.125}}
+		v := map[string]any{"config_sha256": strings.Join(append(of, m.Config)[:1], ""), "updates": updates, "epoch": 5,
+			"observed": map[string]any{"metric": "of numbers", "full": 0.75, "floor": 0.5},
+			"verdict":  map[string]any{"good": updates == 9, "findings": []any{}},
+			"jsd":      map[string]any{"metric": "JSD", "full": 0.25, "floor": 0.125}}
 		if updates != 9 {
 			v["verdict"].(map[string]any)["findings"] = []any{map[string]any{"code": "walls", "says": "too few there"}}
 		}
@@ -191,16 +193,22 @@ func TestDistance(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, f.Path(run.MetricsFile), append(read(t, f.Path(run.MetricsFile)), `{"kind": "evaluation", "ep`...))
+	kept(begin(t, filepath.Join(dir, "b-other"), "trained", 9, "00000009"), 9, "of another config.yaml")
+	f = begin(t, filepath.Join(dir, "c-gone"), "trained", 9, "00000009")
+	if err := f.AmendManifest(func(m *run.Manifest) { m.Weights = &run.Weights{Checkpoint: "00000002"} }); err != nil {
+		t.Fatal(err)
+	}
+	kept(f, 9) // the chosen weights are not there any more: the newest draw
 	begin(t, filepath.Join(dir, "e-none"), "interrupted", 3, "00000003")
 	write(t, filepath.Join(dir, "f-torn", run.EvaluationFile), []byte("{}"))
 	begin(t, filepath.Join(dir, "f-torn", "inner"), "trained", 9, "00000009")
 
 	runs := find(t, inventory.Options{}, dir).Runs
-	if len(runs) != 6 {
+	if len(runs) != 8 {
 		t.Fatalf("%d runs", len(runs))
 	}
-	for i, want := range []inventory.Source{inventory.Evaluated, inventory.Stale, inventory.Evaluated,
-		inventory.InCourse} {
+	for i, want := range []inventory.Source{inventory.Evaluated, inventory.Stale, inventory.Stale, inventory.Evaluated,
+		inventory.Evaluated, inventory.InCourse} {
 		d := runs[i].Distance
 		if d == nil || d.From != want {
 			t.Errorf("%s: %+v, want one of %s", runs[i].Run, d, want)
@@ -213,7 +221,7 @@ func TestDistance(t *testing.T) {
 			continue
 		}
 		good, says, wrong := true, "good", []string(nil)
-		if i > 0 { // by other weights than the first
+		if name := filepath.Base(runs[i].Run); name == "b-older" || name == "c-chosen" { // by other weights
 			good, says, wrong = false, "not good: one thing", []string{"walls: too few there"}
 		}
 		if d.Value != 0.25 || d.Floor != 0.125 || d.Good == nil || *d.Good != good || !slices.Equal(d.Wrong, wrong) ||
@@ -225,8 +233,8 @@ func TestDistance(t *testing.T) {
 			t.Errorf("%s by itself: %+v", runs[i].Run, of)
 		}
 	}
-	if runs[4].Distance != nil || runs[5].Distance != nil {
-		t.Errorf("a distance of %+v, %+v", runs[4].Distance, runs[5].Distance)
+	if runs[6].Distance != nil || runs[7].Distance != nil {
+		t.Errorf("a distance of %+v, %+v", runs[6].Distance, runs[7].Distance)
 	}
 }
 
