@@ -95,10 +95,14 @@ func inTable(recipe, method string) Cell {
 		c.Variants = "olla," + learn
 	case "ULLA-P":
 		c.Variants = "ulla-p," + learn
+		if mesh { // a step costs four times one of ULLA: its paths serve longer
+			c.Settings = append(slices.Clone(c.Settings), "train.refresh=20")
+		}
 	case "RDDPM": // OLLA-P of 400 steps
 		c.Method, c.Variants = "OLLA-P", "rddpm,"+learn
-		if mesh {
+		if mesh { // those of all rows would take a budget of ten minutes of processor time before the first batch
 			c.Variants = "olla-p," + learn
+			c.Settings = append(slices.Clone(c.Settings), "train.paths=4000", "train.times_per_path=10", "train.refresh=40")
 		}
 	default:
 		c = rival(method, c)
