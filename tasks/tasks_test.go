@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
+	testrun "github.com/landing-diffusion/landing/internal/testkit/trained"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/work"
@@ -127,6 +128,12 @@ func TestGeneration(t *testing.T) {
 	if far.Infeasible == nil || far.Infeasible.Sample != 101 || far.Components[0].Sample != 101 {
 		t.Errorf("%+v", far)
 	}
+	for k, x := range []float64{4, 3} { // further off, and nearer again
+		far.add(r, &experiment.Samples{X: []float64{0, x, 0}, Dim: 3, Lost: make([]bool, 1)}, uint64(200+k))
+	}
+	if w := far.Infeasible; w.Sample != 200 || w.Worst != 3 || far.Components[0].Sample != 200 {
+		t.Errorf("of violations of 1, 3 and 2 it tells %+v", w)
+	}
 	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -166,6 +173,38 @@ func inRange(t *testing.T, result *Result, u *work.Unit) {
 	for _, w := range d.Components {
 		if w.Sample < rows.First || w.Sample >= rows.First+rows.Count {
 			t.Errorf("%s names sample %d", u.Name, w.Sample)
+		}
+	}
+}
+
+// Under conditions samples are counted for each row of them, and their numbers must all fit in 64 bits.
+func TestGenerationUnderConditions(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	r, err := experiment.OpenToDraw(testrun.Conditional(t), "", pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "given.csv")
+	if err := os.WriteFile(file, []byte("r,c\n1.2,0.5\n1.9,1.5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		condition string
+		rows      uint64
+	}{{"r=1.2,c=0.5", 1}, {file, 2}} {
+		const each = 3
+		last := math.MaxUint64 - each*c.rows
+		l, err := Generation(r, GenerateOptions{Condition: c.condition, Count: each, First: last})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := l.task.(generation); l.Count != each*c.rows || g.Each != each {
+			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
+		}
+		if _, err := Generation(r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1}); !errors.As(err,
+			new(*TaskError)) {
+			t.Errorf("numbers beyond 64 bits: %v", err)
 		}
 	}
 }
