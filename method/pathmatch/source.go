@@ -110,6 +110,23 @@ func momenta(seed, refresh uint64) cwpm.LastMomentum {
 // √(r·131 072): 0.9 % for a tenth.
 const fitNumbers = 1 << 17
 
+// fitWork bounds the multiply-adds of a set that these paths take, a value and gradient counted a step, as far as that
+// leaves fewestFitted of them: 400 projected steps of all of them on the level set of a network take a quarter of an hour.
+const (
+	fitWork      = 1 << 37
+	fewestFitted = 1000
+)
+
+// fitted returns how many paths windows are fitted to.
+func (s *Source[T]) fitted() int {
+	d := s.m.proc.Set.Dim()
+	n := (fitNumbers + d - 1) / d
+	if step := s.m.proc.Set.Capabilities().Work * float64(s.Times()); step > 0 {
+		n = min(n, max(fewestFitted, int(fitWork/step)))
+	}
+	return n
+}
+
 // maxFitSteps bounds the steps of a process whose windows are fitted: its paths are kept
 // whole, fitNumbers·(N+1) numbers.
 const maxFitSteps = 7_500
@@ -142,7 +159,7 @@ func (s *Source[T]) fit(ctx context.Context, seed uint64) ([]cwpm.Window, error)
 	d, N := s.m.proc.Set.Dim(), s.Times()
 	index := keyed.WindowPaths.At(0)
 	var paths langevin.Paths
-	starts := langevin.Starts(s.data, d, (fitNumbers+d-1)/d)
+	starts := langevin.Starts(s.data, d, s.fitted())
 	r, err := s.sim.Forward(ctx, &paths, starts, seed, index)
 	if err != nil {
 		return nil, err

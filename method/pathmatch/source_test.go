@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/keyed"
@@ -102,6 +103,37 @@ func TestSourceIsPathMatching(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Windows are fitted to fewer paths where a set takes long, and to a thousand at least.
+func TestDearWindows(t *testing.T) {
+	for _, c := range []struct {
+		steps int
+		work  float64
+		want  int
+	}{{20, 0, 43_691}, {20, 1000, 43_691}, {30, 68_352, 43_691}, {400, 68_352, 5026}, {400, 1e9, fewestFitted}} {
+		p, data, pool := onSphere(t, c.steps, 20)
+		p.Set = dear{p.Set, c.work}
+		s, ok := New(p, Options{Window: 0.5}).Source(data, pool).(*Source[float32])
+		if !ok {
+			t.Fatal("another source")
+		}
+		if n := s.fitted(); n != c.want {
+			t.Errorf("%d steps of %g multiply-adds: %d paths, want %d", c.steps, c.work, n, c.want)
+		}
+	}
+}
+
+// dear says what its values take.
+type dear struct {
+	constraint.Set
+	work float64
+}
+
+func (s dear) Capabilities() constraint.Capabilities {
+	c := s.Set.Capabilities()
+	c.Work = s.work
+	return c
 }
 
 // Where there are fewer paths than rows, rows take turns: after any number of refreshes each has begun
