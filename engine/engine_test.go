@@ -95,8 +95,9 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 			if want == nil {
 				t.Fatal(err)
 			}
-			if s := sums[i]; !slices.Equal(got[i], want.X) || !slices.Equal(s.Lost, want.Lost) || s.Wrong != want.Wrong ||
-				s.Begun != want.Begun || s.Broken != want.Broken || (s.Break == nil) != (want.Break == nil) {
+			if s := sums[i]; !slices.Equal(got[i], want.X) || !slices.Equal(s.Lost, want.Lost) ||
+				s.Wrong != want.Wrong || s.Begun != want.Begun || s.Broken != want.Broken ||
+				(s.Break == nil) != (want.Break == nil) {
 				t.Fatalf("%d workers: request %d, %d samples from %d of seed %d, is not what it is alone", workers, i,
 					a.q.N, a.q.First, a.q.Seed)
 			}

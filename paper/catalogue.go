@@ -102,7 +102,8 @@ func inTable(recipe, method string) Cell {
 		c.Method, c.Variants = "OLLA-P", "rddpm,"+learn
 		if mesh { // those of all rows would take a budget of ten minutes of processor time before the first batch
 			c.Variants = "olla-p," + learn
-			c.Settings = append(slices.Clone(c.Settings), "train.paths=4000", "train.times_per_path=10", "train.refresh=40")
+			c.Settings = append(slices.Clone(c.Settings), "train.paths=4000", "train.times_per_path=10",
+				"train.refresh=40")
 		}
 	default:
 		c = rival(method, c)

@@ -202,8 +202,8 @@ func TestGenerationUnderConditions(t *testing.T) {
 		if g := l.task.(generation); l.Count != each*c.rows || g.Each != each {
 			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
 		}
-		if _, err := Generation(r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1}); !errors.As(err,
-			new(*TaskError)) {
+		_, err = Generation(r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1})
+		if !errors.As(err, new(*TaskError)) {
 			t.Errorf("numbers beyond 64 bits: %v", err)
 		}
 	}

@@ -188,7 +188,8 @@ func TestServe(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, `"path":"/v1/runs/runs.one/samples","status":200`) ||
 		strings.Contains(text, "fedcba9876543210") ||
 		!strings.Contains(text, "warning: runs.one: walls: too few there") ||
-		!strings.Contains(text, "note: unjudged: there is no verdict") || strings.Contains(text, "note: runs.one: there") {
+		!strings.Contains(text, "note: unjudged: there is no verdict") ||
+		strings.Contains(text, "note: runs.one: there") {
 		t.Errorf("its log:\n%s", text)
 	}
 }

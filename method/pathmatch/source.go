@@ -110,8 +110,9 @@ func momenta(seed, refresh uint64) cwpm.LastMomentum {
 // √(r·131 072): 0.9 % for a tenth.
 const fitNumbers = 1 << 17
 
-// fitWork bounds the multiply-adds of a set that these paths take, a value and gradient counted a step, as far as that
-// leaves fewestFitted of them: 400 projected steps of all of them on the level set of a network take a quarter of an hour.
+// fitWork bounds the multiply-adds of a set that these paths take, a value and gradient counted a step, as far
+// as that leaves fewestFitted of them: 400 projected steps of all of them on the level set of a network take a
+// quarter of an hour.
 const (
 	fitWork      = 1 << 37
 	fewestFitted = 1000
