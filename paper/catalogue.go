@@ -95,12 +95,12 @@ func inTable(recipe, method string) Cell {
 		c.Variants = "olla," + learn
 	case "ULLA-P":
 		c.Variants = "ulla-p," + learn
-		if mesh { // a step costs four times one of ULLA: its paths serve longer
+		if mesh { // projected steps are dear on the level set of a network: its paths serve longer
 			c.Settings = append(slices.Clone(c.Settings), "train.refresh=20")
 		}
 	case "RDDPM": // OLLA-P of 400 steps
 		c.Method, c.Variants = "OLLA-P", "rddpm,"+learn
-		if mesh { // those of all rows would take a budget of ten minutes of processor time before the first batch
+		if mesh { // likewise: few of the 40 000 rows have their turn at a time
 			c.Variants = "olla-p," + learn
 			c.Settings = append(slices.Clone(c.Settings), "train.paths=4000", "train.times_per_path=10",
 				"train.refresh=40")
@@ -144,7 +144,7 @@ func rival(method string, c Cell) Cell {
 	}
 	if method == "RFM" { // targets without noise to average, of one size at all times, on paths from noise
 		c.Settings = append(c.Settings, "train.window=0", "network.octaves_of=point", "network.output=plain")
-		if slices.Contains(meshes, c.Recipe) { // a path costs as much as forty states through the network
+		if slices.Contains(meshes, c.Recipe) { // a path costs as much as thirty states through the network
 			c.Settings = append(c.Settings, "train.refresh=40")
 		}
 	}

@@ -111,8 +111,8 @@ func momenta(seed, refresh uint64) cwpm.LastMomentum {
 const fitNumbers = 1 << 17
 
 // fitWork bounds the multiply-adds of a set that these paths take, a value and gradient counted a step, as far
-// as that leaves fewestFitted of them: 400 projected steps of all of them on the level set of a network take a
-// quarter of an hour.
+// as that leaves fewestFitted of them: 400 projected steps of all of them on the level set of a network, and the
+// fit, take more than ten minutes of processor time.
 const (
 	fitWork      = 1 << 37
 	fewestFitted = 1000
