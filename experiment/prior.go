@@ -108,17 +108,23 @@ func lost(states string, lost, of int, limit float64, key string) error {
 }
 
 // An empirical prior has at least so many ends, where their paths are no more than so
-// many numbers: where steps are cheap.
+// many numbers: where steps are cheap. It has no more of them where the set takes more than so many
+// multiply-adds for the paths of all rows, a value and gradient counted a step.
 const (
 	priorEnds    = 10_000
 	priorNumbers = 2e7
+	priorWork    = 1 << 39
 )
 
 // priorPaths returns how many paths an empirical prior takes: as many from each
 // training row, more than one where rows are few, for samples that begin at one state are
-// not independent.
+// not independent; and from some of the rows where paths from all would take minutes.
 func (l *Loaded) priorPaths() int {
 	rows := len(l.learned()) / l.Data.D
+	path := l.Process.Set.Capabilities().Work * float64(l.Process.Schedule.N)
+	if float64(rows)*path > priorWork && rows > priorEnds {
+		return max(priorEnds, int(priorWork/path))
+	}
 	room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
 	return rows * min((priorEnds+rows-1)/rows, max(1, int(room)))
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -330,9 +331,40 @@ func TestPriorPaths(t *testing.T) {
 	}
 	e.TrainRows = slices.Repeat(rows, 1+10_000/(len(rows)/3))
 	e.Process.Schedule.N = 50
-	if got := e.priorPaths(); got != len(e.TrainRows)/3 {
-		t.Errorf("%d paths from %d rows", got, len(e.TrainRows)/3)
+	rows = e.TrainRows
+	all := len(rows) / 3
+	if got := e.priorPaths(); got != all {
+		t.Errorf("%d paths from %d rows", got, all)
 	}
+	// Of a set whose paths take long, 2³⁹ multiply-adds, or 10 000 ends.
+	set := e.Process.Set
+	for _, c := range []struct {
+		rows int
+		work float64
+		want int
+	}{
+		{all, priorWork / 50 / float64(all), all},
+		{all, priorWork / 50 / 10_100, 10_100},
+		{all, priorWork, 10_000},
+		{400, priorWork, 400 * 25},
+	} {
+		e.TrainRows, e.Process.Set = rows[:3*c.rows], working{set, c.work}
+		if got := e.priorPaths(); got != c.want {
+			t.Errorf("%d rows, %g multiply-adds a step: %d paths, want %d", c.rows, c.work, got, c.want)
+		}
+	}
+}
+
+// working is a set that says how many multiply-adds a point takes.
+type working struct {
+	constraint.Set
+	work float64
+}
+
+func (w working) Capabilities() constraint.Capabilities {
+	c := w.Set.Capabilities()
+	c.Work = w.work
+	return c
 }
 
 // A share of lost draws above the limit, or all of them, is an error that names its
