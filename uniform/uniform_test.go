@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -232,5 +233,42 @@ func TestHowFarChainsMix(t *testing.T) {
 		if got := run(1.0000001, allowed); got.Steps != want || len(got.States) != 2*(got.Kept-got.Lost) {
 			t.Errorf("of %d steps allowed %d are made", allowed, got.Steps)
 		}
+	}
+}
+
+// A round begins where the one before ended, each chain at its own last draw: the states are those of rounds run by
+// hand.
+func TestRoundsGoOn(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	set := zoo.Torus{Major: 2, Minor: 0.6}
+	starts := []float64{2.6, 0, 0} // one point: the first round has not mixed
+	c := Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 3 * keep * 2, Pool: pool}
+	got, err := Draw(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Steps != 3*keep*2 {
+		t.Fatalf("%d steps, want those of two rounds", got.Steps)
+	}
+	at := langevin.Starts(starts, 3, chains)
+	wide := spread(starts, 3)
+	var draws *langevin.Draws
+	for round := range 2 {
+		run := c.chains(wide, 0)
+		run.Seed, run.Thin = keyed.Round(c.Seed, round), 2<<round
+		if draws, err = run.Run(context.Background(), pool, at); err != nil {
+			t.Fatal(err)
+		}
+		for k := range chains {
+			for j := range 3 {
+				series := draws.Series(j)[k]
+				at[k*3+j] = series[len(series)-1]
+			}
+		}
+		wide = max(wide, spread(draws.X, 3))
+	}
+	if want, _ := projected(set, draws.X); !slices.Equal(got.States, want) {
+		t.Error("the second round does not begin at the last draws of the first")
 	}
 }
