@@ -913,6 +913,20 @@ func TestWalls(t *testing.T) {
 			t.Errorf("of 60 files of %d rows, %d times each, %d ends are taken for walls", c.rows, c.times, walls)
 		}
 	}
+	// A whole ellipsoid has no wall where its norm is least, though that rises steeply from there.
+	for seed := range 20 {
+		z := normals(uint64(100+seed), 3*900)
+		table := rows(0, 900, 0, func([]float64) []float64 {
+			u := unit(z[:3])
+			z = z[3:]
+			return []float64{2 * u[0], u[1], u[2] / 2}
+		})
+		for _, end := range ends(look(t, table)) {
+			if strings.HasPrefix(end, "norm") {
+				t.Errorf("an ellipsoid's end is taken for a wall: %s", end)
+			}
+		}
+	}
 	// Three points with two bonds of 1, the angle between them uniform from 60 to 100 degrees, turned anyhow.
 	chain := rows(22, 4000, 7, func(z []float64) []float64 {
 		u := unit(z[:3])

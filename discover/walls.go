@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/geometry"
 )
 
 // A Bound is an end of a number's values that looks like a wall: as many rows lie within a
@@ -213,12 +214,10 @@ func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []flo
 	return out
 }
 
-// extreme reports whether an end of a number q is one of the set found and no wall: where q is largest
-// on Σ its gradient is normal, and ‖Π∇q‖² falls to 0 in proportion to what is left to the end. A line
-// through what it is in the last tenth of the range says what it comes to there, three spacings of rows beyond
-// the last one, which one end in twenty is by chance: at an extreme a small part of its mean, at a wall not.
+// extreme reports whether an end of a number q is one of the set found and no wall: whether Σ ends less than six
+// spacings of rows beyond the last one. Of rows that are even up to an extreme the last leaves more with odds of e⁻⁶.
 func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
-	const nearest, few, zone, beyond, small = 5, 24, 0.1, 3, 0.15
+	const nearest, few, zone, beyond = 5, 24, 0.1, 6
 	order := make([]int, len(rows))
 	for k := range order {
 		order[k] = k
@@ -244,22 +243,69 @@ func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
 	for i, k := range chosen {
 		at[i] = rows[k]
 	}
-	free := s.free(Written(e.Form, "", e.At...), at, normals)
+	margin := beyond * width / float64(in)
+	if m, d := float64(len(normals.Equalities())), float64(s.D); m*m*(m+d) < passable {
+		return !s.passes(e, at[:nearest], margin)
+	}
+	return s.vanishes(e, at, normals, func(i int) float64 { return v(chosen[i]) - first }, margin/2)
+}
+
+// A step to another value of a number may take so many multiply-adds, beside those of the values.
+const passable = 1e6
+
+// passes reports whether Σ goes on beyond an end, by a margin: whether landing brings a row there to where h = 0 and q
+// is that far, without leaving the rows' neighbourhood.
+func (s *search) passes(e end, rows []int, margin float64) bool {
+	const near, tolerance = 0.2, 1e-9
+	to := e.Data - margin
+	if e.Upper {
+		to = e.Data + margin
+	}
+	if e.Degrees {
+		to *= math.Pi / 180
+	}
+	q := Written(fmt.Sprintf("(%s) - (%v)", e.Form, to), "", e.At...)
+	solver := geometry.NewSolver(s.compile(append(slices.Clone(s.exact), &q)), 0)
+	y := make([]float64, s.D)
+	for _, i := range rows {
+		x := s.X[i*s.D : (i+1)*s.D]
+		copy(y, x)
+		if !solver.Descend(y, tolerance) {
+			continue
+		}
+		far, of := 0.0, 0.0
+		for _, j := range s.varies {
+			far += (y[j] - x[j]) * (y[j] - x[j])
+			of += s.scale[j] * s.scale[j]
+		}
+		if far <= near*near*of {
+			return true
+		}
+	}
+	return false
+}
+
+// vanishes reports whether ‖Π∇q‖² comes to nothing at an end, as it does in proportion to what is left to it where q
+// is largest on Σ: its gradient is normal there. A line through what it is in the last tenth of the range says what it
+// comes to a margin beyond the last row: at an extreme a small part of its mean, at a wall not.
+func (s *search) vanishes(e end, rows []int, normals *formula.Set, depth func(i int) float64, margin float64) bool {
+	const small = 0.15
+	free := s.free(Written(e.Form, "", e.At...), rows, normals)
 	// free ≈ mean + slope (depth − middle), depth from the last row.
 	mean, middle, slope, spread := 0.0, 0.0, 0.0, 0.0
-	for i, k := range chosen {
-		mean += free[i] / float64(len(chosen))
-		middle += (v(k) - first) / float64(len(chosen))
+	for i := range rows {
+		mean += free[i] / float64(len(rows))
+		middle += depth(i) / float64(len(rows))
 	}
-	for i, k := range chosen {
-		depth := v(k) - first - middle
-		slope += depth * (free[i] - mean)
-		spread += depth * depth
+	for i := range rows {
+		deep := depth(i) - middle
+		slope += deep * (free[i] - mean)
+		spread += deep * deep
 	}
 	if spread > 0 {
 		slope /= spread
 	}
-	return mean-slope*(middle+beyond*width/float64(in)) < small*mean
+	return mean-slope*(middle+margin) < small*mean
 }
 
 // free returns ‖Π∇q‖²/‖∇q‖² at rows, in units of the rows' spread.
