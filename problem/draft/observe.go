@@ -159,7 +159,8 @@ func (l *loaded) observeMatrices(w *observing, r *discover.Report, look func(at 
 }
 
 // observePoints proposes internal coordinates of points that fixed distances join: torsions, angles,
-// how far its ends are from each other.
+// how far its ends are from each other; in the plane directions of bonds, and by what angle the next one turns, which
+// is of a sign: one that is not takes a linkage for its mirror image.
 func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int, look func(at ...int)) {
 	b := 0
 	fixed := map[[2]int]bool{}
@@ -202,6 +203,9 @@ func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int,
 			}
 		}
 	}
+	if b == 2 {
+		l.observePlane(w, near, look)
+	}
 	if len(angles) == 0 {
 		return
 	}
@@ -232,7 +236,32 @@ func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int,
 	if far > 1 {
 		w.add(Observed{}, discover.Written(fmt.Sprintf("distance(%s, %s)", place(0), place(1)), "across", b*from, b*to))
 	}
-	w.add(Observed{Unit: "rad"}, angles[:min(len(angles), max(1, w.left-1))]...)
+	if b == 3 {
+		w.add(Observed{Unit: "rad"}, angles[:min(len(angles), max(1, w.left-1))]...)
+	}
+}
+
+// observePlane proposes directions of bonds between points of the plane, of each point's neighbours, and angles
+// between bonds that follow each other.
+func (l *loaded) observePlane(w *observing, near [][]int, look func(at ...int)) {
+	var directions, turns []discover.Relation
+	for i := range near {
+		for _, j := range near[i] {
+			look(2*i, 2*i+1, 2*j, 2*j+1)
+			if i < j {
+				directions = append(directions, discover.Written("let u = x[@1:@1+2] - x[@0:@0+2]; atan2(u[1], u[0])",
+					"direction", 2*i, 2*j))
+			}
+			for _, k := range near[j] {
+				if i < k && len(turns) < 64 {
+					turns = append(turns, discover.Written("let u = x[@1:@1+2] - x[@0:@0+2]; "+
+						"let v = x[@2:@2+2] - x[@1:@1+2]; atan2(u[0]*v[1] - u[1]*v[0], dot(u, v))", "turn", 2*i, 2*j, 2*k))
+				}
+			}
+		}
+	}
+	w.add(Observed{Unit: "rad", Circular: true}, turns[:min(len(turns), 4)]...)
+	w.add(Observed{Unit: "rad", Circular: true}, directions[:min(len(directions), 3)]...)
 }
 
 // observeCircles proposes the angles of cosines and sines, and where a sum over one of the two is

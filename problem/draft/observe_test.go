@@ -57,6 +57,16 @@ func TestObserve(t *testing.T) {
 			// From (1, 0, 0) backwards, seen along (0, 1, 0).
 			return x, map[string]float64{"torsion[0,3,6,9]": math.Atan2(-sin, cos)}
 		}, 8},
+		{"linkage", func(z []float64) ([]float64, map[string]float64) { // in the plane, pinned beside the origin
+			x, α := []float64{3, 1}, 0.0
+			for i, turn := range []float64{z[0], -1 + 0.5*z[1], z[2]} {
+				sin, cos := math.Sincos(α + turn)
+				α += turn
+				x = append(x, x[2*i]+cos, x[2*i+1]+sin)
+			}
+			return x[2:], map[string]float64{"direction[0,2]": z[0] - 1 + 0.5*z[1],
+				"turn[0,2,4]": z[2]}
+		}, 6},
 		{"shares", func(z []float64) ([]float64, map[string]float64) {
 			a, b, c := math.Exp(z[0]), math.Exp(z[1]), math.Exp(z[2])
 			return []float64{a / (a + b + c), b / (a + b + c), c / (a + b + c)}, map[string]float64{
