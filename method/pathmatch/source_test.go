@@ -105,14 +105,21 @@ func TestSourceIsPathMatching(t *testing.T) {
 	}
 }
 
-// Windows are fitted to fewer paths where a set takes long, and to a thousand at least.
+// Windows are fitted to fewer paths where a set takes long or each step a projection, and to a thousand at least.
 func TestDearWindows(t *testing.T) {
 	for _, c := range []struct {
-		steps int
-		work  float64
-		want  int
-	}{{20, 0, 43_691}, {20, 1000, 43_691}, {30, 68_352, 43_691}, {400, 68_352, 5026}, {400, 1e9, fewestFitted}} {
+		steps  int
+		work   float64
+		method langevin.Method
+		want   int
+	}{
+		{20, 0, langevin.ULLA, 43_691}, {20, 1000, langevin.ULLA, 43_691}, {30, 68_352, langevin.ULLA, 43_691},
+		{400, 68_352, langevin.ULLA, 5026}, {400, 1e9, langevin.ULLA, fewestFitted},
+		{400, 0, langevin.OLLA, 43_691}, {20, 0, langevin.ULLAP, 43_691}, {80, 0, langevin.ULLAP, 26_214},
+		{400, 0, langevin.OLLAP, 5242}, {400, 68_352, langevin.OLLAP, 5026}, {4000, 0, langevin.OLLAP, fewestFitted},
+	} {
 		p, data, pool := onSphere(t, c.steps, 20)
+		p.Method = c.method
 		p.Set = dear{p.Set, c.work}
 		s, ok := New(p, Options{Window: 0.5}).Source(data, pool).(*Source[float32])
 		if !ok {
