@@ -244,6 +244,8 @@ func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int,
 // observePlane proposes directions of bonds between points of the plane, of each point's neighbours, and angles
 // between bonds that follow each other.
 func (l *loaded) observePlane(w *observing, near [][]int, look func(at ...int)) {
+	const turn = "let u = x[@1:@1+2] - x[@0:@0+2]; let v = x[@2:@2+2] - x[@1:@1+2]; " +
+		"atan2(u[0]*v[1] - u[1]*v[0], dot(u, v))"
 	var directions, turns []discover.Relation
 	for i := range near {
 		for _, j := range near[i] {
@@ -254,8 +256,7 @@ func (l *loaded) observePlane(w *observing, near [][]int, look func(at ...int)) 
 			}
 			for _, k := range near[j] {
 				if i < k && len(turns) < 64 {
-					turns = append(turns, discover.Written("let u = x[@1:@1+2] - x[@0:@0+2]; "+
-						"let v = x[@2:@2+2] - x[@1:@1+2]; atan2(u[0]*v[1] - u[1]*v[0], dot(u, v))", "turn", 2*i, 2*j, 2*k))
+					turns = append(turns, discover.Written(turn, "turn", 2*i, 2*j, 2*k))
 				}
 			}
 		}
