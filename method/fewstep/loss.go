@@ -10,7 +10,7 @@ import (
 )
 
 // A loss is the energy score of m draws F_1 … F_m of the network at a state, for the target
-// u = (x_0 − x_k)/s_k:
+// u = (x_0 − x_k)/s_k, x_0 being a row or its image behind a wall (images.go):
 //
 //	(1/m) Σ_i |F_i − u| − (1/(2m(m−1))) Σ_{i≠j} |F_i − F_j|,   |v| = √(‖v‖² + ε²)
 //
@@ -22,9 +22,10 @@ type loss[T kernel.Float] struct {
 	w, m   int // width of a network row; draws
 
 	terms []method.Term
-	u, ξ  []float64 // terms×d; d
-	in    []T       // rows×w
-	f, df []float64 // draws×d, of one term
+	u, ξ  []float64  // terms×d; d
+	side  [1]float64 // of a wall
+	in    []T        // rows×w
+	f, df []float64  // draws×d, of one term
 }
 
 // smooth is ε, in units of a level's spread.
@@ -49,6 +50,8 @@ func (l *loss[T]) Prepare(terms []method.Term) ([]T, error) {
 	for i, t := range terms {
 		x, x0 := l.src.at(t.Item, t.K)
 		time := sched.Time(l.src.ks[t.K])
+		l.src.ξ.Uniforms(l.side[:], uint64(t.Item), len(l.src.ks)*l.m+t.K)
+		x0 = l.src.unfolded(t.Item, t.K, x, x0, l.side[0])
 		for j, v := range x {
 			l.u[i*d+j] = (x0[j] - v) / l.reader.Gain(time)
 		}

@@ -25,8 +25,9 @@ type Source[T kernel.Float] struct {
 	failed []bool
 	ξ      keyed.Stream
 
-	pool  *parallel.Pool
-	hands hands
+	pool   *parallel.Pool
+	hands  hands
+	images images // rows×d; nil without walls
 }
 
 // simulated is the number of points in a block of the forward simulation.
@@ -42,6 +43,7 @@ func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *
 		s.ks = append(s.ks, m.ks[L-1-l])
 	}
 	s.asPathsPair()
+	s.mirror()
 	return s
 }
 
