@@ -889,12 +889,15 @@ func TestWalls(t *testing.T) {
 		}
 		return table
 	}
-	for _, c := range []struct {
-		at   float64
-		want []string
-	}{{2, nil}, {0.9, []string{"x[2] true 0.9"}}, {0.95, []string{"x[2] true 0.95"}}} {
-		if got := ends(look(t, cut(c.at))); !slices.Equal(got, c.want) {
-			t.Errorf("cut at %g: %q; expected %q", c.at, got, c.want)
+	limit := passable
+	for _, passable = range []float64{0, limit} { // by what is left of a gradient, and by landing beyond the end
+		for _, c := range []struct {
+			at   float64
+			want []string
+		}{{2, nil}, {0.9, []string{"x[2] true 0.9"}}, {0.95, []string{"x[2] true 0.95"}}} {
+			if got := ends(look(t, cut(c.at))); !slices.Equal(got, c.want) {
+				t.Errorf("cut at %g: %q; expected %q", c.at, got, c.want)
+			}
 		}
 	}
 	// Of few rows of the whole sphere the last may be far from a pole, by chance, and stand in the data many

@@ -250,8 +250,9 @@ func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
 	return s.vanishes(e, at, normals, func(i int) float64 { return v(chosen[i]) - first }, margin/2)
 }
 
-// A step to another value of a number may take so many multiply-adds, beside those of the values.
-const passable = 1e6
+// passable is how many multiply-adds a step to another value of a number may take, beside those of the values. Tests
+// change it.
+var passable = 1e6
 
 // passes reports whether Σ goes on beyond an end, by a margin: whether landing brings a row there to where h = 0 and q
 // is that far, without leaving the rows' neighbourhood.

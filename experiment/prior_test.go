@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -348,23 +348,11 @@ func TestPriorPaths(t *testing.T) {
 		{all, priorWork, 10_000},
 		{400, priorWork, 400 * 25},
 	} {
-		e.TrainRows, e.Process.Set = rows[:3*c.rows], working{set, c.work}
+		e.TrainRows, e.Process.Set = rows[:3*c.rows], constrainttest.Working(set, c.work)
 		if got := e.priorPaths(); got != c.want {
 			t.Errorf("%d rows, %g multiply-adds a step: %d paths, want %d", c.rows, c.work, got, c.want)
 		}
 	}
-}
-
-// working is a set that says how many multiply-adds a point takes.
-type working struct {
-	constraint.Set
-	work float64
-}
-
-func (w working) Capabilities() constraint.Capabilities {
-	c := w.Set.Capabilities()
-	c.Work = w.work
-	return c
 }
 
 // A share of lost draws above the limit, or all of them, is an error that names its

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/cwpm"
 	"github.com/landing-diffusion/landing/keyed"
@@ -120,7 +120,7 @@ func TestDearWindows(t *testing.T) {
 	} {
 		p, data, pool := onSphere(t, c.steps, 20)
 		p.Method = c.method
-		p.Set = dear{p.Set, c.work}
+		p.Set = constrainttest.Working(p.Set, c.work)
 		s, ok := New(p, Options{Window: 0.5}).Source(data, pool).(*Source[float32])
 		if !ok {
 			t.Fatal("another source")
@@ -129,18 +129,6 @@ func TestDearWindows(t *testing.T) {
 			t.Errorf("%d steps of %g multiply-adds: %d paths, want %d", c.steps, c.work, n, c.want)
 		}
 	}
-}
-
-// dear says what its values take.
-type dear struct {
-	constraint.Set
-	work float64
-}
-
-func (s dear) Capabilities() constraint.Capabilities {
-	c := s.Set.Capabilities()
-	c.Work = s.work
-	return c
 }
 
 // Where there are fewer paths than rows, rows take turns: after any number of refreshes each has begun
