@@ -128,7 +128,7 @@ func (t *Table) steady() []string {
 	if says == nil {
 		return nil
 	}
-	return []string{"No path fails of " + strings.Join(says, ", ") + "."}
+	return []string{"No path is lost: " + strings.Join(says, "; ") + "."}
 }
 
 // A span is the least and the most of some seconds; of none both are 0.

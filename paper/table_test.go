@@ -155,7 +155,7 @@ func TestFailuresByN(t *testing.T) {
 		}
 	}
 	table := figure1("figure-1", "flood").Tables(rows, nil)[1]
-	want := "No path fails of OLLA-P from N = 150 on, OLLA at every N of these, ULLA-P at no N of these."
+	want := "No path is lost: OLLA-P from N = 150 on; OLLA at every N of these; ULLA-P at no N of these."
 	if len(table.Notes) != 1 || table.Notes[0] != want {
 		t.Errorf("got %q, want %q", table.Notes, want)
 	}
