@@ -92,7 +92,8 @@ func (r *reproduction) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.Data, "data", "", "folder with the paper's data files")
 	f.StringVar(&r.Out, "out", filepath.Join("runs", "paper"), "folder of runs, rows and pages; made, or gone on with")
 	f.StringVar(&r.rows, "rows", "", "file of finished cells, read and written (default: cells.csv in --out)")
-	f.StringSliceVar(&r.only, "only", nil, "cells to run, by beginnings of names, as in volcano/ULLA or flood")
+	f.StringSliceVar(&r.only, "only", nil, "cells to run, by beginnings of names, as in "+
+		"volcano/ULLA or flood, or by whole names, with a $ at the end: 'volcano/ULLA$'")
 	f.IntVar(&r.seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
 	f.StringArrayVar(&r.Settings, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
 	f.StringVar(&r.Note, "note", "", "what to keep in the rows, such as: beside other work")
@@ -170,8 +171,11 @@ func (r *reproduction) some(all []*paper.Cell) ([]*paper.Cell, error) {
 	}), nil
 }
 
-// begins reports whether a cell's name is the given one or goes on below it.
+// begins reports whether a cell's name is the given one or goes on below it; name$ is the one alone.
 func begins(cell, name string) bool {
+	if whole, ok := strings.CutSuffix(name, "$"); ok {
+		return cell == whole
+	}
 	rest, ok := strings.CutPrefix(cell, name)
 	return ok && (rest == "" || rest[0] == '/')
 }

@@ -64,6 +64,12 @@ func TestReproduce(t *testing.T) {
 		t.Errorf("%v", third)
 	}
 
+	whole := ok(t, dir, "reproduce", "demo", "--dry-run", "--budget", "1m", "--only", "demo/ULLA/N=20$")
+	if below := ok(t, dir, "reproduce", "demo", "--dry-run", "--budget", "1m", "--only", "demo/ULLA"); strings.Count(
+		whole.stdout, "seed 1") != 1 || strings.Count(below.stdout, "seed 1") != 6 {
+		t.Errorf("a whole name is\n%s\nand what is below one is\n%s", whole.stdout, below.stdout)
+	}
+
 	// Rows alone are enough to show tables.
 	shown := ok(t, t.TempDir(), "reproduce", "demo", "--show", "--markdown", "--rows", table, "--set", "train.epochs=2",
 		"--set", "network.width=8", "--set", "network.layers=1")
@@ -173,6 +179,8 @@ func TestReproduceRefuses(t *testing.T) {
 		{exitUsage, "expected a table or a figure", nil},
 		{exitUsage, `no cell of these tables and figures is called "flood/ULLA"`, []string{"figure-5", "--only",
 			"flood/ULLA"}},
+		{exitUsage, `no cell of these tables and figures is called "demo/ULLA$"`, []string{"demo", "--only",
+			"demo/ULLA$"}},
 		{exitUsage, "--budget is 10ms; expected 0 or a time from 1s", []string{"demo", "--budget", "10ms"}},
 		{exitUsage, "--out is empty", []string{"demo", "--out", ""}},
 		{exitConfig, "demo/OLLA-P/N=40, seed 1 and 19 more: --set network.width=0: network.width", []string{"demo",
