@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,9 +17,14 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// halves prints what new draws score of laws of which there is only data: the recipe alanine's,
-// and the published motions of the arm.
+// halves prints what new draws score of laws of which there is only data: the four catalogues, the recipe
+// alanine's, and the published motions of the arm.
 func halves(_ context.Context, w io.Writer, o options) error {
+	for _, name := range []string{"volcano", "earthquake", "flood", "fire"} {
+		if err := halvesOf(w, o, name, name, filepath.Join("earth", name+".csv")); err != nil {
+			return err
+		}
+	}
 	if err := halvesOf(w, o, "alanine", "alanine", filepath.Join("alanine", "dipeptide_refined_phi_psiwin.npy"),
 		"data.reference="+filepath.Join(o.data, "alanine", "dipeptide_center.npy")); err != nil {
 		return err
@@ -38,12 +44,12 @@ func halves(_ context.Context, w io.Writer, o options) error {
 // b draws goes as 1/a + 1/b, so that of N new draws to all n rows is d √((1/N + 1/n)/(4/n)) of the
 // halves' d. Where they hold few it falls more slowly, and that is too low: quarters and eighths
 // tell. Draws from the data itself, which a memoriser makes, have 1/N alone.
-func halvesOf(w io.Writer, o options, recipe, of, file, setting string) error {
+func halvesOf(w io.Writer, o options, recipe, of, file string, settings ...string) error {
 	text, _, err := problem.Source(recipe)
 	if err != nil {
 		return err
 	}
-	p, err := problem.Load(text, recipe, "", []string{setting})
+	p, err := problem.Load(text, recipe, "", settings)
 	if err != nil {
 		return err
 	}
@@ -69,8 +75,8 @@ func halvesOf(w io.Writer, o options, recipe, of, file, setting string) error {
 	if err != nil {
 		return err
 	}
-	distance, n, samples := made.Distance, float64(data.N), float64(made.Samples)
-	scale := math.Sqrt((1/samples + 1/n) / (4 / n))
+	distance, n, samples := made.Distance, float64(data.N), cmp.Or(made.Samples, data.N)
+	scale := math.Sqrt((1/float64(samples) + 1/n) / (4 / n))
 	rng := rand.New(rand.NewPCG(1, 1))
 	for part, rows := 2, data.N/2; part <= 8; part, rows = 2*part, rows/2 {
 		var parts [][]float64
@@ -90,7 +96,7 @@ func halvesOf(w io.Writer, o options, recipe, of, file, setting string) error {
 			mean, sd := stat.MeanStdDev(d, nil)
 			fmt.Fprintf(w, "%s, %s: two draws of %d are %.4f ± %.4f apart", of, name, rows, mean, sd)
 			if part == 2 {
-				fmt.Fprintf(w, "; %d new draws to all %d: %.4f", made.Samples, data.N, scale*mean)
+				fmt.Fprintf(w, "; %d new draws to all %d: %.4f", samples, data.N, scale*mean)
 			}
 			fmt.Fprintln(w)
 		}

@@ -21,7 +21,7 @@ func TestTables(t *testing.T) {
 		"repulsion": {30, "ULLA ρ=1 γ=10 r=6: distance"},
 		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
 		"laws":      {2, "so10-5, 40 draws of the law: to all data 0."},
-		"halves":    {21, "alanine, ψ: two draws of 3014 are 0.05"},
+		"halves":    {33, "alanine, ψ: two draws of 3014 are 0.05"},
 		"densities": {2, "bunny 100, cut 0 times: divergence 0.15"},
 	} {
 		t.Run(name, func(t *testing.T) {
