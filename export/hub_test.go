@@ -209,4 +209,13 @@ func TestHubDivergence(t *testing.T) {
 			t.Errorf("the card does not say %q:\n%s", want, card)
 		}
 	}
+	v.JSD.Full, v.JSD.HeldOut, v.Nearest.Ratio = metric.Float(math.Inf(1)), metric.NaN, metric.Float(math.Inf(1))
+	if card, err = s.card(v); err != nil {
+		t.Fatal(err)
+	}
+	for _, figure := range []string{"Inf", "NaN", ".inf", ".nan", "divergence to", "nearest training row"} {
+		if strings.Contains(string(card), figure) {
+			t.Errorf("the card has a figure that is not finite (%s):\n%s", figure, card)
+		}
+	}
 }

@@ -27,3 +27,18 @@ func TestPipes(t *testing.T) {
 		}
 	}
 }
+
+// Where nobody can tell whether a lock is held, a training is taken for one that goes on.
+func TestLockUnknown(t *testing.T) {
+	f := begin(t, filepath.Join(t.TempDir(), "r"), "training", 3, "00000003")
+	syscall.Unlink(f.Path(".lock"))
+	if err := syscall.Mkfifo(f.Path(".lock"), 0o666); err != nil {
+		t.Skip(err)
+	}
+	if f.Busy() != run.Unknown {
+		t.Fatalf("a pipe in place of a lock: %v", f.Busy())
+	}
+	if e := find(t, inventory.Options{}, f.Dir).Runs[0]; e.State != inventory.Training || e.Why != "" {
+		t.Errorf("%s, %q", e.State, e.Why)
+	}
+}
