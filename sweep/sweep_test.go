@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -337,6 +341,32 @@ func TestInterrupted(t *testing.T) {
 	other := planned(t, strings.Replace(one, "name: one", "name: two", 1), Options{})
 	if _, err := other.Run(t.Context(), Runner{Dir: dir, Pool: pool}); !errors.As(err, &folder) {
 		t.Errorf("the folder of another sweep: %v", err)
+	}
+}
+
+// A full disk is no fault of a cell's: the sweep ends with it, and goes on with the cell when there is room.
+func TestFullDisk(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	p := planned(t, strings.Replace(one, "report: true", "", 1), Options{})
+	room := false
+	Measures["a test's"] = func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
+		if !room {
+			return nil, fmt.Errorf("samples: %w", &fs.PathError{Op: "write", Path: "samples.npy", Err: syscall.ENOSPC})
+		}
+		return Measures[""](ctx, d)
+	}
+	defer delete(Measures, "a test's")
+	p.Cells[0].Measure = "a test's"
+	dir := filepath.Join(t.TempDir(), "x")
+	out, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool})
+	if !errors.Is(err, syscall.ENOSPC) || out != nil && (out.Complete || out.Cells[0].State == work.Failed) {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	room = true
+	if out, err = p.Run(t.Context(), Runner{Dir: dir, Pool: pool}); err != nil || !out.Complete ||
+		out.Cells[0].State != work.Done {
+		t.Errorf("with room again: %v, %+v", err, out)
 	}
 }
 
