@@ -41,14 +41,15 @@ func (d *Distance) Between(a, b []float64) float64 { return d.Compare(a, b)[0] }
 func (r *Reference) To(x []float64) metric.Float { return metric.Float(r.Between(r.Marks(x), r.Full)) }
 
 // Score returns the distance of points, given by their marks, to the data, and that
-// of each part. Floors are those of as many draws from the training rows, a function
-// of the seed.
+// of each part. Floors are those of as many draws from the training rows, and Law is that of as many new
+// draws of their law: functions of the seed.
 func (r *Reference) Score(marks []float64, seed uint64) (whole metric.Score, parts []metric.Score) {
 	n := len(marks) / r.Dim
 	scores := make([]metric.Score, 1+len(r.Parts))
-	floors := r.floors(r.Full, n, seed)
+	floors, law := r.floors(r.Full, n, seed), metric.NewDraws(r.Full, r.Dim, n, seed, r.Compare)
 	for k, v := range r.Compare(marks, r.Full) {
-		scores[k] = metric.Score{Full: metric.Float(v), Floor: floors[k], HeldOut: metric.NaN, HeldOutFloor: metric.NaN}
+		scores[k] = metric.Score{Full: metric.Float(v), Floor: floors[k], HeldOut: metric.NaN, HeldOutFloor: metric.NaN,
+			Law: law[k]}
 	}
 	if len(r.HeldOut) > 0 {
 		floors := r.floors(r.HeldOut, n, seed)

@@ -130,6 +130,9 @@ func sentence(v *Evaluation) string {
 	if v.JSD != nil {
 		s += fmt.Sprintf(" Distance to the data %.3f; perfect copies of the training rows would score %.3f", v.JSD.Full,
 			v.JSD.Floor.Mean)
+		if v.JSD.Law > 0 {
+			s += fmt.Sprintf(", new draws of their law about %.3f", v.JSD.Law)
+		}
 		if !v.JSD.Uniform.IsNaN() {
 			s += fmt.Sprintf(", uniform samples %.3f", v.JSD.Uniform)
 		}
@@ -284,6 +287,14 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[n:]
 }
 
+// known is a figure that evaluations of earlier versions do not have.
+func known[F ~float64](law F) string {
+	if !(law > 0) {
+		return ""
+	}
+	return text.Fixed(law)
+}
+
 // distances tabulates the distance, and if it is a mean its parts.
 func distances(j *JSD, note string) []figure.Table {
 	out := []figure.Table{{
@@ -291,6 +302,7 @@ func distances(j *JSD, note string) []figure.Table {
 		Rows: [][]string{
 			{"samples", text.Fixed(j.Full), text.Fixed(j.HeldOut)},
 			{"floor: draws from the training rows", text.Fixed(j.Mean), text.Fixed(j.HeldOutFloor)},
+			{"new draws of the law, by halves of the data", known(j.Law), ""},
 			{"uniform samples", text.Fixed(j.Uniform), ""},
 		},
 		Note: note,

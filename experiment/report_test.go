@@ -30,7 +30,11 @@ func TestSentence(t *testing.T) {
 	if f := facts(v); f[1].Note != losses || f[0].Value != "2.2×10⁻¹⁶" {
 		t.Errorf("%+v", f)
 	}
-	v.JSD.Uniform, v.Wrong = 0.5, 0
+	v.JSD.Law = 0.25
+	if got := sentence(v); !strings.HasSuffix(got, "would score 0.125, new draws of their law about 0.250.") {
+		t.Errorf("%q", got)
+	}
+	v.JSD.Uniform, v.JSD.Law, v.Wrong = 0.5, 0, 0
 	if got := sentence(v); !strings.Contains(got, ", 5 lost to a projection.") ||
 		!strings.HasSuffix(got, "would score 0.125, uniform samples 0.500.") {
 		t.Errorf("%q", got)

@@ -108,6 +108,7 @@ var (
 	RegionStarts = use(Evaluation, one(1<<32+3), "rows that regions of a verdict begin from")
 	SpreadLabels = use(Evaluation, one(1<<32+4), "permutations of a test of spread")
 	RegionOrder  = use(Evaluation, one(1<<32+5), "order of points that regions of a verdict are made of")
+	HalvedRows   = use(Evaluation, one(1<<32+6), "orders of the data, of which halves and quarters are compared")
 	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
 	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -39,11 +39,8 @@ func halves(_ context.Context, w io.Writer, o options) error {
 	return nil
 }
 
-// halvesOf prints it of the data of a recipe, called of. Random halves of n/2 rows are draws of the law that
-// share none. Where cells hold many rows, the square of the distance between histograms of a and
-// b draws goes as 1/a + 1/b, so that of N new draws to all n rows is d √((1/N + 1/n)/(4/n)) of the
-// halves' d. Where they hold few it falls more slowly, and that is too low: quarters and eighths
-// tell. Draws from the data itself, which a memoriser makes, have 1/N alone.
+// halvesOf prints it of the data of a recipe, called of: how far random halves, quarters and eighths are apart, which
+// are draws of the law that share none, and what follows of them (metric.NewDraws).
 func halvesOf(w io.Writer, o options, recipe, of, file string, settings ...string) error {
 	text, _, err := problem.Source(recipe)
 	if err != nil {
@@ -75,8 +72,8 @@ func halvesOf(w io.Writer, o options, recipe, of, file string, settings ...strin
 	if err != nil {
 		return err
 	}
-	distance, n, samples := made.Distance, float64(data.N), cmp.Or(made.Samples, data.N)
-	scale := math.Sqrt((1/float64(samples) + 1/n) / (4 / n))
+	distance, samples := made.Distance, cmp.Or(made.Samples, data.N)
+	law := metric.NewDraws(distance.Marks(data.X), distance.Dim, samples, 1, distance.Compare)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for part, rows := 2, data.N/2; part <= 8; part, rows = 2*part, rows/2 {
 		var parts [][]float64
@@ -96,7 +93,7 @@ func halvesOf(w io.Writer, o options, recipe, of, file string, settings ...strin
 			mean, sd := stat.MeanStdDev(d, nil)
 			fmt.Fprintf(w, "%s, %s: two draws of %d are %.4f ± %.4f apart", of, name, rows, mean, sd)
 			if part == 2 {
-				fmt.Fprintf(w, "; %d new draws to all %d: %.4f", samples, data.N, scale*mean)
+				fmt.Fprintf(w, "; %d new draws to all %d: %.4f", samples, data.N, law[k])
 			}
 			fmt.Fprintln(w)
 		}

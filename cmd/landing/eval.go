@@ -265,12 +265,19 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 			return
 		}
 		all := against(d.Full, d.Mean, d.SD)
+		if d.Law > 0 {
+			all += fmt.Sprintf("   new draws of the law %.4f", d.Law)
+		}
 		if !d.Uniform.IsNaN() {
 			all += fmt.Sprintf("   uniform %.4f", d.Uniform)
 		}
 		row(what+" to all data", all)
 		for _, p := range d.Parts {
-			row("  of "+p.Name, against(p.Full, p.Mean, p.SD))
+			told := against(p.Full, p.Mean, p.SD)
+			if p.Law > 0 {
+				told += fmt.Sprintf("   new draws %.4f", p.Law)
+			}
+			row("  of "+p.Name, told)
 		}
 		if d.HeldOut.IsNaN() {
 			return
