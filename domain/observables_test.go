@@ -75,7 +75,7 @@ func TestObservablesDistance(t *testing.T) {
 	// Floors fall with the number of samples; scores do not depend on the workers.
 	few, _ := r.Score(r.Marks(x[:100]), 1)
 	many, parts := r.Score(r.Marks(x), 1)
-	if !(many.Mean < few.Mean) || len(parts) != 2 || many.HeldOut.IsNaN() {
+	if !(many.Mean < few.Mean) || !(many.Law < few.Law) || len(parts) != 2 || many.HeldOut.IsNaN() {
 		t.Errorf("floors %v of 50 points, %v of 500", few, many)
 	}
 	// Scores are by hand: the floor is that of as many draws from the training rows.
@@ -86,15 +86,20 @@ func TestObservablesDistance(t *testing.T) {
 		})
 	}
 	whole, parts := r.Score(y, 1)
+	law := metric.NewDraws(r.Full, 2, 50, 1, d.Compare)
 	for k, s := range append([]metric.Score{whole}, parts...) {
 		if float64(s.Full) != d.Compare(y, r.Full)[k] || float64(s.HeldOut) != d.Compare(y, r.HeldOut)[k] ||
-			s.Floor != floor(r.Full, k) || s.HeldOutFloor != floor(r.HeldOut, k).Mean {
+			s.Floor != floor(r.Full, k) || s.HeldOutFloor != floor(r.HeldOut, k).Mean || s.Law != law[k] {
 			t.Errorf("score %d: %+v", k, s)
 		}
 	}
 	alone := d.Against(data, data, nil)
 	if s, _ := alone.Score(y, 1); !s.HeldOut.IsNaN() || !s.HeldOutFloor.IsNaN() || s.Full != whole.Full {
 		t.Errorf("without held-out rows: %+v", s)
+	}
+	// New draws share no row with the data: of as many they have √2 times the distance of copies, about.
+	if all, _ := alone.Score(alone.Full, 1); !(all.Law > 1.2*all.Mean) || !(all.Law < 1.7*all.Mean) {
+		t.Errorf("new draws %v, copies %v", all.Law, all.Mean)
 	}
 	if to := r.To(x[:100]); to != whole.Full {
 		t.Errorf("the distance of points is %v, that of their marks %v", to, whole.Full)

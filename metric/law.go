@@ -12,24 +12,25 @@ const (
 	halvings    = 20
 )
 
-// NewDraws estimates what a perfect model would score: n new draws of the law that the rows, of dimension d, are
-// draws of, against those rows, or each part of a score. Unlike copies of rows (NoiseFloor) they share none with the
-// rows, which are draws too. Two random halves of the rows are such sets, of m/2 rows each, and two quarters are of
-// m/4. A distance that is D(h) between sets of h draws falls as h^−b, b from 0 to 1 (½ where it is a root and cells
-// hold many), and one between sets of n and m is that of their harmonic mean, which is exact for large cells:
+// NewDraws estimates what a perfect model would score: n new draws of the law that the m rows, of dimension d, are
+// draws of, against those rows, and so for each part of a score. Unlike copies of rows (NoiseFloor) they share none
+// with the rows, which are draws too. So are a = min(n, m/2) of the rows in a random order and the m − a others. A
+// distance between sets of p and q draws falls as h^−b, h = 2/(1/p + 1/q), b from 0 to 1 (½ where it is a root and
+// cells hold many), so with D of these two sets and D₂ of half of each
 //
-//	D(m/2) (h/(m/2))^−b,   b = log₂(D(m/4)/D(m/2)),   h = 2/(1/n + 1/m).
+//	D (h/h₀)^−b,   b = log₂(D₂/D),   h₀ = 2/(1/a + 1/(m − a)),   h = 2/(1/n + 1/m).
 //
 // Means are over 20 orders of the rows, a function of the seed. Of up to as many draws as rows it is within a tenth
 // of the truth of multinomial laws from 20 to 20 000 cells; of ten times as many up to a sixth above it where most
-// cells are empty. Rows that repeat others, as of a slow chain, make halves too alike, and it too low. It is NaN of
+// cells are empty. Rows that repeat others, as of a slow chain, make both sets too alike, and it too low. It is NaN of
 // fewer than 32 rows, or where a score is not finite.
-func NewDraws(rows []float64, d, n int, seed uint64, score func(a, b []float64) []float64) []Float {
+func NewDraws(rows []float64, d, n int, seed uint64, score func(x, y []float64) []float64) []Float {
 	m := rowsOf("NewDraws", rows, d)
+	a := min(n, m/2)
 	order, mixed := make([]int, m), make([]float64, len(rows))
-	var halves, quarters []float64
-	add := func(sum *[]float64, part int) {
-		scores := score(mixed[:part*d], mixed[part*d:2*part*d])
+	var whole, half []float64
+	add := func(sum *[]float64, p, q int) {
+		scores := score(mixed[:p*d], mixed[p*d:(p+q)*d])
 		if *sum == nil {
 			*sum = make([]float64, len(scores))
 		}
@@ -37,8 +38,9 @@ func NewDraws(rows []float64, d, n int, seed uint64, score func(a, b []float64) 
 			(*sum)[k] += v / halvings
 		}
 	}
+	known := m >= leastHalved && n >= 2
 	times := halvings
-	if m < leastHalved { // score says how many parts there are
+	if !known { // score says how many parts there are
 		times = 1
 	}
 	for k := range times {
@@ -46,18 +48,18 @@ func NewDraws(rows []float64, d, n int, seed uint64, score func(a, b []float64) 
 		for i, row := range order {
 			copy(mixed[i*d:(i+1)*d], rows[row*d:(row+1)*d])
 		}
-		add(&halves, m/2)
-		add(&quarters, m/4)
+		add(&whole, a, m-a)
+		add(&half, a/2, (m-a)/2)
 	}
-	out := make([]Float, len(halves))
-	for k, half := range halves {
-		b := min(max(math.Log2(quarters[k]/half), 0), 1)
-		h := 2 / (1/float64(n) + 1/float64(m))
-		out[k] = Float(half * math.Pow(h/(float64(m)/2), -b))
-		if half == 0 {
+	harmonic := func(p, q int) float64 { return 2 / (1/float64(p) + 1/float64(q)) }
+	out := make([]Float, len(whole))
+	for k, D := range whole {
+		b := min(max(math.Log2(half[k]/D), 0), 1)
+		out[k] = Float(D * math.Pow(harmonic(n, m)/harmonic(a, m-a), -b))
+		if D == 0 {
 			out[k] = 0
 		}
-		if m < leastHalved || n < 1 || math.IsInf(float64(out[k]), 0) {
+		if !known || math.IsInf(float64(out[k]), 0) {
 			out[k] = NaN
 		}
 	}
