@@ -144,6 +144,9 @@ func rival(method string, c Cell) Cell {
 	}
 	if method == "RFM" { // targets without noise to average, of one size at all times, on paths from noise
 		c.Settings = append(c.Settings, "train.window=0", "network.octaves_of=point", "network.output=plain")
+		if slices.Contains(earths, c.Recipe) { // velocities turn sharply in x and in t where paths end in spots
+			c.Settings = append(c.Settings, "network.octaves=6", "network.time_octaves=5")
+		}
 		if slices.Contains(meshes, c.Recipe) { // a path costs as much as thirty states through the network
 			c.Settings = append(c.Settings, "train.refresh=40")
 		}

@@ -281,6 +281,8 @@ func TestCells(t *testing.T) {
 		"fire/Guided": "fire olla,fast train.precision=bfloat16 process.method=euclidean process.steps=50 guided 0",
 		"spot50/RFM": "spot50 fast train.precision=bfloat16 process.method=flow process.steps=1000 train.window=0 " +
 			"network.octaves_of=point network.output=plain train.refresh=40 flow 0",
+		"fire/RFM": "fire fast train.precision=bfloat16 process.method=flow process.steps=1000 train.window=0 " +
+			"network.octaves_of=point network.output=plain network.octaves=6 network.time_octaves=5 flow 0",
 		"arm20/Projected":   "arm fast set.waypoints=20 process.method=euclidean projected 0",
 		"alanine/Projected": "alanine olla,guarded,fast train.precision=bfloat16 process.method=euclidean projected 0",
 	} {
