@@ -185,7 +185,7 @@ func TestTables(t *testing.T) {
 	evil.Row.Worst = 2e-3
 	evil.Row.Network, evil.Row.Failed = 50, 3
 	evil.Row.Copies = metric.Copies{Copied: 0.125, Repeated: 0.5}
-	evil.Cost.Train = 12
+	evil.Cost.Train, evil.Row.Distance.Law = 12, 0.0625
 	failed := Entry{Row: NoRow("B-s2", Label{Problem: "p", Method: "B", Seed: 2}, "k", "1", "it broke\nin two lines"),
 		Cost: NoCost()}
 	c := compared(t, "", evil, entry("p", "B", 1, "x", 0.5), failed)
@@ -209,7 +209,7 @@ func TestTables(t *testing.T) {
 		out[name] = b.String()
 	}
 	for name, want := range map[string][]string{
-		"text": {"0.2500", "0.0500 ± 0.0100", "12.5 % (50.0 %)", "3 of 100", "1 of 2", "seed 2 failed: it broke",
+		"text": {"0.2500", "0.0500 ± 0.0100", "new draws", "0.0625", "12.5 % (50.0 %)", "3 of 100", "1 of 2", "seed 2 failed: it broke",
 			"h2", "0.002 (1e-05)", "a seed each, no test", "worst violation (mean)", "compared with"},
 		"md": {`A\|\*&lt;b>' `, "| --- |", "0.2500", `h\|1`},
 		"html": {"&lt;script&gt;", "&lt;title&gt;", "0.2500", "What it costs", "A|*&lt;b&gt;",
@@ -230,8 +230,8 @@ func TestTables(t *testing.T) {
 		}
 	}
 	rows, err := csv.NewReader(strings.NewReader(out["csv"])).ReadAll()
-	if err != nil || len(rows) != 4 || rows[1][13] != "0.25" || rows[1][16] != "1.25" ||
-		rows[1][17] != "0.07" || rows[1][34] != "12" || rows[2][34] != "" ||
+	if err != nil || len(rows) != 4 || rows[1][13] != "0.25" || rows[1][16] != "1.25" || rows[1][17] != "0.07" ||
+		rows[1][18] != "0.0625" || rows[2][18] != "" || rows[1][35] != "12" || rows[2][35] != "" ||
 		rows[3][len(rows[3])-1] != "it broke\nin two lines" {
 		t.Errorf("%v, %q", err, rows)
 	}

@@ -95,6 +95,14 @@ type Distance struct {
 	metric.Score
 }
 
+// law is what new draws of the data's law would score; rows of earlier versions do not say.
+func (r *Row) law() metric.Float {
+	if r.Distance == nil || r.Distance.Law == 0 {
+		return metric.NaN
+	}
+	return r.Distance.Law
+}
+
 // A Component is how far samples are from one constraint.
 type Component struct {
 	Name  string       `json:"name"`

@@ -106,6 +106,7 @@ func (g *Group) columns() []column {
 			sd := l.Over(func(e *Entry) metric.Float { _, _, f := e.Row.Main(); return f.SD })
 			return within(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
 		}},
+		{distances, "new draws", over(func(e *Entry) metric.Float { return e.Row.law() }, mean)},
 		{distances, "held-out", over(held, within)},
 		{distances, itsFloor, over(func(e *Entry) metric.Float {
 			if e.Row.Distance == nil {
@@ -516,8 +517,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"group", "line", "problem", "variant", "method", "settings", "draw", "budget", "seed", "name",
 		"key",
-		"data_sha256", "metric", "distance", "floor", "floor_sd", "held_out", "held_out_floor", "observables", "energy",
-		"energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed", "copied",
+		"data_sha256", "metric", "distance", "floor", "floor_sd", "held_out", "held_out_floor", "law", "observables",
+		"energy", "energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed", "copied",
 		"held_out_repeated", "network_evaluations", "epochs", "updates", "trained_rows", "seconds_train",
 		"seconds_simulate", "seconds_generate", "seconds_cell", "version", "kernel", "good", "failure"}
 	if err := out.Write(head); err != nil {
@@ -543,7 +544,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 				}
 				if err := out.Write([]string{fmt.Sprint(g + 1), l.Name, r.Problem, r.Variant, r.Method, r.Settings,
 					r.Draw, r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
-					num(floor.SD), num(held), num(heldFloor), num(observed), num(r.Energy.Statistic),
+					num(floor.SD), num(held), num(heldFloor), num(r.law()), num(observed),
+					num(r.Energy.Statistic),
 					num(r.Energy.Mean), num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
 					num(r.Mean), fmt.Sprint(r.Samples), fmt.Sprint(r.Failed), num(r.Copies.Copied),
 					num(r.Copies.Repeated), num(r.Network), fmt.Sprint(r.Epochs), fmt.Sprint(r.Updates),

@@ -61,8 +61,10 @@ type Student struct {
 const MostSteps = 65
 
 // A student learns mostLearned samples, or as many as have so many numbers on their paths, but at least
-// leastLearned, in so many updates; in many directions in fewer, which cost more and gain less from each other
-// (docs/distill.md). Its levels, batches and refreshes are those of package choose.
+// leastLearned, in so many updates; in many directions in fewer, which cost more and gain less from each other, and no
+// more than bring validation rows nearer: there a state at a fine level tells which sample it is of, and a network that
+// knows them by heart has answers without spread (docs/distill.md). Levels, batches and refreshes are those of
+// package choose.
 const (
 	mostLearned, leastLearned = 20_000, 4000
 	learnedNumbers            = 3e7
@@ -116,9 +118,9 @@ func (s Student) keys(r *Run, rows string) []string {
 	p, net := r.Problem, r.Problem.Network
 	levels, batch := s.Steps[0]-1, choose.DrawBatch(s.Samples)
 	coarse, fine := choose.Levels(r.spread(), r.Process.Spread(r.Process.Schedule.N), r.directions(), levels)
-	updates := learnedUpdates
+	updates, stop := learnedUpdates, "epochs"
 	if choose.ManyDirections(r.directions()) {
-		updates = fewerUpdates
+		updates, stop = fewerUpdates, "held_out_loss"
 	}
 	keys := []string{
 		"name=" + p.Name + "-few",
@@ -132,7 +134,7 @@ func (s Student) keys(r *Run, rows string) []string {
 		fmt.Sprintf("train.batch=%d", batch),
 		fmt.Sprintf("train.epochs=%d", max(1, updates*batch/s.Samples)),
 		"train.optimizer=muon", "train.precision=bfloat16", "train.learning_rate=0.005", "train.anneal=0.5",
-		"train.average=0.999", "train.plateau.factor=0", "train.stop=epochs", "train.max_seconds=0",
+		"train.average=0.999", "train.plateau.factor=0", "train.stop=" + stop, "train.max_seconds=0",
 		fmt.Sprintf("generate.evaluations=%d", s.Steps[0]),
 	}
 	if net.Octaves > 0 {

@@ -3,10 +3,12 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
@@ -215,6 +217,33 @@ func TestTaughtRows(t *testing.T) {
 		var e *DataError
 		if _, err := Load(p, begin(t).Pool); !errors.As(err, &e) || e.Path != path {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// In many directions, where states of fine levels tell which sample they are of, validation rows end a student's
+// training; in few it has all of its updates.
+func TestStudentOfManyDirections(t *testing.T) {
+	for dim, want := range map[int]string{3: "epochs", 7: "epochs", 8: "held_out_loss"} {
+		rows := make([][]float64, 40)
+		for i := range rows {
+			rows[i] = make([]float64, dim)
+			rows[i][i%dim] = 1
+		}
+		l, err := ofRows(t, fmt.Sprintf("name: s\nset: {kind: sphere, dim: %d}\n", dim), rows, "train.epochs=1",
+			"network.width=8", "network.layers=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := job.Begin[*Run](t, l, l.Problem.Resolved())
+		stop := ""
+		for _, key := range (Student{Steps: []int{4}, Samples: 1000}).keys(r, "rows.npy") {
+			if v, ok := strings.CutPrefix(key, "train.stop="); ok {
+				stop = v
+			}
+		}
+		if stop != want {
+			t.Errorf("%d directions: train.stop=%s, want %s", dim-1, stop, want)
 		}
 	}
 }

@@ -53,7 +53,8 @@ type distilled struct {
 const faithful = 1.5
 
 // judge says whether the student is as good as it should be by the most evaluations of its network, and what to do.
-func (d *distilled) judge(p *problem.Problem) {
+// More training is of no use to one that validation rows ended: more samples of its teacher are.
+func (d *distilled) judge(p *problem.Problem, ended bool) {
 	c := d.Samples[0]
 	of := fmt.Sprintf("samples of %s", text.Plural(int(math.Round(c.Evaluations)), "evaluation"))
 	switch {
@@ -68,13 +69,21 @@ func (d *distilled) judge(p *problem.Problem) {
 		d.Remedy = "landing eval " + text.Shell(d.Run)
 		return
 	case c.Ratio > faithful:
-		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: longer "+
-			"training may bring them nearer, or a student of more evaluations (--steps %d)", of, float64(c.Ratio),
-			faithful, 2*int(math.Round(c.Evaluations)))
+		mends := "longer training"
+		if ended {
+			mends = "more samples of the teacher"
+		}
+		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: %s may bring "+
+			"them nearer, or a student of more evaluations (--steps %d)", of, float64(c.Ratio), faithful, mends,
+			2*int(math.Round(c.Evaluations)))
 	default:
 		d.Good = true
 		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, within %v", of,
 			float64(c.Ratio), faithful)
+		return
+	}
+	if ended {
+		d.Remedy = fmt.Sprintf("landing distill %s --samples %d", text.Shell(d.Teacher.Run), 3*d.Teacher.Samples)
 		return
 	}
 	d.Remedy = "landing resume " + text.Shell(d.Run)
@@ -197,7 +206,11 @@ func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student ex
 	}
 	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Of: table[0], Samples: table[1:]}
 	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
-	result.judge(r.Problem)
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		return err
+	}
+	result.judge(r.Problem, m.Stopped != nil)
 	return a.result(result, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

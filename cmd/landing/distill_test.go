@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
 )
 
 // distill makes a run folder that the other verbs take as any other, and says what its samples are
@@ -93,10 +94,11 @@ func TestDistilledVerdict(t *testing.T) {
 		"clock": {with(func(c *counted) { c.Ratio = 2 }), clock, "2.00 times", "s --for 61s"},
 		"fails": {with(func(c *counted) { c.Failed = 1 }), epochs, "1 failed", "s --set train.epochs=60"},
 		"off":   {with(func(c *counted) { c.Violation = 2e-9 }), epochs, "violate", "s --set train.epochs=60"},
+		"ended": {with(func(c *counted) { c.Ratio = 2 }), epochs, "more samples of the teacher may", "r --samples 180"},
 		"none":  {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing eval s"},
 	} {
-		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}}
-		d.judge(c.p)
+		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}, Teacher: run.Teacher{Run: "r", Samples: 60}}
+		d.judge(c.p, name == "ended")
 		if d.Good != (name == "good") || !strings.Contains(d.Verdict, c.words) ||
 			!strings.HasSuffix(d.Remedy, c.remedy) || (d.Remedy == "") != (c.remedy == "") {
 			t.Errorf("%s: good %v, %q, %q", name, d.Good, d.Verdict, d.Remedy)
