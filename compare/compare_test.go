@@ -209,8 +209,9 @@ func TestTables(t *testing.T) {
 		out[name] = b.String()
 	}
 	for name, want := range map[string][]string{
-		"text": {"0.2500", "0.0500 ± 0.0100", "new draws", "0.0625", "12.5 % (50.0 %)", "3 of 100", "1 of 2", "seed 2 failed: it broke",
-			"h2", "0.002 (1e-05)", "a seed each, no test", "worst violation (mean)", "compared with"},
+		"text": {"0.2500", "0.0500 ± 0.0100", "new draws", "0.0625", "12.5 % (50.0 %)", "3 of 100", "1 of 2",
+			"seed 2 failed: it broke", "h2", "0.002 (1e-05)", "a seed each, no test", "worst violation (mean)",
+			"compared with"},
 		"md": {`A\|\*&lt;b>' `, "| --- |", "0.2500", `h\|1`},
 		"html": {"&lt;script&gt;", "&lt;title&gt;", "0.2500", "What it costs", "A|*&lt;b&gt;",
 			"Samples: ", "Cost: ", "Remarks: ", "Violation by constraint"},

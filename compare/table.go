@@ -518,8 +518,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	head := []string{"group", "line", "problem", "variant", "method", "settings", "draw", "budget", "seed", "name",
 		"key",
 		"data_sha256", "metric", "distance", "floor", "floor_sd", "held_out", "held_out_floor", "law", "observables",
-		"energy", "energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed", "copied",
-		"held_out_repeated", "network_evaluations", "epochs", "updates", "trained_rows", "seconds_train",
+		"energy", "energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed",
+		"copied", "held_out_repeated", "network_evaluations", "epochs", "updates", "trained_rows", "seconds_train",
 		"seconds_simulate", "seconds_generate", "seconds_cell", "version", "kernel", "good", "failure"}
 	if err := out.Write(head); err != nil {
 		return err
