@@ -53,32 +53,51 @@ type distilled struct {
 const faithful = 1.5
 
 // judge says whether the student is as good as it should be by the most evaluations of its network, and what to do.
-// More training is of no use to one that validation rows ended: more samples of its teacher are.
+// In many directions each evaluation may bring samples closer together, so that fewer are nearer to the data
+// (docs/distill.md). More training is of no use to a student that validation rows ended.
 func (d *distilled) judge(p *problem.Problem, ended bool) {
 	c := d.Samples[0]
-	of := fmt.Sprintf("samples of %s", text.Plural(int(math.Round(c.Evaluations)), "evaluation"))
+	of := func(c counted) string {
+		return fmt.Sprintf("samples of %s", text.Plural(int(math.Round(c.Evaluations)), "evaluation"))
+	}
+	faulty := func(c counted) bool {
+		return c.Failed > d.Of.Failed || float64(c.Violation) > max(float64(d.Of.Violation), p.Generate.MaxViolation)
+	}
 	switch {
 	case c.Failed > d.Of.Failed:
-		d.Verdict = fmt.Sprintf("of %s %d failed, of the teacher's %d: they could not be brought to the set", of,
+		d.Verdict = fmt.Sprintf("of %s %d failed, of the teacher's %d: they could not be brought to the set", of(c),
 			c.Failed, d.Of.Failed)
-	case float64(c.Violation) > max(float64(d.Of.Violation), p.Generate.MaxViolation):
-		d.Verdict = fmt.Sprintf("%s violate the set by %.2g, the teacher's by %.2g", of, float64(c.Violation),
+	case faulty(c):
+		d.Verdict = fmt.Sprintf("%s violate the set by %.2g, the teacher's by %.2g", of(c), float64(c.Violation),
 			float64(d.Of.Violation))
 	case c.Ratio != c.Ratio:
 		d.Verdict = "no distance is defined for these data: landing eval says what samples are worth"
 		d.Remedy = "landing eval " + text.Shell(d.Run)
 		return
 	case c.Ratio > faithful:
+		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: ", of(c),
+			float64(c.Ratio), faithful)
+		best := c
+		for _, fewer := range d.Samples[1:] {
+			if fewer.Ratio < best.Ratio && !faulty(fewer) {
+				best = fewer
+			}
+		}
+		if n := int(math.Round(best.Evaluations)); best.Ratio <= faithful {
+			d.Verdict += fmt.Sprintf("take %d, whose samples are %.2f times as far", n, float64(best.Ratio))
+			d.Remedy = fmt.Sprintf("landing generate %s --set generate.evaluations=%d -n 10000 -o samples.npy",
+				text.Shell(d.Run), n)
+			return
+		}
 		mends := "longer training"
 		if ended {
 			mends = "more samples of the teacher"
 		}
-		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: %s may bring "+
-			"them nearer, or a student of more evaluations (--steps %d)", of, float64(c.Ratio), faithful, mends,
+		d.Verdict += fmt.Sprintf("%s may bring them nearer, or a student of more evaluations (--steps %d)", mends,
 			2*int(math.Round(c.Evaluations)))
 	default:
 		d.Good = true
-		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, within %v", of,
+		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, within %v", of(c),
 			float64(c.Ratio), faithful)
 		return
 	}

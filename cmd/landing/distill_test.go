@@ -94,10 +94,19 @@ func TestDistilledVerdict(t *testing.T) {
 		"clock": {with(func(c *counted) { c.Ratio = 2 }), clock, "2.00 times", "s --for 61s"},
 		"fails": {with(func(c *counted) { c.Failed = 1 }), epochs, "1 failed", "s --set train.epochs=60"},
 		"off":   {with(func(c *counted) { c.Violation = 2e-9 }), epochs, "violate", "s --set train.epochs=60"},
+		"fewer": {with(func(c *counted) { c.Ratio = 2 }), epochs, "take 2, whose samples are 1.25 times",
+			"landing generate s --set generate.evaluations=2 -n 10000 -o samples.npy"},
 		"ended": {with(func(c *counted) { c.Ratio = 2 }), epochs, "more samples of the teacher may", "r --samples 180"},
 		"none":  {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing eval s"},
 	} {
 		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}, Teacher: run.Teacher{Run: "r", Samples: 60}}
+		switch name { // those that are no better, and are not named: of a failure, too far
+		case "fewer":
+			d.Samples = append(d.Samples, with(func(c *counted) { c.Evaluations, c.Ratio = 2, 1.25 }),
+				with(func(c *counted) { c.Evaluations, c.Ratio, c.Failed = 1, 1.125, 1 }))
+		case "far":
+			d.Samples = append(d.Samples, with(func(c *counted) { c.Evaluations, c.Ratio = 2, 1.505 }))
+		}
 		d.judge(c.p, name == "ended")
 		if d.Good != (name == "good") || !strings.Contains(d.Verdict, c.words) ||
 			!strings.HasSuffix(d.Remedy, c.remedy) || (d.Remedy == "") != (c.remedy == "") {
