@@ -247,9 +247,10 @@ var cells = func() map[string]*Cell {
 	add(alanine("ULLA", "ULLA"))
 	olla := alanine("OLLA", "OLLA")
 	olla.Variants = "olla," + olla.Variants
+	olla.Settings = append(olla.Settings, "train.max_failed=0.05") // 1 % of paths are lost, at their last projection
 	add(olla)
 	walled := alanine("OLLA/paper-walls", "OLLA", paperWalls("0.05")...)
-	walled.Variants = olla.Variants
+	walled.Training = olla.Training
 	add(walled)
 	add(alanine("ULLA/paper-walls", "ULLA", paperWalls("0.05")...))
 	add(alanine("curved", "ULLA", "process.curvature=true"))

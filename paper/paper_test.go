@@ -275,7 +275,7 @@ func TestCells(t *testing.T) {
 			"train.refresh=40 OLLA-P 0",
 		"fire/RDDPM":   "fire rddpm,fast train.precision=bfloat16 OLLA-P 0",
 		"arm40/ULLA":   "arm fast set.waypoints=40 ULLA 0",
-		"alanine/OLLA": "alanine olla,guarded,fast train.precision=bfloat16 OLLA 0",
+		"alanine/OLLA": "alanine olla,guarded,fast train.precision=bfloat16 train.max_failed=0.05 OLLA 0",
 		"flood/ULLA-P/N=150": "flood ulla-p,fast train.precision=bfloat16 process.steps=150 train.max_failed=1 " +
 			"generate.max_failed=1 ULLA-P 0",
 		"fire/Guided": "fire olla,fast train.precision=bfloat16 process.method=euclidean process.steps=50 guided 0",
