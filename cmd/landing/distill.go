@@ -54,7 +54,7 @@ const faithful = 1.5
 
 // judge says whether the student is as good as it should be by the most evaluations of its network, and what to do.
 // In many directions each evaluation may bring samples closer together, so that fewer are nearer to the data
-// (docs/distill.md). More training is of no use to a student that validation rows ended.
+// (docs/distill.md), and a student that validation rows ended may have learned too long.
 func (d *distilled) judge(p *problem.Problem, ended bool) {
 	c := d.Samples[0]
 	of := func(c counted) string {
@@ -91,7 +91,9 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 		}
 		mends := "longer training"
 		if ended {
-			mends = "more samples of the teacher"
+			mends = "shorter training"
+			d.Remedy = fmt.Sprintf("landing distill %s --set train.stop=epochs --set train.epochs=%d",
+				text.Shell(d.Teacher.Run), max(1, d.Epochs/2))
 		}
 		d.Verdict += fmt.Sprintf("%s may bring them nearer, or a student of more evaluations (--steps %d)", mends,
 			2*int(math.Round(c.Evaluations)))
@@ -101,8 +103,7 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 			float64(c.Ratio), faithful)
 		return
 	}
-	if ended {
-		d.Remedy = fmt.Sprintf("landing distill %s --samples %d", text.Shell(d.Teacher.Run), 3*d.Teacher.Samples)
+	if d.Remedy != "" {
 		return
 	}
 	d.Remedy = "landing resume " + text.Shell(d.Run)

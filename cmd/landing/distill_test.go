@@ -96,10 +96,11 @@ func TestDistilledVerdict(t *testing.T) {
 		"off":   {with(func(c *counted) { c.Violation = 2e-9 }), epochs, "violate", "s --set train.epochs=60"},
 		"fewer": {with(func(c *counted) { c.Ratio = 2 }), epochs, "take 2, whose samples are 1.25 times",
 			"landing generate s --set generate.evaluations=2 -n 10000 -o samples.npy"},
-		"ended": {with(func(c *counted) { c.Ratio = 2 }), epochs, "more samples of the teacher may", "r --samples 180"},
-		"none":  {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing eval s"},
+		"ended": {with(func(c *counted) { c.Ratio = 2 }), epochs, "shorter training may",
+			"landing distill r --set train.stop=epochs --set train.epochs=14"},
+		"none": {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing eval s"},
 	} {
-		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}, Teacher: run.Teacher{Run: "r", Samples: 60}}
+		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}, Teacher: run.Teacher{Run: "r"}, Epochs: 28}
 		switch name { // those that are no better, and are not named: of a failure, too far
 		case "fewer":
 			d.Samples = append(d.Samples, with(func(c *counted) { c.Evaluations, c.Ratio = 2, 1.25 }),
