@@ -127,6 +127,9 @@ func (g *gatherer) flush() error {
 		g.head()
 	}
 	defer g.buf.Reset()
+	if g.buf.Len() <= piece { // which a connection takes at once
+		defer g.s.sit(g.r.Context())()
+	}
 	return g.send(g.buf.Bytes())
 }
 

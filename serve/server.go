@@ -97,7 +97,7 @@ type Server struct {
 	places  *semaphore.Weighted // requests that are drawn or wait
 	room    *semaphore.Weighted // numbers that they hold in memory
 	waiting atomic.Int64        // places that are taken
-	desk    *semaphore.Weighted // requests for samples that are read: each takes a processor for a while
+	desk    *semaphore.Weighted // requests for samples that are read, and short answers that are sent
 	origin  *http.CrossOriginProtection
 
 	watches watches
@@ -501,6 +501,20 @@ type asked struct {
 	body    int64 // room that its body holds
 }
 
+// sit waits for a place at the desk, and returns what gives the place back. Requests that are drawn together end
+// together: were all answered at once, a question for health would wait behind them for a processor. A slow reader
+// keeps the others waiting no longer than mostWait.
+func (s *Server) sit(ctx context.Context) (rise func()) {
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
+	defer cancel()
+	if s.desk.Acquire(ctx, 1) != nil {
+		return func() {}
+	}
+	return func() { s.desk.Release(1) }
+}
+
+const mostWait = 20 * time.Millisecond
+
 // smallBody is the size of a body up to which it holds no room.
 const smallBody = 64 << 10
 
@@ -528,11 +542,8 @@ func (s *Server) ask(a *answering, limits Limits) *asked {
 		if out.run, f = s.run(a.r.PathValue("name")); f != nil {
 			return f
 		}
-		err := s.desk.Acquire(a.r.Context(), 1)
-		if err != nil {
-			return s.faultOf(a, err)
-		}
-		defer s.desk.Release(1)
+		defer s.sit(a.r.Context())()
+		var err error
 		if out.Ask, err = decode(a.r.Header.Get("Content-Type"), a.r.URL.RawQuery, body); err == nil {
 			out.q, out.warning, err = out.request(out.run, &limits)
 		}
