@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,9 @@ func (a *app) openQueue(cmd *cobra.Command, o queue.Options) (*queue.Queue, erro
 
 // queueFault tells the exit code of errors of a queue; 0 of others.
 func queueFault(err error) int {
-	is := func(targets ...any) bool { return isAny(err, targets...) }
+	is := func(targets ...any) bool {
+		return slices.ContainsFunc(targets, func(target any) bool { return errors.As(err, target) })
+	}
 	switch {
 	case is(new(*queue.URLError), new(*server.OpenError)):
 		return exitUsage
