@@ -13,7 +13,7 @@ import (
 // describe has no defaults.
 func (p *Problem) Written() []run.Given {
 	keys := slices.Sorted(maps.Keys(p.origin))
-	values := plain(p.AsCalled())
+	values := plain(p)
 	out := []run.Given{}
 	for _, key := range keys {
 		group, _, _ := strings.Cut(key, ".")
