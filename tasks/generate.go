@@ -408,7 +408,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	}
 	form.Record = func(sha256 string, failed []uint64) (any, error) {
 		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
-			Run:    r.Folder.Name(),
+			Run:    r.Folder.Dir,
 			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
 			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
 			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
