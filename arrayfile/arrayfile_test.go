@@ -24,8 +24,7 @@ func write(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// drawArray draws an array of any type. Floating-point numbers are any bits,
-// NaNs included.
+// drawArray draws an array of any type. Floating-point numbers are any bits, NaNs included.
 func drawArray(t *rapid.T) Array {
 	a := Array{Shape: rapid.SliceOfN(rapid.IntRange(0, 4), 0, 4).Draw(t, "shape")}
 	n := 1

@@ -81,8 +81,7 @@ func TestReadNPZRefuses(t *testing.T) {
 	}
 }
 
-// Only the arrays that are asked for are inflated, and none that promises more
-// elements than the caller takes.
+// Only the arrays that are asked for are inflated, and none that promises more elements than the caller takes.
 func TestNPZReadsWhatIsAsked(t *testing.T) {
 	const huge = 1 << 20
 	head := npyHead(t, huge)

@@ -102,8 +102,7 @@ func TestHoldIsItsSlices(t *testing.T) {
 			return k
 		}
 		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) {
-			curvature(s).Mean(dst,
-				g)
+			curvature(s).Mean(dst, g)
 		})
 		compare("𝓗₁ + 𝓗₂", func(dst []float64, g geometry.Geometry, s constraint.Set, v []float64) {
 			p := make([]float64, len(v))
@@ -149,8 +148,7 @@ func (free) NewEvaluator(int) constraint.Evaluator {
 		HessianVectors: func(_, _, _ []float64, _ int) {}}
 }
 
-// Projections, closed forms and the solver leave what is held as it was, bit for bit, and
-// bring the rest to Σ(c).
+// Projections, closed forms and the solver leave what is held as it was, bit for bit, and bring the rest to Σ(c).
 func TestHeldIsNotProjected(t *testing.T) {
 	for name, s := range map[string]constraint.Set{
 		"formulas": constraint.Hold(shell(t), []int{4, 5}), "given": constraint.Given(zoo.Sphere{D: 4, R: 2}, 2),

@@ -434,8 +434,7 @@ func TestQuotedRowIsNoHeader(t *testing.T) {
 	}
 }
 
-// A file of too many numbers is refused: text of two bytes a number takes eight in
-// memory.
+// A file of too many numbers is refused: text of two bytes a number takes eight in memory.
 func TestTooManyNumbers(t *testing.T) {
 	defer func() { maxNumbers = MaxNumbers }()
 	maxNumbers = 6

@@ -12,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/score"
 )
 
-// rounded is a surface h(x) = Σ_j softplus(x_j) + softplus(−x_j) − 1.2 with a rough
-// mesh of it.
+// rounded is a surface h(x) = Σ_j softplus(x_j) + softplus(−x_j) − 1.2 with a rough mesh of it.
 func rounded(t *testing.T) *levelset.Surface {
 	t.Helper()
 	n := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 6, 1}, 1), Beta: 10}
@@ -100,8 +99,7 @@ func TestEigenfunctionFaults(t *testing.T) {
 		"eigenfunction: k is 100, expected 1 to 17, as the mesh has 18 vertices": {Mesh: fine},
 		"eigenfunction: count is -2, expected 1 to 100000000 points":             {Mesh: fine, K: 1, Count: -2},
 		"eigenfunction: surface is not near the mesh (102 of 102 points could not be moved to it), expected the " +
-			"level set fitted to the mesh": {
-			Mesh: fine.Scaled([3]float64{}, 9), K: 1, Count: 10, Surface: surface},
+			"level set fitted to the mesh": {Mesh: fine.Scaled([3]float64{}, 9), K: 1, Count: 10, Surface: surface},
 	} {
 		_, err := e.Generate(context.Background(), nil)
 		if fault := (*Error)(nil); !errors.As(err, &fault) || err.Error() != want {

@@ -1,10 +1,8 @@
 package dataset
 
-// A mersenneTwister is the generator MT19937 of M. Matsumoto and T. Nishimura,
-// "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random
-// number generator", ACM TOMACS 8 (1998). It is here to repeat splits that
-// other programs have made; for anything else, package keyed is the better
-// choice.
+// A mersenneTwister is the generator MT19937 of M. Matsumoto and T. Nishimura, "Mersenne Twister: a 623-dimensionally
+// equidistributed uniform pseudo-random number generator", ACM TOMACS 8 (1998). It is here to repeat splits that other
+// programs have made; for anything else, package keyed is the better choice.
 type mersenneTwister struct {
 	state [624]uint32
 	next  int

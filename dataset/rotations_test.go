@@ -51,8 +51,7 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	}
 }
 
-// Matrix i is C_j exp(A), in this order, with C, j and A each from a stream of its
-// own; exp by its series.
+// Matrix i is C_j exp(A), in this order, with C, j and A each from a stream of its own; exp by its series.
 func TestRotationsFollowTheirStreams(t *testing.T) {
 	const n, sd, seed = 4, 0.3, 5
 	p, modes := mixture(t, RotationMixture{N: n, Modes: 3, Count: 30, SD: sd, Seed: seed})
@@ -90,10 +89,9 @@ func TestRotationsFollowTheirStreams(t *testing.T) {
 	}
 }
 
-// With C the mode's centre, log(CᵀX) is skew with entries of variance SD². In R³
-// it is a turn by θ, which follows from the trace, and θ² = A_12² + A_13² + A_23²
-// is SD² times a χ² number with 3 degrees of freedom. Bounds of 5 standard errors: level 6e-7 each,
-// one mode's share and two moments.
+// With C the mode's centre, log(CᵀX) is skew with entries of variance SD². In R³ it is a turn by θ, which follows from
+// the trace, and θ² = A_12² + A_13² + A_23² is SD² times a χ² number with 3 degrees of freedom. Bounds of 5 standard
+// errors: level 6e-7 each, one mode's share and two moments.
 func TestRotationsLaw(t *testing.T) {
 	const count, sd = 20_000, 0.1
 	p, modes := mixture(t, RotationMixture{N: 3, Modes: 4, Count: count, SD: sd, Seed: 3})

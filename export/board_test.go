@@ -352,9 +352,7 @@ print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
-	equal := func(a, b map[string][]eventfile.Point) bool {
-		return maps.EqualFunc(a, b, slices.Equal)
-	}
+	equal := func(a, b map[string][]eventfile.Point) bool { return maps.EqualFunc(a, b, slices.Equal) }
 	if !equal(got.Scalars, want.Scalars) || !equal(got.Histograms, want.Histograms) {
 		t.Errorf("TensorBoard has\n%v, want\n%v", got, want)
 	}

@@ -315,8 +315,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// runtimes computes the scores of exported files in a folder by a Python script, for all folders of its
-// arguments.
+// runtimes computes the scores of exported files in a folder by a Python script, for all folders of its arguments.
 const runtimes = `
 import sys, os, numpy as np
 for folder in sys.argv[2:]:

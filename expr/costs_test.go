@@ -259,8 +259,7 @@ func TestInsteadKeepsItsCause(t *testing.T) {
 	}
 }
 
-// A matrix has rows and columns, both at least one: no two negative numbers make one, nor more
-// than may be of either.
+// A matrix has rows and columns, both at least one: no two negative numbers make one, nor more than may be of either.
 func TestShapesOfMatrices(t *testing.T) {
 	g := NewGraph(6)
 	for shape, ok := range map[[2]int]bool{

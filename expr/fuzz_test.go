@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/expr"
 )
 
-// Any text gives a value or an *Error whose place lies in it; what parses compiles,
-// and evaluates without a panic.
+// Any text gives a value or an *Error whose place lies in it; what parses compiles, and evaluates without a panic.
 func FuzzParse(f *testing.F) {
 	for _, s := range smooth {
 		f.Add(s.text)

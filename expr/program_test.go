@@ -81,8 +81,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// Gradients touch only the coordinates that a formula varies with, and their cost
-// grows with those.
+// Gradients touch only the coordinates that a formula varies with, and their cost grows with those.
 func TestSparsity(t *testing.T) {
 	p := program(t, 1000, "x[3]*x[500]", "7", "x[999] - x[999] + x[1]^2", "norm(x[10:13])")
 	for i, want := range [][]int{{3, 500}, {}, {1}, {10, 11, 12}} {
@@ -93,8 +92,7 @@ func TestSparsity(t *testing.T) {
 	if _, ops := p.Operations(); ops > 16 {
 		t.Errorf("values and gradients take %d operations", ops)
 	}
-	// The gradient of a sum of n terms costs O(n); forward sweeps, one for each of
-	// n variables, would cost n².
+	// The gradient of a sum of n terms costs O(n); forward sweeps, one for each of n variables, would cost n².
 	terms := func(n int) int {
 		_, ops := program(t, n, "log(sum(i in 0..dim-1, sin(x[i])))").Operations()
 		return ops

@@ -10,9 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/expr"
 )
 
-// hyper is a + b ε₁ + c ε₂ + e ε₁ε₂ with ε₁² = ε₂² = 0: with ε₁ along u and ε₂
-// along w, it carries value, u·∇, w·∇ and u·∇²·w. It shares nothing with the
-// package: no graph, no tape, other formulas for the derivatives.
+// hyper is a + b ε₁ + c ε₂ + e ε₁ε₂ with ε₁² = ε₂² = 0: with ε₁ along u and ε₂ along w, it carries value, u·∇, w·∇ and
+// u·∇²·w. It shares nothing with the package: no graph, no tape, other formulas for the derivatives.
 type hyper struct{ a, b, c, e float64 }
 
 // through applies a function with value f and derivatives f′, f″ at p.a.
@@ -32,8 +31,7 @@ func (p hyper) sqrt() hyper {
 }
 func constant(k float64) hyper { return hyper{a: k} }
 
-// step is one operation in both worlds. Arguments that a function's domain does
-// not allow are first brought into it.
+// step is one operation in both worlds. Arguments that a function's domain does not allow are first brought into it.
 type step struct {
 	name string
 	do   func(p, q expr.Value, k func(float64) expr.Value) expr.Value

@@ -27,8 +27,7 @@ func TestStepsAreCounted(t *testing.T) {
 	}
 }
 
-// Every function refuses one argument more than it takes, and one fewer, and not what it
-// takes.
+// Every function refuses one argument more than it takes, and one fewer, and not what it takes.
 func TestArity(t *testing.T) {
 	takes := map[string][2]int{"angle": {2, 3}, "dihedral": {4, 4}, "reshape": {3, 3}, "max": {1, -1}, "min": {1, -1}}
 	for _, name := range []string{"atan2", "dot", "cross", "distance", "times"} {
@@ -69,8 +68,7 @@ func TestPlaceEndsWithTheFormula(t *testing.T) {
 	}
 }
 
-// The distance of two names, from one to the other and back: letters left out, put in,
-// changed, and neighbours swapped.
+// The distance of two names, from one to the other and back: letters left out, put in, changed, and neighbours swapped.
 func TestDistanceOfNames(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

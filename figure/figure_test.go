@@ -151,8 +151,7 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// A dot on the PNG stands where the projection puts it: the y axis is not flipped,
-// and colours are the layer's.
+// A dot on the PNG stands where the projection puts it: the y axis is not flipped, and colours are the layer's.
 func TestPNGPlacesDots(t *testing.T) {
 	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}, Color: color.NRGBA{255, 0, 0, 255}, Radius: 6}})
 	var b bytes.Buffer
@@ -258,8 +257,7 @@ func TestHistogramShares(t *testing.T) {
 func TestHistogramRange(t *testing.T) {
 	heights := func(opts HistogramOptions, values ...float64) (out [][2]float64) { // left end and height of each run
 		c := Histogram(opts, Column{Name: "a", Values: values},
-			Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5},
-				Thin: true})
+			Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5}, Thin: true})
 		for _, i := range c.scene.items {
 			if s, ok := i.(shape); ok && s.fill != nil && strings.HasPrefix(s.fill.class, "series") {
 				for _, line := range s.lines {
@@ -343,9 +341,8 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// Layers of many points are drawn by how many there are in a square: files stay small,
-// every point is within a square, squares with more are darker, and files do not depend on
-// chance. Layers of few stay dots.
+// Layers of many points are drawn by how many there are in a square: files stay small, every point is within a square,
+// squares with more are darker, and files do not depend on chance. Layers of few stay dots.
 func TestManyPointsAreDrawnByDensity(t *testing.T) {
 	const n = 200_000
 	points := make([]float64, 3*n)

@@ -75,8 +75,7 @@ func TestTorsions(t *testing.T) {
 	}
 }
 
-// A window is shaded in a histogram, and named; a band lies about a curve and leaves gaps
-// where the curve does.
+// A window is shaded in a histogram, and named; a band lies about a curve and leaves gaps where the curve does.
 func TestShades(t *testing.T) {
 	plain := HistogramOptions{XLabel: "ψ", Lo: 120, Hi: 180}
 	with := plain
@@ -109,8 +108,7 @@ func TestShades(t *testing.T) {
 	Lines(LineOptions{}, s)
 }
 
-// The page holds conformations to 0.001 Å, at most so many, and the script that shows
-// them.
+// The page holds conformations to 0.001 Å, at most so many, and the script that shows them.
 func TestMoleculeView(t *testing.T) {
 	const n = 250
 	m := &MoleculeView{Title: "Conformations", Elements: []string{"C", "N", "</script>"}, Names: []string{"C1", "N2",

@@ -67,8 +67,7 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// The page carries the mesh and a choice of layers; without a surface it has
-// neither.
+// The page carries the mesh and a choice of layers; without a surface it has neither.
 func TestSurfaceView(t *testing.T) {
 	m := ball.Mesh(1)
 	n, _ := m.N()

@@ -100,8 +100,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Every type of number, with its sign, in both orders of bytes; and polygons as
-// fans from their first corner.
+// Every type of number, with its sign, in both orders of bytes; and polygons as fans from their first corner.
 func TestPLYTypes(t *testing.T) {
 	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
 		for _, k := range []struct {
@@ -220,8 +219,7 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// Any bytes give a mesh that is in order or an error, in memory bounded by the
-// bytes.
+// Any bytes give a mesh that is in order or an error, in memory bounded by the bytes.
 func FuzzRead(f *testing.F) {
 	for _, data := range files() {
 		f.Add(data)
@@ -321,8 +319,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A shell with a cavity, with a ball in the cavity, and another beside it, wherever
-// they are.
+// A shell with a cavity, with a ball in the cavity, and another beside it, wherever they are.
 func TestCavities(t *testing.T) {
 	m := &Mesh{}
 	add := func(at, scale float64, inwards bool) {
@@ -463,8 +460,7 @@ func TestNearestIsScaleFree(t *testing.T) {
 	for _, scale := range []float64{0x1p-30, 0x1p-10, 0x1p10, 0x1p40} {
 		scaled := NewTree(m.Scaled(vec{}, scale))
 		for i := range uint64(2000) {
-			// Beside an edge by 1e-6, where squared distances to its faces differ by as
-			// much as the tie, and anywhere.
+			// Beside an edge by 1e-6, where squared distances to its faces differ by as much as the tie, and anywhere.
 			keyed.New(1, keyed.Probe, 7).Normals(z, i, 0)
 			p := vec{z[0], z[1], z[2]}
 			if i%2 == 0 {
@@ -570,9 +566,8 @@ func TestNearestAroundAnEdge(t *testing.T) {
 	}
 }
 
-// Points are on their faces, and uniform: χ² of 12 000 points over the 4 quarters
-// (by midpoints) of the 12 faces, 47 degrees of freedom; 99 is passed by chance
-// once in 10⁵ seeds.
+// Points are on their faces, and uniform: χ² of 12 000 points over the 4 quarters (by midpoints) of the 12 faces, 47
+// degrees of freedom; 99 is passed by chance once in 10⁵ seeds.
 func TestSample(t *testing.T) {
 	m := cube()
 	m.Vertices[0] = -1 // faces of several areas

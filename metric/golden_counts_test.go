@@ -50,10 +50,9 @@ func parts(t *testing.T, name string) map[string][]float64 {
 	return map[string][]float64{"first_half": x[:3*(len(x)/3/2)], "full": x, "test": test, "first100": x[:300]}
 }
 
-// catalogues are those of the Earth. The earthquakes are looser: 231 of their 6120
-// coordinates lie on the edge of a bin, where the published code goes by the last bits of
-// its sines. With another library's sines and no allowance at the edges the same formula
-// moves these values by up to 2.5e-3.
+// catalogues are those of the Earth. The earthquakes are looser: 231 of their 6120 coordinates lie on the edge of a
+// bin, where the published code goes by the last bits of its sines. With another library's sines and no allowance at
+// the edges the same formula moves these values by up to 2.5e-3.
 var catalogues = map[string]float64{"volcano": 1e-12, "earthquake": 3e-3, "flood": 1e-12, "fire": 1e-12}
 
 var earthPairs = [][2]string{{"first_half", "full"}, {"test", "full"}, {"first100", "test"}}
@@ -103,8 +102,7 @@ func checkFaces(t *testing.T, first, all []float64) {
 	}
 }
 
-// The published evaluation's values, in float64, on points that have the counts of the
-// data in every bin.
+// The published evaluation's values, in float64, on points that have the counts of the data in every bin.
 func TestGoldenDistancesOfCounts(t *testing.T) {
 	var c counts
 	golden.ReadJSON(t, "counts.json", &c)

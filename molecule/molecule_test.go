@@ -229,8 +229,7 @@ func TestAnglesAndTorsions(t *testing.T) {
 	}
 }
 
-// Torsions have the sign and the values of the reference's; distances, angles and volumes
-// are by hand.
+// Torsions have the sign and the values of the reference's; distances, angles and volumes are by hand.
 func TestGeometry(t *testing.T) {
 	const n = 200
 	x := make([]float64, 30*n)
@@ -302,8 +301,7 @@ func TestGuessBonds(t *testing.T) {
 	}
 	// Elements unknown, as of coordinates alone: a chain of carbons.
 	chain := Anonymous(3)
-	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got,
-		[]Bond{{0, 1}, {1, 2}}) {
+	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got, []Bond{{0, 1}, {1, 2}}) {
 		t.Errorf("a chain: %v", got)
 	}
 }

@@ -136,8 +136,7 @@ var whats = []what{
 	{"direction", (*Kinematics).Direction, (*Kinematics).DirectionJacobian, (*Kinematics).DirectionHessian},
 }
 
-// Poses are of degree one in each coordinate, so differences over any step are the
-// derivatives, to rounding.
+// Poses are of degree one in each coordinate, so differences over any step are the derivatives, to rounding.
 func TestJacobianExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := 3; n < 12; n++ {

@@ -140,9 +140,7 @@ func TestAngles(t *testing.T) {
 // A table's frame is Rx(α)·Tx(a)·Rz(θ)·Tz(d), in any of its kinds.
 func TestFromDH(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	rotate := func(axis [3]float64, θ float64) Pose {
-		return Pose{R: rodrigues(axis, math.Cos(θ), math.Sin(θ))}
-	}
+	rotate := func(axis [3]float64, θ float64) Pose { return Pose{R: rodrigues(axis, math.Cos(θ), math.Sin(θ))} }
 	shift := func(x, z float64) Pose { p := Identity(); p.P = [3]float64{x, 0, z}; return p }
 	ex, ez := [3]float64{1, 0, 0}, [3]float64{0, 0, 1}
 	var rows []DH

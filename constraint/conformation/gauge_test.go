@@ -173,8 +173,7 @@ func distanceOf(x, y []float64) (far float64) {
 	return far
 }
 
-// The forward simulation of the paper's alanine: as many paths as there are training
-// rows.
+// The forward simulation of the paper's alanine: as many paths as there are training rows.
 func BenchmarkForward(b *testing.B) {
 	const paths, d = 4825, 30
 	six := golden.Read(b, "md_ops.npz")["x_on"].AsFloat64()

@@ -108,9 +108,8 @@ func TestRigid(t *testing.T) {
 	}
 }
 
-// A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and
-// goes on to bend at 6 degrees of freedom; in a ring of 5 the ten are dependent, and
-// geometry says so.
+// A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and goes on to bend at 6 degrees of
+// freedom; in a ring of 5 the ten are dependent, and geometry says so.
 func TestRings(t *testing.T) {
 	for _, c := range []struct{ atoms, rank int }{{12, 24}, {8, 16}, {5, 9}} {
 		m, x := crown(t, c.atoms)

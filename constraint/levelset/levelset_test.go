@@ -49,12 +49,9 @@ func bumpy(seed uint64) *Network {
 	return n
 }
 
-func TestSuite(t *testing.T) {
-	constrainttest.Run(t, New(bumpy(1)), constrainttest.Options{})
-}
+func TestSuite(t *testing.T) { constrainttest.Run(t, New(bumpy(1)), constrainttest.Options{}) }
 
-// The gradients that fitting needs: those of c·h + v·∇h in every parameter agree
-// with central differences.
+// The gradients that fitting needs: those of c·h + v·∇h in every parameter agree with central differences.
 func TestParameterGradient(t *testing.T) {
 	n := bumpy(2)
 	x, v, c := make([]float64, 15), make([]float64, 15), []float64{0.3, -1, 0, 2, 0.7}
@@ -96,8 +93,7 @@ func TestParameterGradient(t *testing.T) {
 	}
 }
 
-// A sum of gradients that is used again, for fewer points than its passes have room
-// for, sees these alone.
+// A sum of gradients that is used again, for fewer points than its passes have room for, sees these alone.
 func TestGradientForgets(t *testing.T) {
 	n := bumpy(2)
 	x, v, c := make([]float64, 24), make([]float64, 24), []float64{0.3, -1, 0, 2, 0.7, 1, 1, -2}
@@ -177,9 +173,8 @@ func TestGoldenOps(t *testing.T) {
 	}
 }
 
-// loosely is the Newton iteration of Block.Project, stopped as the reference
-// stops it: at |h| < 1e-4, or one step later where most rows of its batch are not
-// yet there. It returns both states, or nothing if ten steps are too few.
+// loosely is the Newton iteration of Block.Project, stopped as the reference stops it: at |h| < 1e-4, or one step later
+// where most rows of its batch are not yet there. It returns both states, or nothing if ten steps are too few.
 func loosely(set *Set, base, y []float64) (states [][]float64) {
 	h, n, g := make([]float64, 1), make([]float64, 3), make([]float64, 3)
 	set.Jacobians(h, n, base, 1)
@@ -197,9 +192,8 @@ func loosely(set *Set, base, y []float64) (states [][]float64) {
 	return states
 }
 
-// Three-step trajectories of all samplers in both directions with the noise and
-// the score network of the golden files, in the reference convention. Steps start
-// from the golden states. States that the reference has projected are compared
+// Three-step trajectories of all samplers in both directions with the noise and the score network of the golden files,
+// in the reference convention. Steps start from the golden states. States that the reference has projected are compared
 // with the same iteration, stopped as early.
 func TestGoldenTrajectories(t *testing.T) {
 	set := bunny(t)
@@ -371,8 +365,7 @@ func TestGoldenProjectedSteps(t *testing.T) {
 	}
 }
 
-// flat has the gradients of a set and values of zero, so that landing does
-// nothing and a step is its tangential part.
+// flat has the gradients of a set and values of zero, so that landing does nothing and a step is its tangential part.
 type flat struct{ *Set }
 
 func (f flat) NewEvaluator(rows int) constraint.Evaluator {
@@ -451,8 +444,7 @@ func TestAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(20, func() {
 		s.Jacobians(h, g, x, 100)
 		s.HessianVectors(g, x, v, 100)
-		s.Values(h,
-			x, 100)
+		s.Values(h, x, 100)
 	}); n > 0.5 {
 		t.Errorf("%v allocations", n)
 	}
@@ -544,9 +536,8 @@ func TestSurface(t *testing.T) {
 		!strings.Contains(err.Error(), "not near") {
 		t.Errorf("a mesh elsewhere: %v", err)
 	}
-	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of
-	// the area is out of reach, and no point of it is among those that NewSurface
-	// tries.
+	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of the area is out of reach, and no
+	// point of it is among those that NewSurface tries.
 	spot := ball.Mesh(3)
 	n := int32(len(spot.Vertices) / 3)
 	spot.Vertices = append(spot.Vertices, 2.2, 0, 0, 2.2, 0.37, 0, 2.2, 0, 0.37)

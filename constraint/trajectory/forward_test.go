@@ -15,9 +15,8 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// The forward simulation of the published task: as many paths as there are training rows. With
-// open ends start and goal stand behind the waypoints, and the path keeps no height, which the
-// ends would ask for again.
+// The forward simulation of the published task: as many paths as there are training rows. With open ends start and goal
+// stand behind the waypoints, and the path keeps no height, which the ends would ask for again.
 func BenchmarkForward(b *testing.B) {
 	for _, c := range []struct {
 		l    int

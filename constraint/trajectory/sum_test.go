@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// The reference's set in its own form: golden values and derivatives, the tangent space and
-// landing with its ridge.
+// The reference's set in its own form: golden values and derivatives, the tangent space and landing with its ridge.
 func TestGoldenReference(t *testing.T) {
 	g := golden.Read(t, "robot10_ops.npz")
 	spec := published(10)
@@ -66,8 +65,7 @@ func TestPaperSums(t *testing.T) {
 		for j := range x {
 			x[j] += 0.05 * dx[d-1-j]
 		}
-		// h from the separate components: circles are half of the paper's, the heights of
-		// the ends stand in the path.
+		// h from the separate components: circles are half of the paper's, the heights of the ends stand in the path.
 		v, h, ends := constraint.Values(s, x), 0.0, [2]float64{}
 		for i, name := range s.Equalities() {
 			switch {

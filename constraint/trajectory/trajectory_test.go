@@ -230,9 +230,7 @@ func TestBounds(t *testing.T) {
 				s.Obstacles = append(s.Obstacles, &scene.Obstacle{A: [3]float64{9, 9, 9}, Radius: 1})
 			}
 		},
-		"obstacles": func(s *trajectory.Spec) {
-			s.Obstacles = make([]trajectory.Obstacle, 1<<20)
-		},
+		"obstacles": func(s *trajectory.Spec) { s.Obstacles = make([]trajectory.Obstacle, 1<<20) },
 	} {
 		spec := published(10)
 		change(&spec)
@@ -408,9 +406,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// The enlargement is half of what a step moves a point at most: an obstacle on the arc that
-// the stretched arm sweeps is refused at both ends of it, though they are clear of it by nearly as
-// much.
+// The enlargement is half of what a step moves a point at most: an obstacle on the arc that the stretched arm sweeps is
+// refused at both ends of it, though they are clear of it by nearly as much.
 func TestSegmentsAreTight(t *testing.T) {
 	arm, err := robot.FromDH("two", []robot.DH{{}, {A: 1}})
 	if err != nil {
@@ -475,8 +472,7 @@ func TestNamesOfOpenJoints(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 	d := held.Dim()
-	for _, joint := range []constraint.Set{constraint.Product(zoo.Euclidean{D: 2}, held),
-		constraint.All(held, held)} {
+	for _, joint := range []constraint.Set{constraint.Product(zoo.Euclidean{D: 2}, held), constraint.All(held, held)} {
 		if names := joint.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
 			t.Errorf("%s: %v", constraint.Name(joint), names)
 		}

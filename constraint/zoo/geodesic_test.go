@@ -70,10 +70,9 @@ func curves(t *testing.T) map[string]struct {
 	return out
 }
 
-// Along a geodesic from x the velocity found is the one it left with, from the least to
-// nearly the largest angle, and a vector carried back along it is what projecting it
-// from point to point gives, in the limit of many points: halving their distance halves
-// the difference.
+// Along a geodesic from x the velocity found is the one it left with, from the least to nearly the largest angle, and a
+// vector carried back along it is what projecting it from point to point gives, in the limit of many points: halving
+// their distance halves the difference.
 func TestGeodesic(t *testing.T) {
 	for name, c := range curves(t) {
 		stream := keyed.New(1, keyed.Probe, 7)

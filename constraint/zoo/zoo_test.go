@@ -189,8 +189,7 @@ func TestUniformLaws(t *testing.T) {
 		_, φ := torus.Angles(x)
 		return (φ + math.Pi + torus.Minor/torus.Major*math.Sin(φ)) / (2 * math.Pi)
 	})
-	// On the spheroid with axes (1, 1, c) the area between heights is
-	// ∝ ∫ √(1 + z²(1−c²)/c⁴) dz.
+	// On the spheroid with axes (1, 1, c) the area between heights is ∝ ∫ √(1 + z²(1−c²)/c⁴) dz.
 	const c = 2.0
 	spheroid := zoo.Ellipsoid{Axes: []float64{1, 1, c}}
 	k := math.Sqrt((c*c - 1) / (c * c * c * c))

@@ -40,8 +40,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	if !slices.Equal(Names(), []string{"earth", "points", "molecule", "trajectory", "demo"}) ||
-		!slices.Equal(Extensions(),
-			[]string{".npy", ".csv", ".parquet", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
+		!slices.Equal(Extensions(), []string{".npy", ".csv", ".parquet", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
 		t.Errorf("%v, %v", Names(), Extensions())
 	}
 }

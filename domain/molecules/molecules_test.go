@@ -139,8 +139,7 @@ func chain(a, n int, f func(i, k int) float64) []float64 {
 	return out
 }
 
-// next returns the place of an atom at a distance from the last of x, with an angle and a
-// torsion.
+// next returns the place of an atom at a distance from the last of x, with an angle and a torsion.
 func next(x []float64, r, θ, τ float64) []float64 {
 	n := len(x) / 3
 	at := func(i int) [3]float64 { return [3]float64(x[3*i : 3*i+3]) }
@@ -609,8 +608,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A free energy is that of its counts, with the error of a share; bins without counts have
-// none.
+// A free energy is that of its counts, with the error of a share; bins without counts have none.
 func TestEnergy(t *testing.T) {
 	b := metric.Bins{Lo: 0, Hi: 4, N: 4}
 	var values []float64

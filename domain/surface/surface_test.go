@@ -75,8 +75,7 @@ func (c *canvas) Molecule(*figure.MoleculeView)                {}
 func (c *canvas) Arm(*figure.ArmView)                          {}
 func (c *canvas) Surface(*figure.SurfaceView)                  { c.surface = true }
 
-// The picture of a mesh with more faces than a page can draw is a file, and the
-// report says so.
+// The picture of a mesh with more faces than a page can draw is a file, and the report says so.
 func TestPictureOfAFineMesh(t *testing.T) {
 	for _, cut := range []struct {
 		cuts  int

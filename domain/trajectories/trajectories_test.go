@@ -51,8 +51,7 @@ func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	return set
 }
 
-// hand is an arm of one joint about z and a hand 1 m from it, past a ball of radius 0.1 at
-// (1, 0, 0).
+// hand is an arm of one joint about z and a hand 1 m from it, past a ball of radius 0.1 at (1, 0, 0).
 func hand(t testing.TB, waypoints int, change func(s *trajectory.Spec)) constraint.Set {
 	t.Helper()
 	arm, err := robot.FromDH("clock", []robot.DH{{Lower: -3, Upper: 3, Velocity: 2}, {A: 1, Kind: robot.Fixed}})
@@ -155,9 +154,8 @@ func TestPublishedModesAndFloors(t *testing.T) {
 	}
 }
 
-// The plane is scikit-learn's, up to signs, and the published evaluation's distances come out
-// of the paths themselves: its projections are in float32, which puts a point or two of 400 on
-// the other side of a cell's edge.
+// The plane is scikit-learn's, up to signs, and the published evaluation's distances come out of the paths themselves:
+// its projections are in float32, which puts a point or two of 400 on the other side of a cell's edge.
 func TestPlaneGolden(t *testing.T) {
 	set, p, path := publishedPaths(t, 10)
 	g := golden.Read(t, "robot_pca_T10.npz")
@@ -206,9 +204,8 @@ func TestObservables(t *testing.T) {
 	}
 }
 
-// A motion whose way points are clear and that goes through the ball between them is found, by
-// how deep it goes; the way around the other side is proven clear, and one in between keeps no
-// margin.
+// A motion whose way points are clear and that goes through the ball between them is found, by how deep it goes; the
+// way around the other side is proven clear, and one in between keeps no margin.
 func TestSwept(t *testing.T) {
 	set := hand(t, 2, nil)
 	through, around, near := []float64{-0.5, 0.6}, []float64{0.5, 2}, []float64{0.11, 0.4}
@@ -238,8 +235,7 @@ func TestSwept(t *testing.T) {
 			t.Errorf("at the margin: %v", m)
 		}
 	}
-	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only
-	// what is proven counts.
+	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only what is proven counts.
 	past := hand(t, 2, func(s *trajectory.Spec) {
 		s.Obstacles = []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
 	})
@@ -529,8 +525,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// The tip's way goes from way point to way point with joints at constant rates, the shorter way
-// around.
+// The tip's way goes from way point to way point with joints at constant rates, the shorter way around.
 func TestWay(t *testing.T) {
 	m := motionOf(hand(t, 3, nil))
 	got := m.follower().way(angles([]float64{3, -3, -2}), 2)

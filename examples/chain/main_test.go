@@ -60,8 +60,7 @@ func TestClearance(t *testing.T) {
 	}
 }
 
-// Demonstrations are feasible, some touch the ball, and chain i is a function of the
-// seed and i.
+// Demonstrations are feasible, some touch the ball, and chain i is a function of the seed and i.
 func TestDemonstrations(t *testing.T) {
 	set, err := chainSet()
 	if err != nil {

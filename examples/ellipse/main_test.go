@@ -48,8 +48,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// The problem file trains on the program's data, and samples are on the sets of held-out
-// conditions.
+// The problem file trains on the program's data, and samples are on the sets of held-out conditions.
 func TestTrial(t *testing.T) {
 	dir := t.TempDir()
 	if err := example.Run(dir, "", 300, 1); err != nil {

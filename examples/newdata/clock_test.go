@@ -26,8 +26,7 @@ network: {width: 16, layers: 1}
 train: {epochs: 4, evaluate_every: 2}
 `
 
-// With its row in the registry the kind trains, is scored, drawn and written like any
-// other.
+// With its row in the registry the kind trains, is scored, drawn and written like any other.
 func TestClock(t *testing.T) {
 	kinds.All = append(kinds.All, Kind)
 	var file strings.Builder
@@ -42,8 +41,7 @@ func TestClock(t *testing.T) {
 	ctx := context.Background()
 	var heard []experiment.Progress
 	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) {
-		heard = append(heard,
-			p)
+		heard = append(heard, p)
 	}}); err != nil {
 		t.Fatal(err)
 	}

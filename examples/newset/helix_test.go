@@ -26,8 +26,7 @@ func TestHelix(t *testing.T) {
 	}
 }
 
-// Once listed it is made by its name in a problem file, with errors that name the key,
-// and joined with others.
+// Once listed it is made by its name in a problem file, with errors that name the key, and joined with others.
 func Example() {
 	sets.All = append(sets.All, Kind)
 	for _, set := range []string{

@@ -16,9 +16,8 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// The whole way of the commands, small: chains to an SDF file of conformers, training on
-// it, and samples that have every bond and angle of the template, that of the closure
-// too, to 1e-10, none lost.
+// The whole way of the commands, small: chains to an SDF file of conformers, training on it, and samples that have
+// every bond and angle of the template, that of the closure too, to 1e-10, none lost.
 func TestExample(t *testing.T) {
 	source, err := os.ReadFile("problem.yaml")
 	if err != nil {

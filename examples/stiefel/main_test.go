@@ -13,9 +13,8 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// The data is on V(5, 2), and its share in each cluster and mean overlap with the
-// centre are those of the mixture. The mean overlap of the matrix Langevin law is
-// computed from uniform points weighted by exp(κ tr CᵀX).
+// The data is on V(5, 2), and its share in each cluster and mean overlap with the centre are those of the mixture. The
+// mean overlap of the matrix Langevin law is computed from uniform points weighted by exp(κ tr CᵀX).
 func TestData(t *testing.T) {
 	const n = 300
 	x, centres, err := pairs(n, 1)

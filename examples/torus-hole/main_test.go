@@ -47,8 +47,7 @@ func TestData(t *testing.T) {
 	if r := standardError * math.Sqrt(n) / sd; math.Abs(r-1) > 0.2 {
 		t.Errorf("standard error %g, want %g", standardError, sd/math.Sqrt(n))
 	}
-	// Five standard errors of 2000 draws, false alarm 6e-7; the reference's own error
-	// is a sixth of one.
+	// Five standard errors of 2000 draws, false alarm 6e-7; the reference's own error is a sixth of one.
 	if math.Abs(got-mean) > 5*sd/math.Sqrt(n) {
 		t.Errorf("mean of cos(3θ − 2φ) is %g, want %g", got, mean)
 	}

@@ -61,8 +61,7 @@ func TestURDF(t *testing.T) {
 	}
 }
 
-// Planned motions of the problem file keep the line and the level, and the margin to the lamp
-// between way points too.
+// Planned motions of the problem file keep the line and the level, and the margin to the lamp between way points too.
 func TestExample(t *testing.T) {
 	set, spec := load(t)
 	pool := parallel.New(2)

@@ -8,10 +8,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/published"
 )
 
-// The published points have the densities of eigenfunctions on the cut mesh: cut
-// once, the divergence on faces is near what 20 000 draws have from 50 000 of the
-// same law (0.027), and that of the function before is far above. Without a cut it
-// is far off for the 100th.
+// The published points have the densities of eigenfunctions on the cut mesh: cut once, the divergence on faces is near
+// what 20 000 draws have from 50 000 of the same law (0.027), and that of the function before is far above. Without a
+// cut it is far off for the 100th.
 func TestPublishedDensities(t *testing.T) {
 	folder := filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply"))
 	compare := func(name string, levels int) []published.Row {

@@ -24,8 +24,7 @@ func lowest(t *testing.T, l *Laplacian, count int) []Function {
 	return f
 }
 
-// Eigenvalues of the sphere are k(k+1), 2k+1 times; on a mesh of 1026 vertices
-// those up to k = 4 come within 3 %.
+// Eigenvalues of the sphere are k(k+1), 2k+1 times; on a mesh of 1026 vertices those up to k = 4 come within 3 %.
 func TestSphere(t *testing.T) {
 	l := New(ball.Mesh(4))
 	f := lowest(t, l, 25)
@@ -76,8 +75,7 @@ func ellipsoid(n int) *mesh.Mesh {
 	return m
 }
 
-// Pairs that Lowest returns satisfy S f = λ M f to 1e-8 of λ‖M f‖, and the entry of
-// largest size is positive.
+// Pairs that Lowest returns satisfy S f = λ M f to 1e-8 of λ‖M f‖, and the entry of largest size is positive.
 func TestResiduals(t *testing.T) {
 	l := New(ellipsoid(4))
 	for i, f := range lowest(t, l, 60)[1:] {
@@ -96,8 +94,7 @@ func TestResiduals(t *testing.T) {
 	}
 }
 
-// While the Krylov space grows there are no eigenfunctions at first, and then only
-// ones that have converged.
+// While the Krylov space grows there are no eigenfunctions at first, and then only ones that have converged.
 func TestRitzConverges(t *testing.T) {
 	l := New(ellipsoid(3))
 	const count, ε = 5, 0.1
@@ -182,8 +179,7 @@ func TestDense(t *testing.T) {
 	}
 }
 
-// The factor solves (S + εM) y = x over the vertices with a mass, and writes zeros
-// for the others, in place too.
+// The factor solves (S + εM) y = x over the vertices with a mass, and writes zeros for the others, in place too.
 func TestSolve(t *testing.T) {
 	m := ball.Mesh(2)
 	m.Faces = m.Faces[12:]
@@ -210,8 +206,7 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// What is too much is an *Error before anything is computed, and every stage stops
-// when the context ends.
+// What is too much is an *Error before anything is computed, and every stage stops when the context ends.
 func TestTooMany(t *testing.T) {
 	big := New(ball.Mesh(5)) // 4098 vertices
 	for count, l := range map[int]*Laplacian{0: New(ball.Mesh(0)), 7: New(ball.Mesh(0)), 981: big, 4098: big} {
@@ -340,9 +335,8 @@ func TestBunny(t *testing.T) {
 	}
 }
 
-// With f = z on the sphere, points have heights of density 2z on [0, 1]: the mean
-// of 4000 squares is 1/2 ± 0.0046, and the mesh is round to 0.3 %; six deviations
-// pass by chance once in 10⁸ seeds.
+// With f = z on the sphere, points have heights of density 2z on [0, 1]: the mean of 4000 squares is 1/2 ± 0.0046, and
+// the mesh is round to 0.3 %; six deviations pass by chance once in 10⁸ seeds.
 func TestDensity(t *testing.T) {
 	m := ball.Mesh(4)
 	f := make([]float64, len(m.Vertices)/3)
@@ -362,9 +356,8 @@ func TestDensity(t *testing.T) {
 	}
 }
 
-// On one triangle, with f one at the first corner and zero at the others, coordinates
-// have Dirichlet's law (2, 1, 1): means ½, ¼, ¼, deviations of 4000 points' means 0.0035
-// at most; six of them pass by chance once in 10⁸ seeds.
+// On one triangle, with f one at the first corner and zero at the others, coordinates have Dirichlet's law (2, 1, 1):
+// means ½, ¼, ¼, deviations of 4000 points' means 0.0035 at most; six of them pass by chance once in 10⁸ seeds.
 func TestDensityWithinAFace(t *testing.T) {
 	// z, x, y are the coordinates
 	m := &mesh.Mesh{Vertices: []float64{0, 0, 1, 1, 0, 0, 0, 1, 0}, Faces: []int32{0, 1, 2}}
@@ -384,9 +377,8 @@ func TestDensityWithinAFace(t *testing.T) {
 	}
 }
 
-// Eigenfunctions of the cut mesh are nearer those of the surface: the error of
-// eigenvalues of the sphere's mesh against 2, 6, 12 is that of the mesh's shape
-// alone, so cutting flat faces moves them by the discretisation's share, from one
+// Eigenfunctions of the cut mesh are nearer those of the surface: the error of eigenvalues of the sphere's mesh against
+// 2, 6, 12 is that of the mesh's shape alone, so cutting flat faces moves them by the discretisation's share, from one
 // side and by a quarter each time.
 func TestSubdivided(t *testing.T) {
 	m := ball.Mesh(2)

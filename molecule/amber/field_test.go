@@ -40,8 +40,7 @@ func openmm(t *testing.T) map[string]arrayfile.Array {
 	return a
 }
 
-// Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of
-// a prmtop file.
+// Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of a prmtop file.
 func TestOpenMM(t *testing.T) {
 	a := openmm(t)
 	x, n := a["x"].AsFloat64(), a["x"].Shape[0]
@@ -139,8 +138,7 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// Forces add up to nothing, and so do their moments; energies do not see where the molecule
-// lies, nor its mirror image.
+// Forces add up to nothing, and so do their moments; energies do not see where the molecule lies, nor its mirror image.
 func TestSymmetry(t *testing.T) {
 	e := must(t, AlanineDipeptide(), OBC2)
 	for seed := range uint64(5) {

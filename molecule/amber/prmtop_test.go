@@ -139,8 +139,7 @@ func TestPrmtopFaults(t *testing.T) {
 	}
 }
 
-// A file that ends early, after any line, is an error that says so; without its last,
-// optional sections it is whole.
+// A file that ends early, after any line, is an error that says so; without its last, optional sections it is whole.
 func TestPrmtopTruncated(t *testing.T) {
 	good := text(t, "dipeptide.prmtop")
 	lines := strings.SplitAfter(good, "\n")

@@ -59,8 +59,7 @@ func save(t testing.TB, name string, data []byte) string {
 	return path
 }
 
-// What is written is read back: coordinates to the format's precision, atoms and bonds as
-// far as the format has them.
+// What is written is read back: coordinates to the format's precision, atoms and bonds as far as the format has them.
 func TestRoundTrip(t *testing.T) {
 	m, x := ethanol(7)
 	m.Atoms[2].Charge, m.Atoms[8].Insertion = -1, "B"
@@ -237,8 +236,7 @@ func TestPDB(t *testing.T) {
 	}
 }
 
-// CONECT records are bonds; atoms that they do not name have guessed ones; stale ones are
-// told.
+// CONECT records are bonds; atoms that they do not name have guessed ones; stale ones are told.
 func TestConect(t *testing.T) {
 	file := twoModels + "CONECT    4    2    3\nCONECT    2    4\nCONECT    4   77\n"
 	got, err := DecodePDB("c.pdb", strings.NewReader(file))
@@ -425,8 +423,7 @@ func TestSDF(t *testing.T) {
 		"in data": {strings.Replace(acetate, "$$$$\n", "", 1), "the file ends in data fields"},
 		"no number": {strings.Replace(acetate, "1.5200", "1.5.00", 1),
 			`a.sdf:6: frame 0 (from 0), atom 1 (C): x is "1.5.00", expected a number in columns 1 to 10`},
-		"short": {strings.Replace(acetate, "    0.0000 C   0  0\n", "\n", 1),
-			"atom 0: the record ends in column 20"},
+		"short": {strings.Replace(acetate, "    0.0000 C   0  0\n", "\n", 1), "atom 0: the record ends in column 20"},
 		"bond": {strings.Replace(acetate, "  2  4  1", "  2  5  1", 1),
 			`a.sdf:11: frame 0 (from 0): "  2  5  1  0", expected bond 2: two atoms of 1 to 4`},
 		"with itself": {strings.Replace(acetate, "  2  4  1", "  2  2  1", 1), "expected bond 2"},

@@ -18,8 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// pinocchio runs the script of bench/rivals, or skips. Set LANDING_PYTHON to a Python
-// that has Pinocchio.
+// pinocchio runs the script of bench/rivals, or skips. Set LANDING_PYTHON to a Python that has Pinocchio.
 func pinocchio(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	python := cmp.Or(os.Getenv("LANDING_PYTHON"), "python3")
@@ -78,8 +77,7 @@ func npy(t *testing.T, v []float64, shape ...int) []byte {
 	return b.Bytes()
 }
 
-// Pinocchio puts every link where we do, to 1e-9: of files read by both, and of files
-// that Write wrote.
+// Pinocchio puts every link where we do, to 1e-9: of files read by both, and of files that Write wrote.
 func TestPinocchioPoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	slanted := &robot.Arm{Name: "slanted", Base: "base"}
@@ -134,8 +132,7 @@ func TestPinocchioPoses(t *testing.T) {
 	}
 }
 
-// The published trajectories, where they are (testkit.Shared): all links of all
-// way points.
+// The published trajectories, where they are (testkit.Shared): all links of all way points.
 func TestPinocchioPublished(t *testing.T) {
 	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/robot/L10_paths.npy"))
 	if err != nil {
@@ -236,9 +233,7 @@ func TestPinocchioPaths(t *testing.T) {
 	plant("way point", count("clearance at way points"), func([]float64) []string {
 		return []string{"--sphere", ball([3]float64{start[0], start[1], start[2] + 0.105}, 0.1)}
 	})
-	plant("segment", "collide: 1", func([]float64) []string {
-		return []string{"--sphere", ball(middle, gap-0.02)}
-	})
+	plant("segment", "collide: 1", func([]float64) []string { return []string{"--sphere", ball(middle, gap-0.02)} })
 	if out, _ := check(x, "--sphere", ball(middle, gap-0.02), "--between", "0"); !strings.Contains(out,
 		"1 of 1 trajectories keep") {
 		t.Errorf("way points alone miss it:\n%s", out)

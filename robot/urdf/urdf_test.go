@@ -129,8 +129,7 @@ func TestGantry(t *testing.T) {
 		t.Fatalf("%d coordinates, %d slides", a.Dim(), a.Sliding())
 	}
 	k := at(a, []float64{1.25, -0.5, 0.75, math.Pi})
-	// Half a turn about (1, 0, 1)/√2 in a frame that is turned by a quarter about z:
-	// x ↔ z, y ↦ −y.
+	// Half a turn about (1, 0, 1)/√2 in a frame that is turned by a quarter about z: x ↔ z, y ↦ −y.
 	want := robot.Pose{R: [9]float64{0, 1, 0, 0, 0, 1, 1, 0, 0}, P: [3]float64{1.25, -0.5, 2 - 0.75 - 0.1}}
 	samePose(t, "wrist", k.Pose(3), want, 1e-15)
 }
@@ -199,12 +198,9 @@ func holds(a *robot.Arm, link int, p [3]float64) bool {
 	return false
 }
 
-func dist(a, b [3]float64) float64 {
-	return math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2])
-}
+func dist(a, b [3]float64) float64 { return math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]) }
 
-// Every point of a shape is in a sphere that covers it, and no sphere stands out by more
-// than it may.
+// Every point of a shape is in a sphere that covers it, and no sphere stands out by more than it may.
 func TestVolume(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	data, err := os.ReadFile("testdata/panda.urdf")

@@ -167,9 +167,8 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// A first step of Adam moves a parameter by the rate but for the corrections of its
-// means, which belong to the number of the step; the rate falls along a cosine to a
-// hundredth.
+// A first step of Adam moves a parameter by the rate but for the corrections of its means, which belong to the number
+// of the step; the rate falls along a cosine to a hundredth.
 func TestStepRate(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
@@ -280,8 +279,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// directed returns h = slope · softplus(β(n·x − c))/β, for large n·x − c the plane's
-// slope (n·x − c).
+// directed returns h = slope · softplus(β(n·x − c))/β, for large n·x − c the plane's slope (n·x − c).
 func directed(n [3]float64, c, slope, β float64) *levelset.Network {
 	net := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 1, 1}, 1), Beta: β}
 	copy(net.Weight(0), n[:])
