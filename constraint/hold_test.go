@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/expr"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -23,9 +24,7 @@ func shell(t *testing.T) constraint.Set {
 	b.Inequality("wall", x.At(3).Sub(x.At(5)))
 	b.Inequality("side", x.At(0).Sub(x.At(5)).Sub(b.Const(2)))
 	s, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -96,9 +95,7 @@ func TestHoldIsItsSlices(t *testing.T) {
 		}
 		curvature := func(s constraint.Set) *geometry.Curvature {
 			k, err := geometry.NewCurvature(s, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return k
 		}
 		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) {

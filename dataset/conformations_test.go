@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/amber"
@@ -25,9 +26,7 @@ func dihedral(lo, hi float64, atoms ...int) conformation.Condition {
 func generate(t *testing.T, c Conformations, workers int) *Frames {
 	t.Helper()
 	f, err := c.Generate(context.Background(), parallel.New(workers), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/score"
@@ -21,9 +22,7 @@ func rounded(t *testing.T) *levelset.Surface {
 	copy(n.Weight(1), []float64{1, 1, 1, 1, 1, 1})
 	n.Bias(1)[0] = -1.2
 	s, err := levelset.NewSurface(n, ball.Mesh(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -68,9 +67,7 @@ func TestEigenfunction(t *testing.T) {
 	}
 	e.Surface, e.Negative = surface, false
 	moved, err := e.Generate(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	h := make([]float64, moved.N)
 	surface.Values(h, moved.X, moved.N)
 	for i, v := range h {
@@ -80,9 +77,7 @@ func TestEigenfunction(t *testing.T) {
 	}
 	e.Count = 100
 	fewer, err := e.Generate(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i, v := range fewer.X {
 		if v != moved.X[i] {
 			t.Fatalf("number %d of 100 points is another than of 500", i/3)

@@ -8,15 +8,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
 func mixture(t *testing.T, r RotationMixture) (*Points, []int) {
 	t.Helper()
 	p, modes, err := r.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return p, modes
 }
 
@@ -25,9 +24,7 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	const n, count = 10, 200
 	p, modes := mixture(t, RotationMixture{Count: count, Seed: 7})
 	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	h := make([]float64, count*55)
 	group.Values(h, p.X, count)
 	for i, v := range h {
@@ -56,9 +53,7 @@ func TestRotationsFollowTheirStreams(t *testing.T) {
 	const n, sd, seed = 4, 0.3, 5
 	p, modes := mixture(t, RotationMixture{N: n, Modes: 3, Count: 30, SD: sd, Seed: seed})
 	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	c, z := make([]float64, n*n), make([]float64, n*n)
 	for i, j := range modes {
 		if want := keyed.New(seed, keyed.Synthetic, 1).Index(3, uint64(i), 0); j != want {

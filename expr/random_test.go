@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // hyper is a + b ε₁ + c ε₂ + e ε₁ε₂ with ε₁² = ε₂² = 0: with ε₁ along u and ε₂ along w, it carries value, u·∇, w·∇ and
@@ -207,9 +208,7 @@ func TestRandomFormulas(t *testing.T) {
 		}
 		outs := values[max(0, len(values)-5):]
 		prog, err := g.Compile(outs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n := rapid.IntRange(1, 3).Draw(t, "points")
 		coordinate := rapid.Float64Range(-2, 2)
 		x, v := make([]float64, n*d), make([]float64, n*d)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Steps are counted before they are taken: the elements of what a range adds up, and x.
@@ -60,9 +62,7 @@ func TestPlaceEndsWithTheFormula(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := g.Compile(Sqrt(g.X().At(1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if f := p.Fault([]float64{1, -1}, 0); f == nil || f.Place != (Place{}) {
 		t.Errorf("the fault of what no formula says: %+v", f)
 	}

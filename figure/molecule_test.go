@@ -8,20 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func svg(t *testing.T, pic Picture) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := pic.WriteSVG(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkSVG(b.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := pic.WritePNG(&bytes.Buffer{}, 300); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, pic.WriteSVG(&b))
+	testkit.OK(t, checkSVG(b.Bytes()))
+	testkit.OK(t, pic.WritePNG(&bytes.Buffer{}, 300))
 	return b.String()
 }
 
@@ -121,9 +117,7 @@ func TestMoleculeView(t *testing.T) {
 	}
 	m.Layers = []MoleculeLayer{data, {Name: "samples"}}
 	var b bytes.Buffer
-	if err := (&Report{Title: "t", Molecule: m}).WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, (&Report{Title: "t", Molecule: m}).WriteHTML(&b))
 	page := b.String()
 	_, rest, ok := strings.Cut(page, `id="molecule-data">`)
 	text, _, _ := strings.Cut(rest, "</script>")

@@ -79,18 +79,14 @@ func files() map[string][]byte {
 
 func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o666))
 	return Read(path)
 }
 
 func TestRead(t *testing.T) {
 	for name, data := range files() {
 		m, err := read(t, name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if fmt.Sprint(m) != fmt.Sprint(cube()) {
 			t.Errorf("%s: %v", name, m)
 		}
@@ -443,9 +439,7 @@ func TestLargestMesh(t *testing.T) {
 	header := fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty "+
 		"float z\nend_header\n", maxVertices+1)
 	path := filepath.Join(t.TempDir(), "m.ply")
-	if err := os.WriteFile(path, []byte(header), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(header), 0o666))
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "expected 0 to 715827882") {
 		t.Errorf("a count of vertices beyond int32: %v", err)
 	}
@@ -620,9 +614,7 @@ func TestSample(t *testing.T) {
 func TestPublishedMeshes(t *testing.T) {
 	for name, faces := range map[string]int{"bunny.ply": 5000, "bunny.obj": 5000, "spot.ply": 5856, "spot.obj": 5856} {
 		m, err := Read(testkit.Shared(t, "data/mesh/"+name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, n := m.N(); n != faces || m.Components() != 1 {
 			t.Errorf("%s: %d faces in %d parts", name, n, m.Components())
 		}
@@ -634,9 +626,7 @@ func TestPublishedMeshes(t *testing.T) {
 
 func BenchmarkNearest(b *testing.B) {
 	m, err := Read(testkit.Shared(b, "data/mesh/bunny.ply"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	tree, s, x := NewTree(m), NewSampler(m, nil), make([]float64, 3)
 	for i := 0; b.Loop(); i++ {
 		s.Sample(x, keyed.New(1, keyed.Probe, 0), uint64(i), 0)
@@ -649,9 +639,7 @@ func TestWritePLY(t *testing.T) {
 	m := cube()
 	m.Vertices[4] = math.Pi
 	var b bytes.Buffer
-	if err := m.WritePLY(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.WritePLY(&b))
 	back, err := read(t, "a.ply", b.Bytes())
 	if err != nil || fmt.Sprint(back) != fmt.Sprint(m) {
 		t.Errorf("%v, %v", back, err)

@@ -15,13 +15,9 @@ import (
 func TestGoldenFaces(t *testing.T) {
 	g := golden.Read(t, "mesh_bunny.npz")
 	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	tree, x := mesh.NewTree(m), data.AsFloat64()
 	wantFace, wantDistance := g["face"].AsFloat64(), g["dist"].AsFloat64()
 	for i, want := range wantFace {

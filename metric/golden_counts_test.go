@@ -40,9 +40,7 @@ func sparse(h []float64) (out [][2]int) {
 func parts(t *testing.T, name string) map[string][]float64 {
 	t.Helper()
 	points, err := dataset.ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, test := points.X, []float64(nil)
 	for _, i := range golden.Read(t, "s2_splits.npz")[name+"_test"].Int32 {
 		test = append(test, x[3*i:3*i+3]...)
@@ -73,9 +71,7 @@ func checkEarth(t *testing.T, name string, part map[string][]float64) {
 func traces(t *testing.T) map[string][]float64 {
 	t.Helper()
 	a, err := arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	all := metric.PowerTraces(nil, a.AsFloat64(), 10)
 	return map[string][]float64{"first1000": all[:4*1000], "full": all}
 }
@@ -183,13 +179,9 @@ func TestGoldenDistances(t *testing.T) {
 		}
 	}
 	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x := data.AsFloat64()
 	faces := make([]float64, len(x)/3)
 	metric.NearestFaces(faces, x, mesh.NewTree(m))
@@ -201,11 +193,7 @@ func TestGoldenDistances(t *testing.T) {
 	c.Faces = sparse(h)
 	if *update {
 		b, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("../internal/testkit/golden/testdata/counts.json", append(b, '\n'), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, os.WriteFile("../internal/testkit/golden/testdata/counts.json", append(b, '\n'), 0o666))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // nearest is what both programs do.
@@ -217,13 +218,9 @@ func TestNearestCountsFailures(t *testing.T) {
 // than the rows; a set that has nothing; no allocation.
 func TestNearestInBlocks(t *testing.T) {
 	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	so, err := zoo.NewOrthogonal(4, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, set := range map[string]constraint.Set{"SO(4)": so, "cap": set} {
 		d := set.Dim()
 		const n = 30

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // random returns an arm of n joints with axes and origins in any direction, turning,
@@ -32,9 +34,7 @@ func random(t testing.TB, r *rand.Rand, n int) *Arm {
 			Lower:  -1, Upper: 1, Velocity: 1,
 		})
 	}
-	if err := a.Check(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, a.Check())
 	return a
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
@@ -152,9 +153,7 @@ func TestFromDH(t *testing.T) {
 		rows = append(rows, row)
 	}
 	a, err := FromDH("test", rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	q := []float64{0.3, 0.7, -2, 1.1}
 	x := make([]float64, a.Dim())
 	a.Coordinates(x, q)

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
@@ -35,9 +36,7 @@ func set(t testing.TB, atoms int, spec conformation.Spec) *conformation.Set {
 	t.Helper()
 	spec.Molecule = molecule.Anonymous(atoms)
 	s, err := conformation.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -100,9 +99,7 @@ func TestGoldenAlanine(t *testing.T) {
 			golden.Near(t, "∇"+name, rows, g["jac_"+name+where].AsFloat64())
 		}
 		ridge := reference.NewRidge(s, 1e-6, 0.05)(n)
-		if err := ridge.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, ridge.At(x, n))
 		y := make([]float64, 30*n)
 		ridge.Tangent(y, g["y"].AsFloat64())
 		golden.Near(t, "Πy", y, g["tangent_"+where].AsFloat64())
@@ -313,9 +310,7 @@ func TestFault(t *testing.T) {
 	s, err := conformation.New(conformation.Spec{Molecule: m,
 		Conditions: []conformation.Condition{{Name: "φ", Low: 1, High: 2,
 			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	fault := s.Capabilities().Fault
 	for _, c := range []struct {
 		x    []float64

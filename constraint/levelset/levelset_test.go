@@ -138,9 +138,7 @@ func TestRefinerBoundsTheWholeWay(t *testing.T) {
 
 func bunny(t testing.TB) *Set {
 	n, err := ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return New(n)
 }
 
@@ -153,9 +151,7 @@ func TestGoldenOps(t *testing.T) {
 	const ατ = 25 * 0.15 * 0.1
 	for _, where := range []string{"on", "off"} {
 		b := geometry.New(set, n, 0)
-		if err := b.At(f("x_"+where), n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(f("x_"+where), n))
 		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, 3*n), make([]float64, n)
 		set.Jacobians(v, jac, f("x_"+where), n)
@@ -223,9 +219,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				p.Method, p.Landing.Explicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA,
 					langevin.ULLAP: langevin.ULLA}[p.Method], true
 			}
-			if err := p.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, p.Validate())
 			n := len(f("x_init")) / 3
 			s := p.NewStepper(n)
 			failed := make([]bool, n)
@@ -234,9 +228,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				v := make([]float64, len(x))
 				if p.Method.Underdamped() {
 					b := geometry.New(set, n, 0)
-					if err := b.At(x, n); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, b.At(x, n))
 					b.Tangent(v, f("noise_v0"))
 				}
 				for i := range v {
@@ -249,9 +241,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				hist, lost := c.name+"_"+direction+"_hist", make([]bool, n)
 				for j := range 3 {
 					x, next := row(hist, j), make([]float64, 3*n)
-					if err := step(next, x, prev, j); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, step(next, x, prev, j))
 					for i := range n {
 						r, want := next[3*i:3*i+3], row(hist, j+1)[3*i:3*i+3]
 						var states [][]float64
@@ -287,9 +277,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				return err
 			})
 			net, err := score.FromLayers[float64](g, "net_layer_")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
 				_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j,
 					score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
@@ -312,13 +300,9 @@ func TestGoldenProjectedSteps(t *testing.T) {
 			Set: set, Method: m, Friction: 20,
 			Schedule: langevin.Schedule{N: 3, T: f("timesteps")[3], SigmaMin: 0.2, SigmaMax: 0.6},
 		}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Validate())
 		net, err := score.FromLayers[float64](g, "net_layer_")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		field := score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
 		n := len(f("x_init")) / 3
 		s, compared := p.NewStepper(n), 0
@@ -332,9 +316,7 @@ func TestGoldenProjectedSteps(t *testing.T) {
 				} else {
 					_, err = s.Backward(got, row(j), row(j-1), ζ, failed, n, 2-j, field)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				h, normal := make([]float64, n), make([]float64, 3*n)
 				set.Jacobians(h, normal, row(j), n)
 				set.Values(h, got, n)
@@ -384,17 +366,11 @@ func TestFiles(t *testing.T) {
 	n := bumpy(3)
 	n.Round()
 	var b bytes.Buffer
-	if err := n.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, n.Write(&b))
 	path := filepath.Join(dir, "net.npz")
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 	back, err := ReadNetwork(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if back.Beta != n.Beta || len(back.Params) != len(n.Params) {
 		t.Fatalf("read back β = %v, %d parameters", back.Beta, len(back.Params))
 	}
@@ -472,18 +448,14 @@ func BenchmarkForward(b *testing.B) {
 		Landing:  langevin.Landing{Explicit: true, Rate: 25},
 	}
 	data, err := arrayfile.ReadNPY(testkit.Shared(b, "data/mesh/bunny_eigfn50.npy"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	pool := parallel.New(0)
 	defer pool.Close()
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths langevin.Paths
 	for b.Loop() {
 		r, err := sim.Forward(context.Background(), &paths, data.AsFloat64()[:3*40_000], 1, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, err)
 		if r.Failed > 0 {
 			b.Fatalf("%d paths failed", r.Failed)
 		}
@@ -515,9 +487,7 @@ func round() *Network {
 
 func TestSurface(t *testing.T) {
 	s, err := NewSurface(round(), ball.Mesh(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	constrainttest.Run(t, s, constrainttest.Options{})
 	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
 	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
@@ -543,9 +513,7 @@ func TestSurface(t *testing.T) {
 	spot.Vertices = append(spot.Vertices, 2.2, 0, 0, 2.2, 0.37, 0, 2.2, 0, 0.37)
 	spot.Faces = append(spot.Faces, n, n+1, n+2)
 	s, err = NewSurface(round(), spot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	again := 0
 	for i := range uint64(1000) {
 		st := keyed.New(1, keyed.Probe, 1)
@@ -582,9 +550,7 @@ func TestMeshFaults(t *testing.T) {
 		}
 	}
 	s, err := NewSurface(round(), open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	faults := s.Faults()
 	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 ||
 		faults[1].Fault.Kind != mesh.Unused {

@@ -45,9 +45,7 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
 	set, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 
@@ -55,9 +53,7 @@ func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 func hand(t testing.TB, waypoints int, change func(s *trajectory.Spec)) constraint.Set {
 	t.Helper()
 	arm, err := robot.FromDH("clock", []robot.DH{{Lower: -3, Upper: 3, Velocity: 2}, {A: 1, Kind: robot.Fixed}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	spec := trajectory.Spec{Arm: arm, Waypoints: waypoints, Volume: []robot.Sphere{{Link: 1}}, Margin: 0.02,
 		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1, 0, 0}, Radius: 0.1}}}
 	if change != nil {
@@ -81,9 +77,7 @@ func domainOf(t testing.TB, set constraint.Set, x []float64, path string) *domai
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	d, err := New(domain.Input{Set: set, Data: x, Train: x, Pool: pool, Files: map[string]string{"data.path": path}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return d
 }
 
@@ -103,13 +97,10 @@ func publishedPaths(t testing.TB, l int) (constraint.Set, *dataset.Points, strin
 	t.Helper()
 	path := testkit.Shared(t, fmt.Sprintf("data/robot/L%d_paths.npy", l))
 	p, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	set := panda(t, l)
-	if p, err = fit(set, p); err != nil {
-		t.Fatal(err)
-	}
+	p, err = fit(set, p)
+	testkit.OK(t, err)
 	return set, p, path
 }
 
@@ -368,12 +359,8 @@ func TestLabels(t *testing.T) {
 	write := func(a arrayfile.Array) {
 		t.Helper()
 		var b bytes.Buffer
-		if err := arrayfile.EncodeNPY(&b, a); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "my_labels.npy"), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrayfile.EncodeNPY(&b, a))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "my_labels.npy"), b.Bytes(), 0o600))
 	}
 	write(arrayfile.Array{Shape: []int{4}, Int64: []int64{5, 5, 7, 7}})
 	set := hand(t, 2, func(s *trajectory.Spec) { s.Obstacles = nil })
@@ -413,9 +400,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%v: %v", bad.Float64, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "my_labels.npy"), []byte("no array"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "my_labels.npy"), []byte("no array"), 0o600))
 	if _, err := New(domain.Input{Set: set, Data: x, Pool: parallel.New(1), Files: map[string]string{
 		"data.path": path}}); err == nil {
 		t.Error("a damaged file of labels is taken")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
@@ -17,9 +18,7 @@ import (
 func of(t *testing.T, m *mesh.Mesh, functions int) *Biharmonic {
 	t.Helper()
 	b, err := New(context.Background(), m, functions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return b
 }
 
@@ -48,9 +47,7 @@ func TestDistance(t *testing.T) {
 	const K = 12
 	b := of(t, m, K)
 	low, err := spectrum.New(m).Lowest(context.Background(), K+1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	w := b.NewWalker()
 	for i := range int32(20) {
 		v, u := 3*i, 5*i+7

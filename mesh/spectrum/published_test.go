@@ -15,9 +15,7 @@ func TestPublishedDensities(t *testing.T) {
 	folder := filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply"))
 	compare := func(name string, levels int) []published.Row {
 		rows, err := published.Compare(t.Context(), folder, name, levels, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if len(rows) != 2 {
 			t.Fatalf("%d files of %s", len(rows), name)
 		}

@@ -18,9 +18,7 @@ import (
 func lowest(t *testing.T, l *Laplacian, count int) []Function {
 	t.Helper()
 	f, err := l.Lowest(context.Background(), count, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return f
 }
 
@@ -99,9 +97,7 @@ func TestRitzConverges(t *testing.T) {
 	l := New(ellipsoid(3))
 	const count, ε = 5, 0.1
 	k, err := newKrylov(context.Background(), l, ε, len(l.Mass))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	first := 0
 	for size := 1; size <= 60; size++ {
 		k.next()
@@ -187,9 +183,7 @@ func TestSolve(t *testing.T) {
 	l := New(m)
 	const ε = 0.3
 	f, err := newFactor(context.Background(), l, ε)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	n := len(l.Mass)
 	x, y, sy := make([]float64, n), make([]float64, n), make([]float64, n)
 	keyed.New(1, keyed.Probe, 3).Normals(x, 0, 0)
@@ -252,9 +246,7 @@ func TestInertia(t *testing.T) {
 				continue
 			}
 			f, err := newFactor(context.Background(), l, -(values[i-1]+values[i])/2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got := f.negative(); got != i {
 				t.Errorf("%s: %d eigenvalues below that of number %d (growth %.3g)", name, got, i, f.growth)
 			}
@@ -289,16 +281,12 @@ func TestSymmetricStart(t *testing.T) {
 	want, n := full(l), len(l.Mass)
 	for count := 1; count <= 9; count++ {
 		k, err := newKrylov(context.Background(), l, 0.1, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		start := k.basis[0]
 		copy(start[n/2:], start[:n/2])
 		dense.Axpy(start, 1/dense.Norm(start)-1, start)
 		f, err := l.converge(context.Background(), k, 0.1, count, 40, n, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for i := range f {
 			if math.Abs(f[i].Lambda-want[i]) > 1e-8*(1+want[i]) {
 				t.Errorf("λ_%d of %d = %v, want %v", i, count, f[i].Lambda, want[i])
@@ -326,9 +314,7 @@ func TestMissing(t *testing.T) {
 // The hundredth eigenvalue of the bunny is near Weyl's 4π·100/area.
 func TestBunny(t *testing.T) {
 	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	f := lowest(t, New(m), 101)
 	if weyl := 400 * math.Pi / m.Area(); math.Abs(f[100].Lambda/weyl-1) > 0.2 {
 		t.Errorf("λ_100 = %v, Weyl's law says %v", f[100].Lambda, weyl)
@@ -405,9 +391,7 @@ func TestLevels(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	m, err := Cut(ball.Mesh(0), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, faces := m.N(); faces != 128 {
 		t.Errorf("%d faces, want 8·4²", faces)
 	}

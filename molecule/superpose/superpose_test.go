@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
@@ -29,9 +30,7 @@ func TestGolden(t *testing.T) {
 func reference(t *testing.T, y []float64) *Reference {
 	t.Helper()
 	r, err := New(y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return r
 }
 
