@@ -36,21 +36,6 @@ func npy(t *testing.T, a arrayfile.Array) []byte {
 	return b.Bytes()
 }
 
-// The authors' generator, and C++'s std::mt19937, promise the 10000th output.
-func TestMersenneTwister(t *testing.T) {
-	m := newMersenneTwister(5489)
-	want := []uint32{3499211612, 581869302, 3890346734, 3586334585, 545404204}
-	for i := range 10000 {
-		got := m.uint32()
-		if i < len(want) && got != want[i] {
-			t.Errorf("output %d = %d, want %d", i+1, got, want[i])
-		}
-		if i == 9999 && got != 4123659995 {
-			t.Errorf("output 10000 = %d, want 4123659995", got)
-		}
-	}
-}
-
 func TestRandomSplitGolden(t *testing.T) {
 	splits := golden.Read(t, "s2_splits.npz")
 	for name, n := range map[string]int{"volcano": 827, "earthquake": 6120, "flood": 4875, "fire": 12809} {

@@ -1,6 +1,10 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mathext/prng"
+)
 
 // A Split parts the rows of a data set. The three lists are disjoint and hold every row once.
 type Split struct{ Train, Val, Test []int }
@@ -17,9 +21,10 @@ func RandomSplit(n int, seed uint64) Split {
 	for i := range order {
 		order[i] = i
 	}
-	random := newMersenneTwister(uint32(seed))
+	random := prng.NewMT19937()
+	random.Seed(seed)
 	for i := range n - 1 {
-		j := i + int(uint64(random.uint32())%uint64(n-i))
+		j := i + int(uint64(random.Uint32())%uint64(n-i))
 		order[i], order[j] = order[j], order[i]
 	}
 	held := int(0.1 * float64(n))

@@ -238,7 +238,7 @@ type typed struct {
 	file, variant string
 	settings      []string
 	timed         bool // for a time
-	chosen        []run.Choice
+	chosen        []choose.Choice
 }
 
 // asTyped returns how a run was asked for, without its data. Where that is not known it is by config.yaml, which
@@ -292,8 +292,8 @@ func (r *Run) asTyped() typed {
 }
 
 // sameKeys reports whether keys have the same values, but for the data's path and the time.
-func sameKeys(a, b []run.Given) bool {
-	values := func(given []run.Given) map[string]string {
+func sameKeys(a, b []problem.Given) bool {
+	values := func(given []problem.Given) map[string]string {
 		of := map[string]string{}
 		for _, g := range given {
 			if g.Key != "data.path" && g.Key != "train.max_seconds" && g.Key != "train.epochs" {
