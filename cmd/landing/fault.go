@@ -19,8 +19,5 @@ func describe(err error) *errorObject {
 	if e.Code == exitInterrupted {
 		e.Message = "interrupted"
 	}
-	if queueFault(err) != 0 && e.Code != exitUsage {
-		e.Place = fault.Place{Kind: fault.Queue}
-	}
 	return e
 }

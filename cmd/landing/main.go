@@ -159,11 +159,7 @@ var exits = map[fault.Kind]int{
 }
 
 func exitCode(err error) int {
-	kind := fault.KindOf(err)
-	if code := queueFault(err); code != 0 && kind != fault.Usage && !errors.Is(err, context.Canceled) {
-		return code
-	}
-	if code, ok := exits[kind]; ok {
+	if code, ok := exits[fault.KindOf(err)]; ok {
 		return code
 	}
 	return exitConfig
@@ -238,7 +234,6 @@ Start with:  landing demo`,
 		a.distill(), a.version(), a.ls(), a.scoreAt())
 	root.AddCommand(a.schema(), a.serve(), a.export(), a.man())
 	root.AddCommand(a.forward())
-	root.AddCommand(a.queue(), a.submit(), a.work(), a.status(), a.fetch(), a.forget())
 	a.strict(root)
 	completion(root)
 	return root

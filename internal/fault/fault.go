@@ -19,7 +19,6 @@ type Kind string
 // The kinds. Where an error holds several, the first of this list counts.
 const (
 	Usage       Kind = "usage"       // the command line
-	Queue       Kind = "queue"       // a queue of units of work
 	Internal    Kind = "internal"    // the program: a panic
 	Time        Kind = "time"        // a time limit ended the command
 	Interrupted Kind = "interrupted" // the user ended the command
@@ -37,7 +36,7 @@ const (
 
 // Kinds returns all kinds, in their order.
 func Kinds() []Kind {
-	return []Kind{Usage, Queue, Internal, Time, Interrupted, Check, Diverged, Write, Problem, Data, Exists, Run, File,
+	return []Kind{Usage, Internal, Time, Interrupted, Check, Diverged, Write, Problem, Data, Exists, Run, File,
 		Config, Failure}
 }
 
