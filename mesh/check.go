@@ -3,6 +3,8 @@ package mesh
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A Kind is a kind of fault.
@@ -25,6 +27,8 @@ type Fault struct {
 }
 
 func (f Fault) Error() string { return f.String() }
+
+func (Fault) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // String names the fault and what it does to what is made from the mesh: a level
 // set that is fitted to it, and eigenfunctions.
@@ -118,8 +122,7 @@ func (m *Mesh) Check() []Fault {
 	return out
 }
 
-// An edge joins vertices a < b; forward faces run from a to b, backward ones from
-// b to a.
+// An edge joins vertices a < b; forward faces run from a to b, backward ones from b to a.
 type edge struct {
 	a, b              int32
 	forward, backward int

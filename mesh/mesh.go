@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -46,11 +47,12 @@ func (e *Error) Error() string {
 	return e.File + ": " + e.Where + ": " + e.Problem
 }
 
+func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.File} }
+
 // maxFile bounds the bytes of a file.
 const maxFile = 2 << 30
 
-// Read reads the named PLY or OBJ file. Errors are *Error and those of the file
-// system.
+// Read reads the named PLY or OBJ file. Errors are *Error and those of the file system.
 func Read(path string) (*Mesh, error) {
 	var decode func(string, *source) (*Mesh, error)
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {

@@ -8,7 +8,6 @@ package run
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -51,9 +51,6 @@ type Folder struct {
 	Force bool   // write over files that are there
 	Moved string // where Create put the run that was there
 
-	// Called is what files of the folder call it, where it is made for another place than Dir; empty: Dir.
-	Called string
-
 	lock *os.File
 }
 
@@ -64,10 +61,14 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s exists already; it is not written over without --force", e.Path)
 }
 
+func (e *ExistsError) Place() fault.Place { return fault.Place{Kind: fault.Exists, File: e.Path} }
+
 // A FolderError says why a folder cannot be used as a run folder.
 type FolderError struct{ Dir, Problem string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.Problem) }
+
+func (e *FolderError) Place() fault.Place { return fault.Place{Kind: fault.Run, File: e.Dir} }
 
 // Create makes the folder dir. If it holds a run and force is set, that run is
 // moved to dir.old-001 and so on, not deleted; a run that another process works
@@ -156,9 +157,6 @@ func Open(dir string) (*Folder, error) {
 	}
 	return &Folder{Dir: dir}, nil
 }
-
-// Name returns what files of the folder call it.
-func (f *Folder) Name() string { return cmp.Or(f.Called, f.Dir) }
 
 // Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, filepath.FromSlash(name)) }

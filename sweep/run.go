@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -199,7 +199,6 @@ type session struct {
 	mine  []int            // cells of the part
 	later map[*Cell]bool   // cells whose training is that of one before them in the plan
 	lost  map[string]error // trainings that failed in this call
-	away  bool             // the folder is scratch: files name what is in it from the sweep's folder on
 }
 
 func (p *Plan) session(r Runner) *session {
@@ -337,12 +336,7 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 
 // unwritten reports whether an error is that of a disk: no fault of a cell's.
 func unwritten(err error) bool {
-	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
+	return fault.Unwritten(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }
 
 // heldError says that somebody works on a cell's run folder by other means.
@@ -560,7 +554,6 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 			}
 		}
 		if !anew {
-			s.call(r.Folder, c)
 			return r, r.Folder.Tidy()
 		}
 		r.Folder.Unlock()
@@ -587,15 +580,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.call(f, c)
 	return l.Begin(f, c.source, s.Command)
-}
-
-// call says what files call a cell's folder.
-func (s *session) call(f *run.Folder, c *Cell) {
-	if s.away {
-		f.Called = path.Join(compare.RunsDir, c.Training)
-	}
 }
 
 // epochRows returns how many rows the network sees in an epoch, if no path fails: the times of each path, in whole

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -41,15 +42,10 @@ type Rows struct {
 	Failed uint64 `json:"failed"` // rows of NaN, which are in no file
 }
 
-// A PartError says why parts are no file.
-type PartError struct{ Problem string }
+func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
-func (e *PartError) Error() string { return e.Problem }
-
-func refuse(format string, v ...any) error { return &PartError{fmt.Sprintf(format, v...)} }
-
-// Parts returns the parts in folders, each that of a unit, or one that holds those of units. Errors are *PartError,
-// *work.DamagedError, *work.ConflictError and those of files; whether files are whole is seen when they are joined.
+// Parts returns the parts in folders, each that of a unit, or one that holds those of units. Whether
+// files are whole is seen when they are joined.
 func Parts(dirs []string) ([]Part, error) {
 	var out []Part
 	for _, dir := range dirs {
@@ -196,6 +192,8 @@ type MergeOptions struct {
 	SameBits bool   // refuse parts that were made with several kinds of kernels
 	Pool     *parallel.Pool
 	Tick     func(done, of uint64) // hears of rows; may be nil
+
+	open any // of Once: List.open
 }
 
 // A Joint is parts of one list that are being joined into a file.
@@ -232,6 +230,8 @@ type Form struct {
 
 	// Note is what else is to be said of the file, once it is written; may be nil.
 	Note func() string
+
+	Detail any // what else the kind knows of the rows, for Merged
 }
 
 // Merged is what Merge did.
@@ -246,11 +246,11 @@ type Merged struct {
 	Kernels []string `json:"kernels"` // that the parts were made with
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	Detail  any      `json:"-"` // of the kind; a *Drawn of samples
 }
 
 // Merge joins parts into a file: the bytes that one process would have written. Nothing appears under its name before
-// all of it is whole; memory does not grow with the rows. Errors are *PartError, *work.DamagedError, *run.BusyError,
-// *run.ExistsError and those of the kind; a verdict on the rows is returned beside what was merged.
+// all of it is whole; memory does not grow with the rows. A verdict on the rows is returned beside what was merged.
 func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merged, error) {
 	parts, err := whole(parts)
 	if err != nil {
@@ -297,13 +297,8 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 		return nil, err
 	}
 	if !o.Force {
-		for _, path := range []string{out, form.Beside} {
-			if path == "" {
-				continue
-			}
-			if err := run.Free(path); err != nil {
-				return nil, err
-			}
+		if err := run.Free(out); err != nil {
+			return nil, err
 		}
 	}
 	h := newHash()
@@ -323,7 +318,7 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 			m.Notes = append(m.Notes, note)
 		}
 	}
-	m.SHA256, m.Bytes, m.Failed = h.sum(), h.n, append(m.Failed, j.failed...)
+	m.SHA256, m.Bytes, m.Failed, m.Detail = h.sum(), h.n, append(m.Failed, j.failed...), form.Detail
 	if form.Record != nil {
 		record, err := form.Record(m.SHA256, m.Failed)
 		if err != nil {
@@ -485,6 +480,11 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 		if err := run.Free(out); err != nil {
 			return nil, err
 		}
+		if l.Kind == generate.Name {
+			if err := freeRecord(out); err != nil {
+				return nil, err
+			}
+		}
 	}
 	scratch, err := run.Scratch(filepath.Dir(out), "."+filepath.Base(out)+".parts-")
 	if err != nil {
@@ -496,7 +496,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 	if _, _, err := doer.Into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
 		return nil, err
 	}
-	o.Tick = nil
+	o.Tick, o.open = nil, l.open
 	parts, err := Parts([]string{scratch.Dir})
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/robot"
@@ -65,8 +66,7 @@ type result struct {
 	err    error
 }
 
-// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or
-// a *BatchError.
+// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or a *BatchError.
 func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 	if b.Slack == 0 {
 		b.Slack = 1e-9
@@ -189,6 +189,8 @@ func (e *BatchError) Error() string {
 	}
 	return fmt.Sprintf("only %d of %d queries found a path; the others: %s", e.Have, e.Queries, strings.Join(why, "; "))
 }
+
+func (*BatchError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 func sortFailures(m map[string]*Failure) []Failure {
 	out := []Failure{}
