@@ -149,7 +149,7 @@ func doAway(ctx context.Context, j *tasks.Job) (any, error) {
 
 // load returns the problem with the inputs of a unit for its files.
 func (t *away) load(j *tasks.Job, more []string) (*problem.Problem, error) {
-	p, err := problem.Load(t.Source, t.Origin, t.Variant, slices.Concat(t.Settings, more))
+	p, err := problem.Load(t.Source, t.Origin, t.Variant, problem.ParseSettings(slices.Concat(t.Settings, more)...))
 	if err != nil {
 		return nil, err
 	}

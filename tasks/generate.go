@@ -60,7 +60,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(o.Settings)
+	drawn, err := r.Redraw(problem.ParseSettings(o.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (g *generation) open(in Inputs, pool *parallel.Pool) (*drawer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, err = r.Redraw(g.Settings); err != nil {
+	if r, err = r.Redraw(problem.ParseSettings(g.Settings...)); err != nil {
 		return nil, err
 	}
 	d := &drawer{run: r, each: int(g.Each)}
@@ -340,7 +340,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, err = r.Redraw(g.Settings); err != nil {
+	if r, err = r.Redraw(problem.ParseSettings(g.Settings...)); err != nil {
 		return nil, err
 	}
 	ext := strings.ToLower(filepath.Ext(j.Out))
@@ -384,7 +384,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	form.Record = func(sha256 string, failed []uint64) (any, error) {
 		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version, Run: dir,
 			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
-			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
+			Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
 			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken}
 		for _, p := range j.Parts {
 			rec.Seconds += p.Result.Seconds

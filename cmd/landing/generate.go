@@ -46,7 +46,7 @@ type generated struct {
 		Generate float64 `json:"generate"`
 	} `json:"seconds"`
 	Record      string            `json:"record"` // the file that says how they were drawn
-	Drawn       []problem.Setting `json:"drawn_by,omitempty"`
+	Drawn       []problem.Drawn   `json:"drawn_by,omitempty"`
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *experiment.Steps `json:"steps,omitempty"`
@@ -106,7 +106,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 				}
 				return a.generatePart(cmd, r, o, part, out)
 			}
-			if r, err = r.Redraw(settings); err != nil {
+			if r, err = r.Redraw(problem.ParseSettings(settings...)); err != nil {
 				return err
 			}
 			asked, err := a.asked(r, condition, start, goal)

@@ -24,8 +24,8 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load(source, "problem.yaml", "energy", []string{"sample.draws=10", "sample.burn=100",
-		"sample.thin=5", "sample.max_rhat=100"})
+	p, err := problem.Load(source, "problem.yaml", "energy", problem.ParseSettings("sample.draws=10", "sample.burn=100",
+		"sample.thin=5", "sample.max_rhat=100"))
 	if err != nil {
 		t.Fatal(err)
 	}
