@@ -17,7 +17,7 @@ type Problem struct {
 	Name       string         `yaml:"name"`
 	Title      string         `yaml:"title"`
 	Seed       uint64         `yaml:"seed"`
-	Convention string         `yaml:"convention"`        // paper or reference
+	Convention string         `yaml:"convention"`         // paper or reference
 	Defaults   string         `yaml:"defaults,omitempty"` // auto or fixed: Left
 	Data       Data           `yaml:"data" doc:"where the data is"`
 	Condition  Condition      `yaml:"condition,omitempty" doc:"what is given with each point"`
