@@ -153,7 +153,7 @@ func (m *remedies) learn() string {
 // longest bounds a training that a remedy asks for.
 const longest = 24 * time.Hour
 
-func (m *remedies) name() string { return text.Shell(m.Folder.Name()) }
+func (m *remedies) name() string { return text.Shell(m.Folder.Dir) }
 
 // redrawn reports whether samples are drawn by other keys than the run's, but for the prior.
 func (m *remedies) redrawn() bool {

@@ -37,7 +37,6 @@ type Problem struct {
 	file       string
 	written    map[string]map[string]string // the origins of the keys of each variant
 	chosen     []choose.Choice              // keys that follow from the set
-	called     map[string]string            // by key, paths that are written in place of those of files
 }
 
 // Data says where the data is.

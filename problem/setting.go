@@ -96,7 +96,7 @@ func (p *Problem) Clone() *Problem {
 	}
 	q.Process.Options, q.Network.Options = maps.Clone(p.Process.Options), maps.Clone(p.Network.Options)
 	q.Variants, q.chosen = maps.Clone(p.Variants), slices.Clone(p.chosen)
-	q.origin, q.called, q.written = maps.Clone(p.origin), maps.Clone(p.called), maps.Clone(p.written)
+	q.origin, q.written = maps.Clone(p.origin), maps.Clone(p.written)
 	for name, keys := range q.written {
 		q.written[name] = maps.Clone(keys)
 	}

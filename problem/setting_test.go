@@ -60,7 +60,6 @@ func TestCloneSharesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Call("data.path", "elsewhere")
 	p.Variants = map[string]any{"fast": 1}
 	p.written = map[string]map[string]string{"fast": {"seed": "f:1"}}
 	p = p.With(nil)

@@ -18,7 +18,7 @@ type Given struct {
 // describe has no defaults.
 func (p *Problem) Written() []Given {
 	keys := slices.Sorted(maps.Keys(p.origin))
-	values := plain(p.AsCalled())
+	values := plain(p)
 	out := []Given{}
 	for _, key := range keys {
 		group, _, _ := strings.Cut(key, ".")
