@@ -1,6 +1,7 @@
 package langevin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -270,8 +271,8 @@ func noStart(set constraint.Set, x []float64, chain int) *StartError {
 // fail are tried again with fresh noise, up to 100 times; then the same points are brought
 // to Σ by repeated landing, which follows its normals. If that fails too, the error is a
 // *StartError. Where the potential knows a point to begin with (Beginner), all chains
-// begin there, projected.
-func Start(p *Process, n int, seed uint64) ([]float64, error) {
+// begin there, projected. A context that is done ends it with its error.
+func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
 	s := keyed.ChainPoints.Stream(seed, 0)
@@ -282,7 +283,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	solver := geometry.NewSolver(p.Set, p.Repulsion)
+	solver := geometry.NewSolver(p.Set, p.Repulsion).Until(ctx)
 	newton := func(x []float64) bool { return solver.Project(x, p.Repulsion) }
 	landing := func(x []float64) bool { return solver.Descend(x, startTolerance) }
 	if given != nil && n > 0 {
@@ -290,7 +291,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		if copy(first, given); !newton(first) && !landing(first) {
 			err := noStart(p.Set, first, 0)
 			err.Given = true
-			return nil, err
+			return nil, cmp.Or(ctx.Err(), error(err))
 		}
 		for i := 1; i < n; i++ {
 			copy(x[i*d:], first)
@@ -304,7 +305,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		start := func(bring func(x []float64) bool) bool {
-			for try := range maxStarts {
+			for try := 0; try < maxStarts && ctx.Err() == nil; try++ {
 				if draw(xi, s, uint64(i), try); bring(xi) {
 					return true
 				}
@@ -312,7 +313,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 			return false
 		}
 		if !start(newton) && !start(landing) {
-			return nil, noStart(p.Set, xi, i)
+			return nil, cmp.Or(ctx.Err(), error(noStart(p.Set, xi, i)))
 		}
 	}
 	return x, nil

@@ -251,7 +251,7 @@ func TestPriorsThatAreNone(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
-	x0, err := Start(p, 20, 1)
+	x0, err := Start(t.Context(), p, 20, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

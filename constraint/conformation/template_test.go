@@ -292,7 +292,7 @@ func TestStarts(t *testing.T) {
 			t.Errorf("components %s: of two bounds the larger counts", got)
 		}
 		const n = 20
-		starts, err := langevin.Start(process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
+		starts, err := langevin.Start(t.Context(), process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
