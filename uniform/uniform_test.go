@@ -268,7 +268,7 @@ func TestRoundsGoOn(t *testing.T) {
 		}
 		wide = max(wide, spread(draws.X, 3))
 	}
-	if want, _ := projected(set, draws.X); !slices.Equal(got.States, want) {
+	if want, _ := projected(t.Context(), set, draws.X); !slices.Equal(got.States, want) {
 		t.Error("the second round does not begin at the last draws of the first")
 	}
 }
