@@ -40,8 +40,6 @@ var answers = map[string][]any{
 	"demo":               {evaluated{}},
 	"distill":            {distilled{}},
 	"env":                {environment{}},
-	"fetch":              {tasks.Merged{}, sweep.Outcome{}},
-	"forget":             {forgotten{}},
 	"eval":               {evaluated{}},
 	"export":             {exports{}},
 	"forward":            {tasks.Merged{}, madePart{}},
@@ -50,7 +48,6 @@ var answers = map[string][]any{
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
 	"man":                {pages{}},
-	"queue":              {servedQueue{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
@@ -60,14 +57,9 @@ var answers = map[string][]any{
 	"schema":             {schemaList{}, printedSchema{}, writtenFile{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
-	"status":             {queueState{}},
-	"submit generate":    {submitted{}},
-	"submit reproduce":   {submitted{}},
-	"submit sweep":       {submitted{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},
 	"version":            {run.Build{}},
-	"work":               {worked{}},
 }
 
 // failed is what every verb prints with --json where it fails before it has an answer.

@@ -178,8 +178,6 @@ func exitCode(err error) int {
 	switch {
 	case is(new(*usageError)):
 		return exitUsage
-	case queueFault(err) != 0 && !errors.Is(err, context.Canceled):
-		return queueFault(err)
 	case is(new(*internalError)):
 		return exitFailure
 	case is(new(*timeUpError)):
@@ -282,7 +280,6 @@ Start with:  landing demo`,
 		a.distill(), a.version(), a.ls(), a.scoreAt())
 	root.AddCommand(a.schema(), a.serve(), a.export(), a.man())
 	root.AddCommand(a.forward())
-	root.AddCommand(a.queue(), a.submit(), a.work(), a.status(), a.fetch(), a.forget())
 	a.strict(root)
 	completion(root)
 	return root
