@@ -133,7 +133,7 @@ func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
 	}
 	l := &Loaded{Pool: pool, Bare: true,
 		Data: &dataset.Points{Name: m.Data.Name, SHA256: m.Data.SHA256, D: proc.Set.Dim()}}
-	l.Problem, l.Process, l.Chosen = resolve(p.Problem, proc, nil, pool)
+	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p.Problem, proc, nil, pool)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}
