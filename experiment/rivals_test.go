@@ -43,7 +43,7 @@ func bowl(t *testing.T, set string, settings ...string) *Run {
 		t.Fatal(err)
 	}
 	text := []byte("name: bowl\nset: " + set + "\nnetwork: {width: 16, layers: 1}\ntrain: {epochs: 1}\n")
-	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(p, pool) },
+	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(t.Context(), p, pool, nil) },
 		text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
@@ -89,7 +89,7 @@ func TestRivals(t *testing.T) {
 		{"lagrangian", true, n * r.Process.Schedule.N}, {"guided", false, 0},
 		{"corrected", true, n * (r.Process.Schedule.N + 1)},
 	} {
-		q, err := r.Redraw(problem.ParseSettings("process.method=" + c.method))
+		q, err := r.Redraw(t.Context(), problem.ParseSettings("process.method="+c.method), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestRivals(t *testing.T) {
 // The doctor says of these methods what it can, and uniform priors are refused.
 func TestExamineRivals(t *testing.T) {
 	r := bowl(t, bowlSet, "process.method=projected")
-	report, err := Examine(context.Background(), r.Problem, r.Pool)
+	report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

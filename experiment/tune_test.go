@@ -61,7 +61,7 @@ func TestTuneIsRecorded(t *testing.T) {
 	if p.Train.Optimizer != "muon" || p.Network.Unit != value(t, l.Chosen, "network.unit") {
 		t.Errorf("%+v %+v", p.Train, p.Network)
 	}
-	again, err := Open(e.Folder.Dir, "", e.Pool)
+	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTuneIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Examine(t.Context(), p, l.Pool)
+	r, err := Examine(t.Context(), p, l.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestTuneNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Examine(t.Context(), p, l.Pool)
+	r, err := Examine(t.Context(), p, l.Pool, nil)
 	if r == nil || !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
 		return f.Status == check.Warn && told(f.Message)
 	}) {

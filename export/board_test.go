@@ -133,7 +133,7 @@ func TestBoard(t *testing.T) {
 			testkit.OK(t, err)
 			testkit.OK(t, os.Truncate(events, whole.Size()-5))
 		}
-		again, err := experiment.Open(dir, "", r.Pool)
+		again, err := experiment.Open(t.Context(), dir, "", r.Pool, nil)
 		testkit.OK(t, err)
 		on := board(t, again, nil)
 		if on == nil || on.Dir != filepath.Join(dir, run.EventsDir) {
@@ -287,7 +287,7 @@ func TestBoardRead(t *testing.T) {
 		}
 	}
 	trainOn(t, r, b, o)
-	again, err := experiment.Open(dir, "", r.Pool)
+	again, err := experiment.Open(t.Context(), dir, "", r.Pool, nil)
 	testkit.OK(t, err)
 	on := board(t, again, nil)
 	trainOn(t, again, on, on.Observer(experiment.Observer{}))

@@ -355,7 +355,7 @@ const (
 // time measures the processor time of samples, and of the same by the keys that they are timed against: the
 // least of several rounds that draw both in turn. The difference is what projection costs.
 func (f figures) time(ctx context.Context, d *sweep.Drawing, by []string) error {
-	against, err := d.Own.Redraw(problem.ParseSettings(by...))
+	against, err := d.Own.Redraw(ctx, problem.ParseSettings(by...), nil)
 	if err != nil {
 		return err
 	}

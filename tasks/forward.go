@@ -74,7 +74,7 @@ func doForward(ctx context.Context, j *Job) (any, error) {
 		return nil, err
 	}
 	opened, err := j.Opened(shared(j.Unit), func() (any, error) {
-		r, err := experiment.OpenSent(j.Inputs.Root("run"), j.Inputs.named("data"), j.Pool)
+		r, err := experiment.OpenSent(ctx, j.Inputs.Root("run"), j.Inputs.named("data"), j.Pool, nil)
 		if err != nil {
 			return nil, err
 		}

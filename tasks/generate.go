@@ -64,7 +64,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(problem.ParseSettings(o.Settings...))
+	drawn, err := r.Redraw(context.TODO(), problem.ParseSettings(o.Settings...), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -240,11 +240,11 @@ func (g *generation) open(in Inputs, pool *parallel.Pool) (*drawer, error) {
 	if g.Data != (data != "") {
 		return nil, &TaskError{"generate", "its task and its inputs do not say alike whether it needs the data"}
 	}
-	r, err := experiment.OpenSent(in.Root("run"), data, pool)
+	r, err := experiment.OpenSent(context.TODO(), in.Root("run"), data, pool, nil)
 	if err != nil {
 		return nil, err
 	}
-	if r, err = r.Redraw(problem.ParseSettings(g.Settings...)); err != nil {
+	if r, err = r.Redraw(context.TODO(), problem.ParseSettings(g.Settings...), nil); err != nil {
 		return nil, err
 	}
 	d := &drawer{run: r, each: int(g.Each)}
@@ -435,11 +435,11 @@ func (g *generation) opened(j *Joint) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := experiment.OpenToDraw(dir, data, j.Pool)
+	r, err := experiment.OpenToDraw(context.TODO(), dir, data, j.Pool, nil)
 	if err != nil {
 		return nil, err
 	}
-	return r.Redraw(problem.ParseSettings(g.Settings...))
+	return r.Redraw(context.TODO(), problem.ParseSettings(g.Settings...), nil)
 }
 
 // freeRecord returns an error if what lies in the place of a file's record is none.

@@ -181,7 +181,7 @@ func inRange(t *testing.T, result *Result, u *work.Unit) {
 func TestGenerationUnderConditions(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
-	r, err := experiment.OpenToDraw(testrun.Conditional(t), "", pool)
+	r, err := experiment.OpenToDraw(t.Context(), testrun.Conditional(t), "", pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

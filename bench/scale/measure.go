@@ -128,5 +128,5 @@ func (m measurement) load(name string, pool *parallel.Pool, more ...string) (*ex
 	if m.data != "" {
 		p.Data.Path = m.data
 	}
-	return experiment.Load(p, pool)
+	return experiment.Load(context.TODO(), p, pool, nil)
 }

@@ -49,11 +49,11 @@ Other programs at work on the machine disturb it, the quantile most.`,
 			if err := checkWaits(counts, cores, seconds); err != nil {
 				return &usageError{err}
 			}
-			r, err := a.open(args[0], data)
+			r, err := a.open(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}
-			if r, err = r.Redraw(problem.ParseSettings(settings...)); err != nil {
+			if r, err = r.Redraw(cmd.Context(), problem.ParseSettings(settings...), nil); err != nil {
 				return err
 			}
 			t, err := r.Trained(checkpoint)

@@ -140,7 +140,7 @@ func (b *serviceBench) check(args []string) (err error) {
 		return &usageError{errors.New("--soak checks samples against run folders; expected no NAME=URL")}
 	}
 	for _, s := range b.runs {
-		r, err := b.openServed(s, b.workersPool())
+		r, err := b.openServed(context.TODO(), s, b.workersPool())
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ YAML file; without data, points that random starts reach stand in for it.`,
 			if err != nil {
 				return err
 			}
-			r, failed := experiment.Examine(cmd.Context(), p, a.workersPool())
+			r, failed := experiment.Examine(cmd.Context(), p, a.workersPool(), nil)
 			if r == nil {
 				return failed
 			}

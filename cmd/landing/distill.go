@@ -179,7 +179,7 @@ func parseSteps(list string) ([]int, error) {
 // teach makes a student's folder, trains it and says what its samples are worth.
 func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student experiment.Student, at *place) error {
 	ctx := cmd.Context()
-	teacher, err := experiment.Open(dir, data, a.workersPool())
+	teacher, err := experiment.Open(ctx, dir, data, a.workersPool(), nil)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student ex
 	from := lesson.Teacher
 	a.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
 		from.Each)
-	l, err := experiment.Load(lesson.Problem, a.workersPool())
+	l, err := experiment.Load(ctx, lesson.Problem, a.workersPool(), nil)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		return nil, err
 	}
 	for _, n := range slices.Backward(steps) {
-		q, err := student.Redraw(problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}})
+		q, err := student.Redraw(ctx, problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ was drawn by.`,
 			"  landing eval runs/volcano-001 --samples samples.npy",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.open(args[0], data)
+			r, err := a.open(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ was drawn by.`,
 				}
 				return a.judgeFile(cmd.Context(), r, j.samples)
 			}
-			if r, err = r.Redraw(problem.ParseSettings(j.settings...)); err != nil {
+			if r, err = r.Redraw(cmd.Context(), problem.ParseSettings(j.settings...), nil); err != nil {
 				return err
 			}
 			return a.judge(cmd.Context(), r, j)
@@ -113,7 +113,7 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) err
 			experiment.RecordName(file))
 	} else {
 		state.Epoch = record.Epoch
-		if r, err = r.Redraw(problem.ParseSettings(record.Settings()...)); err != nil {
+		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
 			return err
 		}
 	}

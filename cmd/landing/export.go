@@ -69,7 +69,7 @@ events while it trains). What is there already is left as it is.`,
 					return err
 				}
 			}
-			r, err := a.openToDraw(args[0], data)
+			r, err := a.openToDraw(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}

@@ -46,7 +46,7 @@ one call. Paths that fail a projection are in no file, and are named.`,
 			if err != nil {
 				return err
 			}
-			r, err := a.open(args[0], data)
+			r, err := a.open(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}

@@ -106,7 +106,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			if err != nil {
 				return err
 			}
-			r, l, err := a.generation(args[0], &o)
+			r, l, err := a.generation(cmd.Context(), args[0], &o)
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 
 // generation opens the run, and returns with it the samples that are asked of it, after all that can be refused has
 // been.
-func (a *app) generation(dir string, o *generateOptions) (*experiment.Run, *tasks.List, error) {
+func (a *app) generation(ctx context.Context, dir string, o *generateOptions) (*experiment.Run, *tasks.List, error) {
 	usage := func(format string, v ...any) (*experiment.Run, *tasks.List, error) {
 		return nil, nil, &usageError{fmt.Errorf(format, v...)}
 	}
@@ -148,7 +148,7 @@ func (a *app) generation(dir string, o *generateOptions) (*experiment.Run, *task
 		return usage("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits", o.First,
 			math.MaxUint64-o.Count, o.Count)
 	}
-	r, err := a.openToDraw(dir, o.data)
+	r, err := a.openToDraw(ctx, dir, o.data)
 	if err != nil {
 		return nil, nil, err
 	}

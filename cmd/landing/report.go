@@ -19,11 +19,11 @@ run folder; with --set, which draws by other keys than the run's, into a folder 
 that is named by them.`,
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.open(args[0], data)
+			r, err := a.open(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}
-			if r, err = r.Redraw(problem.ParseSettings(j.settings...)); err != nil {
+			if r, err = r.Redraw(cmd.Context(), problem.ParseSettings(j.settings...), nil); err != nil {
 				return err
 			}
 			r.Folder.Force = force

@@ -59,7 +59,7 @@ row of as many numbers as the point has for each. Nothing is guided.`,
 					return err
 				}
 			}
-			r, err := a.openToDraw(args[0], data)
+			r, err := a.openToDraw(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 			}
 			plan, err := f.Plan(o)
 			if dry {
-				return a.dryRun(plan, part, out, err)
+				return a.dryRun(cmd.Context(), plan, part, out, err)
 			}
 			if err != nil {
 				return err
@@ -80,7 +81,7 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 }
 
 // dryRun lists what a sweep would do; refused is the error of its plan.
-func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) error {
+func (a *app) dryRun(ctx context.Context, plan *sweep.Plan, part work.Shard, dir string, refused error) error {
 	var of *sweep.RefusedError
 	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
 		return refused
@@ -92,7 +93,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		if state, err = plan.Status(dir); err != nil {
 			return err
 		}
-		costs, refused = plan.Costs(dir, a.workersPool())
+		costs, refused = plan.Costs(ctx, dir, a.workersPool())
 		if refused != nil && !errors.As(refused, &of) {
 			return refused
 		}

@@ -165,7 +165,7 @@ them. tensorboard --logdir shows them while the training goes.`,
 			}
 			ctx, cancel := most.within(cmd.Context())
 			defer cancel()
-			r, err := a.begin(args[0], &src, &at)
+			r, err := a.begin(cmd.Context(), args[0], &src, &at)
 			if err != nil {
 				return err
 			}
@@ -182,12 +182,14 @@ them. tensorboard --logdir shows them while the training goes.`,
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
 // data is at fault.
-func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error) {
+func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*experiment.Run, error) {
 	p, verbatim, err := src.load(name)
 	if err != nil {
 		return nil, err
 	}
-	l, err := experiment.Load(p, a.workersPool())
+	report, done := a.preparing()
+	l, err := experiment.Load(ctx, p, a.workersPool(), report)
+	done()
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +253,7 @@ all epochs until now.`,
 			}
 			ctx, cancel := most.within(cmd.Context())
 			defer cancel()
-			r, err := a.open(args[0], data)
+			r, err := a.open(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}
@@ -508,7 +510,7 @@ samples, scores them, and leaves a run folder with a map and a report. It takes
 half a minute on two cores.`,
 		Args: args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := a.begin("demo", &src, &at)
+			r, err := a.begin(cmd.Context(), "demo", &src, &at)
 			if err != nil {
 				return err
 			}

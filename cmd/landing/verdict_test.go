@@ -90,11 +90,11 @@ func TestRemediesRun(t *testing.T) {
 	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil},
 		{"demo", nil}, {"silent", nil}} {
 		t.Chdir(dir)
-		r, err := experiment.Open(c.run, "", pool)
+		r, err := experiment.Open(t.Context(), c.run, "", pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err = r.Redraw(problem.ParseSettings(c.settings...)); err != nil {
+		if r, err = r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil); err != nil {
 			t.Fatal(err)
 		}
 		last, err := r.LastEpoch()
@@ -114,7 +114,7 @@ func TestRemediesRun(t *testing.T) {
 	// was left to it follows again.
 	of := func(name string) *experiment.Run {
 		t.Helper()
-		r, err := experiment.Open(name, "", pool)
+		r, err := experiment.Open(t.Context(), name, "", pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestRemediesRun(t *testing.T) {
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
 		if length := verb.Flags().Lookup("for"); verb.Name() == "resume" && length.Changed { // takes its time
-			r, err := experiment.Open(verb.Flags().Arg(0), "", pool)
+			r, err := experiment.Open(t.Context(), verb.Flags().Arg(0), "", pool, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
