@@ -1,4 +1,4 @@
-"""Effective draws a second of mici's dynamic HMC beside those of `landing sample`.
+"""Effective draws a second of mici's dynamic HMC beside those of `landing mcmc`.
 
     pip install mici numpy
     go build -o landing ./cmd/landing

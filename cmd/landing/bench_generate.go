@@ -39,7 +39,7 @@ samples: the median and the 99 % quantile over calls, each with other samples. W
 done once, reading the run and making its prior, does not count.
 
 Other programs at work on the machine disturb it, the quantile most.`,
-		Example: "  landing bench generate runs/arm-001 -n 1,64 --cores 1,2 --set process.steps=50",
+		Example: "  landing dev bench generate runs/arm-001 -n 1,64 --cores 1,2 --set process.steps=50",
 		Args:    args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cores == nil {
@@ -86,8 +86,8 @@ Other programs at work on the machine disturb it, the quantile most.`,
 	cmd.Flags().IntSliceVarP(&counts, "number", "n", []int{1, 64}, "numbers of samples of a call")
 	cmd.Flags().IntSliceVar(&cores, "cores", nil, "workers (default: 1 and as many as --workers)")
 	cmd.Flags().Float64Var(&seconds, "seconds", 5, "time to spend on each; at least 100 calls are timed")
-	checkpointFlag(cmd, &checkpoint)
-	movedFlag(cmd, &data)
+	checkpointFlag(cmd.Flags(), &checkpoint)
+	movedFlag(cmd.Flags(), &data)
 	cmd.Flags().StringArrayVar(&settings, "set", nil,
 		"draw by another value of a key that needs no training, as in process.landing.rate=50 (repeatable)")
 	return cmd

@@ -43,8 +43,8 @@ observables), the data and the run. Nothing is written over.
 --seen writes problems down in other ways, each a problem of its own: larger and smaller
 (lengths a thousand times so), turned (by a rotation of all coordinates), shuffled (rows
 in another order); itself stands for the problem as it is. A model should be as good.`,
-		Example: "  landing bench problems --list\n  landing bench problems --only torus,arm5 --for 1m\n" +
-			"  landing bench problems --only box --seen itself,turned,larger",
+		Example: "  landing dev bench problems --list\n  landing dev bench problems --only torus,arm5 --for 1m\n" +
+			"  landing dev bench problems --only box --seen itself,turned,larger",
 		Args: args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			some, err := problems.Named(only)

@@ -11,7 +11,7 @@ import (
 // can be opened by the other verbs, and is not written over.
 func TestBenchProblems(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"bench", "problems", "--only", "rows-200", "--for", "1m", "--set", "train.times_per_path=1",
+	small := []string{"dev", "bench", "problems", "--only", "rows-200", "--for", "1m", "--set", "train.times_per_path=1",
 		"--set", "train.epochs=2", "--set", "network.width=8"}
 	text := ok(t, dir, small...)
 	lines := strings.Split(text.stdout, "\n")
@@ -21,7 +21,7 @@ func TestBenchProblems(t *testing.T) {
 		t.Errorf("got\n%s", text.stdout)
 	}
 	folder := filepath.Join("runs", "problems-001", "rows-200")
-	v := wantJSON(t, ok(t, dir, "eval", filepath.Join(folder, "run"), "--json"))
+	v := wantJSON(t, ok(t, dir, "report", filepath.Join(folder, "run"), "--text", "--json"))
 	if v["epoch"].(float64) != 2 {
 		t.Errorf("eval: %v", v)
 	}
@@ -48,13 +48,13 @@ func TestBenchProblems(t *testing.T) {
 // Files alone, and the list.
 func TestBenchProblemsFiles(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, "bench", "problems", "--files-only", "--only", "arm3,box", "--out", "files", "--json")
+	ok(t, dir, "dev", "bench", "problems", "--files-only", "--only", "arm3,box", "--out", "files", "--json")
 	for _, name := range []string{"arm3/problem.yaml", "arm3/data.csv", "box/observed.yaml"} {
 		if _, err := os.Stat(filepath.Join(dir, "files", filepath.FromSlash(name))); err != nil {
 			t.Error(err)
 		}
 	}
-	ok(t, dir, "bench", "problems", "--files-only", "--only", "arm3", "--seen", "turned,itself", "--out", "seen")
+	ok(t, dir, "dev", "bench", "problems", "--files-only", "--only", "arm3", "--seen", "turned,itself", "--out", "seen")
 	turned := filepath.Join(dir, "seen", "arm3-turned")
 	ok(t, turned, "check", "problem.yaml")
 	if _, err := os.Stat(filepath.Join(dir, "seen", "arm3", "problem.yaml")); err != nil {
@@ -63,7 +63,7 @@ func TestBenchProblemsFiles(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "files", "box", "run")); err == nil {
 		t.Error("there is a run")
 	}
-	all := wantJSON(t, ok(t, dir, "bench", "problems", "--list", "--json"))["problems"].([]any)
+	all := wantJSON(t, ok(t, dir, "dev", "bench", "problems", "--list", "--json"))["problems"].([]any)
 	if len(all) < 27 || all[0].(map[string]any)["about"] == "" {
 		t.Error(all)
 	}
@@ -77,7 +77,7 @@ func TestBenchProblemsFiles(t *testing.T) {
 	} {
 		r := do(t, dir, strings.Fields("bench problems "+c.args)...)
 		if r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.says) {
-			t.Errorf("landing bench problems %s: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
+			t.Errorf("landing dev bench problems %s: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
 		}
 	}
 }

@@ -62,9 +62,9 @@ POST /v1/runs/NAME/samples of {"n": 64, "seed": 1, "first": 0} with anything.
 
 --soak has callers of all sorts ask for a while instead: some check each byte that they get, some leave, read slowly,
 or send what cannot be. It ends with exit code 4 if a byte was wrong, an answer was not promised, or none was checked.`,
-		Example: "  landing bench serve runs/volcano-001 -n 1,64 --clients 1,8 --seconds 3\n" +
-			"  landing bench serve volcano=runs/volcano-001 volcano=http://127.0.0.1:8000\n" +
-			"  landing bench serve runs/volcano-001 --soak 10m",
+		Example: "  landing dev bench serve runs/volcano-001 -n 1,64 --clients 1,8 --seconds 3\n" +
+			"  landing dev bench serve volcano=runs/volcano-001 volcano=http://127.0.0.1:8000\n" +
+			"  landing dev bench serve runs/volcano-001 --soak 10m",
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return &usageError{errors.New("expected one or more runs, as FOLDER, NAME=FOLDER or NAME=URL")}
@@ -220,7 +220,7 @@ func (b *serviceBench) measure(ctx context.Context) (*served, error) {
 func (b *serviceBench) target(name, address string, callers int) *load.Target {
 	t := load.NewTarget(name, address, callers)
 	t.Watch = func(ctx context.Context, failed func(error)) (func() load.Health, error) {
-		c, err := begin(ctx, "bench", "health", "http://"+address)
+		c, err := begin(ctx, "dev", "bench", "health", "http://"+address)
 		if err != nil {
 			return nil, err
 		}

@@ -98,7 +98,7 @@ same landing submit with --retry tries them again. Cells of a sweep that failed 
 	f.StringVarP(&out, "output", "o", "", "file of samples (default "+run.SamplesFile+"), or folder of the sweep "+
 		"(default sweeps/NAME)")
 	f.StringVar(&o.Run, "run", "", "folder of the run, if it is not where it was when it was submitted")
-	movedFlag(cmd, &o.Data)
+	movedFlag(cmd.Flags(), &o.Data)
 	f.BoolVar(&o.Force, "force", false, "write over the file if it exists")
 	f.BoolVar(&noWait, "no-wait", false, "fail at once if units have not ended")
 	return cmd

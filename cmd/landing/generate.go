@@ -234,8 +234,8 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of samples")
 	cmd.Flags().StringVarP(&out, "output", "o", "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, "+
 		".xyz, .sdf, .dcd, .json")
-	checkpointFlag(cmd, &checkpoint)
-	movedFlag(cmd, &data)
+	checkpointFlag(cmd.Flags(), &checkpoint)
+	movedFlag(cmd.Flags(), &data)
 	cmd.Flags().StringVar(&condition, "condition", "", "what samples are asked under: name=value,… or a CSV or "+
 		"NPY file")
 	cmd.Flags().StringVar(&start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")
@@ -243,15 +243,15 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().Uint64Var(&first, "first", 0, "number of the first sample")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
-	shardFlag(cmd, &share, "make part i of n of the samples")
-	drawFlags(cmd, &settings, &diagnose)
+	shardFlag(cmd.Flags(), &share, "make part i of n of the samples")
+	drawFlags(cmd.Flags(), &settings, &diagnose)
 	return cmd
 }
 
 // generatePart makes a part of the samples of a run.
 func (a *app) generatePart(cmd *cobra.Command, r *experiment.Run, o tasks.GenerateOptions, s work.Shard,
 	out string) error {
-	if err := noPart(cmd, "force", "diagnose"); err != nil {
+	if err := noPart(cmd.Flags().Changed, "force", "diagnose"); err != nil {
 		return err
 	}
 	if write := r.Domain.Writer(strings.ToLower(filepath.Ext(out))); write == nil {
@@ -265,7 +265,7 @@ func (a *app) generatePart(cmd *cobra.Command, r *experiment.Run, o tasks.Genera
 	if err != nil {
 		return err
 	}
-	return a.makePart(cmd, l, s, out, func(result *tasks.Result) (told, warning string, err error) {
+	return a.makePart(cmd.Context(), l, s, out, func(result *tasks.Result) (told, warning string, err error) {
 		var d tasks.Drawn
 		if err := json.Unmarshal(result.Detail, &d); err != nil {
 			return "", "", err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/tasks"
@@ -16,8 +17,8 @@ import (
 )
 
 // shardFlag is --shard of verbs that can do a part of their work.
-func shardFlag(cmd *cobra.Command, to *string, what string) {
-	cmd.Flags().StringVar(to, "shard", "", "i/n: "+what+"; auto: as an array of Slurm or an Indexed Job of Kubernetes "+
+func shardFlag(f *pflag.FlagSet, to *string, what string) {
+	f.StringVar(to, "shard", "", "i/n: "+what+"; auto: as an array of Slurm or an Indexed Job of Kubernetes "+
 		"numbers this process")
 }
 
@@ -46,7 +47,7 @@ type madePart struct {
 
 // makePart makes a part of a list in the folder of the parts of a file, and tells of it. said tells what the unit's
 // result says beside its rows: what to print, and what to warn of; it may be nil.
-func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out string,
+func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out string,
 	said func(r *tasks.Result) (told, warning string, err error)) error {
 	p := madePart{Shard: s.String(), Parts: out + partsDir}
 	lo, hi := s.Range(l.Count)
@@ -62,7 +63,7 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("part %s: %d of %d rows", s, done, of) })
 	}}
 	doer.Know(l)
-	r, before, err := doer.Into(cmd.Context(), &work.Store{Dir: p.Parts}, u, l.Inputs)
+	r, before, err := doer.Into(ctx, &work.Store{Dir: p.Parts}, u, l.Inputs)
 	bar.done()
 	if err != nil {
 		return err
@@ -90,9 +91,9 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 }
 
 // noPart refuses flags that have no use for a part.
-func noPart(cmd *cobra.Command, names ...string) error {
+func noPart(given func(flag string) bool, names ...string) error {
 	for _, name := range names {
-		if cmd.Flags().Changed(name) {
+		if given(name) {
 			return &usageError{errors.New("--" + name + " and --shard do not go together: a part that is whole is " +
 				"not made again, and landing merge writes the file")}
 		}

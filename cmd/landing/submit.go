@@ -137,7 +137,7 @@ kind of kernels drew; --same-bits makes sure of it.`,
 		leastRows, mostRows))
 	f.StringVar(&o.Checkpoint, "checkpoint", "", "checkpoint to use (default: as generate)")
 	f.StringArrayVar(&o.Settings, "set", nil, "draw by another key than the run's, as generate does (repeatable)")
-	movedFlag(cmd, &data)
+	movedFlag(cmd.Flags(), &data)
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
