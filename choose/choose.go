@@ -18,6 +18,13 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 )
 
+// A Choice is what a key of a problem file that was auto became: a number or a word.
+type Choice struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Reason string `json:"reason"`
+}
+
 // Rate returns the landing rate that lands fastest without overshoot, with the
 // reason.
 func Rate(p *langevin.Process) (α float64, reason string) {

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // Constants of the rules of learning: those of docs/fast.md, in units of the data.
@@ -26,10 +25,10 @@ const (
 // schedule n. From the data's lengths follow the unit
 // in which the network reads points, its waves and the window of its targets; the rest is what
 // learned best on the problems of docs/problems.md (docs/auto.md).
-func Learning(l *Measures, n Noise) (out []run.Choice) {
+func Learning(l *Measures, n Noise) (out []Choice) {
 	steps, v := n.Steps, n.Travel()
 	add := func(key string, value any, format string, a ...any) {
-		out = append(out, run.Choice{Key: key, Value: value, Reason: fmt.Sprintf(format, a...)})
+		out = append(out, Choice{Key: key, Value: value, Reason: fmt.Sprintf(format, a...)})
 	}
 	unit := l.Spread / math.Sqrt(float64(l.Coordinates))
 	if l.Coordinates <= centred {
@@ -94,7 +93,7 @@ const solvedPaths = 4096
 // Velocity returns what Learning does for a network that learns the velocities of a flow at times
 // from 0 to 1: without what is of noise. Where paths are solved, at so many times each, one costs as
 // much as learning from it: few are solved at a time, and all their states are seen.
-func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
+func Velocity(l *Measures, times int, solved bool) (out []Choice) {
 	for _, c := range Learning(l, Noise{Steps: times, Horizon: 1, Min: 1, Max: 1}) {
 		switch c.Key {
 		case "network.octaves_of", "network.time", "network.output", "train.window", "train.paths":
@@ -113,11 +112,11 @@ func Velocity(l *Measures, times int, solved bool) (out []run.Choice) {
 		out = append(out, c)
 	}
 	if paths := manyBatches * min(batchRows, l.Rows); !solved && paths < l.Rows {
-		out = append(out, run.Choice{Key: "train.paths", Value: paths, Reason: "rows take turns: an epoch of all " +
+		out = append(out, Choice{Key: "train.paths", Value: paths, Reason: "rows take turns: an epoch of all " +
 			"would be long"})
 	}
 	if solved && solvedPaths < l.Rows {
-		out = append(out, run.Choice{Key: "train.paths", Value: solvedPaths, Reason: "rows take turns: solving paths " +
+		out = append(out, Choice{Key: "train.paths", Value: solvedPaths, Reason: "rows take turns: solving paths " +
 			"to all would be long"})
 	}
 	return out
@@ -175,7 +174,7 @@ func drawRefresh(cost float64, levels int) int {
 
 // Draws returns what Learning does for a network that draws where a path began: what it learns are points, not
 // steps, so there is no window, and it has a unit of its own for its outputs. levels are those that are given, else 0.
-func Draws(l *Measures, n Noise, levels int) (out []run.Choice) {
+func Draws(l *Measures, n Noise, levels int) (out []Choice) {
 	ℓ := l.along()
 	first, last := Levels(ℓ, math.Sqrt(n.Travel()), l.Dim, cmp.Or(levels, fewLevels))
 	width, layers, octaves := sizes(l)
@@ -198,8 +197,8 @@ func Draws(l *Measures, n Noise, levels int) (out []run.Choice) {
 	if ManyDirections(l.Dim) {
 		of += ": geometric from the last step's"
 	}
-	return append(out, run.Choice{Key: "process.options.coarse", Value: first, Reason: of},
-		run.Choice{Key: "process.options.fine", Value: last, Reason: fmt.Sprintf("%.3g of it", last/ℓ)})
+	return append(out, Choice{Key: "process.options.coarse", Value: first, Reason: of},
+		Choice{Key: "process.options.fine", Value: last, Reason: fmt.Sprintf("%.3g of it", last/ℓ)})
 }
 
 // batches returns how many rows a batch has, and how many paths a refresh. An epoch is what a clock

@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // chosen returns what a key became, nil if nothing.
-func chosen(of []run.Choice, key string) any {
-	if i := slices.IndexFunc(of, func(c run.Choice) bool { return c.Key == key }); i >= 0 {
+func chosen(of []Choice, key string) any {
+	if i := slices.IndexFunc(of, func(c Choice) bool { return c.Key == key }); i >= 0 {
 		return of[i].Value
 	}
 	return nil

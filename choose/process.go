@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/landing-diffusion/landing/run"
 )
 
 // All of a process follows from lengths of the data and of Σ (Measures), so that data in another
@@ -62,7 +60,7 @@ type Noise struct {
 //	τ_0 ≤ a tenth of the narrowest width: σ_min = σ_max √(τ_0/τ_max), from σ_max/50 to σ_max/5
 //
 // Overdamped methods have v = S and steps of length √(τm).
-func Schedule(l *Measures, n Noise) (Noise, []run.Choice) {
+func Schedule(l *Measures, n Noise) (Noise, []Choice) {
 	ℓ := l.along()
 	open := n
 	u, goes := l.travels(n.Far)
@@ -284,9 +282,9 @@ func bisect(low, high float64, below func(float64) bool) float64 {
 }
 
 // reasons says why each number that was open is as it is.
-func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string) (out []run.Choice) {
+func (n Noise) reasons(open Noise, l *Measures, S, longest float64, goes string) (out []Choice) {
 	add := func(key string, value any, format string, a ...any) {
-		out = append(out, run.Choice{Key: "process." + key, Value: value, Reason: fmt.Sprintf(format, a...)})
+		out = append(out, Choice{Key: "process." + key, Value: value, Reason: fmt.Sprintf(format, a...)})
 	}
 	if open.Friction == 0 && n.Underdamped {
 		along := "the one direction"

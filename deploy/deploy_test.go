@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
 )
@@ -103,22 +102,14 @@ type (
 				OnPodConditions []map[string]string `yaml:"onPodConditions"`
 			} `yaml:"rules"`
 		} `yaml:"podFailurePolicy"`
-		Replicas int `yaml:"replicas"`
-		Selector struct {
-			MatchLabels map[string]string `yaml:"matchLabels"`
-		} `yaml:"selector"`
 		Template struct {
-			Metadata struct {
-				Labels map[string]string `yaml:"labels"`
-			} `yaml:"metadata"`
 			Spec pod `yaml:"spec"`
 		} `yaml:"template"`
 	}
 	pod struct {
-		RestartPolicy                 string `yaml:"restartPolicy"`
-		AutomountServiceAccountToken  *bool  `yaml:"automountServiceAccountToken"`
-		TerminationGracePeriodSeconds int    `yaml:"terminationGracePeriodSeconds"`
-		SecurityContext               struct {
+		RestartPolicy                string `yaml:"restartPolicy"`
+		AutomountServiceAccountToken *bool  `yaml:"automountServiceAccountToken"`
+		SecurityContext              struct {
 			RunAsNonRoot   bool              `yaml:"runAsNonRoot"`
 			RunAsUser      int               `yaml:"runAsUser"`
 			RunAsGroup     int               `yaml:"runAsGroup"`
@@ -131,13 +122,6 @@ type (
 			PersistentVolumeClaim struct {
 				ClaimName string `yaml:"claimName"`
 			} `yaml:"persistentVolumeClaim"`
-			EmptyDir struct {
-				SizeLimit string `yaml:"sizeLimit"`
-			} `yaml:"emptyDir"`
-			Secret struct {
-				SecretName  string `yaml:"secretName"`
-				DefaultMode int    `yaml:"defaultMode"`
-			} `yaml:"secret"`
 		} `yaml:"volumes"`
 	}
 	container struct {
@@ -308,41 +292,6 @@ func TestJobGivesUpWhereAnotherTryIsOfNoUse(t *testing.T) {
 	env := []string{"LANDING_SHARDS=8", "JOB_COMPLETION_INDEX=0"}
 	if code, said := start(t, dir, env, missing...); !slices.Contains(values, code) {
 		t.Errorf("no run: code %d, which is tried again; %s", code, said)
-	}
-}
-
-// The workers' Deployment starts a verb that takes its words, gives a unit more time to end than the worker does, and
-// holds no secret but a file.
-func TestWorkersStart(t *testing.T) {
-	o, c := read(t, "kubernetes-workers.yaml")
-	s := o.Spec
-	if o.Kind != "Deployment" || o.APIVersion != "apps/v1" ||
-		s.Selector.MatchLabels["app"] != s.Template.Metadata.Labels["app"] || s.Selector.MatchLabels["app"] == "" {
-		t.Errorf("%+v", s)
-	}
-	grace, err := time.ParseDuration(c.Args[slices.Index(c.Args, "--grace")+1])
-	if err != nil || grace.Seconds() >= float64(s.Template.Spec.TerminationGracePeriodSeconds) {
-		t.Errorf("a worker has %v, %v, and its pod %d s", grace, err, s.Template.Spec.TerminationGracePeriodSeconds)
-	}
-	dir := folder(t)
-	var env []string
-	for _, e := range c.Env {
-		if e.Name == "LANDING_QUEUE" {
-			e.Value = "nats://127.0.0.1:1" // where nothing listens
-		}
-		if e.Name == "LANDING_QUEUE_CREDENTIALS" {
-			if !strings.HasPrefix(e.Value, "/run/secrets/") {
-				t.Errorf("%s is %s; expected a file of a secret", e.Name, e.Value)
-			}
-			continue
-		}
-		env = append(env, e.Name+"="+e.Value)
-	}
-	args := slices.Clone(c.Args)
-	args[slices.Index(args, "--cache")+1] = dir
-	code, said := start(t, dir, env, args...)
-	if code == 0 || code == 2 || !strings.Contains(said, "127.0.0.1:1") {
-		t.Errorf("code %d: %s; expected that the queue is not there", code, said)
 	}
 }
 

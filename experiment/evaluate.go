@@ -123,7 +123,7 @@ const (
 func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation, error) {
 	x, d := s.Good(), s.Dim
 	v := &Evaluation{
-		Run: r.Folder.Name(), Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
+		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
 		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun, NLL: s.Likelihood,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
@@ -34,7 +35,7 @@ type Loaded struct {
 	Problem     *problem.Problem // resolved: what was auto is chosen
 	Process     *langevin.Process
 	Method      method.Method
-	Chosen      []run.Choice // what auto became
+	Chosen      []choose.Choice // what auto became
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d

@@ -63,7 +63,7 @@ func RecordName(file string) string { return file + ".json" }
 
 // Record returns the record of samples that are written as file.
 func (r *Run) Record(s *Samples, state train.State, first, seed uint64, file []byte) *Record {
-	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Name(), Config: r.config,
+	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.config,
 		Epoch: state.Epoch, Drawn: append([]problem.Setting{}, r.Drawn...), Seed: seed, First: first,
 		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken,
 		Seconds: s.Time.Seconds(), Steps: s.Steps}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -36,7 +37,7 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	}
 	l, q := *r.Loaded, *r
 	q.asked = r.asked || prior || repulsion
-	var chosen []run.Choice
+	var chosen []choose.Choice
 	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)
 	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
 		return nil, err

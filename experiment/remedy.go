@@ -153,7 +153,7 @@ func (m *remedies) learn() string {
 // longest bounds a training that a remedy asks for.
 const longest = 24 * time.Hour
 
-func (m *remedies) name() string { return text.Shell(m.Folder.Name()) }
+func (m *remedies) name() string { return text.Shell(m.Folder.Dir) }
 
 // redrawn reports whether samples are drawn by other keys than the run's, but for the prior.
 func (m *remedies) redrawn() bool {
@@ -238,7 +238,7 @@ type typed struct {
 	file, variant string
 	settings      []string
 	timed         bool // for a time
-	chosen        []run.Choice
+	chosen        []choose.Choice
 }
 
 // asTyped returns how a run was asked for, without its data. Where that is not known it is by config.yaml, which
@@ -292,8 +292,8 @@ func (r *Run) asTyped() typed {
 }
 
 // sameKeys reports whether keys have the same values, but for the data's path and the time.
-func sameKeys(a, b []run.Given) bool {
-	values := func(given []run.Given) map[string]string {
+func sameKeys(a, b []problem.Given) bool {
+	values := func(given []problem.Given) map[string]string {
 		of := map[string]string{}
 		for _, g := range given {
 			if g.Key != "data.path" && g.Key != "train.max_seconds" && g.Key != "train.epochs" {

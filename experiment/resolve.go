@@ -7,7 +7,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // resolve returns the problem and its process with numbers in place of what is auto,
@@ -15,12 +14,12 @@ import (
 // where there are any.
 func resolve(
 	p *problem.Problem, proc *langevin.Process, data []float64, pool *parallel.Pool,
-) (*problem.Problem, *langevin.Process, []run.Choice) {
+) (*problem.Problem, *langevin.Process, []choose.Choice) {
 	chosen := slices.Clone(p.Chosen())
 	q, next := *p, *proc
 	if p.Process.Landing.Rate.IsAuto() { // Assemble chose it
 		α, reason := choose.Rate(proc)
-		chosen = append(chosen, run.Choice{Key: "process.landing.rate", Value: α, Reason: reason})
+		chosen = append(chosen, choose.Choice{Key: "process.landing.rate", Value: α, Reason: reason})
 		q.Process.Landing.Rate = problem.Choice(α)
 	}
 	if p.Process.Walls == "" && len(proc.Set.Inequalities()) > 0 {
@@ -28,7 +27,7 @@ func resolve(
 	}
 	if p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0 && !proc.Elastic()) {
 		ε, reason := choose.Repulsion(proc, data, p.Seed, pool)
-		chosen = append(chosen, run.Choice{Key: "process.repulsion", Value: ε, Reason: reason})
+		chosen = append(chosen, choose.Choice{Key: "process.repulsion", Value: ε, Reason: reason})
 		next.Repulsion, q.Process.Repulsion = ε, problem.Choice(ε)
 	}
 	return &q, &next, chosen

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -48,8 +48,8 @@ func bowl(t *testing.T, set string, settings ...string) *Run {
 }
 
 // chosenOf returns the value that was chosen for a key, nil if it was not.
-func chosenOf(chosen []run.Choice, key string) any {
-	i := slices.IndexFunc(chosen, func(c run.Choice) bool { return c.Key == key })
+func chosenOf(chosen []choose.Choice, key string) any {
+	i := slices.IndexFunc(chosen, func(c choose.Choice) bool { return c.Key == key })
 	if i < 0 {
 		return nil
 	}

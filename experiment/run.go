@@ -40,7 +40,7 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 		return nil, err
 	}
 	data := run.Data{Name: l.Data.Name, SHA256: l.Data.SHA256, Points: l.Data.N, Dim: l.Data.D}
-	if p := l.Problem.AsCalled().Data.Path; p != "" {
+	if p := l.Problem.Data.Path; p != "" {
 		abs, err := filepath.Abs(p)
 		if err != nil {
 			return nil, err

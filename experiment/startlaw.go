@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // startDoubt is the p-value up to which prior: auto does without the uniform law. It is far
@@ -85,7 +85,7 @@ func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *la
 
 // settleStart replaces prior: auto in p by what startLaw says; nil where it is not auto.
 func settleStart(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
-	samples int, pool *parallel.Pool) (*run.Choice, error) {
+	samples int, pool *parallel.Pool) (*choose.Choice, error) {
 	if p.Prior != problem.AutoPrior {
 		return nil, nil
 	}
@@ -94,5 +94,5 @@ func settleStart(ctx context.Context, p *problem.Problem, m method.Method, proc 
 		return nil, err
 	}
 	p.Prior = prior
-	return &run.Choice{Key: "prior", Value: prior, Reason: reason}, nil
+	return &choose.Choice{Key: "prior", Value: prior, Reason: reason}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -61,7 +62,7 @@ func TestPriorWithoutEnd(t *testing.T) {
 
 // The choice is a function of the problem and its data, not of the workers.
 func TestPriorByWorkers(t *testing.T) {
-	var first []run.Choice
+	var first []choose.Choice
 	for _, workers := range []int{1, 3} {
 		pool := parallel.New(workers)
 		defer pool.Close()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
@@ -35,7 +36,7 @@ type HeldOutRecord struct {
 
 // settleStop says what becomes of train.stop: held_out on this data. Validation rows that are too
 // few to judge by leave the epochs of the problem, or the default.
-func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
+func settleStop(p *problem.Problem, split dataset.Split) []choose.Choice {
 	t := &p.Train
 	if !t.HeldOut() {
 		return nil
@@ -45,11 +46,11 @@ func settleStop(p *problem.Problem, split dataset.Split) []run.Choice {
 		if t.Epochs == 0 && t.MaxSeconds == 0 {
 			t.Epochs = problem.Defaults().Train.Epochs
 		}
-		return []run.Choice{{Key: "train.stop", Value: t.Stop, Reason: tooFew(n)}}
+		return []choose.Choice{{Key: "train.stop", Value: t.Stop, Reason: tooFew(n)}}
 	}
 	if t.Epochs == 0 && t.MaxSeconds == 0 {
 		t.Epochs = train.MostJudged
-		return []run.Choice{{Key: "train.epochs", Value: t.Epochs, Reason: "held-out distances end the training; " +
+		return []choose.Choice{{Key: "train.epochs", Value: t.Epochs, Reason: "held-out distances end the training; " +
 			"this bounds it"}}
 	}
 	return nil

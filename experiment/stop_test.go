@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
@@ -317,7 +318,7 @@ func TestTooFewRowsToJudge(t *testing.T) {
 		if p.Stop != c.stop || p.Epochs != c.epochs || p.Anneal != 0.5 {
 			t.Errorf("%+v: %+v", c, p)
 		}
-		chosen := slices.DeleteFunc(slices.Clone(r.Chosen), func(x run.Choice) bool { return x.Key == "prior" })
+		chosen := slices.DeleteFunc(slices.Clone(r.Chosen), func(x choose.Choice) bool { return x.Key == "prior" })
 		if c.key == "" {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score/networks"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -39,7 +38,7 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, 
 	if !(m.Spread > 0) { // one point has no lengths
 		return p, proc, notes, nil
 	}
-	var chosen, learning []run.Choice
+	var chosen, learning []choose.Choice
 	if kind.Velocity {
 		learning = choose.Velocity(m, kind.Kept/2, forward.Set.NewEvaluator(1).Exp == nil)
 	} else {
@@ -53,7 +52,7 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, 
 			learning = choose.Draws(m, noise, int(p.Process.Options["levels"]))
 		}
 	}
-	learning = slices.DeleteFunc(learning, func(c run.Choice) bool { return !serves(p.Network.Kind, c.Key) })
+	learning = slices.DeleteFunc(learning, func(c choose.Choice) bool { return !serves(p.Network.Kind, c.Key) })
 	for i, c := range learning {
 		if center, ok := c.Value.([]float64); ok {
 			learning[i].Value = center[:p.Free(m.Coordinates)]
@@ -80,16 +79,16 @@ func unjudged(rows, batch int) int {
 
 // ends returns what ends a training, where that is left to the program: held-out losses, or of validation rows that
 // are too few to judge by, a number of epochs. A time is the user's; the note says what it may do.
-func ends(p *problem.Problem, rows, held int, learning []run.Choice) (chosen []run.Choice, note string) {
+func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen []choose.Choice, note string) {
 	budget := p.Train.MaxSeconds > 0
 	if !budget && !p.Left("train.epochs") || !p.Left("train.stop") {
 		return nil, ""
 	}
 	if held >= train.FewestJudged {
-		chosen = []run.Choice{{Key: "train.stop", Value: "held_out_loss",
+		chosen = []choose.Choice{{Key: "train.stop", Value: "held_out_loss",
 			Reason: "a network that has more time than its rows have to tell learns them by heart"}}
 		if !budget {
-			chosen = append(chosen, run.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
+			chosen = append(chosen, choose.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
 		}
 		return chosen, ""
 	}
@@ -100,12 +99,12 @@ func ends(p *problem.Problem, rows, held int, learning []run.Choice) (chosen []r
 		}
 	}
 	n := unjudged(rows, batch)
-	chosen = []run.Choice{{Key: "train.stop", Value: "epochs", Reason: tooFew(held)}}
+	chosen = []choose.Choice{{Key: "train.stop", Value: "epochs", Reason: tooFew(held)}}
 	if budget {
 		return chosen, fmt.Sprintf("%s; in much time a network learns its %d rows by heart. Without a time it has %d "+
 			"epochs", tooFew(held), rows, n)
 	}
-	return append(chosen, run.Choice{Key: "train.epochs", Value: n, Reason: fmt.Sprintf("with more a network learns "+
+	return append(chosen, choose.Choice{Key: "train.epochs", Value: n, Reason: fmt.Sprintf("with more a network learns "+
 		"%d rows by heart, and nothing can tell", rows)}), ""
 }
 

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -34,9 +34,9 @@ func tuned(t *testing.T, c float64, settings ...string) *Loaded {
 }
 
 // value returns what a key was chosen to be.
-func value(t *testing.T, chosen []run.Choice, key string) any {
+func value(t *testing.T, chosen []choose.Choice, key string) any {
 	t.Helper()
-	i := slices.IndexFunc(chosen, func(c run.Choice) bool { return c.Key == key })
+	i := slices.IndexFunc(chosen, func(c choose.Choice) bool { return c.Key == key })
 	if i < 0 || chosen[i].Reason == "" {
 		t.Fatalf("%s is not chosen with a reason: %+v", key, chosen)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
-	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
 )
@@ -106,17 +105,6 @@ func (c *Config) Run(ctx context.Context, left []Due, file string, r sweep.Runne
 		return nil, err
 	}
 	return ReadRows(file)
-}
-
-// Take puts rows of what was done on other machines into the file of rows, as Run would have; get is that of
-// sweep.Plan.Take.
-func (c *Config) Take(left []Due, file string,
-	get func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error)) (*sweep.Outcome, error) {
-	p, err := c.Plan(left, true)
-	if err != nil {
-		return nil, err
-	}
-	return p.Take(sweep.Runner{Dir: c.Out, Record: c.keeper(p, left, file)}, get)
 }
 
 // keeper returns what keeps the row and the pictures of each cell of a plan.

@@ -15,7 +15,6 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
-	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -138,55 +137,6 @@ func TestRun(t *testing.T) {
 	}
 	if rows, err := ReadRows(file); err != nil || len(rows) > 0 {
 		t.Errorf("of a damaged folder %d rows, %v", len(rows), err)
-	}
-}
-
-// Cells that are done on another machine leave the rows and pictures of those that are done here.
-func TestTake(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
-	old := slices.Clone(tasks.All)
-	tasks.All = append(tasks.All, sweep.Tasks())
-	defer func() { tasks.All = old }()
-	own := *cells["demo/OLLA/N=20"]
-	short := own
-	short.Name, short.Draw, short.Jacobian = "demo/short", []string{"process.steps=9"}, true
-	left := []Due{{&own, 1}, {&short, 1}}
-	c := Config{Out: filepath.Join(t.TempDir(), "here"), Settings: []string{"network.width=8", "network.layers=1",
-		"train.epochs=2", "train.times_per_path=2"}}
-	file := filepath.Join(t.TempDir(), "rows.csv")
-	want, err := c.Run(t.Context(), left, file, sweep.Runner{Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Out = filepath.Join(t.TempDir(), "there")
-	file += "2"
-	out, err := c.Take(left, file, func(u sweep.AwayUnit, dir string) (*tasks.Result, string, error) {
-		r, err := (&tasks.Doer{Pool: pool}).Do(t.Context(), u.Unit, nil, dir)
-		return r, "", err
-	})
-	if err != nil || !out.Complete || out.Failed() > 0 {
-		t.Fatalf("%v, %+v", err, out)
-	}
-	got, err := ReadRows(file)
-	if err != nil || len(got) != len(want) {
-		t.Fatalf("%d rows, %v", len(got), err)
-	}
-	for i := range got {
-		for _, r := range []*Row{&got[i], &want[i]} {
-			for _, name := range []string{Train, Simulate, Generate} {
-				delete(r.Figures, name)
-			}
-		}
-		if !maps.Equal(got[i].Figures, want[i].Figures) || got[i].Config != want[i].Config ||
-			got[i].Cell != want[i].Cell {
-			t.Errorf("there\n%+v\nhere\n%+v", got[i], want[i])
-		}
-	}
-	for _, name := range []string{"map.svg", jacobianFile} {
-		if _, err := os.Stat(filepath.Join(c.shown(left[1]), name)); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -22,7 +22,7 @@ const (
 // and not that silent keys are fixed.
 func (p *Problem) Left(key string) bool {
 	return p.Leaves() && p.silent(key) &&
-		!slices.ContainsFunc(p.chosen, func(c run.Choice) bool { return c.Key == key })
+		!slices.ContainsFunc(p.chosen, func(c choose.Choice) bool { return c.Key == key })
 }
 
 // Leaves reports whether anything may be left to the program.
@@ -32,7 +32,7 @@ func (p *Problem) Leaves() bool { return p.Defaults != FixedDefaults && p.origin
 func (p *Problem) silent(key string) bool { return p.origin != nil && p.origin[key] == "" }
 
 // With returns the problem with the choices for keys that are left to the program.
-func (p *Problem) With(choices []run.Choice) *Problem {
+func (p *Problem) With(choices []choose.Choice) *Problem {
 	q := *p
 	q.origin = maps.Clone(p.origin)
 	q.chosen = slices.Clone(p.chosen)
@@ -45,7 +45,7 @@ func (p *Problem) With(choices []run.Choice) *Problem {
 }
 
 // choose puts a choice in place of a key that nobody wrote.
-func (p *Problem) choose(c run.Choice) {
+func (p *Problem) choose(c choose.Choice) {
 	if !p.silent(c.Key) {
 		return
 	}
@@ -72,6 +72,6 @@ func (p *Problem) choose(c run.Choice) {
 }
 
 // appended returns choices with c in place of another for its key.
-func appended(chosen []run.Choice, c run.Choice) []run.Choice {
-	return append(slices.DeleteFunc(chosen, func(old run.Choice) bool { return old.Key == c.Key }), c)
+func appended(chosen []choose.Choice, c choose.Choice) []choose.Choice {
+	return append(slices.DeleteFunc(chosen, func(old choose.Choice) bool { return old.Key == c.Key }), c)
 }

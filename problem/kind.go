@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	formats "github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // kind gives data.kind, where nothing is written, the kind that the points of the set are of:
@@ -23,7 +23,7 @@ func (p *Problem) kind(set constraint.Set) {
 	free := constraint.At(set, make([]float64, len(set.Capabilities().Held)))
 	if k, ok := kinds.WithEnds(set); ok {
 		if _, fits := kinds.Of(k.Data, free); fits {
-			p.choose(run.Choice{Key: "data.kind", Value: k.Data, Reason: "points of the set are motions of an arm"})
+			p.choose(choose.Choice{Key: "data.kind", Value: k.Data, Reason: "points of the set are motions of an arm"})
 		}
 		return
 	}
@@ -31,7 +31,7 @@ func (p *Problem) kind(set constraint.Set) {
 	frames := slices.Contains(formats.Extensions, ext) && ext != ".npy" && ext != ".npz"
 	if _, ok := constraint.As[*conformation.Set](free); ok && frames {
 		if _, fits := kinds.Of(molecules.Kind.Data, free); fits {
-			p.choose(run.Choice{Key: "data.kind", Value: molecules.Kind.Data,
+			p.choose(choose.Choice{Key: "data.kind", Value: molecules.Kind.Data,
 				Reason: "points of the set are conformations of a molecule, and the file has frames"})
 		}
 	}

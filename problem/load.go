@@ -585,7 +585,7 @@ func since(at string, then, now map[string]any) (fresh []string, changed string)
 // Resolved returns the problem as YAML, every key written out. Loading it gives
 // the same problem.
 func (p *Problem) Resolved() []byte {
-	q := *p.AsCalled()
+	q := *p
 	q.Defaults = FixedDefaults
 	data, err := yaml.MarshalWithOptions(&q, yaml.Indent(2))
 	if err != nil {

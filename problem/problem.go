@@ -5,8 +5,8 @@
 package problem
 
 import (
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/problem/sets"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -36,8 +36,7 @@ type Problem struct {
 	origin     map[string]string
 	file       string
 	written    map[string]map[string]string // the origins of the keys of each variant
-	chosen     []run.Choice                 // keys that follow from the set
-	called     map[string]string            // by key, paths that are written in place of those of files
+	chosen     []choose.Choice              // keys that follow from the set
 }
 
 // Data says where the data is.

@@ -1,8 +1,8 @@
 package problem
 
 import (
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // sequence gives points that are steps of a sequence, as their set says, other defaults: a
@@ -30,10 +30,10 @@ func (p *Problem) sequence(set constraint.Set) {
 		{"train.learning_rate", 0.005}, {"train.anneal", 0.7},
 	} {
 		if d.key != "train.epochs" || p.Train.Epochs > 0 { // else something else ends the training
-			p.choose(run.Choice{Key: d.key, Value: d.value, Reason: "points of the set are steps of a sequence"})
+			p.choose(choose.Choice{Key: d.key, Value: d.value, Reason: "points of the set are steps of a sequence"})
 		}
 	}
 }
 
 // Chosen are the keys whose values follow from the set, of a problem that was built.
-func (p *Problem) Chosen() []run.Choice { return p.chosen }
+func (p *Problem) Chosen() []choose.Choice { return p.chosen }

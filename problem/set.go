@@ -2,7 +2,6 @@ package problem
 
 import (
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -58,26 +57,6 @@ func (p *Problem) Files() map[string]string {
 		files["set."+key] = path
 	}
 	return files
-}
-
-// Call gives a file that Files names another path in all that is written of the problem: a machine that was sent a copy
-// has it elsewhere than the machine that the files are written for.
-func (p *Problem) Call(key, path string) {
-	called := maps.Clone(p.called)
-	if called == nil {
-		called = map[string]string{}
-	}
-	called[key] = path
-	p.called = called
-}
-
-// AsCalled returns the problem with the paths that Call gave.
-func (p *Problem) AsCalled() *Problem {
-	q := *p
-	for key, path := range p.called {
-		q.SetFile(key, path)
-	}
-	return &q
 }
 
 // SetFile changes a path that Files names.

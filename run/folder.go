@@ -8,7 +8,6 @@ package run
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,9 +49,6 @@ type Folder struct {
 	Dir   string
 	Force bool   // write over files that are there
 	Moved string // where Create put the run that was there
-
-	// Called is what files of the folder call it, where it is made for another place than Dir; empty: Dir.
-	Called string
 
 	lock *os.File
 }
@@ -156,9 +152,6 @@ func Open(dir string) (*Folder, error) {
 	}
 	return &Folder{Dir: dir}, nil
 }
-
-// Name returns what files of the folder call it.
-func (f *Folder) Name() string { return cmp.Or(f.Called, f.Dir) }
 
 // Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, filepath.FromSlash(name)) }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/problem"
 )
 
 // A Manifest says what ran, where, and on which data.
@@ -23,8 +25,8 @@ type Manifest struct {
 	// copies in the folder, which older versions did not make
 	Files  map[string]string `json:"files_sha256,omitempty"`
 	Kept   map[string]string `json:"files,omitempty"`
-	Chosen []Choice          `json:"chosen,omitempty"`
-	Given  []Given           `json:"given,omitempty"` // what was not; missing in folders of older versions
+	Chosen []choose.Choice   `json:"chosen,omitempty"`
+	Given  []problem.Given   `json:"given,omitempty"` // what was not; missing in folders of older versions
 	Clock  []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
 	// what the run was gone on with, in order
 	Extensions []Extension `json:"extensions,omitempty"`
@@ -108,21 +110,6 @@ func (f *Folder) AmendManifest(change func(m *Manifest)) error {
 		return err
 	}
 	return f.replace(ManifestFile, data)
-}
-
-// A Choice is what a key that was auto became: a number or a word, which config.yaml
-// holds.
-type Choice struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Reason string `json:"reason"`
-}
-
-// A Given is a key that somebody wrote, and where: a line of the problem file, or --set.
-type Given struct {
-	Key   string `json:"key"`
-	Value any    `json:"value"`
-	From  string `json:"from"`
 }
 
 // Data identifies the data of a run.

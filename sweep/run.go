@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -199,7 +198,6 @@ type session struct {
 	mine  []int            // cells of the part
 	later map[*Cell]bool   // cells whose training is that of one before them in the plan
 	lost  map[string]error // trainings that failed in this call
-	away  bool             // the folder is scratch: files name what is in it from the sweep's folder on
 }
 
 func (p *Plan) session(r Runner) *session {
@@ -560,7 +558,6 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 			}
 		}
 		if !anew {
-			s.call(r.Folder, c)
 			return r, r.Folder.Tidy()
 		}
 		r.Folder.Unlock()
@@ -587,15 +584,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.call(f, c)
 	return l.Begin(f, c.source, s.Command)
-}
-
-// call says what files call a cell's folder.
-func (s *session) call(f *run.Folder, c *Cell) {
-	if s.away {
-		f.Called = path.Join(compare.RunsDir, c.Training)
-	}
 }
 
 // epochRows returns how many rows the network sees in an epoch, if no path fails: the times of each path, in whole

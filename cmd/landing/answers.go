@@ -38,8 +38,6 @@ var answers = map[string][]any{
 	"make so":            {soStory{}, madePart{}},
 	"demo":               {evaluated{}},
 	"distill":            {distilled{}},
-	"fetch":              {tasks.Merged{}, sweep.Outcome{}},
-	"forget":             {forgotten{}},
 	"export":             {exports{}, experiment.Network{}},
 	"dev forward":        {tasks.Merged{}, madePart{}},
 	"generate":           {generated{}, madePart{}},
@@ -47,7 +45,6 @@ var answers = map[string][]any{
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
 	"dev man":            {pages{}},
-	"queue":              {servedQueue{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
@@ -55,14 +52,9 @@ var answers = map[string][]any{
 	"dev schema":         {schemaList{}, printedSchema{}, writtenFile{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
-	"status":             {queueState{}},
-	"submit generate":    {submitted{}},
-	"submit reproduce":   {submitted{}},
-	"submit sweep":       {submitted{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},
 	"version":            {versionAnswer{}},
-	"work":               {worked{}},
 }
 
 // failed is what every verb prints with --json where it fails before it has an answer.

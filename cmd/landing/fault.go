@@ -43,7 +43,7 @@ var faultKinds = map[int]faultKind{
 }
 
 // placedKinds are the kinds that describe tells apart by the type of an error.
-var placedKinds = []faultKind{"internal", "write", "queue", "problem", "data", "exists", "run", "file"}
+var placedKinds = []faultKind{"internal", "write", "problem", "data", "exists", "run", "file"}
 
 // describe tells a fault's kind and place by the type of the error.
 func describe(err error, code int) fault {
@@ -58,9 +58,6 @@ func describe(err error, code int) fault {
 		case unwritten(err):
 			f.Kind = "write"
 		}
-	}
-	if queueFault(err) != 0 && code != exitUsage {
-		f.Kind = "queue"
 	}
 	if code != exitConfig && code != exitFailure {
 		return f

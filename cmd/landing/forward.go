@@ -65,7 +65,7 @@ one call. Paths that fail a projection are in no file, and are named.`,
 				if err := noPart(cmd.Flags().Changed, "force"); err != nil {
 					return err
 				}
-				return a.makePart(cmd.Context(), l, part, out, nil)
+				return a.tell(a.makePart(cmd.Context(), l, part, out, nil))
 			}
 			bar := a.progress()
 			m, err := tasks.Once(cmd.Context(), l, out, tasks.MergeOptions{Force: force, Pool: a.workersPool(),

@@ -24,6 +24,9 @@ import (
 // maxComponents bounds the constraints that a table lists.
 const maxComponents = 8
 
+// maxNumbers bounds the numbers of points that a verb holds in memory at once.
+const maxNumbers = 100_000_000
+
 // judgement says how samples of a run are drawn and what is done with them: for report, and for demo.
 type judgement struct {
 	checkpoint string

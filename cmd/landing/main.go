@@ -181,8 +181,6 @@ func exitCode(err error) int {
 	switch {
 	case is(new(*usageError)):
 		return exitUsage
-	case queueFault(err) != 0 && !errors.Is(err, context.Canceled):
-		return queueFault(err)
 	case is(new(*internalError)):
 		return exitFailure
 	case is(new(*timeUpError)):
@@ -289,8 +287,7 @@ Start with:  landing demo`,
 		{"model", "Model:", []*cobra.Command{a.train(), a.generate(), a.report(), a.compare(), a.distill()}},
 		{"runs", "Runs:", []*cobra.Command{a.ls(), a.show(), a.export(), a.serve()}},
 		{"data", "Data:", []*cobra.Command{a.refine(), a.make()}},
-		{"machines", "Many machines:", []*cobra.Command{a.sweep(), a.merge(), a.queue(), a.submit(), a.work(),
-			a.status(), a.fetch(), a.forget()}},
+		{"machines", "Many machines:", []*cobra.Command{a.sweep(), a.merge()}},
 		{"other", "Other:", []*cobra.Command{a.mcmc(), a.reproduce(), a.recipes(), a.version()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

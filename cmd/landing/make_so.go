@@ -100,7 +100,7 @@ func runMakeSO(ctx context.Context, a *app, o *soOptions, _ []string) (answer, e
 		if err := o.fault(err); err != nil {
 			return answer{}, &usageError{err}
 		}
-		return answer{}, a.makePart(ctx, l, o.part, o.out, nil)
+		return a.makePart(ctx, l, o.part, o.out, nil)
 	}
 	p, modes, err := o.mix.Generate()
 	if err != nil {

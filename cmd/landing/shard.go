@@ -48,15 +48,15 @@ type madePart struct {
 // makePart makes a part of a list in the folder of the parts of a file, and tells of it. said tells what the unit's
 // result says beside its rows: what to print, and what to warn of; it may be nil.
 func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out string,
-	said func(r *tasks.Result) (told, warning string, err error)) error {
+	said func(r *tasks.Result) (told, warning string, err error)) (answer, error) {
 	p := madePart{Shard: s.String(), Parts: out + partsDir}
 	lo, hi := s.Range(l.Count)
 	p.First, p.Rows = l.From+lo, hi-lo
 	u := l.Shard(s)
 	if u == nil {
-		return a.result(p, func(w io.Writer) {
+		return answer{p, func(w io.Writer) {
 			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
-		})
+		}}, nil
 	}
 	bar := a.progress()
 	doer := &tasks.Doer{Pool: a.workersPool(), Tick: func(done, of uint64) {
@@ -66,12 +66,12 @@ func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out str
 	r, before, err := doer.Into(ctx, &work.Store{Dir: p.Parts}, u, l.Inputs)
 	bar.done()
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	told, warning := "", ""
 	if said != nil {
 		if told, warning, err = said(r); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
 	if warning != "" {
@@ -79,7 +79,7 @@ func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out str
 	}
 	p.Part, p.Made = filepath.Join(p.Parts, u.Name), before.State != work.Done
 	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, r.Detail
-	return a.result(p, func(w io.Writer) {
+	return answer{p, func(w io.Writer) {
 		word := "made"
 		if !p.Made {
 			word = "is whole already, made"
@@ -87,7 +87,7 @@ func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out str
 		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s%s\n", s, p.First, p.First+p.Rows-1, l.Count,
 			p.Part, word, r.Seconds, told)
 		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(p.Parts))
-	})
+	}}, nil
 }
 
 // noPart refuses flags that have no use for a part.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -147,8 +148,8 @@ type (
 	}
 	reasons struct {
 		Run        string          `json:"run"`
-		Chosen     []run.Choice    `json:"chosen"`
-		Given      []run.Given     `json:"given"`
+		Chosen     []choose.Choice `json:"chosen"`
+		Given      []problem.Given `json:"given"`
 		Clock      []run.Clocked   `json:"clock"`
 		Extensions []run.Extension `json:"extensions"`
 	}
@@ -160,7 +161,7 @@ func (a *app) why(f *run.Folder) error {
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
 	}
-	out := reasons{f.Dir, append([]run.Choice{}, m.Chosen...), append([]run.Given{}, m.Given...),
+	out := reasons{f.Dir, append([]choose.Choice{}, m.Chosen...), append([]problem.Given{}, m.Given...),
 		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...)}
 	note := ""
 	if m.Given == nil { // of a version that did not note them
