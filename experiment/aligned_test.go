@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -128,7 +129,7 @@ func TestAlignedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (&training{Run: r}).trains(other).Restore(arrays, state); !errors.As(err, new(*train.SnapshotError)) {
+	if err := (&training{Run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
 		t.Errorf("another reference: %v", err)
 	}
 

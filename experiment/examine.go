@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -24,6 +25,8 @@ func (e *CheckError) Error() string {
 	}
 	return fmt.Sprintf("%d checks failed", e.Failed)
 }
+
+func (*CheckError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // fewestPaths is how many forward paths the doctor must have room for.
 const fewestPaths = 10

@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/molecule/files"
@@ -72,6 +73,8 @@ func (e *DataError) Error() string {
 	}
 	return e.Path + ": " + e.Problem
 }
+
+func (e *DataError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // Load builds the problem's process and reads its data. Errors are *KeyError,
 // *dataset.Error, *files.Error, *DataError and those of the file system.

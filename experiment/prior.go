@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -97,6 +98,8 @@ func (e *PriorError) Error() string {
 	return fmt.Sprintf("the prior has too few states: %d of %d %s failed a projection, above the allowed share %g (%s)",
 		e.Lost, e.Of, e.States, e.Limit, e.Key)
 }
+
+func (*PriorError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // lost returns a *PriorError if the share of lost states is above the limit, or all
 // are.
@@ -190,6 +193,8 @@ func (e *MixingError) Error() string {
 		e.Worst, e.Limit,
 		float64(e.ESS))
 }
+
+func (*MixingError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // chainPrior draws from the uniform law on Σ by chains from training rows.
 func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {

@@ -11,6 +11,7 @@ import (
 	"math"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/method/methods"
@@ -50,6 +52,25 @@ func (e *KeyError) Error() string {
 		s = e.Origin + ": " + s
 	}
 	return s
+}
+
+// Place returns the file, line and key.
+func (e *KeyError) Place() fault.Place { return placeOf(e.Origin, e.Key) }
+
+var numbered = regexp.MustCompile(`^(.*):([0-9]+)$`)
+
+// placeOf returns the place that an origin names. A setting of the command line and a recipe are no files.
+func placeOf(origin, key string) fault.Place {
+	p := fault.Place{Kind: fault.Problem, Key: key}
+	if strings.HasPrefix(origin, "--set") || strings.HasPrefix(origin, "recipe ") {
+		return p
+	}
+	p.File = origin
+	if m := numbered.FindStringSubmatch(origin); m != nil {
+		p.File = m[1]
+		p.Line, _ = strconv.Atoi(m[2]) // too long to be a line: 0
+	}
+	return p
 }
 
 func show(v any) string {
@@ -227,6 +248,8 @@ func Variants(data []byte, origin string) ([]string, error) {
 type SyntaxError struct{ Origin, Problem string }
 
 func (e *SyntaxError) Error() string { return e.Origin + ": " + e.Problem }
+
+func (e *SyntaxError) Place() fault.Place { return placeOf(e.Origin, "") }
 
 // Document parses YAML of one document, of the size and depth that a problem file may have. where turns a line into an
 // origin; errors are *SyntaxError.

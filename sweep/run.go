@@ -18,6 +18,7 @@ import (
 
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -335,12 +336,7 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 
 // unwritten reports whether an error is that of a disk: no fault of a cell's.
 func unwritten(err error) bool {
-	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
+	return fault.Unwritten(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }
 
 // heldError says that somebody works on a cell's run folder by other means.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -191,8 +192,8 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 	case g.Condition != "":
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
-		return nil, &experiment.ConditionError{Fault: "the run has a condition: expected --condition with values of " +
-			strings.Join(r.Condition.Names, ", ") + ", or a file with a row for each"}
+		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, or a "+
+			"file with a row for each", strings.Join(r.Condition.Names, ", "))
 	}
 	return nil, nil
 }

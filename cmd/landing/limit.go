@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A limit is --timeout: how long a call may take. It is no budget, by which a training is planned (--for): what it
@@ -43,3 +45,5 @@ type timeUpError struct {
 func (e *timeUpError) Error() string {
 	return fmt.Sprintf("stopped by --timeout %v%s", e.most, e.rest)
 }
+
+func (*timeUpError) Place() fault.Place { return fault.Place{Kind: fault.Time} }
