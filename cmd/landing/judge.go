@@ -57,7 +57,7 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) (an
 			experiment.RecordName(file))
 	} else {
 		state.Epoch = record.Epoch
-		if r, err = r.Redraw(record.Settings()); err != nil {
+		if r, err = r.Redraw(problem.ParseSettings(record.Settings()...)); err != nil {
 			return answer{}, err
 		}
 	}
@@ -320,7 +320,7 @@ func printConditional(row func(cells ...string), g *experiment.Conditional) {
 }
 
 // drawnBy says by which keys samples were drawn, and what the run's own are.
-func drawnBy(drawn []problem.Setting) string {
+func drawnBy(drawn []problem.Drawn) string {
 	var keys []string
 	for _, s := range drawn {
 		told := s.String()

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -82,7 +83,7 @@ func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (an
 	if o.samples != "" {
 		return a.judgeFile(ctx, r, o.samples)
 	}
-	if r, err = r.Redraw(o.settings); err != nil {
+	if r, err = r.Redraw(problem.ParseSettings(o.settings...)); err != nil {
 		return answer{}, err
 	}
 	if o.report {

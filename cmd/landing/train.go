@@ -47,7 +47,7 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := problem.Load(data, origin, s.variant, settings)
+	p, err := problem.Load(data, origin, s.variant, problem.ParseSettings(settings...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +254,7 @@ func (a *app) reopen(dir string, o *trainOptions) (*experiment.Run, error) {
 	if len(settings) == 0 {
 		return r, nil
 	}
-	return r.Extend(settings, o.checkpoint, append([]string{"landing"}, a.args...))
+	return r.Extend(problem.ParseSettings(settings...), o.checkpoint, append([]string{"landing"}, a.args...))
 }
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
