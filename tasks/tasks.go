@@ -29,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/parallel"
@@ -155,25 +156,20 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("%s is work of kind %q; this program knows %s", e.Unit, e.Kind, strings.Join(known, ", "))
 }
 
-// A VersionError says that a unit is for another version of the program, which may give other bytes.
-type VersionError struct{ Unit, Version, Here string }
+func (*KindError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s is of version %s of the program, this is %s, which may give other bytes; expected the same",
-		e.Unit, e.Version, e.Here)
-}
-
-// An InputError says what is wrong with an input of a unit.
-type InputError struct{ Unit, Input, Path, Problem string }
-
-func (e *InputError) Error() string {
-	return fmt.Sprintf("%s: input %s of %s %s", e.Path, e.Input, e.Unit, e.Problem)
+// otherVersion is the error of a unit that is for another version of the program, which may give other bytes.
+func otherVersion(unit, version, here string) error {
+	return fault.Errorf(fault.Config, "", "%s is of version %s of the program, this is %s, which may give other bytes; "+
+		"expected the same", unit, version, here)
 }
 
 // A TaskError says what of a unit's task cannot be done.
 type TaskError struct{ Unit, Problem string }
 
 func (e *TaskError) Error() string { return e.Unit + ": " + e.Problem }
+
+func (*TaskError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // find returns the kind of a unit.
 func find(u *work.Unit) (Kind, error) {
@@ -257,15 +253,14 @@ func (d *Doer) Know(l *List) {
 	}
 }
 
-// Do does a unit: its files appear in the folder dir, over what is there of an earlier try. Errors are *KindError,
-// *VersionError, *InputError, *TaskError, the context's and those of the kind.
+// Do does a unit: its files appear in the folder dir, over what is there of an earlier try.
 func (d *Doer) Do(ctx context.Context, u *work.Unit, in Inputs, dir string) (*Result, error) {
 	kind, err := find(u)
 	if err != nil {
 		return nil, err
 	}
 	if here := run.Version(); u.Version != here {
-		return nil, &VersionError{u.Name, u.Version, here}
+		return nil, otherVersion(u.Name, u.Version, here)
 	}
 	if err := d.verify(u, in); err != nil {
 		return nil, err
@@ -303,7 +298,7 @@ func (d *Doer) verify(u *work.Unit, in Inputs) error {
 	for _, name := range slices.Sorted(maps.Keys(u.Inputs)) {
 		path, ok := in[name]
 		if !ok {
-			return &InputError{u.Name, name, "(nowhere)", "is not on this machine"}
+			return fault.Errorf(fault.Config, "", "(nowhere): input %s of %s is not on this machine", name, u.Name)
 		}
 		got, ok := d.checked[path]
 		if !ok {
@@ -312,20 +307,20 @@ func (d *Doer) verify(u *work.Unit, in Inputs) error {
 				got, err = hashFile(path, info.Size())
 			}
 			if err != nil {
-				return &InputError{u.Name, name, path, "cannot be read: " + err.Error()}
+				return fault.Errorf(fault.Config, "", "%s: input %s of %s cannot be read: %v", path, name, u.Name, err)
 			}
 			d.checked[path] = got
 		}
 		if got != u.Inputs[name] {
-			return &InputError{u.Name, name, path, fmt.Sprintf("is another file: its SHA-256 is %.12s…, expected "+
-				"%.12s…", got, u.Inputs[name])}
+			return fault.Errorf(fault.Config, "", "%s: input %s of %s is another file: its SHA-256 is %.12s…, "+
+				"expected %.12s…", path, name, u.Name, got, u.Inputs[name])
 		}
 	}
 	return nil
 }
 
 // Into does a unit in a store, in the unit's own folder, unless it is done: what is whole is not made again. The status
-// is that before. Errors are those of Do, of work.Store.Claim, and a *VersionError where another version did it.
+// is that before. Errors are those of Do, of work.Store.Claim, and one where another version did it.
 func (d *Doer) Into(ctx context.Context, s *work.Store, u *work.Unit, in Inputs) (*Result, work.Status, error) {
 	dir := filepath.Join(s.Dir, u.Name)
 	claim, status, err := s.Claim(u, true, func() error { return nil })
@@ -334,7 +329,7 @@ func (d *Doer) Into(ctx context.Context, s *work.Store, u *work.Unit, in Inputs)
 	}
 	if claim == nil {
 		if status.Version != "" {
-			return nil, status, &VersionError{dir, status.Version, u.Version}
+			return nil, status, otherVersion(dir, status.Version, u.Version)
 		}
 		r, err := Of(status)
 		if err == nil {
