@@ -82,12 +82,8 @@ func part(store *work.Store, name string) (*Part, error) {
 		return nil, err
 	}
 	p := &Part{Dir: filepath.Join(store.Dir, name), Unit: u}
-	kind, err := find(u)
-	if err != nil {
-		return nil, err
-	}
-	if kind.Join == nil {
-		return nil, refuse("%s: units of kind %s are no parts of a file", p.Dir, u.Kind)
+	if joins[u.Kind] == nil {
+		return nil, &KindError{u.Name, u.Kind}
 	}
 	status, err := store.Status(u)
 	if err != nil {
@@ -96,7 +92,7 @@ func part(store *work.Store, name string) (*Part, error) {
 	if status.State != work.Done {
 		return nil, refuse("%s: is not finished; the same --shard makes it", p.Dir)
 	}
-	if p.Result, err = Of(status); err == nil {
+	if p.Result, err = resultOf(status); err == nil {
 		p.Range, err = task(u, &p.of)
 	}
 	if err == nil {
@@ -256,10 +252,6 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 	if err != nil {
 		return nil, err
 	}
-	kind, err := find(parts[0].Unit)
-	if err != nil {
-		return nil, err
-	}
 	j := &Joint{MergeOptions: o, Parts: parts, Range: parts[0].Range, Dim: parts[0].rows.Dim, Out: out}
 	j.Range.First, j.Range.Count = j.Range.From, j.Range.Total
 	m := &Merged{File: out, Parts: len(parts), First: j.Range.From, Rows: j.Range.Total, Failed: []uint64{}}
@@ -292,7 +284,7 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 				"for %d rows of %d numbers", info.Size(), p.Range.Count, j.Dim) + again(p.Dir)}
 		}
 	}
-	form, err := kind.Join(ctx, j)
+	form, err := joins[parts[0].Unit.Kind](ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -479,7 +471,7 @@ func (j *Joint) runDir() (dir, data string, err error) {
 }
 
 // Once makes all rows of a list in this process and writes them as a file: what parts of it join to. Errors are those
-// of Doer.Do and Merge.
+// of List.Part and Merge.
 func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, error) {
 	if !o.Force {
 		if err := run.Free(out); err != nil {
@@ -491,9 +483,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 		return nil, err
 	}
 	defer scratch.Drop()
-	doer := &Doer{Pool: o.Pool, Tick: o.Tick}
-	doer.Know(l)
-	if _, _, err := doer.Into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
+	if _, _, err := l.into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), o.Tick); err != nil {
 		return nil, err
 	}
 	o.Tick = nil

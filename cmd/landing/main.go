@@ -201,7 +201,7 @@ func exitCode(err error) int {
 		new(*draft.UnfitError), new(*discover.GivenError),
 		new(*experiment.RankError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
 		new(*work.ConflictError), new(*work.DamagedError), new(*work.BusyError), new(*run.BusyError),
-		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError), new(*tasks.InputError),
+		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError),
 		new(*tasks.TaskError), new(*export.HubError), new(*score.GraphError),
 		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
 		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.DataError),
