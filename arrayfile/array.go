@@ -1,13 +1,10 @@
-// Package arrayfile reads and writes n-dimensional arrays: NumPy's NPY and NPZ
-// files, and safetensors.
+// Package arrayfile reads and writes n-dimensional arrays: NumPy's NPY and NPZ files, and safetensors.
 //
-// Decoders take files that nobody vouches for. They check every claim of a
-// header before acting on it, and their memory grows with the bytes that are
-// really there, not with the bytes that a header promises. Errors say what was
-// found and what was expected.
+// Decoders take files that nobody vouches for. They check every claim of a header before acting on it, and their memory
+// grows with the bytes that are really there, not with the bytes that a header promises. Errors say what was found and
+// what was expected.
 //
-// The package is not for structured, complex, half-precision or object arrays,
-// and it does not map files into memory.
+// The package is not for structured, complex, half-precision or object arrays, and it does not map files into memory.
 package arrayfile
 
 import (
@@ -24,9 +21,8 @@ import (
 // ErrTruncated is wrapped by the errors of input that ends too early.
 var ErrTruncated = errors.New("the file is truncated")
 
-// An Array is an n-dimensional array in C order (the last index runs fastest).
-// A nil or empty Shape is that of a scalar. Exactly one of the data slices is
-// set, that is, not nil; it tells the element type.
+// An Array is an n-dimensional array in C order (the last index runs fastest). A nil or empty Shape is that of a
+// scalar. Exactly one of the data slices is set, that is, not nil; it tells the element type.
 type Array struct {
 	Shape []int
 
@@ -55,9 +51,8 @@ func (a Array) Len() int {
 	return len(a.Float32) + len(a.Float64) + len(a.Int32) + len(a.Int64) + len(a.Bool) + len(a.Uint8)
 }
 
-// AsFloat64 returns the elements as float64: the slice itself if they are
-// float64 already, a new one otherwise. Booleans become 0 and 1; an int64
-// beyond ±2⁵³ is rounded.
+// AsFloat64 returns the elements as float64: the slice itself if they are float64 already, a new one otherwise.
+// Booleans become 0 and 1; an int64 beyond ±2⁵³ is rounded.
 func (a Array) AsFloat64() []float64 {
 	switch {
 	case a.Float32 != nil:
@@ -151,9 +146,8 @@ func (a Array) kind() (kind, error) {
 // maxDims is NumPy's own limit on the number of dimensions.
 const maxDims = 64
 
-// elements returns the product of the shape. It refuses shapes whose bytes, at
-// size bytes an element, do not fit in an int, even where a zero among the
-// factors makes the product small.
+// elements returns the product of the shape. It refuses shapes whose bytes, at size bytes an element, do not fit in an
+// int, even where a zero among the factors makes the product small.
 func elements(shape []int, size int) (int, error) {
 	if len(shape) > maxDims {
 		return 0, fmt.Errorf("shape has %d dimensions, expected at most %d", len(shape), maxDims)
@@ -194,8 +188,7 @@ func tuple(shape []int) string {
 	return b.String()
 }
 
-// chunk is the number of bytes that are read or written at a time. It is a
-// multiple of every element size.
+// chunk is the number of bytes that are read or written at a time. It is a multiple of every element size.
 const chunk = 1 << 16
 
 // readArray reads the elements of an array.
@@ -219,8 +212,7 @@ func readArray(r io.Reader, k kind, shape []int, order binary.ByteOrder) (Array,
 	return a, nil
 }
 
-// readSlice reads n elements. The slice grows as bytes arrive: n is only a header's
-// claim.
+// readSlice reads n elements. The slice grows as bytes arrive: n is only a header's claim.
 func readSlice[T any](dst *[]T, r io.Reader, n int, order binary.ByteOrder) error {
 	size := binary.Size(*new(T))
 	buf := make([]byte, min(n*size, chunk))
@@ -241,8 +233,7 @@ func readSlice[T any](dst *[]T, r io.Reader, n int, order binary.ByteOrder) erro
 	return nil
 }
 
-// writeArray writes the elements of a, which has kind k, in little-endian
-// order.
+// writeArray writes the elements of a, which has kind k, in little-endian order.
 func writeArray(w io.Writer, a Array, k kind) error {
 	switch k {
 	case float32Kind:

@@ -12,20 +12,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"pgregory.net/rapid"
 )
 
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
-// drawArray draws an array of any type. Floating-point numbers are any bits,
-// NaNs included.
+// drawArray draws an array of any type. Floating-point numbers are any bits, NaNs included.
 func drawArray(t *rapid.T) Array {
 	a := Array{Shape: rapid.SliceOfN(rapid.IntRange(0, 4), 0, 4).Draw(t, "shape")}
 	n := 1
@@ -177,16 +175,12 @@ func TestLargeArrays(t *testing.T) {
 		a.Float64[i] = math.Sqrt(float64(i))
 	}
 	var b bytes.Buffer
-	if err := EncodeNPY(&b, a); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, EncodeNPY(&b, a))
 	if got, err := DecodeNPY(&b); err != nil || !reflect.DeepEqual(got, a) {
 		t.Errorf("NPY: the array came back different (error %v)", err)
 	}
 	b.Reset()
-	if err := EncodeSafetensors(&b, []Named{{"a", a}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, EncodeSafetensors(&b, []Named{{"a", a}}, nil))
 	if got, _, err := DecodeSafetensors(&b); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0].Array, a) {
 		t.Errorf("safetensors: the array came back different (error %v)", err)
 	}

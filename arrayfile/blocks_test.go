@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Rows in blocks are the bytes of EncodeNPY, and are read back in other pieces.
@@ -16,9 +18,7 @@ func TestRows(t *testing.T) {
 		x[i] = math.Sqrt(float64(i))
 	}
 	var want, got bytes.Buffer
-	if err := EncodeNPY(&want, Array{Shape: []int{7001, 3}, Float64: x}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, EncodeNPY(&want, Array{Shape: []int{7001, 3}, Float64: x}))
 	cut := Rows{7001, 3, slices.Chunk(x, 300)}
 	if err := EncodeNPYRows(&got, []int{7001, 3}, cut); err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
 		t.Errorf("other bytes in blocks, %v", err)
@@ -55,9 +55,7 @@ func TestRows(t *testing.T) {
 		var back []float64
 		for buf := make([]float64, size); ; {
 			n, err := r.Next(buf)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if back = append(back, buf[:n]...); n < size {
 				break
 			}
@@ -78,17 +76,13 @@ func TestRows(t *testing.T) {
 		t.Error("too many elements are taken")
 	}
 	short, err := NewNPYReader(bytes.NewReader(want.Bytes()[:want.Len()-1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := short.Next(make([]float64, len(x))); !errors.Is(err, ErrTruncated) {
 		t.Errorf("a file that ends too early: %v", err)
 	}
 	for _, a := range []Array{{Shape: []int{1}, Float32: []float32{1}}, {Shape: []int{1}, Int64: []int64{1}}} {
 		var b bytes.Buffer
-		if err := EncodeNPY(&b, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, EncodeNPY(&b, a))
 		if _, err := NewNPYReader(&b); err == nil || !strings.Contains(err.Error(), "'<f8'") {
 			t.Errorf("got %v", err)
 		}

@@ -37,9 +37,8 @@ func ReadNPY(path string) (Array, error) {
 	return a, nil
 }
 
-// DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r
-// behind its last byte. It understands the types f4, f8, i4, i8, b1 and u1 in
-// either byte order. An array in Fortran order is rearranged into C order.
+// DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r behind its last byte. It understands the
+// types f4, f8, i4, i8, b1 and u1 in either byte order. An array in Fortran order is rearranged into C order.
 func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
 
 // HashNPY is DecodeNPY of a file, and reads it to its end: digest is the SHA-256 of all of its bytes in hexadecimal, of

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"pgregory.net/rapid"
 )
 
@@ -138,9 +139,7 @@ func TestNPYRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawArray(t)
 		var b bytes.Buffer
-		if err := EncodeNPY(&b, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, EncodeNPY(&b, a))
 		if header := b.Len() - a.Len()*elementSize(a); header%npyAlign != 0 {
 			t.Fatalf("data begin at byte %d", header)
 		}
@@ -277,9 +276,7 @@ func FuzzDecodeNPY(f *testing.F) {
 			t.Fatalf("%d elements out of %d bytes", a.Len(), len(data))
 		}
 		var b bytes.Buffer
-		if err := EncodeNPY(&b, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, EncodeNPY(&b, a))
 		again, err := DecodeNPY(&b)
 		if err != nil || !same(a, again) {
 			t.Fatalf("%+v came back as %+v, %v", a, again, err)

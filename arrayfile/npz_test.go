@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 type entry struct {
@@ -23,16 +25,12 @@ func npzFile(t testing.TB, entries ...entry) []byte {
 	z := zip.NewWriter(&b)
 	for _, e := range entries {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, err := w.Write([]byte(e.data)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, z.Close())
 	return b.Bytes()
 }
 
@@ -81,8 +79,7 @@ func TestReadNPZRefuses(t *testing.T) {
 	}
 }
 
-// Only the arrays that are asked for are inflated, and none that promises more
-// elements than the caller takes.
+// Only the arrays that are asked for are inflated, and none that promises more elements than the caller takes.
 func TestNPZReadsWhatIsAsked(t *testing.T) {
 	const huge = 1 << 20
 	head := npyHead(t, huge)
@@ -92,9 +89,7 @@ func TestNPZReadsWhatIsAsked(t *testing.T) {
 		entry{"damaged.npy", zip.Store, "no array"})
 	path := write(t, "a.npz", data)
 	z, err := OpenNPZ(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer z.Close()
 	if names := z.Names(); !slices.Equal(names, []string{"a", "bomb", "damaged"}) {
 		t.Errorf("names %v", names)
@@ -116,9 +111,7 @@ func TestNPZReadsWhatIsAsked(t *testing.T) {
 func npyHead(t *testing.T, n int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := EncodeNPY(&b, Array{Shape: []int{n}, Uint8: make([]uint8, n)}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, EncodeNPY(&b, Array{Shape: []int{n}, Uint8: make([]uint8, n)}))
 	return b.String()[:b.Len()-n]
 }
 
@@ -160,9 +153,7 @@ func TestReadNPZReference(t *testing.T) {
 		{"mesh_bunny.npz", "n_faces", []int{}},
 	} {
 		arrays, err := ReadNPZ(goldenFiles + c.file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		a, ok := arrays[c.array]
 		if !ok || !reflect.DeepEqual(a.Shape, c.shape) {
 			t.Errorf("%s: %s has shape %v, want %v", c.file, c.array, a.Shape, c.shape)
@@ -174,9 +165,7 @@ func TestReadNPZReference(t *testing.T) {
 		}
 	}
 	arrays, err := ReadNPZ(goldenFiles + "mesh_bunny.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if n := arrays["n_faces"].Int64; len(n) != 1 || n[0] != 5000 {
 		t.Errorf("n_faces = %v, want 5000", n)
 	}

@@ -13,9 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// The format is described at github.com/huggingface/safetensors: the header's
-// length in eight bytes, the header in JSON, then the tensors' bytes one after
-// the other.
+// The format is described at github.com/huggingface/safetensors: the header's length in eight bytes, the header in
+// JSON, then the tensors' bytes one after the other.
 const (
 	metadataKey          = "__metadata__"
 	safetensorsMaxHeader = 16 << 20
@@ -33,9 +32,8 @@ type tensorInfo struct {
 	Offsets []int  `json:"data_offsets"`
 }
 
-// EncodeSafetensors writes tensors, in the order given, and metadata, which may
-// be nil. Equal arguments give equal bytes: metadata is sorted by key. The
-// first tensor begins at a multiple of eight bytes; the later ones do too if
+// EncodeSafetensors writes tensors, in the order given, and metadata, which may be nil. Equal arguments give equal
+// bytes: metadata is sorted by key. The first tensor begins at a multiple of eight bytes; the later ones do too if
 // tensors of larger elements come first.
 func EncodeSafetensors(w io.Writer, tensors []Named, metadata map[string]string) error {
 	seen := make(map[string]bool)
@@ -121,8 +119,7 @@ func writeMember(b *bytes.Buffer, key string, value any) error {
 	return nil
 }
 
-// ReadSafetensors reads the named safetensors file. It returns the tensors in
-// the order of their data.
+// ReadSafetensors reads the named safetensors file. It returns the tensors in the order of their data.
 func ReadSafetensors(path string) (tensors []Named, metadata map[string]string, err error) {
 	err = withFile(path, func(f *os.File) (err error) {
 		tensors, metadata, err = DecodeSafetensors(f)
@@ -131,10 +128,9 @@ func ReadSafetensors(path string) (tensors []Named, metadata map[string]string, 
 	return tensors, metadata, err
 }
 
-// DecodeSafetensors reads a safetensors file up to its end and returns the
-// tensors in the order of their data. As the format demands, they must cover
-// the data without overlap and without gap. Types other than F32, F64, I32,
-// I64, BOOL and U8 are refused.
+// DecodeSafetensors reads a safetensors file up to its end and returns the tensors in the order of their data. As the
+// format demands, they must cover the data without overlap and without gap. Types other than F32, F64, I32, I64, BOOL
+// and U8 are refused.
 func DecodeSafetensors(r io.Reader) (tensors []Named, metadata map[string]string, err error) {
 	b, err := readBytes(r, "header length", 8)
 	if err != nil {

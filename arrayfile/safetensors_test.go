@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"pgregory.net/rapid"
 )
 
@@ -31,9 +32,7 @@ func TestSafetensorsKnownBytes(t *testing.T) {
 	want := safetensorsFile(header, "\x00\x00\x80?\x00\x00\x00\xc0\x01\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff")
 
 	var b bytes.Buffer
-	if err := EncodeSafetensors(&b, tensors, metadata); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, EncodeSafetensors(&b, tensors, metadata))
 	if !bytes.Equal(b.Bytes(), want) {
 		t.Errorf("wrote\n%q, want\n%q", b.Bytes(), want)
 	}
@@ -60,9 +59,7 @@ func TestSafetensorsRoundTrip(t *testing.T) {
 		}
 		var first, second bytes.Buffer
 		for _, b := range []*bytes.Buffer{&first, &second} {
-			if err := EncodeSafetensors(b, tensors, metadata); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, EncodeSafetensors(b, tensors, metadata))
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
 			t.Fatal("the same tensors gave other bytes")
@@ -71,9 +68,7 @@ func TestSafetensorsRoundTrip(t *testing.T) {
 			t.Fatalf("header of %d bytes", n)
 		}
 		got, gotMetadata, err := DecodeSafetensors(&first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if !reflect.DeepEqual(metadata, gotMetadata) || len(got) != len(tensors) {
 			t.Fatalf("%v came back as %v, %d tensors as %d", metadata, gotMetadata, len(tensors), len(got))
 		}
@@ -207,9 +202,7 @@ func FuzzDecodeSafetensors(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := EncodeSafetensors(&b, tensors, metadata); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, EncodeSafetensors(&b, tensors, metadata))
 		again, againMetadata, err := DecodeSafetensors(&b)
 		if err != nil || len(again) != len(tensors) || !reflect.DeepEqual(metadata, againMetadata) {
 			t.Fatalf("%+v, %v came back as %+v, %v, %v", tensors, metadata, again, againMetadata, err)

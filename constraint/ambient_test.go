@@ -7,15 +7,14 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // The space around a set has no components, every direction but those held, and the set
 // itself within; a set that has none is that space.
 func TestAmbient(t *testing.T) {
 	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s := constraint.Ambient(constraint.Hold(cap, []int{1}))
 	if n := len(constraint.Components(s)); n != 0 || s.Dim() != 3 || constraint.Name(s) != "R^3" {
 		t.Errorf("%d components, %d coordinates, %s", n, s.Dim(), constraint.Name(s))
@@ -27,9 +26,7 @@ func TestAmbient(t *testing.T) {
 		t.Error("the set within is not found")
 	}
 	g := geometry.New(s, 2, 0)
-	if err := g.At([]float64{1, 2, 3, 4, 5, 6}, 2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At([]float64{1, 2, 3, 4, 5, 6}, 2))
 	v := []float64{1, 1, 1, 1, 1, 1}
 	g.Tangent(v, v)
 	if want := []float64{1, 0, 1, 1, 0, 1}; !slices.Equal(v, want) {

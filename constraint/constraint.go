@@ -30,79 +30,65 @@ import (
 type Set interface {
 	// Dim returns d, the dimension of the ambient space.
 	Dim() int
-	// Equalities and Inequalities return the names of the components of h and
-	// of g. The lengths are m and l.
+	// Equalities and Inequalities return the names of the components of h and of g. The lengths are m and l.
 	Equalities() []string
 	Inequalities() []string
-	// Capabilities says what the set knows of itself beyond its components. The
-	// zero value says: nothing.
+	// Capabilities says what the set knows of itself beyond its components. The zero value says: nothing.
 	Capabilities() Capabilities
 	// NewEvaluator returns what evaluates the set at blocks of up to rows points.
 	// It owns its scratch: one goroutine uses it at a time.
 	NewEvaluator(rows int) Evaluator
 }
 
-// An Evaluator evaluates a set. Values and Jacobians are always there; the
-// others are nil if the set lacks them. Blocks of points are row-major, n×d;
-// every function treats each row alone, so a row's result does not depend on its
+// An Evaluator evaluates a set. Values and Jacobians are always there; the others are nil if the set lacks them. Blocks
+// of points are row-major, n×d; every function treats each row alone, so a row's result does not depend on its
 // neighbours, and allocates at its first call at most.
 type Evaluator struct {
 	// Values writes c at each of n points: n×(m+l).
 	Values func(values, x []float64, n int)
-	// Jacobians writes c and its first derivatives at each of n points:
-	// n×(m+l) and n×(m+l)×d.
+	// Jacobians writes c and its first derivatives at each of n points: n×(m+l) and n×(m+l)×d.
 	Jacobians func(values, jac, x []float64, n int)
 	// HessianVectors writes ∇²c_i(x) v for every component: n×(m+l)×d, from n
 	// points x and n vectors v. Curvature terms need it.
 	HessianVectors func(dst, x, v []float64, n int)
-	// SparseJacobians is Jacobians with only the derivatives along
-	// Capabilities.Support, component by component: n×(m+l), and n×(all the
-	// support's lengths added). It is there if and only if Support is.
+	// SparseJacobians is Jacobians with only the derivatives along Capabilities.Support, component by component:
+	// n×(m+l), and n×(all the support's lengths added). It is there if and only if Support is.
 	SparseJacobians func(values, jac, x []float64, n int)
-	// SparseHessianVectors is HessianVectors along Capabilities.Support, laid out as
-	// SparseJacobians is: n×(all the support's lengths added). It may be nil where Support is
-	// there.
+	// SparseHessianVectors is HessianVectors along Capabilities.Support, laid out as SparseJacobians is: n×(all the
+	// support's lengths added). It may be nil where Support is there.
 	SparseHessianVectors func(dst, x, v []float64, n int)
-	// Retract solves the projection that follows a tangential move in closed form:
-	// it writes the point y = base + v − ∇h(base)ᵀμ on Σ that is nearest in μ to the
-	// start μ = 0, and reports whether there is one. dst may be v.
+	// Retract solves the projection that follows a tangential move in closed form: it writes the point y = base + v −
+	// ∇h(base)ᵀμ on Σ that is nearest in μ to the start μ = 0, and reports whether there is one. dst may be v.
 	Retract func(dst, base, v []float64) bool
-	// Geodesic writes the velocity at x of the shortest curve on Σ that reaches y
-	// in unit time, and moves the vector p, tangent at y, in place along it to x
-	// (parallel transport); p may be nil. It reports whether there is one such
+	// Geodesic writes the velocity at x of the shortest curve on Σ that reaches y in unit time, and moves the vector p,
+	// tangent at y, in place along it to x (parallel transport); p may be nil. It reports whether there is one such
 	// curve. Points a little off Σ give nearly what the points beside them give.
 	Geodesic func(velocity, p, x, y []float64) bool
-	// Exp writes the point y that the geodesic of Σ with velocity v at x, tangent there,
-	// reaches in unit time, and its velocity w at y; w may be nil. Log is its inverse: it
-	// writes the velocity v at x of the shortest geodesic to y, of length ‖v‖, and reports
-	// whether there is one such and it stays in Σ. Exp brings Log's v back to y to round-off.
-	// Sets have both or neither; of points a little off Σ they are those of points beside
-	// them.
+	// Exp writes the point y that the geodesic of Σ with velocity v at x, tangent there, reaches in unit time, and its
+	// velocity w at y; w may be nil. Log is its inverse: it writes the velocity v at x of the shortest geodesic to y,
+	// of length ‖v‖, and reports whether there is one such and it stays in Σ. Exp brings Log's v back to y to
+	// round-off. Sets have both or neither; of points a little off Σ they are those of points beside them.
 	Exp func(y, w, x, v []float64)
 	Log func(v, x, y []float64) bool
 	// Projector is the normal space in closed form, of sets of equalities alone.
 	Projector Projector
-	// HeldProjector returns the Projector of Hold(s, held), or nil where that has no closed
-	// form. It may be nil.
+	// HeldProjector returns the Projector of Hold(s, held), or nil where that has no closed form. It may be nil.
 	HeldProjector func(held []int) Projector
 }
 
-// Capabilities is what a set knows of itself. Its functions are nil if the set
-// lacks them, and allow concurrent calls.
+// Capabilities is what a set knows of itself. Its functions are nil if the set lacks them, and allow concurrent calls.
 type Capabilities struct {
 	// Name is for messages: "sphere in R^3".
 	Name string
-	// Support holds the coordinates that each component depends on, in ascending
-	// order, equalities first; nil if the set does not say. It may name too many,
-	// never too few. Components that share none, directly or through others, have
-	// orthogonal gradients, and package geometry then factors each group alone.
+	// Support holds the coordinates that each component depends on, in ascending order, equalities first; nil if the
+	// set does not say. It may name too many, never too few. Components that share none, directly or through others,
+	// have orthogonal gradients, and package geometry then factors each group alone.
 	Support [][]int
 	// Work is how many multiply-adds all values and first derivatives at a point take, of a set that
 	// takes many for each component: a network. 0: few.
 	Work float64
-	// Held are the coordinates of a point, in ascending order, that are given with it and do
-	// not move: a condition (Hold). Derivatives along them are 0, and nothing that moves
-	// points changes them.
+	// Held are the coordinates of a point, in ascending order, that are given with it and do not move: a condition
+	// (Hold). Derivatives along them are 0, and nothing that moves points changes them.
 	Held []int
 	// HeldNames are what the set calls the coordinates that Hold is to hold, in their order, as
 	// names that formulas can use; nil if it does not name them.
@@ -110,34 +96,28 @@ type Capabilities struct {
 	// Equalities returns the set of the equalities alone, of a set that can do without
 	// its inequalities at less cost than leaving them out of all that it computes.
 	Equalities func() Set
-	// Parts are ranges of coordinates that belong together, in order: the factors of a
-	// product. Of one they are nil.
+	// Parts are ranges of coordinates that belong together, in order: the factors of a product. Of one they are nil.
 	Parts []Part
 	// Steps is how many steps of a sequence a point begins with, one after the other, of StepDim
 	// coordinates each; what follows them is Held. 0: it is no sequence.
 	Steps, StepDim int
-	// Families are components that are alike, in the order of messages, of a set of many;
-	// nil: it has none.
+	// Families are components that are alike, in the order of messages, of a set of many; nil: it has none.
 	Families []Family
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
 	// Volume is the Hausdorff measure of a compact Σ; 0: the set does not know it.
 	Volume float64
-	// Start writes a point beside Σ, for chains and searches to begin from, of a set
-	// that knows better ones than Gaussian points about 0: a function of (s, sample, try)
-	// alone.
+	// Start writes a point beside Σ, for chains and searches to begin from, of a set that knows better ones than
+	// Gaussian points about 0: a function of (s, sample, try) alone.
 	Start func(dst []float64, s keyed.Stream, sample uint64, try int)
-	// Fault returns an error that names the first component, and in it the first
-	// operation, whose value or derivative is not finite at the point x (d numbers),
-	// or nil if all are finite.
+	// Fault returns an error that names the first component, and in it the first operation, whose value or derivative
+	// is not finite at the point x (d numbers), or nil if all are finite.
 	Fault func(x []float64) error
-	// Selects is of a set that is only some of the connected components of
-	// {h = 0, g ≤ 0}, told apart by something that is no smooth constraint: SO(n) is
-	// the half of O(n) with positive determinant. It reports whether the point x, on
-	// or near {h = 0, g ≤ 0}, belongs. The dynamics follow h and g alone; who uses
-	// points of the set must reject those that it does not select. Selection names
-	// the condition, for messages: "det > 0".
+	// Selects is of a set that is only some of the connected components of {h = 0, g ≤ 0}, told apart by something that
+	// is no smooth constraint: SO(n) is the half of O(n) with positive determinant. It reports whether the point x, on
+	// or near {h = 0, g ≤ 0}, belongs. The dynamics follow h and g alone; who uses points of the set must reject those
+	// that it does not select. Selection names the condition, for messages: "det > 0".
 	Selects   func(x []float64) bool
 	Selection string
 }
@@ -154,15 +134,13 @@ type Part struct {
 	At, Dim int
 }
 
-// A Projector knows the normal space of its Σ in closed form. Package geometry
-// then needs no Jacobian where ∇h has full rank. It is for sets of equalities
-// alone; every method treats each of n points alone and allocates nothing.
+// A Projector knows the normal space of its Σ in closed form. Package geometry then needs no Jacobian where ∇h has full
+// rank. It is for sets of equalities alone; every method treats each of n points alone and allocates nothing.
 type Projector interface {
 	// WorkSize returns how many numbers Factor keeps of a point.
 	WorkSize() int
-	// Factor writes h (n×m), what the other methods need of each point
-	// (work, n×WorkSize), and regular[i] = rank ∇h(x_i) = m. The other methods
-	// are called for regular points only, with the same x and work.
+	// Factor writes h (n×m), what the other methods need of each point (work, n×WorkSize), and regular[i] = rank
+	// ∇h(x_i) = m. The other methods are called for regular points only, with the same x and work.
 	Factor(values, work []float64, regular []bool, x []float64, n int)
 	// Tangent writes Π(x) v: n×d, 0 along held coordinates. dst may be v.
 	Tangent(dst, v, x, work []float64, n int)
@@ -194,8 +172,7 @@ func Components(s Set) []string {
 	return append(append([]string(nil), s.Equalities()...), s.Inequalities()...)
 }
 
-// Values returns c at each of the points x (n×d): n×(m+l). Loops keep an Evaluator
-// instead.
+// Values returns c at each of the points x (n×d): n×(m+l). Loops keep an Evaluator instead.
 func Values(s Set, x []float64) []float64 {
 	n := len(x) / s.Dim()
 	values := make([]float64, n*(len(s.Equalities())+len(s.Inequalities())))

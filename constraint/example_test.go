@@ -7,9 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/geometry"
 )
 
-// parabola is {x ∈ R² : x₁ − x₀² = 0}, written by hand. An evaluator of values and
-// Jacobians makes a constraint.Set; HessianVectors, which curvature terms need, is
-// optional.
+// parabola is {x ∈ R² : x₁ − x₀² = 0}, written by hand. An evaluator of values and Jacobians makes a constraint.Set;
+// HessianVectors, which curvature terms need, is optional.
 type parabola struct{}
 
 func (parabola) Dim() int               { return 2 }
@@ -45,8 +44,7 @@ func (parabola) HessianVectors(dst, _, v []float64, n int) {
 	}
 }
 
-// A set with its own code works wherever one of the zoo does. constrainttest.Run
-// checks it.
+// A set with its own code works wherever one of the zoo does. constrainttest.Run checks it.
 func Example() {
 	b := geometry.New(parabola{}, 1, 0)
 	if err := b.At([]float64{1, 1}, 1); err != nil {

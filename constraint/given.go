@@ -2,9 +2,8 @@ package constraint
 
 import "fmt"
 
-// Given returns Σ × R^n, Σ that of s, whose last n coordinates are held (Hold): points are
-// (x, c) with x in Σ, whatever c. What s knows in closed form is true of it, but for its
-// uniform law, which it leaves to those who know c.
+// Given returns Σ × R^n, Σ that of s, whose last n coordinates are held (Hold): points are (x, c) with x in Σ, whatever
+// c. What s knows in closed form is true of it, but for its uniform law, which it leaves to those who know c.
 func Given(s Set, n int) Set {
 	if n == 0 {
 		return s
@@ -182,16 +181,12 @@ func (p givenProjector) Factor(values, work []float64, regular []bool, x []float
 
 // Tangent implements Projector.
 func (p givenProjector) Tangent(dst, v, x, work []float64, n int) {
-	p.each(dst, x, work, n, func(to, at, w []float64, i int) {
-		p.of.Tangent(to, v[i*(p.d+p.n):][:p.d], at, w, 1)
-	})
+	p.each(dst, x, work, n, func(to, at, w []float64, i int) { p.of.Tangent(to, v[i*(p.d+p.n):][:p.d], at, w, 1) })
 }
 
 // Normal implements Projector.
 func (p givenProjector) Normal(dst, u, x, work []float64, n int) {
-	p.each(dst, x, work, n, func(to, at, w []float64, i int) {
-		p.of.Normal(to, u[i*p.c:(i+1)*p.c], at, w, 1)
-	})
+	p.each(dst, x, work, n, func(to, at, w []float64, i int) { p.of.Normal(to, u[i*p.c:(i+1)*p.c], at, w, 1) })
 }
 
 // Landing implements Projector.

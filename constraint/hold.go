@@ -10,11 +10,10 @@ import (
 //
 //	Σ(c) = {x : h(x, c) = 0, g(x, c) ≤ 0},
 //
-// of which the tangents, normals and curvatures of the result are. Its points are those
-// of s, (x, c); derivatives along c are 0, and Capabilities.Held names them. Components
-// may depend on c; what s knows in closed form of its Σ is not true of each Σ(c), and
-// is left out, but for the normal space that Evaluator.HeldProjector tells. It panics
-// if at is no list of coordinates of s.
+// of which the tangents, normals and curvatures of the result are. Its points are those of s, (x, c); derivatives along
+// c are 0, and Capabilities.Held names them. Components may depend on c; what s knows in closed form of its Σ is not
+// true of each Σ(c), and is left out, but for the normal space that Evaluator.HeldProjector tells. It panics if at is
+// no list of coordinates of s.
 func Hold(s Set, at []int) Set {
 	held := append(slices.Clone(at), s.Capabilities().Held...)
 	slices.Sort(held)

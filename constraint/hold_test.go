@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/expr"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -23,9 +24,7 @@ func shell(t *testing.T) constraint.Set {
 	b.Inequality("wall", x.At(3).Sub(x.At(5)))
 	b.Inequality("side", x.At(0).Sub(x.At(5)).Sub(b.Const(2)))
 	s, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -96,14 +95,11 @@ func TestHoldIsItsSlices(t *testing.T) {
 		}
 		curvature := func(s constraint.Set) *geometry.Curvature {
 			k, err := geometry.NewCurvature(s, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return k
 		}
 		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) {
-			curvature(s).Mean(dst,
-				g)
+			curvature(s).Mean(dst, g)
 		})
 		compare("𝓗₁ + 𝓗₂", func(dst []float64, g geometry.Geometry, s constraint.Set, v []float64) {
 			p := make([]float64, len(v))
@@ -149,8 +145,7 @@ func (free) NewEvaluator(int) constraint.Evaluator {
 		HessianVectors: func(_, _, _ []float64, _ int) {}}
 }
 
-// Projections, closed forms and the solver leave what is held as it was, bit for bit, and
-// bring the rest to Σ(c).
+// Projections, closed forms and the solver leave what is held as it was, bit for bit, and bring the rest to Σ(c).
 func TestHeldIsNotProjected(t *testing.T) {
 	for name, s := range map[string]constraint.Set{
 		"formulas": constraint.Hold(shell(t), []int{4, 5}), "given": constraint.Given(zoo.Sphere{D: 4, R: 2}, 2),

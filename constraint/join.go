@@ -2,9 +2,8 @@ package constraint
 
 import "slices"
 
-// A join is the components of several sets as those of one: all equalities, then all
-// inequalities, in the order of the sets. Each set sees some consecutive coordinates
-// of a point.
+// A join is the components of several sets as those of one: all equalities, then all inequalities, in the order of the
+// sets. Each set sees some consecutive coordinates of a point.
 type join struct {
 	parts   []part
 	d, m    int
@@ -21,8 +20,7 @@ type part struct {
 	sparse   bool
 }
 
-// newJoin joins sets that see the coordinates from at[i] on, of d in all. A name is
-// made by name of the set's number.
+// newJoin joins sets that see the coordinates from at[i] on, of d in all. A name is made by name of the set's number.
 func newJoin(sets []Set, at []int, d int, name func(i int, component string) string) join {
 	j := join{d: d}
 	var h, g []string
@@ -55,8 +53,7 @@ func newJoin(sets []Set, at []int, d int, name func(i int, component string) str
 	return j
 }
 
-// supports notes the coordinates of each component: all of its set, if that says
-// nothing.
+// supports notes the coordinates of each component: all of its set, if that says nothing.
 func (j *join) supports() {
 	j.support = make([][]int, len(j.names))
 	for i := range j.parts {

@@ -93,8 +93,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// The components of a product are those of its factors at their own coordinates, under
-// names that say whose.
+// The components of a product are those of its factors at their own coordinates, under names that say whose.
 func TestProductIsItsFactors(t *testing.T) {
 	box := must(zoo.NewBox([]float64{-1, -1}, []float64{1, 0.5}))
 	lens := written(3, "norm(x) = 1", "g:x[0] <= 0.4")
@@ -140,8 +139,7 @@ func TestNamesOfAll(t *testing.T) {
 	}
 }
 
-// What sets know of themselves survives a product and an intersection where it is true
-// of them.
+// What sets know of themselves survives a product and an intersection where it is true of them.
 func TestJoinedKeep(t *testing.T) {
 	o2 := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
 	sphere, torus := zoo.Sphere{D: 3}, zoo.Torus{Major: 2, Minor: 0.6}
@@ -202,10 +200,9 @@ func TestJoinedKeep(t *testing.T) {
 	}
 }
 
-// Factors of a uniform point are independent, alike factors and nested products too:
-// of 20 000 products of coordinates, of variance 1/9, the mean is within 5/(3√20000) =
-// 0.012 with a false-alarm rate of 6·10⁻⁷; so are those of a factor of one sample with
-// another of the next, or of the sample with twice the number.
+// Factors of a uniform point are independent, alike factors and nested products too: of 20 000 products of coordinates,
+// of variance 1/9, the mean is within 5/(3√20000) = 0.012 with a false-alarm rate of 6·10⁻⁷; so are those of a factor
+// of one sample with another of the next, or of the sample with twice the number.
 func TestFactorsAreIndependent(t *testing.T) {
 	sphere := zoo.Sphere{D: 3}
 	s := constraint.Product(sphere, constraint.Product(sphere, sphere), sphere)
@@ -238,8 +235,7 @@ func TestFactorsAreIndependent(t *testing.T) {
 	}
 }
 
-// A geodesic of a product is one of each factor; where one has none, the vector that
-// was to be carried stays.
+// A geodesic of a product is one of each factor; where one has none, the vector that was to be carried stays.
 func TestGeodesicOfProduct(t *testing.T) {
 	s := constraint.Product(zoo.Sphere{D: 2}, zoo.Sphere{D: 2, R: 2}).NewEvaluator(1)
 	x, y := []float64{1, 0, 2, 0}, []float64{math.Cos(0.3), math.Sin(0.3), 2 * math.Cos(0.5), -2 * math.Sin(0.5)}
@@ -265,9 +261,7 @@ func TestRegularProduct(t *testing.T) {
 	for _, c := range []struct {
 		x    []float64
 		want bool
-	}{
-		{slices.Concat(good, good), true}, {slices.Concat(good, bad), false}, {slices.Concat(bad, good), false},
-	} {
+	}{{slices.Concat(good, good), true}, {slices.Concat(good, bad), false}, {slices.Concat(bad, good), false}} {
 		if p.Factor(h, work, regular, c.x, 1); regular[0] != c.want {
 			t.Errorf("at %v regular is %v", c.x, regular[0])
 		}

@@ -16,12 +16,10 @@ type Factor struct {
 // Unwrap is for As.
 func (f Factor) Unwrap() []Set { return []Set{f.Set} }
 
-// Product returns the set of points (x_0, x_1, …) with x_i in the i-th set: each
-// factor has coordinates of its own, one after the other. Its components are named by
-// the factor's number, "0.radius", or by its name where it is a Factor. Closed forms
-// that all factors have are those of the product; As does not look into it, since what
-// a factor is the product is not. It panics without factors, or where two have one
-// name.
+// Product returns the set of points (x_0, x_1, …) with x_i in the i-th set: each factor has coordinates of its own, one
+// after the other. Its components are named by the factor's number, "0.radius", or by its name where it is a Factor.
+// Closed forms that all factors have are those of the product; As does not look into it, since what a factor is the
+// product is not. It panics without factors, or where two have one name.
 func Product(factors ...Set) Set {
 	if len(factors) == 0 {
 		panic("constraint: a product of no sets")
@@ -107,8 +105,7 @@ type productEvaluator struct {
 	transported scratch
 }
 
-// Retract solves for each factor alone: neither base nor gradients have to do with
-// each other.
+// Retract solves for each factor alone: neither base nor gradients have to do with each other.
 func (e *productEvaluator) Retract(dst, base, v []float64) bool {
 	for i := range e.parts {
 		p := &e.parts[i]
@@ -167,8 +164,7 @@ func (e *productEvaluator) Log(v, x, y []float64) bool {
 	return true
 }
 
-// A productProjector is the factors' projectors, point by point: their normal spaces
-// are orthogonal to each other.
+// A productProjector is the factors' projectors, point by point: their normal spaces are orthogonal to each other.
 type productProjector struct {
 	*joinEvaluator
 	work []int // where each factor's numbers begin in the work of a point

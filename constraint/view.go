@@ -2,11 +2,9 @@ package constraint
 
 import "slices"
 
-// View returns the set of the components index[0], index[1], … of s, numbered
-// equalities first; the first equalities of them are equalities of the view, the
-// others its inequalities. So an inequality can be made an equality, left out or
-// moved. What s knows in closed form of its Σ is not true of the view, and is left
-// out, unless the view is s.
+// View returns the set of the components index[0], index[1], … of s, numbered equalities first; the first equalities of
+// them are equalities of the view, the others its inequalities. So an inequality can be made an equality, left out or
+// moved. What s knows in closed form of its Σ is not true of the view, and is left out, unless the view is s.
 func View(s Set, index []int, equalities int) Set {
 	v := &view{Set: s, index: slices.Clone(index), m: equalities}
 	all := Components(s)
@@ -31,8 +29,7 @@ func EqualitiesOf(s Set) Set {
 	return View(s, upTo(0, m), m)
 }
 
-// Edge returns s with inequality j made an equality, the last of them: the part of
-// Σ where g_j = 0.
+// Edge returns s with inequality j made an equality, the last of them: the part of Σ where g_j = 0.
 func Edge(s Set, j int) Set {
 	m, l := len(s.Equalities()), len(s.Inequalities())
 	index := append(upTo(0, m), m+j)
@@ -92,8 +89,7 @@ func (v *view) NewEvaluator(rows int) Evaluator {
 	return out
 }
 
-// starts returns where each component's derivatives begin in a packed row, and at
-// the end the length of the row.
+// starts returns where each component's derivatives begin in a packed row, and at the end the length of the row.
 func starts(support [][]int) []int {
 	from := []int{0}
 	for _, at := range support {

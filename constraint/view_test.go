@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
@@ -20,9 +21,7 @@ func TestView(t *testing.T) {
 			{Name: "p", Expr: "x[0] - x[3]"}, {Name: "q", Expr: "x[1]^3"}, {Name: "r", Expr: "x[2]*x[3]"},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const n, d = 2, 4
 	x, u := []float64{0.5, -1, 2, 3, 0.1, 0.2, -0.3, 0.4}, []float64{1, 2, -1, 0.5, 0.3, -0.7, 1, 1}
 	all := constraint.Components(s)
@@ -94,9 +93,7 @@ func TestView(t *testing.T) {
 // What a set knows of itself survives a view of it where it is still true.
 func TestViewKeeps(t *testing.T) {
 	so, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if constraint.EqualitiesOf(so) != constraint.Set(so) {
 		t.Error("the equalities of a set of equalities are another set")
 	}
@@ -119,9 +116,7 @@ func TestViewKeeps(t *testing.T) {
 		t.Error("a torus is found in SO(3)")
 	}
 	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	none := constraint.EqualitiesOf(box)
 	if s := none.Capabilities().Support; s == nil || len(s) != 0 || len(constraint.Components(none)) != 0 {
 		t.Errorf("a box without its walls has support %v and components %v", s, constraint.Components(none))

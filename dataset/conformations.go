@@ -25,12 +25,11 @@ import (
 //
 //	exp(−U(x)/kT) δ(h(x)) dx  on {g ≤ 0},
 //
-// the molecule's law given h = 0: by area of Σ the density is exp(−U/kT)/√det(∇h∇hᵀ)
-// (langevin.Level). That is what dynamics without constraints has among its frames with
-// h ≈ 0, and umbrella sampling with a stiff spring on h; no mass enters. (Constrained
-// molecular dynamics samples exp(−U/kT) by area in mass-weighted coordinates instead, and
-// wants Fixman's correction.) Each coordinate moves with the same mass, which leaves the law
-// as it is and hydrogen no faster than the rest. Zero values stand for the defaults.
+// the molecule's law given h = 0: by area of Σ the density is exp(−U/kT)/√det(∇h∇hᵀ) (langevin.Level). That is what
+// dynamics without constraints has among its frames with h ≈ 0, and umbrella sampling with a stiff spring on h; no mass
+// enters. (Constrained molecular dynamics samples exp(−U/kT) by area in mass-weighted coordinates instead, and wants
+// Fixman's correction.) Each coordinate moves with the same mass, which leaves the law as it is and hydrogen no faster
+// than the rest. Zero values stand for the defaults.
 type Conformations struct {
 	System     *amber.System // default: built-in alanine dipeptide
 	Start      []float64     // a conformation in Å; needed unless System is the default
@@ -170,9 +169,7 @@ func (c Conformations) Generate(
 const mostFailed = 0.001
 
 // frames orders the draws by time, refines them onto Σ and lays them on the start.
-func (c *Conformations) frames(
-	draws *langevin.Draws, set *conformation.Set, energy *amber.Potential,
-) (*Frames, error) {
+func (c *Conformations) frames(draws *langevin.Draws, set *conformation.Set, energy *amber.Potential) (*Frames, error) {
 	d := draws.Dim
 	out := &Frames{System: c.System, Count: c.Count, D: d, X: make([]float64, c.Count*d), Step: c.Step,
 		Turned: draws.Turned, Failed: draws.FailedShare()}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/amber"
@@ -25,9 +26,7 @@ func dihedral(lo, hi float64, atoms ...int) conformation.Condition {
 func generate(t *testing.T, c Conformations, workers int) *Frames {
 	t.Helper()
 	f, err := c.Generate(context.Background(), parallel.New(workers), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return f
 }
 
@@ -93,10 +92,9 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// A molecule of two bonds and an angle that is held: given the angle, each bond has the density
-// r² exp(−K(r − R)²/kT), for Cartesian coordinates have r² dr in them. By area of Σ it would be
-// another, since ‖∇θ‖ depends on r: means differ by 0.06. The limit is 6 standard errors (false
-// alarm: 2·10⁻⁹), 0.02 here.
+// A molecule of two bonds and an angle that is held: given the angle, each bond has the density r² exp(−K(r − R)²/kT),
+// for Cartesian coordinates have r² dr in them. By area of Σ it would be another, since ‖∇θ‖ depends on r: means differ
+// by 0.06. The limit is 6 standard errors (false alarm: 2·10⁻⁹), 0.02 here.
 func TestConformationsLaw(t *testing.T) {
 	const k, middle, kelvin = 2, 1.5, 300
 	s := &amber.System{Molecule: molecule.Anonymous(3), Atoms: make([]amber.Atom, 3), Kinds: 1,
@@ -110,9 +108,7 @@ func TestConformationsLaw(t *testing.T) {
 	var zero, one, area, areaOne float64
 	for i := 1; i < 4000; i++ { // the integral over both bonds, for the law by area beside
 		a := float64(i) * 1e-3
-		weigh := func(r float64) float64 {
-			return r * r * math.Exp(-k*(r-middle)*(r-middle)/(amber.Boltzmann*kelvin))
-		}
+		weigh := func(r float64) float64 { return r * r * math.Exp(-k*(r-middle)*(r-middle)/(amber.Boltzmann*kelvin)) }
 		zero, one = zero+weigh(a), one+a*weigh(a)
 		for j := 10; j < 4000; j += 20 {
 			b := float64(j) * 1e-3

@@ -25,18 +25,14 @@ import (
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
 func npy(t *testing.T, a arrayfile.Array) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, a); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, a))
 	return b.Bytes()
 }
 
@@ -84,9 +80,7 @@ func TestRandomSplitIsPartition(t *testing.T) {
 func TestReadEarthCatalogues(t *testing.T) {
 	for name, n := range map[string]int{"volcano": 827, "earthquake": 6120, "flood": 4875, "fire": 12809} {
 		p, err := ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if p.N != n || p.D != 3 || len(p.X) != 3*n || p.Name != name+".csv" {
 			t.Errorf("%s: N = %d, D = %d, %d numbers; want %d rows of 3", p.Name, p.N, p.D, len(p.X), n)
 		}
@@ -98,9 +92,7 @@ func TestReadEarthCatalogues(t *testing.T) {
 		}
 	}
 	p, err := ReadEarth(testkit.Shared(t, "data/earth/volcano.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if lat, lon := LatLon(p.X[0], p.X[1], p.X[2]); math.Abs(lat+30.2) > 1e-12 || math.Abs(lon+178.47) > 1e-12 {
 		t.Errorf("first volcano at %v, %v; want -30.2, -178.47", lat, lon)
 	}
@@ -228,9 +220,7 @@ func TestErrorFields(t *testing.T) {
 
 func TestDecodeCSV(t *testing.T) {
 	p, err := decodeCSV("p.csv", strings.NewReader("# c\nx,y,z\n1,2,3\n4,5,-6e-3\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if p.N != 2 || p.D != 3 || !slices.Equal(p.X, []float64{1, 2, 3, 4, 5, -6e-3}) {
 		t.Errorf("got %+v", p)
 	}
@@ -263,9 +253,7 @@ func TestDecodeCSVLongLine(t *testing.T) {
 func TestReadPointsNPY(t *testing.T) {
 	data := npy(t, arrayfile.Array{Shape: []int{2, 3, 2}, Float32: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}})
 	p, err := ReadPoints(write(t, "p.npy", data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if p.Name != "p.npy" || p.N != 2 || p.D != 6 ||
 		!slices.Equal(p.X, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 		t.Errorf("got %+v", p)
@@ -323,9 +311,7 @@ func TestReadPointsExtension(t *testing.T) {
 
 func TestReadPointsReferenceData(t *testing.T) {
 	p, err := ReadPoints(testkit.Shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if p.N != 6029 || p.D != 30 {
 		t.Errorf("%d points in R^%d, want 6029 in R^30", p.N, p.D)
 	}
@@ -419,16 +405,13 @@ func TestQuotedRowIsNoHeader(t *testing.T) {
 	}
 }
 
-// A file of too many numbers is refused: text of two bytes a number takes eight in
-// memory.
+// A file of too many numbers is refused: text of two bytes a number takes eight in memory.
 func TestTooManyNumbers(t *testing.T) {
 	defer func() { maxNumbers = MaxNumbers }()
 	maxNumbers = 6
 	npy := func(n int) []byte {
 		var b bytes.Buffer
-		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 1}, Uint8: make([]byte, n)}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 1}, Uint8: make([]byte, n)}))
 		return b.Bytes()
 	}
 	for _, c := range []struct {
@@ -440,9 +423,7 @@ func TestTooManyNumbers(t *testing.T) {
 		{"c.npy", npy(6), true}, {"d.npy", npy(7), false},
 	} {
 		path := filepath.Join(t.TempDir(), c.name)
-		if err := os.WriteFile(path, c.bytes, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, c.bytes, 0o666))
 		_, err := ReadPoints(path)
 		if c.fits != (err == nil) || err != nil && !strings.Contains(err.Error(), c.name+": more than 6 numbers") {
 			t.Errorf("%s: %v", c.name, err)
@@ -460,9 +441,7 @@ func TestBeyondFloat64(t *testing.T) {
 			last}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 		for _, read := range []func() error{func() error { _, err := ReadPoints(path); return err },
 			func() error { _, err := ReadSurvey(path, ""); return err }} {
 			if err := read(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

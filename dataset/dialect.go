@@ -19,8 +19,7 @@ type dialect struct {
 	quoted  bool   // cells may be in quotes: what is between these is no end of a cell
 }
 
-// dialectOf guesses a table's dialect from its first lines, without reading on. utf16 says that it is no
-// text in UTF-8.
+// dialectOf guesses a table's dialect from its first lines, without reading on. utf16 says that it is no text in UTF-8.
 func dialectOf(r *bufio.Reader) (d dialect, utf16 bool) {
 	const head, most = 1 << 16, 20
 	b, err := r.Peek(head)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Tables that training does not read are read as they are written, and that is said; those that it does
@@ -32,9 +34,7 @@ func TestDialects(t *testing.T) {
 		{"\"x\", 'y'\n1.5,2\n3,4\n", []string{"x", "y"}, []float64{1.5, 2, 3, 4}, ""},
 		{"# a\na  b\n1.5   2\n 3 4\n", []string{"a", "b"}, []float64{1.5, 2, 3, 4}, "blanks"},
 	} {
-		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
 		s, err := ReadSurvey(path, "")
 		if c.x == nil { // a header of other names than there are columns: every row is at fault
 			if err == nil && len(s.Faulty) != s.N {
@@ -49,17 +49,13 @@ func TestDialects(t *testing.T) {
 	}
 	for text, fault := range map[string]string{"\xff\xfea\x00": "UTF-16", "a b c": "no data",
 		";;\n;;\n": "no numbers", "a,b\r1,2\r": "carriage returns"} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		if _, err := ReadSurvey(path, ""); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%q: %v; expected %q", text, err, fault)
 		}
 	}
 	// A column without a number is told as one, and its rows are none of the faulty.
-	if err := os.WriteFile(path, []byte("a,b,c\n1,,x\n2,,y\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte("a,b,c\n1,,x\n2,,y\n"), 0o666))
 	s, err := ReadSurvey(path, "")
 	if err != nil || !slices.Equal(s.Text, []int{1, 2}) || !slices.Equal(s.Empty, []int{1}) || len(s.Faulty) > 0 {
 		t.Errorf("%v, %+v", err, s)

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// earthColumns are those of a catalogue. Longitudes come in two conventions,
-// from −180 and from 0; both are taken.
+// earthColumns are those of a catalogue. Longitudes come in two conventions, from −180 and from 0; both are taken.
 var earthColumns = []column{
 	{name: "latitude", min: -90, max: 90, want: "[-90, 90]"},
 	{name: "longitude", min: -180, max: 360, want: "[-180, 360]"},
@@ -34,11 +33,9 @@ func decodeCatalogue(name string, r io.Reader, columns []column) (*Points, error
 	return decodeTable(name, r, columns)
 }
 
-// DecodeEarth reads a catalogue of places, one "latitude,longitude" in degrees
-// on each line, and returns them as unit vectors (see FromLatLon). Blank lines
-// and lines that begin with # are skipped, and the first line of the others may
-// be a header. Longitudes may run from −180 or from 0. Errors call the input
-// name.
+// DecodeEarth reads a catalogue of places, one "latitude,longitude" in degrees on each line, and returns them as unit
+// vectors (see FromLatLon). Blank lines and lines that begin with # are skipped, and the first line of the others may
+// be a header. Longitudes may run from −180 or from 0. Errors call the input name.
 func DecodeEarth(name string, r io.Reader) (*Points, error) {
 	t, err := decodeTable(name, r, earthColumns)
 	if err != nil {

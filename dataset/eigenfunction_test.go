@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/score"
 )
 
-// rounded is a surface h(x) = Σ_j softplus(x_j) + softplus(−x_j) − 1.2 with a rough
-// mesh of it.
+// rounded is a surface h(x) = Σ_j softplus(x_j) + softplus(−x_j) − 1.2 with a rough mesh of it.
 func rounded(t *testing.T) *levelset.Surface {
 	t.Helper()
 	n := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 6, 1}, 1), Beta: 10}
@@ -22,9 +22,7 @@ func rounded(t *testing.T) *levelset.Surface {
 	copy(n.Weight(1), []float64{1, 1, 1, 1, 1, 1})
 	n.Bias(1)[0] = -1.2
 	s, err := levelset.NewSurface(n, ball.Mesh(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -69,9 +67,7 @@ func TestEigenfunction(t *testing.T) {
 	}
 	e.Surface, e.Negative = surface, false
 	moved, err := e.Generate(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	h := make([]float64, moved.N)
 	surface.Values(h, moved.X, moved.N)
 	for i, v := range h {
@@ -81,9 +77,7 @@ func TestEigenfunction(t *testing.T) {
 	}
 	e.Count = 100
 	fewer, err := e.Generate(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i, v := range fewer.X {
 		if v != moved.X[i] {
 			t.Fatalf("number %d of 100 points is another than of 500", i/3)
@@ -100,8 +94,7 @@ func TestEigenfunctionFaults(t *testing.T) {
 		"eigenfunction: k is 100, expected 1 to 17, as the mesh has 18 vertices": {Mesh: fine},
 		"eigenfunction: count is -2, expected 1 to 100000000 points":             {Mesh: fine, K: 1, Count: -2},
 		"eigenfunction: surface is not near the mesh (102 of 102 points could not be moved to it), expected the " +
-			"level set fitted to the mesh": {
-			Mesh: fine.Scaled([3]float64{}, 9), K: 1, Count: 10, Surface: surface},
+			"level set fitted to the mesh": {Mesh: fine.Scaled([3]float64{}, 9), K: 1, Count: 10, Surface: surface},
 	} {
 		_, err := e.Generate(context.Background(), nil)
 		if fault := (*Error)(nil); !errors.As(err, &fault) || err.Error() != want {

@@ -9,10 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 )
 
-// ReadPointsGiven is ReadPoints for a file that holds a condition too: its columns, of
-// these names, are found by the header where the file has one, and else are the last, in
-// the order of the names. They are taken out of the points and returned by rows,
-// N×len(names).
+// ReadPointsGiven is ReadPoints for a file that holds a condition too: its columns, of these names, are found by the
+// header where the file has one, and else are the last, in the order of the names. They are taken out of the points and
+// returned by rows, N×len(names).
 func ReadPointsGiven(path string, names []string) (*Points, []float64, error) {
 	p, err := ReadPoints(path)
 	if err != nil {

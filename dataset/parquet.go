@@ -101,8 +101,7 @@ func begins(column, name string) bool {
 	return strings.HasPrefix(column, name[:3]) || name == "longitude" && strings.HasPrefix(column, "lng")
 }
 
-// decodeParquet reads the columns of a Parquet file, which must be a file: all of them, or those that are asked
-// for.
+// decodeParquet reads the columns of a Parquet file, which must be a file: all of them, or those that are asked for.
 func decodeParquet(name string, r io.Reader, asked []column) (*Points, error) {
 	f, digest, err := openParquet(name, r)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parquetfile"
 )
 
@@ -19,9 +20,7 @@ import (
 func parquetOf[T any](t *testing.T, rows ...T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.parquet")
-	if err := parquet.WriteFile(path, rows); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, parquet.WriteFile(path, rows))
 	return path
 }
 
@@ -40,9 +39,7 @@ func TestParquet(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	e, c, err := ReadEarthGiven(path, []string{"magnitude"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := FromLatLon(10, 20)
 	if !slices.Equal(e.X[:3], want[:]) || !slices.Equal(c, []float64{5, 6}) {
 		t.Errorf("places %v, magnitudes %v", e.X, c)
@@ -57,13 +54,9 @@ func TestParquet(t *testing.T) {
 	// The same numbers as of a CSV file.
 	var b bytes.Buffer
 	w := parquetfile.NewWriter(&b, []string{"a", "b"})
-	if err := errors.Join(w.Write([]float64{0.1, 1e-300, math.Pi, -0}), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(w.Write([]float64{0.1, 1e-300, math.Pi, -0}), w.Close()))
 	path = filepath.Join(t.TempDir(), "x.parquet")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
 	if p, err := ReadPoints(path); err != nil || !slices.Equal(p.X, []float64{0.1, 1e-300, math.Pi, 0}) {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -92,9 +85,7 @@ func TestParquetFaults(t *testing.T) {
 	words := parquetOf(t, word{1, "a"}, word{2, "b"})
 	gaps := parquetOf(t, gap{1, &one}, gap{2, nil})
 	damaged := filepath.Join(t.TempDir(), "d.parquet")
-	if err := os.WriteFile(damaged, []byte("PAR1 and no more, for long PAR1"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(damaged, []byte("PAR1 and no more, for long PAR1"), 0o600))
 	for path, want := range map[string]string{
 		words:                            `column "w" is a string, expected numbers`,
 		parquetOf(t, list{[]float64{1}}): `column "x" is a list, expected numbers`,

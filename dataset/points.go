@@ -1,10 +1,8 @@
-// Package dataset reads data: points in R^d from NPY, CSV and Parquet files, and
-// catalogues of places on Earth as unit vectors in R^3. It also parts rows into
-// training, validation and test sets.
+// Package dataset reads data: points in R^d from NPY, CSV and Parquet files, and catalogues of places on Earth as unit
+// vectors in R^3. It also parts rows into training, validation and test sets.
 //
-// What it returns is finite, always. A cell that is not a number, a NaN, a
-// latitude of 95 or a row that is too short is an [*Error] that names the
-// file, the line and the column; nothing is skipped or repaired.
+// What it returns is finite, always. A cell that is not a number, a NaN, a latitude of 95 or a row that is too short is
+// an [*Error] that names the file, the line and the column; nothing is skipped or repaired.
 package dataset
 
 import (
@@ -32,9 +30,8 @@ type Points struct {
 	SHA256 string   // of the file's bytes, in hexadecimal
 	Header []string // names of the columns, of a table that has them
 
-	// Molecule is whose conformations the points are; nil: no molecule's, or none that the
-	// file tells of. Remarks are what the reader chose among several or left out, a
-	// sentence each.
+	// Molecule is whose conformations the points are; nil: no molecule's, or none that the file tells of. Remarks are
+	// what the reader chose among several or left out, a sentence each.
 	Molecule *molecule.Molecule
 	Remarks  []string
 }
@@ -231,6 +228,4 @@ func finitePoints(name string, a arrayfile.Array, digest string) (*Points, error
 	return &Points{Name: name, N: n, D: d, X: x, SHA256: digest}, nil
 }
 
-func decodeCSV(name string, r io.Reader) (*Points, error) {
-	return decodeTable(name, r, nil)
-}
+func decodeCSV(name string, r io.Reader) (*Points, error) { return decodeTable(name, r, nil) }

@@ -10,15 +10,13 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// RotationMixture describes the synthetic data of the paper's SO(10)
-// experiment: a mixture, in equal parts, of wrapped normal laws around random
-// centres of SO(n),
+// RotationMixture describes the synthetic data of the paper's SO(10) experiment: a mixture, in equal parts, of wrapped
+// normal laws around random centres of SO(n),
 //
 //	X = C_j exp(A),   j uniform, C_j by Haar measure, A skew
 //
-// with A_ij = −A_ji, i < j, independent and normal with standard deviation SD (so
-// SD·√2 along a tangent direction of length 1 in R^(n×n)). Zero values stand for
-// the defaults.
+// with A_ij = −A_ji, i < j, independent and normal with standard deviation SD (so SD·√2 along a tangent direction of
+// length 1 in R^(n×n)). Zero values stand for the defaults.
 type RotationMixture struct {
 	N     int     // rows of a matrix; default 10
 	Modes int     // m; default 3
@@ -29,9 +27,8 @@ type RotationMixture struct {
 
 const maxRotations = 1e8 // numbers in a generated set
 
-// Generate returns the matrices, row-major, and the mode of each. Matrix i and
-// centre j depend on the seed and on i and j alone. The error is an *Error that
-// names a field, or a matrix that round-off made singular.
+// Generate returns the matrices, row-major, and the mode of each. Matrix i and centre j depend on the seed and on i and
+// j alone. The error is an *Error that names a field, or a matrix that round-off made singular.
 func (r RotationMixture) Generate() (*Points, []int, error) {
 	r = r.resolved()
 	if _, err := r.group(); err != nil {

@@ -8,15 +8,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
 func mixture(t *testing.T, r RotationMixture) (*Points, []int) {
 	t.Helper()
 	p, modes, err := r.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return p, modes
 }
 
@@ -25,9 +24,7 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	const n, count = 10, 200
 	p, modes := mixture(t, RotationMixture{Count: count, Seed: 7})
 	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	h := make([]float64, count*55)
 	group.Values(h, p.X, count)
 	for i, v := range h {
@@ -51,15 +48,12 @@ func TestRotationsOnTheGroup(t *testing.T) {
 	}
 }
 
-// Matrix i is C_j exp(A), in this order, with C, j and A each from a stream of its
-// own; exp by its series.
+// Matrix i is C_j exp(A), in this order, with C, j and A each from a stream of its own; exp by its series.
 func TestRotationsFollowTheirStreams(t *testing.T) {
 	const n, sd, seed = 4, 0.3, 5
 	p, modes := mixture(t, RotationMixture{N: n, Modes: 3, Count: 30, SD: sd, Seed: seed})
 	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	c, z := make([]float64, n*n), make([]float64, n*n)
 	for i, j := range modes {
 		if want := keyed.New(seed, keyed.Synthetic, 1).Index(3, uint64(i), 0); j != want {
@@ -90,10 +84,9 @@ func TestRotationsFollowTheirStreams(t *testing.T) {
 	}
 }
 
-// With C the mode's centre, log(CᵀX) is skew with entries of variance SD². In R³
-// it is a turn by θ, which follows from the trace, and θ² = A_12² + A_13² + A_23²
-// is SD² times a χ² number with 3 degrees of freedom. Bounds of 5 standard errors: level 6e-7 each,
-// one mode's share and two moments.
+// With C the mode's centre, log(CᵀX) is skew with entries of variance SD². In R³ it is a turn by θ, which follows from
+// the trace, and θ² = A_12² + A_13² + A_23² is SD² times a χ² number with 3 degrees of freedom. Bounds of 5 standard
+// errors: level 6e-7 each, one mode's share and two moments.
 func TestRotationsLaw(t *testing.T) {
 	const count, sd = 20_000, 0.1
 	p, modes := mixture(t, RotationMixture{N: 3, Modes: 4, Count: count, SD: sd, Seed: 3})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // archive writes an archive of arrays of 3×2, whose first number is their place.
@@ -22,19 +23,11 @@ func archive(t *testing.T, names ...string) string {
 	z := zip.NewWriter(&all)
 	for k, name := range names {
 		w, err := z.Create(name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := arrayfile.EncodeNPY(w, arrayfile.Of([]float64{float64(k), 1, 2, 3, 4, 5}, 3, 2)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, arrayfile.EncodeNPY(w, arrayfile.Of([]float64{float64(k), 1, 2, 3, 4, 5}, 3, 2)))
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, all.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, z.Close())
+	testkit.OK(t, os.WriteFile(path, all.Bytes(), 0o666))
 	return path
 }
 
@@ -72,13 +65,9 @@ func TestReadPointsNPZ(t *testing.T) {
 func TestSurvey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	text := "\ufeff# c\nname,x,y\nann,1,2\n\nbob,,3\ncy,nan,1e999\ndi,5,6,7\n,8,9\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	s, err := ReadSurvey(path, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if s.N != 5 || s.D != 3 || !slices.Equal(s.Text, []int{0}) || !slices.Equal(s.Lines, []int{3, 5, 6, 7, 8}) ||
 		!slices.Equal(s.Faulty, []int{1, 2, 3}) || !slices.Equal(s.Header, []string{"name", "x", "y"}) {
 		t.Errorf("%+v", s)
@@ -91,9 +80,7 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("numbers %v", s.X)
 	}
 	for text, fault := range map[string]string{"": "is empty", "a,b\n": "no data", "a,b\nc,d\n": "no numbers"} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		if _, err := ReadSurvey(path, ""); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%q: %v; expected %q", text, err, fault)
 		}

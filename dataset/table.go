@@ -14,8 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 )
 
-// maxLine bounds the length of a line, and with it the memory that a file
-// without line ends can take.
+// maxLine bounds the length of a line, and with it the memory that a file without line ends can take.
 const maxLine = 16 << 20
 
 // A column says what a table's column holds.
@@ -29,8 +28,7 @@ type column struct {
 // anyNumber is the column of a table whose columns have no names.
 var anyNumber = column{min: -math.MaxFloat64, max: math.MaxFloat64, want: "a finite number"}
 
-// parse returns the number in cell, or in words (see Error.Want) what the cell
-// should have been.
+// parse returns the number in cell, or in words (see Error.Want) what the cell should have been.
 func (c column) parse(cell string) (v float64, want string) {
 	v, err := strconv.ParseFloat(cell, 64)
 	switch {
@@ -132,8 +130,7 @@ func oneLine(file string, number int, line string) error {
 	return nil
 }
 
-// ended returns what is wrong with a text that was read to its end, or to err of the scanner:
-// number lines, n rows.
+// ended returns what is wrong with a text that was read to its end, or to err of the scanner: number lines, n rows.
 func ended(err error, file string, number, n int, columns []column) error {
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
@@ -219,8 +216,7 @@ func names(columns []column) string {
 	return strings.Join(s, ",")
 }
 
-// show returns a cell for a message: as it is if it is a number, quoted if it
-// is anything else, and never long.
+// show returns a cell for a message: as it is if it is a number, quoted if it is anything else, and never long.
 func show(cell string) string {
 	const limit = 40
 	_, err := strconv.ParseFloat(cell, 64)

@@ -5,9 +5,8 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 )
 
-// A Distance is one between sets of points by what is counted of them. It compares
-// marks: numbers, Dim of them a point, that say in which cells it is, so that a point
-// is looked up once.
+// A Distance is one between sets of points by what is counted of them. It compares marks: numbers, Dim of them a point,
+// that say in which cells it is, so that a point is looked up once.
 type Distance struct {
 	Name, Note string // what it is; how it is taken
 	Dim        int
@@ -28,8 +27,7 @@ type Reference struct {
 	Full, Train, HeldOut []float64 // marks
 }
 
-// Against returns the reference of data: all rows, those of training and those held
-// out of it.
+// Against returns the reference of data: all rows, those of training and those held out of it.
 func (d *Distance) Against(full, train, heldOut []float64) *Reference {
 	return &Reference{d, d.Marks(full), d.Marks(train), d.Marks(heldOut)}
 }
@@ -40,9 +38,8 @@ func (d *Distance) Between(a, b []float64) float64 { return d.Compare(a, b)[0] }
 // To returns the distance of the points x to all data.
 func (r *Reference) To(x []float64) metric.Float { return metric.Float(r.Between(r.Marks(x), r.Full)) }
 
-// Score returns the distance of points, given by their marks, to the data, and that
-// of each part. Floors are those of as many draws from the training rows, and Law is that of as many new
-// draws of their law: functions of the seed.
+// Score returns the distance of points, given by their marks, to the data, and that of each part. Floors are those of
+// as many draws from the training rows, and Law is that of as many new draws of their law: functions of the seed.
 func (r *Reference) Score(marks []float64, seed uint64) (whole metric.Score, parts []metric.Score) {
 	n := len(marks) / r.Dim
 	scores := make([]metric.Score, 1+len(r.Parts))
@@ -60,8 +57,7 @@ func (r *Reference) Score(marks []float64, seed uint64) (whole metric.Score, par
 	return scores[0], scores[1:]
 }
 
-// floors returns the noise floors of the distance to data and of its parts, of n
-// points.
+// floors returns the noise floors of the distance to data and of its parts, of n points.
 func (r *Reference) floors(data []float64, n int, seed uint64) []metric.Floor {
 	each := make([][]float64, 1+len(r.Parts))
 	metric.NoiseFloor(r.Train, r.Dim, n, floorDraws, seed, func(y []float64) float64 {

@@ -1,10 +1,8 @@
-// Package domain says what a kind of data is to the rest of the program: how its
-// files are read and written, which numbers of a point are compared, by which
-// distance, and how data and samples are drawn.
+// Package domain says what a kind of data is to the rest of the program: how its files are read and written, which
+// numbers of a point are compared, by which distance, and how data and samples are drawn.
 //
-// Each kind is a package of its own beside this one, and a row in package
-// domain/kinds. What it knows of data is a Domain; what it lacks has a default, so
-// that a new kind brings only what is its own.
+// Each kind is a package of its own beside this one, and a row in package domain/kinds. What it knows of data is a
+// Domain; what it lacks has a default, so that a new kind brings only what is its own.
 package domain
 
 import (
@@ -26,9 +24,8 @@ type Kind struct {
 	// Fits reports whether the kind is that of points on the set; nil: on any set.
 	Fits func(set constraint.Set) bool
 
-	// Read reads the data; Bundled data is in the binary, and has no path. The error
-	// is a *dataset.Error or one of the file system, or a damaged file's, which it
-	// names.
+	// Read reads the data; Bundled data is in the binary, and has no path. The error is a *dataset.Error or one of the
+	// file system, or a damaged file's, which it names.
 	Read    func(path string) (*dataset.Points, error)
 	Bundled bool
 
@@ -36,8 +33,7 @@ type Kind struct {
 	// by rows (dataset.ReadPointsGiven); nil: conditions are in files of their own.
 	ReadGiven func(path string, names []string) (*dataset.Points, []float64, error)
 
-	// Writes are the extensions of files that its domains write besides .npy and .csv,
-	// with the dot.
+	// Writes are the extensions of files that its domains write besides .npy and .csv, with the dot.
 	Writes []string
 
 	// Fit makes points of the set of data that was read, such as those atoms of frames that
@@ -70,8 +66,7 @@ type Input struct {
 	Remarks  []string
 }
 
-// A Domain is a kind of data on a set. What is nil or zero has the default that is
-// named.
+// A Domain is a kind of data on a set. What is nil or zero has the default that is named.
 type Domain struct {
 	// Distance is the distance that results on this kind of data are published in;
 	// nil: none, and the observables' is the distance of a run.
@@ -81,15 +76,13 @@ type Domain struct {
 	// problem names none of its own: beside Distance, unless that is of Parts; nil: none.
 	Observables *Observables
 
-	// Samples is how many samples the distance is taken of by default, if that is
-	// less than there is data; 0: as many as there is data. More says that it is so
-	// many where there is less data too.
+	// Samples is how many samples the distance is taken of by default, if that is less than there is data; 0: as many
+	// as there is data. More says that it is so many where there is less data too.
 	Samples int
 	More    bool
 
-	// Lay returns points as their distances in R^d are taken, for copies and two-sample
-	// tests: without what their kind does not tell apart, such as how a molecule lies in
-	// space; nil: as they are.
+	// Lay returns points as their distances in R^d are taken, for copies and two-sample tests: without what their kind
+	// does not tell apart, such as how a molecule lies in space; nil: as they are.
 	Lay func(x []float64) []float64
 
 	// Draw shows data and samples on a canvas; nil: they are not shown.
@@ -102,9 +95,8 @@ type Domain struct {
 	// Find tells what else there is to tell of samples, rows of points; nil: nothing.
 	Find func(x []float64) []Finding
 
-	// Writers write points to files, by extension with its dot, in small letters;
-	// ".npy" (n×d, float64), ".csv" (a header x0,x1,…) and ".parquet" (columns of these names) are there for
-	// all.
+	// Writers write points to files, by extension with its dot, in small letters; ".npy" (n×d, float64), ".csv" (a
+	// header x0,x1,…) and ".parquet" (columns of these names) are there for all.
 	Writers map[string]Writer
 
 	// Rounded are what files keep of a coordinate, by extension; those that are not here

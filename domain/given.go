@@ -13,11 +13,10 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 )
 
-// Given returns the domain of points with a condition behind their d coordinates, from that
-// of the points alone, which is not changed: they are compared, drawn and laid as they were.
-// NPY files hold the condition too, and so do CSV files, in columns of these names; other
-// files do not. scale brings each number of the condition to the size of the points, for
-// distances between points with it.
+// Given returns the domain of points with a condition behind their d coordinates, from that of the points alone, which
+// is not changed: they are compared, drawn and laid as they were. NPY files hold the condition too, and so do CSV
+// files, in columns of these names; other files do not. scale brings each number of the condition to the size of the
+// points, for distances between points with it.
 func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 	g := &given{d, d + len(names), names, scale}
 	out := *of
@@ -53,9 +52,7 @@ func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 	}
 	table := of.Writer(".csv")
 	out.Writers[".csv"] = func(w io.Writer, rows arrayfile.Rows) error { return g.table(w, rows, table) }
-	out.Writers[".parquet"] = func(w io.Writer, rows arrayfile.Rows) error {
-		return tableParquet(w, g.columns(), rows)
-	}
+	out.Writers[".parquet"] = func(w io.Writer, rows arrayfile.Rows) error { return tableParquet(w, g.columns(), rows) }
 	if own := of.Writers[".npy"]; own != nil { // of another shape, which has no room
 		out.Writers[".npy"] = writeNPY
 	}
@@ -90,8 +87,7 @@ func (g *given) points(x []float64) []float64 {
 	return out
 }
 
-// lay lays the points as their kind does, and the condition behind them on one scale with
-// them.
+// lay lays the points as their kind does, and the condition behind them on one scale with them.
 func (g *given) lay(x []float64, own func(x []float64) []float64) []float64 {
 	laid := g.points(x)
 	if own != nil {
@@ -108,8 +104,7 @@ func (g *given) lay(x []float64, own func(x []float64) []float64) []float64 {
 	return out
 }
 
-// table writes the lines of the points' own writer, one or more a point, with the condition
-// behind each.
+// table writes the lines of the points' own writer, one or more a point, with the condition behind each.
 func (g *given) table(w io.Writer, rows arrayfile.Rows, own Writer) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	lines := &behind{to: b, header: strings.Join(g.names, ",")}

@@ -18,12 +18,10 @@ type Observable struct {
 	Unit string // "°", "Å"; may be empty
 	File string // of its picture, without extension
 
-	// Bins are those of its histogram, and its range; with Circular the range is one
-	// period.
+	// Bins are those of its histogram, and its range; with Circular the range is one period.
 	metric.Bins
 
-	// Feasible are the values that points of the set have, which pictures shade; empty
-	// (both ends 0): any.
+	// Feasible are the values that points of the set have, which pictures shade; empty (both ends 0): any.
 	Feasible [2]float64
 }
 
@@ -32,22 +30,18 @@ type Observables struct {
 	List []Observable
 	Note string // where they come from, as a sentence; may be empty
 
-	// Values writes the numbers of n points: n×len(List) from n×d. Calls may run at
-	// the same time.
+	// Values writes the numbers of n points: n×len(List) from n×d. Calls may run at the same time.
 	Values func(dst, x []float64, n int)
 }
 
-// DefaultBins is how many bins an observable's histogram has where nothing else is
-// said.
+// DefaultBins is how many bins an observable's histogram has where nothing else is said.
 const DefaultBins = 60
 
-// room is how much wider than the data's range a histogram is on both sides, as a part
-// of that range.
+// room is how much wider than the data's range a histogram is on both sides, as a part of that range.
 const room = 0.1
 
-// Over returns the observables with a range each: those that have none take that of
-// the data (rows of d numbers), and a tenth of it on both sides. A number that is
-// finite at no row is an error.
+// Over returns the observables with a range each: those that have none take that of the data (rows of d numbers), and a
+// tenth of it on both sides. A number that is finite at no row is an error.
 func (o *Observables) Over(data []float64, d int, pool *parallel.Pool) (*Observables, error) {
 	out := *o
 	out.List = slices.Clone(o.List)
@@ -81,14 +75,12 @@ func (o *Observables) marks(x []float64, d int, pool *parallel.Pool) []float64 {
 	return m
 }
 
-// Empty density of bins of observables, in the unit of the range: 1e-6 of the mean
-// density, which is 1/(Hi − Lo).
+// Empty density of bins of observables, in the unit of the range: 1e-6 of the mean density, which is 1/(Hi − Lo).
 const emptyDensity = 1e-6
 
-// Distance is the mean over the observables of distances between their histograms:
-// the square root of the Jensen–Shannon divergence, natural logarithm, between
-// densities, each raised by its bins' Empty, or where that is 0 by 1e-6 of the mean
-// density, whatever the unit. d is the dimension of points.
+// Distance is the mean over the observables of distances between their histograms: the square root of the
+// Jensen–Shannon divergence, natural logarithm, between densities, each raised by its bins' Empty, or where that is 0
+// by 1e-6 of the mean density, whatever the unit. d is the dimension of points.
 func (o *Observables) Distance(d int, pool *parallel.Pool) *Distance {
 	dim := len(o.List)
 	out := &Distance{
@@ -143,8 +135,7 @@ func (v Observable) Axis() string {
 	return s
 }
 
-// A Histogram is the law of one observable: shares per bin, which add up to 1 but for
-// values that are not finite.
+// A Histogram is the law of one observable: shares per bin, which add up to 1 but for values that are not finite.
 type Histogram struct {
 	Unit     string    `json:"unit,omitempty"`
 	Lo       float64   `json:"lo"`
@@ -171,9 +162,8 @@ func (o *Observables) Histograms(r *Reference, samples []float64, seed uint64) [
 	return out
 }
 
-// Draw shows each observable's histograms of data and samples, given by its values
-// (marks), with as many draws from the training rows: what samples of the data's own
-// law would look like. scores are those of the parts, or nil.
+// Draw shows each observable's histograms of data and samples, given by its values (marks), with as many draws from the
+// training rows: what samples of the data's own law would look like. scores are those of the parts, or nil.
 func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []metric.Score, seed uint64) {
 	dim := len(o.List)
 	floor := r.draw(len(samples)/dim, seed)

@@ -47,9 +47,7 @@ func TestObservablesDistance(t *testing.T) {
 	defer pool.Close()
 	data := cloud(3000, 1) // more than a block
 	o, err := plane().Over(data, 2, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	lo, hi := slices.Min(metric.Column(data, 0, 2)), slices.Max(metric.Column(data, 0, 2))
 	b := o.List[0].Bins
 	if math.Abs(b.Lo-(lo-0.1*(hi-lo))) > 1e-12 || math.Abs(b.Hi-(hi+0.1*(hi-lo))) > 1e-12 || o.List[1].Hi != math.Pi {
@@ -162,9 +160,7 @@ func TestObservablesDraw(t *testing.T) {
 	defer pool.Close()
 	data := cloud(200, 1)
 	o, err := plane().Over(data, 2, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	r := o.Distance(2, pool).Against(data, data, nil)
 	marks := r.Marks([]float64{50, 0, -50, 0, 0, 1})
 	_, parts := r.Score(marks, 1)
@@ -222,9 +218,7 @@ func TestWriters(t *testing.T) {
 		t.Error("writers by extension")
 	}
 	b.Reset()
-	if err := d.Writer(".npy")(&b, arrayfile.RowsOf([]float64{1, 0.5, -2, 3, 7, 8}, 2)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Writer(".npy")(&b, arrayfile.RowsOf([]float64{1, 0.5, -2, 3, 7, 8}, 2)))
 	if a, err := arrayfile.DecodeNPY(&b); err != nil || !slices.Equal(a.Shape, []int{3, 2}) || a.Float64[5] != 8 {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -241,13 +235,9 @@ func TestParquet(t *testing.T) {
 	for name, rows := range map[string]arrayfile.Rows{"whole": arrayfile.RowsOf(x, 3), "by rows": {N: 2, D: 3,
 		Blocks: func(yield func([]float64) bool) { _ = yield(x[:3]) && yield(x[3:]) }}} {
 		var b, plain bytes.Buffer
-		if err := of.Writer(".parquet")(&b, rows); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, of.Writer(".parquet")(&b, rows))
 		f, err := parquetfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		got, err := f.Read([]int{0, 1, 2}, 6)
 		if err != nil || !slices.Equal(got, x) || f.Columns[2].Name != "x1 (2)" || f.Columns[1].Name != "x1" {
 			t.Errorf("%s: %v of columns %+v, %v", name, got, f.Columns, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/eventfile"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/run"
@@ -35,9 +36,7 @@ func watched(t *testing.T, settings ...string) *experiment.Run {
 		x := onBall(k)
 		fmt.Fprintf(&b, "%v,%v,%v\n", x[0], x[1], x[2])
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	text := "name: ball\nset: {dim: 3, equality: [{name: radius, expr: \"norm(x) = 1\"}], inequality: [{name: top, " +
 		"expr: \"x[2] <= 2\"}]}\nprior: empirical\nobserve: [{name: height, expr: \"x[2]\"}]\n"
 	settings = append([]string{"train.epochs=4", "train.stop=held_out", "train.evaluate_every=2", "network.width=8",
@@ -50,17 +49,13 @@ func watched(t *testing.T, settings ...string) *experiment.Run {
 func board(t *testing.T, r *experiment.Run, dir *string) *Board {
 	t.Helper()
 	b, err := NewBoard(r, dir, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return b
 }
 
 func trainOn(t *testing.T, r *experiment.Run, b *Board, o experiment.Observer) {
 	t.Helper()
-	if err := r.Train(context.Background(), "", o); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", o))
 	b.Close()
 }
 
@@ -68,9 +63,7 @@ func trainOn(t *testing.T, r *experiment.Run, b *Board, o experiment.Observer) {
 func steps(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	b, err := eventfile.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	out := map[string][]string{}
 	for _, of := range []map[string][]eventfile.Point{b.Scalars, b.Histograms} {
 		for tag, points := range of {
@@ -95,9 +88,7 @@ func TestBoard(t *testing.T) {
 	var killed []string
 	kill := func() {
 		dir := filepath.Join(t.TempDir(), "killed")
-		if err := os.CopyFS(dir, os.DirFS(r.Folder.Dir)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(dir, os.DirFS(r.Folder.Dir)))
 		killed = append(killed, dir)
 	}
 	o := b.Observer(experiment.Observer{Checkpoint: func(int) { kill() }})
@@ -138,17 +129,11 @@ func TestBoard(t *testing.T) {
 		if torn { // in the midst of a record
 			events := filepath.Join(dir, run.EventsDir, eventsFile(1))
 			whole, err := os.Stat(events)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(events, whole.Size()-5); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
+			testkit.OK(t, os.Truncate(events, whole.Size()-5))
 		}
 		again, err := experiment.Open(dir, "", r.Pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		on := board(t, again, nil)
 		if on == nil || on.Dir != filepath.Join(dir, run.EventsDir) {
 			t.Fatalf("events of a run that goes on: %+v", on)
@@ -171,21 +156,13 @@ func TestBoard(t *testing.T) {
 	}
 
 	n, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	files, err := (&Source{Run: r, Trained: n}).TensorBoard()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "exported")
-	if err := run.WriteFolder(dir, files); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, run.WriteFolder(dir, files))
 	events, err := eventfile.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	loss, seconds := events.Scalars["epoch/loss"], events.Scalars["epoch/seconds"]
 	for i, p := range loss { // at float32's precision of the seconds
 		trained := seconds[i].Value - seconds[0].Value
@@ -212,9 +189,7 @@ func TestBoardElsewhere(t *testing.T) {
 		r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
 		trainOn(t, r, &Board{}, experiment.Observer{})
 		again, err := r.Extend([]string{"train.epochs=3"}, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		b := board(t, again, &logs)
 		trainOn(t, again, b, b.Observer(experiment.Observer{}))
 		dirs = append(dirs, b.Dir)
@@ -238,9 +213,7 @@ func TestBoardElsewhere(t *testing.T) {
 		t.Errorf("a board that nobody asked for: %v, %v", b, err)
 	}
 	file := filepath.Join(logs, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
 	if _, err := NewBoard(watched(t), &file, nil); err == nil {
 		t.Error("a file was taken for a folder")
 	}
@@ -251,9 +224,7 @@ func TestBoardFails(t *testing.T) {
 	r := watched(t, "train.epochs=3", "train.stop=epochs")
 	var said []error
 	b, err := NewBoard(r, &inFolder, func(err error) { said = append(said, err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	o := b.Observer(experiment.Observer{})
 	record, lines := o.Record, 0
 	o.Record = func(line run.Record) {
@@ -275,9 +246,7 @@ func TestNoneDrawn(t *testing.T) {
 		e := &events{Writer: tensorboard.NewWriter(&b, 0), set: set}
 		e.drawn(1, 1, nil)
 		e.drawn(1, 1, []float64{})
-		if err := e.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, e.Flush())
 	}
 	if all, err := eventfile.Records(b.Bytes()); err != nil || len(all) != 2 { // versions
 		t.Errorf("%d records, %v", len(all), err)
@@ -313,22 +282,16 @@ func TestBoardRead(t *testing.T) {
 	drawn := o.Drawn
 	o.Drawn = func(epoch int, points []float64) {
 		if drawn(epoch, points); epoch == 2 {
-			if err := os.CopyFS(dir, os.DirFS(r.Folder.Dir)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.CopyFS(dir, os.DirFS(r.Folder.Dir)))
 		}
 	}
 	trainOn(t, r, b, o)
 	again, err := experiment.Open(dir, "", r.Pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	on := board(t, again, nil)
 	trainOn(t, again, on, on.Observer(experiment.Observer{}))
 	want, err := eventfile.Read(on.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if want.Purged == 0 {
 		t.Error("nothing came again")
 	}
@@ -349,12 +312,8 @@ print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
 		t.Fatalf("%v\n%s", err, said.Bytes())
 	}
 	var got eventfile.Board
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatal(err)
-	}
-	equal := func(a, b map[string][]eventfile.Point) bool {
-		return maps.EqualFunc(a, b, slices.Equal)
-	}
+	testkit.OK(t, json.Unmarshal(out, &got))
+	equal := func(a, b map[string][]eventfile.Point) bool { return maps.EqualFunc(a, b, slices.Equal) }
 	if !equal(got.Scalars, want.Scalars) || !equal(got.Histograms, want.Histograms) {
 		t.Errorf("TensorBoard has\n%v, want\n%v", got, want)
 	}
@@ -363,19 +322,13 @@ print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
 // What an epoch of a training costs more that is watched: its numbers, written to a file.
 func BenchmarkEpoch(b *testing.B) {
 	file, err := os.Create(filepath.Join(b.TempDir(), "events"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	defer file.Close()
 	e := &events{Writer: tensorboard.NewWriter(file, 0), set: zoo.Sphere{D: 3}}
 	data, err := json.Marshal(train.Epoch{Epoch: 1, Loss: 0.5, Worst: []float64{1e-16}, Rows: 1e6, Seconds: 3})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	for i := range b.N {
 		e.record(1, run.Record{Kind: "epoch", Epoch: i, Data: data})
-		if err := e.Flush(); err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, e.Flush())
 	}
 }

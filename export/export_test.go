@@ -16,6 +16,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/internal/testkit/onnxrun"
 	"github.com/landing-diffusion/landing/keyed"
@@ -139,9 +140,7 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 	for k := range 60 {
 		b.WriteString("\n" + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.rows(k)), " ", ","), "[]"))
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	if e.text == butane {
 		var frames []float64
 		for k := range 60 {
@@ -153,13 +152,9 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 	}
 	settings = append(settings, "data.path="+path)
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(e.text), "test.yaml", settings...)
-	if err := r.Train(context.Background(), "", experiment.Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", experiment.Observer{}))
 	n, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return &Source{Run: r, Trained: n}
 }
 
@@ -230,18 +225,14 @@ func python(t *testing.T, modules ...string) string {
 func write(t *testing.T, dir, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
 func npy(t *testing.T, dir, name string, x []float64, shape ...int) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Of(x, shape...)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Of(x, shape...)))
 	write(t, dir, name+".npy", b.Bytes())
 }
 
@@ -277,13 +268,9 @@ func TestScores(t *testing.T) {
 			for _, narrow := range []bool{false, true} {
 				s.Narrow = narrow
 				file, err := s.ONNX()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				m, err := onnxrun.Decode(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				if m.IR != 8 || m.Opset != 17 || m.Producer != "landing" ||
 					m.Metadata["landing.run"] != s.Run.ConfigHash() ||
 					m.Metadata["landing.method"] != s.Run.Method.Name() {
@@ -306,17 +293,14 @@ func TestScores(t *testing.T) {
 					}
 				}
 				out, err := m.Run(in)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				agree(t, fmt.Sprintf("%s, narrow %v", e.name, narrow), out["score"].X, want, largest, 1e-5)
 			}
 		})
 	}
 }
 
-// runtimes computes the scores of exported files in a folder by a Python script, for all folders of its
-// arguments.
+// runtimes computes the scores of exported files in a folder by a Python script, for all folders of its arguments.
 const runtimes = `
 import sys, os, numpy as np
 for folder in sys.argv[2:]:
@@ -369,17 +353,11 @@ func TestRuntimes(t *testing.T) {
 					npy(t, dir, "p", p, 40, d)
 				}
 				file, err := s.ONNX()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				write(t, dir, "score.onnx", file)
 				files, err := s.Torch()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := run.WriteFolder(filepath.Join(dir, "torch"), files); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
+				testkit.OK(t, run.WriteFolder(filepath.Join(dir, "torch"), files))
 				want, largest := own(s, x, p, at)
 				all = append(all, asked{dir, e.name, want, largest})
 				args = append(args, dir)
@@ -389,9 +367,7 @@ func TestRuntimes(t *testing.T) {
 			}
 			for _, a := range all {
 				got, err := arrayfile.ReadNPY(filepath.Join(a.dir, "got.npy"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				agree(t, runtime+" "+a.name, got.AsFloat64(), a.want, a.largest,
 					map[string]float64{"onnxruntime": 1e-5, "torch": 1e-6}[runtime])
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -26,17 +27,13 @@ func (e example) evaluated(t *testing.T, settings ...string) *Source {
 	t.Helper()
 	s := e.trained(t, settings...)
 	prior, err := s.Run.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	samples, _ := s.Run.Generate(context.Background(), s.Trained, prior, 60, 0, 1, nil)
 	if samples == nil {
 		t.Fatal("no samples")
 	}
 	v, _ := s.Run.Evaluate(samples, s.Trained.State, nil)
-	if err := s.Run.KeepEvaluation(v, s.Trained.State, 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Run.KeepEvaluation(v, s.Trained.State, 1, nil))
 	return s
 }
 
@@ -48,9 +45,7 @@ func TestHub(t *testing.T) {
 	s := ballExample.evaluated(t)
 	s.Licence = "Apache-2.0"
 	files, err := s.Hub(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, name := range []string{"README.md", "score.onnx", "model.safetensors", "graph.json", "score.py",
 		"config.yaml", "problem.yaml"} {
 		if len(files[name]) == 0 {
@@ -75,13 +70,9 @@ func TestHub(t *testing.T) {
 			} `yaml:"results"`
 		} `yaml:"model-index"`
 	}
-	if err := yaml.Unmarshal([]byte(parts[1]), &head); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte(parts[1]), &head))
 	k, _, err := s.Run.KeptEvaluation()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if head.Library != "landing" || head.Licence != "apache-2.0" || len(head.Tags) == 0 {
 		t.Errorf("the head is %+v", head)
 	}
@@ -172,13 +163,9 @@ func TestHubReads(t *testing.T) {
 	for licence, want := range map[string]string{"": "None", "mit": "mit", "My Own": "other"} {
 		s.Licence = licence
 		files, err := s.Hub(false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		dir := filepath.Join(t.TempDir(), "hub")
-		if err := run.WriteFolder(dir, files); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, run.WriteFolder(dir, files))
 		out, err := exec.Command(python, "-c", `
 import sys
 from huggingface_hub import ModelCard
@@ -195,14 +182,10 @@ print(c.data.library_name, c.data.license, len(c.data.eval_results) > 2, c.data.
 func TestHubDivergence(t *testing.T) {
 	s := ballExample.evaluated(t)
 	v, _, err := s.Run.KeptEvaluation()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	v.JSD = &experiment.JSD{Metric: "Jensen–Shannon divergence", Score: metric.Score{Full: 0.25, HeldOut: 0.5}}
 	card, err := s.card(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, want := range []string{"type: jensen-shannon-divergence\n      value: 0.25\n",
 		"| Jensen–Shannon divergence to held-out data | 0.5000, floor 0.0000 |"} {
 		if !strings.Contains(string(card), want) {
@@ -210,9 +193,8 @@ func TestHubDivergence(t *testing.T) {
 		}
 	}
 	v.JSD.Full, v.JSD.HeldOut, v.Nearest.Ratio = metric.Float(math.Inf(1)), metric.NaN, metric.Float(math.Inf(1))
-	if card, err = s.card(v); err != nil {
-		t.Fatal(err)
-	}
+	card, err = s.card(v)
+	testkit.OK(t, err)
 	for _, figure := range []string{"Inf", "NaN", ".inf", ".nan", "divergence to", "nearest training row"} {
 		if strings.Contains(string(card), figure) {
 			t.Errorf("the card has a figure that is not finite (%s):\n%s", figure, card)

@@ -50,8 +50,7 @@ func (c *compiler) count(roots []int32) {
 	}
 }
 
-// instruction of a node: products that nothing else reads are joined with the
-// sum above them.
+// instruction of a node: products that nothing else reads are joined with the sum above them.
 func (c *compiler) instruction(i int32) instr {
 	n := c.g.nodes[i]
 	in := instr{op: n.op, dst: i, a: n.a, b: n.b, c: -1, d2: -1}
@@ -87,8 +86,7 @@ func (in *instr) operands() [4]int32 {
 	return o
 }
 
-// schedule writes the code depth first, so that a result is used soon after it
-// is made.
+// schedule writes the code depth first, so that a result is used soon after it is made.
 func (c *compiler) schedule(roots []int32) {
 	state := c.state
 	var stack []int32
@@ -205,10 +203,9 @@ func (c *compiler) allocate(results []int32) {
 	c.registers = int(next)
 }
 
-// tape returns the code with its results stored as dsts lists them: dsts[k] holds
-// the places, in rows of strides[k] numbers, and their nodes. It chooses the chunk
-// and turns registers into offsets. Registers lie an odd number of cache lines
-// apart, so that a row's numbers do not share cache sets.
+// tape returns the code with its results stored as dsts lists them: dsts[k] holds the places, in rows of strides[k]
+// numbers, and their nodes. It chooses the chunk and turns registers into offsets. Registers lie an odd number of cache
+// lines apart, so that a row's numbers do not share cache sets.
 func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
 	t := &tape{strides: strides}
 	rows := c.registers + t.strides[0] + t.strides[1] + len(c.loads)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Expanding costs a step for each node of the syntax tree and one for each element that an
@@ -56,9 +58,7 @@ func TestLimitsOfFormulas(t *testing.T) {
 	for n, products := range map[string]bool{"64": true, "-64": true, "65": false, "-65": false, "2.5": false} {
 		g := NewGraph(1)
 		v, err := NewScope(g).Parse(power(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		powers := 0
 		for _, i := range g.reach(v.e...) {
 			if g.is(i, opPow) {
@@ -83,9 +83,7 @@ func TestLimitsOfFormulas(t *testing.T) {
 		s, last := NewScope(NewGraph(1)), "u"
 		for i := range calls {
 			name := "f" + strings.Repeat("g", i)
-			if err := s.Let(name+"(u)", last); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.Let(name+"(u)", last))
 			last = name + "(u)"
 		}
 		v, err := s.Parse(strings.Replace(last, "(u)", "(3)", 1))
@@ -171,17 +169,11 @@ func TestPlacesOfFaults(t *testing.T) {
 func TestNamedVariables(t *testing.T) {
 	g := NewGraph(5)
 	s, err := NewScopeOf(g, []string{"speed", "load"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	v, err := s.Parse("[dim, len(x), x[2], speed, load]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p, err := g.Compile(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	got := make([]float64, 5)
 	if p.Values(got, []float64{10, 11, 12, 13, 14}, 1); !slices.Equal(got, []float64{3, 3, 12, 13, 14}) {
 		t.Errorf("dim, len(x), x[2], speed and load are %v", got)
@@ -232,9 +224,7 @@ func TestInsteadKeepsItsCause(t *testing.T) {
 	g := NewGraph(2)
 	half, s := g.constant(0.5), NewScope(g) // so the slope is added right after the sum, which is elsewhere
 	v, err := s.Parse("x[1] + sqrt(x[0])")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	root := g.nodes[v.e[0]].b
 	if !g.is(root, opSqrt) {
 		root = g.nodes[v.e[0]].a
@@ -259,8 +249,7 @@ func TestInsteadKeepsItsCause(t *testing.T) {
 	}
 }
 
-// A matrix has rows and columns, both at least one: no two negative numbers make one, nor more
-// than may be of either.
+// A matrix has rows and columns, both at least one: no two negative numbers make one, nor more than may be of either.
 func TestShapesOfMatrices(t *testing.T) {
 	g := NewGraph(6)
 	for shape, ok := range map[[2]int]bool{

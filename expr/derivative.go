@@ -69,8 +69,7 @@ func (g *Graph) partials(i int32) (da, db int32) {
 	return da, db
 }
 
-// differentiate runs do as part of the differentiation of node i: what it adds
-// is blamed on i.
+// differentiate runs do as part of the differentiation of node i: what it adds is blamed on i.
 func (g *Graph) differentiate(i int32, do func()) {
 	here, cause := g.here, g.cause
 	g.here, g.cause = g.place[i], g.of[i]
@@ -107,9 +106,8 @@ func (g *Graph) reach(roots ...int32) []int32 {
 	return out
 }
 
-// reverse returns the gradient of a node, ascending in the variables, and the
-// number of operations under it: one sweep from the node down, whose cost is a few
-// times that number.
+// reverse returns the gradient of a node, ascending in the variables, and the number of operations under it: one sweep
+// from the node down, whose cost is a few times that number.
 func (g *Graph) reverse(root int32) (grad []entry, size int) {
 	under := g.reach(root)
 	adjoint := make(map[int32]int32, len(under))
@@ -150,8 +148,7 @@ func (g *Graph) reverse(root int32) (grad []entry, size int) {
 	return grad, len(under)
 }
 
-// forward returns the derivatives of the roots along the direction whose
-// component in variable v is seed(v).
+// forward returns the derivatives of the roots along the direction whose component in variable v is seed(v).
 func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
 	tangent := map[int32]int32{}
 	of := func(i int32) int32 { // zero where there is none

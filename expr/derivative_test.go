@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -109,13 +110,9 @@ func TestDerivativesBySlope(t *testing.T) {
 	for _, f := range smooth {
 		g := expr.NewGraph(d)
 		value, err := expr.NewScope(g).Parse(f.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p, err := g.Compile(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		at := func(x []float64) float64 {
 			var c [1]float64
 			p.Values(c[:], x, 1)
@@ -196,13 +193,9 @@ func TestKinks(t *testing.T) {
 	} {
 		g := expr.NewGraph(2)
 		v, err := expr.NewScope(g).Parse(formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p, err := g.Compile(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		var c [1]float64
 		var j [2]float64
 		p.Jacobians(c[:], j[:], []float64{0, 0}, 1)

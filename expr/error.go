@@ -48,9 +48,7 @@ func window(text string, at int) string {
 }
 
 // Caret shows the line of the formula that holds the place, with a caret under it.
-func (e *Error) Caret() string {
-	return Place{e.Formula, e.From, e.To}.Caret()
-}
+func (e *Error) Caret() string { return Place{e.Formula, e.From, e.To}.Caret() }
 
 // Caret shows the line of text that holds the place, with carets under it. It is
 // empty for a formula that was built in Go.
@@ -71,8 +69,7 @@ func (p Place) Caret() string {
 	return line + "\n" + strings.Repeat(" ", from-start) + strings.Repeat("^", max(1, min(p.To, end)-from))
 }
 
-// A NonFinite is an operation whose value or derivative at a point is not finite
-// though its operands are.
+// A NonFinite is an operation whose value or derivative at a point is not finite though its operands are.
 type NonFinite struct {
 	Component  int       // of the program
 	Operation  string    // as a formula writes it
@@ -107,10 +104,9 @@ func (f *NonFinite) Error() string {
 	return fmt.Sprintf("%s, at column %d of %q", s, f.Place.From+1, window(f.Place.Formula, f.Place.From))
 }
 
-// Fault returns the first operation of component i whose value, or whose part in
-// the gradient, is not finite at the point x while its operands are, or nil. A
-// coordinate that is not finite is itself such an operation. Fault is slow: it is
-// for messages.
+// Fault returns the first operation of component i whose value, or whose part in the gradient, is not finite at the
+// point x while its operands are, or nil. A coordinate that is not finite is itself such an operation. Fault is slow:
+// it is for messages.
 func (p *Program) Fault(x []float64, i int) *NonFinite {
 	p.fits("x", x, p.d)
 	p.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // scope has x ∈ R¹⁴ and the definitions of the arm.
@@ -14,9 +15,7 @@ func scope(t testing.TB) *expr.Scope {
 	t.Helper()
 	s := expr.NewScope(expr.NewGraph(14))
 	for _, d := range [][2]string{{"c", "x[0:7]"}, {"s", "x[7:14]"}, {"radius", "0.5"}} {
-		if err := s.Let(d[0], d[1]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Let(d[0], d[1]))
 	}
 	return s
 }
@@ -30,13 +29,9 @@ func TestRows(t *testing.T) {
 	} {
 		g := expr.NewGraph(14)
 		v, err := expr.NewScope(g).Parse(formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p, err := g.Compile(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		x, got := make([]float64, 14), []float64{0}
 		for j := range x {
 			x[j] = float64(j)

@@ -112,9 +112,8 @@ func Cross(v, w Value) Value {
 	return Value{g, v.shape, []int32{minor(1, 2), minor(2, 0), minor(0, 1)}}
 }
 
-// Angle is the angle between two vectors, in [0, π]: atan2(‖v × w‖, v·w) in R²
-// and R³, Kahan's 2 atan2(‖v|w| − w|v|‖, ‖v|w| + w|v|‖) elsewhere. Its derivative
-// does not exist where the vectors are parallel.
+// Angle is the angle between two vectors, in [0, π]: atan2(‖v × w‖, v·w) in R² and R³, Kahan's 2 atan2(‖v|w| − w|v|‖,
+// ‖v|w| + w|v|‖) elsewhere. Its derivative does not exist where the vectors are parallel.
 func Angle(v, w Value) Value {
 	if v.shape.rank != 1 || v.shape != w.shape {
 		failf("angle takes two vectors of one length, not %s and %s", v.shape, w.shape)
@@ -219,9 +218,8 @@ func matmul(a, b Value) Value {
 	return Value{a.g, shape{2, r, c}, e}
 }
 
-// Det is the determinant of a square matrix of at most MaxDet rows, by expansion
-// along the rows with every minor computed once: no division, so it is exact and
-// smooth at singular matrices too.
+// Det is the determinant of a square matrix of at most MaxDet rows, by expansion along the rows with every minor
+// computed once: no division, so it is exact and smooth at singular matrices too.
 func Det(m Value) Value {
 	n := square("det", m)
 	if n > MaxDet {

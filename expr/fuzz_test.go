@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
-// Any text gives a value or an *Error whose place lies in it; what parses compiles,
-// and evaluates without a panic.
+// Any text gives a value or an *Error whose place lies in it; what parses compiles, and evaluates without a panic.
 func FuzzParse(f *testing.F) {
 	for _, s := range smooth {
 		f.Add(s.text)
@@ -27,9 +27,7 @@ func FuzzParse(f *testing.F) {
 		g := expr.NewGraph(12)
 		s := expr.NewScope(g)
 		for _, d := range [][2]string{{"c", "x[0:7]"}, {"s", "x[7:12]"}, {"f(u)", "u*u + 1"}} {
-			if err := s.Let(d[0], d[1]); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.Let(d[0], d[1]))
 		}
 		check := func(err error) {
 			var e *expr.Error

@@ -1,10 +1,8 @@
-// Package expr holds formulas of x ∈ R^d as data: a graph of scalar operations
-// in which equal sub-expressions are one node. Formulas are built in Go or
-// parsed from text, differentiated symbolically, and compiled to a tape that
+// Package expr holds formulas of x ∈ R^d as data: a graph of scalar operations in which equal sub-expressions are one
+// node. Formulas are built in Go or parsed from text, differentiated symbolically, and compiled to a tape that
 // evaluates a block of points, instruction by instruction over chunks of points.
 //
-// It knows nothing of constraints; package constraint/formula makes sets of
-// formulas.
+// It knows nothing of constraints; package constraint/formula makes sets of formulas.
 //
 // # Conventions where a derivative does not exist
 //
@@ -17,10 +15,9 @@
 //
 // # Exactness
 //
-// Simplifications are those that hold in floating-point arithmetic for all
-// finite values, up to the sign of a zero: 0 + u, 1·u, 0·u, u − u, −(−u),
-// u + u = 2u, products of powers of two, and constants folded. Sums are added
-// in the order in which they are written.
+// Simplifications are those that hold in floating-point arithmetic for all finite values, up to the sign of a zero: 0 +
+// u, 1·u, 0·u, u − u, −(−u), u + u = 2u, products of powers of two, and constants folded. Sums are added in the order
+// in which they are written.
 package expr
 
 import (
@@ -28,8 +25,7 @@ import (
 	"math"
 )
 
-// Limits. A formula that exceeds one is refused with an *Error; none can run
-// code, loop for ever or exhaust memory.
+// Limits. A formula that exceeds one is refused with an *Error; none can run code, loop for ever or exhaust memory.
 const (
 	MaxText     = 1 << 14 // bytes of one formula
 	MaxNesting  = 200     // brackets inside brackets
@@ -41,9 +37,8 @@ const (
 	MaxPower    = 64      // integer powers up to this are products
 )
 
-// A Graph holds the operations of formulas in d variables. Equal operations are
-// one node. A Graph is not safe for concurrent use; the Programs compiled from
-// it are.
+// A Graph holds the operations of formulas in d variables. Equal operations are one node. A Graph is not safe for
+// concurrent use; the Programs compiled from it are.
 type Graph struct {
 	dim   int
 	nodes []node
@@ -68,8 +63,7 @@ type key struct {
 	bits uint64
 }
 
-// A Place is a stretch of a formula's text, in runes. Formula is empty for
-// operations that were built in Go.
+// A Place is a stretch of a formula's text, in runes. Formula is empty for operations that were built in Go.
 type Place struct {
 	Formula  string
 	From, To int
@@ -123,8 +117,7 @@ func (g *Graph) push(n node) int32 {
 	return i
 }
 
-// instead adds what takes the place of node i: faults are laid to the same
-// operation of the formula.
+// instead adds what takes the place of node i: faults are laid to the same operation of the formula.
 func (g *Graph) instead(i int32, add func() int32) int32 {
 	if g.of[i] == i {
 		return add()

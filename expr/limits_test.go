@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // fails returns the message with which f refuses, "" if it does not.
@@ -47,13 +49,9 @@ func TestFaultHasItsOperands(t *testing.T) {
 		"1/(x[0] - 2)": {1, 0}, "0^(x[0] - 3)": {0, -1}, "log(x[0] - 3)": {-1}} {
 		g := NewGraph(1)
 		v, err := NewScope(g).Parse(formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p, err := g.Compile(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if f := p.Fault([]float64{2}, 0); f == nil || f.Derivative || !slices.Equal(f.Operands, want) {
 			t.Errorf("%s: %+v, want the operands %v", formula, f, want)
 		}
@@ -164,9 +162,7 @@ func TestChunks(t *testing.T) {
 	for d, want := range map[int]int{1: 120, 100: 120, 200: 56, 300: 40, 1000: 8, 5000: 8} {
 		g := NewGraph(d)
 		p, err := g.Compile(Norm(g.X()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		e := p.NewEvaluator()
 		v, x := make([]float64, 3), make([]float64, 3*d)
 		for j := range x {
@@ -206,9 +202,7 @@ func TestRangesOfFewNumbers(t *testing.T) {
 			continue
 		}
 		p, err := g.Compile(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		got := []float64{math.NaN()}
 		p.NewEvaluator().Values(got, x, 1)
 		if !(math.Abs(got[0]-want) < 1e-14*(1+math.Abs(want))) {
@@ -226,9 +220,7 @@ func TestRangesOfFewNumbers(t *testing.T) {
 // A name of a range hides one of its kind inside, and is gone behind it.
 func TestNamesOfRanges(t *testing.T) {
 	s := NewScope(NewGraph(4))
-	if err := s.Let("i", "5"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Let("i", "5"))
 	v, err := s.Parse("sum(i in 0..2, i) + i")
 	if c, ok := Value.Constant(v); err != nil || !ok || c != 8 {
 		t.Errorf("the sum is %v, %v", c, err)
@@ -250,9 +242,7 @@ func TestForEach(t *testing.T) {
 			for _, name := range []string{"i", "j"} {
 				if _, ok := s.names[name]; ok {
 					i, err := s.Index(name)
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, err)
 					at = append(at, i)
 				}
 			}
@@ -299,9 +289,7 @@ func TestPlaceOfRelations(t *testing.T) {
 // Hints are at names at most half of whose letters differ, and at functions where one is called.
 func TestHints(t *testing.T) {
 	s := NewScope(NewGraph(3))
-	if err := s.Let("radius", "1"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Let("radius", "1"))
 	for formula, want := range map[string]string{
 		"radiXX":  `did you mean "radius"?`,
 		"radiXXX": `did you mean "radius"?`, "raXXXXX": "known are dim, pi, radius, x",
@@ -327,9 +315,7 @@ func TestHints(t *testing.T) {
 func TestRoomOfPrograms(t *testing.T) {
 	g := NewGraph(3)
 	p, err := g.Compile(Sum(g.X()), g.X().At(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	e := p.NewEvaluator()
 	of := func(n int) []float64 { return make([]float64, n) }
 	for _, c := range []struct {
@@ -360,13 +346,9 @@ func TestStepsOfExpanding(t *testing.T) {
 	steps := func(names int, formula string) int {
 		s := NewScope(NewGraph(8))
 		for i := range names {
-			if err := s.Let(fmt.Sprintf("n%d", i), "1"); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.Let(fmt.Sprintf("n%d", i), "1"))
 		}
-		if err := s.Let("f(a)", "a"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Let("f(a)", "a"))
 		before := s.steps
 		if _, err := s.Parse(formula); err != nil {
 			t.Fatal(err)

@@ -44,8 +44,7 @@ func (f function) steps(args []Value) int {
 	return n
 }
 
-// Functions returns the names of the functions that formulas can call, sorted, each
-// with an example.
+// Functions returns the names of the functions that formulas can call, sorted, each with an example.
 func Functions() (names, forms []string) {
 	for n := range functions {
 		names = append(names, n)

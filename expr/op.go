@@ -57,8 +57,7 @@ var opNames = [...]string{
 
 func (o op) String() string { return opNames[o] }
 
-// apply evaluates an operation of the graph at one point. The loops of the tape
-// compute the same bits.
+// apply evaluates an operation of the graph at one point. The loops of the tape compute the same bits.
 func apply(o op, a, b float64) float64 {
 	switch o {
 	case opNeg:

@@ -14,8 +14,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// plain makes the parser treat every name as an ordinary function: the language's
-// own built-ins are not ours.
+// plain makes the parser treat every name as an ordinary function: the language's own built-ins are not ours.
 var plain = func() conf.FunctionsTable {
 	t := conf.FunctionsTable{}
 	for _, f := range builtin.Builtins {
@@ -110,8 +109,7 @@ func (s *Scope) place(n ast.Node) {
 	s.g.here = s.at
 }
 
-// building runs do, and returns the faults of formulas as errors. Places are
-// moved back by skip runes.
+// building runs do, and returns the faults of formulas as errors. Places are moved back by skip runes.
 func (s *Scope) building(text string, skip int, do func()) (err error) {
 	outer := *s
 	s.text, s.skip = text, skip

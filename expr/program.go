@@ -86,15 +86,11 @@ func (p *Program) Touches(i int) []int {
 	return out
 }
 
-// Operations returns how many operations values, and values with Jacobians, take
-// a point.
-func (p *Program) Operations() (values, jacobians int) {
-	return len(p.values.code), len(p.jac.code)
-}
+// Operations returns how many operations values, and values with Jacobians, take a point.
+func (p *Program) Operations() (values, jacobians int) { return len(p.values.code), len(p.jac.code) }
 
-// An Evaluator runs a Program at blocks of any number of points. It owns the scratch
-// of the runs, which each of its methods makes when first called; one goroutine uses
-// it at a time.
+// An Evaluator runs a Program at blocks of any number of points. It owns the scratch of the runs, which each of its
+// methods makes when first called; one goroutine uses it at a time.
 type Evaluator struct {
 	p                       *Program
 	values, jac, sparse, hv []float64
@@ -178,9 +174,8 @@ func (e *Evaluator) HessianVectors(dst, x, v []float64, n int) {
 	p.hv.run(p.hv.once(&e.hv), [2][]float64{dst}, x, v, p.d, n)
 }
 
-// Second prepares Hessian-vector products: forward over reverse, the derivative of
-// every gradient along v. The error is an *Error: they are too large. Calling it is
-// optional.
+// Second prepares Hessian-vector products: forward over reverse, the derivative of every gradient along v. The error is
+// an *Error: they are too large. Calling it is optional.
 func (p *Program) Second() error {
 	p.once.Do(func() {
 		defer refuse(&p.bad)

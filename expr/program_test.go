@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -18,15 +19,11 @@ func program(t testing.TB, d int, formulas ...string) *expr.Program {
 	var values []expr.Value
 	for _, f := range formulas {
 		v, err := s.Parse(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		values = append(values, v)
 	}
 	p, err := g.Compile(values...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return p
 }
 
@@ -81,8 +78,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// Gradients touch only the coordinates that a formula varies with, and their cost
-// grows with those.
+// Gradients touch only the coordinates that a formula varies with, and their cost grows with those.
 func TestSparsity(t *testing.T) {
 	p := program(t, 1000, "x[3]*x[500]", "7", "x[999] - x[999] + x[1]^2", "norm(x[10:13])")
 	for i, want := range [][]int{{3, 500}, {}, {1}, {10, 11, 12}} {
@@ -93,8 +89,7 @@ func TestSparsity(t *testing.T) {
 	if _, ops := p.Operations(); ops > 16 {
 		t.Errorf("values and gradients take %d operations", ops)
 	}
-	// The gradient of a sum of n terms costs O(n); forward sweeps, one for each of
-	// n variables, would cost n².
+	// The gradient of a sum of n terms costs O(n); forward sweeps, one for each of n variables, would cost n².
 	terms := func(n int) int {
 		_, ops := program(t, n, "log(sum(i in 0..dim-1, sin(x[i])))").Operations()
 		return ops
@@ -109,21 +104,15 @@ func TestSparsity(t *testing.T) {
 	}
 	g := expr.NewGraph(2)
 	s := expr.NewScope(g)
-	if err := s.Let("u", "tanh(sin(x[0]*x[1] + exp(x[0] - x[1])))"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Let("u", "tanh(sin(x[0]*x[1] + exp(x[0] - x[1])))"))
 	var values []expr.Value
 	for k, f := range many {
 		v, err := s.Parse(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		values = append(values, v.Mul(v.Add(g.Const(float64(k)))))
 	}
 	q, err := g.Compile(values...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	val, both := q.Operations()
 	if both > val+50*5 {
 		t.Errorf("%d operations for 50 values, %d with gradients", val, both)
@@ -287,9 +276,7 @@ func TestDefinitions(t *testing.T) {
 		{[]string{"v(i)", "[i, i + 1]"}, "v(3)[1]", 4},
 	} {
 		s, err := let(c.pairs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		v, err := s.Parse(c.use)
 		if err != nil {
 			t.Errorf("%v: %v", c.pairs, err)
@@ -345,9 +332,7 @@ func TestDefinitions(t *testing.T) {
 		pairs = append(pairs, n+"(u)", m+"(u) + "+m+"(u)")
 	}
 	s, err := let(pairs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	last := pairs[len(pairs)-2]
 	if _, err := s.Parse(strings.Replace(last, "(u)", "(1)", 1)); err == nil ||
 		!strings.Contains(err.Error(), "expand to more than") {
@@ -359,9 +344,7 @@ func TestDefinitions(t *testing.T) {
 func TestPanics(t *testing.T) {
 	g, other := expr.NewGraph(2), expr.NewGraph(2)
 	p, err := g.Compile(g.X().At(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, f := range map[string]func(){
 		"index":  func() { g.X().At(2) },
 		"graphs": func() { g.X().Add(other.X()) },

@@ -8,11 +8,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
-// hyper is a + b ε₁ + c ε₂ + e ε₁ε₂ with ε₁² = ε₂² = 0: with ε₁ along u and ε₂
-// along w, it carries value, u·∇, w·∇ and u·∇²·w. It shares nothing with the
-// package: no graph, no tape, other formulas for the derivatives.
+// hyper is a + b ε₁ + c ε₂ + e ε₁ε₂ with ε₁² = ε₂² = 0: with ε₁ along u and ε₂ along w, it carries value, u·∇, w·∇ and
+// u·∇²·w. It shares nothing with the package: no graph, no tape, other formulas for the derivatives.
 type hyper struct{ a, b, c, e float64 }
 
 // through applies a function with value f and derivatives f′, f″ at p.a.
@@ -32,8 +32,7 @@ func (p hyper) sqrt() hyper {
 }
 func constant(k float64) hyper { return hyper{a: k} }
 
-// step is one operation in both worlds. Arguments that a function's domain does
-// not allow are first brought into it.
+// step is one operation in both worlds. Arguments that a function's domain does not allow are first brought into it.
 type step struct {
 	name string
 	do   func(p, q expr.Value, k func(float64) expr.Value) expr.Value
@@ -209,9 +208,7 @@ func TestRandomFormulas(t *testing.T) {
 		}
 		outs := values[max(0, len(values)-5):]
 		prog, err := g.Compile(outs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n := rapid.IntRange(1, 3).Draw(t, "points")
 		coordinate := rapid.Float64Range(-2, 2)
 		x, v := make([]float64, n*d), make([]float64, n*d)

@@ -98,9 +98,8 @@ var reserved = map[string]bool{
 	"nil":   true, "matches": true, "contains": true, "startsWith": true, "endsWith": true,
 }
 
-// Let parses a formula and names its value. A name with arguments, "f(a, b)",
-// defines a function, whose formula sees its arguments and what was defined
-// before; its faults show where it is called.
+// Let parses a formula and names its value. A name with arguments, "f(a, b)", defines a function, whose formula sees
+// its arguments and what was defined before; its faults show where it is called.
 func (s *Scope) Let(name, formula string) error {
 	if strings.Contains(name, "(") {
 		return s.letFunction(name, formula)
@@ -167,9 +166,8 @@ func (s *Scope) Relation(formula string) (Value, Relation, error) {
 	return v, rel, err
 }
 
-// split cuts a formula at its relation outside brackets, after its own
-// definitions, which both sides keep. The sides keep their places: blanks stand
-// for what is left out.
+// split cuts a formula at its relation outside brackets, after its own definitions, which both sides keep. The sides
+// keep their places: blanks stand for what is left out.
 func split(formula string) (left, right string, at int, rel Relation) {
 	r := []rune(formula)
 	depth, body, width := 0, 0, 0
@@ -213,9 +211,8 @@ func (s *Scope) Index(formula string) (int, error) {
 	return i, err
 }
 
-// ForEach runs do for every combination of the ranges "i in 0..2, j in i..5",
-// bounds included, with the indices defined. It stops at the first error; one of
-// its own is an *Error.
+// ForEach runs do for every combination of the ranges "i in 0..2, j in i..5", bounds included, with the indices
+// defined. It stops at the first error; one of its own is an *Error.
 func (s *Scope) ForEach(ranges string, do func() error) error {
 	const before, after = "ranges(", ")"
 	n, err := s.syntax(before+ranges+after, len(before))

@@ -2,15 +2,13 @@ package expr
 
 import "math"
 
-// instr is one operation over a chunk of points. Operands are offsets in the
-// scratch memory.
+// instr is one operation over a chunk of points. Operands are offsets in the scratch memory.
 type instr struct {
 	op               op
 	dst, a, b, c, d2 int32 // d2: the fourth operand, or the second result
 }
 
-// A tape is a straight line of instructions over registers, each of which holds
-// one number for every point of a chunk.
+// A tape is a straight line of instructions over registers, each of which holds one number for every point of a chunk.
 type tape struct {
 	code    []instr
 	loads   []move // from the n×d inputs: fromX of them from x, then from v
@@ -41,9 +39,8 @@ func (t *tape) scratch() []float64 {
 	return s
 }
 
-// run evaluates n points in the scratch memory s. x holds the first d inputs, v the
-// others (nil where there are none). dst[k] is n×strides[k]; places without a store
-// become 0.
+// run evaluates n points in the scratch memory s. x holds the first d inputs, v the others (nil where there are none).
+// dst[k] is n×strides[k]; places without a store become 0.
 func (t *tape) run(s []float64, dst [2][]float64, x, v []float64, d, n int) {
 	for from := 0; from < n; from += t.chunk {
 		count := min(t.chunk, n-from)
@@ -68,8 +65,7 @@ func (t *tape) load(s, x, v []float64, d, from, count int) {
 // than going through the moves for each point.
 const few = 8
 
-// gather copies columns of rows (stride wide) to registers. Column 0 is the
-// variable numbered first.
+// gather copies columns of rows (stride wide) to registers. Column 0 is the variable numbered first.
 func gather(s, rows []float64, moves []move, stride, first, count int) {
 	if len(moves) <= few {
 		for _, m := range moves {

@@ -14,8 +14,7 @@ type Value struct {
 	e     []int32 // row by row
 }
 
-// shape: a scalar has rank 0, a vector rank 1 and c elements, a matrix r rows of
-// c elements.
+// shape: a scalar has rank 0, a vector rank 1 and c elements, a matrix r rows of c elements.
 type shape struct{ rank, r, c int }
 
 var scalar = shape{0, 1, 1}
@@ -61,8 +60,7 @@ func (g *Graph) X() Value {
 	return Value{g, vectorOf(g.dim), e}
 }
 
-// Len returns the number of elements of a scalar or vector, and of rows of a
-// matrix.
+// Len returns the number of elements of a scalar or vector, and of rows of a matrix.
 func (v Value) Len() int {
 	if v.shape.rank == 2 {
 		return v.shape.r
@@ -172,8 +170,7 @@ func (v Value) each(o op) Value {
 	return Value{v.g, v.shape, e}
 }
 
-// pair applies an operation to elements of equal shapes, or of one shape and a
-// number.
+// pair applies an operation to elements of equal shapes, or of one shape and a number.
 func pair(o op, a, b Value) Value {
 	sameGraph(a, b)
 	s := a.shape

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Steps are counted before they are taken: the elements of what a range adds up, and x.
@@ -27,8 +29,7 @@ func TestStepsAreCounted(t *testing.T) {
 	}
 }
 
-// Every function refuses one argument more than it takes, and one fewer, and not what it
-// takes.
+// Every function refuses one argument more than it takes, and one fewer, and not what it takes.
 func TestArity(t *testing.T) {
 	takes := map[string][2]int{"angle": {2, 3}, "dihedral": {4, 4}, "reshape": {3, 3}, "max": {1, -1}, "min": {1, -1}}
 	for _, name := range []string{"atan2", "dot", "cross", "distance", "times"} {
@@ -61,16 +62,13 @@ func TestPlaceEndsWithTheFormula(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := g.Compile(Sqrt(g.X().At(1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if f := p.Fault([]float64{1, -1}, 0); f == nil || f.Place != (Place{}) {
 		t.Errorf("the fault of what no formula says: %+v", f)
 	}
 }
 
-// The distance of two names, from one to the other and back: letters left out, put in,
-// changed, and neighbours swapped.
+// The distance of two names, from one to the other and back: letters left out, put in, changed, and neighbours swapped.
 func TestDistanceOfNames(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

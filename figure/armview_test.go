@@ -131,8 +131,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// Both axes have the same scale, whatever the shape of what is shown; ways that cannot be
-// drawn are counted.
+// Both axes have the same scale, whatever the shape of what is shown; ways that cannot be drawn are counted.
 func TestTracks(t *testing.T) {
 	opts := TracksOptions{Axes: [2]string{"x", "y"}, Across: [3]float64{1, 0, 0}, Up: [3]float64{0, 0, 1}}
 	way := regexp.MustCompile(`d="M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)"[^>]*stroke-width="0.7"`)

@@ -42,9 +42,7 @@ func newAxis(lo, hi, pad float64, log bool) axis {
 const largest = 1e300
 
 // shows reports whether v has a place on the axis.
-func (a axis) shows(v float64) bool {
-	return math.Abs(v) <= largest && (!a.log || v > 0)
-}
+func (a axis) shows(v float64) bool { return math.Abs(v) <= largest && (!a.log || v > 0) }
 
 // at is the place of v, for which shows holds.
 func (a axis) at(v float64) float64 {
@@ -181,8 +179,7 @@ func gutter(y axis, n int, name string) float64 {
 
 const axisNameRoom = 38 // below a frame: tick labels and the axis's name
 
-// draw draws the grid, the tick labels and the names of the axes, with about nx and
-// ny ticks.
+// draw draws the grid, the tick labels and the names of the axes, with about nx and ny ticks.
 func (f frame) draw(s *scene, xName, yName string, nx, ny int) {
 	var lines [][]xy
 	for _, t := range f.y.ticks(ny) {

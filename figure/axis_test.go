@@ -37,8 +37,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Whatever the range, ticks lie on the axis, in order, and are neither missing nor a
-// crowd.
+// Whatever the range, ticks lie on the axis, in order, and are neither missing nor a crowd.
 func TestTicksOfAnyRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 5000 {

@@ -15,10 +15,9 @@ import (
 //go:embed coastline.csv
 var coastlineCSV string
 
-// coastline returns the outlines of the world's land as closed rings of degrees,
-// the last point of each equal to its first. Outer rings run anticlockwise, the
-// hole of the Caspian Sea clockwise. Rings that meet the antimeridian run along it,
-// and Antarctica's runs along it to the pole.
+// coastline returns the outlines of the world's land as closed rings of degrees, the last point of each equal to its
+// first. Outer rings run anticlockwise, the hole of the Caspian Sea clockwise. Rings that meet the antimeridian run
+// along it, and Antarctica's runs along it to the pole.
 //
 // The outlines are Natural Earth's at 1:110 million, in the public domain.
 var coastline = sync.OnceValue(func() [][]geo {
@@ -49,8 +48,7 @@ func mustFloat(s string) float64 {
 // geo is a place in degrees.
 type geo struct{ lat, lon float64 }
 
-// onFrame reports whether the edge from p to q lies on the map's edge, the
-// antimeridian or a pole, and so is no coast.
+// onFrame reports whether the edge from p to q lies on the map's edge, the antimeridian or a pole, and so is no coast.
 func onFrame(p, q geo) bool {
 	return math.Abs(p.lon) == 180 && math.Abs(q.lon) == 180 ||
 		math.Abs(p.lat) == 90 && math.Abs(q.lat) == 90

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 type drawing interface {
@@ -22,9 +24,7 @@ type drawing interface {
 func svgOf(t *testing.T, d drawing) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := d.WriteSVG(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.WriteSVG(&b))
 	return b.Bytes()
 }
 
@@ -151,18 +151,13 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// A dot on the PNG stands where the projection puts it: the y axis is not flipped,
-// and colours are the layer's.
+// A dot on the PNG stands where the projection puts it: the y axis is not flipped, and colours are the layer's.
 func TestPNGPlacesDots(t *testing.T) {
 	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}, Color: color.NRGBA{255, 0, 0, 255}, Radius: 6}})
 	var b bytes.Buffer
-	if err := m.WritePNG(&b, mapWidth); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.WritePNG(&b, mapWidth))
 	img, err := png.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var at xy
 	for _, i := range m.scene().items {
 		if d, ok := i.(dots); ok {
@@ -208,9 +203,7 @@ func wordsOf(t *testing.T, doc []byte) string {
 		if errors.Is(err, io.EOF) {
 			return b.String()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if text, ok := token.(xml.CharData); ok {
 			b.WriteString(strings.TrimRight(string(text), "\n") + " ")
 		}
@@ -258,8 +251,7 @@ func TestHistogramShares(t *testing.T) {
 func TestHistogramRange(t *testing.T) {
 	heights := func(opts HistogramOptions, values ...float64) (out [][2]float64) { // left end and height of each run
 		c := Histogram(opts, Column{Name: "a", Values: values},
-			Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5},
-				Thin: true})
+			Column{Name: "all", Values: []float64{0.5, 1.5, 2.5, 3.5}, Thin: true})
 		for _, i := range c.scene.items {
 			if s, ok := i.(shape); ok && s.fill != nil && strings.HasPrefix(s.fill.class, "series") {
 				for _, line := range s.lines {
@@ -343,9 +335,8 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// Layers of many points are drawn by how many there are in a square: files stay small,
-// every point is within a square, squares with more are darker, and files do not depend on
-// chance. Layers of few stay dots.
+// Layers of many points are drawn by how many there are in a square: files stay small, every point is within a square,
+// squares with more are darker, and files do not depend on chance. Layers of few stay dots.
 func TestManyPointsAreDrawnByDensity(t *testing.T) {
 	const n = 200_000
 	points := make([]float64, 3*n)
@@ -364,9 +355,7 @@ func TestManyPointsAreDrawnByDensity(t *testing.T) {
 		var b bytes.Buffer
 		c := Scatter(ScatterOptions{}, 3, PointLayer{Name: "many", Points: points},
 			PointLayer{Name: "few", Points: few})
-		if err := c.WriteSVG(&b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.WriteSVG(&b))
 		return b.String()
 	}
 	svg := draw()
@@ -393,13 +382,9 @@ func TestManyPointsAreDrawnByDensity(t *testing.T) {
 	}
 	var b bytes.Buffer
 	layer := SpaceLayer{Name: "many", Points: points}
-	if err := Space(SpaceOptions{}, layer).WriteSVG(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Space(SpaceOptions{}, layer).WriteSVG(&b))
 	if b.Len() > 2_000_000 || !strings.Contains(b.String(), "many, 200\u00a0000, 15\u00a0000 drawn") {
 		t.Errorf("in space: %d bytes", b.Len())
 	}
-	if err := Points("", 3, []PointLayer{{Name: "many", Points: points}}).WritePNG(io.Discard, 800); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Points("", 3, []PointLayer{{Name: "many", Points: points}}).WritePNG(io.Discard, 800))
 }

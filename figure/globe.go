@@ -42,8 +42,7 @@ type globeKey struct {
 	Name, Fill, Class string
 }
 
-// view prepares the globe. A layer of more than globeLimit places is thinned evenly,
-// and the caption says so.
+// view prepares the globe. A layer of more than globeLimit places is thinned evenly, and the caption says so.
 func (g *Globe) view() *globeView {
 	v := g.layers()
 	v.Data.Land = globeLand()
@@ -76,8 +75,7 @@ func (g *Globe) layers() *globeView {
 	return v
 }
 
-// globeLand is the coastline at one decimal, which a globe of a few hundred pixels
-// does not outdo.
+// globeLand is the coastline at one decimal, which a globe of a few hundred pixels does not outdo.
 func globeLand() [][]float64 {
 	var rings [][]float64
 	for _, ring := range coastline() {

@@ -12,9 +12,8 @@ type HistogramOptions struct {
 	Log    bool // bins of equal ratio, for values over many decades such as violations
 	Bins   int  // 0: 40
 
-	// The range, if Lo < Hi; else it is that of the values. Values outside count in
-	// the bins at its ends, or with Circular are moved into it by whole periods
-	// Hi − Lo. Not with Log.
+	// The range, if Lo < Hi; else it is that of the values. Values outside count in the bins at its ends, or with
+	// Circular are moved into it by whole periods Hi − Lo. Not with Log.
 	Lo, Hi   float64
 	Circular bool
 
@@ -31,10 +30,9 @@ type Column struct {
 	Thin   bool // a thin outline alone, for what others are held against
 }
 
-// Histogram draws the share of each column's values per bin, overlaid in common
-// bins. Shares are of all values of a column, so what cannot be drawn (not finite, or
-// not positive with Log) is missing from its area; the chart says how many values that
-// is, and how many of them are exactly 0.
+// Histogram draws the share of each column's values per bin, overlaid in common bins. Shares are of all values of a
+// column, so what cannot be drawn (not finite, or not positive with Log) is missing from its area; the chart says how
+// many values that is, and how many of them are exactly 0.
 func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 	bins := opts.Bins
 	if bins <= 0 {

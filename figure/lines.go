@@ -82,8 +82,7 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 	return &Chart{s}
 }
 
-// band fills what lies between the ends of c's band, in a piece for each run of points
-// without a gap.
+// band fills what lies between the ends of c's band, in a piece for each run of points without a gap.
 func band(s *scene, f frame, c Series, k ink) {
 	if c.Lo == nil {
 		return

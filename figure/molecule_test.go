@@ -8,20 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func svg(t *testing.T, pic Picture) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := pic.WriteSVG(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := checkSVG(b.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := pic.WritePNG(&bytes.Buffer{}, 300); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, pic.WriteSVG(&b))
+	testkit.OK(t, checkSVG(b.Bytes()))
+	testkit.OK(t, pic.WritePNG(&bytes.Buffer{}, 300))
 	return b.String()
 }
 
@@ -75,8 +71,7 @@ func TestTorsions(t *testing.T) {
 	}
 }
 
-// A window is shaded in a histogram, and named; a band lies about a curve and leaves gaps
-// where the curve does.
+// A window is shaded in a histogram, and named; a band lies about a curve and leaves gaps where the curve does.
 func TestShades(t *testing.T) {
 	plain := HistogramOptions{XLabel: "ψ", Lo: 120, Hi: 180}
 	with := plain
@@ -109,8 +104,7 @@ func TestShades(t *testing.T) {
 	Lines(LineOptions{}, s)
 }
 
-// The page holds conformations to 0.001 Å, at most so many, and the script that shows
-// them.
+// The page holds conformations to 0.001 Å, at most so many, and the script that shows them.
 func TestMoleculeView(t *testing.T) {
 	const n = 250
 	m := &MoleculeView{Title: "Conformations", Elements: []string{"C", "N", "</script>"}, Names: []string{"C1", "N2",
@@ -123,9 +117,7 @@ func TestMoleculeView(t *testing.T) {
 	}
 	m.Layers = []MoleculeLayer{data, {Name: "samples"}}
 	var b bytes.Buffer
-	if err := (&Report{Title: "t", Molecule: m}).WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, (&Report{Title: "t", Molecule: m}).WriteHTML(&b))
 	page := b.String()
 	_, rest, ok := strings.Cut(page, `id="molecule-data">`)
 	text, _, _ := strings.Cut(rest, "</script>")

@@ -1,12 +1,9 @@
 package figure
 
-import (
-	"fmt"
-)
+import "fmt"
 
-// A MoleculeView is an interactive view of conformations of a molecule, balls and
-// sticks: it is turned by dragging or the arrow keys, and stepped through frame by
-// frame.
+// A MoleculeView is an interactive view of conformations of a molecule, balls and sticks: it is turned by dragging or
+// the arrow keys, and stepped through frame by frame.
 type MoleculeView struct {
 	Title, Caption string
 	Elements       []string // symbols, of each atom; "" or X: not known

@@ -28,8 +28,7 @@ var (
 	obstacle  = role("obstacle", 0xf3e6cf, 0x4a3c26)
 )
 
-// series colours data and samples first: teal and orange keep apart in print and
-// for colour-blind readers.
+// series colours data and samples first: teal and orange keep apart in print and for colour-blind readers.
 var series = []ink{
 	role("series0", 0x17607a, 0x58b4d1),
 	role("series1", 0xd9531e, 0xff8a52),
@@ -41,9 +40,7 @@ var series = []ink{
 	role("series7", 0x7d4b2f, 0xc99a7d),
 }
 
-func role(class string, light, dark uint32) ink {
-	return ink{class, rgb(light), rgb(dark)}
-}
+func role(class string, light, dark uint32) ink { return ink{class, rgb(light), rgb(dark)} }
 
 func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xff}
@@ -71,8 +68,7 @@ func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c
 // darkInks is the style sheet that turns inlined figures dark.
 func darkInks() string {
 	var b strings.Builder
-	for _, k := range append([]ink{paper, text, muted, rule, grid, ocean, land, coast, graticule, feasible,
-		obstacle},
+	for _, k := range append([]ink{paper, text, muted, rule, grid, ocean, land, coast, graticule, feasible, obstacle},
 		series...) {
 		fmt.Fprintf(&b, ".fill-%s{fill:%s}.line-%s{stroke:%s}\n", k.class, hex(k.dark), k.class, hex(k.dark))
 	}

@@ -58,10 +58,9 @@ func (s *scene) flat() bool {
 	return true
 }
 
-// paletted returns the image in at most 256 colours, which makes files of flat
-// figures a third as large. Colours are put in cells of 8×8×8 levels. The 256
-// fullest cells stay, each as its most frequent colour, so that inks are exact; the
-// others become the nearest that stays.
+// paletted returns the image in at most 256 colours, which makes files of flat figures a third as large. Colours are
+// put in cells of 8×8×8 levels. The 256 fullest cells stay, each as its most frequent colour, so that inks are exact;
+// the others become the nearest that stays.
 func paletted(src *image.RGBA) *image.Paletted {
 	pixels := src.Bounds().Dx() * src.Bounds().Dy()
 	colours := make([]uint32, pixels)

@@ -34,9 +34,8 @@ func (o ScatterOptions) axis(i int) string {
 	return fmt.Sprintf("x[%d]", i)
 }
 
-// Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three
-// planes of the first three coordinates. Both axes of a plane have the same scale.
-// It panics if d < 2 or a layer is not made of rows of d values.
+// Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three planes of the first three coordinates.
+// Both axes of a plane have the same scale. It panics if d < 2 or a layer is not made of rows of d values.
 func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 	title := opts.Title
 	if d < 2 {
@@ -112,8 +111,7 @@ func sameScale(spans []*span) []axis {
 	return axes
 }
 
-// layerKey is the legend's entry for a layer of n points of which missing cannot be
-// drawn.
+// layerKey is the legend's entry for a layer of n points of which missing cannot be drawn.
 func layerKey(i int, name string, c color.Color, radius float64, n, missing int) key {
 	k := key{name: name + ", " + count(n), ink: seriesInk(i, c), dot: 1.8}
 	if radius > 0 {
@@ -129,9 +127,8 @@ func layerKey(i int, name string, c color.Color, radius float64, n, missing int)
 	return k
 }
 
-// scatter draws layers of points in turns, a slice of each at a time, so that where
-// layers crowd the picture shows a mixture and not the last layer alone. Layers of more
-// than dotLimit points are drawn by density, below the others.
+// scatter draws layers of points in turns, a slice of each at a time, so that where layers crowd the picture shows a
+// mixture and not the last layer alone. Layers of more than dotLimit points are drawn by density, below the others.
 func (s *scene) scatter(keys []key, at [][]xy) {
 	const turns = 64
 	for i, k := range keys {

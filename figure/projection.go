@@ -2,9 +2,8 @@ package figure
 
 import "math"
 
-// The Equal Earth projection: B. Šavrič, T. Patterson and B. Jenny, "The Equal
-// Earth map projection", International Journal of Geographical Information Science
-// 33 (2019). Parallels are straight, areas are true, and poles are lines.
+// The Equal Earth projection: B. Šavrič, T. Patterson and B. Jenny, "The Equal Earth map projection", International
+// Journal of Geographical Information Science 33 (2019). Parallels are straight, areas are true, and poles are lines.
 const (
 	ee1 = 1.340264
 	ee2 = -0.081106
@@ -18,8 +17,7 @@ var (
 	_, eeHeight = equalEarth(math.Pi/2, 0)
 )
 
-// equalEarth projects latitude φ and longitude λ in radians on the plane of the
-// unit sphere: with sin θ = (√3/2) sin φ,
+// equalEarth projects latitude φ and longitude λ in radians on the plane of the unit sphere: with sin θ = (√3/2) sin φ,
 //
 //	y = A₁θ + A₂θ³ + A₃θ⁷ + A₄θ⁹,   x = λ cos θ / ((√3/2) dy/dθ).
 func equalEarth(phi, lambda float64) (x, y float64) {

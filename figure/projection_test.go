@@ -35,9 +35,8 @@ func TestEqualEarthSymmetry(t *testing.T) {
 	}
 }
 
-// Areas are true: the Jacobian's determinant is cos φ everywhere. Since y depends on
-// φ alone and x is linear in λ, it is ∂x/∂λ · dy/dφ; dy/dφ is taken by a central
-// difference of eighth order.
+// Areas are true: the Jacobian's determinant is cos φ everywhere. Since y depends on φ alone and x is linear in λ, it
+// is ∂x/∂λ · dy/dφ; dy/dφ is taken by a central difference of eighth order.
 func TestEqualEarthArea(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	const h = 5e-3

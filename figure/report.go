@@ -92,10 +92,9 @@ var scenesHTML string
 
 var reportTemplate = template.Must(template.Must(template.New("report").Parse(scenesHTML)).Parse(reportHTML))
 
-// WriteHTML writes the report as one self-contained page: it loads nothing from the
-// network, and its content security policy forbids that it ever does. It refuses a
-// figure whose SVG this package could not have written, and a table with a row that
-// does not fit its header.
+// WriteHTML writes the report as one self-contained page: it loads nothing from the network, and its content security
+// policy forbids that it ever does. It refuses a figure whose SVG this package could not have written, and a table with
+// a row that does not fit its header.
 func (r *Report) WriteHTML(w io.Writer) error {
 	page := struct {
 		*Report

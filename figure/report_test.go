@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 const hostile = `</script><script>alert(1)</script>`
@@ -35,9 +37,7 @@ func fullReport(t *testing.T) *Report {
 func htmlOf(t *testing.T, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.WriteHTML(&b))
 	return b.String()
 }
 
@@ -137,9 +137,7 @@ func TestTableColumns(t *testing.T) {
 		Header: []string{"name", "value", "share", "mixed", "gaps"},
 		Rows:   [][]string{{"a", "1.5e-7", "12 %", "3", ""}, {"b", "−3 ± 1", "<0.1 %", "none", "–"}},
 	}.view()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i, want := range []bool{false, true, true, false, true} {
 		if v.Header[i].Numeric != want || v.Rows[0][i].Numeric != want {
 			t.Errorf("column %q: numeric %t, want %t", v.Header[i].Text, v.Header[i].Numeric, want)
@@ -154,9 +152,7 @@ func TestGlobeData(t *testing.T) {
 	_, rest, _ := strings.Cut(page, `id="globe-data">`)
 	raw, _, _ := strings.Cut(rest, "</script>")
 	var data globeData
-	if err := json.Unmarshal([]byte(raw), &data); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(raw), &data))
 	if len(data.Land) != len(coastline()) {
 		t.Errorf("%d rings of land, want %d", len(data.Land), len(coastline()))
 	}

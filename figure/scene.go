@@ -29,8 +29,7 @@ type shape struct {
 	alpha  float64 // of the fill; strokes are opaque
 }
 
-// dots are equal discs. Each is painted by itself, so that alpha accumulates where
-// they crowd.
+// dots are equal discs. Each is painted by itself, so that alpha accumulates where they crowd.
 type dots struct {
 	at    []xy
 	r     float64
@@ -67,24 +66,17 @@ func newScene(w, h float64, alt string) *scene {
 func (s *scene) add(i item) { s.items = append(s.items, i) }
 
 func (s *scene) rect(x, y, w, h float64, fill ink) {
-	s.add(shape{
-		lines:  [][]xy{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}}},
-		closed: true, fill: &fill, alpha: 1,
-	})
+	s.add(shape{lines: [][]xy{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}}}, closed: true, fill: &fill, alpha: 1})
 }
 
 func (s *scene) stroke(k ink, width float64, lines ...[]xy) {
 	s.add(shape{lines: lines, stroke: &k, width: width})
 }
 
-// grow makes the sheet higher, for text below the drawing whose length is not
-// known before.
+// grow makes the sheet higher, for text below the drawing whose length is not known before.
 func (s *scene) grow(dy float64) {
 	s.h += dy
-	s.items[0] = shape{
-		lines:  [][]xy{{{0, 0}, {s.w, 0}, {s.w, s.h}, {0, s.h}}},
-		closed: true, fill: &paper, alpha: 1,
-	}
+	s.items[0] = shape{lines: [][]xy{{{0, 0}, {s.w, 0}, {s.w, s.h}, {0, s.h}}}, closed: true, fill: &paper, alpha: 1}
 }
 
 const (
@@ -103,8 +95,7 @@ func (s *scene) heading(title string) float64 {
 	return margin + titleSize + 9
 }
 
-// notes writes remarks below the drawing, wrapped to the sheet, which grows by the
-// space that they take.
+// notes writes remarks below the drawing, wrapped to the sheet, which grows by the space that they take.
 func (s *scene) notes(remarks []string) {
 	const leading = 15
 	if len(remarks) > 0 {

@@ -29,10 +29,9 @@ type SpaceLayer struct {
 	Radius float64     // in points; 0: 1.4
 }
 
-// Space draws points of R³ as seen from far away, each layer in a panel of its
-// own, two in a row, all on the same scale. Far points are paler, and near ones
-// cover them. It panics if a layer is not made of rows of three values, or of
-// whole strands.
+// Space draws points of R³ as seen from far away, each layer in a panel of its own, two in a row, all on the same
+// scale. Far points are paler, and near ones cover them. It panics if a layer is not made of rows of three values, or
+// of whole strands.
 func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 	c := newCamera(opts.From)
 	if len(layers) == 0 {
@@ -286,8 +285,7 @@ func (p panel) bar(m mark, width float64) []xy {
 	return []xy{{a.x + nx, a.y + ny}, {b.x + nx, b.y + ny}, {b.x - nx, b.y - ny}, {a.x - nx, a.y - ny}}
 }
 
-// ball draws a disc and the near half of its equator, the circle of the first two
-// coordinates.
+// ball draws a disc and the near half of its equator, the circle of the first two coordinates.
 func (p panel) ball(s *scene, m mark) {
 	const steps = 72
 	var disc, equator []xy
@@ -303,8 +301,7 @@ func (p panel) ball(s *scene, m mark) {
 	s.stroke(graticule, 1, equator)
 }
 
-// axes draws arms of the given length along the coordinates, in the lower left
-// corner.
+// axes draws arms of the given length along the coordinates, in the lower left corner.
 func (p panel) axes(s *scene, left, arm float64) {
 	var lines [][]xy
 	var lo xy // of the arms' ends

@@ -19,9 +19,8 @@ type SurfaceLayer struct {
 	Values []float64
 }
 
-// A SurfaceMap shows functions on a mesh by colour, side by side and from two
-// sides. All have one scale, from zero to the 99th percentile of the first one's
-// positive values. Surface makes one.
+// A SurfaceMap shows functions on a mesh by colour, side by side and from two sides. All have one scale, from zero to
+// the 99th percentile of the first one's positive values. Surface makes one.
 type SurfaceMap struct {
 	scene *scene
 	mesh  *mesh.Mesh
@@ -110,8 +109,7 @@ type vec3 = [3]float64
 // A view holds the axes of the picture: right, up, and towards the eye.
 type view [3]vec3
 
-// lookFrom returns the view from an azimuth about the second axis and an elevation,
-// in degrees.
+// lookFrom returns the view from an azimuth about the second axis and an elevation, in degrees.
 func lookFrom(azimuth, elevation float64) view {
 	sa, ca := math.Sincos(azimuth * math.Pi / 180)
 	se, ce := math.Sincos(elevation * math.Pi / 180)
@@ -157,8 +155,7 @@ func newShading(m *mesh.Mesh) *shading {
 	return s
 }
 
-// light is the strength of light on a surface with normal n (of any length), from
-// above and left of the eye.
+// light is the strength of light on a surface with normal n (of any length), from above and left of the eye.
 func light(n vec3) float64 {
 	length := math.Sqrt(n[0]*n[0] + n[1]*n[1] + n[2]*n[2])
 	if length == 0 {
@@ -285,9 +282,8 @@ func newBuffers(n int) (depth []float32, colours []color.NRGBA) {
 	return depth, colours
 }
 
-// fill paints the pixels whose centres a triangle covers where it is nearest to
-// the eye so far; shades and normals are interpolated. Back faces are painted too,
-// as a mesh with holes shows them.
+// fill paints the pixels whose centres a triangle covers where it is nearest to the eye so far; shades and normals are
+// interpolated. Back faces are painted too, as a mesh with holes shows them.
 func fill(depth []float32, colours []color.NRGBA, n int, a, b, c *corner) {
 	area := (b.x-a.x)*(c.y-a.y) - (c.x-a.x)*(b.y-a.y)
 	if area == 0 {

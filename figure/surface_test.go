@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 )
 
@@ -46,15 +47,11 @@ func TestSurface(t *testing.T) {
 
 	s := Surface("A ball", m, []SurfaceLayer{{"data", values}, {"samples", values}})
 	var p, svg bytes.Buffer
-	if err := s.WritePNG(&p, 400); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.WritePNG(&p, 400))
 	if whole, err := png.Decode(&p); err != nil || whole.Bounds().Dx() != 400 {
 		t.Fatal(err)
 	}
-	if err := s.WriteSVG(&svg); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.WriteSVG(&svg))
 	if err := checkSVG(svg.Bytes()); err != nil {
 		t.Error(err)
 	}
@@ -67,8 +64,7 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// The page carries the mesh and a choice of layers; without a surface it has
-// neither.
+// The page carries the mesh and a choice of layers; without a surface it has neither.
 func TestSurfaceView(t *testing.T) {
 	m := ball.Mesh(1)
 	n, _ := m.N()
@@ -77,9 +73,7 @@ func TestSurfaceView(t *testing.T) {
 	r := &Report{Title: "t", Surface: &SurfaceView{Mesh: m,
 		Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}}
 	var page bytes.Buffer
-	if err := r.WriteHTML(&page); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.WriteHTML(&page))
 	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1,
 		`id="surface-data"`: 1, `"layers":[[0,0,1,0`: 1, `getElementById("surface")`: 1} {
 		if got := bytes.Count(page.Bytes(), []byte(what)); got != want {

@@ -112,9 +112,7 @@ func (w *svgWriter) class(names []string) {
 }
 
 // num writes v with two decimals at most, a hundredth of a point, and −0 as 0.
-func num(v float64) string {
-	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64)
-}
+func num(v float64) string { return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64) }
 
 func escape(s string) string {
 	var b bytes.Buffer

@@ -10,14 +10,12 @@ import (
 	"strings"
 )
 
-// svgElements are the elements that this package's figures consist of. None of them
-// runs a script or loads anything.
+// svgElements are the elements that this package's figures consist of. None of them runs a script or loads anything.
 var svgElements = []string{"svg", "g", "path", "circle", "text", "tspan"}
 
-// checkSVG reports why doc is not a figure of this package that is safe to inline in
-// a page. It must be well-formed XML with one svg root and nothing beside it, the
-// elements above only, no attributes that run or fetch something, and none of the
-// constructs that HTML reads otherwise than XML does.
+// checkSVG reports why doc is not a figure of this package that is safe to inline in a page. It must be well-formed XML
+// with one svg root and nothing beside it, the elements above only, no attributes that run or fetch something, and none
+// of the constructs that HTML reads otherwise than XML does.
 func checkSVG(doc []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	if bytes.Contains(doc, []byte("<!")) {

@@ -18,9 +18,8 @@ type TorsionOptions struct {
 // torsionSide makes two planes as wide as other charts.
 const torsionSide = 206
 
-// Torsions draws pairs of torsion angles in degrees (rows x, y), a plane of
-// [−180°, 180°]² for each layer, side by side: a Ramachandran plot. Angles are taken
-// modulo 360°.
+// Torsions draws pairs of torsion angles in degrees (rows x, y), a plane of [−180°, 180°]² for each layer, side by
+// side: a Ramachandran plot. Angles are taken modulo 360°.
 func Torsions(opts TorsionOptions, layers ...PointLayer) *Chart {
 	circle := axis{lo: -180, hi: 180, step: 90}
 	var keys []key

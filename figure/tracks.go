@@ -33,10 +33,9 @@ type TrackLayer struct {
 // mostTracks bounds the ways that are drawn of a layer.
 const mostTracks = 200
 
-// Tracks draws ways as seen along an axis, those of later layers over those of earlier ones;
-// both axes have the same scale. A way with a point that cannot be drawn is counted and left
-// out, and of more than 200 in a layer those drawn are taken evenly. It panics if a layer is
-// not made of whole ways.
+// Tracks draws ways as seen along an axis, those of later layers over those of earlier ones; both axes have the same
+// scale. A way with a point that cannot be drawn is counted and left out, and of more than 200 in a layer those drawn
+// are taken evenly. It panics if a layer is not made of whole ways.
 func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 	axes := [2][3]float64{opts.Across, opts.Up}
 	spans := []*span{newSpan(false), newSpan(false)}

@@ -49,8 +49,7 @@ func WorldMap(title string, layers []Layer) *Map { return &Map{Title: title, Lay
 // WriteSVG writes the map as a standalone SVG document.
 func (m *Map) WriteSVG(w io.Writer) error { return m.scene().writeSVG(w) }
 
-// WritePNG writes the map as a PNG image widthPx pixels wide; the height follows from
-// the map's shape.
+// WritePNG writes the map as a PNG image widthPx pixels wide; the height follows from the map's shape.
 func (m *Map) WritePNG(w io.Writer, widthPx int) error { return m.scene().writePNG(w, widthPx) }
 
 const mapWidth = 960

@@ -118,8 +118,7 @@ func (m *Mesh) Check() []Fault {
 	return out
 }
 
-// An edge joins vertices a < b; forward faces run from a to b, backward ones from
-// b to a.
+// An edge joins vertices a < b; forward faces run from a to b, backward ones from b to a.
 type edge struct {
 	a, b              int32
 	forward, backward int

@@ -45,9 +45,8 @@ func (m *Mesh) Area() float64 {
 	return sum
 }
 
-// Volume returns the volume inside, by the divergence theorem. It means something
-// where the mesh is closed and oriented alike, and is negative where that is
-// inwards.
+// Volume returns the volume inside, by the divergence theorem. It means something where the mesh is closed and oriented
+// alike, and is negative where that is inwards.
 func (m *Mesh) Volume() float64 {
 	lo, _ := m.Bounds()
 	sum := 0.0
@@ -86,9 +85,8 @@ func (m *Mesh) Scaled(centre [3]float64, scale float64) *Mesh {
 	return s
 }
 
-// Density returns counts, one a face, as a density by area, one number a vertex: a
-// third of each count goes to each corner, so that neighbours are smoothed. It is 0 at
-// vertices without a face of some area.
+// Density returns counts, one a face, as a density by area, one number a vertex: a third of each count goes to each
+// corner, so that neighbours are smoothed. It is 0 at vertices without a face of some area.
 func (m *Mesh) Density(count []float64) []float64 {
 	n, faces := m.N()
 	sum, area := make([]float64, n), make([]float64, n)

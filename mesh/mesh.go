@@ -49,8 +49,7 @@ func (e *Error) Error() string {
 // maxFile bounds the bytes of a file.
 const maxFile = 2 << 30
 
-// Read reads the named PLY or OBJ file. Errors are *Error and those of the file
-// system.
+// Read reads the named PLY or OBJ file. Errors are *Error and those of the file system.
 func Read(path string) (*Mesh, error) {
 	var decode func(string, *source) (*Mesh, error)
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {

@@ -79,18 +79,14 @@ func files() map[string][]byte {
 
 func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o666))
 	return Read(path)
 }
 
 func TestRead(t *testing.T) {
 	for name, data := range files() {
 		m, err := read(t, name, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if fmt.Sprint(m) != fmt.Sprint(cube()) {
 			t.Errorf("%s: %v", name, m)
 		}
@@ -100,8 +96,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Every type of number, with its sign, in both orders of bytes; and polygons as
-// fans from their first corner.
+// Every type of number, with its sign, in both orders of bytes; and polygons as fans from their first corner.
 func TestPLYTypes(t *testing.T) {
 	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
 		for _, k := range []struct {
@@ -220,8 +215,7 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// Any bytes give a mesh that is in order or an error, in memory bounded by the
-// bytes.
+// Any bytes give a mesh that is in order or an error, in memory bounded by the bytes.
 func FuzzRead(f *testing.F) {
 	for _, data := range files() {
 		f.Add(data)
@@ -321,8 +315,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A shell with a cavity, with a ball in the cavity, and another beside it, wherever
-// they are.
+// A shell with a cavity, with a ball in the cavity, and another beside it, wherever they are.
 func TestCavities(t *testing.T) {
 	m := &Mesh{}
 	add := func(at, scale float64, inwards bool) {
@@ -446,9 +439,7 @@ func TestLargestMesh(t *testing.T) {
 	header := fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty "+
 		"float z\nend_header\n", maxVertices+1)
 	path := filepath.Join(t.TempDir(), "m.ply")
-	if err := os.WriteFile(path, []byte(header), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(header), 0o666))
 	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "expected 0 to 715827882") {
 		t.Errorf("a count of vertices beyond int32: %v", err)
 	}
@@ -463,8 +454,7 @@ func TestNearestIsScaleFree(t *testing.T) {
 	for _, scale := range []float64{0x1p-30, 0x1p-10, 0x1p10, 0x1p40} {
 		scaled := NewTree(m.Scaled(vec{}, scale))
 		for i := range uint64(2000) {
-			// Beside an edge by 1e-6, where squared distances to its faces differ by as
-			// much as the tie, and anywhere.
+			// Beside an edge by 1e-6, where squared distances to its faces differ by as much as the tie, and anywhere.
 			keyed.New(1, keyed.Probe, 7).Normals(z, i, 0)
 			p := vec{z[0], z[1], z[2]}
 			if i%2 == 0 {
@@ -570,9 +560,8 @@ func TestNearestAroundAnEdge(t *testing.T) {
 	}
 }
 
-// Points are on their faces, and uniform: χ² of 12 000 points over the 4 quarters
-// (by midpoints) of the 12 faces, 47 degrees of freedom; 99 is passed by chance
-// once in 10⁵ seeds.
+// Points are on their faces, and uniform: χ² of 12 000 points over the 4 quarters (by midpoints) of the 12 faces, 47
+// degrees of freedom; 99 is passed by chance once in 10⁵ seeds.
 func TestSample(t *testing.T) {
 	m := cube()
 	m.Vertices[0] = -1 // faces of several areas
@@ -625,9 +614,7 @@ func TestSample(t *testing.T) {
 func TestPublishedMeshes(t *testing.T) {
 	for name, faces := range map[string]int{"bunny.ply": 5000, "bunny.obj": 5000, "spot.ply": 5856, "spot.obj": 5856} {
 		m, err := Read(testkit.Shared(t, "data/mesh/"+name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, n := m.N(); n != faces || m.Components() != 1 {
 			t.Errorf("%s: %d faces in %d parts", name, n, m.Components())
 		}
@@ -639,9 +626,7 @@ func TestPublishedMeshes(t *testing.T) {
 
 func BenchmarkNearest(b *testing.B) {
 	m, err := Read(testkit.Shared(b, "data/mesh/bunny.ply"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	tree, s, x := NewTree(m), NewSampler(m, nil), make([]float64, 3)
 	for i := 0; b.Loop(); i++ {
 		s.Sample(x, keyed.New(1, keyed.Probe, 0), uint64(i), 0)
@@ -654,9 +639,7 @@ func TestWritePLY(t *testing.T) {
 	m := cube()
 	m.Vertices[4] = math.Pi
 	var b bytes.Buffer
-	if err := m.WritePLY(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.WritePLY(&b))
 	back, err := read(t, "a.ply", b.Bytes())
 	if err != nil || fmt.Sprint(back) != fmt.Sprint(m) {
 		t.Errorf("%v, %v", back, err)

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A Tree finds nearest points on a mesh: a hierarchy of boxes around its faces.
-// Any number of goroutines may use it.
+// A Tree finds nearest points on a mesh: a hierarchy of boxes around its faces. Any number of goroutines may use it.
 type Tree struct {
 	mesh  *Mesh
 	tie   float64 // faces whose squared distances from a point differ by less are equally near
@@ -14,8 +13,7 @@ type Tree struct {
 	face  []int32 // in the order of leaves
 }
 
-// A node holds the faces lo … hi of Tree.face. Its children are the node after it
-// and node right; a leaf has right = 0.
+// A node holds the faces lo … hi of Tree.face. Its children are the node after it and node right; a leaf has right = 0.
 type node struct {
 	box    [2]vec
 	lo, hi int32
@@ -24,9 +22,8 @@ type node struct {
 
 const leafFaces = 4
 
-// tie returns Tree.tie: the published evaluation's 1e-8 for meshes of a size in
-// [2, 4), where the published ones and those fitted to [−1, 1]³ are, and four times
-// as much with each doubling.
+// tie returns Tree.tie: the published evaluation's 1e-8 for meshes of a size in [2, 4), where the published ones and
+// those fitted to [−1, 1]³ are, and four times as much with each doubling.
 func tie(size float64) float64 {
 	_, e := math.Frexp(size)
 	return math.Ldexp(1e-8, 2*(e-2))
@@ -84,12 +81,11 @@ func (t *Tree) build(centre []vec, lo, hi int32) {
 	t.build(centre, mid, hi)
 }
 
-// Nearest returns the face nearest to p, its point nearest to p, and their
-// distance. Where two faces are equally near, as around an edge, it is the one
-// whose normal points most towards p; of more than two, as around a corner, the
-// two that are nearest to the last bit count. What is left is the nearer face, and
-// of equals the first. Equally near are squared distances that differ by less than
-// about 1e-9 of the mesh's size squared, unless p itself is as near to the mesh.
+// Nearest returns the face nearest to p, its point nearest to p, and their distance. Where two faces are equally near,
+// as around an edge, it is the one whose normal points most towards p; of more than two, as around a corner, the two
+// that are nearest to the last bit count. What is left is the nearer face, and of equals the first. Equally near are
+// squared distances that differ by less than about 1e-9 of the mesh's size squared, unless p itself is as near to the
+// mesh.
 //
 // Coordinates of p must be at most 1e60 in size, as a mesh's are; for others, NaN
 // among them, the face is −1 and the point and the distance are NaN.
@@ -140,9 +136,7 @@ type candidate struct {
 	d2    float64
 }
 
-func (c *candidate) before(o *candidate) bool {
-	return c.d2 < o.d2 || c.d2 == o.d2 && c.face < o.face
-}
+func (c *candidate) before(o *candidate) bool { return c.d2 < o.d2 || c.d2 == o.d2 && c.face < o.face }
 
 // facing returns the cosine of the angle between a face's normal and the way to p.
 func (t *Tree) facing(p vec, c *candidate) float64 {
@@ -153,8 +147,7 @@ func (t *Tree) facing(p vec, c *candidate) float64 {
 	return dot(t.mesh.Normal(int(c.face)), way)
 }
 
-// visit calls f for the faces in boxes whose squared distance from p is at most
-// limit, nearer boxes first.
+// visit calls f for the faces in boxes whose squared distance from p is at most limit, nearer boxes first.
 func (t *Tree) visit(stack *[64]int32, p vec, limit func() float64, f func(face int32, q vec, d2 float64)) {
 	top := 1
 	stack[0] = 0
@@ -193,9 +186,8 @@ func boxDistance(box *[2]vec, p vec) (s float64) {
 	return s
 }
 
-// nearestOnTriangle returns the point of the triangle abc nearest to p, by the
-// region of the triangle's plane that p lies over (Ericson, Real-Time Collision
-// Detection, 5.1.5). A corner is returned exactly, so that its faces tie.
+// nearestOnTriangle returns the point of the triangle abc nearest to p, by the region of the triangle's plane that p
+// lies over (Ericson, Real-Time Collision Detection, 5.1.5). A corner is returned exactly, so that its faces tie.
 func nearestOnTriangle(p, a, b, c vec) vec {
 	ab, ac, ap, bp, cp := sub(b, a), sub(c, a), sub(p, a), sub(p, b), sub(p, c)
 	if cross(ab, ac) == (vec{}) {

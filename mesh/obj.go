@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// decodeOBJ reads the lines "v x y z …" and "f a b c …" of an OBJ file; a corner
-// is i, i/j, i/j/k or i//k, and a negative i counts from the last vertex so far.
-// Other lines are passed over.
+// decodeOBJ reads the lines "v x y z …" and "f a b c …" of an OBJ file; a corner is i, i/j, i/j/k or i//k, and a
+// negative i counts from the last vertex so far. Other lines are passed over.
 func decodeOBJ(file string, src *source) (*Mesh, error) {
 	m := &Mesh{}
 	for {

@@ -23,8 +23,7 @@ type plyElement struct {
 	properties []plyProperty
 }
 
-// A plyKind is a type of number: its size in bytes, and whether it is signed or
-// a floating-point one.
+// A plyKind is a type of number: its size in bytes, and whether it is signed or a floating-point one.
 type plyKind struct {
 	size          int
 	signed, float bool
@@ -59,9 +58,8 @@ func (p *plyReader) bad(format string, v ...any) error {
 	return &Error{p.file, where, fmt.Sprintf(format, v...)}
 }
 
-// decodePLY reads a PLY file: element vertex with x, y, z, element face with a
-// list vertex_indices or vertex_index; all else is passed over. Memory grows with
-// the bytes that are there, not with the counts of the header.
+// decodePLY reads a PLY file: element vertex with x, y, z, element face with a list vertex_indices or vertex_index; all
+// else is passed over. Memory grows with the bytes that are there, not with the counts of the header.
 func decodePLY(file string, src *source) (*Mesh, error) {
 	p := &plyReader{file: file, src: src}
 	elements, err := p.header()

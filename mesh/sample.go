@@ -13,9 +13,8 @@ type Sampler struct {
 	upto []float64 // weight of the faces up to and with each
 }
 
-// NewSampler draws with density uniform by area, or, if weight is not nil, uniform
-// on each face and with the weight of each face in all: one number a face, at least 0
-// and not all 0.
+// NewSampler draws with density uniform by area, or, if weight is not nil, uniform on each face and with the weight of
+// each face in all: one number a face, at least 0 and not all 0.
 func NewSampler(m *Mesh, weight []float64) *Sampler {
 	_, n := m.N()
 	s := &Sampler{mesh: m, upto: make([]float64, n)}

@@ -15,15 +15,13 @@ type Bins struct {
 	// the range by it. Others outside the range count in the first and last bin.
 	Circular bool
 
-	// Empty is added to the density of each bin, so that bins that one side leaves
-	// empty weigh little more than others.
+	// Empty is added to the density of each bin, so that bins that one side leaves empty weigh little more than others.
 	Empty float64
 }
 
-// JSD returns the JSDistance (the root of the divergence, natural logarithm) between
-// the histograms of the numbers a and b, as densities raised by Empty. Values that
-// are not finite have one more bin, of the same width. It is NaN if either side is
-// empty.
+// JSD returns the JSDistance (the root of the divergence, natural logarithm) between the histograms of the numbers a
+// and b, as densities raised by Empty. Values that are not finite have one more bin, of the same width. It is NaN if
+// either side is empty.
 func (h Bins) JSD(a, b []float64) float64 {
 	if h.N < 1 || h.Hi < h.Lo {
 		panic(fmt.Sprintf("metric: %d bins over [%g, %g]", h.N, h.Lo, h.Hi))

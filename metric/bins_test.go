@@ -15,8 +15,7 @@ func TestBinsByHand(t *testing.T) {
 	// Shares (½, ½, 0, 0) and (0, ½, 0, ½): half of the mass is apart, ln 2 of divergence.
 	near(t, "JSD", h.JSD([]float64{0.5, 1.5}, []float64{1.25, 3}), math.Sqrt(0.5*math.Ln2), 1e-15)
 	near(t, "JSD of equals", h.JSD([]float64{0.5, 1.5, 9}, []float64{1.5, 9, 0.5}), 0, 0)
-	// One of four values is not finite on one side: its bin of the same width holds ¼,
-	// the others differ by as much.
+	// One of four values is not finite on one side: its bin of the same width holds ¼, the others differ by as much.
 	nan := math.NaN()
 	lost := h.JSD([]float64{0.5, 0.5, 0.5, nan}, []float64{0.5, 0.5, 0.5, 0.5})
 	near(t, "JSD with a value that is not finite", lost, JSDistance([]float64{3, 1}, []float64{4, 0}), 1e-15)
@@ -29,8 +28,7 @@ func TestBinsByHand(t *testing.T) {
 	}
 }
 
-// A circular number has the same bin after a period, to the right and to the left;
-// one that is not has that of the end.
+// A circular number has the same bin after a period, to the right and to the left; one that is not has that of the end.
 func TestBinsWrap(t *testing.T) {
 	h := Bins{Lo: -math.Pi, Hi: math.Pi, N: 60, Circular: true}
 	for _, v := range []float64{-3.1, -1, 0, 0.02, 3.1} {
@@ -49,9 +47,8 @@ func TestBinsWrap(t *testing.T) {
 	}
 }
 
-// The published numbers on alanine dipeptide: 60 bins, clipped, density + 1e-6. The
-// numbers are numpy's (histogram with density=True, then scipy's jensenshannon) between
-// the halves of the 500 golden rows.
+// The published numbers on alanine dipeptide: 60 bins, clipped, density + 1e-6. The numbers are numpy's (histogram with
+// density=True, then scipy's jensenshannon) between the halves of the 500 golden rows.
 func TestBinsAsPublished(t *testing.T) {
 	rows := golden.Read(t, "md_jsd.npz")
 	for _, c := range []struct {

@@ -11,20 +11,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The diagnostics in this file are those of Vehtari, Gelman, Simpson,
-// Carpenter and Bürkner, "Rank-normalization, folding, and localization: an
-// improved R̂ for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
-// They look at one scalar at a time: chains[c][l] is its value in state l of
-// chain c. Chains have equal length; each is cut into two halves (the middle
-// draw of an odd length is not looked at), so that a drifting chain disagrees
-// with itself. A result is NaN if a chain has fewer than 10 draws, a draw is
-// not finite, or all draws are equal.
+// The diagnostics in this file are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
+// folding, and localization: an improved R̂ for assessing convergence of MCMC", Bayesian Analysis 16 (2021). They look
+// at one scalar at a time: chains[c][l] is its value in state l of chain c. Chains have equal length; each is cut into
+// two halves (the middle draw of an odd length is not looked at), so that a drifting chain disagrees with itself. A
+// result is NaN if a chain has fewer than 10 draws, a draw is not finite, or all draws are equal.
 
-// SplitRhat returns the rank-normalised split-R̂: the larger of the R̂ of the
-// draws (which sees chains in different places) and that of their distances
-// from the median (which sees chains of different widths). It is near 1 for
-// chains that have mixed; the paper asks for less than 1.01. It is +Inf if no
-// chain moves and they differ.
+// SplitRhat returns the rank-normalised split-R̂: the larger of the R̂ of the draws (which sees chains in different
+// places) and that of their distances from the median (which sees chains of different widths). It is near 1 for chains
+// that have mixed; the paper asks for less than 1.01. It is +Inf if no chain moves and they differ.
 func SplitRhat(chains [][]float64) float64 {
 	if !usable(chains) {
 		return math.NaN()
@@ -37,9 +32,8 @@ func SplitRhat(chains [][]float64) float64 {
 	return max(bulk, folded)
 }
 
-// ESS returns the bulk effective sample size: how many independent draws would
-// fix the centre of the law as well as these do. It is ESSMean of the
-// rank-normalised draws, and so is finite for laws without moments too.
+// ESS returns the bulk effective sample size: how many independent draws would fix the centre of the law as well as
+// these do. It is ESSMean of the rank-normalised draws, and so is finite for laws without moments too.
 func ESS(chains [][]float64) float64 {
 	if !usable(chains) {
 		return math.NaN()
@@ -47,10 +41,8 @@ func ESS(chains [][]float64) float64 {
 	return effective(rankNormalise(split(chains)))
 }
 
-// ESSMean returns the effective sample size of the mean of the draws as they
-// are, S/τ for S draws of integrated autocorrelation time
-// τ = 1 + 2 Σ_{t≥1} ρ_t, whose sum is cut and smoothed by Geyer's initial
-// monotone sequence.
+// ESSMean returns the effective sample size of the mean of the draws as they are, S/τ for S draws of integrated
+// autocorrelation time τ = 1 + 2 Σ_{t≥1} ρ_t, whose sum is cut and smoothed by Geyer's initial monotone sequence.
 func ESSMean(chains [][]float64) float64 {
 	if !usable(chains) {
 		return math.NaN()
@@ -58,8 +50,7 @@ func ESSMean(chains [][]float64) float64 {
 	return effective(split(chains))
 }
 
-// MCSE returns the Monte Carlo standard error of the mean of all draws: their
-// standard deviation over √ESSMean.
+// MCSE returns the Monte Carlo standard error of the mean of all draws: their standard deviation over √ESSMean.
 func MCSE(chains [][]float64) float64 {
 	if !usable(chains) {
 		return math.NaN()
@@ -122,9 +113,8 @@ func fold(chains [][]float64) [][]float64 {
 	return out
 }
 
-// rankNormalise returns Φ⁻¹((r − 3/8)/(S + 1/4)) in place of each of the S
-// draws, where r is its rank among all of them from 1, the mean rank if there
-// are ties.
+// rankNormalise returns Φ⁻¹((r − 3/8)/(S + 1/4)) in place of each of the S draws, where r is its rank among all of them
+// from 1, the mean rank if there are ties.
 func rankNormalise(chains [][]float64) [][]float64 {
 	n := len(chains[0])
 	pool := slices.Concat(chains...)
@@ -174,11 +164,10 @@ func moments(chains [][]float64) (within float64, means []float64) {
 
 // effective returns the effective sample size of the mean of all chains.
 //
-// The autocorrelation at lag t is ρ_t = 1 − (W − γ_t)/V, where W is the mean
-// variance within chains, γ_t their mean autocovariance and V = W (n−1)/n + B
-// with B that of the means. Sums P_k = ρ_2k + ρ_2k+1 of a reversible chain are
-// positive and decreasing (Geyer 1992), so the sum of ρ ends before the first
-// P_k ≤ 0, or with the lags, and each P_k is bounded by the one before.
+// The autocorrelation at lag t is ρ_t = 1 − (W − γ_t)/V, where W is the mean variance within chains, γ_t their mean
+// autocovariance and V = W (n−1)/n + B with B that of the means. Sums P_k = ρ_2k + ρ_2k+1 of a reversible chain are
+// positive and decreasing (Geyer 1992), so the sum of ρ ends before the first P_k ≤ 0, or with the lags, and each P_k
+// is bounded by the one before.
 func effective(chains [][]float64) float64 {
 	n := len(chains[0])
 	draws := float64(n * len(chains))
@@ -187,9 +176,8 @@ func effective(chains [][]float64) float64 {
 	gamma := autocovariance(chains, means)
 	rho := func(t int) float64 { return 1 - (within-gamma[t])/total }
 
-	// ρ_0 is 1 by definition; the formula's has an error of order 1/n. Of the
-	// first pair left out, the even term is kept, which makes the estimate
-	// better for chains whose ρ alternates in sign.
+	// ρ_0 is 1 by definition; the formula's has an error of order 1/n. Of the first pair left out, the even term is
+	// kept, which makes the estimate better for chains whose ρ alternates in sign.
 	even, odd := 1.0, rho(1)
 	tau, bound := -1.0, math.Inf(1)
 	for t := 2; even+odd > 0 && t < n-2; t += 2 {

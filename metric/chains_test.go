@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// congruential returns c chains of l autoregressive draws with innovations of
-// a linear congruential generator, which any language can repeat; chain i is
-// scaled by 1 + i·scale and moved by i·offset.
+// congruential returns c chains of l autoregressive draws with innovations of a linear congruential generator, which
+// any language can repeat; chain i is scaled by 1 + i·scale and moved by i·offset.
 func congruential(c, l int, rho, offset, scale float64) [][]float64 {
 	s := uint32(12345)
 	out := make([][]float64, c)
@@ -67,8 +66,7 @@ func quarters(chains [][]float64) [][]float64 {
 	return chains
 }
 
-// autoregressive returns stationary Gaussian chains of autocorrelation ρ^t and
-// variance 1.
+// autoregressive returns stationary Gaussian chains of autocorrelation ρ^t and variance 1.
 func autoregressive(c, l int, rho float64, seed uint64) [][]float64 {
 	out := make([][]float64, c)
 	for i := range out {
@@ -81,16 +79,12 @@ func autoregressive(c, l int, rho float64, seed uint64) [][]float64 {
 	return out
 }
 
-// An AR(1) chain has ESS = S(1−ρ)/(1+ρ). The relative standard deviation sd of
-// the estimate was measured over 400 other seeds; its bias was below 1.1 %. The
-// tolerance of 6 sd and the bias has a false-alarm rate below 1e-7 for the lot,
-// and the test sees what is off by twice as much. R̂ was at most 1.0017 on
-// average, with a standard deviation of 0.001.
+// An AR(1) chain has ESS = S(1−ρ)/(1+ρ). The relative standard deviation sd of the estimate was measured over 400 other
+// seeds; its bias was below 1.1 %. The tolerance of 6 sd and the bias has a false-alarm rate below 1e-7 for the lot,
+// and the test sees what is off by twice as much. R̂ was at most 1.0017 on average, with a standard deviation of 0.001.
 func TestESSOfAutoregressiveChains(t *testing.T) {
 	const c, l = 4, 10000
-	for _, p := range []struct{ rho, sd float64 }{
-		{0, 0.014}, {0.3, 0.023}, {0.6, 0.033}, {0.9, 0.065}, {-0.3, 0.024},
-	} {
+	for _, p := range []struct{ rho, sd float64 }{{0, 0.014}, {0.3, 0.023}, {0.6, 0.033}, {0.9, 0.065}, {-0.3, 0.024}} {
 		chains := autoregressive(c, l, p.rho, 100)
 		want := c * l * (1 - p.rho) / (1 + p.rho)
 		tol := 6*p.sd + 0.011

@@ -1,13 +1,11 @@
 package metric
 
-// CopyDistance is the distance below which a sample counts as a copy of a
-// training row, in the spread of the training rows: their root mean square distance
-// from their mean.
+// CopyDistance is the distance below which a sample counts as a copy of a training row, in the spread of the training
+// rows: their root mean square distance from their mean.
 const CopyDistance = 1e-6
 
-// Copies compares how close the samples and the held-out rows, which were not
-// trained on, come to the training rows. A perfect model's samples are as far
-// away as held-out rows are; a memoriser's are on top of them.
+// Copies compares how close the samples and the held-out rows, which were not trained on, come to the training rows. A
+// perfect model's samples are as far away as held-out rows are; a memoriser's are on top of them.
 type Copies struct {
 	Samples Float `json:"samples_median"`  // median distance of samples to their nearest training row
 	HeldOut Float `json:"held_out_median"` // the same of held-out rows
@@ -16,9 +14,8 @@ type Copies struct {
 	// above 1 for one that blurs. NaN if both are 0.
 	Ratio Float `json:"ratio"`
 
-	// Copied is the share of samples within CopyDistance of a training row, and
-	// Repeated that of held-out rows: data may itself repeat places, and only
-	// the excess of Copied over Repeated is the model's.
+	// Copied is the share of samples within CopyDistance of a training row, and Repeated that of held-out rows: data
+	// may itself repeat places, and only the excess of Copied over Repeated is the model's.
 	Copied   Float `json:"copied"`
 	Repeated Float `json:"repeated"`
 }

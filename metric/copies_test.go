@@ -20,17 +20,15 @@ func TestCountCopiesByHand(t *testing.T) {
 	isNaN(t, "Ratio of two zeros", c.Ratio)
 }
 
-// Three models of a normal law in the plane: the law itself, a memoriser of the
-// 500 training rows, and one that repeats them with noise a hundred times
-// smaller than their spacing.
+// Three models of a normal law in the plane: the law itself, a memoriser of the 500 training rows, and one that repeats
+// them with noise a hundred times smaller than their spacing.
 func TestCountCopiesTellsMemorisers(t *testing.T) {
 	const d, n = 2, 500
 	train, heldOut, fresh := normals(n*d, 1), normals(n*d, 2), normals(n*d, 3)
 
 	law := CountCopies(fresh, heldOut, train, d)
-	// The median of n distances, of about unit coefficient of variation, has a
-	// relative error of about 1/√n, and the ratio of two √2 times that: 0.4 is
-	// 6 of them.
+	// The median of n distances, of about unit coefficient of variation, has a relative error of about 1/√n, and the
+	// ratio of two √2 times that: 0.4 is 6 of them.
 	near(t, "law: Ratio", law.Ratio, 1, 0.4)
 	near(t, "law: Copied", law.Copied, 0, 0)
 

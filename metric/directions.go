@@ -12,11 +12,10 @@ const (
 	iterations = 20 // of the subspace
 )
 
-// Directions returns unit vectors of R^d along which the points x (n×d) differ from
-// u: that between the means first, then the eigenvectors of the largest
-// eigenvalues, by size, of the difference of second moments about the mean of u.
-// Modes whose shifts cancel in the mean show there. The vectors are approximate
-// (subspace iteration): tests along them are valid all the same.
+// Directions returns unit vectors of R^d along which the points x (n×d) differ from u: that between the means first,
+// then the eigenvectors of the largest eigenvalues, by size, of the difference of second moments about the mean of u.
+// Modes whose shifts cancel in the mean show there. The vectors are approximate (subspace iteration): tests along them
+// are valid all the same.
 func Directions(x, u []float64, d int) [][]float64 {
 	centre := make([]float64, d)
 	add(centre, u, 1)
@@ -70,8 +69,7 @@ func moment(dst, x, v []float64, c float64) {
 	}
 }
 
-// orthonormalise is the modified Gram–Schmidt process; a vector that depends on
-// those before it becomes 0.
+// orthonormalise is the modified Gram–Schmidt process; a vector that depends on those before it becomes 0.
 func orthonormalise(v [][]float64) {
 	for i, a := range v {
 		was := dense.Norm(a)

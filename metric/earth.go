@@ -5,24 +5,20 @@ import (
 	"math"
 )
 
-// EarthBins is the number of bins of EarthHistogram along the latitude, and
-// along the longitude.
+// EarthBins is the number of bins of EarthHistogram along the latitude, and along the longitude.
 const EarthBins = 30
 
 // earthEmpty is added to each bin of a normalised Earth histogram before two
 // of them are compared, as in the published evaluation.
 const earthEmpty = 1e-10
 
-// EarthHistogram counts points on the sphere in EarthBins × EarthBins equal
-// cells of latitude in [−90°, 90°] and longitude in [−180°, 180°], and returns
-// the counts: latitude i, longitude j at EarthBins·i + j, both growing. Points
-// are rows (x, y, z) with z along the north pole and longitude 0 on the x axis;
-// only their direction counts. A bin holds its lower edge, the last one both.
-// Rows with a coordinate that is not finite are left out.
+// EarthHistogram counts points on the sphere in EarthBins × EarthBins equal cells of latitude in [−90°, 90°] and
+// longitude in [−180°, 180°], and returns the counts: latitude i, longitude j at EarthBins·i + j, both growing. Points
+// are rows (x, y, z) with z along the north pole and longitude 0 on the x axis; only their direction counts. A bin
+// holds its lower edge, the last one both. Rows with a coordinate that is not finite are left out.
 //
-// An edge takes in what lies within 1e-10 of a bin below it. Catalogues of
-// whole degrees put many places on edges, where the last bit of a sine would
-// otherwise choose the bin.
+// An edge takes in what lies within 1e-10 of a bin below it. Catalogues of whole degrees put many places on edges,
+// where the last bit of a sine would otherwise choose the bin.
 //
 // The counts go to dst, which is overwritten; a nil dst is allocated.
 func EarthHistogram(dst, x []float64) []float64 {
@@ -48,13 +44,10 @@ func EarthHistogram(dst, x []float64) []float64 {
 }
 
 // earthBin returns the bin of the share u ∈ [0, 1] of an axis.
-func earthBin(u float64) int {
-	return min(int(u*EarthBins+1e-10), EarthBins-1)
-}
+func earthBin(u float64) int { return min(int(u*EarthBins+1e-10), EarthBins-1) }
 
-// EarthJSD returns the JSDistance between the Earth histograms of the points a
-// and b, each normalised to sum 1 and then raised by 1e-10 in every bin. It is
-// NaN if either has no finite row. Empty cells make it depend on the number of
+// EarthJSD returns the JSDistance between the Earth histograms of the points a and b, each normalised to sum 1 and then
+// raised by 1e-10 in every bin. It is NaN if either has no finite row. Empty cells make it depend on the number of
 // points: compare it with the NoiseFloor of the same number.
 func EarthJSD(a, b []float64) float64 {
 	p, q := EarthHistogram(nil, a), EarthHistogram(nil, b)

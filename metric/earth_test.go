@@ -44,15 +44,13 @@ func TestEarthHistogram(t *testing.T) {
 			h := EarthHistogram(nil, x)
 			if floats.Sum(h) != 1 || h[30*c.i+c.j] != 1 {
 				at := floats.MaxIdx(h)
-				t.Errorf("(%g°, %g°)·%g is in bin (%d, %d), want (%d, %d)",
-					c.lat, c.lon, scale, at/30, at%30, c.i, c.j)
+				t.Errorf("(%g°, %g°)·%g is in bin (%d, %d), want (%d, %d)", c.lat, c.lon, scale, at/30, at%30, c.i, c.j)
 			}
 		}
 	}
 }
 
-// Every edge of whole degrees falls into the bin above it, whatever the sines
-// did to it.
+// Every edge of whole degrees falls into the bin above it, whatever the sines did to it.
 func TestEarthHistogramEdges(t *testing.T) {
 	h := make([]float64, EarthBins*EarthBins)
 	for i := 1; i < EarthBins; i++ {

@@ -7,13 +7,11 @@ import (
 	"github.com/landing-diffusion/landing/mesh"
 )
 
-// faceEmpty is added to each share of a face histogram before two of them are
-// compared, as in the published evaluation.
+// faceEmpty is added to each share of a face histogram before two of them are compared, as in the published evaluation.
 const faceEmpty = 1e-12
 
-// NearestFaces writes the number of the face nearest to each of the points x
-// (n×3), and NaN for points without one (mesh.Tree.Nearest). Whole numbers as
-// float64 are points in R¹, which NoiseFloor can draw.
+// NearestFaces writes the number of the face nearest to each of the points x (n×3), and NaN for points without one
+// (mesh.Tree.Nearest). Whole numbers as float64 are points in R¹, which NoiseFloor can draw.
 func NearestFaces(dst []float64, x []float64, t *mesh.Tree) {
 	if n := rowsOf("NearestFaces", x, 3); len(dst) != n {
 		panic(fmt.Sprintf("metric: %d faces for %d points", len(dst), n))
@@ -26,10 +24,9 @@ func NearestFaces(dst []float64, x []float64, t *mesh.Tree) {
 	}
 }
 
-// FaceJSD returns the JSDivergence (not its root) of two sets of points given by
-// their nearest faces out of a number: shares of points, each raised by 1e-12. Points
-// without a face (NaN) are left out; it is NaN if a set has no others. Empty faces make
-// it depend on the number of points: compare it with the NoiseFloor of the same number.
+// FaceJSD returns the JSDivergence (not its root) of two sets of points given by their nearest faces out of a number:
+// shares of points, each raised by 1e-12. Points without a face (NaN) are left out; it is NaN if a set has no others.
+// Empty faces make it depend on the number of points: compare it with the NoiseFloor of the same number.
 func FaceJSD(a, b []float64, faces int) float64 {
 	p, sumA := faceCounts(a, faces)
 	q, sumB := faceCounts(b, faces)

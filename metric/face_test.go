@@ -15,13 +15,9 @@ import (
 func TestGoldenFaces(t *testing.T) {
 	g := golden.Read(t, "mesh_bunny.npz")
 	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	tree, x := mesh.NewTree(m), data.AsFloat64()
 	wantFace, wantDistance := g["face"].AsFloat64(), g["dist"].AsFloat64()
 	for i, want := range wantFace {
@@ -39,9 +35,8 @@ func TestGoldenFaces(t *testing.T) {
 	for _, f := range faces {
 		count[int(f)]++
 	}
-	// 45 of the 50 000 rows are straight above or below two faces whose squared
-	// distances differ by less than 1e-8; the last bit of a cosine puts 13 of them on
-	// the further one.
+	// 45 of the 50 000 rows are straight above or below two faces whose squared distances differ by less than 1e-8; the
+	// last bit of a cosine puts 13 of them on the further one.
 	for f, want := range g["counts"].AsFloat64() {
 		if count[f] != want {
 			t.Errorf("face %d has %v rows, want %v", f, count[f], want)
@@ -98,9 +93,8 @@ func TestFaceJSDShares(t *testing.T) {
 	}
 }
 
-// Two faces with all points of one set each: with the e = 1e-12 of the published
-// evaluation in the empty ones the divergence is ln 2 less the entropy of
-// (1, e)/(1 + e) but for e².
+// Two faces with all points of one set each: with the e = 1e-12 of the published evaluation in the empty ones the
+// divergence is ln 2 less the entropy of (1, e)/(1 + e) but for e².
 func TestFaceJSDOfEmptyFaces(t *testing.T) {
 	const e = 1e-12
 	if got, want := FaceJSD([]float64{0}, []float64{1}, 2), math.Ln2-e*(1-math.Log(e)); math.Abs(got-want) > 1e-14 {

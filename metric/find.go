@@ -1,7 +1,6 @@
 package metric
 
-// Select reorders x so that none before number n is larger than it and none behind it smaller, and
-// returns it.
+// Select reorders x so that none before number n is larger than it and none behind it smaller, and returns it.
 func Select(x []float64, n int) float64 { return find(x, n, func(v float64) float64 { return v }) }
 
 // find is Select of things by a number of theirs (Hoare's FIND).

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Fisher's tea: 3 of 4 and 1 of 4 are 34/70, and 4 of 4 and 0 of 4 are 2/70.
-// Others follow from binomial coefficients.
+// Fisher's tea: 3 of 4 and 1 of 4 are 34/70, and 4 of 4 and 0 of 4 are 2/70. Others follow from binomial coefficients.
 func TestFisherTest(t *testing.T) {
 	for _, c := range []struct {
 		a, n, b, m int

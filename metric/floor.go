@@ -21,14 +21,11 @@ func NewFloor(scores []float64) Floor {
 	return Floor{Float(mean), Float(sd), len(scores)}
 }
 
-// NoiseFloor returns what a perfect memoriser would score: it draws n rows
-// uniformly with replacement from the points train of dimension d, scores
-// them, and repeats this draws times, at least twice. A model that scores
-// clearly above the floor misses something; one at the floor cannot be told
-// from the training rows by this score.
+// NoiseFloor returns what a perfect memoriser would score: it draws n rows uniformly with replacement from the points
+// train of dimension d, scores them, and repeats this draws times, at least twice. A model that scores clearly above
+// the floor misses something; one at the floor cannot be told from the training rows by this score.
 //
-// The slice given to score is n×d and is overwritten by the next draw. Draw k
-// depends on seed and k only.
+// The slice given to score is n×d and is overwritten by the next draw. Draw k depends on seed and k only.
 func NoiseFloor(train []float64, d, n, draws int, seed uint64, score func(sample []float64) float64) Floor {
 	rows := rowsOf("NoiseFloor", train, d)
 	if rows == 0 || n < 1 || draws < 2 {

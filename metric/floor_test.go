@@ -37,9 +37,8 @@ func TestNoiseFloor(t *testing.T) {
 	if chi2 > 35 {
 		t.Errorf("rows drawn %v times: χ² = %.1f", counts, chi2)
 	}
-	// The score is the mean of n uniform numbers of {0, 1, 2, 3}, variance 5/4.
-	// Its mean over draws is within 5.5 standard errors but for 4e-8; its
-	// standard deviation, of relative error 1/√(2·39), likewise.
+	// The score is the mean of n uniform numbers of {0, 1, 2, 3}, variance 5/4. Its mean over draws is within 5.5
+	// standard errors but for 4e-8; its standard deviation, of relative error 1/√(2·39), likewise.
 	sd := math.Sqrt(1.25 / n)
 	near(t, "Mean", f.Mean, 1.5, 5.5*sd/math.Sqrt(draws))
 	near(t, "SD", f.SD, sd, 5.5*sd/math.Sqrt(2*(draws-1)))

@@ -40,9 +40,7 @@ func sparse(h []float64) (out [][2]int) {
 func parts(t *testing.T, name string) map[string][]float64 {
 	t.Helper()
 	points, err := dataset.ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, test := points.X, []float64(nil)
 	for _, i := range golden.Read(t, "s2_splits.npz")[name+"_test"].Int32 {
 		test = append(test, x[3*i:3*i+3]...)
@@ -50,10 +48,9 @@ func parts(t *testing.T, name string) map[string][]float64 {
 	return map[string][]float64{"first_half": x[:3*(len(x)/3/2)], "full": x, "test": test, "first100": x[:300]}
 }
 
-// catalogues are those of the Earth. The earthquakes are looser: 231 of their 6120
-// coordinates lie on the edge of a bin, where the published code goes by the last bits of
-// its sines. With another library's sines and no allowance at the edges the same formula
-// moves these values by up to 2.5e-3.
+// catalogues are those of the Earth. The earthquakes are looser: 231 of their 6120 coordinates lie on the edge of a
+// bin, where the published code goes by the last bits of its sines. With another library's sines and no allowance at
+// the edges the same formula moves these values by up to 2.5e-3.
 var catalogues = map[string]float64{"volcano": 1e-12, "earthquake": 3e-3, "flood": 1e-12, "fire": 1e-12}
 
 var earthPairs = [][2]string{{"first_half", "full"}, {"test", "full"}, {"first100", "test"}}
@@ -74,9 +71,7 @@ func checkEarth(t *testing.T, name string, part map[string][]float64) {
 func traces(t *testing.T) map[string][]float64 {
 	t.Helper()
 	a, err := arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	all := metric.PowerTraces(nil, a.AsFloat64(), 10)
 	return map[string][]float64{"first1000": all[:4*1000], "full": all}
 }
@@ -103,8 +98,7 @@ func checkFaces(t *testing.T, first, all []float64) {
 	}
 }
 
-// The published evaluation's values, in float64, on points that have the counts of the
-// data in every bin.
+// The published evaluation's values, in float64, on points that have the counts of the data in every bin.
 func TestGoldenDistancesOfCounts(t *testing.T) {
 	var c counts
 	golden.ReadJSON(t, "counts.json", &c)
@@ -185,13 +179,9 @@ func TestGoldenDistances(t *testing.T) {
 		}
 	}
 	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x := data.AsFloat64()
 	faces := make([]float64, len(x)/3)
 	metric.NearestFaces(faces, x, mesh.NewTree(m))
@@ -203,11 +193,7 @@ func TestGoldenDistances(t *testing.T) {
 	c.Faces = sparse(h)
 	if *update {
 		b, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("../internal/testkit/golden/testdata/counts.json", append(b, '\n'), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, os.WriteFile("../internal/testkit/golden/testdata/counts.json", append(b, '\n'), 0o666))
 	}
 }

@@ -2,9 +2,8 @@ package metric
 
 import "math"
 
-// An Estimate is an energy distance of samples to rows, and how much each of them moves it, by
-// the jackknife: so the noise of it is known, and of its difference from that of other samples
-// for the same noise and the same rows.
+// An Estimate is an energy distance of samples to rows, and how much each of them moves it, by the jackknife: so the
+// noise of it is known, and of its difference from that of other samples for the same noise and the same rows.
 type Estimate struct {
 	Value   float64
 	Samples []float64 // (n − 1)(D − D without sample i) of n samples; NaN: the sample is lost
@@ -60,8 +59,7 @@ func (e Estimate) Minus(other Estimate) (difference, noise float64) {
 	return difference, math.Sqrt(noise)
 }
 
-// spread returns Σ (u_i − u'_i)²/(n(n − 1)) about the mean over those that are known. It is NaN for
-// fewer than two.
+// spread returns Σ (u_i − u'_i)²/(n(n − 1)) about the mean over those that are known. It is NaN for fewer than two.
 func spread(u, other []float64) float64 {
 	var n, mean, squares float64
 	for i, v := range u {
@@ -137,8 +135,7 @@ func (e *EnergyTo) Of(x []float64) Estimate {
 	return out
 }
 
-// Numbered returns the estimate of samples of which some are lost, so that each stands at its
-// number.
+// Numbered returns the estimate of samples of which some are lost, so that each stands at its number.
 func (e Estimate) Numbered(lost []bool) Estimate {
 	if !e.Known() {
 		return e

@@ -24,9 +24,7 @@ func unbiasedByDefinition(x, y []float64, d int) float64 {
 	return 2*mean(x, y, false) - mean(x, x, true) - mean(y, y, true)
 }
 
-func without(x []float64, d, i int) []float64 {
-	return slices.Delete(slices.Clone(x), i*d, (i+1)*d)
-}
+func without(x []float64, d, i int) []float64 { return slices.Delete(slices.Clone(x), i*d, (i+1)*d) }
 
 // The value is the mean over pairs, and what each point moves it by is what leaving it out does.
 func TestEstimateByDefinition(t *testing.T) {
@@ -67,8 +65,7 @@ func TestEstimateByDefinition(t *testing.T) {
 	}
 }
 
-// A difference is of pairs: samples that are the same have none, and lost ones are left out of
-// its noise.
+// A difference is of pairs: samples that are the same have none, and lost ones are left out of its noise.
 func TestEstimateMinus(t *testing.T) {
 	const n, m, d = 40, 30, 2
 	to := NewEnergyTo(normals(m*d, 1), d)
@@ -101,10 +98,9 @@ func TestEstimateMinus(t *testing.T) {
 	}
 }
 
-// Over 1500 sets of samples and rows the estimate has the mean 0 where both are of one law, and
-// its standard error is that which it says, or √2 of it there. A standard deviation of so many is off
-// by 2 %, and where one law makes the tails heavy (kurtosis 12) by 4.3 %: 20 % are 4.6 of these, false
-// alarm 4e-6 each.
+// Over 1500 sets of samples and rows the estimate has the mean 0 where both are of one law, and its standard error is
+// that which it says, or √2 of it there. A standard deviation of so many is off by 2 %, and where one law makes the
+// tails heavy (kurtosis 12) by 4.3 %: 20 % are 4.6 of these, false alarm 4e-6 each.
 func TestEstimateNoise(t *testing.T) {
 	const sets, n, m, d, off = 1500, 60, 40, 2, 0.2
 	type law struct{ shift, other float64 }

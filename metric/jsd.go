@@ -9,9 +9,8 @@ import (
 //
 //	½ Σ p ln(p/m) + ½ Σ q ln(q/m),   m = (p + q)/2,
 //
-// in nats, between 0 and ln 2. The histograms are sets of non-negative weights
-// of equal length and are normalised to sum 1 here. The result is NaN if a
-// histogram sums to zero or a weight is negative or not finite.
+// in nats, between 0 and ln 2. The histograms are sets of non-negative weights of equal length and are normalised to
+// sum 1 here. The result is NaN if a histogram sums to zero or a weight is negative or not finite.
 func JSDivergence(p, q []float64) float64 {
 	if len(p) != len(q) {
 		panic(fmt.Sprintf("metric: histograms of %d and %d bins", len(p), len(q)))
@@ -27,12 +26,9 @@ func JSDivergence(p, q []float64) float64 {
 	return min(sum/2, math.Ln2)
 }
 
-// JSDistance returns the square root of JSDivergence: a metric on histograms,
-// between 0 and √ln 2 ≈ 0.8326. It is the quantity that
-// scipy.spatial.distance.jensenshannon returns by default.
-func JSDistance(p, q []float64) float64 {
-	return math.Sqrt(JSDivergence(p, q))
-}
+// JSDistance returns the square root of JSDivergence: a metric on histograms, between 0 and √ln 2 ≈ 0.8326. It is the
+// quantity that scipy.spatial.distance.jensenshannon returns by default.
+func JSDistance(p, q []float64) float64 { return math.Sqrt(JSDivergence(p, q)) }
 
 // mass returns the sum of the weights w, NaN where they are no histogram.
 func mass(w []float64) float64 {
@@ -49,9 +45,8 @@ func mass(w []float64) float64 {
 	return sum
 }
 
-// jsTerm returns p ln(p/m) + q ln(q/m) with m = (p + q)/2. The two terms nearly
-// cancel where p ≈ q; with δ = (p−q)/(p+q) their sum is
-// m (ln(1−δ²) + 2δ artanh δ) = m (δ² + O(δ⁴)), which does not.
+// jsTerm returns p ln(p/m) + q ln(q/m) with m = (p + q)/2. The two terms nearly cancel where p ≈ q; with δ =
+// (p−q)/(p+q) their sum is m (ln(1−δ²) + 2δ artanh δ) = m (δ² + O(δ⁴)), which does not.
 func jsTerm(p, q float64) float64 {
 	m := (p + q) / 2
 	if m == 0 {

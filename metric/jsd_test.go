@@ -16,8 +16,7 @@ func TestJSDistance(t *testing.T) {
 		{"disjoint, not normalised", []float64{3, 0, 5}, []float64{0, 9, 0}, root(math.Ln2)},
 		{"equal up to a factor", []float64{1, 2, 3}, []float64{7, 14, 21}, 0},
 		// m = (3/4, 1/4): ½ ln(4/3) + ½(½ ln(2/3) + ½ ln 2).
-		{"by hand", []float64{1, 0}, []float64{1, 1},
-			root(0.5*math.Log(4./3) + 0.25*math.Log(2./3) + 0.25*math.Ln2)},
+		{"by hand", []float64{1, 0}, []float64{1, 1}, root(0.5*math.Log(4./3) + 0.25*math.Log(2./3) + 0.25*math.Ln2)},
 		// scipy.spatial.distance.jensenshannon, version 1.x.
 		{"scipy", []float64{1, 2, 3, 0}, []float64{4, 0, 3, 3}, 0.5068325763746837},
 	} {

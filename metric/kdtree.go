@@ -5,9 +5,8 @@ import "math"
 // leafSize is the number of points below which a part of a tree is scanned.
 const leafSize = 12
 
-// tree is a k-d tree (Bentley 1975; splits at the median of the widest side as
-// in Friedman, Bentley and Finkel 1977). Its parts are ranges of points, which
-// are stored in the tree's order.
+// tree is a k-d tree (Bentley 1975; splits at the median of the widest side as in Friedman, Bentley and Finkel 1977).
+// Its parts are ranges of points, which are stored in the tree's order.
 type tree struct {
 	d      int
 	points []float64
@@ -38,8 +37,7 @@ func newTree(x []float64, d int) *tree {
 	return t
 }
 
-// build appends the part of the points of x whose numbers are in order, which
-// it reorders.
+// build appends the part of the points of x whose numbers are in order, which it reorders.
 func (t *tree) build(x []float64, order []int32) {
 	self := len(t.nodes)
 	t.nodes = append(t.nodes, node{axis: -1})
@@ -79,8 +77,7 @@ func (t *tree) widest(x []float64, order []int32) (axis int, width float64) {
 	return axis, width
 }
 
-// nearest returns the squared distance from q to the nearest point, +Inf if
-// there is none.
+// nearest returns the squared distance from q to the nearest point, +Inf if there is none.
 func (t *tree) nearest(q []float64) float64 {
 	if len(t.nodes) == 0 {
 		return math.Inf(1)
@@ -88,11 +85,9 @@ func (t *tree) nearest(q []float64) float64 {
 	return t.search(0, q, math.Inf(1))
 }
 
-// search returns the smaller of best and the squared distance from q to the
-// nearest point in a part. Subtraction, squaring and sums of squares are
-// monotone in floating point too, so that a part is passed over only if no
-// point of it can have a smaller squaredDistance: the result is that of a full
-// scan to the last bit.
+// search returns the smaller of best and the squared distance from q to the nearest point in a part. Subtraction,
+// squaring and sums of squares are monotone in floating point too, so that a part is passed over only if no point of it
+// can have a smaller squaredDistance: the result is that of a full scan to the last bit.
 func (t *tree) search(part int32, q []float64, best float64) float64 {
 	n := &t.nodes[part]
 	if n.axis < 0 {

@@ -133,8 +133,7 @@ func TestDirectionsByHand(t *testing.T) {
 	}
 }
 
-// A share of a bin's edge less 10⁻¹⁰ bins counts as above it, one of less does not; the end has the
-// last bin.
+// A share of a bin's edge less 10⁻¹⁰ bins counts as above it, one of less does not; the end has the last bin.
 func TestEarthBinEdges(t *testing.T) {
 	for u, want := range map[float64]int{
 		0: 0, (1 - 0.5e-10) / EarthBins: 1, (1 - 1.5e-10) / EarthBins: 0, 1: EarthBins - 1, 0.5: EarthBins / 2,
@@ -179,8 +178,7 @@ func TestFisherOfOneTrial(t *testing.T) {
 	}
 }
 
-// Every place of an order is found, among ties too, with no larger number before it and no smaller
-// one behind.
+// Every place of an order is found, among ties too, with no larger number before it and no smaller one behind.
 func TestSelect(t *testing.T) {
 	for trial := range uint64(60) {
 		size := 1 + int(trial%13)
@@ -239,8 +237,7 @@ func TestTestsOfParts(t *testing.T) {
 	}
 }
 
-// Directions along which the rows vary not at all are none, whatever the scale; the largest entry is
-// positive.
+// Directions along which the rows vary not at all are none, whatever the scale; the largest entry is positive.
 func TestPrincipalOfFewDirections(t *testing.T) {
 	for _, scale := range []float64{1e-6, 1, 1e6} {
 		for _, way := range [][]float64{{1, -3, 2}, {-1, 3, 2}, {0, 0, -1}, {2, 1, -5}} {

@@ -5,14 +5,12 @@ import (
 	"math"
 )
 
-// treeDim is the largest dimension in which a k-d tree is used. Above it, most
-// of a tree would be visited anyway.
+// treeDim is the largest dimension in which a k-d tree is used. Above it, most of a tree would be visited anyway.
 const treeDim = 16
 
-// NearestDistances returns, for each of the points x of dimension d, the
-// Euclidean distance to the nearest of the points ref. The distances go to
-// dst, one for each point; a nil dst is allocated. Points with a coordinate
-// that is not finite are at distance +Inf from all others.
+// NearestDistances returns, for each of the points x of dimension d, the Euclidean distance to the nearest of the
+// points ref. The distances go to dst, one for each point; a nil dst is allocated. Points with a coordinate that is not
+// finite are at distance +Inf from all others.
 func NearestDistances(dst, x, ref []float64, d int) []float64 {
 	n, m := rowsOf("NearestDistances", x, d), rowsOf("NearestDistances", ref, d)
 	if m == 0 {

@@ -60,8 +60,7 @@ func TestNearestDistancesEqualScan(t *testing.T) {
 	}
 }
 
-// Points that are not finite are far from everything, in the tree and in the
-// scan.
+// Points that are not finite are far from everything, in the tree and in the scan.
 func TestNearestDistancesOfNonFinitePoints(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, d := range []int{2, 20} {

@@ -6,12 +6,11 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// PairedTest asks whether x_i and y_i, rows of d numbers, come from the same law given what
-// the two have in common, such as a condition among their coordinates. The statistic is
-// EnergyTest's. Under the hypothesis the two of a pair may change places, each pair for itself,
-// so the p-value over random swaps, (1 + #{T* ≥ T})/(1 + swaps), is exact at any size; a
-// relabelling of all rows would find pairs too much alike. Of the pairs at most maxPairs,
-// chosen at random, are used. All is NaN if a number is not finite.
+// PairedTest asks whether x_i and y_i, rows of d numbers, come from the same law given what the two have in common,
+// such as a condition among their coordinates. The statistic is EnergyTest's. Under the hypothesis the two of a pair
+// may change places, each pair for itself, so the p-value over random swaps, (1 + #{T* ≥ T})/(1 + swaps), is exact at
+// any size; a relabelling of all rows would find pairs too much alike. Of the pairs at most maxPairs, chosen at random,
+// are used. All is NaN if a number is not finite.
 func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 	n := rowsOf("PairedTest", x, d)
 	if n == 0 || len(x) != len(y) || maxPairs < 1 || swaps < 1 {

@@ -7,10 +7,9 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// Of pairs that share a condition c, y ~ N(c, 0.1²), the test rejects the same law one time in
-// twenty at the level of 5 % (400 runs: from 8 to 34 but for one seed in 1000), and sees a law
-// that is right on the whole and wrong given c: N(−c, 0.1²). The test of all rows would hardly
-// ever reject the first.
+// Of pairs that share a condition c, y ~ N(c, 0.1²), the test rejects the same law one time in twenty at the level of 5
+// % (400 runs: from 8 to 34 but for one seed in 1000), and sees a law that is right on the whole and wrong given c:
+// N(−c, 0.1²). The test of all rows would hardly ever reject the first.
 func TestPaired(t *testing.T) {
 	const pairs, runs = 40, 400
 	rejected := 0

@@ -16,9 +16,8 @@ type Plane struct {
 	N      int
 }
 
-// Around returns the plane over the range of points (n×2), widened on both sides by share of
-// it. A number that does not vary has a range of 1. Points with a coordinate that is not finite
-// are left out; without others it is [0, 1]².
+// Around returns the plane over the range of points (n×2), widened on both sides by share of it. A number that does not
+// vary has a range of 1. Points with a coordinate that is not finite are left out; without others it is [0, 1]².
 func Around(points []float64, n int, share float64) Plane {
 	p := Plane{N: n}
 	for k := range 2 {
@@ -41,10 +40,9 @@ func Around(points []float64, n int, share float64) Plane {
 	return p
 }
 
-// JSD returns the JSDistance of the histograms of two sets of points (n×2), as densities
-// raised by 1e-12. Points with a coordinate that is not finite have one more cell, of the same
-// size. It is NaN if a set is empty. Empty cells make it depend on the number of points: compare
-// it with the NoiseFloor of the same number.
+// JSD returns the JSDistance of the histograms of two sets of points (n×2), as densities raised by 1e-12. Points with a
+// coordinate that is not finite have one more cell, of the same size. It is NaN if a set is empty. Empty cells make it
+// depend on the number of points: compare it with the NoiseFloor of the same number.
 func (p Plane) JSD(a, b []float64) float64 {
 	if p.N < 1 || !(p.Lo[0] < p.Hi[0]) || !(p.Lo[1] < p.Hi[1]) {
 		panic(fmt.Sprintf("metric: %d cells over %v to %v", p.N, p.Lo, p.Hi))

@@ -15,12 +15,11 @@ const (
 	principalRows  = 512  // that are taken where there are more rows and coordinates than that
 )
 
-// Principal returns the mean of rows of d numbers, at most so many leading directions of
-// theirs, of unit length and with the largest entry positive, and the directions' share of the
-// variance. Directions in which the rows vary by less than 1e-9 of the first's variance are
-// left out. They are eigenvectors of the covariance or, where there are fewer rows than
-// coordinates, come from those of the rows' products (XXᵀu = λu gives Xᵀu). Of more than 1024
-// of both, 512 rows are taken, evenly.
+// Principal returns the mean of rows of d numbers, at most so many leading directions of theirs, of unit length and
+// with the largest entry positive, and the directions' share of the variance. Directions in which the rows vary by less
+// than 1e-9 of the first's variance are left out. They are eigenvectors of the covariance or, where there are fewer
+// rows than coordinates, come from those of the rows' products (XXᵀu = λu gives Xᵀu). Of more than 1024 of both, 512
+// rows are taken, evenly.
 func Principal(rows []float64, d, most int) (mean []float64, axes [][]float64, share float64) {
 	n := len(rows) / d
 	mean = make([]float64, d)

@@ -13,9 +13,8 @@ func median(x []float64) float64 {
 	return quantile(s, 0.5)
 }
 
-// quantile returns the p-quantile of s, sorted, not empty and above −Inf: linear
-// between the order statistics, the smallest at p = 0 and the largest at 1.
-// This is the default of numpy.quantile, type 7 of Hyndman and Fan (1996).
+// quantile returns the p-quantile of s, sorted, not empty and above −Inf: linear between the order statistics, the
+// smallest at p = 0 and the largest at 1. This is the default of numpy.quantile, type 7 of Hyndman and Fan (1996).
 func quantile(s []float64, p float64) float64 {
 	at := p * float64(len(s)-1)
 	i := int(at)

@@ -9,9 +9,7 @@ import (
 func TestQuantile(t *testing.T) {
 	s := []float64{1, 2, 4, 8}
 	// numpy.quantile([1, 2, 4, 8], p).
-	for p, want := range map[float64]float64{
-		0: 1, 0.05: 1.15, 0.3: 1.9, 0.5: 3, 0.9: 6.8, 0.99: 7.88, 1: 8,
-	} {
+	for p, want := range map[float64]float64{0: 1, 0.05: 1.15, 0.3: 1.9, 0.5: 3, 0.9: 6.8, 0.99: 7.88, 1: 8} {
 		near(t, "quantile", quantile(s, p), want, 1e-14)
 	}
 	near(t, "quantile of one number", quantile([]float64{7}, 0.3), 7, 0)

@@ -24,9 +24,7 @@ func TestCompareMeans(t *testing.T) {
 		{[]float64{7, 7}, []float64{7, 7}, 0, 0, 1, 1.0 / 3, 6},
 	} {
 		got := CompareMeans(c.a, c.b, 1)
-		same := func(x Float, y float64) bool {
-			return x.IsNaN() && math.IsNaN(y) || math.Abs(float64(x)-y) < 1e-12
-		}
+		same := func(x Float, y float64) bool { return x.IsNaN() && math.IsNaN(y) || math.Abs(float64(x)-y) < 1e-12 }
 		if !same(got.Difference, c.difference) || !same(got.SE, c.se) || !same(got.PValue, c.p) ||
 			!same(got.Least, c.low) || got.Ways != c.ways {
 			t.Errorf("%v and %v: %+v, want %v ± %v, p %v of at least %v, %d ways", c.a, c.b, got, c.difference, c.se,

@@ -26,8 +26,7 @@ func Quantile(x []float64, p float64) float64 {
 	return quantile(x, p)
 }
 
-// Spread returns the mean of the rows of x (n×d) and their root mean square
-// distance from it.
+// Spread returns the mean of the rows of x (n×d) and their root mean square distance from it.
 func Spread(x []float64, d int) (mean []float64, distance float64) {
 	mean = make([]float64, d)
 	sum, n := 0.0, float64(len(x)/d)
@@ -40,8 +39,7 @@ func Spread(x []float64, d int) (mean []float64, distance float64) {
 	return mean, math.Sqrt(sum)
 }
 
-// Slope returns the least-squares slope of y on x. It is not for fewer than two
-// values, or for x all alike.
+// Slope returns the least-squares slope of y on x. It is not for fewer than two values, or for x all alike.
 func Slope(x, y []float64) float64 {
 	n := float64(len(x))
 	var mx, my, sxx, sxy float64
@@ -55,10 +53,9 @@ func Slope(x, y []float64) float64 {
 	return sxy / sxx
 }
 
-// KolmogorovTest returns the largest distance D of the distribution functions of a
-// and b, which it sorts, and a bound of its p-value, 2 exp(−2D² nm/(n+m)): the first
-// term of Kolmogorov's alternating series. D is at most the total variation
-// distance of the laws.
+// KolmogorovTest returns the largest distance D of the distribution functions of a and b, which it sorts, and a bound
+// of its p-value, 2 exp(−2D² nm/(n+m)): the first term of Kolmogorov's alternating series. D is at most the total
+// variation distance of the laws.
 func KolmogorovTest(a, b []float64) (D, p float64) {
 	slices.Sort(a)
 	slices.Sort(b)

@@ -8,12 +8,10 @@ import (
 // TracePowers are the k of PowerTraces, those of the paper's SO(10) experiment.
 var TracePowers = [4]int{1, 2, 4, 5}
 
-// TraceBinning are the bins of TraceJSD: the density that empty ones are given is that of
-// the published evaluation.
+// TraceBinning are the bins of TraceJSD: the density that empty ones are given is that of the published evaluation.
 var TraceBinning = Bins{N: 100, Empty: 1e-10}
 
-// PowerTraces writes tr S^k for k = 1, 2, 4, 5 of each of the row-major n×n
-// matrices x: rows×4. A nil dst is allocated.
+// PowerTraces writes tr S^k for k = 1, 2, 4, 5 of each of the row-major n×n matrices x: rows×4. A nil dst is allocated.
 func PowerTraces(dst, x []float64, n int) []float64 {
 	rows := rowsOf("PowerTraces", x, n*n)
 	if dst == nil {
@@ -59,11 +57,10 @@ func PowerTraceJSD(a, b []float64, n int) (each [4]float64, mean float64) {
 	return TraceJSD(PowerTraces(nil, a, n), PowerTraces(nil, b, n))
 }
 
-// TraceJSD returns the JSDistance between the histograms of each power trace of
-// two sets of matrices, given by their PowerTraces, and the mean of the four. A
-// histogram has 100 equal bins between the smallest and the largest value of both
-// sides, as a density, raised by 1e-10 in every bin. All are NaN if either side is
-// empty or has a value that is not finite.
+// TraceJSD returns the JSDistance between the histograms of each power trace of two sets of matrices, given by their
+// PowerTraces, and the mean of the four. A histogram has 100 equal bins between the smallest and the largest value of
+// both sides, as a density, raised by 1e-10 in every bin. All are NaN if either side is empty or has a value that is
+// not finite.
 func TraceJSD(a, b []float64) (each [4]float64, mean float64) {
 	rowsOf("TraceJSD", a, len(each))
 	rowsOf("TraceJSD", b, len(each))

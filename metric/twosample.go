@@ -9,11 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// TwoSample is the outcome of a two-sample test: the Statistic of N points
-// against M, and the share PValue of relabellings that are at least as
-// extreme, the given one among them. Floor is the statistic of those
-// relabellings: what two samples of one law score, pooled points being that law. Its SD is NaN
-// for a single relabelling.
+// TwoSample is the outcome of a two-sample test: the Statistic of N points against M, and the share PValue of
+// relabellings that are at least as extreme, the given one among them. Floor is the statistic of those relabellings:
+// what two samples of one law score, pooled points being that law. Its SD is NaN for a single relabelling.
 type TwoSample struct {
 	Statistic Float `json:"statistic"`
 	Floor
@@ -27,22 +25,19 @@ func NoTest() TwoSample {
 	return TwoSample{Statistic: NaN, Floor: Floor{Mean: NaN, SD: NaN}, PValue: NaN}
 }
 
-// EnergyTest asks whether the points x and y of dimension d come from the same
-// law. Its statistic is the energy distance (Székely and Rizzo, Journal of
-// Statistical Planning and Inference 143, 2013),
+// EnergyTest asks whether the points x and y of dimension d come from the same law. Its statistic is the energy
+// distance (Székely and Rizzo, Journal of Statistical Planning and Inference 143, 2013),
 //
 //	2 mean|x_i − y_j| − mean|x_i − x_j| − mean|y_i − y_j| ≥ 0,
 //
 // in units of x, means over all pairs of points, each with itself included. It
 // tells any two laws of finite mean apart, given points enough.
 //
-// The p-value is (1 + #{T* ≥ T})/(1 + permutations) over random relabellings T*
-// of the pooled points: exact at any size, never 0. All are NaN if a point is
-// not finite.
+// The p-value is (1 + #{T* ≥ T})/(1 + permutations) over random relabellings T* of the pooled points: exact at any
+// size, never 0. All are NaN if a point is not finite.
 //
-// Of x and y at most maxPoints points each, chosen at random, are used; memory
-// grows with the square of their number (4 maxPoints² numbers at most), and
-// each permutation costs half the square of the smaller sample's size.
+// Of x and y at most maxPoints points each, chosen at random, are used; memory grows with the square of their number (4
+// maxPoints² numbers at most), and each permutation costs half the square of the smaller sample's size.
 func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
 	nx, ny := rowsOf("EnergyTest", x, d), rowsOf("EnergyTest", y, d)
 	if nx == 0 || ny == 0 || maxPoints < 1 || permutations < 1 {
@@ -105,8 +100,7 @@ func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSam
 	return t
 }
 
-// appendRows appends n of the rows of x to dst: all in order if there are no
-// more than n, else n random ones.
+// appendRows appends n of the rows of x to dst: all in order if there are no more than n, else n random ones.
 func appendRows(dst, x []float64, d, n int, stream keyed.Stream, sample uint64) []float64 {
 	if n == len(x)/d {
 		return append(dst, x...)
@@ -151,10 +145,9 @@ func newEnergy(points []float64, d, n int, of func(squared float64) float64) *en
 	return e
 }
 
-// statistic returns the energy distance between the points marked first and
-// the others. Only the pairs within the first sample, XX, are summed: its rows'
-// sums are XX + XY, and total is XX + 2XY + YY. It reads what one goroutine has made, half a
-// million numbers a relabelling: the race detector need not look at each of them.
+// statistic returns the energy distance between the points marked first and the others. Only the pairs within the first
+// sample, XX, are summed: its rows' sums are XX + XY, and total is XX + 2XY + YY. It reads what one goroutine has made,
+// half a million numbers a relabelling: the race detector need not look at each of them.
 //
 //go:norace
 func (e *energy) statistic(first []bool) float64 {

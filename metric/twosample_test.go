@@ -45,9 +45,8 @@ func TestEnergyStatistic(t *testing.T) {
 	}
 }
 
-// Three points against one have four relabellings, equally likely. Only the
-// given one isolates the outlier, so p tends to 1/4; with equal points every
-// relabelling ties and p is 1.
+// Three points against one have four relabellings, equally likely. Only the given one isolates the outlier, so p tends
+// to 1/4; with equal points every relabelling ties and p is 1.
 func TestEnergyPValueByHand(t *testing.T) {
 	const permutations = 4000
 	p := EnergyTest([]float64{0, 0.1, 0.2}, []float64{9}, 1, 9, permutations, 1).PValue
@@ -56,9 +55,8 @@ func TestEnergyPValueByHand(t *testing.T) {
 	third := 1. / 3
 	near(t, "PValue of equal points", EnergyTest(
 		[]float64{third, third, third}, []float64{third, third}, 1, 9, 99, 1).PValue, 1, 0)
-	// Two against two: a relabelling and its complement have the same
-	// statistic but not the same sums, and must tie whatever the round-off. The
-	// two extreme ones are 1/3 of all. 20 binomials, false alarm 1e-6.
+	// Two against two: a relabelling and its complement have the same statistic but not the same sums, and must tie
+	// whatever the round-off. The two extreme ones are 1/3 of all. 20 binomials, false alarm 1e-6.
 	u := uniforms(80, 4)
 	for ; len(u) > 0; u = u[4:] {
 		p = EnergyTest([]float64{u[0], u[1]}, []float64{u[2] + 5, u[3] + 5}, 1, 9, permutations, 1).PValue
@@ -66,9 +64,8 @@ func TestEnergyPValueByHand(t *testing.T) {
 	}
 }
 
-// Over all relabellings the statistic has mean D (1/n + 1/m), D being the mean
-// distance of two different pooled points: of the three means, which count each
-// pair of different points in proportion, only the zeros differ.
+// Over all relabellings the statistic has mean D (1/n + 1/m), D being the mean distance of two different pooled points:
+// of the three means, which count each pair of different points in proportion, only the zeros differ.
 func TestEnergyFloor(t *testing.T) {
 	const n, m, d, permutations = 30, 17, 3, 4000
 	x, y := normals(n*d, 1), normals(m*d, 2)
@@ -88,9 +85,8 @@ func TestEnergyFloor(t *testing.T) {
 	}
 }
 
-// Under the null hypothesis and without ties p takes the values k/100 with
-// equal probability. χ² over ten deciles of 600 tests: the false-alarm rate is
-// 1e-6. A share of 0.2 instead of 0.1 in a decile would be seen, χ² ≥ 60; one of
+// Under the null hypothesis and without ties p takes the values k/100 with equal probability. χ² over ten deciles of
+// 600 tests: the false-alarm rate is 1e-6. A share of 0.2 instead of 0.1 in a decile would be seen, χ² ≥ 60; one of
 // 0.13 would not.
 func TestEnergyPValueIsUniform(t *testing.T) {
 	const tests, permutations, d = 600, 99, 2
@@ -110,9 +106,8 @@ func TestEnergyPValueIsUniform(t *testing.T) {
 	}
 }
 
-// A shift by one standard deviation is 5 standard errors at 50 points against
-// 50, and 2.5 times the width shows too: at most three of 199 relabellings may
-// be as extreme.
+// A shift by one standard deviation is 5 standard errors at 50 points against 50, and 2.5 times the width shows too: at
+// most three of 199 relabellings may be as extreme.
 func TestEnergyPower(t *testing.T) {
 	const d = 3
 	for seed := range uint64(10) {
@@ -154,9 +149,8 @@ func TestEnergySubsample(t *testing.T) {
 		b.Floor == c.Floor {
 		t.Errorf("seeds 5 and 6 give %+v and %+v", b, c)
 	}
-	// Taken from all over: the same law at ten times the number, in order. The
-	// statistic is about (1/200 + 1/200)·667 = 6.7; the first rows alone would
-	// give 1070.
+	// Taken from all over: the same law at ten times the number, in order. The statistic is about (1/200 + 1/200)·667 =
+	// 6.7; the first rows alone would give 1070.
 	all, tenth := make([]float64, 2000), make([]float64, 200)
 	for i := range all {
 		all[i] = float64(i)

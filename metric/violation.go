@@ -9,9 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// Violation says how far n samples are from satisfying one component of a
-// constraint, in the units of its values. WorstSample is the first sample
-// that attains Worst.
+// Violation says how far n samples are from satisfying one component of a constraint, in the units of its values.
+// WorstSample is the first sample that attains Worst.
 type Violation struct {
 	Component   string `json:"name"`
 	Worst       Float  `json:"worst"`
@@ -22,11 +21,9 @@ type Violation struct {
 	Q99         Float  `json:"q99"`
 }
 
-// Violations measures constraint values, row-major n×len(names) with one row
-// for each sample. The first equality columns are components of h = 0, whose
-// violation is |h|; the others are components of g ≤ 0, with violation
-// max(g, 0). A value that is NaN is violated by +Inf. There must be at least
-// one sample.
+// Violations measures constraint values, row-major n×len(names) with one row for each sample. The first equality
+// columns are components of h = 0, whose violation is |h|; the others are components of g ≤ 0, with violation max(g,
+// 0). A value that is NaN is violated by +Inf. There must be at least one sample.
 func Violations(names []string, values []float64, n int, equality int) []Violation {
 	c := len(names)
 	if n < 1 || len(values) != n*c {
@@ -54,9 +51,8 @@ func Violations(names []string, values []float64, n int, equality int) []Violati
 	return out
 }
 
-// Excess replaces constraint values, row-major in rows of c, by how far each is
-// from satisfying its constraint (constraint.Excess); the first equality columns are
-// components of h = 0, the others of g ≤ 0.
+// Excess replaces constraint values, row-major in rows of c, by how far each is from satisfying its constraint
+// (constraint.Excess); the first equality columns are components of h = 0, the others of g ≤ 0.
 func Excess(values []float64, c, equality int) {
 	if equality < 0 || equality > c || c > 0 && len(values)%c != 0 || c == 0 && len(values) > 0 {
 		panic(fmt.Sprintf("metric: %d constraint values of %d components, %d of them equalities",

@@ -10,13 +10,7 @@ func TestViolations(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	far := Float(inf)
 	names := []string{"h[0]", "h[1]", "g[0]", "g[1]"}
-	values := []float64{
-		-3, 0, -5, 1,
-		1, 0, 2, -inf,
-		2, 0, -1, nan,
-		3, 0, 2, 4,
-		0, 0, 0, nan,
-	}
+	values := []float64{-3, 0, -5, 1, 1, 0, 2, -inf, 2, 0, -1, nan, 3, 0, 2, 4, 0, 0, 0, nan}
 	before := slices.Clone(values)
 	got := Violations(names, values, 5, 2)
 	want := []Violation{

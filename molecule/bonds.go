@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Covalent radii in Å (Cordero et al., Dalton Trans. 2008, 2832): sp³ carbon, and the
-// larger of low and high spin.
+// Covalent radii in Å (Cordero et al., Dalton Trans. 2008, 2832): sp³ carbon, and the larger of low and high spin.
 var radius = map[string]float64{
 	"H": 0.31, "D": 0.31, "He": 0.28, "Li": 1.28, "Be": 0.96, "B": 0.84, "C": 0.76, "N": 0.71, "O": 0.66, "F": 0.57,
 	"Ne": 0.58, "Na": 1.66, "Mg": 1.41, "Al": 1.21, "Si": 1.11, "P": 1.07, "S": 1.05, "Cl": 1.02, "Ar": 1.06,
@@ -18,8 +17,7 @@ var radius = map[string]float64{
 	"Cs": 2.44, "Ba": 2.15, "Pt": 1.36, "Au": 1.36, "Hg": 1.32, "Tl": 1.45, "Pb": 1.46, "Bi": 1.48,
 }
 
-// heavy is the radius of an atom whose element is not known: carbon's, which is near
-// those of N and O.
+// heavy is the radius of an atom whose element is not known: carbon's, which is near those of N and O.
 const heavy = 0.76
 
 // Two atoms are taken to be bonded if they are apart by more than shortest and at most
@@ -29,8 +27,7 @@ const (
 	slack    = 0.45 // Å
 )
 
-// Radius returns the covalent radius of an element in Å, and that of carbon for one
-// that is not known.
+// Radius returns the covalent radius of an element in Å, and that of carbon for one that is not known.
 func Radius(element string) float64 {
 	if r, ok := radius[Symbol(element)]; ok {
 		return r
@@ -71,9 +68,8 @@ func (m *Molecule) LongestBond(i, j int) float64 {
 	return Radius(m.Atoms[i].Element) + Radius(m.Atoms[j].Element) + slack
 }
 
-// GuessBonds returns the pairs of atoms of a conformation x that are closer than the
-// sum of their covalent radii and 0.45 Å, and farther than 0.4 Å. A hydrogen keeps its
-// nearest partner alone. x has three numbers an atom.
+// GuessBonds returns the pairs of atoms of a conformation x that are closer than the sum of their covalent radii and
+// 0.45 Å, and farther than 0.4 Å. A hydrogen keeps its nearest partner alone. x has three numbers an atom.
 func (m *Molecule) GuessBonds(x []float64) []Bond {
 	n := len(m.Atoms)
 	r, widest := make([]float64, n), 0.0
@@ -106,8 +102,7 @@ func (m *Molecule) hydrogen(i int) bool {
 	return e == "H" || e == "D"
 }
 
-// pairs calls f on all pairs i < j of atoms that are at most reach apart, found by
-// cells of that width.
+// pairs calls f on all pairs i < j of atoms that are at most reach apart, found by cells of that width.
 func pairs(x []float64, n int, reach float64, f func(i, j int, d float64)) {
 	type cell [3]int
 	of := func(i int) (c cell) {

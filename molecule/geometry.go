@@ -20,8 +20,7 @@ func (a vector) norm() float64 { return math.Sqrt(a.dot(a)) }
 // Distance returns that of atoms i and j of the conformation x.
 func Distance(x []float64, i, j int) float64 { return between(x, i, j).norm() }
 
-// Angle returns the angle at atom j between the directions to i and k, in [0, π]. It is
-// NaN if an arm has no length.
+// Angle returns the angle at atom j between the directions to i and k, in [0, π]. It is NaN if an arm has no length.
 func Angle(x []float64, i, j, k int) float64 {
 	a, b := between(x, j, i), between(x, j, k)
 	if a.norm() == 0 || b.norm() == 0 {
@@ -31,9 +30,8 @@ func Angle(x []float64, i, j, k int) float64 {
 	return math.Atan2(a.cross(b).norm(), a.dot(b))
 }
 
-// Torsion returns the dihedral angle of atoms i, j, k, l, in (−π, π]: seen along j → k,
-// how far l is turned clockwise from i (IUPAC's sign). It is NaN if three neighbours
-// are in a line.
+// Torsion returns the dihedral angle of atoms i, j, k, l, in (−π, π]: seen along j → k, how far l is turned clockwise
+// from i (IUPAC's sign). It is NaN if three neighbours are in a line.
 func Torsion(x []float64, i, j, k, l int) float64 {
 	b1, b2, b3 := between(x, i, j), between(x, j, k), between(x, k, l)
 	n1, n2 := b1.cross(b2), b2.cross(b3)

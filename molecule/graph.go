@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Angles returns all pairs of bonds with an atom in common, that atom in the middle and
-// the first atom before the last.
+// Angles returns all pairs of bonds with an atom in common, that atom in the middle and the first atom before the last.
 func (m *Molecule) Angles() [][3]int {
 	var out [][3]int
 	for j, near := range m.Neighbours() {
@@ -68,8 +67,7 @@ type block struct {
 	bonds []Bond
 }
 
-// cyclic returns the parts of the graph that are left when the bonds that are in no ring
-// are taken away.
+// cyclic returns the parts of the graph that are left when the bonds that are in no ring are taken away.
 func (m *Molecule) cyclic() []block {
 	near := m.Neighbours()
 	n := len(near)
@@ -146,9 +144,8 @@ func bridges(near [][]int) map[Bond]bool {
 	return out
 }
 
-// rings returns a minimum cycle basis. Horton's candidates are, for an atom and a bond,
-// the shortest ways from the atom to the bond's ends and the bond; the shortest that are
-// independent, as sums of bonds modulo 2, make the basis.
+// rings returns a minimum cycle basis. Horton's candidates are, for an atom and a bond, the shortest ways from the atom
+// to the bond's ends and the bond; the shortest that are independent, as sums of bonds modulo 2, make the basis.
 func (b block) rings() [][]int {
 	index := map[int]int{} // of an atom in the block
 	var atoms []int
@@ -205,8 +202,7 @@ func (b block) rings() [][]int {
 	return out
 }
 
-// ways returns the number of bonds to each atom from s, and the atom before it on a
-// shortest way.
+// ways returns the number of bonds to each atom from s, and the atom before it on a shortest way.
 func ways(near [][]int, s int) (far, from []int) {
 	far, from = make([]int, len(near)), make([]int, len(near))
 	for i := range far {
@@ -225,8 +221,7 @@ func ways(near [][]int, s int) (far, from []int) {
 	return far, from
 }
 
-// closed returns the ring s … i, j … s; it is shorter than that if the two ways meet
-// before s.
+// closed returns the ring s … i, j … s; it is shorter than that if the two ways meet before s.
 func closed(from []int, s, i, j int) []int {
 	seen := map[int]bool{}
 	var there []int
@@ -244,8 +239,7 @@ func closed(from []int, s, i, j int) []int {
 	return there
 }
 
-// canonical turns a ring so that it begins with its smallest atom and goes on to the
-// smaller neighbour.
+// canonical turns a ring so that it begins with its smallest atom and goes on to the smaller neighbour.
 func canonical(ring []int) []int {
 	n := len(ring)
 	at := slices.Index(ring, slices.Min(ring))

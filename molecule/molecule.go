@@ -38,8 +38,7 @@ type Molecule struct {
 	// Orders are those of the bonds: 1, 2, 3, or 4 for an aromatic one; nil: not known.
 	Orders []int
 
-	// Guessed says that the bonds are those of GuessBonds, for want of any in the
-	// file.
+	// Guessed says that the bonds are those of GuessBonds, for want of any in the file.
 	Guessed bool
 }
 
@@ -52,9 +51,8 @@ func (m *Molecule) N() int { return len(m.Atoms) }
 // Dim returns the number of coordinates of a conformation, three an atom.
 func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
 
-// SetBonds replaces the bonds, which may come in any order, twice, and with their
-// atoms in either order. A bond of an atom that is not there, or with itself, is a
-// *BondError.
+// SetBonds replaces the bonds, which may come in any order, twice, and with their atoms in either order. A bond of an
+// atom that is not there, or with itself, is a *BondError.
 func (m *Molecule) SetBonds(bonds []Bond) error {
 	out := make([]Bond, 0, len(bonds))
 	for _, b := range bonds {
@@ -99,9 +97,8 @@ func (m *Molecule) Neighbours() [][]int {
 	return out
 }
 
-// Same reports whether two molecules have the same atoms by name, and if not, the
-// first atom that differs, or the smaller number of atoms. Names and elements that one
-// of them does not know differ from none.
+// Same reports whether two molecules have the same atoms by name, and if not, the first atom that differs, or the
+// smaller number of atoms. Names and elements that one of them does not know differ from none.
 func (m *Molecule) Same(other *Molecule) (at int, ok bool) {
 	known := func(a, b string) bool { return a == "" || b == "" || strings.EqualFold(a, b) }
 	for i := range min(len(m.Atoms), len(other.Atoms)) {

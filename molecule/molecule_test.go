@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -92,9 +93,7 @@ func TestSelect(t *testing.T) {
 func TestFromNames(t *testing.T) {
 	names := strings.Fields("ACE1:CH3 ACE1:C ALA2:N A:ALA2:CA C9 Cl1 CL1 1HB Xq")
 	m, err := FromNames(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	elements := ""
 	for i, a := range m.Atoms {
 		elements += a.Element + " "
@@ -170,9 +169,7 @@ func TestRings(t *testing.T) {
 		"atoms in other order": {5, []Bond{{4, 1}, {1, 3}, {3, 0}, {0, 4}, {4, 2}}, []int{4}},
 	} {
 		m := Anonymous(c.n)
-		if err := m.SetBonds(c.bonds); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.SetBonds(c.bonds))
 		got := m.Rings()
 		var lengths []int
 		for _, r := range got {
@@ -204,9 +201,7 @@ func TestRings(t *testing.T) {
 
 func TestAnglesAndTorsions(t *testing.T) {
 	m := Anonymous(6) // 0–1–2–3 with 4 and 5 on 2
-	if err := m.SetBonds([]Bond{{1, 0}, {2, 1}, {2, 3}, {2, 4}, {5, 2}, {0, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.SetBonds([]Bond{{1, 0}, {2, 1}, {2, 3}, {2, 4}, {5, 2}, {0, 1}}))
 	if !slices.Equal(m.Bonds, []Bond{{0, 1}, {1, 2}, {2, 3}, {2, 4}, {2, 5}}) {
 		t.Errorf("bonds %v", m.Bonds)
 	}
@@ -229,8 +224,7 @@ func TestAnglesAndTorsions(t *testing.T) {
 	}
 }
 
-// Torsions have the sign and the values of the reference's; distances, angles and volumes
-// are by hand.
+// Torsions have the sign and the values of the reference's; distances, angles and volumes are by hand.
 func TestGeometry(t *testing.T) {
 	const n = 200
 	x := make([]float64, 30*n)
@@ -302,8 +296,7 @@ func TestGuessBonds(t *testing.T) {
 	}
 	// Elements unknown, as of coordinates alone: a chain of carbons.
 	chain := Anonymous(3)
-	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got,
-		[]Bond{{0, 1}, {1, 2}}) {
+	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got, []Bond{{0, 1}, {1, 2}}) {
 		t.Errorf("a chain: %v", got)
 	}
 }

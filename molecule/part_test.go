@@ -3,6 +3,8 @@ package molecule
 import (
 	"slices"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // A ring of atoms 1 to 4 with a tail 0 and a hydrogen 5.
@@ -11,9 +13,7 @@ func TestPart(t *testing.T) {
 	for i, e := range []string{"C", "C", "C", "N", "O", "H"} {
 		m.Atoms[i].Element = e
 	}
-	if err := m.SetBonds([]Bond{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 4}, {0, 5}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.SetBonds([]Bond{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 4}, {0, 5}}))
 	if got := m.Heavy(); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("heavy atoms %v", got)
 	}

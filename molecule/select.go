@@ -18,8 +18,7 @@ import (
 //	ALA2:CA   or of both (with the insertion code, if there is one: ALA2B:CA)
 //	A:ALA2:CA and of that chain
 //
-// Small letters are as good as capitals. A reference that fits no atom or several is a
-// *SelectError.
+// Small letters are as good as capitals. A reference that fits no atom or several is a *SelectError.
 func (m *Molecule) Select(ref string) (int, error) {
 	ref = strings.TrimSpace(ref)
 	if i, err := strconv.Atoi(ref); err == nil {
@@ -127,8 +126,7 @@ func (a Atom) in(residue string) bool {
 		strings.EqualFold(residue, a.Residue+number)
 }
 
-// Label names an atom so that Select finds it: by the shortest of its names that no
-// other atom has, or by its index.
+// Label names an atom so that Select finds it: by the shortest of its names that no other atom has, or by its index.
 func (m *Molecule) Label(i int) string {
 	a := m.Atoms[i]
 	if a.Name != "" && !strings.Contains(a.Name, ":") {

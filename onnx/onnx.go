@@ -179,8 +179,7 @@ func (t Tensor) with(x any) Tensor {
 	return t
 }
 
-// Transposed is Parameter of the array with its axes in another order: axis i of the result is axis
-// axes[i] of x.
+// Transposed is Parameter of the array with its axes in another order: axis i of the result is axis axes[i] of x.
 func Transposed[T float32 | float64](g *Graph, name string, x []T, shape, axes []int) Value {
 	to := make([]int, len(axes))
 	stride := make([]int, len(axes))

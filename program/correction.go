@@ -7,11 +7,10 @@ import (
 	"github.com/landing-diffusion/landing/geometry"
 )
 
-// A Correction moves points by Gauss–Newton steps x ← x − ∇JᵀG†J, with J = [h; g_I] of
-// the equalities and the inequalities that are not met. It is the projection by which
-// physics-constrained flow matching (Utkarsh et al. 2025) corrects the end state that a step
-// of generation extrapolates: once on the way, and to round-off at the end. It is scratch
-// space for one goroutine; methods allocate at most once.
+// A Correction moves points by Gauss–Newton steps x ← x − ∇JᵀG†J, with J = [h; g_I] of the equalities and the
+// inequalities that are not met. It is the projection by which physics-constrained flow matching (Utkarsh et al. 2025)
+// corrects the end state that a step of generation extrapolates: once on the way, and to round-off at the end. It is
+// scratch space for one goroutine; methods allocate at most once.
 type Correction struct {
 	at, one  geometry.Geometry
 	approach *geometry.Approach
@@ -30,10 +29,9 @@ func NewCorrection(s constraint.Set, rows int) *Correction {
 	return c
 }
 
-// Step writes to dst one step from each of the n points x (n×d; dst may be x). On an affine
-// {h = 0} that is the nearest point of it. A row stays where there is no step: components or
-// the step are not finite, or an equality has no gradient; ok (n) tells, and the outcome
-// counts it.
+// Step writes to dst one step from each of the n points x (n×d; dst may be x). On an affine {h = 0} that is the nearest
+// point of it. A row stays where there is no step: components or the step are not finite, or an equality has no
+// gradient; ok (n) tells, and the outcome counts it.
 func (c *Correction) Step(dst, x []float64, ok []bool, n int) geometry.Outcome {
 	if n > c.rows {
 		panic(fmt.Sprintf("program: %d points in a correction for %d", n, c.rows))
@@ -74,9 +72,8 @@ func (c *Correction) move(at geometry.Geometry, dst []float64, ok []bool, o *geo
 	}
 }
 
-// Land moves the n points x (n×d) to Σ in place by steps until |h|, g ≤ 1e-13 or their
-// round-off, at most 50 of them (geometry.Approach). A row that does not arrive stays; ok (n)
-// tells, and the outcome counts it.
+// Land moves the n points x (n×d) to Σ in place by steps until |h|, g ≤ 1e-13 or their round-off, at most 50 of them
+// (geometry.Approach). A row that does not arrive stays; ok (n) tells, and the outcome counts it.
 func (c *Correction) Land(x []float64, ok []bool, n int) geometry.Outcome {
 	d, o := c.d, geometry.Outcome{Points: n}
 	for i := range n {

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -23,9 +24,7 @@ func written(t testing.TB, dim int, equalities, inequalities []string) constrain
 		s.Inequality = append(s.Inequality, formula.Component{Name: e, Expr: e})
 	}
 	set, err := formula.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 

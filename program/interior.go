@@ -14,10 +14,9 @@ import (
 //	B_β(g) = −β ln(−g)                                        for g ≤ −δ, a logarithmic barrier
 //	       = −β ln δ + β/δ (g + δ) + β/(2δ²) (g + δ)²          for g > −δ, a quadratic penalty
 //
-// with δ = β/(100 L), by primal-dual Newton steps on its conditions of first order, the equalities
-// linearised. The paper joins barrier and penalty at g = 0, where the barrier is infinite; joined
-// at −δ, which goes to 0 with β, the sum is twice differentiable, and a proposal may be on either
-// side of a wall.
+// with δ = β/(100 L), by primal-dual Newton steps on its conditions of first order, the equalities linearised. The
+// paper joins barrier and penalty at g = 0, where the barrier is infinite; joined at −δ, which goes to 0 with β, the
+// sum is twice differentiable, and a proposal may be on either side of a wall.
 //
 // A path that ends off Σ, as where components have kinks, is restored to it (their Section 3.3), here
 // by Gauss–Newton steps: the point is on Σ and need not be the nearest.

@@ -12,10 +12,9 @@ import (
 //
 //	½‖y − x̃‖² + λᵀh + ½ρ‖h‖² + (‖max(μ + ρg, 0)‖² − ‖μ‖²)/(2ρ)
 //
-// by Gauss–Newton steps. The paper prints no ½‖y − x̃‖²; without it nothing holds the minimiser
-// near the proposal, and it satisfies the conditions of Karush, Kuhn and Tucker with λ = μ = 0
-// wherever it is on Σ. ρ grows tenfold, to 10⁴ of what it was, where dual ascent does not lower the
-// violation to a quarter.
+// by Gauss–Newton steps. The paper prints no ½‖y − x̃‖²; without it nothing holds the minimiser near the proposal, and
+// it satisfies the conditions of Karush, Kuhn and Tucker with λ = μ = 0 wherever it is on Σ. ρ grows tenfold, to 10⁴ of
+// what it was, where dual ascent does not lower the violation to a quarter.
 type Lagrangian struct{ *search }
 
 // LagrangianOptions of a Lagrangian.

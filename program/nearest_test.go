@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // nearest is what both programs do.
@@ -54,11 +55,9 @@ func TestNearestPoints(t *testing.T) {
 		equalities, inequalities []string
 		want                     func(x []float64)
 	}{
-		"plane":        {[]string{"2*x[0] - x[1] + 2*x[2] = 3"}, nil, plane},
-		"scaled plane": {[]string{"1e5*(2*x[0] - x[1] + 2*x[2] - 3) = 0"}, nil, plane},
-		"two planes": {[]string{"x[0] = 1", "x[0] + x[1] = 0"}, nil, func(x []float64) {
-			x[0], x[1] = 1, -1
-		}},
+		"plane":            {[]string{"2*x[0] - x[1] + 2*x[2] = 3"}, nil, plane},
+		"scaled plane":     {[]string{"1e5*(2*x[0] - x[1] + 2*x[2] - 3) = 0"}, nil, plane},
+		"two planes":       {[]string{"x[0] = 1", "x[0] + x[1] = 0"}, nil, func(x []float64) { x[0], x[1] = 1, -1 }},
 		"redundant planes": {[]string{"2*x[0] - x[1] + 2*x[2] = 3", "x[1] - 2*x[0] - 2*x[2] = -3"}, nil, plane},
 		"half space": {nil, []string{"2*x[0] - x[1] + 2*x[2] <= 3"}, func(x []float64) {
 			if 2*x[0]-x[1]+2*x[2] > 3 {
@@ -105,9 +104,8 @@ func TestNearestPoints(t *testing.T) {
 	}
 }
 
-// Where a program ends, the conditions of Karush, Kuhn and Tucker hold with its multipliers, to
-// 1e-8: y − x̃ + ∇hᵀλ + ∇gᵀμ = 0, h = 0, g ≤ 0, μ ≥ 0 and μg = 0, on curved sets whose walls
-// meet; derivatives by differences.
+// Where a program ends, the conditions of Karush, Kuhn and Tucker hold with its multipliers, to 1e-8: y − x̃ + ∇hᵀλ +
+// ∇gᵀμ = 0, h = 0, g ≤ 0, μ ≥ 0 and μg = 0, on curved sets whose walls meet; derivatives by differences.
 func TestKarushKuhnTucker(t *testing.T) {
 	set := written(t, 3, []string{"x[0]^2 + 2*x[1]^2 + 3*x[2]^2 = 1"},
 		[]string{"x[0] + x[1] <= 0.4", "sin(3*x[2]) <= 0.3 + x[1]"})
@@ -220,13 +218,9 @@ func TestNearestCountsFailures(t *testing.T) {
 // than the rows; a set that has nothing; no allocation.
 func TestNearestInBlocks(t *testing.T) {
 	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	so, err := zoo.NewOrthogonal(4, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, set := range map[string]constraint.Set{"SO(4)": so, "cap": set} {
 		d := set.Dim()
 		const n = 30
@@ -386,8 +380,7 @@ func TestNearestAtKinks(t *testing.T) {
 	}
 }
 
-// The gradient of the violation is that of its differences; where inequalities hold they add
-// nothing.
+// The gradient of the violation is that of its differences; where inequalities hold they add nothing.
 func TestGuidance(t *testing.T) {
 	set := written(t, 3, []string{"dot(x, x) = 1", "x[0]*x[1] = 0.1"}, []string{"sin(3*x[2]) <= 0.3", "x[1] >= -5"})
 	const n = 20

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
@@ -33,9 +34,7 @@ func motions(t testing.TB, n int, steps bool) constraint.Set {
 		}
 	}
 	set, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 

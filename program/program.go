@@ -1,6 +1,5 @@
-// Package program brings points to Σ = {h = 0, g ≤ 0} by general-purpose programs of
-// constrained optimisation, which know of Σ its components and their first derivatives. The
-// rivals of the paper's tables are made of them:
+// Package program brings points to Σ = {h = 0, g ≤ 0} by general-purpose programs of constrained optimisation, which
+// know of Σ its components and their first derivatives. The rivals of the paper's tables are made of them:
 //
 //	Interior    the nearest point, by an interior-point method
 //	Lagrangian  the nearest point, by an augmented Lagrangian with dual ascent

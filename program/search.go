@@ -18,10 +18,9 @@ import (
 //
 //	θp = x̃ − y − Aᵀν,   A p − Dν = −b,
 //
-// a system (AAᵀ + θD)ν = θb + A(x̃ − y) in as many unknowns as components count. A set need not
-// have second derivatives: θ stands for them, the curvature of ½‖y − x̃‖² + νᵀc that gradients showed
-// along the last step, and at least 1. A step that does not lower the program's merit is halved
-// until it does.
+// a system (AAᵀ + θD)ν = θb + A(x̃ − y) in as many unknowns as components count. A set need not have second
+// derivatives: θ stands for them, the curvature of ½‖y − x̃‖² + νᵀc that gradients showed along the last step, and at
+// least 1. A step that does not lower the program's merit is halved until it does.
 //
 // Components that share no coordinates ask nothing of each other, so each part of Σ is searched by itself,
 // with a length, steps and an end of its own; all parts of a point are evaluated together.
@@ -128,10 +127,9 @@ func newSearch(set constraint.Set, rows, most int) *search {
 	return s
 }
 
-// Nearest writes to dst the points of Σ nearest to the n points x (n×d; dst may be x), to first
-// order: of those that a path finds. A point of Σ stays. A row with a path that ends elsewhere keeps
-// x; ok (n) tells, and the outcome counts it. Iterations are evaluations of derivatives after the
-// first.
+// Nearest writes to dst the points of Σ nearest to the n points x (n×d; dst may be x), to first order: of those that a
+// path finds. A point of Σ stays. A row with a path that ends elsewhere keeps x; ok (n) tells, and the outcome counts
+// it. Iterations are evaluations of derivatives after the first.
 func (s *search) Nearest(dst, x []float64, ok []bool, n int) geometry.Outcome {
 	if n > s.rows {
 		panic(fmt.Sprintf("program: %d points in a search for %d", n, s.rows))

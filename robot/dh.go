@@ -5,16 +5,14 @@ import (
 	"math"
 )
 
-// A DH is a row of a table of modified Denavit–Hartenberg parameters (Craig's): the
-// frame of a joint is Rx(Alpha)·Tx(A)·Rz(θ)·Tz(δ) in the one before. A turning joint
-// has θ = Offset + its angle and δ = D; a sliding one θ = Offset and δ = D + its
-// displacement; a fixed one θ = Offset, δ = D.
+// A DH is a row of a table of modified Denavit–Hartenberg parameters (Craig's): the frame of a joint is
+// Rx(Alpha)·Tx(A)·Rz(θ)·Tz(δ) in the one before. A turning joint has θ = Offset + its angle and δ = D; a sliding one θ
+// = Offset and δ = D + its displacement; a fixed one θ = Offset, δ = D.
 type DH struct {
 	A, D, Alpha, Offset float64 // metres, metres, radians, radians
 	Kind                Kind
 
-	// Lower and Upper limit the joint's value, if they are not both 0; Velocity limits
-	// its speed, if it is not 0.
+	// Lower and Upper limit the joint's value, if they are not both 0; Velocity limits its speed, if it is not 0.
 	Lower, Upper, Velocity float64
 }
 
@@ -57,11 +55,9 @@ func quarter(θ float64) (sin, cos float64) {
 	return sin, cos
 }
 
-// Panda returns Franka Emika's arm of seven joints: the manufacturer's table of
-// modified Denavit–Hartenberg parameters and limits. Links 0 to 6 are panda_link1 to
-// panda_link7, link 7 the flange, panda_link8, 0.107 m along the last axis; the base is
-// panda_link0. Spheres are none: the published trajectories look at the origins of
-// links.
+// Panda returns Franka Emika's arm of seven joints: the manufacturer's table of modified Denavit–Hartenberg parameters
+// and limits. Links 0 to 6 are panda_link1 to panda_link7, link 7 the flange, panda_link8, 0.107 m along the last axis;
+// the base is panda_link0. Spheres are none: the published trajectories look at the origins of links.
 func Panda() *Arm {
 	const q = math.Pi / 2
 	a, err := FromDH("panda", []DH{

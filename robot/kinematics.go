@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// A Kinematics says where the links of an arm are at one configuration, with
-// derivatives by its coordinates. It is the scratch of one goroutine; its methods
-// allocate nothing.
+// A Kinematics says where the links of an arm are at one configuration, with derivatives by its coordinates. It is the
+// scratch of one goroutine; its methods allocate nothing.
 //
 // Fixed joints and the directions of axes are absorbed when it is made: each moving
 // joint m is a constant transform (F, f) and then a turn about z, or a shift along it,
@@ -36,8 +35,7 @@ type vec struct{ x, y, z float64 }
 // columns of a 3×3 matrix.
 type columns struct{ x, y, z vec }
 
-// A move is a joint that moves: the constant transform before it, and where its
-// coordinates are.
+// A move is a joint that moves: the constant transform before it, and where its coordinates are.
 type move struct {
 	f      columns
 	shift  vec
@@ -72,8 +70,7 @@ type Point struct {
 	Local [3]float64 // in the link's frame
 }
 
-// NewKinematics returns scratch for the arm, which must not change afterwards and must
-// pass Check.
+// NewKinematics returns scratch for the arm, which must not change afterwards and must pass Check.
 func (a *Arm) NewKinematics() *Kinematics {
 	if err := a.Check(); err != nil {
 		panic("robot: " + err.Error())
@@ -105,8 +102,7 @@ func (a *Arm) NewKinematics() *Kinematics {
 // Arm returns the arm.
 func (k *Kinematics) Arm() *Arm { return k.arm }
 
-// toAxis returns the least rotation that carries z to the axis; the identity and the
-// half turn about x exactly for ±z.
+// toAxis returns the least rotation that carries z to the axis; the identity and the half turn about x exactly for ±z.
 func toAxis(axis [3]float64) [9]float64 {
 	l := math.Hypot(math.Hypot(axis[0], axis[1]), axis[2])
 	x, y, z := axis[0]/l, axis[1]/l, axis[2]/l
@@ -133,11 +129,7 @@ func split(r [9]float64) columns {
 
 // of returns x·u.x + y·u.y + z·u.z.
 func of(x, y, z, u vec) vec {
-	return vec{
-		x.x*u.x + y.x*u.y + z.x*u.z,
-		x.y*u.x + y.y*u.y + z.y*u.z,
-		x.z*u.x + y.z*u.y + z.z*u.z,
-	}
+	return vec{x.x*u.x + y.x*u.y + z.x*u.z, x.y*u.x + y.y*u.y + z.y*u.z, x.z*u.x + y.z*u.y + z.z*u.z}
 }
 
 // pair returns a·x + b·y.
@@ -342,9 +334,8 @@ func (k *Kinematics) Points(dst []float64) {
 	}
 }
 
-// PointsJacobian writes the derivatives of the n tracked points into jac, n×3×D. It
-// writes the columns of Arm.Support of each point's link only: the others are zero at
-// every configuration, and the caller clears them once.
+// PointsJacobian writes the derivatives of the n tracked points into jac, n×3×D. It writes the columns of Arm.Support
+// of each point's link only: the others are zero at every configuration, and the caller clears them once.
 func (k *Kinematics) PointsJacobian(jac []float64) {
 	for i := range k.tracked {
 		t := &k.tracked[i]

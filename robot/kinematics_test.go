@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // random returns an arm of n joints with axes and origins in any direction, turning,
@@ -32,9 +34,7 @@ func random(t testing.TB, r *rand.Rand, n int) *Arm {
 			Lower:  -1, Upper: 1, Velocity: 1,
 		})
 	}
-	if err := a.Check(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, a.Check())
 	return a
 }
 
@@ -136,8 +136,7 @@ var whats = []what{
 	{"direction", (*Kinematics).Direction, (*Kinematics).DirectionJacobian, (*Kinematics).DirectionHessian},
 }
 
-// Poses are of degree one in each coordinate, so differences over any step are the
-// derivatives, to rounding.
+// Poses are of degree one in each coordinate, so differences over any step are the derivatives, to rounding.
 func TestJacobianExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := 3; n < 12; n++ {

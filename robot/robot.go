@@ -1,12 +1,10 @@
-// Package robot is a serial arm as data, and where its links are: joints in a chain,
-// limits, the arm's own volume as spheres, forward kinematics with exact first and
-// second derivatives.
+// Package robot is a serial arm as data, and where its links are: joints in a chain, limits, the arm's own volume as
+// spheres, forward kinematics with exact first and second derivatives.
 //
-// A configuration of an arm with R turning joints (revolute, continuous) and P sliding
-// ones (prismatic) is D = 2R + P numbers: the cosines of the turning joints in the
-// order of the chain, then their sines, then the displacements. Off the unit circles
-// a pair (c, s) is put as it is into Rodrigues' form I + sK + (1−c)K²; poses are then
-// polynomials of degree one in each joint's pair, smooth everywhere.
+// A configuration of an arm with R turning joints (revolute, continuous) and P sliding ones (prismatic) is D = 2R + P
+// numbers: the cosines of the turning joints in the order of the chain, then their sines, then the displacements. Off
+// the unit circles a pair (c, s) is put as it is into Rodrigues' form I + sK + (1−c)K²; poses are then polynomials of
+// degree one in each joint's pair, smooth everywhere.
 //
 // Metres and radians throughout. Joints are counted from 0; link i is the one that
 // joint i moves, and link −1 is the base.
@@ -129,9 +127,8 @@ func (a *Arm) count(is func(Kind) bool) (n int) {
 	return n
 }
 
-// Columns returns where the coordinates of joint j are in a configuration: those of
-// its cosine and sine; of a prismatic joint that of its displacement and −1; of a
-// fixed one −1 and −1.
+// Columns returns where the coordinates of joint j are in a configuration: those of its cosine and sine; of a prismatic
+// joint that of its displacement and −1; of a fixed one −1 and −1.
 func (a *Arm) Columns(j int) (c, s int) {
 	turn, slide := 0, 2*a.Turning()
 	for i := range a.Joints[:j] {
@@ -176,8 +173,7 @@ func (a *Arm) Support(link int) []int {
 	return out
 }
 
-// Link returns the index of the link of a name, −1 for the base. The error is a
-// *LinkError.
+// Link returns the index of the link of a name, −1 for the base. The error is a *LinkError.
 func (a *Arm) Link(name string) (int, error) {
 	if name == a.Base && name != "" {
 		return -1, nil
@@ -204,10 +200,9 @@ func (e *LinkError) Error() string {
 	return s
 }
 
-// Angles writes the R + P joint values of the configuration x into q, in the order of
-// the chain: the angle of (c, s), whatever its length, and displacements. Of the angles
-// that differ by whole turns it takes the one nearest to the middle of the joint's
-// limits; without limits the one in (−π, π].
+// Angles writes the R + P joint values of the configuration x into q, in the order of the chain: the angle of (c, s),
+// whatever its length, and displacements. Of the angles that differ by whole turns it takes the one nearest to the
+// middle of the joint's limits; without limits the one in (−π, π].
 func (a *Arm) Angles(q, x []float64) {
 	a.fits(q, x)
 	turning := a.Turning()
@@ -264,9 +259,8 @@ func (a *Arm) fits(q, x []float64) {
 	}
 }
 
-// Check returns what is wrong with the arm: the first joint or sphere that cannot be,
-// or a name that two links share. The error is a *JointError, or one of spheres in
-// words.
+// Check returns what is wrong with the arm: the first joint or sphere that cannot be, or a name that two links share.
+// The error is a *JointError, or one of spheres in words.
 func (a *Arm) Check() error {
 	if n := len(a.Joints); n > MostJoints {
 		return fmt.Errorf("%d joints; expected at most %d", n, MostJoints)

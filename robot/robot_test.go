@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
@@ -140,9 +141,7 @@ func TestAngles(t *testing.T) {
 // A table's frame is Rx(α)·Tx(a)·Rz(θ)·Tz(d), in any of its kinds.
 func TestFromDH(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	rotate := func(axis [3]float64, θ float64) Pose {
-		return Pose{R: rodrigues(axis, math.Cos(θ), math.Sin(θ))}
-	}
+	rotate := func(axis [3]float64, θ float64) Pose { return Pose{R: rodrigues(axis, math.Cos(θ), math.Sin(θ))} }
 	shift := func(x, z float64) Pose { p := Identity(); p.P = [3]float64{x, 0, z}; return p }
 	ex, ez := [3]float64{1, 0, 0}, [3]float64{0, 0, 1}
 	var rows []DH
@@ -154,9 +153,7 @@ func TestFromDH(t *testing.T) {
 		rows = append(rows, row)
 	}
 	a, err := FromDH("test", rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	q := []float64{0.3, 0.7, -2, 1.1}
 	x := make([]float64, a.Dim())
 	a.Coordinates(x, q)

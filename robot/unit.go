@@ -2,11 +2,10 @@ package robot
 
 import "math"
 
-// The reference implementation reads joint angles as atan2(s, c) everywhere, so its
-// functions off the circles are f(y) with y = x/ρ in each pair, ρ = ‖(c, s)‖. The
-// methods of this file carry values and gradients of f from y to x; sliding joints
-// stay as they are. With u = (c, s)/ρ the derivative of a pair is ∂y/∂x = (I − uuᵀ)/ρ.
-// A pair (0, 0) is read as the angle 0, and has zero derivatives.
+// The reference implementation reads joint angles as atan2(s, c) everywhere, so its functions off the circles are f(y)
+// with y = x/ρ in each pair, ρ = ‖(c, s)‖. The methods of this file carry values and gradients of f from y to x;
+// sliding joints stay as they are. With u = (c, s)/ρ the derivative of a pair is ∂y/∂x = (I − uuᵀ)/ρ. A pair (0, 0) is
+// read as the angle 0, and has zero derivatives.
 
 // Unit writes y, the configuration x with every pair brought to length 1. y may be x.
 func (a *Arm) Unit(y, x []float64) {

@@ -34,6 +34,9 @@ type GenerateOptions struct {
 
 	Condition   string // name=value,… or a file
 	Start, Goal string // of an arm
+
+	Diagnose bool                          // tell how far states are from the set at every step; of Once alone
+	Say      func(format string, v ...any) // gets remarks on the run and on what is asked of it; nil: nobody
 }
 
 // A generation is what parts of a generation share.
@@ -68,9 +71,16 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Condition != "" && !strings.Contains(o.Condition, "=") {
 		given, g.Condition = o.Condition, ""
 	}
+	say := o.Say
+	if say == nil {
+		say = func(string, ...any) {}
+	}
 	asked, err := g.asked(drawn, given)
 	if err != nil {
 		return nil, err
+	}
+	if asked != nil && asked.Warning != "" {
+		say("warning: %s", asked.Warning)
 	}
 	if asked != nil {
 		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
@@ -83,9 +93,16 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w := r.Weights(); o.Checkpoint == "" && w != nil {
+		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
+	}
+	for _, says := range r.Standing(trained) {
+		say("note: %s", says)
+	}
 	g.Checkpoint = run.CheckpointName(trained.State.Updates)
 	g.Data = drawn.NeedsData()
-	d := &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each), seed: g.Seed}
+	d := &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each), seed: g.Seed,
+		diagnose: o.Diagnose}
 	l := &List{Kind: generateKind, From: o.First, Count: o.Count * rows, rows: d.draw}
 	names := run.CheckpointFiles(g.Checkpoint)
 	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
@@ -150,8 +167,8 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 	case g.Condition != "":
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
-		return nil, &experiment.ConditionError{Fault: "the run has a condition: expected values of " +
-			strings.Join(r.Condition.Names, ", ")}
+		return nil, &experiment.ConditionError{Fault: "the run has a condition: expected --condition with values of " +
+			strings.Join(r.Condition.Names, ", ") + ", or a file with a row for each"}
 	}
 	return nil, nil
 }
@@ -164,6 +181,8 @@ type drawer struct {
 	each    int                    // samples under each
 	seed    uint64
 	prior   *experiment.Prior // nil until it is asked
+
+	diagnose bool
 }
 
 // named returns the path of the input whose name is base and an extension; empty if there is none.
@@ -185,7 +204,15 @@ type Drawn struct {
 	Break      string  `json:"break,omitempty"` // the first of them
 	Components []Worst `json:"violation"`       // how far samples are from Σ, by component
 	Infeasible *Worst  `json:"infeasible,omitempty"`
-	Epoch      int     `json:"epoch"` // of the network
+	Epoch      int     `json:"epoch"`   // of the network
+	Seconds    float64 `json:"seconds"` // that drawing took
+
+	Steps *experiment.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
+
+	// Of all parts, once they are joined:
+	Seed  uint64            `json:"-"`
+	By    []problem.Setting `json:"-"` // keys of generation that were set
+	Under *experiment.Asked `json:"-"` // conditions
 }
 
 // Worst is the violation of a component by the sample that violates it most.
@@ -210,11 +237,15 @@ func (d *drawer) draw(ctx context.Context, m *making) (any, error) {
 	}
 	dim := d.run.Process.Set.Dim()
 	out := &Drawn{Epoch: d.trained.State.Epoch}
+	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(m.Count, math.MaxInt32)))
+	if d.diagnose {
+		drawer.Diagnose()
+	}
 	rows, err := m.writeRows(dim, func(x []float64, first uint64) (int, error) {
-		s, err := d.run.Generate(ctx, d.trained, d.prior, len(x)/dim, first, d.seed, func(k int) {
+		s, err := drawer.Draw(ctx, d.prior, len(x)/dim, first, d.seed, func(k int) {
 			m.tick(first-m.First+uint64(k), m.Count)
 		})
-		if s == nil {
+		if err != nil {
 			return 0, err
 		}
 		out.add(d.run, s, first)
@@ -241,6 +272,7 @@ func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
 		}
 	}
 	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
+	o.Seconds, o.Steps = o.Seconds+s.Time.Seconds(), s.Steps
 	if o.Break == "" && s.Break != nil {
 		o.Break = s.Break.Error()
 	}
@@ -259,15 +291,8 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	if err := j.Task(&g); err != nil {
 		return nil, err
 	}
-	dir, data, err := j.runDir()
+	r, err := g.opened(j)
 	if err != nil {
-		return nil, err
-	}
-	r, err := experiment.OpenToDraw(dir, data, j.Pool)
-	if err != nil {
-		return nil, err
-	}
-	if r, err = r.Redraw(g.Settings); err != nil {
 		return nil, err
 	}
 	ext := strings.ToLower(filepath.Ext(j.Out))
@@ -275,7 +300,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	if write == nil {
 		return nil, refuse("%s: this kind of data is not written to such files, but to .npy or .csv", j.Out)
 	}
-	all := Drawn{}
+	all := Drawn{Seed: g.Seed, By: r.Drawn}
 	for _, p := range j.Parts {
 		var d Drawn
 		if err := json.Unmarshal(p.Result.Detail, &d); err != nil {
@@ -283,7 +308,8 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 		}
 		all.join(&d)
 	}
-	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range)}
+	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range),
+		Detail: &all}
 	if r.Domain.Rounded[ext] != nil {
 		var worst metric.Violation
 		form.Write = func(w io.Writer, rows arrayfile.Rows) error {
@@ -296,39 +322,66 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 			}))
 		}
 		form.Note = func() string {
-			if worst.Worst <= all.Worst() {
+			if !(worst.Worst > all.Worst()) {
 				return ""
 			}
 			return fmt.Sprintf("%s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all "+
 				"digits", j.Out, worst.Component, float64(worst.Worst))
 		}
 	}
-	if !j.Force { // what is there is no left-over of ours
-		if _, err := experiment.ReadRecord(j.Out); err != nil {
-			return nil, &run.ExistsError{Path: form.Beside}
+	if !j.Force {
+		if err := freeRecord(j.Out); err != nil {
+			return nil, err
 		}
 	}
 	form.Record = func(sha256 string, failed []uint64) (any, error) {
-		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version, Run: dir,
+		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
+			Run:    r.Folder.Dir,
 			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
 			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
-			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken}
-		for _, p := range j.Parts {
-			rec.Seconds += p.Result.Seconds
-		}
+			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
+			Seconds: all.Seconds, Steps: all.Steps}
 		if g.Each > 0 {
 			given := cmp.Or(g.Condition, strings.TrimSpace(g.Start+" "+g.Goal),
 				j.Parts[0].Result.Inputs.named("condition"))
-			rec.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
+			all.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
 				Each: int(g.Each)}
 		}
+		rec.Under = all.Under
 		return rec, nil
 	}
 	return form, nil
 }
 
-// Worst is the largest violation of any component.
+// opened returns the run that drew, as it drew.
+func (g *generation) opened(j *Joint) (*experiment.Run, error) {
+	if d, ok := j.open.(*drawer); ok {
+		return d.run, nil
+	}
+	dir, data, err := j.runDir()
+	if err != nil {
+		return nil, err
+	}
+	r, err := experiment.OpenToDraw(dir, data, j.Pool)
+	if err != nil {
+		return nil, err
+	}
+	return r.Redraw(g.Settings)
+}
+
+// freeRecord returns an error if what lies in the place of a file's record is none.
+func freeRecord(file string) error {
+	if _, err := experiment.ReadRecord(file); err != nil {
+		return &run.ExistsError{Path: experiment.RecordName(file)}
+	}
+	return nil
+}
+
+// Worst is the largest violation of any component; NaN where there is no sample.
 func (o *Drawn) Worst() (worst metric.Float) {
+	if len(o.Components) == 0 {
+		return metric.NaN
+	}
 	for _, c := range o.Components {
 		worst = max(worst, c.Worst)
 	}
@@ -340,6 +393,7 @@ func (o *Drawn) join(d *Drawn) {
 	o.Dim, o.Epoch = d.Dim, d.Epoch
 	o.Failed += d.Failed
 	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
+	o.Seconds, o.Steps = o.Seconds+d.Seconds, d.Steps
 	o.Break = cmp.Or(o.Break, d.Break)
 	for k, c := range d.Components {
 		if k >= len(o.Components) {

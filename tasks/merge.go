@@ -192,6 +192,8 @@ type MergeOptions struct {
 	SameBits bool   // refuse parts that were made with several kinds of kernels
 	Pool     *parallel.Pool
 	Tick     func(done, of uint64) // hears of rows; may be nil
+
+	open any // of Once: List.open
 }
 
 // A Joint is parts of one list that are being joined into a file.
@@ -228,6 +230,8 @@ type Form struct {
 
 	// Note is what else is to be said of the file, once it is written; may be nil.
 	Note func() string
+
+	Detail any // what else the kind knows of the rows, for Merged
 }
 
 // Merged is what Merge did.
@@ -242,6 +246,7 @@ type Merged struct {
 	Kernels []string `json:"kernels"` // that the parts were made with
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	Detail  any      `json:"-"` // of the kind; a *Drawn of samples
 }
 
 // Merge joins parts into a file: the bytes that one process would have written. Nothing appears under its name before
@@ -289,13 +294,8 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 		return nil, err
 	}
 	if !o.Force {
-		for _, path := range []string{out, form.Beside} {
-			if path == "" {
-				continue
-			}
-			if err := run.Free(path); err != nil {
-				return nil, err
-			}
+		if err := run.Free(out); err != nil {
+			return nil, err
 		}
 	}
 	h := newHash()
@@ -315,7 +315,7 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 			m.Notes = append(m.Notes, note)
 		}
 	}
-	m.SHA256, m.Bytes, m.Failed = h.sum(), h.n, append(m.Failed, j.failed...)
+	m.SHA256, m.Bytes, m.Failed, m.Detail = h.sum(), h.n, append(m.Failed, j.failed...), form.Detail
 	if form.Record != nil {
 		record, err := form.Record(m.SHA256, m.Failed)
 		if err != nil {
@@ -477,6 +477,11 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 		if err := run.Free(out); err != nil {
 			return nil, err
 		}
+		if l.Kind == generate.Name {
+			if err := freeRecord(out); err != nil {
+				return nil, err
+			}
+		}
 	}
 	scratch, err := run.Scratch(filepath.Dir(out), "."+filepath.Base(out)+".parts-")
 	if err != nil {
@@ -486,7 +491,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 	if _, _, err := l.into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), o.Tick); err != nil {
 		return nil, err
 	}
-	o.Tick = nil
+	o.Tick, o.open = nil, l.open
 	parts, err := Parts([]string{scratch.Dir})
 	if err != nil {
 		return nil, err

@@ -24,6 +24,9 @@ import (
 // maxComponents bounds the constraints that a table lists.
 const maxComponents = 8
 
+// maxNumbers bounds the numbers of points that a verb holds in memory at once.
+const maxNumbers = 100_000_000
+
 // judgement is what eval, report and demo have in common.
 type judgement struct {
 	checkpoint string

@@ -8,9 +8,8 @@
 // with q a distance, an angle, a dihedral or a signed volume, and exact first and second
 // derivatives. Rigid, Bonds and BondAngles make conditions of a template's positions.
 //
-// Translations and rotations change no internal coordinate, so Σ is not compact and has
-// no uniform law: docs/molecules.md says what noise and prior make of them. The package
-// reads no files.
+// Translations and rotations change no internal coordinate, so Σ is not compact and has no uniform law:
+// docs/molecules.md says what noise and prior make of them. The package reads no files.
 package conformation
 
 import (
@@ -47,11 +46,10 @@ type Spec struct {
 	Template   []float64 // positions near Σ, for chains to start from; nil: they have none
 	Conditions []Condition
 	Apart      []Apart
-	// Max makes one inequality of each window, the larger of its two sides, and one of
-	// each Apart, that of the nearest pair. It has a kink where they change places; the
-	// default are smooth. A dihedral's window within (−π, π] is then max(θ − High, Low − θ)
-	// as the paper has it, not on the circle: from beyond the cut at π the way back is the
-	// long one.
+	// Max makes one inequality of each window, the larger of its two sides, and one of each Apart, that of the nearest
+	// pair. It has a kink where they change places; the default are smooth. A dihedral's window within (−π, π] is then
+	// max(θ − High, Low − θ) as the paper has it, not on the circle: from beyond the cut at π the way back is the long
+	// one.
 	Max bool
 }
 
@@ -67,8 +65,7 @@ func (e *Error) Error() string { return "conformation: " + e.Fault }
 const (
 	// MaxComponents bounds the components of a set.
 	MaxComponents = 16_384
-	// straight is how near to 0 or π a bond angle may be fixed or have a wall: its
-	// second derivatives grow as 1/sin θ.
+	// straight is how near to 0 or π a bond angle may be fixed or have a wall: its second derivatives grow as 1/sin θ.
 	straight = math.Pi / 180
 	// same: two values that one coordinate is fixed at are the same.
 	same = 1e-9

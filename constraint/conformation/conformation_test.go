@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
@@ -35,9 +36,7 @@ func set(t testing.TB, atoms int, spec conformation.Spec) *conformation.Set {
 	t.Helper()
 	spec.Molecule = molecule.Anonymous(atoms)
 	s, err := conformation.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -80,8 +79,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// The paper's set in its own form: golden values, first derivatives, and paths with the
-// reference's ridge.
+// The paper's set in its own form: golden values, first derivatives, and paths with the reference's ridge.
 func TestGoldenAlanine(t *testing.T) {
 	g := golden.Read(t, "md_ops.npz")
 	s := alanine(t, true)
@@ -101,9 +99,7 @@ func TestGoldenAlanine(t *testing.T) {
 			golden.Near(t, "∇"+name, rows, g["jac_"+name+where].AsFloat64())
 		}
 		ridge := reference.NewRidge(s, 1e-6, 0.05)(n)
-		if err := ridge.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, ridge.At(x, n))
 		y := make([]float64, 30*n)
 		ridge.Tangent(y, g["y"].AsFloat64())
 		golden.Near(t, "Πy", y, g["tangent_"+where].AsFloat64())
@@ -115,16 +111,14 @@ func TestGoldenAlanine(t *testing.T) {
 	}
 }
 
-// dihedralOf puts the last of four atoms at a dihedral angle θ, with bonds of 1.5 and
-// right angles.
+// dihedralOf puts the last of four atoms at a dihedral angle θ, with bonds of 1.5 and right angles.
 func dihedralOf(θ float64) []float64 {
 	sin, cos := math.Sincos(θ)
 	return []float64{1.5, 0, 0, 0, 0, 0, 0, 0, 1.5, 1.5 * cos, 1.5 * sin, 1.5}
 }
 
-// A dihedral is compared on the circle: a window across ±180° holds on both sides of the
-// cut, its gradients are those of one smooth function there, and its two inequalities
-// are θ's distances from the walls.
+// A dihedral is compared on the circle: a window across ±180° holds on both sides of the cut, its gradients are those
+// of one smooth function there, and its two inequalities are θ's distances from the walls.
 func TestWindowAcrossTheCut(t *testing.T) {
 	for _, c := range []struct{ low, high float64 }{{170, 200}, {-190, -160}, {530, 560}, {-30, 40}, {100, 380}} {
 		s := set(t, 4, conformation.Spec{Conditions: []conformation.Condition{
@@ -148,8 +142,7 @@ func TestWindowAcrossTheCut(t *testing.T) {
 	}
 }
 
-// The derivatives of a dihedral have no singularity at 0 and π: at right angles ∂θ/∂r₃
-// has length 1/1.5 everywhere.
+// The derivatives of a dihedral have no singularity at 0 and π: at right angles ∂θ/∂r₃ has length 1/1.5 everywhere.
 func TestDihedralAtItsEnds(t *testing.T) {
 	s := set(t, 4, conformation.Spec{Conditions: []conformation.Condition{on(dihedral, 1, 1, 0, 1, 2, 3)}})
 	e, v, jac := s.NewEvaluator(1), make([]float64, 1), make([]float64, 12)
@@ -161,8 +154,7 @@ func TestDihedralAtItsEnds(t *testing.T) {
 	}
 }
 
-// The paper's maximum of a window within (−π, π] is not on the circle, that of one across
-// the cut is.
+// The paper's maximum of a window within (−π, π] is not on the circle, that of one across the cut is.
 func TestMaxBeyondTheCut(t *testing.T) {
 	for _, c := range []struct{ low, high, θ, want float64 }{
 		{130, 170, -170, 300}, {130, 170, 175, 5}, {130, 170, 120, 10}, {150, 210, -140, 10}, {150, 210, -170, -20},
@@ -175,8 +167,7 @@ func TestMaxBeyondTheCut(t *testing.T) {
 	}
 }
 
-// The maximum is the larger of the two smooth inequalities, with its derivatives, and of
-// pairs that of the nearest.
+// The maximum is the larger of the two smooth inequalities, with its derivatives, and of pairs that of the nearest.
 func TestMax(t *testing.T) {
 	spec := conformation.Spec{
 		Conditions: []conformation.Condition{on(dihedral, 2.5, 3.5, 0, 1, 2, 3), on(distance, 1, 2, 0, 3)},
@@ -319,9 +310,7 @@ func TestFault(t *testing.T) {
 	s, err := conformation.New(conformation.Spec{Molecule: m,
 		Conditions: []conformation.Condition{{Name: "φ", Low: 1, High: 2,
 			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	fault := s.Capabilities().Fault
 	for _, c := range []struct {
 		x    []float64

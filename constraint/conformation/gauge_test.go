@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -86,9 +87,7 @@ func TestGauge(t *testing.T) {
 	spec := conformation.Spec{Molecule: ring, Conditions: append(bonds, on(angle, 1.8, 2.1, 0, 1, 2)),
 		Apart: []conformation.Apart{{Pairs: conformation.Separated(ring, []int{0, 1, 2, 3, 4, 5, 6}, 2), Min: 2.4}}}
 	closed, err := conformation.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var circle []float64
 	for range n {
 		circle = append(circle, shape...)
@@ -104,9 +103,7 @@ func TestGauge(t *testing.T) {
 					p := process(c.set, method, walls)
 					// Round-off grows along paths that bounce; the whole of the paper's would end at 1e-8.
 					p.Schedule.N, p.Schedule.T = 40, 0.08
-					if err := p.Validate(); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, p.Validate())
 					for _, backward := range []bool{false, true} {
 						still := path(t, p, c.x, n, motion{turn: [3]vector{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, backward)
 						if far := distanceOf(still, c.x); far < 0.1 {
@@ -156,9 +153,7 @@ func path(t *testing.T, p *langevin.Process, x []float64, n int, m motion, backw
 		} else {
 			info, err = s.Forward(out, x, prev, noise(k), failed, n, k)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		x = append([]float64(nil), x...)
 		info.Folds.Carry(x)
 		prev, x = x, out
@@ -173,8 +168,7 @@ func distanceOf(x, y []float64) (far float64) {
 	return far
 }
 
-// The forward simulation of the paper's alanine: as many paths as there are training
-// rows.
+// The forward simulation of the paper's alanine: as many paths as there are training rows.
 func BenchmarkForward(b *testing.B) {
 	const paths, d = 4825, 30
 	six := golden.Read(b, "md_ops.npz")["x_on"].AsFloat64()

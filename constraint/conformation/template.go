@@ -14,8 +14,7 @@ type TemplateError struct{ Fault string }
 
 func (e *TemplateError) Error() string { return e.Fault }
 
-// Fixed returns the condition that a coordinate keeps its value at x. The error is a
-// *TemplateError.
+// Fixed returns the condition that a coordinate keeps its value at x. The error is a *TemplateError.
 func Fixed(m *molecule.Molecule, x []float64, c Coordinate) (Condition, error) {
 	v := c.Value(x)
 	if v-v != 0 {
@@ -45,12 +44,11 @@ func Bonds(m *molecule.Molecule, x []float64) ([]Condition, error) {
 	return out, nil
 }
 
-// BondAngles keeps all angles between bonds. Those at an atom j with neighbours a, b, c,
-// … are kept by the angle a–j–b and, for each further neighbour, the angle a–j–c and the
-// dihedral c–j–a–b: 2n−3 numbers that fix the directions of n bonds to each other. All
-// n(n−1)/2 angles would be dependent for n ≥ 4, and for three bonds in a plane, where
-// their sum is largest, Σ would be singular. The dihedral depends on the directions
-// alone, and keeps which hand the atom is of.
+// BondAngles keeps all angles between bonds. Those at an atom j with neighbours a, b, c, … are kept by the angle a–j–b
+// and, for each further neighbour, the angle a–j–c and the dihedral c–j–a–b: 2n−3 numbers that fix the directions of n
+// bonds to each other. All n(n−1)/2 angles would be dependent for n ≥ 4, and for three bonds in a plane, where their
+// sum is largest, Σ would be singular. The dihedral depends on the directions alone, and keeps which hand the atom is
+// of.
 func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
 	var out []Condition
 	for j, near := range m.Neighbours() {
@@ -97,11 +95,10 @@ func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
 	return out, nil
 }
 
-// Rigid keeps the shape of a group of atoms: 3n−6 conditions of n ≥ 3 atoms that are
-// not all on a line, independent wherever they hold. Three atoms a, b, c have their distances;
-// each other one its distance to a, the angle to b and the dihedral to c, with a, b and c
-// in the order that is best for it. All n(n−1)/2 distances would be dependent, singular
-// where the group is flat, and could not tell it from its mirror image.
+// Rigid keeps the shape of a group of atoms: 3n−6 conditions of n ≥ 3 atoms that are not all on a line, independent
+// wherever they hold. Three atoms a, b, c have their distances; each other one its distance to a, the angle to b and
+// the dihedral to c, with a, b and c in the order that is best for it. All n(n−1)/2 distances would be dependent,
+// singular where the group is flat, and could not tell it from its mirror image.
 func Rigid(m *molecule.Molecule, x []float64, atoms []int) ([]Condition, error) {
 	var out []Condition
 	add := func(c Coordinate) error {
@@ -168,8 +165,7 @@ func widestTriangle(x []float64, atoms []int) (base [3]int, sine float64) {
 	return base, sine
 }
 
-// Separated returns the pairs of the atoms that are more than bonds bonds apart, or
-// not joined at all.
+// Separated returns the pairs of the atoms that are more than bonds bonds apart, or not joined at all.
 func Separated(m *molecule.Molecule, atoms []int, bonds int) [][2]int {
 	near := m.Neighbours()
 	var out [][2]int
@@ -195,8 +191,7 @@ func Separated(m *molecule.Molecule, atoms []int, bonds int) [][2]int {
 	return out
 }
 
-// A SingularError says that Σ is singular at the template: equalities are dependent
-// there and not beside it.
+// A SingularError says that Σ is singular at the template: equalities are dependent there and not beside it.
 type SingularError struct {
 	Component string  // the one that depends on others
 	Sine      float64 // of its gradient to their span
@@ -255,9 +250,8 @@ func (s *Set) Singular(x []float64) error {
 	return nil
 }
 
-// sines returns the sine of each unit gradient of the equalities to the span of those
-// before it, in an order that puts the most independent first, without those that
-// round-off would make; and the last component of that order.
+// sines returns the sine of each unit gradient of the equalities to the span of those before it, in an order that puts
+// the most independent first, without those that round-off would make; and the last component of that order.
 func (s *Set) sines(e constraint.Evaluator, x []float64) (sines []float64, last int) {
 	m, d, c := len(s.equalities), s.Dim(), len(s.components)
 	values, jac := make([]float64, c), make([]float64, c*d)

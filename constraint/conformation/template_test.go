@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
@@ -29,18 +30,14 @@ func crown(t testing.TB, n int) (*molecule.Molecule, []float64) {
 		x[3*i], x[3*i+1], x[3*i+2] = r*cos, r*sin, up*float64(1-2*(i%2))
 		bonds = append(bonds, molecule.Bond{i, (i + 1) % n})
 	}
-	if err := m.SetBonds(bonds); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.SetBonds(bonds))
 	return m, x
 }
 
 func must[T any](t testing.TB) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return v
 	}
 }
@@ -108,9 +105,8 @@ func TestRigid(t *testing.T) {
 	}
 }
 
-// A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and
-// goes on to bend at 6 degrees of freedom; in a ring of 5 the ten are dependent, and
-// geometry says so.
+// A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and goes on to bend at 6 degrees of
+// freedom; in a ring of 5 the ten are dependent, and geometry says so.
 func TestRings(t *testing.T) {
 	for _, c := range []struct{ atoms, rank int }{{12, 24}, {8, 16}, {5, 9}} {
 		m, x := crown(t, c.atoms)
@@ -204,9 +200,7 @@ func TestBondAngles(t *testing.T) {
 		for i := 1; i < n; i++ {
 			bonds = append(bonds, molecule.Bond{0, i})
 		}
-		if err := m.SetBonds(bonds); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.SetBonds(bonds))
 		conditions := must[[]conformation.Condition](t)(conformation.BondAngles(m, x))
 		if want := 2*(n-1) - 3; len(conditions) != want {
 			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
@@ -252,9 +246,7 @@ func TestSeparated(t *testing.T) {
 func TestBadTemplates(t *testing.T) {
 	row := []float64{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}
 	chain := molecule.Anonymous(4)
-	if err := chain.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, chain.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}}))
 	_, rigid := conformation.Rigid(chain, row, []int{0, 1, 2})
 	_, one := conformation.Rigid(chain, row, []int{1})
 	_, angles := conformation.BondAngles(chain, row)
@@ -285,17 +277,13 @@ func TestStarts(t *testing.T) {
 			spec.Template = x
 		}
 		s, err := conformation.New(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if got := fmt.Sprint(s.Inequalities()); got != "[distance 0–5 ≥ 3 Å distance 1–7 ≥ 2.5 Å]" {
 			t.Errorf("components %s: of two bounds the larger counts", got)
 		}
 		const n = 20
 		starts, err := langevin.Start(process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		far := 0.0
 		for i := range n {
 			y := starts[36*i : 36*i+36]

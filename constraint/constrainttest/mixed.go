@@ -7,9 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
-// mixed returns a set with the same Σ: equalities h → A h with a fixed
-// invertible A of uneven scales, inequalities rescaled by positive factors. If
-// repeat is set, every component appears once more, equalities scaled by 3 and
+// mixed returns a set with the same Σ: equalities h → A h with a fixed invertible A of uneven scales, inequalities
+// rescaled by positive factors. If repeat is set, every component appears once more, equalities scaled by 3 and
 // inequalities by 5.
 func mixed(s constraint.Set, repeat bool) constraint.Set {
 	m, l := len(s.Equalities()), len(s.Inequalities())
@@ -39,8 +38,7 @@ func mixed(s constraint.Set, repeat bool) constraint.Set {
 	return set
 }
 
-// rescaled returns a set with the same Σ: each component times its own positive
-// factor.
+// rescaled returns a set with the same Σ: each component times its own positive factor.
 func rescaled(s constraint.Set) constraint.Set {
 	m, c := len(s.Equalities()), len(constraint.Components(s))
 	set := &linear{set: s, rows: c, cols: c, m: m, a: make([]float64, c*c)}
@@ -57,11 +55,9 @@ type linear struct {
 	rows, cols, m int
 }
 
-func (s *linear) Dim() int             { return s.set.Dim() }
-func (s *linear) Equalities() []string { return numbered("h", s.m) }
-func (s *linear) Inequalities() []string {
-	return numbered("g", s.rows-s.m)
-}
+func (s *linear) Dim() int               { return s.set.Dim() }
+func (s *linear) Equalities() []string   { return numbered("h", s.m) }
+func (s *linear) Inequalities() []string { return numbered("g", s.rows-s.m) }
 
 func numbered(prefix string, n int) []string {
 	names := make([]string, n)

@@ -9,9 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
-// squares: with h_a replaced by h_a², whose gradient vanishes on Σ, geometry
-// must name the component instead of letting go of it, and must not return NaN.
-// The point is put on Σ to the last bit by shifting h_a to zero there.
+// squares: with h_a replaced by h_a², whose gradient vanishes on Σ, geometry must name the component instead of letting
+// go of it, and must not return NaN. The point is put on Σ to the last bit by shifting h_a to zero there.
 func squares(t *testing.T, s evaluated, x []float64) {
 	d, m := s.Dim(), len(s.Equalities())
 	if m == 0 {

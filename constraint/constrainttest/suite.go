@@ -1,7 +1,6 @@
-// Package constrainttest is the suite that every feasible set must pass:
-// derivatives against finite differences by slope, the algebra of the
-// projector, invariance under rescaled, mixed and repeated constraints, and the
-// promises of constraint.Set about blocks of points.
+// Package constrainttest is the suite that every feasible set must pass: derivatives against finite differences by
+// slope, the algebra of the projector, invariance under rescaled, mixed and repeated constraints, and the promises of
+// constraint.Set about blocks of points.
 package constrainttest
 
 import (
@@ -24,9 +23,8 @@ type Options struct {
 	Off    float64 // distance of the off-Σ points from Σ; default 0.05
 }
 
-// Run checks a set at points on and near Σ, made from Gaussian points by Newton's
-// projection, or by landing where there are inequalities (many points are then
-// on the boundary) or Newton's method fails.
+// Run checks a set at points on and near Σ, made from Gaussian points by Newton's projection, or by landing where there
+// are inequalities (many points are then on the boundary) or Newton's method fails.
 func Run(t *testing.T, set constraint.Set, o Options) {
 	t.Helper()
 	if o.Points == 0 {
@@ -97,8 +95,7 @@ func onSigma(t *testing.T, s evaluated, o Options) []float64 {
 	return kept
 }
 
-// landed brings the points x to Σ by landing; where that fails, others that the set says
-// are beside it.
+// landed brings the points x to Σ by landing; where that fails, others that the set says are beside it.
 func landed(t *testing.T, s evaluated, x []float64) []float64 {
 	t.Helper()
 	const tries = 2000
@@ -122,8 +119,7 @@ type evaluated struct {
 	constraint.Evaluator
 }
 
-// blocks: outputs are written whole, rows are independent, Values and Jacobians
-// agree.
+// blocks: outputs are written whole, rows are independent, Values and Jacobians agree.
 func blocks(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	n := len(x) / d
@@ -177,10 +173,7 @@ func evaluators(t *testing.T, s evaluated, x []float64) {
 		}
 	}
 	e, v, m := s.NewEvaluator(n), make([]float64, n*c), make([]float64, n*c*d)
-	calls := map[string]func(){
-		"Values":    func() { e.Values(v, x, n) },
-		"Jacobians": func() { e.Jacobians(v, m, x, n) },
-	}
+	calls := map[string]func(){"Values": func() { e.Values(v, x, n) }, "Jacobians": func() { e.Jacobians(v, m, x, n) }}
 	if e.HessianVectors != nil {
 		calls["HessianVectors"] = func() { e.HessianVectors(m, x, x, n) }
 	}
@@ -254,8 +247,7 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 	}
 }
 
-// joined: products of the set, intersections and views with it keep what is asked of
-// values and derivatives.
+// joined: products of the set, intersections and views with it keep what is asked of values and derivatives.
 func joined(t *testing.T, s evaluated, x []float64) {
 	d := s.Dim()
 	pairs := make([]float64, 0, 2*len(x))
@@ -337,8 +329,7 @@ func hessian(t *testing.T, s evaluated, x []float64) {
 	}
 }
 
-// projector: Π² = Π = Πᵀ, ∇J Π = 0, trace Π = d − rank; unchanged under
-// J → AJ and under a repeated constraint.
+// projector: Π² = Π = Πᵀ, ∇J Π = 0, trace Π = d − rank; unchanged under J → AJ and under a repeated constraint.
 func projector(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	n := len(x) / d
@@ -405,9 +396,8 @@ func projector(t *testing.T, s evaluated, x []float64) {
 	}
 }
 
-// landing: ∇Jᵀ G† J is normal and unchanged by rescaled rows; where the active
-// gradients are independent it solves ∇J·v = J, and A·h or a repeated constraint
-// change nothing. (Where they are dependent and J is inconsistent off Σ, the
+// landing: ∇Jᵀ G† J is normal and unchanged by rescaled rows; where the active gradients are independent it solves ∇J·v
+// = J, and A·h or a repeated constraint change nothing. (Where they are dependent and J is inconsistent off Σ, the
 // least-squares solution depends on the weights, which rows of unit length fix.)
 func landing(t *testing.T, s evaluated, x []float64) {
 	d, m := s.Dim(), len(s.Equalities())

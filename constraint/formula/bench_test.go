@@ -148,8 +148,7 @@ func points(n, d int) []float64 {
 	return x
 }
 
-// The hand-written sets and the formulas agree to round-off, Hessian products
-// included where both have them.
+// The hand-written sets and the formulas agree to round-off, Hessian products included where both have them.
 func TestHandWritten(t *testing.T) {
 	for _, r := range append(rivals, rival{"torus", zoo.Torus{Major: 2, Minor: 0.6}, torus}) {
 		const n = 300
@@ -182,9 +181,8 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// go test -run ^$ -bench Jacobians ./constraint/formula: values with Jacobians by
-// hand and by formulas, run in turn, in ns/point (the least of many rounds), and
-// the ratio.
+// go test -run ^$ -bench Jacobians ./constraint/formula: values with Jacobians by hand and by formulas, run in turn, in
+// ns/point (the least of many rounds), and the ratio.
 func BenchmarkJacobians(b *testing.B) {
 	for _, r := range rivals {
 		f := build(b, r.text)

@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/expr"
 )
 
-// A set as a problem file writes it: two unit vectors in the plane at an angle of
-// at most 90°.
+// A set as a problem file writes it: two unit vectors in the plane at an angle of at most 90°.
 func ExampleNew() {
 	text := `
 dim: 4
@@ -61,8 +60,7 @@ func ExampleNew_fault() {
 	//       ^
 }
 
-// The same tape from Go: a chain of three beads with bonds of length 1, outside a
-// ball.
+// The same tape from Go: a chain of three beads with bonds of length 1, outside a ball.
 func ExampleBuilder() {
 	const beads = 3
 	b := formula.NewBuilder(3 * beads)

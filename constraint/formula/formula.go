@@ -26,10 +26,9 @@ type Spec struct {
 	Given []string `yaml:"-"`
 }
 
-// A Component is one constraint, or a family of them. An equality is
-// "left = right" or a formula that shall be 0; an inequality is "left <= right",
-// "left >= right" or a formula that shall be ≤ 0. A formula that is a vector
-// stands for its elements, named name[0], name[1], …
+// A Component is one constraint, or a family of them. An equality is "left = right" or a formula that shall be 0; an
+// inequality is "left <= right", "left >= right" or a formula that shall be ≤ 0. A formula that is a vector stands for
+// its elements, named name[0], name[1], …
 type Component struct {
 	Name string `yaml:"name" doc:"for messages; of a family unit[j]"`
 	// For makes a family: "j in 0..6", bounds included, or several ranges
@@ -199,8 +198,7 @@ func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, 
 	return nil
 }
 
-// A Builder collects constraints that are built in Go. Formulas come from its
-// Graph.
+// A Builder collects constraints that are built in Go. Formulas come from its Graph.
 type Builder struct {
 	*expr.Graph
 	equalities, inequalities []named
@@ -218,8 +216,7 @@ func NewBuilder(dim int) *Builder {
 	return &Builder{Graph: expr.NewGraph(dim), taken: map[string]bool{}, many: "constraints"}
 }
 
-// Equality adds v = 0; a vector or matrix adds its elements, named name[0], …
-// A name that is taken panics.
+// Equality adds v = 0; a vector or matrix adds its elements, named name[0], … A name that is taken panics.
 func (b *Builder) Equality(name string, v expr.Value) {
 	if err := b.add(&b.equalities, name, v); err != nil {
 		panic("formula: " + err.Error())
@@ -272,8 +269,7 @@ func (b *Builder) Set() (*Set, error) {
 	return s, nil
 }
 
-// Set is a feasible set of formulas. Values, Jacobians, SparseJacobians and
-// HessianVectors are those of its Program.
+// Set is a feasible set of formulas. Values, Jacobians, SparseJacobians and HessianVectors are those of its Program.
 type Set struct {
 	*expr.Program
 	dim                      int

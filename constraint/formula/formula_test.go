@@ -8,18 +8,15 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func build(t testing.TB, text string) *formula.Set {
 	t.Helper()
 	var spec formula.Spec
-	if err := yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()))
 	s, err := formula.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
@@ -16,9 +17,7 @@ func TestGoldenOps(t *testing.T) {
 	}{{"md_ops.npz", "alanine.yaml", 30}, {"robot10_ops.npz", "arm.yaml", 140}} {
 		t.Run(c.spec, func(t *testing.T) {
 			text, err := os.ReadFile("testdata/" + c.spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			set, g := build(t, string(text)), golden.Read(t, c.file)
 			for _, where := range []string{"on", "off"} {
 				f := func(name string) []float64 { return g[name+"_"+where].AsFloat64() }

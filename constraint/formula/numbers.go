@@ -6,9 +6,8 @@ import (
 	"github.com/landing-diffusion/landing/expr"
 )
 
-// An Entry is a formula, or a family of them, whose value at a point is of interest: a
-// number, where a Component is a constraint. Let are definitions of its own, which
-// those after it see too.
+// An Entry is a formula, or a family of them, whose value at a point is of interest: a number, where a Component is a
+// constraint. Let are definitions of its own, which those after it see too.
 type Entry struct {
 	Component
 	Let Definitions
@@ -21,9 +20,8 @@ type Numbers struct {
 	Entry []int // which of the entries each is of
 }
 
-// NewNumbers compiles entries over points in R^dim, and the coordinates behind them that
-// are given by name. They see the definitions of let, those of a set. The error is an
-// *Error, whose key begins with the entry: "[2].expr".
+// NewNumbers compiles entries over points in R^dim, and the coordinates behind them that are given by name. They see
+// the definitions of let, those of a set. The error is an *Error, whose key begins with the entry: "[2].expr".
 func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Numbers, error) {
 	b := NewBuilder(dim + len(given))
 	b.many = "numbers"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Families and vectors are several numbers; definitions of the set come first, then
@@ -19,9 +20,7 @@ func TestNumbers(t *testing.T) {
 			Let: Definitions{{"q", "x[2:4]"}}},
 		{Component: Component{Name: "both", Expr: "q"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if !slices.Equal(n.Names, []string{"angle", "pair[0]", "pair[1]", "both[0]", "both[1]"}) ||
 		!slices.Equal(n.Entry, []int{0, 1, 1, 2, 2}) {
 		t.Errorf("%v of entries %v", n.Names, n.Entry)

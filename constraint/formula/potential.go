@@ -15,9 +15,8 @@ type Potential struct {
 	scratch sync.Pool
 }
 
-// NewPotential compiles a formula over points in R^dim, and the coordinates behind them that
-// are given by name. It sees the definitions of let.
-// The error is an *Error with the key expr, or that of a definition.
+// NewPotential compiles a formula over points in R^dim, and the coordinates behind them that are given by name. It sees
+// the definitions of let. The error is an *Error with the key expr, or that of a definition.
 func NewPotential(dim int, let Definitions, text string, given ...string) (*Potential, error) {
 	dim += len(given)
 	b := NewBuilder(dim)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -13,9 +14,7 @@ import (
 // goroutines; formulas that are no single number are refused at their key.
 func TestPotential(t *testing.T) {
 	p, err := NewPotential(3, Definitions{{Name: "q", Expr: "x[1]^2"}}, "sin(x[0])*q + exp(-x[2])")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var _ langevin.Energy = p
 	var all sync.WaitGroup
 	for g := range 4 {

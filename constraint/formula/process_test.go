@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -68,9 +69,7 @@ inequality:
 						p.Method, p.Friction, p.Repulsion, p.Curvature = method, 5, 0.02, curvature
 						p.Schedule = langevin.Schedule{N: steps, T: 1, SigmaMin: 0.5, SigmaMax: 1}
 						p.Landing = langevin.Landing{Explicit: !implicit, Rate: 20}
-						if err := p.Validate(); err != nil {
-							t.Fatal(err)
-						}
+						testkit.OK(t, p.Validate())
 						s := p.NewStepper(rows)
 						start := keyed.New(1, keyed.Probe, 0)
 						x, prev, next, ζ := make([]float64, 3*rows), make([]float64, 3*rows), make([]float64, 3*rows),
@@ -124,9 +123,7 @@ inequality:
 		Landing:  langevin.Landing{Explicit: true, Rate: α},
 		Schedule: langevin.Schedule{N: 10, T: 1, SigmaMin: 0.5, SigmaMax: 1},
 	}
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Validate())
 	x, next, ζ := make([]float64, 4*rows), make([]float64, 4*rows), make([]float64, 4*rows)
 	st := keyed.New(2, keyed.Probe, 0)
 	st.Normals(x, 0, 0)

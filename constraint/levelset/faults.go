@@ -5,8 +5,7 @@ import "github.com/landing-diffusion/landing/mesh"
 // A MeshFault is a fault of a surface's mesh, seen by those who use the surface.
 type MeshFault struct{ Fault mesh.Fault }
 
-// String names the fault and what it does to uniform points and to counts of
-// points on the mesh's faces.
+// String names the fault and what it does to uniform points and to counts of points on the mesh's faces.
 func (f MeshFault) String() string {
 	return f.Fault.Name() + "; " + [...]string{
 		mesh.Hole: "uniform points are missing on Σ there, and points of Σ there count on the faces at the rim",

@@ -39,9 +39,8 @@ func (g *Gradient) Clear() {
 	}
 }
 
-// Add adds the derivatives of Σ c_i h(x_i) + v_i·∇h(x_i) over the points of a
-// pass after Adjoint(c), with the same c (one number a point, not nil) and the v of
-// Direct:
+// Add adds the derivatives of Σ c_i h(x_i) + v_i·∇h(x_i) over the points of a pass after Adjoint(c), with the same c
+// (one number a point, not nil) and the v of Direct:
 //
 //	∂/∂W_l = Σ z̄_l a_{l−1}ᵀ + δ_l ȧ_{l−1}ᵀ,  ∂/∂b_l = Σ z̄_l
 //

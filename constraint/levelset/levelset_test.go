@@ -49,12 +49,9 @@ func bumpy(seed uint64) *Network {
 	return n
 }
 
-func TestSuite(t *testing.T) {
-	constrainttest.Run(t, New(bumpy(1)), constrainttest.Options{})
-}
+func TestSuite(t *testing.T) { constrainttest.Run(t, New(bumpy(1)), constrainttest.Options{}) }
 
-// The gradients that fitting needs: those of c·h + v·∇h in every parameter agree
-// with central differences.
+// The gradients that fitting needs: those of c·h + v·∇h in every parameter agree with central differences.
 func TestParameterGradient(t *testing.T) {
 	n := bumpy(2)
 	x, v, c := make([]float64, 15), make([]float64, 15), []float64{0.3, -1, 0, 2, 0.7}
@@ -96,8 +93,7 @@ func TestParameterGradient(t *testing.T) {
 	}
 }
 
-// A sum of gradients that is used again, for fewer points than its passes have room
-// for, sees these alone.
+// A sum of gradients that is used again, for fewer points than its passes have room for, sees these alone.
 func TestGradientForgets(t *testing.T) {
 	n := bumpy(2)
 	x, v, c := make([]float64, 24), make([]float64, 24), []float64{0.3, -1, 0, 2, 0.7, 1, 1, -2}
@@ -142,9 +138,7 @@ func TestRefinerBoundsTheWholeWay(t *testing.T) {
 
 func bunny(t testing.TB) *Set {
 	n, err := ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return New(n)
 }
 
@@ -157,9 +151,7 @@ func TestGoldenOps(t *testing.T) {
 	const ατ = 25 * 0.15 * 0.1
 	for _, where := range []string{"on", "off"} {
 		b := geometry.New(set, n, 0)
-		if err := b.At(f("x_"+where), n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(f("x_"+where), n))
 		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, 3*n), make([]float64, n)
 		set.Jacobians(v, jac, f("x_"+where), n)
@@ -177,9 +169,8 @@ func TestGoldenOps(t *testing.T) {
 	}
 }
 
-// loosely is the Newton iteration of Block.Project, stopped as the reference
-// stops it: at |h| < 1e-4, or one step later where most rows of its batch are not
-// yet there. It returns both states, or nothing if ten steps are too few.
+// loosely is the Newton iteration of Block.Project, stopped as the reference stops it: at |h| < 1e-4, or one step later
+// where most rows of its batch are not yet there. It returns both states, or nothing if ten steps are too few.
 func loosely(set *Set, base, y []float64) (states [][]float64) {
 	h, n, g := make([]float64, 1), make([]float64, 3), make([]float64, 3)
 	set.Jacobians(h, n, base, 1)
@@ -197,9 +188,8 @@ func loosely(set *Set, base, y []float64) (states [][]float64) {
 	return states
 }
 
-// Three-step trajectories of all samplers in both directions with the noise and
-// the score network of the golden files, in the reference convention. Steps start
-// from the golden states. States that the reference has projected are compared
+// Three-step trajectories of all samplers in both directions with the noise and the score network of the golden files,
+// in the reference convention. Steps start from the golden states. States that the reference has projected are compared
 // with the same iteration, stopped as early.
 func TestGoldenTrajectories(t *testing.T) {
 	set := bunny(t)
@@ -229,9 +219,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				p.Method, p.Landing.Explicit = map[langevin.Method]langevin.Method{langevin.OLLAP: langevin.OLLA,
 					langevin.ULLAP: langevin.ULLA}[p.Method], true
 			}
-			if err := p.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, p.Validate())
 			n := len(f("x_init")) / 3
 			s := p.NewStepper(n)
 			failed := make([]bool, n)
@@ -240,9 +228,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				v := make([]float64, len(x))
 				if p.Method.Underdamped() {
 					b := geometry.New(set, n, 0)
-					if err := b.At(x, n); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, b.At(x, n))
 					b.Tangent(v, f("noise_v0"))
 				}
 				for i := range v {
@@ -255,9 +241,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				hist, lost := c.name+"_"+direction+"_hist", make([]bool, n)
 				for j := range 3 {
 					x, next := row(hist, j), make([]float64, 3*n)
-					if err := step(next, x, prev, j); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, step(next, x, prev, j))
 					for i := range n {
 						r, want := next[3*i:3*i+3], row(hist, j+1)[3*i:3*i+3]
 						var states [][]float64
@@ -293,9 +277,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				return err
 			})
 			net, err := score.FromLayers[float64](g, "net_layer_")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
 				_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j,
 					score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
@@ -318,13 +300,9 @@ func TestGoldenProjectedSteps(t *testing.T) {
 			Set: set, Method: m, Friction: 20,
 			Schedule: langevin.Schedule{N: 3, T: f("timesteps")[3], SigmaMin: 0.2, SigmaMax: 0.6},
 		}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Validate())
 		net, err := score.FromLayers[float64](g, "net_layer_")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		field := score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
 		n := len(f("x_init")) / 3
 		s, compared := p.NewStepper(n), 0
@@ -338,9 +316,7 @@ func TestGoldenProjectedSteps(t *testing.T) {
 				} else {
 					_, err = s.Backward(got, row(j), row(j-1), ζ, failed, n, 2-j, field)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				h, normal := make([]float64, n), make([]float64, 3*n)
 				set.Jacobians(h, normal, row(j), n)
 				set.Values(h, got, n)
@@ -371,8 +347,7 @@ func TestGoldenProjectedSteps(t *testing.T) {
 	}
 }
 
-// flat has the gradients of a set and values of zero, so that landing does
-// nothing and a step is its tangential part.
+// flat has the gradients of a set and values of zero, so that landing does nothing and a step is its tangential part.
 type flat struct{ *Set }
 
 func (f flat) NewEvaluator(rows int) constraint.Evaluator {
@@ -391,17 +366,11 @@ func TestFiles(t *testing.T) {
 	n := bumpy(3)
 	n.Round()
 	var b bytes.Buffer
-	if err := n.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, n.Write(&b))
 	path := filepath.Join(dir, "net.npz")
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 	back, err := ReadNetwork(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if back.Beta != n.Beta || len(back.Params) != len(n.Params) {
 		t.Fatalf("read back β = %v, %d parameters", back.Beta, len(back.Params))
 	}
@@ -451,8 +420,7 @@ func TestAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(20, func() {
 		s.Jacobians(h, g, x, 100)
 		s.HessianVectors(g, x, v, 100)
-		s.Values(h,
-			x, 100)
+		s.Values(h, x, 100)
 	}); n > 0.5 {
 		t.Errorf("%v allocations", n)
 	}
@@ -480,18 +448,14 @@ func BenchmarkForward(b *testing.B) {
 		Landing:  langevin.Landing{Explicit: true, Rate: 25},
 	}
 	data, err := arrayfile.ReadNPY(testkit.Shared(b, "data/mesh/bunny_eigfn50.npy"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	pool := parallel.New(0)
 	defer pool.Close()
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths langevin.Paths
 	for b.Loop() {
 		r, err := sim.Forward(context.Background(), &paths, data.AsFloat64()[:3*40_000], 1, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, err)
 		if r.Failed > 0 {
 			b.Fatalf("%d paths failed", r.Failed)
 		}
@@ -523,9 +487,7 @@ func round() *Network {
 
 func TestSurface(t *testing.T) {
 	s, err := NewSurface(round(), ball.Mesh(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	constrainttest.Run(t, s, constrainttest.Options{})
 	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
 	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
@@ -544,17 +506,14 @@ func TestSurface(t *testing.T) {
 		!strings.Contains(err.Error(), "not near") {
 		t.Errorf("a mesh elsewhere: %v", err)
 	}
-	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of
-	// the area is out of reach, and no point of it is among those that NewSurface
-	// tries.
+	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of the area is out of reach, and no
+	// point of it is among those that NewSurface tries.
 	spot := ball.Mesh(3)
 	n := int32(len(spot.Vertices) / 3)
 	spot.Vertices = append(spot.Vertices, 2.2, 0, 0, 2.2, 0.37, 0, 2.2, 0, 0.37)
 	spot.Faces = append(spot.Faces, n, n+1, n+2)
 	s, err = NewSurface(round(), spot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	again := 0
 	for i := range uint64(1000) {
 		st := keyed.New(1, keyed.Probe, 1)
@@ -591,9 +550,7 @@ func TestMeshFaults(t *testing.T) {
 		}
 	}
 	s, err := NewSurface(round(), open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	faults := s.Faults()
 	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 ||
 		faults[1].Fault.Kind != mesh.Unused {

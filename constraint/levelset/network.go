@@ -1,6 +1,5 @@
-// Package levelset describes a surface as the zero level set Σ = {x : h(x) = 0}
-// of a network: a multilayer perceptron with softplus between its layers, as
-// implicit geometric regularisation fits one to a mesh.
+// Package levelset describes a surface as the zero level set Σ = {x : h(x) = 0} of a network: a multilayer perceptron
+// with softplus between its layers, as implicit geometric regularisation fits one to a mesh.
 //
 // Values, gradients and Hessian-vector products are exact derivatives in
 // float64. Fitting the network is the job of the folder fit.
@@ -40,9 +39,8 @@ const maxWidth = 4096
 // maxParameters bounds a network's parameters.
 const maxParameters = 1 << 27
 
-// ReadNetwork reads an NPZ file with arrays lin0_weight (out×in), lin0_bias,
-// lin1_weight, … and an optional scalar beta. Errors are *NetworkError and those
-// of the file system.
+// ReadNetwork reads an NPZ file with arrays lin0_weight (out×in), lin0_bias, lin1_weight, … and an optional scalar
+// beta. Errors are *NetworkError and those of the file system.
 func ReadNetwork(path string) (*Network, error) {
 	arrays, err := readArrays(path)
 	if errors.As(err, new(*fs.PathError)) {

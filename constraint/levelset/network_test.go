@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // An archive that inflates to gigabytes costs what its network needs: members that
@@ -20,36 +21,24 @@ func TestReadNetworkInflatesLayersAlone(t *testing.T) {
 	n.Round()
 	archive := func(bomb string) string {
 		var plain, out bytes.Buffer
-		if err := n.Write(&plain); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, n.Write(&plain))
 		old, err := zip.NewReader(bytes.NewReader(plain.Bytes()), int64(plain.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		z := zip.NewWriter(&out)
 		for _, f := range old.File {
 			if f.Name != bomb {
-				if err := z.Copy(f); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, z.Copy(f))
 			}
 		}
 		w, err := z.Create(bomb)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if err := arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{huge, 1},
 			Uint8: make([]byte, huge)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, z.Close())
 		path := filepath.Join(t.TempDir(), "net.npz")
-		if err := os.WriteFile(path, out.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, out.Bytes(), 0o666))
 		return path
 	}
 	for bomb, want := range map[string]string{

@@ -7,8 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 )
 
-// A Packed network is one as the products read it. Any number of goroutines may
-// use it; Set must not run beside them.
+// A Packed network is one as the products read it. Any number of goroutines may use it; Set must not run beside them.
 type Packed struct {
 	net      *Network
 	forward  []*kernel.Matrix64 // W_lᵀ
@@ -50,9 +49,8 @@ func (p *Packed) Set() {
 //	ż_l, ȧ_l = s_l ż_l                   after Tangent: derivatives along v
 //	z̄_l = ∂(c h + v·∇h)/∂z_l             after Adjoint, c and v constant
 //
-// Rows are padded to kernel.Pad64 numbers. The calls come in the order Value,
-// Gradient, Direct, Tangent, Adjoint, each of them from what those before left; one may
-// stop after any.
+// Rows are padded to kernel.Pad64 numbers. The calls come in the order Value, Gradient, Direct, Tangent, Adjoint, each
+// of them from what those before left; one may stop after any.
 type Pass struct {
 	p       *Packed
 	d, rows int
@@ -167,8 +165,7 @@ func (q *Pass) needTangent() {
 	q.tmp = make([]float64, q.rows*kernel.Pad64(slices.Max(q.p.net.Sizes)))
 }
 
-// Adjoint completes z̄_l and InputAdjoint, once after each Tangent; c has a number for
-// each point, or is nil for zeros.
+// Adjoint completes z̄_l and InputAdjoint, once after each Tangent; c has a number for each point, or is nil for zeros.
 func (q *Pass) Adjoint(c []float64) {
 	top := q.hidden() - 1
 	if c != nil {

@@ -15,11 +15,8 @@ type Set struct {
 	packed *Packed
 }
 
-// New returns the zero level set of a network, whose parameters must not change
-// from then on.
-func New(n *Network) *Set {
-	return &Set{net: n, packed: n.Pack()}
-}
+// New returns the zero level set of a network, whose parameters must not change from then on.
+func New(n *Network) *Set { return &Set{net: n, packed: n.Pack()} }
 
 func (s *Set) String() string       { return "level set of a network" }
 func (s *Set) Dim() int             { return s.net.In() }

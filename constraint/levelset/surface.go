@@ -45,9 +45,8 @@ const (
 	tries  = 1000 // at points that cannot be moved to Σ, before giving up
 )
 
-// Refine moves a point x (3 numbers) near the mesh to Σ, to |h| ≤ 1e-13 or, where
-// round-off ends the descent there, 1e-12, by at most a tenth of the mesh's size. It
-// reports whether it arrived; if not, x is what it was.
+// Refine moves a point x (3 numbers) near the mesh to Σ, to |h| ≤ 1e-13 or, where round-off ends the descent there,
+// 1e-12, by at most a tenth of the mesh's size. It reports whether it arrived; if not, x is what it was.
 func (s *Surface) Refine(x []float64) bool { return arrives(newRefiner(s.Set, s.far), x) }
 
 func (s *Surface) Capabilities() constraint.Capabilities {
@@ -91,8 +90,7 @@ func newRefiner(s *Set, far float64) *geometry.Approach {
 	return geometry.NewApproach(gradient{s.packed.NewPass(1)}, s.Dim(), geometry.ApproachOptions{Steps: 30, Reach: far})
 }
 
-// A gradient is the way to a level set from a point; ∇h is computed only where a
-// step is taken.
+// A gradient is the way to a level set from a point; ∇h is computed only where a step is taken.
 type gradient struct{ *Pass }
 
 // At implements geometry.Lander.

@@ -56,8 +56,7 @@ func (t *bend) cols(d int) (all []int) {
 	return all
 }
 
-// of returns what the bend sees of the waypoint l − 1 + k of a point: c and s, or the
-// displacement.
+// of returns what the bend sees of the waypoint l − 1 + k of a point: c and s, or the displacement.
 func (t *bend) of(x []float64, d, k int) (c, s float64) {
 	at := (t.l - 1 + k) * d
 	if t.s < 0 {

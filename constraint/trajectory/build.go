@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// same is how far numbers that say the same may differ, metres or radians: those of files
-// are rounded.
+// same is how far numbers that say the same may differ, metres or radians: those of files are rounded.
 const same = 1e-6
 
 // A builder makes the stages of a set.

@@ -3,8 +3,7 @@ package trajectory
 // Each component has its value, and its gradient and Hessian product along the columns of its label
 // written to out, of which the rest is returned. Those of features are view's.
 
-// A circle is (c² + s² − 1)/2 of a turning joint: a quadratic form, so that its gradient at dx is
-// its Hessian product.
+// A circle is (c² + s² − 1)/2 of a turning joint: a quadratic form, so that its gradient at dx is its Hessian product.
 type circle struct{ c, s int }
 
 func (k circle) value(x []float64) float64 {

@@ -20,8 +20,7 @@ func newEvaluator(s *Set) *evaluator {
 	return e
 }
 
-// point writes the components of a point, and unless packed is nil their derivatives along
-// the support.
+// point writes the components of a point, and unless packed is nil their derivatives along the support.
 func (e *evaluator) point(values, packed, x []float64) {
 	d, given := e.d, x[e.l*e.d:]
 	h, g := values[:len(e.equalities)], values[len(e.equalities):]

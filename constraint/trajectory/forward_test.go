@@ -15,9 +15,8 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// The forward simulation of the published task: as many paths as there are training rows. With
-// open ends start and goal stand behind the waypoints, and the path keeps no height, which the
-// ends would ask for again.
+// The forward simulation of the published task: as many paths as there are training rows. With open ends start and goal
+// stand behind the waypoints, and the path keeps no height, which the ends would ask for again.
 func BenchmarkForward(b *testing.B) {
 	for _, c := range []struct {
 		l    int
@@ -26,9 +25,7 @@ func BenchmarkForward(b *testing.B) {
 		l := c.l
 		b.Run(fmt.Sprintf("L=%d,open=%v", l, c.open), func(b *testing.B) {
 			data, err := arrayfile.ReadNPY(testkit.Shared(b, fmt.Sprintf("data/robot/L%d_paths.npy", l)))
-			if err != nil {
-				b.Fatal(err)
-			}
+			testkit.OK(b, err)
 			pool := parallel.New(2)
 			defer pool.Close()
 			s := set(b, published(l))
@@ -54,9 +51,8 @@ func BenchmarkForward(b *testing.B) {
 			refresh, failed := uint64(0), 0
 			var r langevin.Report
 			for b.Loop() {
-				if r, err = sim.Forward(context.Background(), &out, x0, 1, refresh); err != nil {
-					b.Fatal(err)
-				}
+				r, err = sim.Forward(context.Background(), &out, x0, 1, refresh)
+				testkit.OK(b, err)
 				refresh++
 				failed += r.Failed
 			}

@@ -29,8 +29,7 @@ type normals struct {
 	packed  []float64
 }
 
-// shape is what is kept of a waypoint: values (m), u (2R), 1/ρ (R), then for each of K rows a
-// (R), q (R+P) and l (K).
+// shape is what is kept of a waypoint: values (m), u (2R), 1/ρ (R), then for each of K rows a (R), q (R+P) and l (K).
 type shape struct{ turning, sliding, k int }
 
 func (w shape) size() int { return w.turning + w.k + 3*w.turning + w.k*(2*w.turning+w.sliding+w.k) }

@@ -148,8 +148,7 @@ func (b *builder) ends() error {
 	return nil
 }
 
-// task adds what is asked of a feature. An equality that is there already is left out, since
-// it would only repeat it.
+// task adds what is asked of a feature. An equality that is there already is left out, since it would only repeat it.
 func (b *builder) task(field string, name label, t *Task, given int) error {
 	scale := t.Scale
 	if scale == 0 {

@@ -154,8 +154,7 @@ func (v *view) bend(dx []float64) {
 // at returns feature i.
 func (v *view) at(i int) [3]float64 { return [3]float64(v.q[3*i : 3*i+3]) }
 
-// values writes the components of half h at the configuration of place, x; given are the
-// given numbers.
+// values writes the components of half h at the configuration of place, x; given are the given numbers.
 func (v *view) values(out []float64, h int, x, given []float64) {
 	half := &v.half[h]
 	for i, k := range half.circles {
@@ -201,8 +200,7 @@ func (v *view) away(k *pair) [3]float64 {
 
 func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
 
-// gradients writes the derivatives of the components of half h along their columns, after
-// differentiate.
+// gradients writes the derivatives of the components of half h along their columns, after differentiate.
 func (v *view) gradients(out []float64, h int, x, given []float64) {
 	half := &v.half[h]
 	for _, k := range half.circles {
@@ -289,8 +287,7 @@ func (v *view) along(feature int, dx []float64) (out [3]float64) {
 	return out
 }
 
-// hessians writes ∇²c·(dx, dgiven) of the components of half h along their columns, after
-// bend.
+// hessians writes ∇²c·(dx, dgiven) of the components of half h along their columns, after bend.
 func (v *view) hessians(out []float64, h int, dx, dgiven []float64) {
 	half := &v.half[h]
 	for _, k := range half.circles {

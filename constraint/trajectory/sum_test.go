@@ -6,13 +6,13 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// The reference's set in its own form: golden values and derivatives, the tangent space and
-// landing with its ridge.
+// The reference's set in its own form: golden values and derivatives, the tangent space and landing with its ridge.
 func TestGoldenReference(t *testing.T) {
 	g := golden.Read(t, "robot10_ops.npz")
 	spec := published(10)
@@ -34,9 +34,7 @@ func TestGoldenReference(t *testing.T) {
 			golden.Near(t, "∇"+name, rows, g["jac_"+name+where].AsFloat64())
 		}
 		ridge := reference.NewRidge(s, 1e-6, 0.001)(n)
-		if err := ridge.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, ridge.At(x, n))
 		y := make([]float64, d*n)
 		ridge.Tangent(y, g["y"].AsFloat64())
 		golden.Near(t, "Πy", y, g["tangent_"+where].AsFloat64())
@@ -66,8 +64,7 @@ func TestPaperSums(t *testing.T) {
 		for j := range x {
 			x[j] += 0.05 * dx[d-1-j]
 		}
-		// h from the separate components: circles are half of the paper's, the heights of
-		// the ends stand in the path.
+		// h from the separate components: circles are half of the paper's, the heights of the ends stand in the path.
 		v, h, ends := constraint.Values(s, x), 0.0, [2]float64{}
 		for i, name := range s.Equalities() {
 			switch {

@@ -7,9 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// A Task asks for the part along Axis of where a point of a link is, or of where a vector
-// fixed to it points: Low ≤ w·q ≤ High, an equality where they are equal. An infinite one
-// asks for nothing.
+// A Task asks for the part along Axis of where a point of a link is, or of where a vector fixed to it points: Low ≤ w·q
+// ≤ High, an equality where they are equal. An infinite one asks for nothing.
 type Task struct {
 	Name      string
 	Link      int        // −1: the base
@@ -46,9 +45,8 @@ func Box(name string, link int, local, low, high [3]float64) (out []Task) {
 	return out
 }
 
-// Upright has a vector of a link point along the unit vector to, with the turn about it
-// free: two equalities, the sines of the tilts, and an inequality that keeps it from
-// pointing the other way.
+// Upright has a vector of a link point along the unit vector to, with the turn about it free: two equalities, the sines
+// of the tilts, and an inequality that keeps it from pointing the other way.
 func Upright(name string, link int, local, to [3]float64) []Task {
 	local = unit(local)
 	a, b := normalsOf(to)
@@ -60,8 +58,7 @@ func Upright(name string, link int, local, to [3]float64) []Task {
 	}
 }
 
-// Level has a vector of a link stay in the plane with the normal: one equality, the sine
-// of its angle to the plane.
+// Level has a vector of a link stay in the plane with the normal: one equality, the sine of its angle to the plane.
 func Level(name string, link int, local, normal [3]float64) Task {
 	return Task{Name: name, Link: link, Local: unit(local), Direction: true, Axis: unit(normal)}
 }
@@ -72,8 +69,7 @@ func Cone(name string, link int, local, to [3]float64, angle float64) Task {
 		Low: math.Cos(angle), High: math.Inf(1), Scale: 1 / math.Sin(angle)}
 }
 
-// Orientation fixes the rotation of a link, R row-major: three equalities and what tells
-// their solutions apart.
+// Orientation fixes the rotation of a link, R row-major: three equalities and what tells their solutions apart.
 func Orientation(name string, link int, r [9]float64) []Task {
 	column := func(k int) [3]float64 { return [3]float64{r[k], r[3+k], r[6+k]} }
 	x, z := [3]float64{1, 0, 0}, [3]float64{0, 0, 1}

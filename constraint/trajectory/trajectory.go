@@ -34,8 +34,7 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// A Spec says what a Set is made of. Arm and Waypoints are needed; without the rest there
-// are circles alone.
+// A Spec says what a Set is made of. Arm and Waypoints are needed; without the rest there are circles alone.
 type Spec struct {
 	Arm         *robot.Arm
 	Waypoints   int    // L
@@ -53,17 +52,15 @@ type Spec struct {
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0
 	Self      [][2]int       // pairs of Volume that stay clear of each other
 	Margin    float64        // added to each distance that is kept, m
-	// Segments enlarges the distances to obstacles such that the straight motions in joint
-	// space between waypoints keep them too: by half of what a step can move the sphere, which
-	// needs Steps of all joints that move it.
+	// Segments enlarges the distances to obstacles such that the straight motions in joint space between waypoints keep
+	// them too: by half of what a step can move the sphere, which needs Steps of all joints that move it.
 	Segments bool
 
 	Form Form
 }
 
-// Tip returns the point of the arm that the motions are about: the one whose place is left
-// open, else the first that a task of Start, Goal or Path asks where it is, else the origin
-// of the last link.
+// Tip returns the point of the arm that the motions are about: the one whose place is left open, else the first that a
+// task of Start, Goal or Path asks where it is, else the origin of the last link.
 func (s *Spec) Tip() robot.Point {
 	for _, p := range []Place{s.Start, s.Goal} {
 		if p.Given.Position != nil {
@@ -102,9 +99,8 @@ const (
 	// Paper has one equality, the sum of the squares of all, the distance of a place counting
 	// as one, squared already; and one inequality, the sum of what is violated of each.
 	Paper
-	// Reference is Paper as the reference implementation has it: the distance of a place
-	// counts once, of all spheres only the nearest to an obstacle counts, and positions are
-	// those at the angles atan2(s, c), also off the circle.
+	// Reference is Paper as the reference implementation has it: the distance of a place counts once, of all spheres
+	// only the nearest to an obstacle counts, and positions are those at the angles atan2(s, c), also off the circle.
 	Reference
 )
 
@@ -151,8 +147,7 @@ type Set struct {
 	equal      *Set // of the equalities alone; the set itself if there are no others
 }
 
-// New makes a Set, or one of another form than Separate. The error is an *Error, or that of
-// robot.Arm.Check.
+// New makes a Set, or one of another form than Separate. The error is an *Error, or that of robot.Arm.Check.
 func New(spec Spec) (constraint.Set, error) {
 	if err := spec.Arm.Check(); err != nil {
 		return nil, err
@@ -190,8 +185,7 @@ func (s *Set) Spec() Spec { return s.spec }
 // use: start_x, goal_cos_elbow.
 func (s *Set) Given() []string { return s.given }
 
-// Held returns the numbers of those coordinates in a point of a Spec's set, for
-// constraint.Hold: nil if it has none.
+// Held returns the numbers of those coordinates in a point of a Spec's set, for constraint.Hold: nil if it has none.
 func Held(spec Spec) (at []int) {
 	n := 0
 	for _, p := range []Place{spec.Start, spec.Goal} {
@@ -208,9 +202,7 @@ func Held(spec Spec) (at []int) {
 	return at
 }
 
-func (s *Set) String() string {
-	return fmt.Sprintf("%d waypoints of %s", s.l, s.spec.Arm.Name)
-}
+func (s *Set) String() string { return fmt.Sprintf("%d waypoints of %s", s.l, s.spec.Arm.Name) }
 
 // Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
@@ -47,9 +48,7 @@ func published(waypoints int) trajectory.Spec {
 func set(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
 	s, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -71,9 +70,7 @@ func mixed(t testing.TB) *robot.Arm {
 		{Name: "e", Link: "le", Origin: turn(2, 0, 1), Axis: [3]float64{0, 0, 1}, Lower: -1, Upper: 0.5},
 		{Name: "f", Link: "lf", Origin: turn(0.4, 1, 0.5), Axis: [3]float64{0.8, 0, -0.6}, Lower: -2, Upper: 2},
 	}}
-	if err := arm.Check(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arm.Check())
 	return arm
 }
 
@@ -173,9 +170,7 @@ func TestDependentTasks(t *testing.T) {
 	}
 	equal := constraint.EqualitiesOf(s)
 	g := geometry.New(equal, 1, 0)
-	if err := g.At(x, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At(x, 1))
 	if g.Rank(0) != 18 || g.Active(0) != 20 {
 		t.Errorf("rank %d of %d, want 18 of 20", g.Rank(0), g.Active(0))
 	}
@@ -230,9 +225,7 @@ func TestBounds(t *testing.T) {
 				s.Obstacles = append(s.Obstacles, &scene.Obstacle{A: [3]float64{9, 9, 9}, Radius: 1})
 			}
 		},
-		"obstacles": func(s *trajectory.Spec) {
-			s.Obstacles = make([]trajectory.Obstacle, 1<<20)
-		},
+		"obstacles": func(s *trajectory.Spec) { s.Obstacles = make([]trajectory.Obstacle, 1<<20) },
 	} {
 		spec := published(10)
 		change(&spec)
@@ -248,9 +241,7 @@ func TestBounds(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for _, r := range [][2]float64{{-0.5, 0.5}, {1, 4}, {-2.8973, 2.8973}, {-0.0175, 3.7525}, {-3.1, 3.1}, {5, 5.1}} {
 		arm, err := robot.FromDH("one", []robot.DH{{A: 1, Lower: r[0], Upper: r[1]}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		s := set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true})
 		g := func(θ float64) float64 {
 			x := make([]float64, 2)
@@ -284,9 +275,7 @@ func TestLimits(t *testing.T) {
 func TestBends(t *testing.T) {
 	arm, err := robot.FromDH("two", []robot.DH{{A: 1, Lower: -3, Upper: 3},
 		{Kind: robot.Prismatic, Lower: -9, Upper: 9}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const few = 1e-5
 	for _, δ := range []float64{0.1, 1.5, 3} {
 		s := set(t, trajectory.Spec{Arm: arm, Waypoints: 4, Bends: []float64{δ, δ}})
@@ -408,14 +397,11 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// The enlargement is half of what a step moves a point at most: an obstacle on the arc that
-// the stretched arm sweeps is refused at both ends of it, though they are clear of it by nearly as
-// much.
+// The enlargement is half of what a step moves a point at most: an obstacle on the arc that the stretched arm sweeps is
+// refused at both ends of it, though they are clear of it by nearly as much.
 func TestSegmentsAreTight(t *testing.T) {
 	arm, err := robot.FromDH("two", []robot.DH{{}, {A: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const δ = 0.15
 	sin, cos := math.Sincos(δ / 2)
 	spec := trajectory.Spec{Arm: arm, Waypoints: 1, Steps: []float64{δ, δ / 3}, Segments: true,
@@ -447,9 +433,7 @@ func TestNearlyParallelTasks(t *testing.T) {
 	x, v, w := make([]float64, 14), make([]float64, 14), make([]float64, 14)
 	s.Capabilities().Start(x, keyed.New(1, keyed.Probe, 5), 0, 0)
 	g := geometry.New(s, 1, 0)
-	if err := g.At(x, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At(x, 1))
 	keyed.New(1, keyed.Probe, 4).Normals(v, 0, 0)
 	g.Tangent(v, v)
 	g.Tangent(w, v)
@@ -467,16 +451,13 @@ func TestNamesOfOpenJoints(t *testing.T) {
 	arm.Joints[0].Name = "arm/elbow-2 b"
 	spec := trajectory.Spec{Arm: &arm, Waypoints: 2, Goal: trajectory.Place{Given: trajectory.Given{Joints: true}}}
 	s, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	held := constraint.Hold(s, trajectory.Held(spec))
 	if names := held.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
 		t.Errorf("%v", names)
 	}
 	d := held.Dim()
-	for _, joint := range []constraint.Set{constraint.Product(zoo.Euclidean{D: 2}, held),
-		constraint.All(held, held)} {
+	for _, joint := range []constraint.Set{constraint.Product(zoo.Euclidean{D: 2}, held), constraint.All(held, held)} {
 		if names := joint.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
 			t.Errorf("%s: %v", constraint.Name(joint), names)
 		}

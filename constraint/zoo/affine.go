@@ -55,6 +55,4 @@ func (s Affine) Jacobians(values, jac, x []float64, n int) {
 }
 
 // HessianVectors are zero.
-func (s Affine) HessianVectors(dst, _, _ []float64, n int) {
-	clear(dst[:n*len(s.A)*s.Dim()])
-}
+func (s Affine) HessianVectors(dst, _, _ []float64, n int) { clear(dst[:n*len(s.A)*s.Dim()]) }

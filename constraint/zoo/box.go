@@ -25,9 +25,8 @@ type bound struct {
 // A Box is Bounds that are all finite.
 type Box struct{ Bounds }
 
-// NewBox returns the set lower ≤ x ≤ upper: a Box if all bounds are finite, and
-// Bounds otherwise. A nil slice stands for no bounds on that side. The error is
-// a *DomainError.
+// NewBox returns the set lower ≤ x ≤ upper: a Box if all bounds are finite, and Bounds otherwise. A nil slice stands
+// for no bounds on that side. The error is a *DomainError.
 func NewBox(lower, upper []float64) (constraint.Set, error) {
 	d := max(len(lower), len(upper))
 	fill := func(v []float64, by float64) []float64 {
@@ -114,9 +113,7 @@ func (s Bounds) Jacobians(values, jac, x []float64, n int) {
 }
 
 // HessianVectors are zero.
-func (s Bounds) HessianVectors(dst, _, _ []float64, n int) {
-	clear(dst[:n*len(s.bound)*len(s.lower)])
-}
+func (s Bounds) HessianVectors(dst, _, _ []float64, n int) { clear(dst[:n*len(s.bound)*len(s.lower)]) }
 
 // Support of each bound is one coordinate.
 func (s Bounds) Support() [][]int {

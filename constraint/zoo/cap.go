@@ -9,17 +9,15 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// Cap is the spherical cap {x ∈ R^d : ‖x‖ − 1 = 0, height − a·x ≤ 0} with the
-// unit vector a.
+// Cap is the spherical cap {x ∈ R^d : ‖x‖ − 1 = 0, height − a·x ≤ 0} with the unit vector a.
 type Cap struct {
 	sphere Sphere
 	axis   []float64 // a
 	height float64
 }
 
-// NewCap returns the cap of the unit sphere of R^d, d = len(axis) ≥ 2, above
-// the given height in (−1, 1) along the axis, which is scaled to length 1. The
-// error is a *DomainError.
+// NewCap returns the cap of the unit sphere of R^d, d = len(axis) ≥ 2, above the given height in (−1, 1) along the
+// axis, which is scaled to length 1. The error is a *DomainError.
 func NewCap(axis []float64, height float64) (Cap, error) {
 	length := dense.Norm(axis)
 	switch {
@@ -80,9 +78,8 @@ func (s Cap) HessianVectors(dst, x, v []float64, n int) {
 	}
 }
 
-// SampleUniform draws the height z with density ∝ (1 − z²)^((d−3)/2) above the
-// cap's edge, by rejection from the uniform law (on a circle, its angle), and a
-// uniform direction across the axis.
+// SampleUniform draws the height z with density ∝ (1 − z²)^((d−3)/2) above the cap's edge, by rejection from the
+// uniform law (on a circle, its angle), and a uniform direction across the axis.
 func (s Cap) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	d := len(s.axis)
 	var u [2]float64

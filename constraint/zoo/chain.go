@@ -113,8 +113,7 @@ func (s Chain) distance(x []float64, l link) float64 {
 	return math.Sqrt(sum)
 }
 
-// Jacobians: a link's gradient is ±(b − a)/‖b − a‖, and zero where the atoms
-// meet, where the distance has none.
+// Jacobians: a link's gradient is ±(b − a)/‖b − a‖, and zero where the atoms meet, where the distance has none.
 func (s Chain) Jacobians(values, jac, x []float64, n int) {
 	s.Values(values, x, n)
 	d, c := s.Dim(), s.components()
@@ -159,8 +158,7 @@ func (s Chain) gradient(da, db, x []float64, l link) {
 	}
 }
 
-// HessianVectors: with u = (b − a)/r and w = v_b − v_a, ∇²r v is
-// ±(w − u u·w)/r at the two atoms.
+// HessianVectors: with u = (b − a)/r and w = v_b − v_a, ∇²r v is ±(w − u u·w)/r at the two atoms.
 func (s Chain) HessianVectors(dst, x, v []float64, n int) {
 	d, c := s.Dim(), s.components()
 	clear(dst[:n*c*d])

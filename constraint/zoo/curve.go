@@ -13,9 +13,8 @@ type Term struct {
 	X, Y        int
 }
 
-// Curve is the plane algebraic curve {(x, y) : Σ_t c_t x^(a_t) y^(b_t) = 0}:
-// conics, Cassini ovals, elliptic curves. Where the gradient vanishes (a node, a
-// cusp) the curve has no tangent, and package geometry says so.
+// Curve is the plane algebraic curve {(x, y) : Σ_t c_t x^(a_t) y^(b_t) = 0}: conics, Cassini ovals, elliptic curves.
+// Where the gradient vanishes (a node, a cusp) the curve has no tangent, and package geometry says so.
 type Curve struct{ terms []Term }
 
 const maxDegree = 64 // of one variable in a curve

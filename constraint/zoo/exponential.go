@@ -7,12 +7,10 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// nearCut is the cosine of an angle below which Log takes it from its sine: near π the cosine
-// says little of it.
+// nearCut is the cosine of an angle below which Log takes it from its sine: near π the cosine says little of it.
 const nearCut = -0.5
 
-// leastSine is the sine of the angle to the cut locus, where shortest curves are two, within which
-// there is no Log.
+// leastSine is the sine of the angle to the cut locus, where shortest curves are two, within which there is no Log.
 const leastSine = 0x1p-20
 
 // straight is Exp, and difference Log, of the convex part of an affine space.
@@ -111,10 +109,9 @@ func skew(dst, m []float64, n int) {
 	}
 }
 
-// Log is x A, with A the principal logarithm of V = xᵀy: as in Geodesic, but for the space of
-// the angles near π. There the cosine says little of an angle θ; it is π − asin s, of s
-// the singular values of the skew part B of V in that space. They come, with the planes,
-// from the eigenvectors of the symmetric matrix
+// Log is x A, with A the principal logarithm of V = xᵀy: as in Geodesic, but for the space of the angles near π. There
+// the cosine says little of an angle θ; it is π − asin s, of s the singular values of the skew part B of V in that
+// space. They come, with the planes, from the eigenvectors of the symmetric matrix
 //
 //	( 0  −B )        of eigenvalues ±s; it is iB, Hermitian, in real numbers, and
 //	( B   0 )        the same function of it has A in the place of B.

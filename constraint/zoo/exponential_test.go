@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -64,9 +65,7 @@ func TestLogOfRotations(t *testing.T) {
 		for _, odd := range []int{0, 1} {
 			n := 2*len(angles) + odd
 			s, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			e := s.NewEvaluator(1)
 			stream := keyed.New(1, keyed.Probe, 71)
 			x, u := make([]float64, n*n), make([]float64, n*n)
@@ -104,9 +103,7 @@ func TestLogOfRotations(t *testing.T) {
 func TestLogOfRandomRotations(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10} {
 		s, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		e, stream := s.NewEvaluator(1), keyed.New(1, keyed.Probe, 72)
 		x, y := make([]float64, n*n), make([]float64, n*n)
 		for i := range uint64(200) {

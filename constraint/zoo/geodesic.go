@@ -6,9 +6,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// Geodesic is as in constraint.Evaluator. With y = x exp(A) the shortest curve
-// is x exp(tA), with velocity xA at x, and parallel transport from y to x takes
-// yΩ to x exp(A/2) Ω exp(−A/2). Of V = xᵀy, the symmetric part C = cos A and the
+// Geodesic is as in constraint.Evaluator. With y = x exp(A) the shortest curve is x exp(tA), with velocity xA at x, and
+// parallel transport from y to x takes yΩ to x exp(A/2) Ω exp(−A/2). Of V = xᵀy, the symmetric part C = cos A and the
 // skew part W = sin A commute, so with c = cos θ for each angle θ of A
 //
 //	A = W f(C), f(c) = θ/sin θ      exp(A/2) = g(C) + W (2g(C))⁻¹, g(c) = cos(θ/2)
@@ -67,9 +66,8 @@ func angleOverSine(c float64) float64 {
 	return math.Acos(c) / math.Sqrt((1-c)*(1+c))
 }
 
-// Geodesic is the arc of the great circle. With
-// e the direction of y seen from x and θ the angle between them the velocity is
-// θ r e; transport is the rotation R that takes ŷ to x̂ and leaves what is across both:
+// Geodesic is the arc of the great circle. With e the direction of y seen from x and θ the angle between them the
+// velocity is θ r e; transport is the rotation R that takes ŷ to x̂ and leaves what is across both:
 //
 //	R p = p − (x̂ + ŷ) (x̂ + ŷ)·p/(1 + cos θ) + 2 x̂ (ŷ·p)
 func (s Sphere) Geodesic(velocity, p, x, y []float64) bool {

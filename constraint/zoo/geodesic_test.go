@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -44,9 +45,7 @@ func curves(t *testing.T) map[string]struct {
 		}}
 	for _, n := range []int{2, 3, 6} {
 		set, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		out[fmt.Sprintf("SO(%d)", n)] = curve{set, n * n,
 			func(x, v []float64, t float64) []float64 {
 				var a, e, y mat.Dense
@@ -70,10 +69,9 @@ func curves(t *testing.T) map[string]struct {
 	return out
 }
 
-// Along a geodesic from x the velocity found is the one it left with, from the least to
-// nearly the largest angle, and a vector carried back along it is what projecting it
-// from point to point gives, in the limit of many points: halving their distance halves
-// the difference.
+// Along a geodesic from x the velocity found is the one it left with, from the least to nearly the largest angle, and a
+// vector carried back along it is what projecting it from point to point gives, in the limit of many points: halving
+// their distance halves the difference.
 func TestGeodesic(t *testing.T) {
 	for name, c := range curves(t) {
 		stream := keyed.New(1, keyed.Probe, 7)

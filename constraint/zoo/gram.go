@@ -67,8 +67,7 @@ func (g gram) Jacobians(values, jac, x []float64, n int) {
 	g.HessianVectors(jac, nil, x, n) // h is quadratic: ∇h(x) = ∇²h x
 }
 
-// HessianVectors: ∇²h_ij v holds v_j in the place of a_i, plus v_i in that of
-// a_j, whatever x is.
+// HessianVectors: ∇²h_ij v holds v_j in the place of a_i, plus v_i in that of a_j, whatever x is.
 func (g gram) HessianVectors(dst, _, v []float64, n int) {
 	d := g.Dim()
 	clear(dst[:n*g.components()*d])
@@ -86,8 +85,7 @@ func (g gram) HessianVectors(dst, _, v []float64, n int) {
 	}
 }
 
-// Work of a point: the eigenvalues λ of M (p) and its eigenvectors by columns
-// U (p²), then scratch of 2p².
+// Work of a point: the eigenvalues λ of M (p) and its eigenvectors by columns U (p²), then scratch of 2p².
 
 // WorkSize implements constraint.Projector.
 func (g gram) WorkSize() int { return g.p + 3*g.p*g.p }
@@ -198,9 +196,8 @@ func (g gram) times(dst, x, s []float64) {
 	}
 }
 
-// SampleUniform orthonormalises Gaussian vectors in order. That is the QR
-// factorisation with positive diagonal of R, so the law is the invariant one
-// (Haar measure); other signs of R would not give it.
+// SampleUniform orthonormalises Gaussian vectors in order. That is the QR factorisation with positive diagonal of R, so
+// the law is the invariant one (Haar measure); other signs of R would not give it.
 func (g gram) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	for step := 0; ; step++ {
 		st.Normals(dst, sample, step)

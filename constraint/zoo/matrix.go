@@ -15,8 +15,7 @@ func unpack(s, u []float64, p int) {
 	}
 }
 
-// lyapunov solves M S + S M = R for symmetric R (in s, overwritten by S), with
-// M = U diag(λ) Uᵀ.
+// lyapunov solves M S + S M = R for symmetric R (in s, overwritten by S), with M = U diag(λ) Uᵀ.
 func lyapunov(s, λ, u, scratch []float64, p int) {
 	dense.Mul(scratch, s, u, p) // R U
 	for i := range p {          // UᵀRU, divided

@@ -9,16 +9,14 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// Orthogonal is O(n) = {X ∈ R^(n×n) : XᵀX − I = 0} with the n(n+1)/2 equalities
-// i ≤ j (paper, experiment SO(10)), or its half SO(n) where det X > 0. A point is
-// the row-major matrix.
+// Orthogonal is O(n) = {X ∈ R^(n×n) : XᵀX − I = 0} with the n(n+1)/2 equalities i ≤ j (paper, experiment SO(10)), or
+// its half SO(n) where det X > 0. A point is the row-major matrix.
 type Orthogonal struct {
 	gram
 	special bool
 }
 
-// OrthogonalOptions choose between variants; the zero value is O(n) as the
-// paper writes it.
+// OrthogonalOptions choose between variants; the zero value is O(n) as the paper writes it.
 type OrthogonalOptions struct {
 	// Special selects SO(n): uniform samples have det = 1, and Selects rejects
 	// points with det < 0. The equalities are those of O(n).

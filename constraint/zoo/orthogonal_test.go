@@ -74,9 +74,8 @@ func TestRetractOffGroup(t *testing.T) {
 	}
 }
 
-// A turn B of the plane by φ, stretched by r, and v = B w J: with S = sI the
-// result is B (c I + w J), c² = 1/r² − w², a turn by φ + arcsin(w r) as long as
-// w r < 1. Newton's method gets there from moves that are not small.
+// A turn B of the plane by φ, stretched by r, and v = B w J: with S = sI the result is B (c I + w J), c² = 1/r² − w², a
+// turn by φ + arcsin(w r) as long as w r < 1. Newton's method gets there from moves that are not small.
 func TestRetractLongMoves(t *testing.T) {
 	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
 	y := make([]float64, 4)
@@ -100,8 +99,7 @@ func TestRetractLongMoves(t *testing.T) {
 	}
 }
 
-// The polar factor is exact to round-off or refused: of diag(1, δ) with δ² lost in
-// the rounding of BᵀB there is none.
+// The polar factor is exact to round-off or refused: of diag(1, δ) with δ² lost in the rounding of BᵀB there is none.
 func TestRetractNearlySingular(t *testing.T) {
 	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
 	y, still := make([]float64, 4), make([]float64, 4)

@@ -2,8 +2,7 @@ package zoo
 
 import "github.com/landing-diffusion/landing/constraint"
 
-// RedundantAxis is the z-axis {x_1 = x_2 = 0} of R³ with an inequality that
-// holds there anyway,
+// RedundantAxis is the z-axis {x_1 = x_2 = 0} of R³ with an inequality that holds there anyway,
 //
 //	h = (x_1, x_2),   g = x_1 + x_2 + x_1² ≤ 0
 //

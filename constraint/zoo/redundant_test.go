@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -24,9 +25,7 @@ func TestRedundantAxis(t *testing.T) {
 		x[3*i+1] *= scale
 	}
 	b := geometry.New(zoo.RedundantAxis{}, n, 0)
-	if err := b.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, n))
 	v, active := make([]float64, 3*n), 0
 	keyed.New(1, keyed.Probe, 32).Normals(v, 0, 0)
 	w := append([]float64(nil), v...)

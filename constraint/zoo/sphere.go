@@ -1,5 +1,4 @@
-// Package zoo holds ready-made feasible sets. Each is an ordinary user of
-// package constraint and passes constrainttest.
+// Package zoo holds ready-made feasible sets. Each is an ordinary user of package constraint and passes constrainttest.
 package zoo
 
 import (
@@ -84,9 +83,8 @@ func (s Sphere) HessianVectors(dst, x, v []float64, n int) {
 	}
 }
 
-// Retract solves ‖base + v − μ x̂‖ = r with x̂ = base/‖base‖: a quadratic in μ,
-// whose smaller root in modulus is taken. For base on the sphere and v tangent
-// the point is base·√(1 − ‖v‖²/r²) + v, and there is none if ‖v‖ > r.
+// Retract solves ‖base + v − μ x̂‖ = r with x̂ = base/‖base‖: a quadratic in μ, whose smaller root in modulus is taken.
+// For base on the sphere and v tangent the point is base·√(1 − ‖v‖²/r²) + v, and there is none if ‖v‖ > r.
 func (s Sphere) Retract(dst, base, v []float64) bool {
 	r, ρ := s.radius(), dense.Norm(base)
 	if ρ == 0 {

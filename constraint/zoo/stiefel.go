@@ -6,8 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// Stiefel is V(n, p) = {X ∈ R^(n×p) : XᵀX − I = 0}, with the equalities i ≤ j. A
-// point is the row-major matrix.
+// Stiefel is V(n, p) = {X ∈ R^(n×p) : XᵀX − I = 0}, with the equalities i ≤ j. A point is the row-major matrix.
 type Stiefel struct{ gram }
 
 // NewStiefel returns V(n, p), 1 ≤ p ≤ n, or a *DomainError.

@@ -53,9 +53,8 @@ func (s Torus) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors: with e = (x/ρ, y/ρ, 0), t = (−y/ρ, x/ρ, 0), k = (0, 0, 1) and
-// τ = (z e − u k)/q the unit vector along the tube,
-// ∇²h v = τ(τ·v)/q + t(t·v) u/(qρ).
+// HessianVectors: with e = (x/ρ, y/ρ, 0), t = (−y/ρ, x/ρ, 0), k = (0, 0, 1) and τ = (z e − u k)/q the unit vector along
+// the tube, ∇²h v = τ(τ·v)/q + t(t·v) u/(qρ).
 func (s Torus) HessianVectors(dst, x, v []float64, n int) {
 	for i := range n {
 		xi, vi, out := x[3*i:3*i+3], v[3*i:3*i+3], dst[3*i:3*i+3]

@@ -50,9 +50,7 @@ func TestUniformSamplers(t *testing.T) {
 	// A column of V(n, p) is uniform on the sphere; here of R³, and of R⁵.
 	uniformly(t, "V(3,2): last column", must(zoo.NewStiefel(3, 2)), func(x []float64) float64 { return (1 + x[3]) / 2 })
 	uniformly(t, "SO(5): last column", must(zoo.NewOrthogonal(5, zoo.OrthogonalOptions{Special: true})),
-		func(x []float64) float64 {
-			return (area(x[14]) + 2.0/3) / (4.0 / 3)
-		})
+		func(x []float64) float64 { return (area(x[14]) + 2.0/3) / (4.0 / 3) })
 	// A rotation of R³ by Haar measure has an angle with density (1 − cos θ)/π.
 	uniformly(t, "SO(3): angle", must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
 		func(x []float64) float64 {

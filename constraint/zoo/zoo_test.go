@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -53,9 +54,7 @@ func must[S constraint.Set](s S, err error) S {
 func curvature(t *testing.T, s constraint.Set) *geometry.Curvature {
 	t.Helper()
 	k, err := geometry.NewCurvature(s, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return k
 }
 
@@ -66,9 +65,7 @@ func TestSphereMeanCurvature(t *testing.T) {
 		x, h := make([]float64, d), make([]float64, d)
 		s.SampleUniform(x, keyed.New(1, keyed.Probe, 0), 4)
 		b, k := geometry.New(s, 1, 0), curvature(t, s)
-		if err := b.At(x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, 1))
 		k.Mean(h, b)
 		for j := range x {
 			if want := -float64(d-1) * x[j] / (1.7 * 1.7); math.Abs(h[j]-want) > 1e-13 {
@@ -94,9 +91,7 @@ func TestCurvatureByDifferences(t *testing.T) {
 			s.Capabilities().SampleUniform(x, st, i)
 			x[0] *= 1.01 // off Σ, so that 𝓗₂ is not zero
 			b, k := geometry.New(s, 1, 0), curvature(t, s)
-			if err := b.At(x, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.At(x, 1))
 			normal := func(y []float64) []float64 {
 				j := make([]float64, d)
 				e.Jacobians(v, j, y, 1)
@@ -189,8 +184,7 @@ func TestUniformLaws(t *testing.T) {
 		_, φ := torus.Angles(x)
 		return (φ + math.Pi + torus.Minor/torus.Major*math.Sin(φ)) / (2 * math.Pi)
 	})
-	// On the spheroid with axes (1, 1, c) the area between heights is
-	// ∝ ∫ √(1 + z²(1−c²)/c⁴) dz.
+	// On the spheroid with axes (1, 1, c) the area between heights is ∝ ∫ √(1 + z²(1−c²)/c⁴) dz.
 	const c = 2.0
 	spheroid := zoo.Ellipsoid{Axes: []float64{1, 1, c}}
 	k := math.Sqrt((c*c - 1) / (c * c * c * c))

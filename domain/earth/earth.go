@@ -1,5 +1,4 @@
-// Package earth is the domain of places on Earth: catalogues of latitude and
-// longitude, kept as unit vectors.
+// Package earth is the domain of places on Earth: catalogues of latitude and longitude, kept as unit vectors.
 package earth
 
 import (

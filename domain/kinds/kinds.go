@@ -15,8 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/trajectories"
 )
 
-// All are the kinds. Of several with one data.kind the first that fits the set is
-// taken.
+// All are the kinds. Of several with one data.kind the first that fits the set is taken.
 var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, molecules.Kind, trajectories.Kind,
 	earth.Demo}
 
@@ -61,8 +60,7 @@ func Of(data string, set constraint.Set) (kind domain.Kind, ok bool) {
 	return kind, false
 }
 
-// WithEnds returns the kind of points on a set that have a start and a goal, whatever kind its data
-// is called.
+// WithEnds returns the kind of points on a set that have a start and a goal, whatever kind its data is called.
 func WithEnds(set constraint.Set) (kind domain.Kind, ok bool) {
 	for _, k := range All {
 		if k.Ends != nil && k.Fits(set) {

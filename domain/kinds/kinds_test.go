@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
@@ -18,9 +19,7 @@ import (
 // A kind is found by data.kind and the set; factors of a product are no set of theirs.
 func TestOf(t *testing.T) {
 	so3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	sphere := zoo.Sphere{D: 3, R: 1}
 	for _, c := range []struct {
 		data string
@@ -40,8 +39,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	if !slices.Equal(Names(), []string{"earth", "points", "molecule", "trajectory", "demo"}) ||
-		!slices.Equal(Extensions(),
-			[]string{".npy", ".csv", ".parquet", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
+		!slices.Equal(Extensions(), []string{".npy", ".csv", ".parquet", ".pdb", ".xyz", ".sdf", ".dcd", ".json"}) {
 		t.Errorf("%v, %v", Names(), Extensions())
 	}
 }
@@ -51,9 +49,7 @@ func TestPublished(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	so3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	sphere := zoo.Sphere{D: 3, R: 1}
 	draws := func(set constraint.Set, stream uint64) []float64 {
 		x := make([]float64, 200*set.Dim())
@@ -73,9 +69,7 @@ func TestPublished(t *testing.T) {
 	} {
 		k, _ := Of(c.data, c.set)
 		d, err := k.New(domain.Input{Set: c.set, Pool: pool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		a, b := draws(c.set, 1), draws(c.set, 2)
 		got := d.Distance.Compare(d.Distance.Marks(a), d.Distance.Marks(b))
 		if got[0] != c.want(a, b) || len(got) != 1+c.parts || len(d.Distance.Parts) != c.parts ||
@@ -85,9 +79,7 @@ func TestPublished(t *testing.T) {
 	}
 	rotations, _ := Of("points", so3)
 	so, err := rotations.New(domain.Input{Set: so3, Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for k, want := range [][2]string{
 		{"tr X", "trace-1"}, {"tr X²", "trace-2"}, {"tr X⁴", "trace-4"}, {"tr X⁵", "trace-5"},
 	} {
@@ -97,9 +89,7 @@ func TestPublished(t *testing.T) {
 	}
 	earth, _ := Of("earth", sphere)
 	d, err := earth.New(domain.Input{Set: sphere, Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var b bytes.Buffer
 	if err := d.Writer(".csv")(&b, arrayfile.RowsOf([]float64{0, 0, 1, 0, -1, 0}, 3)); err != nil ||
 		b.String() != "latitude,longitude\n90.00000000,0.00000000\n0.00000000,-90.00000000\n" {

@@ -116,9 +116,8 @@ type energy struct {
 	counts []float64
 }
 
-// energyOf returns −ln p(x) of values in bins, p a density per bin width times the number of
-// bins, and a 95 % band by the variance (1 − q)/(n q) of ln q for a share q of n values.
-// Bins that are empty have none.
+// energyOf returns −ln p(x) of values in bins, p a density per bin width times the number of bins, and a 95 % band by
+// the variance (1 − q)/(n q) of ln q for a share q of n values. Bins that are empty have none.
 func energyOf(name string, b metric.Bins, values []float64) *energy {
 	e := &energy{Series: figure.Series{Name: name}, counts: make([]float64, b.N)}
 	n := 0.0
@@ -149,8 +148,7 @@ func (e *energy) shift(by float64) {
 // enough counts in a bin for a difference of free energies to mean something.
 const enough = 30
 
-// apart returns the largest difference of two free energies and its bin; −1 if there are
-// too few counts.
+// apart returns the largest difference of two free energies and its bin; −1 if there are too few counts.
 func apart(a, b *energy) (worst float64, at int) {
 	at = -1
 	for k := range a.Y {

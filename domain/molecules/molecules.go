@@ -1,7 +1,6 @@
-// Package molecules is the domain of conformations of a molecule: they are compared by
-// the internal coordinates that a set leaves a window, and by how far they are from a
-// reference after alignment. None of these sees where a conformation is and how it is
-// turned.
+// Package molecules is the domain of conformations of a molecule: they are compared by the internal coordinates that a
+// set leaves a window, and by how far they are from a reference after alignment. None of these sees where a
+// conformation is and how it is turned.
 package molecules
 
 import (
@@ -36,8 +35,7 @@ const published = 8000
 
 func fits(set constraint.Set) bool { return set.Dim()%3 == 0 }
 
-// conditioned returns the set of conditions on a molecule, or nil if it is another kind of
-// set.
+// conditioned returns the set of conditions on a molecule, or nil if it is another kind of set.
 func conditioned(set constraint.Set) *conformation.Set {
 	if s, ok := constraint.As[*conformation.Set](set); ok && s.Dim() == set.Dim() { // no factor of a product
 		return s
@@ -55,8 +53,7 @@ func Read(path string) (*dataset.Points, error) {
 		Remarks: f.Remarks}, nil
 }
 
-// New makes the domain. The error is a *files.Error, a *superpose.ReferenceError or one
-// of the file system.
+// New makes the domain. The error is a *files.Error, a *superpose.ReferenceError or one of the file system.
 func New(in domain.Input) (*domain.Domain, error) {
 	m, remark := of(in)
 	g := &guide{molecule: m, set: conditioned(in.Set)}
@@ -107,9 +104,8 @@ func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
 	return out
 }
 
-// fit takes the set's atoms out of frames that call them alike, in the set's order. Where
-// the frames do not, they are taken as they are: with as many atoms, and no other element at
-// the place of one.
+// fit takes the set's atoms out of frames that call them alike, in the set's order. Where the frames do not, they are
+// taken as they are: with as many atoms, and no other element at the place of one.
 func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	s, own := conditioned(set), data.Molecule
 	if s == nil || own == nil {
@@ -284,8 +280,7 @@ func of(in domain.Input) (m *molecule.Molecule, remark string) {
 	return bonded(s.Molecule(), in.Data), remark
 }
 
-// bonded returns the molecule with bonds: where it has none, those that are guessed in the
-// first row of the data.
+// bonded returns the molecule with bonds: where it has none, those that are guessed in the first row of the data.
 func bonded(m *molecule.Molecule, data []float64) *molecule.Molecule {
 	if m.Bonds != nil || len(data) < m.Dim() {
 		return m
@@ -295,9 +290,8 @@ func bonded(m *molecule.Molecule, data []float64) *molecule.Molecule {
 	return &out
 }
 
-// reference returns what RMSDs are taken to, and where it is from: the first frame of the
-// file that the problem names, or the training row nearest to the mean shape. It is nil
-// for fewer than three atoms.
+// reference returns what RMSDs are taken to, and where it is from: the first frame of the file that the problem names,
+// or the training row nearest to the mean shape. It is nil for fewer than three atoms.
 func reference(in domain.Input) (*superpose.Reference, string, error) {
 	d := in.Set.Dim()
 	if d < 9 {

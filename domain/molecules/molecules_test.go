@@ -37,9 +37,7 @@ func dihedral(name string, low, high float64, atoms ...int) conformation.Conditi
 func set(t testing.TB, m *molecule.Molecule, c ...conformation.Condition) *conformation.Set {
 	t.Helper()
 	s, err := conformation.New(conformation.Spec{Molecule: m, Conditions: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -61,17 +59,13 @@ func TestGolden(t *testing.T) {
 	centre := testkit.Shared(t, "data/alanine/dipeptide_center.npy")
 	want := golden.Read(t, "md_jsd.npz")
 	p, err := Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if p.N != 6029 || p.D != 30 {
 		t.Fatalf("%d × %d", p.N, p.D)
 	}
 	d, err := New(domain.Input{Set: alanine(t), Data: p.X, Train: p.X, Molecule: p.Molecule, Pool: pool(t),
 		Files: map[string]string{"data.path": data, ReferenceKey: centre}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if names := d.Distance.Parts; !slices.Equal(names, []string{"ψ", "RMSD"}) || d.Samples != 8000 || !d.More {
 		t.Fatalf("parts %q, %d samples", names, d.Samples)
 	}
@@ -139,8 +133,7 @@ func chain(a, n int, f func(i, k int) float64) []float64 {
 	return out
 }
 
-// next returns the place of an atom at a distance from the last of x, with an angle and a
-// torsion.
+// next returns the place of an atom at a distance from the last of x, with an angle and a torsion.
 func next(x []float64, r, θ, τ float64) []float64 {
 	n := len(x) / 3
 	at := func(i int) [3]float64 { return [3]float64(x[3*i : 3*i+3]) }
@@ -174,9 +167,7 @@ func TestWindowAcrossTheCut(t *testing.T) {
 	})
 	s := set(t, molecule.Anonymous(5), dihedral("turn", 170, 200, 0, 1, 2, 3), dihedral("held", 60, 60, 1, 2, 3, 4))
 	d, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	o := d.Observables.List
 	if len(o) != 2 || o[0].Lo != 162.5 || o[0].Hi != 207.5 || o[0].Circular || o[0].Unit != "°" {
 		t.Fatalf("%+v", o)
@@ -227,9 +218,7 @@ func TestTorsions(t *testing.T) {
 			x = append(x, 2.9*c, 2.9*s, 0.4*math.Cos(float64(i*(2+f%2))))
 		}
 	}
-	if err := ring.SetBonds(bonds); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ring.SetBonds(bonds))
 	names := func(d *domain.Domain) string {
 		var out []string
 		for _, v := range d.Observables.List {
@@ -239,9 +228,7 @@ func TestTorsions(t *testing.T) {
 	}
 	make := func(s constraint.Set, m *molecule.Molecule, x []float64) *domain.Domain {
 		d, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return d
 	}
 	d := make(set(t, ring, dihedral("", 50, 50, 3, 2, 1, 0)), nil, x)
@@ -322,12 +309,8 @@ func TestFaults(t *testing.T) {
 	save := func(name string, m *molecule.Molecule, x []float64) string {
 		var b bytes.Buffer
 		path := filepath.Join(dir, name)
-		if err := files.Writers[filepath.Ext(name)](&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, files.Writers[filepath.Ext(name)](&b, m, arrayfile.RowsOf(x, m.Dim())))
+		testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 		return path
 	}
 	line := make([]float64, 12)
@@ -367,9 +350,7 @@ func TestFaults(t *testing.T) {
 	y[0] = x[0] + 30
 	d, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: named, Pool: pool(t),
 		Files: map[string]string{ReferenceKey: save("more.pdb", more, y)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if rmsd := d.Distance.Marks(x[:12])[1]; rmsd > 1e-3 { // a PDB file's decimals
 		t.Errorf("the RMSD to the reference of more atoms is %v", rmsd)
 	}
@@ -387,9 +368,7 @@ func TestFaults(t *testing.T) {
 // A frame with three atoms of a dihedral on a line is refused, by its number and the atoms.
 func TestLine(t *testing.T) {
 	m, err := molecule.FromNames([]string{"A1:C1", "A1:N2", "A1:C3", "A1:O4"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s := set(t, m, dihedral("τ", 0, 300, 0, 1, 2, 3))
 	bent := []float64{0, 1, 0, 0, 0, 0, 1.5, 0, 0, 2, 0, 1}
 	for _, c := range []struct {
@@ -419,9 +398,7 @@ func TestLine(t *testing.T) {
 func TestFit(t *testing.T) {
 	names := func(s string) *molecule.Molecule {
 		m, err := molecule.FromNames(strings.Fields(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return m
 	}
 	s := set(t, names("A1:C1 A1:N2 A1:C3 A1:O4"), dihedral("τ", 0, 300, 0, 1, 2, 3))
@@ -508,17 +485,13 @@ func TestWriters(t *testing.T) {
 		in.Data, in.Train, in.Pool, in.Remarks = x, x, pool(t), []string{"Two were left out."}
 		in.Files = map[string]string{"data.path": "d.pdb"}
 		d, err := New(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if !slices.Equal(d.Faults, []string{"d.pdb: Two were left out."}) {
 			t.Errorf("%q", d.Faults)
 		}
 		for _, ext := range Kind.Writes {
 			var b bytes.Buffer
-			if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 12)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, d.Writer(ext)(&b, arrayfile.RowsOf(x, 12)))
 			testkit.InBlocks(t, ext, d.Writer(ext), x, 12)
 			if ext == ".pdb" {
 				f, err := files.DecodePDB("o.pdb", &b)
@@ -565,9 +538,7 @@ func TestDraw(t *testing.T) {
 	x := chain(5, 900, torsion)
 	s := set(t, molecule.Anonymous(5), dihedral("φ", -70, -70, 0, 1, 2, 3), dihedral("ψ", 130, 170, 1, 2, 3, 4))
 	d, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	r := d.Distance.Against(x, x, nil)
 	samples := x[:15*700]
 	marks := r.Marks(samples)
@@ -609,8 +580,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A free energy is that of its counts, with the error of a share; bins without counts have
-// none.
+// A free energy is that of its counts, with the error of a share; bins without counts have none.
 func TestEnergy(t *testing.T) {
 	b := metric.Bins{Lo: 0, Hi: 4, N: 4}
 	var values []float64
@@ -645,18 +615,12 @@ func TestGoldenObservables(t *testing.T) {
 	g := golden.Read(t, "md_network.npz")
 	centre := filepath.Join(t.TempDir(), "centre.npy")
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, g["center"]); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(centre, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, g["center"]))
+	testkit.OK(t, os.WriteFile(centre, b.Bytes(), 0o644))
 	x := g["x"].AsFloat64()
 	d, err := New(domain.Input{Set: alanine(t), Data: x, Train: x, Files: map[string]string{ReferenceKey: centre},
 		Pool: pool(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	got := make([]float64, 4*2)
 	d.Observables.Values(got, x, 4)
 	φ := (&guide{molecule: molecule.Anonymous(10)}).torsion([4]int{1, 3, 4, 6})

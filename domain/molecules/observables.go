@@ -49,9 +49,8 @@ func (c *coordinate) value(x []float64) float64 {
 	return v
 }
 
-// bins are those that values are compared in: 60, over the window and a quarter of it on
-// both sides, which for the window [130°, 170°] of the published distance is its [120°,
-// 180°]; of a dihedral without a window, the circle.
+// bins are those that values are compared in: 60, over the window and a quarter of it on both sides, which for the
+// window [130°, 170°] of the published distance is its [120°, 180°]; of a dihedral without a window, the circle.
 func (c *coordinate) bins() metric.Bins {
 	b := metric.Bins{N: domain.DefaultBins, Empty: emptyDensity}
 	width := c.window[1] - c.window[0]
@@ -65,8 +64,7 @@ func (c *coordinate) bins() metric.Bins {
 	return b
 }
 
-// emptyDensity is what published distances on molecules add to the density of a bin, per
-// degree and per Å.
+// emptyDensity is what published distances on molecules add to the density of a bin, per degree and per Å.
 const emptyDensity = 1e-6
 
 // Bounds of what is compared one by one.
@@ -154,8 +152,7 @@ func same(a []int, b [4]int) bool {
 	return slices.Equal(a, b[:]) || slices.Equal(a, back[:])
 }
 
-// flat reports whether torsions of a ring are all small in the training rows, as those of
-// an aromatic one.
+// flat reports whether torsions of a ring are all small in the training rows, as those of an aromatic one.
 func (g *guide) flat(torsions [][4]int, train []float64) bool {
 	const small = 20 * math.Pi / 180
 	d := g.molecule.Dim()
@@ -171,8 +168,7 @@ func (g *guide) flat(torsions [][4]int, train []float64) bool {
 	return true
 }
 
-// rotatable returns a torsion for each bond in no ring whose ends have other neighbours
-// than hydrogens.
+// rotatable returns a torsion for each bond in no ring whose ends have other neighbours than hydrogens.
 func (g *guide) rotatable() [][4]int {
 	m := g.molecule
 	ringed := map[molecule.Bond]bool{}
@@ -271,8 +267,7 @@ func (g *guide) backbone() (φ, ψ [4]int, residue string, ok bool) {
 // The range of RMSDs that distances are published with, where it holds the data.
 const publishedLow, publishedHigh = -0.05, 0.6 // Å
 
-// observables are what is compared: the coordinates, and the RMSD to a reference that
-// comes from origin.
+// observables are what is compared: the coordinates, and the RMSD to a reference that comes from origin.
 func (g *guide) observables(data []float64, origin string) *domain.Observables {
 	o := &domain.Observables{}
 	files := map[string]bool{}

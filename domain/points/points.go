@@ -15,8 +15,7 @@ import (
 var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
 	ReadGiven: dataset.ReadPointsGiven, New: New}
 
-// New makes the domain. It has no published distance; its observables are the
-// leading principal components.
+// New makes the domain. It has no published distance; its observables are the leading principal components.
 func New(in domain.Input) (*domain.Domain, error) {
 	parts := in.Set.Capabilities().Parts
 	return &domain.Domain{

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 )
@@ -81,9 +82,7 @@ func TestDrawProduct(t *testing.T) {
 	drawn := func(set constraint.Set, x []float64) *canvas {
 		t.Helper()
 		d, err := New(domain.Input{Set: set, Data: x, Train: x})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		c := &canvas{}
 		d.Draw(c, domain.View{Dim: set.Dim(), Data: x, Samples: x})
 		return c

@@ -1,5 +1,4 @@
-// Package rotation is the domain of orthogonal matrices: sets of them are compared by
-// the traces of their powers.
+// Package rotation is the domain of orthogonal matrices: sets of them are compared by the traces of their powers.
 package rotation
 
 import (

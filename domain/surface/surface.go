@@ -67,8 +67,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 	return d, nil
 }
 
-// draw shows the densities of points, given by their faces. Pages would be slow with
-// all faces of a fine mesh.
+// draw shows the densities of points, given by their faces. Pages would be slow with all faces of a fine mesh.
 func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 	layers := []figure.SurfaceLayer{
 		{Name: "data, " + text.Count(len(data)), Values: density(m, data)},
@@ -88,8 +87,7 @@ func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 	c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers})
 }
 
-// density turns the faces of points into a density at the mesh's vertices that
-// does not depend on their number.
+// density turns the faces of points into a density at the mesh's vertices that does not depend on their number.
 func density(m *mesh.Mesh, faces []float64) []float64 {
 	count := make([]float64, len(m.Faces)/3)
 	for _, f := range faces {

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
 	"github.com/landing-diffusion/landing/keyed"
@@ -28,9 +29,7 @@ func TestFaces(t *testing.T) {
 		s.SampleUniform(x[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
 	}
 	d, err := New(domain.Input{Set: s, Data: x, Train: x[:3*2000], Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	r := d.Distance.Against(x, x[:3*2000], x[3*2000:])
 	tree := mesh.NewTree(s.Mesh)
 	for i := range n {
@@ -75,8 +74,7 @@ func (c *canvas) Molecule(*figure.MoleculeView)                {}
 func (c *canvas) Arm(*figure.ArmView)                          {}
 func (c *canvas) Surface(*figure.SurfaceView)                  { c.surface = true }
 
-// The picture of a mesh with more faces than a page can draw is a file, and the
-// report says so.
+// The picture of a mesh with more faces than a page can draw is a file, and the report says so.
 func TestPictureOfAFineMesh(t *testing.T) {
 	for _, cut := range []struct {
 		cuts  int
@@ -87,15 +85,11 @@ func TestPictureOfAFineMesh(t *testing.T) {
 			m = m.Subdivided()
 		}
 		s, err := levelset.NewSurface(octahedron.Network(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		pool := parallel.New(1)
 		defer pool.Close()
 		d, err := New(domain.Input{Set: s, Pool: pool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		x := []float64{1, 0, 0}
 		var c canvas
 		d.Draw(&c, domain.View{Dim: 3, Reference: d.Distance.Against(x, x, nil), Marks: []float64{0}})

@@ -24,9 +24,7 @@ import (
 func file(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -52,9 +50,7 @@ func TestRoundTrip(t *testing.T) {
 	d := domainOf(t, set, x, "x.npy")
 	for _, ext := range []string{".npy", ".csv", ".json"} {
 		var b bytes.Buffer
-		if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 140)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Writer(ext)(&b, arrayfile.RowsOf(x, 140)))
 		testkit.InBlocks(t, ext, d.Writer(ext), x, 140)
 		got, err := taken(set, file(t, "x"+ext, b.String()))
 		if err != nil {
@@ -83,9 +79,7 @@ func TestFirsts(t *testing.T) {
 	}
 	for _, ext := range []string{".npy", ".csv", ".json"} {
 		var b bytes.Buffer
-		if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 6)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Writer(ext)(&b, arrayfile.RowsOf(x, 6)))
 		files["x"+ext] = b.String()
 	}
 	for name, text := range files {
@@ -116,9 +110,7 @@ func TestForms(t *testing.T) {
 	d := domainOf(t, set, x, "x.npy")
 	written := func(ext string) string {
 		var b bytes.Buffer
-		if err := d.Writer(ext)(&b, arrayfile.RowsOf(x, 6)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Writer(ext)(&b, arrayfile.RowsOf(x, 6)))
 		return b.String()
 	}
 	given := domain.Given(d, 6, []string{"c"}, []float64{1})
@@ -127,9 +119,7 @@ func TestForms(t *testing.T) {
 		testkit.InBlocks(t, ext+" under a condition", given.Writer(ext), under, 7)
 	}
 	var table strings.Builder
-	if err := given.Writer(".csv")(&table, arrayfile.RowsOf(under, 7)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, given.Writer(".csv")(&table, arrayfile.RowsOf(under, 7)))
 	for i, line := range strings.Split(strings.TrimSpace(table.String()), "\n") {
 		own := strings.Split(written(".csv"), "\n")[i]
 		if want := own + []string{",c", ",0.5", ",-2"}[(i+2)/3]; line != want {
@@ -294,9 +284,7 @@ func TestGiven(t *testing.T) {
 		s.Goal.Given.Position = &robot.Point{Link: 1, Local: [3]float64{1, 0, 0}}
 	})
 	p, err := taken(set, file(t, "x.csv", "0.1,0.2,0.3\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := append(angles([]float64{0.1, 0.2, 0.3, 0.1}), 2*math.Cos(0.3), 2*math.Sin(0.3), 0)
 	if p.D != 11 || len(p.X) != 11 {
 		t.Fatalf("%d numbers, want 11", p.D)
@@ -312,9 +300,7 @@ func TestGiven(t *testing.T) {
 	}
 	var b bytes.Buffer
 	d := domainOf(t, set, p.X, "x.npy")
-	if err := d.Writer(".npy")(&b, arrayfile.RowsOf(p.X, 11)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Writer(".npy")(&b, arrayfile.RowsOf(p.X, 11)))
 	if a, err := arrayfile.DecodeNPY(&b); err != nil || !slices.Equal(a.Shape, []int{1, 11}) {
 		t.Errorf("%v, shape %v", err, a.Shape)
 	}
@@ -330,9 +316,7 @@ func TestOpen(t *testing.T) {
 	names := []string{"gx", "gy", "gz"}
 	read := func(text string) (*dataset.Points, error) {
 		p, err := Read(file(t, "x.csv", text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return open(set, p, names)
 	}
 	path := angles([]float64{0.1, 0.2, 0.3})
@@ -385,9 +369,7 @@ func FuzzTable(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "x.csv")
 	set := hand(f, 2, nil)
 	f.Fuzz(func(t *testing.T, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		p, err := Read(path)
 		if err != nil {
 			return

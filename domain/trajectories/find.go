@@ -13,8 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/robot/scene"
 )
 
-// find tells the shares of modes, how far and how smoothly joints go, and what is clear between
-// way points.
+// find tells the shares of modes, how far and how smoothly joints go, and what is clear between way points.
 func (g *guide) find(x []float64) []domain.Finding {
 	var out []domain.Finding
 	if len(x) == 0 {
@@ -35,8 +34,7 @@ func (g *guide) find(x []float64) []domain.Finding {
 	return out
 }
 
-// unlikely is the chance with which shares of modes of one law are called different, all
-// modes together.
+// unlikely is the chance with which shares of modes of one law are called different, all modes together.
 const unlikely = 1e-3
 
 // findModes compares how often each mode comes, by Fisher's exact test.

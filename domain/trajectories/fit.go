@@ -50,9 +50,8 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	return &out, m.circles(out.X, m.dim)
 }
 
-// Firsts returns the joint values of the first configuration in each row of a file that Read reads:
-// trajectories of any length, or configurations alone. The error is Read's, or says in words what
-// the rows are not.
+// Firsts returns the joint values of the first configuration in each row of a file that Read reads: trajectories of any
+// length, or configurations alone. The error is Read's, or says in words what the rows are not.
 func Firsts(path string, arm *robot.Arm) ([][]float64, error) {
 	p, err := Read(path)
 	if err != nil {
@@ -119,8 +118,7 @@ func open(set constraint.Set, data *dataset.Points, names []string) (*dataset.Po
 	return out, nil
 }
 
-// part takes the columns of a condition, name or name[l], out of a table: n×len(names), nil if it
-// has none of them.
+// part takes the columns of a condition, name or name[l], out of a table: n×len(names), nil if it has none of them.
 func part(data *dataset.Points, names []string) (rest *dataset.Points, given []float64, err error) {
 	at, own := make([][]int, len(names)), []int{}
 	some := false

@@ -226,8 +226,7 @@ func (g *guide) labels() ([]int, string, error) {
 	return out, name, nil
 }
 
-// byLabel tells modes by the label of the row whose tip's way is nearest, way point by way
-// point.
+// byLabel tells modes by the label of the row whose tip's way is nearest, way point by way point.
 func (g *guide) byLabel(labels []int, name string) {
 	known := slices.Compact(slices.Sorted(slices.Values(labels)))
 	if len(known) < 2 || len(known) > mostModes {

@@ -204,9 +204,8 @@ func length(tips []float64) (sum float64) {
 	return sum
 }
 
-// roughness returns the root mean square of the second differences of the joint values, over
-// way points and joints: radians a step², of an arm with sliding joints mixed with metres. It
-// is 0 for fewer than three way points.
+// roughness returns the root mean square of the second differences of the joint values, over way points and joints:
+// radians a step², of an arm with sliding joints mixed with metres. It is 0 for fewer than three way points.
 func roughness(q []float64, joints int) float64 {
 	sum, count := 0.0, 0
 	for i := 2 * joints; i < len(q); i++ {

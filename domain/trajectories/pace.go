@@ -13,10 +13,9 @@ import (
 // told and not warned of, however many samples show it.
 const uneven = 1.25
 
-// findPace tells whether joints go as far as in the data, and as smoothly: motions that wander
-// keep every constraint. Medians are compared by the median test, exact: so many samples and so
-// many rows are above the median of both together (Fisher); one false alarm in a thousand
-// evaluations.
+// findPace tells whether joints go as far as in the data, and as smoothly: motions that wander keep every constraint.
+// Medians are compared by the median test, exact: so many samples and so many rows are above the median of both
+// together (Fisher); one false alarm in a thousand evaluations.
 func (g *guide) findPace(x []float64) domain.Finding {
 	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths " +
 		"of steps in the space of joint values, and of the root mean square of their second differences."}
@@ -61,8 +60,7 @@ func (g *guide) findPace(x []float64) domain.Finding {
 	return f
 }
 
-// paces returns how far the joints go in each motion, and how much a step differs from the one
-// before.
+// paces returns how far the joints go in each motion, and how much a step differs from the one before.
 func (g *guide) paces(x []float64) (out [2][]float64) {
 	n, joints := g.rows(x), g.arm.Moving()
 	for k := range out {

@@ -26,9 +26,8 @@ import (
 //     trajectory; all else is coordinates, a row a trajectory;
 //   - .json: a list of trajectories as ROS's JointTrajectory has them, or one of them.
 //
-// Joint values are radians and metres. What it returns has joint values in columns joint[l], by
-// its Header, or coordinates. The error is a *dataset.Error, one of the file system, or a
-// damaged file's.
+// Joint values are radians and metres. What it returns has joint values in columns joint[l], by its Header, or
+// coordinates. The error is a *dataset.Error, one of the file system, or a damaged file's.
 func Read(path string) (*dataset.Points, error) {
 	if strings.ToLower(filepath.Ext(path)) == ".json" {
 		return readJSON(path)

@@ -1,7 +1,6 @@
-// Package trajectories is the domain of motions of a serial arm: they are compared in the
-// plane in which the data varies most, by how long, how smooth and how clear of obstacles they
-// are, and by the sides on which they pass obstacles. Between way points joints go at constant
-// rates, turning ones the shorter way around (package robot/scene).
+// Package trajectories is the domain of motions of a serial arm: they are compared in the plane in which the data
+// varies most, by how long, how smooth and how clear of obstacles they are, and by the sides on which they pass
+// obstacles. Between way points joints go at constant rates, turning ones the shorter way around (package robot/scene).
 package trajectories
 
 import (
@@ -42,8 +41,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 	return out, nil
 }
 
-// Cells of the published distance on each side, and by how much their range is wider than the
-// data's, as a part of it.
+// Cells of the published distance on each side, and by how much their range is wider than the data's, as a part of it.
 const cells, wider = 60, 0.2
 
 // distance is the published one, nil if the data does not vary in two directions.

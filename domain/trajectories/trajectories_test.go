@@ -45,20 +45,15 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
 	set, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 
-// hand is an arm of one joint about z and a hand 1 m from it, past a ball of radius 0.1 at
-// (1, 0, 0).
+// hand is an arm of one joint about z and a hand 1 m from it, past a ball of radius 0.1 at (1, 0, 0).
 func hand(t testing.TB, waypoints int, change func(s *trajectory.Spec)) constraint.Set {
 	t.Helper()
 	arm, err := robot.FromDH("clock", []robot.DH{{Lower: -3, Upper: 3, Velocity: 2}, {A: 1, Kind: robot.Fixed}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	spec := trajectory.Spec{Arm: arm, Waypoints: waypoints, Volume: []robot.Sphere{{Link: 1}}, Margin: 0.02,
 		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1, 0, 0}, Radius: 0.1}}}
 	if change != nil {
@@ -82,9 +77,7 @@ func domainOf(t testing.TB, set constraint.Set, x []float64, path string) *domai
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	d, err := New(domain.Input{Set: set, Data: x, Train: x, Pool: pool, Files: map[string]string{"data.path": path}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return d
 }
 
@@ -104,13 +97,10 @@ func publishedPaths(t testing.TB, l int) (constraint.Set, *dataset.Points, strin
 	t.Helper()
 	path := testkit.Shared(t, fmt.Sprintf("data/robot/L%d_paths.npy", l))
 	p, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	set := panda(t, l)
-	if p, err = fit(set, p); err != nil {
-		t.Fatal(err)
-	}
+	p, err = fit(set, p)
+	testkit.OK(t, err)
 	return set, p, path
 }
 
@@ -155,9 +145,8 @@ func TestPublishedModesAndFloors(t *testing.T) {
 	}
 }
 
-// The plane is scikit-learn's, up to signs, and the published evaluation's distances come out
-// of the paths themselves: its projections are in float32, which puts a point or two of 400 on
-// the other side of a cell's edge.
+// The plane is scikit-learn's, up to signs, and the published evaluation's distances come out of the paths themselves:
+// its projections are in float32, which puts a point or two of 400 on the other side of a cell's edge.
 func TestPlaneGolden(t *testing.T) {
 	set, p, path := publishedPaths(t, 10)
 	g := golden.Read(t, "robot_pca_T10.npz")
@@ -206,9 +195,8 @@ func TestObservables(t *testing.T) {
 	}
 }
 
-// A motion whose way points are clear and that goes through the ball between them is found, by
-// how deep it goes; the way around the other side is proven clear, and one in between keeps no
-// margin.
+// A motion whose way points are clear and that goes through the ball between them is found, by how deep it goes; the
+// way around the other side is proven clear, and one in between keeps no margin.
 func TestSwept(t *testing.T) {
 	set := hand(t, 2, nil)
 	through, around, near := []float64{-0.5, 0.6}, []float64{0.5, 2}, []float64{0.11, 0.4}
@@ -238,8 +226,7 @@ func TestSwept(t *testing.T) {
 			t.Errorf("at the margin: %v", m)
 		}
 	}
-	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only
-	// what is proven counts.
+	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only what is proven counts.
 	past := hand(t, 2, func(s *trajectory.Spec) {
 		s.Obstacles = []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
 	})
@@ -372,12 +359,8 @@ func TestLabels(t *testing.T) {
 	write := func(a arrayfile.Array) {
 		t.Helper()
 		var b bytes.Buffer
-		if err := arrayfile.EncodeNPY(&b, a); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "my_labels.npy"), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrayfile.EncodeNPY(&b, a))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "my_labels.npy"), b.Bytes(), 0o600))
 	}
 	write(arrayfile.Array{Shape: []int{4}, Int64: []int64{5, 5, 7, 7}})
 	set := hand(t, 2, func(s *trajectory.Spec) { s.Obstacles = nil })
@@ -417,9 +400,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%v: %v", bad.Float64, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "my_labels.npy"), []byte("no array"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "my_labels.npy"), []byte("no array"), 0o600))
 	if _, err := New(domain.Input{Set: set, Data: x, Pool: parallel.New(1), Files: map[string]string{
 		"data.path": path}}); err == nil {
 		t.Error("a damaged file of labels is taken")
@@ -529,8 +510,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// The tip's way goes from way point to way point with joints at constant rates, the shorter way
-// around.
+// The tip's way goes from way point to way point with joints at constant rates, the shorter way around.
 func TestWay(t *testing.T) {
 	m := motionOf(hand(t, 3, nil))
 	got := m.follower().way(angles([]float64{3, -3, -2}), 2)

@@ -21,9 +21,8 @@ func (m *motion) writeNPY(w io.Writer, points arrayfile.Rows) error {
 	return arrayfile.EncodeNPYRows(w, shape, points)
 }
 
-// pause returns the seconds from way point to way point of a trajectory of joint values q: the
-// least with which no joint is faster than its limit, and at least a millisecond; 1 if no
-// joint that moves has a limit.
+// pause returns the seconds from way point to way point of a trajectory of joint values q: the least with which no
+// joint is faster than its limit, and at least a millisecond; 1 if no joint that moves has a limit.
 func (m *motion) pause(q []float64) float64 {
 	n, least, bounded := m.arm.Moving(), 1e-3, false
 	k := 0
@@ -46,8 +45,7 @@ func (m *motion) pause(q []float64) float64 {
 	return math.Ceil(least*1e9) / 1e9 // whole nanoseconds, as ROS has them
 }
 
-// each calls f with the joint values of every point, L×joints, and the seconds from way point
-// to way point.
+// each calls f with the joint values of every point, L×joints, and the seconds from way point to way point.
 func (m *motion) each(points arrayfile.Rows, f func(i int, q []float64, pause float64) error) error {
 	q := make([]float64, m.waypoints*m.arm.Moving())
 	for i, x := range points.Each() {
@@ -87,9 +85,8 @@ type rosTime struct {
 	Nanosec int64 `json:"nanosec"`
 }
 
-// writeJSON writes a list of trajectories, a line each, in the form of ROS's JointTrajectory.
-// Joints go straight from point to point: with velocities, a controller would put a spline
-// through the points, which nobody has checked.
+// writeJSON writes a list of trajectories, a line each, in the form of ROS's JointTrajectory. Joints go straight from
+// point to point: with velocities, a controller would put a spline through the points, which nobody has checked.
 func (m *motion) writeJSON(w io.Writer, points arrayfile.Rows) error {
 	type point struct {
 		Positions []float64 `json:"positions"`

@@ -8,9 +8,8 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// demonstrations returns up to n chains that a clumsy hand has laid around the
-// ball, n×24, made feasible by Newton's method, and how many that failed for. Chain
-// i is a function of the seed and i.
+// demonstrations returns up to n chains that a clumsy hand has laid around the ball, n×24, made feasible by Newton's
+// method, and how many that failed for. Chain i is a function of the seed and i.
 func demonstrations(set constraint.Set, n int, seed uint64) (x []float64, failed int, err error) {
 	x = make([]float64, n*dim)
 	for i := range n {

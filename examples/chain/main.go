@@ -1,5 +1,4 @@
-// Chain goes the whole way in Go: a set built from formulas, data, training,
-// samples, how good they are, and a picture.
+// Chain goes the whole way in Go: a set built from formulas, data, training, samples, how good they are, and a picture.
 //
 //	go run ./examples/chain [-o examples/chain]
 //

@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -21,21 +22,13 @@ var small = size{chains: 150, samples: 200, epochs: 2, width: 16, workers: 2}
 // The set built from Go and that of problem.yaml are one: names and values.
 func TestOneSet(t *testing.T) {
 	a, err := chainSet()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	source, err := os.ReadFile("problem.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p, err := problem.Load(source, "problem.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	process, err := p.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b := process.Set
 	names := constraint.Components(a)
 	if !slices.Equal(names, constraint.Components(b)) || len(a.Equalities()) != len(b.Equalities()) {
@@ -60,17 +53,12 @@ func TestClearance(t *testing.T) {
 	}
 }
 
-// Demonstrations are feasible, some touch the ball, and chain i is a function of the
-// seed and i.
+// Demonstrations are feasible, some touch the ball, and chain i is a function of the seed and i.
 func TestDemonstrations(t *testing.T) {
 	set, err := chainSet()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, failed, err := demonstrations(set, 200, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if failed+len(x)/dim != 200 || failed > 10 {
 		t.Errorf("%d of 200 chains failed, %d are there", failed, len(x)/dim)
 	}
@@ -88,15 +76,11 @@ func TestDemonstrations(t *testing.T) {
 // with other workers gives the same bytes.
 func TestExample(t *testing.T) {
 	a, err := learn(context.Background(), io.Discard, small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	other := small
 	other.workers = 1
 	b, err := learn(context.Background(), io.Discard, other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if !slices.Equal(a.samples, b.samples) {
 		t.Error("two runs differ")
 	}
@@ -104,14 +88,10 @@ func TestExample(t *testing.T) {
 		t.Errorf("%d samples and %d failed, of %d", len(a.samples)/dim, a.failed, small.samples)
 	}
 	set, err := chainSet()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	trial.Feasible(t, set, a.samples)
 	dir := t.TempDir()
-	if err := a.save(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, a.save(dir))
 	png, err := os.ReadFile(filepath.Join(dir, "picture.png"))
 	if err != nil || !bytes.HasPrefix(png, []byte("\x89PNG")) {
 		t.Errorf("no picture: %v", err)

@@ -21,8 +21,7 @@ var anchor = [3]float64{-2, 0, 0} // where the first bond begins
 // distance from the centre touches the ball with its middle and no more.
 var clearance = math.Sqrt(ball*ball + bond*bond/4)
 
-// chainSet is the feasible set, built from Go. problem.yaml writes the same set
-// down; a test compares the two.
+// chainSet is the feasible set, built from Go. problem.yaml writes the same set down; a test compares the two.
 func chainSet() (*formula.Set, error) {
 	b := formula.NewBuilder(dim)
 	bead := b.X().Reshape(beads, 3)

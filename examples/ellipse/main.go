@@ -1,6 +1,5 @@
-// Ellipse makes the data of the example, points on arcs of ellipses whose semi-axis and
-// floor are given with each, and draws samples under a few conditions beside new draws of
-// the data's own law.
+// Ellipse makes the data of the example, points on arcs of ellipses whose semi-axis and floor are given with each, and
+// draws samples under a few conditions beside new draws of the data's own law.
 //
 //	go run ./examples/ellipse                    # makes data.npy
 //	go run ./examples/ellipse -draw samples.npy  # makes picture.png
@@ -23,8 +22,7 @@ func density(θ, a float64) float64 {
 	return 0.7*math.Exp(4*(math.Cos(θ-turn)-1)) + 0.6*math.Exp(12*(-math.Cos(θ-turn)-1))
 }
 
-// point writes (x_0, x_1, a, floor) with an angle of that density above the floor, a
-// function of the seed and i.
+// point writes (x_0, x_1, a, floor) with an angle of that density above the floor, a function of the seed and i.
 func point(dst []float64, a, floor float64, seed uint64, i int) {
 	u := make([]float64, 2)
 	for try := uint64(1); ; try++ {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/examples/internal/trial"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Points are on their ellipse and above their floor, and functions of the seed and their
@@ -48,13 +49,10 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// The problem file trains on the program's data, and samples are on the sets of held-out
-// conditions.
+// The problem file trains on the program's data, and samples are on the sets of held-out conditions.
 func TestTrial(t *testing.T) {
 	dir := t.TempDir()
-	if err := example.Run(dir, "", 300, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, example.Run(dir, "", 300, 1))
 	s := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy"))
 	if s.Dim != 4 || s.N() != trial.Samples {
 		t.Errorf("%d samples of %d numbers", s.N(), s.Dim)
@@ -65,9 +63,7 @@ func TestTrial(t *testing.T) {
 func TestDraw(t *testing.T) {
 	dir := t.TempDir()
 	for _, draw := range []string{"", filepath.Join(dir, "data.npy")} {
-		if err := example.Run(dir, draw, 40, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, example.Run(dir, draw, 40, 1))
 	}
 	if f, err := os.Stat(filepath.Join(dir, "picture.png")); err != nil || f.Size() < 1000 {
 		t.Errorf("%v, %v", f, err)

@@ -1,5 +1,4 @@
-// Package newdata is a kind of data of one's own: times of the day, as points of the
-// circle.
+// Package newdata is a kind of data of one's own: times of the day, as points of the circle.
 //
 // To use it in problem files as data.kind clock, give it a row in domain/kinds.
 package newdata

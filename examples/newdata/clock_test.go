@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -26,8 +27,7 @@ network: {width: 16, layers: 1}
 train: {epochs: 4, evaluate_every: 2}
 `
 
-// With its row in the registry the kind trains, is scored, drawn and written like any
-// other.
+// With its row in the registry the kind trains, is scored, drawn and written like any other.
 func TestClock(t *testing.T) {
 	kinds.All = append(kinds.All, Kind)
 	var file strings.Builder
@@ -35,15 +35,12 @@ func TestClock(t *testing.T) {
 		fmt.Fprintf(&file, "%.3f\n", 8+9*float64(i%2)+math.Sin(float64(i)))
 	}
 	path := filepath.Join(t.TempDir(), "times.csv")
-	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(file.String()), 0o600))
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(strings.Replace(text, "PATH", path, 1)), "rush.yaml")
 	ctx := context.Background()
 	var heard []experiment.Progress
 	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) {
-		heard = append(heard,
-			p)
+		heard = append(heard, p)
 	}}); err != nil {
 		t.Fatal(err)
 	}
@@ -52,33 +49,21 @@ func TestClock(t *testing.T) {
 		t.Errorf("training's evaluations are %+v", heard)
 	}
 	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	samples, err := r.Generate(ctx, trained, prior, r.SampleCount(), 0, r.Problem.Seed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	v, err := r.Evaluate(samples, trained.State, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if v.JSD == nil || len(v.JSD.Parts) != 1 || v.JSD.Full != v.JSD.Parts[0].Full || v.JSD.Mean <= 0 ||
 		len(v.JSD.Parts[0].Histogram.Samples) != 24 {
 		t.Errorf("scored by %+v", v.JSD)
 	}
 	page, err := r.Report(samples, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	html, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, want := range []string{"<h2>On the dial</h2>", "<h2>hour</h2>", "Circular: 0 and 24 are one place."} {
 		if !bytes.Contains(html, []byte(want)) {
 			t.Errorf("the report lacks %q", want)
@@ -91,9 +76,7 @@ func TestClock(t *testing.T) {
 	}
 	// A set in space is none for it.
 	p, err := problem.Load([]byte(text), "rush.yaml", "", []string{"set.dim=3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err = p.Build(); err == nil || !strings.Contains(err.Error(), "data.kind") ||
 		!strings.Contains(err.Error(), "not in R²") {
 		t.Errorf("on the sphere: %v", err)

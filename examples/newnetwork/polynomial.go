@@ -3,9 +3,8 @@
 //
 //	F_θ(z, t) = Σ_{k≤K} T_k(2t/H − 1) (W_k z + b_k),    z = x, or (x, p̃) with momentum,
 //
-// T_k being Chebyshev's: T_0 = 1, T_1(u) = u, T_{k+1}(u) = 2u T_k(u) − T_{k−1}(u).
-// It is what a score.Model takes: rows, passes, named arrays, and a row of the
-// registry, which a problem file names as network: {kind: polynomial}.
+// T_k being Chebyshev's: T_0 = 1, T_1(u) = u, T_{k+1}(u) = 2u T_k(u) − T_{k−1}(u). It is what a score.Model takes:
+// rows, passes, named arrays, and a row of the registry, which a problem file names as network: {kind: polynomial}.
 package newnetwork
 
 import (

@@ -2,9 +2,8 @@
 //
 //	Σ = {x ∈ R³ : x_0 = cos φ, x_1 = sin φ, |x_2| ≤ πa·turns},   φ = x_2/a.
 //
-// It is what a constraint.Set takes: named components, what the set knows of itself,
-// evaluators that own their scratch, and a row of the registry, which a problem file
-// names as set: {kind: helix, slope: 0.2, turns: 3}.
+// It is what a constraint.Set takes: named components, what the set knows of itself, evaluators that own their scratch,
+// and a row of the registry, which a problem file names as set: {kind: helix, slope: 0.2, turns: 3}.
 package newset
 
 import (
@@ -30,8 +29,7 @@ type Keys struct {
 // Helix is the set.
 type Helix struct{ slope, end float64 }
 
-// New returns the helix, or a *zoo.DomainError, which problem files turn into one that
-// names file, line and key.
+// New returns the helix, or a *zoo.DomainError, which problem files turn into one that names file, line and key.
 func New(k Keys) (constraint.Set, error) {
 	if !(k.Slope > 0) {
 		return nil, &zoo.DomainError{Set: "helix", Param: "slope", Value: k.Slope, Want: "a slope above 0"}
@@ -88,12 +86,7 @@ func (e *evaluator) jacobians(values, jac, x []float64, n int) {
 	e.values(values, x, n)
 	for i := range n {
 		cos, sin := e.angle[2*i], e.angle[2*i+1]
-		copy(jac[12*i:], []float64{
-			1, 0, sin / e.slope,
-			0, 1, -cos / e.slope,
-			0, 0, 1,
-			0, 0, -1,
-		})
+		copy(jac[12*i:], []float64{1, 0, sin / e.slope, 0, 1, -cos / e.slope, 0, 0, 1, 0, 0, -1})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
@@ -14,9 +15,7 @@ import (
 // The suite that every set must pass, alone and as part of others.
 func TestHelix(t *testing.T) {
 	s, err := New(Keys{Slope: 0.5, Turns: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, s := range map[string]constraint.Set{
 		"alone":        s,
 		"on a sphere":  constraint.All(s, zoo.Affine{A: [][]float64{{0, 0, 1}}, B: []float64{0.3}}),
@@ -26,8 +25,7 @@ func TestHelix(t *testing.T) {
 	}
 }
 
-// Once listed it is made by its name in a problem file, with errors that name the key,
-// and joined with others.
+// Once listed it is made by its name in a problem file, with errors that name the key, and joined with others.
 func Example() {
 	sets.All = append(sets.All, Kind)
 	for _, set := range []string{

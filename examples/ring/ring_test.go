@@ -10,52 +10,38 @@ import (
 
 	"github.com/landing-diffusion/landing/examples/internal/trial"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// The whole way of the commands, small: chains to an SDF file of conformers, training on
-// it, and samples that have every bond and angle of the template, that of the closure
-// too, to 1e-10, none lost.
+// The whole way of the commands, small: chains to an SDF file of conformers, training on it, and samples that have
+// every bond and angle of the template, that of the closure too, to 1e-10, none lost.
 func TestExample(t *testing.T) {
 	source, err := os.ReadFile("problem.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p, err := problem.Load(source, "problem.yaml", "energy", []string{"sample.draws=10", "sample.burn=100",
 		"sample.thin=5", "sample.max_rhat=100"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	defer pool.Close()
 	r, err := experiment.Sample(context.Background(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	conformers := filepath.Join(t.TempDir(), "conformers.sdf")
-	if err := r.Write(conformers, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Write(conformers, false))
 	template, err := filepath.Abs("ring.xyz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	short := filepath.Join(t.TempDir(), "problem.yaml") // half of the steps
 	text := strings.NewReplacer("steps: 40", "steps: 20", "ring.xyz", template).Replace(string(source))
-	if err := os.WriteFile(short, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(short, []byte(text), 0o644))
 	s := trial.Run(t, short, conformers)
 	if s.Failed() != 0 {
 		t.Errorf("%d samples failed", s.Failed())
 	}
 	ring, err := files.Read("ring.xyz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m := ring.Molecule
 	if len(m.Bonds) != 12 || len(m.Angles()) != 12 {
 		t.Fatalf("%d bonds and %d angles", len(m.Bonds), len(m.Angles()))

@@ -23,10 +23,9 @@ const (
 // weights are the shares of the clusters.
 var weights = [3]float64{0.5, 0.3, 0.2}
 
-// pairs returns n independent points of the mixture Σ_j w_j c exp(κ tr CⱼᵀX), whose
-// parts are matrix Langevin laws (von Mises–Fisher on V(5, 2)), and the centres Cⱼ.
-// Each point is found by rejection from the uniform law; tr CᵀX is at most 2. Point
-// i is a function of the seed and i.
+// pairs returns n independent points of the mixture Σ_j w_j c exp(κ tr CⱼᵀX), whose parts are matrix Langevin laws (von
+// Mises–Fisher on V(5, 2)), and the centres Cⱼ. Each point is found by rejection from the uniform law; tr CᵀX is at
+// most 2. Point i is a function of the seed and i.
 func pairs(n int, seed uint64) (x []float64, centres [3][]float64, err error) {
 	set, err := zoo.NewStiefel(rows, cols)
 	if err != nil {

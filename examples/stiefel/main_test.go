@@ -10,25 +10,21 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
-// The data is on V(5, 2), and its share in each cluster and mean overlap with the
-// centre are those of the mixture. The mean overlap of the matrix Langevin law is
-// computed from uniform points weighted by exp(κ tr CᵀX).
+// The data is on V(5, 2), and its share in each cluster and mean overlap with the centre are those of the mixture. The
+// mean overlap of the matrix Langevin law is computed from uniform points weighted by exp(κ tr CᵀX).
 func TestData(t *testing.T) {
 	const n = 300
 	x, centres, err := pairs(n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if again, _, _ := pairs(5, 1); !slices.Equal(x[:5*dim], again) {
 		t.Error("point i is not a function of the seed and i")
 	}
 	set, err := zoo.NewStiefel(rows, cols)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	trial.Feasible(t, set, x)
 
 	var weight, first, second float64
@@ -66,9 +62,7 @@ func TestData(t *testing.T) {
 // the same run twice gives the same bytes.
 func TestExample(t *testing.T) {
 	dir := t.TempDir()
-	if err := example().Run(dir, "", 200, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, example().Run(dir, "", 200, 1))
 	a := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy"))
 	if b := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy")); !slices.Equal(a.X, b.X) {
 		t.Error("two runs differ")
@@ -77,9 +71,7 @@ func TestExample(t *testing.T) {
 		t.Errorf("%d samples failed", a.Failed())
 	}
 	path := trial.Save(t, a)
-	if err := example().Run(dir, path, 200, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, example().Run(dir, path, 200, 1))
 	png, err := os.ReadFile(filepath.Join(dir, "picture.png"))
 	if err != nil || !bytes.HasPrefix(png, []byte("\x89PNG")) {
 		t.Errorf("no picture: %v", err)

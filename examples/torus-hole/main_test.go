@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/examples/internal/trial"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -47,8 +48,7 @@ func TestData(t *testing.T) {
 	if r := standardError * math.Sqrt(n) / sd; math.Abs(r-1) > 0.2 {
 		t.Errorf("standard error %g, want %g", standardError, sd/math.Sqrt(n))
 	}
-	// Five standard errors of 2000 draws, false alarm 6e-7; the reference's own error
-	// is a sixth of one.
+	// Five standard errors of 2000 draws, false alarm 6e-7; the reference's own error is a sixth of one.
 	if math.Abs(got-mean) > 5*sd/math.Sqrt(n) {
 		t.Errorf("mean of cos(3θ − 2φ) is %g, want %g", got, mean)
 	}
@@ -77,9 +77,7 @@ func TestDensity(t *testing.T) {
 // the same run twice gives the same bytes.
 func TestExample(t *testing.T) {
 	dir := t.TempDir()
-	if err := example.Run(dir, "", 300, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, example.Run(dir, "", 300, 1))
 	a := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy"))
 	if b := trial.Run(t, "problem.yaml", filepath.Join(dir, "data.npy")); !slices.Equal(a.X, b.X) {
 		t.Error("two runs differ")
@@ -93,9 +91,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	path := trial.Save(t, a)
-	if err := example.Run(dir, path, 300, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, example.Run(dir, path, 300, 1))
 	png, err := os.ReadFile(filepath.Join(dir, "picture.png"))
 	if err != nil || !bytes.HasPrefix(png, []byte("\x89PNG")) {
 		t.Errorf("no picture: %v", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/robot/plan"
@@ -23,17 +24,11 @@ var update = flag.Bool("update", false, "write tray.urdf anew")
 func load(t *testing.T) (*trajectory.Set, trajectory.Spec) {
 	t.Helper()
 	source, err := os.ReadFile("problem.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p, err := problem.Load(source, "problem.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	proc, err := p.Assemble()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	set, ok := constraint.As[*trajectory.Set](proc.Set)
 	if !ok {
 		t.Fatalf("%s is no set of motions", constraint.Name(proc.Set))
@@ -48,30 +43,23 @@ func TestURDF(t *testing.T) {
 	arm := *spec.Arm
 	arm.Name, arm.Spheres = "tray", spec.Volume
 	var want bytes.Buffer
-	if err := urdf.Write(&want, &arm); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, urdf.Write(&want, &arm))
 	if *update {
-		if err := os.WriteFile("tray.urdf", want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile("tray.urdf", want.Bytes(), 0o644))
 	}
 	if got, err := os.ReadFile("tray.urdf"); err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("tray.urdf is not the arm of problem.yaml (%v)", err)
 	}
 }
 
-// Planned motions of the problem file keep the line and the level, and the margin to the lamp
-// between way points too.
+// Planned motions of the problem file keep the line and the level, and the margin to the lamp between way points too.
 func TestExample(t *testing.T) {
 	set, spec := load(t)
 	pool := parallel.New(2)
 	defer pool.Close()
 	planned, err := (&plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 2, Seed: 1}).Run(
 		context.Background(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	trial.Feasible(t, set, planned.X)
 	sc := &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}
 	for _, o := range spec.Obstacles {

@@ -40,3 +40,14 @@ func Shared(t testing.TB, name string) string {
 	}
 	return path
 }
+
+// OK ends the test at an error.
+func OK(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

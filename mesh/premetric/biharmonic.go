@@ -1,7 +1,6 @@
-// Package premetric measures how far points of a triangle mesh are from each other by a
-// spectral premetric, and follows it from one to another: the conditional paths of Riemannian
-// flow matching where geodesics have no closed form (Chen and Lipman, "Flow matching on general
-// geometries", 2024, section 3.2).
+// Package premetric measures how far points of a triangle mesh are from each other by a spectral premetric, and follows
+// it from one to another: the conditional paths of Riemannian flow matching where geodesics have no closed form (Chen
+// and Lipman, "Flow matching on general geometries", 2024, section 3.2).
 //
 // It is no place for geodesic distances: the biharmonic distance is cheap at any two points and
 // smooth, but it is another one.
@@ -21,9 +20,8 @@ import (
 //
 //	d(x, y)² = Σ_i (φ_i(x) − φ_i(y))²/λ_i²
 //
-// over the lowest eigenfunctions of −Δ but the constant, linear on each face between their
-// values at its corners: the distance of Φ(x) and Φ(y) in R^K, Φ = (φ_i/λ_i). Any number of
-// goroutines may use it.
+// over the lowest eigenfunctions of −Δ but the constant, linear on each face between their values at its corners: the
+// distance of Φ(x) and Φ(y) in R^K, Φ = (φ_i/λ_i). Any number of goroutines may use it.
 type Biharmonic struct {
 	mesh *mesh.Mesh
 	tree *mesh.Tree
@@ -209,8 +207,7 @@ func (w *Walker) exchange(c, o int) {
 // cancels is d² over the largest d² of a corner below which sums of products have too few digits.
 const cancels = 1e-8
 
-// Distance returns d(x, y) to the place y of To and its gradient in x along the face of x, 0 where
-// d is.
+// Distance returns d(x, y) to the place y of To and its gradient in x along the face of x, 0 where d is.
 func (w *Walker) Distance(x Place) (d float64, gradient [3]float64) {
 	w.enter(x.Face)
 	at := w.linear.at(x.X)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
@@ -17,9 +18,7 @@ import (
 func of(t *testing.T, m *mesh.Mesh, functions int) *Biharmonic {
 	t.Helper()
 	b, err := New(context.Background(), m, functions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return b
 }
 
@@ -41,17 +40,14 @@ func pair(b *Biharmonic, i uint64) (x, y Place) {
 	return x, b.Nearest([3]float64(p))
 }
 
-// At corners the distance is the sum over the eigenfunctions; it is symmetric, 0 at the same place
-// alone, linear functions' differences between corners, and its gradient that of differences
-// along the face.
+// At corners the distance is the sum over the eigenfunctions; it is symmetric, 0 at the same place alone, linear
+// functions' differences between corners, and its gradient that of differences along the face.
 func TestDistance(t *testing.T) {
 	m := ellipsoid(3)
 	const K = 12
 	b := of(t, m, K)
 	low, err := spectrum.New(m).Lowest(context.Background(), K+1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	w := b.NewWalker()
 	for i := range int32(20) {
 		v, u := 3*i, 5*i+7
@@ -190,8 +186,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// On a sphere every path runs along the great circle; more functions and a finer mesh leave less
-// beside it.
+// On a sphere every path runs along the great circle; more functions and a finer mesh leave less beside it.
 func TestPathOnSphere(t *testing.T) {
 	b := of(t, ball.Mesh(4), 80)
 	w := b.NewWalker()
@@ -216,8 +211,7 @@ func TestPathOnSphere(t *testing.T) {
 	}
 }
 
-// A mesh in parts, functions that are too few and a place that is none are refused; walks allocate
-// nothing.
+// A mesh in parts, functions that are too few and a place that is none are refused; walks allocate nothing.
 func TestRefusals(t *testing.T) {
 	one := ball.Mesh(2)
 	two := &mesh.Mesh{Vertices: slices.Clone(one.Vertices), Faces: slices.Clone(one.Faces)}

@@ -9,9 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A factor is L and D of a symmetric sparse matrix A = L D Lᵀ after its rows were
-// put in another order, L with ones on its diagonal and D diagonal: rows of L in
-// their envelope, from the first number that is not zero to the diagonal.
+// A factor is L and D of a symmetric sparse matrix A = L D Lᵀ after its rows were put in another order, L with ones on
+// its diagonal and D diagonal: rows of L in their envelope, from the first number that is not zero to the diagonal.
 type factor struct {
 	order  []int32 // row i of the factor is row order[i] of A
 	first  []int32
@@ -24,9 +23,8 @@ type factor struct {
 // maxEnvelope bounds the memory of a factor, in numbers.
 const maxEnvelope = 250_000_000
 
-// newFactor factors S + shift·M over the vertices with a mass, without pivoting. Rows
-// are in reverse Cuthill–McKee order, whose envelope on a surface of n vertices is
-// of order n^1.5. The error is an *Error or the context's.
+// newFactor factors S + shift·M over the vertices with a mass, without pivoting. Rows are in reverse Cuthill–McKee
+// order, whose envelope on a surface of n vertices is of order n^1.5. The error is an *Error or the context's.
 func newFactor(ctx context.Context, l *Laplacian, shift float64) (*factor, error) {
 	f := &factor{order: cuthillMcKee(l)}
 	place, err := f.envelope(l)
@@ -42,8 +40,7 @@ func newFactor(ctx context.Context, l *Laplacian, shift float64) (*factor, error
 	return f, nil
 }
 
-// envelope finds where the rows of the factor begin, and the place of each vertex
-// among them, −1 without a mass.
+// envelope finds where the rows of the factor begin, and the place of each vertex among them, −1 without a mass.
 func (f *factor) envelope(l *Laplacian) (place []int32, err error) {
 	n := len(f.order)
 	place = make([]int32, len(l.Mass))
@@ -99,8 +96,7 @@ func (f *factor) eliminate(l *Laplacian, place []int32, i int, shift float64) {
 	f.growth = max(f.growth, (sum+math.Abs(d))/size) // NaN stays
 }
 
-// negative returns the number of negative pivots: of negative eigenvalues of A, by
-// Sylvester's law of inertia.
+// negative returns the number of negative pivots: of negative eigenvalues of A, by Sylvester's law of inertia.
 func (f *factor) negative() (n int) {
 	for _, d := range f.pivot {
 		if d < 0 {

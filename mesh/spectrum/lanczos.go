@@ -32,17 +32,14 @@ const (
 //
 //	M^½ (S + εM)⁻¹ M^½,  ε > 0 small beside the first eigenvalues,
 //
-// whose largest eigenvalues are 1/(λ+ε). Residuals ‖S f − λ M f‖ are below 1e-8
-// of λ‖M f‖ (of the mean eigenvalue for the constant). None is left out: the
-// inertia of S − σM counts the eigenvalues below the last, and where a copy of a
-// multiple one is missing the space goes on from another vector too. Signs are such
-// that the entry of largest size is positive; eigenfunctions of one eigenvalue are
-// any basis.
+// whose largest eigenvalues are 1/(λ+ε). Residuals ‖S f − λ M f‖ are below 1e-8 of λ‖M f‖ (of the mean eigenvalue for
+// the constant). None is left out: the inertia of S − σM counts the eigenvalues below the last, and where a copy of a
+// multiple one is missing the space goes on from another vector too. Signs are such that the entry of largest size is
+// positive; eigenfunctions of one eigenvalue are any basis.
 //
-// tick, which may be nil, hears of the dimension of the Krylov space. The error is
-// the context's, or an *Error: count is not 1 to the number of vertices with a face
-// of some area; the mesh or the space is too large (about 2000 dimensions, two for
-// an eigenfunction); or triangles are so degenerate that S + εM is not positive.
+// tick, which may be nil, hears of the dimension of the Krylov space. The error is the context's, or an *Error: count
+// is not 1 to the number of vertices with a face of some area; the mesh or the space is too large (about 2000
+// dimensions, two for an eigenfunction); or triangles are so degenerate that S + εM is not positive.
 func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) ([]Function, error) {
 	n, area := 0, 0.0
 	for _, m := range l.Mass {
@@ -68,8 +65,7 @@ func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) 
 	return l.converge(ctx, k, ε, count, size, most, tick)
 }
 
-// converge widens the space from so many dimensions on, to most of them, until it
-// holds the first count eigenfunctions.
+// converge widens the space from so many dimensions on, to most of them, until it holds the first count eigenfunctions.
 func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, size, most int,
 	tick func(size int)) ([]Function, error) {
 	for ; ; size = min(most, size+size/2) {
@@ -100,9 +96,8 @@ func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, 
 	}
 }
 
-// missing returns how many eigenvalues below the last of f, by more than 1e-6 of it,
-// are not in f. A shift σ between the two at which the elimination is not stable is
-// passed over for another.
+// missing returns how many eigenvalues below the last of f, by more than 1e-6 of it, are not in f. A shift σ between
+// the two at which the elimination is not stable is passed over for another.
 func (l *Laplacian) missing(ctx context.Context, f []Function, ε float64) (int, error) {
 	const near, stable = 1e-6, 1e6
 	at := len(f) - 1
@@ -126,9 +121,8 @@ func (l *Laplacian) missing(ctx context.Context, f []Function, ε float64) (int,
 		"one that round-off leaves certain; triangles may be too degenerate"}
 }
 
-// A krylov is an orthonormal basis of a Krylov space, and the operator A in it. The
-// basis is longer than h by the vectors whose image is still to be taken: one in
-// the Lanczos method, more in the block one, which widen makes of it.
+// A krylov is an orthonormal basis of a Krylov space, and the operator A in it. The basis is longer than h by the
+// vectors whose image is still to be taken: one in the Lanczos method, more in the block one, which widen makes of it.
 type krylov struct {
 	factor *factor
 	root   []float64 // M^½
@@ -161,9 +155,8 @@ func newKrylov(ctx context.Context, l *Laplacian, ε float64, n int) (*krylov, e
 	return k, nil
 }
 
-// extend orthogonalises x against the basis, twice, and adds it if something is
-// left; what it takes away is added to the coefficients h, of as many vectors as it
-// has room for.
+// extend orthogonalises x against the basis, twice, and adds it if something is left; what it takes away is added to
+// the coefficients h, of as many vectors as it has room for.
 func (k *krylov) extend(x, h []float64) {
 	before := dense.Norm(x)
 	for range 2 {
@@ -218,8 +211,7 @@ func (k *krylov) apply(dst, x []float64) {
 	}
 }
 
-// ritz returns the first count eigenfunctions in the space, or nil if they have
-// not converged or the context has ended.
+// ritz returns the first count eigenfunctions in the space, or nil if they have not converged or the context has ended.
 func (k *krylov) ritz(ctx context.Context, l *Laplacian, ε float64, count int) []Function {
 	m := len(k.h)
 	if m < count {

@@ -1,6 +1,5 @@
-// Package spectrum computes eigenfunctions of the Laplace–Beltrami operator on a
-// triangle mesh: cotangent stiffness, lumped masses, and the Lanczos method on the
-// inverse.
+// Package spectrum computes eigenfunctions of the Laplace–Beltrami operator on a triangle mesh: cotangent stiffness,
+// lumped masses, and the Lanczos method on the inverse.
 package spectrum
 
 import (
@@ -9,10 +8,9 @@ import (
 	"github.com/landing-diffusion/landing/mesh"
 )
 
-// A Laplacian is the pencil (S, M) of a mesh: the symmetric, positive
-// semidefinite stiffness matrix S of cotangent weights, in compressed rows, and
-// the diagonal M of areas, a third of each face to each corner. S f = λ M f are
-// the eigenfunctions of −Δ; a boundary is free (Neumann).
+// A Laplacian is the pencil (S, M) of a mesh: the symmetric, positive semidefinite stiffness matrix S of cotangent
+// weights, in compressed rows, and the diagonal M of areas, a third of each face to each corner. S f = λ M f are the
+// eigenfunctions of −Δ; a boundary is free (Neumann).
 type Laplacian struct {
 	Start []int32 // n+1: row i is at Start[i] … Start[i+1]
 	Col   []int32

@@ -8,17 +8,14 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/published"
 )
 
-// The published points have the densities of eigenfunctions on the cut mesh: cut
-// once, the divergence on faces is near what 20 000 draws have from 50 000 of the
-// same law (0.027), and that of the function before is far above. Without a cut it
-// is far off for the 100th.
+// The published points have the densities of eigenfunctions on the cut mesh: cut once, the divergence on faces is near
+// what 20 000 draws have from 50 000 of the same law (0.027), and that of the function before is far above. Without a
+// cut it is far off for the 100th.
 func TestPublishedDensities(t *testing.T) {
 	folder := filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply"))
 	compare := func(name string, levels int) []published.Row {
 		rows, err := published.Compare(t.Context(), folder, name, levels, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if len(rows) != 2 {
 			t.Fatalf("%d files of %s", len(rows), name)
 		}

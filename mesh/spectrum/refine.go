@@ -12,12 +12,10 @@ const (
 	maxFaces       = 4_000_000
 )
 
-// Levels returns how often a mesh is cut (mesh.Mesh.Subdivided) before its
-// eigenfunctions are near those of the surface: twice, or less where more than
-// 50 000 vertices would come of it. On a mesh as it is, functions that change sign
-// every few edges mix with neighbours of nearly the same eigenvalue: of the
-// published bunny and cow of 2500 and 2930 vertices, the 50th are right and the
-// 100th are not; cut twice, all are.
+// Levels returns how often a mesh is cut (mesh.Mesh.Subdivided) before its eigenfunctions are near those of the
+// surface: twice, or less where more than 50 000 vertices would come of it. On a mesh as it is, functions that change
+// sign every few edges mix with neighbours of nearly the same eigenvalue: of the published bunny and cow of 2500 and
+// 2930 vertices, the 50th are right and the 100th are not; cut twice, all are.
 func Levels(m *mesh.Mesh) int {
 	n, faces := m.N()
 	for l := range refineLevels {

@@ -18,14 +18,11 @@ import (
 func lowest(t *testing.T, l *Laplacian, count int) []Function {
 	t.Helper()
 	f, err := l.Lowest(context.Background(), count, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return f
 }
 
-// Eigenvalues of the sphere are k(k+1), 2k+1 times; on a mesh of 1026 vertices
-// those up to k = 4 come within 3 %.
+// Eigenvalues of the sphere are k(k+1), 2k+1 times; on a mesh of 1026 vertices those up to k = 4 come within 3 %.
 func TestSphere(t *testing.T) {
 	l := New(ball.Mesh(4))
 	f := lowest(t, l, 25)
@@ -76,8 +73,7 @@ func ellipsoid(n int) *mesh.Mesh {
 	return m
 }
 
-// Pairs that Lowest returns satisfy S f = λ M f to 1e-8 of λ‖M f‖, and the entry of
-// largest size is positive.
+// Pairs that Lowest returns satisfy S f = λ M f to 1e-8 of λ‖M f‖, and the entry of largest size is positive.
 func TestResiduals(t *testing.T) {
 	l := New(ellipsoid(4))
 	for i, f := range lowest(t, l, 60)[1:] {
@@ -96,15 +92,12 @@ func TestResiduals(t *testing.T) {
 	}
 }
 
-// While the Krylov space grows there are no eigenfunctions at first, and then only
-// ones that have converged.
+// While the Krylov space grows there are no eigenfunctions at first, and then only ones that have converged.
 func TestRitzConverges(t *testing.T) {
 	l := New(ellipsoid(3))
 	const count, ε = 5, 0.1
 	k, err := newKrylov(context.Background(), l, ε, len(l.Mass))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	first := 0
 	for size := 1; size <= 60; size++ {
 		k.next()
@@ -182,8 +175,7 @@ func TestDense(t *testing.T) {
 	}
 }
 
-// The factor solves (S + εM) y = x over the vertices with a mass, and writes zeros
-// for the others, in place too.
+// The factor solves (S + εM) y = x over the vertices with a mass, and writes zeros for the others, in place too.
 func TestSolve(t *testing.T) {
 	m := ball.Mesh(2)
 	m.Faces = m.Faces[12:]
@@ -191,9 +183,7 @@ func TestSolve(t *testing.T) {
 	l := New(m)
 	const ε = 0.3
 	f, err := newFactor(context.Background(), l, ε)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	n := len(l.Mass)
 	x, y, sy := make([]float64, n), make([]float64, n), make([]float64, n)
 	keyed.New(1, keyed.Probe, 3).Normals(x, 0, 0)
@@ -210,8 +200,7 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// What is too much is an *Error before anything is computed, and every stage stops
-// when the context ends.
+// What is too much is an *Error before anything is computed, and every stage stops when the context ends.
 func TestTooMany(t *testing.T) {
 	big := New(ball.Mesh(5)) // 4098 vertices
 	for count, l := range map[int]*Laplacian{0: New(ball.Mesh(0)), 7: New(ball.Mesh(0)), 981: big, 4098: big} {
@@ -257,9 +246,7 @@ func TestInertia(t *testing.T) {
 				continue
 			}
 			f, err := newFactor(context.Background(), l, -(values[i-1]+values[i])/2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got := f.negative(); got != i {
 				t.Errorf("%s: %d eigenvalues below that of number %d (growth %.3g)", name, got, i, f.growth)
 			}
@@ -294,16 +281,12 @@ func TestSymmetricStart(t *testing.T) {
 	want, n := full(l), len(l.Mass)
 	for count := 1; count <= 9; count++ {
 		k, err := newKrylov(context.Background(), l, 0.1, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		start := k.basis[0]
 		copy(start[n/2:], start[:n/2])
 		dense.Axpy(start, 1/dense.Norm(start)-1, start)
 		f, err := l.converge(context.Background(), k, 0.1, count, 40, n, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for i := range f {
 			if math.Abs(f[i].Lambda-want[i]) > 1e-8*(1+want[i]) {
 				t.Errorf("λ_%d of %d = %v, want %v", i, count, f[i].Lambda, want[i])
@@ -331,18 +314,15 @@ func TestMissing(t *testing.T) {
 // The hundredth eigenvalue of the bunny is near Weyl's 4π·100/area.
 func TestBunny(t *testing.T) {
 	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	f := lowest(t, New(m), 101)
 	if weyl := 400 * math.Pi / m.Area(); math.Abs(f[100].Lambda/weyl-1) > 0.2 {
 		t.Errorf("λ_100 = %v, Weyl's law says %v", f[100].Lambda, weyl)
 	}
 }
 
-// With f = z on the sphere, points have heights of density 2z on [0, 1]: the mean
-// of 4000 squares is 1/2 ± 0.0046, and the mesh is round to 0.3 %; six deviations
-// pass by chance once in 10⁸ seeds.
+// With f = z on the sphere, points have heights of density 2z on [0, 1]: the mean of 4000 squares is 1/2 ± 0.0046, and
+// the mesh is round to 0.3 %; six deviations pass by chance once in 10⁸ seeds.
 func TestDensity(t *testing.T) {
 	m := ball.Mesh(4)
 	f := make([]float64, len(m.Vertices)/3)
@@ -362,9 +342,8 @@ func TestDensity(t *testing.T) {
 	}
 }
 
-// On one triangle, with f one at the first corner and zero at the others, coordinates
-// have Dirichlet's law (2, 1, 1): means ½, ¼, ¼, deviations of 4000 points' means 0.0035
-// at most; six of them pass by chance once in 10⁸ seeds.
+// On one triangle, with f one at the first corner and zero at the others, coordinates have Dirichlet's law (2, 1, 1):
+// means ½, ¼, ¼, deviations of 4000 points' means 0.0035 at most; six of them pass by chance once in 10⁸ seeds.
 func TestDensityWithinAFace(t *testing.T) {
 	// z, x, y are the coordinates
 	m := &mesh.Mesh{Vertices: []float64{0, 0, 1, 1, 0, 0, 0, 1, 0}, Faces: []int32{0, 1, 2}}
@@ -384,9 +363,8 @@ func TestDensityWithinAFace(t *testing.T) {
 	}
 }
 
-// Eigenfunctions of the cut mesh are nearer those of the surface: the error of
-// eigenvalues of the sphere's mesh against 2, 6, 12 is that of the mesh's shape
-// alone, so cutting flat faces moves them by the discretisation's share, from one
+// Eigenfunctions of the cut mesh are nearer those of the surface: the error of eigenvalues of the sphere's mesh against
+// 2, 6, 12 is that of the mesh's shape alone, so cutting flat faces moves them by the discretisation's share, from one
 // side and by a quarter each time.
 func TestSubdivided(t *testing.T) {
 	m := ball.Mesh(2)
@@ -413,9 +391,7 @@ func TestLevels(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	m, err := Cut(ball.Mesh(0), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, faces := m.N(); faces != 128 {
 		t.Errorf("%d faces, want 8·4²", faces)
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/molecule"
 )
 
-// Alanine dipeptide, CH₃–CO–NH–CH(CH₃)–CO–NH–CH₃ (ACE-ALA-NME, 22 atoms), with the numbers of
-// ff14SB (Maier et al., J. Chem. Theory Comput. 2015, 3696; charges of Cornell et al. 1995)
-// and the radii of mbondi2 (Onufriev, Bashford and Case 2004). Atoms are in the order of
-// tleap. Every number is a published parameter; none was fitted here.
+// Alanine dipeptide, CH₃–CO–NH–CH(CH₃)–CO–NH–CH₃ (ACE-ALA-NME, 22 atoms), with the numbers of ff14SB (Maier et al., J.
+// Chem. Theory Comput. 2015, 3696; charges of Cornell et al. 1995) and the radii of mbondi2 (Onufriev, Bashford and
+// Case 2004). Atoms are in the order of tleap. Every number is a published parameter; none was fitted here.
 
 // alanineAtoms: residue, name, type, charge.
 const alanineAtoms = `
@@ -99,9 +98,8 @@ HC-CT-HC 35 109.5
 N-C-O    80 122.9
 `
 
-// alanineTwist: types, then K in kcal/mol (some of the papers' are a barrier over the number
-// of dihedrals about a bond), n and δ in degrees of each term. Dihedrals of types that are not
-// listed have none.
+// alanineTwist: types, then K in kcal/mol (some of the papers' are a barrier over the number of dihedrals about a
+// bond), n and δ in degrees of each term. Dihedrals of types that are not listed have none.
 const alanineTwist = `
 CT-C-N-CX   2.5 2 180
 CT-C-N-H    2.5 2 180
@@ -121,8 +119,7 @@ H1-CX-CT-HC 1.4/9 3 0
 C-CX-CT-HC  1.4/9 3 0
 `
 
-// alanineImpropers: K (1 + cos(2φ − 180°)) that keep the peptide groups flat, the atom in the
-// middle third.
+// alanineImpropers: K (1 + cos(2φ − 180°)) that keep the peptide groups flat, the atom in the middle third.
 var alanineImpropers = []Torsion{
 	{1, 6, 4, 5, 2, 10.5, math.Pi, true},
 	{4, 8, 6, 7, 2, 1.1, math.Pi, true},

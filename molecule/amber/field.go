@@ -29,8 +29,7 @@ func ParseSolvent(name string) (Solvent, error) {
 	return 0, fmt.Errorf("solvent is %q; want obc2, obc2-polar or vacuum", name)
 }
 
-// A ForceField is a System prepared for evaluation. It does not change, and any number
-// of evaluators may share it.
+// A ForceField is a System prepared for evaluation. It does not change, and any number of evaluators may share it.
 type ForceField struct {
 	n        int
 	bonds    []Bond
@@ -55,8 +54,7 @@ type scaledPair struct {
 	pair
 }
 
-// A quadruple is four atoms with the terms of their dihedral, so that its angle is
-// computed once.
+// A quadruple is four atoms with the terms of their dihedral, so that its angle is computed once.
 type quadruple struct {
 	i, j, k, l int32 // first coordinates
 	from, to   int32 // in ForceField.terms
@@ -177,10 +175,9 @@ func (f *ForceField) NewEvaluator() *Evaluator {
 // Energy returns the energy of a point (x, y and z of each atom, Å) by terms, and writes
 // its gradient in kcal/(mol Å). grad may be nil.
 //
-// Where two atoms coincide the energy is infinite or not a number; so is the gradient.
-// Where three neighbours of a dihedral lie in a line it has no angle; its energy there is
-// that of φ = 0, and its gradient 0. At an angle of 0 or π the gradient of the angle, which
-// has no direction there, is left out.
+// Where two atoms coincide the energy is infinite or not a number; so is the gradient. Where three neighbours of a
+// dihedral lie in a line it has no angle; its energy there is that of φ = 0, and its gradient 0. At an angle of 0 or π
+// the gradient of the angle, which has no direction there, is left out.
 func (e *Evaluator) Energy(grad, x []float64) Terms {
 	if grad == nil {
 		grad = e.grad
@@ -247,15 +244,13 @@ func (f *ForceField) bend(grad, x []float64) (u float64) {
 	return u
 }
 
-// twist adds the dihedrals. With b₁ = x_j − x_i, b₂ = x_k − x_j, b₃ = x_l − x_k, m = b₁×b₂ and
-// n = b₂×b₃,
+// twist adds the dihedrals. With b₁ = x_j − x_i, b₂ = x_k − x_j, b₃ = x_l − x_k, m = b₁×b₂ and n = b₂×b₃,
 //
 //	‖m‖‖n‖ cos φ = m·n,  ‖m‖‖n‖ sin φ = ‖b₂‖ b₁·n
 //	∂φ/∂x_i = −(‖b₂‖/‖m‖²) m,  ∂φ/∂x_l = (‖b₂‖/‖n‖²) n
 //	∂φ/∂x_j = −(1 + b₁·b₂/‖b₂‖²) ∂φ/∂x_i + (b₂·b₃/‖b₂‖²) ∂φ/∂x_l
 //
-// (Blondel and Karplus 1996): nothing is divided by sin φ. cos nφ and sin nφ come from
-// powers of cos φ + i sin φ.
+// (Blondel and Karplus 1996): nothing is divided by sin φ. cos nφ and sin nφ come from powers of cos φ + i sin φ.
 func (f *ForceField) twist(grad, x []float64) (proper, improper float64) {
 	for t := range f.torsions {
 		q := &f.torsions[t]

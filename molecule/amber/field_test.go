@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -15,9 +16,7 @@ var _ langevin.Energy = (*Potential)(nil)
 func must(t testing.TB, s *System, solvent Solvent) *Evaluator {
 	t.Helper()
 	f, err := New(s, solvent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return f.NewEvaluator()
 }
 
@@ -34,14 +33,11 @@ func bent(seed uint64, x []float64) []float64 {
 func openmm(t *testing.T) map[string]arrayfile.Array {
 	t.Helper()
 	a, err := arrayfile.ReadNPZ(filepath.Join("testdata", "openmm.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return a
 }
 
-// Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of
-// a prmtop file.
+// Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of a prmtop file.
 func TestOpenMM(t *testing.T) {
 	a := openmm(t)
 	x, n := a["x"].AsFloat64(), a["x"].Shape[0]
@@ -49,9 +45,7 @@ func TestOpenMM(t *testing.T) {
 		t.Fatalf("%d conformations", n)
 	}
 	files, err := ReadPrmtop("testdata/dipeptide.prmtop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	tolerance := map[string]float64{"built in": 1e-10, "prmtop": 3e-8}
 	for name, s := range map[string]*System{"built in": AlanineDipeptide(), "prmtop": files} {
 		for _, solvent := range []Solvent{Vacuum, OBC2} {
@@ -139,8 +133,7 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// Forces add up to nothing, and so do their moments; energies do not see where the molecule
-// lies, nor its mirror image.
+// Forces add up to nothing, and so do their moments; energies do not see where the molecule lies, nor its mirror image.
 func TestSymmetry(t *testing.T) {
 	e := must(t, AlanineDipeptide(), OBC2)
 	for seed := range uint64(5) {
@@ -250,9 +243,7 @@ func TestSolvents(t *testing.T) {
 // f is U/kT, the same from any goroutine and for any block.
 func TestPotential(t *testing.T) {
 	p, err := NewPotential(AlanineDipeptide(), OBC2, 300, AlanineStart())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	e := must(t, AlanineDipeptide(), OBC2)
 	var x []float64
 	for i := range uint64(3) {

@@ -59,6 +59,5 @@ func (p *Potential) Value(dst, x []float64, n int) {
 	p.free.Put(e)
 }
 
-// Begin returns the conformation that chains begin from, or nil: langevin.Start projects it
-// onto Σ.
+// Begin returns the conformation that chains begin from, or nil: langevin.Start projects it onto Σ.
 func (p *Potential) Begin() []float64 { return p.start }

@@ -9,11 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/molecule"
 )
 
-// ReadPrmtop reads a parameter and topology file of AMBER's programs, as tleap writes it:
-// fields of fixed width after %FLAG and %FORMAT lines
-// (https://ambermd.org/prmtop.pdf). The error is a *FileError or an *fs.PathError. What
-// would change the energy and is not computed here is refused by name, and so is any
-// section that is not known.
+// ReadPrmtop reads a parameter and topology file of AMBER's programs, as tleap writes it: fields of fixed width after
+// %FLAG and %FORMAT lines (https://ambermd.org/prmtop.pdf). The error is a *FileError or an *fs.PathError. What would
+// change the energy and is not computed here is refused by name, and so is any section that is not known.
 func ReadPrmtop(path string) (*System, error) {
 	data, err := input.Read(path, maxFile)
 	if err != nil {
@@ -22,8 +20,7 @@ func ReadPrmtop(path string) (*System, error) {
 	return DecodePrmtop(path, data)
 }
 
-// refused are sections of energies that are not computed here, by the beginning of their
-// names, and what to do.
+// refused are sections of energies that are not computed here, by the beginning of their names, and what to do.
 var refused = []struct{ prefix, what string }{
 	{"CMAP", "CMAP energies (ff19SB and others); a force field without them, such as ff14SB, can be read"},
 	{"CHARMM_", "energies of CHARMM's form; a force field of AMBER's form can be read"},
@@ -177,8 +174,7 @@ func (f *sections) pointers() []int {
 	return p
 }
 
-// refuse names the first section that changes energies and is not computed, or that is
-// not known.
+// refuse names the first section that changes energies and is not computed, or that is not known.
 func (f *sections) refuse() {
 	for _, s := range f.list {
 		for _, r := range refused {

@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func text(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return string(b)
 }
 
@@ -23,9 +23,7 @@ func text(t testing.TB, name string) string {
 // name, charge, bond, angle, dihedral, 1–4 pair and exclusion.
 func TestPrmtopIsBuiltIn(t *testing.T) {
 	file, err := ReadPrmtop("testdata/dipeptide.prmtop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	own := AlanineDipeptide()
 	if name := &file.Molecule.Atoms[18].Name; *name == "C" { // by today's names; ours are the older ones
 		*name = "CH3"
@@ -139,8 +137,7 @@ func TestPrmtopFaults(t *testing.T) {
 	}
 }
 
-// A file that ends early, after any line, is an error that says so; without its last,
-// optional sections it is whole.
+// A file that ends early, after any line, is an error that says so; without its last, optional sections it is whole.
 func TestPrmtopTruncated(t *testing.T) {
 	good := text(t, "dipeptide.prmtop")
 	lines := strings.SplitAfter(good, "\n")
@@ -231,9 +228,7 @@ func FuzzPrmtop(f *testing.F) {
 			return
 		}
 		field, err := New(system, Vacuum)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		field.NewEvaluator().Energy(nil, make([]float64, field.Dim()))
 	})
 }

@@ -9,10 +9,9 @@
 // and SCEE are 1 but for pairs three bonds apart. There is no cutoff, and no periodic
 // box. U_solvent is 0 in vacuum, or the implicit water of born.go.
 //
-// Units are AMBER's: kcal/mol, Å, charges in those of a proton, angles in radians.
-// A System is the parameters, from a prmtop file or built in; a ForceField is what is
-// computed from them once; an Evaluator is scratch for one goroutine; a Potential is
-// U/kT, as the processes and chains of package langevin want it.
+// Units are AMBER's: kcal/mol, Å, charges in those of a proton, angles in radians. A System is the parameters, from a
+// prmtop file or built in; a ForceField is what is computed from them once; an Evaluator is scratch for one goroutine;
+// a Potential is U/kT, as the processes and chains of package langevin want it.
 //
 // It is not for CHARMM's additions (CMAP, Urey–Bradley), polarisable charges, virtual
 // sites or periodic boxes: files with these are refused by name.
@@ -67,8 +66,7 @@ type Torsion struct {
 	Improper   bool
 }
 
-// A OneFour is a pair three bonds apart, whose Coulomb and Lennard-Jones energies are
-// divided by SCEE and SCNB.
+// A OneFour is a pair three bonds apart, whose Coulomb and Lennard-Jones energies are divided by SCEE and SCNB.
 type OneFour struct {
 	I, J       int
 	SCEE, SCNB float64
@@ -100,8 +98,7 @@ type ParameterError struct {
 
 func (e *ParameterError) Error() string { return fmt.Sprintf("%s %d: %s", e.Term, e.At, e.Problem) }
 
-// Check returns a *ParameterError if some term is not a number, or one of atoms that are
-// not there.
+// Check returns a *ParameterError if some term is not a number, or one of atoms that are not there.
 func (s *System) Check() error {
 	n := len(s.Atoms)
 	if n == 0 || n > MaxAtoms || s.Molecule == nil || len(s.Molecule.Atoms) != n {

@@ -59,8 +59,7 @@ func DecodeNPZ(name string, r io.ReaderAt, size int64) (*Frames, error) {
 	return array(name, " "+fit[0], a, hex.EncodeToString(sum.Sum(nil)))
 }
 
-// array makes frames of an array; called is its name with a blank before it, if it has
-// one.
+// array makes frames of an array; called is its name with a blank before it, if it has one.
 func array(file, called string, a arrayfile.Array, digest string) (*Frames, error) {
 	fault := func(frame int, atom, format string, v ...any) error {
 		return &Error{File: file, Frame: frame, Atom: atom, Problem: fmt.Sprintf(format, v...)}

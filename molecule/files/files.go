@@ -1,10 +1,9 @@
 // Package files reads and writes conformations of molecules: frames of PDB, XYZ, SDF
 // (V2000), NPY and NPZ files; it also writes DCD trajectories.
 //
-// What it returns is finite and of one molecule: a frame that lacks an atom, calls one
-// otherwise, breaks off or is in nanometres is an [*Error] that names the file, the
-// frame, the line and the atom. Nothing is skipped or repaired, but for what Remarks
-// say. Frames and atoms are counted from 0, lines from 1; lengths are in ångström.
+// What it returns is finite and of one molecule: a frame that lacks an atom, calls one otherwise, breaks off or is in
+// nanometres is an [*Error] that names the file, the frame, the line and the atom. Nothing is skipped or repaired, but
+// for what Remarks say. Frames and atoms are counted from 0, lines from 1; lengths are in ångström.
 //
 // It is not for topologies with parameters (package molecule/amber).
 package files
@@ -28,8 +27,7 @@ import (
 	"github.com/landing-diffusion/landing/molecule"
 )
 
-// Frames are N conformations of a molecule: frame i is X[i*d : (i+1)*d] with
-// d = Molecule.Dim().
+// Frames are N conformations of a molecule: frame i is X[i*d : (i+1)*d] with d = Molecule.Dim().
 type Frames struct {
 	Name     string // base name of the file
 	Molecule *molecule.Molecule
@@ -90,10 +88,9 @@ const farthest = 1e6
 // Extensions are those of the files that Read reads.
 var Extensions = []string{".pdb", ".ent", ".xyz", ".sdf", ".mol", ".npy", ".npz"}
 
-// Read reads the frames of the named file, by its extension. Bonds are the file's
-// (CONECT records, bond blocks), and where it has none, those of
-// molecule.GuessBonds in the first frame. The error is an *Error, an *fs.PathError or
-// one of a damaged array, which names the file.
+// Read reads the frames of the named file, by its extension. Bonds are the file's (CONECT records, bond blocks), and
+// where it has none, those of molecule.GuessBonds in the first frame. The error is an *Error, an *fs.PathError or one
+// of a damaged array, which names the file.
 func Read(path string) (*Frames, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	if !slices.Contains(Extensions, ext) {
@@ -206,8 +203,7 @@ type gathered struct {
 	remarks  []string
 }
 
-// add appends a frame of atoms, whose lines are given, in the file's order. The first
-// says what the molecule is.
+// add appends a frame of atoms, whose lines are given, in the file's order. The first says what the molecule is.
 //
 // Lines are those of the atoms, end is that of the frame's end.
 func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int) error {
@@ -235,8 +231,7 @@ func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) error {
 			e.Problem += fmt.Sprintf(": atom %s is missing", called(g.molecule, named))
 		} else if named := odd(atoms, first); len(atoms) > len(first) && named >= 0 {
 			e.Line = lines[named]
-			e.Problem += fmt.Sprintf(": atom %s is not in frame 0",
-				called(&molecule.Molecule{Atoms: atoms}, named))
+			e.Problem += fmt.Sprintf(": atom %s is not in frame 0", called(&molecule.Molecule{Atoms: atoms}, named))
 		}
 		return e
 	}
@@ -351,9 +346,8 @@ func (g *gathered) unit() error {
 	return nil
 }
 
-// Bonded atoms are at least closest and at most torn times the longest bond of their
-// elements apart: a lesser distance is that of coordinates that were not filled in, a
-// larger one that of a molecule that a periodic box cuts.
+// Bonded atoms are at least closest and at most torn times the longest bond of their elements apart: a lesser distance
+// is that of coordinates that were not filled in, a larger one that of a molecule that a periodic box cuts.
 const (
 	closest = 0.005 // Å: the decimals of a file
 	torn    = 4

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/molecule"
 )
@@ -44,23 +45,18 @@ func ethanol(frames int) (*molecule.Molecule, []float64) {
 func write(t testing.TB, ext string, m *molecule.Molecule, x []float64) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Writers[ext](&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Writers[ext](&b, m, arrayfile.RowsOf(x, m.Dim())))
 	return b.Bytes()
 }
 
 func save(t testing.TB, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o666))
 	return path
 }
 
-// What is written is read back: coordinates to the format's precision, atoms and bonds as
-// far as the format has them.
+// What is written is read back: coordinates to the format's precision, atoms and bonds as far as the format has them.
 func TestRoundTrip(t *testing.T) {
 	m, x := ethanol(7)
 	m.Atoms[2].Charge, m.Atoms[8].Insertion = -1, "B"
@@ -117,9 +113,7 @@ func TestArrays(t *testing.T) {
 	_, x := ethanol(4)
 	npy := func(v []float64, shape ...int) string {
 		var b bytes.Buffer
-		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: v}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: v}))
 		return save(t, "a.npy", b.Bytes())
 	}
 	for frames, path := range map[int][]string{4: {npy(x, 4, 9, 3), npy(x, 4, 27)}, 1: {npy(x[:27], 9, 3)}} {
@@ -166,9 +160,7 @@ END
 
 func TestPDB(t *testing.T) {
 	got, err := DecodePDB("two.pdb", strings.NewReader(twoModels))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got.N != 2 || got.Molecule.N() != 4 || !slices.Equal(got.Frame(1)[9:], []float64{5, 0.017, -0.706}) {
 		t.Errorf("%+v", got)
 	}
@@ -237,14 +229,11 @@ func TestPDB(t *testing.T) {
 	}
 }
 
-// CONECT records are bonds; atoms that they do not name have guessed ones; stale ones are
-// told.
+// CONECT records are bonds; atoms that they do not name have guessed ones; stale ones are told.
 func TestConect(t *testing.T) {
 	file := twoModels + "CONECT    4    2    3\nCONECT    2    4\nCONECT    4   77\n"
 	got, err := DecodePDB("c.pdb", strings.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if m := got.Molecule; !slices.Equal(m.Bonds, []molecule.Bond{{0, 1}, {1, 3}, {2, 3}}) || m.Guessed {
 		t.Errorf("bonds %v, guessed %v", m.Bonds, m.Guessed)
 	}
@@ -269,9 +258,7 @@ CONECT    2    1
 CONECT    3    1
 `
 	got, err := DecodePDB("alt.pdb", strings.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var at []float64
 	for i := range got.Molecule.N() {
 		at = append(at, got.X[3*i])
@@ -284,9 +271,8 @@ CONECT    3    1
 		t.Errorf("remarks %q", got.Remarks)
 	}
 	swapped := strings.NewReplacer("0.70", "0.10", "0.30", "0.05").Replace(file)
-	if got, err = DecodePDB("alt.pdb", strings.NewReader(swapped)); err != nil {
-		t.Fatal(err)
-	}
+	got, err = DecodePDB("alt.pdb", strings.NewReader(swapped))
+	testkit.OK(t, err)
 	if got.X[3] != 0.357 || got.X[9] != 1.357 || got.X[12] != 2.257 {
 		t.Errorf("the other location: %v", got.X)
 	}
@@ -425,8 +411,7 @@ func TestSDF(t *testing.T) {
 		"in data": {strings.Replace(acetate, "$$$$\n", "", 1), "the file ends in data fields"},
 		"no number": {strings.Replace(acetate, "1.5200", "1.5.00", 1),
 			`a.sdf:6: frame 0 (from 0), atom 1 (C): x is "1.5.00", expected a number in columns 1 to 10`},
-		"short": {strings.Replace(acetate, "    0.0000 C   0  0\n", "\n", 1),
-			"atom 0: the record ends in column 20"},
+		"short": {strings.Replace(acetate, "    0.0000 C   0  0\n", "\n", 1), "atom 0: the record ends in column 20"},
 		"bond": {strings.Replace(acetate, "  2  4  1", "  2  5  1", 1),
 			`a.sdf:11: frame 0 (from 0): "  2  5  1  0", expected bond 2: two atoms of 1 to 4`},
 		"with itself": {strings.Replace(acetate, "  2  4  1", "  2  2  1", 1), "expected bond 2"},
@@ -462,9 +447,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "d.pdb")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(dir, 0o777))
 	var e *fs.PathError
 	if _, err := Read(dir); !errors.As(err, &e) {
 		t.Errorf("a folder: %v", err)

@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 )
 
-// sound holds what is promised of frames that were read, and that they can be written and
-// read again.
+// sound holds what is promised of frames that were read, and that they can be written and read again.
 func sound(t *testing.T, f *Frames, err error, ext string, again func(string, io.Reader) (*Frames, error)) {
 	if err != nil {
 		if f != nil || err.Error() == "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/molecule"
 )
 
@@ -20,9 +21,7 @@ func TestMDAnalysis(t *testing.T) {
 		t.Skip("there is no Python: ", err)
 	}
 	script, err := filepath.Abs("../../bench/rivals/mdanalysis_frames.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	run := func(dir string) (string, error) {
 		out, err := exec.Command(python, script, dir).CombinedOutput()
 		return string(out), err
@@ -30,9 +29,7 @@ func TestMDAnalysis(t *testing.T) {
 	m, x := ethanol(300)
 	dir := t.TempDir()
 	put := func(name string, data []byte) {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o666))
 	}
 	for _, ext := range []string{".npy", ".pdb", ".dcd", ".xyz"} {
 		put("frames"+ext, write(t, ext, m, x))

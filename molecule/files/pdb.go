@@ -46,10 +46,9 @@ type conect struct {
 	serials []string
 }
 
-// DecodePDB reads the models of a PDB file as frames: ATOM and HETATM records from MODEL
-// to ENDMDL, or up to END. Of alternate locations a residue has that of the highest
-// occupancy, the first code among equals. CONECT records are bonds; atoms that none of
-// them names have guessed ones.
+// DecodePDB reads the models of a PDB file as frames: ATOM and HETATM records from MODEL to ENDMDL, or up to END. Of
+// alternate locations a residue has that of the highest occupancy, the first code among equals. CONECT records are
+// bonds; atoms that none of them names have guessed ones.
 func DecodePDB(name string, r io.Reader) (*Frames, error) {
 	p := &pdb{reader: newReader(name, r)}
 	for {

@@ -25,8 +25,7 @@ func (e *FormatError) Error() string {
 	return (&Error{File: e.Format, Frame: e.Frame, Atom: e.Atom, Problem: e.Problem}).Error()
 }
 
-// A Writer writes conformations of a molecule, rows of m.Dim() numbers. What a format
-// cannot hold is a *FormatError.
+// A Writer writes conformations of a molecule, rows of m.Dim() numbers. What a format cannot hold is a *FormatError.
 type Writer func(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error
 
 // Writers are those of all formats, by extension.
@@ -196,10 +195,9 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// WriteDCD writes conformations as a DCD trajectory as CHARMM and NAMD have it: little
-// endian, records between their lengths, x, y and z of a frame as float32 each, no unit
-// cell. The time between frames is nominal. More frames than an int32 counts, and what
-// float32 cannot hold, are a *FormatError.
+// WriteDCD writes conformations as a DCD trajectory as CHARMM and NAMD have it: little endian, records between their
+// lengths, x, y and z of a frame as float32 each, no unit cell. The time between frames is nominal. More frames than an
+// int32 counts, and what float32 cannot hold, are a *FormatError.
 func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	n, atoms := frames.N, m.N()
 	if n > math.MaxInt32 {
@@ -233,8 +231,7 @@ func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 				v := x[3*i+k]
 				if !(math.Abs(v) <= math.MaxFloat32) {
 					return &FormatError{Format: "DCD", Frame: f, Atom: called(m, i),
-						Problem: fmt.Sprintf("%c is %g, expected a number "+
-							"that float32 holds", 'x'+rune(k), v)}
+						Problem: fmt.Sprintf("%c is %g, expected a number "+"that float32 holds", 'x'+rune(k), v)}
 				}
 				put(math.Float32bits(float32(v)))
 			}

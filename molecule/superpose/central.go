@@ -13,8 +13,7 @@ func (e *DegenerateError) Error() string {
 		"near to the reference's mirror image", e.Frame)
 }
 
-// Check returns a *DegenerateError that names the first of the frames, n×A×3, without an
-// alignment to the reference.
+// Check returns a *DegenerateError that names the first of the frames, n×A×3, without an alignment to the reference.
 func (r *Reference) Check(frames []float64) error {
 	w := len(r.y)
 	for i := 0; (i+1)*w <= len(frames); i++ {
@@ -28,11 +27,10 @@ func (r *Reference) Check(frames []float64) error {
 // meanSteps is how often the mean shape is made again; it settles after two or three.
 const meanSteps = 5
 
-// Central returns the number of the frame that is nearest to the mean shape of the frames,
-// n×A×3, by RMSD: the first of several. The mean shape is that of the frames laid on it
-// (generalised Procrustes analysis without scaling), begun with the first frame that can be
-// a reference; frames without an alignment do not count. The error is that of New for the
-// last frame, if none can be one.
+// Central returns the number of the frame that is nearest to the mean shape of the frames, n×A×3, by RMSD: the first of
+// several. The mean shape is that of the frames laid on it (generalised Procrustes analysis without scaling), begun
+// with the first frame that can be a reference; frames without an alignment do not count. The error is that of New for
+// the last frame, if none can be one.
 func Central(frames []float64, atoms int) (int, error) {
 	w := 3 * atoms
 	if w == 0 || len(frames) < w || len(frames)%w != 0 {

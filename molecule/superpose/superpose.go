@@ -3,13 +3,12 @@
 //
 //	aligned = (x − b) Rᵀ,    b = x̄,  R = argmin_{R ∈ SO(3)} Σ_a ‖R (x_a − x̄) − (y_a − ȳ)‖²
 //
-// with atoms as rows. R is never a reflection: mirror images stay apart. It comes from the
-// unit quaternion q that maximises qᵀNq (Horn 1987), N being 4×4, symmetric and linear in
-// S = Σ_a (x_a − x̄)(y_a − ȳ)ᵀ. With the singular values s₁ ≥ s₂ ≥ s₃ of S and ς = sign det S
-// the two largest eigenvalues of N are s₁ + s₂ + ςs₃ and s₁ − s₂ − ςs₃, so R is determined,
-// and smooth in x, as long as s₂ + ςs₃ > 0: a planar frame (s₃ = 0) is no special case, and
-// there is no sign to be chosen. Collinear atoms (s₂ = s₃ = 0), and frames as near to the
-// mirror image as to the reference (ς = −1, s₂ = s₃), have no alignment; a Pose says so.
+// with atoms as rows. R is never a reflection: mirror images stay apart. It comes from the unit quaternion q that
+// maximises qᵀNq (Horn 1987), N being 4×4, symmetric and linear in S = Σ_a (x_a − x̄)(y_a − ȳ)ᵀ. With the singular
+// values s₁ ≥ s₂ ≥ s₃ of S and ς = sign det S the two largest eigenvalues of N are s₁ + s₂ + ςs₃ and s₁ − s₂ − ςs₃, so
+// R is determined, and smooth in x, as long as s₂ + ςs₃ > 0: a planar frame (s₃ = 0) is no special case, and there is
+// no sign to be chosen. Collinear atoms (s₂ = s₃ = 0), and frames as near to the mirror image as to the reference (ς =
+// −1, s₂ = s₃), have no alignment; a Pose says so.
 //
 // All atoms weigh alike. It is not for alignments with matching of atoms.
 package superpose
@@ -25,8 +24,7 @@ import (
 // the coordinates would turn the frame by more than about 1e-7.
 const LeastGap = 1e-8
 
-// A Reference is a conformation that others are laid on. It is read only: any number of
-// goroutines may use it.
+// A Reference is a conformation that others are laid on. It is read only: any number of goroutines may use it.
 type Reference struct {
 	y    []float64 // A×3, centred
 	size float64   // √Σ‖y_a‖²
@@ -79,13 +77,11 @@ func Centre(x []float64) (c [3]float64) {
 	return [3]float64{c[0] / n, c[1] / n, c[2] / n}
 }
 
-// A Pose is where a conformation lies: the rotation and translation that lay it on a
-// reference.
+// A Pose is where a conformation lies: the rotation and translation that lay it on a reference.
 type Pose struct {
 	R      [9]float64 // rotation, row by row
 	Centre [3]float64 // b
-	// Gap is (s₂ + ςs₃)/(‖x − x̄‖‖y − ȳ‖), how clearly R is determined: at most 1, and
-	// 0 or NaN where it is not.
+	// Gap is (s₂ + ςs₃)/(‖x − x̄‖‖y − ȳ‖), how clearly R is determined: at most 1, and 0 or NaN where it is not.
 	Gap float64
 }
 
@@ -194,9 +190,8 @@ func turn(dst []float64, r *[9]float64, x, y, z float64) {
 	dst[2] = r[6]*x + r[7]*y + r[8]*z
 }
 
-// RMSD returns √(1/A Σ_a ‖R (x_a − x̄) − (y_a − ȳ)‖²) of the positions x, A×3, after
-// alignment: 0 for a copy of the reference, in the unit of x. It is well defined, and
-// continuous, where the rotation is not.
+// RMSD returns √(1/A Σ_a ‖R (x_a − x̄) − (y_a − ȳ)‖²) of the positions x, A×3, after alignment: 0 for a copy of the
+// reference, in the unit of x. It is well defined, and continuous, where the rotation is not.
 func (r *Reference) RMSD(x []float64) float64 {
 	p := r.Fit(x)
 	sum := 0.0

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 )
 
@@ -29,9 +30,7 @@ func TestGolden(t *testing.T) {
 func reference(t *testing.T, y []float64) *Reference {
 	t.Helper()
 	r, err := New(y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return r
 }
 
@@ -78,9 +77,8 @@ func proper(t *testing.T, p Pose) {
 	}
 }
 
-// A frame that was turned and moved is laid back on itself: the rotation and the move are
-// found, whatever the scale, the distance from the origin, and the dimension that the atoms
-// span.
+// A frame that was turned and moved is laid back on itself: the rotation and the move are found, whatever the scale,
+// the distance from the origin, and the dimension that the atoms span.
 func TestRecovers(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for trial := range 300 {
@@ -321,8 +319,7 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// Of frames that are one shape with noise, turned and moved, the central one is that with
-// the least noise.
+// Of frames that are one shape with noise, turned and moved, the central one is that with the least noise.
 func TestCentral(t *testing.T) {
 	draw := rand.New(rand.NewPCG(11, 12))
 	const n, atoms, least = 200, 7, 137

@@ -65,8 +65,7 @@ type result struct {
 	err    error
 }
 
-// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or
-// a *BatchError.
+// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or a *BatchError.
 func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 	if b.Slack == 0 {
 		b.Slack = 1e-9

@@ -1,19 +1,16 @@
-// Package plan finds paths of a serial arm from one place to another that keep equality
-// and inequality constraints at every configuration and stay clear of obstacles along
-// every segment: RRT-Connect whose steps are projected onto the constraints, then
-// shortcuts and smoothing on them, then waypoints at even distances.
+// Package plan finds paths of a serial arm from one place to another that keep equality and inequality constraints at
+// every configuration and stay clear of obstacles along every segment: RRT-Connect whose steps are projected onto the
+// constraints, then shortcuts and smoothing on them, then waypoints at even distances.
 //
-// Σ is here the set of single configurations that keep the task: {q : h(q) = 0, g(q) ≤ 0}
-// in joint values. A step goes towards a target in joint space and is brought back to Σ by
-// Gauss–Newton steps of least length; the segment that it adds is proven clear by package
-// scene.
+// Σ is here the set of single configurations that keep the task: {q : h(q) = 0, g(q) ≤ 0} in joint values. A step goes
+// towards a target in joint space and is brought back to Σ by Gauss–Newton steps of least length; the segment that it
+// adds is proven clear by package scene.
 //
 //   - Kuffner and LaValle, RRT-Connect (ICRA 2000)
 //   - Berenson, Srinivasa, Ferguson and Kuffner, Manipulation planning on constraint
 //     manifolds (ICRA 2009)
 //
-// A path is a function of (seed, query) alone. The package knows no file and no key of a
-// problem file.
+// A path is a function of (seed, query) alone. The package knows no file and no key of a problem file.
 package plan
 
 import (
@@ -288,8 +285,7 @@ func (pl *Planner) retarget(p Problem) {
 	pl.goal = newSolver(pl.arm, p.Goal, p.Limits)
 }
 
-// Plan answers a query: a function of (seed, query) alone, unless Options.Limit ends it.
-// The error is an *Error.
+// Plan answers a query: a function of (seed, query) alone, unless Options.Limit ends it. The error is an *Error.
 func (pl *Planner) Plan(seed, query uint64) (*Path, error) {
 	pl.draw = drawer{stream: keyed.ArmPaths.Stream(seed, 0), query: query}
 	pl.out, pl.began = Path{}, time.Now()
@@ -310,9 +306,8 @@ func (pl *Planner) Plan(seed, query uint64) (*Path, error) {
 	return &out, nil
 }
 
-// search grows trees between ends, anew from others whenever they have as many nodes as an
-// attempt is given, twice as many each time: most pairs of ends are joined soon, or hardly
-// at all.
+// search grows trees between ends, anew from others whenever they have as many nodes as an attempt is given, twice as
+// many each time: most pairs of ends are joined soon, or hardly at all.
 func (pl *Planner) search(query uint64) *Error {
 	const first = 1000
 	used := 0

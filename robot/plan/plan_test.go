@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/plan"
@@ -55,16 +56,12 @@ var planarTip = robot.Point{Link: 2, Local: vec{0.3}}
 func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options) *plan.Planner {
 	t.Helper()
 	p, err := plan.Of(spec, tip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if o.Waypoints == 0 {
 		o.Waypoints = spec.Waypoints
 	}
 	pl, err := plan.New(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return pl
 }
 
@@ -75,16 +72,12 @@ func TestPaths(t *testing.T) {
 		spec := paper(40)
 		spec.Limits, spec.Segments = limits, true
 		set, err := trajectory.New(func() trajectory.Spec { s := spec; s.Segments = false; return s }())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		look := (&scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Obstacles: []scene.Obstacle{
 			*spec.Obstacles[0].(*scene.Obstacle), *spec.Obstacles[1].(*scene.Obstacle)}}).NewChecker()
 		for k, text := range []string{"LR", "RL"} {
 			sides, err := plan.Sides(text, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			pl := planner(t, spec, robot.Point{Link: 7}, plan.Options{Sides: sides, Segments: true})
 			var path *plan.Path
 			for q := uint64(0); path == nil; q++ { // a query may be refused: too coarse
@@ -151,9 +144,7 @@ func TestStraight(t *testing.T) {
 			}
 		}
 		path, err := planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n := len(path.Q)
 		got := path.Q[n-3] - path.Q[0]
 		if math.Abs(got-turn) > 1e-9 {
@@ -170,21 +161,13 @@ func TestReplay(t *testing.T) {
 	spec := planar([]float64{0, 0.1, 0.1}, []float64{2, 0.2, 0.1}, ball(0.2, 0.6, 0.6, 0))
 	pl := planner(t, spec, planarTip, plan.Options{})
 	first, err := pl.Plan(7, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	other, err := pl.Plan(7, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	again, err := pl.Plan(7, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	seed, err := pl.Plan(8, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if !slices.Equal(first.X, again.X) || first.Nodes != again.Nodes {
 		t.Error("a query's second answer differs from its first")
 	}
@@ -263,9 +246,7 @@ func TestFaults(t *testing.T) {
 func TestOptionFaults(t *testing.T) {
 	spec := planar([]float64{0, 0, 0}, []float64{1, 0, 0}, ball(0.1, 3, 0, 0))
 	p, err := plan.Of(spec, planarTip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i, o := range []plan.Options{
 		{Waypoints: 1}, {Step: -1}, {Step: math.NaN()}, {Nodes: 1}, {Tries: -1}, {Sides: []plan.Side{}},
 		{Near: [][]float64{{1}}}, {Up: vec{math.NaN()}},
@@ -276,9 +257,7 @@ func TestOptionFaults(t *testing.T) {
 	}
 	bad := p
 	bad.Path, err = trajectory.New(trajectory.Spec{Arm: robot.Panda(), Waypoints: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := plan.New(bad, plan.Options{}); err == nil {
 		t.Error("a set of another arm passes")
 	}
@@ -324,9 +303,7 @@ func TestSides(t *testing.T) {
 func batch(t *testing.T, spec trajectory.Spec, tip robot.Point) *plan.Batch {
 	t.Helper()
 	set, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return &plan.Batch{Set: set, Spec: spec, Tip: tip, Seed: 5, Count: 7}
 }
 
@@ -340,9 +317,7 @@ func TestBatch(t *testing.T) {
 		b.Modes = [][]plan.Side{{plan.Left}, {plan.Right}}
 		got, err := b.Run(context.Background(), pool)
 		pool.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if got.Count != 7 || got.Dim != 72 || len(got.X) != 7*72 || !slices.Equal(got.Label, []int{0, 0, 0, 0, 1, 1,
 			1}) ||
 			!slices.Equal(got.Sides, []string{"L", "R"}) || got.Worst > 1e-9 {
@@ -361,9 +336,7 @@ func TestBatch(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	got, err := b.Run(context.Background(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pl := planner(t, spec, planarTip, plan.Options{})
 	for i, l := range got.Label {
 		if want := pl.Passed(got.X[i*72:(i+1)*72], 12); got.Sides[l] != string(rune(want[0])) {
@@ -398,13 +371,9 @@ func TestOpenPlaces(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	got, err := b.Run(context.Background(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	unseen, err := b.Unseen(3).Run(context.Background(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	kin := spec.Arm.NewKinematics()
 	seen := map[float64]bool{}
 	for k, p := range []*plan.Paths{got, unseen} {
@@ -447,9 +416,7 @@ func TestNear(t *testing.T) {
 	pl := planner(t, spec, planarTip, plan.Options{Near: near, Sd: 0.01})
 	for q := range uint64(4) {
 		path, err := pl.Plan(1, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for j, v := range near[q%2] {
 			if math.Abs(path.Q[j]-v) > 0.06 || path.Q[j] == v {
 				t.Errorf("query %d starts at %v, near %v", q, path.Q[:3], near[q%2])
@@ -525,9 +492,7 @@ func TestTipToo(t *testing.T) {
 	b.TipToo, b.Modes = false, [][]plan.Side{{plan.Any}, {plan.Any}}
 	b.Options.Shortcuts, b.Options.Smooth = plan.None, plan.None
 	got, err := b.Run(context.Background(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range got.Count {
 		for j := range i {
 			if slices.Equal(got.X[i*got.Dim:(i+1)*got.Dim], got.X[j*got.Dim:(j+1)*got.Dim]) {
@@ -582,9 +547,7 @@ func TestOpenJoints(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	got, err := b.Run(context.Background(), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range 2 {
 		row := got.X[i*84 : (i+1)*84]
 		if !slices.Equal(row[72:78], row[:6]) ||

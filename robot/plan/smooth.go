@@ -8,8 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/robot/scene"
 )
 
-// shortcut joins pairs of configurations of the way by steps on Σ wherever that is clear
-// and shorter.
+// shortcut joins pairs of configurations of the way by steps on Σ wherever that is clear and shorter.
 func (pl *Planner) shortcut(way [][]float64) [][]float64 {
 	for range max(pl.o.Shortcuts, 0) {
 		if len(way) < 3 {
@@ -58,8 +57,7 @@ func (pl *Planner) length(way [][]float64) (sum float64) {
 	return sum
 }
 
-// smooth moves each configuration half the way to the middle of its neighbours, on Σ,
-// where both segments stay clear.
+// smooth moves each configuration half the way to the middle of its neighbours, on Σ, where both segments stay clear.
 func (pl *Planner) smooth(way [][]float64) {
 	mid := make([]float64, pl.m)
 	for range max(pl.o.Smooth, 0) {
@@ -80,8 +78,7 @@ func (pl *Planner) smooth(way [][]float64) {
 	}
 }
 
-// waypoints lays L configurations at even distances along the way, each on Σ, and measures
-// their segments.
+// waypoints lays L configurations at even distances along the way, each on Σ, and measures their segments.
 func (pl *Planner) waypoints(way [][]float64) *Error {
 	for i := range len(way) - 1 { // no jumps of whole turns
 		pl.delta(pl.dir, way[i], way[i+1])
@@ -153,9 +150,8 @@ func (pl *Planner) tip(q []float64) [3]float64 {
 	return pl.kin.Point(pl.p.Tip.Link, pl.p.Tip.Local)
 }
 
-// Passed returns on which side of each obstacle the tip passes along n waypoints: Left if
-// it goes round it clockwise on the whole, seen from Up, Right if counterclockwise, and
-// Any if by less than a twentieth of a turn.
+// Passed returns on which side of each obstacle the tip passes along n waypoints: Left if it goes round it clockwise on
+// the whole, seen from Up, Right if counterclockwise, and Any if by less than a twentieth of a turn.
 func (pl *Planner) Passed(x []float64, n int) []Side {
 	out := make([]Side, len(pl.p.Scene.Obstacles))
 	compass := scene.NewCompass(pl.o.Up)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
 )
@@ -14,9 +15,7 @@ import (
 // with its number and what is near, one with a nanometre more is not.
 func TestWaypointsKeepTheMargin(t *testing.T) {
 	arm, err := robot.FromDH("planar", []robot.DH{{}, {A: 0.5}, {A: 0.4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	tip := robot.Point{Link: 2, Local: [3]float64{0.3}}
 	from, to := []float64{0, 0, 0}, []float64{1, 0, 0}
 	const margin, radius, between = 0.02, 0.05, 4
@@ -33,13 +32,9 @@ func TestWaypointsKeepTheMargin(t *testing.T) {
 			Obstacles: []trajectory.Obstacle{&scene.Obstacle{Name: "ball", A: [3]float64{at * cos, at * sin},
 				Radius: radius}}}
 		p, err := Of(spec, tip)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		pl, err := New(p, Options{Waypoints: between + 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		way := [][]float64{{0, 0, 0}, {0.4, 0, 0}, {1, 0, 0}}
 		fault := pl.waypoints(way)
 		if !c.refused {

@@ -12,9 +12,8 @@ import (
 //
 //	δq = −Jᵀ (J Jᵀ + λ tr(J Jᵀ))⁻¹ c,  J = ∂c/∂q = ∂c/∂x ∂x/∂q
 //
-// in the equalities and the inequalities that are violated, none longer than reach in a
-// joint. Along joint values the circles are kept as they are. λ is at round-off: it lets
-// rows that repeat each other be.
+// in the equalities and the inequalities that are violated, none longer than reach in a joint. Along joint values the
+// circles are kept as they are. λ is at round-off: it lets rows that repeat each other be.
 type solver struct {
 	arm    *robot.Arm
 	limits bool

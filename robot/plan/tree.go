@@ -33,8 +33,7 @@ func (t *tree) branch(i int) (out [][]float64) {
 	return out
 }
 
-// delta writes b − a into dst, the shorter way of joints that turn without limits, and
-// returns its length.
+// delta writes b − a into dst, the shorter way of joints that turn without limits, and returns its length.
 func (pl *Planner) delta(dst, a, b []float64) float64 {
 	sum := 0.0
 	for j := range dst {
@@ -77,9 +76,8 @@ func (pl *Planner) wrap(q []float64) {
 	}
 }
 
-// step goes from q towards target by at most Options.Step and back onto Σ: the result is
-// in pl.next. on says that target is on Σ. It reports whether that is a segment with room
-// that comes nearer, and whether it ends at target.
+// step goes from q towards target by at most Options.Step and back onto Σ: the result is in pl.next. on says that
+// target is on Σ. It reports whether that is a segment with room that comes nearer, and whether it ends at target.
 func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 	far := pl.delta(pl.dir, q, target)
 	if far <= pl.o.Step && on {

@@ -21,9 +21,8 @@ func (s Shape) String() string {
 	return [...]string{"sphere", "capsule", "box"}[s]
 }
 
-// An Obstacle is a convex body in the base frame, in metres. φ is its signed distance:
-// how far a point is outside, or minus how deep inside. φ is convex and changes by at
-// most the distance that the point moves.
+// An Obstacle is a convex body in the base frame, in metres. φ is its signed distance: how far a point is outside, or
+// minus how deep inside. φ is convex and changes by at most the distance that the point moves.
 //
 // |∇φ| = 1. Where φ has a corner, ∇φ is one of the unit vectors that it jumps between
 // (a subgradient), the same at every call: at a sphere's centre e_z, on the axis of a
@@ -197,8 +196,7 @@ func bend(ρ float64, n, v [3]float64) [3]float64 {
 	return scaled(1/ρ, minus(v, scaled(dot(n, v), n)))
 }
 
-// Distances writes φ at each of the points p, k×3, into φ, and ∇φ into n, k×3, unless n
-// is nil.
+// Distances writes φ at each of the points p, k×3, into φ, and ∇φ into n, k×3, unless n is nil.
 func (o *Obstacle) Distances(φ, n, p []float64) {
 	for i := range len(p) / 3 {
 		at := [3]float64(p[3*i : 3*i+3])

@@ -116,8 +116,7 @@ func TestDistanceOutside(t *testing.T) {
 	}
 }
 
-// Inside a box −φ is the least way out: a shift by less in any direction stays inside,
-// and one along ∇φ leaves.
+// Inside a box −φ is the least way out: a shift by less in any direction stays inside, and one along ∇φ leaves.
 func TestDepth(t *testing.T) {
 	for _, o := range obstacles()[3:5] {
 		seen := 0
@@ -171,8 +170,7 @@ func TestConvexAndLipschitz(t *testing.T) {
 	}
 }
 
-// Derivatives by central differences: the error falls as the square of the step, where
-// no seam is near.
+// Derivatives by central differences: the error falls as the square of the step, where no seam is near.
 func TestDerivatives(t *testing.T) {
 	for _, o := range obstacles() {
 		tried := 0

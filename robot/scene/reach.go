@@ -9,9 +9,8 @@ import (
 // A reach bounds how far bodies can be from the axes of joints, whatever the
 // configuration, by the lengths of the links in between.
 //
-// With o_j the origin of moving joint j's link, v_j the constant vector in that link's
-// frame from o_j to where the next moving joint begins, and δ the displacement of a
-// sliding joint,
+// With o_j the origin of moving joint j's link, v_j the constant vector in that link's frame from o_j to where the next
+// moving joint begins, and δ the displacement of a sliding joint,
 //
 //	|p − o_j| ≤ |v_j| + |δ_{j+1}| + |p − o_{j+1}|
 //	ρ_j = distance from axis j ≤ |a_j × v_j| + |δ_{j+1}| + |p − o_{j+1}|

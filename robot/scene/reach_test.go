@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/robot"
 )
 
@@ -12,9 +13,7 @@ import (
 func TestBow(t *testing.T) {
 	const a, b = 0.5, 0.4
 	arm, err := robot.FromDH("planar", []robot.DH{{}, {A: a}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s := &Scene{Arm: arm, Bodies: []Body{{Link: 1, Centre: [3]float64{b}}}}
 	r, got := newReach(s), make([]float64, 1)
 	r.bow(got, []float64{0.3, 0}, []float64{0.7, 1.1})

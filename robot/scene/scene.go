@@ -1,11 +1,9 @@
-// Package scene is what an arm may hit: obstacles as signed distances with exact
-// derivatives, the arm's own volume as spheres, and how much room is between them: at a
-// configuration, and along the whole segment between two, where the room is proven and
-// not sampled.
+// Package scene is what an arm may hit: obstacles as signed distances with exact derivatives, the arm's own volume as
+// spheres, and how much room is between them: at a configuration, and along the whole segment between two, where the
+// room is proven and not sampled.
 //
-// Metres and radians, in the base frame of the arm; configurations are in the
-// coordinates of package robot. It is not for constraints (constraint/trajectory) nor
-// for finding paths (robot/plan).
+// Metres and radians, in the base frame of the arm; configurations are in the coordinates of package robot. It is not
+// for constraints (constraint/trajectory) nor for finding paths (robot/plan).
 package scene
 
 import (
@@ -16,8 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// A Body is a sphere of the arm's volume; one of Radius 0 is a point of it that is
-// watched.
+// A Body is a sphere of the arm's volume; one of Radius 0 is a point of it that is watched.
 type Body = robot.Sphere
 
 // A Scene is an arm, its volume and what it may hit. NewChecker measures it.
@@ -35,8 +32,7 @@ const (
 	MostPairs     = 1 << 20
 )
 
-// LinkOrigins returns the origins of the links of all joints that move, as bodies of
-// radius 0.
+// LinkOrigins returns the origins of the links of all joints that move, as bodies of radius 0.
 func LinkOrigins(arm *robot.Arm) []Body {
 	var out []Body
 	for i := range arm.Joints {
@@ -47,8 +43,7 @@ func LinkOrigins(arm *robot.Arm) []Body {
 	return out
 }
 
-// SelfPairs returns the pairs of bodies of which one is on each of two links, for all
-// pairs of links.
+// SelfPairs returns the pairs of bodies of which one is on each of two links, for all pairs of links.
 func SelfPairs(bodies []Body, links [][2]int) [][2]int {
 	var out [][2]int
 	for _, pair := range links {
@@ -104,8 +99,7 @@ func (s *Scene) Check() error {
 	return nil
 }
 
-// Pairs returns how many pairs are looked at: every body with every obstacle, in the
-// order of bodies, and then Self.
+// Pairs returns how many pairs are looked at: every body with every obstacle, in the order of bodies, and then Self.
 func (s *Scene) Pairs() int { return len(s.Bodies)*len(s.Obstacles) + len(s.Self) }
 
 // Pair returns pair i: a body and an obstacle, or two bodies and −1.

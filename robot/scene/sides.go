@@ -2,10 +2,9 @@ package scene
 
 import "math"
 
-// A Compass tells on which side a way passes a place, as seen with up above. How far the way
-// turns about the place depends, between two ends, on the way's class alone, as long as it does
-// not pass over or under the place: below 0 the place is on its right hand, and it passes on the
-// left; above 0 it passes on the right.
+// A Compass tells on which side a way passes a place, as seen with up above. How far the way turns about the place
+// depends, between two ends, on the way's class alone, as long as it does not pass over or under the place: below 0 the
+// place is on its right hand, and it passes on the left; above 0 it passes on the right.
 type Compass struct {
 	Up, East, North [3]float64 // orthonormal, East × North = Up
 }

@@ -8,16 +8,14 @@ import (
 
 // Clearance along a segment.
 //
-// Joints go from q₀ to q₀ + Δ, turning ones on the shorter arc, all at constant rate:
-// q(t) = q₀ + tΔ, 0 ≤ t ≤ 1. A point p of the arm moves on a curve. With a_j the axis of
-// joint j and o_j a point of it,
+// Joints go from q₀ to q₀ + Δ, turning ones on the shorter arc, all at constant rate: q(t) = q₀ + tΔ, 0 ≤ t ≤ 1. A
+// point p of the arm moves on a curve. With a_j the axis of joint j and o_j a point of it,
 //
 //	ṗ = Σ_j Δ_j a_j × (p − o_j)    p̈ = Σ_{i,j} Δ_i Δ_j a_min × (a_max × (p − o_max))
 //
-// where min and max are the smaller and larger of i and j, Δ_j a_j alone if j slides, and
-// nothing behind two sliding joints or one that slides before one that turns. The last
-// factor is at most the distance ρ_j of p from axis j, which the lengths of the links
-// between bound for every configuration (package's reach). So, R for turning joints,
+// where min and max are the smaller and larger of i and j, Δ_j a_j alone if j slides, and nothing behind two sliding
+// joints or one that slides before one that turns. The last factor is at most the distance ρ_j of p from axis j, which
+// the lengths of the links between bound for every configuration (package's reach). So, R for turning joints,
 //
 //	|p̈| ≤ M = Σ_j |Δ_j| w_j (|Δ_j| [j ∈ R] + 2 Σ_{i<j, i∈R} |Δ_i|),  w_j = ρ_j or, if j slides, 1
 //
@@ -26,10 +24,9 @@ import (
 //
 //	max(φ(p₀) + s ∇φ(p₀)·(p₁ − p₀), φ(p₁) − (1 − s) ∇φ(p₁)·(p₁ − p₀)),
 //
-// and changes by at most the distance moved. The least value of the two lines, less
-// M(t₁ − t₀)²/8, is a lower bound of the room in between; bisection makes it as sharp as
-// is asked, with an error that falls as the square of the interval. Two bodies of the
-// arm: the same with φ = |p − p'|, of the difference of their curves.
+// and changes by at most the distance moved. The least value of the two lines, less M(t₁ − t₀)²/8, is a lower bound of
+// the room in between; bisection makes it as sharp as is asked, with an error that falls as the square of the interval.
+// Two bodies of the arm: the same with φ = |p − p'|, of the difference of their curves.
 
 const (
 	deepest = 26    // how often an interval is halved at most
@@ -38,9 +35,8 @@ const (
 	far     = 1e6   // joint values beyond which a configuration counts as not finite
 )
 
-// A Swept is the room along a segment: at least Lower everywhere, proven, and Upper at
-// T, a point that was looked at. Both are +Inf if the scene has no pair, and −Inf if an
-// end is not finite.
+// A Swept is the room along a segment: at least Lower everywhere, proven, and Upper at T, a point that was looked at.
+// Both are +Inf if the scene has no pair, and −Inf if an end is not finite.
 type Swept struct {
 	Lower, Upper float64
 	T            float64 // 0 to 1
@@ -68,9 +64,8 @@ func (c *Checker) Segment(x0, x1 []float64, o SweptOptions) Swept {
 	return c.swept
 }
 
-// Clear reports whether the room along the segment is at least margin: true is proven,
-// false is a point with less, or less than a nanometre above margin. It stops as soon as
-// it knows.
+// Clear reports whether the room along the segment is at least margin: true is proven, false is a point with less, or
+// less than a nanometre above margin. It stops as soon as it knows.
 func (c *Checker) Clear(x0, x1 []float64, margin float64) bool {
 	c.goal, c.within = margin, -1
 	return c.begin(x0, x1) && c.sweep() && c.swept.Lower >= margin
@@ -95,8 +90,7 @@ func (c *Checker) Path(x []float64, n int, o SweptOptions) (least Swept, segment
 	return least, segment
 }
 
-// Shorter writes the changes of the joints from q0 to q1 into dq, angles on the shorter
-// arc: in (−π, π].
+// Shorter writes the changes of the joints from q0 to q1 into dq, angles on the shorter arc: in (−π, π].
 func Shorter(dq, q0, q1 []float64, arm *robot.Arm) {
 	m := 0
 	for i := range arm.Joints {
@@ -134,8 +128,7 @@ func (c *Checker) LimitAlong(x0, x1 []float64) (excess float64, joint int) {
 	return excess, joint
 }
 
-// begin places the bodies at both ends and bounds their curves, unless an end is not
-// finite.
+// begin places the bodies at both ends and bounds their curves, unless an end is not finite.
 func (c *Checker) begin(x0, x1 []float64) (ok bool) {
 	arm := c.s.Arm
 	arm.Angles(c.q0, x0)
@@ -170,8 +163,7 @@ func (c *Checker) place(at []float64, t float64) {
 	}
 }
 
-// sweep bounds all pairs along the segment; false as soon as the goal is missed at a
-// point.
+// sweep bounds all pairs along the segment; false as soon as the goal is missed at a point.
 func (c *Checker) sweep() bool {
 	c.todo[0] = c.todo[0][:0]
 	for i := range c.s.Pairs() {
@@ -180,8 +172,7 @@ func (c *Checker) sweep() bool {
 	return c.interval(0, 1, c.at[0], c.at[1], 0)
 }
 
-// interval bounds the pairs of todo[level] between t0 and t1, with the bodies at p0 and
-// p1 there.
+// interval bounds the pairs of todo[level] between t0 and t1, with the bodies at p0 and p1 there.
 func (c *Checker) interval(t0, t1 float64, p0, p1 []float64, level int) bool {
 	if c.within < 0 && min(c.swept.Upper, c.swept.Lower) < c.goal {
 		return false

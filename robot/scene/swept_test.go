@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/robot/scene"
 )
 
-// planar returns an arm in the plane z = 0 with links of the given lengths, and a body
-// at each end.
+// planar returns an arm in the plane z = 0 with links of the given lengths, and a body at each end.
 func planar(lengths ...float64) (*robot.Arm, []scene.Body) {
 	rows := []robot.DH{{}}
 	for _, l := range lengths[:len(lengths)-1] {

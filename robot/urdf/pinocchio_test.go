@@ -18,8 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// pinocchio runs the script of bench/rivals, or skips. Set LANDING_PYTHON to a Python
-// that has Pinocchio.
+// pinocchio runs the script of bench/rivals, or skips. Set LANDING_PYTHON to a Python that has Pinocchio.
 func pinocchio(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	python := cmp.Or(os.Getenv("LANDING_PYTHON"), "python3")
@@ -53,18 +52,14 @@ func folder(t *testing.T, urdf []byte, a *robot.Arm, x []float64) string {
 		}
 	}
 	chain, err := json.Marshal(map[string]any{"base": a.Base, "tip": links[len(links)-1], "links": links})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{
 		"arm.urdf": urdf, "chain.json": chain,
 		"x.npy":     npy(t, x, len(x)/d, d),
 		"poses.npy": npy(t, poses, len(x)/d, len(links), 3, 4),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o666))
 	}
 	return dir
 }
@@ -72,14 +67,11 @@ func folder(t *testing.T, urdf []byte, a *robot.Arm, x []float64) string {
 func npy(t *testing.T, v []float64, shape ...int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Of(v, shape...)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Of(v, shape...)))
 	return b.Bytes()
 }
 
-// Pinocchio puts every link where we do, to 1e-9: of files read by both, and of files
-// that Write wrote.
+// Pinocchio puts every link where we do, to 1e-9: of files read by both, and of files that Write wrote.
 func TestPinocchioPoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	slanted := &robot.Arm{Name: "slanted", Base: "base"}
@@ -115,9 +107,7 @@ func TestPinocchioPoses(t *testing.T) {
 	}
 	for _, name := range []string{"panda.urdf", "six.urdf", "gantry.urdf"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		o := Options{}
 		if name == "panda.urdf" {
 			o = Options{Base: "panda_link0", Tip: "panda_leftfinger"}
@@ -127,24 +117,17 @@ func TestPinocchioPoses(t *testing.T) {
 	}
 	for _, a := range []*robot.Arm{robot.Panda(), slanted} {
 		var b bytes.Buffer
-		if err := Write(&b, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Write(&b, a))
 		try("written "+a.Name, b.Bytes(), a)
 	}
 }
 
-// The published trajectories, where they are (testkit.Shared): all links of all
-// way points.
+// The published trajectories, where they are (testkit.Shared): all links of all way points.
 func TestPinocchioPublished(t *testing.T) {
 	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/robot/L10_paths.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	urdf, err := os.ReadFile("testdata/panda.urdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	// Pinocchio has angles, so the float32 pairs are brought to length 1 for both.
 	x, a := data.AsFloat64(), robot.Panda()
 	for i := range len(x) / 14 {
@@ -185,9 +168,7 @@ func TestPinocchioPaths(t *testing.T) {
 	three := func(p [3]float64) string { return fmt.Sprintf("%.17g,%.17g,%.17g", p[0], p[1], p[2]) }
 	check := func(x []float64, more ...string) (string, error) {
 		file := filepath.Join(t.TempDir(), "x.npy")
-		if err := os.WriteFile(file, npy(t, x, 1, steps, 14), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, npy(t, x, 1, steps, 14), 0o666))
 		args := []string{"paths", file, "--urdf", "testdata/panda.urdf", "--base", "panda_link0", "--tip",
 			"panda_link8",
 			"--fix", fmt.Sprintf("z=%.17g", start[2]), "--start", three(start), "--goal", three(goal), "--limits",
@@ -236,9 +217,7 @@ func TestPinocchioPaths(t *testing.T) {
 	plant("way point", count("clearance at way points"), func([]float64) []string {
 		return []string{"--sphere", ball([3]float64{start[0], start[1], start[2] + 0.105}, 0.1)}
 	})
-	plant("segment", "collide: 1", func([]float64) []string {
-		return []string{"--sphere", ball(middle, gap-0.02)}
-	})
+	plant("segment", "collide: 1", func([]float64) []string { return []string{"--sphere", ball(middle, gap-0.02)} })
 	if out, _ := check(x, "--sphere", ball(middle, gap-0.02), "--between", "0"); !strings.Contains(out,
 		"1 of 1 trajectories keep") {
 		t.Errorf("way points alone miss it:\n%s", out)

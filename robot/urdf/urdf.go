@@ -1,10 +1,8 @@
-// Package urdf reads a serial arm from URDF, the XML that ROS describes robots in: the
-// chain of revolute, continuous, prismatic and fixed joints between two links, with
-// their limits, and, if asked for, its volume as spheres.
+// Package urdf reads a serial arm from URDF, the XML that ROS describes robots in: the chain of revolute, continuous,
+// prismatic and fixed joints between two links, with their limits, and, if asked for, its volume as spheres.
 //
-// What does not bear on where links are is passed over: inertial and visual elements,
-// meshes, materials, transmissions, simulators' elements. It is not for xacro macros
-// (expand them first), nor for what hangs off the chain.
+// What does not bear on where links are is passed over: inertial and visual elements, meshes, materials, transmissions,
+// simulators' elements. It is not for xacro macros (expand them first), nor for what hangs off the chain.
 package urdf
 
 import (
@@ -18,16 +16,14 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// Options say which chain to read. The zero value takes the root of the tree and its
-// only leaf, and no volume.
+// Options say which chain to read. The zero value takes the root of the tree and its only leaf, and no volume.
 type Options struct {
 	Base string // "": the root
 	Tip  string // "": the only leaf below the base
 
-	// Volume asks for the collision shapes of the chain, and of what is fixed to it, as
-	// spheres. A sphere stays one. Capsules, cylinders and boxes are covered by spheres
-	// that stand out by at most Excess metres, 0: 0.02; at the flat ends of a cylinder
-	// by up to its radius. Meshes are left out, and a note says so.
+	// Volume asks for the collision shapes of the chain, and of what is fixed to it, as spheres. A sphere stays one.
+	// Capsules, cylinders and boxes are covered by spheres that stand out by at most Excess metres, 0: 0.02; at the
+	// flat ends of a cylinder by up to its radius. Meshes are left out, and a note says so.
 	Volume bool
 	Excess float64
 }

@@ -12,15 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/robot"
 )
 
 func read(t testing.TB, name string, o Options) (*robot.Arm, []string) {
 	t.Helper()
 	a, notes, err := Read(filepath.Join("testdata", name), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return a, notes
 }
 
@@ -129,8 +128,7 @@ func TestGantry(t *testing.T) {
 		t.Fatalf("%d coordinates, %d slides", a.Dim(), a.Sliding())
 	}
 	k := at(a, []float64{1.25, -0.5, 0.75, math.Pi})
-	// Half a turn about (1, 0, 1)/√2 in a frame that is turned by a quarter about z:
-	// x ↔ z, y ↦ −y.
+	// Half a turn about (1, 0, 1)/√2 in a frame that is turned by a quarter about z: x ↔ z, y ↦ −y.
 	want := robot.Pose{R: [9]float64{0, 1, 0, 0, 0, 1, 1, 0, 0}, P: [3]float64{1.25, -0.5, 2 - 0.75 - 0.1}}
 	samePose(t, "wrist", k.Pose(3), want, 1e-15)
 }
@@ -151,13 +149,9 @@ func TestWrite(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, a := range []*robot.Arm{robot.Panda(), six, gantry, volume, odd} {
 		var b bytes.Buffer
-		if err := Write(&b, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Write(&b, a))
 		got, notes, err := Decode(&b, "x.urdf", Options{Volume: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if got.Name != a.Name || got.Base != a.Base || !slices.Equal(got.Spheres, a.Spheres) {
 			t.Errorf("%s: name %q, base %q, %d spheres, notes %q", a.Name, got.Name, got.Base, len(got.Spheres), notes)
 		}
@@ -199,27 +193,20 @@ func holds(a *robot.Arm, link int, p [3]float64) bool {
 	return false
 }
 
-func dist(a, b [3]float64) float64 {
-	return math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2])
-}
+func dist(a, b [3]float64) float64 { return math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]) }
 
-// Every point of a shape is in a sphere that covers it, and no sphere stands out by more
-// than it may.
+// Every point of a shape is in a sphere that covers it, and no sphere stands out by more than it may.
 func TestVolume(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	data, err := os.ReadFile("testdata/panda.urdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	// With capsules for two of its cylinders.
 	text := strings.NewReplacer(`cylinder radius="0.06" length="0.15"`, `capsule radius="0.06" length="0.15"`,
 		`cylinder radius="0.04"`, `capsule radius="0.04"`).Replace(string(data))
 	for _, excess := range []float64{0.01, 0, 0.1} {
 		o := Options{Base: "panda_link0", Tip: "panda_link8", Volume: true, Excess: excess}
 		a, notes, err := Decode(strings.NewReader(text), "panda.urdf", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if len(notes) != 2 || notes[0] != "the volume leaves out the meshes of panda_link5" ||
 			notes[1] != "the volume leaves out panda_leftfinger, which other joints than the chain's move" {
 			t.Errorf("notes %q", notes)
@@ -493,9 +480,7 @@ func TestStrange(t *testing.T) {
 		<joint name="j" type="continuous"><parent link="a"/><child link="b"/>
 		<limits><limit/></limits></joint></robot>`
 	a, notes, err := Decode(strings.NewReader(text), "f", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if !math.IsInf(a.Joints[0].Velocity, 1) {
 		t.Errorf("velocity %v without a limit", a.Joints[0].Velocity)
 	}
@@ -510,9 +495,7 @@ func TestStrange(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, name := range []string{"panda.urdf", "six.urdf", "gantry.urdf"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		testkit.OK(f, err)
 		f.Add(data, "", "")
 		f.Add(data, "panda_link0", "panda_link8")
 	}
@@ -528,9 +511,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if err := a.Check(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, a.Check())
 		p := at(a, make([]float64, a.Moving())).Pose(len(a.Joints) - 1)
 		for _, v := range p.P {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -538,9 +519,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		var b bytes.Buffer
-		if err := Write(&b, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Write(&b, a))
 		again, _, err := Decode(bytes.NewReader(b.Bytes()), "g", Options{Volume: true})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.Bytes())

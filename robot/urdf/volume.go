@@ -21,10 +21,9 @@ type shape struct {
 // cover returns the pieces that a shape is cut into, along x, y and z, and the radius of
 // the ball about each that holds it.
 //
-// Cut along its axis into pieces of length s, a round bar of radius r is covered by balls
-// of radius √(r² + s²/4). A piece of a box with edges s is held by a ball of radius ‖s‖/2,
-// which stands out of the box's faces by ‖s‖/2 − min s/2; the longest edge is cut once more
-// until that is at most the excess.
+// Cut along its axis into pieces of length s, a round bar of radius r is covered by balls of radius √(r² + s²/4). A
+// piece of a box with edges s is held by a ball of radius ‖s‖/2, which stands out of the box's faces by ‖s‖/2 − min
+// s/2; the longest edge is cut once more until that is at most the excess.
 func (s *shape) cover(excess float64) (pieces [3]int, radius float64, ok bool) {
 	if s.kind == "sphere" {
 		return [3]int{1, 1, 1}, s.radius, true
@@ -68,9 +67,7 @@ func (s *shape) spheres(out []robot.Sphere, i int, at robot.Pose, excess float64
 			out = append(out, robot.Sphere{Link: i, Centre: at.Apply([3]float64{0, 0, z}), Radius: s.radius})
 		}
 	}
-	middle := func(axis, k int) float64 {
-		return s.size[axis] * ((float64(k)+0.5)/float64(n[axis]) - 0.5)
-	}
+	middle := func(axis, k int) float64 { return s.size[axis] * ((float64(k)+0.5)/float64(n[axis]) - 0.5) }
 	for x := range n[0] {
 		for y := range n[1] {
 			for z := range n[2] {
@@ -82,8 +79,7 @@ func (s *shape) spheres(out []robot.Sphere, i int, at robot.Pose, excess float64
 	return out, len(out) <= MostSpheres
 }
 
-// volume gives the arm the collision shapes of its links and of all that is fixed to
-// them, and notes what is left out.
+// volume gives the arm the collision shapes of its links and of all that is fixed to them, and notes what is left out.
 func (t *tree) volume(a *robot.Arm, base int, excess float64) error {
 	type seat struct {
 		link int // of the arm

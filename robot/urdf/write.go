@@ -91,8 +91,7 @@ func writeLimit(b io.Writer, j *robot.Joint, kind robot.Kind) {
 	}
 }
 
-// angles returns roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll); where pitch is a
-// quarter turn, yaw is 0.
+// angles returns roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll); where pitch is a quarter turn, yaw is 0.
 func angles(r [9]float64) [3]float64 {
 	across := math.Hypot(r[0], r[3])
 	pitch := math.Atan2(-r[6], across)

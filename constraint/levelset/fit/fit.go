@@ -1,6 +1,5 @@
-// Package fit fits the network of a level set to a closed mesh, by implicit
-// geometric regularisation (Gropp and others, 2020): h is zero on the surface,
-// its gradient is the outward normal there and has length one around it.
+// Package fit fits the network of a level set to a closed mesh, by implicit geometric regularisation (Gropp and others,
+// 2020): h is zero on the surface, its gradient is the outward normal there and has length one around it.
 package fit
 
 import (
@@ -83,8 +82,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// A DivergedError says at which step the loss, or after the last the network, was
-// no longer finite.
+// A DivergedError says at which step the loss, or after the last the network, was no longer finite.
 type DivergedError struct {
 	Step, Steps int
 	Rate        float64
@@ -132,9 +130,8 @@ type lane struct {
 	loss    [3]float64
 }
 
-// Fit returns the network fitted to the mesh, a function of the mesh and the
-// options alone. tick, which may be nil, hears of every step. The error is an
-// *OptionError, a mesh.Fault that leaves h without a sign (Refuses), a
+// Fit returns the network fitted to the mesh, a function of the mesh and the options alone. tick, which may be nil,
+// hears of every step. The error is an *OptionError, a mesh.Fault that leaves h without a sign (Refuses), a
 // *DivergedError or the context's.
 func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network,
 	error) {
@@ -193,11 +190,10 @@ func newFitter(m *mesh.Mesh, o Options, pool *parallel.Pool) *fitter {
 	return f
 }
 
-// initial returns a network whose level set is roughly a sphere (geometric
-// initialisation, Atzmon and Lipman, 2020), with h ≈ ‖x‖ − r. Theirs has normal
-// weights of variance 2/out and an output layer of √(π/in), for softplus so sharp
-// that it is nearly a ramp. Here β is small, so the first layer is larger by
-// s = √(out/in), to bend within the mesh, and the output layer smaller by as much.
+// initial returns a network whose level set is roughly a sphere (geometric initialisation, Atzmon and Lipman, 2020),
+// with h ≈ ‖x‖ − r. Theirs has normal weights of variance 2/out and an output layer of √(π/in), for softplus so sharp
+// that it is nearly a ramp. Here β is small, so the first layer is larger by s = √(out/in), to bend within the mesh,
+// and the output layer smaller by as much.
 func initial(o Options, centre [3]float64, radius float64) *levelset.Network {
 	sizes := []int{3}
 	for range o.Layers {
@@ -262,8 +258,7 @@ func (f *fitter) step(k int) Step {
 	return s
 }
 
-// chunk adds the derivatives of the loss at the points first, first+1, … of a
-// step:
+// chunk adds the derivatives of the loss at the points first, first+1, … of a step:
 //
 //	L = a⟨h²⟩ + b⟨‖∇h − n‖²⟩ + c⟨(‖∇h‖ − 1)²⟩
 //

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/parallel"
@@ -29,9 +30,7 @@ func TestFitSphere(t *testing.T) {
 	m := ball.Mesh(3).Scaled([3]float64{-0.2, 0.1, 0.3}, 0.8)
 	steps := 0
 	n, err := Fit(context.Background(), m, small(), pool, func(s Step) { steps = s.Step })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	r := Examine(n, m, pool)
 	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 ||
 		r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 || len(r.Faults()) > 0 {
@@ -48,9 +47,7 @@ func TestFitIsDeterministic(t *testing.T) {
 		pool := parallel.New(workers)
 		n, err := Fit(context.Background(), ball.Mesh(1), o, pool, nil)
 		pool.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		params = append(params, n.Params)
 	}
 	for i, v := range params[0] {
@@ -167,9 +164,8 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// A first step of Adam moves a parameter by the rate but for the corrections of its
-// means, which belong to the number of the step; the rate falls along a cosine to a
-// hundredth.
+// A first step of Adam moves a parameter by the rate but for the corrections of its means, which belong to the number
+// of the step; the rate falls along a cosine to a hundredth.
 func TestStepRate(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
@@ -280,8 +276,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// directed returns h = slope · softplus(β(n·x − c))/β, for large n·x − c the plane's
-// slope (n·x − c).
+// directed returns h = slope · softplus(β(n·x − c))/β, for large n·x − c the plane's slope (n·x − c).
 func directed(n [3]float64, c, slope, β float64) *levelset.Network {
 	net := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 1, 1}, 1), Beta: β}
 	copy(net.Weight(0), n[:])
@@ -360,9 +355,7 @@ func TestExamineEmpty(t *testing.T) {
 	defer pool.Close()
 	m := ball.Mesh(2)
 	n, err := Fit(context.Background(), m, small(), pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	top := n.Bias(n.Layers() - 1)
 	top[0] = 100 // nothing is inside
 	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 ||

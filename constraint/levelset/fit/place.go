@@ -6,9 +6,8 @@ import (
 	"github.com/landing-diffusion/landing/mesh"
 )
 
-// Place returns the mesh in coordinates that networks learn well: the mesh itself if
-// it lies in [−1.5, 1.5]³ and is not small there, else one moved by −centre and
-// scaled to [−1, 1]³. Data on it must be moved alike.
+// Place returns the mesh in coordinates that networks learn well: the mesh itself if it lies in [−1.5, 1.5]³ and is not
+// small there, else one moved by −centre and scaled to [−1, 1]³. Data on it must be moved alike.
 func Place(m *mesh.Mesh) (placed *mesh.Mesh, centre [3]float64, scale float64) {
 	lo, hi := m.Bounds()
 	far, half := 0.0, 0.0

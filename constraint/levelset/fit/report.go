@@ -20,9 +20,8 @@ type Report struct {
 	Slope Quantiles `json:"slope"`
 	// Angle between ∇h and the normals of faces, in degrees.
 	Angle Quantiles `json:"angle"`
-	// Parts where h < 0 and where h > 0, by cells of a grid that touch. A closed
-	// mesh has one inside for each part that is no wall of a cavity, and one outside
-	// more than cavities.
+	// Parts where h < 0 and where h > 0, by cells of a grid that touch. A closed mesh has one inside for each part that
+	// is no wall of a cavity, and one outside more than cavities.
 	Inside   int     `json:"inside"`
 	Outside  int     `json:"outside"`
 	Parts    int     `json:"mesh_parts"`

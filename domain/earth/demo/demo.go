@@ -21,12 +21,10 @@ const EarthquakesName = "earthquakes.csv"
 //go:embed earthquakes.csv
 var earthquakes []byte
 
-// Earthquakes returns the epicentres of one week of earthquakes, 31 January to
-// 7 February 2018, as CSV: comment lines that start with '#', the header
-// "latitude,longitude", then one row per earthquake in degrees.
+// Earthquakes returns the epicentres of one week of earthquakes, 31 January to 7 February 2018, as CSV: comment lines
+// that start with '#', the header "latitude,longitude", then one row per earthquake in degrees.
 //
-// Source: the all-week feed of the U.S. Geological Survey, Earthquake Hazards
-// Program, as packed in vega-datasets (data/earthquakes.json). Events of other
-// types (quarry blasts, explosions) are left out. Terms: a work of the U.S.
+// Source: the all-week feed of the U.S. Geological Survey, Earthquake Hazards Program, as packed in vega-datasets
+// (data/earthquakes.json). Events of other types (quarry blasts, explosions) are left out. Terms: a work of the U.S.
 // Government, in the public domain in the United States.
 func Earthquakes() io.Reader { return bytes.NewReader(earthquakes) }

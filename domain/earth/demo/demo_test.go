@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func TestEarthquakes(t *testing.T) {
@@ -33,9 +35,7 @@ func TestEarthquakes(t *testing.T) {
 		}
 		rows++
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, lines.Err())
 	if comments == 0 || rows != 1679 {
 		t.Errorf("%d comment lines and %d earthquakes, want some and 1679", comments, rows)
 	}

@@ -36,8 +36,7 @@ func (e Example) Main() {
 	}
 }
 
-// Run writes n points to data.npy of a folder or, with a file of samples, their
-// picture beside the data to picture.png.
+// Run writes n points to data.npy of a folder or, with a file of samples, their picture beside the data to picture.png.
 func (e Example) Run(dir, samples string, n int, seed uint64) error {
 	x, err := e.Make(n, seed)
 	if err != nil {

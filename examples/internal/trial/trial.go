@@ -16,8 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// Small are the settings that make a run of seconds; everything else is as the
-// problem file says.
+// Small are the settings that make a run of seconds; everything else is as the problem file says.
 var Small = []string{"train.epochs=2", "train.batch=64", "network.width=16", "network.layers=1"}
 
 // Tolerances of samples.
@@ -27,9 +26,8 @@ const (
 	Samples    = 200
 )
 
-// Run trains the problem on the data at path, generates 200 samples and fails the
-// test if one that is not marked as lost is off Σ, or if more are lost than
-// generate.max_failed allows.
+// Run trains the problem on the data at path, generates 200 samples and fails the test if one that is not marked as
+// lost is off Σ, or if more are lost than generate.max_failed allows.
 func Run(t *testing.T, file, path string) *experiment.Samples {
 	t.Helper()
 	source, err := os.ReadFile(file)

@@ -1,6 +1,5 @@
-// Command gencoast decodes the land of a TopoJSON world map into rings of
-// longitude and latitude, one ring per line. It is run by go generate in package
-// figure.
+// Command gencoast decodes the land of a TopoJSON world map into rings of longitude and latitude, one ring per line. It
+// is run by go generate in package figure.
 package main
 
 import (
@@ -121,9 +120,8 @@ func (t *topology) arc(i int) []point {
 // round keeps two decimals; adding 0 turns −0 into 0.
 func round(v float64) float64 { return math.Round(v*100)/100 + 0 }
 
-// closePole leaves a ring within ±180° as it is. A ring that crosses the
-// antimeridian once goes around a pole (Antarctica): it is cut there, and led
-// along the antimeridian to the pole and back on the other side.
+// closePole leaves a ring within ±180° as it is. A ring that crosses the antimeridian once goes around a pole
+// (Antarctica): it is cut there, and led along the antimeridian to the pole and back on the other side.
 func closePole(ring []point) ([]point, error) {
 	cut := -1
 	for i := 1; i < len(ring); i++ {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Two arcs make a square: the second is used backwards. A third is a hole, stored
@@ -19,17 +21,11 @@ func TestLand(t *testing.T) {
 			[[0, 0], [0, 1000], [100, 0]],
 			[[20, 200], [10, 0], [0, 100], [-10, -100]]
 		]}`), &topo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	rings, err := topo.land()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var b strings.Builder
-	if err := write(&b, rings); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, write(&b, rings))
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })
 	want := []string{"-10,5,0,5,0,15,-10,15,-10,5", "-8,7,-7,8,-7,7,-8,7"}
@@ -40,9 +36,7 @@ func TestLand(t *testing.T) {
 
 func TestClosePole(t *testing.T) {
 	got, err := closePole([]point{{0, -70}, {90, -70}, {170, -70}, {-170, -74}, {-90, -70}, {0, -70}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := []point{{0, -70}, {90, -70}, {170, -70}, {180, -72}, {180, -90}, {-180, -90}, {-180, -72}, {-170, -74},
 		{-90, -70}, {0, -70}}
 	if !slices.Equal(got, want) {

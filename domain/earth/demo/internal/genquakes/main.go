@@ -71,8 +71,7 @@ func reduce(w *bufio.Writer, f feed) error {
 			rows = append(rows, [2]float64{e.Geometry.Coordinates[1], e.Geometry.Coordinates[0]})
 		}
 	}
-	log.Printf("%d earthquakes; left out: %d events of other types, %d without coordinates",
-		len(rows), other, nowhere)
+	log.Printf("%d earthquakes; left out: %d events of other types, %d without coordinates", len(rows), other, nowhere)
 
 	fmt.Fprintf(w, "# Epicentres of %d earthquakes, %s to %s (UTC), from the all-week feed of the\n", len(rows),
 		day(first), day(last))
@@ -87,8 +86,5 @@ func reduce(w *bufio.Writer, f feed) error {
 
 func day(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
 
-// degrees writes at most four decimals: eleven metres, finer than an epicentre is
-// known. Adding 0 turns −0 into 0.
-func degrees(v float64) string {
-	return strconv.FormatFloat(math.Round(v*1e4)/1e4+0, 'f', -1, 64)
-}
+// degrees writes at most four decimals: eleven metres, finer than an epicentre is known. Adding 0 turns −0 into 0.
+func degrees(v float64) string { return strconv.FormatFloat(math.Round(v*1e4)/1e4+0, 'f', -1, 64) }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func TestReduce(t *testing.T) {
@@ -16,13 +18,9 @@ func TestReduce(t *testing.T) {
 		{"properties": {"time": 0, "type": "earthquake"}, "geometry": null},
 		{"properties": {"time": 172800000, "type": "earthquake"}, "geometry": {"coordinates": [10, -0.00001]}}
 	]}`), &f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var b strings.Builder
-	if err := reduce(bufio.NewWriter(&b), f); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, reduce(bufio.NewWriter(&b), f))
 	if want := "latitude,longitude\n34.4945,-118.6672\n0,10\n"; !strings.HasSuffix(b.String(), want) {
 		t.Errorf("got %q, want it to end in %q", b.String(), want)
 	}
