@@ -103,7 +103,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	g.Data = drawn.NeedsData()
 	d := &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each), seed: g.Seed,
 		diagnose: o.Diagnose}
-	l := &List{Kind: generateKind, From: o.First, Count: o.Count * rows, rows: d.draw}
+	l := &List{Kind: generateKind, From: o.First, Count: o.Count * rows, rows: d.draw, drawn: drawn}
 	names := run.CheckpointFiles(g.Checkpoint)
 	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
 		if _, err := os.Stat(drawn.Folder.Path(name)); err == nil {
@@ -355,8 +355,8 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 
 // opened returns the run that drew, as it drew.
 func (g *generation) opened(j *Joint) (*experiment.Run, error) {
-	if d, ok := j.open.(*drawer); ok {
-		return d.run, nil
+	if j.drawn != nil {
+		return j.drawn, nil
 	}
 	dir, data, err := j.runDir()
 	if err != nil {

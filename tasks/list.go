@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
 )
@@ -22,6 +23,7 @@ type List struct {
 	hashes map[string]string
 	task   any // without its range; JSON can hold it
 	rows   func(ctx context.Context, m *making) (detail any, err error)
+	drawn  *experiment.Run // whose samples the rows are; nil: no samples
 }
 
 // A Range is which rows a unit makes, of which: the task of a unit of a List has it beside what the kind needs.

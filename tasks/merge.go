@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -193,7 +194,7 @@ type MergeOptions struct {
 	Pool     *parallel.Pool
 	Tick     func(done, of uint64) // hears of rows; may be nil
 
-	open any // of Once: List.open
+	drawn *experiment.Run // of Once: List.drawn
 }
 
 // A Joint is parts of one list that are being joined into a file.
@@ -477,7 +478,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 		if err := run.Free(out); err != nil {
 			return nil, err
 		}
-		if l.Kind == generate.Name {
+		if l.Kind == generateKind {
 			if err := freeRecord(out); err != nil {
 				return nil, err
 			}
@@ -491,7 +492,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 	if _, _, err := l.into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), o.Tick); err != nil {
 		return nil, err
 	}
-	o.Tick, o.open = nil, l.open
+	o.Tick, o.drawn = nil, l.drawn
 	parts, err := Parts([]string{scratch.Dir})
 	if err != nil {
 		return nil, err
