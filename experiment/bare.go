@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
@@ -33,6 +34,8 @@ func (e *AbsentError) Error() string {
 	}
 	return told + "; --data FILE says where it is now"
 }
+
+func (e *AbsentError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // Unwrap makes it one of a file that does not exist.
 func (e *AbsentError) Unwrap() error { return fs.ErrNotExist }

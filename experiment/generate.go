@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -96,6 +97,8 @@ func (e *FailedError) Error() string {
 		e.Failed, e.Samples, e.Limit)
 }
 
+func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // A ViolationError says that samples are not feasible.
 type ViolationError struct {
 	Component    string
@@ -107,6 +110,8 @@ type ViolationError struct {
 func (e *ViolationError) Error() string {
 	return fmt.Sprintf("sample %d violates %q by %.3g, above %s = %g", e.Sample, e.Component, e.Worst, e.Key, e.Limit)
 }
+
+func (*ViolationError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not nil, gets how many are done. Samples
 // that fail are kept and marked; a share above generate.max_failed is a *FailedError, returned beside the samples.

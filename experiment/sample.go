@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -70,6 +71,8 @@ type ChainsError struct {
 func (e *ChainsError) Error() string {
 	return fmt.Sprintf("%s, above %s = %g: %s", e.Fault, e.Key, e.Limit, e.Cure)
 }
+
+func (*ChainsError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 const (
 	defaultMaxFailed = 0.01

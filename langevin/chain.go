@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -226,6 +227,8 @@ func (e *StartError) Error() string {
 		"method, or brought there by landing. Σ may be empty; the last point violates %q by %.3g",
 		e.Chain, maxStarts, e.Component, e.Violation)
 }
+
+func (*StartError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // noStart is the error of a chain whose last try ended at x.
 func noStart(set constraint.Set, x []float64, chain int) *StartError {

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/ranks"
@@ -208,6 +209,8 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("%s simulation broke down at sample %d, step %d, component %q: %v",
 		e.Direction, e.Sample, e.Step, e.Component, e.Err)
 }
+
+func (*DivergedError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
 
 func (e *DivergedError) Unwrap() error { return e.Err }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -62,7 +63,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(o.Settings)
+	drawn, err := r.Redraw(problem.ParseSettings(o.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +168,8 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 	case g.Condition != "":
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
-		return nil, &experiment.ConditionError{Fault: "the run has a condition: expected --condition with values of " +
-			strings.Join(r.Condition.Names, ", ") + ", or a file with a row for each"}
+		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, or a "+
+			"file with a row for each", strings.Join(r.Condition.Names, ", "))
 	}
 	return nil, nil
 }
@@ -211,7 +212,7 @@ type Drawn struct {
 
 	// Of all parts, once they are joined:
 	Seed  uint64            `json:"-"`
-	By    []problem.Setting `json:"-"` // keys of generation that were set
+	By    []problem.Drawn   `json:"-"` // keys of generation that were set
 	Under *experiment.Asked `json:"-"` // conditions
 }
 
@@ -338,7 +339,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
 			Run:    r.Folder.Dir,
 			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
-			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
+			Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
 			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
 			Seconds: all.Seconds, Steps: all.Steps}
 		if g.Each > 0 {
@@ -366,7 +367,7 @@ func (g *generation) opened(j *Joint) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Redraw(g.Settings)
+	return r.Redraw(problem.ParseSettings(g.Settings...))
 }
 
 // freeRecord returns an error if what lies in the place of a file's record is none.

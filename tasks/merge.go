@@ -19,6 +19,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -42,15 +43,10 @@ type Rows struct {
 	Failed uint64 `json:"failed"` // rows of NaN, which are in no file
 }
 
-// A PartError says why parts are no file.
-type PartError struct{ Problem string }
+func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
-func (e *PartError) Error() string { return e.Problem }
-
-func refuse(format string, v ...any) error { return &PartError{fmt.Sprintf(format, v...)} }
-
-// Parts returns the parts in folders, each that of a unit, or one that holds those of units. Errors are *PartError,
-// *work.DamagedError, *work.ConflictError and those of files; whether files are whole is seen when they are joined.
+// Parts returns the parts in folders, each that of a unit, or one that holds those of units. Whether
+// files are whole is seen when they are joined.
 func Parts(dirs []string) ([]Part, error) {
 	var out []Part
 	for _, dir := range dirs {
@@ -251,8 +247,7 @@ type Merged struct {
 }
 
 // Merge joins parts into a file: the bytes that one process would have written. Nothing appears under its name before
-// all of it is whole; memory does not grow with the rows. Errors are *PartError, *work.DamagedError, *run.BusyError,
-// *run.ExistsError and those of the kind; a verdict on the rows is returned beside what was merged.
+// all of it is whole; memory does not grow with the rows. A verdict on the rows is returned beside what was merged.
 func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merged, error) {
 	parts, err := whole(parts)
 	if err != nil {

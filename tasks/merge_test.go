@@ -17,6 +17,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
@@ -318,8 +319,7 @@ func TestMergeRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
-		if !errors.As(err, new(*PartError)) && !errors.As(err, new(*work.DamagedError)) &&
-			!errors.As(err, new(*work.ConflictError)) {
+		if fault.KindOf(err) != fault.Config {
 			t.Errorf("%q is a %T", want, err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/run"
@@ -122,18 +123,20 @@ func (e *KindError) Error() string {
 		strings.Join(slices.Sorted(maps.Keys(joins)), ", "))
 }
 
-// A VersionError says that another version of the program made a part, which may give other bytes.
-type VersionError struct{ Unit, Version, Here string }
+func (*KindError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s is of version %s of the program, this is %s, which may give other bytes; expected the same",
-		e.Unit, e.Version, e.Here)
+// otherVersion is the error of a part that another version made, which may give other bytes.
+func otherVersion(unit, version, here string) error {
+	return fault.Errorf(fault.Config, "", "%s is of version %s of the program, this is %s, which may give other bytes; "+
+		"expected the same", unit, version, here)
 }
 
-// A TaskError says what of a task cannot be done.
+// A TaskError says what of a unit's task cannot be done.
 type TaskError struct{ Unit, Problem string }
 
 func (e *TaskError) Error() string { return e.Unit + ": " + e.Problem }
+
+func (*TaskError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // A part in the making.
 type making struct {
@@ -157,7 +160,7 @@ func (m *making) write(name string, write func(w io.Writer) error) error {
 
 // Part makes a part of the rows in a store, in the part's own folder, unless it is there: what is whole is not made
 // again. The status is that before; tick hears of rows, and may be nil. The result is nil of a part without rows. Errors
-// are the context's, those of the kind and of work.Store.Claim, and a *VersionError where another version made it.
+// are the context's, those of the kind and of work.Store.Claim, and a configuration fault where another version made it.
 func (l *List) Part(ctx context.Context, s *work.Store, part work.Shard, tick func(done, of uint64)) (*Result,
 	work.Status, error) {
 	u := l.Shard(part)
@@ -176,7 +179,7 @@ func (l *List) into(ctx context.Context, s *work.Store, u *work.Unit, tick func(
 	}
 	if claim == nil {
 		if status.Version != "" {
-			return nil, status, &VersionError{dir, status.Version, u.Version}
+			return nil, status, otherVersion(dir, status.Version, u.Version)
 		}
 		r, err := resultOf(status)
 		if err == nil {

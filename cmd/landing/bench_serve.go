@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/bench/load"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -105,6 +106,8 @@ func (e *soakError) Error() string {
 	return fmt.Sprintf("%d answers had wrong bytes and %d were not promised, the first: %s", e.Wrong, e.Unpromised,
 		e.Fault)
 }
+
+func (*soakError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // check looks at flags and arguments, and opens the runs.
 func (b *serviceBench) check(args []string) (err error) {
