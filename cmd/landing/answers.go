@@ -25,10 +25,7 @@ import (
 // prints a type of its own and adds it here: landing schema VERB shows it, and tests hold every object that a verb
 // prints against it.
 var answers = map[string][]any{
-	"bench generate":     {waited{}},
-	"bench kernels":      {speeds{}},
-	"bench problems":     {problemList{}, writtenProblems{}, measuredProblems{}},
-	"bench serve":        {served{}},
+	"bench":              {speeds{}},
 	"check":              {examined{}},
 	"compare":            {compare.Comparison{}},
 	"data alanine":       {alanineStory{}},
