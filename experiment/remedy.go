@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -104,7 +105,7 @@ func (m *remedies) longer() []string {
 		return nil
 	}
 	proc := kind.Forward(*m.Process)
-	l, err := choose.Measure(proc.Set, m.TrainRows, m.Problem.Seed, m.Pool)
+	l, err := choose.Measure(context.TODO(), proc.Set, m.TrainRows, m.Problem.Seed, m.Pool)
 	if err != nil || !(l.Spread > 0) {
 		return nil
 	}

@@ -282,7 +282,7 @@ func TestStarts(t *testing.T) {
 			t.Errorf("components %s: of two bounds the larger counts", got)
 		}
 		const n = 20
-		starts, err := langevin.Start(process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
+		starts, err := langevin.Start(t.Context(), process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
 		testkit.OK(t, err)
 		far := 0.0
 		for i := range n {
