@@ -320,7 +320,7 @@ def sampled(a, solvent):
 def made(a, solvent):
     """ψ of `landing make alanine`, chains × frames."""
     with tempfile.TemporaryDirectory() as d:
-        command = [os.path.abspath(a.landing), "data", "alanine", "-n", str(a.draws), "--solvent", solvent, "-o", "x.npy"]
+        command = [os.path.abspath(a.landing), "make", "alanine", "-n", str(a.draws), "--solvent", solvent, "-o", "x.npy"]
         subprocess.run(command, cwd=d, check=True, capture_output=True, text=True)
         x = np.load(f"{d}/x.npy")
     print(f"landing make alanine: {len(x)} frames")
