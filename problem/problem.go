@@ -32,7 +32,7 @@ type Problem struct {
 	Uniform    Uniform        `yaml:"uniform" doc:"bounds of the chains behind a uniform prior without a closed form"`
 	Generate   Generate       `yaml:"generate" doc:"generation"`
 	Sample     Sample         `yaml:"sample" doc:"landing mcmc"` // landing mcmc only
-	Variants   map[string]any `yaml:"variants,omitempty"`          // named changes, chosen with --variant
+	Variants   map[string]any `yaml:"variants,omitempty"`        // named changes, chosen with --variant
 	origin     map[string]string
 	file       string
 	written    map[string]map[string]string // the origins of the keys of each variant

@@ -309,7 +309,7 @@ def sampled(a, solvent):
         text = PROBLEM.replace("SOLVENT", solvent).replace("DRAWS", str(a.draws // 32))
         with open(f"{d}/window.yaml", "w") as f:
             f.write(text)
-        command = [os.path.abspath(a.landing), "sample", "window.yaml", "-o", "x.npy", "--json"]
+        command = [os.path.abspath(a.landing), "mcmc", "window.yaml", "-o", "x.npy", "--json"]
         subprocess.run(command, cwd=d, check=True, capture_output=True, text=True)
         x = np.load(f"{d}/x.npy")
     psi = dihedral(x.reshape(-1, 22, 3), PSI).reshape(x.shape[:2])
