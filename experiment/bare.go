@@ -78,45 +78,15 @@ const bareStates = 1000
 func OpenToDraw(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run,
 	error) {
 	if dataPath == "" {
-		if r, err := openBare(ctx, dir, false, pool, report); r != nil || err != nil {
+		if r, err := openBare(ctx, dir, pool, report); r != nil || err != nil {
 			return r, err
 		}
 	}
 	return Open(ctx, dir, dataPath, pool, report)
 }
 
-// OpenSent is OpenToDraw of a folder that another machine sent, with the run's data file or without: no file that it
-// names is looked at where it lies on this machine. A *run.FolderError names one that the folder does not keep.
-func OpenSent(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run,
-	error) {
-	f, err := run.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
-	}
-	_, p, err := openConfig(f, &m)
-	if err != nil {
-		return nil, err
-	}
-	for key, path := range setFiles(p) {
-		if m.Files[key] == "" || m.Kept[key] == "" {
-			return nil, &run.FolderError{Dir: dir, Problem: fmt.Sprintf("names the file %s for %s and does not keep "+
-				"it: it may be another one on this machine, and is not read", path, key)}
-		}
-	}
-	if dataPath == "" {
-		if r, err := openBare(ctx, dir, true, pool, report); r != nil || err != nil {
-			return r, err
-		}
-	}
-	return Open(ctx, dir, dataPath, pool, report)
-}
-
-// openBare opens a run whose data is not there, or was not sent; nil if it is there, or if the run does not say where.
-func openBare(ctx context.Context, dir string, sent bool, pool *parallel.Pool, report func(string)) (*Run, error) {
+// openBare opens a run whose data is not there; nil if it is there, or if the run does not say where.
+func openBare(ctx context.Context, dir string, pool *parallel.Pool, report func(string)) (*Run, error) {
 	f, m, p, err := openProblem(dir)
 	if err != nil {
 		return nil, err
@@ -124,7 +94,7 @@ func openBare(ctx context.Context, dir string, sent bool, pool *parallel.Pool, r
 	if p.Data.Path == "" {
 		return nil, nil
 	}
-	if _, err := os.Stat(p.Data.Path); !sent && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(p.Data.Path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err := extendedBy(f, m, &p.Problem); err != nil {

@@ -43,8 +43,7 @@ func bowl(t *testing.T, set string, settings ...string) *Run {
 		t.Fatal(err)
 	}
 	text := []byte("name: bowl\nset: " + set + "\nnetwork: {width: 16, layers: 1}\ntrain: {epochs: 1}\n")
-	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(t.Context(), p, pool, nil) },
-		text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
+	return job.New[*Run](t, Load, text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
 // chosenOf returns the value that was chosen for a key, nil if it was not.

@@ -2,7 +2,8 @@ package main
 
 import (
 	"context"
-	"github.com/spf13/cobra"
+
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 )
@@ -10,8 +11,8 @@ import (
 // open loads a run and says what the user should know of it.
 func (a *app) open(ctx context.Context, dir, data string) (*experiment.Run, error) {
 	report, done := a.preparing()
-	defer done()
 	r, err := experiment.Open(ctx, dir, data, a.workersPool(), report)
+	done()
 	if err != nil {
 		return nil, err
 	}
@@ -25,8 +26,8 @@ func (a *app) open(ctx context.Context, dir, data string) (*experiment.Run, erro
 // openToDraw is open for drawing samples, which may do without the data.
 func (a *app) openToDraw(ctx context.Context, dir, data string) (*experiment.Run, error) {
 	report, done := a.preparing()
-	defer done()
 	r, err := experiment.OpenToDraw(ctx, dir, data, a.workersPool(), report)
+	done()
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +55,12 @@ func (a *app) warnOfFaults(l *experiment.Loaded) {
 }
 
 // movedFlag is that of verbs that open a run, whose data may be elsewhere now.
-func movedFlag(cmd *cobra.Command, data *string) {
-	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+func movedFlag(f *pflag.FlagSet, data *string) {
+	f.StringVar(data, "data", "", "the run's data file, if it has moved")
 }
 
 // checkpointFlag is that of verbs that draw by a run, or tell of what it learned.
-func checkpointFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or "+
+func checkpointFlag(f *pflag.FlagSet, name *string) {
+	f.StringVar(name, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or "+
 		"the newest)")
 }
