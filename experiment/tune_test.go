@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -185,7 +186,8 @@ func TestTuneStops(t *testing.T) {
 		{nil, "held_out_loss"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
 		{[]string{"train.max_seconds=60", "train.stop=epochs"}, "epochs"},
 	} {
-		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "", problem.ParseSettings(c.settings...))
+		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "",
+			problem.ParseSettings(append(c.settings, "prior=empirical")...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,10 +197,11 @@ func TestTuneStops(t *testing.T) {
 		}
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		q, _, _, err := tune(t.Context(), p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
-			pool)
-		if err != nil || q.Train.Stop != c.want {
-			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)
+		rows := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}
+		q, err := settle.Settle(t.Context(), settle.Case{Problem: p, Process: proc,
+			Rows: &settle.Rows{All: rows, Train: rows, Learned: rows, Validation: train.FewestJudged}}, pool, nil)
+		if err != nil || q.Problem.Train.Stop != c.want {
+			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Problem.Train.Stop, c.want, err)
 		}
 	}
 }
