@@ -6,10 +6,9 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 )
 
-// activity reports how often each inequality is active, g ≥ 0, on the data and
-// along forward paths. One that nearly always is acts as an equality: it holds
-// points at its edge instead of keeping them inside. Rows on the edge itself are a part of
-// the law that has no density.
+// activity reports how often each inequality is active, g ≥ 0, on the data and along forward paths. One that nearly
+// always is acts as an equality: it holds points at its edge instead of keeping them inside. Rows on the edge itself
+// are a part of the law that has no density.
 func activity(e *Evidence) []Finding {
 	const nearly = 0.9
 	if e.C == e.M {

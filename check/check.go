@@ -1,11 +1,9 @@
-// Package check is the doctor for constraints: before any training it looks at
-// a feasible set, its data and a process, and says component by component what
-// will work, what will work badly and what cannot work.
+// Package check is the doctor for constraints: before any training it looks at a feasible set, its data and a
+// process, and says component by component what will work, what will work badly and what cannot work.
 //
-// What is looked at is gathered first, once, as Evidence: points on Σ, near Σ and
-// along forward paths (package evidence), and what these checks alone ask for. Every
-// check is one file with one pure function from evidence to findings, so its numbers
-// are a function of the seed, and no check rests on another.
+// What is looked at is gathered first, once, as Evidence: points on Σ, near Σ and along forward paths (package
+// evidence), and what these checks alone ask for. Every check is one file with one pure function from evidence to
+// findings, so its numbers are a function of the seed, and no check rests on another.
 package check
 
 import (
@@ -113,8 +111,7 @@ var checks = []struct {
 	{"forecast", forecast, false},
 }
 
-// Run examines the input with every check. The error is the context's; faults of
-// the input are findings.
+// Run examines the input with every check. The error is the context's; faults of the input are findings.
 func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
 	e, err := gather(ctx, in, pool)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// connectedness looks for parts of Σ that no walk along Σ joins. It links points
-// of Σ by walks, nearest pairs first (single linkage), each a descent of the
-// distance along the tangent space; what stays apart after many tries is called
-// a component. A set can have components that no start reached, and a walk can
-// fail to find a way that exists: the finding is a warning.
+// connectedness looks for parts of Σ that no walk along Σ joins. It links points of Σ by walks, nearest pairs first
+// (single linkage), each a descent of the distance along the tangent space; what stays apart after many tries is
+// called a component. A set can have components that no start reached, and a walk can fail to find a way that exists:
+// the finding is a warning.
 func connectedness(e *Evidence) []Finding {
 	if len(e.On) < 2 || e.anyFlat() {
 		return nil
@@ -83,8 +82,7 @@ func connectedness(e *Evidence) []Finding {
 	default:
 		f.Status = Warn
 		f.Message = fmt.Sprintf("Σ seems to have %d components: no walk joins groups of %v of the %d points. Paths "+
-			"stay on the component that they start from, %s",
-			len(sizes), sizes, len(points), e.priorAdvice())
+			"stay on the component that they start from, %s", len(sizes), sizes, len(points), e.priorAdvice())
 	}
 	return []Finding{f}
 }

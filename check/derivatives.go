@@ -9,10 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 )
 
-// derivatives compares gradients and Hessian-vector products with central
-// differences by slope: over decades of step sizes the error of a correct
-// derivative falls like step² until round-off. One that stops falling earlier
-// is wrong by what is left.
+// derivatives compares gradients and Hessian-vector products with central differences by slope: over decades of step
+// sizes the error of a correct derivative falls like step² until round-off. One that stops falling earlier is wrong
+// by what is left.
 func derivatives(e *Evidence) []Finding {
 	points := e.Near
 	if len(points) == 0 {
@@ -118,8 +117,7 @@ func (s *slopes) add(i, decade int, step, err, size, terms float64) {
 	s.size[i] = size
 }
 
-// close ends a point. A point on a line with a kink says nothing of the
-// derivative, and is left out.
+// close ends a point. A point on a line with a kink says nothing of the derivative, and is left out.
 func (s *slopes) close(from string, kinked func(i int) bool) {
 	for i := range s.now {
 		at := s.judge(i)

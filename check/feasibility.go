@@ -101,8 +101,7 @@ func feasibility(e *Evidence) []Finding {
 	return out
 }
 
-// measure measures how far the data is from Σ, and each row from each component alone, where no
-// tolerance is given.
+// measure measures how far the data is from Σ, and each row from each component alone, where no tolerance is given.
 func (e *Evidence) measure(pool *parallel.Pool) {
 	n := len(e.Data) / e.D
 	if e.Tolerance != 0 || e.C == 0 || n == 0 {

@@ -12,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// forecast extrapolates the times of forward paths and of a few batches of training
-// on this machine to the whole run.
+// forecast extrapolates the times of forward paths and of a few batches of training on this machine to the whole run.
 func forecast(e *Evidence) []Finding {
 	if e.stranger != nil {
 		return e.forecastStrange()

@@ -12,8 +12,7 @@ import (
 // maxTurned is the share of steps that may turn back at elastic walls.
 const maxTurned = 0.02
 
-// forwardPaths reports whether the process can run, and how its forward paths
-// from points on Σ went.
+// forwardPaths reports whether the process can run, and how its forward paths from points on Σ went.
 func forwardPaths(e *Evidence) []Finding {
 	var out []Finding
 	var config *langevin.ConfigError

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// landingRate looks at ρ_k = ασ_k²Δt, the share of a violation that explicit
-// landing removes at step k: h_{k+1} = (1 − ρ_k) h_k to leading order. It
-// diverges at ρ ≥ 2 and overshoots above 1.
+// landingRate looks at ρ_k = ασ_k²Δt, the share of a violation that explicit landing removes at step k: h_{k+1} = (1
+// − ρ_k) h_k to leading order. It diverges at ρ ≥ 2 and overshoots above 1.
 func landingRate(e *Evidence) []Finding {
 	p := e.Process
 	if p.Method.Projected() {

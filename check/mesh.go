@@ -16,9 +16,8 @@ const (
 	meshAlone = 0.05 // distance of a point of Σ from the mesh, likewise
 )
 
-// meshes looks at the mesh of a level set: its faults, how near Σ is to it, and it
-// to Σ. A uniform prior and the distance on faces rest on
-// the mesh; Σ does not.
+// meshes looks at the mesh of a level set: its faults, how near Σ is to it, and it to Σ. A uniform prior and the
+// distance on faces rest on the mesh; Σ does not.
 func meshes(e *Evidence) []Finding {
 	surface, ok := constraint.As[*levelset.Surface](e.Set)
 	if _, bare := constraint.As[*levelset.Set](e.Set); bare {
@@ -69,8 +68,7 @@ func (e *Evidence) meshNear(surface *levelset.Surface) Finding {
 	return f
 }
 
-// meshUnder measures how far points of Σ are from the mesh: Σ may have parts that
-// the mesh has not.
+// meshUnder measures how far points of Σ are from the mesh: Σ may have parts that the mesh has not.
 func (e *Evidence) meshUnder(surface *levelset.Surface) []Finding {
 	if len(e.On) == 0 {
 		return nil

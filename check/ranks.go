@@ -11,11 +11,10 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// ranks examines the rank of ∇J, the unit gradients of h and of the inequalities
-// that are active: on Σ, on its edges, beside Σ and along forward paths. The
-// paper asks for constant rank (rCRCQ): a component that depends on others
-// everywhere is redundant and harmless; one that depends on them on Σ but not
-// beside it, or only here and there, makes Π jump.
+// ranks examines the rank of ∇J, the unit gradients of h and of the inequalities that are active: on Σ, on its edges,
+// beside Σ and along forward paths. The paper asks for constant rank (rCRCQ): a component that depends on others
+// everywhere is redundant and harmless; one that depends on them on Σ but not beside it, or only here and there,
+// makes Π jump.
 func ranks(e *Evidence) []Finding {
 	if e.C == 0 {
 		return nil
@@ -51,8 +50,7 @@ func ranks(e *Evidence) []Finding {
 	return append(out, t.summary(e))
 }
 
-// A tally counts, by component and kind of place, where its gradient is in the
-// span of the others before it.
+// A tally counts, by component and kind of place, where its gradient is in the span of the others before it.
 type tally struct {
 	seen, dependent [][4]int
 	on              []map[int]int // how often each other component shares in it
@@ -74,8 +72,7 @@ func newTally(c int) *tally {
 	return t
 }
 
-// present returns the components in J at the values of the probe: equalities, and
-// inequalities at or beyond 0.
+// present returns the components in J at the values of the probe: equalities, and inequalities at or beyond 0.
 func (e *Evidence) present(probe *evidence.Probe) []int {
 	var index []int
 	for i, v := range probe.Val {
@@ -243,9 +240,8 @@ type leg struct {
 	on        []int   // components in whose span the rest lies
 }
 
-// factor orthogonalises the unit gradients at a probe of the components index, in
-// that order, by Gram–Schmidt done twice. Order matters here: a dependent
-// component is the later one.
+// factor orthogonalises the unit gradients at a probe of the components index, in that order, by Gram–Schmidt done
+// twice. Order matters here: a dependent component is the later one.
 func factor(probe *evidence.Probe, index []int) []leg {
 	var q [][]float64 // orthonormal
 	var rows [][]float64
@@ -280,8 +276,7 @@ func factor(probe *evidence.Probe, index []int) []leg {
 	return out
 }
 
-// weights solves Σ_p w_p (unit gradient p) = Σ_p r_p q_p, where unit gradient p
-// is Σ_{t≤p} rows[p][t] q_t.
+// weights solves Σ_p w_p (unit gradient p) = Σ_p r_p q_p, where unit gradient p is Σ_{t≤p} rows[p][t] q_t.
 func weights(rows [][]float64, r []float64) []float64 {
 	w := append([]float64(nil), r...)
 	for p := len(rows) - 1; p >= 0; p-- {

@@ -7,8 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/choose"
 )
 
-// judgesRepulsion reports whether ε or the depth of windows matters, and anything is
-// known to judge it by.
+// judgesRepulsion reports whether ε or the depth of windows matters, and anything is known to judge it by.
 func (e *Evidence) judgesRepulsion() bool {
 	return e.C > e.M && (e.Running.Elastic() || !e.Running.Method.Projected()) &&
 		e.Running.Validate() == nil && len(e.On) > 0

@@ -11,9 +11,8 @@ import (
 
 const screened = 12 // rows that a candidate must pass first
 
-// steady looks whether a number hardly varies over rows: its values are q(row), and its spread,
-// were the coordinates independent, is spread. It returns the median, and the roundest number
-// near it.
+// steady looks whether a number hardly varies over rows: its values are q(row), and its spread, were the coordinates
+// independent, is spread. It returns the median, and the roundest number near it.
 func (s *search) steady(q func(x []float64) float64, spread float64, scratch []float64) (of values, ok bool) {
 	few := some(s.fit, screened)
 	outside := 0
@@ -52,8 +51,7 @@ func (s *search) steady(q func(x []float64) float64, spread float64, scratch []f
 	return s.settled(v), true
 }
 
-// values are a number that should be constant: its median, and the roundest number that serves
-// as well, if another.
+// values are a number that should be constant: its median, and the roundest number that serves as well, if another.
 type values struct{ round, median float64 }
 
 // settled tells the constant that sorted numbers vary about. A round number may stand for it
@@ -77,9 +75,8 @@ func (v values) relation(kind, text, name string, at ...int) *Relation {
 	return r
 }
 
-// plain returns the roundest number within a relative tolerance of v: the fewest digits, if
-// they are few, or a ratio of small whole numbers or its root; else v. What is proposed by it
-// is measured on the rows like anything else.
+// plain returns the roundest number within a relative tolerance of v: the fewest digits, if they are few, or a ratio
+// of small whole numbers or its root; else v. What is proposed by it is measured on the rows like anything else.
 func (s *search) plain(v, tolerance float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
@@ -169,8 +166,7 @@ func (s *search) norms() {
 	s.offerAll(out)
 }
 
-// norm is the Euclidean norm of numbers that neither over- nor underflow in squares that a
-// file of measurements has.
+// norm is the Euclidean norm of numbers that neither over- nor underflow in squares that a file of measurements has.
 func norm(v []float64) float64 {
 	sum := 0.0
 	for _, u := range v {
@@ -252,8 +248,7 @@ func (s *search) tori() {
 		for _, tolerance := range []float64{0, s.fine, 1e-3} {
 			a, b := s.plain(major, tolerance), s.plain(minor, tolerance)
 			r := relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)),
-				"torus",
-				at)
+				"torus", at)
 			r.Terms, r.alt, chain = []Term{{Coefficient: a}}, chain, r
 		}
 		out = append(out, chain)

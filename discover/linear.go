@@ -31,11 +31,10 @@ const (
 	nearSigma  = 0.05
 )
 
-// combine finds the combinations of p functions whose values at rows are columns of phi,
-// rows×p, which it spoils. rounding is what the last place of the numbers leaves, relative to
-// the spread. Rows that alone keep a combination from being steady are left out, one in a
-// hundred at most: a few bad rows shall not hide what the others keep. ok is false where rows
-// are too few for so many functions.
+// combine finds the combinations of p functions whose values at rows are columns of phi, rows×p, which it spoils.
+// rounding is what the last place of the numbers leaves, relative to the spread. Rows that alone keep a combination
+// from being steady are left out, one in a hundred at most: a few bad rows shall not hide what the others keep. ok is
+// false where rows are too few for so many functions.
 func combine(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	const rounds = 4
 	most := max(1, len(phi)/p/100)
@@ -147,9 +146,8 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	return f, true
 }
 
-// echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by
-// complete pivoting: each has a function that the others lack, and as few others as can be.
-// It returns the pivots.
+// echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by complete pivoting:
+// each has a function that the others lack, and as few others as can be. It returns the pivots.
 func echelon(rows [][]float64, scale []float64) (pivots []int) {
 	p := len(scale)
 	used := map[int]bool{}
@@ -183,9 +181,8 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 	return pivots
 }
 
-// coefficients turns a combination of standardised functions into one of plain ones, the
-// largest effect having coefficient 1 where plain numbers do not say better; what is below
-// rounding beside it is 0.
+// coefficients turns a combination of standardised functions into one of plain ones, the largest effect having
+// coefficient 1 where plain numbers do not say better; what is below rounding beside it is 0.
 func coefficients(direction, sd []float64, negligible float64) []float64 {
 	a, most := make([]float64, len(direction)), 0.0
 	for _, v := range direction {
@@ -309,8 +306,7 @@ func (s *search) linearIn(columns []int, rows int) {
 	s.offerAll(out)
 }
 
-// proposals are combinations that are nearly steady: such as are alike in echelon form, and each
-// as it is.
+// proposals are combinations that are nearly steady: such as are alike in echelon form, and each as it is.
 func (f *fit) proposals() [][]float64 {
 	var out [][]float64
 	for _, v := range f.alike {
@@ -348,9 +344,8 @@ func (s *search) rounding(columns []int) float64 {
 	return most
 }
 
-// A guess at coefficients leaves out terms of less than a share of the largest effect, and takes
-// what is within that of ratios of small whole numbers for them. Guesses are measured like
-// anything else.
+// A guess at coefficients leaves out terms of less than a share of the largest effect, and takes what is within that
+// of ratios of small whole numbers for them. Guesses are measured like anything else.
 const (
 	roughly = 0.02 // in relations that rows nearly keep
 	closely = 1e-3 // in others

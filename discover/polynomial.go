@@ -15,9 +15,8 @@ const (
 	allWork = 100_000_000
 )
 
-// polynomials finds polynomial relations in small blocks of columns: quadratic ones of all
-// columns if they are few, of pairs and runs of neighbours otherwise; of two or three columns
-// of higher degree too.
+// polynomials finds polynomial relations in small blocks of columns: quadratic ones of all columns if they are few,
+// of pairs and runs of neighbours otherwise; of two or three columns of higher degree too.
 func (s *search) polynomials() {
 	columns := s.independent()
 	d := len(columns)
@@ -51,15 +50,13 @@ func (s *search) polynomials() {
 		}
 	}
 	if d > whole {
-		s.remark("quadratic relations were looked for among at most 6 neighbours of %d coordinates, and of the "+
-			"whole as "+
-			"norms, distances and matrices alone", d)
+		s.remark("quadratic relations were looked for among at most 6 neighbours of %d coordinates, and of the whole "+
+			"as norms, distances and matrices alone", d)
 		return
 	}
 	if n := monomialCount(d, 2); len(s.fit) < n+spare {
-		s.remark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which "+
-			"takes %d",
-			len(s.first), d, 2*(n+spare))
+		s.remark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which takes "+
+			"%d", len(s.first), d, 2*(n+spare))
 		return
 	}
 	s.polynomial(columns, 2, fitWork)
@@ -144,9 +141,8 @@ func monomials(k, q int) (out [][]int) {
 	return out
 }
 
-// polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved
-// by their middle first: powers of numbers that hardly vary beside their size are all alike. work is
-// rows × terms² of the fit, about.
+// polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved by their middle
+// first: powers of numbers that hardly vary beside their size are all alike. work is rows × terms² of the fit, about.
 func (s *search) polynomial(columns []int, degree, work int) {
 	const rows, most = 3000, 8 // that are fitted to at most; proposals of relations that are nearly kept
 	powers := monomials(len(columns), degree)
@@ -194,8 +190,7 @@ func (s *search) polynomial(columns []int, degree, work int) {
 	}
 	var out []*Relation
 	echelon(f.exact, f.sd)
-	// Most of what runs of neighbours have follows from what is known: that is seen before it is
-	// written down.
+	// Most of what runs of neighbours have follows from what is known: that is seen before it is written down.
 	follows := func(a []float64, tolerance float64) bool {
 		if !s.span.covers(columns, s.gradient(columns, centre, powers, a), tolerance) {
 			return false

@@ -10,9 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/geometry"
 )
 
-// A Bound is an end of a number's values that looks like a wall: as many rows lie within a
-// hundredth of the range of it as would if there were no edge, and the set found does not itself end
-// there, as a sphere does at its poles.
+// A Bound is an end of a number's values that looks like a wall: as many rows lie within a hundredth of the range of
+// it as would if there were no edge, and the set found does not itself end there, as a sphere does at its poles.
 type Bound struct {
 	Column int    // of a coordinate; −1: of another number
 	Expr   string // the number
@@ -36,9 +35,8 @@ func Written(text, name string, at ...int) Relation {
 // At returns the indices that a relation was written with.
 func (r *Relation) At() []int { return r.form.at }
 
-// An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of
-// the range, that of the middle 96 % over 0.96, of it. A uniform law has 0.01 there, a Gaussian of 1000
-// rows or more 0.001 and less.
+// An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of the range, that of
+// the middle 96 % over 0.96, of it. A uniform law has 0.01 there, a Gaussian of 1000 rows or more 0.001 and less.
 const (
 	wallWidth = 0.01
 	wallShare = 0.004

@@ -185,8 +185,7 @@ type loaded struct {
 	earth      [2]int   // latitude and longitude
 }
 
-// read reads the file: frames of molecules by the formats that only they have, all else as a
-// table or an array.
+// read reads the file: frames of molecules by the formats that only they have, all else as a table or an array.
 func read(o Options) (*loaded, error) {
 	l := &loaded{kind: "points", data: o.Path, folder: o.Folder}
 	ext := strings.ToLower(filepath.Ext(o.Path))
@@ -345,9 +344,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}
 		l.coordinate = []int{latitude, longitude}
 	} else if len(columns) == 2 && s.Header == nil && degrees(columns) {
-		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind "+
-			"is earth "+
-			"and the set {kind: sphere, dim: 3}")
+		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind is "+
+			"earth and the set {kind: sphere, dim: 3}")
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
 		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
@@ -455,9 +453,8 @@ func (l *loaded) atoms() error {
 		}
 	}
 	l.molecule, l.kind = m, "molecule"
-	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were "+
-		"guessed as "+
-		"between carbons. If they are not, say data.kind: points", len(bonds)))
+	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
+		"as between carbons. If they are not, say data.kind: points", len(bonds)))
 	return nil
 }
 
@@ -477,8 +474,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	if l.kind == "earth" {
 		if len(o.Formulas) > 0 {
 			return &OptionError{"--formula", "places on Earth lie on the sphere in R³; a formula would be of unit " +
-				"vectors, " +
-				"which the file does not hold"}
+				"vectors, which the file does not hold"}
 		}
 		d.SetDim, d.Set = 2, "the sphere, of latitude and longitude in degrees"
 		d.Holds, d.Nearly, d.Bounds, d.Given, d.Outlier = []Proposal{}, []Proposal{}, []Proposal{}, []Proposal{},

@@ -58,9 +58,8 @@ func collide(a, b Observed) bool {
 	return stem == other
 }
 
-// observe proposes numbers that mean something on the set found: the energy test in raw coordinates
-// hardly sees torsions, angles between parts, or shares. Kinds of data that have numbers of their own
-// get none.
+// observe proposes numbers that mean something on the set found: the energy test in raw coordinates hardly sees
+// torsions, angles between parts, or shares. Kinds of data that have numbers of their own get none.
 func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 	if l.kind != "points" || l.molecule != nil || r.Dim < 2 {
 		return nil
@@ -124,8 +123,7 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 	return l.finite(d, w.list)
 }
 
-// observeMatrices proposes numbers of rotations, and of two rotations the angle between them by its
-// cosine.
+// observeMatrices proposes numbers of rotations, and of two rotations the angle between them by its cosine.
 func (l *loaded) observeMatrices(w *observing, r *discover.Report, look func(at ...int)) {
 	for i, m := range r.Matrices {
 		for a := range m.N {

@@ -92,9 +92,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("  ", "%s", c))
 	}
 	if len(l.condition) > 0 {
-		b.WriteString("\n" + comment("", "Whole numbers that are labels or counts are given with each point: "+
-			"samples are drawn "+
-			"for any of them. To leave them out instead: landing init --drop NAME --clean FILE."))
+		b.WriteString("\n" + comment("", "Whole numbers that are labels or counts are given with each point: samples "+
+			"are drawn for any of them. To leave them out instead: landing init --drop NAME --clean FILE."))
 		quoted := make([]string, len(l.given))
 		for k, name := range l.given {
 			quoted[k] = strconv.Quote(name)
@@ -106,8 +105,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("", "%s", t))
 	}
 	holds := len(d.Holds) > 0 && d.report != nil && len(set) > 0 && !strings.Contains(strings.Join(set, "\n"),
-		"equality:") &&
-		d.Kind != "molecule"
+		"equality:") && d.Kind != "molecule"
 	if holds {
 		b.WriteString(comment("", "Ready-made, of these relations, which hold to round-off:"))
 		for _, p := range d.Holds {
@@ -128,9 +126,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	}
 	if len(d.Nearly) > 0 {
 		b.WriteString(comment("  ", "Nearly kept, and not assumed. To ask for one, put it under equality (with a "+
-			"ready-made set: "+
-			"set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing data refine.",
-			len(l.coordinate)))
+			"ready-made set: set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing "+
+			"data refine.", len(l.coordinate)))
 		for _, p := range d.Nearly {
 			note := ""
 			if p.Note != "" {
@@ -215,9 +212,8 @@ func (l *loaded) columnLines(d *Draft) (out []string) {
 // odd tells what is odd about rows.
 func (d *Draft) odd() (out []string) {
 	if n := d.Repeats.Count; n > 0 {
-		out = append(out, fmt.Sprintf("%d rows equal an earlier one (%s): held-out rows may be copies of training "+
-			"rows", n,
-			sequence(d.Repeats.First, n)))
+		out = append(out, fmt.Sprintf("%d rows equal an earlier one (%s): held-out rows may be copies of training rows",
+			n, sequence(d.Repeats.First, n)))
 	}
 	if n := len(d.Outlier); n > 0 {
 		var list []string

@@ -14,8 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/robot/urdf"
 )
 
-// Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres,
-// radians, seconds.
+// Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres, radians, seconds.
 type Arm struct {
 	Robot     string        `yaml:"robot,omitempty" words:"panda" doc:"panda, which is built in"`
 	URDF      File          `yaml:"urdf,omitempty" doc:"instead of {robot}: a file; its chain to the tip"`
@@ -537,8 +536,7 @@ func (b *armed) steps() error {
 	return nil
 }
 
-// volume is what stays clear: the spheres of the file, those of the robot, or the origins of
-// the links that it moves.
+// volume is what stays clear: the spheres of the file, those of the robot, or the origins of the links that it moves.
 func (b *armed) volume() error {
 	b.spec.Margin = b.Margin
 	b.spec.Volume = b.arm.Spheres
