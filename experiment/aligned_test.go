@@ -67,7 +67,8 @@ func conformations(t *testing.T, data string, settings ...string) (*Run, error) 
 	t.Helper()
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	p, err := problem.Load([]byte(atoms), "atoms.yaml", "", append([]string{"data.path=" + data}, settings...))
+	p, err := problem.Load([]byte(atoms), "atoms.yaml", "",
+		problem.ParseSettings(append([]string{"data.path=" + data}, settings...)...))
 	if err != nil {
 		t.Fatal(err)
 	}

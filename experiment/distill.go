@@ -188,13 +188,13 @@ func (r *Run) Teach(ctx context.Context, s Student, checkpoint string, tick func
 
 func (r *Run) teach(ctx context.Context, s Student, t *Trained, l *Lesson, tick func(done, of int)) (err error) {
 	file := filepath.Join(l.dir, "learned.npy")
-	keys := s.keys(r, file)
+	keys := problem.ParseSettings(s.keys(r, file)...)
 	if l.Problem, err = problem.Load(r.Problem.Resolved(), run.ConfigFile, "", keys); err != nil {
 		return err
 	}
 	l.Problem.Data.Path = r.Problem.Data.Path
 	for key, path := range r.Problem.Files() {
-		if key != "data.path" && key != problem.TaughtKey {
+		if key != problem.KeyDataPath && key != problem.TaughtKey {
 			l.Problem.SetFile(key, path)
 		}
 	}

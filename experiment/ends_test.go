@@ -20,7 +20,7 @@ func TestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(set ...string) *Loaded {
-		p, err := problem.Load(recipe, "", "", set)
+		p, err := problem.Load(recipe, "", "", problem.ParseSettings(set...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,9 +45,10 @@ func examinable(proc *langevin.Process) error {
 			"most R^%d (training has no such limit)", d, maxExamined)}
 	}
 	if float64(n+1)*float64(d) > maxExaminedPath {
-		return &problem.KeyError{Key: "process.steps", Value: n, Want: fmt.Sprintf("at most %d steps in R^%d, for "+
-			"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
-			float64(maxExaminedPath))}
+		return &problem.KeyError{Key: problem.KeyProcessSteps, Value: n,
+			Want: fmt.Sprintf("at most %d steps in R^%d, for "+
+				"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
+				float64(maxExaminedPath))}
 	}
 	return nil
 }

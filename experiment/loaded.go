@@ -166,11 +166,12 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 	free := constraint.At(set, make([]float64, len(names)))
 	kind, _ = kinds.Of(p.Data.Kind, free)
 	if kind.Read == nil {
-		return kind, nil, &problem.KeyError{Key: "data.kind", Value: p.Data.Kind, Want: "one of " +
+		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
 	}
 	if !kind.Bundled && p.Data.Path == "" {
-		return kind, nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
+		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
+			Fault: "the problem names no data; give --data FILE"}
 	}
 	var given []float64
 	open := len(names) > 0 && p.Condition.Path == "" && kind.Open != nil

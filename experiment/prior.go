@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/uniform"
 )
@@ -142,7 +143,7 @@ func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 	}
 	ends := len(states) / d
 	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed,
-		"train.max_failed"); err != nil {
+		problem.KeyTrainMaxFailed); err != nil {
 		return nil, err
 	}
 	return l.fromEnds(states), nil
@@ -212,7 +213,8 @@ func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int))
 	if !(d.Rhat <= limits.MaxRhat) {
 		return nil, &MixingError{m, limits.MaxRhat}
 	}
-	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed, "generate.max_failed"); err != nil {
+	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed,
+		problem.KeyGenerateMaxFailed); err != nil {
 		return nil, err
 	}
 	p := &Prior{Prior: langevin.Empirical{States: d.States}, Kind: "chains", Mixing: &m}

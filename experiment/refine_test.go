@@ -40,7 +40,7 @@ func TestRefine(t *testing.T) {
 	}
 	load := func(set, tolerance string) *problem.Problem {
 		p, err := problem.Load([]byte("data: {kind: points, path: "+f.Name()+"}\nprior: empirical\nset: "+set),
-			"p.yaml", "", []string{"data.tolerance=" + tolerance})
+			"p.yaml", "", problem.ParseSettings("data.tolerance="+tolerance))
 		if err != nil {
 			t.Fatal(err)
 		}

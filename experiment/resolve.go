@@ -19,7 +19,7 @@ func resolve(
 	q, next := *p, *proc
 	if p.Process.Landing.Rate.IsAuto() { // Assemble chose it
 		α, reason := choose.Rate(proc)
-		chosen = append(chosen, choose.Choice{Key: "process.landing.rate", Value: α, Reason: reason})
+		chosen = append(chosen, choose.Choice{Key: problem.KeyProcessLandingRate, Value: α, Reason: reason})
 		q.Process.Landing.Rate = problem.Choice(α)
 	}
 	if p.Process.Walls == "" && len(proc.Set.Inequalities()) > 0 {
@@ -27,7 +27,7 @@ func resolve(
 	}
 	if p.RepulsionIsAuto(len(proc.Set.Inequalities()) > 0 && !proc.Elastic()) {
 		ε, reason := choose.Repulsion(proc, data, p.Seed, pool)
-		chosen = append(chosen, choose.Choice{Key: "process.repulsion", Value: ε, Reason: reason})
+		chosen = append(chosen, choose.Choice{Key: problem.KeyProcessRepulsion, Value: ε, Reason: reason})
 		next.Repulsion, q.Process.Repulsion = ε, problem.Choice(ε)
 	}
 	return &q, &next, chosen

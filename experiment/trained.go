@@ -94,7 +94,7 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 	rows []int) (score.Config, error) {
 	if networks.Refers(c.Kind) {
 		if what := fixed(proc, data.X); what != "" {
-			return c, &problem.KeyError{Key: "network.kind", Value: c.Kind,
+			return c, &problem.KeyError{Key: problem.KeyNetworkKind, Value: c.Kind,
 				Want: "mlp: this network does not see how points lie in space, and " + what + " does"}
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
@@ -413,7 +414,7 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 	if d.Trained, err = r.Trained(""); err != nil {
 		return nil, err
 	}
-	if d.Run, err = r.Redraw(c.Draw); err != nil {
+	if d.Run, err = r.Redraw(problem.ParseSettings(c.Draw...)); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.

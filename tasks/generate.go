@@ -64,7 +64,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(o.Settings)
+	drawn, err := r.Redraw(problem.ParseSettings(o.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (g *generation) open(in Inputs, pool *parallel.Pool) (*drawer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, err = r.Redraw(g.Settings); err != nil {
+	if r, err = r.Redraw(problem.ParseSettings(g.Settings...)); err != nil {
 		return nil, err
 	}
 	d := &drawer{run: r, each: int(g.Each)}
@@ -271,7 +271,7 @@ type Drawn struct {
 
 	// Of all parts, once they are joined:
 	Seed  uint64            `json:"-"`
-	By    []problem.Setting `json:"-"` // keys of generation that were set
+	By    []problem.Drawn   `json:"-"` // keys of generation that were set
 	Under *experiment.Asked `json:"-"` // conditions
 }
 
@@ -411,7 +411,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
 			Run:    r.Folder.Dir,
 			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
-			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
+			Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
 			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
 			Seconds: all.Seconds, Steps: all.Steps}
 		if g.Each > 0 {
@@ -439,7 +439,7 @@ func (g *generation) opened(j *Joint) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Redraw(g.Settings)
+	return r.Redraw(problem.ParseSettings(g.Settings...))
 }
 
 // freeRecord returns an error if what lies in the place of a file's record is none.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment"
@@ -120,7 +121,7 @@ func (m measurement) load(name string, pool *parallel.Pool, more ...string) (*ex
 	if err != nil {
 		return nil, err
 	}
-	p, err := problem.Load(data, origin, m.variant, append(append([]string(nil), m.settings...), more...))
+	p, err := problem.Load(data, origin, m.variant, problem.ParseSettings(slices.Concat(m.settings, more)...))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/bench"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -52,7 +53,7 @@ Other programs at work on the machine disturb it, the quantile most.`,
 			if err != nil {
 				return err
 			}
-			if r, err = r.Redraw(settings); err != nil {
+			if r, err = r.Redraw(problem.ParseSettings(settings...)); err != nil {
 				return err
 			}
 			t, err := r.Trained(checkpoint)

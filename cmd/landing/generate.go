@@ -40,7 +40,7 @@ type generated struct {
 		Generate float64 `json:"generate"`
 	} `json:"seconds"`
 	Record      string            `json:"record"` // the file that says how they were drawn
-	Drawn       []problem.Setting `json:"drawn_by,omitempty"`
+	Drawn       []problem.Drawn   `json:"drawn_by,omitempty"`
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *experiment.Steps `json:"steps,omitempty"`

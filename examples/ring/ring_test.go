@@ -22,8 +22,8 @@ import (
 func TestExample(t *testing.T) {
 	source, err := os.ReadFile("problem.yaml")
 	testkit.OK(t, err)
-	p, err := problem.Load(source, "problem.yaml", "energy", []string{"sample.draws=10", "sample.burn=100",
-		"sample.thin=5", "sample.max_rhat=100"})
+	p, err := problem.Load(source, "problem.yaml", "energy", problem.ParseSettings("sample.draws=10", "sample.burn=100",
+		"sample.thin=5", "sample.max_rhat=100"))
 	testkit.OK(t, err)
 	pool := parallel.New(2)
 	defer pool.Close()
