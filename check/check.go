@@ -47,6 +47,16 @@ type Finding struct {
 	Value     any     `json:"value,omitempty"`
 }
 
+// say sets the status and the message.
+func (f *Finding) say(s Status, format string, v ...any) {
+	f.Status, f.Message = s, fmt.Sprintf(format, v...)
+}
+
+// add sets the status and appends to the message.
+func (f *Finding) add(s Status, format string, v ...any) {
+	f.say(s, "%s", f.Message+fmt.Sprintf(format, v...))
+}
+
 // Numbers are the figures behind a finding.
 type Numbers map[string]float64
 

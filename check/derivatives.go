@@ -34,17 +34,15 @@ func derivatives(e *Evidence) []Finding {
 		}
 		for decade := range decades {
 			step := math.Pow(10, -1-float64(decade)) * e.Scale
-			dense.AddScaled(x, p.X, step, v)
-			if !hessian {
-				probe.Values(plus, x, 1)
-			} else {
-				probe.Jacobians(plus, jp, x, 1)
-			}
-			dense.AddScaled(x, p.X, -step, v)
-			if !hessian {
-				probe.Values(minus, x, 1)
-			} else {
-				probe.Jacobians(minus, jm, x, 1)
+			for _, side := range []struct {
+				step    float64
+				c, grad []float64
+			}{{step, plus, jp}, {-step, minus, jm}} {
+				if dense.AddScaled(x, p.X, side.step, v); hessian {
+					probe.Jacobians(side.c, side.grad, x, 1)
+				} else {
+					probe.Values(side.c, x, 1)
+				}
 			}
 			for i := range e.C {
 				g := probe.Grad(i)
@@ -165,12 +163,10 @@ func (s *slopes) finding(i int, name, what string) Finding {
 			f.Message += fmt.Sprintf(" (slope %.1f)", w.rate)
 		}
 	case w.relative < 1e-5:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
+		f.say(Warn, "%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
 			"float32?", what, w.relative, w.from)
 	default:
-		f.Status = Fail
-		f.Message = fmt.Sprintf("%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what,
+		f.say(Fail, "%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what,
 			w.relative, w.from)
 	}
 	return f

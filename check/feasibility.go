@@ -79,8 +79,7 @@ func feasibility(e *Evidence) []Finding {
 					excess(first, a))
 			}
 		case beside > 0:
-			f.Status = Warn
-			f.Message += fmt.Sprintf(": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
+			f.add(Warn, ": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
 				"%.3g away, %.2g %% of the spread of a coordinate; landing data refine brings them to it", beside, n,
 				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
 		case v.Worst == 0:

@@ -29,8 +29,7 @@ func forecast(e *Evidence) []Finding {
 	}
 	t := e.Training
 	if err := e.trial.err; err != nil {
-		f.Status = Warn
-		f.Message += fmt.Sprintf("; training could not be tried: %v", err)
+		f.add(Warn, "; training could not be tried: %v", err)
 		return []Finding{f}
 	}
 	cost := e.trial.perRow

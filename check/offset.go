@@ -39,8 +39,7 @@ func offsets(e *Evidence) []Finding {
 				worst[i], predicted[i])
 		}
 		if bent := measured[i] * bend[i]; bent > 0.1 && !e.flat[i] {
-			f.Status = Warn
-			f.Message += fmt.Sprintf(": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, e.remedy())
+			f.add(Warn, ": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, e.remedy())
 		}
 		out = append(out, f)
 	}

@@ -169,24 +169,19 @@ func (t *tally) finding(e *Evidence, i int) (Finding, bool) {
 	others := t.others(e, i)
 	switch {
 	case t.gained[i] != "":
-		f.Status = Fail
-		f.Message = fmt.Sprintf("its gradient depends on %s at %s, and not beside it: they touch there, the rank is "+
+		f.say(Fail, "its gradient depends on %s at %s, and not beside it: they touch there, the rank is "+
 			"not constant and Π jumps", others, t.gained[i])
 	case dependent == seen:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("is redundant: its gradient is in the span of %s at each of %d points. The geometry "+
+		f.say(Warn, "is redundant: its gradient is in the span of %s at each of %d points. The geometry "+
 			"copes; it can be left out", others, seen)
 	case dependent > 0 && i < e.M:
-		f.Status = Fail
-		f.Message = fmt.Sprintf("its gradient depends on %s at %d of %d points, first %s: the rank is not constant",
+		f.say(Fail, "its gradient depends on %s at %d of %d points, first %s: the rank is not constant",
 			others, dependent, seen, t.dropped[i])
 	case dependent > 0:
 		f.Message = fmt.Sprintf("at %d of %d points where it is active its gradient is in the span of %s: other "+
 			"constraints hold there", dependent, seen, others)
 	case t.nearest[i] < nearlyParallel:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("is nearly dependent on %s: the sine of the angle is %.2g at %s", others,
-			t.nearest[i], t.at[i])
+		f.say(Warn, "is nearly dependent on %s: the sine of the angle is %.2g at %s", others, t.nearest[i], t.at[i])
 	default:
 		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", t.nearest[i],
 			count(seen, "point", "points"))
@@ -223,9 +218,9 @@ func (t *tally) summary(e *Evidence) Finding {
 	case t.empty:
 		f.Status, f.Message = Warn, "no point of Σ is known to look at"
 	case t.rank[0] != t.rank[1]:
-		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])
+		f.say(Fail, "the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])
 	case t.rank[0] == e.D:
-		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ is d = %d: Σ is isolated points", e.D)
+		f.say(Fail, "the rank of ∇h on Σ is d = %d: Σ is isolated points", e.D)
 	default:
 		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d",
 			t.rank[0], e.D-len(e.Set.Capabilities().Held)-t.rank[0])
