@@ -231,9 +231,9 @@ type search struct {
 }
 
 func newSearch(t Table) *search {
-	s := &search{Table: t, odd: map[int]bool{}, all: make([]int, t.N), scratch: newScratch(t.D)}
-	for i := range s.all {
-		s.all[i] = i
+	s := &search{Table: t, odd: map[int]bool{}, scratch: newScratch(t.D)}
+	for i := range t.N {
+		s.all = append(s.all, i)
 	}
 	s.columns = Columns(t.X, t.N, t.D)
 	for j, c := range s.columns {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/molecule"
 )
@@ -54,7 +55,7 @@ func written(relations []Relation) (out []string) {
 	return out
 }
 
-func unit(v []float64) []float64 { return times(1/norm(v), v) }
+func unit(v []float64) []float64 { return times(1/dense.Norm(v), v) }
 
 func times(c float64, v []float64) []float64 {
 	u := make([]float64, len(v))
@@ -256,9 +257,9 @@ func TestThresholds(t *testing.T) {
 			x := table.X[4*i : 4*i+4]
 			below := 0.0
 			for j, v := range x {
-				below += math.Pow(v/norm(x)*sdOf(table, j), 2)
+				below += math.Pow(v/dense.Norm(x)*sdOf(table, j), 2)
 			}
-			res := math.Abs(norm(x)-1) / math.Sqrt(below)
+			res := math.Abs(dense.Norm(x)-1) / math.Sqrt(below)
 			worst, square = max(worst, res), square+res*res/n
 		}
 		if c.sd > 1e-13 && (math.Abs(q.Max/worst-1) > 1e-4 || math.Abs(q.RMS/math.Sqrt(square)-1) > 1e-4) {

@@ -147,8 +147,8 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 }
 
 // echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by complete pivoting:
-// each has a function that the others lack, and as few others as can be. It returns the pivots.
-func echelon(rows [][]float64, scale []float64) (pivots []int) {
+// each has a function that the others lack, and as few others as can be.
+func echelon(rows [][]float64, scale []float64) {
 	p := len(scale)
 	used := map[int]bool{}
 	for r := range rows {
@@ -161,10 +161,10 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 			}
 		}
 		if at < 0 {
-			return pivots
+			return
 		}
 		rows[r], rows[in] = rows[in], rows[r]
-		used[at], pivots = true, append(pivots, at)
+		used[at] = true
 		s := rows[r][at]
 		for k := range p {
 			rows[r][k] /= s
@@ -178,7 +178,6 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 			}
 		}
 	}
-	return pivots
 }
 
 // coefficients turns a combination of standardised functions into one of plain ones, the largest effect having
@@ -279,7 +278,7 @@ func (s *search) wholeSum() {
 			sum += v
 		}
 		return sum
-	}, spread, make([]float64, 2001))
+	}, spread)
 	if ok {
 		s.offer([]*Relation{s.affine(columns, ones, true, true)})
 	}
@@ -401,7 +400,7 @@ func (s *search) affine(columns []int, a []float64, exact, clear bool) (r *Relat
 func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if !whole(a) { // the gradient has length 1: a violation is a distance
-		size, digits := norm(a), -1
+		size, digits := dense.Norm(a), -1
 		if !exact {
 			digits = 6
 		}
@@ -409,15 +408,12 @@ func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relati
 			a[k] = rounded(a[k]/size, digits)
 		}
 	}
-	values := make([]float64, 0, 2001)
-	for _, i := range some(s.fit, 2001) {
-		sum := 0.0
+	values := s.sorted(func(x []float64) (sum float64) {
 		for k, j := range columns {
-			sum += a[k] * s.X[i*s.D+j]
+			sum += a[k] * x[j]
 		}
-		values = append(values, sum)
-	}
-	slices.Sort(values)
+		return sum
+	})
 	spread := 0.0
 	for k, j := range columns {
 		spread += math.Abs(a[k]) * s.scale[j]
@@ -508,6 +504,17 @@ func rounded(v float64, digits int) float64 {
 	return v
 }
 
+// shifted writes x − m.
+func shifted(x string, m float64) string {
+	switch {
+	case m > 0:
+		return "(" + x + " - " + number(m) + ")"
+	case m < 0:
+		return "(" + x + " + " + number(-m) + ")"
+	}
+	return x
+}
+
 // sum writes a sum of terms over x − centre, of which a coordinate that is not in it is 0. With
 // at, indices are places for a form, and at gets them.
 func sum(terms []Term, centre map[int]float64, at *[]int) string {
@@ -530,11 +537,7 @@ func sum(terms []Term, centre map[int]float64, at *[]int) string {
 				x = "x[@" + strconv.Itoa(len(*at)) + "]"
 				*at = append(*at, j)
 			}
-			if m := centre[j]; m > 0 {
-				x = "(" + x + " - " + number(m) + ")"
-			} else if m < 0 {
-				x = "(" + x + " + " + number(-m) + ")"
-			}
+			x = shifted(x, centre[j])
 			if t.Powers[k] > 1 {
 				x += "^" + strconv.Itoa(t.Powers[k])
 			}
