@@ -34,6 +34,8 @@ func ExampleRun() {
 			fmt.Printf("%v %s %s\n", f.Status, f.Component, lines)
 		}
 	}
-	// Output: FAIL circle is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes
-	// there like |c|^0.50. Write its terms as separate equalities, without the squares
+	// Output:
+	// FAIL circle is a square or a sum of squares:
+	// it is never negative near Σ, and its gradient vanishes there like |c|^0.50.
+	// Write its terms as separate equalities, without the squares
 }
