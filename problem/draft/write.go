@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -172,23 +173,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 
 // Size says how much there is, and of what.
 func (d *Draft) Size() string {
-	what := fmt.Sprintf("%d numbers", size(d.Shape...))
-	if len(d.Shape) > 1 {
-		var dims []string
-		for _, n := range d.Shape {
-			dims = append(dims, fmt.Sprint(n))
-		}
-		what = strings.Join(dims, "×") + " numbers"
-	}
-	return fmt.Sprintf("%d rows of %s (%s)", d.Rows, what, d.Format)
-}
-
-func size(shape ...int) int {
-	n := 1
-	for _, k := range shape {
-		n *= k
-	}
-	return n
+	shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(d.Shape), "[]"), " ", "×")
+	return fmt.Sprintf("%d rows of %s numbers (%s)", d.Rows, cmp.Or(shape, "1"), d.Format)
 }
 
 // columnLines tells which column is which coordinate, and what is odd about rows.
