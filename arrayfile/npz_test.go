@@ -24,8 +24,7 @@ func npzFile(t testing.TB, entries ...entry) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, e := range entries {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method})
-		testkit.OK(t, err)
+		w := testkit.Must(z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method}))
 		if _, err := w.Write([]byte(e.data)); err != nil {
 			t.Fatal(err)
 		}
@@ -152,8 +151,7 @@ func TestReadNPZReference(t *testing.T) {
 		{"s2_splits.npz", "volcano_train", []int{663}},
 		{"mesh_bunny.npz", "n_faces", []int{}},
 	} {
-		arrays, err := ReadNPZ(goldenFiles + c.file)
-		testkit.OK(t, err)
+		arrays := testkit.Must(ReadNPZ(goldenFiles + c.file))
 		a, ok := arrays[c.array]
 		if !ok || !reflect.DeepEqual(a.Shape, c.shape) {
 			t.Errorf("%s: %s has shape %v, want %v", c.file, c.array, a.Shape, c.shape)
@@ -164,8 +162,7 @@ func TestReadNPZReference(t *testing.T) {
 			}
 		}
 	}
-	arrays, err := ReadNPZ(goldenFiles + "mesh_bunny.npz")
-	testkit.OK(t, err)
+	arrays := testkit.Must(ReadNPZ(goldenFiles + "mesh_bunny.npz"))
 	if n := arrays["n_faces"].Int64; len(n) != 1 || n[0] != 5000 {
 		t.Errorf("n_faces = %v, want 5000", n)
 	}

@@ -46,8 +46,7 @@ func TestObservablesDistance(t *testing.T) {
 	pool := parallel.New(3)
 	defer pool.Close()
 	data := cloud(3000, 1) // more than a block
-	o, err := plane().Over(data, 2, pool)
-	testkit.OK(t, err)
+	o := testkit.Must(plane().Over(data, 2, pool))
 	lo, hi := slices.Min(metric.Column(data, 0, 2)), slices.Max(metric.Column(data, 0, 2))
 	b := o.List[0].Bins
 	if math.Abs(b.Lo-(lo-0.1*(hi-lo))) > 1e-12 || math.Abs(b.Hi-(hi+0.1*(hi-lo))) > 1e-12 || o.List[1].Hi != math.Pi {
@@ -159,8 +158,7 @@ func TestObservablesDraw(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	data := cloud(200, 1)
-	o, err := plane().Over(data, 2, pool)
-	testkit.OK(t, err)
+	o := testkit.Must(plane().Over(data, 2, pool))
 	r := o.Distance(2, pool).Against(data, data, nil)
 	marks := r.Marks([]float64{50, 0, -50, 0, 0, 1})
 	_, parts := r.Score(marks, 1)
@@ -236,8 +234,7 @@ func TestParquet(t *testing.T) {
 		Blocks: func(yield func([]float64) bool) { _ = yield(x[:3]) && yield(x[3:]) }}} {
 		var b, plain bytes.Buffer
 		testkit.OK(t, of.Writer(".parquet")(&b, rows))
-		f, err := parquetfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		testkit.OK(t, err)
+		f := testkit.Must(parquetfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len())))
 		got, err := f.Read([]int{0, 1, 2}, 6)
 		if err != nil || !slices.Equal(got, x) || f.Columns[2].Name != "x1 (2)" || f.Columns[1].Name != "x1" {
 			t.Errorf("%s: %v of columns %+v, %v", name, got, f.Columns, err)

@@ -156,8 +156,7 @@ func TestPNGPlacesDots(t *testing.T) {
 	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}, Color: color.NRGBA{255, 0, 0, 255}, Radius: 6}})
 	var b bytes.Buffer
 	testkit.OK(t, m.WritePNG(&b, mapWidth))
-	img, err := png.Decode(&b)
-	testkit.OK(t, err)
+	img := testkit.Must(png.Decode(&b))
 	var at xy
 	for _, i := range m.scene().items {
 		if d, ok := i.(dots); ok {

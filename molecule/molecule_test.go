@@ -92,8 +92,7 @@ func TestSelect(t *testing.T) {
 // Names make a molecule whose labels they are.
 func TestFromNames(t *testing.T) {
 	names := strings.Fields("ACE1:CH3 ACE1:C ALA2:N A:ALA2:CA C9 Cl1 CL1 1HB Xq")
-	m, err := FromNames(names)
-	testkit.OK(t, err)
+	m := testkit.Must(FromNames(names))
 	elements := ""
 	for i, a := range m.Atoms {
 		elements += a.Element + " "

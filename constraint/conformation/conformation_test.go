@@ -35,8 +35,7 @@ func on(k conformation.Kind, low, high float64, atoms ...int) conformation.Condi
 func set(t testing.TB, atoms int, spec conformation.Spec) *conformation.Set {
 	t.Helper()
 	spec.Molecule = molecule.Anonymous(atoms)
-	s, err := conformation.New(spec)
-	testkit.OK(t, err)
+	s := testkit.Must(conformation.New(spec))
 	return s
 }
 
@@ -307,10 +306,9 @@ func TestBadSpecs(t *testing.T) {
 // A point without a dihedral is told by its atoms' names.
 func TestFault(t *testing.T) {
 	m := &molecule.Molecule{Atoms: []molecule.Atom{{Name: "C"}, {Name: "N"}, {Name: "CA"}, {Name: "CB"}}}
-	s, err := conformation.New(conformation.Spec{Molecule: m,
+	s := testkit.Must(conformation.New(conformation.Spec{Molecule: m,
 		Conditions: []conformation.Condition{{Name: "φ", Low: 1, High: 2,
-			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}})
-	testkit.OK(t, err)
+			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}}))
 	fault := s.Capabilities().Fault
 	for _, c := range []struct {
 		x    []float64

@@ -28,8 +28,7 @@ func TestFaces(t *testing.T) {
 	for i := range n {
 		s.SampleUniform(x[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
 	}
-	d, err := New(domain.Input{Set: s, Data: x, Train: x[:3*2000], Pool: pool})
-	testkit.OK(t, err)
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x[:3*2000], Pool: pool}))
 	r := d.Distance.Against(x, x[:3*2000], x[3*2000:])
 	tree := mesh.NewTree(s.Mesh)
 	for i := range n {
@@ -84,12 +83,10 @@ func TestPictureOfAFineMesh(t *testing.T) {
 		for range cut.cuts {
 			m = m.Subdivided()
 		}
-		s, err := levelset.NewSurface(octahedron.Network(), m)
-		testkit.OK(t, err)
+		s := testkit.Must(levelset.NewSurface(octahedron.Network(), m))
 		pool := parallel.New(1)
 		defer pool.Close()
-		d, err := New(domain.Input{Set: s, Pool: pool})
-		testkit.OK(t, err)
+		d := testkit.Must(New(domain.Input{Set: s, Pool: pool}))
 		x := []float64{1, 0, 0}
 		var c canvas
 		d.Draw(&c, domain.View{Dim: 3, Reference: d.Distance.Against(x, x, nil), Marks: []float64{0}})

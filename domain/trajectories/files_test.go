@@ -283,8 +283,7 @@ func TestGiven(t *testing.T) {
 		s.Start.Given.Joints = true
 		s.Goal.Given.Position = &robot.Point{Link: 1, Local: [3]float64{1, 0, 0}}
 	})
-	p, err := taken(set, file(t, "x.csv", "0.1,0.2,0.3\n"))
-	testkit.OK(t, err)
+	p := testkit.Must(taken(set, file(t, "x.csv", "0.1,0.2,0.3\n")))
 	want := append(angles([]float64{0.1, 0.2, 0.3, 0.1}), 2*math.Cos(0.3), 2*math.Sin(0.3), 0)
 	if p.D != 11 || len(p.X) != 11 {
 		t.Fatalf("%d numbers, want 11", p.D)
@@ -315,8 +314,7 @@ func TestOpen(t *testing.T) {
 	}), []int{6, 7, 8})
 	names := []string{"gx", "gy", "gz"}
 	read := func(text string) (*dataset.Points, error) {
-		p, err := Read(file(t, "x.csv", text))
-		testkit.OK(t, err)
+		p := testkit.Must(Read(file(t, "x.csv", text)))
 		return open(set, p, names)
 	}
 	path := angles([]float64{0.1, 0.2, 0.3})

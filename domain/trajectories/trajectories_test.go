@@ -44,8 +44,7 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 
 func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
-	set, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	set := testkit.Must(trajectory.New(spec))
 	return set
 }
 
@@ -99,8 +98,7 @@ func publishedPaths(t testing.TB, l int) (constraint.Set, *dataset.Points, strin
 	p, err := Read(path)
 	testkit.OK(t, err)
 	set := panda(t, l)
-	p, err = fit(set, p)
-	testkit.OK(t, err)
+	p = testkit.Must(fit(set, p))
 	return set, p, path
 }
 

@@ -198,8 +198,7 @@ func dist(a, b [3]float64) float64 { return math.Hypot(math.Hypot(a[0]-b[0], a[1
 // Every point of a shape is in a sphere that covers it, and no sphere stands out by more than it may.
 func TestVolume(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	data, err := os.ReadFile("testdata/panda.urdf")
-	testkit.OK(t, err)
+	data := testkit.Must(os.ReadFile("testdata/panda.urdf"))
 	// With capsules for two of its cylinders.
 	text := strings.NewReplacer(`cylinder radius="0.06" length="0.15"`, `capsule radius="0.06" length="0.15"`,
 		`cylinder radius="0.04"`, `capsule radius="0.04"`).Replace(string(data))
@@ -494,8 +493,7 @@ func TestStrange(t *testing.T) {
 // Whatever is read is an arm that can be asked where it is, and written.
 func FuzzDecode(f *testing.F) {
 	for _, name := range []string{"panda.urdf", "six.urdf", "gantry.urdf"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		testkit.OK(f, err)
+		data := testkit.Must(os.ReadFile(filepath.Join("testdata", name)))
 		f.Add(data, "", "")
 		f.Add(data, "panda_link0", "panda_link8")
 	}
