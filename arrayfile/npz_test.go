@@ -34,9 +34,7 @@ func npzFile(t testing.TB, entries ...entry) []byte {
 }
 
 func TestReadNPZ(t *testing.T) {
-	data := npzFile(t,
-		entry{"a.npy", zip.Store, numpyFiles[0].data},
-		entry{"b.npy", zip.Deflate, numpyFiles[1].data},
+	data := npzFile(t, entry{"a.npy", zip.Store, numpyFiles[0].data}, entry{"b.npy", zip.Deflate, numpyFiles[1].data},
 		entry{"group/c.npy", zip.Deflate, numpyFiles[2].data})
 	want := map[string]Array{"a": numpyFiles[0].want, "b": numpyFiles[1].want, "group/c": numpyFiles[2].want}
 	got, err := ReadNPZ(write(t, "a.npz", data))
@@ -82,10 +80,8 @@ func TestReadNPZRefuses(t *testing.T) {
 func TestNPZReadsWhatIsAsked(t *testing.T) {
 	const huge = 1 << 20
 	head := npyHead(t, huge)
-	data := npzFile(t,
-		entry{"a.npy", zip.Store, numpyFiles[0].data},
-		entry{"bomb.npy", zip.Deflate, head + strings.Repeat("\x00", huge)},
-		entry{"damaged.npy", zip.Store, "no array"})
+	data := npzFile(t, entry{"a.npy", zip.Store, numpyFiles[0].data}, entry{"bomb.npy", zip.Deflate, head +
+		strings.Repeat("\x00", huge)}, entry{"damaged.npy", zip.Store, "no array"})
 	path := write(t, "a.npz", data)
 	z, err := OpenNPZ(path)
 	testkit.OK(t, err)

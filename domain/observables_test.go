@@ -165,8 +165,7 @@ func TestObservablesDraw(t *testing.T) {
 	var c canvas
 	o.Draw(&c, r, marks, parts, 1)
 	if !slices.Equal(c.names, []string{"across", "angle"}) || !strings.Contains(c.refs[0].Caption,
-		"Distance to all data 0.") ||
-		!strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") ||
+		"Distance to all data 0.") || !strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") ||
 		!strings.Contains(c.refs[1].Caption, "Circular: -3.142 and 3.142 are one place.") {
 		t.Errorf("%v %+v", c.names, c.refs)
 	}

@@ -268,9 +268,8 @@ func TestScores(t *testing.T) {
 				s.Narrow = narrow
 				file := testkit.Must(s.ONNX())
 				m := testkit.Must(onnxrun.Decode(file))
-				if m.IR != 8 || m.Opset != 17 || m.Producer != "landing" ||
-					m.Metadata["landing.run"] != s.Run.ConfigHash() ||
-					m.Metadata["landing.method"] != s.Run.Method.Name() {
+				if m.IR != 8 || m.Opset != 17 || m.Producer != "landing" || m.Metadata["landing.run"] !=
+					s.Run.ConfigHash() || m.Metadata["landing.method"] != s.Run.Method.Name() {
 					t.Errorf("the model says of itself: version %d, opset %d, %q, %v", m.IR, m.Opset,
 						m.Producer, m.Metadata)
 				}

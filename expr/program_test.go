@@ -54,19 +54,16 @@ func TestSharing(t *testing.T) {
 // Simplifications and joined instructions round as the formula is written.
 func TestRounding(t *testing.T) {
 	p := program(t, 3, "0.1*(3*x[0])", "0.1*(3/x[0])", "x[0] + x[1] + x[2]", "x[0] + (x[1] + x[2])",
-		"x[0]*x[1] + x[2]*x[0]",
-		"x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]", "-(x[0] - x[1])*3",
-		"0.1*(4/x[0])", "4*(0.1/x[0])")
+		"x[0]*x[1] + x[2]*x[0]", "x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]",
+		"-(x[0] - x[1])*3", "0.1*(4/x[0])", "4*(0.1/x[0])")
 	s := keyed.New(3, keyed.Probe, 0)
 	x, got := make([]float64, 3), make([]float64, p.Components())
 	for sample := range uint64(200) {
 		s.Normals(x, sample, 0)
 		a, b, c := x[0], x[1], x[2]
 		ab, ca, p3, q3, q4, q := a*b, c*a, 3*a, 3/a, 4/a, 0.1/a // rounded one by one
-		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca),
-			c - float64(ab), a / 3,
-			float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3,
-			0.1 * q4, 4 * q}
+		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca), c -
+			float64(ab), a / 3, float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3, 0.1 * q4, 4 * q}
 		p.Values(got, x, 1)
 		for i := range want {
 			if got[i] != want[i] {
@@ -119,8 +116,7 @@ func TestSparsity(t *testing.T) {
 // goroutines at once; and the tape's loops round as single operations do.
 func TestRowsAreIndependent(t *testing.T) {
 	const d, n = 6, 263
-	p := program(t, d,
-		"sin(x[0])*cos(x[0]) + sin(x[1])", "dihedral(x[0:3], x[1:4], x[2:5], x[3:6])", "norm(x) - 1",
+	p := program(t, d, "sin(x[0])*cos(x[0]) + sin(x[1])", "dihedral(x[0:3], x[1:4], x[2:5], x[3:6])", "norm(x) - 1",
 		"exp(x[0])*softplus(x[1]) - x[2]^1.7*0.1", "max(x) - min(x[0]*x[1], abs(x[2]))")
 	const c = 5
 	x, v := make([]float64, n*d), make([]float64, n*d)

@@ -149,8 +149,7 @@ func (a *ArmView) view() (*armView, error) {
 		if len(l.Values)%size != 0 || len(l.Labels) != count || l.Modes != nil && len(l.Modes) != count ||
 			(l.Modes == nil) != (a.Modes == nil) {
 			return nil, fmt.Errorf("figure: layer %q has %d numbers, %d labels and %d modes, of trajectories of %d",
-				l.Name,
-				len(l.Values), len(l.Labels), len(l.Modes), size)
+				l.Name, len(l.Values), len(l.Labels), len(l.Modes), size)
 		}
 		layer := armLayer{twoInks: inks(seriesInk(i, nil))}
 		for t := range a.Shown(count) {

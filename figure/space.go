@@ -317,8 +317,7 @@ func (p panel) axes(s *scene, left, arm float64) {
 		lines = append(lines, []xy{at, end})
 		n := max(math.Hypot(ends[k].x, ends[k].y), 1)
 		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize,
-			anchor: middle,
-			ink:    muted})
+			anchor: middle, ink: muted})
 	}
 	s.stroke(muted, 1.2, lines...)
 }

@@ -46,9 +46,8 @@ func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *SurfaceMap {
 		s.add(label{at: xy{x + side/2, top + textSize}, text: l.Name, size: textSize, anchor: middle, ink: text})
 		shade := scaled(l.Values, layers[0].Values)
 		for row, azimuth := range [2]float64{30, 210} {
-			s.add(relief{x: x + 6, y: top + 20 + side*0.92*float64(row), side: side - 12, mesh: m,
-				shade: shade, look: look,
-				view: lookFrom(azimuth, 15)})
+			s.add(relief{x: x + 6, y: top + 20 + side*0.92*float64(row), side: side - 12, mesh: m, shade: shade,
+				look: look, view: lookFrom(azimuth, 15)})
 		}
 	}
 	s.grow(top + 20 + 2*0.92*side + 8)
@@ -265,9 +264,8 @@ func (r relief) raster(px int) image.Image {
 				}
 			}
 			if covered > 0 {
-				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / covered), uint8(sum[1] / covered),
-					uint8(sum[2] / covered),
-					uint8(covered * 255 / 4)})
+				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / covered), uint8(sum[1] / covered), uint8(sum[2] /
+					covered), uint8(covered * 255 / 4)})
 			}
 		}
 	}

@@ -104,8 +104,7 @@ func TestFromNames(t *testing.T) {
 		t.Errorf("elements %q, %+v", elements, m.Atoms)
 	}
 	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 " +
-		"has not",
-		"A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
+		"has not", "A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
 		"ALA2:": "expected a name"} {
 		var e *NameError
 		if _, err := FromNames(strings.Fields(name)); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {

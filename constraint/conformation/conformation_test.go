@@ -175,8 +175,7 @@ func TestMax(t *testing.T) {
 	smooth := set(t, 5, spec)
 	spec.Max = true
 	s := set(t, 5, spec)
-	if got := fmt.Sprint(s.Inequalities()); got !=
-		"[dihedral 0–1–2–3 distance 0–3 nearest of 4 pairs ≥ 1.3 Å]" {
+	if got := fmt.Sprint(s.Inequalities()); got != "[dihedral 0–1–2–3 distance 0–3 nearest of 4 pairs ≥ 1.3 Å]" {
 		t.Errorf("components %s", got)
 	}
 	const n, d = 50, 15

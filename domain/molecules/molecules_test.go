@@ -630,8 +630,7 @@ func TestGoldenObservables(t *testing.T) {
 func TestFile(t *testing.T) {
 	taken := map[string]bool{}
 	for k, c := range [][2]string{{"ψ", "psi"}, {"ψ", "coordinate-1"}, {"dihedral ALA2:N – ALA2:CA",
-		"dihedral-ala2-n-ala2-ca"},
-		{"RMSD", "coordinate-3"}, {"…", "coordinate-4"}, {"../a", "a"}} {
+		"dihedral-ala2-n-ala2-ca"}, {"RMSD", "coordinate-3"}, {"…", "coordinate-4"}, {"../a", "a"}} {
 		if got := file(c[0], k, taken); got != c[1] {
 			t.Errorf("%q: %q, want %q", c[0], got, c[1])
 		}

@@ -42,8 +42,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon divergence", Dim: 1,
 			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural "+
-				"logarithm.",
-				text.Count(faces)),
+				"logarithm.", text.Count(faces)),
 			Marks: func(x []float64) []float64 {
 				m := make([]float64, len(x)/3)
 				domain.EachBlock(in.Pool, len(m),
@@ -82,8 +81,7 @@ func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 		return
 	}
 	c.Add("surface", figure.FigureRef{Title: "Data and samples", Caption: caption + " Seen from two sides.",
-		Wide: true},
-		pic)
+		Wide: true}, pic)
 	c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers})
 }
 

@@ -360,8 +360,7 @@ func TestOpen(t *testing.T) {
 // many as the table has for joints.
 func FuzzTable(f *testing.F) {
 	for _, s := range []string{"trajectory,waypoint,time,joint1\n0,0,0,1\n0,1,1,2\n", "waypoint,a,b\n0,1,2\n",
-		"time,a\n0,1\n0,2\n",
-		"joint1[0],joint1[1]\n1,2\n", "trajectory\n1\n", "trajectory,a\n1e308,1\n-0,2\n"} {
+		"time,a\n0,1\n0,2\n", "joint1[0],joint1[1]\n1,2\n", "trajectory\n1\n", "trajectory,a\n1e308,1\n-0,2\n"} {
 		f.Add(s)
 	}
 	path := filepath.Join(f.TempDir(), "x.csv")
@@ -389,8 +388,7 @@ func FuzzTable(f *testing.F) {
 // No text makes the reader of JSON panic, and what it takes is whole.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`[{"joint_names":["a"],"points":[{"positions":[1]}]}]`, `{"joint_names":["a"]}`, `[]`,
-		`null`, `[null]`,
-		`[{"joint_names":["a"],"points":[{"positions":[1e400]}]}]`} {
+		`null`, `[null]`, `[{"joint_names":["a"],"points":[{"positions":[1e400]}]}]`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

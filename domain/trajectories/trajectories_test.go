@@ -209,8 +209,7 @@ func TestSwept(t *testing.T) {
 		}
 	}
 	if math.Abs(got["share proven to touch nothing"]-2./3) > 1e-12 || math.Abs(got["share that keeps the margin of "+
-		"0.02 m"]-
-		1./3) > 1e-12 || math.Abs(got["least clearance"]+0.1) > 1e-4 || got["least clearance"] > -0.1 {
+		"0.02 m"]-1./3) > 1e-12 || math.Abs(got["least clearance"]+0.1) > 1e-4 || got["least clearance"] > -0.1 {
 		t.Errorf("%v", got)
 	}
 	if !f.Warning || !strings.Contains(f.Verdict, "1 of 3 samples touch something between way points (0.0 % of the "+
@@ -334,8 +333,7 @@ func TestModes(t *testing.T) {
 	many := domainOf(t, set, slices.Concat(slices.Repeat(over, 40), slices.Repeat(under, 40)), "x.csv")
 	f = finding(t, many, slices.Concat(slices.Repeat(over, 68), slices.Repeat(under, 12)), "modes")
 	if !f.Warning || !strings.Contains(f.Verdict, "left of obstacle 0, right of obstacle 1 has 85.0 % of the "+
-		"samples and "+
-		"50.0 % of the data") {
+		"samples and "+"50.0 % of the data") {
 		t.Errorf("%s", f.Verdict)
 	}
 	f = finding(t, many, slices.Concat(slices.Repeat(over, 44), slices.Repeat(under, 36)), "modes")
@@ -371,8 +369,7 @@ func TestLabels(t *testing.T) {
 	// The ball at (1, 0): one way turns about it to the left, the others to the right of it.
 	ball := motionOf(hand(t, 2, nil))
 	g := &guide{motion: ball, pool: parallel.New(1), data: angles([]float64{-1, 1}, []float64{-1, 1}, []float64{1, -1},
-		[]float64{-1, 1}),
-		path: path}
+		[]float64{-1, 1}), path: path}
 	if err := g.sort(); err != nil || !strings.Contains(g.note, "Of 4 rows 3 have the mode") {
 		t.Errorf("%v, %q", err, g.note)
 	}

@@ -52,8 +52,7 @@ func TestOpenMM(t *testing.T) {
 			for i := range n {
 				u := e.Energy(grad, x[i*66:(i+1)*66])
 				got := []float64{u.Bonds, u.Angles, u.Dihedrals, u.Impropers, u.LennardJones, u.Coulomb,
-					u.LennardJones14,
-					u.Coulomb14, u.Polar + u.Surface}
+					u.LennardJones14, u.Coulomb14, u.Polar + u.Surface}
 				for k, want := range terms[9*i : 9*i+9] {
 					if math.Abs(got[k]-want) > tolerance[name]*(1+math.Abs(want)) {
 						t.Errorf("%s, %v: term %d of conformation %d is %.12g, want %.12g", name, solvent, k, i,

@@ -389,9 +389,8 @@ func TestSDF(t *testing.T) {
 	if got, err := DecodeSDF("a.mol", strings.NewReader(mol)); err != nil || got.N != 1 {
 		t.Errorf("a MOL file: %+v, %v", got, err)
 	}
-	if got, err := DecodeSDF("a.mol", strings.NewReader(strings.Replace(mol, "M  CHG  1   4  -1\n", "",
-		1))); err != nil ||
-		got.Molecule.Atoms[3].Charge != -1 {
+	if got, err := DecodeSDF("a.mol", strings.NewReader(strings.Replace(mol, "M  CHG  1   4  -1\n", "", 1))); err !=
+		nil || got.Molecule.Atoms[3].Charge != -1 {
 		t.Errorf("a charge of the atom block: %+v, %v", got, err)
 	}
 	for what, c := range map[string]struct{ file, want string }{

@@ -182,9 +182,8 @@ func TestFaults(t *testing.T) {
 	tip := robot.Point{Link: 7}
 	far := paper(10)
 	far.Goal.Tasks = trajectory.Position("goal", 7, vec{}, vec{0.4, 1.5, 0.205})
-	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" ||
-		e.What != "goal.y" ||
-		!(e.Short > 0.3) {
+	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" || e.What !=
+		"goal.y" || !(e.Short > 0.3) {
 		t.Errorf("a goal out of reach: %v", e)
 	}
 	away := paper(10)
@@ -194,9 +193,8 @@ func TestFaults(t *testing.T) {
 	}
 	blocked := paper(10)
 	blocked.Obstacles = append(blocked.Obstacles, &scene.Obstacle{Name: "pillar", A: vec{0.4, 0.5, 0.2}, Radius: 0.05})
-	if e := ask(blocked, tip, plan.Options{Tries: 10}); e.Reason != plan.Blocked || e.End != "goal" ||
-		e.What != "panda_link8 and pillar" || math.Abs(e.Short+0.045) > 1e-6 ||
-		!strings.Contains(e.Error(), "expected 0.01 m") {
+	if e := ask(blocked, tip, plan.Options{Tries: 10}); e.Reason != plan.Blocked || e.End != "goal" || e.What !=
+		"panda_link8 and pillar" || math.Abs(e.Short+0.045) > 1e-6 || !strings.Contains(e.Error(), "expected 0.01 m") {
 		t.Errorf("an obstacle at the goal: %v", e)
 	}
 	tight := paper(10)
@@ -312,8 +310,7 @@ func TestBatch(t *testing.T) {
 			1}) ||
 			!slices.Equal(got.Sides, []string{"L", "R"}) || got.Worst > 1e-9 {
 			t.Errorf("%d workers: %d rows of %d, labels %v of %v, worst %v", workers, got.Count, got.Dim, got.Label,
-				got.Sides,
-				got.Worst)
+				got.Sides, got.Worst)
 		}
 		if first == nil {
 			first = got

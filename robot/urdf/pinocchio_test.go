@@ -78,8 +78,7 @@ func TestPinocchioPoses(t *testing.T) {
 		origin := robot.Pose{R: [9]float64{0.6, 0, 0.8, 0, 1, 0, -0.8, 0, 0.6}, P: [3]float64{0.1, 0.2 * float64(i),
 			-0.3}}
 		slanted.Joints = append(slanted.Joints, robot.Joint{Name: fmt.Sprint("j", i), Link: fmt.Sprint("l", i),
-			Kind:   kind,
-			Origin: origin, Axis: [3]float64{0.48, 0.6, -0.64}, Lower: -3, Upper: 3, Velocity: 1})
+			Kind: kind, Origin: origin, Axis: [3]float64{0.48, 0.6, -0.64}, Lower: -3, Upper: 3, Velocity: 1})
 	}
 	try := func(name string, urdf []byte, a *robot.Arm) {
 		t.Run(name, func(t *testing.T) {

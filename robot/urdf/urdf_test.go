@@ -315,8 +315,7 @@ func TestFaults(t *testing.T) {
 			`<joint name="l" type="fixed"><parent link="c"/><child link="b"/></joint>`, Options{},
 			`f.urdf:2: joint "l": moves link "b", which joint "j" (line 1) moves already: a closed loop`},
 		{"cycle", ab + join + "\n" + `<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint>`,
-			Options{},
-			`is part of a cycle: going up from link "a" never ends`},
+			Options{}, `is part of a cycle: going up from link "a" never ends`},
 		{"itself", ab + `<joint name="k" type="fixed"><parent link="b"/><child link="b"/></joint>`, Options{},
 			`joint "k": joins link "b" with itself: a cycle`},
 		{"cycle beside", ab + join + `<link name="c"/><link name="d"/>` + "\n\n" +
@@ -458,8 +457,7 @@ func TestLongChain(t *testing.T) {
 		b.WriteString("<robot><link name='" + name(0) + "'/>")
 		for i := range n {
 			b.WriteString("<link name='" + name(i+1) + "'/><joint type='continuous' name='" + name(i) +
-				"'><parent link='" +
-				name(i) + "'/><child link='" + name(i+1) + "'/></joint>")
+				"'><parent link='" + name(i) + "'/><child link='" + name(i+1) + "'/></joint>")
 		}
 		return b.String() + "</robot>"
 	}
