@@ -139,6 +139,7 @@ type canvas struct {
 	svg   []string
 }
 
+func (c *canvas) Scene(figure.Scene) {}
 func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	if err := pic.WriteSVG(&b); err != nil {
@@ -146,12 +147,8 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	}
 	c.names, c.refs, c.svg = append(c.names, name), append(c.refs, ref), append(c.svg, b.String())
 }
-func (c *canvas) PNG(string, figure.Picture)    {}
-func (c *canvas) Note(string)                   {}
-func (c *canvas) Globe(*figure.Globe)           {}
-func (c *canvas) Molecule(*figure.MoleculeView) {}
-func (c *canvas) Arm(*figure.ArmView)           {}
-func (c *canvas) Surface(*figure.SurfaceView)   {}
+func (c *canvas) PNG(string, figure.Picture) {}
+func (c *canvas) Note(string)                {}
 
 // Each observable is a picture with distance, floor and what the range does.
 func TestObservablesDraw(t *testing.T) {

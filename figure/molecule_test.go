@@ -16,7 +16,7 @@ func svg(t *testing.T, pic Picture) string {
 	t.Helper()
 	var b bytes.Buffer
 	testkit.OK(t, pic.WriteSVG(&b))
-	testkit.OK(t, checkSVG(b.Bytes()))
+	testkit.OK(t, Inline(b.Bytes()))
 	testkit.OK(t, pic.WritePNG(&bytes.Buffer{}, 300))
 	return b.String()
 }
@@ -115,7 +115,7 @@ func TestMoleculeView(t *testing.T) {
 	}
 	m.Layers = []MoleculeLayer{data, {Name: "samples"}}
 	var b bytes.Buffer
-	testkit.OK(t, (&Report{Title: "t", Molecule: m}).WriteHTML(&b))
+	testkit.OK(t, (&Report{Title: "t", Scene: m}).WriteHTML(&b))
 	page := b.String()
 	_, rest, ok := strings.Cut(page, `id="molecule-data">`)
 	text, _, _ := strings.Cut(rest, "</script>")
@@ -142,7 +142,7 @@ func TestMoleculeView(t *testing.T) {
 	short.Layers = []MoleculeLayer{{Name: "data", Frames: make([]float64, 9), Labels: nil}}
 	for what, v := range map[string]*MoleculeView{"no labels": &short, "no atoms": {}, "nothing to show": {
 		Elements: m.Elements, Names: m.Names}} {
-		if err := (&Report{Molecule: v}).WriteHTML(&bytes.Buffer{}); err == nil {
+		if err := (&Report{Scene: v}).WriteHTML(&bytes.Buffer{}); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}

@@ -27,7 +27,7 @@ func fullReport(t *testing.T) *Report {
 			Header: []string{hostile, "value"},
 			Rows:   [][]string{{hostile, "1.5e-7"}, {"b", "−3 ± 1"}},
 		}},
-		Globe:    &Globe{Title: hostile, Caption: hostile, Layers: layers},
+		Scene:    &Globe{Title: hostile, Caption: hostile, Layers: layers},
 		Notes:    []string{hostile},
 		Config:   "a: " + hostile,
 		Commands: []string{"landing train", hostile},

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -209,15 +210,7 @@ func (r relief) svg(w *svgWriter) {
 			faces = append(faces, face{k, k[0].z + k[1].z + k[2].z})
 		}
 	}
-	slices.SortStableFunc(faces, func(a, b face) int {
-		switch {
-		case a.z < b.z:
-			return -1
-		case a.z > b.z:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(faces, func(a, b face) int { return cmp.Compare(a.z, b.z) })
 	for _, f := range faces {
 		var n vec3
 		line, shade := make([]xy, 3), 0.0

@@ -214,7 +214,7 @@ func (g *guide) space(c domain.Canvas, v domain.View) {
 	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
-	c.Molecule(view)
+	c.Scene(view)
 }
 
 // label tells the first few numbers of a conformation.

@@ -502,6 +502,7 @@ type canvas struct {
 	shown *figure.MoleculeView
 }
 
+func (c *canvas) Scene(s figure.Scene) { c.shown, _ = s.(*figure.MoleculeView) }
 func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	if err := pic.WriteSVG(&b); err != nil {
@@ -510,12 +511,8 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	c.names = append(c.names, name)
 	c.refs[name], c.svg[name] = ref, b.String()
 }
-func (c *canvas) PNG(string, figure.Picture)      {}
-func (c *canvas) Note(s string)                   { c.notes = append(c.notes, s) }
-func (c *canvas) Globe(*figure.Globe)             {}
-func (c *canvas) Surface(*figure.SurfaceView)     {}
-func (c *canvas) Molecule(m *figure.MoleculeView) { c.shown = m }
-func (c *canvas) Arm(*figure.ArmView)             {}
+func (c *canvas) PNG(string, figure.Picture) {}
+func (c *canvas) Note(s string)              { c.notes = append(c.notes, s) }
 
 // The pictures: histograms with the window, dihedrals, free energy with its band, and
 // conformations that lie on one another.

@@ -65,13 +65,10 @@ type canvas struct {
 	surface        bool
 }
 
+func (c *canvas) Scene(figure.Scene)                           { c.surface = true }
 func (c *canvas) Add(string, figure.FigureRef, figure.Picture) { c.figures++ }
 func (c *canvas) PNG(string, figure.Picture)                   { c.files++ }
 func (c *canvas) Note(remark string)                           { c.notes = append(c.notes, remark) }
-func (c *canvas) Globe(*figure.Globe)                          {}
-func (c *canvas) Molecule(*figure.MoleculeView)                {}
-func (c *canvas) Arm(*figure.ArmView)                          {}
-func (c *canvas) Surface(*figure.SurfaceView)                  { c.surface = true }
 
 // The picture of a mesh with more faces than a page can draw is a file, and the report says so.
 func TestPictureOfAFineMesh(t *testing.T) {

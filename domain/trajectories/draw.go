@@ -201,5 +201,5 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
-	c.Arm(view)
+	c.Scene(view)
 }

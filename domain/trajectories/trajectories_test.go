@@ -459,6 +459,7 @@ type canvas struct {
 	arm   *figure.ArmView
 }
 
+func (c *canvas) Scene(s figure.Scene) { c.arm, _ = s.(*figure.ArmView) }
 func (c *canvas) Add(name string, _ figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	if err := pic.WriteSVG(&b); err != nil {
@@ -469,8 +470,6 @@ func (c *canvas) Add(name string, _ figure.FigureRef, pic figure.Picture) {
 	}
 	c.names, c.svg[name] = append(c.names, name), b.String()
 }
-
-func (c *canvas) Arm(a *figure.ArmView) { c.arm = a }
 
 // Motions are played with what they must miss, and drawn by mode, over the data; start and
 // goal are marked where the set fixes them.
@@ -500,7 +499,7 @@ func TestDraw(t *testing.T) {
 		!strings.Contains(a.Caption, "1.0×10⁻⁹") {
 		t.Fatalf("%+v", a)
 	}
-	if err := (&figure.Report{Arm: a}).WriteHTML(&bytes.Buffer{}); err != nil {
+	if err := (&figure.Report{Scene: a}).WriteHTML(&bytes.Buffer{}); err != nil {
 		t.Error(err)
 	}
 }
