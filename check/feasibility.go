@@ -109,9 +109,9 @@ func (e *Evidence) measure(pool *parallel.Pool) {
 		return
 	}
 	const block = 64
-	e.data, e.far = evidence.Feasible(e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
+	e.data, e.far = evidence.Feasible(e.ctx, e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
 	rulers := make([]*geometry.Ruler, pool.Workers())
-	pool.Do(parallel.Blocks(n, block), func(worker, b int) {
+	_ = pool.DoUntil(e.ctx, parallel.Blocks(n, block), func(worker, b int) {
 		if rulers[worker] == nil {
 			rulers[worker] = geometry.NewRuler(e.Set)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // An Inequality is g(x) ≤ 0 that was given, on the rows.
@@ -32,6 +33,8 @@ func (e *GivenError) Error() string {
 	}
 	return fmt.Sprintf("formula %q: %v", e.Formula, e.Err)
 }
+
+func (*GivenError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 func (e *GivenError) Unwrap() error { return e.Err }
 

@@ -77,7 +77,7 @@ func (r *Run) drawer(e *Engine, n int) *drawer {
 	d := &drawer{fiber: e.schedule.fiber(), of: r.network, class: class}
 	own := *r.Loaded
 	own.Pool = parallel.New(1) // which takes one call at a time
-	d.Drawer = own.NewDrawer(classes[class].rows, func(int) method.Score { return d })
+	d.Drawer = experiment.NewDrawerBy(&own, classes[class].rows, func(int) method.Score { return d })
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -97,7 +98,7 @@ func (t *training) clocked() error {
 	return t.Folder.AmendManifest(func(m *run.Manifest) {
 		m.Clock = nil
 		for _, d := range decisions {
-			c := run.Clocked{Key: "train.epochs", Value: d.Plan.Epochs, After: d.After,
+			c := run.Clocked{Key: problem.KeyTrainEpochs, Value: d.Plan.Epochs, After: d.After,
 				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
 					d.Why)}
 			if d.Repeats() {

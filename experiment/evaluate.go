@@ -20,7 +20,7 @@ import (
 type Evaluation struct {
 	Run       string             `json:"run"`
 	Verdict   verdict.Verdict    `json:"verdict"`
-	Drawn     []problem.Setting  `json:"drawn_by,omitempty"` // keys of generation that were set
+	Drawn     []problem.Drawn    `json:"drawn_by,omitempty"` // keys of generation that were set
 	Epoch     int                `json:"epoch"`              // of the network
 	Weights   string             `json:"weights,omitempty"`  // why of this epoch, where held-out distances chose it
 	HeldOut   string             `json:"held_out,omitempty"` // which rows count as held out, where not all are

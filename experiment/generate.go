@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -96,6 +97,8 @@ func (e *FailedError) Error() string {
 		e.Failed, e.Samples, e.Limit)
 }
 
+func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // A ViolationError says that samples are not feasible.
 type ViolationError struct {
 	Component    string
@@ -108,23 +111,24 @@ func (e *ViolationError) Error() string {
 	return fmt.Sprintf("sample %d violates %q by %.3g, above %s = %g", e.Sample, e.Component, e.Worst, e.Key, e.Limit)
 }
 
-// Generate makes the samples first … first+n−1 of the given seed. tick, if not
-// nil, hears how many are done. Samples that fail are kept and marked; a share
-// above generate.max_failed is a *FailedError, returned beside the samples.
+func (*ViolationError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
+// Generate makes the samples first … first+n−1 of the given seed. tick, if not nil, gets how many are done. Samples
+// that fail are kept and marked; a share above generate.max_failed is a *FailedError, returned beside the samples.
 func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(done int)) (*Samples, error) {
-	return l.draw(ctx, t, prior, n, first, seed, tick, false)
+	return l.checked(NewDrawer(l, t, n).Draw(ctx, prior, n, first, seed, tick))
 }
 
 // Diagnose is Generate with Samples.Steps, of methods that tell of them.
 func (l *Loaded) Diagnose(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(done int)) (*Samples, error) {
-	return l.draw(ctx, t, prior, n, first, seed, tick, true)
+	d := NewDrawer(l, t, n)
+	d.Diagnose()
+	return l.checked(d.Draw(ctx, prior, n, first, seed, tick))
 }
 
-func (l *Loaded) draw(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
-	tick func(done int), diagnose bool) (*Samples, error) {
-	s, err := l.generate(ctx, t, prior, n, first, seed, tick, diagnose)
+func (l *Loaded) checked(s *Samples, err error) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -152,45 +156,42 @@ func (l *Loaded) blockRows(n int) int {
 	return max(1, parallel.Blocks(n, blocks))
 }
 
-func (l *Loaded) generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
-	tick func(int), diagnose bool) (*Samples, error) {
-	fields := l.Fields(t, l.blockRows(n), l.Pool.Workers())
-	d := l.NewDrawer(l.blockRows(n), func(worker int) method.Score { return fields[worker] })
-	var trace *method.Trace
-	if w, ok := d.sampler.(method.Watcher); ok && diagnose {
-		trace = w.NewTrace()
-		w.Watch(trace)
-	}
-	s, err := d.Draw(ctx, prior, n, first, seed, tick)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range fields {
-		s.Evaluated += f.Rows()
-	}
-	if trace != nil {
-		s.Steps = steps(l.Process, trace)
-	}
-	return s, nil
-}
-
 // Fields makes scores of a network as samples are drawn with it, for as many goroutines, in blocks of so many
 // rows.
 func (l *Loaded) Fields(t *Trained, rows, goroutines int) []*score.Field[float32] {
 	return score.NewGuided(t.Model, t.packed(), rows, goroutines, l.Problem.Generate.Guidance)
 }
 
-// A Drawer draws samples in blocks of so many rows, and keeps the room for that between calls. One goroutine
-// uses it at a time.
+// A Drawer draws samples in blocks, and keeps the room for that between calls. One goroutine uses it at a time.
 type Drawer struct {
 	l       *Loaded
 	sampler method.Sampler
 	scores  func(worker int) method.Score
+	fields  []*score.Field[float32] // behind scores; nil where they are the caller's
+	trace   *method.Trace           // of Diagnose
 }
 
-// NewDrawer makes a Drawer that asks these scores, one for each worker of the pool.
-func (l *Loaded) NewDrawer(rows int, scores func(worker int) method.Score) *Drawer {
-	return &Drawer{l, l.Method.Sampler(rows, l.Pool), scores}
+// NewDrawer makes a Drawer by a trained network, for calls of about n samples.
+func NewDrawer(l *Loaded, t *Trained, n int) *Drawer {
+	rows := l.blockRows(n)
+	fields := l.Fields(t, rows, l.Pool.Workers())
+	d := NewDrawerBy(l, rows, func(worker int) method.Score { return fields[worker] })
+	d.fields = fields
+	return d
+}
+
+// NewDrawerBy makes a Drawer of so many rows a block that asks these scores, one for each worker of the pool.
+func NewDrawerBy(l *Loaded, rows int, scores func(worker int) method.Score) *Drawer {
+	return &Drawer{l: l, sampler: l.Method.Sampler(rows, l.Pool), scores: scores}
+}
+
+// Diagnose has samples that are drawn from now on come with Samples.Steps, of this and all earlier calls, of methods
+// that tell of them.
+func (dr *Drawer) Diagnose() {
+	if w, ok := dr.sampler.(method.Watcher); ok {
+		dr.trace = w.NewTrace()
+		w.Watch(dr.trace)
+	}
 }
 
 // Draw makes the samples first … first+n−1 of the given seed, those that fail among them. tick, if not nil,
@@ -200,6 +201,9 @@ func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uin
 	start, l := time.Now(), dr.l
 	d := l.Process.Set.Dim()
 	s := &Samples{X: make([]float64, n*d), Dim: d, Lost: make([]bool, n)}
+	for _, f := range dr.fields {
+		s.Evaluated -= f.Rows()
+	}
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
 		begin, number := prior.Prior, first+uint64(lo)
@@ -228,6 +232,12 @@ func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uin
 		}
 	}
 	s.Time = time.Since(start)
+	for _, f := range dr.fields {
+		s.Evaluated += f.Rows()
+	}
+	if dr.trace != nil {
+		s.Steps = steps(l.Process, dr.trace)
+	}
 	return s, nil
 }
 

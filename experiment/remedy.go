@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -104,7 +105,7 @@ func (m *remedies) longer() []string {
 		return nil
 	}
 	proc := kind.Forward(*m.Process)
-	l, err := choose.Measure(proc.Set, m.TrainRows, m.Problem.Seed, m.Pool)
+	l, err := choose.Measure(context.TODO(), proc.Set, m.TrainRows, m.Problem.Seed, m.Pool)
 	if err != nil || !(l.Spread > 0) {
 		return nil
 	}
@@ -158,7 +159,7 @@ func (m *remedies) name() string { return text.Shell(m.Folder.Dir) }
 // redrawn reports whether samples are drawn by other keys than the run's, but for the prior.
 func (m *remedies) redrawn() bool {
 	for _, s := range m.Drawn {
-		if s.Changed() && s.Key != "prior" {
+		if s.Changed() && s.Key != problem.KeyPrior {
 			return true
 		}
 	}
@@ -177,7 +178,7 @@ func (m *remedies) draw(setting string) string {
 			all = append(all, s.String())
 		}
 	}
-	to, err := m.Redraw(all)
+	to, err := m.Redraw(problem.ParseSettings(all...))
 	if err != nil {
 		return m.train(setting)
 	}
@@ -195,7 +196,7 @@ func (m *remedies) farther(times float64) []string {
 	settings := []string{fmt.Sprintf("process.horizon=%.4g", times*s.T)}
 	for _, c := range m.asked().chosen {
 		switch c.Key {
-		case "process.sigma.min", "process.sigma.max", "process.friction":
+		case problem.KeyProcessSigmaMin, problem.KeyProcessSigmaMax, problem.KeyProcessFriction:
 			settings = append(settings, fmt.Sprintf("%s=%.4g", c.Key, c.Value))
 		}
 	}
@@ -217,7 +218,8 @@ func (m *remedies) trainable(settings []string) (*problem.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := problem.Load(source, m.asked().file, m.asked().variant, slices.Concat(m.asked().settings, settings))
+	p, err := problem.Load(source, m.asked().file, m.asked().variant,
+		problem.ParseSettings(slices.Concat(m.asked().settings, settings)...))
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +280,7 @@ func (r *Run) asTyped() typed {
 		return config
 	}
 	// It is what was typed if it has the same keys, and the files that it names are where they were.
-	p, err := problem.Load(source, t.file, t.variant, t.settings)
+	p, err := problem.Load(source, t.file, t.variant, problem.ParseSettings(t.settings...))
 	if err == nil && !sameKeys(p.Written(), m.Given) {
 		return config
 	}
@@ -296,7 +298,7 @@ func sameKeys(a, b []problem.Given) bool {
 	values := func(given []problem.Given) map[string]string {
 		of := map[string]string{}
 		for _, g := range given {
-			if g.Key != "data.path" && g.Key != "train.max_seconds" && g.Key != "train.epochs" {
+			if g.Key != problem.KeyDataPath && g.Key != problem.KeyTrainMaxSeconds && g.Key != problem.KeyTrainEpochs {
 				if v, err := json.Marshal(g.Value); err == nil {
 					of[g.Key] = string(v)
 				}

@@ -365,7 +365,7 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 		}
 	}
 	average := &Trained{Model: t.trainer.Average()}
-	s, err := t.generate(ctx, average, t.prior, t.SampleCount(), 0, t.Problem.Seed, nil, false)
+	s, err := NewDrawer(t.Loaded, average, t.SampleCount()).Draw(ctx, t.prior, t.SampleCount(), 0, t.Problem.Seed, nil)
 	if err != nil {
 		return err
 	}

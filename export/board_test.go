@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/eventfile"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/tensorboard"
 	"github.com/landing-diffusion/landing/train"
@@ -181,7 +182,7 @@ func TestBoardElsewhere(t *testing.T) {
 	for range 2 {
 		r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
 		trainOn(t, r, &Board{}, experiment.Observer{})
-		again := testkit.Must(r.Extend([]string{"train.epochs=3"}, "", nil))
+		again := testkit.Must(r.Extend(problem.ParseSettings("train.epochs=3"), "", nil))
 		b := board(t, again, &logs)
 		trainOn(t, again, b, b.Observer(experiment.Observer{}))
 		dirs = append(dirs, b.Dir)

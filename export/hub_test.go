@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
@@ -116,7 +116,7 @@ func TestNoHub(t *testing.T) {
 	refused := func(s *Source, keep bool, want string) {
 		t.Helper()
 		_, err := s.Hub(keep)
-		if e := new(HubError); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+		if fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
 )
 
-// generate is samples of a run: rows.npy has all of a unit's, those that failed as NaN.
-var generate = Kind{Name: "generate", Do: doGenerate, Join: joinGenerate}
+// generateKind is samples of a run: rows.npy has all of a part's, those that failed as NaN.
+const generateKind = "generate"
 
 // GenerateOptions say which samples of a run are made, as the flags of landing generate do.
 type GenerateOptions struct {
@@ -35,9 +35,12 @@ type GenerateOptions struct {
 
 	Condition   string // name=value,… or a file
 	Start, Goal string // of an arm
+
+	Diagnose bool                          // tell how far states are from the set at every step; of Once alone
+	Say      func(format string, v ...any) // gets remarks on the run and on what is asked of it; nil: nobody
 }
 
-// A generation is what units of a generation share.
+// A generation is what parts of a generation share.
 type generation struct {
 	Checkpoint string   `json:"checkpoint"`
 	Seed       uint64   `json:"seed"`
@@ -60,7 +63,7 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(o.Settings)
+	drawn, err := r.Redraw(problem.ParseSettings(o.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +72,16 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if o.Condition != "" && !strings.Contains(o.Condition, "=") {
 		given, g.Condition = o.Condition, ""
 	}
+	say := o.Say
+	if say == nil {
+		say = func(string, ...any) {}
+	}
 	asked, err := g.asked(drawn, given)
 	if err != nil {
 		return nil, err
+	}
+	if asked != nil && asked.Warning != "" {
+		say("warning: %s", asked.Warning)
 	}
 	if asked != nil {
 		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
@@ -84,12 +94,26 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w := r.Weights(); o.Checkpoint == "" && w != nil {
+		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
+	}
+	for _, says := range r.Standing(trained) {
+		say("note: %s", says)
+	}
 	g.Checkpoint = run.CheckpointName(trained.State.Updates)
-	l := &List{Kind: generate.Name, From: o.First, Count: o.Count * rows}
-	if err := l.runInputs(drawn, &g); err != nil {
+	g.Data = drawn.NeedsData()
+	d := &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each), seed: g.Seed,
+		diagnose: o.Diagnose}
+	l := &List{Kind: generateKind, From: o.First, Count: o.Count * rows, rows: d.draw, drawn: drawn}
+	names := run.CheckpointFiles(g.Checkpoint)
+	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
+		if _, err := os.Stat(drawn.Folder.Path(name)); err == nil {
+			names = append(names, name)
+		}
+	}
+	if err := l.folder(drawn, names, g.Data); err != nil {
 		return nil, err
 	}
-	l.open = &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each)}
 	if given != "" {
 		hash, err := hashOf(given)
 		if err != nil {
@@ -101,48 +125,17 @@ func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
 	return l, nil
 }
 
-// runInputs adds what of a run's folder generation reads, and the data where it is asked.
-func (l *List) runInputs(r *experiment.Run, g *generation) error {
+// folder adds what every part of a run reads of its folder to the inputs, and files of other names, and the data file
+// where it is needed.
+func (l *List) folder(r *experiment.Run, names []string, data bool) error {
 	var m run.Manifest
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
 	}
-	names, err := keeps(r, &m)
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
-		if _, err := os.Stat(r.Folder.Path(name)); err == nil {
-			names = append(names, name)
-		}
-	}
-	names = append(names, run.CheckpointFiles(g.Checkpoint)...)
-	if err := l.files(r, names); err != nil {
-		return err
-	}
-	if g.Data = r.NeedsData(); g.Data {
-		path := r.Problem.Data.Path
-		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
-	}
-	return nil
-}
-
-// keeps returns the names of what every unit of a run reads of its folder. A *run.FolderError names a file that lies
-// elsewhere, which is not for others to read.
-func keeps(r *experiment.Run, m *run.Manifest) ([]string, error) {
-	names := []string{run.ConfigFile, run.ManifestFile}
-	for key, name := range m.Kept {
-		if filepath.Base(name) != name || name == ".." {
-			return nil, &run.FolderError{Dir: r.Folder.Path(run.ManifestFile), Problem: fmt.Sprintf("keeps %q as %q; "+
-				"expected the name of a file in the folder", key, name)}
-		}
+	names = append(names, run.ConfigFile, run.ManifestFile)
+	for _, name := range m.Kept {
 		names = append(names, name)
 	}
-	return names, nil
-}
-
-// files adds files of a run's folder to the inputs.
-func (l *List) files(r *experiment.Run, names []string) error {
 	slices.Sort(names)
 	for _, name := range names {
 		hash, err := hashOf(r.Folder.Path(name))
@@ -150,6 +143,9 @@ func (l *List) files(r *experiment.Run, names []string) error {
 			return err
 		}
 		l.input("run/"+name, r.Folder.Path(name), hash)
+	}
+	if path := r.Problem.Data.Path; data {
+		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
 	}
 	return nil
 }
@@ -169,14 +165,11 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 		return r.Conditions(given)
 	case g.Start != "" || g.Goal != "":
 		return r.Between(g.Start, g.Goal)
-	case g.Condition != "" && !strings.Contains(g.Condition, "="):
-		return nil, &TaskError{"generate", fmt.Sprintf("its condition is %q; expected name=value,… or an input",
-			g.Condition)}
 	case g.Condition != "":
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
-		return nil, &experiment.ConditionError{Fault: "the run has a condition: expected values of " +
-			strings.Join(r.Condition.Names, ", ")}
+		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, or a "+
+			"file with a row for each", strings.Join(r.Condition.Names, ", "))
 	}
 	return nil, nil
 }
@@ -187,22 +180,10 @@ type drawer struct {
 	trained *experiment.Trained
 	asked   *experiment.Conditions // nil without any
 	each    int                    // samples under each
-	prior   *experiment.Prior      // nil until it is asked
-}
+	seed    uint64
+	prior   *experiment.Prior // nil until it is asked
 
-// begin makes the prior, which may take chains; step hears that they go on.
-func (d *drawer) begin(ctx context.Context, step func()) error {
-	if d.prior != nil {
-		return nil
-	}
-	prior, err := d.run.Prior(ctx, func(int, int) { step() })
-	if err != nil {
-		return err
-	}
-	if d.prior = prior; d.asked != nil {
-		d.prior = prior.Under(d.asked.Rows, d.each)
-	}
-	return nil
+	diagnose bool
 }
 
 // named returns the path of the input whose name is base and an extension; empty if there is none.
@@ -215,27 +196,6 @@ func (in Inputs) named(base string) string {
 	return ""
 }
 
-// open makes a run ready to draw, from inputs that were verified.
-func (g *generation) open(in Inputs, pool *parallel.Pool) (*drawer, error) {
-	data := in.named("data")
-	if g.Data != (data != "") {
-		return nil, &TaskError{"generate", "its task and its inputs do not say alike whether it needs the data"}
-	}
-	r, err := experiment.OpenSent(in.Root("run"), data, pool)
-	if err != nil {
-		return nil, err
-	}
-	if r, err = r.Redraw(g.Settings); err != nil {
-		return nil, err
-	}
-	d := &drawer{run: r, each: int(g.Each)}
-	if d.asked, err = g.asked(r, in.named("condition")); err != nil {
-		return nil, err
-	}
-	d.trained, err = r.Trained(g.Checkpoint)
-	return d, err
-}
-
 // Drawn is what a unit of generation tells besides its rows.
 type Drawn struct {
 	Rows
@@ -245,7 +205,15 @@ type Drawn struct {
 	Break      string  `json:"break,omitempty"` // the first of them
 	Components []Worst `json:"violation"`       // how far samples are from Σ, by component
 	Infeasible *Worst  `json:"infeasible,omitempty"`
-	Epoch      int     `json:"epoch"` // of the network
+	Epoch      int     `json:"epoch"`   // of the network
+	Seconds    float64 `json:"seconds"` // that drawing took
+
+	Steps *experiment.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
+
+	// Of all parts, once they are joined:
+	Seed  uint64            `json:"-"`
+	By    []problem.Drawn   `json:"-"` // keys of generation that were set
+	Under *experiment.Asked `json:"-"` // conditions
 }
 
 // Worst is the violation of a component by the sample that violates it most.
@@ -257,45 +225,36 @@ type Worst struct {
 	Key       string       `json:"key,omitempty"` // of the limit
 }
 
-func doGenerate(ctx context.Context, j *Job) (any, error) {
-	var g generation
-	rows, err := task(j.Unit, &g)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := j.Opened(shared(j.Unit), func() (any, error) { return g.open(j.Inputs, j.Pool) })
-	if err != nil {
-		return nil, err
-	}
-	d := opened.(*drawer)
-	if err := d.begin(ctx, j.Step); err != nil {
-		return nil, err
+// draw makes the samples of a part.
+func (d *drawer) draw(ctx context.Context, m *making) (any, error) {
+	if d.prior == nil { // it may take chains
+		prior, err := d.run.Prior(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if d.prior = prior; d.asked != nil {
+			d.prior = prior.Under(d.asked.Rows, d.each)
+		}
 	}
 	dim := d.run.Process.Set.Dim()
 	out := &Drawn{Epoch: d.trained.State.Epoch}
-	out.Rows, err = j.writeRows(rows, dim, func(x []float64, first uint64) (int, error) {
-		s, err := d.run.Generate(ctx, d.trained, d.prior, len(x)/dim, first, g.Seed, func(k int) {
-			j.Tick(first-rows.First+uint64(k), rows.Count)
+	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(m.Count, math.MaxInt32)))
+	if d.diagnose {
+		drawer.Diagnose()
+	}
+	rows, err := m.writeRows(dim, func(x []float64, first uint64) (int, error) {
+		s, err := drawer.Draw(ctx, d.prior, len(x)/dim, first, d.seed, func(k int) {
+			m.tick(first-m.First+uint64(k), m.Count)
 		})
-		if s == nil {
+		if err != nil {
 			return 0, err
 		}
 		out.add(d.run, s, first)
 		copy(x, s.X)
 		return s.Failed(), nil
 	})
+	out.Rows = rows
 	return out, err
-}
-
-// shared identifies what units with other ranges of the same rows have in common.
-func shared(u *work.Unit) string {
-	var t ranged
-	if decode(u, &t) != nil {
-		return u.Content()
-	}
-	all := *u
-	all.Task = t.Of
-	return all.Content()
 }
 
 // add takes account of the samples from number first on, and makes those that failed NaN.
@@ -314,6 +273,7 @@ func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
 		}
 	}
 	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
+	o.Seconds, o.Steps = o.Seconds+s.Time.Seconds(), s.Steps
 	if o.Break == "" && s.Break != nil {
 		o.Break = s.Break.Error()
 	}
@@ -332,15 +292,8 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	if err := j.Task(&g); err != nil {
 		return nil, err
 	}
-	dir, data, err := j.runDir()
+	r, err := g.opened(j)
 	if err != nil {
-		return nil, err
-	}
-	r, err := experiment.OpenToDraw(dir, data, j.Pool)
-	if err != nil {
-		return nil, err
-	}
-	if r, err = r.Redraw(g.Settings); err != nil {
 		return nil, err
 	}
 	ext := strings.ToLower(filepath.Ext(j.Out))
@@ -348,7 +301,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	if write == nil {
 		return nil, refuse("%s: this kind of data is not written to such files, but to .npy or .csv", j.Out)
 	}
-	all := Drawn{}
+	all := Drawn{Seed: g.Seed, By: r.Drawn}
 	for _, p := range j.Parts {
 		var d Drawn
 		if err := json.Unmarshal(p.Result.Detail, &d); err != nil {
@@ -356,7 +309,8 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 		}
 		all.join(&d)
 	}
-	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range)}
+	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range),
+		Detail: &all}
 	if r.Domain.Rounded[ext] != nil {
 		var worst metric.Violation
 		form.Write = func(w io.Writer, rows arrayfile.Rows) error {
@@ -369,39 +323,66 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 			}))
 		}
 		form.Note = func() string {
-			if worst.Worst <= all.Worst() {
+			if !(worst.Worst > all.Worst()) {
 				return ""
 			}
 			return fmt.Sprintf("%s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all "+
 				"digits", j.Out, worst.Component, float64(worst.Worst))
 		}
 	}
-	if !j.Force { // what is there is no left-over of ours
-		if _, err := experiment.ReadRecord(j.Out); err != nil {
-			return nil, &run.ExistsError{Path: form.Beside}
+	if !j.Force {
+		if err := freeRecord(j.Out); err != nil {
+			return nil, err
 		}
 	}
 	form.Record = func(sha256 string, failed []uint64) (any, error) {
-		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version, Run: dir,
+		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
+			Run:    r.Folder.Dir,
 			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
-			Drawn: append([]problem.Setting{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
-			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken}
-		for _, p := range j.Parts {
-			rec.Seconds += p.Result.Seconds
-		}
+			Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
+			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
+			Seconds: all.Seconds, Steps: all.Steps}
 		if g.Each > 0 {
 			given := cmp.Or(g.Condition, strings.TrimSpace(g.Start+" "+g.Goal),
 				j.Parts[0].Result.Inputs.named("condition"))
-			rec.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
+			all.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
 				Each: int(g.Each)}
 		}
+		rec.Under = all.Under
 		return rec, nil
 	}
 	return form, nil
 }
 
-// Worst is the largest violation of any component.
+// opened returns the run that drew, as it drew.
+func (g *generation) opened(j *Joint) (*experiment.Run, error) {
+	if j.drawn != nil {
+		return j.drawn, nil
+	}
+	dir, data, err := j.runDir()
+	if err != nil {
+		return nil, err
+	}
+	r, err := experiment.OpenToDraw(dir, data, j.Pool)
+	if err != nil {
+		return nil, err
+	}
+	return r.Redraw(problem.ParseSettings(g.Settings...))
+}
+
+// freeRecord returns an error if what lies in the place of a file's record is none.
+func freeRecord(file string) error {
+	if _, err := experiment.ReadRecord(file); err != nil {
+		return &run.ExistsError{Path: experiment.RecordName(file)}
+	}
+	return nil
+}
+
+// Worst is the largest violation of any component; NaN where there is no sample.
 func (o *Drawn) Worst() (worst metric.Float) {
+	if len(o.Components) == 0 {
+		return metric.NaN
+	}
 	for _, c := range o.Components {
 		worst = max(worst, c.Worst)
 	}
@@ -413,6 +394,7 @@ func (o *Drawn) join(d *Drawn) {
 	o.Dim, o.Epoch = d.Dim, d.Epoch
 	o.Failed += d.Failed
 	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
+	o.Seconds, o.Steps = o.Seconds+d.Seconds, d.Steps
 	o.Break = cmp.Or(o.Break, d.Break)
 	for k, c := range d.Components {
 		if k >= len(o.Components) {

@@ -46,7 +46,7 @@ func halvesOf(w io.Writer, o options, recipe, of, file string, settings ...strin
 	if err != nil {
 		return err
 	}
-	p, err := problem.Load(text, recipe, "", settings)
+	p, err := problem.Load(text, recipe, "", problem.ParseSettings(settings...))
 	if err != nil {
 		return err
 	}

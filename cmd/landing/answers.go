@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/inventory"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/metric"
@@ -25,10 +25,7 @@ import (
 // prints a type of its own and adds it here: landing schema VERB shows it, and tests hold every object that a verb
 // prints against it.
 var answers = map[string][]any{
-	"bench generate":     {waited{}},
-	"bench kernels":      {speeds{}},
-	"bench problems":     {problemList{}, writtenProblems{}, measuredProblems{}},
-	"bench serve":        {served{}},
+	"bench":              {speeds{}},
 	"check":              {examined{}},
 	"compare":            {compare.Comparison{}},
 	"data alanine":       {alanineStory{}},
@@ -64,7 +61,7 @@ var answers = map[string][]any{
 
 // failed is what every verb prints with --json where it fails before it has an answer.
 type failed struct {
-	Error fault `json:"error"`
+	Error errorObject `json:"error"`
 }
 
 // metricLine is a line of metrics.jsonl.
@@ -93,7 +90,7 @@ var unlike = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[kernel.Precision](): {Type: "string", Enum: []any{"float32", "bfloat16x3", "bfloat16"}},
 	reflect.TypeFor[eventKind]():        oneOf(eventMessage, eventProgress, eventRun, eventError),
 	reflect.TypeFor[level]():            oneOf(levelInfo, levelNote, levelWarning),
-	reflect.TypeFor[faultKind]():        oneOf(slices.Concat(slices.Sorted(maps.Values(faultKinds)), placedKinds)...),
+	reflect.TypeFor[fault.Kind]():       oneOf(fault.Kinds()...),
 	reflect.TypeFor[inventory.State]():  oneOf(inventory.States()...),
 	reflect.TypeFor[inventory.Source](): oneOf(inventory.Sources()...),
 }

@@ -55,7 +55,7 @@ are left out and counted: they would all come to the edge.`,
 					return err
 				}
 			}
-			r, err := experiment.Refine(p, within, a.workersPool())
+			r, err := experiment.Refine(cmd.Context(), p, within, a.workersPool())
 			if err != nil {
 				return err
 			}

@@ -290,7 +290,7 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		return nil, err
 	}
 	for _, n := range slices.Backward(steps) {
-		q, err := student.Redraw([]string{fmt.Sprintf("generate.evaluations=%d", n)})
+		q, err := student.Redraw(problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}})
 		if err != nil {
 			return nil, err
 		}

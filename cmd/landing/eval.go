@@ -24,6 +24,9 @@ import (
 // maxComponents bounds the constraints that a table lists.
 const maxComponents = 8
 
+// maxNumbers bounds the numbers of points that a verb holds in memory at once.
+const maxNumbers = 100_000_000
+
 // judgement is what eval, report and demo have in common.
 type judgement struct {
 	checkpoint string
@@ -87,7 +90,7 @@ was drawn by.`,
 				}
 				return a.judgeFile(cmd.Context(), r, j.samples)
 			}
-			if r, err = r.Redraw(j.settings); err != nil {
+			if r, err = r.Redraw(problem.ParseSettings(j.settings...)); err != nil {
 				return err
 			}
 			return a.judge(cmd.Context(), r, j)
@@ -110,7 +113,7 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) err
 			experiment.RecordName(file))
 	} else {
 		state.Epoch = record.Epoch
-		if r, err = r.Redraw(record.Settings()); err != nil {
+		if r, err = r.Redraw(problem.ParseSettings(record.Settings()...)); err != nil {
 			return err
 		}
 	}
@@ -379,7 +382,7 @@ func printConditional(row func(cells ...string), g *experiment.Conditional) {
 }
 
 // drawnBy says by which keys samples were drawn, and what the run's own are.
-func drawnBy(drawn []problem.Setting) string {
+func drawnBy(drawn []problem.Drawn) string {
 	var keys []string
 	for _, s := range drawn {
 		told := s.String()

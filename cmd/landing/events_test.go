@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
@@ -61,7 +62,7 @@ func TestEvents(t *testing.T) {
 
 	for _, c := range []struct {
 		code int
-		kind faultKind
+		kind fault.Kind
 		args []string
 	}{
 		{2, "usage", []string{"--progress=json", "train"}},

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A limit is --max-time: how long a call may take. It is no budget, by which a training is planned (--for): what it
@@ -43,3 +45,5 @@ type timeUpError struct {
 func (e *timeUpError) Error() string {
 	return fmt.Sprintf("stopped by --max-time %v%s", e.most, e.rest)
 }
+
+func (*timeUpError) Place() fault.Place { return fault.Place{Kind: fault.Time} }

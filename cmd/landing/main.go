@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -17,31 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/levelset/fit"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/discover"
-	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/export"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/mesh/spectrum"
-	"github.com/landing-diffusion/landing/molecule/amber"
-	"github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/paper"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/ranks"
-	"github.com/landing-diffusion/landing/robot/plan"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/work"
 )
 
 // Exit codes.
@@ -126,12 +107,11 @@ func (a *app) main(ctx context.Context) int {
 		a.say("Try: landing check")
 	}
 	if a.said == sayJSON { // the last line
-		f := describe(err, code)
-		emit(stderr, event{Event: eventError, Error: &f})
+		emit(stderr, event{Event: eventError, Error: describe(err)})
 	}
 	// of a line that is no use, flags may be unread
 	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) {
-		if e := a.object(map[string]fault{"error": describe(err, code)}); e != nil {
+		if e := a.object(failed{*describe(err)}); e != nil {
 			a.say("landing: %v", e)
 		}
 	}
@@ -160,55 +140,29 @@ type internalError struct{ text string }
 
 func (e *internalError) Error() string { return e.text }
 
+func (*internalError) Place() fault.Place { return fault.Place{Kind: fault.Internal} }
+
 // usageError marks an error of the command line itself.
 type usageError struct{ error }
+
+func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
 
 // said is an error that the user has been told of.
 type said struct{ error }
 
 func (s *said) Unwrap() error { return s.error }
 
-// isAny reports whether an error is, or wraps, one of the types that targets point to.
-func isAny(err error, targets ...any) bool {
-	return slices.ContainsFunc(targets, func(target any) bool { return errors.As(err, target) })
+// exits are the exit codes of kinds of faults. Kinds that are not here are of the configuration or data.
+var exits = map[fault.Kind]int{
+	fault.Failure: exitFailure, fault.Internal: exitFailure, fault.Write: exitFailure, fault.Usage: exitUsage,
+	fault.Check: exitCheck, fault.Diverged: exitDiverged, fault.Time: exitTime, fault.Interrupted: exitInterrupted,
 }
 
 func exitCode(err error) int {
-	is := func(targets ...any) bool { return isAny(err, targets...) }
-	switch {
-	case is(new(*usageError)):
-		return exitUsage
-	case is(new(*internalError)):
-		return exitFailure
-	case is(new(*timeUpError)):
-		return exitTime
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
-		new(*soakError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
-		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*train.RankError),
-		new(*langevin.StartError), new(*langevin.TuneError)):
-		return exitCheck
-	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
-		new(*geometry.RankError)):
-		return exitDiverged
-	case unwritten(err):
-		return exitFailure
-	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
-		new(*amber.FileError), new(*plan.Error), new(*plan.BatchError),
-		new(*experiment.DataError), new(*experiment.AbsentError), new(*experiment.ConditionError),
-		new(*experiment.TeacherError),
-		new(*draft.UnfitError), new(*discover.GivenError),
-		new(*experiment.RankError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
-		new(*work.ConflictError), new(*work.DamagedError), new(*work.BusyError), new(*run.BusyError),
-		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError), new(*tasks.InputError),
-		new(*tasks.TaskError), new(*export.HubError), new(*score.GraphError),
-		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
-		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.DataError),
-		new(*paper.RowsError), new(*fs.PathError)):
-		return exitConfig
+	if code, ok := exits[fault.KindOf(err)]; ok {
+		return code
 	}
-	return exitFailure
+	return exitConfig
 }
 
 // app is what the verbs share.

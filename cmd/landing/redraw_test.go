@@ -154,7 +154,7 @@ func TestReportsByOtherKeys(t *testing.T) {
 
 // Keys that samples were drawn by are told with the run's own, where it has one.
 func TestDrawnBy(t *testing.T) {
-	got := drawnBy([]problem.Setting{{Key: "process.method", Value: "lagrangian", Own: "euclidean"},
+	got := drawnBy([]problem.Drawn{{Key: "process.method", Value: "lagrangian", Own: "euclidean"},
 		{Key: "process.options.penalty", Value: 100.0}, {Key: "process.steps", Value: 50, Own: 50}})
 	want := "process.method=lagrangian (the run's: euclidean), process.options.penalty=100 (the run has none), " +
 		"process.steps=50"

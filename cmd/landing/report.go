@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -22,7 +23,7 @@ that is named by them.`,
 			if err != nil {
 				return err
 			}
-			if r, err = r.Redraw(j.settings); err != nil {
+			if r, err = r.Redraw(problem.ParseSettings(j.settings...)); err != nil {
 				return err
 			}
 			r.Folder.Force = force

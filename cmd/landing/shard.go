@@ -58,11 +58,9 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 		})
 	}
 	bar := a.progress()
-	doer := &tasks.Doer{Pool: a.workersPool(), Tick: func(done, of uint64) {
+	r, before, err := l.Part(cmd.Context(), &work.Store{Dir: p.Parts}, s, func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("part %s: %d of %d rows", s, done, of) })
-	}}
-	doer.Know(l)
-	r, before, err := doer.Into(cmd.Context(), &work.Store{Dir: p.Parts}, u, l.Inputs)
+	})
 	bar.done()
 	if err != nil {
 		return err

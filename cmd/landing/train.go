@@ -45,7 +45,7 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := problem.Load(data, origin, s.variant, settings)
+	p, err := problem.Load(data, origin, s.variant, problem.ParseSettings(settings...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -259,7 +259,8 @@ all epochs until now.`,
 				return err
 			}
 			if len(settings) > 0 {
-				if r, err = r.Extend(settings, checkpoint, append([]string{"landing"}, a.args...)); err != nil {
+				command := append([]string{"landing"}, a.args...)
+				if r, err = r.Extend(problem.ParseSettings(settings...), checkpoint, command); err != nil {
 					return err
 				}
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -64,9 +65,9 @@ func TestRemediesRun(t *testing.T) {
 	data := filepath.Join(dir, "the rows.csv")
 	capCSV(t, data)
 	small := append(slices.Clone(tiny), "--set", "process.steps=10")
-	problem := filepath.Join(dir, "cap.yaml")
+	file := filepath.Join(dir, "cap.yaml")
 	text := "name: cap\ndata: {path: 'the rows.csv'}\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n"
-	if err := os.WriteFile(problem, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	train := func(name string, settings ...string) {
@@ -93,7 +94,7 @@ func TestRemediesRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err = r.Redraw(c.settings); err != nil {
+		if r, err = r.Redraw(problem.ParseSettings(c.settings...)); err != nil {
 			t.Fatal(err)
 		}
 		last, err := r.LastEpoch()
@@ -153,7 +154,7 @@ func TestRemediesRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, x, err := r.Problem.Extend([]string{"train.max_seconds=60"}); err != nil || !x.Longer {
+			if _, x, err := r.Problem.Extend(problem.ParseSettings("train.max_seconds=60")); err != nil || !x.Longer {
 				t.Errorf("%s: %v", command, err)
 			}
 			continue

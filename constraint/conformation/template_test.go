@@ -281,7 +281,7 @@ func TestStarts(t *testing.T) {
 			t.Errorf("components %s: of two bounds the larger counts", got)
 		}
 		const n = 20
-		starts := testkit.Must(langevin.Start(process(s, langevin.ULLA, langevin.ElasticWalls), n, 1))
+		starts := testkit.Must(langevin.Start(t.Context(), process(s, langevin.ULLA, langevin.ElasticWalls), n, 1))
 		far := 0.0
 		for i := range n {
 			y := starts[36*i : 36*i+36]

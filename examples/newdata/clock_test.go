@@ -69,7 +69,7 @@ func TestClock(t *testing.T) {
 		t.Errorf("%q, %v", csv.String(), err)
 	}
 	// A set in space is none for it.
-	p, err := problem.Load([]byte(text), "rush.yaml", "", []string{"set.dim=3"})
+	p, err := problem.Load([]byte(text), "rush.yaml", "", problem.ParseSettings("set.dim=3"))
 	testkit.OK(t, err)
 	if _, err = p.Build(); err == nil || !strings.Contains(err.Error(), "data.kind") ||
 		!strings.Contains(err.Error(), "not in R²") {

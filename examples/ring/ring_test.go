@@ -21,8 +21,9 @@ import (
 // every bond and angle of the template, that of the closure too, to 1e-10, none lost.
 func TestExample(t *testing.T) {
 	source := testkit.Must(os.ReadFile("problem.yaml"))
-	p := testkit.Must(problem.Load(source, "problem.yaml", "energy", []string{"sample.draws=10", "sample.burn=100",
-		"sample.thin=5", "sample.max_rhat=100"}))
+	p, err := problem.Load(source, "problem.yaml", "energy", problem.ParseSettings("sample.draws=10", "sample.burn=100",
+		"sample.thin=5", "sample.max_rhat=100"))
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	defer pool.Close()
 	r := testkit.Must(experiment.Sample(context.Background(), p, pool, nil))

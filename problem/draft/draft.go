@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/expr"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
@@ -113,6 +114,8 @@ func (e *UnfitError) Error() string {
 	return fmt.Sprintf("%s cannot be trained on as it is: %s; --clean FILE writes the rows and columns that can "+
 		"(.csv, .npy or .parquet), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
 }
+
+func (e *UnfitError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // An OptionError says which option cannot be.
 type OptionError struct{ Option, Fault string }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
@@ -195,6 +196,8 @@ func (e *Error) Error() string {
 	}
 	return e.Detail
 }
+
+func (*Error) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // A Planner answers queries of one Problem, one at a time: the scratch of one goroutine.
 type Planner struct {

@@ -34,7 +34,7 @@ func Run(t *testing.T, file, path string) *experiment.Samples {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load(source, file, "", Small)
+	p, err := problem.Load(source, file, "", problem.ParseSettings(Small...))
 	if err != nil {
 		t.Fatal(err)
 	}
