@@ -42,7 +42,7 @@ func connectedness(e *Evidence) []Finding {
 	for n, p := range pairs {
 		a, b := group[p.i], group[p.j]
 		key := [2]int{min(a, b), max(a, b)}
-		if a == b || tries[key] >= 6 || left == 0 {
+		if a == b || tries[key] >= 6 || left == 0 || e.ctx.Err() != nil {
 			continue
 		}
 		left--

@@ -76,44 +76,15 @@ const bareStates = 1000
 // tell, and no more. An *AbsentError says that this is not enough.
 func OpenToDraw(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 	if dataPath == "" {
-		if r, err := openBare(dir, false, pool); r != nil || err != nil {
+		if r, err := openBare(dir, pool); r != nil || err != nil {
 			return r, err
 		}
 	}
 	return Open(dir, dataPath, pool)
 }
 
-// OpenSent is OpenToDraw of a folder that another machine sent, with the run's data file or without: no file that it
-// names is looked at where it lies on this machine. A *run.FolderError names one that the folder does not keep.
-func OpenSent(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
-	f, err := run.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
-	}
-	_, p, err := openConfig(f, &m)
-	if err != nil {
-		return nil, err
-	}
-	for key, path := range setFiles(p) {
-		if m.Files[key] == "" || m.Kept[key] == "" {
-			return nil, &run.FolderError{Dir: dir, Problem: fmt.Sprintf("names the file %s for %s and does not keep "+
-				"it: it may be another one on this machine, and is not read", path, key)}
-		}
-	}
-	if dataPath == "" {
-		if r, err := openBare(dir, true, pool); r != nil || err != nil {
-			return r, err
-		}
-	}
-	return Open(dir, dataPath, pool)
-}
-
-// openBare opens a run whose data is not there, or was not sent; nil if it is there, or if the run does not say where.
-func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
+// openBare opens a run whose data is not there; nil if it is there, or if the run does not say where.
+func openBare(dir string, pool *parallel.Pool) (*Run, error) {
 	f, m, p, err := openProblem(dir)
 	if err != nil {
 		return nil, err
@@ -121,7 +92,7 @@ func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
 	if p.Data.Path == "" {
 		return nil, nil
 	}
-	if _, err := os.Stat(p.Data.Path); !sent && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(p.Data.Path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err := extendedBy(f, m, &p.Problem); err != nil {
@@ -133,7 +104,7 @@ func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
 	}
 	l := &Loaded{Pool: pool, Bare: true,
 		Data: &dataset.Points{Name: m.Data.Name, SHA256: m.Data.SHA256, D: proc.Set.Dim()}}
-	l.Problem, l.Process, l.Chosen = resolve(p.Problem, proc, nil, pool)
+	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p.Problem, proc, nil, pool)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func taught(p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]floa
 		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
 			points.N, points.D, d, problem.TaughtKey)}
 	}
-	if fault, _ := judge(p, set, points, pool); fault != "" {
+	if fault, _ := judge(context.TODO(), p, set, points, pool); fault != "" {
 		return nil, &DataError{path, fault}
 	}
 	return points.X, nil

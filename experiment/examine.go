@@ -87,11 +87,11 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	var notes []string
 	if data != nil {
 		split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
-		if p, proc, notes, err = tune(p, proc, data.Rows(split.Train), len(split.Val), pool); err != nil {
+		if p, proc, notes, err = tune(ctx, p, proc, data.Rows(split.Train), len(split.Val), pool); err != nil {
 			return nil, err
 		}
 	}
-	p, proc, chosen := resolve(p, proc, x, pool)
+	p, proc, chosen := resolve(ctx, p, proc, x, pool)
 	in := check.Input{Process: proc, Data: x, Seed: p.Seed}
 	if !p.Data.Tolerance.IsAuto() {
 		in.Tolerance = float64(p.Data.Tolerance)

@@ -94,17 +94,17 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	remark, err := checkFeasible(p, proc.Set, data, pool)
+	remark, err := checkFeasible(context.TODO(), p, proc.Set, data, pool)
 	if err != nil {
 		return nil, err
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows = data.Rows(l.Split.Train)
 	var notes []string
-	if p, proc, notes, err = tune(p, proc, l.TrainRows, len(l.Split.Val), pool); err != nil {
+	if p, proc, notes, err = tune(context.TODO(), p, proc, l.TrainRows, len(l.Split.Val), pool); err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
+	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p, proc, data.X, pool)
 	l.Chosen = append(l.Chosen, settleStop(l.Problem, l.Split)...)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (r *Run) Redraw(settings problem.Settings) (*Run, error) {
 	l, q := *r.Loaded, *r
 	q.asked = r.asked || prior || repulsion
 	var chosen []choose.Choice
-	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)
+	l.Problem, l.Process, chosen = resolve(context.TODO(), p, proc, r.Data.X, r.Pool)
 	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
 		return nil, err
 	}

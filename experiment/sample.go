@@ -99,9 +99,9 @@ func Sample(
 		}
 	}
 	c.Progress = tick
-	p, c.Process, _ = resolve(p, c.Process, nil, pool)
+	p, c.Process, _ = resolve(ctx, p, c.Process, nil, pool)
 	start := time.Now()
-	x0, err := langevin.Start(c.Process, c.Count, p.Seed)
+	x0, err := langevin.Start(ctx, c.Process, c.Count, p.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +198,14 @@ func observe(p *problem.Problem, of *domain.Domain, pool *parallel.Pool, draws *
 
 // chooseStep sets the step of chains: from the spread of points on Σ, then tuned.
 func chooseStep(ctx context.Context, p *problem.Problem, c *langevin.Chains, pool *parallel.Pool) error {
-	points, err := langevin.Start(c.Process, spreadPoints, p.Seed)
+	points, err := langevin.Start(ctx, c.Process, spreadPoints, p.Seed)
 	if err != nil {
 		return err
 	}
 	c.Process.Schedule.T = c.StepOf(points)
 	tuned := *c
-	_, tuned.Process, _ = resolve(p, c.Process, nil, pool)
-	x0, err := langevin.Start(tuned.Process, c.Count, p.Seed)
+	_, tuned.Process, _ = resolve(ctx, p, c.Process, nil, pool)
+	x0, err := langevin.Start(ctx, tuned.Process, c.Count, p.Seed)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 // process with them: package choose says which, from the training rows (n×d) and the set. What the
 // file says stays, and the rest follows from it. Notes are what could not be measured, or was left out.
 // There are held validation rows, of the rows that it does not see the training may be judged by.
-func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, pool *parallel.Pool) (
+func tune(ctx context.Context, p *problem.Problem, proc *langevin.Process, rows []float64, held int, pool *parallel.Pool) (
 	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
 	kind, _ := methods.Of(p.Process.Method)
 	if kind.Forward == nil && !kind.Velocity || len(p.Chosen()) > 0 || !p.Leaves() {
@@ -28,7 +29,10 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, 
 	if kind.Forward != nil {
 		forward = kind.Forward(*proc)
 	}
-	m, err := choose.Measure(forward.Set, rows, p.Seed, pool)
+	m, err := choose.Measure(ctx, forward.Set, rows, p.Seed, pool)
+	if ctx.Err() != nil {
+		return nil, nil, nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, nil, nil, &DataError{Problem: err.Error()}
 	}

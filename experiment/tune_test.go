@@ -195,7 +195,7 @@ func TestTuneStops(t *testing.T) {
 		}
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		q, _, _, err := tune(p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
+		q, _, _, err := tune(t.Context(), p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
 			pool)
 		if err != nil || q.Train.Stop != c.want {
 			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)

@@ -187,7 +187,7 @@ func chainWalls(
 		if proc.Method, proc.Curvature = langevin.ULLAP, false; !c.Process.Method.Underdamped() {
 			proc.Schedule.T, proc.Friction = math.Sqrt(c.Process.Schedule.T), 1/math.Sqrt(c.Process.Schedule.T)
 		}
-		x0, err := langevin.Start(&proc, c.Count, p.Seed)
+		x0, err := langevin.Start(ctx, &proc, c.Count, p.Seed)
 		if err != nil {
 			return nil, err
 		}

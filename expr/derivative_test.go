@@ -107,10 +107,8 @@ func TestDerivativesBySlope(t *testing.T) {
 	s := keyed.New(1, keyed.Probe, 0)
 	for _, f := range smooth {
 		g := expr.NewGraph(d)
-		value, err := expr.NewScope(g).Parse(f.text)
-		testkit.OK(t, err)
-		p, err := g.Compile(value)
-		testkit.OK(t, err)
+		value := testkit.Must(expr.NewScope(g).Parse(f.text))
+		p := testkit.Must(g.Compile(value))
 		at := func(x []float64) float64 {
 			var c [1]float64
 			p.Values(c[:], x, 1)
@@ -190,10 +188,8 @@ func TestKinks(t *testing.T) {
 		"atan2(x[0], x[1])": {math.NaN(), math.NaN()},
 	} {
 		g := expr.NewGraph(2)
-		v, err := expr.NewScope(g).Parse(formula)
-		testkit.OK(t, err)
-		p, err := g.Compile(v)
-		testkit.OK(t, err)
+		v := testkit.Must(expr.NewScope(g).Parse(formula))
+		p := testkit.Must(g.Compile(v))
 		var c [1]float64
 		var j [2]float64
 		p.Jacobians(c[:], j[:], []float64{0, 0}, 1)

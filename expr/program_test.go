@@ -18,12 +18,10 @@ func program(t testing.TB, d int, formulas ...string) *expr.Program {
 	s := expr.NewScope(g)
 	var values []expr.Value
 	for _, f := range formulas {
-		v, err := s.Parse(f)
-		testkit.OK(t, err)
+		v := testkit.Must(s.Parse(f))
 		values = append(values, v)
 	}
-	p, err := g.Compile(values...)
-	testkit.OK(t, err)
+	p := testkit.Must(g.Compile(values...))
 	return p
 }
 
@@ -104,12 +102,10 @@ func TestSparsity(t *testing.T) {
 	testkit.OK(t, s.Let("u", "tanh(sin(x[0]*x[1] + exp(x[0] - x[1])))"))
 	var values []expr.Value
 	for k, f := range many {
-		v, err := s.Parse(f)
-		testkit.OK(t, err)
+		v := testkit.Must(s.Parse(f))
 		values = append(values, v.Mul(v.Add(g.Const(float64(k)))))
 	}
-	q, err := g.Compile(values...)
-	testkit.OK(t, err)
+	q := testkit.Must(g.Compile(values...))
 	val, both := q.Operations()
 	if both > val+50*5 {
 		t.Errorf("%d operations for 50 values, %d with gradients", val, both)
@@ -271,8 +267,7 @@ func TestDefinitions(t *testing.T) {
 		{[]string{"f(u)", "sum(k in 0..u, k)"}, "let k = 100; f(3) + k", 106},
 		{[]string{"v(i)", "[i, i + 1]"}, "v(3)[1]", 4},
 	} {
-		s, err := let(c.pairs...)
-		testkit.OK(t, err)
+		s := testkit.Must(let(c.pairs...))
 		v, err := s.Parse(c.use)
 		if err != nil {
 			t.Errorf("%v: %v", c.pairs, err)
@@ -327,8 +322,7 @@ func TestDefinitions(t *testing.T) {
 		}
 		pairs = append(pairs, n+"(u)", m+"(u) + "+m+"(u)")
 	}
-	s, err := let(pairs...)
-	testkit.OK(t, err)
+	s := testkit.Must(let(pairs...))
 	last := pairs[len(pairs)-2]
 	if _, err := s.Parse(strings.Replace(last, "(u)", "(1)", 1)); err == nil ||
 		!strings.Contains(err.Error(), "expand to more than") {
@@ -339,8 +333,7 @@ func TestDefinitions(t *testing.T) {
 // Programmer's mistakes panic with the package's name.
 func TestPanics(t *testing.T) {
 	g, other := expr.NewGraph(2), expr.NewGraph(2)
-	p, err := g.Compile(g.X().At(0))
-	testkit.OK(t, err)
+	p := testkit.Must(g.Compile(g.X().At(0)))
 	for name, f := range map[string]func(){
 		"index":  func() { g.X().At(2) },
 		"graphs": func() { g.X().Add(other.X()) },

@@ -1,4 +1,4 @@
-// Command rivals times the rows of "landing bench kernels" in turn with
+// Command rivals times the rows of "landing dev bench" in turn with
 // PyTorch's (torch_rows.py) and prints the ratio of each. README.md says how.
 package main
 

@@ -14,8 +14,7 @@ import (
 func TestPublishedDensities(t *testing.T) {
 	folder := filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply"))
 	compare := func(name string, levels int) []published.Row {
-		rows, err := published.Compare(t.Context(), folder, name, levels, false)
-		testkit.OK(t, err)
+		rows := testkit.Must(published.Compare(t.Context(), folder, name, levels, false))
 		if len(rows) != 2 {
 			t.Fatalf("%d files of %s", len(rows), name)
 		}

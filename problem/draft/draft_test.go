@@ -218,7 +218,7 @@ func TestTolerance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := evidence.Feasible(process.Set, x, pool)
+		f := evidence.Feasible(t.Context(), process.Set, x, pool)
 		if _, worst, rows := f.Beyond(f.Rounded()); rows > 0 || !p.Data.Tolerance.IsAuto() {
 			t.Errorf("times %g: tolerance %v, %d rows beside the set, row %d %s", scale, p.Data.Tolerance, rows, worst,
 				f.Tell(worst))
@@ -226,7 +226,7 @@ func TestTolerance(t *testing.T) {
 		for k := range x {
 			x[k] *= 1.01
 		}
-		if _, _, rows := evidence.Feasible(process.Set, x, pool).Beyond(evidence.Far); rows != n {
+		if _, _, rows := evidence.Feasible(t.Context(), process.Set, x, pool).Beyond(evidence.Far); rows != n {
 			t.Errorf("times %g: of %d rows that are a hundredth off %d are told", scale, n, rows)
 		}
 	}

@@ -59,7 +59,7 @@ func anyRows(pool *parallel.Pool, p problems.Problem, n int) ([]float64, error) 
 	if err != nil {
 		return nil, err
 	}
-	x0, err := langevin.Start(run.Process, run.Count, run.Seed)
+	x0, err := langevin.Start(context.Background(), run.Process, run.Count, run.Seed)
 	if err != nil {
 		return nil, err
 	}
