@@ -75,13 +75,13 @@ func feasibility(e *Evidence) []Finding {
 			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %.4g%s, first row %d with %.3g", bad, n,
 				limit, unit, first, distance(first, a))
 			if e.data != nil {
-				f.Message += fmt.Sprintf(" (a violation of %.3g); landing data refine brings rows that are near to Σ",
+				f.Message += fmt.Sprintf(" (a violation of %.3g); landing refine brings rows that are near to Σ",
 					excess(first, a))
 			}
 		case beside > 0:
 			f.Status = Warn
 			f.Message += fmt.Sprintf(": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
-				"%.3g away, %.2g %% of the spread of a coordinate; landing data refine brings them to it", beside, n,
+				"%.3g away, %.2g %% of the spread of a coordinate; landing refine brings them to it", beside, n,
 				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
 		case v.Worst == 0:
 			f.Message = "no row violates it"

@@ -32,7 +32,7 @@ is not its matrix products. Rows come in every precision that this processor has
 instructions for.
 
 Other programs at work on the machine disturb all of it: more --seconds help.`,
-		Example: "  landing bench --only step --cores 1",
+		Example: "  landing dev bench --only step --cores 1",
 		Args:    args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBench(&o, only); err != nil {

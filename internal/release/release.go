@@ -232,7 +232,7 @@ func (r *Release) beside(ctx context.Context, source, work string) (files []file
 		return nil, err
 	}
 	man := filepath.Join(work, "man")
-	if _, err := r.run(ctx, work, nil, here, "man", man); err != nil {
+	if _, err := r.run(ctx, work, nil, here, "dev", "man", man); err != nil {
 		return nil, err
 	}
 	pages, err := os.ReadDir(man) // sorted

@@ -129,7 +129,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	if len(d.Nearly) > 0 {
 		b.WriteString(comment("  ", "Nearly kept, and not assumed. To ask for one, put it under equality (with a "+
 			"ready-made set: "+
-			"set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing data refine.",
+			"set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing refine.",
 			len(l.coordinate)))
 		for _, p := range d.Nearly {
 			note := ""
@@ -245,7 +245,7 @@ func (d *Draft) dimensions() string {
 		return s
 	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
 		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
-			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing data level-set)"
+			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing make level-set)"
 	}
 	return s
 }

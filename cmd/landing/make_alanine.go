@@ -27,7 +27,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// alanine are the flags of data alanine.
+// alanine are the flags of make alanine.
 type alanine struct {
 	dataset.Conformations
 	phi                                        float64
@@ -42,7 +42,7 @@ var (
 	alaninePsi = []string{"ALA:N", "ALA:CA", "ALA:C", "NME:N"}
 )
 
-func (a *app) dataAlanine() *cobra.Command {
+func (a *app) makeAlanine() *cobra.Command {
 	var o alanine
 	cmd := &cobra.Command{
 		Use:   "alanine",
@@ -56,7 +56,7 @@ takes φ off by up to 0.1°.
 
 The law is that of the molecule given φ: exp(−U/kT) δ(φ − φ₀). Frames are laid on the
 start, and are the same for a seed whatever the number of workers.`,
-		Example: "  landing data alanine -o alanine.npy\n  landing data alanine --psi free --atoms all -n 1000 -o " +
+		Example: "  landing make alanine -o alanine.npy\n  landing make alanine --psi free --atoms all -n 1000 -o " +
 			"free.pdb",
 		Args: args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -121,7 +121,7 @@ start, and are the same for a seed whatever the number of workers.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "alanine.npy", "file to write")
-	f.IntVarP(&o.Count, "n", "n", 10_000, "frames")
+	f.IntVarP(&o.Count, "number", "n", 10_000, "number of frames")
 	f.Float64Var(&o.phi, "phi", -70, "φ in degrees")
 	f.StringVar(&o.psi, "psi", "130:170", "window of ψ in degrees, or free")
 	f.StringVar(&o.solvent, "solvent", "obc2", "obc2, obc2-polar or vacuum")
@@ -143,9 +143,9 @@ func (o *alanine) prepare(given func(flag string) bool) (err error) {
 	for _, c := range []struct {
 		name string
 		v    float64
-	}{{"n", float64(o.Count)}, {"temperature", o.Kelvin}, {"every", float64(o.Every)}, {"chains", float64(o.Chains)}} {
+	}{{"number", float64(o.Count)}, {"temperature", o.Kelvin}, {"every", float64(o.Every)}, {"chains", float64(o.Chains)}} {
 		if !(c.v > 0) { // zero stands for a default in the library
-			return &usageError{fmt.Errorf("--%s is %v; expected a number above 0", c.name, c.v)}
+			return badFlag(c.name, c.v, "a number above 0")
 		}
 	}
 	if given("step") && !(o.Step > 0) {
@@ -245,7 +245,7 @@ func (o *alanine) pick(f *dataset.Frames) (*molecule.Molecule, []float64) {
 	return m.Part(heavy), x
 }
 
-// alanineStory is how frames were made: what data alanine prints, and writes beside them.
+// alanineStory is how frames were made: what make alanine prints, and writes beside them.
 type alanineStory struct {
 	File    string       `json:"file"`
 	SHA256  string       `json:"sha256"`

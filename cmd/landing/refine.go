@@ -17,13 +17,13 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// refined is what data refine prints.
+// refined is what refine prints.
 type refined struct {
 	*experiment.Refined
 	File string `json:"file"`
 }
 
-func (a *app) dataRefine() *cobra.Command {
+func (a *app) refine() *cobra.Command {
 	var src source
 	var out string
 	var within float64
@@ -35,7 +35,7 @@ func (a *app) dataRefine() *cobra.Command {
 directions, and writes the rows to a file of any kind that generate writes. Rows that
 violate an equality by more than --within, or an inequality by more than data.tolerance,
 are left out and counted: they would all come to the edge.`,
-		Example: "  landing data refine alanine --data trajectory.pdb -o frames.npy",
+		Example: "  landing refine alanine --data trajectory.pdb -o frames.npy",
 		Args:    args(1, "a recipe or a problem file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(within > 0) || math.IsInf(within, 0) {
@@ -82,7 +82,7 @@ are left out and counted: they would all come to the edge.`,
 			})
 		},
 	}
-	src.flags(cmd)
+	src.flags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVarP(&out, "output", "o", "refined.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, .dcd")
 	f.Float64Var(&within, "within", 0.1, "largest violation of an equality, in its unit (angles: radians)")

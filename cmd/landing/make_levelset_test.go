@@ -28,7 +28,7 @@ func TestMeshFromRawToReport(t *testing.T) {
 		}
 	}
 	write("big.ply", ply.String())
-	fit := []string{"data", "level-set", "big.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "200",
+	fit := []string{"make", "level-set", "big.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "200",
 		"--batch", "256", "--rate", "0.01"}
 	r := ok(t, dir, append(fit, "--json")...)
 	v := wantJSON(t, r)
@@ -37,7 +37,7 @@ func TestMeshFromRawToReport(t *testing.T) {
 		report["inside"].(float64) != 1 || report["residual"].(map[string]any)["mean"].(float64) > 0.01 {
 		t.Errorf("%v\n%s", v, r.stderr)
 	}
-	draw := []string{"data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy"}
+	draw := []string{"make", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy"}
 	if v := wantJSON(t, ok(t, dir, append(draw, "--json")...)); v["subdivided"] != 2. || v["vertices"] != 4098. {
 		t.Errorf("%v", v)
 	}
@@ -50,7 +50,7 @@ func TestMeshFromRawToReport(t *testing.T) {
 			t.Fatalf("coordinate %d is %v", i, c)
 		}
 	}
-	if r := do(t, dir, "data", "level-set", "big.ply", "-o", "big.npz", "--force"); r.code != 2 ||
+	if r := do(t, dir, "make", "level-set", "big.ply", "-o", "big.npz", "--force"); r.code != 2 ||
 		!strings.Contains(r.stderr, "over the one given") {
 		t.Errorf("the mesh itself as output: exit %d, %s", r.code, r.stderr)
 	}
@@ -82,9 +82,9 @@ func TestMeshFromRawToReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("s.ply", moved.String()) // the run has its own
-	ok(t, dir, "eval", "r")
+	ok(t, dir, "report", "r", "--text")
 	write("r/set.mesh.ply", moved.String())
-	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "is not the set.mesh of this run") {
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr, "is not the set.mesh of this run") {
 		t.Errorf("another mesh: exit %d, %s", r.code, r.stderr)
 	}
 }
@@ -109,7 +109,7 @@ func TestMeshGivenIsKept(t *testing.T) {
 	}
 	for _, c := range [][2]string{{big, "big.npz"}, {"big.ply", filepath.Join(dir, "big.npz")},
 		{"sub/link.ply", "big.npz"}, {"big.ply", "sub/link.npz"}, {"sub/../big.ply", "./big.npz"}} {
-		r := do(t, dir, "data", "level-set", c[0], "-o", c[1], "--force", "--steps", "1", "--batch",
+		r := do(t, dir, "make", "level-set", c[0], "-o", c[1], "--force", "--steps", "1", "--batch",
 			"128", "--width", "4",
 			"--layers", "1")
 		if r.code != 2 || !strings.Contains(r.stderr, "over the one given") {
@@ -157,31 +157,31 @@ func TestMeshFaults(t *testing.T) {
 		want string
 		args []string
 	}{
-		{2, `there is no verb "fly" under data`, []string{"data", "fly"}},
-		{2, "--batch is 100; expected a multiple of 64", []string{"data", "level-set", "good.ply", "--batch", "100"}},
-		{2, `-o is "a.npy"`, []string{"data", "level-set", "good.ply", "-o", "a.npy"}},
+		{2, `there is no verb "fly" under make`, []string{"make", "fly"}},
+		{2, "--batch is 100; expected a multiple of 64", []string{"make", "level-set", "good.ply", "--batch", "100"}},
+		{2, `-o is "a.npy"`, []string{"make", "level-set", "good.ply", "-o", "a.npy"}},
 		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices",
-			[]string{"data", "eigenfunction", "good.ply", "--k", "18",
+			[]string{"make", "eigenfunction", "good.ply", "--k", "18",
 				"--subdivide", "0"}},
-		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"data", "eigenfunction", "good.ply", "--k",
+		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"make", "eigenfunction", "good.ply", "--k",
 			"258"}},
 		{2, "--subdivide is -1; expected 0 or more",
-			[]string{"data", "eigenfunction", "good.ply", "--subdivide", "-1"}},
+			[]string{"make", "eigenfunction", "good.ply", "--subdivide", "-1"}},
 		{2, "--subdivide is 99: spectrum: the number of faces, cut 9 times, is 8388608; expected at most 4000000",
-			[]string{"data", "eigenfunction", "good.ply", "--subdivide", "99"}},
-		{2, "--k 0", []string{"data", "eigenfunction", "good.ply", "--k", "0"}},
-		{2, "--rate is 0; expected a number above 0", []string{"data", "level-set", "good.ply", "--rate", "0"}},
-		{2, "--width is 5000; expected 1 to 1024", []string{"data", "level-set", "good.ply", "--width", "5000"}},
+			[]string{"make", "eigenfunction", "good.ply", "--subdivide", "99"}},
+		{2, "--k 0", []string{"make", "eigenfunction", "good.ply", "--k", "0"}},
+		{2, "--rate is 0; expected a number above 0", []string{"make", "level-set", "good.ply", "--rate", "0"}},
+		{2, "--width is 5000; expected 1 to 1024", []string{"make", "level-set", "good.ply", "--width", "5000"}},
 		{3, "good.ply: spectrum: the number of eigenfunctions is 1201; expected at most 980",
-			[]string{"data", "eigenfunction", "good.ply", "--subdivide", "4", "--k", "1200"}},
+			[]string{"make", "eigenfunction", "good.ply", "--subdivide", "4", "--k", "1200"}},
 		{5, "the fit diverged at step 2 of 10; a lower learning rate than 1e+300 may help",
-			[]string{"data", "level-set", "good.ply", "--rate", "1e300", "--steps", "10", "--batch", "128",
+			[]string{"make", "level-set", "good.ply", "--rate", "1e300", "--steps", "10", "--batch", "128",
 				"--width", "4"}},
-		{3, "nosuch.ply", []string{"data", "level-set", "nosuch.ply"}},
-		{3, "the file is truncated: it ends in face", []string{"data", "level-set", "cut.ply"}},
-		{3, "no faces", []string{"data", "eigenfunction", "empty.obj"}},
-		{3, "faces are oriented against each other along 3 edges", []string{"data", "level-set", "flipped.ply"}},
-		{3, "net.npz: expected an NPZ file", []string{"data", "eigenfunction", "good.ply", "--k", "2", "--weights",
+		{3, "nosuch.ply", []string{"make", "level-set", "nosuch.ply"}},
+		{3, "the file is truncated: it ends in face", []string{"make", "level-set", "cut.ply"}},
+		{3, "no faces", []string{"make", "eigenfunction", "empty.obj"}},
+		{3, "faces are oriented against each other along 3 edges", []string{"make", "level-set", "flipped.ply"}},
+		{3, "net.npz: expected an NPZ file", []string{"make", "eigenfunction", "good.ply", "--k", "2", "--weights",
 			"net.npz"}},
 	} {
 		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) || r.stdout != "" {
@@ -189,12 +189,12 @@ func TestMeshFaults(t *testing.T) {
 				r.stdout, r.stderr)
 		}
 	}
-	r := ok(t, dir, "data", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
+	r := ok(t, dir, "make", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
 	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
 		t.Errorf("no warning of the hole:\n%s", r.stderr)
 	}
 	// A bad fit is told, each fault in a line.
-	r = ok(t, dir, "data", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2",
+	r = ok(t, dir, "make", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2",
 		"--layers", "1", "--rate", "1")
 	if !strings.Contains(r.stderr, "warning: bad.npz: ") || !strings.Contains(r.stderr,
 		"of the size away from the mesh on average; expected at most 0.002") {
@@ -202,14 +202,14 @@ func TestMeshFaults(t *testing.T) {
 	}
 	// A fault that is refused is told once, and what else is wrong beside it.
 	for _, name := range []string{"flipped.ply", "inside-out.ply"} {
-		r := do(t, dir, "data", "level-set", name)
+		r := do(t, dir, "make", "level-set", name)
 		if n := strings.Count(r.stderr, "oriented against each other") +
 			strings.Count(r.stderr, "normals point inwards"); r.code != 3 || n != 1 || !strings.Contains(r.stderr,
 			"landing: "+name) {
 			t.Errorf("%s: exit %d\n%s", name, r.code, r.stderr)
 		}
 	}
-	if r := do(t, dir, "data", "level-set", "flipped.ply"); !strings.Contains(r.stderr,
+	if r := do(t, dir, "make", "level-set", "flipped.ply"); !strings.Contains(r.stderr,
 		"warning: flipped.ply: 1 vertex belongs to no face") {
 		t.Errorf("the unused vertex is not told:\n%s", r.stderr)
 	}
@@ -231,9 +231,9 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	}
 	m := ball.Mesh(3)
 	write("s.ply", m)
-	ok(t, dir, "data", "level-set", "s.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "300",
+	ok(t, dir, "make", "level-set", "s.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "300",
 		"--batch", "256", "--rate", "0.01")
-	ok(t, dir, "data", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy",
+	ok(t, dir, "make", "eigenfunction", "s.ply", "--k", "3", "--weights", "s.npz", "-n", "300", "-o", "x.npy",
 		"--subdivide", "0")
 	m.Faces = m.Faces[3:]
 	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
@@ -256,7 +256,7 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	told(ok(t, dir, append([]string{"train", "p.yaml", "--out", "r", "--set", "train.evaluate_every=1"}, tiny...)...),
 		"train", "bad.ply")
 	kept := filepath.Join("r", "set.mesh.ply")
-	told(ok(t, dir, "eval", "r", "-n", "50"), "eval", kept)
+	told(ok(t, dir, "report", "r", "--text", "-n", "50"), "eval", kept)
 	told(ok(t, dir, "generate", "r", "-n", "10"), "generate", kept)
 	r := ok(t, dir, "check", "p.yaml")
 	for _, w := range []string{"WARN  mesh                      the mesh has holes: ",

@@ -15,14 +15,14 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-func (a *app) sample() *cobra.Command {
+func (a *app) mcmc() *cobra.Command {
 	var src source
 	var out string
 	var force bool
 	cmd := &cobra.Command{
-		Use:   "sample PROBLEM",
+		Use:   "mcmc PROBLEM",
 		Short: "Sample exp(−f) on the set by Markov chains, without learning",
-		Long: `sample runs chains on the problem's set with its potential and writes their draws
+		Long: `mcmc runs chains on the problem's set with its potential and writes their draws
 to an NPY file (chains × draws × dimension), those of molecules (data.kind) to PDB, XYZ,
 SDF or DCD files too, with effective sample sizes and split-R̂ of every coordinate and of
 what the problem observes. The keys are those under "sample:".`,
@@ -85,7 +85,7 @@ what the problem observes. The keys are those under "sample:".`,
 			}))
 		},
 	}
-	src.flags(cmd)
+	src.flags(cmd.Flags())
 	cmd.Flags().StringVarP(&out, "output", "o", "draws.npy", "file to write")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
 	return cmd

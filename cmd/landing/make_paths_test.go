@@ -14,11 +14,11 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// landing data arm writes rows that the recipe trains on, half of them in each mode, the
+// landing make arm writes rows that the recipe trains on, half of them in each mode, the
 // same bytes whatever the number of workers.
 func TestDataArm(t *testing.T) {
 	dir := t.TempDir()
-	r := ok(t, dir, "data", "arm", "-n", "5", "-o", "p.npy", "--labels", "l.npy", "--json")
+	r := ok(t, dir, "make", "arm", "-n", "5", "-o", "p.npy", "--labels", "l.npy", "--json")
 	v := wantJSON(t, r)
 	if v["paths"] != 5.0 || v["columns"] != 140.0 || v["worst_violation"].(float64) > 1e-9 ||
 		v["shares"].(map[string]any)["LR"] != 3.0 {
@@ -32,15 +32,15 @@ func TestDataArm(t *testing.T) {
 	if err != nil || len(l.Float64) != 5 || l.Float64[2] != 0 || l.Float64[3] != 1 {
 		t.Fatalf("%v, %v", l, err)
 	}
-	ok(t, dir, "data", "arm", "--modes", "LR,RL", "arm", "-n", "5", "-o", "q.npy", "--workers", "1")
+	ok(t, dir, "make", "arm", "--modes", "LR,RL", "arm", "-n", "5", "-o", "q.npy", "--workers", "1")
 	first, _ := os.ReadFile(filepath.Join(dir, "p.npy"))
 	second, _ := os.ReadFile(filepath.Join(dir, "q.npy"))
 	if len(first) == 0 || !bytes.Equal(first, second) {
 		t.Error("the same seed gives other bytes")
 	}
-	ok(t, dir, "data", "refine", "arm", "--data", "p.npy", "-o", "r.npy") // Σ as the recipe reads it
+	ok(t, dir, "refine", "arm", "--data", "p.npy", "-o", "r.npy") // Σ as the recipe reads it
 	// starts about those of other rows
-	ok(t, dir, "data", "arm", "-n", "2", "--near", "p.npy", "--sd", "0", "-o", "n.npy")
+	ok(t, dir, "make", "arm", "-n", "2", "--near", "p.npy", "--sd", "0", "-o", "n.npy")
 	n, err := arrayfile.ReadNPY(filepath.Join(dir, "n.npy"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestDataArm(t *testing.T) {
 func TestDataArmBetweenWaypoints(t *testing.T) {
 	dir := t.TempDir()
 	for _, graze := range []bool{false, true} {
-		v := wantJSON(t, ok(t, dir, "data", "arm", "-n", "12", "-o", "p.npy", "--force", "--reserve", "0.005",
+		v := wantJSON(t, ok(t, dir, "make", "arm", "-n", "12", "-o", "p.npy", "--force", "--reserve", "0.005",
 			"--modes", "any", "--json",
 			fmt.Sprintf("--graze=%v", graze)))
 		clear, least := v["clear_between"].(float64), v["least_room_between"].(float64)
@@ -70,7 +70,7 @@ func TestDataArmBetweenWaypoints(t *testing.T) {
 // Places that the set leaves open stand behind the waypoints.
 func TestDataArmOpen(t *testing.T) {
 	dir := t.TempDir()
-	open := []string{"data", "arm", "arm", "--set", "set.start={position: condition}", "--set",
+	open := []string{"make", "arm", "arm", "--set", "set.start={position: condition}", "--set",
 		"set.goal={position: condition}", "-n", "2", "--starts", "0.35:0.45,-0.55:-0.5,0.205", "--goals",
 		"0.35:0.45,0.5:0.55,0.205"}
 	v := wantJSON(t, ok(t, dir, append(open, "-o", "p.npy", "--unseen", "3", "--unseen-output", "u.csv", "--json")...))
@@ -89,7 +89,7 @@ func TestDataArmOpen(t *testing.T) {
 func TestArmByStart(t *testing.T) {
 	dir := t.TempDir()
 	open := []string{"--set", "set.start={position: condition}"}
-	ok(t, dir, slices.Concat([]string{"data", "arm", "arm", "-n", "20", "-o", "p.npy", "--starts",
+	ok(t, dir, slices.Concat([]string{"make", "arm", "arm", "-n", "20", "-o", "p.npy", "--starts",
 		"0.35:0.45,-0.55:-0.5,0.205"}, open)...)
 	x, err := arrayfile.ReadNPY(filepath.Join(dir, "p.npy"))
 	if err != nil || !slices.Equal(x.Shape, []int{20, 143}) {
@@ -116,7 +116,7 @@ func TestArmByStart(t *testing.T) {
 	for _, name := range []string{"s.npy", "s.csv"} {
 		ok(t, dir, "generate", "run", "--condition", at, "-n", "3", "-o", name)
 	}
-	ok(t, dir, "eval", "run", "--samples", "s.csv")
+	ok(t, dir, "report", "run", "--text", "--samples", "s.csv")
 	s, err := arrayfile.ReadNPY(filepath.Join(dir, "s.npy"))
 	if err != nil || !slices.Equal(s.Shape, []int{3, 143}) {
 		t.Fatalf("%v, %v", s.Shape, err)
@@ -144,7 +144,7 @@ func TestArmByStart(t *testing.T) {
 			}
 		}
 	}
-	ok(t, dir, "eval", "run")
+	ok(t, dir, "report", "run", "--text")
 }
 
 func TestDataArmFaults(t *testing.T) {
@@ -170,7 +170,7 @@ set:
 		want string
 	}{
 		{exitConfig, []string{"-o", "x.npy"}, "x.npy"},
-		{exitUsage, []string{"-n", "0"}, "--n is 0"},
+		{exitUsage, []string{"-n", "0"}, "-n is 0"},
 		{exitUsage, []string{"-n", "1"}, "one for each of 2 modes"},
 		{exitUsage, []string{"--modes", "L"}, `"L" has 1 letters; expected one for each of 2 obstacles`},
 		{exitUsage, []string{"--modes", "LX"}, "expected the letters L, R and *"},
@@ -194,7 +194,7 @@ set:
 		{exitConfig, []string{"--set", "set.obstacles=[{sphere: [0.4, 0.5, 0.205], radius: 0.05}]", "--modes", "any"},
 			"the goal is blocked: between panda_link8 and obstacle 0 there is -0.05 m"},
 	} {
-		r := do(t, dir, append([]string{"data", "arm"}, c.args...)...)
+		r := do(t, dir, append([]string{"make", "arm"}, c.args...)...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: exit %d, %s", c.args, r.code, r.stderr)
 		}

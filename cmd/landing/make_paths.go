@@ -25,7 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// arm are the flags of landing data arm.
+// arm are the flags of landing make arm.
 type arm struct {
 	source
 	out, labels, modes, near, even string
@@ -39,7 +39,7 @@ type arm struct {
 	plan.Batch
 }
 
-func (a *app) dataArm() *cobra.Command {
+func (a *app) makeArm() *cobra.Command {
 	var o arm
 	cmd := &cobra.Command{
 		Use:   "arm [PROBLEM]",
@@ -58,9 +58,9 @@ boxes that it is drawn from, and its numbers follow the waypoints in a row. --un
 as many more rows with other places.
 
 The rows are the same for a seed whatever the number of workers.`,
-		Example: "  landing data arm -o arm_paths.npy --labels arm_labels.npy\n  landing data arm --set " +
+		Example: "  landing make arm -o arm_paths.npy --labels arm_labels.npy\n  landing make arm --set " +
 			"set.waypoints=40 " +
-			"-o paths40.npy\n  landing data arm myarm.yaml --modes any -n 1000 -o mine.npy",
+			"-o paths40.npy\n  landing make arm myarm.yaml --modes any -n 1000 -o mine.npy",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return &usageError{fmt.Errorf("expected one recipe or problem file, got %d arguments", len(args))}
@@ -124,11 +124,11 @@ The rows are the same for a seed whatever the number of workers.`,
 			return a.writeArm(&o, paths, unseen, time.Since(began).Seconds())
 		},
 	}
-	o.flags(cmd)
+	o.flags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "paths.npy", "file to write")
 	f.StringVar(&o.labels, "labels", "", "file for the mode of each row, 0, 1, …")
-	f.IntVarP(&o.Count, "n", "n", 400, "trajectories")
+	f.IntVarP(&o.Count, "number", "n", 400, "number of trajectories")
 	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
 	f.StringVar(&o.starts, "starts", "", "where a start that is open is drawn from, as in 0.3:0.5,-0.6:-0.4,0.205")
 	f.StringVar(&o.goals, "goals", "", "likewise for a goal that is open")
@@ -161,7 +161,7 @@ func (a *app) prepareArm(o *arm, name string) error {
 		v    any
 		want string
 	}{
-		{"n", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
+		{"number", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
 		{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
 		{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
 		{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
@@ -172,7 +172,7 @@ func (a *app) prepareArm(o *arm, name string) error {
 		{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
 	} {
 		if !c.ok {
-			return &usageError{fmt.Errorf("--%s is %v; expected %s", c.name, c.v, c.want)}
+			return badFlag(c.name, c.v, c.want)
 		}
 	}
 	o.Options.Shortcuts, o.Options.Smooth = orNone(o.shortcuts), orNone(o.smooth)
@@ -343,7 +343,7 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 		if filepath.Ext(o.unseenOut) == ".npy" {
 			_, err = npy(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X)
 		} else {
-			err = save(o.unseenOut, func(w io.Writer) error {
+			_, err = save(o.unseenOut, func(w io.Writer) error {
 				n := len(o.columns)
 				return domain.WriteTable(w, o.columns, "%g", arrayfile.RowsOf(unseen.Open(n), n))
 			}, o.force)

@@ -13,9 +13,9 @@ import (
 	"github.com/landing-diffusion/landing/molecule/files"
 )
 
-var shortChains = []string{"data", "alanine", "-n", "96", "--chains", "8", "--burn", "50", "--every", "10"}
+var shortChains = []string{"make", "alanine", "-n", "96", "--chains", "8", "--burn", "50", "--every", "10"}
 
-// landing data alanine writes heavy atoms in the paper's order, φ to round-off and ψ in its
+// landing make alanine writes heavy atoms in the paper's order, φ to round-off and ψ in its
 // window; all atoms as models of a PDB file; and a story that has their numbers.
 func TestDataAlanine(t *testing.T) {
 	dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestDataAlanineFaults(t *testing.T) {
 	}{
 		{exitConfig, "alanine.npy", nil},
 		{exitUsage, "ends in one of .dcd, .npy, .pdb, .sdf, .xyz", []string{"-o", "x.csv"}},
-		{exitUsage, "--n is 0", []string{"-n", "0", "-o", "x.npy"}},
+		{exitUsage, "-n is 0", []string{"-n", "0", "-o", "x.npy"}},
 		{exitUsage, `--psi is "170:130"`, []string{"--psi", "170:130", "-o", "x.npy"}},
 		{exitUsage, `--psi is "0:360"`, []string{"--psi", "0:360", "-o", "x.npy"}},
 		{exitUsage, "--phi is 190", []string{"--phi", "190", "-o", "x.npy"}},
@@ -113,7 +113,7 @@ func TestDataAlanineFaults(t *testing.T) {
 }
 
 // A force field goes from data to a run and back: training on all atoms with the potential of a
-// file, generation from the copy that the run keeps, and chains of landing sample.
+// file, generation from the copy that the run keeps, and chains of landing mcmc.
 func TestForceFieldInARun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"dipeptide.prmtop", "dipeptide.rst7"} {
@@ -140,10 +140,10 @@ func TestForceFieldInARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, dir, "generate", "r", "-n", "10", "-o", "x.npy")
-	if r := do(t, dir, "sample", "p.yaml"); r.code != exitConfig || !strings.Contains(r.stderr, "dipeptide.prmtop") {
+	if r := do(t, dir, "mcmc", "p.yaml"); r.code != exitConfig || !strings.Contains(r.stderr, "dipeptide.prmtop") {
 		t.Errorf("without its file: exit %d, %s", r.code, r.stderr)
 	}
-	r := ok(t, dir, "sample", filepath.Join("r", "config.yaml"), "--set", "potential.prmtop=r/potential.prmtop.prmtop",
+	r := ok(t, dir, "mcmc", filepath.Join("r", "config.yaml"), "--set", "potential.prmtop=r/potential.prmtop.prmtop",
 		"--set", "potential.coordinates=dipeptide.rst7", "--json")
 	v := wantJSON(t, r)
 	if v["violation"].(map[string]any)["worst"].(float64) > 1e-10 || v["failed"] != 0.0 {

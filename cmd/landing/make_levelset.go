@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -14,12 +13,11 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/levelset/fit"
 	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // readMesh reads a mesh and says what is wrong with it. The first fault that
 // refused holds for is returned as the error instead; refused may be nil.
-// meshStory is what data level-set prints.
+// meshStory is what make level-set prints.
 type meshStory struct {
 	Weights string      `json:"weights"`
 	Mesh    string      `json:"mesh"`
@@ -44,26 +42,6 @@ func (a *app) readMesh(path string, refused func(mesh.Fault) bool) (*mesh.Mesh, 
 	return m, err
 }
 
-// output checks that a file may be written.
-func output(path, ext string, force bool) error {
-	if !strings.EqualFold(filepath.Ext(path), ext) {
-		return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", path, ext)}
-	}
-	if force {
-		return nil
-	}
-	return run.Free(path)
-}
-
-// save writes a file by the given function, whole or not at all.
-func save(path string, write func(io.Writer) error, force bool) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	return run.WriteFile(path, b.Bytes(), force)
-}
-
 // same reports whether two paths lead to one file that is there, links followed.
 func same(a, b string) bool {
 	i, err := os.Stat(a)
@@ -86,7 +64,7 @@ func fitTable(w io.Writer, r *fit.Report) {
 	t.Flush()
 }
 
-func (a *app) dataLevelSet() *cobra.Command {
+func (a *app) makeLevelSet() *cobra.Command {
 	var out string
 	var force bool
 	o := fit.Defaults()
@@ -98,7 +76,7 @@ whose faces are oriented alike, and reports how well it matches. A mesh that is
 not within [−1.5, 1.5]³, or much smaller, is moved and scaled to [−1, 1]³ first
 and then written beside the network, as PLY. Use both in a problem file:
 set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
-		Example: "  landing data level-set bunny.obj -o bunny.npz",
+		Example: "  landing make level-set bunny.obj -o bunny.npz",
 		Args:    args(1, "a mesh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, f := range []struct {
@@ -151,11 +129,11 @@ set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 			seconds := time.Since(start).Seconds()
 			r := fit.Examine(n, m, a.workersPool())
 			if m != given {
-				if err := save(meshOut, m.WritePLY, force); err != nil {
+				if _, err := save(meshOut, m.WritePLY, force); err != nil {
 					return err
 				}
 			}
-			if err := save(out, n.Write, force); err != nil {
+			if _, err := save(out, n.Write, force); err != nil {
 				return err
 			}
 			for _, fault := range r.Faults() {

@@ -26,7 +26,7 @@ func TestSampleTells(t *testing.T) {
 		{"sphere.yaml", "splitting", "", `^step 0.2$`},
 		{"sphere.yaml", "chmc", "[9, 0, 0]", `^step 0.2; Metropolis refused [1-9][0-9.]* % of moves$`},
 	} {
-		args := []string{"sample", c.problem, "--force", "--set", "sample.leaps=1", "--set",
+		args := []string{"mcmc", c.problem, "--force", "--set", "sample.leaps=1", "--set",
 			"sample.method=" + c.method}
 		if c.potential != "" {
 			args = append(args, "--set", "potential.kind=linear", "--set", "potential.b="+c.potential)
@@ -53,7 +53,7 @@ sample: {step: 0.1, chains: 2, draws: 3, burn: 5, thin: 1, max_rhat: 1e9}
 		t.Fatal(err)
 	}
 	for ext, rounds := range map[string]bool{"pdb": true, "PDB": true, "xyz": false, "npy": false} {
-		r := ok(t, dir, "sample", "p.yaml", "-o", "draws."+ext)
+		r := ok(t, dir, "mcmc", "p.yaml", "-o", "draws."+ext)
 		if told := strings.Contains(r.stderr, "note: draws."+ext+` rounds coordinates: in it "bond" is violated by `+
 			"up to 0.0"); told != rounds {
 			t.Errorf("%s: %s", ext, r.stderr)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment"
@@ -27,85 +27,29 @@ const maxComponents = 8
 // maxNumbers bounds the numbers of points that a verb holds in memory at once.
 const maxNumbers = 100_000_000
 
-// judgement is what eval, report and demo have in common.
+// judgement says how samples of a run are drawn and what is done with them: for report, and for demo.
 type judgement struct {
 	checkpoint string
-	n          int // samples; 0 means experiment.Loaded.SampleCount
-	seed       uint64
-	seeded     bool // use seed instead of the problem's
-	report     bool
+	n          int      // samples; 0 means experiment.Loaded.SampleCount
+	seed       *uint64  // nil: the problem's
+	report     bool     // figures and a page, not numbers alone
 	settings   []string // keys of generation
 	diagnose   bool
 	samples    string // file to read samples from, instead of drawing any
 }
 
-func (j *judgement) flags(cmd *cobra.Command, data *string) {
-	checkpointFlag(cmd, &j.checkpoint)
-	cmd.Flags().IntVarP(&j.n, "number", "n", 0,
-		"number of samples (default: as many as data points, at most 50 000, on a mesh "+
-			"20 000)")
-	cmd.Flags().Uint64Var(&j.seed, "seed", 0, "seed (default: the problem's)")
-	movedFlag(cmd, data)
-	drawFlags(cmd, &j.settings, &j.diagnose)
-}
-
 // drawFlags are those of verbs that draw samples.
-func drawFlags(cmd *cobra.Command, settings *[]string, diagnose *bool) {
-	cmd.Flags().StringArrayVar(settings, "set", nil,
+func drawFlags(f *pflag.FlagSet, settings *[]string, diagnose *bool) {
+	f.StringArrayVar(settings, "set", nil,
 		"draw by another value of a key that needs no training, as in process.landing.rate=50 (repeatable)")
-	cmd.Flags().BoolVar(diagnose, "diagnose", false, "tell how far states are from the set at every step")
-}
-
-func (a *app) eval() *cobra.Command {
-	var (
-		j    judgement
-		data string
-	)
-	cmd := &cobra.Command{
-		Use:   "eval RUN",
-		Short: "Score samples of a run against its data",
-		Long: `eval generates samples and reports the Jensen–Shannon distance to the data (with
-its noise floor, against all data and held-out data), how far the prior is from
-where forward paths end, the violation of each constraint, and distances to the
-nearest training point. It writes no files.
-
---set draws by other keys than the run's, those that take no training: an error names
-them. --samples scores a file that landing generate wrote, by the keys that it
-was drawn by.`,
-		Example: "  landing eval runs/volcano-001 --set process.steps=25 --json\n" +
-			"  landing eval runs/volcano-001 --samples samples.npy",
-		Args: args(1, "a run folder"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.open(args[0], data)
-			if err != nil {
-				return err
-			}
-			j.seeded = cmd.Flags().Changed("seed")
-			if j.samples != "" {
-				for _, flag := range []string{"set", "diagnose", "number", "seed", "checkpoint"} {
-					if cmd.Flags().Changed(flag) {
-						return &usageError{fmt.Errorf("--samples and --%s do not go together: the samples are drawn",
-							flag)}
-					}
-				}
-				return a.judgeFile(cmd.Context(), r, j.samples)
-			}
-			if r, err = r.Redraw(problem.ParseSettings(j.settings...)); err != nil {
-				return err
-			}
-			return a.judge(cmd.Context(), r, j)
-		},
-	}
-	j.flags(cmd, &data)
-	cmd.Flags().StringVar(&j.samples, "samples", "", "score the samples of this file instead of drawing any")
-	return cmd
+	f.BoolVar(diagnose, "diagnose", false, "measure how far states are from the set at every step")
 }
 
 // judgeFile evaluates samples that were drawn before.
-func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) error {
+func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) (answer, error) {
 	s, record, err := r.ReadSamples(file)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	var state train.State
 	if record == nil {
@@ -114,38 +58,36 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) err
 	} else {
 		state.Epoch = record.Epoch
 		if r, err = r.Redraw(problem.ParseSettings(record.Settings()...)); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
 	prior, err := r.Prior(ctx, nil)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return a.score(ctx, r, s, state, prior, judgement{}, nil)
+	return a.score(ctx, r, s, state, prior, &judgement{}, nil)
 }
 
-// judge generates, evaluates, reports if asked to, and prints. A failed check is
-// returned after everything is written.
-func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
+// judge generates, evaluates and reports if asked to. A failed check is returned after everything is written.
+func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answer, error) {
 	t, err := r.Trained(j.checkpoint)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	n, seed := j.n, j.seed
+	n, seed := j.n, r.Problem.Seed
 	if n == 0 {
 		n = r.SampleCount()
 	}
 	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
-		return &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g numbers in all",
-			n,
-			float64(maxNumbers))}
+		return answer{}, &usageError{fmt.Errorf("-n is %d; expected a number of samples above 0, and at most %.0g "+
+			"numbers in all", n, float64(maxNumbers))}
 	}
-	if !j.seeded {
-		seed = r.Problem.Seed
+	if j.seed != nil {
+		seed = *j.seed
 	}
 	prior, err := r.Prior(ctx, nil)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	bar := a.progress()
 	draw := r.Generate
@@ -157,56 +99,52 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j judgement) error {
 	})
 	bar.done()
 	if s == nil {
-		return failed
+		return answer{}, failed
 	}
 	if s.Likelihood, err = r.Likelihood(ctx, t); err != nil {
-		return err
+		return answer{}, err
 	}
 	if j.report {
 		if err := r.SaveSamples(s, t.State, seed); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
-	j.seed = seed
+	j.seed = &seed
 	return a.score(ctx, r, s, t.State, prior, j, failed)
 }
 
-// evaluated is what eval, report and demo print.
+// evaluated is what report and demo print.
 type evaluated struct {
 	*experiment.Evaluation
 	Report string `json:"report,omitempty"`
 }
 
-// score evaluates samples of a network in a state, and prints. failed is the error that
-// came with them.
+// score evaluates samples of a network in a state. failed is the error that came with them.
 func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Samples, state train.State,
-	prior *experiment.Prior, j judgement, failed error) error {
+	prior *experiment.Prior, j *judgement, failed error) (answer, error) {
 	start, err := r.CompareStart(ctx, prior, s.N())
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	v, violated := r.Evaluate(s, state, start)
 	if err := ctx.Err(); err != nil {
-		return err
+		return answer{}, err
 	}
 	out := evaluated{Evaluation: v}
 	if j.report {
 		k, _, err := r.KeptEvaluation()
-		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != j.seed) {
+		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != *j.seed) {
 			a.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile, k.Samples,
-				k.Seed, v.Samples, j.seed)
+				k.Seed, v.Samples, *j.seed)
 		}
-		if err := r.KeepEvaluation(v, state, j.seed, errors.Join(failed, violated)); err != nil {
-			return err
+		if err := r.KeepEvaluation(v, state, *j.seed, errors.Join(failed, violated)); err != nil {
+			return answer{}, err
 		}
 		if out.Report, err = r.Report(s, v); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
-	if err := a.result(out, func(w io.Writer) { printEvaluation(w, v, out.Report) }); err != nil {
-		return err
-	}
-	return errors.Join(failed, violated)
+	return answer{out, func(w io.Writer) { printEvaluation(w, v, out.Report) }}, errors.Join(failed, violated)
 }
 
 // unitOf is a unit after a number.

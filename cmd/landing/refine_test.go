@@ -45,10 +45,10 @@ prior: empirical
 		}
 	}
 	if r := do(t, dir, "train", "p.yaml", "--data", "all.pdb"); r.code != exitConfig || !strings.Contains(r.stderr,
-		`violates "bond" by 0.03`) || !strings.Contains(r.stderr, "landing data refine brings") {
+		`violates "bond" by 0.03`) || !strings.Contains(r.stderr, "landing refine brings") {
 		t.Errorf("frames off the set: exit %d, %s", r.code, r.stderr)
 	}
-	r := ok(t, dir, "data", "refine", "p.yaml", "--data", "all.pdb", "-o", "near.npy")
+	r := ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "near.npy")
 	if !strings.Contains(r.stdout, "in near.npy: moved by 0.02") || !strings.Contains(r.stdout,
 		`violate "bend ≤ 105°"`) ||
 		!strings.Contains(r.stderr, "1 of the frames' 4 atoms are not in the set") {
@@ -65,7 +65,7 @@ prior: empirical
 	if err != nil || !strings.Contains(string(out), "  C3  LIG     1 ") || strings.Count(string(out), "MODEL") != 3 {
 		t.Errorf("%s, %v", out, err)
 	}
-	if v := wantJSON(t, ok(t, dir, "data", "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz",
+	if v := wantJSON(t, ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz",
 		"--json")); v["points"] !=
 		40.0 || v["file"] != "b.xyz" || v["kept"].(float64) < 10 {
 		t.Errorf("%v", v)
@@ -81,7 +81,7 @@ prior: empirical
 		{exitConfig, []string{"--data", "all.pdb", "--within", "0.001", "-o", "c.npy"},
 			"none of 40 rows can be brought to Σ"},
 	} {
-		if r := do(t, dir, append([]string{"data", "refine", "p.yaml"}, c.args...)...); r.code != c.code ||
+		if r := do(t, dir, append([]string{"refine", "p.yaml"}, c.args...)...); r.code != c.code ||
 			!strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: exit %d, %s", c.args, r.code, r.stderr)
 		}

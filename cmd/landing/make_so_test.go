@@ -10,11 +10,11 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 )
 
-// landing data so writes what its flags say, the same bytes each time, and never
+// landing make so writes what its flags say, the same bytes each time, and never
 // over a file.
 func TestDataSO(t *testing.T) {
 	dir := t.TempDir()
-	flags := []string{"data", "so", "--n", "4", "--modes", "2", "--count", "30", "--seed", "5"}
+	flags := []string{"make", "so", "--size", "4", "--modes", "2", "-n", "30", "--seed", "5"}
 	r := ok(t, dir, append(flags, "--json")...)
 	if v := wantJSON(t, r); v["file"] != "so4-2.npy" || v["count"] != 30.0 {
 		t.Errorf("got %v", v)
@@ -38,11 +38,11 @@ func TestDataSO(t *testing.T) {
 		want string
 	}{
 		{exitConfig, flags, "so4-2.npy"},
-		{exitUsage, []string{"data", "so", "--modes", "0"}, "--modes is 0; expected a number above 0"},
-		{exitUsage, []string{"data", "so", "--sd", "-1"}, "--sd is -1"},
-		{exitUsage, []string{"data", "so", "-o", "x.csv"}, "ends in .npy"},
-		{exitUsage, []string{"data", "soo"}, `there is no verb "soo" under data`},
-		{exitUsage, []string{"data", "so", "--n", "101"}, "--n is 101; expected 2 to 100 rows"},
+		{exitUsage, []string{"make", "so", "--modes", "0"}, "--modes is 0; expected a number above 0"},
+		{exitUsage, []string{"make", "so", "--sd", "-1"}, "--sd is -1"},
+		{exitUsage, []string{"make", "so", "-o", "x.csv"}, "ends in .npy"},
+		{exitUsage, []string{"make", "soo"}, `there is no verb "soo" under make`},
+		{exitUsage, []string{"make", "so", "--size", "101"}, "--size is 101; expected 2 to 100 rows"},
 	} {
 		if r := do(t, dir, c.args...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: exit %d, %s", c.args, r.code, r.stderr)
@@ -54,14 +54,14 @@ func TestDataSO(t *testing.T) {
 // constraints and the distance of the power traces with its parts, as --json does.
 func TestTrainSO(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, "data", "so", "--n", "5", "--modes", "2", "--count", "40", "--output", "d.npy")
+	ok(t, dir, "make", "so", "--size", "5", "--modes", "2", "-n", "40", "--output", "d.npy")
 	ok(t, dir, append([]string{"train", "so10-3", "--set", "set.n=5", "--data", "d.npy", "--out", "r"}, tiny...)...)
-	text := ok(t, dir, "eval", "r").stdout
+	text := ok(t, dir, "report", "r", "--text").stdout
 	if !strings.Contains(text, "15, the 8 worst of them") || strings.Count(text, "violation of") != 8 ||
 		strings.Count(text, "  of tr X") != 8 {
 		t.Errorf("got\n%s", text)
 	}
-	v := wantJSON(t, ok(t, dir, "eval", "r", "--json"))
+	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--json"))
 	jsd := v["jsd"].(map[string]any)
 	if len(v["components"].([]any)) != 15 || v["wrong_component"] != 0.0 || len(jsd["parts"].([]any)) != 4 ||
 		jsd["uniform"] == nil || jsd["floor"] == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// eigenStory is what data eigenfunction prints.
+// eigenStory is what make eigenfunction prints.
 type eigenStory struct {
 	File       string  `json:"file"`
 	Points     int     `json:"points"`
@@ -26,7 +26,7 @@ type eigenStory struct {
 	Vertices   int     `json:"vertices"`
 }
 
-func (a *app) dataEigenfunction() *cobra.Command {
+func (a *app) makeEigenfunction() *cobra.Command {
 	var out, weights string
 	var k, n, levels int
 	var seed uint64
@@ -44,7 +44,7 @@ takes the other one.
 Each face is cut in four --subdivide times before f is computed, which leaves the
 surface as it is and f nearer to the surface's own: on a mesh with few vertices for
 each change of sign, f is a mixture with its neighbours.`,
-		Example: "  landing data eigenfunction bunny.ply --k 100 --weights bunny_sdf.npz -o bunny100.npy",
+		Example: "  landing make eigenfunction bunny.ply --k 100 --weights bunny_sdf.npz -o bunny100.npy",
 		Args:    args(1, "a mesh"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if k < 1 || n < 1 || n > maxNumbers/3 {
