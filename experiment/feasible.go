@@ -15,7 +15,7 @@ import (
 )
 
 // remedy is what brings data to Σ.
-const remedy = "landing data refine brings rows that are near the set to it"
+const remedy = "landing refine brings rows that are near the set to it"
 
 // checkFeasible refuses data that is not feasible, and remarks on what is hardly.
 func checkFeasible(

@@ -131,7 +131,7 @@ func (m *remedies) learn() string {
 		return m.own()
 	}
 	if m.stopped {
-		return "landing resume " + m.name()
+		return "landing train " + m.name()
 	}
 	if m.course != nil && !m.verdict.Has(verdict.TooShort) {
 		if _, p := m.course.Trend(); p == p { // evaluations show no fall
@@ -148,7 +148,7 @@ func (m *remedies) learn() string {
 	if strings.HasSuffix(told, "h0m") {
 		told = strings.TrimSuffix(told, "0m")
 	}
-	return fmt.Sprintf("landing resume %s --for %s", m.name(), told)
+	return fmt.Sprintf("landing train %s --for %s", m.name(), told)
 }
 
 // longest bounds a training that a remedy asks for.
@@ -167,7 +167,7 @@ func (m *remedies) redrawn() bool {
 }
 
 // own draws by the run's own keys.
-func (m *remedies) own() string { return "landing eval " + m.name() }
+func (m *remedies) own() string { return "landing report " + m.name() + " --text" }
 
 // draw draws by another key, without training; where that cannot be, it trains with it.
 func (m *remedies) draw(setting string) string {

@@ -38,10 +38,7 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 		Figures:  p.figures,
 		Notes:    p.notes,
 		Tables:   r.tables(v),
-		Globe:    p.globe,
-		Surface:  p.surface,
-		Molecule: p.molecule,
-		Arm:      p.arm,
+		Scene:    p.scene,
 		Config:   string(r.Problem.Resolved()),
 		Commands: r.commands(),
 	}
@@ -79,7 +76,8 @@ func (r *Run) commands() []string {
 	for i, word := range m.Command {
 		made[i] = text.Shell(word)
 	}
-	return []string{strings.Join(made, " "), "landing eval " + text.Shell(r.Folder.Dir) + set(changed(r.Drawn))}
+	return []string{strings.Join(made, " "), "landing report " + text.Shell(r.Folder.Dir) + " --text" +
+		set(changed(r.Drawn))}
 }
 
 func decode(records []run.Record) (epochs []train.Epoch, evaluations []Progress) {

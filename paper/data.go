@@ -89,7 +89,7 @@ func lookup(folder, name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// rotations returns the file of a mixture on SO(10), as landing data so draws it by default; none without a folder.
+// rotations returns the file of a mixture on SO(10), as landing make so draws it by default; none without a folder.
 func rotations(made, recipe string) (string, error) {
 	if made == "" {
 		return "", nil

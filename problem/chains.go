@@ -77,7 +77,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 // unconditional returns a *KeyError if there is a condition.
 func (p *Problem) unconditional() error {
 	if names := p.Condition.Columns; len(names) > 0 {
-		return p.key(KeyConditionColumns, names, "none: chains of landing sample have no data to take them from; "+
+		return p.key(KeyConditionColumns, names, "none: chains of landing mcmc have no data to take them from; "+
 			"write their values into the set")
 	}
 	return nil

@@ -45,7 +45,7 @@ var trainedKeys = []reason{
 	{"condition", "the network has learned with it"},
 	{"set", "the network has learned points of this set"},
 	{"seed", "it is that of the training (that of samples is --seed)"},
-	{"sample", "it is a key of landing sample"},
+	{"sample", "it is a key of landing mcmc"},
 }
 
 // A Drawn is a key of generation as samples were drawn by it.

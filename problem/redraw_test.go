@@ -101,7 +101,7 @@ func TestRedrawRefuses(t *testing.T) {
 		{sphere, "set.dim=4", "set.dim: it takes another training"},
 		{sphere, "data.tolerance=1", "data.tolerance: it takes another training"},
 		{sphere, "seed=2", "that of samples is --seed"},
-		{sphere, "sample.step=1", "it is a key of landing sample"},
+		{sphere, "sample.step=1", "it is a key of landing mcmc"},
 		{sphere, "name=x", "it is no key of generation"},
 		{sphere, "process.steps=51", "process.steps is 51; expected at most the 50 steps of training"},
 		{sphere, "process.method=OLLA", `process.method is "OLLA"; expected ULLA or ULLA-P`},

@@ -15,51 +15,43 @@ import (
 	"github.com/landing-diffusion/landing/inventory"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
 )
 
 // answers are the types of what verbs print with --json; of a verb with several, one of them. A new verb gives what it
-// prints a type of its own and adds it here: landing schema VERB shows it, and tests hold every object that a verb
+// prints a type of its own and adds it here: landing dev schema VERB shows it, and tests hold every object that a verb
 // prints against it.
 var answers = map[string][]any{
-	"bench generate":     {waited{}},
-	"bench kernels":      {speeds{}},
-	"bench problems":     {problemList{}, writtenProblems{}, measuredProblems{}},
-	"bench serve":        {served{}},
+	"dev bench":          {speeds{}},
 	"check":              {examined{}},
 	"compare":            {compare.Comparison{}},
-	"data alanine":       {alanineStory{}},
-	"data arm":           {armStory{}},
-	"data eigenfunction": {eigenStory{}},
-	"data level-set":     {meshStory{}},
-	"data refine":        {refined{}},
-	"data so":            {soStory{}, madePart{}},
+	"make alanine":       {alanineStory{}},
+	"make arm":           {armStory{}},
+	"make eigenfunction": {eigenStory{}},
+	"make level-set":     {meshStory{}},
+	"refine":             {refined{}},
+	"make so":            {soStory{}, madePart{}},
 	"demo":               {evaluated{}},
 	"distill":            {distilled{}},
-	"env":                {environment{}},
-	"eval":               {evaluated{}},
-	"export":             {exports{}},
-	"forward":            {tasks.Merged{}, madePart{}},
+	"export":             {exports{}, experiment.Network{}},
+	"dev forward":        {tasks.Merged{}, madePart{}},
 	"generate":           {generated{}, madePart{}},
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
-	"man":                {pages{}},
+	"dev man":            {pages{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
-	"resume":             {trained{}},
-	"sample":             {experiment.SampleReport{}},
-	"score":              {experiment.Network{}, scored{}},
-	"schema":             {schemaList{}, printedSchema{}, writtenFile{}},
+	"mcmc":               {experiment.SampleReport{}},
+	"dev schema":         {schemaList{}, printedSchema{}, writtenFile{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},
-	"version":            {run.Build{}},
+	"version":            {versionAnswer{}},
 }
 
 // failed is what every verb prints with --json where it fails before it has an answer.

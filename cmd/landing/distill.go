@@ -20,7 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// mostLearned bounds --samples.
+// mostLearned bounds -n.
 const mostLearned = 10_000_000
 
 // A counted is how samples of so many evaluations compare with the data.
@@ -71,8 +71,8 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 		d.Verdict = fmt.Sprintf("%s violate the set by %.2g, the teacher's by %.2g", of(c), float64(c.Violation),
 			float64(d.Of.Violation))
 	case c.Ratio != c.Ratio:
-		d.Verdict = "no distance is defined for these data: landing eval says what samples are worth"
-		d.Remedy = "landing eval " + text.Shell(d.Run)
+		d.Verdict = "no distance is defined for these data: landing report --text says what samples are worth"
+		d.Remedy = "landing report " + text.Shell(d.Run) + " --text"
 		return
 	case c.Ratio > faithful:
 		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: ", of(c),
@@ -106,7 +106,7 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 	if d.Remedy != "" {
 		return
 	}
-	d.Remedy = "landing resume " + text.Shell(d.Run)
+	d.Remedy = "landing train " + text.Shell(d.Run)
 	if s := p.Train.MaxSeconds; s > 0 {
 		d.Remedy += fmt.Sprintf(" --for %.0fs", math.Ceil(2*s))
 	} else {
@@ -124,7 +124,7 @@ func (a *app) distill() *cobra.Command {
 		Short: "Train a student of a run that makes a sample in a few network evaluations",
 		Long: `distill draws samples of a trained run and trains a student on them, in a run folder of its own,
 that makes a sample in as few evaluations of its network as --steps says, the last act being a
-projection onto the set. The folder is a run like any other: generate, eval, report, resume and show
+projection onto the set. The folder is a run like any other: generate, report, train and show
 work on it. generate.evaluations says how many evaluations its samples take, the largest of --steps
 unless --set says otherwise; manifest.json says which run taught it.`,
 		Example: "  landing distill runs/volcano-001\n  landing distill runs/volcano-001 --steps 4 --for 2m\n" +
@@ -135,8 +135,8 @@ unless --set says otherwise; manifest.json says which run taught it.`,
 			if student.Steps, err = parseSteps(steps); err != nil {
 				return err
 			}
-			if n := student.Samples; cmd.Flags().Changed("samples") && (n < 1 || n > mostLearned) {
-				return &usageError{fmt.Errorf("--samples is %d; expected 1 to %d", n, mostLearned)}
+			if n := student.Samples; cmd.Flags().Changed("number") && (n < 1 || n > mostLearned) {
+				return &usageError{fmt.Errorf("-n is %d; expected 1 to %d", n, mostLearned)}
 			}
 			if cmd.Flags().Changed("for") {
 				if err := checkBudget(budget); err != nil {
@@ -151,13 +151,13 @@ unless --set says otherwise; manifest.json says which run taught it.`,
 		},
 	}
 	cmd.Flags().StringVar(&steps, "steps", "1,2,4", "numbers of evaluations of the network that a sample is to take")
-	cmd.Flags().IntVar(&student.Samples, "samples", 0, "samples of the run to learn (default 20000)")
+	cmd.Flags().IntVarP(&student.Samples, "number", "n", 0, "number of samples of the run to learn (default: 20000)")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint of the run to learn from (default: as generate)")
-	movedFlag(cmd, &data)
+	movedFlag(cmd.Flags(), &data)
 	cmd.Flags().StringArrayVar(&student.Settings, "set", nil,
 		"replace one key of the student, as in train.epochs=100 (repeatable)")
 	cmd.Flags().DurationVar(&budget, "for", 0, "train so long, as in 90s, once samples are drawn: train.max_seconds")
-	at.flags(cmd)
+	at.flags(cmd.Flags())
 	return cmd
 }
 

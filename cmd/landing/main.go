@@ -33,7 +33,7 @@ const (
 	exitConfig      = 3 // configuration or data
 	exitCheck       = 4 // a constraint check failed
 	exitDiverged    = 5
-	exitTime        = 6 // stopped by --max-time; landing resume goes on
+	exitTime        = 6 // stopped by --timeout; landing train RUN continues
 	exitInterrupted = 130
 )
 
@@ -96,6 +96,7 @@ func (a *app) main(ctx context.Context) int {
 		a.say("landing: %v", err)
 	}
 	switch {
+	case errors.As(err, new(*renamedError)): // which says what to type
 	case code == exitUsage:
 		verb, _, err := root.Find(args)
 		if err != nil {
@@ -145,6 +146,8 @@ func (*internalError) Place() fault.Place { return fault.Place{Kind: fault.Inter
 // usageError marks an error of the command line itself.
 type usageError struct{ error }
 
+func (e *usageError) Unwrap() error { return e.error }
+
 func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
 
 // said is an error that the user has been told of.
@@ -181,6 +184,7 @@ type app struct {
 }
 
 func (a *app) root() *cobra.Command {
+	cobra.EnableCommandSorting = false // groups have an order
 	var version bool
 	root := &cobra.Command{
 		Use:   "landing",
@@ -192,7 +196,7 @@ Start with:  landing demo`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return a.tellVersion()
+				return a.tell(runVersion(cmd.Context(), a, noFlags{}, nil))
 			}
 			return cmd.Help()
 		},
@@ -212,7 +216,7 @@ Start with:  landing demo`,
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
 			}
-			if trains := []string{"train", "resume"}; slices.Contains(trains, cmd.Name()) {
+			if cmd.Name() == "train" {
 				return alone(a.group)
 			}
 			return nil
@@ -228,12 +232,28 @@ Start with:  landing demo`,
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
-		a.distill(), a.version(), a.ls(), a.scoreAt())
-	root.AddCommand(a.schema(), a.serve(), a.export(), a.man())
-	root.AddCommand(a.forward())
+	root.SetFlagErrorFunc(flagError)
+	for _, g := range []struct {
+		id, title string
+		verbs     []*cobra.Command
+	}{
+		{"start", "Start:", []*cobra.Command{a.demo(), a.init(), a.check()}},
+		{"model", "Model:", []*cobra.Command{a.train(), a.generate(), a.report(), a.compare(), a.distill()}},
+		{"runs", "Runs:", []*cobra.Command{a.ls(), a.show(), a.export(), a.serve()}},
+		{"data", "Data:", []*cobra.Command{a.refine(), a.make()}},
+		{"machines", "Many machines:", []*cobra.Command{a.sweep(), a.merge()}},
+		{"other", "Other:", []*cobra.Command{a.mcmc(), a.reproduce(), a.recipes(), a.version()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, verb := range g.verbs {
+			verb.GroupID = g.id
+			root.AddCommand(verb)
+		}
+	}
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	root.AddCommand(a.dev())
+	root.AddCommand(oldVerbs(root)...)
 	a.strict(root)
 	completion(root)
 	return root
@@ -273,16 +293,6 @@ func (a *app) strict(root *cobra.Command) {
 				return nil
 			}
 		}
-	}
-}
-
-// args checks the number of arguments as a usage error.
-func args(n int, want string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		if len(given) != n {
-			return &usageError{fmt.Errorf("expected %s, got %d arguments", want, len(given))}
-		}
-		return nil
 	}
 }
 

@@ -149,7 +149,7 @@ func TestRemediesRun(t *testing.T) {
 		args = args[1:]
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
-		if length := verb.Flags().Lookup("for"); verb.Name() == "resume" && length.Changed { // takes its time
+		if length := verb.Flags().Lookup("for"); verb.Name() == "train" && length.Changed { // takes its time
 			r, err := experiment.Open(verb.Flags().Arg(0), "", pool)
 			if err != nil {
 				t.Fatal(err)
@@ -167,7 +167,7 @@ func TestRemediesRun(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", command, r.code, r.stdout, r.stderr)
 		}
 	}
-	for _, verb := range []string{"train", "resume", "report", "check", "eval"} {
+	for _, verb := range []string{"train", "report", "check"} {
 		if verbs[verb] == 0 {
 			t.Errorf("no remedy is a landing %s: %v", verb, verbs)
 		}
@@ -178,12 +178,12 @@ func TestRemediesRun(t *testing.T) {
 func TestVerdictShows(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
-	told := ok(t, dir, "eval", "r").stdout
+	told := ok(t, dir, "report", "r", "--text").stdout
 	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. start_law, about ") ||
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
 		t.Errorf("eval begins with\n%.600s", told)
 	}
-	v := wantJSON(t, ok(t, dir, "eval", "r", "-n", "600", "--json"))["verdict"].(map[string]any)
+	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
 	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
 		first["remedy"] != "landing report r --set prior=empirical" || first["effect"].(float64) <= 0 {

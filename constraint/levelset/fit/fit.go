@@ -47,7 +47,7 @@ func (o Options) filled() Options {
 
 // An OptionError names a field of Options that cannot be.
 type OptionError struct {
-	Field string // in lower case, as the flags of landing data level-set
+	Field string // in lower case, as the flags of landing make level-set
 	Value any
 	Want  string
 }
