@@ -15,14 +15,11 @@ const pictureWidth = 1600 // pixels of PNG files
 // A page draws the figures of a report into the run folder, and collects what the
 // report shows: it is the canvas of domains. After an error nothing more is drawn.
 type page struct {
-	run      *Run
-	figures  []figure.FigureRef
-	notes    []string // what is left out of the page, and why
-	globe    *figure.Globe
-	surface  *figure.SurfaceView
-	molecule *figure.MoleculeView
-	arm      *figure.ArmView
-	err      error
+	run     *Run
+	figures []figure.FigureRef
+	notes   []string // what is left out of the page, and why
+	scene   figure.Scene
+	err     error
 }
 
 // write writes a file of a picture.
@@ -55,17 +52,8 @@ func (p *page) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 // Note implements domain.Canvas.
 func (p *page) Note(remark string) { p.notes = append(p.notes, remark) }
 
-// Globe implements domain.Canvas.
-func (p *page) Globe(g *figure.Globe) { p.globe = g }
-
-// Surface implements domain.Canvas.
-func (p *page) Surface(s *figure.SurfaceView) { p.surface = s }
-
-// Molecule implements domain.Canvas.
-func (p *page) Molecule(m *figure.MoleculeView) { p.molecule = m }
-
-// Arm implements domain.Canvas.
-func (p *page) Arm(a *figure.ArmView) { p.arm = a }
+// Scene implements domain.Canvas.
+func (p *page) Scene(s figure.Scene) { p.scene = s }
 
 // draw draws what there is to see of samples x and their evaluation: first the points
 // themselves.

@@ -38,10 +38,7 @@ func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
 		Figures:  p.figures,
 		Notes:    p.notes,
 		Tables:   r.tables(v),
-		Globe:    p.globe,
-		Surface:  p.surface,
-		Molecule: p.molecule,
-		Arm:      p.arm,
+		Scene:    p.scene,
 		Config:   string(r.Problem.Resolved()),
 		Commands: r.commands(),
 	}

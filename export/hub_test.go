@@ -26,8 +26,7 @@ import (
 func (e example) evaluated(t *testing.T, settings ...string) *Source {
 	t.Helper()
 	s := e.trained(t, settings...)
-	prior, err := s.Run.Prior(context.Background(), nil)
-	testkit.OK(t, err)
+	prior := testkit.Must(s.Run.Prior(context.Background(), nil))
 	samples, _ := s.Run.Generate(context.Background(), s.Trained, prior, 60, 0, 1, nil)
 	if samples == nil {
 		t.Fatal("no samples")
@@ -44,8 +43,7 @@ var ballExample = examples[1]
 func TestHub(t *testing.T) {
 	s := ballExample.evaluated(t)
 	s.Licence = "Apache-2.0"
-	files, err := s.Hub(false)
-	testkit.OK(t, err)
+	files := testkit.Must(s.Hub(false))
 	for _, name := range []string{"README.md", "score.onnx", "model.safetensors", "graph.json", "score.py",
 		"config.yaml", "problem.yaml"} {
 		if len(files[name]) == 0 {
@@ -162,8 +160,7 @@ func TestHubReads(t *testing.T) {
 	s := ballExample.evaluated(t)
 	for licence, want := range map[string]string{"": "None", "mit": "mit", "My Own": "other"} {
 		s.Licence = licence
-		files, err := s.Hub(false)
-		testkit.OK(t, err)
+		files := testkit.Must(s.Hub(false))
 		dir := filepath.Join(t.TempDir(), "hub")
 		testkit.OK(t, run.WriteFolder(dir, files))
 		out, err := exec.Command(python, "-c", `
@@ -193,8 +190,7 @@ func TestHubDivergence(t *testing.T) {
 		}
 	}
 	v.JSD.Full, v.JSD.HeldOut, v.Nearest.Ratio = metric.Float(math.Inf(1)), metric.NaN, metric.Float(math.Inf(1))
-	card, err = s.card(v)
-	testkit.OK(t, err)
+	card = testkit.Must(s.card(v))
 	for _, figure := range []string{"Inf", "NaN", ".inf", ".nan", "divergence to", "nearest training row"} {
 		if strings.Contains(string(card), figure) {
 			t.Errorf("the card has a figure that is not finite (%s):\n%s", figure, card)

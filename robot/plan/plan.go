@@ -232,8 +232,7 @@ func New(p Problem, o Options) (*Planner, error) {
 	o.defaults()
 	arm := p.Scene.Arm
 	pl := &Planner{p: p, o: o, arm: arm, keep: p.Margin + max(o.Reserve, 0), m: arm.Moving(), d: arm.Dim(),
-		room: p.Scene.NewChecker(),
-		kin:  arm.NewKinematics()}
+		room: p.Scene.NewChecker(), kin: arm.NewKinematics()}
 	for i := range arm.Joints {
 		if arm.Joints[i].Kind != robot.Fixed {
 			pl.turns = append(pl.turns, arm.Joints[i].Kind.Turning() && !pl.limited(i))
