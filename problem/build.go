@@ -241,11 +241,11 @@ func (p *Problem) counted(m method.Method) (method.Method, error) {
 	if n == 0 {
 		return m, nil
 	}
-	c, ok := m.(method.Counted)
-	if !ok {
+	with := m.Capabilities().With
+	if with == nil {
 		return nil, p.key(KeyGenerateEvaluations, n, "0: "+m.Name()+" takes as many as process.steps")
 	}
-	out, err := c.With(n)
+	out, err := with(n)
 	if e, ok := err.(*method.ConfigError); ok {
 		return nil, p.key(KeyGenerateEvaluations, e.Value, e.Want)
 	}
@@ -299,8 +299,9 @@ func behind(c constraint.Capabilities, d int) (n int) {
 // NetworkConfig returns the problem's network for a method on points of a set.
 func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Config {
 	n, own, horizon := p.Network, set.Capabilities(), p.Process.Horizon
-	if t, ok := m.(method.Timed); ok {
-		horizon = t.Horizon()
+	can := m.Capabilities()
+	if can.Horizon > 0 {
+		horizon = can.Horizon
 	}
 	c := score.Config{
 		Kind: n.Kind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()), Momentum: m.Momentum(),
@@ -313,11 +314,11 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		c.Torsions = s.Molecule().Torsions()
 	}
 	if n.OctavesOf == "start" {
-		switch f := m.(type) {
-		case method.Starter:
-			c.Start, c.Still = f.Start(), own.Held
-		case method.Noiser:
-			c.Start, c.Still = f.Noising().Start(), own.Held
+		if can.Start == nil && can.Noising != nil {
+			can.Start = can.Noising.Start
+		}
+		if can.Start != nil {
+			c.Start, c.Still = can.Start(), own.Held
 		}
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build

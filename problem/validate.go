@@ -81,8 +81,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return err
 	}
 	if p.Network.OctavesOf == "start" {
-		_, noises := m.(method.Noiser)
-		if _, ok := m.(method.Starter); !ok && !noises {
+		if can := m.Capabilities(); can.Start == nil && can.Noising == nil {
 			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf,
 				"point: where paths of "+m.Name()+" began is not known")
 		}
