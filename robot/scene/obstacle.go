@@ -249,7 +249,6 @@ func (o *Obstacle) across() [3]float64 {
 // local returns p in the frame of a box.
 func (o *Obstacle) local(p [3]float64) [3]float64 { return o.turnedBack(minus(p, o.A)) }
 
-// turnedBack returns Rᵀv.
 func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
 	if o.R == ([9]float64{}) {
 		return v
@@ -262,7 +261,6 @@ func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
 	}
 }
 
-// world returns Rv.
 func (o *Obstacle) world(v [3]float64) [3]float64 {
 	if o.R == ([9]float64{}) {
 		return v
