@@ -438,10 +438,6 @@ func TestSizes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 		t.Error(err)
 	}
-	_, _, err = Decode(strings.NewReader("<robot>"+strings.Repeat(" ", MostBytes)), "f", Options{})
-	if err == nil || !strings.Contains(err.Error(), "has more than 16777216 bytes") {
-		t.Error(err)
-	}
 	_, _, err = Read("testdata", Options{})
 	var path *fs.PathError
 	if !errors.As(err, &path) {
