@@ -3,6 +3,7 @@ package urdf
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -521,4 +522,13 @@ func FuzzDecode(f *testing.F) {
 				len(a.Spheres))
 		}
 	})
+}
+
+// Decode is Read of a stream, under the name that errors call it by.
+func Decode(r io.Reader, name string, o Options) (*robot.Arm, []string, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return decode(data, name, o)
 }

@@ -111,12 +111,3 @@ func quote(s string) string {
 	b.WriteByte('"')
 	return b.String()
 }
-
-// Decode is Read of a stream, under the name that errors call it by.
-func Decode(r io.Reader, name string, o Options) (*robot.Arm, []string, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	return decode(data, name, o)
-}
