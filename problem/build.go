@@ -63,9 +63,8 @@ const (
 	maxJacobian  = 2e8
 )
 
-// Assemble returns the process that the problem describes, or a *KeyError,
-// without asking whether it can run: the doctor says that. A landing rate that
-// is auto is chosen here, from the schedule; a repulsion that is auto needs
+// Assemble returns the process that the problem describes, or a *KeyError, without asking whether it can run: the
+// doctor says that. A landing rate that is auto is chosen here, from the schedule; a repulsion that is auto needs
 // data, and is 0.
 func (p *Problem) Assemble() (*langevin.Process, error) {
 	set, err := p.set()
@@ -73,10 +72,9 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		return nil, err
 	}
 	if n := float64(geometry.JacobianSize(set)) * jacobianRows; n > maxJacobian {
-		return nil, &KeyError{Origin: p.where("set"), Key: "set",
-			Fault: fmt.Sprintf("the first derivatives of %s at %d points have %.2g numbers; expected at most "+
-				"%.0g: a smaller set, or one whose components share fewer coordinates",
-				constraint.Name(set), jacobianRows, n, float64(maxJacobian))}
+		return nil, p.fault("set", "the first derivatives of %s at %d points have %.2g numbers; expected at most "+
+			"%.0g: a smaller set, or one whose components share fewer coordinates",
+			constraint.Name(set), jacobianRows, n, float64(maxJacobian))
 	}
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
 		return nil, p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
@@ -153,9 +151,7 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 		return langevin.Before(of, d, dim-d), nil
 	}
 	if key := f.ofAmber(); key != "" && f.Kind != "amber" {
-		return nil, &KeyError{Origin: p.where(key), Key: key,
-			Fault: fmt.Sprintf("belongs to potential.kind: amber; the "+
-				"kind here is %s", f.Kind)}
+		return nil, p.fault(key, "belongs to potential.kind: amber; the kind here is %s", f.Kind)
 	}
 	length := func(key string, v []float64) error {
 		if v != nil && len(v) != d {
@@ -184,7 +180,7 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 			if fault.Key != "expr" {
 				key = "set." + fault.Key
 			}
-			return nil, &KeyError{Origin: p.where(key), Key: key, Fault: fault.Err.Error()}
+			return nil, p.fault(key, "%v", fault.Err)
 		}
 		return energy, err
 	case "amber":
@@ -218,8 +214,7 @@ func (p *Problem) TrainConfig() train.Config {
 	return c
 }
 
-// Method returns how the problem's law is learned and drawn from, or a *KeyError; proc
-// is what Build returned.
+// Method returns how the problem's law is learned and drawn from, or a *KeyError; proc is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	m, err := methods.New(method.Config{
 		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Paths: p.Train.Paths,
@@ -284,7 +279,7 @@ func (p *Problem) Idle() (keys []string) {
 func (p *Problem) option(prefix string, e *score.OptionError) error {
 	key := prefix + e.Option
 	if e.Fault != "" {
-		return &KeyError{Origin: p.where(key), Key: key, Fault: e.Fault}
+		return p.fault(key, "%s", e.Fault)
 	}
 	return p.key(key, e.Value, e.Want)
 }
