@@ -79,8 +79,7 @@ func feasibility(e *Evidence) []Finding {
 					excess(first, a))
 			}
 		case beside > 0:
-			f.Status = Warn
-			f.Message += fmt.Sprintf(": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
+			f.add(Warn, ": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
 				"%.3g away, %.2g %% of the spread of a coordinate; landing refine brings them to it", beside, n,
 				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
 		case v.Worst == 0:
@@ -101,8 +100,7 @@ func feasibility(e *Evidence) []Finding {
 	return out
 }
 
-// measure measures how far the data is from Σ, and each row from each component alone, where no
-// tolerance is given.
+// measure measures how far the data is from Σ, and each row from each component alone, where no tolerance is given.
 func (e *Evidence) measure(pool *parallel.Pool) {
 	n := len(e.Data) / e.D
 	if e.Tolerance != 0 || e.C == 0 || n == 0 {

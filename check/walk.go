@@ -23,9 +23,8 @@ func newWalk(e *Evidence) *walk {
 		geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0).Until(e.ctx)}
 }
 
-// reaches walks from a towards b by tangential steps of a tenth of the way or of
-// the size of Σ, each landed on Σ, and reports whether it arrives. Where the
-// distance stops falling it takes up to three random steps.
+// reaches walks from a towards b by tangential steps of a tenth of the way or of the size of Σ, each landed on Σ, and
+// reports whether it arrives. Where the distance stops falling it takes up to three random steps.
 func (w *walk) reaches(a, b []float64, seed int) bool {
 	copy(w.x, a)
 	distance := w.to(b, w.x)

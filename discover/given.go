@@ -59,7 +59,7 @@ func (s *search) given(text string) error {
 	e := set.NewEvaluator(1)
 	q := Inequality{Name: name, Expr: text, Least: math.Inf(1)}
 	for i := range s.N {
-		x := s.X[i*s.D : (i+1)*s.D]
+		x := s.row(i)
 		e.Values(h, x, 1)
 		switch v := h[0]; {
 		case v-v != 0:

@@ -129,7 +129,7 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
 	}
-	if _, ok := r.Method.(method.Follower); ok && r.Process.Elastic() {
+	if r.Method.Capabilities().Follows != nil && r.Process.Elastic() {
 		v.Bounces = &s.Bounces
 	}
 	if s.Programs.Points > 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -206,8 +205,8 @@ func (t *training) hold(ctx context.Context) (err error) {
 	}
 	starts := t.judgedStarts()
 	src := t.Method.Source(starts, t.Pool)
-	if s, ok := t.source.(method.Sibling[float32]); ok {
-		src = s.Beside(starts)
+	if beside := t.source.Capabilities().Beside; beside != nil {
+		src = beside(starts)
 	}
 	t.held, err = train.NewHeld(ctx, src, t.trainer.Average(), t.Problem.Seed, keyed.HeldPaths.At(0), t.Pool)
 	return err

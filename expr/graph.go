@@ -22,7 +22,9 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 )
 
 // Limits. A formula that exceeds one is refused with an *Error; none can run code, loop for ever or exhaust memory.
@@ -88,13 +90,8 @@ func (g *Graph) Dim() int { return g.dim }
 
 func (g *Graph) clone() *Graph {
 	c := *g
-	c.nodes = append([]node(nil), g.nodes...)
-	c.place = append([]Place(nil), g.place...)
-	c.of = append([]int32(nil), g.of...)
-	c.index = make(map[key]int32, len(g.index))
-	for k, v := range g.index {
-		c.index[k] = v
-	}
+	c.nodes, c.place, c.of = slices.Clone(g.nodes), slices.Clone(g.place), slices.Clone(g.of)
+	c.index = maps.Clone(g.index)
 	return &c
 }
 
@@ -305,7 +302,6 @@ func (g *Graph) power(a int32, n int) int32 {
 	return g.mul(h, h)
 }
 
-// unary adds an operation of one operand.
 func (g *Graph) unary(o op, a int32) int32 {
 	if o == opNeg {
 		return g.neg(a)
@@ -316,7 +312,6 @@ func (g *Graph) unary(o op, a int32) int32 {
 	return g.push(node{op: o, a: a, b: -1})
 }
 
-// binary adds an operation of two operands.
 func (g *Graph) binary(o op, a, b int32) int32 {
 	switch o {
 	case opAdd:

@@ -62,8 +62,8 @@ func TestRounding(t *testing.T) {
 		s.Normals(x, sample, 0)
 		a, b, c := x[0], x[1], x[2]
 		ab, ca, p3, q3, q4, q := a*b, c*a, 3*a, 3/a, 4/a, 0.1/a // rounded one by one
-		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca), c -
-			float64(ab), a / 3, float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3, 0.1 * q4, 4 * q}
+		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca),
+			c - float64(ab), a / 3, float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3, 0.1 * q4, 4 * q}
 		p.Values(got, x, 1)
 		for i := range want {
 			if got[i] != want[i] {
