@@ -143,6 +143,8 @@ func TestCheckRecipes(t *testing.T) {
 			}
 			switch {
 			case p.Data.Kind == "demo":
+			case p.Data.Kind == "earth" && name != "volcano" && os.Getenv("LANDING_LONG") == "":
+				t.Skip("the catalogues' recipes differ in epochs and batch alone")
 			case p.Data.Kind == "earth":
 				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
 			case name == "bunny50": // the other surfaces differ in numbers only
@@ -156,9 +158,6 @@ func TestCheckRecipes(t *testing.T) {
 			variants, err := problem.Variants(source, origin)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if p.Data.Kind == "earth" && name != "volcano" && os.Getenv("LANDING_LONG") == "" {
-				variants = nil // the catalogues' recipes differ in epochs and batch alone
 			}
 			seen := map[string]bool{}
 			for _, variant := range append(variants, "") {

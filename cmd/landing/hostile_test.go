@@ -277,7 +277,8 @@ func TestFull(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"},
+		{"version", "--help"}} {
 		var stderr bytes.Buffer
 		if code := Main(t.Context(), args, full, &stderr); code != exitFailure || !strings.Contains(stderr.String(),
 			"no space left") {

@@ -158,10 +158,12 @@ func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
 	for _, args := range [][]string{
-		{"report", "r", "--text"}, {"show", "r"}, {"version"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r", "-n", "200"},
+		{"report", "r", "--text", "-n", "200"}, {"show", "r"}, {"recipes"}, {"recipes", "volcano"},
+		{"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
 		{"mcmc", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
-		{"train", "r"}, {"dev", "forward", "r", "-n", "20", "-o", "f.npy"}, {"export", "r", "--network"}, {"version"}, {"ls"}, {"dev", "man", "m"},
+		{"train", "r"}, {"dev", "forward", "r", "-n", "20", "-o", "f.npy"}, {"export", "r", "--network"},
+		{"version"}, {"ls"}, {"dev", "man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
 		wantJSON(t, r)
@@ -407,7 +409,8 @@ func TestForeignRuns(t *testing.T) {
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
 	ok(t, dir, append([]string{"train", "demo", "--out", "other"}, tiny...)...)
 	places("1,2\n")
-	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr, "is not the data of this run") {
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 ||
+		!strings.Contains(r.stderr, "is not the data of this run") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 	places("")

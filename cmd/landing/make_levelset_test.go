@@ -84,7 +84,8 @@ func TestMeshFromRawToReport(t *testing.T) {
 	write("s.ply", moved.String()) // the run has its own
 	ok(t, dir, "report", "r", "--text")
 	write("r/set.mesh.ply", moved.String())
-	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr, "is not the set.mesh of this run") {
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 ||
+		!strings.Contains(r.stderr, "is not the set.mesh of this run") {
 		t.Errorf("another mesh: exit %d, %s", r.code, r.stderr)
 	}
 }

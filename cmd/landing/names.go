@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// renamed are verbs of earlier versions, each with what does its work now. Those of the queue, which is gone, have none.
+// renamed are verbs of earlier versions, each with what does its work now. Those of the queue have nothing.
 var renamed = map[string]string{
 	"fetch":     "",
 	"forget":    "",

@@ -76,7 +76,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	}
 
 	generate("places.csv") // latitude and longitude
-	if v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
+	if v := wantJSON(t, ok(t, dir, "report", "r", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
 		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("samples of a catalogue: %v", v["violation"])
 	}
@@ -91,9 +91,10 @@ func TestDrawnByOtherKeys(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"report", "r", "--text", "--samples", "plain.npy"}, 3, "is not the file that plain.npy.json describes"},
+		{[]string{"report", "r", "--samples", "plain.npy"}, 3, "is not the file that plain.npy.json describes"},
 		{[]string{"report", "other", "--text", "--samples", "fewer.npy"}, 3, "holds samples of another run, r"},
-		{[]string{"report", "r", "--text", "--samples", "fewer.npy", "--seed", "2"}, 2, "--samples and --seed do not go together"},
+		{[]string{"report", "r", "--samples", "fewer.npy", "--seed", "2"}, 2,
+			"--samples and --seed do not go together"},
 		{[]string{"report", "r", "--text", "--set", "train.epochs=5"}, 3, "it takes another training"},
 		{[]string{"generate", "r", "-o", "fewer.npy", "--set", "process.steps=10"}, 3, "fewer.npy exists already"},
 	} {

@@ -241,7 +241,8 @@ func TestSchema(t *testing.T) {
 	dir := t.TempDir()
 	for _, s := range wantJSON(t, ok(t, dir, "dev", "schema", "--json"))["schemas"].([]any) {
 		name := s.(map[string]any)["name"].(string)
-		if r := ok(t, dir, append([]string{"dev", "schema"}, strings.Fields(name)...)...); wantJSON(t, r)["$schema"] == nil {
+		r := ok(t, dir, append([]string{"dev", "schema"}, strings.Fields(name)...)...)
+		if wantJSON(t, r)["$schema"] == nil {
 			t.Errorf("%s: %.100s", name, r.stdout)
 		}
 	}
