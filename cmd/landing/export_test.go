@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/onnxrun"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -72,9 +73,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("events of two sessions are in %v, %v", files, err)
 	}
 	f := &run.Folder{Dir: filepath.Join(dir, "r")}
-	if err := f.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.Lock())
 	defer f.Unlock()
 	busy := do(t, dir, "export", "r", "--onnx", "b.onnx")
 	if busy.code != exitConfig || !strings.Contains(busy.stderr, "--checkpoint") {

@@ -114,9 +114,7 @@ func demoRun(t *testing.T, dir string, settings ...string) {
 		ok(t, shared, args...)
 	}
 	t.Chdir(dir)
-	if err := os.CopyFS(filepath.Join(dir, "r"), os.DirFS(filepath.Join(shared, "r"))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.CopyFS(filepath.Join(dir, "r"), os.DirFS(filepath.Join(shared, "r"))))
 }
 
 // demo leaves everything that it promises, and prints the promised keys.
@@ -184,9 +182,7 @@ func TestVerbs(t *testing.T) {
 	if v["loss"].(float64) == 0 || v["epochs"].(float64) != 3 {
 		t.Errorf("a finished run reports %v", v)
 	}
-	if err := os.Remove(filepath.Join(dir, "r", "report.html")); err != nil { // an unfinished report
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "r", "report.html")))
 	ok(t, dir, "report", "r", "-n", "200")
 	text := ok(t, dir, "report", "r", "--text", "-n", "200")
 	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout,
@@ -252,9 +248,7 @@ func TestGenerateFlags(t *testing.T) {
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("bad.yaml", "name: x\nset: {kind: sphere, dim: 3}\nprocess:\n  steps: 0\n")
 	write("long.yaml", "name: x\nset: {kind: sphere, dim: 300}\nprocess: {steps: 1000000}\n")
@@ -368,14 +362,10 @@ func TestDevices(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, link)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		if err := os.Symlink("/dev/zero", filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink("/dev/zero", filepath.Join(dir, link)))
 	}
 	level := "name: l\nset: {kind: level-set, weights: zero.npz}\n"
-	if err := os.WriteFile(filepath.Join(dir, "level.yaml"), []byte(level), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "level.yaml"), []byte(level), 0o666))
 	regular := "is a device, a pipe or a socket; expected a regular file"
 	for _, c := range []struct {
 		want string
@@ -400,10 +390,8 @@ func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "d.csv")
 	places := func(extra string) {
-		if err := os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
-			0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
+			0o666))
 	}
 	places("")
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
@@ -419,23 +407,15 @@ func TestForeignRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666))
 	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr,
 		"was changed or belongs to another problem") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
-	if err := os.WriteFile(config, old, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "r", "checkpoints")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(dir, "other", "checkpoints"),
-		filepath.Join(dir, "r", "checkpoints")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(config, old, 0o666))
+	testkit.OK(t, os.RemoveAll(filepath.Join(dir, "r", "checkpoints")))
+	testkit.OK(t, os.Rename(filepath.Join(dir, "other", "checkpoints"),
+		filepath.Join(dir, "r", "checkpoints")))
 	for _, verb := range []string{"report", "train"} {
 		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
 			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)
@@ -482,9 +462,7 @@ func TestInterruptAndKill(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
 		c := process.Start(t, self(t, dir, append([]string{"train", "demo", "--out", name}, settings...)...))
 		wait(name, 5)
-		if err := c.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Process.Signal(signal))
 		err := c.Wait()
 		if signal == os.Interrupt {
 			if c.ProcessState.ExitCode() != 130 || !strings.Contains(c.Said.String(), "landing train "+name) {
@@ -585,9 +563,7 @@ func TestResumeLonger(t *testing.T) {
 	copied := func(from string) string { // this process holds the lock of what it trained
 		copies++
 		to := "copy" + strconv.Itoa(copies)
-		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join(dir, from))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join(dir, from))))
 		return to
 	}
 	r := copied("r")

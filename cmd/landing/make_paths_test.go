@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/robot"
 )
 
@@ -100,12 +101,8 @@ func TestArmByStart(t *testing.T) {
 		alone.Float64 = append(alone.Float64, x.Float64[i*143:i*143+140]...)
 	}
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, alone); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "alone.npy"), b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, alone))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "alone.npy"), b.Bytes(), 0o600))
 	for data, out := range map[string]string{"p.npy": "run", "alone.npy": "other"} {
 		ok(t, dir, slices.Concat([]string{"train", "arm", "--set", "train.epochs=1", "--set", "network.width=16",
 			"--set", "network.layers=2", "--set", "process.sigma.max=1", "--set", "train.max_failed=0.2",
@@ -160,9 +157,7 @@ set:
       goal: {joints: [0.2, 0, 0, -1.5, 0, 1.5, 0]}
     - {dim: 56, inequality: [{name: still, expr: "x[21] - x[7] <= 0.01"}]}
 `} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, c := range []struct {
 		code int

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -45,9 +46,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 		SHA256  string
 		Steps   struct{ Times []float64 }
 	}
-	if err := json.Unmarshal(read("fewer.npy.json"), &record); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(read("fewer.npy.json"), &record))
 	for what, v := range map[string]any{"the result": fewer["drawn_by"], "the record": record.Drawn} {
 		if got, _ := json.Marshal(v); string(got) != want {
 			t.Errorf("%s says %s, want %s", what, got, want)
@@ -82,9 +81,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	}
 
 	// The record is of one file and one run.
-	if err := os.WriteFile(filepath.Join(dir, "plain.npy"), read("fewer.npy"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "plain.npy"), read("fewer.npy"), 0o666))
 	ok(t, dir, append([]string{"train", "demo", "--out", "other", "--set", "seed=2"}, tiny...)...)
 	for _, c := range []struct {
 		args []string
@@ -103,21 +100,15 @@ func TestDrawnByOtherKeys(t *testing.T) {
 			t.Errorf("landing %v: exit %d, %s", c.args, r.code, r.stderr)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, "plain.npy.json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "plain.npy.json")))
 	if r := ok(t, dir, "report", "r", "--text", "--samples", "plain.npy"); !strings.Contains(r.stderr,
 		"there is no plain.npy.json") {
 		t.Errorf("a file without record: %s", r.stderr)
 	}
 	// A record whose samples are gone is in nobody's way; another file of that name is.
-	if err := os.Remove(filepath.Join(dir, "fewer.npy")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "fewer.npy")))
 	generate("fewer.npy")
-	if err := os.WriteFile(filepath.Join(dir, "mine.npy.json"), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "mine.npy.json"), []byte("{}"), 0o666))
 	if r := do(t, dir, "generate", "r", "-n", "3", "-o", "mine.npy"); r.code != 3 ||
 		!strings.Contains(r.stderr, "mine.npy.json exists already") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)

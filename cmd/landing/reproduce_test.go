@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
@@ -53,9 +54,7 @@ func TestReproduce(t *testing.T) {
 
 	// A row that is lost, as by a kill before it was written, comes again: the same bytes.
 	lines := strings.SplitAfter(string(rows), "\n")
-	if err := os.WriteFile(table, []byte(lines[0]+lines[1]), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(table, []byte(lines[0]+lines[1]), 0o666))
 	third := wantJSON(t, ok(t, dir, append(small, "--json")...))
 	if again, err := os.ReadFile(table); err != nil || !bytes.Equal(again, rows) {
 		t.Errorf("%v: other rows\n%s\n%s", err, again, rows)
@@ -201,9 +200,7 @@ func TestReproduceRefuses(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte("cell,seed\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "rows.csv"), []byte("cell,seed\n"), 0o666))
 	r := do(t, dir, "reproduce", "demo", "--show", "--rows", "rows.csv")
 	if r.code != exitConfig || !strings.Contains(r.stderr, `rows.csv:1: has no column "recipe"`) {
 		t.Errorf("exit %d: %s", r.code, r.stderr)

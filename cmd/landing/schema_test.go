@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/schema"
 )
@@ -226,9 +227,7 @@ func TestSchemasSeeFaults(t *testing.T) {
 		`{"runs": [], "notes": [], "more": 1}`: false, `{"runs": [{}], "notes": []}`: false,
 	} {
 		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(text), &v))
 		if err := r.Validate(v); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -263,14 +262,10 @@ func TestSchema(t *testing.T) {
 	}
 
 	sub := filepath.Join(dir, "sub")
-	if err := os.Mkdir(sub, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(sub, 0o777))
 	points := filepath.Join(sub, "points.csv")
 	rows := "0,1\n1,0\n0.6,0.8\n-1,0\n0,-1\n0.8,0.6\n-0.6,0.8\n0.28,0.96\n"
-	if err := os.WriteFile(points, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(points, []byte(rows), 0o666))
 	ok(t, dir, "init", "sub/points.csv", "-o", "sub/problem.yaml")
 	draft, err := os.ReadFile(filepath.Join(sub, "problem.yaml"))
 	if err != nil || !strings.HasPrefix(string(draft), problem.SchemaLine+"\n") {
@@ -280,9 +275,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	// One of another version stays, and is named.
-	if err := os.WriteFile(filepath.Join(sub, problem.SchemaFile), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(sub, problem.SchemaFile), []byte("{}"), 0o666))
 	if r := ok(t, dir, "init", "sub/points.csv", "-o", "sub/other.yaml"); !strings.Contains(r.stderr,
 		"is of another version: landing dev schema problem -o sub/"+problem.SchemaFile+" --force renews it") {
 		t.Errorf("got %s", r.stderr)

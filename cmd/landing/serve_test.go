@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/serve"
 )
@@ -43,12 +44,8 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if err := os.WriteFile("tokens", []byte("ada short\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("x.pem", []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile("tokens", []byte("ada short\n"), 0o600))
+	testkit.OK(t, os.WriteFile("x.pem", []byte("x"), 0o600))
 	for _, c := range []struct {
 		code int
 		says string
@@ -79,17 +76,11 @@ func TestServe(t *testing.T) {
 		}
 	}
 
-	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS("unjudged", os.DirFS("r")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600))
+	testkit.OK(t, os.CopyFS("unjudged", os.DirFS("r")))
 	const judged = `{"config_sha256": "", "updates": 1, "verdict": {"good": false, "findings": [{"code": "walls",
 		"says": "too few there"}]}}`
-	if err := os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600))
 	cmd := self(t, "", "serve", "runs.one=r", "unjudged", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer
 	cmd.Stderr = &log
@@ -97,9 +88,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	defer cmd.Process.Kill()
 	line := make([]byte, 100)
 	n, err := out.Read(line)
@@ -169,19 +158,13 @@ func TestServe(t *testing.T) {
 		!strings.Contains(info.Cautions[0], "other weights") {
 		t.Errorf("%v, it tells %+v", err, info)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600))
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGHUP))
 	until(401, "0123456789abcdef")
 	if got := until(200, "fedcba9876543210"); !bytes.Equal(got, want) {
 		t.Error("after SIGHUP: not the bytes of generate")
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log.String())
 	}
@@ -203,9 +186,7 @@ func TestServeCertificates(t *testing.T) {
 	pair := ca.sign(t, "localhost")
 	write := func(name, kind string, der []byte) {
 		t.Helper()
-		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	}
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	if err != nil {
@@ -224,9 +205,7 @@ func TestServeCertificates(t *testing.T) {
 			"--tls-key", "key.pem", "--client-ca", "ca.pem"}, in, &stderr)
 	}()
 	var at serviceAt
-	if err := json.NewDecoder(out).Decode(&at); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.NewDecoder(out).Decode(&at))
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(at.Address, "https://"))
 	if err != nil {
 		t.Fatal(at, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
@@ -53,9 +54,7 @@ func capCSV(t *testing.T, path string) {
 		r, a := math.Sqrt(1-z*z), 2.4*float64(i)
 		fmt.Fprintf(&b, "%v,%v,%v\n", r*math.Cos(a), r*math.Sin(a), z)
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
 }
 
 // Every code has a remedy, in whatever state a run is, and the command runs: flags are the
@@ -67,9 +66,7 @@ func TestRemediesRun(t *testing.T) {
 	small := append(slices.Clone(tiny), "--set", "process.steps=10")
 	file := filepath.Join(dir, "cap.yaml")
 	text := "name: cap\ndata: {path: 'the rows.csv'}\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	train := func(name string, settings ...string) {
 		ok(t, dir, append(append([]string{"train", "cap.yaml", "-q", "--out", name}, small...), settings...)...)
 	}
@@ -207,9 +204,7 @@ func TestShowWhy(t *testing.T) {
 	capCSV(t, filepath.Join(dir, "x.csv"))
 	text := "data: {path: x.csv}\ndefaults: fixed\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n" +
 		"process:\n  walls: paper\n  sigma: {min: 0.125}\n"
-	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600))
 	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r"}, tiny...)...)
 	told := ok(t, dir, "show", "r", "--why").stdout
 	for _, want := range []string{"chosen\n  process.repulsion  0.", "  prior ", "given\n", "process.sigma.min",
