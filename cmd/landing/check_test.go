@@ -133,10 +133,7 @@ func TestCheckRecipes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := problem.Load(source, origin, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Must(problem.Load(source, origin, "", nil))
 			switch {
 			case p.Data.Kind == "demo":
 			case p.Data.Kind == "earth" && name != "volcano" && os.Getenv("LANDING_LONG") == "":
@@ -151,16 +148,10 @@ func TestCheckRecipes(t *testing.T) {
 			default:
 				t.Skipf("no data of kind %s for this test", p.Data.Kind)
 			}
-			variants, err := problem.Variants(source, origin)
-			if err != nil {
-				t.Fatal(err)
-			}
+			variants := testkit.Must(problem.Variants(source, origin))
 			seen := map[string]bool{}
 			for _, variant := range append(variants, "") {
-				v, err := problem.Load(source, origin, variant, problem.ParseSettings("train.epochs=1"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := testkit.Must(problem.Load(source, origin, variant, problem.ParseSettings("train.epochs=1")))
 				if seen[string(v.Resolved())] { // another but for its epochs, which are not looked at
 					continue
 				}
@@ -177,10 +168,7 @@ func TestCheckRecipes(t *testing.T) {
 // someRows writes n rows at equal distances through an array to a file.
 func someRows(t *testing.T, path string, n int) string {
 	t.Helper()
-	x, err := arrayfile.ReadNPY(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(arrayfile.ReadNPY(path))
 	d := x.Shape[1]
 	var b bytes.Buffer
 	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Of(langevin.Starts(x.AsFloat64(), d, n), n, d)))

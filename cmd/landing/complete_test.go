@@ -132,10 +132,7 @@ func TestBash(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no bash here")
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())
 	dir := t.TempDir()
 	for _, name := range []string{"demo-001", "it is-001"} {
 		testkit.OK(t, os.MkdirAll(filepath.Join(dir, "runs", name), 0o777))

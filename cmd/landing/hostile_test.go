@@ -26,10 +26,7 @@ import (
 func TestForgedRuns(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)
-	f, err := run.Open(filepath.Join(dir, "r"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(run.Open(filepath.Join(dir, "r")))
 	var m run.Manifest
 	testkit.OK(t, f.ReadJSON(run.ManifestFile, &m))
 	for _, name := range []string{"notes", "99999999-old"} {
@@ -45,10 +42,7 @@ func TestForgedRuns(t *testing.T) {
 	ok(t, dir, "train", copied())
 	ok(t, dir, "generate", "r", "-n", "5")
 	var state train.State
-	arrays, err := f.LoadCheckpoint("", m.Config, &state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrays := testkit.Must(f.LoadCheckpoint("", m.Config, &state))
 	number := state.Updates
 	refused := func(state train.State, want string) {
 		t.Helper()

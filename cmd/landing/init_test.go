@@ -46,10 +46,7 @@ func TestInit(t *testing.T) {
 	}
 	ok(t, dir, append([]string{"train", "problem.yaml"}, tiny...)...)
 
-	before, err := os.ReadFile(filepath.Join(dir, "problem.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(filepath.Join(dir, "problem.yaml")))
 	r = do(t, dir, "init", "two.csv", "--json")
 	if e := wantJSON(t, r)["error"].(map[string]any); r.code != exitConfig || e["kind"] != "exists" ||
 		e["file"] != "problem.yaml" || strings.Contains(r.stderr, "--force") {

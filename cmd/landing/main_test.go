@@ -200,10 +200,7 @@ func TestGenerateIsAddressed(t *testing.T) {
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "first.npy", "--workers", "7")
 	ok(t, dir, "generate", "r", "-n", "30", "--first", "20", "-o", "rest.npy")
 	read := func(name string) []float64 {
-		a, err := arrayfile.ReadNPY(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, name)))
 		return a.Float64
 	}
 	got := append(read("first.npy"), read("rest.npy")...)
@@ -220,10 +217,7 @@ func TestGenerateFlags(t *testing.T) {
 	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "train.checkpoint_every=0"}, tiny...)...)
 	file := func(name string, flags ...string) string {
 		ok(t, dir, append([]string{"generate", "r", "-n", "5", "-o", name}, flags...)...)
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 		return string(data)
 	}
 	plain := file("a.npy")
@@ -403,10 +397,7 @@ func TestForeignRuns(t *testing.T) {
 	}
 	places("")
 	config := filepath.Join(dir, "r", "config.yaml")
-	old, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testkit.Must(os.ReadFile(config))
 	testkit.OK(t, os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666))
 	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr,
 		"was changed or belongs to another problem") {
@@ -485,10 +476,7 @@ func TestInterruptAndKill(t *testing.T) {
 // The paper's volcano recipe starts on the real data.
 func TestVolcanoRecipe(t *testing.T) {
 	data := testkit.Shared(t, "data/earth/volcano.csv")
-	abs, err := filepath.Abs(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	abs := testkit.Must(filepath.Abs(data))
 	dir := t.TempDir()
 	for _, variant := range []string{"", "olla", "ulla-p"} {
 		args := append([]string{"train", "volcano", "--data", abs, "--json", "--variant", variant}, tiny...)

@@ -47,10 +47,7 @@ func TestDataAlanine(t *testing.T) {
 	if !strings.Contains(r.stdout, "96 frames of 22 atoms in all.pdb, how they were made in all.json") {
 		t.Errorf("%s", r.stdout)
 	}
-	f, err := files.Read(filepath.Join(dir, "all.pdb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(files.Read(filepath.Join(dir, "all.pdb")))
 	if len(f.X) != 96*66 {
 		t.Errorf("%d numbers", len(f.X))
 	}
@@ -68,10 +65,7 @@ func TestDataAlanine(t *testing.T) {
 func TestDataAlanineFaults(t *testing.T) {
 	dir := t.TempDir()
 	for name, from := range map[string]string{"a.prmtop": "dipeptide.prmtop", "a.rst7": "dipeptide.rst7"} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", from)))
 		for copy, text := range map[string]string{name: string(b),
 			"other" + name: strings.Replace(string(b), "NME", "NMA", 1),
 			"cut" + name:   string(b[:len(b)/2])} {
@@ -116,10 +110,7 @@ func TestDataAlanineFaults(t *testing.T) {
 func TestForceFieldInARun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"dipeptide.prmtop", "dipeptide.rst7"} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", name)))
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
 	ok(t, dir, append(shortChains, "--atoms", "all", "-o", "all.npy")...)

@@ -42,10 +42,7 @@ func TestDataArm(t *testing.T) {
 	ok(t, dir, "refine", "arm", "--data", "p.npy", "-o", "r.npy") // Σ as the recipe reads it
 	// starts about those of other rows
 	ok(t, dir, "make", "arm", "-n", "2", "--near", "p.npy", "--sd", "0", "-o", "n.npy")
-	n, err := arrayfile.ReadNPY(filepath.Join(dir, "n.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, "n.npy")))
 	for j := range 14 {
 		if math.Abs(n.Float64[j]-x.Float64[j]) > 1e-9 {
 			t.Errorf("a start that is not drawn about its row: %v, %v", n.Float64[j], x.Float64[j])
@@ -125,10 +122,7 @@ func TestArmByStart(t *testing.T) {
 		}
 	}
 	ok(t, dir, "generate", "other", "--start", "0.4,-0.52,0.205", "-n", "3", "-o", "o.npy")
-	o, err := arrayfile.ReadNPY(filepath.Join(dir, "o.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, "o.npy")))
 	arm := robot.Panda()
 	k := arm.NewKinematics()
 	for i := range 3 {

@@ -33,14 +33,8 @@ func TestRDDPM(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := problem.Load(data, origin, "rddpm", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load(data, origin, "rddpm", nil))
+		proc := testkit.Must(p.Build())
 		if s := proc.Schedule; proc.Method != langevin.OLLAP || s.N != 400 || s.Geometric {
 			t.Errorf("%s: %v, %+v", name, proc.Method, s)
 		}

@@ -19,10 +19,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	demoRun(t, dir)
 	read := func(name string) []byte {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 		return data
 	}
 	generate := func(out string, more ...string) map[string]any {

@@ -125,10 +125,7 @@ func TestReproduceKilled(t *testing.T) {
 func reproducedEnds(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	file, err := os.Open(filepath.Join(dir, "cells.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(os.Open(filepath.Join(dir, "cells.csv")))
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
 	if err != nil || len(rows) < 2 {

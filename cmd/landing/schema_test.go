@@ -31,10 +31,7 @@ func resolvedSchema(t *testing.T, of string, build func() (*jsonschema.Schema, e
 		if err != nil {
 			t.Fatalf("%v. A verb that prints JSON has a row in answers, cmd/landing/answers.go", err)
 		}
-		r, err := made.Resolve(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(made.Resolve(nil))
 		s, _ = resolvedSchemas.LoadOrStore(of, r)
 	}
 	return s.(*jsonschema.Resolved)
@@ -125,10 +122,7 @@ func checkOutput(t *testing.T, args []string, r transcript) {
 // checkMetrics holds the lines of a run's metrics.jsonl against their schema.
 func checkMetrics(t *testing.T, run string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(run, "metrics.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(run, "metrics.jsonl")))
 	for line := range bytes.Lines(data) {
 		valid(t, "metrics", line)
 	}
@@ -179,10 +173,7 @@ func TestEveryVerbHasASchema(t *testing.T) {
 
 // The table of README.md has every verb.
 func TestReadmeHasEveryVerb(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testkit.Must(os.ReadFile("../../README.md"))
 	for name := range answers {
 		verb, of, two := strings.Cut(name, " ")
 		if two {
@@ -214,14 +205,8 @@ func TestEveryVerbsFailure(t *testing.T) {
 
 // A schema is strict enough to see that a key is missing, is of another type, or is not known.
 func TestSchemasSeeFaults(t *testing.T) {
-	s, err := answerSchema("ls")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(answerSchema("ls"))
+	r := testkit.Must(s.Resolve(nil))
 	for text, ok := range map[string]bool{
 		`{"runs": [], "notes": []}`: true, `{"runs": []}`: false, `{"runs": 3, "notes": []}`: false,
 		`{"runs": [], "notes": [], "more": 1}`: false, `{"runs": [{}], "notes": []}`: false,

@@ -35,14 +35,8 @@ func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)
 	ok(t, dir, "generate", "r", "-n", "70", "--seed", "3", "-o", "want.npy")
-	want, err := os.ReadFile("want.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile("want.npy"))
+	taken := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))
 	defer taken.Close()
 	testkit.OK(t, os.WriteFile("tokens", []byte("ada short\n"), 0o600))
 	testkit.OK(t, os.WriteFile("x.pem", []byte("x"), 0o600))
@@ -84,10 +78,7 @@ func TestServe(t *testing.T) {
 	cmd := self(t, "", "serve", "runs.one=r", "unjudged", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer
 	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())
 	testkit.OK(t, cmd.Start())
 	defer cmd.Process.Kill()
 	line := make([]byte, 100)
@@ -103,24 +94,15 @@ func TestServe(t *testing.T) {
 	}
 	call := func(method, path, token, body string) (int, []byte) {
 		t.Helper()
-		r, err := http.NewRequest(method, at+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequest(method, at+path, strings.NewReader(body)))
 		r.Header.Set("Authorization", "Bearer "+token)
 		if body != "" {
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "application/x-npy")
 		}
-		w, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(http.DefaultClient.Do(r))
 		defer w.Body.Close()
-		b, err := io.ReadAll(w.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(io.ReadAll(w.Body))
 		return w.StatusCode, b
 	}
 	ask := func(token string) (int, []byte) {
@@ -188,10 +170,7 @@ func TestServeCertificates(t *testing.T) {
 		t.Helper()
 		testkit.OK(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	}
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))
 	write("cert.pem", "CERTIFICATE", pair.Certificate[0])
 	write("key.pem", "PRIVATE KEY", key)
 	write("ca.pem", "CERTIFICATE", ca.cert.Raw)
@@ -268,19 +247,13 @@ func (a *authority) sign(t *testing.T, name string) tls.Certificate {
 // certificate makes one that an authority signs, or itself if that has none yet.
 func certificate(t *testing.T, c *x509.Certificate, by *authority) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	c.SerialNumber = big.NewInt(1)
 	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	parent, signer := by.cert, by.key
 	if parent == nil {
 		parent, signer = c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))
 	return der, key
 }

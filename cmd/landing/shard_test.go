@@ -18,14 +18,8 @@ import (
 // sameFiles holds two files of a folder against each other.
 func sameFiles(t *testing.T, dir, got, want string) {
 	t.Helper()
-	a, err := os.ReadFile(filepath.Join(dir, got))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(os.ReadFile(filepath.Join(dir, got)))
+	b := testkit.Must(os.ReadFile(filepath.Join(dir, want)))
 	if !bytes.Equal(a, b) {
 		t.Errorf("%s has %d bytes, others than the %d of %s", got, len(a), len(b), want)
 	}
@@ -101,10 +95,7 @@ func TestGenerateInParts(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "all.csv.parts/generate-7-11/rows.npy")
-	rows, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Must(os.ReadFile(path))
 	rows[len(rows)-1] ^= 1
 	testkit.OK(t, os.WriteFile(path, rows, 0o666))
 	for _, args := range [][]string{with("-o", "all.csv", "--shard", "2/3"), {"merge", "all.csv.parts", "--force"}} {

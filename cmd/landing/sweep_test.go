@@ -94,24 +94,15 @@ func ends(t *testing.T, dir string) map[string][]byte {
 		if len(paths) == 0 {
 			t.Fatalf("%s has no %s", dir, name)
 		}
-		data, err := os.ReadFile(paths[len(paths)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(paths[len(paths)-1]))
 		out[name] = data
 	}
 	add("rows", filepath.Join(dir, "rows.json"))
-	cells, err := os.ReadDir(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := testkit.Must(os.ReadDir(filepath.Join(dir, "runs")))
 	for _, c := range cells {
 		at := filepath.Join(dir, "runs", c.Name())
 		add(c.Name()+" samples", filepath.Join(at, "samples.npy"))
-		weights, err := filepath.Glob(filepath.Join(at, "checkpoints", "*", "weights.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := testkit.Must(filepath.Glob(filepath.Join(at, "checkpoints", "*", "weights.safetensors")))
 		add(c.Name()+" weights", weights...)
 	}
 	return out
@@ -179,10 +170,7 @@ func TestSweepShards(t *testing.T) {
 	if !strings.Contains(first.stderr, "kept as evaluation.json") {
 		t.Errorf("got %s", first.stderr)
 	}
-	kept, err := os.ReadFile(filepath.Join(dir, run, "evaluation.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(os.ReadFile(filepath.Join(dir, run, "evaluation.json")))
 	again := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")
 	if again.stdout != first.stdout || strings.Contains(again.stderr, "kept as") {
 		t.Errorf("a second time other figures\n%s\n%s", first.stdout, again.stdout)

@@ -94,10 +94,7 @@ func TestRemediesRun(t *testing.T) {
 		if r, err = r.Redraw(problem.ParseSettings(c.settings...)); err != nil {
 			t.Fatal(err)
 		}
-		last, err := r.LastEpoch()
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := testkit.Must(r.LastEpoch())
 		for _, code := range verdict.All() {
 			command := r.Remedy(code, &experiment.Evaluation{Epoch: last.Epoch})
 			if command == "" {
@@ -111,10 +108,7 @@ func TestRemediesRun(t *testing.T) {
 	// was left to it follows again.
 	of := func(name string) *experiment.Run {
 		t.Helper()
-		r, err := experiment.Open(name, "", pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(experiment.Open(name, "", pool))
 		return r
 	}
 	silent := of("silent")
@@ -147,10 +141,7 @@ func TestRemediesRun(t *testing.T) {
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
 		if verb.Name() == "train" && verb.Flags().Changed("for") && resumes(verb.Flags().Arg(0)) { // takes its time
-			r, err := experiment.Open(verb.Flags().Arg(0), "", pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(experiment.Open(verb.Flags().Arg(0), "", pool))
 			if _, x, err := r.Problem.Extend(problem.ParseSettings("train.max_seconds=60")); err != nil || !x.Longer {
 				t.Errorf("%s: %v", command, err)
 			}
@@ -187,10 +178,7 @@ func TestVerdictShows(t *testing.T) {
 		t.Errorf("as JSON: %v", v)
 	}
 	ok(t, dir, "report", "r", "-n", "600", "-q")
-	page, err := os.ReadFile(filepath.Join(dir, "r", "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile(filepath.Join(dir, "r", "report.html")))
 	at := strings.Index(string(page), `<section class="judged bad"`)
 	if at < 0 || at > strings.Index(string(page), `class="facts"`) ||
 		!strings.Contains(string(page), "landing report r --set prior=empirical") {
