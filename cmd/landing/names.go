@@ -38,6 +38,7 @@ var renamedFlags = map[string]map[string]string{
 	"make alanine": {"n": "-n"},
 	"make arm":     {"n": "-n"},
 	"make so":      {"n": "--size", "count": "-n"},
+	"paper":        {"budget": "--for", "data": "--data-dir"},
 	"sweep":        {"data": "--data-dir"},
 }
 
