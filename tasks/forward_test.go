@@ -86,7 +86,7 @@ func TestForward(t *testing.T) {
 // Rotations in parts are those of one call.
 func TestRotations(t *testing.T) {
 	mix := dataset.RotationMixture{N: 4, Modes: 3, SD: 0.2, Count: 37, Seed: 5}
-	want, _, err := mix.Generate()
+	want, _, err := mix.Generate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
