@@ -94,7 +94,7 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 			report(next)
 		}
 	})
-	if within.Err() != nil && ctx.Err() == nil && err != nil {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, &train.BudgetError{Seconds: budget, Doing: doing}
 	}
 	return l, err

@@ -1,0 +1,54 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/train"
+)
+
+// A budget ends the loading when it is spent and names what was going on. An interruption ends it with the context's
+// error. Without either every step is reported.
+func TestLoadEnds(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	data, origin, err := problem.Source("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(ctx context.Context, settings ...string) (said []string, err error) {
+		p, err := problem.Load(data, origin, "", problem.ParseSettings(append(settings, "prior=auto",
+			"process.horizon=0.01")...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Load(ctx, p, pool, func(doing string) {
+			if said = append(said, doing); len(said) == 1 && p.Train.MaxSeconds == 1 {
+				time.Sleep(1100 * time.Millisecond)
+			}
+		})
+		return said, err
+	}
+	var short *train.BudgetError
+	if _, err := load(t.Context(), "train.max_seconds=1"); !errors.As(err, &short) || short.Doing == "" ||
+		!strings.Contains(err.Error(), "before the training, while "+short.Doing) {
+		t.Errorf("a budget that is spent: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, settings := range [][]string{nil, {"train.max_seconds=60"}} {
+		if _, err := load(ctx, settings...); !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted, with %v: %v", settings, err)
+		}
+	}
+	said, err := load(t.Context())
+	if all := strings.Join(said, "; "); err != nil || !strings.HasPrefix(all, "reading the data; ") ||
+		!strings.Contains(all, "simulating 2000 paths") {
+		t.Errorf("%v, %v", said, err)
+	}
+}
