@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -19,9 +20,7 @@ func TestRepulsionReasons(t *testing.T) {
 	defer pool.Close()
 	process := func(lower, upper []float64) *langevin.Process {
 		box, err := zoo.NewBox(lower, upper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p := interval{Method: langevin.OLLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = box
 		return p
@@ -46,9 +45,7 @@ func TestRepulsionOfSome(t *testing.T) {
 		set, err := formula.New(formula.Spec{
 			Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}}, Inequality: inequalities,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p := interval{Method: langevin.ULLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = set
 		return p
@@ -153,9 +150,7 @@ func (c interval) Distance(t *testing.T, ε float64, draws int, pool *parallel.P
 		x0[i] = (float64(i) + 0.5) / count
 	}
 	d, err := chains.Run(t.Context(), pool, x0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	n := float64(len(d.X))
 	for i, v := range slices.Sorted(slices.Values(d.X)) {
 		v = min(max(v, 0), 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -24,9 +25,7 @@ func TestHeldLossIsThatOfTheSlice(t *testing.T) {
 	b.Equality("radius", expr.Norm(b.X().Slice(0, 4)).Sub(b.X().At(4)))
 	b.Inequality("wall", b.X().At(2).Sub(b.X().At(5)))
 	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	held, c := constraint.Hold(set, []int{4, 5}), []float64{1.5, 0.6}
 	for name, pair := range map[string][2]constraint.Set{
 		"formulas": {held, constraint.Slice(held, c)},

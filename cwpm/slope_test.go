@@ -223,13 +223,9 @@ func TestSlopeByCurvature(t *testing.T) {
 	for _, name := range []string{"bunny", "spot"} {
 		t.Run(name, func(t *testing.T) {
 			net, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/"+name+"_sdf.npz"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/"+name+"_eigfn100.npy"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			testSlopes(t, levelset.New(net), data.AsFloat64(), 0.1, 10_000, 0.02)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -15,9 +16,7 @@ import (
 func capOf(t *testing.T, workers int) *Evidence {
 	t.Helper()
 	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(workers)
 	defer pool.Close()
 	data := make([]float64, 3*100)
@@ -116,9 +115,7 @@ func TestFirstIsClipped(t *testing.T) {
 // Points that were not brought to Σ are kept, with the least violation found.
 func TestStuck(t *testing.T) {
 	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(1)
 	defer pool.Close()
 	data := []float64{math.NaN(), 0, 0.5, 0.5}
@@ -156,9 +153,7 @@ func TestProbe(t *testing.T) {
 // different ones for each inequality.
 func TestWithoutData(t *testing.T) {
 	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(1)
 	defer pool.Close()
 	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -174,9 +175,7 @@ func TestOnWalls(t *testing.T) {
 			x = append(x, unit*a, unit*b)
 		}
 		box, err := zoo.NewBox([]float64{0, 0}, []float64{unit, unit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		on, looked := OnWalls(box, x)
 		if looked != 200 {
 			t.Errorf("%d rows of 200", looked)
@@ -190,9 +189,7 @@ func TestOnWalls(t *testing.T) {
 	}
 	flat, err := formula.New(formula.Spec{Dim: 1, Inequality: []formula.Component{{Name: "g",
 		Expr: "relu(x[0])^2 <= 0"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if on, _ := OnWalls(flat, []float64{-1, -2, -3, -4, -5, -6, -7}); on[0] != 0 {
 		t.Errorf("%d rows on the edge of what has none", on[0])
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -43,9 +44,7 @@ func TestBoundedLaws(t *testing.T) {
 			r.Repulsion = r.Length() / 2
 			b = allBounded(r.Temperature())[i]
 			last, err := r.Last(t.Context(), b, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			for j, u := range last {
 				if dist := kolmogorov(u); dist > critical {
 					t.Errorf("%v on the %s, coordinate %d: KS distance %.3f, critical %.3f", m, b.Name, j, dist,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -15,16 +16,12 @@ import (
 // beside them are what they would have been, to the bit, and so is all that is counted of them.
 func TestTolerateBackward(t *testing.T) {
 	half, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 		p := process(half, m)
 		p.Walls = PaperWalls // elastic ones turn back what is no number
 		prior, err := UniformPrior(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		const n, first = 30, 7
 		for _, bad := range [][]int{nil, {9}, {0, 1, 2, 3, 17}, {29}} {
 			score := func(spoil bool) func(int) Score {
@@ -53,9 +50,7 @@ func TestTolerateBackward(t *testing.T) {
 					sim := NewSimulator(p, pool, 8).Tolerate()
 					sim.Watch(trace)
 					r, err := sim.Backward(t.Context(), x, failed, first, 1, prior, score(spoil))
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, err)
 					return x, failed, r, trace
 				}
 				want, lost, _, _ := draw(false)
@@ -90,9 +85,7 @@ func TestTolerateBackward(t *testing.T) {
 // The same of forward paths, with the folds of those that walls send back.
 func TestTolerateForward(t *testing.T) {
 	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const n = 30
 	x0 := make([]float64, 2*n)
 	for i := range x0 {
@@ -111,9 +104,7 @@ func TestTolerateForward(t *testing.T) {
 				}
 				var paths Paths
 				r, err := NewSimulator(p, pool, 16).Tolerate().Forward(t.Context(), &paths, x, 3, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				return &paths, r
 			}
 			want, whole := run(false)

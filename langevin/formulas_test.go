@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -17,9 +18,7 @@ import (
 func TestGradientsOfEnergies(t *testing.T) {
 	const n = 3
 	three, err := zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}) // three equations in R⁴
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	centred := Quadratic{Center: []float64{1, -2, 0.3, 0.7}, Weight: []float64{1, 2, 0.5, 3}}
 	energies := map[string]Potential{
 		"quadratic": Quadratic{}, "centred": Quadratic{Center: centred.Center}, "weighted": centred,
@@ -219,9 +218,7 @@ func TestRefusalsAreOfTheFlight(t *testing.T) {
 		s, y, q = newSplitting(proc, n), append([]float64(nil), x...), append([]float64(nil), p...)
 		e, _ := f.(Energy)
 		s.watched = energies{true, e, make([]float64, n), make([]float64, n), 0, 0}
-		if err := s.set.At(y, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.set.At(y, n))
 		if _, err := s.step(y, q, ζ, make([]bool, n), n); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -23,9 +24,7 @@ func conditioned(t *testing.T) constraint.Set {
 	b.Equality("radius", expr.Norm(x.Slice(0, 4)).Sub(x.At(4)))
 	b.Inequality("wall", x.At(2).Sub(x.At(5)))
 	s, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return constraint.Hold(s, []int{4, 5})
 }
 
@@ -211,9 +210,7 @@ func TestHeldPathsKeepTheirCondition(t *testing.T) {
 				Set: set, Friction: 2, Schedule: langevin.Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 			}, Symmetric: true, Leaps: leaps, Count: n, Burn: 20, Keep: 5, Seed: 1}
 			draws, err := chains.Run(context.Background(), pool, x0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			same(fmt.Sprintf("chains of %d leaps", leaps), draws.X, func(row int) int { return row / 5 })
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -25,9 +26,7 @@ func TestEmpiricalPrior(t *testing.T) {
 	}{{1, true}, {20, true}, {0.1, false}} {
 		p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP,
 			Schedule: Schedule{N: 4, T: 1, SigmaMin: c.σ, SigmaMax: c.σ}}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Validate())
 		sim := NewSimulator(p, pool, 16)
 		var paths Paths
 		if _, err := sim.Forward(context.Background(), &paths, x0, 3, 5); err != nil {
@@ -59,9 +58,7 @@ func TestEmpiricalPriorInParts(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: d}, Method: ULLA, Friction: 3,
 		Schedule: Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
 	x0, err := Start(t.Context(), p, rows, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	defer pool.Close()
 	s := NewSimulator(p, pool, 16)

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -252,9 +253,7 @@ func TestPriorsThatAreNone(t *testing.T) {
 	defer pool.Close()
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
 	x0, err := Start(t.Context(), p, 20, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	sim := NewSimulator(p, pool, 8)
 	var none *PriorError
 	if _, err := sim.EmpiricalPrior(t.Context(), x0, 1, 0); !errors.As(err, &none) || none.Paths != 20 ||
@@ -287,9 +286,7 @@ func TestPriorsThatAreNone(t *testing.T) {
 func TestLevelWhereTheRankDrops(t *testing.T) {
 	f := Quadratic{Center: []float64{1, 0}}
 	level, err := Level(zoo.Ellipsoid{Axes: []float64{1, 1}}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, value, force := []float64{0, 0, 3, 4}, make([]float64, 2), make([]float64, 4)
 	level.(Energy).Value(value, x, 2)
 	level.Gradient(force, x, 2)
@@ -320,9 +317,7 @@ func TestFirstKick(t *testing.T) {
 	p := process(zoo.Euclidean{D: 1}, ULLAP)
 	p.Potential = Linear{[]float64{3}}
 	s := newSplitting(p, 1)
-	if err := s.set.At([]float64{0}, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.set.At([]float64{0}, 1))
 	momentum := []float64{0}
 	if s.kick([]float64{0}, momentum, 1); momentum[0] != 3*s.τ/2 {
 		t.Errorf("the momentum is %v, want %v", momentum[0], 3*s.τ/2)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -33,9 +34,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 		p.NoTerminal = false
 		p.Split = i == 4
 		x0, err := Start(t.Context(), p, n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		prior, _ := UniformPrior(p)
 		var forward, backward []float64
 		for _, workers := range []int{1, 2, 7} {
@@ -89,9 +88,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	var paths Paths
 	sim := NewSimulator(p, pool, 2)
 	report, err := sim.Forward(context.Background(), &paths, x0, 9, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s, N := p.NewStepper(1), p.Schedule.N
 	ζ, y := make([]float64, 3), make([]float64, 3)
 	worst := 0.0
@@ -104,9 +101,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 		// x_{−1} = x_0 − τ_0 p̃_0
 		before := make([]float64, 3)
 		keyed.New(9, keyed.ForwardMomentum, 4).Normals(before, uint64(i), 0)
-		if err := s.at.At(x0[3*i:3*i+3], 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.at.At(x0[3*i:3*i+3], 1))
 		s.at.Tangent(before, before)
 		for j := range before {
 			before[j] = x0[3*i+j] - p.Schedule.Tau(0)*before[j]
@@ -165,9 +160,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 				x, next, y, ζ := make([]float64, 3), make([]float64, 3), make([]float64, 3), make([]float64, 3)
 				prior.Sample(x, keyed.New(8, keyed.Prior, 0), uint64(3+i))
 				keyed.New(8, keyed.Prior, 1).Normals(next, uint64(3+i), 0)
-				if err := s.at.At(x, 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, s.at.At(x, 1))
 				s.at.Tangent(next, next)
 				for j := range next {
 					next[j] = x[j] + p.MomentumTau(N-1)*next[j]
@@ -224,9 +217,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	sim := NewSimulator(p, pool, 64)
 	var paths Paths
 	report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	count := 0
 	for _, f := range paths.Failed {
 		if f {
@@ -256,9 +247,7 @@ func TestRunsAreApart(t *testing.T) {
 		forward := func(sim *Simulator, x []float64) Report {
 			t.Helper()
 			r, err := sim.Forward(context.Background(), &paths, x, 1, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return r
 		}
 		sim := NewSimulator(rough, pool, 16)
@@ -409,9 +398,7 @@ func TestProjectedDraws(t *testing.T) {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.Schedule = Schedule{N: 1, T: 0.02, SigmaMin: 1, SigmaMax: 1}
 		x0, err := Start(t.Context(), p, 20, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		c := Chains{Process: p, Count: 20, Burn: 5, Keep: 4, Thin: 3, Seed: 1}
 		plain := chains(t, c, x0)
 		on := *p

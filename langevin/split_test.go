@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -96,9 +97,7 @@ func TestSplitStep(t *testing.T) {
 	step := func(ζ, η [3]float64) []float64 {
 		y := make([]float64, 3)
 		noise := append(ζ[:], η[:]...)
-		if err := s.start(x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.start(x, 1))
 		s.ullaBackward(x, next, noise, 1, k, score)
 		copy(y, s.move)
 		return y

@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -52,9 +53,7 @@ func TestTuneHalves(t *testing.T) {
 			x0[2*i] = 0.01 * float64(i)
 		}
 		got, err := c.Tune(t.Context(), pool, x0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		want, halved := 64.0, 0
 		for ; ; halved++ {
 			round := tuned(line, OLLA, within{1, &calls}, want)
@@ -156,9 +155,7 @@ func TestTunedShares(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	interval, err := zoo.NewBox([]float64{0}, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	ellipsoid := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
 	turned := func(d *Draws) float64 { return d.Turned }
 	refused := func(d *Draws) float64 { return d.Refused }
@@ -187,18 +184,14 @@ func TestTunedShares(t *testing.T) {
 			x0 = append(x0, c.start...)
 		}
 		τ, err := chains.Tune(t.Context(), pool, x0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		at := func(τ float64) float64 {
 			p := *chains.Process
 			p.Schedule.T = τ
 			long := &Chains{Process: &p, Symmetric: true, Leaps: c.leaps, Count: 64, Burn: 50, Keep: 1, Thin: 300,
 				Seed: 9, watch: true}
 			draws, err := long.Run(t.Context(), pool, x0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return c.share(draws)
 		}
 		here, there := at(τ), at(c.factor*τ)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -34,9 +35,7 @@ func TestElasticLaws(t *testing.T) {
 		} {
 			r.Count, r.Step, r.Seed = 200, 4, 7
 			m, err := wallChain{chainRun: r, Burn: 300, Keep: 100}.Stationary(t.Context(), b, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if math.Abs(m.Mean-0.5) > 5.5*m.MeanError+bias || math.Abs(m.Edge-0.05) > 5.5*m.EdgeError+bias/4 {
 				t.Errorf("%s, %v τ=%v γ=%v: mean %.4f ± %.4f, %.4f ± %.4f at the wall", b.Name, r.Method, r.Tau,
 					r.Friction, m.Mean, m.MeanError, m.Edge, m.EdgeError)
@@ -63,9 +62,7 @@ func TestElasticErrorFalls(t *testing.T) {
 	for i, τ := range []float64{0.1, 0.05, 0.025} {
 		r := chainRun{Method: langevin.ULLA, Tau: τ, Friction: 0.2, Count: 400, Step: 4, Seed: 7}
 		m, err := wallChain{chainRun: r, Burn: 200 << i, Keep: 75 << i}.Stationary(t.Context(), b, pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if e := math.Abs(m.Mean - 0.5 + 0.6*τ); e > 5*m.MeanError {
 			t.Errorf("τ = %v: mean %.4f ± %.4f, expected %.4f", τ, m.Mean, m.MeanError, 0.5-0.6*τ)
 		}
@@ -115,9 +112,7 @@ func TestBackwardKeepsTheLaw(t *testing.T) {
 		for _, r := range runs {
 			r.Count, r.Step, r.Seed = 2000, 80, 7
 			m, err := wallChain{chainRun: r}.Backward(t.Context(), b, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			mean, edge := mean, edge
 			if r.Walls == langevin.PaperWalls {
 				mean, edge = 0.02, 0.025

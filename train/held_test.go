@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -35,21 +36,15 @@ func TestHeldLosses(t *testing.T) {
 			Schedule: langevin.Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 		}
 		data, err := langevin.Start(t.Context(), p, 12, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		by := func(workers int) []float64 {
 			pool := parallel.New(workers)
 			defer pool.Close()
 			src := lame{pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
 			h, err := NewHeld(context.Background(), src, model, 5, 7, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			first := h.Losses(model)
 			if again := h.Losses(model); !same(first, again) {
 				t.Error("the second time it has another loss")
@@ -79,9 +74,7 @@ func TestHeldLosses(t *testing.T) {
 			for j := range n {
 				k := int((float64(j) + 0.5) * float64(N) / float64(n))
 				in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				want += l.Evaluate(make([]float32, 3), ws.Forward(in, 1)) / float64(n)
 			}
 			if math.Abs(v-want) > 1e-5*math.Abs(want) {
@@ -98,23 +91,15 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 	}
 	data, err := langevin.Start(t.Context(), p, 12, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 3, Coarse: 0.2, Fine: 0.05})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	defer pool.Close()
 	h, err := NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	src := m.Source(data, pool)
 	l, ws := src.NewLoss(model, 3), model.Pack(false).NewWorkspace(3, false)
 	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
@@ -125,9 +110,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 		want := 0.0
 		for k := range 3 {
 			in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			want += l.Evaluate(make([]float32, 9), ws.Forward(in, 3)) / 3
 		}
 		if !(math.Abs(v-want) <= 1e-5*math.Abs(want)) {

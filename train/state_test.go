@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
@@ -86,9 +87,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	arrays, state := first.Snapshot(), first.State
-	if err := make().Restore(arrays, state); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, make().Restore(arrays, state))
 	far := state
 	far.Step, far.Updates = 1000, 5000
 	other := slices.Clone(arrays)

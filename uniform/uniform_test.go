@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -29,9 +30,7 @@ func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float
 			}
 			last = steps
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if most := out.Steps / 256; heard > most || most > 0 && (heard == 0 || last > out.Steps) {
 		t.Errorf("heard of %d steps at last, %d times, of %d", last, heard, out.Steps)
 	}
@@ -80,9 +79,7 @@ func TestTorus(t *testing.T) {
 // second moment, by 128 chains: odds of 1.5e-5 each.
 func TestCap(t *testing.T) {
 	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	starts := []float64{0, 0, 1, 0.6, 0, 0.8, 0, 0.6, 0.8, 0, -0.6, 0.8}
 	got, se := mean(t, set, starts, 4, func(x []float64) float64 {
 		if x[2] < 0.2 || math.Abs(math.Hypot(math.Hypot(x[0], x[1]), x[2])-1) > 1e-12 {
@@ -104,9 +101,7 @@ func TestCap(t *testing.T) {
 // count.
 func TestNarrowStarts(t *testing.T) {
 	set, err := zoo.NewCap([]float64{1, 0}, -0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var starts []float64
 	for i := range 20 {
 		θ := 0.01 * float64(i-10)
@@ -132,9 +127,7 @@ func TestNarrowStarts(t *testing.T) {
 // holds constant does not count for mixing.
 func TestLostAndConstant(t *testing.T) {
 	circle, err := zoo.NewCurve([]zoo.Term{{Coefficient: 1, X: 2}, {Coefficient: 1, Y: 2}, {Coefficient: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, n := projected(t.Context(), circle, []float64{3, 0, 0, 0, 0, -0.5, math.NaN(), 1}) // the gradient vanishes at 0
 	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
 		t.Errorf("%d lost, left are %v", n, x)
@@ -215,9 +208,7 @@ func TestHowFarChainsMix(t *testing.T) {
 	run := func(most float64, steps int) *Draws {
 		out, err := Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
 			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return out
 	}
 	plain, loose, strict := run(0, 60_000), run(1.5, 60_000), run(1.0005, 60_000)
@@ -245,9 +236,7 @@ func TestRoundsGoOn(t *testing.T) {
 	starts := []float64{2.6, 0, 0} // one point: the first round has not mixed
 	c := Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 3 * keep * 2, Pool: pool}
 	got, err := Draw(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got.Steps != 3*keep*2 {
 		t.Fatalf("%d steps, want those of two rounds", got.Steps)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -20,15 +21,11 @@ func TestImages(t *testing.T) {
 	defer pool.Close()
 	const height = 0.2
 	set, err := zoo.NewCap([]float64{0, 0, 1}, height)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 40, T: 1.5, SigmaMin: 0.1, SigmaMax: 1.3}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 0.2, Fine: 0.05})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var data []float64
 	wall := math.Acos(height)
 	for i := range 400 {

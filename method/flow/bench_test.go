@@ -19,15 +19,11 @@ func BenchmarkPathsOnBunny(b *testing.B) {
 	defer pool.Close()
 	const n = 1000
 	src := NewSource[float32](m, rows(m, n), pool)
-	if err := src.Prepare(context.Background(), 1); err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, src.Prepare(context.Background(), 1))
 	failed := 0
 	for i := 0; b.Loop(); i++ {
 		r, err := src.Refresh(context.Background(), 1, uint64(i))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, err)
 		failed += r.Failed
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/path")

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
 	"github.com/landing-diffusion/landing/kernel"
@@ -71,9 +72,7 @@ func TestConforms(t *testing.T) {
 			}
 			o.Functions, o.PathSteps = 12, 40
 			m, err := New(set, nil, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			t.Run(name, func(t *testing.T) {
 				data := rows(m, 30)
 				if o.Paths > 0 {
@@ -92,9 +91,7 @@ func turns(t *testing.T, m *Method, data []float64) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	s := NewSource[float64](m, data, pool)
-	if err := s.Prepare(context.Background(), 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Prepare(context.Background(), 1))
 	seen := map[int]bool{}
 	for refresh := range uint64(2) {
 		if _, err := s.Refresh(context.Background(), 1, refresh); err != nil || s.Items() != 15 {
@@ -116,9 +113,7 @@ func TestPathOfGeodesics(t *testing.T) {
 	defer pool.Close()
 	for name, set := range sets() {
 		m, err := New(set, nil, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if m.surface != nil {
 			continue
 		}
@@ -132,9 +127,7 @@ func TestPathOfGeodesics(t *testing.T) {
 		x, u, before, after, scratch := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d),
 			make([]float64, d)
 		at := func(x, u []float64, item int, time float64) {
-			if err := l.path(x, u, item, 3, time); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, l.path(x, u, item, 3, time))
 		}
 		for item := range 12 {
 			const h = 1e-5
@@ -145,9 +138,7 @@ func TestPathOfGeodesics(t *testing.T) {
 						t.Errorf("%s: component %d is off by %g at time %v", name, k, v, time)
 					}
 				}
-				if err := g.At(x, 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, g.At(x, 1))
 				size := dense.Norm(u)
 				if g.Tangent(scratch, u); floats.Distance(scratch, u, 2) > 1e-11*(1+size) {
 					t.Errorf("%s: a target leaves the tangent space by %g", name, floats.Distance(scratch, u, 2))
@@ -183,9 +174,7 @@ func TestPathOfPremetric(t *testing.T) {
 	src := NewSource[float64](m, data, pool)
 	reader := score.NewReader[float64](score.Reading{}, 3, false)
 	l := src.NewLoss(reader, Times)
-	if err := src.Prepare(context.Background(), 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, src.Prepare(context.Background(), 1))
 	report, err := src.Refresh(context.Background(), 1, 0)
 	if err != nil || report.Failed > 2 {
 		t.Fatalf("%d of 25 failed, %v", report.Failed, err)
@@ -200,9 +189,7 @@ func TestPathOfPremetric(t *testing.T) {
 			terms = append(terms, method.Term{Item: item, K: k, Weight: 1})
 		}
 		in, err := l.Prepare(terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		x0 := make([]float64, 3)
 		m.prior.Sample(x0, src.starts, uint64(item))
 		w.To(src.distance.Nearest([3]float64(data[3*item:])))
@@ -215,9 +202,7 @@ func TestPathOfPremetric(t *testing.T) {
 			if h := constraint.Values(m.set, x)[0]; math.Abs(h) > 1e-12 {
 				t.Errorf("a state with h = %g", h)
 			}
-			if err := g.At(x, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, g.At(x, 1))
 			g.Tangent(tangent, u)
 			for j, v := range l.(*loss[float64]).u[3*k : 3*k+3] {
 				if math.Abs(v*reader.Gain(time)-tangent[j]) > 1e-12*(1+dense.Norm(u)) {
@@ -252,9 +237,7 @@ func follow(t *testing.T, m *Method, f method.Score, n int) (ends, starts []floa
 	ends, starts, failed = make([]float64, n*d), make([]float64, n*d), make([]bool, n)
 	r, err := m.Sampler(7, pool).Generate(context.Background(), ends, failed, 0, 1, m.prior,
 		func(int) method.Score { return f })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range n {
 		m.prior.Sample(starts[i*d:(i+1)*d], keyed.GeneratedStart.Stream(1, 0), uint64(i))
 	}
