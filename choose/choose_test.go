@@ -16,8 +16,7 @@ import (
 // A narrow window caps ε at a quarter of its depth, below a step's 0.1, which throws
 // points 0.2 beyond it; without inequalities it is 0.
 func TestRepulsionReasons(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	process := func(lower, upper []float64) *langevin.Process {
 		box, err := zoo.NewBox(lower, upper)
 		testkit.OK(t, err)
@@ -39,8 +38,7 @@ func TestRepulsionReasons(t *testing.T) {
 
 // Inequalities that no point comes near, or that no step along Σ moves, have no say.
 func TestRepulsionOfSome(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	circle := func(inequalities ...formula.Component) *langevin.Process {
 		set, err := formula.New(formula.Spec{
 			Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}}, Inequality: inequalities,
@@ -87,8 +85,7 @@ func TestRate(t *testing.T) {
 // independent draws, so the noise of a distance is about 0.01; a false alarm needs
 // five of those, a rate below 1e-6. The seeds are fixed.
 func TestRecommendedRepulsion(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	for _, c := range []interval{
 		{Method: langevin.OLLA, Tau: 0.0025, Rho: 1, Friction: 1},
 		{Method: langevin.OLLA, Tau: 0.0025, Rho: 0.3, Friction: 1},

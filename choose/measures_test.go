@@ -16,13 +16,11 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 func measure(t *testing.T, set constraint.Set, rows []float64) *Measures {
 	t.Helper()
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m, err := Measure(t.Context(), set, rows, 1, pool)
 	testkit.OK(t, err)
 	return m
@@ -456,8 +454,7 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 	for _, i := range order {
 		shuffled = append(shuffled, x[3*i:3*i+3]...)
 	}
-	pool := parallel.New(3)
-	defer pool.Close()
+	pool := testkit.Pool(t, 3)
 	second, err := Measure(t.Context(), zoo.Torus{Major: 2, Minor: 0.5}, shuffled, 1, pool)
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("%+v is not %+v (%v)", second, first, err)
@@ -629,8 +626,7 @@ func TestFewRows(t *testing.T) {
 		}
 		within(t, "radius at one point", m.Radius, 2, 1e-9)
 	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for _, rows := range [][]float64{nil, {math.Inf(1), 0, 0}} {
 		_, err := Measure(t.Context(), sphere, rows, 1, pool)
 		var e *MeasureError

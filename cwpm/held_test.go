@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -57,8 +56,7 @@ func heldLoss(t *testing.T, name string, pair [2]constraint.Set, c []float64, m 
 	window float64) {
 	t.Helper()
 	const count, d = 150, 4
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	process := func(s constraint.Set) *langevin.Process {
 		return &langevin.Process{Set: s, Method: m, Friction: 3, Walls: walls, Repulsion: 0.01,
 			Schedule: langevin.Schedule{N: 8, T: 1, SigmaMin: 0.3, SigmaMax: 1}}

@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
@@ -391,8 +390,7 @@ func TestWindowOnSphere(t *testing.T) {
 	for i := range n {
 		start[3*i] = 1
 	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3,
 			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}}
@@ -454,8 +452,7 @@ func TestWindowOnRotations(t *testing.T) {
 	if !set.Retract(centre, centre, make([]float64, d)) {
 		t.Fatal("no centre")
 	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	p := &langevin.Process{
 		Set: set, Method: langevin.ULLA, Friction: 10,
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4},

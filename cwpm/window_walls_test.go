@@ -13,15 +13,13 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // forward simulates a path from each start, and returns the last momenta that go with them.
 func forward(t *testing.T, p *langevin.Process, starts []float64, seed uint64) (*langevin.Paths, LastMomentum) {
 	t.Helper()
 	testkit.OK(t, p.Validate())
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	var paths langevin.Paths
 	if _, err := langevin.NewSimulator(p, pool, 64).Forward(t.Context(), &paths, starts, seed, 0); err != nil {
 		t.Fatal(err)

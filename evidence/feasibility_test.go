@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // beside returns n points of the circle of radius r in the plane, the last of them off by δ
@@ -34,8 +33,7 @@ func TestFeasible(t *testing.T) {
 	for _, r := range []float64{1, 1e3, 1e-3, 1e9, 1e-9} {
 		var first *Feasibility
 		for _, workers := range []int{1, 3} {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(t, workers)
 			f := Feasible(t.Context(), zoo.Sphere{D: 2, R: r}, beside(n, r, δ), pool)
 			if want := δ * math.Sqrt2; math.Abs(f.Share(n-1)-want) > 2*δ*δ {
 				t.Errorf("radius %g: share %v, want %v", r, f.Share(n-1), want)
@@ -61,8 +59,7 @@ func TestFeasible(t *testing.T) {
 // A share is of what a coordinate varies by where one component is violated, and of what rows
 // do, √d times as much, where many are; coordinates that are held count for nothing.
 func TestShares(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	const n = 50
 	var flat, held []float64
 	for i := range n {
@@ -112,8 +109,7 @@ func TestShares(t *testing.T) {
 
 // What single precision makes of numbers that lie far from 0 is no fault of the rows.
 func TestRounded(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for _, shift := range []float64{0, 1, 1e3, 1e4} {
 		x := beside(100, 1, 0)
 		for i := range x {

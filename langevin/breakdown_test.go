@@ -9,7 +9,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Samples that break down are marked and told, the first of them by number and step; those
@@ -43,8 +42,7 @@ func TestTolerateBackward(t *testing.T) {
 				}
 			}
 			for _, workers := range []int{1, 3} {
-				pool := parallel.New(workers)
-				defer pool.Close()
+				pool := testkit.Pool(t, workers)
 				draw := func(spoil bool) ([]float64, []bool, Report, *Trace) {
 					x, failed, trace := make([]float64, 3*n), make([]bool, n), NewTrace(p)
 					sim := NewSimulator(p, pool, 8).Tolerate()
@@ -94,8 +92,7 @@ func TestTolerateForward(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
 		p := process(box, m)
 		for _, workers := range []int{1, 2} {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(t, workers)
 			const bad = 21
 			run := func(spoil bool) (*Paths, Report) {
 				x := slices.Clone(x0)
@@ -140,8 +137,7 @@ func TestTolerateForward(t *testing.T) {
 	}
 	// Who does not ask for it is stopped.
 	x0[9] = math.Inf(1)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	var paths Paths
 	_, err = NewSimulator(process(box, OLLA), pool, 16).Forward(t.Context(), &paths, x0, 3, 1)
 	if !errors.As(err, new(*DivergedError)) {

@@ -12,7 +12,6 @@ import (
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin
@@ -99,8 +98,7 @@ func TestRefusedMovesAreNone(t *testing.T) {
 // A context that is done stops chains at the next look, after 256 steps, and before the first.
 func TestChainsStop(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 1, T: 0.01, SigmaMin: 1, SigmaMax: 1}}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := 0
 	c := &Chains{Process: p, Count: 1, Keep: 2000, Seed: 1, Progress: func(step int) {

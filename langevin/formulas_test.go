@@ -11,7 +11,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The gradient of every potential with values is theirs, by central differences, at every row.
@@ -299,8 +298,7 @@ func TestUnprojectedDrawByDraw(t *testing.T) {
 func TestTuneLengthensLeaps(t *testing.T) {
 	proc := &Process{Set: zoo.Euclidean{D: 2}, Method: ULLAP, Friction: 1,
 		Schedule: Schedule{N: 1, T: 0.5, SigmaMin: 1, SigmaMax: 1}}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	c := &Chains{Process: proc, Leaps: 2, Count: 2, Keep: 1, Seed: 1}
 	if got, err := c.Tune(context.Background(), pool, make([]float64, 4)); err != nil || got != 0.5*math.Pow(1.5, 5) {
 		t.Errorf("the step is %v, want %v; %v", got, 0.5*math.Pow(1.5, 5), err)

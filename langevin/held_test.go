@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // conditioned is {‖x‖ = c_0, x_2 ≤ c_1} in R^(4+2), with c = (x_4, x_5) held.
@@ -162,8 +161,7 @@ func TestHeldStepsAreThoseOfTheSlice(t *testing.T) {
 // Whole paths of every process, chains of the splitting and of HMC too, keep each sample's
 // own condition bit for bit.
 func TestHeldPathsKeepTheirCondition(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n = 40
 	for _, set := range []constraint.Set{conditioned(t), constraint.Given(zoo.Sphere{D: 4, R: 1.5}, 2)} {
 		x0, st := make([]float64, n*6), keyed.New(2, keyed.Probe, 9)

@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // quadrature returns the mean of g under the density exp(−f) on a surface x(u, v), by the
@@ -112,8 +111,7 @@ func chainsOf(t *testing.T, set constraint.Set, f Potential, τ float64, leaps i
 	p := &Process{
 		Set: set, Method: ULLAP, Friction: 1, Potential: f, Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	x0, err := Start(t.Context(), p, 48, 1)
 	testkit.OK(t, err)
 	c := &Chains{Process: p, Leaps: leaps, Count: 48, Burn: 100, Keep: 250, Thin: 2, Seed: 1}

@@ -267,8 +267,7 @@ func TestRedundantAxisIsALine(t *testing.T) {
 	p.Repulsion, p.Landing.Explicit, p.NoTerminal = 0, false, false
 	p.Schedule.N = 40
 	x0 := make([]float64, 3*n)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var paths Paths
 	report, err := NewSimulator(p, pool, 4).Forward(context.Background(), &paths, x0, 5, 2)
 	if err != nil || report.Failed > 0 {

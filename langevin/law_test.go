@@ -127,8 +127,7 @@ func TestStationaryCovariance(t *testing.T) {
 
 func chains(t *testing.T, c Chains, x0 []float64) *Draws {
 	t.Helper()
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	draws, err := c.Run(context.Background(), pool, x0)
 	testkit.OK(t, err)
 	return draws

@@ -8,7 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Partway keeps of forward paths what Forward keeps, bit for bit: whatever the levels, blocks and
@@ -22,8 +21,7 @@ func TestPartwayIsForward(t *testing.T) {
 		const n, skip, d, seed, refresh = 40, 7, 3, 5, 4
 		x0, err := Start(t.Context(), p, n, 1)
 		testkit.OK(t, err)
-		pool := parallel.New(2)
-		defer pool.Close()
+		pool := testkit.Pool(t, 2)
 		var paths Paths
 		want, err := NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, seed, refresh)
 		testkit.OK(t, err)
@@ -62,8 +60,7 @@ func TestPartwayTolerates(t *testing.T) {
 	x0, err := Start(t.Context(), p, 6, 1)
 	testkit.OK(t, err)
 	clear(x0[3:6]) // the centre, where the sphere's gradient vanishes
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	got, failed := make([]float64, 6*2*3), make([]bool, 6)
 	r, err := NewSimulator(p, pool, 4).Tolerate().Partway(context.Background(), got, failed, x0, []int{2, 4}, 0,
 		keyed.PathNoise.Stream(1, 0), keyed.PathMomentum.Stream(1, 0))

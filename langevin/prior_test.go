@@ -8,14 +8,12 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The empirical prior holds the terminal states of the forward paths that did not
 // fail, in order; if none is left, it says so.
 func TestEmpiricalPrior(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	x0 := make([]float64, 0, 3*40)
 	for range 40 {
 		x0 = append(x0, 0, 0, 1)
@@ -59,8 +57,7 @@ func TestEmpiricalPriorInParts(t *testing.T) {
 		Schedule: Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
 	x0, err := Start(t.Context(), p, rows, 1)
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	s := NewSimulator(p, pool, 16)
 	var paths Paths
 	if _, err := s.Forward(context.Background(), &paths, x0, 3, 7); err != nil {

@@ -69,8 +69,7 @@ func TestForwardAmongRanks(t *testing.T) {
 			x0 = append(x0, 0, 0, 0)
 			hemisphere.Capabilities().SampleUniform(x0[3*i:], keyed.New(1, keyed.Probe, 3), uint64(i))
 		}
-		pool := parallel.New(2)
-		defer pool.Close()
+		pool := testkit.Pool(t, 2)
 		var want Paths
 		told, err := NewSimulator(p, pool, 8).Tolerate().Forward(t.Context(), &want, x0, seed, refresh)
 		testkit.OK(t, err)
@@ -141,8 +140,7 @@ func TestForwardAmongRanksEnds(t *testing.T) {
 			t.Errorf("rank %d: %v", g.Rank(), err)
 		}
 	})
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	var paths Paths
 	_, want := NewSimulator(p, pool, 1).Forward(t.Context(), &paths, x0, 1, 1)
 	var broke *DivergedError

@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Of an overdamped step all that is known of its noise is its share of the displacement:
@@ -128,8 +127,7 @@ func (s spoiled) Value(dst, _ []float64, _ int) { clear(dst) }
 // A state that no constraint looks at is looked at in the end, by sample and coordinate; one that a
 // constraint sees stops the chain or path at the step, by sample, also in a later block.
 func TestWhereStatesBreakDown(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	starts := make([]float64, 3*40)
 	for i := range 40 {
 		starts[3*i] = float64(i)
@@ -199,8 +197,7 @@ func TestWhereStatesBreakDown(t *testing.T) {
 // A generated state that breaks down in the last step is of step 0, told by sample: of a free space by
 // its coordinate, of a plane by the component, watched or not.
 func TestWhereSamplesBreakDown(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	plane := zoo.Affine{A: [][]float64{{0, 1, 1}}, B: []float64{0}}
 	for _, watched := range []bool{false, true} {
 		for _, noTerminal := range []bool{false, true} {
@@ -249,8 +246,7 @@ func (n numbered) Sample(dst []float64, s keyed.Stream, sample uint64) {
 // A prior of terminal states leaves out paths that failed, and says so where all did; of a set
 // without a uniform law there is no uniform prior.
 func TestPriorsThatAreNone(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
 	x0, err := Start(t.Context(), p, 20, 1)
 	testkit.OK(t, err)

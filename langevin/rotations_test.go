@@ -7,7 +7,6 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // From the identity, all methods reach Haar measure on SO(n): traces of the last
@@ -84,8 +83,7 @@ func BenchmarkSO10Forward(b *testing.B) {
 	}
 	x0, err := Start(b.Context(), p, count, 1)
 	testkit.OK(b, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(b, 2)
 	sim := NewSimulator(p, pool, 50)
 	var paths Paths
 	for b.Loop() {

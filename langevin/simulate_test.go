@@ -83,8 +83,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
 	p.NoTerminal = false
 	x0, _ := Start(t.Context(), p, 5, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var paths Paths
 	sim := NewSimulator(p, pool, 2)
 	report, err := sim.Forward(context.Background(), &paths, x0, 9, 4)
@@ -212,8 +211,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLAP)
 	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 2, 2 // steps of 0.6 radii: some leave the ball
 	x0, _ := Start(t.Context(), p, 200, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	sim := NewSimulator(p, pool, 64)
 	var paths Paths
 	report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
@@ -294,8 +292,7 @@ func TestRunsAreApart(t *testing.T) {
 func TestErrorOfABlock(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLA)
 	x0, _ := Start(t.Context(), p, 40, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	sim := NewSimulator(p, pool, 8)
 	for _, bad := range [][]int{{3}, {39}, {13, 30}, {17, 18, 2}} {
 		x, first := append([]float64(nil), x0...), 40
@@ -332,8 +329,7 @@ func TestEmpiricalTakesAny(t *testing.T) {
 // step and component. The sample is named by its number, whatever the first is.
 func TestDivergence(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	prior, _ := UniformPrior(p)
 	target := make([]float64, 3)
 	nan := scoreFunc(func(dst, x, _ []float64, _ float64) {
@@ -368,8 +364,7 @@ func BenchmarkVolcanoForward(b *testing.B) {
 		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
 	}
 	x0, _ := Start(b.Context(), p, 663, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(b, 2)
 	sim := NewSimulator(p, pool, 64)
 	var paths Paths
 	refresh := uint64(0)

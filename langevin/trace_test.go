@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // spy is a score that keeps where it was asked, by time.
@@ -42,8 +41,7 @@ func TestTrace(t *testing.T) {
 			prior, err := UniformPrior(p)
 			testkit.OK(t, err)
 			run := func(rows, workers int, trace *Trace, s *spy) ([]float64, []bool) {
-				pool := parallel.New(workers)
-				defer pool.Close()
+				pool := testkit.Pool(t, workers)
 				sim := NewSimulator(p, pool, rows)
 				sim.Watch(trace)
 				x, failed := make([]float64, n*d), make([]bool, n)
@@ -110,8 +108,7 @@ func TestTraceLeavesOutFailed(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 2}}
 	prior, err := UniformPrior(p)
 	testkit.OK(t, err)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	sim, trace := NewSimulator(p, pool, 16), NewTrace(p)
 	sim.Watch(trace)
 	x, failed := make([]float64, 3*50), make([]bool, 50)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // quartic is f = Σ x_j⁴.
@@ -36,8 +35,7 @@ func TestTuneByDirections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var steps []float64
 	for _, directions := range []int{1, 64} {
 		row := make([]float64, directions+1)

@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // within is no force up to a distance, and NaN beyond it; it counts its calls.
@@ -41,8 +40,7 @@ func tuned(set constraint.Set, m Method, f Potential, τ float64) *Chains {
 // one did, with noise of its own: the first of T, T/2, T/4, … with which 50 steps from there do
 // not break down is the one. So it is for steps of a point (OLLA) and of a point and a momentum (the splitting).
 func TestTuneHalves(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	line := zoo.Affine{A: [][]float64{{0, 1}}, B: []float64{0}}
 	for _, symmetric := range []bool{false, true} {
 		calls := 0
@@ -106,8 +104,7 @@ func (unknown) Value(dst, _ []float64, n int) {
 // of the splitting stays, and that of HMC grows by halves as long as it is at most ten times the
 // first.
 func TestTuneWithoutForce(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	x0 := make([]float64, 16)
 	for _, c := range []struct {
 		leaps, calls int
@@ -152,8 +149,7 @@ func (blind) Gradient(dst, x []float64, _ int) { copy(dst, x) }
 // interval, projections that fail on a flat ellipsoid, moves that Metropolis refuses. Shares of
 // rounds scatter: a tenth of a share at either side, for failures all of it.
 func TestTunedShares(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	interval, err := zoo.NewBox([]float64{0}, []float64{1})
 	testkit.OK(t, err)
 	ellipsoid := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}

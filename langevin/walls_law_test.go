@@ -6,7 +6,6 @@ import (
 
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Chains with elastic walls keep the law of half line, box, cap (uniform and with a
@@ -17,8 +16,7 @@ import (
 // with a density, where the gradient of f gives 0.03 at the first friction. The
 // paper's walls are off by 0.05 to 0.4 in the mean for γτ ≤ 0.05.
 func TestElasticLaws(t *testing.T) {
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	all := allWalled()
 	if testing.Short() {
 		all = all[1:3]
@@ -55,8 +53,7 @@ func TestElasticErrorFalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	b := allWalled()[3]
 	var off []float64
 	for i, τ := range []float64{0.1, 0.05, 0.025} {
@@ -82,8 +79,7 @@ func TestElasticErrorFalls(t *testing.T) {
 // momenta that are forgotten in a step and ε half a step, and are off by what falls
 // like √τ: up to 0.025 at the edge (history/benchmarks.md).
 func TestBackwardKeepsTheLaw(t *testing.T) {
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	elastic := []chainRun{
 		{Method: langevin.ULLA, Tau: 0.05, Friction: 0.2}, {Method: langevin.ULLA, Tau: 0.05, Friction: 100},
 		{Method: langevin.ULLAP, Tau: 0.05, Friction: 1}, {Method: langevin.OLLA, Tau: 0.005},

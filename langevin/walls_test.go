@@ -463,8 +463,7 @@ func TestBackwardBetweenWalls(t *testing.T) {
 		t.Skip("a law, for seconds")
 	}
 	const n, c = 2000, 0.4
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for _, walls := range []Walls{ElasticWalls, PaperWalls} {
 		p := &Process{
 			Set: boxOf(t, []float64{0}, []float64{1}), Method: OLLA, Walls: walls, Repulsion: 0.03,
@@ -498,8 +497,7 @@ func TestEndsAgreeInsideWalls(t *testing.T) {
 		t.Skip("a law, for seconds")
 	}
 	const n = 1000
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for name, c := range map[string]struct {
 		set  constraint.Set
 		from []float64

@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -31,8 +30,7 @@ func BenchmarkStep(b *testing.B) {
 			continue
 		}
 		b.Run(fmt.Sprintf("%s/%v/%dworkers", kernel.Name(), p, workers), func(b *testing.B) {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(b, workers)
 			source := pathmatch.NewSource[float32](pathmatch.New(proc, pathmatch.Options{}), x0, pool)
 			t := New(cfg, source, score.NewMLP[float32](sizes, 1).Model(score.Reading{}, p), pool)
 			testkit.OK(b, t.prepare(context.Background()))

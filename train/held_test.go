@@ -15,7 +15,6 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
 )
@@ -40,8 +39,7 @@ func TestHeldLosses(t *testing.T) {
 		model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
 		testkit.OK(t, err)
 		by := func(workers int) []float64 {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(t, workers)
 			src := lame{pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
 			h, err := NewHeld(context.Background(), src, model, 5, 7, pool)
 			testkit.OK(t, err)
@@ -55,8 +53,7 @@ func TestHeldLosses(t *testing.T) {
 		if !same(got, by(3)) {
 			t.Errorf("%d steps: with more workers the losses are others", N)
 		}
-		pool := parallel.New(1)
-		defer pool.Close()
+		pool := testkit.Pool(t, 1)
 		src := pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)
 		l, ws := src.NewLoss(model, 1), model.Pack(false).NewWorkspace(1, false)
 		if _, err := src.Refresh(context.Background(), 5, 7); err != nil {
@@ -96,8 +93,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 	testkit.OK(t, err)
 	model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	h, err := NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool)
 	testkit.OK(t, err)
 	src := m.Source(data, pool)
@@ -147,8 +143,7 @@ func (s *told) arrange(seed, epoch uint64) {
 // goes on within a refresh makes it first, and then arranges the epoch alone.
 func TestArrangesEachEpoch(t *testing.T) {
 	p, data := gaussian(langevin.OLLA, 12)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	begin := func() (*Trainer[float32], *told) {
 		src := &told{Source: pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
 		cfg := smallConfig

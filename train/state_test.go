@@ -12,7 +12,6 @@ import (
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -78,8 +77,7 @@ func TestStateValidate(t *testing.T) {
 // cannot be in, is refused as damaged.
 func TestRestoreRefuses(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 50)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	small := model(score.Reading{}, kernel.Float32, true)
 	make := func() *Trainer[float32] { return trainer(smallConfig, proc, pathmatch.Options{}, data, small, pool) }
 	first := make()

@@ -68,8 +68,7 @@ func TestGoldenOptimiser(t *testing.T) {
 		Landing:  langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	cfg := Config{Epochs: 6, Batch: 4, Refresh: 1, LearningRate: 0.01, Clip: 0.05, Average: 0.999}
 	src := &given{proc: proc, paths: langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 48)}}
 	for k := range 4 {
@@ -568,8 +567,7 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 // 50 and of 200 times one, in which most lanes are empty.
 func TestGradientIsMeanOverPaths(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 200)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	cfg := smallConfig
 	cfg.Batch, cfg.TimesPerPath = 200, 0
 	for _, times := range []int{0, 3} {
@@ -676,8 +674,7 @@ func (m unread) Row(dst []float32, at score.Input) {
 // learning rate.
 func TestUnreadPoint(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 12)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m := unread{model(score.Reading{}, kernel.Float32, true)}
 	cfg := Config{Epochs: 1, Batch: 12, LearningRate: 1e-3}
 	tr := trainer[float32](cfg, proc, pathmatch.Options{}, data, m, pool)
@@ -695,8 +692,7 @@ func TestFailedPathsStopTraining(t *testing.T) {
 	}
 	x0, err := langevin.Start(t.Context(), proc, 40, 1)
 	testkit.OK(t, err)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	var e *FailedError
 	cfg := Config{Epochs: 1, Batch: 4, Refresh: 1, LearningRate: 1e-3, MaxFailed: 0.05}
 	begin := func() *Trainer[float32] {

@@ -14,14 +14,12 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // draw runs the chains and returns the rows of their states.
 func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float64) {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	heard, last := 0, 0
 	out, err := Draw(context.Background(), Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 100_000, Pool: pool,
 		Progress: func(steps int) {
@@ -203,8 +201,7 @@ func TestScale(t *testing.T) {
 // Chains go on until split-R̂ is below 1.01, or below what is asked for if that is less; a larger
 // number asks for nothing. All is bounded by the steps allowed, and the round that did is returned.
 func TestHowFarChainsMix(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	run := func(most float64, steps int) *Draws {
 		out, err := Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
 			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool})
@@ -230,8 +227,7 @@ func TestHowFarChainsMix(t *testing.T) {
 // A round begins where the one before ended, each chain at its own last draw: the states are those of rounds run by
 // hand.
 func TestRoundsGoOn(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	set := zoo.Torus{Major: 2, Minor: 0.6}
 	starts := []float64{2.6, 0, 0} // one point: the first round has not mixed
 	c := Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 3 * keep * 2, Pool: pool}

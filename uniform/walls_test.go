@@ -103,8 +103,7 @@ func TestWalls(t *testing.T) {
 func TestThin(t *testing.T) {
 	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 0.01})
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	c := Config{Set: box, Starts: []float64{0.1, 0.003, 0.9, 0.007}, Seed: 1, MaxSteps: 100_000, Pool: pool}
 	out, err := Draw(context.Background(), c)
 	testkit.OK(t, err)
@@ -139,8 +138,7 @@ func TestRing(t *testing.T) {
 		sin, cos := math.Sincos(float64(i) * math.Pi / 3)
 		start = append(start, cos, sin, 0)
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	c := Config{Set: ring, Starts: start, Seed: 1, MaxRhat: 1.2, MaxSteps: 5_000, Pool: pool}
 	out, err := Draw(context.Background(), c)
 	testkit.OK(t, err)

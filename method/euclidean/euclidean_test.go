@@ -110,8 +110,7 @@ func (e exact) Eval(dst, x, _ []float64, n int, t float64) {
 
 func generate(t testing.TB, m method.Method, n, workers int, s method.Score) ([]float64, []bool, method.Report) {
 	t.Helper()
-	pool := parallel.New(workers)
-	defer pool.Close()
+	pool := testkit.Pool(t, workers)
 	set := m.Capabilities().Noising.Set
 	x, failed := make([]float64, n*set.Dim()), make([]bool, n)
 	r, err := m.Sampler(16, pool).Generate(context.Background(), x, failed, 0, 5, prior{},
@@ -141,8 +140,7 @@ func TestUnconstrainedVariantsAgree(t *testing.T) {
 		}
 	}
 	const n = 20_000
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	m := New(Plain, p, pathmatch.Options{}, Options{})
 	s := m.Sampler(128, pool)
 	data := make([]float64, 2*n)
@@ -196,8 +194,7 @@ func TestRecast(t *testing.T) {
 		if !slices.Equal(got, want) || r.Programs != s.Programs {
 			t.Errorf("%s: other samples than of its own", names[v])
 		}
-		pool := parallel.New(1)
-		defer pool.Close()
+		pool := testkit.Pool(t, 1)
 		ends, err := m.Sampler(8, pool).Ends(context.Background(), data, 1, 2)
 		testkit.OK(t, err)
 		if want, _ := own.Sampler(8, pool).Ends(context.Background(), data, 1, 2); !slices.Equal(ends, want) {

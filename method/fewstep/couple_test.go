@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -78,8 +77,7 @@ func TestScoreIsProper(t *testing.T) {
 		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Draws: 2})
 	testkit.OK(t, err)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	src := NewSource[float64](m, []float64{1, 0}, pool)
 	reader := score.NewReader[float64](score.Reading{}, 2, true)
 	l := newLoss(src, reader, 2)
@@ -111,8 +109,7 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
 	testkit.OK(t, err)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	const n, d = 40, 3
 	data, err := langevin.Start(t.Context(), p, n, 1)
 	testkit.OK(t, err)
@@ -189,8 +186,7 @@ func TestRowsOfLevels(t *testing.T) {
 		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
 	testkit.OK(t, err)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	const n, d, L, seed, refresh, epoch = 30, 3, 3, 3, 1, 5
 	data, err := langevin.Start(t.Context(), p, n, 1)
 	testkit.OK(t, err)

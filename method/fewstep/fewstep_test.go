@@ -17,7 +17,6 @@ import (
 	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/method/methodtest"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The methods of all processes conform, on a set with a wall and with paths that fail too.
@@ -137,8 +136,7 @@ func TestSampleOfExactMap(t *testing.T) {
 	p := line()
 	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n, first, seed = 9, 70, 5
 	for evaluations, levels := range map[int][]int{1: {64}, 2: {64, 4}, 3: {64, 16, 4}, 4: {64, 16, 4, 1}} {
 		by, err := m.With(evaluations)
@@ -179,8 +177,7 @@ func TestLawOfExactMap(t *testing.T) {
 	p := line()
 	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n = 40_000
 	x, failed := make([]float64, 2*n), make([]bool, n)
 	for evaluations := 1; evaluations <= 4; evaluations++ {
@@ -228,8 +225,7 @@ func TestSamplesAreFeasible(t *testing.T) {
 	testkit.OK(t, err)
 	rotations, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	for name, set := range map[string]constraint.Set{"torus": torus, "SO(3)": rotations, "cap": lid} {
 		p := &langevin.Process{Set: set, Method: langevin.OLLA,
 			Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.5, SigmaMax: 0.5}}

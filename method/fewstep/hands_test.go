@@ -47,8 +47,7 @@ func TestDealsEachLevel(t *testing.T) {
 		}
 		pool.Close()
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	raw, failed, ks := make([]float64, n*L*d), make([]bool, n), m.Levels()
 	slices.Reverse(ks)
 	sim := langevin.NewSimulator(p, pool, 100)
@@ -90,8 +89,7 @@ func TestDealsTheMonotoneMap(t *testing.T) {
 		Schedule: langevin.Schedule{N: 256, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.0625})
 	testkit.OK(t, err)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n = 4096
 	data := make([]float64, 2*n)
 	for i := range n {
@@ -124,8 +122,7 @@ func TestParts(t *testing.T) {
 		Schedule: langevin.Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Draws: 2})
 	testkit.OK(t, err)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	const n, size = 1000, 10
 	data, one := make([]float64, 2*n), make([]float64, 2*n)
 	for i := range n {

@@ -10,15 +10,13 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
 // The image of a row near a wall lies beyond it, as far as the row is before it, and P_Σ mirrors it to the row; rows
 // far from the wall have none, nor have sets without walls.
 func TestImages(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const height = 0.2
 	set, err := zoo.NewCap([]float64{0, 0, 1}, height)
 	testkit.OK(t, err)

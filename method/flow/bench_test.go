@@ -7,7 +7,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // A refresh of the paths to 1000 points of the bunny, on one core.
@@ -15,8 +14,7 @@ func BenchmarkPathsOnBunny(b *testing.B) {
 	s := must(levelset.NewSurface(must(levelset.ReadNetwork(testkit.Shared(b, "data/mesh/bunny_sdf.npz"))),
 		must(mesh.Read(testkit.Shared(b, "data/mesh/bunny.ply")))))
 	m := must(New(s, nil, Options{}))
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(b, 1)
 	const n = 1000
 	src := NewSource[float32](m, rows(m, n), pool)
 	testkit.OK(b, src.Prepare(context.Background(), 1))

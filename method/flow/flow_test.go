@@ -22,7 +22,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/methodtest"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -88,8 +87,7 @@ func TestConforms(t *testing.T) {
 // turns checks that rows take turns: two refreshes of 15 rows see all 30 of them.
 func turns(t *testing.T, m *Method, data []float64) {
 	m.opt.Paths = 15
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	s := NewSource[float64](m, data, pool)
 	testkit.OK(t, s.Prepare(context.Background(), 1))
 	seen := map[int]bool{}
@@ -109,8 +107,7 @@ func turns(t *testing.T, m *Method, data []float64) {
 // Targets are the derivatives of the paths, tangent to Σ, of paths that stay on it and lead from the
 // draw of the prior to the row.
 func TestPathOfGeodesics(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for name, set := range sets() {
 		m, err := New(set, nil, Options{})
 		testkit.OK(t, err)
@@ -167,8 +164,7 @@ func TestPathOfGeodesics(t *testing.T) {
 // On a mesh the states are on Σ, the targets tangent to it, and the premetric to the row falls as
 // 1 − t; the terms of the loss are those of the paths.
 func TestPathOfPremetric(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	m := must(New(surface(), nil, Options{Functions: 20}))
 	data := rows(m, 25)
 	src := NewSource[float64](m, data, pool)
@@ -231,8 +227,7 @@ func (f known) Eval(dst, x, _ []float64, n int, t float64) {
 // follow returns where n samples end, and where they began.
 func follow(t *testing.T, m *Method, f method.Score, n int) (ends, starts []float64, r method.Report, failed []bool) {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	d := m.set.Dim()
 	ends, starts, failed = make([]float64, n*d), make([]float64, n*d), make([]bool, n)
 	r, err := m.Sampler(7, pool).Generate(context.Background(), ends, failed, 0, 1, m.prior,
@@ -442,8 +437,7 @@ func (f gradient) EvalAlong(dst, along, x, v []float64, n, k int, t float64) boo
 // The density of a flow that is known is found, more exactly by the fourth power of the steps: the
 // law of heights above, of density (1 − z_0²)/(1 − z²)/(4πr²).
 func TestLogDensity(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	for _, r := range []float64{1, 2} {
 		m := must(New(zoo.Sphere{D: 3, R: r}, nil, Options{}))
 		if m.directions() != 2 {
@@ -495,8 +489,7 @@ func (f scaled) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool 
 // The density of a network's flow integrates to 1 over the sphere, by a rule of 24×48 points that
 // is exact for polynomials of degree 47 in the height; and over a circle of another radius.
 func TestDensityIntegratesToOne(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	r := score.Reading{Octaves: 1, Wavelength: 6, Gain: func(float64) float64 { return 1.5 }}
 	for _, c := range []struct {
 		set    constraint.Set
@@ -633,8 +626,7 @@ func TestCut(t *testing.T) {
 	m := must(New(so2, nil, Options{}))
 	data := rows(m, 12)
 	copy(data[4*3:], []float64{1, 0, 0, -1})
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	s := NewSource[float64](m, data, pool)
 	if _, err := s.Refresh(context.Background(), 1, 0); err != nil {
 		t.Fatal(err)
