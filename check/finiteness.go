@@ -45,10 +45,7 @@ func finiteness(e *Evidence) []Finding {
 			}
 		}
 	}
-	look(e.everyRow(), Fail)
-	look(e.On, Fail)
-	look(e.Boundary, Fail)
-	look(e.States(200), Fail)
+	look(slices.Concat(e.everyRow(), e.On, e.Boundary, e.States(200)), Fail)
 	look(e.Near, Warn)
 	var out []Finding
 	for i, f := range first {
