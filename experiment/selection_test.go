@@ -36,7 +36,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Lo
 		t.Fatal(err)
 	}
 	p.Data.Path = file
-	return Load(p, pool)
+	return Load(t.Context(), p, pool, nil)
 }
 
 // Data with det < 0 is refused with its row; samples there are lost, counted and

@@ -88,7 +88,7 @@ func lookup(folder, name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// rotations returns the file of a mixture on SO(10), as landing data so draws it by default.
+// rotations returns the file of a mixture on SO(10), as landing make so draws it by default.
 func rotations(made, recipe string) (string, error) {
 	file, err := filepath.Abs(filepath.Join(made, recipe+".npy"))
 	if err != nil {

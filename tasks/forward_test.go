@@ -130,7 +130,7 @@ func TestNeedsData(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l, err := Generation(r, GenerateOptions{Count: 5, Settings: c.redo})
+		l, err := Generation(t.Context(), r, GenerateOptions{Count: 5, Settings: c.redo})
 		if err != nil {
 			t.Fatal(err)
 		}
