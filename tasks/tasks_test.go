@@ -101,7 +101,8 @@ func TestGeneration(t *testing.T) {
 	}
 	newer := *units[0]
 	newer.Version = "0"
-	if _, _, err := list.into(t.Context(), store, &newer, nil); err == nil || !strings.Contains(err.Error(), "is of version") {
+	_, _, err = list.into(t.Context(), store, &newer, nil)
+	if err == nil || !strings.Contains(err.Error(), "is of version") {
 		t.Errorf("a part of another version: %v", err)
 	}
 	var far Drawn // of two samples, of which the second is not on the sphere
