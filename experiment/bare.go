@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
@@ -134,7 +135,7 @@ func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}
-	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), config: m.Config}
+	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}
 	free := constraint.At(proc.Set, make([]float64, len(p.Given())))
 	if len(p.Given()) > 0 {
 		if l.Condition, err = readCondition(f, p.Given(), proc.Set.Dim()); err != nil {
@@ -159,7 +160,7 @@ func (l *Loaded) absent(what string) error { return &AbsentError{l.Problem.Data.
 func (r *Run) standIns() ([]float64, error) {
 	d := r.Process.Set.Dim()
 	if own := r.Method.Prior(); own != nil {
-		return draws(r.Pool, own, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
+		return judge.Draws(r.Pool, own, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
 	}
 	prior, err := r.Prior(context.Background(), nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func (r *Run) standIns() ([]float64, error) {
 	if states := prior.states(); states != nil {
 		return langevin.Starts(states, d, min(bareStates, len(states)/d)), nil
 	}
-	return draws(r.Pool, prior, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
+	return judge.Draws(r.Pool, prior, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
 }
 
 // bareDomain makes the domain from stand-ins. Of it only what does not depend on data is of

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -43,8 +44,8 @@ func startTest(ctx context.Context, m method.Method, prior method.Prior, train [
 	if err != nil || len(ends) == 0 {
 		return nil, metric.NoTest(), err
 	}
-	u := draws(pool, prior, d, keyed.StartDraws.Stream(seed, 0), len(ends)/d)
-	return ends, metric.EnergyTest(ends, u, d, testPoints, permutations, seed), nil
+	u := judge.Draws(pool, prior, d, keyed.StartDraws.Stream(seed, 0), len(ends)/d)
+	return ends, metric.EnergyTest(ends, u, d, judge.TestPoints, judge.Permutations, seed), nil
 }
 
 // startLaw says what prior: auto becomes. The uniform law holds nothing of the training

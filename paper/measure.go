@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
@@ -260,7 +261,7 @@ func (c *Config) keep(d Due, e *compare.Entry) error {
 }
 
 // judged takes the figures of an evaluation.
-func (f figures) judged(v *experiment.Evaluation) {
+func (f figures) judged(v *judge.Evaluation) {
 	set := func(name string, value float64) {
 		if !math.IsNaN(value) && !math.IsInf(value, 0) {
 			f[name] = value

@@ -13,7 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -173,13 +173,13 @@ func TestBuild(t *testing.T) {
 
 // Each figure is the one of its name, and what is not known is none.
 func TestJudged(t *testing.T) {
-	v := &experiment.Evaluation{Epoch: 7, Samples: 200, Failed: 5, Network: 51,
-		JSD: &experiment.JSD{Score: metric.Score{Full: 0.1, HeldOut: 0.2, Floor: metric.Floor{Mean: 0.3, SD: 0.4},
-			HeldOutFloor: 0.5}, Parts: []experiment.Part{{Name: Psi, Score: metric.Score{Full: 0.6}},
+	v := &judge.Evaluation{Epoch: 7, Samples: 200, Failed: 5, Network: 51,
+		JSD: &judge.JSD{Score: metric.Score{Full: 0.1, HeldOut: 0.2, Floor: metric.Floor{Mean: 0.3, SD: 0.4},
+			HeldOutFloor: 0.5}, Parts: []judge.Part{{Name: Psi, Score: metric.Score{Full: 0.6}},
 			{Name: "another", Score: metric.Score{Full: 9}}, {Name: RMSD, Score: metric.Score{Full: 0.7}}}},
 		Nearest: metric.Copies{Ratio: 0.8}, MMD: metric.TwoSample{Statistic: metric.NaN},
-		Seconds: experiment.Seconds{Train: 11, Simulate: 12, Generate: 13},
-		Steps:   &experiment.Steps{Equalities: 0.9, Inequalities: 0.95}}
+		Seconds: judge.Seconds{Train: 11, Simulate: 12, Generate: 13},
+		Steps:   &judge.Steps{Equalities: 0.9, Inequalities: 0.95}}
 	want := figures{Distance: 0.1, HeldOut: 0.2, Floor: 0.3, FloorSD: 0.4, HeldOutFloor: 0.5, Psi: 0.6, RMSD: 0.7,
 		Copies: 0.8, Evaluations: 51, Failed: 0.025, Samples: 200, Epochs: 7, Train: 11, Simulate: 12, Generate: 13,
 		AreaH: 0.9, AreaG: 0.95}
@@ -194,7 +194,7 @@ func TestJudged(t *testing.T) {
 		t.Errorf("%d figures, want %d: %v", len(got), len(want), got)
 	}
 	got = figures{}
-	if got.judged(&experiment.Evaluation{Samples: 1}); got[Samples] != 1 {
+	if got.judged(&judge.Evaluation{Samples: 1}); got[Samples] != 1 {
 		t.Errorf("%v", got)
 	}
 	if _, ok := got[Distance]; ok {

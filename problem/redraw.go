@@ -60,6 +60,17 @@ func (s Setting) Changed() bool { return s.Value != s.Own }
 
 func (s Setting) String() string { return fmt.Sprintf("%s=%v", s.Key, s.Value) }
 
+// Changed returns those that are not the run's, as key=value.
+func Changed(drawn []Setting) []string {
+	var out []string
+	for _, s := range drawn {
+		if s.Changed() {
+			out = append(out, s.String())
+		}
+	}
+	return out
+}
+
 // Redraw returns the problem, which is that of a run, with settings of the form key=value
 // that need no training. Other keys are a *KeyError.
 func (p *Problem) Redraw(settings []string) (*Problem, error) {

@@ -35,7 +35,7 @@ func Forward(r *experiment.Run, o ForwardOptions) (*List, error) {
 	if o.Count < 1 || o.Count > MaxRows {
 		return nil, &TaskError{"forward", fmt.Sprintf("%d paths; expected 1 to %d", o.Count, uint64(MaxRows))}
 	}
-	paths, err := r.Ahead(o.Count)
+	paths, err := experiment.NewAhead(r.Loaded, o.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func doForward(ctx context.Context, j *Job) (any, error) {
 		if r.Bare {
 			return nil, &TaskError{j.Unit.Name, "the data is not among its inputs, and paths begin at its rows"}
 		}
-		return r.Ahead(rows.Total)
+		return experiment.NewAhead(r.Loaded, rows.Total)
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/bench"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -128,7 +129,7 @@ func measureWait(cmd *cobra.Command, l *experiment.Loaded, t *experiment.Trained
 	first := uint64(0)
 	w.Times, err = bench.Time(cmd.Context(), seconds, fewestWaits, func() error {
 		s, err := own.Generate(cmd.Context(), t, prior, n, first, l.Problem.Seed, nil)
-		if errors.As(err, new(*experiment.FailedError)) {
+		if errors.As(err, new(*judge.FailedError)) {
 			err = nil
 		}
 		if s != nil {

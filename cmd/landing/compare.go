@@ -52,7 +52,8 @@ JSON (.json) or a page with curves and pictures (.html); it may be given several
 				}
 			}
 			bar := a.progress()
-			r := &compare.Reader{Pool: a.workersPool(), Say: func(s string) { bar.clear(); a.say("note: %s", s) },
+			r := &compare.Reader{Pool: a.workersPool(), Line: commandLine,
+				Say: func(s string) { bar.clear(); a.say("note: %s", s) },
 				Drawn: func(dir string, done, n int) {
 					bar.count(done, n, func() string { return fmt.Sprintf("%s: generated %d of %d", dir, done, n) })
 				}}

@@ -23,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/export"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/kernel"
@@ -185,7 +186,7 @@ func exitCode(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
-		new(*soakError), new(*experiment.FailedError), new(*experiment.ViolationError), new(*experiment.ChainsError),
+		new(*soakError), new(*judge.FailedError), new(*judge.ViolationError), new(*experiment.ChainsError),
 		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*train.RankError),
 		new(*langevin.StartError), new(*langevin.TuneError)):
 		return exitCheck

@@ -222,7 +222,8 @@ func (a *app) runCells(ctx context.Context, r *reproduction, all []*paper.Cell, 
 			return nil, err
 		}
 	}
-	by := sweep.Runner{Pool: a.workersPool(), Retry: r.retry, Command: append([]string{"landing"}, a.args...)}
+	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: r.retry,
+		Command: append([]string{"landing"}, a.args...)}
 	a.watch(&by)
 	rows, err := r.Run(ctx, left, r.rows, by)
 	if err != nil && ctx.Err() != nil {

@@ -63,7 +63,7 @@ row of as many numbers as the point has for each. Nothing is guided.`,
 			if err != nil {
 				return err
 			}
-			n, err := r.Network(checkpoint)
+			n, err := experiment.Describe(r, checkpoint)
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ row of as many numbers as the point has for each. Nothing is guided.`,
 				return err
 			}
 			begun := time.Now()
-			scores, err := r.Scores(cmd.Context(), t, p, rows.X, rows.D, hidden)
+			scores, err := experiment.Scores(cmd.Context(), r, t, p, rows.X, rows.D, hidden)
 			if fault := new(experiment.RowsError); errors.As(err, &fault) {
 				return &experiment.DataError{Path: at, Problem: err.Error()}
 			}

@@ -58,7 +58,7 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 			if err != nil {
 				return err
 			}
-			r := sweep.Runner{Dir: out, Pool: a.workersPool(), Shard: part, Retry: retry,
+			r := sweep.Runner{Dir: out, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: retry,
 				Command: append([]string{"landing"}, a.args...)}
 			a.watch(&r)
 			a.say("sweep: %s", out)

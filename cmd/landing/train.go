@@ -14,11 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // source is the problem that a verb names, with its changes.
@@ -279,13 +281,13 @@ all epochs until now.`,
 
 // trained is what train and resume print.
 type trained struct {
-	Run     string             `json:"run"`
-	Epochs  int                `json:"epochs"`
-	Loss    metric.Float       `json:"loss"`
-	Worst   []metric.Float     `json:"worst_violation"`   // on forward paths, by component
-	Stopped string             `json:"stopped,omitempty"` // why, where held-out distances are looked at
-	Weights *run.Weights       `json:"weights,omitempty"` // that they chose
-	Seconds experiment.Seconds `json:"seconds"`
+	Run     string         `json:"run"`
+	Epochs  int            `json:"epochs"`
+	Loss    metric.Float   `json:"loss"`
+	Worst   []metric.Float `json:"worst_violation"`   // on forward paths, by component
+	Stopped string         `json:"stopped,omitempty"` // why, where held-out distances are looked at
+	Weights *run.Weights   `json:"weights,omitempty"` // that they chose
+	Seconds judge.Seconds  `json:"seconds"`
 
 	Remembered string `json:"remembered,omitempty"` // that the loss jumps where paths are drawn afresh
 }
@@ -297,7 +299,7 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 		return err
 	}
 	t := trained{Run: r.Folder.Dir, Epochs: last.Epoch, Loss: metric.Float(last.Loss), Worst: []metric.Float{},
-		Seconds: experiment.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
+		Seconds: judge.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
 	for _, v := range last.Worst {
 		t.Worst = append(t.Worst, metric.Float(v))
 	}
@@ -305,8 +307,8 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	if err := r.Folder.ReadJSON(run.StatusFile, &status); err != nil {
 		return err
 	}
-	t.Stopped, t.Weights = status.Stopped, r.Weights()
-	if t.Remembered = r.Remembered(); t.Remembered != "" {
+	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
+	if t.Remembered = experiment.Remembered(r.Folder, r.Problem.Train.Refresh); t.Remembered != "" {
 		a.say("note: %s", t.Remembered)
 	}
 	return a.result(t, func(w io.Writer) {
@@ -349,10 +351,10 @@ func asking(r *experiment.Run) string {
 // fit trains with progress, and says how to go on if it is interrupted.
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
 	var last train.Epoch
-	r.Among(a.group)
+	r.Group = a.group
 	r.Workers = a.workers
 	bar := a.progress()
-	judge := train.Judge(r.Problem.Train.ByLoss())
+	judgedBy := train.Judge(r.Problem.Train.ByLoss())
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
 	if r.Problem.Train.HeldOut() {
 		held = fmt.Sprintf("%d validation and %d test", len(r.Split.Val), len(r.Split.Test))
@@ -376,10 +378,10 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 		},
 		HeldOut: func(m train.Measured, fault string) {
 			if fault != "" {
-				bar.line(fmt.Sprintf("epoch %d: no %s: %s", m.Epoch, judge, fault))
+				bar.line(fmt.Sprintf("epoch %d: no %s: %s", m.Epoch, judgedBy, fault))
 				return
 			}
-			bar.line(fmt.Sprintf("epoch %d: %s %.4g ± %.2g", m.Epoch, judge, m.Distance, m.Noise))
+			bar.line(fmt.Sprintf("epoch %d: %s %.4g ± %.2g", m.Epoch, judgedBy, m.Distance, m.Noise))
 		},
 		Verdict: func(v train.Verdict) {
 			epochs = v.Plan.Epochs
@@ -417,7 +419,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 				}
 			}
 		},
-		Evaluation: func(p experiment.Progress) {
+		Evaluation: func(p judge.Progress) {
 			if p.Fault != "" {
 				bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
 				return
@@ -434,23 +436,21 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	bar.done()
 	if train.Interrupted(err) {
 		if last.Epoch == 0 { // of this call; an earlier one may have trained some
-			if was, e := r.LastEpoch(); e == nil {
+			if was, e := experiment.LastEpoch(r.Folder); e == nil {
 				last = was
 			}
 		}
-		why := "interrupted"
+		why, goOn := "interrupted", suggest(verdict.GoOn, r.Folder.Dir)
 		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
 			why = up.Error()
-			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; landing resume %s goes on", last.Epoch,
-				text.Shell(r.Folder.Dir))}
+			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; %s goes on", last.Epoch, goOn)}
 		}
-		a.say("%s after epoch %d; all is kept. Go on with:\n  landing resume %s", why, last.Epoch,
-			text.Shell(r.Folder.Dir))
+		a.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, last.Epoch, goOn)
 		return last, &said{err}
 	}
 	if err == nil && last.Epoch == 0 {
 		a.say("all %d epochs were trained before", epochs)
-		return r.LastEpoch()
+		return experiment.LastEpoch(r.Folder)
 	}
 	return last, err
 }

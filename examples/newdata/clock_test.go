@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/problem"
@@ -38,8 +39,8 @@ func TestClock(t *testing.T) {
 	testkit.OK(t, os.WriteFile(path, []byte(file.String()), 0o600))
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(strings.Replace(text, "PATH", path, 1)), "rush.yaml")
 	ctx := context.Background()
-	var heard []experiment.Progress
-	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) {
+	var heard []judge.Progress
+	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p judge.Progress) {
 		heard = append(heard, p)
 	}}); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func TestClock(t *testing.T) {
 		len(v.JSD.Parts[0].Histogram.Samples) != 24 {
 		t.Errorf("scored by %+v", v.JSD)
 	}
-	page, err := r.Report(samples, v)
+	page, err := r.Report(samples, v, nil)
 	testkit.OK(t, err)
 	html, err := os.ReadFile(page)
 	testkit.OK(t, err)
