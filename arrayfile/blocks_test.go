@@ -54,8 +54,7 @@ func TestRows(t *testing.T) {
 		}
 		var back []float64
 		for buf := make([]float64, size); ; {
-			n, err := r.Next(buf)
-			testkit.OK(t, err)
+			n := testkit.Must(r.Next(buf))
 			if back = append(back, buf[:n]...); n < size {
 				break
 			}
@@ -75,8 +74,7 @@ func TestRows(t *testing.T) {
 	if err := EncodeNPYRows(&got, []int{7000, 3}, RowsOf(x, 3)); err == nil {
 		t.Error("too many elements are taken")
 	}
-	short, err := NewNPYReader(bytes.NewReader(want.Bytes()[:want.Len()-1]))
-	testkit.OK(t, err)
+	short := testkit.Must(NewNPYReader(bytes.NewReader(want.Bytes()[:want.Len()-1])))
 	if _, err := short.Next(make([]float64, len(x))); !errors.Is(err, ErrTruncated) {
 		t.Errorf("a file that ends too early: %v", err)
 	}

@@ -30,16 +30,14 @@ var numpyFiles = []struct {
 }{
 	{
 		"f4",
-		"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" +
-			strings.Repeat(" ", 58) + "\n" +
-			"\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x80@\x00\x00\xa0@\x00\x00\xd0@",
+		"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }" + strings.Repeat(" ", 58) +
+			"\n" + "\x00\x00\x80?\x00\x00\x00@\x00\x00@@\x00\x00\x80@\x00\x00\xa0@\x00\x00\xd0@",
 		Array{Shape: []int{2, 3}, Float32: []float32{1, 2, 3, 4, 5, 6.5}},
 	},
 	{
 		"scalar f8",
-		"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (), }" +
-			strings.Repeat(" ", 62) + "\n" +
-			"\x00\x00\x00\x00\x00\x00\x04@",
+		"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (), }" + strings.Repeat(" ", 62) +
+			"\n" + "\x00\x00\x00\x00\x00\x00\x04@",
 		Array{Shape: []int{}, Float64: []float64{2.5}},
 	},
 	{

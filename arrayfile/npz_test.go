@@ -24,8 +24,7 @@ func npzFile(t testing.TB, entries ...entry) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, e := range entries {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method})
-		testkit.OK(t, err)
+		w := testkit.Must(z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method}))
 		if _, err := w.Write([]byte(e.data)); err != nil {
 			t.Fatal(err)
 		}
@@ -35,9 +34,7 @@ func npzFile(t testing.TB, entries ...entry) []byte {
 }
 
 func TestReadNPZ(t *testing.T) {
-	data := npzFile(t,
-		entry{"a.npy", zip.Store, numpyFiles[0].data},
-		entry{"b.npy", zip.Deflate, numpyFiles[1].data},
+	data := npzFile(t, entry{"a.npy", zip.Store, numpyFiles[0].data}, entry{"b.npy", zip.Deflate, numpyFiles[1].data},
 		entry{"group/c.npy", zip.Deflate, numpyFiles[2].data})
 	want := map[string]Array{"a": numpyFiles[0].want, "b": numpyFiles[1].want, "group/c": numpyFiles[2].want}
 	got, err := ReadNPZ(write(t, "a.npz", data))
@@ -83,10 +80,8 @@ func TestReadNPZRefuses(t *testing.T) {
 func TestNPZReadsWhatIsAsked(t *testing.T) {
 	const huge = 1 << 20
 	head := npyHead(t, huge)
-	data := npzFile(t,
-		entry{"a.npy", zip.Store, numpyFiles[0].data},
-		entry{"bomb.npy", zip.Deflate, head + strings.Repeat("\x00", huge)},
-		entry{"damaged.npy", zip.Store, "no array"})
+	data := npzFile(t, entry{"a.npy", zip.Store, numpyFiles[0].data}, entry{"bomb.npy", zip.Deflate, head +
+		strings.Repeat("\x00", huge)}, entry{"damaged.npy", zip.Store, "no array"})
 	path := write(t, "a.npz", data)
 	z, err := OpenNPZ(path)
 	testkit.OK(t, err)
@@ -152,8 +147,7 @@ func TestReadNPZReference(t *testing.T) {
 		{"s2_splits.npz", "volcano_train", []int{663}},
 		{"mesh_bunny.npz", "n_faces", []int{}},
 	} {
-		arrays, err := ReadNPZ(goldenFiles + c.file)
-		testkit.OK(t, err)
+		arrays := testkit.Must(ReadNPZ(goldenFiles + c.file))
 		a, ok := arrays[c.array]
 		if !ok || !reflect.DeepEqual(a.Shape, c.shape) {
 			t.Errorf("%s: %s has shape %v, want %v", c.file, c.array, a.Shape, c.shape)
@@ -164,8 +158,7 @@ func TestReadNPZReference(t *testing.T) {
 			}
 		}
 	}
-	arrays, err := ReadNPZ(goldenFiles + "mesh_bunny.npz")
-	testkit.OK(t, err)
+	arrays := testkit.Must(ReadNPZ(goldenFiles + "mesh_bunny.npz"))
 	if n := arrays["n_faces"].Int64; len(n) != 1 || n[0] != 5000 {
 		t.Errorf("n_faces = %v, want 5000", n)
 	}

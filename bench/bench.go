@@ -4,7 +4,7 @@
 //
 // It times what package train and package score really run, and compares it
 // with the machine's own limit, the rate of fused multiply-adds in registers.
-// Scripts that time a rival on the same rows are in bench/rivals.
+// A script that times PyTorch on the same rows is in bench/rivals.
 package bench
 
 import (
@@ -86,7 +86,7 @@ func Measure(ctx context.Context, o Options, seen func(Row)) ([]Peak, []Row, err
 	var peaks []Peak
 	var rows []Row
 	for _, n := range cores {
-		peaks = append(peaks, Peak{n, PeakRate(n, 300)})
+		peaks = append(peaks, Peak{n, peakRate(n, 300)})
 	}
 	for _, c := range chosen {
 		for i, n := range cores {
@@ -116,58 +116,6 @@ type work struct {
 
 func (w *work) title() Title { return Title{w.name, w.precision} }
 
-// A Subject is a row ready to be timed: warm, with its data and workers.
-type Subject struct {
-	work
-	pool           *parallel.Pool
-	once, products func() error
-}
-
-// Open makes a row ready on the given number of cores. Close ends its workers.
-func Open(ctx context.Context, title Title, cores int) (*Subject, error) {
-	for _, w := range cases(1) {
-		if w.title() == title {
-			return w.open(ctx, cores)
-		}
-	}
-	return nil, fmt.Errorf("bench: there is no row %q", title)
-}
-
-func (w work) open(ctx context.Context, cores int) (*Subject, error) {
-	s := &Subject{work: w, pool: parallel.New(cores)}
-	var err error
-	if s.once, s.products, err = w.start(ctx, s.pool); err == nil {
-		err = s.once()
-	}
-	if err != nil {
-		s.pool.Close()
-		return nil, fmt.Errorf("%v on %d cores: %w", w.title(), cores, err)
-	}
-	return s, nil
-}
-
-// Close ends the subject's workers.
-func (s *Subject) Close() { s.pool.Close() }
-
-// Time times the subject for about the given seconds, at least least times. The
-// row's Share and Other stay empty.
-func (s *Subject) Time(ctx context.Context, seconds float64, least int) (Row, error) {
-	t, err := clock(ctx, seconds, least, s.once)
-	if err != nil {
-		return Row{}, fmt.Errorf("%v on %d cores: %w", s.title(), s.pool.Workers(), err)
-	}
-	return s.row(t[0]), nil
-}
-
-func (s *Subject) row(times []float64) Row {
-	r := Row{
-		Name: s.name, Cores: s.pool.Workers(), Precision: s.precision, FLOP: s.flop, Runs: len(times),
-		Best: quantile(times, 0), P50: quantile(times, 0.5), P99: quantile(times, 0.99),
-	}
-	r.GFLOPS = s.flop / r.Best / 1e9
-	return r
-}
-
 // Times are those of one thing, in seconds.
 type Times struct {
 	Runs int     `json:"runs"`
@@ -192,28 +140,39 @@ func Time(ctx context.Context, seconds float64, least int, f func() error) (Time
 // leastRuns is how often Measure times a row, however long it takes.
 const leastRuns = 3
 
-func (w work) measure(ctx context.Context, cores int, seconds, peak float64) (Row, error) {
-	s, err := w.open(ctx, cores)
+func (w work) measure(ctx context.Context, cores int, seconds, peak float64) (r Row, err error) {
+	pool := parallel.New(cores)
+	defer pool.Close()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%v on %d cores: %w", w.title(), cores, err)
+		}
+	}()
+	once, products, err := w.start(ctx, pool)
 	if err != nil {
-		return Row{}, err
-	}
-	defer s.Close()
-	if s.products == nil {
-		r, err := s.Time(ctx, seconds, leastRuns)
-		r.Share = r.GFLOPS / peak
 		return r, err
 	}
-	if err := s.products(); err != nil {
-		return Row{}, err
+	timed := []func() error{once}
+	if products != nil {
+		timed = append(timed, products)
 	}
-	t, err := clock(ctx, seconds, leastRuns, s.once, s.products)
+	for _, f := range timed { // warm
+		if err := f(); err != nil {
+			return r, err
+		}
+	}
+	t, err := clock(ctx, seconds, leastRuns, timed...)
 	if err != nil {
-		return Row{}, fmt.Errorf("%v on %d cores: %w", s.title(), cores, err)
+		return r, err
 	}
-	r := s.row(t[0])
+	r = Row{Name: w.name, Cores: cores, Precision: w.precision, FLOP: w.flop, Runs: len(t[0]),
+		Best: quantile(t[0], 0), P50: quantile(t[0], 0.5), P99: quantile(t[0], 0.99)}
+	r.GFLOPS = w.flop / r.Best / 1e9
 	r.Share = r.GFLOPS / peak
-	other := 1 - quantile(t[1], 0)/r.Best
-	r.Other = &other
+	if products != nil {
+		other := 1 - quantile(t[1], 0)/r.Best
+		r.Other = &other
+	}
 	return r, nil
 }
 
@@ -245,10 +204,10 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// PeakRate returns the rate of float32 multiply-adds of all workers at once, in
+// peakRate returns the rate of float32 multiply-adds of all workers at once, in
 // 10⁹ operations a second: the best of the given number of runs, of about a
 // millisecond each.
-func PeakRate(cores, runs int) (best float64) {
+func peakRate(cores, runs int) (best float64) {
 	pool := parallel.New(cores)
 	defer pool.Close()
 	flop := make([]float64, cores)

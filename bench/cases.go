@@ -189,7 +189,7 @@ func step(s shape, paths int, p kernel.Precision) work {
 			if err := proc.Validate(); err != nil {
 				return nil, nil, err
 			}
-			x0, err := langevin.Start(proc, paths, 1)
+			x0, err := langevin.Start(ctx, proc, paths, 1)
 			if err != nil {
 				return nil, nil, err
 			}

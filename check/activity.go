@@ -6,10 +6,9 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 )
 
-// activity reports how often each inequality is active, g ≥ 0, on the data and
-// along forward paths. One that nearly always is acts as an equality: it holds
-// points at its edge instead of keeping them inside. Rows on the edge itself are a part of
-// the law that has no density.
+// activity reports how often each inequality is active, g ≥ 0, on the data and along forward paths. One that nearly
+// always is acts as an equality: it holds points at its edge instead of keeping them inside. Rows on the edge itself
+// are a part of the law that has no density.
 func activity(e *Evidence) []Finding {
 	const nearly = 0.9
 	if e.C == e.M {
@@ -27,8 +26,7 @@ func activity(e *Evidence) []Finding {
 		f := Finding{Component: e.Names[i], Numbers: Numbers{"data": data[i], "paths": paths[i]}}
 		f.Message = fmt.Sprintf("active at %s of %s, %s of forward states", percent(data[i]), where, percent(paths[i]))
 		if data[i] > nearly || paths[i] > nearly || exact[i] {
-			f.Status = Warn
-			f.Message += ": it acts as an equality"
+			f.add(Warn, ": it acts as an equality")
 			if exact[i] {
 				f.Message += ", and is 0 at all of them: write it as one, or leave it out if others imply it"
 			} else {

@@ -1,11 +1,9 @@
-// Package check is the doctor for constraints: before any training it looks at
-// a feasible set, its data and a process, and says component by component what
-// will work, what will work badly and what cannot work.
+// Package check is the doctor for constraints: before any training it looks at a feasible set, its data and a
+// process, and says component by component what will work, what will work badly and what cannot work.
 //
-// What is looked at is gathered first, once, as Evidence: points on Σ, near Σ and
-// along forward paths (package evidence), and what these checks alone ask for. Every
-// check is one file with one pure function from evidence to findings, so its numbers
-// are a function of the seed, and no check rests on another.
+// What is looked at is gathered first, once, as Evidence: points on Σ, near Σ and along forward paths (package
+// evidence), and what these checks alone ask for. Every check is one file with one pure function from evidence to
+// findings, so its numbers are a function of the seed, and no check rests on another.
 package check
 
 import (
@@ -47,6 +45,16 @@ type Finding struct {
 	Numbers   Numbers `json:"numbers,omitempty"`
 	Key       string  `json:"key,omitempty"` // of a problem file, that the finding chose a value for
 	Value     any     `json:"value,omitempty"`
+}
+
+// say sets the status and the message.
+func (f *Finding) say(s Status, format string, v ...any) {
+	f.Status, f.Message = s, fmt.Sprintf(format, v...)
+}
+
+// add sets the status and appends to the message.
+func (f *Finding) add(s Status, format string, v ...any) {
+	f.say(s, "%s", f.Message+fmt.Sprintf(format, v...))
 }
 
 // Numbers are the figures behind a finding.
@@ -113,8 +121,7 @@ var checks = []struct {
 	{"forecast", forecast, false},
 }
 
-// Run examines the input with every check. The error is the context's; faults of
-// the input are findings.
+// Run examines the input with every check. The error is the context's; faults of the input are findings.
 func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
 	e, err := gather(ctx, in, pool)
 	if err != nil {

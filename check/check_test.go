@@ -128,9 +128,8 @@ func sum(terms ...term) term {
 
 // gentle is a process with small steps on s.
 func gentle(s constraint.Set) *langevin.Process {
-	return &langevin.Process{Set: s, Method: langevin.ULLA, Friction: 5, Walls: langevin.PaperWalls,
-		Repulsion: 0.02, Convention: langevin.Paper,
-		Schedule: langevin.Schedule{N: 20, T: 2, SigmaMin: 0.1, SigmaMax: 0.6}}
+	return &langevin.Process{Set: s, Method: langevin.ULLA, Friction: 5, Walls: langevin.PaperWalls, Repulsion: 0.02,
+		Convention: langevin.Paper, Schedule: langevin.Schedule{N: 20, T: 2, SigmaMin: 0.1, SigmaMax: 0.6}}
 }
 
 func run(t *testing.T, in Input) *Report {
@@ -160,8 +159,7 @@ func find(r *Report, check, component string) []Finding {
 	return out
 }
 
-// says fails the test unless a finding has this status and its message holds all
-// of the words.
+// says fails the test unless a finding has this status and its message holds all of the words.
 func says(t *testing.T, r *Report, check, component string, status Status, words ...string) {
 	t.Helper()
 	all := find(r, check, component)
@@ -193,8 +191,7 @@ func clean(t *testing.T, r *Report, limit Status) {
 	}
 }
 
-// arm is a planar chain of joints with cosines and sines, in the separate form
-// or in the summed form of the paper.
+// arm is a planar chain of joints with cosines and sines, in the separate form or in the summed form of the paper.
 func arm(joints int, summed bool) *set {
 	d := 2 * joints
 	var h, g []term
@@ -231,8 +228,7 @@ func arm(joints int, summed bool) *set {
 	return s.equal("h", sum(h...)).add("g", sum(g...))
 }
 
-// The paper's summed form fails, by name and with the rewrite; the separate form
-// passes.
+// The paper's summed form fails, by name and with the rewrite; the separate form passes.
 func TestArm(t *testing.T) {
 	r := examine(t, arm(3, true))
 	says(t, r, "gradient on Σ", "h", Fail, "sum of squares", "separate equalities")

@@ -3,17 +3,17 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// connectedness looks for parts of Σ that no walk along Σ joins. It links points
-// of Σ by walks, nearest pairs first (single linkage), each a descent of the
-// distance along the tangent space; what stays apart after many tries is called
-// a component. A set can have components that no start reached, and a walk can
-// fail to find a way that exists: the finding is a warning.
+// connectedness looks for parts of Σ that no walk along Σ joins. It links points of Σ by walks, nearest pairs first
+// (single linkage), each a descent of the distance along the tangent space; what stays apart after many tries is
+// called a component. A set can have components that no start reached, and a walk can fail to find a way that exists:
+// the finding is a warning.
 func connectedness(e *Evidence) []Finding {
 	if len(e.On) < 2 || e.anyFlat() {
 		return nil
@@ -22,13 +22,6 @@ func connectedness(e *Evidence) []Finding {
 	group := make([]int, len(points))
 	for i := range group {
 		group[i] = i
-	}
-	join := func(a, b int) {
-		for i := range group {
-			if group[i] == a {
-				group[i] = b
-			}
-		}
 	}
 	type pair struct {
 		i, j int
@@ -49,42 +42,35 @@ func connectedness(e *Evidence) []Finding {
 	for n, p := range pairs {
 		a, b := group[p.i], group[p.j]
 		key := [2]int{min(a, b), max(a, b)}
-		if a == b || tries[key] >= 6 || left == 0 {
+		if a == b || tries[key] >= 6 || left == 0 || e.ctx.Err() != nil {
 			continue
 		}
 		left--
 		tries[key]++
 		if w.reaches(points[p.i].X, points[p.j].X, n) || w.reaches(points[p.j].X, points[p.i].X, n) {
-			join(a, b)
-		}
-	}
-	var sizes []int
-	for g := range group {
-		n := 0
-		for _, h := range group {
-			if g == h {
-				n++
+			for i := range group {
+				if group[i] == a {
+					group[i] = b
+				}
 			}
 		}
-		if n > 0 {
-			sizes = append(sizes, n)
-		}
 	}
-	slices.SortFunc(sizes, func(a, b int) int { return b - a })
+	count := map[int]int{}
+	for _, g := range group {
+		count[g]++
+	}
+	sizes := slices.SortedFunc(maps.Values(count), func(a, b int) int { return b - a })
 	f := Finding{Numbers: Numbers{"components": float64(len(sizes)), "points": float64(len(points)),
 		"largest": float64(sizes[0])}}
 	switch {
 	case len(sizes) == 1:
 		f.Message = fmt.Sprintf("one: walks along Σ join all of %d points", len(points))
 	case left == 0:
-		f.Status = Skip
-		f.Message = fmt.Sprintf("not settled: walks joined %d points into %d groups before the work allowed was done",
+		f.say(Skip, "not settled: walks joined %d points into %d groups before the work allowed was done",
 			len(points), len(sizes))
 	default:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("Σ seems to have %d components: no walk joins groups of %v of the %d points. Paths "+
-			"stay on the component that they start from, %s",
-			len(sizes), sizes, len(points), e.priorAdvice())
+		f.say(Warn, "Σ seems to have %d components: no walk joins groups of %v of the %d points. Paths "+
+			"stay on the component that they start from, %s", len(sizes), sizes, len(points), e.priorAdvice())
 	}
 	return []Finding{f}
 }

@@ -9,10 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 )
 
-// derivatives compares gradients and Hessian-vector products with central
-// differences by slope: over decades of step sizes the error of a correct
-// derivative falls like step² until round-off. One that stops falling earlier
-// is wrong by what is left.
+// derivatives compares gradients and Hessian-vector products with central differences by slope: over decades of step
+// sizes the error of a correct derivative falls like step² until round-off. One that stops falling earlier is wrong
+// by what is left.
 func derivatives(e *Evidence) []Finding {
 	points := e.Near
 	if len(points) == 0 {
@@ -35,17 +34,15 @@ func derivatives(e *Evidence) []Finding {
 		}
 		for decade := range decades {
 			step := math.Pow(10, -1-float64(decade)) * e.Scale
-			dense.AddScaled(x, p.X, step, v)
-			if !hessian {
-				probe.Values(plus, x, 1)
-			} else {
-				probe.Jacobians(plus, jp, x, 1)
-			}
-			dense.AddScaled(x, p.X, -step, v)
-			if !hessian {
-				probe.Values(minus, x, 1)
-			} else {
-				probe.Jacobians(minus, jm, x, 1)
+			for _, side := range []struct {
+				step    float64
+				c, grad []float64
+			}{{step, plus, jp}, {-step, minus, jm}} {
+				if dense.AddScaled(x, p.X, side.step, v); hessian {
+					probe.Jacobians(side.c, side.grad, x, 1)
+				} else {
+					probe.Values(side.c, x, 1)
+				}
 			}
 			for i := range e.C {
 				g := probe.Grad(i)
@@ -118,8 +115,7 @@ func (s *slopes) add(i, decade int, step, err, size, terms float64) {
 	s.size[i] = size
 }
 
-// close ends a point. A point on a line with a kink says nothing of the
-// derivative, and is left out.
+// close ends a point. A point on a line with a kink says nothing of the derivative, and is left out.
 func (s *slopes) close(from string, kinked func(i int) bool) {
 	for i := range s.now {
 		at := s.judge(i)
@@ -167,12 +163,10 @@ func (s *slopes) finding(i int, name, what string) Finding {
 			f.Message += fmt.Sprintf(" (slope %.1f)", w.rate)
 		}
 	case w.relative < 1e-5:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
+		f.say(Warn, "%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
 			"float32?", what, w.relative, w.from)
 	default:
-		f.Status = Fail
-		f.Message = fmt.Sprintf("%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what,
+		f.say(Fail, "%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what,
 			w.relative, w.from)
 	}
 	return f

@@ -24,11 +24,9 @@ func existence(e *Evidence) []Finding {
 	case len(e.On) == 0:
 		return e.nothingFound(numbers)
 	case e.Rows.Arrived < e.Rows.Tried:
-		f.Status = Warn
-		f.Message += ": rows that Gauss–Newton steps cannot land are far from Σ, or Σ is singular there"
+		f.add(Warn, ": rows that Gauss–Newton steps cannot land are far from Σ, or Σ is singular there")
 	case 10*e.Starts.Arrived < e.Starts.Tried:
-		f.Status = Warn
-		f.Message += ": Σ is hard to reach from afar; give data, and an empirical prior"
+		f.add(Warn, ": Σ is hard to reach from afar; give data, and an empirical prior")
 	}
 	return []Finding{f}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// Each fault is named, with its component, and by the check whose business it
-// is; nothing else about it fails.
+// Each fault is named, with its component, and by the check whose business it is; nothing else about it fails.
 func TestFaults(t *testing.T) {
 	sphere := func() *set { return equality(3).equal("h", ball(1)) }
 	for name, c := range map[string]struct {
@@ -128,8 +127,7 @@ func TestNeverSatisfied(t *testing.T) {
 	}
 }
 
-// Good sets raise no alarm: curved, flat, with edges, with several constraints
-// of unlike scales, unconstrained.
+// Good sets raise no alarm: curved, flat, with edges, with several constraints of unlike scales, unconstrained.
 func TestNoFalseAlarms(t *testing.T) {
 	for name, s := range map[string]*set{
 		"sphere":       equality(3).equal("h", ball(1)),
@@ -174,9 +172,8 @@ func TestOffset(t *testing.T) {
 	for _, method := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		const τ = 0.01
 		ρ := 0.5
-		p := &langevin.Process{Set: s, Method: method, Friction: 1,
-			Landing:  langevin.Landing{Explicit: true, Rate: ρ / τ},
-			Schedule: langevin.Schedule{N: 200, T: 200 * τ, SigmaMin: 1, SigmaMax: 1}}
+		p := &langevin.Process{Set: s, Method: method, Friction: 1, Landing: langevin.Landing{Explicit: true,
+			Rate: ρ / τ}, Schedule: langevin.Schedule{N: 200, T: 200 * τ, SigmaMin: 1, SigmaMax: 1}}
 		f := find(run(t, Input{Process: p}), "offset", "h")[0]
 		b := 5 * τ / 2 / ρ
 		if method == langevin.ULLA {
@@ -197,9 +194,8 @@ func TestOffset(t *testing.T) {
 	}
 }
 
-// The offset is compared with the radius of curvature, whatever the scale of h: on
-// a sphere their ratio is the distance from it over its radius, and steps that leave
-// more than a tenth are warned of.
+// The offset is compared with the radius of curvature, whatever the scale of h: on a sphere their ratio is the
+// distance from it over its radius, and steps that leave more than a tenth are warned of.
 func TestOffsetOverRadius(t *testing.T) {
 	for _, τ := range []float64{0.01, 0.2} {
 		s := equality(3).equal("h", through(ball(2), func(v float64) (float64, float64) { return 7 * v, 7 }))
@@ -261,8 +257,7 @@ func (w wrongHessian) HessianVectors(dst, x, v []float64, n int) {
 	dst[0] *= 1.001
 }
 
-// ρ: error at 2, warning above 1 and where landing is too weak, and the α that
-// is recommended makes the largest ρ 1.
+// ρ: error at 2, warning above 1 and where landing is too weak, and the α that is recommended makes the largest ρ 1.
 func TestLandingRate(t *testing.T) {
 	for rate, want := range map[float64]Status{0: Fail, 0.5: Warn, 8: Warn, 15: Pass, 27: Pass, 30: Warn, 55.5: Warn,
 		55.7: Fail, 1000: Fail} {
@@ -355,8 +350,7 @@ func TestElasticWalls(t *testing.T) {
 	says(t, run(t, Input{Process: elastic(0.0005)}), "forward paths", "", Warn, "% of steps turn back")
 }
 
-// A formula that is not finite at a row of the data: the component, the row and
-// the place in the formula.
+// A formula that is not finite at a row of the data: the component, the row and the place in the formula.
 func TestNotFinite(t *testing.T) {
 	s := read(t, `
 dim: 2

@@ -75,13 +75,12 @@ func feasibility(e *Evidence) []Finding {
 			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %.4g%s, first row %d with %.3g", bad, n,
 				limit, unit, first, distance(first, a))
 			if e.data != nil {
-				f.Message += fmt.Sprintf(" (a violation of %.3g); landing data refine brings rows that are near to Σ",
+				f.Message += fmt.Sprintf(" (a violation of %.3g); landing refine brings rows that are near to Σ",
 					excess(first, a))
 			}
 		case beside > 0:
-			f.Status = Warn
-			f.Message += fmt.Sprintf(": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
-				"%.3g away, %.2g %% of the spread of a coordinate; landing data refine brings them to it", beside, n,
+			f.add(Warn, ": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
+				"%.3g away, %.2g %% of the spread of a coordinate; landing refine brings them to it", beside, n,
 				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
 		case v.Worst == 0:
 			f.Message = "no row violates it"
@@ -101,17 +100,16 @@ func feasibility(e *Evidence) []Finding {
 	return out
 }
 
-// measure measures how far the data is from Σ, and each row from each component alone, where no
-// tolerance is given.
+// measure measures how far the data is from Σ, and each row from each component alone, where no tolerance is given.
 func (e *Evidence) measure(pool *parallel.Pool) {
 	n := len(e.Data) / e.D
 	if e.Tolerance != 0 || e.C == 0 || n == 0 {
 		return
 	}
 	const block = 64
-	e.data, e.far = evidence.Feasible(e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
+	e.data, e.far = evidence.Feasible(e.ctx, e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
 	rulers := make([]*geometry.Ruler, pool.Workers())
-	pool.Do(parallel.Blocks(n, block), func(worker, b int) {
+	_ = pool.DoUntil(e.ctx, parallel.Blocks(n, block), func(worker, b int) {
 		if rulers[worker] == nil {
 			rulers[worker] = geometry.NewRuler(e.Set)
 		}

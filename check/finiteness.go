@@ -7,9 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 )
 
-// finiteness looks for values, gradients and second derivatives that are NaN or
-// infinite: at data, on Σ and along forward paths they end a run; near Σ they
-// may.
+// finiteness looks for values, gradients and second derivatives that are NaN or infinite: at data, on Σ and along
+// forward paths they end a run; near Σ they may.
 func finiteness(e *Evidence) []Finding {
 	type fault struct {
 		status Status

@@ -12,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// forecast extrapolates the times of forward paths and of a few batches of training
-// on this machine to the whole run.
+// forecast extrapolates the times of forward paths and of a few batches of training on this machine to the whole run.
 func forecast(e *Evidence) []Finding {
 	if e.stranger != nil {
 		return e.forecastStrange()
@@ -30,8 +29,7 @@ func forecast(e *Evidence) []Finding {
 	}
 	t := e.Training
 	if err := e.trial.err; err != nil {
-		f.Status = Warn
-		f.Message += fmt.Sprintf("; training could not be tried: %v", err)
+		f.add(Warn, "; training could not be tried: %v", err)
 		return []Finding{f}
 	}
 	cost := e.trial.perRow

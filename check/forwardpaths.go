@@ -12,8 +12,7 @@ import (
 // maxTurned is the share of steps that may turn back at elastic walls.
 const maxTurned = 0.02
 
-// forwardPaths reports whether the process can run, and how its forward paths
-// from points on Σ went.
+// forwardPaths reports whether the process can run, and how its forward paths from points on Σ went.
 func forwardPaths(e *Evidence) []Finding {
 	var out []Finding
 	var config *langevin.ConfigError
@@ -45,20 +44,17 @@ func forwardPaths(e *Evidence) []Finding {
 	f := Finding{Numbers: Numbers{"paths": float64(e.Paths.Count), "failed": float64(failed)}}
 	f.Message = fmt.Sprintf("%d paths of %d steps run to the end", e.Paths.Count, e.Paths.Steps)
 	if failed > 0 {
-		f.Status = Warn
-		f.Message = fmt.Sprintf("%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)",
+		f.say(Warn, "%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)",
 			failed, e.Paths.Count)
 	}
 	steps := float64(e.Paths.Count * e.Paths.Steps)
 	if lost := float64(e.Bounces.TurnedBack + e.Bounces.Pushed); lost > maxTurned*steps {
-		f.Status = Warn
-		f.Message += fmt.Sprintf("; %.2g %% of steps turn back at walls that cannot mirror them: smaller ones help "+
+		f.add(Warn, "; %.2g %% of steps turn back at walls that cannot mirror them: smaller ones help "+
 			"(a larger N, or a smaller σ_max)", 100*lost/steps)
 		f.Numbers["turned back"] = lost / steps
 	}
 	if step := e.LargestStep() * math.Sqrt(float64(max(e.D-e.M, 1))); step > e.Scale {
-		f.Status = Warn
-		f.Message += fmt.Sprintf("; the largest step moves by %.2g, more than the spread %.2g of Σ", step, e.Scale)
+		f.add(Warn, "; the largest step moves by %.2g, more than the spread %.2g of Σ", step, e.Scale)
 		f.Numbers["step"], f.Numbers["spread"] = step, e.Scale
 	}
 	return append(out, f)

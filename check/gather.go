@@ -18,6 +18,7 @@ type Evidence struct {
 	Training  *Training
 	stranger  method.Method // which does not follow the process; nil if the method does
 
+	ctx        context.Context       // ends the checks
 	data       *evidence.Feasibility // how far it is from Σ; nil with a tolerance, or without data
 	far        []float64             // of its rows from each component alone, n×C, in its unit
 	approaches []approach            // how each component behaves where it holds
@@ -38,6 +39,7 @@ func gather(ctx context.Context, in Input, pool *parallel.Pool) (*Evidence, erro
 			Seed: in.Seed}, pool),
 		Tolerance: in.Tolerance, Uniform: in.Uniform, Training: in.Training, stranger: stranger,
 	}
+	e.ctx = ctx
 	e.measure(pool)
 	e.approaches = approaches(e.Evidence)
 	for i, a := range e.approaches {
@@ -46,8 +48,10 @@ func gather(ctx context.Context, in Input, pool *parallel.Pool) (*Evidence, erro
 	if e.judgesRepulsion() {
 		e.windows = choose.Windows(e.Evidence)
 	}
-	e.ends = e.finish(ctx, pool)
-	e.trial = e.try(ctx, pool)
+	if ctx.Err() == nil {
+		e.ends = e.finish(ctx, pool)
+		e.trial = e.try(ctx, pool)
+	}
 	return e, ctx.Err()
 }
 

@@ -8,10 +8,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// kinks looks for jumps of the gradient near Σ, along lines through points on Σ
-// and on its edges. Newton's method, the curvature terms and the order of a step
-// rest on constraints that are smooth where they act: for an equality near
-// h = 0, for an inequality where g ≥ −ε or nearly so.
+// kinks looks for jumps of the gradient near Σ, along lines through points on Σ and on its edges. Newton's method,
+// the curvature terms and the order of a step rest on constraints that are smooth where they act: for an equality
+// near h = 0, for an inequality where g ≥ −ε or nearly so.
 func kinks(e *Evidence) []Finding {
 	points := append(append([]evidence.Point(nil), e.Boundary...), e.On...)
 	points = points[:min(len(points), e.Budget(80*float64(e.C*e.D), 48))]
@@ -63,9 +62,8 @@ type jump struct {
 
 const grid = 16
 
-// jumps finds for each component the largest jump of φ'(t) = ∇c(x + tv)·v on
-// [−r, r]. It takes the cell of a grid where φ' changes most and halves it: the
-// change of a smooth φ' halves with the cell, that of a jump stays.
+// jumps finds for each component the largest jump of φ'(t) = ∇c(x + tv)·v on [−r, r]. It takes the cell of a grid
+// where φ' changes most and halves it: the change of a smooth φ' halves with the cell, that of a jump stays.
 func jumps(probe *evidence.Probe, x, v []float64, r float64) []jump {
 	c := len(probe.Val)
 	y := make([]float64, len(x))
@@ -119,8 +117,7 @@ func jumps(probe *evidence.Probe, x, v []float64, r float64) []jump {
 	return out
 }
 
-// kinked reports whether component i has a kink on the lines that the finite
-// differences at x run along.
+// kinked reports whether component i has a kink on the lines that the finite differences at x run along.
 func (e *Evidence) kinked(x, v []float64, i int) bool {
 	return jumps(e.Probe(), x, v, 1e-1*e.Scale)[i].relative > 0
 }

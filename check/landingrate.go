@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// landingRate looks at ρ_k = ασ_k²Δt, the share of a violation that explicit
-// landing removes at step k: h_{k+1} = (1 − ρ_k) h_k to leading order. It
-// diverges at ρ ≥ 2 and overshoots above 1.
+// landingRate looks at ρ_k = ασ_k²Δt, the share of a violation that explicit landing removes at step k: h_{k+1} = (1
+// − ρ_k) h_k to leading order. It diverges at ρ ≥ 2 and overshoots above 1.
 func landingRate(e *Evidence) []Finding {
 	p := e.Process
 	if p.Method.Projected() {
@@ -32,14 +31,13 @@ func landingRate(e *Evidence) []Finding {
 	advice := fmt.Sprintf("α = %.4g makes ρ at most 1", α)
 	switch {
 	case !(p.Landing.Rate > 0):
-		f.Status, f.Message = Fail, fmt.Sprintf("α is %v: nothing lands; %s", p.Landing.Rate, advice)
+		f.say(Fail, "α is %v: nothing lands; %s", p.Landing.Rate, advice)
 	case hi >= 2:
-		f.Status, f.Message = Fail, fmt.Sprintf("%s, at step %d: landing diverges at 2; %s", profile, at, advice)
+		f.say(Fail, "%s, at step %d: landing diverges at 2; %s", profile, at, advice)
 	case hi > 1:
-		f.Status, f.Message = Warn, fmt.Sprintf("%s, at step %d: landing overshoots and oscillates above 1; %s",
-			profile, at, advice)
+		f.say(Warn, "%s, at step %d: landing overshoots and oscillates above 1; %s", profile, at, advice)
 	case sum < 3:
-		f.Status, f.Message = Warn, fmt.Sprintf("%s, and Σρ_k is %.2g: a violation only shrinks by the factor %.2g "+
+		f.say(Warn, "%s, and Σρ_k is %.2g: a violation only shrinks by the factor %.2g "+
 			"over a whole path; %s", profile, sum, math.Exp(-sum), advice)
 	default:
 		f.Message = profile + ": violations decay monotonically"

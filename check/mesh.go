@@ -16,9 +16,8 @@ const (
 	meshAlone = 0.05 // distance of a point of Σ from the mesh, likewise
 )
 
-// meshes looks at the mesh of a level set: its faults, how near Σ is to it, and it
-// to Σ. A uniform prior and the distance on faces rest on
-// the mesh; Σ does not.
+// meshes looks at the mesh of a level set: its faults, how near Σ is to it, and it to Σ. A uniform prior and the
+// distance on faces rest on the mesh; Σ does not.
 func meshes(e *Evidence) []Finding {
 	surface, ok := constraint.As[*levelset.Surface](e.Set)
 	if _, bare := constraint.As[*levelset.Set](e.Set); bare {
@@ -57,20 +56,17 @@ func (e *Evidence) meshNear(surface *levelset.Surface) Finding {
 	f.Message = fmt.Sprintf("Σ is %.2g of the mesh's size away from points of it (mean), %.2g (99 %%), %.2g (worst)",
 		mean, q99, worst)
 	if mean > meshFar {
-		f.Status = Warn
-		f.Message += ": uniform points crowd where Σ bends away, and points count on faces that are not theirs; is " +
-			"it the mesh that the network was fitted to?"
+		f.add(Warn, ": uniform points crowd where Σ bends away, and points count on faces that are not theirs; is "+
+			"it the mesh that the network was fitted to?")
 	}
 	if lost > 0 {
-		f.Status = Warn
-		f.Message += fmt.Sprintf("; %d of %d points of the mesh cannot be moved to Σ, and a uniform prior draws none "+
+		f.add(Warn, "; %d of %d points of the mesh cannot be moved to Σ, and a uniform prior draws none "+
 			"there", lost, meshDraws)
 	}
 	return f
 }
 
-// meshUnder measures how far points of Σ are from the mesh: Σ may have parts that
-// the mesh has not.
+// meshUnder measures how far points of Σ are from the mesh: Σ may have parts that the mesh has not.
 func (e *Evidence) meshUnder(surface *levelset.Surface) []Finding {
 	if len(e.On) == 0 {
 		return nil
@@ -85,9 +81,8 @@ func (e *Evidence) meshUnder(surface *levelset.Surface) []Finding {
 	f.Message = fmt.Sprintf("of %d points of Σ the worst is %.2g of the mesh's size away from it (%s)", len(e.On),
 		far, e.On[at].From)
 	if far > meshAlone {
-		f.Status = Warn
-		f.Message += ": a uniform prior draws no point of the parts of Σ that the mesh has not, and points there " +
-			"count on faces that are not theirs"
+		f.add(Warn, ": a uniform prior draws no point of the parts of Σ that the mesh has not, and points there "+
+			"count on faces that are not theirs")
 	}
 	return []Finding{f}
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 )
 
-// What is wrong with the mesh of a level set is told, with what it does; the level
-// set itself is sound in all cases.
+// What is wrong with the mesh of a level set is told, with what it does; the level set itself is sound in all cases.
 func TestMesh(t *testing.T) {
 	pool, sphere := parallel.New(2), testball.Mesh
 	defer pool.Close()

@@ -12,15 +12,13 @@ import (
 
 // offsets predicts and measures how far from h = 0 the steps hover.
 //
-// A tangential move v leaves h by q = ½ vᵀ∇²h v. Its mean per step is
-// b = ½ s² tr(Π∇²h Π) and its variance w, where s = √τ (OLLA) or τ (ULLA) is the
-// size of a step. Explicit landing keeps the share 1 − ρ, so what stays is
+// A tangential move v leaves h by q = ½ vᵀ∇²h v. Its mean per step is b = ½ s² tr(Π∇²h Π) and its variance w, where s
+// = √τ (OLLA) or τ (ULLA) is the size of a step. Explicit landing keeps the share 1 − ρ, so what stays is
 //
 //	mean b/ρ, variance w/(ρ(2−ρ)):   tr(Π∇²h)/(2α) for OLLA, τ tr(Π∇²h)/(2α) for ULLA.
 //
-// The curvature term of OLLA cancels b; that of ULLA turns it round. Implicit
-// landing and projection return from the proposal itself: implicit landing by
-// one Gauss–Newton step, which leaves ½ Lᵀ∇²h L with L = ∇JᵀG†q.
+// The curvature term of OLLA cancels b; that of ULLA turns it round. Implicit landing and projection return from the
+// proposal itself: implicit landing by one Gauss–Newton step, which leaves ½ Lᵀ∇²h L with L = ∇JᵀG†q.
 func offsets(e *Evidence) []Finding {
 	if e.M == 0 || e.Paths.Count == 0 {
 		return nil
@@ -41,8 +39,7 @@ func offsets(e *Evidence) []Finding {
 				worst[i], predicted[i])
 		}
 		if bent := measured[i] * bend[i]; bent > 0.1 && !e.flat[i] {
-			f.Status = Warn
-			f.Message += fmt.Sprintf(": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, e.remedy())
+			f.add(Warn, ": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, e.remedy())
 		}
 		out = append(out, f)
 	}
@@ -61,10 +58,9 @@ func (e *Evidence) remedy() string {
 	return "take smaller steps (a larger N, or a smaller σ_max)"
 }
 
-// predict returns the root mean square of h that the theory expects over the
-// second half of a path, and the curvature of each component along Σ, the largest
-// |vᵀ∇²h v|/(‖v‖²‖∇h‖²) of a point in the units of 1/h, as a root mean square over
-// points: offsets are compared with it, and few of them are where Σ is sharpest.
+// predict returns the root mean square of h that the theory expects over the second half of a path, and the curvature
+// of each component along Σ, the largest |vᵀ∇²h v|/(‖v‖²‖∇h‖²) of a point in the units of 1/h, as a root mean square
+// over points: offsets are compared with it, and few of them are where Σ is sharpest.
 func (e *Evidence) predict() (rms, bend []float64) {
 	const draws = 8
 	points := evidence.First(e.On, e.Budget(float64(draws*8*e.C*e.D), evidence.MaxPoints))
@@ -123,8 +119,7 @@ func (e *Evidence) predict() (rms, bend []float64) {
 	return rms, bend
 }
 
-// factors are the means of (s²/ρ)², s⁴/(ρ(2−ρ)) and s⁸ over the second half of
-// the steps.
+// factors are the means of (s²/ρ)², s⁴/(ρ(2−ρ)) and s⁸ over the second half of the steps.
 type factors struct{ drift, variance, eighth float64 }
 
 func (e *Evidence) factors() factors {
@@ -160,9 +155,8 @@ func (e *Evidence) bend(probe *evidence.Probe, dst, x, v []float64) {
 	}
 }
 
-// hover returns the root mean square of h over the second half of the forward
-// paths, away from edges, whose pushes disturb h too; and the largest |h|
-// anywhere on them.
+// hover returns the root mean square of h over the second half of the forward paths, away from edges, whose pushes
+// disturb h too; and the largest |h| anywhere on them.
 func (e *Evidence) hover() (rms, worst []float64) {
 	rms, worst = make([]float64, e.M), make([]float64, e.M)
 	n, probe := 0.0, e.Probe()

@@ -11,11 +11,10 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// ranks examines the rank of ∇J, the unit gradients of h and of the inequalities
-// that are active: on Σ, on its edges, beside Σ and along forward paths. The
-// paper asks for constant rank (rCRCQ): a component that depends on others
-// everywhere is redundant and harmless; one that depends on them on Σ but not
-// beside it, or only here and there, makes Π jump.
+// ranks examines the rank of ∇J, the unit gradients of h and of the inequalities that are active: on Σ, on its edges,
+// beside Σ and along forward paths. The paper asks for constant rank (rCRCQ): a component that depends on others
+// everywhere is redundant and harmless; one that depends on them on Σ but not beside it, or only here and there,
+// makes Π jump.
 func ranks(e *Evidence) []Finding {
 	if e.C == 0 {
 		return nil
@@ -51,8 +50,7 @@ func ranks(e *Evidence) []Finding {
 	return append(out, t.summary(e))
 }
 
-// A tally counts, by component and kind of place, where its gradient is in the
-// span of the others before it.
+// A tally counts, by component and kind of place, where its gradient is in the span of the others before it.
 type tally struct {
 	seen, dependent [][4]int
 	on              []map[int]int // how often each other component shares in it
@@ -74,8 +72,7 @@ func newTally(c int) *tally {
 	return t
 }
 
-// present returns the components in J at the values of the probe: equalities, and
-// inequalities at or beyond 0.
+// present returns the components in J at the values of the probe: equalities, and inequalities at or beyond 0.
 func (e *Evidence) present(probe *evidence.Probe) []int {
 	var index []int
 	for i, v := range probe.Val {
@@ -172,24 +169,19 @@ func (t *tally) finding(e *Evidence, i int) (Finding, bool) {
 	others := t.others(e, i)
 	switch {
 	case t.gained[i] != "":
-		f.Status = Fail
-		f.Message = fmt.Sprintf("its gradient depends on %s at %s, and not beside it: they touch there, the rank is "+
+		f.say(Fail, "its gradient depends on %s at %s, and not beside it: they touch there, the rank is "+
 			"not constant and Π jumps", others, t.gained[i])
 	case dependent == seen:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("is redundant: its gradient is in the span of %s at each of %d points. The geometry "+
+		f.say(Warn, "is redundant: its gradient is in the span of %s at each of %d points. The geometry "+
 			"copes; it can be left out", others, seen)
 	case dependent > 0 && i < e.M:
-		f.Status = Fail
-		f.Message = fmt.Sprintf("its gradient depends on %s at %d of %d points, first %s: the rank is not constant",
+		f.say(Fail, "its gradient depends on %s at %d of %d points, first %s: the rank is not constant",
 			others, dependent, seen, t.dropped[i])
 	case dependent > 0:
 		f.Message = fmt.Sprintf("at %d of %d points where it is active its gradient is in the span of %s: other "+
 			"constraints hold there", dependent, seen, others)
 	case t.nearest[i] < nearlyParallel:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("is nearly dependent on %s: the sine of the angle is %.2g at %s", others,
-			t.nearest[i], t.at[i])
+		f.say(Warn, "is nearly dependent on %s: the sine of the angle is %.2g at %s", others, t.nearest[i], t.at[i])
 	default:
 		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", t.nearest[i],
 			count(seen, "point", "points"))
@@ -226,9 +218,9 @@ func (t *tally) summary(e *Evidence) Finding {
 	case t.empty:
 		f.Status, f.Message = Warn, "no point of Σ is known to look at"
 	case t.rank[0] != t.rank[1]:
-		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])
+		f.say(Fail, "the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])
 	case t.rank[0] == e.D:
-		f.Status, f.Message = Fail, fmt.Sprintf("the rank of ∇h on Σ is d = %d: Σ is isolated points", e.D)
+		f.say(Fail, "the rank of ∇h on Σ is d = %d: Σ is isolated points", e.D)
 	default:
 		f.Message = fmt.Sprintf("the rank of ∇h is %d at every point of Σ: dimension %d",
 			t.rank[0], e.D-len(e.Set.Capabilities().Held)-t.rank[0])
@@ -243,9 +235,8 @@ type leg struct {
 	on        []int   // components in whose span the rest lies
 }
 
-// factor orthogonalises the unit gradients at a probe of the components index, in
-// that order, by Gram–Schmidt done twice. Order matters here: a dependent
-// component is the later one.
+// factor orthogonalises the unit gradients at a probe of the components index, in that order, by Gram–Schmidt done
+// twice. Order matters here: a dependent component is the later one.
 func factor(probe *evidence.Probe, index []int) []leg {
 	var q [][]float64 // orthonormal
 	var rows [][]float64
@@ -280,8 +271,7 @@ func factor(probe *evidence.Probe, index []int) []leg {
 	return out
 }
 
-// weights solves Σ_p w_p (unit gradient p) = Σ_p r_p q_p, where unit gradient p
-// is Σ_{t≤p} rows[p][t] q_t.
+// weights solves Σ_p w_p (unit gradient p) = Σ_p r_p q_p, where unit gradient p is Σ_{t≤p} rows[p][t] q_t.
 func weights(rows [][]float64, r []float64) []float64 {
 	w := append([]float64(nil), r...)
 	for p := len(rows) - 1; p >= 0; p-- {

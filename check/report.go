@@ -43,9 +43,8 @@ func (r *Report) Count(s Status) int {
 // written out one by one; of more, the first few are.
 const shown = 4
 
-// Write writes the report for people: one line a finding, aligned. Where one
-// check says the same of many components, the rest are counted. Chosen keys stand together,
-// by the part of the problem file they are of, unless Why is set.
+// Write writes the report for people: one line a finding, aligned. Where one check says the same of many components,
+// the rest are counted. Chosen keys stand together, by the part of the problem file they are of, unless Why is set.
 func (r *Report) Write(w io.Writer, color bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, count(r.Equalities, "equality", "equalities"),

@@ -7,8 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/choose"
 )
 
-// judgesRepulsion reports whether ε or the depth of windows matters, and anything is
-// known to judge it by.
+// judgesRepulsion reports whether ε or the depth of windows matters, and anything is known to judge it by.
 func (e *Evidence) judgesRepulsion() bool {
 	return e.C > e.M && (e.Running.Elastic() || !e.Running.Method.Projected()) &&
 		e.Running.Validate() == nil && len(e.On) > 0
@@ -41,27 +40,20 @@ func repulsion(e *Evidence) []Finding {
 		advice := fmt.Sprintf("ε = %.2g suits this component", w.Best)
 		switch {
 		case e.Running.Elastic() && w.Depth > 0 && w.Step > w.Depth:
-			f.Status = Warn
-			f.Message = fmt.Sprintf("a step moves it by %.2g and its window is only %.2g deep: elastic walls mirror "+
-				"it to and fro there, or turn it back; take smaller steps (a larger N, or a smaller σ_max)",
-				w.Step, w.Depth)
+			f.say(Warn, "a step moves it by %.2g and its window is only %.2g deep: elastic walls mirror it to and fro "+
+				"there, or turn it back; take smaller steps (a larger N, or a smaller σ_max)", w.Step, w.Depth)
 		case e.Running.Elastic():
 			f.Message = fmt.Sprintf("elastic walls mirror steps at its edge; a step moves it by %.2g", w.Step)
 		case w.Best > choose.WideShare*w.Depth && w.Depth > 0:
-			f.Status = Warn
-			f.Message = fmt.Sprintf("a step moves it by %.2g and its window is only %.2g deep: no ε helps, take "+
+			f.say(Warn, "a step moves it by %.2g and its window is only %.2g deep: no ε helps, take "+
 				"smaller steps (a larger N, or a smaller σ_max)", w.Step, w.Depth)
 		case ε > choose.WideShare*w.Depth && w.Depth > 0:
-			f.Status = Warn
-			f.Message = fmt.Sprintf("ε = %.3g pushes points through %.0f %% of its window, %.2g deep; %s", ε,
+			f.say(Warn, "ε = %.3g pushes points through %.0f %% of its window, %.2g deep; %s", ε,
 				100*min(ε/w.Depth, 1), w.Depth, advice)
 		case r < choose.Sticky:
-			f.Status = Warn
-			f.Message = fmt.Sprintf("ε = %.3g is %.2g of a typical step: points will stick to its edge; %s",
-				ε, r, advice)
+			f.say(Warn, "ε = %.3g is %.2g of a typical step: points will stick to its edge; %s", ε, r, advice)
 		case r > choose.Overshoot:
-			f.Status = Warn
-			f.Message = fmt.Sprintf("ε = %.3g is %.3g typical steps: pushed points overshoot and leave its edge "+
+			f.say(Warn, "ε = %.3g is %.3g typical steps: pushed points overshoot and leave its edge "+
 				"empty; %s", ε, r, advice)
 		default:
 			f.Message = fmt.Sprintf("ε = %.3g is %.2g of a typical step: neither sticking nor overshoot", ε, r)

@@ -24,10 +24,9 @@ const (
 	relabellings  = 2999 // p-values of the energy test go down to 1/3000
 
 	terminalAlpha = 1e-3 // false-alarm rate of the check
-	// Sizes that matter. A tenth of the paths elsewhere along one direction is a
-	// quarter of a standard deviation of a Gaussian law, and the square root of its
-	// Jensen–Shannon divergence is 0.09, as large as the floors of the histogram
-	// distances that samples are judged by.
+	// Sizes that matter. A tenth of the paths elsewhere along one direction is a quarter of a standard deviation of a
+	// Gaussian law, and the square root of its Jensen–Shannon divergence is 0.09, as large as the floors of the
+	// histogram distances that samples are judged by.
 	misplaced  = 0.1
 	remembered = 0.05 // of the data's energy distance
 
@@ -36,9 +35,8 @@ const (
 	flight = 3.0 // γt below: paths fly nearly free, and on a closed Σ they come back
 )
 
-// terminalLaw compares where forward paths from the data end with the uniform
-// prior that generation starts from. Where the two differ, backward paths start at
-// states that the network was never trained on.
+// terminalLaw compares where forward paths from the data end with the uniform prior that generation starts from.
+// Where the two differ, backward paths start at states that the network was never trained on.
 //
 // The paths are its own: they start from rows of the data, as those of training do,
 // while the others also start from elsewhere, and settle other numbers.
@@ -135,10 +133,9 @@ const (
 	fewEnds    = 32   // paths that a comparison needs
 )
 
-// quickPrior makes the prior of a Σ without uniform law in closed form from short chains,
-// and returns how many paths, of n, may be held against it: as many as leave it so many
-// effective draws for each that draws are told apart. The chains' states that are
-// drawn from are at equal distances, one for each effective draw, and none is drawn twice.
+// quickPrior makes the prior of a Σ without uniform law in closed form from short chains, and returns how many paths,
+// of n, may be held against it: as many as leave it so many effective draws for each that draws are told apart. The
+// chains' states that are drawn from are at equal distances, one for each effective draw, and none is drawn twice.
 func (e *Evidence) quickPrior(ctx context.Context, pool *parallel.Pool, n int, to *ends) int {
 	const closed = "its uniform law has no closed form here"
 	to.unmixed = "not compared with the prior: " + closed + ", and chains make it in training"
@@ -184,12 +181,10 @@ type ending struct {
 	shift, from float64 // of the mean along it, in the prior's standard deviations; and the data's
 }
 
-// compareEnd compares terminal states with the uniform law in two ways: by the
-// energy distance, which sees any difference, and along the directions in which
-// the data itself differs from that law (probes), which in many dimensions sees
-// what paths still remember much sooner. The directions know nothing of the
-// terminal states, so a test along one of them has its false-alarm rate, and each
-// way gets half of p.
+// compareEnd compares terminal states with the uniform law in two ways: by the energy distance, which sees any
+// difference, and along the directions in which the data itself differs from that law (probes), which in many
+// dimensions sees what paths still remember much sooner. The directions know nothing of the terminal states, so a
+// test along one of them has its false-alarm rate, and each way gets half of p.
 func compareEnd(x0, end []float64, d int, seed uint64, prior langevin.Uniform) ending {
 	n := len(end) / d
 	u := uniformDraws(prior, d, priorPerPath*n, keyed.TerminalPrior.Stream(seed, 0))
@@ -270,9 +265,8 @@ func (s *Evidence) judgeEnd(e ending) Finding {
 //
 //	v(γ, t) = (2/γ)(t − (1 − exp(−γt))/γ),
 //
-// 2t/γ for γt ≫ 1 and at most t², in free flight. A coordinate's mean decays as
-// exp(−λv/2), exactly so in flat space, where it is a wave: the shift that is left
-// gives λ, and λ the v that leaves little.
+// 2t/γ for γt ≫ 1 and at most t², in free flight. A coordinate's mean decays as exp(−λv/2), exactly so in flat space,
+// where it is a wave: the shift that is left gives λ, and λ the v that leaves little.
 func (s *Evidence) farther(e ending, n Numbers) string {
 	γ, t := 0.0, 0.0
 	for k := range s.Running.Schedule.N {

@@ -29,9 +29,8 @@ func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding 
 	return terminalLaw(gathered(t, Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
 }
 
-// On a cap, which has an inequality, paths from the pole that forget their momentum
-// slowly end in the uniform law with elastic walls, and not with the paper's (p below
-// 10⁻³, at which the check is wrong once in a thousand).
+// On a cap, which has an inequality, paths from the pole that forget their momentum slowly end in the uniform law
+// with elastic walls, and not with the paper's (p below 10⁻³, at which the check is wrong once in a thousand).
 func TestTerminalLawWithWalls(t *testing.T) {
 	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
 	if err != nil {
@@ -85,9 +84,8 @@ func TestTerminalLawByChains(t *testing.T) {
 	}
 }
 
-// Paths that end in the prior are found guilty at most as often as p says. Of 100
-// sets of prior draws 15 have p < 0.05 with probability below 2·10⁻⁴ (binomial),
-// and one has p < 10⁻⁴ with probability below 10⁻².
+// Paths that end in the prior are found guilty at most as often as p says. Of 100 sets of prior draws 15 have p <
+// 0.05 with probability below 2·10⁻⁴ (binomial), and one has p < 10⁻⁴ with probability below 10⁻².
 func TestTerminalFalseAlarms(t *testing.T) {
 	s := zoo.Sphere{D: 5}.SampleUniform
 	x0, guilty := testkit.Cluster(60, 5, false), 0
@@ -137,9 +135,8 @@ func TestTerminalSO10(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10,
-		Landing:  langevin.Landing{Explicit: true, Rate: 10},
-		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
+	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Explicit: true,
+		Rate: 10}, Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
 	f := terminalFinding(t, p, data.X)
 	if left := f.Numbers["shift"] / f.Numbers["shift_of_data"]; f.Status != Warn || left < 0.35 || left > 0.45 {
 		t.Errorf("γ = 10: %+v", f)
@@ -189,9 +186,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Where a shift decays as exp(−λv/2), what is recommended leaves 0.1 standard
-// deviations: a friction if there is one, else a longer time. Nearly free flight
-// and walls are left alone.
+// Where a shift decays as exp(−λv/2), what is recommended leaves 0.1 standard deviations: a friction if there is one,
+// else a longer time. Nearly free flight and walls are left alone.
 func TestFarther(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()

@@ -10,9 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 )
 
-// vanishing looks for constraints whose gradient goes to zero where they hold.
-// Such a component has no normal direction on Σ: its rank drops there, Π lets go
-// of Σ and landing loses its force. Near a point of Σ it fits
+// vanishing looks for constraints whose gradient goes to zero where they hold. Such a component has no normal
+// direction on Σ: its rank drops there, Π lets go of Σ and landing loses its force. Near a point of Σ it fits
 //
 //	‖∇c‖ ∼ |c|^q:   q = 0 for a regular constraint, (p−1)/p for a p-th power,
 //
@@ -48,10 +47,8 @@ type approach struct {
 	rungs     [2][]float64 // log |c| and log ‖∇c‖ at the distances from it
 }
 
-// approaches comes near Σ from several sides at distances r, r/4, r/16 … and
-// watches every component.
-// fault says why the component has no normal direction where it holds; empty if it
-// has one.
+// approaches comes near Σ from several sides at distances r, r/4, r/16 … and watches every component. fault says why
+// the component has no normal direction where it holds; empty if it has one.
 func (a *approach) fault(equality bool) string {
 	switch {
 	case equality && a.seen > 0 && a.steepest == 0:
@@ -69,9 +66,8 @@ func (a *approach) fault(equality bool) string {
 			"vanishes there like |c|^%.2f. Write its terms as separate equalities, without the power",
 			1/(1-a.exponent), a.exponent)
 	case a.exponent > 0.25:
-		return fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, "+
-			"or a constraint with a gradient",
-			a.exponent, 1/(1-a.exponent))
+		return fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, or "+
+			"a constraint with a gradient", a.exponent, 1/(1-a.exponent))
 	}
 	return ""
 }
@@ -143,8 +139,7 @@ func (a *approach) end(equality bool) {
 	}
 }
 
-// regress returns the least-squares slope of y on x, from at least four values
-// that span a factor of ten.
+// regress returns the least-squares slope of y on x, from at least four values that span a factor of ten.
 func regress(x, y []float64) (float64, bool) {
 	if len(x) < 4 || slices.Max(x)-slices.Min(x) < math.Log(10) {
 		return 0, false

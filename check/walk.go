@@ -20,12 +20,11 @@ type walk struct {
 
 func newWalk(e *Evidence) *walk {
 	return &walk{e, make([]float64, e.D), make([]float64, e.D), make([]float64, e.D),
-		geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0)}
+		geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0).Until(e.ctx)}
 }
 
-// reaches walks from a towards b by tangential steps of a tenth of the way or of
-// the size of Σ, each landed on Σ, and reports whether it arrives. Where the
-// distance stops falling it takes up to three random steps.
+// reaches walks from a towards b by tangential steps of a tenth of the way or of the size of Σ, each landed on Σ, and
+// reports whether it arrives. Where the distance stops falling it takes up to three random steps.
 func (w *walk) reaches(a, b []float64, seed int) bool {
 	copy(w.x, a)
 	distance := w.to(b, w.x)
@@ -35,7 +34,7 @@ func (w *walk) reaches(a, b []float64, seed int) bool {
 			if distance < goal {
 				return true
 			}
-			if w.smooth.At(w.x, 1) != nil {
+			if w.e.ctx.Err() != nil || w.smooth.At(w.x, 1) != nil {
 				return false
 			}
 			w.smooth.Tangent(w.v, w.v)

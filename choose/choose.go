@@ -126,15 +126,15 @@ func typicalStep(p *langevin.Process) (step, ρ float64) {
 // Repulsion returns the ε that the rule of this package recommends for the process
 // on its data (n×d; random starts where there is none), with the reason: the median
 // over inequalities, at most a quarter of the shallowest window. It is 0 where there
-// are no inequalities.
-func Repulsion(p *langevin.Process, data []float64, seed uint64, pool *parallel.Pool) (ε float64, reason string) {
+// are no inequalities, and of no use once ctx is done.
+func Repulsion(ctx context.Context, p *langevin.Process, data []float64, seed uint64, pool *parallel.Pool) (ε float64, reason string) {
 	switch {
 	case len(p.Set.Inequalities()) == 0:
 		return 0, "there are no inequalities"
 	case p.Elastic():
 		return 0, "elastic walls have no use for it"
 	}
-	e := evidence.Gather(context.Background(), evidence.Case{Process: p, Data: data, Seed: seed}, pool)
+	e := evidence.Gather(ctx, evidence.Case{Process: p, Data: data, Seed: seed}, pool)
 	var best []float64
 	shallow := math.Inf(1)
 	for _, w := range Windows(e)[e.M:] {

@@ -27,13 +27,13 @@ func TestRepulsionReasons(t *testing.T) {
 		return p
 	}
 	narrow := process([]float64{0}, []float64{0.2})
-	ε, why := Repulsion(narrow, []float64{0.1, 0.05, 0.15}, 1, pool)
+	ε, why := Repulsion(t.Context(), narrow, []float64{0.1, 0.05, 0.15}, 1, pool)
 	if !(ε > 0.05 && ε < 0.1) || !strings.Contains(why, "a quarter of the shallowest window") {
 		t.Errorf("ε = %v: %s", ε, why)
 	}
 	sphere := process([]float64{0}, nil)
 	sphere.Set = zoo.Sphere{D: 3}
-	if ε, why := Repulsion(sphere, nil, 1, pool); ε != 0 || why != "there are no inequalities" {
+	if ε, why := Repulsion(t.Context(), sphere, nil, 1, pool); ε != 0 || why != "there are no inequalities" {
 		t.Errorf("sphere: ε = %v: %s", ε, why)
 	}
 }
@@ -56,15 +56,15 @@ func TestRepulsionOfSome(t *testing.T) {
 	right := formula.Component{Name: "right", Expr: "x[0] >= 0"}
 	far := formula.Component{Name: "far", Expr: "1000*x[1] <= 50000"}
 	still := formula.Component{Name: "still", Expr: "1000*norm(x) <= 1000"}
-	ε, why := Repulsion(circle(right), nil, 1, pool)
+	ε, why := Repulsion(t.Context(), circle(right), nil, 1, pool)
 	if math.Abs(ε/0.01-1) > 0.05 || why != "ρε is a typical step across the boundary" {
 		t.Errorf("one edge: ε = %v: %s", ε, why)
 	}
-	if got, why := Repulsion(circle(right, far, still), nil, 1, pool); math.Abs(got/0.01-1) > 0.05 ||
+	if got, why := Repulsion(t.Context(), circle(right, far, still), nil, 1, pool); math.Abs(got/0.01-1) > 0.05 ||
 		why != "ρε is a typical step across the boundary" {
 		t.Errorf("one edge of three: ε = %v: %s", got, why)
 	}
-	if got, why := Repulsion(circle(far), nil, 1, pool); got != 0 ||
+	if got, why := Repulsion(t.Context(), circle(far), nil, 1, pool); got != 0 ||
 		why != "no point comes near the edge of an inequality" {
 		t.Errorf("far: ε = %v: %s", got, why)
 	}
@@ -98,7 +98,7 @@ func TestRecommendedRepulsion(t *testing.T) {
 		{Method: langevin.ULLA, Tau: 0.05, Rho: 1, Friction: 1},
 		{Method: langevin.ULLA, Tau: 0.05, Rho: 0.3, Friction: 1},
 	} {
-		ε, reason := Repulsion(c.Process(), nil, 1, pool)
+		ε, reason := Repulsion(t.Context(), c.Process(), nil, 1, pool)
 		if want := c.Best(); math.Abs(ε/want-1) > 1e-9 {
 			t.Errorf("%v: ε = %v (%s), want s/ρ = %v", c.Method, ε, reason, want)
 		}

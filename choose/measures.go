@@ -2,6 +2,7 @@ package choose
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -81,8 +82,8 @@ const (
 
 // Measure measures rows (n×d) on or near a set. It needs at most some 10⁹ operations and, beside the
 // rows, 16 bytes a row and some 100 MB. The error is a *MeasureError: there is no finite row.
-// What the set refuses is a note.
-func Measure(set constraint.Set, rows []float64, seed uint64, pool *parallel.Pool) (*Measures, error) {
+// What the set refuses is a note. A context that is done ends it with its error.
+func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint64, pool *parallel.Pool) (*Measures, error) {
 	d := set.Dim()
 	if len(rows)%d != 0 {
 		panic(fmt.Sprintf("choose: %d numbers are no rows of %d", len(rows), d))
@@ -100,9 +101,13 @@ func Measure(set constraint.Set, rows []float64, seed uint64, pool *parallel.Poo
 		m.note("%d of %d rows have numbers that are not finite and were left out", n, m.Rows)
 	}
 	m.extent(t)
-	s := newSurvey(set, pool, t.length(m), seed)
-	m.surroundings(s, t)
-	m.scales(s, t)
+	s := newSurvey(ctx, set, pool, t.length(m), seed)
+	if err := m.surroundings(s, t); err != nil {
+		return nil, err
+	}
+	if err := m.scales(s, t); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 

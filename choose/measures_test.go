@@ -22,7 +22,7 @@ func measure(t *testing.T, set constraint.Set, rows []float64) *Measures {
 	t.Helper()
 	pool := parallel.New(1)
 	defer pool.Close()
-	m, err := Measure(set, rows, 1, pool)
+	m, err := Measure(t.Context(), set, rows, 1, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -469,11 +469,11 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 	}
 	pool := parallel.New(3)
 	defer pool.Close()
-	second, err := Measure(zoo.Torus{Major: 2, Minor: 0.5}, shuffled, 1, pool)
+	second, err := Measure(t.Context(), zoo.Torus{Major: 2, Minor: 0.5}, shuffled, 1, pool)
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("%+v is not %+v (%v)", second, first, err)
 	}
-	other, err := Measure(zoo.Torus{Major: 2, Minor: 0.5}, shuffled, 2, pool)
+	other, err := Measure(t.Context(), zoo.Torus{Major: 2, Minor: 0.5}, shuffled, 2, pool)
 	if err != nil || other.Nearest == first.Nearest {
 		t.Errorf("another seed looks at the same rows")
 	}
@@ -647,7 +647,7 @@ func TestFewRows(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	for _, rows := range [][]float64{nil, {math.Inf(1), 0, 0}} {
-		_, err := Measure(sphere, rows, 1, pool)
+		_, err := Measure(t.Context(), sphere, rows, 1, pool)
 		var e *MeasureError
 		if !errors.As(err, &e) || e.Rows != len(rows)/3 {
 			t.Errorf("%v: %v", rows, err)

@@ -37,12 +37,12 @@ const (
 )
 
 // scales measures distances between rows.
-func (m *Measures) scales(s *survey, t *table) {
+func (m *Measures) scales(s *survey, t *table) error {
 	f := len(t.free)
 	whole := m.Spread / math.Sqrt(float64(max(m.Dim, 1)))
 	m.Narrow, m.Mode = whole, whole
 	if f == 0 {
-		return
+		return nil
 	}
 	work := float64(f + 8)
 	all, rows := t.distinct(max(between, int(pairing/(between/4*work))))
@@ -55,7 +55,7 @@ func (m *Measures) scales(s *survey, t *table) {
 	near := one * m.Spread / t.size
 	nearest, parts := make([]float64, queries), make([]part, queries)
 	scratch := make([][]float64, s.pool.Workers())
-	s.pool.Do(queries, func(worker, q int) {
+	err := s.pool.DoUntil(s.ctx, queries, func(worker, q int) {
 		if scratch[worker] == nil {
 			scratch[worker] = make([]float64, 0, min(n, ladder))
 		}
@@ -71,6 +71,9 @@ func (m *Measures) scales(s *survey, t *table) {
 		}
 		nearest[q], parts[q] = math.Sqrt(best), partAbout(away, m.Dim)
 	})
+	if err != nil {
+		return err
+	}
 	m.Nearest, m.NearestMedian = metric.Quantile(nearest, low)*t.size, metric.Median(nearest)*t.size
 	if shrunk := math.Pow(float64(n)/float64(total), 1/float64(max(m.Dim, 1))); shrunk < 1 {
 		m.Nearest, m.NearestMedian = m.Nearest*shrunk, m.NearestMedian*shrunk
@@ -95,6 +98,7 @@ func (m *Measures) scales(s *survey, t *table) {
 	if len(thin) > 0 {
 		m.Narrow = min(m.Mode, metric.Quantile(thin, low)*t.size)
 	}
+	return s.ctx.Err()
 }
 
 // squared returns ‖x − y‖².
@@ -190,7 +194,7 @@ func (m *Measures) thinness(s *survey, t *table, all []float64, rows []int32, pa
 		return nil
 	}
 	thin := make([]float64, count)
-	s.pool.Do(count, func(worker, q int) {
+	_ = s.pool.DoUntil(s.ctx, count, func(worker, q int) {
 		w := s.surveyor(worker)
 		thin[q] = inf
 		copy(w.x, t.at(rows[q]))

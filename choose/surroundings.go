@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,7 @@ const (
 
 // A survey is of Σ around rows.
 type survey struct {
+	ctx    context.Context // ends it
 	set    constraint.Set
 	pool   *parallel.Pool
 	unit   float64 // of length
@@ -39,9 +41,9 @@ type survey struct {
 }
 
 // newSurvey begins a survey.
-func newSurvey(set constraint.Set, pool *parallel.Pool, unit float64, seed uint64) *survey {
+func newSurvey(ctx context.Context, set constraint.Set, pool *parallel.Pool, unit float64, seed uint64) *survey {
 	return &survey{
-		set: set, pool: pool, unit: unit, stream: keyed.MeasuredRows.Stream(seed, 1),
+		ctx: ctx, set: set, pool: pool, unit: unit, stream: keyed.MeasuredRows.Stream(seed, 1),
 		own: make([]*surveyor, pool.Workers()),
 	}
 }
@@ -56,7 +58,7 @@ type view struct {
 }
 
 // surroundings measures Σ at the rows.
-func (m *Measures) surroundings(s *survey, t *table) {
+func (m *Measures) surroundings(s *survey, t *table) error {
 	set, d := s.set, s.set.Dim()
 	c := len(constraint.Components(set))
 	groups := float64(max(geometry.Groups(set), 1))
@@ -70,7 +72,11 @@ func (m *Measures) surroundings(s *survey, t *table) {
 	s.most = min(walls, max(1, moves/n))
 
 	views := make([]view, n)
-	s.pool.Do(n, func(worker, i int) { views[i] = s.surveyor(worker).look(t.at(t.order[i]), uint64(i)) })
+	if err := s.pool.DoUntil(s.ctx, n, func(worker, i int) {
+		views[i] = s.surveyor(worker).look(t.at(t.order[i]), uint64(i))
+	}); err != nil {
+		return err
+	}
 	var off, radius, window []float64
 	ranks := make([]int, d+1)
 	lost, singular, bent := 0, 0, 0
@@ -132,6 +138,7 @@ func (m *Measures) surroundings(s *survey, t *table) {
 	if len(window) > 0 {
 		m.Window, m.WindowMedian = metric.Quantile(window, low), metric.Median(window)
 	}
+	return nil
 }
 
 // constant tells coordinates that are the same in all rows, though Σ lets them move: noise then leads
@@ -208,7 +215,7 @@ func (s *survey) newSurveyor() *surveyor {
 	d, m, c := s.set.Dim(), len(s.set.Equalities()), len(constraint.Components(s.set))
 	w := &surveyor{
 		survey: s, d: d, m: m, c: c, at: geometry.New(s.set, 1, 0), smooth: geometry.New(equalities, 1, 0),
-		equal: equalities.NewEvaluator(1), solver: geometry.NewSolver(s.set, 0),
+		equal: equalities.NewEvaluator(1), solver: geometry.NewSolver(s.set, 0).Until(s.ctx),
 		x: make([]float64, d), step: make([]float64, d), val: make([]float64, c), jac: make([]float64, c*d),
 		v: make([]float64, d), y: make([]float64, d), tol: make([]float64, c),
 	}

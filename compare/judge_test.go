@@ -20,8 +20,9 @@ func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trai
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load(text, "demo", "", []string{"network.width=8", "network.layers=1", "train.epochs=2",
-		"train.times_per_path=2", "prior=uniform"})
+	p, err := problem.Load(text, "demo", "", problem.ParseSettings("network.width=8", "network.layers=1",
+		"train.epochs=2",
+		"train.times_per_path=2", "prior=uniform"))
 	if err != nil {
 		t.Fatal(err)
 	}

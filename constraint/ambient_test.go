@@ -13,8 +13,7 @@ import (
 // The space around a set has no components, every direction but those held, and the set
 // itself within; a set that has none is that space.
 func TestAmbient(t *testing.T) {
-	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	s := constraint.Ambient(constraint.Hold(cap, []int{1}))
 	if n := len(constraint.Components(s)); n != 0 || s.Dim() != 3 || constraint.Name(s) != "R^3" {
 		t.Errorf("%d components, %d coordinates, %s", n, s.Dim(), constraint.Name(s))

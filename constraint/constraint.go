@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -190,6 +191,8 @@ type UnsupportedError struct {
 func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s needs %s, which %s does not have", e.For, e.Need, e.Set)
 }
+
+func (*UnsupportedError) Place() fault.Place { return fault.Place{Kind: fault.Problem} }
 
 // Name returns a short name of a set for messages.
 func Name(s Set) string {

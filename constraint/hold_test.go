@@ -23,8 +23,7 @@ func shell(t *testing.T) constraint.Set {
 	b.Equality("radius", expr.Norm(x.Slice(0, 4)).Sub(x.At(4)))
 	b.Inequality("wall", x.At(3).Sub(x.At(5)))
 	b.Inequality("side", x.At(0).Sub(x.At(5)).Sub(b.Const(2)))
-	s, err := b.Set()
-	testkit.OK(t, err)
+	s := testkit.Must(b.Set())
 	return s
 }
 
@@ -94,8 +93,7 @@ func TestHoldIsItsSlices(t *testing.T) {
 			continue
 		}
 		curvature := func(s constraint.Set) *geometry.Curvature {
-			k, err := geometry.NewCurvature(s, n)
-			testkit.OK(t, err)
+			k := testkit.Must(geometry.NewCurvature(s, n))
 			return k
 		}
 		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) {

@@ -14,14 +14,13 @@ import (
 // A view has the components it says, with the values, gradients and second
 // derivatives of the set it looks at, dense and packed.
 func TestView(t *testing.T) {
-	s, err := formula.New(formula.Spec{
+	s := testkit.Must(formula.New(formula.Spec{
 		Dim:      4,
 		Equality: []formula.Component{{Name: "a", Expr: "x[0]^2 + x[1]"}, {Name: "b", Expr: "x[2] - 1"}},
 		Inequality: []formula.Component{
 			{Name: "p", Expr: "x[0] - x[3]"}, {Name: "q", Expr: "x[1]^3"}, {Name: "r", Expr: "x[2]*x[3]"},
 		},
-	})
-	testkit.OK(t, err)
+	}))
 	const n, d = 2, 4
 	x, u := []float64{0.5, -1, 2, 3, 0.1, 0.2, -0.3, 0.4}, []float64{1, 2, -1, 0.5, 0.3, -0.7, 1, 1}
 	all := constraint.Components(s)
@@ -92,8 +91,7 @@ func TestView(t *testing.T) {
 
 // What a set knows of itself survives a view of it where it is still true.
 func TestViewKeeps(t *testing.T) {
-	so, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	so := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	if constraint.EqualitiesOf(so) != constraint.Set(so) {
 		t.Error("the equalities of a set of equalities are another set")
 	}
@@ -115,8 +113,7 @@ func TestViewKeeps(t *testing.T) {
 	if _, ok := constraint.As[zoo.Torus](some); ok {
 		t.Error("a torus is found in SO(3)")
 	}
-	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	testkit.OK(t, err)
+	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	none := constraint.EqualitiesOf(box)
 	if s := none.Capabilities().Support; s == nil || len(s) != 0 || len(constraint.Components(none)) != 0 {
 		t.Errorf("a box without its walls has support %v and components %v", s, constraint.Components(none))

@@ -75,7 +75,7 @@ func TestWindowsAreTangent(t *testing.T) {
 			Set: zoo.Ellipsoid{Axes: axes}, Method: m, Friction: 4, Potential: langevin.Linear{B: []float64{1, 2, -1}},
 			Schedule: langevin.Schedule{N: 20, T: 0.6, SigmaMin: 0.4, SigmaMax: 0.8},
 		}
-		starts, err := langevin.Start(p, 12, 1)
+		starts, err := langevin.Start(t.Context(), p, 12, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

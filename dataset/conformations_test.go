@@ -25,8 +25,7 @@ func dihedral(lo, hi float64, atoms ...int) conformation.Condition {
 
 func generate(t *testing.T, c Conformations, workers int) *Frames {
 	t.Helper()
-	f, err := c.Generate(context.Background(), parallel.New(workers), nil)
-	testkit.OK(t, err)
+	f := testkit.Must(c.Generate(context.Background(), parallel.New(workers), nil))
 	return f
 }
 

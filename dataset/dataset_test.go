@@ -79,8 +79,7 @@ func TestRandomSplitIsPartition(t *testing.T) {
 
 func TestReadEarthCatalogues(t *testing.T) {
 	for name, n := range map[string]int{"volcano": 827, "earthquake": 6120, "flood": 4875, "fire": 12809} {
-		p, err := ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv"))
-		testkit.OK(t, err)
+		p := testkit.Must(ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv")))
 		if p.N != n || p.D != 3 || len(p.X) != 3*n || p.Name != name+".csv" {
 			t.Errorf("%s: N = %d, D = %d, %d numbers; want %d rows of 3", p.Name, p.N, p.D, len(p.X), n)
 		}
@@ -91,8 +90,7 @@ func TestReadEarthCatalogues(t *testing.T) {
 			}
 		}
 	}
-	p, err := ReadEarth(testkit.Shared(t, "data/earth/volcano.csv"))
-	testkit.OK(t, err)
+	p := testkit.Must(ReadEarth(testkit.Shared(t, "data/earth/volcano.csv")))
 	if lat, lon := LatLon(p.X[0], p.X[1], p.X[2]); math.Abs(lat+30.2) > 1e-12 || math.Abs(lon+178.47) > 1e-12 {
 		t.Errorf("first volcano at %v, %v; want -30.2, -178.47", lat, lon)
 	}
@@ -219,8 +217,7 @@ func TestErrorFields(t *testing.T) {
 }
 
 func TestDecodeCSV(t *testing.T) {
-	p, err := decodeCSV("p.csv", strings.NewReader("# c\nx,y,z\n1,2,3\n4,5,-6e-3\n"))
-	testkit.OK(t, err)
+	p := testkit.Must(decodeCSV("p.csv", strings.NewReader("# c\nx,y,z\n1,2,3\n4,5,-6e-3\n")))
 	if p.N != 2 || p.D != 3 || !slices.Equal(p.X, []float64{1, 2, 3, 4, 5, -6e-3}) {
 		t.Errorf("got %+v", p)
 	}
@@ -252,8 +249,7 @@ func TestDecodeCSVLongLine(t *testing.T) {
 
 func TestReadPointsNPY(t *testing.T) {
 	data := npy(t, arrayfile.Array{Shape: []int{2, 3, 2}, Float32: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}})
-	p, err := ReadPoints(write(t, "p.npy", data))
-	testkit.OK(t, err)
+	p := testkit.Must(ReadPoints(write(t, "p.npy", data)))
 	if p.Name != "p.npy" || p.N != 2 || p.D != 6 ||
 		!slices.Equal(p.X, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 		t.Errorf("got %+v", p)
@@ -310,8 +306,7 @@ func TestReadPointsExtension(t *testing.T) {
 }
 
 func TestReadPointsReferenceData(t *testing.T) {
-	p, err := ReadPoints(testkit.Shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy"))
-	testkit.OK(t, err)
+	p := testkit.Must(ReadPoints(testkit.Shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy")))
 	if p.N != 6029 || p.D != 30 {
 		t.Errorf("%d points in R^%d, want 6029 in R^30", p.N, p.D)
 	}

@@ -71,8 +71,7 @@ func (e Eigenfunction) Generate(ctx context.Context, tick func(size int)) (*Eige
 		if e.Surface != nil && !e.Surface.Refine(y) {
 			if out.Lost++; out.Lost > e.Count/10+lostPoints {
 				return nil, bad("surface", fmt.Sprintf("not near the mesh (%d of %d points could not be moved to it)",
-					out.Lost,
-					i+1), "the level set fitted to the mesh")
+					out.Lost, i+1), "the level set fitted to the mesh")
 			}
 			continue
 		}

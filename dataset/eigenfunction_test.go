@@ -21,8 +21,7 @@ func rounded(t *testing.T) *levelset.Surface {
 	clear(n.Bias(0))
 	copy(n.Weight(1), []float64{1, 1, 1, 1, 1, 1})
 	n.Bias(1)[0] = -1.2
-	s, err := levelset.NewSurface(n, ball.Mesh(0))
-	testkit.OK(t, err)
+	s := testkit.Must(levelset.NewSurface(n, ball.Mesh(0)))
 	return s
 }
 
@@ -66,8 +65,7 @@ func TestEigenfunction(t *testing.T) {
 		t.Errorf("mean %v: the points are not on one half", sum[0])
 	}
 	e.Surface, e.Negative = surface, false
-	moved, err := e.Generate(context.Background(), nil)
-	testkit.OK(t, err)
+	moved := testkit.Must(e.Generate(context.Background(), nil))
 	h := make([]float64, moved.N)
 	surface.Values(h, moved.X, moved.N)
 	for i, v := range h {
@@ -76,8 +74,7 @@ func TestEigenfunction(t *testing.T) {
 		}
 	}
 	e.Count = 100
-	fewer, err := e.Generate(context.Background(), nil)
-	testkit.OK(t, err)
+	fewer := testkit.Must(e.Generate(context.Background(), nil))
 	for i, v := range fewer.X {
 		if v != moved.X[i] {
 			t.Fatalf("number %d of 100 points is another than of 500", i/3)

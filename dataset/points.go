@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/molecule"
 )
@@ -74,6 +75,8 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s: %s is %s, expected %s", where, e.Column, e.Value, e.Want)
 	}
 }
+
+func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.File, Line: e.Line} }
 
 // ReadPoints reads the named file, by its extension:
 //

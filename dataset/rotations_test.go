@@ -23,8 +23,7 @@ func mixture(t *testing.T, r RotationMixture) (*Points, []int) {
 func TestRotationsOnTheGroup(t *testing.T) {
 	const n, count = 10, 200
 	p, modes := mixture(t, RotationMixture{Count: count, Seed: 7})
-	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	group := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
 	h := make([]float64, count*55)
 	group.Values(h, p.X, count)
 	for i, v := range h {
@@ -52,8 +51,7 @@ func TestRotationsOnTheGroup(t *testing.T) {
 func TestRotationsFollowTheirStreams(t *testing.T) {
 	const n, sd, seed = 4, 0.3, 5
 	p, modes := mixture(t, RotationMixture{N: n, Modes: 3, Count: 30, SD: sd, Seed: seed})
-	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	group := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
 	c, z := make([]float64, n*n), make([]float64, n*n)
 	for i, j := range modes {
 		if want := keyed.New(seed, keyed.Synthetic, 1).Index(3, uint64(i), 0); j != want {

@@ -22,8 +22,7 @@ func archive(t *testing.T, names ...string) string {
 	var all bytes.Buffer
 	z := zip.NewWriter(&all)
 	for k, name := range names {
-		w, err := z.Create(name + ".npy")
-		testkit.OK(t, err)
+		w := testkit.Must(z.Create(name + ".npy"))
 		testkit.OK(t, arrayfile.EncodeNPY(w, arrayfile.Of([]float64{float64(k), 1, 2, 3, 4, 5}, 3, 2)))
 	}
 	testkit.OK(t, z.Close())
@@ -66,8 +65,7 @@ func TestSurvey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	text := "\ufeff# c\nname,x,y\nann,1,2\n\nbob,,3\ncy,nan,1e999\ndi,5,6,7\n,8,9\n"
 	testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
-	s, err := ReadSurvey(path, "")
-	testkit.OK(t, err)
+	s := testkit.Must(ReadSurvey(path, ""))
 	if s.N != 5 || s.D != 3 || !slices.Equal(s.Text, []int{0}) || !slices.Equal(s.Lines, []int{3, 5, 6, 7, 8}) ||
 		!slices.Equal(s.Faulty, []int{1, 2, 3}) || !slices.Equal(s.Header, []string{"name", "x", "y"}) {
 		t.Errorf("%+v", s)

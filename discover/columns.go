@@ -22,8 +22,7 @@ type Column struct {
 // Constant reports whether the column does not vary by more than its last place.
 func (c Column) Constant() bool { return c.Max-c.Min <= 2*slack*c.Last }
 
-// Label reports whether the column looks like one that names things by whole numbers: few
-// values, each often.
+// Label reports whether the column looks like one that names things by whole numbers: few values, each often.
 func (c Column) Label(rows int) bool {
 	const values, times = 30, 5
 	return c.Whole && c.Distinct >= 2 && c.Distinct <= values && rows >= times*c.Distinct

@@ -1,15 +1,12 @@
-// Package discover looks at rows of numbers for what they all keep: constant columns,
-// linear and quadratic relations, unit vectors and circles, distances between points,
-// orthonormal matrices, sums. What it finds are proposals, each a formula with its
-// residual on the rows; nothing is assumed.
+// Package discover looks at rows of numbers for what they all keep: constant columns, linear and quadratic relations,
+// unit vectors and circles, distances between points, orthonormal matrices, sums. What it finds are proposals, each a
+// formula with its residual on the rows; nothing is assumed.
 //
-// It works without units: a column that is multiplied by a number, or moved, has the same
-// relations with the same residuals. It is deterministic, and its work is bounded whatever
-// the table.
+// It works without units: a column that is multiplied by a number, or moved, has the same relations with the same
+// residuals. It is deterministic, and its work is bounded whatever the table.
 //
-// It is not for relations of high degree in many coordinates, for inequalities, of which it
-// only tells the bounds of the data, or for laws: densities and correlations are no
-// relations.
+// It is not for relations of high degree in many coordinates, for inequalities, of which it only tells the bounds of
+// the data, or for laws: densities and correlations are no relations.
 package discover
 
 import (
@@ -61,11 +58,10 @@ const (
 	// informative is the largest round-off, relative to the rows' spread, at which a relation
 	// may be said to hold to it: two decimals of a number between 0 and 1 prove nothing.
 	informative = 1e-3
-	// spare is how many distinct rows beyond the parameters a fit needs, and how many that were
-	// not fitted to it is held against. Rows of independent Gaussian numbers then have no
-	// relation, but with a chance below 10⁻⁹: the residual of one fixed combination has a χ²
-	// law, P(χ²_m ≤ m·Near²) < 10⁻²⁵ for the m ≥ 18 rows that are left of spare by trimming, and
-	// there are at most 10⁷ combinations of fixed form.
+	// spare is how many distinct rows beyond the parameters a fit needs, and how many that were not fitted to it is
+	// held against. Rows of independent Gaussian numbers then have no relation, but with a chance below 10⁻⁹: the
+	// residual of one fixed combination has a χ² law, P(χ²_m ≤ m·Near²) < 10⁻²⁵ for the m ≥ 18 rows that are left of
+	// spare by trimming, and there are at most 10⁷ combinations of fixed form.
 	spare = 20
 )
 
@@ -84,8 +80,7 @@ type Relation struct {
 	Roundoff float64
 	// Exact relations hold on all rows to round-off.
 	Exact bool
-	// Exceptions are the rows, from 0, in which one does not that holds in at least 99 % of
-	// them; the first of them.
+	// Exceptions are the rows, from 0, in which one does not that holds in at least 99 % of them; the first of them.
 	Exceptions     []int
 	ExceptionCount int
 
@@ -206,8 +201,7 @@ func product(shape []int) int {
 	return p
 }
 
-// A search goes through the kinds of relations, from those of fixed form to those with many
-// parameters.
+// A search goes through the kinds of relations, from those of fixed form to those with many parameters.
 type search struct {
 	Table
 	columns  []Column
@@ -237,9 +231,9 @@ type search struct {
 }
 
 func newSearch(t Table) *search {
-	s := &search{Table: t, odd: map[int]bool{}, all: make([]int, t.N), scratch: newScratch(t.D)}
-	for i := range s.all {
-		s.all[i] = i
+	s := &search{Table: t, odd: map[int]bool{}, scratch: newScratch(t.D)}
+	for i := range t.N {
+		s.all = append(s.all, i)
 	}
 	s.columns = Columns(t.X, t.N, t.D)
 	for j, c := range s.columns {
@@ -363,8 +357,7 @@ func (s *search) refine(candidates []*Relation) {
 	}
 }
 
-// settle takes of the relations that are nearly kept those that do not nearly follow from
-// others, the best first.
+// settle takes of the relations that are nearly kept those that do not nearly follow from others, the best first.
 func (s *search) settle() {
 	s.roots()
 	// A power h^k of a relation is a k-th of its distance off: more parameters must do much better.

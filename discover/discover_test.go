@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/molecule"
 )
@@ -54,7 +55,7 @@ func written(relations []Relation) (out []string) {
 	return out
 }
 
-func unit(v []float64) []float64 { return times(1/norm(v), v) }
+func unit(v []float64) []float64 { return times(1/dense.Norm(v), v) }
 
 func times(c float64, v []float64) []float64 {
 	u := make([]float64, len(v))
@@ -256,9 +257,9 @@ func TestThresholds(t *testing.T) {
 			x := table.X[4*i : 4*i+4]
 			below := 0.0
 			for j, v := range x {
-				below += math.Pow(v/norm(x)*sdOf(table, j), 2)
+				below += math.Pow(v/dense.Norm(x)*sdOf(table, j), 2)
 			}
-			res := math.Abs(norm(x)-1) / math.Sqrt(below)
+			res := math.Abs(dense.Norm(x)-1) / math.Sqrt(below)
 			worst, square = max(worst, res), square+res*res/n
 		}
 		if c.sd > 1e-13 && (math.Abs(q.Max/worst-1) > 1e-4 || math.Abs(q.RMS/math.Sqrt(square)-1) > 1e-4) {
@@ -278,8 +279,7 @@ func sdOf(t Table, j int) float64 {
 	return math.Sqrt(square)
 }
 
-// What rounding the numbers of a file does to a relation is round-off, if they have digits enough
-// to say so.
+// What rounding the numbers of a file does to a relation is round-off, if they have digits enough to say so.
 func TestRounding(t *testing.T) {
 	sphere := rows(1, 300, 4, unit)
 	decimals := func(k float64) Table {
@@ -324,8 +324,7 @@ func TestTurned(t *testing.T) {
 			return []float64{z[0], z[1], z[2], z[0] + z[1], z[1] - z[2]}
 		}), 2},
 		{"ellipse", rows(1, 600, 1, func(z []float64) []float64 {
-			return []float64{math.Cos(3 * z[0]),
-				0.3 * math.Sin(3*z[0])}
+			return []float64{math.Cos(3 * z[0]), 0.3 * math.Sin(3*z[0])}
 		}), 1},
 	} {
 		r := look(t, reflected(c.t))
@@ -448,16 +447,13 @@ func TestFalseAlarms(t *testing.T) {
 	// Heavy tails, skewed and clustered columns, and a walk have none either.
 	for name, table := range map[string]Table{
 		"cubes": rows(1, 400, 4, func(z []float64) []float64 {
-			return []float64{z[0] * z[0] * z[0],
-				math.Exp(z[1]), z[2], z[3]}
+			return []float64{z[0] * z[0] * z[0], math.Exp(z[1]), z[2], z[3]}
 		}),
 		"two groups": rows(2, 400, 3, func(z []float64) []float64 {
-			return []float64{z[0] + math.Copysign(10, z[2]),
-				z[1]}
+			return []float64{z[0] + math.Copysign(10, z[2]), z[1]}
 		}),
 		"whole": rows(3, 400, 3, func(z []float64) []float64 {
-			return []float64{math.Round(3 * z[0]), z[1],
-				z[2]}
+			return []float64{math.Round(3 * z[0]), z[1], z[2]}
 		}),
 	} {
 		if r := look(t, table); len(r.Relations) > 0 {
@@ -662,8 +658,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// A formula of the user is measured; what follows from it is not told again; one that cannot be
-// is an error.
+// A formula of the user is measured; what follows from it is not told again; one that cannot be is an error.
 func TestGiven(t *testing.T) {
 	sphere := rows(1, 300, 4, unit)
 	r := look(t, sphere, "sum(x[0:4]) = 2", "dot(x, x) = 1", "x[0] <= 0.5", "x[1] >= -3")

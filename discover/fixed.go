@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // Relations of fixed form, with a constant at most: what is looked for is a number that
@@ -11,15 +13,13 @@ import (
 
 const screened = 12 // rows that a candidate must pass first
 
-// steady looks whether a number hardly varies over rows: its values are q(row), and its spread,
-// were the coordinates independent, is spread. It returns the median, and the roundest number
-// near it.
-func (s *search) steady(q func(x []float64) float64, spread float64, scratch []float64) (of values, ok bool) {
-	few := some(s.fit, screened)
+// steady looks whether a number hardly varies over rows: its values are q(row), and its spread, were the coordinates
+// independent, is spread. It returns the median, and the roundest number near it.
+func (s *search) steady(q func(x []float64) float64, spread float64) (of values, ok bool) {
 	outside := 0
-	v := scratch[:0]
-	for k, i := range few {
-		v = append(v, q(s.X[i*s.D:(i+1)*s.D]))
+	v := make([]float64, 0, screened)
+	for k, i := range some(s.fit, screened) {
+		v = append(v, q(s.row(i)))
 		if k == screened/2-1 { // most fail here: no more than two of these may be bad
 			slices.Sort(v)
 			near := false
@@ -41,19 +41,14 @@ func (s *search) steady(q func(x []float64) float64, spread float64, scratch []f
 	if outside > 2 { // bad rows may be among them
 		return values{}, false
 	}
-	v = scratch[:0]
-	for _, i := range some(s.fit, 2001) {
-		v = append(v, q(s.X[i*s.D:(i+1)*s.D]))
-	}
-	slices.Sort(v)
+	v = s.sorted(q)
 	if v[len(v)*99/100]-v[len(v)/100] > 6*Near*spread {
 		return values{}, false
 	}
 	return s.settled(v), true
 }
 
-// values are a number that should be constant: its median, and the roundest number that serves
-// as well, if another.
+// values are a number that should be constant: its median, and the roundest number that serves as well, if another.
 type values struct{ round, median float64 }
 
 // settled tells the constant that sorted numbers vary about. A round number may stand for it
@@ -77,9 +72,8 @@ func (v values) relation(kind, text, name string, at ...int) *Relation {
 	return r
 }
 
-// plain returns the roundest number within a relative tolerance of v: the fewest digits, if
-// they are few, or a ratio of small whole numbers or its root; else v. What is proposed by it
-// is measured on the rows like anything else.
+// plain returns the roundest number within a relative tolerance of v: the fewest digits, if they are few, or a ratio
+// of small whole numbers or its root; else v. What is proposed by it is measured on the rows like anything else.
 func (s *search) plain(v, tolerance float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
@@ -121,13 +115,12 @@ func (s *search) offerAll(all []*Relation) (taken int) {
 
 // circles finds pairs of coordinates at a constant distance from 0: cosines and sines.
 func (s *search) circles() {
-	scratch := make([]float64, 2001)
 	var out []*Relation
 	for a, i := range s.varies {
 		for _, j := range s.varies[a+1:] {
 			// r varies by (x_i s_i, x_j s_j)/r, which is at least as much as the smaller s.
 			spread := min(s.scale[i], s.scale[j])
-			r, ok := s.steady(func(x []float64) float64 { return math.Hypot(x[i], x[j]) }, spread, scratch)
+			r, ok := s.steady(func(x []float64) float64 { return math.Hypot(x[i], x[j]) }, spread)
 			switch {
 			case !ok || r.round == 0:
 			case j == i+1:
@@ -143,7 +136,6 @@ func (s *search) circles() {
 // norms finds runs of neighbouring coordinates with a constant norm, short ones first.
 func (s *search) norms() {
 	const longest = 64 // but for all coordinates
-	scratch := make([]float64, 2001)
 	var out []*Relation
 	for length := 3; length <= s.D; length++ {
 		if length > longest {
@@ -156,7 +148,7 @@ func (s *search) norms() {
 					spread = v
 				}
 			}
-			r, ok := s.steady(func(x []float64) float64 { return norm(x[at : at+length]) }, spread, scratch)
+			r, ok := s.steady(func(x []float64) float64 { return dense.Norm(x[at : at+length]) }, spread)
 			switch {
 			case !ok || r.round == 0:
 			case length == s.D:
@@ -169,16 +161,6 @@ func (s *search) norms() {
 	s.offerAll(out)
 }
 
-// norm is the Euclidean norm of numbers that neither over- nor underflow in squares that a
-// file of measurements has.
-func norm(v []float64) float64 {
-	sum := 0.0
-	for _, u := range v {
-		sum += u * u
-	}
-	return math.Sqrt(sum)
-}
-
 // distances finds blocks of three or two coordinates, points, at a constant distance from each
 // other. The row's shape says which, or else three are tried first.
 func (s *search) distances() {
@@ -186,7 +168,6 @@ func (s *search) distances() {
 	if n := len(s.Shape); n > 1 && (s.Shape[n-1] == 2 || s.Shape[n-1] == 3) {
 		sizes = s.Shape[n-1:]
 	}
-	scratch := make([]float64, 2001)
 	for _, b := range sizes {
 		if s.D%b != 0 || s.D < 2*b {
 			continue
@@ -205,7 +186,7 @@ func (s *search) distances() {
 						sum += (x[p+k] - x[q+k]) * (x[p+k] - x[q+k])
 					}
 					return math.Sqrt(sum)
-				}, spread, scratch)
+				}, spread)
 				if ok && r.round > 0 {
 					out = append(out, r.relation(Distance, fmt.Sprintf("distance(x[@0:@0+%d], x[@1:@1+%[1]d])", b),
 						"distance", p, q))
@@ -252,8 +233,7 @@ func (s *search) tori() {
 		for _, tolerance := range []float64{0, s.fine, 1e-3} {
 			a, b := s.plain(major, tolerance), s.plain(minor, tolerance)
 			r := relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)),
-				"torus",
-				at)
+				"torus", at)
 			r.Terms, r.alt, chain = []Term{{Coefficient: a}}, chain, r
 		}
 		out = append(out, chain)

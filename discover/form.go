@@ -9,9 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 )
 
-// A form is how a relation is written: a text with places for indices of x, so that relations
-// of one form whose indices go up by steps can be written as a family. Relations of one
-// form are equal but for at.
+// A form is how a relation is written: a text with places for indices of x, so that relations of one form whose
+// indices go up by steps can be written as a family. Relations of one form are equal but for at.
 type form struct {
 	text string // @0, @1, … stand for indices, @0+3 for an index and 3
 	name string // of a family's component

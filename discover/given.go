@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // An Inequality is g(x) ≤ 0 that was given, on the rows.
@@ -33,6 +34,8 @@ func (e *GivenError) Error() string {
 	return fmt.Sprintf("formula %q: %v", e.Formula, e.Err)
 }
 
+func (*GivenError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+
 func (e *GivenError) Unwrap() error { return e.Err }
 
 // given measures a formula: an equality becomes a relation, which is taken if it holds.
@@ -56,7 +59,7 @@ func (s *search) given(text string) error {
 	e := set.NewEvaluator(1)
 	q := Inequality{Name: name, Expr: text, Least: math.Inf(1)}
 	for i := range s.N {
-		x := s.X[i*s.D : (i+1)*s.D]
+		x := s.row(i)
 		e.Values(h, x, 1)
 		switch v := h[0]; {
 		case v-v != 0:

@@ -52,10 +52,8 @@ func (s *search) conformations(m *molecule.Molecule) {
 	}
 	for _, a := range m.Angles() {
 		add(Angle, s.internal(a[:], func(x []float64) float64 {
-			return molecule.Angle(x, a[0], a[1],
-				a[2]) * 180 / math.Pi
-		}, 0),
-			fmt.Sprintf("angle(%s, %s, %s)", place(0), place(1), place(2)), "angle")
+			return molecule.Angle(x, a[0], a[1], a[2]) * 180 / math.Pi
+		}, 0), fmt.Sprintf("angle(%s, %s, %s)", place(0), place(1), place(2)), "angle")
 	}
 	for _, a := range m.Torsions() {
 		add(Dihedral, s.internal(a[:], func(x []float64) float64 {

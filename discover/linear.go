@@ -31,11 +31,10 @@ const (
 	nearSigma  = 0.05
 )
 
-// combine finds the combinations of p functions whose values at rows are columns of phi,
-// rows×p, which it spoils. rounding is what the last place of the numbers leaves, relative to
-// the spread. Rows that alone keep a combination from being steady are left out, one in a
-// hundred at most: a few bad rows shall not hide what the others keep. ok is false where rows
-// are too few for so many functions.
+// combine finds the combinations of p functions whose values at rows are columns of phi, rows×p, which it spoils.
+// rounding is what the last place of the numbers leaves, relative to the spread. Rows that alone keep a combination
+// from being steady are left out, one in a hundred at most: a few bad rows shall not hide what the others keep. ok is
+// false where rows are too few for so many functions.
 func combine(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	const rounds = 4
 	most := max(1, len(phi)/p/100)
@@ -147,10 +146,9 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	return f, true
 }
 
-// echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by
-// complete pivoting: each has a function that the others lack, and as few others as can be.
-// It returns the pivots.
-func echelon(rows [][]float64, scale []float64) (pivots []int) {
+// echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by complete pivoting:
+// each has a function that the others lack, and as few others as can be.
+func echelon(rows [][]float64, scale []float64) {
 	p := len(scale)
 	used := map[int]bool{}
 	for r := range rows {
@@ -163,10 +161,10 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 			}
 		}
 		if at < 0 {
-			return pivots
+			return
 		}
 		rows[r], rows[in] = rows[in], rows[r]
-		used[at], pivots = true, append(pivots, at)
+		used[at] = true
 		s := rows[r][at]
 		for k := range p {
 			rows[r][k] /= s
@@ -180,12 +178,10 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 			}
 		}
 	}
-	return pivots
 }
 
-// coefficients turns a combination of standardised functions into one of plain ones, the
-// largest effect having coefficient 1 where plain numbers do not say better; what is below
-// rounding beside it is 0.
+// coefficients turns a combination of standardised functions into one of plain ones, the largest effect having
+// coefficient 1 where plain numbers do not say better; what is below rounding beside it is 0.
 func coefficients(direction, sd []float64, negligible float64) []float64 {
 	a, most := make([]float64, len(direction)), 0.0
 	for _, v := range direction {
@@ -282,7 +278,7 @@ func (s *search) wholeSum() {
 			sum += v
 		}
 		return sum
-	}, spread, make([]float64, 2001))
+	}, spread)
 	if ok {
 		s.offer([]*Relation{s.affine(columns, ones, true, true)})
 	}
@@ -309,8 +305,7 @@ func (s *search) linearIn(columns []int, rows int) {
 	s.offerAll(out)
 }
 
-// proposals are combinations that are nearly steady: such as are alike in echelon form, and each
-// as it is.
+// proposals are combinations that are nearly steady: such as are alike in echelon form, and each as it is.
 func (f *fit) proposals() [][]float64 {
 	var out [][]float64
 	for _, v := range f.alike {
@@ -348,9 +343,8 @@ func (s *search) rounding(columns []int) float64 {
 	return most
 }
 
-// A guess at coefficients leaves out terms of less than a share of the largest effect, and takes
-// what is within that of ratios of small whole numbers for them. Guesses are measured like
-// anything else.
+// A guess at coefficients leaves out terms of less than a share of the largest effect, and takes what is within that
+// of ratios of small whole numbers for them. Guesses are measured like anything else.
 const (
 	roughly = 0.02 // in relations that rows nearly keep
 	closely = 1e-3 // in others
@@ -406,7 +400,7 @@ func (s *search) affine(columns []int, a []float64, exact, clear bool) (r *Relat
 func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if !whole(a) { // the gradient has length 1: a violation is a distance
-		size, digits := norm(a), -1
+		size, digits := dense.Norm(a), -1
 		if !exact {
 			digits = 6
 		}
@@ -414,15 +408,12 @@ func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relati
 			a[k] = rounded(a[k]/size, digits)
 		}
 	}
-	values := make([]float64, 0, 2001)
-	for _, i := range some(s.fit, 2001) {
-		sum := 0.0
+	values := s.sorted(func(x []float64) (sum float64) {
 		for k, j := range columns {
-			sum += a[k] * s.X[i*s.D+j]
+			sum += a[k] * x[j]
 		}
-		values = append(values, sum)
-	}
-	slices.Sort(values)
+		return sum
+	})
 	spread := 0.0
 	for k, j := range columns {
 		spread += math.Abs(a[k]) * s.scale[j]
@@ -513,6 +504,17 @@ func rounded(v float64, digits int) float64 {
 	return v
 }
 
+// shifted writes x − m.
+func shifted(x string, m float64) string {
+	switch {
+	case m > 0:
+		return "(" + x + " - " + number(m) + ")"
+	case m < 0:
+		return "(" + x + " + " + number(-m) + ")"
+	}
+	return x
+}
+
 // sum writes a sum of terms over x − centre, of which a coordinate that is not in it is 0. With
 // at, indices are places for a form, and at gets them.
 func sum(terms []Term, centre map[int]float64, at *[]int) string {
@@ -535,11 +537,7 @@ func sum(terms []Term, centre map[int]float64, at *[]int) string {
 				x = "x[@" + strconv.Itoa(len(*at)) + "]"
 				*at = append(*at, j)
 			}
-			if m := centre[j]; m > 0 {
-				x = "(" + x + " - " + number(m) + ")"
-			} else if m < 0 {
-				x = "(" + x + " + " + number(-m) + ")"
-			}
+			x = shifted(x, centre[j])
 			if t.Powers[k] > 1 {
 				x += "^" + strconv.Itoa(t.Powers[k])
 			}

@@ -23,9 +23,8 @@ func (s *search) compile(relations []*Relation) *formula.Set {
 	return set
 }
 
-// blocks calls f with the values and sparse gradients of relations at rows, block by block:
-// k is the place in rows of the first of count. Gradients of relation c of row i of the block
-// are g[i*length+from[c] : i*length+from[c+1]].
+// blocks calls f with the values and sparse gradients of relations at rows, block by block: k is the place in rows of
+// the first of count. Gradients of relation c of row i of the block are g[i*length+from[c] : i*length+from[c+1]].
 func (s *search) blocks(set *formula.Set, rows []int, f func(k, count int, h, g []float64, from []int)) {
 	const size = 128
 	from := []int{0}

@@ -15,9 +15,8 @@ const (
 	allWork = 100_000_000
 )
 
-// polynomials finds polynomial relations in small blocks of columns: quadratic ones of all
-// columns if they are few, of pairs and runs of neighbours otherwise; of two or three columns
-// of higher degree too.
+// polynomials finds polynomial relations in small blocks of columns: quadratic ones of all columns if they are few,
+// of pairs and runs of neighbours otherwise; of two or three columns of higher degree too.
 func (s *search) polynomials() {
 	columns := s.independent()
 	d := len(columns)
@@ -51,15 +50,13 @@ func (s *search) polynomials() {
 		}
 	}
 	if d > whole {
-		s.remark("quadratic relations were looked for among at most 6 neighbours of %d coordinates, and of the "+
-			"whole as "+
-			"norms, distances and matrices alone", d)
+		s.remark("quadratic relations were looked for among at most 6 neighbours of %d coordinates, and of the whole "+
+			"as norms, distances and matrices alone", d)
 		return
 	}
 	if n := monomialCount(d, 2); len(s.fit) < n+spare {
-		s.remark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which "+
-			"takes %d",
-			len(s.first), d, 2*(n+spare))
+		s.remark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which takes "+
+			"%d", len(s.first), d, 2*(n+spare))
 		return
 	}
 	s.polynomial(columns, 2, fitWork)
@@ -144,19 +141,17 @@ func monomials(k, q int) (out [][]int) {
 	return out
 }
 
-// polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved
-// by their middle first: powers of numbers that hardly vary beside their size are all alike. work is
-// rows × terms² of the fit, about.
+// polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved by their middle
+// first: powers of numbers that hardly vary beside their size are all alike. work is rows × terms² of the fit, about.
 func (s *search) polynomial(columns []int, degree, work int) {
 	const rows, most = 3000, 8 // that are fitted to at most; proposals of relations that are nearly kept
-	powers := monomials(len(columns), degree)
-	p := len(powers)
-	centre := map[int]float64{}
+	m := &powers{columns, map[int]float64{}, monomials(len(columns), degree), nil}
+	p := len(m.of)
 	rounding := 0.0
 	for _, j := range columns {
 		c := s.columns[j]
 		if math.Abs(c.Mean) > 3*c.SD {
-			centre[j] = rounded(c.Mean, 1+max(0, int(math.Ceil(math.Log10(math.Abs(c.Mean)/c.SD)))))
+			m.centre[j] = rounded(c.Mean, 1+max(0, int(math.Ceil(math.Log10(math.Abs(c.Mean)/c.SD)))))
 		}
 		rounding = max(rounding, float64(degree)*s.last[j]/s.scale[j])
 	}
@@ -168,9 +163,9 @@ func (s *search) polynomial(columns []int, degree, work int) {
 	y := make([]float64, len(columns))
 	for _, i := range chosen {
 		for k, j := range columns {
-			y[k] = (s.X[i*s.D+j] - centre[j]) / s.scale[j]
+			y[k] = (s.X[i*s.D+j] - m.centre[j]) / s.scale[j]
 		}
-		for _, power := range powers {
+		for _, power := range m.of {
 			v := 1.0
 			for k, n := range power {
 				for range n {
@@ -184,20 +179,20 @@ func (s *search) polynomial(columns []int, degree, work int) {
 	if !ok {
 		return
 	}
-	// Monomials in x − centre have these standard deviations.
-	sd := make([]float64, p)
-	for m, power := range powers {
-		sd[m] = f.sd[m]
+	m.weight = make([]float64, p)
+	sd := make([]float64, p) // of the monomials
+	for i, power := range m.of {
+		m.weight[i], sd[i] = 1, f.sd[i]
 		for k, n := range power {
-			sd[m] *= math.Pow(s.scale[columns[k]], float64(n))
+			m.weight[i] *= math.Pow(s.scale[columns[k]], float64(n))
+			sd[i] *= math.Pow(s.scale[columns[k]], float64(n))
 		}
 	}
 	var out []*Relation
 	echelon(f.exact, f.sd)
-	// Most of what runs of neighbours have follows from what is known: that is seen before it is
-	// written down.
+	// Most of what runs of neighbours have follows from what is known: that is seen before it is written down.
 	follows := func(a []float64, tolerance float64) bool {
-		if !s.span.covers(columns, s.gradient(columns, centre, powers, a), tolerance) {
+		if !s.span.covers(columns, s.gradient(m, a), tolerance) {
 			return false
 		}
 		s.follow++
@@ -207,8 +202,7 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		if follows(coefficients(direction, sd, 0), dependent) {
 			continue
 		}
-		out = append(out, s.vanishing(columns, centre, powers, coefficients(direction, sd, max(1e-8, 100*rounding)),
-			true, f.clear))
+		out = append(out, s.vanishing(m, coefficients(direction, sd, max(1e-8, 100*rounding)), true, f.clear))
 	}
 	s.sparsestFirst(out)
 	s.offer(out)
@@ -222,109 +216,107 @@ func (s *search) polynomial(columns []int, degree, work int) {
 			break
 		}
 		a := coefficients(direction, sd, 0)
-		if s.farOff(columns, centre, powers, a) || follows(a, nearlyDependent) {
+		if s.farOff(m, a) || follows(a, nearlyDependent) {
 			continue
 		}
-		out = append(out, s.vanishing(columns, centre, powers, a, false, false))
+		out = append(out, s.vanishing(m, a, false, false))
 	}
 	s.offer(out)
 }
 
 // farOff reports whether rows that were not fitted to are so far from a polynomial's zeros that no way
 // to write it is nearly kept: what hardly varies beside its terms may vary much beside its gradient.
-func (s *search) farOff(columns []int, centre map[int]float64, powers [][]int, a []float64) bool {
+func (s *search) farOff(f *powers, a []float64) bool {
 	const count = 200
 	fitted := make([]float64, 0, count)
 	for _, i := range some(s.fit, count) {
-		fitted = append(fitted, s.value(columns, centre, powers, a, i))
+		fitted = append(fitted, s.value(f, a, s.row(i)))
 	}
 	slices.Sort(fitted)
 	middle := fitted[len(fitted)/2]
-	gradient, g := s.gradient(columns, centre, powers, a), make([]float64, len(columns))
+	gradient, g := s.gradient(f, a), make([]float64, len(f.columns))
 	of := make([]float64, 0, count)
 	for _, i := range some(s.held, count) {
 		clear(g)
 		gradient(g, i)
 		spread := 0.0
-		for k, j := range columns {
+		for k, j := range f.columns {
 			spread += g[k] * s.scale[j] * g[k] * s.scale[j]
 		}
-		of = append(of, math.Abs(s.value(columns, centre, powers, a, i)-middle)/math.Sqrt(spread))
+		of = append(of, math.Abs(s.value(f, a, s.row(i))-middle)/math.Sqrt(spread))
 	}
 	return !(trimmed(of) <= 2*Near)
 }
 
 // vanishing makes the relation Σ a_k (x − centre)^power_k = c, in its best known form.
-func (s *search) vanishing(columns []int, centre map[int]float64, powers [][]int, a []float64,
-	exact, clear bool,
-) *Relation {
-	degree := 0
-	for k, power := range powers {
-		if a[k] != 0 {
-			degree = max(degree, total(power))
-		}
-	}
-	if degree == 1 { // a linear one, that the others led to
-		plain := make([]float64, len(columns))
-		for k, power := range powers {
+func (s *search) vanishing(m *powers, a []float64, exact, clear bool) *Relation {
+	if m.degree(a) == 1 { // a linear one, that the others led to
+		plain := make([]float64, len(m.columns))
+		for k, power := range m.of {
 			if total(power) == 1 {
 				plain[slices.Index(power, 1)] = a[k]
 			}
 		}
-		return s.affine(columns, plain, exact, clear)
+		return s.affine(m.columns, plain, exact, clear)
 	}
-	weight := make([]float64, len(powers))
-	for k, power := range powers {
-		weight[k] = 1
-		for m, n := range power {
-			weight[k] *= math.Pow(s.scale[columns[m]], float64(n))
+	last := s.chain(m, a, exact, clear, nil)
+	if !m.moved() {
+		return last
+	}
+	plain, most := m.expanded(a), 0.0
+	for k := range plain {
+		most = max(most, math.Abs(plain[k])*m.weight[k])
+	}
+	for k := range plain { // what expanding left of terms that are not there
+		if math.Abs(plain[k])*m.weight[k] < 1e-6*most {
+			plain[k] = 0
 		}
 	}
-	var last *Relation
-	if plain := expanded(columns, centre, powers, a); plain != nil {
-		last = s.chain(columns, centre, powers, a, weight, exact, clear, nil)
-		most := 0.0
-		for k := range plain {
-			most = max(most, math.Abs(plain[k])*weight[k])
-		}
-		for k := range plain { // what expanding left of terms that are not there
-			if math.Abs(plain[k])*weight[k] < 1e-6*most {
-				plain[k] = 0
-			}
-		}
-		return s.chain(columns, nil, powers, plain, weight, exact, clear, last)
-	}
-	return s.chain(columns, centre, powers, a, weight, exact, clear, nil)
+	return s.chain(&powers{m.columns, nil, m.of, m.weight}, plain, exact, clear, last)
 }
 
-// expanded returns the coefficients in powers of x of a polynomial in x − centre, without the
-// constant; nil if there is no centre.
-func expanded(columns []int, centre map[int]float64, powers [][]int, a []float64) []float64 {
-	if !moved(centre, columns) {
-		return nil
+// powers are the monomials of columns about a centre.
+type powers struct {
+	columns []int
+	centre  map[int]float64 // of columns; 0 of others
+	of      [][]int         // the power of each column, by monomial
+	weight  []float64       // size of each monomial over the rows
+}
+
+// degree is that of a polynomial with coefficients a.
+func (m *powers) degree(a []float64) (most int) {
+	for k, power := range m.of {
+		if a[k] != 0 {
+			most = max(most, total(power))
+		}
 	}
+	return most
+}
+
+// expanded returns the coefficients in powers of x of a polynomial in x − centre, without the constant.
+func (m *powers) expanded(a []float64) []float64 {
 	out := make([]float64, len(a))
 	place := map[string]int{}
-	for k, power := range powers {
+	for k, power := range m.of {
 		place[fmt.Sprint(power)] = k
 	}
-	for k, power := range powers {
+	for k, power := range m.of {
 		if a[k] == 0 {
 			continue
 		}
 		// Π (x_m − c_m)^n_m, a factor at a time.
-		terms := map[string]float64{fmt.Sprint(make([]int, len(columns))): a[k]}
-		of := map[string][]int{fmt.Sprint(make([]int, len(columns))): make([]int, len(columns))}
-		for m, n := range power {
+		none := make([]int, len(m.columns))
+		terms, of := map[string]float64{fmt.Sprint(none): a[k]}, map[string][]int{fmt.Sprint(none): none}
+		for by, n := range power {
 			for range n {
 				next, nextOf := map[string]float64{}, map[string][]int{}
 				for _, key := range slices.Sorted(maps.Keys(terms)) {
 					v, p := terms[key], of[key]
 					up := slices.Clone(p)
-					up[m]++
+					up[by]++
 					next[fmt.Sprint(up)] += v
 					nextOf[fmt.Sprint(up)] = up
-					if c := centre[columns[m]]; c != 0 {
+					if c := m.centre[m.columns[by]]; c != 0 {
 						next[key] -= c * v
 						nextOf[key] = p
 					}
@@ -343,21 +335,19 @@ func expanded(columns []int, centre map[int]float64, powers [][]int, a []float64
 
 // chain makes the ways of writing a polynomial, each an alternative to the one before; last is
 // the alternative to all of them.
-func (s *search) chain(columns []int, centre map[int]float64, powers [][]int, a, weight []float64, exact, clear bool,
-	last *Relation,
-) *Relation {
+func (s *search) chain(m *powers, a []float64, exact, clear bool, last *Relation) *Relation {
 	share := roughly
 	if exact {
 		share = closely
 	}
-	ways := s.ways(a, weight, share)
+	ways := s.ways(a, m.weight, share)
 	for k := len(ways) - 1; k >= 0; k-- {
 		for _, round := range []bool{false, true} {
-			q := s.vanishingAs(columns, centre, powers, ways[k], weight, exact, round)
+			q := s.vanishingAs(m, ways[k], exact, round)
 			q.vague = !clear && !whole(ways[k])
 			q.alt, last = last, q
 		}
-		if q := s.round(columns, centre, powers, ways[k], exact); q != nil {
+		if q := s.round(m, ways[k], exact); q != nil {
 			q.vague = !clear && !whole(ways[k])
 			q.alt, last = last, q
 		}
@@ -365,12 +355,10 @@ func (s *search) chain(columns []int, centre map[int]float64, powers [][]int, a,
 	return last
 }
 
-func (s *search) vanishingAs(columns []int, centre map[int]float64, powers [][]int, a, weight []float64,
-	exact, round bool,
-) *Relation {
+func (s *search) vanishingAs(m *powers, a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if !whole(a) {
-		size, digits := s.slope(columns, centre, powers, a), -1
+		size, digits := s.slope(m, a), -1
 		if !exact {
 			digits = 6
 		}
@@ -378,60 +366,45 @@ func (s *search) vanishingAs(columns []int, centre map[int]float64, powers [][]i
 			a[k] = rounded(a[k]/size, digits)
 		}
 	}
-	values := make([]float64, 0, 2001)
-	for _, i := range some(s.fit, 2001) {
-		values = append(values, s.value(columns, centre, powers, a, i))
-	}
-	slices.Sort(values)
-	spread, degree := 0.0, 0
-	for k, power := range powers {
-		if a[k] != 0 {
-			degree = max(degree, total(power))
-		}
-		spread += math.Abs(a[k]) * weight[k]
+	values := s.sorted(func(x []float64) float64 { return s.value(m, a, x) })
+	spread := 0.0
+	for k := range m.of {
+		spread += math.Abs(a[k]) * m.weight[k]
 	}
 	c := s.constant(values, spread, exact, round)
 	kind := Quadratic
-	if degree > 2 {
+	if m.degree(a) > 2 {
 		kind = Polynomial
 	}
 	r := &Relation{Kind: kind, Value: c}
-	for k, power := range powers {
+	uses := 0 // how often terms name a coordinate
+	for k, power := range m.of {
 		if a[k] == 0 {
 			continue
 		}
 		t := Term{Coefficient: a[k]}
-		for m, n := range power {
+		for by, n := range power {
 			if n > 0 {
-				t.Columns, t.Powers = append(t.Columns, columns[m]), append(t.Powers, n)
+				t.Columns, t.Powers = append(t.Columns, m.columns[by]), append(t.Powers, n)
+				uses++
 			}
 		}
 		r.Terms = append(r.Terms, t)
 	}
-	text := sum(r.Terms, centre, nil) + " = " + number(c)
-	r.Expr, r.Name = text, fmt.Sprintf("%s[%d]", kind, columns[0])
-	if len(centre) == 0 && uses(r.Terms) <= 10 {
+	r.Expr, r.Name = sum(r.Terms, m.centre, nil)+" = "+number(c), fmt.Sprintf("%s[%d]", kind, m.columns[0])
+	if len(m.centre) == 0 && uses <= 10 {
 		var at []int
-		r.form = form{sum(r.Terms, centre, &at) + " = " + number(c), kind, at}
+		r.form = form{sum(r.Terms, m.centre, &at) + " = " + number(c), kind, at}
 	}
 	r.Terms = append(r.Terms, Term{Coefficient: -c})
-	if moved(centre, columns) {
+	if m.moved() {
 		r.Terms = nil // they are of x − centre
 	}
 	return r
 }
 
-// uses is how often terms name a coordinate.
-func uses(terms []Term) int {
-	n := 0
-	for _, t := range terms {
-		n += len(t.Columns)
-	}
-	return n
-}
-
-func moved(centre map[int]float64, columns []int) bool {
-	return slices.ContainsFunc(columns, func(j int) bool { return centre[j] != 0 })
+func (m *powers) moved() bool {
+	return slices.ContainsFunc(m.columns, func(j int) bool { return m.centre[j] != 0 })
 }
 
 func total(power []int) int {
@@ -442,16 +415,17 @@ func total(power []int) int {
 	return n
 }
 
-func (s *search) value(columns []int, centre map[int]float64, powers [][]int, a []float64, row int) float64 {
+// value is that of the polynomial with coefficients a at x.
+func (s *search) value(f *powers, a, x []float64) float64 {
 	sum := 0.0
-	for k, power := range powers {
+	for k, power := range f.of {
 		if a[k] == 0 {
 			continue
 		}
 		v := a[k]
 		for m, n := range power {
 			for range n {
-				v *= s.X[row*s.D+columns[m]] - centre[columns[m]]
+				v *= x[f.columns[m]] - f.centre[f.columns[m]]
 			}
 		}
 		sum += v
@@ -460,23 +434,18 @@ func (s *search) value(columns []int, centre map[int]float64, powers [][]int, a 
 }
 
 // gradient returns a function that adds a polynomial's gradient at a row, of columns alone.
-func (s *search) gradient(columns []int, centre map[int]float64, powers [][]int, a []float64) func(g []float64,
-	row int) {
-	shift := make([]float64, len(columns))
-	for k, j := range columns {
-		shift[k] = centre[j]
+func (s *search) gradient(f *powers, a []float64) func(g []float64, row int) {
+	shift, y := make([]float64, len(f.columns)), make([]float64, len(f.columns))
+	for k, j := range f.columns {
+		shift[k] = f.centre[j]
 	}
-	y := make([]float64, len(columns))
 	return func(g []float64, row int) {
-		for k, j := range columns {
+		for k, j := range f.columns {
 			y[k] = s.X[row*s.D+j] - shift[k]
 		}
-		for k, power := range powers {
-			if a[k] == 0 {
-				continue
-			}
+		for k, power := range f.of {
 			for by, n := range power {
-				if n == 0 {
+				if n == 0 || a[k] == 0 {
 					continue
 				}
 				v := a[k] * float64(n)
@@ -496,9 +465,9 @@ func (s *search) gradient(columns []int, centre map[int]float64, powers [][]int,
 
 // slope is the root mean square of the length of a polynomial's gradient on rows: divided by it,
 // a violation is a distance.
-func (s *search) slope(columns []int, centre map[int]float64, powers [][]int, a []float64) float64 {
+func (s *search) slope(f *powers, a []float64) float64 {
 	sum, rows := 0.0, some(s.fit, 200)
-	gradient, g := s.gradient(columns, centre, powers, a), make([]float64, len(columns))
+	gradient, g := s.gradient(f, a), make([]float64, len(f.columns))
 	for _, i := range rows {
 		clear(g)
 		gradient(g, i)
@@ -514,9 +483,10 @@ func (s *search) slope(columns []int, centre map[int]float64, powers [][]int, a 
 
 // round makes a quadratic relation with squares alone, and lines, one about a centre: with equal
 // coefficients a distance from it, else the equation of an ellipsoid. nil if it is neither.
-func (s *search) round(columns []int, centre map[int]float64, powers [][]int, a []float64, exact bool) *Relation {
+func (s *search) round(m *powers, a []float64, exact bool) *Relation {
+	columns, centre := m.columns, m.centre
 	square, line := make([]float64, len(columns)), make([]float64, len(columns))
-	for k, power := range powers {
+	for k, power := range m.of {
 		switch j := slices.Index(power, 2); {
 		case a[k] == 0:
 		case total(power) == 2 && j >= 0:
@@ -560,29 +530,21 @@ func (s *search) round(columns []int, centre map[int]float64, powers [][]int, a 
 		about[k] = rounded(s.plain(about[k], s.fine), digits)
 	}
 	radius := func(weight func(k int) float64) float64 {
-		values := make([]float64, 0, 2001)
-		for _, i := range some(s.fit, 2001) {
+		values := s.sorted(func(x []float64) float64 {
 			sum := 0.0
 			for k, j := range used {
-				v := (s.X[i*s.D+j] - about[k]) * weight(k)
+				v := (x[j] - about[k]) * weight(k)
 				sum += v * v
 			}
-			values = append(values, math.Sqrt(sum))
-		}
-		slices.Sort(values)
+			return math.Sqrt(sum)
+		})
 		return values[len(values)/2]
 	}
 	origin := !slices.ContainsFunc(about, func(m float64) bool { return m != 0 })
 	parts := make([]string, len(used))
 	write := func(divide func(k int) string) string {
 		for k, j := range used {
-			parts[k] = "x[" + strconv.Itoa(j) + "]"
-			if about[k] > 0 {
-				parts[k] = "(" + parts[k] + " - " + number(about[k]) + ")"
-			} else if about[k] < 0 {
-				parts[k] = "(" + parts[k] + " + " + number(-about[k]) + ")"
-			}
-			parts[k] += divide(k)
+			parts[k] = shifted("x["+strconv.Itoa(j)+"]", about[k]) + divide(k)
 		}
 		return "norm([" + strings.Join(parts, ", ") + "])"
 	}

@@ -36,8 +36,7 @@ func (s *search) power(r *Relation) bool {
 	return 2*left > rows
 }
 
-// roots adds to the nearly kept relations those that powers are powers of, if they are at most twice as far as
-// that.
+// roots adds to the nearly kept relations those that powers are powers of, if they are at most twice as far as that.
 func (s *search) roots() {
 	for _, p := range s.powers {
 		for k, r := range s.almost {

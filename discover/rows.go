@@ -2,6 +2,7 @@ package discover
 
 import (
 	"math"
+	"slices"
 )
 
 // Repeated are rows that are equal to an earlier one.
@@ -29,7 +30,7 @@ func repeated(x []float64, n, d int) (r Repeated, first []int) {
 		h := hash(row)
 		at := -1
 		for _, k := range seen[h] {
-			if same(row, x[int(k)*d:int(k+1)*d]) {
+			if slices.Equal(row, x[int(k)*d:int(k+1)*d]) {
 				at = int(k)
 				break
 			}
@@ -43,15 +44,6 @@ func repeated(x []float64, n, d int) (r Repeated, first []int) {
 		}
 	}
 	return r, first
-}
-
-func same(a, b []float64) bool {
-	for j, v := range a {
-		if v != b[j] {
-			return false
-		}
-	}
-	return true
 }
 
 // hash is that of Fowler, Noll and Vo, by words; −0 is 0.
@@ -74,10 +66,7 @@ func (s *search) choose() {
 			kept = append(kept, i)
 		}
 	}
-	step := 1
-	if len(kept) > maxRows {
-		step = (len(kept) + maxRows - 1) / maxRows
-	}
+	step := max(1, (len(kept)+maxRows-1)/maxRows)
 	for k := 0; k < len(kept); k += step {
 		if (k/step)%2 == 0 {
 			s.fit = append(s.fit, kept[k])
@@ -99,12 +88,26 @@ func some(rows []int, n int) []int {
 	return out
 }
 
+// row returns the numbers of a row.
+func (s *search) row(i int) []float64 { return s.X[i*s.D : (i+1)*s.D] }
+
+// sorted returns a number of at most 2001 rows that relations are fitted to, in order.
+func (s *search) sorted(q func(x []float64) float64) []float64 {
+	rows := some(s.fit, 2001)
+	out := make([]float64, len(rows))
+	for k, i := range rows {
+		out[k] = q(s.row(i))
+	}
+	slices.Sort(out)
+	return out
+}
+
 // fills estimates the dimension that rows fill by the ratio of each row's distances to its
 // nearest two others: locally uniform points in p dimensions have P(ratio > μ) = μ^−p, whose
 // maximum likelihood estimate is 1/mean(log ratio) (Facco et al., Scientific Reports 7, 2017).
 // Columns are in units of their spread. It is NaN for fewer than 100 distinct rows.
 func (s *search) fills() float64 {
-	rows := append(append([]int(nil), s.fit...), s.held...)
+	rows := slices.Concat(s.fit, s.held)
 	const work = 400_000_000 // numbers that are compared
 	most := min(4000, int(math.Sqrt(work/float64(s.D))))
 	// Of fewer rows the nearest are further: the dimension is that of a coarser look.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A Bound is an end of a number's values that looks like a wall: as many rows lie within a
-// hundredth of the range of it as would if there were no edge, and the set found does not itself end
-// there, as a sphere does at its poles.
+// A Bound is an end of a number's values that looks like a wall: as many rows lie within a hundredth of the range of
+// it as would if there were no edge, and the set found does not itself end there, as a sphere does at its poles.
 type Bound struct {
 	Column int    // of a coordinate; −1: of another number
 	Expr   string // the number
@@ -36,9 +36,8 @@ func Written(text, name string, at ...int) Relation {
 // At returns the indices that a relation was written with.
 func (r *Relation) At() []int { return r.form.at }
 
-// An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of
-// the range, that of the middle 96 % over 0.96, of it. A uniform law has 0.01 there, a Gaussian of 1000
-// rows or more 0.001 and less.
+// An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of the range, that of
+// the middle 96 % over 0.96, of it. A uniform law has 0.01 there, a Gaussian of 1000 rows or more 0.001 and less.
 const (
 	wallWidth = 0.01
 	wallShare = 0.004
@@ -204,7 +203,7 @@ func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []flo
 	set := s.compile([]*Relation{&q})
 	e, out, h := set.NewEvaluator(1), make([]float64, len(rows)), make([]float64, 1)
 	for k, i := range rows {
-		if e.Values(h, s.X[i*s.D:(i+1)*s.D], 1); h[0]-h[0] == 0 {
+		if e.Values(h, s.row(i), 1); h[0]-h[0] == 0 {
 			out[k] = h[0]
 		}
 		if degrees {
@@ -218,10 +217,7 @@ func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []flo
 // spacings of rows beyond the last one. Of rows that are even up to an extreme the last leaves more with odds of e⁻⁶.
 func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
 	const nearest, few, zone, beyond = 5, 24, 0.1, 6
-	order := make([]int, len(rows))
-	for k := range order {
-		order[k] = k
-	}
+	order := slices.Clone(s.all[:len(rows)])
 	v := func(k int) float64 {
 		if e.Upper {
 			return -e.values[k]
@@ -309,6 +305,18 @@ func (s *search) vanishes(e end, rows []int, normals *formula.Set, depth func(i 
 	return mean-slope*(middle+margin) < small*mean
 }
 
+// shrink makes a vector one of length 1, if it is longer than that.
+func shrink(v []float64, than float64) bool {
+	size := dense.Norm(v)
+	if !(size > than) {
+		return false
+	}
+	for k := range v {
+		v[k] /= size
+	}
+	return true
+}
+
 // free returns ‖Π∇q‖²/‖∇q‖² at rows, in units of the rows' spread.
 func (s *search) free(q Relation, rows []int, normals *formula.Set) []float64 {
 	out, support := make([]float64, len(rows)), normals.Support()
@@ -320,22 +328,13 @@ func (s *search) free(q Relation, rows []int, normals *formula.Set) []float64 {
 			b.of = map[int][]int{}
 			for c := range m {
 				v := make([]float64, len(support[c]))
-				size := 0.0
 				for k, j := range support[c] {
 					v[k] = g[i*from[m]+from[c]+k] * s.scale[j]
-					size += v[k] * v[k]
 				}
-				if size = math.Sqrt(size); !(size > 0) {
+				if !shrink(v, 0) {
 					continue
 				}
-				for k := range v {
-					v[k] /= size
-				}
-				if of, left := b.rest(support[c], v, s.scratch); norm(left) > dependent {
-					size := norm(left)
-					for k := range left {
-						left[k] /= size
-					}
+				if of, left := b.rest(support[c], v, s.scratch); shrink(left, dependent) {
 					b.add(of, left)
 				}
 			}

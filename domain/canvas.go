@@ -11,10 +11,7 @@ type Canvas interface {
 	Add(name string, ref figure.FigureRef, pic figure.Picture) // PNG and SVG files, and on the page
 	PNG(name string, pic figure.Picture)                       // a file alone
 	Note(remark string)                                        // on the page: what is left out, and why
-	Globe(g *figure.Globe)                                     // on the page
-	Surface(s *figure.SurfaceView)                             // on the page
-	Molecule(m *figure.MoleculeView)                           // on the page
-	Arm(a *figure.ArmView)                                     // on the page
+	Scene(s figure.Scene)                                      // on the page
 }
 
 // A View is what there is to see: the data and the samples that are left.

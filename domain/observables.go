@@ -171,9 +171,8 @@ func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []m
 		data, points := metric.Column(r.Full, k, dim), metric.Column(samples, k, dim)
 		columns := []figure.Column{{Name: "data", Values: data}, {Name: "samples", Values: points}}
 		if floor != nil {
-			columns = append(columns, figure.Column{Name: "draws from the training rows",
-				Values: metric.Column(floor, k, dim),
-				Thin:   true})
+			columns = append(columns, figure.Column{Name: "draws from the training rows", Values: metric.Column(floor,
+				k, dim), Thin: true})
 		}
 		var caption []string
 		if scores != nil {
@@ -186,8 +185,7 @@ func (o *Observables) Draw(c Canvas, r *Reference, samples []float64, scores []m
 		}
 		if n := outside(v.Bins, points); n > 0 {
 			caption = append(caption, fmt.Sprintf("%s of the samples are outside the range and count in the bins at "+
-				"its ends.",
-				text.Count(n)))
+				"its ends.", text.Count(n)))
 		}
 		c.Add(v.File, figure.FigureRef{Title: v.Name, Caption: strings.Join(caption, " ")},
 			figure.Histogram(figure.HistogramOptions{

@@ -46,8 +46,7 @@ func TestObservablesDistance(t *testing.T) {
 	pool := parallel.New(3)
 	defer pool.Close()
 	data := cloud(3000, 1) // more than a block
-	o, err := plane().Over(data, 2, pool)
-	testkit.OK(t, err)
+	o := testkit.Must(plane().Over(data, 2, pool))
 	lo, hi := slices.Min(metric.Column(data, 0, 2)), slices.Max(metric.Column(data, 0, 2))
 	b := o.List[0].Bins
 	if math.Abs(b.Lo-(lo-0.1*(hi-lo))) > 1e-12 || math.Abs(b.Hi-(hi+0.1*(hi-lo))) > 1e-12 || o.List[1].Hi != math.Pi {
@@ -140,6 +139,7 @@ type canvas struct {
 	svg   []string
 }
 
+func (c *canvas) Scene(figure.Scene) {}
 func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	if err := pic.WriteSVG(&b); err != nil {
@@ -147,28 +147,22 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	}
 	c.names, c.refs, c.svg = append(c.names, name), append(c.refs, ref), append(c.svg, b.String())
 }
-func (c *canvas) PNG(string, figure.Picture)    {}
-func (c *canvas) Note(string)                   {}
-func (c *canvas) Globe(*figure.Globe)           {}
-func (c *canvas) Molecule(*figure.MoleculeView) {}
-func (c *canvas) Arm(*figure.ArmView)           {}
-func (c *canvas) Surface(*figure.SurfaceView)   {}
+func (c *canvas) PNG(string, figure.Picture) {}
+func (c *canvas) Note(string)                {}
 
 // Each observable is a picture with distance, floor and what the range does.
 func TestObservablesDraw(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	data := cloud(200, 1)
-	o, err := plane().Over(data, 2, pool)
-	testkit.OK(t, err)
+	o := testkit.Must(plane().Over(data, 2, pool))
 	r := o.Distance(2, pool).Against(data, data, nil)
 	marks := r.Marks([]float64{50, 0, -50, 0, 0, 1})
 	_, parts := r.Score(marks, 1)
 	var c canvas
 	o.Draw(&c, r, marks, parts, 1)
 	if !slices.Equal(c.names, []string{"across", "angle"}) || !strings.Contains(c.refs[0].Caption,
-		"Distance to all data 0.") ||
-		!strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") ||
+		"Distance to all data 0.") || !strings.Contains(c.refs[0].Caption, "2 of the samples are outside the range") ||
 		!strings.Contains(c.refs[1].Caption, "Circular: -3.142 and 3.142 are one place.") {
 		t.Errorf("%v %+v", c.names, c.refs)
 	}
@@ -236,8 +230,7 @@ func TestParquet(t *testing.T) {
 		Blocks: func(yield func([]float64) bool) { _ = yield(x[:3]) && yield(x[3:]) }}} {
 		var b, plain bytes.Buffer
 		testkit.OK(t, of.Writer(".parquet")(&b, rows))
-		f, err := parquetfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		testkit.OK(t, err)
+		f := testkit.Must(parquetfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len())))
 		got, err := f.Read([]int{0, 1, 2}, 6)
 		if err != nil || !slices.Equal(got, x) || f.Columns[2].Name != "x1 (2)" || f.Columns[1].Name != "x1" {
 			t.Errorf("%s: %v of columns %+v, %v", name, got, f.Columns, err)

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/parallel"
@@ -42,8 +44,8 @@ const (
 // An Engine draws samples. Its methods may be called at any time from any goroutine.
 type Engine struct {
 	schedule *schedule
-	small    room // samples at work in small parts
-	large    room // large parts at work
+	small    *semaphore.Weighted // samples at work in small parts
+	large    *semaphore.Weighted // large parts at work
 	workers  int
 	drawn    atomic.Int64
 }
@@ -53,8 +55,8 @@ func New(o Options) *Engine {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Engine{schedule: newSchedule(o.Workers), small: room{free: smallRoom * o.Workers},
-		large: room{free: o.Workers}, workers: o.Workers}
+	return &Engine{schedule: newSchedule(o.Workers), small: semaphore.NewWeighted(int64(smallRoom * o.Workers)),
+		large: semaphore.NewWeighted(int64(o.Workers)), workers: o.Workers}
 }
 
 // Workers returns how many goroutines compute at a time.
@@ -124,14 +126,14 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 		prior = prior.Under(q.Conditions, q.Each)
 	}
 	sum := &judge.Samples{Dim: r.Process.Set.Dim(), Lost: make([]bool, q.N)}
-	size, places := e.part(q.N), &e.large
+	size, places := e.part(q.N), e.large
 	if size <= smallRows {
-		places = &e.small
-	} else if e.large.full() { // no worker is left for a second part
+		places = e.small
+	} else if !e.large.TryAcquire(1) { // no worker is left for a second part
 		size = min(q.N, partRows)
+	} else {
+		e.large.Release(1)
 	}
-	guest := places.come(q.N)
-	defer guest.leave()
 	type result struct {
 		s   *judge.Samples
 		err error
@@ -144,18 +146,18 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 	for done := 0; done < parts; done++ {
 		for ; next < parts && next < done+partsAhead*e.workers; next++ {
 			lo, hi := parallel.Block(next, q.N, size)
-			c, turn := make(chan result, 1), guest.next(hi-lo)
+			c := make(chan result, 1)
 			queue = append(queue, c)
 			running.Go(func() {
-				room := hi - lo
-				if places == &e.large {
+				room := int64(hi - lo)
+				if places == e.large {
 					room = 1
 				}
-				if err := places.enter(ctx, room, hi-lo, turn); err != nil {
+				if err := places.Acquire(ctx, room); err != nil { // in order of arrival
 					c <- result{nil, err}
 					return
 				}
-				defer places.exit(room)
+				defer places.Release(room)
 				s, err := e.one(ctx, r, prior, q, lo, hi)
 				c <- result{s, err}
 			})

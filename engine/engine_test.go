@@ -38,6 +38,20 @@ func ready(t *testing.T, e *Engine, dir string) (*Run, *experiment.Run, *experim
 	return r, alone, r.Trained, prior
 }
 
+// idle reports whether all places are free.
+func (e *Engine) idle() bool {
+	small, large := int64(smallRoom*e.workers), int64(e.workers)
+	if !e.small.TryAcquire(small) {
+		return false
+	}
+	defer e.small.Release(small)
+	if !e.large.TryAcquire(large) {
+		return false
+	}
+	e.large.Release(large)
+	return true
+}
+
 // draw returns all samples of a request.
 func draw(ctx context.Context, e *Engine, r *Run, q Request) ([]float64, *judge.Samples, error) {
 	x := make([]float64, q.N*r.Process.Set.Dim())
@@ -107,10 +121,8 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 		if counts.Rows <= counts.Passes {
 			t.Errorf("%d rows in %d passes of the networks: nothing was drawn together", counts.Rows, counts.Passes)
 		}
-		if s := e.schedule; len(s.free) != workers || len(s.ready) != 0 || len(s.pending) != 0 ||
-			e.large.free != workers || e.small.free != smallRoom*workers {
-			t.Errorf("afterwards %d of %d tokens, %d of %d and %d of %d places are free", len(s.free), workers,
-				e.small.free, smallRoom*workers, e.large.free, workers)
+		if s := e.schedule; len(s.free) != workers || len(s.ready) != 0 || len(s.pending) != 0 || !e.idle() {
+			t.Errorf("afterwards %d of %d tokens are free, all places: %v", len(s.free), workers, e.idle())
 		}
 	}
 }
@@ -179,10 +191,8 @@ func TestCancelled(t *testing.T) {
 	if err != stop {
 		t.Errorf("%v; expected what emit said", err)
 	}
-	if e.small.free != 2*smallRoom || e.large.free != 2 || e.small.guests+e.large.guests != 0 ||
-		len(e.schedule.free) != 2 {
-		t.Errorf("%d and %d places and %d tokens are free, %d guests are there", e.small.free, e.large.free,
-			len(e.schedule.free), e.small.guests+e.large.guests)
+	if !e.idle() || len(e.schedule.free) != 2 {
+		t.Errorf("all places are free: %v; %d tokens are", e.idle(), len(e.schedule.free))
 	}
 	for try := 0; runtime.NumGoroutine() > before; try++ {
 		if time.Sleep(time.Millisecond); try == 2000 {
@@ -242,108 +252,5 @@ func TestKeepsFewDrawers(t *testing.T) {
 		if d := r.drawer(e, c.rows); d != all[c.spare-1] || len(r.spare[class]) != c.spare-1 {
 			t.Error("the next one is not the last that was kept")
 		}
-	}
-}
-
-// line waits until so many wait for places.
-func (r *room) waiting(n int) {
-	for have := -1; have != n; runtime.Gosched() {
-		r.mu.Lock()
-		have = len(r.line)
-		r.mu.Unlock()
-	}
-}
-
-// Places are given in turn, and none is lost where one who waits goes away.
-func TestRoom(t *testing.T) {
-	r := room{free: 3}
-	if err := r.enter(t.Context(), 2, 2, 0); err != nil {
-		t.Fatal(err)
-	}
-	gone, leave := context.WithCancel(t.Context())
-	first, second := make(chan error), make(chan error)
-	go func() { first <- r.enter(gone, 2, 2, 5) }()
-	r.waiting(1)
-	go func() { second <- r.enter(t.Context(), 1, 1, 5) }() // there is room, but not its turn
-	r.waiting(2)
-	if err := r.enter(t.Context(), 1, 1, 4); err != nil || len(r.line) != 2 { // whose turn it is
-		t.Fatalf("%v, %d wait", err, len(r.line))
-	}
-	r.exit(1)
-	select {
-	case <-second:
-		t.Fatal("the second was let in before the first")
-	case <-time.After(20 * time.Millisecond):
-	}
-	leave()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if err := <-second; err != nil || r.free != 0 {
-		t.Errorf("%v, %d free", err, r.free)
-	}
-	r.exit(2)
-	r.exit(1)
-	if r.free != 3 || len(r.line) != 0 {
-		t.Errorf("%d free, %d wait", r.free, len(r.line))
-	}
-}
-
-// Of equal requests the oldest is drawn first; a small one passes a large one that has just begun, but not one that
-// came long before; and a very large one does not hold up all others until its end, nor is it held up for ever.
-func TestTurns(t *testing.T) {
-	// drawn returns whose parts of 50 samples are drawn one after another, by requests of so many, of which each comes
-	// when so many samples were drawn.
-	type request struct{ n, at int }
-	drawn := func(all ...request) (order []int) {
-		r := room{free: 1} // as a large part takes it
-		guests := make([]*guest, len(all))
-		turns := make([]float64, len(all))
-		left := make([]int, len(all))
-		for samples := 0; ; samples += 50 {
-			best := -1
-			for i, q := range all {
-				if guests[i] == nil && q.at <= samples {
-					guests[i], left[i] = r.come(q.n), q.n
-					turns[i] = guests[i].next(50)
-				}
-				if left[i] > 0 && (best < 0 || turns[i] < turns[best]) {
-					best = i
-				}
-			}
-			if best < 0 {
-				return order
-			}
-			if err := r.enter(t.Context(), 1, 50, turns[best]); err != nil {
-				t.Fatal(err)
-			}
-			r.exit(1)
-			order = append(order, best)
-			if left[best] -= 50; left[best] == 0 {
-				guests[best].leave()
-			} else {
-				turns[best] = guests[best].next(50)
-			}
-		}
-	}
-	if got := drawn(request{150, 0}, request{150, 0}, request{150, 50}); !slices.Equal(got,
-		[]int{0, 0, 0, 1, 1, 1, 2, 2, 2}) {
-		t.Errorf("equal requests: %v", got)
-	}
-	if got := drawn(request{400, 0}, request{50, 100}); !slices.Equal(got, []int{0, 0, 1, 0, 0, 0, 0, 0, 0}) {
-		t.Errorf("a small one beside a large one: %v", got)
-	}
-	// Small ones that come all the time, one beside the large one at any moment: it begins when they have had about
-	// as much, and would have had half of all that was drawn.
-	small := []request{{1000, 0}}
-	for at := 0; at < 10_000; at += 100 {
-		small = append(small, request{100, at})
-	}
-	if got := slices.Index(drawn(small...), 0) * 50; got < 1000 || got > 2000 {
-		t.Errorf("a request of 1000 samples is first drawn after %d of others", got)
-	}
-	got := drawn(request{100_000, 0}, request{2000, 1000})
-	if at := slices.Index(got, 1) * 50; at > 2*atOnce {
-		t.Errorf("beside 100000 samples others wait for %d", at)
 	}
 }

@@ -90,8 +90,8 @@ func Gather(ctx context.Context, c Case, pool *parallel.Pool) *Evidence {
 	e.C = len(e.Names)
 	e.runnable()
 	e.sample()
-	e.land()
-	e.visitBoundaries()
+	e.land(ctx)
+	e.visitBoundaries(ctx)
 	e.simulate(ctx, pool)
 	return e
 }

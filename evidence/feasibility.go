@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -29,20 +30,20 @@ type Feasibility struct {
 	free   float64 // coordinates that are not held
 }
 
-// Feasible measures the rows of data, n×d.
-func Feasible(set constraint.Set, data []float64, pool *parallel.Pool) *Feasibility {
+// Feasible measures the rows of data, n×d; not all of them once ctx is done.
+func Feasible(ctx context.Context, set constraint.Set, data []float64, pool *parallel.Pool) *Feasibility {
 	const block = 64
 	d := set.Dim()
 	n := len(data) / d
 	f := &Feasibility{Gaps: make([]geometry.Gap, n)}
 	f.scales(data, d, set.Capabilities().Held)
 	rulers := make([]*geometry.Ruler, pool.Workers())
-	pool.Do(parallel.Blocks(n, block), func(worker, b int) {
+	_ = pool.DoUntil(ctx, parallel.Blocks(n, block), func(worker, b int) {
 		if rulers[worker] == nil {
 			rulers[worker] = geometry.NewRuler(set)
 		}
 		lo, hi := parallel.Block(b, n, block)
-		for i := lo; i < hi; i++ {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			f.Gaps[i] = rulers[worker].Gap(data[i*d : (i+1)*d])
 		}
 	})

@@ -35,7 +35,7 @@ func TestFeasible(t *testing.T) {
 		for _, workers := range []int{1, 3} {
 			pool := parallel.New(workers)
 			defer pool.Close()
-			f := Feasible(zoo.Sphere{D: 2, R: r}, beside(n, r, δ), pool)
+			f := Feasible(t.Context(), zoo.Sphere{D: 2, R: r}, beside(n, r, δ), pool)
 			if want := δ * math.Sqrt2; math.Abs(f.Share(n-1)-want) > 2*δ*δ {
 				t.Errorf("radius %g: share %v, want %v", r, f.Share(n-1), want)
 			}
@@ -78,7 +78,7 @@ func TestShares(t *testing.T) {
 		a[k] = make([]float64, 8)
 		a[k][4+k] = 1
 	}
-	f := Feasible(zoo.Affine{A: a, B: make([]float64, 4)}, flat, pool)
+	f := Feasible(t.Context(), zoo.Affine{A: a, B: make([]float64, 4)}, flat, pool)
 	if math.Abs(f.Spread-0.5) > 1e-4 || math.Abs(f.Share(3)-0.02/f.Spread) > 1e-12 || f.Share(2) != 0 {
 		t.Errorf("spread %v, shares %v and %v", f.Spread, f.Share(3), f.Share(2))
 	}
@@ -88,22 +88,22 @@ func TestShares(t *testing.T) {
 	// Two lines that meet at an angle of 0.01: a row on one is as far from both as from their
 	// meeting, a hundred times its distance from the other.
 	slope := zoo.Affine{A: [][]float64{{0, 1}, {-0.01, 1}}, B: []float64{0, 0}}
-	f = Feasible(slope, []float64{1, 0, -1, 0}, pool)
+	f = Feasible(t.Context(), slope, []float64{1, 0, -1, 0}, pool)
 	if want := 1.; math.Abs(f.Share(0)-want) > 1e-9 || f.Gaps[0].Single > 0.011 {
 		t.Errorf("share %v, want %v; %+v", f.Share(0), want, f.Gaps[0])
 	}
 	if got := f.Tell(1); got != "about 1 from it, 1 times the spread of a row (1)" {
 		t.Error(got)
 	}
-	g := Feasible(constraint.Given(zoo.Sphere{D: 2}, 1), held, pool)
+	g := Feasible(t.Context(), constraint.Given(zoo.Sphere{D: 2}, 1), held, pool)
 	if math.Abs(g.Spread-math.Sqrt(0.5)) > 1e-12 {
 		t.Errorf("the spread with a held coordinate is %v", g.Spread)
 	}
 	// Rows that are all alike have no spread but their size.
-	if f := Feasible(zoo.Sphere{D: 2, R: 5}, []float64{3, 4, 3, 4}, pool); f.Spread != math.Sqrt(12.5) {
+	if f := Feasible(t.Context(), zoo.Sphere{D: 2, R: 5}, []float64{3, 4, 3, 4}, pool); f.Spread != math.Sqrt(12.5) {
 		t.Errorf("the spread of equal rows is %v", f.Spread)
 	}
-	if f := Feasible(zoo.Sphere{D: 2}, make([]float64, 4), pool); f.Spread != 1 || !math.IsInf(f.Share(0), 1) ||
+	if f := Feasible(t.Context(), zoo.Sphere{D: 2}, make([]float64, 4), pool); f.Spread != 1 || !math.IsInf(f.Share(0), 1) ||
 		f.Tell(0) != "no direction leads from there to the set" {
 		t.Errorf("zeros: spread %v, share %v, %q", f.Spread, f.Share(0), f.Tell(0))
 	}
@@ -119,14 +119,14 @@ func TestRounded(t *testing.T) {
 			x[i] = float64(float32(x[i] + shift))
 		}
 		set := moved{zoo.Sphere{D: 2}, shift}
-		f := Feasible(set, x, pool)
+		f := Feasible(t.Context(), set, x, pool)
 		if _, _, rows := f.Beyond(f.Rounded()); rows > 0 || f.Rounded() > Far {
 			t.Errorf("shifted by %g: %d rows beyond %g", shift, rows, f.Rounded())
 		}
 		for i := range x[:4] { // of two rows, what is more
 			x[i] = shift + (1+3*f.Rounded())*(x[i]-shift)
 		}
-		f = Feasible(set, x, pool)
+		f = Feasible(t.Context(), set, x, pool)
 		if _, _, rows := f.Beyond(f.Rounded()); rows != 2 {
 			t.Errorf("shifted by %g: %d rows beyond %g; expected two", shift, rows, f.Rounded())
 		}

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -21,8 +22,8 @@ func (e *Evidence) sample() {
 }
 
 // land finds points on Σ from data and from random starts, and points near them.
-func (e *Evidence) land() {
-	solver := geometry.NewSolver(e.Set, 0)
+func (e *Evidence) land(ctx context.Context) {
+	solver := geometry.NewSolver(e.Set, 0).Until(ctx)
 	n := e.Budget(40*e.Factoring(), MaxPoints)
 	var starts []Point
 	rows := min(n, len(e.Sample))
@@ -30,6 +31,9 @@ func (e *Evidence) land() {
 		starts = append(starts, e.Sample[i*len(e.Sample)/rows])
 	}
 	for i, p := range append(starts, e.starts(n)...) {
+		if ctx.Err() != nil {
+			return
+		}
 		count := &e.Starts
 		if i < rows {
 			count = &e.Rows
@@ -96,7 +100,7 @@ func (e *Evidence) starts(n int) []Point {
 }
 
 // visitBoundaries finds points of Σ where an inequality is 0.
-func (e *Evidence) visitBoundaries() {
+func (e *Evidence) visitBoundaries(ctx context.Context) {
 	l := e.C - e.M
 	if l == 0 || len(e.On) == 0 {
 		return
@@ -105,8 +109,11 @@ func (e *Evidence) visitBoundaries() {
 	some := min(l, e.Budget(100*float64(e.C*e.C*e.D), maxBounded))
 	for i := range some {
 		j := i * l / some
-		solver := geometry.NewSolver(constraint.Edge(e.Set, j), 0)
+		solver := geometry.NewSolver(constraint.Edge(e.Set, j), 0).Until(ctx)
 		for t := range min(3, len(from)) {
+			if ctx.Err() != nil {
+				return
+			}
 			p := from[(i+t*len(from)/3)%len(from)]
 			x := append([]float64(nil), p.X...)
 			if solver.Descend(x, Tolerance) {

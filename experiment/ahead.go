@@ -30,7 +30,7 @@ const pathNumbersAtOnce = 1 << 22
 func NewAhead(l *Loaded, total uint64) (*Ahead, error) {
 	m, ok := l.Method.(method.Noiser)
 	if !ok {
-		return nil, &problem.KeyError{Key: "process.method", Value: l.Problem.Process.Method,
+		return nil, &problem.KeyError{Key: problem.KeyProcessMethod, Value: l.Problem.Process.Method,
 			Want: "a method that noises points step by step, such as ULLA"}
 	}
 	proc := m.Noising()

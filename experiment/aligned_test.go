@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -66,7 +67,8 @@ func conformations(t *testing.T, data string, settings ...string) (*Run, error) 
 	t.Helper()
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	p, err := problem.Load([]byte(atoms), "atoms.yaml", "", append([]string{"data.path=" + data}, settings...))
+	p, err := problem.Load([]byte(atoms), "atoms.yaml", "",
+		problem.ParseSettings(append([]string{"data.path=" + data}, settings...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func TestAlignedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (&training{run: r}).trains(other).Restore(arrays, state); !errors.As(err, new(*train.SnapshotError)) {
+	if err := (&training{run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
 		t.Errorf("another reference: %v", err)
 	}
 

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
@@ -34,6 +35,8 @@ func (e *AbsentError) Error() string {
 	}
 	return told + "; --data FILE says where it is now"
 }
+
+func (e *AbsentError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // Unwrap makes it one of a file that does not exist.
 func (e *AbsentError) Unwrap() error { return fs.ErrNotExist }
@@ -74,44 +77,15 @@ const bareStates = 1000
 // tell, and no more. An *AbsentError says that this is not enough.
 func OpenToDraw(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 	if dataPath == "" {
-		if r, err := openBare(dir, false, pool); r != nil || err != nil {
+		if r, err := openBare(dir, pool); r != nil || err != nil {
 			return r, err
 		}
 	}
 	return Open(dir, dataPath, pool)
 }
 
-// OpenSent is OpenToDraw of a folder that another machine sent, with the run's data file or without: no file that it
-// names is looked at where it lies on this machine. A *run.FolderError names one that the folder does not keep.
-func OpenSent(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
-	f, err := run.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
-	}
-	_, p, err := openConfig(f, &m)
-	if err != nil {
-		return nil, err
-	}
-	for key, path := range setFiles(p) {
-		if m.Files[key] == "" || m.Kept[key] == "" {
-			return nil, &run.FolderError{Dir: dir, Problem: fmt.Sprintf("names the file %s for %s and does not keep "+
-				"it: it may be another one on this machine, and is not read", path, key)}
-		}
-	}
-	if dataPath == "" {
-		if r, err := openBare(dir, true, pool); r != nil || err != nil {
-			return r, err
-		}
-	}
-	return Open(dir, dataPath, pool)
-}
-
-// openBare opens a run whose data is not there, or was not sent; nil if it is there, or if the run does not say where.
-func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
+// openBare opens a run whose data is not there; nil if it is there, or if the run does not say where.
+func openBare(dir string, pool *parallel.Pool) (*Run, error) {
 	f, m, p, err := openProblem(dir)
 	if err != nil {
 		return nil, err
@@ -119,7 +93,7 @@ func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
 	if p.Data.Path == "" {
 		return nil, nil
 	}
-	if _, err := os.Stat(p.Data.Path); !sent && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(p.Data.Path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err := extendedBy(f, m, &p.Problem); err != nil {
@@ -131,7 +105,7 @@ func openBare(dir string, sent bool, pool *parallel.Pool) (*Run, error) {
 	}
 	l := &Loaded{Pool: pool, Bare: true,
 		Data: &dataset.Points{Name: m.Data.Name, SHA256: m.Data.SHA256, D: proc.Set.Dim()}}
-	l.Problem, l.Process, l.Chosen = resolve(p.Problem, proc, nil, pool)
+	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p.Problem, proc, nil, pool)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -80,7 +81,7 @@ func TestGenerateWithoutData(t *testing.T) {
 			trainTo(t, e, Observer{})
 			draw := func(r *Run) []float64 {
 				t.Helper()
-				r, err := r.Redraw([]string{"process.steps=3"})
+				r, err := r.Redraw(problem.ParseSettings("process.steps=3"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +131,7 @@ func TestGenerateWithoutData(t *testing.T) {
 				t.Error("other samples than with the data")
 			}
 			var absent *AbsentError
-			if _, err := bare.Redraw([]string{"prior=auto"}); !errors.As(err, &absent) {
+			if _, err := bare.Redraw(problem.ParseSettings("prior=auto")); !errors.As(err, &absent) {
 				t.Errorf("prior: auto: %v", err)
 			}
 			if _, err := Open(e.Folder.Dir, "", e.Pool); !errors.As(err, &absent) || absent.Path != data ||

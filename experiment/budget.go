@@ -96,7 +96,7 @@ func clocked(f *run.Folder, p *problem.Problem, s train.State) error {
 	return f.AmendManifest(func(m *run.Manifest) {
 		m.Clock = nil
 		for _, d := range s.Clock {
-			c := run.Clocked{Key: "train.epochs", Value: d.Plan.Epochs, After: d.After,
+			c := run.Clocked{Key: problem.KeyTrainEpochs, Value: d.Plan.Epochs, After: d.After,
 				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
 					d.Why)}
 			if d.Repeats() {

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
@@ -101,11 +102,6 @@ func (c *Condition) Of(x []float64) []float64 {
 	return out
 }
 
-// A ConditionError says what is wrong with a condition that samples are asked under.
-type ConditionError struct{ Fault string }
-
-func (e *ConditionError) Error() string { return e.Fault }
-
 // Conditions are the values that samples are asked under: those of the condition's names,
 // row by row.
 type Conditions struct {
@@ -121,12 +117,12 @@ func (g *Conditions) N(c *Condition) int { return len(g.Rows) / len(c.Names) }
 const beyond = 0.1
 
 // Conditions reads what samples are asked under: "name=value,name=value", or the name of a
-// CSV or NPY file with a row for each. Errors are *ConditionError, *dataset.Error and those
-// of the file system.
+// CSV or NPY file with a row for each. Errors have a kind (internal/fault).
 func (l *Loaded) Conditions(given string) (*Conditions, error) {
 	c := l.Condition
 	if c == nil {
-		return nil, &ConditionError{"the run has no condition (condition.columns): its samples are drawn without one"}
+		return nil, fault.Errorf(fault.Config, "", "the run has no condition (condition.columns): its samples are "+
+			"drawn without one")
 	}
 	out := &Conditions{}
 	var err error
@@ -143,16 +139,16 @@ func (l *Loaded) Conditions(given string) (*Conditions, error) {
 }
 
 // Between is Conditions of motions from a start to a goal, where the run's set leaves them open
-// (domain.Kind.Ends); empty for a place that it does not. Errors are *ConditionError.
+// (domain.Kind.Ends); empty for a place that it does not.
 func (l *Loaded) Between(start, goal string) (*Conditions, error) {
 	kind, ok := kinds.WithEnds(l.Process.Set)
 	if !ok {
-		return nil, &ConditionError{fmt.Sprintf("--start and --goal are of motions of an arm; the run's set is %s",
-			constraint.Name(l.Process.Set))}
+		return nil, fault.Errorf(fault.Config, "", "--start and --goal are of motions of an arm; the run's set is %s",
+			constraint.Name(l.Process.Set))
 	}
 	row, err := kind.Ends(l.Process.Set, start, goal)
 	if err != nil {
-		return nil, &ConditionError{err.Error()}
+		return nil, fault.Errorf(fault.Config, "", "%v", err)
 	}
 	return &Conditions{Rows: row, Warning: l.Condition.Outside(row)}, nil
 }
@@ -168,19 +164,20 @@ func (c *Condition) values(given string) ([]float64, error) {
 		value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		switch {
 		case !ok || at < 0:
-			return nil, &ConditionError{fmt.Sprintf("%q names nothing that the run was trained on; its condition is %s",
-				part, strings.Join(c.Names, ", "))}
+			return nil, fault.Errorf(fault.Config, "", "%q names nothing that the run was trained on; its "+
+				"condition is %s",
+				part, strings.Join(c.Names, ", "))
 		case seen[at]:
-			return nil, &ConditionError{fmt.Sprintf("%s is given twice", name)}
+			return nil, fault.Errorf(fault.Config, "", "%s is given twice", name)
 		case err != nil || math.IsNaN(value) || math.IsInf(value, 0):
-			return nil, &ConditionError{fmt.Sprintf("%s is %q; expected a finite number", name, text)}
+			return nil, fault.Errorf(fault.Config, "", "%s is %q; expected a finite number", name, text)
 		}
 		row[at], seen[at] = value, true
 	}
 	for k, ok := range seen {
 		if !ok {
-			return nil, &ConditionError{fmt.Sprintf("%s is missing; the condition is %s", c.Names[k],
-				strings.Join(c.Names, ", "))}
+			return nil, fault.Errorf(fault.Config, "", "%s is missing; the condition is %s", c.Names[k],
+				strings.Join(c.Names, ", "))
 		}
 	}
 	return row, nil

@@ -90,7 +90,7 @@ func TestUnseenConditions(t *testing.T) {
 		if part := draw(17, 40); !slices.Equal(part.X, s.X[40*5:57*5]) {
 			t.Errorf("%s: samples 40 to 56 alone are others", m)
 		}
-		q, err := r.Redraw([]string{"generate.guidance=2"})
+		q, err := r.Redraw(problem.ParseSettings("generate.guidance=2"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func TestConditionFiles(t *testing.T) {
 		p,
 			err := problem.Load(
 			[]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
-			"test.yaml", "", settings)
+			"test.yaml", "", problem.ParseSettings(settings...))
 		if err != nil {
 			t.Fatal(err)
 		}

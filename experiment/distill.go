@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/parallel"
@@ -44,7 +45,7 @@ func taught(p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]floa
 		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
 			points.N, points.D, d, problem.TaughtKey)}
 	}
-	if fault, _ := offSet(p, set, points, pool); fault != "" {
+	if fault, _ := offSet(context.TODO(), p, set, points, pool); fault != "" {
 		return nil, &DataError{path, fault}
 	}
 	return points.X, nil
@@ -72,14 +73,6 @@ const (
 	fewerUpdates              = 3000
 )
 
-// A TeacherError says why a run has no student.
-type TeacherError struct {
-	Run     string
-	Problem string
-}
-
-func (e *TeacherError) Error() string { return e.Run + " cannot be distilled: " + e.Problem }
-
 // resolved returns s with its numbers given, the steps in descending order, for paths of so many numbers.
 func (s Student) resolved(path int) Student {
 	s.Steps = slices.Clone(s.Steps)
@@ -93,7 +86,7 @@ func (s Student) resolved(path int) Student {
 	return s
 }
 
-// canTeach returns a *TeacherError if the run has no few-step students.
+// canTeach returns an error if the run has no few-step students.
 func canTeach(r *Run) error {
 	p := r.Problem
 	if _, err := langevin.ParseMethod(p.Process.Method); err != nil {
@@ -101,10 +94,11 @@ func canTeach(r *Run) error {
 		if strings.HasPrefix(r.Method.Name(), fewstep.Prefix) {
 			why = "it makes samples in a few evaluations itself; distill its teacher"
 		}
-		return &TeacherError{r.Folder.Dir, why}
+		return fault.Errorf(fault.Config, "", "%s cannot be distilled: %s", r.Folder.Dir, why)
 	}
 	if r.Condition != nil {
-		return &TeacherError{r.Folder.Dir, "it has a condition (condition.columns), which few-step methods do not know"}
+		return fault.Errorf(fault.Config, "", "%s cannot be distilled: it has a condition (condition.columns), which "+
+			"few-step methods do not know", r.Folder.Dir)
 	}
 	return nil
 }
@@ -192,13 +186,13 @@ func Teach(ctx context.Context, r *Run, s Student, checkpoint string, tick func(
 
 func teach(ctx context.Context, r *Run, s Student, t *Trained, l *Lesson, tick func(done, of int)) (err error) {
 	file := filepath.Join(l.dir, "learned.npy")
-	keys := s.keys(r, file)
+	keys := problem.ParseSettings(s.keys(r, file)...)
 	if l.Problem, err = problem.Load(r.Problem.Resolved(), run.ConfigFile, "", keys); err != nil {
 		return err
 	}
 	l.Problem.Data.Path = r.Problem.Data.Path
 	for key, path := range r.Problem.Files() {
-		if key != "data.path" && key != problem.TaughtKey {
+		if key != problem.KeyDataPath && key != problem.TaughtKey {
 			l.Problem.SetFile(key, path)
 		}
 	}

@@ -1,13 +1,13 @@
 package experiment
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -20,7 +20,7 @@ func TestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(set ...string) *Loaded {
-		p, err := problem.Load(recipe, "", "", set)
+		p, err := problem.Load(recipe, "", "", problem.ParseSettings(set...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestEnds(t *testing.T) {
 		{&Loaded{Process: &langevin.Process{Set: closed.Process.Set}}, "", "1,1,1", "no arm that leaves"},
 	} {
 		_, err := c.l.Between(c.start, c.goal)
-		if !errors.As(err, new(*ConditionError)) || !strings.Contains(err.Error(), c.want) {
+		if fault.KindOf(err) != fault.Config || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q to %q: %v, want %s", c.start, c.goal, err, c.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -24,6 +25,8 @@ func (e *CheckError) Error() string {
 	}
 	return fmt.Sprintf("%d checks failed", e.Failed)
 }
+
+func (*CheckError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // fewestPaths is how many forward paths the doctor must have room for.
 const fewestPaths = 10
@@ -42,9 +45,10 @@ func examinable(proc *langevin.Process) error {
 			"most R^%d (training has no such limit)", d, maxExamined)}
 	}
 	if float64(n+1)*float64(d) > maxExaminedPath {
-		return &problem.KeyError{Key: "process.steps", Value: n, Want: fmt.Sprintf("at most %d steps in R^%d, for "+
-			"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
-			float64(maxExaminedPath))}
+		return &problem.KeyError{Key: problem.KeyProcessSteps, Value: n,
+			Want: fmt.Sprintf("at most %d steps in R^%d, for "+
+				"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
+				float64(maxExaminedPath))}
 	}
 	return nil
 }
@@ -83,11 +87,11 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 	var notes []string
 	if data != nil {
 		split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
-		if p, proc, notes, err = tune(p, proc, data.Rows(split.Train), len(split.Val), pool); err != nil {
+		if p, proc, notes, err = tune(ctx, p, proc, data.Rows(split.Train), len(split.Val), pool); err != nil {
 			return nil, err
 		}
 	}
-	p, proc, chosen := resolve(p, proc, x, pool)
+	p, proc, chosen := resolve(ctx, p, proc, x, pool)
 	in := check.Input{Process: proc, Data: x, Seed: p.Seed}
 	if !p.Data.Tolerance.IsAuto() {
 		in.Tolerance = float64(p.Data.Tolerance)

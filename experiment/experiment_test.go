@@ -92,8 +92,8 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load(data, origin, "", []string{"prior=empirical", "set.kind=formula",
-		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false"})
+	p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=empirical", "set.kind=formula",
+		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // Extend returns the run as it goes on from its newest checkpoint, or from the one named, with
-// settings of the form key=value (problem.Problem.Extend); Train then does. The manifest
+// settings (problem.Problem.Extend); Train then does. The manifest
 // notes them, with command, and the checkpoint stays when later ones come. The caller holds the
 // lock. Errors are *problem.KeyError and those of the folder.
-func (r *Run) Extend(settings []string, checkpoint string, command []string) (*Run, error) {
+func (r *Run) Extend(settings problem.Settings, checkpoint string, command []string) (*Run, error) {
 	p, x, err := r.Problem.Extend(settings)
 	if err != nil {
 		return nil, err
@@ -38,11 +38,11 @@ func (r *Run) Extend(settings []string, checkpoint string, command []string) (*R
 		}
 	}
 	if n := p.Train.Epochs; x.Longer && n > 0 && n <= state.Epoch {
-		return nil, &problem.KeyError{Origin: "--set", Key: "train.epochs", Value: n,
+		return nil, &problem.KeyError{Origin: "--set", Key: problem.KeyTrainEpochs, Value: n,
 			Want: fmt.Sprintf("more than the %d that are trained", state.Epoch)}
 	}
 	if err := r.Folder.AmendManifest(func(m *run.Manifest) {
-		m.Extensions = append(m.Extensions, run.Extension{Settings: settings, After: state.Epoch,
+		m.Extensions = append(m.Extensions, run.Extension{Settings: settings.Texts(), After: state.Epoch,
 			Checkpoint: checkpoint, Created: time.Now().UTC().Round(time.Second), Command: command, Clock: m.Clock})
 		m.Clock = nil
 	}); err != nil {
@@ -60,7 +60,7 @@ func (t *training) extend() error {
 		return err
 	}
 	for t.trainer.State.Extended < len(m.Extensions) {
-		settings := m.Extensions[t.trainer.State.Extended].Settings
+		settings := problem.ParseSettings(m.Extensions[t.trainer.State.Extended].Settings...)
 		_, x, err := t.run.Problem.Extend(settings)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func trainTo(t *testing.T, r *Run, o Observer) (rates []float64) {
 // extended is the run with settings to go on with.
 func extended(t *testing.T, r *Run, settings ...string) *Run {
 	t.Helper()
-	q, err := r.Extend(settings, "", []string{"test"})
+	q, err := r.Extend(problem.ParseSettings(settings...), "", []string{"test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestExtendRefuses(t *testing.T) {
 		"train.max_seconds=0.1":   "train.max_seconds is 0.1; expected 0, no budget, or",
 		"train.nonsense=1":        "there is no such key",
 	} {
-		_, err := e.Extend([]string{setting}, "", nil)
+		_, err := e.Extend(problem.ParseSettings(setting), "", nil)
 		var key *problem.KeyError
 		if !errors.As(err, &key) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", setting, err, want)

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -16,17 +17,20 @@ import (
 )
 
 // remedy is what brings data to Σ.
-const remedy = "landing data refine brings rows that are near the set to it"
+const remedy = "landing refine brings rows that are near the set to it"
 
 // checkFeasible refuses data that is not feasible, and remarks on what is hardly.
 func checkFeasible(
-	p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool,
+	ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool,
 ) (remark string, err error) {
 	name := dataName(p, data)
-	fault, remark := offSet(p, set, data, pool)
+	fault, remark := offSet(ctx, p, set, data, pool)
 	if i := unselected(set, data.X); fault == "" && i >= 0 {
 		fault = fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set),
 			set.Capabilities().Selection)
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
 	}
 	if fault != "" {
 		return "", &DataError{name, fault}
@@ -40,9 +44,10 @@ func checkFeasible(
 // offSet says which row is the first that is further from Σ than data.tolerance, in the
 // components' own units, or where that is auto than a share of the data's spread; or else what
 // is to be remarked of rows that are nearer, but not there to rounding.
-func offSet(p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault, remark string) {
+func offSet(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
+	pool *parallel.Pool) (fault, remark string) {
 	if p.Data.Tolerance.IsAuto() {
-		return apart(set, data, pool)
+		return apart(ctx, set, data, pool)
 	}
 	return within(set, data, float64(p.Data.Tolerance)), ""
 }
@@ -80,8 +85,8 @@ func within(set constraint.Set, data *dataset.Points, tol float64) string {
 
 // apart says which rows are further from Σ than evidence.Far of their spread, or else how far
 // those are that rounding does not explain; "" if none is.
-func apart(set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault, remark string) {
-	f, names := evidence.Feasible(set, data.X, pool), constraint.Components(set)
+func apart(ctx context.Context, set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault, remark string) {
+	f, names := evidence.Feasible(ctx, set, data.X, pool), constraint.Components(set)
 	first, worst, rows := f.Beyond(evidence.Far)
 	if rows == 0 {
 		if _, worst, rows = f.Beyond(f.Rounded()); rows > 0 {

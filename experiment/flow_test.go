@@ -97,7 +97,7 @@ func TestFlowLearns(t *testing.T) {
 	if page := reportOf(t, r, s, v); !strings.Contains(page, ">flow on ") || !strings.Contains(page, "log-likelihood") {
 		t.Error("the report names neither method nor likelihood")
 	}
-	few, err := r.Redraw([]string{"process.steps=8"})
+	few, err := r.Redraw(problem.ParseSettings("process.steps=8"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestFlowLearns(t *testing.T) {
 	if far == 0 || far > 0.05 {
 		t.Errorf("by 8 steps samples are %v from those by 40", far)
 	}
-	corrected, err := r.Redraw([]string{"process.options={order: 1, correct: 1}"})
+	corrected, err := r.Redraw(problem.ParseSettings("process.options={order: 1, correct: 1}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestFlowLearns(t *testing.T) {
 		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
 		{"process.repulsion=0.1", "it changes nothing"},
 	} {
-		if _, err := r.Redraw([]string{c.setting}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := r.Redraw(problem.ParseSettings(c.setting)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.setting, err)
 		}
 	}

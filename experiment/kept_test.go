@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -128,7 +129,7 @@ func TestNothingTrained(t *testing.T) {
 	if names, err := f.Checkpoints(); err != nil || len(names) != 1 {
 		t.Fatalf("checkpoints %q, %v; expected one", names, err)
 	}
-	if _, err := r.Trained(""); !errors.As(err, new(*run.CheckpointError)) {
+	if _, err := r.Trained(""); fault.KindOf(err) != fault.Run {
 		t.Errorf("%v; expected that there is nothing to draw by", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/molecule/files"
@@ -67,6 +68,8 @@ func (e *DataError) Error() string {
 	return e.Path + ": " + e.Problem
 }
 
+func (e *DataError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
+
 // Load builds the problem's process and reads its data. Errors are *KeyError,
 // *dataset.Error, *files.Error, *DataError and those of the file system.
 func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
@@ -85,17 +88,17 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	remark, err := checkFeasible(p, proc.Set, data, pool)
+	remark, err := checkFeasible(context.TODO(), p, proc.Set, data, pool)
 	if err != nil {
 		return nil, err
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
 	l.TrainRows = data.Rows(l.Split.Train)
 	var notes []string
-	if p, proc, notes, err = tune(p, proc, l.TrainRows, len(l.Split.Val), pool); err != nil {
+	if p, proc, notes, err = tune(context.TODO(), p, proc, l.TrainRows, len(l.Split.Val), pool); err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Chosen = resolve(p, proc, data.X, pool)
+	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p, proc, data.X, pool)
 	l.Chosen = append(l.Chosen, settleStop(l.Problem, l.Split)...)
 	if l.Method, err = l.Problem.Method(l.Process); err != nil {
 		return nil, err
@@ -157,11 +160,12 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 	free := constraint.At(set, make([]float64, len(names)))
 	kind, _ = kinds.Of(p.Data.Kind, free)
 	if kind.Read == nil {
-		return kind, nil, &problem.KeyError{Key: "data.kind", Value: p.Data.Kind, Want: "one of " +
+		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
 	}
 	if !kind.Bundled && p.Data.Path == "" {
-		return kind, nil, &problem.KeyError{Key: "data.path", Fault: "the problem names no data; give --data FILE"}
+		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
+			Fault: "the problem names no data; give --data FILE"}
 	}
 	var given []float64
 	open := len(names) > 0 && p.Condition.Path == "" && kind.Open != nil

@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/uniform"
 )
@@ -98,6 +100,8 @@ func (e *PriorError) Error() string {
 		e.Lost, e.Of, e.States, e.Limit, e.Key)
 }
 
+func (*PriorError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // lost returns a *PriorError if the share of lost states is above the limit, or all
 // are.
 func lost(states string, lost, of int, limit float64, key string) error {
@@ -139,7 +143,7 @@ func empiricalPrior(ctx context.Context, l *Loaded) (*Prior, error) {
 	}
 	ends := len(states) / d
 	if err := lost("forward paths from the training rows", paths-ends, paths, l.Problem.Train.MaxFailed,
-		"train.max_failed"); err != nil {
+		problem.KeyTrainMaxFailed); err != nil {
 		return nil, err
 	}
 	return fromEnds(l, states), nil
@@ -191,6 +195,8 @@ func (e *MixingError) Error() string {
 		float64(e.ESS))
 }
 
+func (*MixingError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // chainPrior draws from the uniform law on Σ by chains from training rows.
 func chainPrior(ctx context.Context, l *Loaded, progress func(steps, most int)) (*Prior, error) {
 	limits := l.Problem.Uniform
@@ -207,7 +213,8 @@ func chainPrior(ctx context.Context, l *Loaded, progress func(steps, most int)) 
 	if !(d.Rhat <= limits.MaxRhat) {
 		return nil, &MixingError{m, limits.MaxRhat}
 	}
-	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed, "generate.max_failed"); err != nil {
+	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed,
+		problem.KeyGenerateMaxFailed); err != nil {
 		return nil, err
 	}
 	p := &Prior{Prior: langevin.Empirical{States: d.States}, Kind: "chains", Mixing: &m}

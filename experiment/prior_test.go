@@ -44,7 +44,7 @@ func ofRows(t *testing.T, text string, rows [][]float64, settings ...string) (*L
 	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load([]byte(text), "test.yaml", "", append(settings, "data.path="+path))
+	p, err := problem.Load([]byte(text), "test.yaml", "", problem.ParseSettings(append(settings, "data.path="+path)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/ranks"
@@ -69,6 +70,8 @@ type RankError struct {
 func (e *RankError) Error() string {
 	return fmt.Sprintf("rank %d of the MPI job, on %s, %s", e.Rank, e.Host, e.What)
 }
+
+func (*RankError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // differs says what of another rank's muster is not as here; empty if nothing is.
 func (m muster) differs(o muster) string {

@@ -22,21 +22,21 @@ import (
 // A Record says of a file of samples how they were drawn. It lies beside the file,
 // under RecordName.
 type Record struct {
-	SHA256  string            `json:"sha256"`        // of the file
-	Version string            `json:"version"`       // of the program
-	Run     string            `json:"run"`           // folder
-	Config  string            `json:"config_sha256"` // of its config.yaml
-	Epoch   int               `json:"epoch"`         // of the network
-	Drawn   []problem.Setting `json:"drawn_by"`      // keys of generation that were set
-	Under   *Asked            `json:"condition,omitempty"`
-	Seed    uint64            `json:"seed"`
-	First   uint64            `json:"first"`            // number of the first sample
-	Samples int               `json:"samples"`          // asked for
-	Failed  []uint64          `json:"failed_samples"`   // numbers of those that are not in the file
-	Wrong   int               `json:"wrong_component"`  // of them
-	Broken  int               `json:"broken,omitempty"` // of them, whose simulation broke down
-	Seconds float64           `json:"seconds"`          // of generation
-	Steps   *judge.Steps      `json:"steps,omitempty"`  // of Diagnose
+	SHA256  string          `json:"sha256"`        // of the file
+	Version string          `json:"version"`       // of the program
+	Run     string          `json:"run"`           // folder
+	Config  string          `json:"config_sha256"` // of its config.yaml
+	Epoch   int             `json:"epoch"`         // of the network
+	Drawn   []problem.Drawn `json:"drawn_by"`      // keys of generation that were set
+	Under   *Asked          `json:"condition,omitempty"`
+	Seed    uint64          `json:"seed"`
+	First   uint64          `json:"first"`            // number of the first sample
+	Samples int             `json:"samples"`          // asked for
+	Failed  []uint64        `json:"failed_samples"`   // numbers of those that are not in the file
+	Wrong   int             `json:"wrong_component"`  // of them
+	Broken  int             `json:"broken,omitempty"` // of them, whose simulation broke down
+	Seconds float64         `json:"seconds"`          // of generation
+	Steps   *judge.Steps    `json:"steps,omitempty"`  // of Diagnose
 }
 
 // Asked is the conditions that samples were drawn under: Rows of them, by names or from a
@@ -65,7 +65,7 @@ func RecordName(file string) string { return file + ".json" }
 // Record returns the record of samples that are written as file.
 func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, file []byte) *Record {
 	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.Config,
-		Epoch: state.Epoch, Drawn: append([]problem.Setting{}, r.Drawn...), Seed: seed, First: first,
+		Epoch: state.Epoch, Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: seed, First: first,
 		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken,
 		Seconds: s.Time.Seconds(), Steps: s.Steps}
 	for i, lost := range s.Lost {

@@ -11,11 +11,11 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// Redraw returns the run as it generates with settings of the form key=value, which need
+// Redraw returns the run as it generates with settings which need
 // no training (problem.Problem.Redraw); without settings, the run itself. What the run
 // has learned, and where its forward paths end, stays as it is. Errors are
 // *problem.KeyError.
-func (r *Run) Redraw(settings []string) (*Run, error) {
+func (r *Run) Redraw(settings problem.Settings) (*Run, error) {
 	if len(settings) == 0 {
 		return r, nil
 	}
@@ -38,7 +38,7 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	l, q := *r.Loaded, *r
 	q.asked = r.asked || prior || repulsion
 	var chosen []choose.Choice
-	l.Problem, l.Process, chosen = resolve(p, proc, r.Data.X, r.Pool)
+	l.Problem, l.Process, chosen = resolve(context.TODO(), p, proc, r.Data.X, r.Pool)
 	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (r *Run) Redraw(settings []string) (*Run, error) {
 	}
 	l.Chosen = append(slices.Clone(r.Chosen), chosen...)
 	q.Loaded = &l
-	q.Drawn, err = r.Problem.Settings(l.Problem, l.Process)
+	q.Drawn, err = r.Problem.Drawn(l.Problem, l.Process)
 	return &q, err
 }
 

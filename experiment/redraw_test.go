@@ -49,7 +49,7 @@ func TestRedraw(t *testing.T) {
 		"process.landing.mode=implicit": false, "process.terminal_projection=false": false,
 		"process.curvature=true": false, "prior=uniform": false, "prior=auto": true,
 	} {
-		q, err := r.Redraw([]string{setting})
+		q, err := r.Redraw(problem.ParseSettings(setting))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestRedrawOfOnesOwnMethod(t *testing.T) {
 		t.Errorf("%v, %v", q, err)
 	}
 	var e *problem.KeyError
-	if _, err := r.Redraw([]string{"process.steps=60"}); !errors.As(err, &e) ||
+	if _, err := r.Redraw(problem.ParseSettings("process.steps=60")); !errors.As(err, &e) ||
 		!strings.Contains(err.Error(), "the method "+newmethod.Kind.Name+" draws samples in one way only") {
 		t.Errorf("%v", err)
 	}
@@ -136,19 +136,19 @@ func TestOut(t *testing.T) {
 	if got := r.Out("a"); got != "a" {
 		t.Errorf("own samples are %s", got)
 	}
-	r.Drawn = []problem.Setting{{Key: "process.steps", Value: 4., Own: 4.}}
+	r.Drawn = []problem.Drawn{{Key: "process.steps", Value: 4., Own: 4.}}
 	if got := r.Out("a"); got != "a" {
 		t.Errorf("samples by the run's own keys are %s", got)
 	}
-	r.Drawn = append(r.Drawn, problem.Setting{Key: "process.landing.rate", Value: 0.5, Own: 0.},
-		problem.Setting{Key: "prior", Value: "uniform", Own: "empirical"})
+	r.Drawn = append(r.Drawn, problem.Drawn{Key: "process.landing.rate", Value: 0.5, Own: 0.},
+		problem.Drawn{Key: "prior", Value: "uniform", Own: "empirical"})
 	if got := r.Out("figures/a.png"); got != "drawn/landing.rate=0.5,prior=uniform/figures/a.png" {
 		t.Errorf("got %s", got)
 	}
 	seen := map[string]bool{}
 	for i := range 3 {
-		long := problem.Setting{Key: "process." + strings.Repeat("k", 300), Value: i, Own: -1}
-		r.Drawn = []problem.Setting{long}
+		long := problem.Drawn{Key: "process." + strings.Repeat("k", 300), Value: i, Own: -1}
+		r.Drawn = []problem.Drawn{long}
 		folder := strings.Split(r.Out("a"), "/")[1]
 		if seen[folder] || len(folder) > 200 {
 			t.Errorf("folder %s", folder)

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -50,7 +51,7 @@ type Left struct {
 // the share of their spread that data may be off: rows outside would all come to the edge,
 // where the data has none. Errors are those of Load, but for data that is not
 // feasible; a *DataError says that no row is left.
-func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
+func Refine(ctx context.Context, p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
 	proc, err := p.Build()
 	if err != nil {
 		return nil, err
@@ -65,13 +66,16 @@ func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, 
 	x, arrived := data.Rows(near), make([]bool, len(near))
 	solvers := make([]*geometry.Solver, pool.Workers())
 	selects := set.Capabilities().Selects
-	pool.Do(len(near), func(worker, i int) {
+	err = pool.DoUntil(ctx, len(near), func(worker, i int) {
 		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0)
+			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
 		}
 		xi := x[i*r.Dim : (i+1)*r.Dim]
 		arrived[i] = solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi))
 	})
+	if err != nil {
+		return nil, err
+	}
 	var moved []float64
 	for i, row := range near {
 		if !arrived[i] {
@@ -93,8 +97,11 @@ func Refine(p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, 
 	names, v := constraint.Components(set), constraint.Values(set, r.X)
 	r.Violation = judge.Largest(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
 	brought := &dataset.Points{X: r.X, N: r.Kept, D: r.Dim}
-	if fault, _ := offSet(p, set, brought, pool); fault != "" {
+	if fault, _ := offSet(ctx, p, set, brought, pool); fault != "" {
 		return nil, &DataError{r.Data, "of the rows that were brought to Σ, " + fault}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	r.Domain, err = kind.New(domain.Input{Set: set, Data: r.X, Train: r.X, Files: p.Files(), Pool: pool,
 		Molecule: data.Molecule, Remarks: data.Remarks})

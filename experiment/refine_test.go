@@ -40,7 +40,7 @@ func TestRefine(t *testing.T) {
 	}
 	load := func(set, tolerance string) *problem.Problem {
 		p, err := problem.Load([]byte("data: {kind: points, path: "+f.Name()+"}\nprior: empirical\nset: "+set),
-			"p.yaml", "", []string{"data.tolerance=" + tolerance})
+			"p.yaml", "", problem.ParseSettings("data.tolerance="+tolerance))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,11 +54,11 @@ func TestRefine(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	var e *DataError
-	if _, err := Refine(load(`{kind: sphere, dim: 2, radius: 5}`, "auto"), 0.1, pool); !errors.As(err, &e) ||
+	if _, err := Refine(t.Context(), load(`{kind: sphere, dim: 2, radius: 5}`, "auto"), 0.1, pool); !errors.As(err, &e) ||
 		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
 		t.Errorf("far data: %v", err)
 	}
-	if _, err := Refine(load(`{kind: sphere, dim: 3}`, "auto"), 0.1, pool); !errors.As(err, &e) {
+	if _, err := Refine(t.Context(), load(`{kind: sphere, dim: 3}`, "auto"), 0.1, pool); !errors.As(err, &e) {
 		t.Errorf("data of another dimension: %v", err)
 	}
 }
@@ -83,7 +83,7 @@ func refineHalf(t *testing.T, half *problem.Problem, x []float64, edge float64) 
 	for _, workers := range []int{1, 3} {
 		pool := parallel.New(workers)
 		defer pool.Close()
-		r, err := Refine(half, 0.1, pool)
+		r, err := Refine(t.Context(), half, 0.1, pool)
 		if err != nil {
 			t.Fatal(err)
 		}

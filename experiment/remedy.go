@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -103,7 +104,7 @@ func longerPaths(l *Loaded) []string {
 		return nil
 	}
 	proc := kind.Forward(*l.Process)
-	lengths, err := choose.Measure(proc.Set, l.TrainRows, l.Problem.Seed, l.Pool)
+	lengths, err := choose.Measure(context.TODO(), proc.Set, l.TrainRows, l.Problem.Seed, l.Pool)
 	if err != nil || !(lengths.Spread > 0) {
 		return nil
 	}
@@ -148,7 +149,7 @@ func (m *remedies) learn(tooShort bool) *verdict.Remedy {
 
 // redrawn reports whether samples are drawn by other keys than the run's, but for the prior.
 func (m *remedies) redrawn() bool {
-	return slices.ContainsFunc(m.run.Drawn, func(s problem.Setting) bool { return s.Changed() && s.Key != "prior" })
+	return slices.ContainsFunc(m.run.Drawn, func(s problem.Drawn) bool { return s.Changed() && s.Key != "prior" })
 }
 
 // own draws by the run's own keys.
@@ -159,7 +160,7 @@ func (m *remedies) own() *verdict.Remedy {
 // draw draws by another key, without training; where that cannot be, it trains with it.
 func (m *remedies) draw(setting string) *verdict.Remedy {
 	all := append([]string{setting}, without(problem.Changed(m.run.Drawn), setting)...)
-	to, err := m.run.Redraw(all)
+	to, err := m.run.Redraw(problem.ParseSettings(all...))
 	if err != nil {
 		return m.train(setting)
 	}
@@ -181,7 +182,7 @@ func (m *remedies) farther(times float64) []string {
 	settings := []string{fmt.Sprintf("process.horizon=%.4g", times*m.run.Process.Schedule.T)}
 	for _, c := range m.asked().chosen {
 		switch c.Key {
-		case "process.sigma.min", "process.sigma.max", "process.friction":
+		case problem.KeyProcessSigmaMin, problem.KeyProcessSigmaMax, problem.KeyProcessFriction:
 			settings = append(settings, fmt.Sprintf("%s=%.4g", c.Key, c.Value))
 		}
 	}
@@ -205,7 +206,8 @@ func (m *remedies) train(settings ...string) *verdict.Remedy {
 // trainable reports whether the run's problem can be trained with settings.
 func (m *remedies) trainable(settings ...string) bool {
 	s := m.asked()
-	p, err := problem.Load(s.text, s.file, s.Variant, slices.Concat(s.Settings, settings))
+	p, err := problem.Load(s.text, s.file, s.Variant,
+		problem.ParseSettings(slices.Concat(s.Settings, settings)...))
 	if err == nil {
 		_, err = p.Build()
 	}
@@ -259,7 +261,7 @@ func sourceOf(f *run.Folder) *source {
 		return config
 	}
 	// It is what was asked if it has the same keys, and the files that it names are where they were.
-	p, err := problem.Load(s.text, s.file, s.Variant, s.Settings)
+	p, err := problem.Load(s.text, s.file, s.Variant, problem.ParseSettings(s.Settings...))
 	if err != nil || !sameKeys(p.Written(), m.Given) {
 		return config
 	}
@@ -274,7 +276,7 @@ func sameKeys(a, b []problem.Given) bool {
 	values := func(given []problem.Given) map[string]string {
 		of := map[string]string{}
 		for _, g := range given {
-			if g.Key != "data.path" && g.Key != "train.max_seconds" && g.Key != "train.epochs" {
+			if g.Key != problem.KeyDataPath && g.Key != problem.KeyTrainMaxSeconds && g.Key != problem.KeyTrainEpochs {
 				if v, err := json.Marshal(g.Value); err == nil {
 					of[g.Key] = string(v)
 				}

@@ -89,7 +89,7 @@ func TestRivals(t *testing.T) {
 		{"lagrangian", true, n * r.Process.Schedule.N}, {"guided", false, 0},
 		{"corrected", true, n * (r.Process.Schedule.N + 1)},
 	} {
-		q, err := r.Redraw([]string{"process.method=" + c.method})
+		q, err := r.Redraw(problem.ParseSettings("process.method=" + c.method))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,8 @@ func TestExamineRivals(t *testing.T) {
 		"process.method=lagrangian process.options.penalty=0": "process.options.penalty",
 		"sample.method=projected":                             "sample.method",
 	} {
-		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\nname: s\n"), "f.yaml", "", strings.Fields(settings))
+		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\nname: s\n"), "f.yaml", "",
+			problem.ParseSettings(strings.Fields(settings)...))
 		if err != nil {
 			t.Fatal(err)
 		}

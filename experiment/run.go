@@ -23,9 +23,9 @@ import (
 type Run struct {
 	*Loaded
 	Folder  *run.Folder
-	Warning string            // something about the folder that the user should know; may be empty
-	Drawn   []problem.Setting // of Redraw: how samples are drawn, where not only as the run says
-	Workers int               // that other ranks of Group are to have; 0: one for each of their cores
+	Warning string          // something about the folder that the user should know; may be empty
+	Drawn   []problem.Drawn // of Redraw: how samples are drawn, where not only as the run says
+	Workers int             // that other ranks of Group are to have; 0: one for each of their cores
 
 	Group  ranks.Group // among which Train divides its work: the others are in Follow; nil: all is done here
 	Config string      // hash of config.yaml, which tells runs apart
@@ -109,7 +109,7 @@ func keepFiles(f *run.Folder, p *problem.Problem) (names, hashes map[string]stri
 // key.
 func setFiles(p *problem.Problem) map[string]string {
 	files := p.Files()
-	maps.DeleteFunc(files, func(key, path string) bool { return path == "" || key == "data.path" })
+	maps.DeleteFunc(files, func(key, path string) bool { return path == "" || key == problem.KeyDataPath })
 	return files
 }
 
@@ -195,7 +195,7 @@ func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
 // extendedBy sets what the manifest's extensions say over a problem.
 func extendedBy(f *run.Folder, m *run.Manifest, p **problem.Problem) error {
 	for _, x := range m.Extensions {
-		q, _, err := (*p).Extend(x.Settings)
+		q, _, err := (*p).Extend(problem.ParseSettings(x.Settings...))
 		if err != nil {
 			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: "has an extension that cannot be: " +
 				err.Error()}

@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -72,6 +73,8 @@ func (e *ChainsError) Error() string {
 	return fmt.Sprintf("%s, above %s = %g: %s", e.Fault, e.Key, e.Limit, e.Cure)
 }
 
+func (*ChainsError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 const (
 	defaultMaxFailed = 0.01
 	defaultMaxRhat   = 1.1
@@ -97,9 +100,9 @@ func Sample(
 		}
 	}
 	c.Progress = tick
-	p, c.Process, _ = resolve(p, c.Process, nil, pool)
+	p, c.Process, _ = resolve(ctx, p, c.Process, nil, pool)
 	start := time.Now()
-	x0, err := langevin.Start(c.Process, c.Count, p.Seed)
+	x0, err := langevin.Start(ctx, c.Process, c.Count, p.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -196,14 +199,14 @@ func observe(p *problem.Problem, of *domain.Domain, pool *parallel.Pool, draws *
 
 // chooseStep sets the step of chains: from the spread of points on Σ, then tuned.
 func chooseStep(ctx context.Context, p *problem.Problem, c *langevin.Chains, pool *parallel.Pool) error {
-	points, err := langevin.Start(c.Process, spreadPoints, p.Seed)
+	points, err := langevin.Start(ctx, c.Process, spreadPoints, p.Seed)
 	if err != nil {
 		return err
 	}
 	c.Process.Schedule.T = c.StepOf(points)
 	tuned := *c
-	_, tuned.Process, _ = resolve(p, c.Process, nil, pool)
-	x0, err := langevin.Start(tuned.Process, c.Count, p.Seed)
+	_, tuned.Process, _ = resolve(ctx, p, c.Process, nil, pool)
+	x0, err := langevin.Start(ctx, tuned.Process, c.Count, p.Seed)
 	if err != nil {
 		return err
 	}

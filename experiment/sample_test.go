@@ -18,7 +18,7 @@ import (
 // sampled runs the chains of a problem.
 func sampled(t *testing.T, text string, settings ...string) (*SampleReport, error) {
 	t.Helper()
-	p, err := problem.Load([]byte(text), "chains.yaml", "", settings)
+	p, err := problem.Load([]byte(text), "chains.yaml", "", problem.ParseSettings(settings...))
 	if err != nil {
 		t.Fatal(err)
 	}

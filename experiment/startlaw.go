@@ -95,5 +95,5 @@ func settleStart(ctx context.Context, p *problem.Problem, m method.Method, proc 
 		return nil, err
 	}
 	p.Prior = prior
-	return &choose.Choice{Key: "prior", Value: prior, Reason: reason}, nil
+	return &choose.Choice{Key: problem.KeyPrior, Value: prior, Reason: reason}, nil
 }

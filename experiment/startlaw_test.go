@@ -70,7 +70,7 @@ func TestPriorByWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := problem.Load(data, origin, "", []string{"prior=auto", "process.friction=1.5"})
+		p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.friction=1.5"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestExamineAutoPrior(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := problem.Load(data, origin, "", []string{"prior=auto", "process.horizon=" + c.horizon})
+		p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.horizon="+c.horizon))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,12 +47,13 @@ func settleStop(p *problem.Problem, split dataset.Split) []choose.Choice {
 		if t.Epochs == 0 && t.MaxSeconds == 0 {
 			t.Epochs = problem.Defaults().Train.Epochs
 		}
-		return []choose.Choice{{Key: "train.stop", Value: t.Stop, Reason: tooFew(n)}}
+		return []choose.Choice{{Key: problem.KeyTrainStop, Value: t.Stop, Reason: tooFew(n)}}
 	}
 	if t.Epochs == 0 && t.MaxSeconds == 0 {
 		t.Epochs = train.MostJudged
-		return []choose.Choice{{Key: "train.epochs", Value: t.Epochs, Reason: "held-out distances end the training; " +
-			"this bounds it"}}
+		return []choose.Choice{{Key: problem.KeyTrainEpochs, Value: t.Epochs,
+			Reason: "held-out distances end the training; " +
+				"this bounds it"}}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 	"github.com/landing-diffusion/landing/problem"
@@ -46,8 +47,8 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 		}
 	}
 	if state.Updates == 0 {
-		return nil, &run.CheckpointError{Path: r.Folder.Dir, Problem: "nothing was trained yet: its weights are " +
-			"those that the network began with; landing resume goes on"}
+		return nil, fault.Errorf(fault.Run, r.Folder.Dir, "nothing was trained yet: its weights are "+
+			"those that the network began with; landing train goes on")
 	}
 	model, err := networks.New(r.network())
 	if err != nil {
@@ -83,7 +84,7 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 	rows []int) (score.Config, error) {
 	if networks.Refers(c.Kind) {
 		if what := fixed(proc, data.X); what != "" {
-			return c, &problem.KeyError{Key: "network.kind", Value: c.Kind,
+			return c, &problem.KeyError{Key: problem.KeyNetworkKind, Value: c.Kind,
 				Want: "mlp: this network does not see how points lie in space, and " + what + " does"}
 		}
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 // process with them: package choose says which, from the training rows (n×d) and the set. What the
 // file says stays, and the rest follows from it. Notes are what could not be measured, or was left out.
 // There are held validation rows, of the rows that it does not see the training may be judged by.
-func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, pool *parallel.Pool) (
+func tune(ctx context.Context, p *problem.Problem, proc *langevin.Process, rows []float64, held int, pool *parallel.Pool) (
 	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
 	kind, _ := methods.Of(p.Process.Method)
 	if kind.Forward == nil && !kind.Velocity || len(p.Chosen()) > 0 || !p.Leaves() {
@@ -28,7 +29,10 @@ func tune(p *problem.Problem, proc *langevin.Process, rows []float64, held int, 
 	if kind.Forward != nil {
 		forward = kind.Forward(*proc)
 	}
-	m, err := choose.Measure(forward.Set, rows, p.Seed, pool)
+	m, err := choose.Measure(ctx, forward.Set, rows, p.Seed, pool)
+	if ctx.Err() != nil {
+		return nil, nil, nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, nil, nil, &DataError{Problem: err.Error()}
 	}
@@ -81,31 +85,33 @@ func unjudged(rows, batch int) int {
 // are too few to judge by, a number of epochs. A time is the user's; the note says what it may do.
 func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen []choose.Choice, note string) {
 	budget := p.Train.MaxSeconds > 0
-	if !budget && !p.Left("train.epochs") || !p.Left("train.stop") {
+	if !budget && !p.Left(problem.KeyTrainEpochs) || !p.Left(problem.KeyTrainStop) {
 		return nil, ""
 	}
 	if held >= train.FewestJudged {
-		chosen = []choose.Choice{{Key: "train.stop", Value: "held_out_loss",
+		chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "held_out_loss",
 			Reason: "a network that has more time than its rows have to tell learns them by heart"}}
 		if !budget {
-			chosen = append(chosen, choose.Choice{Key: "train.epochs", Value: train.MostJudged, Reason: "at most"})
+			chosen = append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: train.MostJudged,
+				Reason: "at most"})
 		}
 		return chosen, ""
 	}
 	batch := p.Train.Batch
 	for _, c := range learning {
-		if c.Key == "train.batch" && p.Left(c.Key) {
+		if c.Key == problem.KeyTrainBatch && p.Left(c.Key) {
 			batch = c.Value.(int)
 		}
 	}
 	n := unjudged(rows, batch)
-	chosen = []choose.Choice{{Key: "train.stop", Value: "epochs", Reason: tooFew(held)}}
+	chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "epochs", Reason: tooFew(held)}}
 	if budget {
 		return chosen, fmt.Sprintf("%s; in much time a network learns its %d rows by heart. Without a time it has %d "+
 			"epochs", tooFew(held), rows, n)
 	}
-	return append(chosen, choose.Choice{Key: "train.epochs", Value: n, Reason: fmt.Sprintf("with more a network learns "+
-		"%d rows by heart, and nothing can tell", rows)}), ""
+	return append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: n,
+		Reason: fmt.Sprintf("with more a network learns "+
+			"%d rows by heart, and nothing can tell", rows)}), ""
 }
 
 // given returns what a problem's file says of its schedule and friction.
@@ -113,7 +119,7 @@ func given(p *problem.Problem, underdamped bool) choose.Noise {
 	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
 		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
 		Underdamped: underdamped, Splits: splits(p)}
-	if p.Left("process.steps") {
+	if p.Left(problem.KeyProcessSteps) {
 		n.Steps = 0
 	}
 	for key, to := range map[string]*float64{"horizon": &n.Horizon, "sigma.min": &n.Min, "sigma.max": &n.Max,
@@ -132,8 +138,8 @@ func serves(kind, key string) bool {
 	case kind == "" || kind == "mlp" || !strings.HasPrefix(key, "network."):
 		return true
 	case networks.Refers(kind):
-		return slices.Contains([]string{"network.width", "network.layers", "network.time", "network.time_octaves",
-			"network.output"}, key)
+		return slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, problem.KeyNetworkTime,
+			problem.KeyNetworkTimeOctaves, problem.KeyNetworkOutput}, key)
 	}
 	return false
 }

@@ -127,7 +127,7 @@ func TestTuneScales(t *testing.T) {
 // The doctor looks at the process that training would choose.
 func TestTuneIsChecked(t *testing.T) {
 	l := tuned(t, 1)
-	p, err := problem.Load(l.Problem.Resolved(), "", "", []string{"defaults=auto"})
+	p, err := problem.Load(l.Problem.Resolved(), "", "", problem.ParseSettings("defaults=auto"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,8 @@ func TestTuneIsChecked(t *testing.T) {
 		t.Errorf("%v", p.Left("process.friction"))
 	}
 	text := "set: {dim: 3, equality: [{name: round, expr: \"norm(x)^2 = 2\"}, {name: flat, expr: \"x[2] = 1\"}]}\n"
-	if p, err = problem.Load([]byte(text), "", "", []string{"data.path=" + l.Problem.Data.Path}); err != nil {
+	p, err = problem.Load([]byte(text), "", "", problem.ParseSettings("data.path="+l.Problem.Data.Path))
+	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := Examine(t.Context(), p, l.Pool)
@@ -163,7 +164,7 @@ func TestTuneNotes(t *testing.T) {
 	if !slices.ContainsFunc(l.Domain.Faults, told) {
 		t.Errorf("training says %q", l.Domain.Faults)
 	}
-	p, err := problem.Load([]byte(text), "", "", []string{"data.path=" + l.Problem.Data.Path})
+	p, err := problem.Load([]byte(text), "", "", problem.ParseSettings("data.path="+l.Problem.Data.Path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestTuneStops(t *testing.T) {
 		{nil, "held_out_loss"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
 		{[]string{"train.max_seconds=60", "train.stop=epochs"}, "epochs"},
 	} {
-		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "", c.settings)
+		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "", problem.ParseSettings(c.settings...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +195,7 @@ func TestTuneStops(t *testing.T) {
 		}
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		q, _, _, err := tune(p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
+		q, _, _, err := tune(t.Context(), p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
 			pool)
 		if err != nil || q.Train.Stop != c.want {
 			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)

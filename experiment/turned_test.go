@@ -42,7 +42,7 @@ func TestPlaced(t *testing.T) {
 		if inequality != "" {
 			text += "  inequality:\n    - " + inequality + "\n"
 		}
-		p, err := problem.Load([]byte(text), c.what, "", []string{"prior=empirical"})
+		p, err := problem.Load([]byte(text), c.what, "", problem.ParseSettings("prior=empirical"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ const wall = `|{name: wall, expr: "b[0][2] <= 0.5"}`
 func TestPlacedPotential(t *testing.T) {
 	p, err := problem.Load([]byte(`
 set: {dim: 9, equality: [{name: "centre[k]", for: "k in 0..2", expr: "x[k] + x[k+3] + x[k+6] = 0"}]}
-`), "", "", []string{"prior=empirical"})
+`), "", "", problem.ParseSettings("prior=empirical"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestWallsOfChains(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	run := func(settings ...string) *SampleReport {
-		p, err := problem.Load([]byte(capProblem), "cap.yaml", "", settings)
+		p, err := problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...))
 		if err != nil {
 			t.Fatal(err)
 		}

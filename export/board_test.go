@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/eventfile"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/tensorboard"
 	"github.com/landing-diffusion/landing/train"
@@ -48,8 +49,7 @@ func watched(t *testing.T, settings ...string) *experiment.Run {
 // board has a training of a run watched, and fails at an error of the board.
 func board(t *testing.T, r *experiment.Run, dir *string) *Board {
 	t.Helper()
-	b, err := NewBoard(r, dir, func(err error) { t.Error(err) })
-	testkit.OK(t, err)
+	b := testkit.Must(NewBoard(r, dir, func(err error) { t.Error(err) }))
 	return b
 }
 
@@ -62,8 +62,7 @@ func trainOn(t *testing.T, r *experiment.Run, b *Board, o experiment.Observer) {
 // steps are the steps of each tag, and the values of scalars, but for those of clocks.
 func steps(t *testing.T, dir string) map[string][]string {
 	t.Helper()
-	b, err := eventfile.Read(dir)
-	testkit.OK(t, err)
+	b := testkit.Must(eventfile.Read(dir))
 	out := map[string][]string{}
 	for _, of := range []map[string][]eventfile.Point{b.Scalars, b.Histograms} {
 		for tag, points := range of {
@@ -128,12 +127,10 @@ func TestBoard(t *testing.T) {
 		torn := i == 4
 		if torn { // in the midst of a record
 			events := filepath.Join(dir, run.EventsDir, eventsFile(1))
-			whole, err := os.Stat(events)
-			testkit.OK(t, err)
+			whole := testkit.Must(os.Stat(events))
 			testkit.OK(t, os.Truncate(events, whole.Size()-5))
 		}
-		again, err := experiment.Open(dir, "", r.Pool)
-		testkit.OK(t, err)
+		again := testkit.Must(experiment.Open(dir, "", r.Pool))
 		on := board(t, again, nil)
 		if on == nil || on.Dir != filepath.Join(dir, run.EventsDir) {
 			t.Fatalf("events of a run that goes on: %+v", on)
@@ -155,14 +152,11 @@ func TestBoard(t *testing.T) {
 		}
 	}
 
-	n, err := r.Trained("")
-	testkit.OK(t, err)
-	files, err := (&Source{Run: r, Trained: n}).TensorBoard()
-	testkit.OK(t, err)
+	n := testkit.Must(r.Trained(""))
+	files := testkit.Must((&Source{Run: r, Trained: n}).TensorBoard())
 	dir := filepath.Join(t.TempDir(), "exported")
 	testkit.OK(t, run.WriteFolder(dir, files))
-	events, err := eventfile.Read(dir)
-	testkit.OK(t, err)
+	events := testkit.Must(eventfile.Read(dir))
 	loss, seconds := events.Scalars["epoch/loss"], events.Scalars["epoch/seconds"]
 	for i, p := range loss { // at float32's precision of the seconds
 		trained := seconds[i].Value - seconds[0].Value
@@ -188,8 +182,7 @@ func TestBoardElsewhere(t *testing.T) {
 	for range 2 {
 		r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
 		trainOn(t, r, &Board{}, experiment.Observer{})
-		again, err := r.Extend([]string{"train.epochs=3"}, "", nil)
-		testkit.OK(t, err)
+		again := testkit.Must(r.Extend(problem.ParseSettings("train.epochs=3"), "", nil))
 		b := board(t, again, &logs)
 		trainOn(t, again, b, b.Observer(experiment.Observer{}))
 		dirs = append(dirs, b.Dir)
@@ -223,8 +216,7 @@ func TestBoardElsewhere(t *testing.T) {
 func TestBoardFails(t *testing.T) {
 	r := watched(t, "train.epochs=3", "train.stop=epochs")
 	var said []error
-	b, err := NewBoard(r, &inFolder, func(err error) { said = append(said, err) })
-	testkit.OK(t, err)
+	b := testkit.Must(NewBoard(r, &inFolder, func(err error) { said = append(said, err) }))
 	o := b.Observer(experiment.Observer{})
 	record, lines := o.Record, 0
 	o.Record = func(line run.Record) {
@@ -286,12 +278,10 @@ func TestBoardRead(t *testing.T) {
 		}
 	}
 	trainOn(t, r, b, o)
-	again, err := experiment.Open(dir, "", r.Pool)
-	testkit.OK(t, err)
+	again := testkit.Must(experiment.Open(dir, "", r.Pool))
 	on := board(t, again, nil)
 	trainOn(t, again, on, on.Observer(experiment.Observer{}))
-	want, err := eventfile.Read(on.Dir)
-	testkit.OK(t, err)
+	want := testkit.Must(eventfile.Read(on.Dir))
 	if want.Purged == 0 {
 		t.Error("nothing came again")
 	}
@@ -321,12 +311,10 @@ print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
 
 // What an epoch of a training costs more that is watched: its numbers, written to a file.
 func BenchmarkEpoch(b *testing.B) {
-	file, err := os.Create(filepath.Join(b.TempDir(), "events"))
-	testkit.OK(b, err)
+	file := testkit.Must(os.Create(filepath.Join(b.TempDir(), "events")))
 	defer file.Close()
 	e := &events{Writer: tensorboard.NewWriter(file, 0), set: zoo.Sphere{D: 3}}
-	data, err := json.Marshal(train.Epoch{Epoch: 1, Loss: 0.5, Worst: []float64{1e-16}, Rows: 1e6, Seconds: 3})
-	testkit.OK(b, err)
+	data := testkit.Must(json.Marshal(train.Epoch{Epoch: 1, Loss: 0.5, Worst: []float64{1e-16}, Rows: 1e6, Seconds: 3}))
 	for i := range b.N {
 		e.record(1, run.Record{Kind: "epoch", Epoch: i, Data: data})
 		testkit.OK(b, e.Flush())

@@ -153,8 +153,7 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 	settings = append(settings, "data.path="+path)
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(e.text), "test.yaml", settings...)
 	testkit.OK(t, r.Train(context.Background(), "", experiment.Observer{}))
-	n, err := r.Trained("")
-	testkit.OK(t, err)
+	n := testkit.Must(r.Trained(""))
 	return &Source{Run: r, Trained: n}
 }
 
@@ -267,13 +266,10 @@ func TestScores(t *testing.T) {
 			d := len(x) / n
 			for _, narrow := range []bool{false, true} {
 				s.Narrow = narrow
-				file, err := s.ONNX()
-				testkit.OK(t, err)
-				m, err := onnxrun.Decode(file)
-				testkit.OK(t, err)
-				if m.IR != 8 || m.Opset != 17 || m.Producer != "landing" ||
-					m.Metadata["landing.run"] != s.Run.Config ||
-					m.Metadata["landing.method"] != s.Run.Method.Name() {
+				file := testkit.Must(s.ONNX())
+				m := testkit.Must(onnxrun.Decode(file))
+				if m.IR != 8 || m.Opset != 17 || m.Producer != "landing" || m.Metadata["landing.run"] !=
+					s.Run.Config || m.Metadata["landing.method"] != s.Run.Method.Name() {
 					t.Errorf("the model says of itself: version %d, opset %d, %q, %v", m.IR, m.Opset,
 						m.Producer, m.Metadata)
 				}
@@ -292,8 +288,7 @@ func TestScores(t *testing.T) {
 						in[port.Name].Dims = []int{n}
 					}
 				}
-				out, err := m.Run(in)
-				testkit.OK(t, err)
+				out := testkit.Must(m.Run(in))
 				agree(t, fmt.Sprintf("%s, narrow %v", e.name, narrow), out["score"].X, want, largest, 1e-5)
 			}
 		})
@@ -352,11 +347,9 @@ func TestRuntimes(t *testing.T) {
 				if p != nil {
 					npy(t, dir, "p", p, 40, d)
 				}
-				file, err := s.ONNX()
-				testkit.OK(t, err)
+				file := testkit.Must(s.ONNX())
 				write(t, dir, "score.onnx", file)
-				files, err := s.Torch()
-				testkit.OK(t, err)
+				files := testkit.Must(s.Torch())
 				testkit.OK(t, run.WriteFolder(filepath.Join(dir, "torch"), files))
 				want, largest := own(s, x, p, at)
 				all = append(all, asked{dir, e.name, want, largest})
@@ -366,8 +359,7 @@ func TestRuntimes(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			for _, a := range all {
-				got, err := arrayfile.ReadNPY(filepath.Join(a.dir, "got.npy"))
-				testkit.OK(t, err)
+				got := testkit.Must(arrayfile.ReadNPY(filepath.Join(a.dir, "got.npy")))
 				agree(t, runtime+" "+a.name, got.AsFloat64(), a.want, a.largest,
 					map[string]float64{"onnxruntime": 1e-5, "torch": 1e-6}[runtime])
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/onnx"
@@ -28,20 +29,14 @@ const (
 	ONNXFile = "score.onnx"
 )
 
-// A HubError says why a run is no model for a hub yet, and what makes it one.
-type HubError struct{ Dir, Problem string }
-
-func (e *HubError) Error() string { return e.Dir + ": " + e.Problem }
-
 // Hub returns the score as a folder for a model hub: what Torch and ONNX write, the settings without the names
 // of folders of this machine, and a card with what the run's own evaluation says of its samples. It holds no
-// row of data, but for the conformation that an aligned network lays others on: that one takes keep. Errors
-// are those of ONNX and *HubError.
+// row of data, but for the conformation that an aligned network lays others on: that one takes keep.
 func (s *Source) Hub(keep bool) (Files, error) {
 	r := s.Run
-	fault := func(format string, v ...any) error { return &HubError{r.Folder.Dir, fmt.Sprintf(format, v...)} }
+	refuse := func(format string, v ...any) error { return fault.Errorf(fault.Run, r.Folder.Dir, format, v...) }
 	if keepsRow(r) && !keep {
-		return nil, fault("the network lays conformations on one of the training data, which would be published; " +
+		return nil, refuse("the network lays conformations on one of the training data, which would be published; " +
 			"--with-reference agrees to that, and network.reference names another one before training")
 	}
 	v, stale, err := experiment.KeptEvaluation(r)
@@ -49,13 +44,13 @@ func (s *Source) Hub(keep bool) (Files, error) {
 	case err != nil:
 		return nil, err
 	case v == nil:
-		return nil, fault("has no evaluation, and a card without figures says nothing; landing report %s makes one",
+		return nil, refuse("has no evaluation, and a card without figures says nothing; landing report %s makes one",
 			text.Shell(r.Folder.Dir))
 	case stale != "" || v.Updates != s.Trained.State.Updates:
 		if stale == "" {
 			stale = fmt.Sprintf("it is of weights after %d updates, these have %d", v.Updates, s.Trained.State.Updates)
 		}
-		return nil, fault("its evaluation is of something else: %s; landing report --force %s makes it anew", stale,
+		return nil, refuse("its evaluation is of something else: %s; landing report --force %s makes it anew", stale,
 			text.Shell(r.Folder.Dir))
 	}
 	files, err := s.Torch()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
@@ -27,8 +27,7 @@ import (
 func (e example) evaluated(t *testing.T, settings ...string) *Source {
 	t.Helper()
 	s := e.trained(t, settings...)
-	prior, err := s.Run.Prior(context.Background(), nil)
-	testkit.OK(t, err)
+	prior := testkit.Must(s.Run.Prior(context.Background(), nil))
 	samples, _ := s.Run.Generate(context.Background(), s.Trained, prior, 60, 0, 1, nil)
 	if samples == nil {
 		t.Fatal("no samples")
@@ -45,8 +44,7 @@ var ballExample = examples[1]
 func TestHub(t *testing.T) {
 	s := ballExample.evaluated(t)
 	s.Licence = "Apache-2.0"
-	files, err := s.Hub(false)
-	testkit.OK(t, err)
+	files := testkit.Must(s.Hub(false))
 	for _, name := range []string{"README.md", "score.onnx", "model.safetensors", "graph.json", "score.py",
 		"config.yaml", "problem.yaml"} {
 		if len(files[name]) == 0 {
@@ -119,7 +117,7 @@ func TestNoHub(t *testing.T) {
 	refused := func(s *Source, keep bool, want string) {
 		t.Helper()
 		_, err := s.Hub(keep)
-		if e := new(HubError); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+		if fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -163,8 +161,7 @@ func TestHubReads(t *testing.T) {
 	s := ballExample.evaluated(t)
 	for licence, want := range map[string]string{"": "None", "mit": "mit", "My Own": "other"} {
 		s.Licence = licence
-		files, err := s.Hub(false)
-		testkit.OK(t, err)
+		files := testkit.Must(s.Hub(false))
 		dir := filepath.Join(t.TempDir(), "hub")
 		testkit.OK(t, run.WriteFolder(dir, files))
 		out, err := exec.Command(python, "-c", `
@@ -194,8 +191,7 @@ func TestHubDivergence(t *testing.T) {
 		}
 	}
 	v.JSD.Full, v.JSD.HeldOut, v.Nearest.Ratio = metric.Float(math.Inf(1)), metric.NaN, metric.Float(math.Inf(1))
-	card, err = s.card(v)
-	testkit.OK(t, err)
+	card = testkit.Must(s.card(v))
 	for _, figure := range []string{"Inf", "NaN", ".inf", ".nan", "divergence to", "nearest training row"} {
 		if strings.Contains(string(card), figure) {
 			t.Errorf("the card has a figure that is not finite (%s):\n%s", figure, card)

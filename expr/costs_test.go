@@ -57,8 +57,7 @@ func TestLimitsOfFormulas(t *testing.T) {
 	// Integer powers up to 64 are products, also of what is divided by.
 	for n, products := range map[string]bool{"64": true, "-64": true, "65": false, "-65": false, "2.5": false} {
 		g := NewGraph(1)
-		v, err := NewScope(g).Parse(power(n))
-		testkit.OK(t, err)
+		v := testkit.Must(NewScope(g).Parse(power(n)))
 		powers := 0
 		for _, i := range g.reach(v.e...) {
 			if g.is(i, opPow) {
@@ -168,12 +167,9 @@ func TestPlacesOfFaults(t *testing.T) {
 // taken or given twice is refused.
 func TestNamedVariables(t *testing.T) {
 	g := NewGraph(5)
-	s, err := NewScopeOf(g, []string{"speed", "load"})
-	testkit.OK(t, err)
-	v, err := s.Parse("[dim, len(x), x[2], speed, load]")
-	testkit.OK(t, err)
-	p, err := g.Compile(v)
-	testkit.OK(t, err)
+	s := testkit.Must(NewScopeOf(g, []string{"speed", "load"}))
+	v := testkit.Must(s.Parse("[dim, len(x), x[2], speed, load]"))
+	p := testkit.Must(g.Compile(v))
 	got := make([]float64, 5)
 	if p.Values(got, []float64{10, 11, 12, 13, 14}, 1); !slices.Equal(got, []float64{3, 3, 12, 13, 14}) {
 		t.Errorf("dim, len(x), x[2], speed and load are %v", got)
@@ -223,8 +219,7 @@ func TestGraphIsBounded(t *testing.T) {
 func TestInsteadKeepsItsCause(t *testing.T) {
 	g := NewGraph(2)
 	half, s := g.constant(0.5), NewScope(g) // so the slope is added right after the sum, which is elsewhere
-	v, err := s.Parse("x[1] + sqrt(x[0])")
-	testkit.OK(t, err)
+	v := testkit.Must(s.Parse("x[1] + sqrt(x[0])"))
 	root := g.nodes[v.e[0]].b
 	if !g.is(root, opSqrt) {
 		root = g.nodes[v.e[0]].a

@@ -25,8 +25,7 @@ var smooth = []struct {
 		return math.Sqrt(x[0]) * math.Exp(x[1]) * math.Log(x[2])
 	}},
 	{"sin(x[0])*cos(x[0]) + tan(x[1])", func(x []float64) float64 {
-		return math.Sin(x[0])*math.Cos(x[0]) +
-			math.Tan(x[1])
+		return math.Sin(x[0])*math.Cos(x[0]) + math.Tan(x[1])
 	}},
 	{"asin(x[0])*acos(x[1])*atan(x[2])", func(x []float64) float64 {
 		return math.Asin(x[0]) * math.Acos(x[1]) * math.Atan(x[2])
@@ -35,8 +34,7 @@ var smooth = []struct {
 		return math.Sinh(x[0]) * math.Cosh(x[1]) * math.Tanh(x[2])
 	}},
 	{"atan2(x[0], x[1]) + atan2(-x[2], x[3] - 2)", func(x []float64) float64 {
-		return math.Atan2(x[0], x[1]) +
-			math.Atan2(-x[2], x[3]-2)
+		return math.Atan2(x[0], x[1]) + math.Atan2(-x[2], x[3]-2)
 	}},
 	{"abs(x[0] - 2)*abs(x[1]) + relu(x[2] - 1) + relu(x[3])",
 		func(x []float64) float64 { return (2-x[0])*x[1] + x[3] }},
@@ -109,10 +107,8 @@ func TestDerivativesBySlope(t *testing.T) {
 	s := keyed.New(1, keyed.Probe, 0)
 	for _, f := range smooth {
 		g := expr.NewGraph(d)
-		value, err := expr.NewScope(g).Parse(f.text)
-		testkit.OK(t, err)
-		p, err := g.Compile(value)
-		testkit.OK(t, err)
+		value := testkit.Must(expr.NewScope(g).Parse(f.text))
+		p := testkit.Must(g.Compile(value))
 		at := func(x []float64) float64 {
 			var c [1]float64
 			p.Values(c[:], x, 1)
@@ -192,10 +188,8 @@ func TestKinks(t *testing.T) {
 		"atan2(x[0], x[1])": {math.NaN(), math.NaN()},
 	} {
 		g := expr.NewGraph(2)
-		v, err := expr.NewScope(g).Parse(formula)
-		testkit.OK(t, err)
-		p, err := g.Compile(v)
-		testkit.OK(t, err)
+		v := testkit.Must(expr.NewScope(g).Parse(formula))
+		p := testkit.Must(g.Compile(v))
 		var c [1]float64
 		var j [2]float64
 		p.Jacobians(c[:], j[:], []float64{0, 0}, 1)

@@ -28,10 +28,8 @@ func TestRows(t *testing.T) {
 		"let A = reshape(x[0:6], 2, 3); dot(A[0], A[1])": 14, "let A = reshape(x[0:6], 2, 3); len(A[0])": 3,
 	} {
 		g := expr.NewGraph(14)
-		v, err := expr.NewScope(g).Parse(formula)
-		testkit.OK(t, err)
-		p, err := g.Compile(v)
-		testkit.OK(t, err)
+		v := testkit.Must(expr.NewScope(g).Parse(formula))
+		p := testkit.Must(g.Compile(v))
 		x, got := make([]float64, 14), []float64{0}
 		for j := range x {
 			x[j] = float64(j)

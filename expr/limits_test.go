@@ -48,10 +48,8 @@ func TestFaultHasItsOperands(t *testing.T) {
 	for formula, want := range map[string][]float64{
 		"1/(x[0] - 2)": {1, 0}, "0^(x[0] - 3)": {0, -1}, "log(x[0] - 3)": {-1}} {
 		g := NewGraph(1)
-		v, err := NewScope(g).Parse(formula)
-		testkit.OK(t, err)
-		p, err := g.Compile(v)
-		testkit.OK(t, err)
+		v := testkit.Must(NewScope(g).Parse(formula))
+		p := testkit.Must(g.Compile(v))
 		if f := p.Fault([]float64{2}, 0); f == nil || f.Derivative || !slices.Equal(f.Operands, want) {
 			t.Errorf("%s: %+v, want the operands %v", formula, f, want)
 		}
@@ -161,8 +159,7 @@ func TestPowerOfTwo(t *testing.T) {
 func TestChunks(t *testing.T) {
 	for d, want := range map[int]int{1: 120, 100: 120, 200: 56, 300: 40, 1000: 8, 5000: 8} {
 		g := NewGraph(d)
-		p, err := g.Compile(Norm(g.X()))
-		testkit.OK(t, err)
+		p := testkit.Must(g.Compile(Norm(g.X())))
 		e := p.NewEvaluator()
 		v, x := make([]float64, 3), make([]float64, 3*d)
 		for j := range x {
@@ -201,8 +198,7 @@ func TestRangesOfFewNumbers(t *testing.T) {
 			t.Errorf("%s: %v", formula, err)
 			continue
 		}
-		p, err := g.Compile(v)
-		testkit.OK(t, err)
+		p := testkit.Must(g.Compile(v))
 		got := []float64{math.NaN()}
 		p.NewEvaluator().Values(got, x, 1)
 		if !(math.Abs(got[0]-want) < 1e-14*(1+math.Abs(want))) {
@@ -241,8 +237,7 @@ func TestForEach(t *testing.T) {
 			var at []int
 			for _, name := range []string{"i", "j"} {
 				if _, ok := s.names[name]; ok {
-					i, err := s.Index(name)
-					testkit.OK(t, err)
+					i := testkit.Must(s.Index(name))
 					at = append(at, i)
 				}
 			}
@@ -314,8 +309,7 @@ func TestHints(t *testing.T) {
 // Room that is too small is refused by name before anything is written.
 func TestRoomOfPrograms(t *testing.T) {
 	g := NewGraph(3)
-	p, err := g.Compile(Sum(g.X()), g.X().At(1))
-	testkit.OK(t, err)
+	p := testkit.Must(g.Compile(Sum(g.X()), g.X().At(1)))
 	e := p.NewEvaluator()
 	of := func(n int) []float64 { return make([]float64, n) }
 	for _, c := range []struct {

@@ -18,12 +18,10 @@ func program(t testing.TB, d int, formulas ...string) *expr.Program {
 	s := expr.NewScope(g)
 	var values []expr.Value
 	for _, f := range formulas {
-		v, err := s.Parse(f)
-		testkit.OK(t, err)
+		v := testkit.Must(s.Parse(f))
 		values = append(values, v)
 	}
-	p, err := g.Compile(values...)
-	testkit.OK(t, err)
+	p := testkit.Must(g.Compile(values...))
 	return p
 }
 
@@ -56,9 +54,8 @@ func TestSharing(t *testing.T) {
 // Simplifications and joined instructions round as the formula is written.
 func TestRounding(t *testing.T) {
 	p := program(t, 3, "0.1*(3*x[0])", "0.1*(3/x[0])", "x[0] + x[1] + x[2]", "x[0] + (x[1] + x[2])",
-		"x[0]*x[1] + x[2]*x[0]",
-		"x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]", "-(x[0] - x[1])*3",
-		"0.1*(4/x[0])", "4*(0.1/x[0])")
+		"x[0]*x[1] + x[2]*x[0]", "x[2] - x[0]*x[1]", "x[0]/3", "x[0]^3", "4*(3*x[0])", "x[0]*x[1] - x[2]",
+		"-(x[0] - x[1])*3", "0.1*(4/x[0])", "4*(0.1/x[0])")
 	s := keyed.New(3, keyed.Probe, 0)
 	x, got := make([]float64, 3), make([]float64, p.Components())
 	for sample := range uint64(200) {
@@ -66,9 +63,7 @@ func TestRounding(t *testing.T) {
 		a, b, c := x[0], x[1], x[2]
 		ab, ca, p3, q3, q4, q := a*b, c*a, 3*a, 3/a, 4/a, 0.1/a // rounded one by one
 		want := []float64{0.1 * p3, 0.1 * q3, float64(a+b) + c, a + float64(b+c), float64(ab) + float64(ca),
-			c - float64(ab), a / 3,
-			float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3,
-			0.1 * q4, 4 * q}
+			c - float64(ab), a / 3, float64(a*a) * a, 12 * a, float64(ab) - c, float64(b-a) * 3, 0.1 * q4, 4 * q}
 		p.Values(got, x, 1)
 		for i := range want {
 			if got[i] != want[i] {
@@ -107,12 +102,10 @@ func TestSparsity(t *testing.T) {
 	testkit.OK(t, s.Let("u", "tanh(sin(x[0]*x[1] + exp(x[0] - x[1])))"))
 	var values []expr.Value
 	for k, f := range many {
-		v, err := s.Parse(f)
-		testkit.OK(t, err)
+		v := testkit.Must(s.Parse(f))
 		values = append(values, v.Mul(v.Add(g.Const(float64(k)))))
 	}
-	q, err := g.Compile(values...)
-	testkit.OK(t, err)
+	q := testkit.Must(g.Compile(values...))
 	val, both := q.Operations()
 	if both > val+50*5 {
 		t.Errorf("%d operations for 50 values, %d with gradients", val, both)
@@ -123,8 +116,7 @@ func TestSparsity(t *testing.T) {
 // goroutines at once; and the tape's loops round as single operations do.
 func TestRowsAreIndependent(t *testing.T) {
 	const d, n = 6, 263
-	p := program(t, d,
-		"sin(x[0])*cos(x[0]) + sin(x[1])", "dihedral(x[0:3], x[1:4], x[2:5], x[3:6])", "norm(x) - 1",
+	p := program(t, d, "sin(x[0])*cos(x[0]) + sin(x[1])", "dihedral(x[0:3], x[1:4], x[2:5], x[3:6])", "norm(x) - 1",
 		"exp(x[0])*softplus(x[1]) - x[2]^1.7*0.1", "max(x) - min(x[0]*x[1], abs(x[2]))")
 	const c = 5
 	x, v := make([]float64, n*d), make([]float64, n*d)
@@ -275,8 +267,7 @@ func TestDefinitions(t *testing.T) {
 		{[]string{"f(u)", "sum(k in 0..u, k)"}, "let k = 100; f(3) + k", 106},
 		{[]string{"v(i)", "[i, i + 1]"}, "v(3)[1]", 4},
 	} {
-		s, err := let(c.pairs...)
-		testkit.OK(t, err)
+		s := testkit.Must(let(c.pairs...))
 		v, err := s.Parse(c.use)
 		if err != nil {
 			t.Errorf("%v: %v", c.pairs, err)
@@ -331,8 +322,7 @@ func TestDefinitions(t *testing.T) {
 		}
 		pairs = append(pairs, n+"(u)", m+"(u) + "+m+"(u)")
 	}
-	s, err := let(pairs...)
-	testkit.OK(t, err)
+	s := testkit.Must(let(pairs...))
 	last := pairs[len(pairs)-2]
 	if _, err := s.Parse(strings.Replace(last, "(u)", "(1)", 1)); err == nil ||
 		!strings.Contains(err.Error(), "expand to more than") {
@@ -343,8 +333,7 @@ func TestDefinitions(t *testing.T) {
 // Programmer's mistakes panic with the package's name.
 func TestPanics(t *testing.T) {
 	g, other := expr.NewGraph(2), expr.NewGraph(2)
-	p, err := g.Compile(g.X().At(0))
-	testkit.OK(t, err)
+	p := testkit.Must(g.Compile(g.X().At(0)))
 	for name, f := range map[string]func(){
 		"index":  func() { g.X().At(2) },
 		"graphs": func() { g.X().Add(other.X()) },

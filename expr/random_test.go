@@ -207,8 +207,7 @@ func TestRandomFormulas(t *testing.T) {
 			values = append(values, steps[c.op].do(values[c.p], values[c.q], g.Const))
 		}
 		outs := values[max(0, len(values)-5):]
-		prog, err := g.Compile(outs...)
-		testkit.OK(t, err)
+		prog := testkit.Must(g.Compile(outs...))
 		n := rapid.IntRange(1, 3).Draw(t, "points")
 		coordinate := rapid.Float64Range(-2, 2)
 		x, v := make([]float64, n*d), make([]float64, n*d)

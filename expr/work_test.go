@@ -61,8 +61,7 @@ func TestPlaceEndsWithTheFormula(t *testing.T) {
 	if _, err := NewScope(g).Parse("x[0] + 1"); err != nil {
 		t.Fatal(err)
 	}
-	p, err := g.Compile(Sqrt(g.X().At(1)))
-	testkit.OK(t, err)
+	p := testkit.Must(g.Compile(Sqrt(g.X().At(1))))
 	if f := p.Fault([]float64{1, -1}, 0); f == nil || f.Place != (Place{}) {
 		t.Errorf("the fault of what no formula says: %+v", f)
 	}

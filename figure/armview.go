@@ -107,21 +107,13 @@ type twoInks struct {
 
 func inks(k ink) twoInks { return twoInks{hex(k.light), hex(k.dark)} }
 
-// armView is what the page's template shows of it.
-type armView struct {
-	Title, Caption string
-	Names          []string // of the layers
-	Keys           []globeKey
-	Data           armData
-}
-
-func (a *ArmView) view() (*armView, error) {
+func (a *ArmView) view() (*sceneView, error) {
 	n := a.moving()
 	if n == 0 || a.Steps < 1 {
 		return nil, fmt.Errorf("figure: a page with an arm of %d joints and %d way points", n, a.Steps)
 	}
-	v := &armView{Title: a.Title, Caption: a.Caption, Data: armData{Tip: armTip(a.Tip), Volume: [][5]float64{},
-		Solids: []any{}, Ends: [][3]float64{}, Steps: a.Steps}}
+	v := &sceneView{kind: "arm", Title: a.Title, Caption: a.Caption}
+	data := armData{Tip: armTip(a.Tip), Volume: [][5]float64{}, Solids: []any{}, Ends: [][3]float64{}, Steps: a.Steps}
 	for _, j := range a.Joints {
 		kind := "fixed"
 		if j.Turns {
@@ -129,19 +121,19 @@ func (a *ArmView) view() (*armView, error) {
 		} else if j.Slides {
 			kind = "slide"
 		}
-		v.Data.Joints = append(v.Data.Joints, armJoint{kind, j.Wraps, j.R, j.P, j.Axis})
+		data.Joints = append(data.Joints, armJoint{kind, j.Wraps, j.R, j.P, j.Axis})
 	}
 	for _, s := range a.Volume {
-		v.Data.Volume = append(v.Data.Volume, [5]float64{float64(s.Link), s.Local[0], s.Local[1], s.Local[2], s.Radius})
+		data.Volume = append(data.Volume, [5]float64{float64(s.Link), s.Local[0], s.Local[1], s.Local[2], s.Radius})
 	}
 	for _, s := range a.Solids {
-		v.Data.Solids = append(v.Data.Solids, s.json())
+		data.Solids = append(data.Solids, s.json())
 	}
-	v.Data.Ends = append(v.Data.Ends, a.Ends...)
+	data.Ends = append(data.Ends, a.Ends...)
 	for i, name := range a.Modes {
 		k := modeInk(i)
-		v.Data.Modes = append(v.Data.Modes, inks(k))
-		v.Keys = append(v.Keys, globeKey{name, hex(k.light), "fill-" + k.class})
+		data.Modes = append(data.Modes, inks(k))
+		v.Keys = append(v.Keys, sceneKey{name, hex(k.light), "fill-" + k.class})
 	}
 	size := a.Steps * n
 	for i, l := range a.Layers {
@@ -149,8 +141,7 @@ func (a *ArmView) view() (*armView, error) {
 		if len(l.Values)%size != 0 || len(l.Labels) != count || l.Modes != nil && len(l.Modes) != count ||
 			(l.Modes == nil) != (a.Modes == nil) {
 			return nil, fmt.Errorf("figure: layer %q has %d numbers, %d labels and %d modes, of trajectories of %d",
-				l.Name,
-				len(l.Values), len(l.Labels), len(l.Modes), size)
+				l.Name, len(l.Values), len(l.Labels), len(l.Modes), size)
 		}
 		layer := armLayer{twoInks: inks(seriesInk(i, nil))}
 		for t := range a.Shown(count) {
@@ -169,11 +160,12 @@ func (a *ArmView) view() (*armView, error) {
 		if len(layer.Values) == 0 {
 			continue
 		}
-		v.Names, v.Data.Layers = append(v.Names, l.Name), append(v.Data.Layers, layer)
+		v.Names, data.Layers, v.last = append(v.Names, l.Name), append(data.Layers, layer), layer
 	}
-	if v.Data.Layers == nil {
+	if data.Layers == nil {
 		return nil, fmt.Errorf("figure: a page with no trajectory of an arm")
 	}
+	v.Data = data
 	return v, nil
 }
 

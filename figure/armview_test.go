@@ -33,7 +33,7 @@ func twoJoints(trajectories int) *ArmView {
 // The page holds joint values to 0.0001, at most so many trajectories, the arm, what it
 // must miss, and the script that plays them once beside what turns canvases.
 func TestArmView(t *testing.T) {
-	page := htmlOf(t, &Report{Title: "t", Arm: twoJoints(250)})
+	page := htmlOf(t, &Report{Title: "t", Scene: twoJoints(250)})
 	_, rest, ok := strings.Cut(page, `id="arm-data">`)
 	raw, _, _ := strings.Cut(rest, "</script>")
 	var got struct {

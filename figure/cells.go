@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -49,12 +50,7 @@ func (s *scene) density(k key, at []xy) {
 		if len(at) == 0 {
 			continue
 		}
-		slices.SortFunc(at, func(a, b xy) int { // files do not depend on the order of a map
-			if a.y != b.y {
-				return int(math.Copysign(1, a.y-b.y))
-			}
-			return int(math.Copysign(1, a.x-b.x))
-		})
+		slices.SortFunc(at, func(a, b xy) int { return cmp.Or(cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x)) })
 		s.add(cells{at: at, ink: k.ink, alpha: min(1, k.alpha*(0.25+1.25*float64(i)/(cellLevels-1)))})
 	}
 }

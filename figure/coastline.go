@@ -50,8 +50,7 @@ type geo struct{ lat, lon float64 }
 
 // onFrame reports whether the edge from p to q lies on the map's edge, the antimeridian or a pole, and so is no coast.
 func onFrame(p, q geo) bool {
-	return math.Abs(p.lon) == 180 && math.Abs(q.lon) == 180 ||
-		math.Abs(p.lat) == 90 && math.Abs(q.lat) == 90
+	return math.Abs(p.lon) == 180 && math.Abs(q.lon) == 180 || math.Abs(p.lat) == 90 && math.Abs(q.lat) == 90
 }
 
 // shores cuts a ring into its pieces of real coast.

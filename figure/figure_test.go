@@ -42,8 +42,7 @@ func gallery() map[string]drawing {
 	nan, inf := math.NaN(), math.Inf(1)
 	layers := []Layer{
 		{Name: `data & "more" <b>`, LatLon: spiral(300)},
-		{Name: "samples", LatLon: append(spiral(100), nan, 0, 91, 0, 0, inf), Color: color.NRGBA{200, 0, 0, 90},
-			Radius: 3},
+		{Name: "samples", LatLon: append(spiral(100), nan, 0, 91, 0, 0, inf)},
 	}
 	curve := Series{Name: "loss", X: []float64{1, 2, 3, 4, 5}, Y: []float64{10, 1, nan, 0.1, -1}}
 	return map[string]drawing{
@@ -54,8 +53,9 @@ func gallery() map[string]drawing {
 		"log lines": Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
 		"no lines":  Lines(LineOptions{LogY: true}),
 		"flat line": Lines(LineOptions{}, Series{Name: "zero", X: []float64{0, 1}, Y: []float64{0, 0}}),
-		"plane":     Points("", 2, []PointLayer{{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}}}),
-		"space":     Points("", 5, []PointLayer{{Name: "a", Points: make([]float64, 10)}, {Name: "b"}}),
+		"plane": Scatter(ScatterOptions{}, 2, PointLayer{Name: "a", Points: []float64{0, 0, 1, nan, 2, 3}, Radius: 3,
+			Color: color.NRGBA{200, 0, 0, 90}}),
+		"space": Scatter(ScatterOptions{}, 5, PointLayer{Name: "a", Points: make([]float64, 10)}, PointLayer{Name: "b"}),
 		"views": Space(SpaceOptions{Title: "A <view>", Balls: []Ball{{Radius: 2}}},
 			SpaceLayer{Name: "a", Points: []float64{0, 0, 3, nan, 2, 3}}, SpaceLayer{Name: "s", Strand: 3,
 				Points: make([]float64, 18)}, SpaceLayer{Name: "far", Points: []float64{9, 9, 9}}),
@@ -80,7 +80,7 @@ func gallery() map[string]drawing {
 func TestFiguresAreSafeDeterministicXML(t *testing.T) {
 	for name, d := range gallery() {
 		doc := svgOf(t, d)
-		if err := checkSVG(doc); err != nil {
+		if err := Inline(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if s := string(doc); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
@@ -153,19 +153,18 @@ func TestPNG(t *testing.T) {
 
 // A dot on the PNG stands where the projection puts it: the y axis is not flipped, and colours are the layer's.
 func TestPNGPlacesDots(t *testing.T) {
-	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}, Color: color.NRGBA{255, 0, 0, 255}, Radius: 6}})
+	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}}})
 	var b bytes.Buffer
 	testkit.OK(t, m.WritePNG(&b, mapWidth))
-	img, err := png.Decode(&b)
-	testkit.OK(t, err)
+	img := testkit.Must(png.Decode(&b))
 	var at xy
 	for _, i := range m.scene().items {
 		if d, ok := i.(dots); ok {
 			at = d.at[0] // the last one: the legend's comes before
 		}
 	}
-	if r, g, _, _ := img.At(int(at.x), int(at.y)).RGBA(); r>>8 < 250 || g>>8 > 5 {
-		t.Errorf("the pixel at %v is %v, want red", at, img.At(int(at.x), int(at.y)))
+	if r, _, b, _ := img.At(int(at.x), int(at.y)).RGBA(); r>>8 > 130 || b < r {
+		t.Errorf("the pixel at %v is %v, want teal", at, img.At(int(at.x), int(at.y)))
 	}
 	if at.x > mapWidth/2 || at.y > 300 {
 		t.Errorf("45° N 120° W is at %v, want the upper left", at)
@@ -283,8 +282,8 @@ func TestPanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"odd LatLon":     func() { svgOf(t, WorldMap("", []Layer{{LatLon: []float64{1}}})) },
 		"ragged series":  func() { Lines(LineOptions{}, Series{X: []float64{1}}) },
-		"one coordinate": func() { Points("", 1, nil) },
-		"ragged points":  func() { Points("", 3, []PointLayer{{Points: make([]float64, 4)}}) },
+		"one coordinate": func() { Scatter(ScatterOptions{}, 1) },
+		"ragged points":  func() { Scatter(ScatterOptions{}, 3, PointLayer{Points: make([]float64, 4)}) },
 	} {
 		func() {
 			defer func() {
@@ -386,5 +385,5 @@ func TestManyPointsAreDrawnByDensity(t *testing.T) {
 	if b.Len() > 2_000_000 || !strings.Contains(b.String(), "many, 200\u00a0000, 15\u00a0000 drawn") {
 		t.Errorf("in space: %d bytes", b.Len())
 	}
-	testkit.OK(t, Points("", 3, []PointLayer{{Name: "many", Points: points}}).WritePNG(io.Discard, 800))
+	testkit.OK(t, Scatter(ScatterOptions{}, 3, PointLayer{Name: "many", Points: points}).WritePNG(io.Discard, 800))
 }

@@ -31,48 +31,30 @@ type globeLayer struct {
 	Points []float64 `json:"points"` // longitude, latitude
 }
 
-// globeView is what the page's template shows of a globe.
-type globeView struct {
-	Title, Caption string
-	Keys           []globeKey
-	Data           globeData
-}
-
-type globeKey struct {
-	Name, Fill, Class string
-}
-
 // view prepares the globe. A layer of more than globeLimit places is thinned evenly, and the caption says so.
-func (g *Globe) view() *globeView {
-	v := g.layers()
-	v.Data.Land = globeLand()
-	return v
-}
-
-// layers is view without the land.
-func (g *Globe) layers() *globeView {
-	v := &globeView{Title: g.Title}
+func (g *Globe) view() (*sceneView, error) {
+	v, data := &sceneView{kind: "globe", Title: g.Title}, globeData{Land: globeLand()}
 	var remarks []string
 	if g.Caption != "" {
 		remarks = append(remarks, g.Caption)
 	}
 	for i, l := range g.Layers {
 		at, missing := l.places()
-		k := layerKey(i, l.Name, l.Color, l.Radius, len(at)+missing, missing)
+		k := layerKey(i, l.Name, nil, 0, len(at)+missing, missing)
 		shown := thin(at, globeLimit)
 		if len(shown) < len(at) {
-			remarks = append(remarks, fmt.Sprintf("Of %s only %s of %s points are here, taken evenly.",
-				l.Name, count(len(shown)), count(len(at))))
+			remarks = append(remarks, fmt.Sprintf("Of %s only %s of %s points are here, taken evenly.", l.Name,
+				count(len(shown)), count(len(at))))
 		}
 		layer := globeLayer{Light: hex(k.ink.light), Dark: hex(k.ink.dark), Alpha: k.alpha, Radius: k.dot}
 		for _, p := range shown {
 			layer.Points = append(layer.Points, decimals(p.lon, 2), decimals(p.lat, 2))
 		}
-		v.Data.Layers = append(v.Data.Layers, layer)
-		v.Keys = append(v.Keys, globeKey{k.name, hex(k.ink.light), strings.Join(k.ink.classes("fill-"), " ")})
+		data.Layers, v.last = append(data.Layers, layer), layer
+		v.Keys = append(v.Keys, sceneKey{k.name, hex(k.ink.light), strings.Join(k.ink.classes("fill-"), " ")})
 	}
-	v.Caption = strings.Join(remarks, " ")
-	return v
+	v.Caption, v.Data = strings.Join(remarks, " "), data
+	return v, nil
 }
 
 // globeLand is the coastline at one decimal, which a globe of a few hundred pixels does not outdo.

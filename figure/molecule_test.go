@@ -16,7 +16,7 @@ func svg(t *testing.T, pic Picture) string {
 	t.Helper()
 	var b bytes.Buffer
 	testkit.OK(t, pic.WriteSVG(&b))
-	testkit.OK(t, checkSVG(b.Bytes()))
+	testkit.OK(t, Inline(b.Bytes()))
 	testkit.OK(t, pic.WritePNG(&bytes.Buffer{}, 300))
 	return b.String()
 }
@@ -51,8 +51,7 @@ func TestArcs(t *testing.T) {
 func TestTorsions(t *testing.T) {
 	layers := []PointLayer{{Name: "data", Points: []float64{-70, 150, 290, 510, math.NaN(), 0}}, {Name: "samples"}}
 	got := svg(t, Torsions(TorsionOptions{X: "φ", Y: "ψ", FeasibleX: []float64{-70, -70}, FeasibleY: []float64{130,
-		200}},
-		layers...))
+		200}}, layers...))
 	if n := strings.Count(got, "fill-feasible"); n != 2*2+1 { // and the legend's
 		t.Errorf("%d shaded parts, want 5", n)
 	}
@@ -108,8 +107,7 @@ func TestShades(t *testing.T) {
 func TestMoleculeView(t *testing.T) {
 	const n = 250
 	m := &MoleculeView{Title: "Conformations", Elements: []string{"C", "N", "</script>"}, Names: []string{"C1", "N2",
-		"X"},
-		Bonds: [][2]int{{0, 1}, {1, 2}}}
+		"X"}, Bonds: [][2]int{{0, 1}, {1, 2}}}
 	data := MoleculeLayer{Name: "data"}
 	for i := range n {
 		data.Frames = append(data.Frames, 0, 0, 0, 1.23456, float64(i), 0, 2, 2, 2)
@@ -117,7 +115,7 @@ func TestMoleculeView(t *testing.T) {
 	}
 	m.Layers = []MoleculeLayer{data, {Name: "samples"}}
 	var b bytes.Buffer
-	testkit.OK(t, (&Report{Title: "t", Molecule: m}).WriteHTML(&b))
+	testkit.OK(t, (&Report{Title: "t", Scene: m}).WriteHTML(&b))
 	page := b.String()
 	_, rest, ok := strings.Cut(page, `id="molecule-data">`)
 	text, _, _ := strings.Cut(rest, "</script>")
@@ -144,7 +142,7 @@ func TestMoleculeView(t *testing.T) {
 	short.Layers = []MoleculeLayer{{Name: "data", Frames: make([]float64, 9), Labels: nil}}
 	for what, v := range map[string]*MoleculeView{"no labels": &short, "no atoms": {}, "nothing to show": {
 		Elements: m.Elements, Names: m.Names}} {
-		if err := (&Report{Molecule: v}).WriteHTML(&bytes.Buffer{}); err == nil {
+		if err := (&Report{Scene: v}).WriteHTML(&bytes.Buffer{}); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}

@@ -46,23 +46,16 @@ type moleculeLayer struct {
 	Labels []string    `json:"labels"`
 }
 
-// moleculeView is what the page's template shows of it.
-type moleculeView struct {
-	Title, Caption string
-	Names          []string // of the layers
-	Data           moleculeData
-}
-
-func (m *MoleculeView) view() (*moleculeView, error) {
+func (m *MoleculeView) view() (*sceneView, error) {
 	atoms := len(m.Elements)
 	if atoms == 0 || atoms > MoleculeAtoms || len(m.Names) != atoms {
 		return nil, fmt.Errorf("figure: a page with a molecule of %d atoms and %d names; expected at most %d of each",
 			atoms, len(m.Names), MoleculeAtoms)
 	}
-	v := &moleculeView{Title: m.Title, Caption: m.Caption, Data: moleculeData{Elements: m.Elements, Names: m.Names,
-		Bonds: m.Bonds}}
+	v := &sceneView{kind: "molecule", Title: m.Title, Caption: m.Caption}
+	data := moleculeData{Elements: m.Elements, Names: m.Names, Bonds: m.Bonds}
 	if m.Bonds == nil {
-		v.Data.Bonds = [][2]int{}
+		data.Bonds = [][2]int{}
 	}
 	for i, l := range m.Layers {
 		n := len(l.Frames) / (3 * atoms)
@@ -82,11 +75,11 @@ func (m *MoleculeView) view() (*moleculeView, error) {
 		if len(layer.Frames) == 0 {
 			continue
 		}
-		v.Names = append(v.Names, l.Name)
-		v.Data.Layers = append(v.Data.Layers, layer)
+		v.Names, data.Layers, v.last = append(v.Names, l.Name), append(data.Layers, layer), layer
 	}
-	if v.Data.Layers == nil {
+	if data.Layers == nil {
 		return nil, fmt.Errorf("figure: a page with no conformation of a molecule")
 	}
+	v.Data = data
 	return v, nil
 }

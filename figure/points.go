@@ -3,8 +3,6 @@ package figure
 import (
 	"fmt"
 	"image/color"
-	"math"
-	"slices"
 	"strings"
 )
 
@@ -14,11 +12,6 @@ type PointLayer struct {
 	Points []float64   // n×d, row by row
 	Color  color.Color // nil: the layer's place in the palette
 	Radius float64     // in points; 0: 1.8
-}
-
-// Points is Scatter with the coordinates' numbers on the axes.
-func Points(title string, d int, layers []PointLayer) *Chart {
-	return Scatter(ScatterOptions{Title: title}, d, layers...)
 }
 
 // ScatterOptions describe a scatter plot.
@@ -54,7 +47,7 @@ func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 		n := len(l.Points) / d
 		for row := range n {
 			p := l.Points[row*d : row*d+len(spans)]
-			if slices.ContainsFunc(p, func(v float64) bool { return !(math.Abs(v) <= largest) }) {
+			if !drawableAll(p) {
 				continue
 			}
 			drawable[i] = append(drawable[i], row)

@@ -2,7 +2,7 @@ package figure
 
 import (
 	"bytes"
-	_ "embed" // for the page's template, style sheet and scripts
+	"embed"
 	"fmt"
 	"html/template"
 	"io"
@@ -19,12 +19,9 @@ type Report struct {
 	Figures         []FigureRef
 	Notes           []string // what the figures leave out, and why
 	Tables          []Table
-	Globe           *Globe        // optional
-	Surface         *SurfaceView  // optional
-	Molecule        *MoleculeView // optional
-	Arm             *ArmView      // optional
-	Config          string        // the resolved YAML
-	Commands        []string      // how to get the same result again
+	Scene           Scene    // optional
+	Config          string   // the resolved YAML
+	Commands        []string // how to get the same result again
 }
 
 // Judged says whether what the page shows is good, and what to do if not.
@@ -63,34 +60,18 @@ type Table struct {
 	Note   string
 }
 
-//go:embed report.html
-var reportHTML string
+//go:embed *.html *.css *.js
+var assets embed.FS
 
-//go:embed report.css
-var reportCSS string
+func asset(name string) string {
+	b, err := assets.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
 
-//go:embed report.js
-var reportJS string
-
-//go:embed turn.js
-var turnJS string
-
-//go:embed globe.js
-var globeJS string
-
-//go:embed surface.js
-var surfaceJS string
-
-//go:embed molecule.js
-var moleculeJS string
-
-//go:embed arm.js
-var armJS string
-
-//go:embed scenes.html
-var scenesHTML string
-
-var reportTemplate = template.Must(template.Must(template.New("report").Parse(scenesHTML)).Parse(reportHTML))
+var reportTemplate = template.Must(template.New("report.html").ParseFS(assets, "scenes.html", "report.html"))
 
 // WriteHTML writes the report as one self-contained page: it loads nothing from the network, and its content security
 // policy forbids that it ever does. It refuses a figure whose SVG this package could not have written, and a table with
@@ -98,32 +79,19 @@ var reportTemplate = template.Must(template.Must(template.New("report").Parse(sc
 func (r *Report) WriteHTML(w io.Writer) error {
 	page := struct {
 		*Report
-		Style      template.CSS
-		Script     template.JS
-		Figures    []figureView
-		Tables     []tableView
-		Globe      *globeView
-		GlobeJS    template.JS
-		Surface    *surfaceView
-		SurfaceJS  template.JS
-		Molecule   *moleculeView
-		MoleculeJS template.JS
-		Arm        *armView
-		ArmJS      template.JS
-		TurnJS     template.JS // of all that are turned by hand
-		Commands   string
-	}{
-		Report:     r,
-		Style:      template.CSS(Style()),
-		Script:     template.JS(reportJS),
-		GlobeJS:    template.JS(globeJS),
-		SurfaceJS:  template.JS(surfaceJS),
-		MoleculeJS: template.JS(moleculeJS),
-		ArmJS:      template.JS(armJS),
-		Commands:   strings.Join(r.Commands, "\n"),
-	}
+		Style     template.CSS
+		Script    template.JS
+		Figures   []figureView
+		Tables    []tableView
+		Scene     *Live
+		TurnJS    template.JS // of all that are turned by hand
+		SceneHTML template.HTML
+		SceneJS   template.JS
+		Commands  string
+	}{Report: r, Style: template.CSS(Style()), Script: template.JS(asset("report.js")),
+		Commands: strings.Join(r.Commands, "\n")}
 	for _, f := range r.Figures {
-		if err := checkSVG(f.SVG); err != nil {
+		if err := Inline(f.SVG); err != nil {
 			return fmt.Errorf("figure: report figure %q: %w", f.Title, err)
 		}
 		page.Figures = append(page.Figures, figureView{f, template.HTML(f.SVG)})
@@ -135,32 +103,14 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		}
 		page.Tables = append(page.Tables, v)
 	}
-	if r.Globe != nil {
-		page.Globe = r.Globe.view()
-	}
-	if r.Surface != nil {
-		v, err := r.Surface.view()
+	if r.Scene != nil {
+		live, err := NewLive(r.Scene)
 		if err != nil {
 			return err
 		}
-		page.Surface = v
-	}
-	if r.Molecule != nil {
-		v, err := r.Molecule.view()
-		if err != nil {
-			return err
-		}
-		page.Molecule = v
-	}
-	if r.Arm != nil {
-		v, err := r.Arm.view()
-		if err != nil {
-			return err
-		}
-		page.Arm = v
-	}
-	if r.Globe != nil || r.Surface != nil || r.Molecule != nil || r.Arm != nil {
-		page.TurnJS = template.JS(turnJS)
+		page.Scene, page.SceneHTML, page.TurnJS = live, template.HTML(live.HTML), template.JS(asset("turn.js"))
+		page.SceneJS = template.JS(fmt.Sprintf("%s%sScene(JSON.parse(document.getElementById(%q).textContent));\n",
+			asset(live.Kind+".js"), live.Kind, live.Kind+"-data"))
 	}
 	var out bytes.Buffer
 	if err := reportTemplate.Execute(&out, page); err != nil {

@@ -27,7 +27,7 @@ func fullReport(t *testing.T) *Report {
 			Header: []string{hostile, "value"},
 			Rows:   [][]string{{hostile, "1.5e-7"}, {"b", "−3 ± 1"}},
 		}},
-		Globe:    &Globe{Title: hostile, Caption: hostile, Layers: layers},
+		Scene:    &Globe{Title: hostile, Caption: hostile, Layers: layers},
 		Notes:    []string{hostile},
 		Config:   "a: " + hostile,
 		Commands: []string{"landing train", hostile},
@@ -133,11 +133,10 @@ func TestReportRefusesRaggedTable(t *testing.T) {
 }
 
 func TestTableColumns(t *testing.T) {
-	v, err := Table{
+	v := testkit.Must(Table{
 		Header: []string{"name", "value", "share", "mixed", "gaps"},
 		Rows:   [][]string{{"a", "1.5e-7", "12 %", "3", ""}, {"b", "−3 ± 1", "<0.1 %", "none", "–"}},
-	}.view()
-	testkit.OK(t, err)
+	}.view())
 	for i, want := range []bool{false, true, true, false, true} {
 		if v.Header[i].Numeric != want || v.Rows[0][i].Numeric != want {
 			t.Errorf("column %q: numeric %t, want %t", v.Header[i].Text, v.Header[i].Numeric, want)

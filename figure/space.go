@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"strings"
 )
@@ -23,10 +22,8 @@ type Ball struct {
 // A SpaceLayer is a set of points in R³, or of strands of points.
 type SpaceLayer struct {
 	Name   string
-	Points []float64   // n×3, row by row
-	Strand int         // above 1: every Strand points in a row are joined by lines
-	Color  color.Color // nil: the layer's place in the palette
-	Radius float64     // in points; 0: 1.4
+	Points []float64 // n×3, row by row
+	Strand int       // above 1: every Strand points in a row are joined by lines
 }
 
 // Space draws points of R³ as seen from far away, each layer in a panel of its own, two in a row, all on the same
@@ -47,11 +44,7 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 		}
 		var missing, drawn int
 		marks[i], missing, drawn = c.marks(l)
-		r := l.Radius
-		if r == 0 {
-			r = 1.4
-		}
-		keys[i] = layerKey(i, l.Name, l.Color, r, n/joined, missing)
+		keys[i] = layerKey(i, l.Name, nil, 1.4, n/joined, missing)
 		keys[i].name = strings.TrimSuffix(keys[i].name, byDensity)
 		if drawn < n/joined-missing {
 			keys[i].name += ", " + count(drawn) + " drawn"
@@ -317,8 +310,7 @@ func (p panel) axes(s *scene, left, arm float64) {
 		lines = append(lines, []xy{at, end})
 		n := max(math.Hypot(ends[k].x, ends[k].y), 1)
 		s.add(label{at: xy{end.x + 8*ends[k].x/n, end.y + 8*ends[k].y/n + 3.5}, text: name, size: noteSize,
-			anchor: middle,
-			ink:    muted})
+			anchor: middle, ink: muted})
 	}
 	s.stroke(muted, 1.2, lines...)
 }

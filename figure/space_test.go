@@ -37,7 +37,7 @@ func distance(a, b [3]float64) float64 {
 func TestSpacePaintsFromFarToNear(t *testing.T) {
 	for _, l := range []SpaceLayer{
 		{Points: []float64{0, -2, 0, 0, 2, 0}},
-		{Points: []float64{-1, -2, 0, 1, -2, 0, -1, 2, 0, 1, 2, 0}, Strand: 2, Radius: 1},
+		{Points: []float64{-1, -2, 0, 1, -2, 0, -1, 2, 0, 1, 2, 0}, Strand: 2},
 	} {
 		var order string
 		var alphas []float64

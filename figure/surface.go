@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -46,9 +47,8 @@ func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *SurfaceMap {
 		s.add(label{at: xy{x + side/2, top + textSize}, text: l.Name, size: textSize, anchor: middle, ink: text})
 		shade := scaled(l.Values, layers[0].Values)
 		for row, azimuth := range [2]float64{30, 210} {
-			s.add(relief{x: x + 6, y: top + 20 + side*0.92*float64(row), side: side - 12, mesh: m,
-				shade: shade, look: look,
-				view: lookFrom(azimuth, 15)})
+			s.add(relief{x: x + 6, y: top + 20 + side*0.92*float64(row), side: side - 12, mesh: m, shade: shade,
+				look: look, view: lookFrom(azimuth, 15)})
 		}
 	}
 	s.grow(top + 20 + 2*0.92*side + 8)
@@ -210,15 +210,7 @@ func (r relief) svg(w *svgWriter) {
 			faces = append(faces, face{k, k[0].z + k[1].z + k[2].z})
 		}
 	}
-	slices.SortStableFunc(faces, func(a, b face) int {
-		switch {
-		case a.z < b.z:
-			return -1
-		case a.z > b.z:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(faces, func(a, b face) int { return cmp.Compare(a.z, b.z) })
 	for _, f := range faces {
 		var n vec3
 		line, shade := make([]xy, 3), 0.0
@@ -265,9 +257,8 @@ func (r relief) raster(px int) image.Image {
 				}
 			}
 			if covered > 0 {
-				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / covered), uint8(sum[1] / covered),
-					uint8(sum[2] / covered),
-					uint8(covered * 255 / 4)})
+				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / covered), uint8(sum[1] / covered), uint8(sum[2] /
+					covered), uint8(covered * 255 / 4)})
 			}
 		}
 	}

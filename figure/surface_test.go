@@ -52,7 +52,7 @@ func TestSurface(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.OK(t, s.WriteSVG(&svg))
-	if err := checkSVG(svg.Bytes()); err != nil {
+	if err := Inline(svg.Bytes()); err != nil {
 		t.Error(err)
 	}
 	// Half of the faces are in sight, in four views.
@@ -70,8 +70,8 @@ func TestSurfaceView(t *testing.T) {
 	n, _ := m.N()
 	values := make([]float64, n)
 	values[2] = 0.5
-	r := &Report{Title: "t", Surface: &SurfaceView{Mesh: m,
-		Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}}
+	v := &SurfaceView{Mesh: m, Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}
+	r := &Report{Title: "t", Scene: v}
 	var page bytes.Buffer
 	testkit.OK(t, r.WriteHTML(&page))
 	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1,
@@ -80,7 +80,7 @@ func TestSurfaceView(t *testing.T) {
 			t.Errorf("%q is there %d times, want %d", what, got, want)
 		}
 	}
-	r.Surface.Mesh, r.Surface.Layers = ball.Mesh(6), nil
+	v.Mesh, v.Layers = ball.Mesh(6), nil
 	if err := r.WriteHTML(&page); err == nil {
 		t.Error("32768 faces in a page")
 	}

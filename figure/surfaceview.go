@@ -23,27 +23,20 @@ type surfaceData struct {
 	Layers   [][]float64 `json:"layers"` // of each vertex, in [0, 1]
 }
 
-// surfaceView is what the page's template shows of it.
-type surfaceView struct {
-	Title, Caption string
-	Names          []string
-	Data           surfaceData
-}
-
-func (s *SurfaceView) view() (*surfaceView, error) {
+func (s *SurfaceView) view() (*sceneView, error) {
 	n, faces := s.Mesh.N()
 	if faces > SurfaceFaces {
 		return nil, fmt.Errorf("figure: a page with a surface of %d faces; expected at most %d", faces, SurfaceFaces)
 	}
 	look := newShading(s.Mesh)
-	v := &surfaceView{Title: s.Title, Caption: s.Caption, Data: surfaceData{Faces: s.Mesh.Faces}}
+	v, data := &sceneView{kind: "surface", Title: s.Title, Caption: s.Caption}, surfaceData{Faces: s.Mesh.Faces}
 	for i := range n {
 		for j, x := range s.Mesh.Vertex(int32(i)) {
-			v.Data.Vertices = append(v.Data.Vertices, decimals((x-look.centre[j])/look.radius, 4))
+			data.Vertices = append(data.Vertices, decimals((x-look.centre[j])/look.radius, 4))
 		}
 	}
 	for _, c := range ramp {
-		v.Data.Ramp = append(v.Data.Ramp, [3]uint8{c.R, c.G, c.B})
+		data.Ramp = append(data.Ramp, [3]uint8{c.R, c.G, c.B})
 	}
 	for _, l := range s.Layers {
 		shade := scaled(l.Values, s.Layers[0].Values)
@@ -51,7 +44,8 @@ func (s *SurfaceView) view() (*surfaceView, error) {
 			shade[i] = math.Round(x*1000) / 1000
 		}
 		v.Names = append(v.Names, l.Name)
-		v.Data.Layers = append(v.Data.Layers, shade)
+		data.Layers = append(data.Layers, shade)
 	}
+	v.Data = data
 	return v, nil
 }

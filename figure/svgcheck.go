@@ -13,10 +13,10 @@ import (
 // svgElements are the elements that this package's figures consist of. None of them runs a script or loads anything.
 var svgElements = []string{"svg", "g", "path", "circle", "text", "tspan"}
 
-// checkSVG reports why doc is not a figure of this package that is safe to inline in a page. It must be well-formed XML
+// Inline reports why doc is not a figure of this package that is safe to inline in a page. It must be well-formed XML
 // with one svg root and nothing beside it, the elements above only, no attributes that run or fetch something, and none
 // of the constructs that HTML reads otherwise than XML does.
-func checkSVG(doc []byte) error {
+func Inline(doc []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	if bytes.Contains(doc, []byte("<!")) {
 		return errors.New("declarations, comments and CDATA have no place in a figure")
@@ -66,7 +66,3 @@ func checkElement(e xml.StartElement) error {
 	}
 	return nil
 }
-
-// Inline returns an error if doc is not a figure of this package, which a page may hold: a file that somebody else may
-// have written is asked first.
-func Inline(doc []byte) error { return checkSVG(doc) }

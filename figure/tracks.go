@@ -1,9 +1,9 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // TracksOptions describe a picture of ways in space, seen along an axis.
@@ -92,7 +92,7 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 	}
 
 	const width, least, most = 560.0, 200.0, 620.0
-	s := newScene(width, 0, strings.Trim(opts.Title+": "+names(keys), ": "))
+	s := newScene(width, 0, alt(opts.Title, keys))
 	top := s.legend(margin, s.heading(opts.Title), width-2*margin, keys)
 	f := frame{x: spans[0].axis(0.04), y: spans[1].axis(0.04)}
 	f.x0, f.x1 = margin+gutter(f.y, 5, opts.Axes[1]), width-margin-8
@@ -157,26 +157,10 @@ func widened(a axis, length float64) axis {
 	return a
 }
 
-func names(keys []key) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = k.name
-	}
-	return strings.Join(out, "; ")
-}
-
 // hull returns the corners of the convex hull of points, counterclockwise: Andrew's monotone chain.
 func hull(points []xy) []xy {
 	points = slices.Clone(points)
-	slices.SortFunc(points, func(a, b xy) int {
-		switch {
-		case a.x < b.x || a.x == b.x && a.y < b.y:
-			return -1
-		case a == b:
-			return 0
-		}
-		return 1
-	})
+	slices.SortFunc(points, func(a, b xy) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) })
 	points = slices.Compact(points)
 	if len(points) < 3 {
 		return points

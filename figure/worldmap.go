@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 )
@@ -10,9 +9,7 @@ import (
 // A Layer is a set of places on the earth.
 type Layer struct {
 	Name   string
-	LatLon []float64   // n×2, latitude and longitude in degrees
-	Color  color.Color // nil: the layer's place in the palette
-	Radius float64     // in points; 0: 1.8
+	LatLon []float64 // n×2, latitude and longitude in degrees
 }
 
 // places returns the layer's drawable places, with longitudes in [-180, 180], and
@@ -60,7 +57,7 @@ func (m *Map) scene() *scene {
 	for i, l := range m.Layers {
 		places, missing := l.places()
 		at[i] = places
-		keys[i] = layerKey(i, l.Name, l.Color, l.Radius, len(places)+missing, missing)
+		keys[i] = layerKey(i, l.Name, nil, 0, len(places)+missing, missing)
 	}
 	s := newScene(mapWidth, 0, alt(m.Title, keys))
 	top := s.heading(m.Title)
@@ -85,9 +82,7 @@ func (m *Map) panels(s *scene, top float64, keys []key, at [][]geo) {
 			top = bottom
 		}
 		left := margin + float64(i%2)*(width+gap)
-		if m.Layers[i].Radius == 0 {
-			k.dot = 1.4
-		}
+		k.dot = 1.4
 		below := s.legend(left, top, width, []key{k})
 		p := newPlate(left, below, width)
 		p.base(s)

@@ -71,6 +71,9 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 		return unreachable
 	}
 	for range 10*g.c + 50 {
+		if g.c*g.c > heavy/64 && w.Err() != nil {
+			return unreachable
+		}
 		l, v := s.mostViolated(g)
 		if v <= 0x1p-50*reach {
 			return w.applyActive(out, i, a, base)

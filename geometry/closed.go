@@ -7,6 +7,7 @@ import "github.com/landing-diffusion/landing/constraint"
 // like those of any other set.
 type closed struct {
 	*points
+	until
 	l       *layout
 	normals constraint.Projector
 	size    int       // numbers kept of a point
@@ -33,6 +34,9 @@ func (g *closed) factor(n int) error {
 	for i := range n {
 		if !g.regular[i] {
 			g.all = false
+			if err := g.until.Err(); err != nil {
+				return err
+			}
 			if err := g.factorRow(i); err != nil {
 				return err
 			}
@@ -51,6 +55,7 @@ func (g *closed) factor(n int) error {
 func (g *closed) factorRow(i int) error {
 	if g.other == nil {
 		g.other = newFactored(g.points, g.l, 0)
+		g.other.until = g.until
 	}
 	return g.other.factorRow(i)
 }

@@ -10,6 +10,7 @@ import (
 type factored struct {
 	*points
 	*layout
+	until
 	ε   float64
 	der derivatives
 
@@ -43,6 +44,11 @@ func (g *factored) At(x []float64, n int) error { return g.hold(x, n, g.factorAl
 func (g *factored) factorAll(n int) error {
 	g.der.at(g.values, g.jac, g.x, n)
 	for i := range n {
+		if g.mat*g.widest > heavy {
+			if err := g.until.Err(); err != nil {
+				return err
+			}
+		}
 		if err := g.factorGroups(i); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 const (
@@ -156,6 +157,8 @@ func (e *RankError) Error() string {
 		"write it without squares, or away from its singular points", e.Component, e.Norm, e.Row)
 }
 
+func (*RankError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
+
 // A NonFiniteError says that a constraint or its gradient is NaN or infinite.
 type NonFiniteError struct {
 	Row       int
@@ -166,3 +169,5 @@ type NonFiniteError struct {
 func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("constraint %q is not finite (%v) at point %d", e.Component, e.Value, e.Row)
 }
+
+func (*NonFiniteError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }

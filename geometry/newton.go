@@ -63,6 +63,9 @@ func (w *Projection) newton(b base, dst []float64, ok []bool, margin float64, o 
 		w.der.at(w.val, w.jac, w.x, len(w.row))
 		left := w.row[:0]
 		for e, i := range w.row {
+			if w.mat*w.widest > heavy && w.Err() != nil {
+				return
+			}
 			row := dst[i*d : (i+1)*d]
 			converged, fate := w.newtonRow(row, b, i, w.x[e*d:(e+1)*d], w.val[e*c:(e+1)*c], w.jac[e*w.mat:(e+1)*w.mat])
 			switch {

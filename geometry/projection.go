@@ -37,6 +37,7 @@ type Projection struct {
 	rows    int
 	eval    constraint.Evaluator
 	*layout
+	until
 	der derivatives
 
 	y, x     []float64 // rows×d: proposals, and iterates gathered

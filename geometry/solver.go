@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -88,6 +89,7 @@ func (s *Approach) Run(x []float64) (steps int, ok bool) {
 // A Solver brings single points to Σ from anywhere, one at a time. It is scratch
 // space for one goroutine.
 type Solver struct {
+	until
 	at         Geometry
 	m          int
 	eval       constraint.Evaluator
@@ -107,10 +109,18 @@ func NewSolver(s constraint.Set, ε float64) *Solver {
 	}
 }
 
+// Until has Project and Descend return false once ctx is done, and returns s.
+func (s *Solver) Until(ctx context.Context) *Solver {
+	s.until.Until(ctx)
+	s.projection.Until(ctx)
+	Until(ctx, s.at)
+	return s
+}
+
 // Project moves x to the point of Σ in the normal directions at x (Projection.Project)
 // and reports whether there is one; if not, x stays.
 func (s *Solver) Project(x []float64, margin float64) bool {
-	return s.at.At(x, 1) == nil && s.projection.Project(s.at, x, x, s.ok[:], margin).Failed() == 0
+	return s.at.At(x, 1) == nil && s.projection.Project(s.at, x, x, s.ok[:], margin).Failed() == 0 && s.Err() == nil
 }
 
 // Descend moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction,
@@ -126,6 +136,9 @@ func (s *Solver) Project(x []float64, margin float64) bool {
 func (s *Solver) Descend(x []float64, tol float64) bool {
 	if s.whole(x); s.arrived(x, tol) {
 		return true
+	}
+	if s.Err() != nil {
+		return false
 	}
 	s.halved(x)
 	return s.arrived(x, tol)

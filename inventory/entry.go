@@ -27,7 +27,7 @@ type State string
 const (
 	Training State = "training" // a process is at it
 	Finished State = "finished"
-	Stopped  State = "stopped" // before its end: landing resume goes on
+	Stopped  State = "stopped" // before its end: landing train goes on
 	Failed   State = "failed"
 	Damaged  State = "damaged" // files are missing, or are not what they were
 )

@@ -1,12 +1,13 @@
 package langevin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -71,135 +72,161 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 		return nil, &ConfigError{"Schedule.SigmaMax", fmt.Sprintf("%v … %v", s.SigmaMin, s.SigmaMax),
 			"σ_min = σ_max for chains"}
 	}
-	d, thin := p.Set.Dim(), max(c.Thin, 1)
+	d := p.Set.Dim()
 	draws := &Draws{Count: c.Count, Keep: c.Keep, Dim: d, X: make([]float64, c.Count*c.Keep*d)}
-	noise, start := keyed.ChainSteps.Stream(c.Seed, 0), keyed.ChainMomenta.Stream(c.Seed, 0)
 	sim := NewSimulator(p, pool, chainBlock)
 	failed := make([]bool, c.Count)
-	energy, known := p.Potential.(Energy)
-	if c.Leaps > 0 && p.Potential != nil && !known {
+	if _, known := p.Potential.(Energy); c.Leaps > 0 && p.Potential != nil && !known {
 		return nil, &ConfigError{"Potential", fmt.Sprintf("%T", p.Potential), "one whose values are known, for HMC"}
 	}
-	var flights, turned, unprojected atomic.Int64
-	refused := make([]float64, parallel.Blocks(c.Count, chainBlock)) // of each block
+	ends := make([]moves, parallel.Blocks(c.Count, chainBlock))
 	report, err := sim.run(ctx, c.Count, task{simulate: func(w *simWorker, lo, hi int) error {
-		n := hi - lo
-		x, prev, next := w.a, w.b, w.c
-		copy(x, x0[lo*d:hi*d])
-		var split *splitting
-		var metropolis *hmc
-		var p0 []float64
-		if c.Leaps > 0 {
-			metropolis = newHMC(p, c.Leaps, chainBlock)
-			split, p0 = metropolis.splitting, make([]float64, n*d)
-		} else if c.Symmetric {
-			split, p0 = newSplitting(p, chainBlock), make([]float64, n*d)
-		}
-		if split != nil {
-			split.watched = energies{c.watch && (known || p.Potential == nil), energy,
-				make([]float64, n), make([]float64, n), 0, 0}
-			defer func() {
-				flights.Add(int64(split.flights))
-				turned.Add(int64(split.turned))
-				share := &refused[lo/chainBlock]
-				if *share = split.watched.refused / float64(max(split.watched.steps, 1)); metropolis != nil {
-					*share = float64(metropolis.refused) / float64(max(metropolis.moves, 1))
-				}
-			}()
-		}
-		switch {
-		case metropolis != nil:
-		case c.Symmetric:
-			if err := w.pseudoPoint(prev, x, start, uint64(lo), n, 1); err != nil {
-				return diverged("chain", lo, 0, err)
-			}
-			for i := range p0 {
-				p0[i] = prev[i] - x[i]
-			}
-		case p.Method.Underdamped():
-			if err := w.pseudoPoint(prev, x, start, uint64(lo), n, -p.Schedule.Tau(0)); err != nil {
-				return diverged("chain", lo, 0, err)
-			}
-		}
-		for step := 1; step <= c.Burn+c.Keep*thin; step++ {
-			if step%256 == 0 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if c.Progress != nil && lo == 0 {
-					c.Progress(step)
-				}
-			}
-			w.draw(noise, uint64(lo), n, step)
-			var info Info
-			var err error
-			switch {
-			case metropolis != nil:
-				info.Projections, err = metropolis.step(x, p0, w.ζ, func(i int) float64 {
-					start.Uniforms(metropolis.u[:1], uint64(lo+i), step)
-					return metropolis.u[0]
-				}, failed[lo:hi], n)
-				if err == nil {
-					info.Worst = w.excess(split.components(x, n), n)
-				}
-			case c.Symmetric:
-				info.Projections, err = split.step(x, p0, w.ζ, failed[lo:hi], n)
-				if err == nil {
-					info.Worst = w.excess(split.components(x, n), n)
-				}
-			default:
-				info, err = w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, 0)
-				info.Folds.Carry(x)
-				x, prev, next = next, x, prev
-			}
-			if err != nil {
-				return diverged("chain", lo, step, err)
-			}
-			w.report.add(info)
-			if t := step - c.Burn; t > 0 && t%thin == 0 {
-				if err := finite("x", x[:n*d], d); err != nil {
-					return diverged("chain", lo, step, err)
-				}
-				kept := x
-				if split == nil && !p.NoTerminal && !p.Method.Projected() {
-					if kept = w.kept; kept == nil {
-						w.kept, w.unkept = make([]float64, len(x)), make([]bool, chainBlock)
-						kept = w.kept
-					}
-					copy(kept, x)
-					clear(w.unkept)
-					o, err := w.Terminal(kept, w.unkept, n)
-					if err != nil {
-						return diverged("chain", lo, step, err)
-					}
-					w.report.add(Info{Projections: o})
-					for _, lost := range w.unkept[:n] {
-						if lost {
-							unprojected.Add(1)
-						}
-					}
-				}
-				for i := range n {
-					copy(draws.X[((lo+i)*c.Keep+t/thin-1)*d:], kept[i*d:(i+1)*d])
-				}
-			}
-		}
-		return nil
+		k := c.kernel(w, lo, hi-lo)
+		err := c.walk(w, k, draws, x0[lo*d:hi*d], failed[lo:hi], lo)
+		ends[lo/chainBlock] = k.moved()
+		return err
 	}})
-	for _, f := range failed {
-		if f {
-			report.Failed++
-		}
-	}
+	report.Failed = lost(failed)
 	draws.Report = report
-	draws.Unprojected = int(unprojected.Load())
-	draws.Turned = float64(turned.Load()) / float64(max(flights.Load(), 1))
-	for b, r := range refused {
+	var flights, turned int
+	for b, m := range ends {
+		flights, turned, draws.Unprojected = flights+m.flights, turned+m.turned, draws.Unprojected+m.unprojected
 		lo, hi := parallel.Block(b, c.Count, chainBlock)
-		draws.Refused += r * float64(hi-lo) / float64(c.Count)
+		draws.Refused += m.refused * float64(hi-lo) / float64(c.Count)
 	}
+	draws.Turned = float64(turned) / float64(max(flights, 1))
 	return draws, err
 }
+
+// A chainKernel moves a block of chains: a plain step (stepping), B-A-O-A-B (splitChains) or HMC (hmcChains).
+type chainKernel interface {
+	// start puts the chains at the points x, n×d.
+	start(x []float64, momenta keyed.Stream) error
+	// step moves them with the noise ζ, n×d; failed is set as by Stepper.Forward.
+	step(step int, ζ []float64, failed []bool) (Info, error)
+	// points returns where the chains are, and draws what is kept of that, until the next step.
+	points() []float64
+	draws() ([]float64, error)
+	moved() moves
+}
+
+// moves counts what became of the moves of a block of chains.
+type moves struct {
+	flights, turned, unprojected int
+	refused                      float64 // share
+}
+
+// kernel returns that of the n chains from the one numbered lo.
+func (c *Chains) kernel(w *simWorker, lo, n int) chainKernel {
+	f, known := c.Process.Potential.(Energy)
+	watched := energies{c.watch && (known || c.Process.Potential == nil), f, make([]float64, n), make([]float64, n), 0, 0}
+	switch {
+	case c.Leaps > 0:
+		k := &hmcChains{newHMC(c.Process, c.Leaps, chainBlock), inPlace{w, lo, n, w.a, make([]float64, n*w.d)},
+			keyed.ChainMomenta.Stream(c.Seed, 0)}
+		k.watched = watched
+		k.until(w.ctx)
+		return k
+	case c.Symmetric:
+		k := &splitChains{newSplitting(c.Process, chainBlock), inPlace{w, lo, n, w.a, make([]float64, n*w.d)}}
+		k.watched = watched
+		k.until(w.ctx)
+		return k
+	}
+	return &stepping{w: w, lo: lo, n: n, x: w.a, prev: w.b, next: w.c}
+}
+
+// walk runs the chains from lo on, which start at x0, and keeps their draws.
+func (c *Chains) walk(w *simWorker, k chainKernel, draws *Draws, x0 []float64, failed []bool, lo int) error {
+	noise, n, d, thin := keyed.ChainSteps.Stream(c.Seed, 0), len(failed), w.d, max(c.Thin, 1)
+	if err := k.start(x0, keyed.ChainMomenta.Stream(c.Seed, 0)); err != nil {
+		return diverged("chain", lo, 0, err)
+	}
+	for step := 1; step <= c.Burn+c.Keep*thin; step++ {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if step%256 == 0 && c.Progress != nil && lo == 0 {
+			c.Progress(step)
+		}
+		w.draw(noise, uint64(lo), n, step)
+		info, err := k.step(step, w.ζ, failed)
+		if err != nil {
+			return diverged("chain", lo, step, err)
+		}
+		w.report.add(info)
+		t := step - c.Burn
+		if t <= 0 || t%thin != 0 {
+			continue
+		}
+		if err := finite("x", k.points()[:n*d], d); err != nil {
+			return diverged("chain", lo, step, err)
+		}
+		kept, err := k.draws()
+		if err != nil {
+			return diverged("chain", lo, step, err)
+		}
+		for i := range n {
+			copy(draws.X[((lo+i)*c.Keep+t/thin-1)*d:], kept[i*d:(i+1)*d])
+		}
+	}
+	return nil
+}
+
+// stepping is the kernel of the process's own forward step.
+type stepping struct {
+	w             *simWorker
+	lo, n         int
+	x, prev, next []float64
+	kept          []float64 // draws, projected: rows×d; nil before they are
+	unkept        []bool    // those that could not be
+	unprojected   int
+}
+
+func (k *stepping) start(x []float64, momenta keyed.Stream) error {
+	copy(k.x, x)
+	if p := k.w.proc; p.Method.Underdamped() {
+		return k.w.pseudoPoint(k.prev, k.x, momenta, uint64(k.lo), k.n, -p.Schedule.Tau(0))
+	}
+	return nil
+}
+
+func (k *stepping) step(_ int, ζ []float64, failed []bool) (Info, error) {
+	info, err := k.w.Forward(k.next, k.x, k.prev, ζ, failed, k.n, 0)
+	info.Folds.Carry(k.x)
+	k.x, k.prev, k.next = k.next, k.x, k.prev
+	return info, err
+}
+
+func (k *stepping) points() []float64 { return k.x }
+
+// draws returns the points of landing methods projected onto Σ, unless the process has it otherwise.
+func (k *stepping) draws() ([]float64, error) {
+	if p := k.w.proc; p.NoTerminal || p.Method.Projected() {
+		return k.x, nil
+	}
+	if k.kept == nil {
+		k.kept, k.unkept = make([]float64, len(k.x)), make([]bool, chainBlock)
+	}
+	copy(k.kept, k.x)
+	clear(k.unkept)
+	o, err := k.w.Terminal(k.kept, k.unkept, k.n)
+	k.w.report.add(Info{Projections: o})
+	k.unprojected += lost(k.unkept[:k.n])
+	return k.kept, err
+}
+
+func (k *stepping) moved() moves { return moves{unprojected: k.unprojected} }
+
+// inPlace are chains whose points and momenta x and p, n×d, a kernel moves in place.
+type inPlace struct {
+	w     *simWorker
+	lo, n int
+	x, p  []float64
+}
+
+func (k *inPlace) points() []float64         { return k.x }
+func (k *inPlace) draws() ([]float64, error) { return k.x, nil }
 
 const (
 	chainBlock = 16
@@ -227,6 +254,8 @@ func (e *StartError) Error() string {
 		e.Chain, maxStarts, e.Component, e.Violation)
 }
 
+func (*StartError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // noStart is the error of a chain whose last try ended at x.
 func noStart(set constraint.Set, x []float64, chain int) *StartError {
 	e := &StartError{Chain: chain}
@@ -245,8 +274,8 @@ func noStart(set constraint.Set, x []float64, chain int) *StartError {
 // fail are tried again with fresh noise, up to 100 times; then the same points are brought
 // to Σ by repeated landing, which follows its normals. If that fails too, the error is a
 // *StartError. Where the potential knows a point to begin with (Beginner), all chains
-// begin there, projected.
-func Start(p *Process, n int, seed uint64) ([]float64, error) {
+// begin there, projected. A context that is done ends it with its error.
+func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
 	x := make([]float64, n*d)
 	s := keyed.ChainPoints.Stream(seed, 0)
@@ -257,7 +286,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		}
 		return x, nil
 	}
-	solver := geometry.NewSolver(p.Set, p.Repulsion)
+	solver := geometry.NewSolver(p.Set, p.Repulsion).Until(ctx)
 	newton := func(x []float64) bool { return solver.Project(x, p.Repulsion) }
 	landing := func(x []float64) bool { return solver.Descend(x, startTolerance) }
 	if given != nil && n > 0 {
@@ -265,7 +294,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 		if copy(first, given); !newton(first) && !landing(first) {
 			err := noStart(p.Set, first, 0)
 			err.Given = true
-			return nil, err
+			return nil, cmp.Or(ctx.Err(), error(err))
 		}
 		for i := 1; i < n; i++ {
 			copy(x[i*d:], first)
@@ -279,7 +308,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		start := func(bring func(x []float64) bool) bool {
-			for try := range maxStarts {
+			for try := 0; try < maxStarts && ctx.Err() == nil; try++ {
 				if draw(xi, s, uint64(i), try); bring(xi) {
 					return true
 				}
@@ -287,7 +316,7 @@ func Start(p *Process, n int, seed uint64) ([]float64, error) {
 			return false
 		}
 		if !start(newton) && !start(landing) {
-			return nil, noStart(p.Set, xi, i)
+			return nil, cmp.Or(ctx.Err(), error(noStart(p.Set, xi, i)))
 		}
 	}
 	return x, nil

@@ -37,7 +37,7 @@ func TestChainsCount(t *testing.T) {
 		} else if !c.method.Underdamped() {
 			p.Schedule.T = 0.01
 		}
-		x0, err := Start(p, count, 1)
+		x0, err := Start(t.Context(), p, count, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

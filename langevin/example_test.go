@@ -20,7 +20,7 @@ func ExampleChains() {
 		Potential: langevin.Linear{B: []float64{0, 0, κ}},
 		Schedule:  langevin.Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 	}
-	start, err := langevin.Start(process, 50, 1)
+	start, err := langevin.Start(context.Background(), process, 50, 1)
 	if err != nil {
 		panic(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/keyed"
 )
 
 // hmc is constrained Hamiltonian Monte Carlo (Lelièvre, Rousset and Stoltz, "Hybrid
@@ -44,6 +45,9 @@ func (c *hmc) step(
 	c.set.Tangent(p, ζ[:nd])
 	w.of(w.before, x[:nd], p[:nd], n)
 	for leap := range c.leaps {
+		if err := c.project.Err(); err != nil {
+			return o, err
+		}
 		c.kick(x, p, n)
 		if leap == 0 { // later ones may leave the numbers: that is a move to refuse
 			if err := finite("p", p[:nd], c.d); err != nil {
@@ -64,4 +68,31 @@ func (c *hmc) step(
 		}
 	}
 	return o, nil
+}
+
+// hmcChains is the kernel of HMC. Each step draws its own momenta.
+type hmcChains struct {
+	*hmc
+	inPlace
+	uniforms keyed.Stream
+}
+
+func (k *hmcChains) start(x []float64, _ keyed.Stream) error {
+	copy(k.x, x)
+	return nil
+}
+
+func (k *hmcChains) step(step int, ζ []float64, failed []bool) (info Info, err error) {
+	info.Projections, err = k.hmc.step(k.x, k.p, ζ, func(i int) float64 {
+		k.uniforms.Uniforms(k.u[:1], uint64(k.lo+i), step)
+		return k.u[0]
+	}, failed, k.n)
+	if err == nil {
+		info.Worst = k.w.excess(k.components(k.x, k.n), k.n)
+	}
+	return info, err
+}
+
+func (k *hmcChains) moved() moves {
+	return moves{flights: k.flights, turned: k.turned, refused: float64(k.refused) / float64(max(k.hmc.moves, 1))}
 }

@@ -117,7 +117,7 @@ func chainsOf(t *testing.T, set constraint.Set, f Potential, τ float64, leaps i
 	}
 	pool := parallel.New(2)
 	defer pool.Close()
-	x0, err := Start(p, 48, 1)
+	x0, err := Start(t.Context(), p, 48, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestOneLeapIsMetropolised(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Potential: Linear{B: []float64{0, 0, 6}},
 		Schedule: Schedule{N: 1, T: 0.7, SigmaMin: 1, SigmaMax: 1},
 	}
-	x0, err := Start(p, 50, 1)
+	x0, err := Start(t.Context(), p, 50, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			p := process(set, m)
 			p.Walls, p.Repulsion = PaperWalls, ε
 			p.Schedule = Schedule{N: 200, T: 20, SigmaMin: 0.7, SigmaMax: 0.7}
-			x0, err := Start(p, 8, 5)
+			x0, err := Start(t.Context(), p, 8, 5)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 		for c := range 8 {
 			m, walls := Method(c%4), Walls(c/4)
 			var results [2][]float64
-			x0, err := Start(&Process{Set: set, Repulsion: 0.05}, n, 4)
+			x0, err := Start(t.Context(), &Process{Set: set, Repulsion: 0.05}, n, 4)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +323,7 @@ func TestSplittingTurnsBackAtWalls(t *testing.T) {
 	} {
 		p := &Process{Set: c.set, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.4, SigmaMin: 1,
 			SigmaMax: 1}}
-		x0, err := Start(p, n, 9)
+		x0, err := Start(t.Context(), p, n, 9)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func TestCurvatureOffset(t *testing.T) {
 			Set: zoo.Sphere{D: 3}, Method: OLLA, Landing: Landing{Explicit: true, Rate: α}, Curvature: curvature,
 			Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
 		}
-		x0, err := Start(p, 64, 1)
+		x0, err := Start(t.Context(), p, 64, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -448,7 +448,7 @@ func TestChainsAreReproducible(t *testing.T) {
 	}
 	projected := *p
 	projected.Method = ULLAP
-	x0, err := Start(p, 40, 1)
+	x0, err := Start(t.Context(), p, 40, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +480,7 @@ func TestChainsAreReproducible(t *testing.T) {
 	// chains of the symmetric splitting (sd of a height < 0.3, so 5 standard
 	// errors are 0.075; level 6e-7).
 	p.Schedule.T = 0.2
-	x0, _ = Start(p, 400, 2)
+	x0, _ = Start(t.Context(), p, 400, 2)
 	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 400, Burn: 100, Keep: 1, Seed: 1}, x0)
 	mean := 0.0
 	for i := range 400 {

@@ -22,37 +22,17 @@ func (s *Simulator) Partway(ctx context.Context, dst []float64, failed []bool, x
 	d, L, end := s.proc.Set.Dim(), len(ks), ks[len(ks)-1]
 	clear(failed)
 	simulate := func(w *simWorker, lo, hi int) error {
-		n := hi - lo
-		x, prev, next := w.a, w.b, w.c
-		copy(x, x0[lo*d:hi*d])
-		if s.proc.Method.Underdamped() {
-			if err := w.pseudoPoint(prev, x, momentum, first+uint64(lo), n, -s.proc.Schedule.Tau(0)); err != nil {
-				return diverged("forward", int(first)+lo, 0, err)
-			}
-		}
 		level := 0
-		for k := range end {
-			w.draw(noise, first+uint64(lo), n, k)
-			info, err := w.Forward(next, x, prev, w.ζ, failed[lo:hi], n, k)
-			if err != nil {
-				return diverged("forward", int(first)+lo, k, err)
-			}
-			w.report.add(info)
-			info.Folds.Carry(x)
-			if k == s.proc.Schedule.N-1 {
-				if err := w.last(next, failed[lo:hi], n); err != nil {
-					return diverged("forward", int(first)+lo, k+1, err)
+		return w.forward(x0[lo*d:hi*d], failed[lo:hi], int(first)+lo, noise, momentum, end,
+			func(k int, x []float64, _ *Folds) {
+				if k != ks[level] {
+					return
 				}
-			}
-			if k+1 == ks[level] {
-				for i := range n {
-					copy(dst[((lo+i)*L+level)*d:((lo+i)*L+level+1)*d], next[i*d:(i+1)*d])
+				for i := range hi - lo {
+					copy(dst[((lo+i)*L+level)*d:((lo+i)*L+level+1)*d], x[i*d:(i+1)*d])
 				}
 				level++
-			}
-			x, prev, next = next, x, prev
-		}
-		return nil
+			})
 	}
 	report, err := s.run(ctx, len(failed), task{simulate, func(lo, hi int) { clear(failed[lo:hi]) }, func(i int) {
 		failed[i] = true
@@ -63,10 +43,6 @@ func (s *Simulator) Partway(ctx context.Context, dst []float64, failed []bool, x
 		g.Broadcast(from, ranks.View(dst[lo*L*d:hi*L*d]))
 		g.Broadcast(from, ranks.View(failed[lo:hi]))
 	}})
-	for _, f := range failed {
-		if f {
-			report.Failed++
-		}
-	}
+	report.Failed = lost(failed)
 	return report, err
 }

@@ -21,7 +21,7 @@ func TestPartwayIsForward(t *testing.T) {
 		p := &Process{Set: hemisphere, Method: method, Friction: 3,
 			Schedule: Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
 		const n, skip, d, seed, refresh = 40, 7, 3, 5, 4
-		x0, err := Start(p, n, 1)
+		x0, err := Start(t.Context(), p, n, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestPartwayIsForward(t *testing.T) {
 // A path that breaks down fails and no other does: its rows hold where it began.
 func TestPartwayTolerates(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
-	x0, err := Start(p, 6, 1)
+	x0, err := Start(t.Context(), p, 6, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestEmpiricalPriorInParts(t *testing.T) {
 	}
 	p := &Process{Set: zoo.Sphere{D: d}, Method: ULLA, Friction: 3,
 		Schedule: Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-	x0, err := Start(p, rows, 1)
+	x0, err := Start(t.Context(), p, rows, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

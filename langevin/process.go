@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A Method is one of the four discretisations of the paper.
@@ -121,6 +122,8 @@ type ConfigError struct {
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
 }
+
+func (e *ConfigError) Place() fault.Place { return fault.Place{Kind: fault.Problem, Key: e.Field} }
 
 // MaxSteps bounds the steps of a process: paths keep every state.
 const MaxSteps = 1_000_000

@@ -96,7 +96,7 @@ func TestWhatBrokeDown(t *testing.T) {
 		{fmt.Errorf("held up: %w", &geometry.RankError{Row: 1, Component: "knot"}), 101, "knot", "the rank drops"},
 		{errors.New("out of paper"), 100, "state", "out of paper"},
 	} {
-		e := diverged("backward", 100, 7, c.err)
+		e := diverged("backward", 100, 7, c.err).(*DivergedError)
 		if e.Sample != c.sample || e.Component != c.component || e.Step != 7 || e.Direction != "backward" ||
 			!strings.Contains(e.Err.Error(), c.text) || !errors.Is(e, e.Err) {
 			t.Errorf("%v: %+v", c.err, e)
@@ -251,7 +251,7 @@ func TestPriorsThatAreNone(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
-	x0, err := Start(p, 20, 1)
+	x0, err := Start(t.Context(), p, 20, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func BenchmarkSO10Forward(b *testing.B) {
 		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Explicit: true, Rate: 10},
 		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
 	}
-	x0, err := Start(p, count, 1)
+	x0, err := Start(b.Context(), p, count, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package langevin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/ranks"
@@ -209,11 +211,16 @@ func (e *DivergedError) Error() string {
 		e.Direction, e.Sample, e.Step, e.Component, e.Err)
 }
 
+func (*DivergedError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
+
 func (e *DivergedError) Unwrap() error { return e.Err }
 
 // diverged wraps an error of package geometry at a row of the block whose first
-// sample has the number given.
-func diverged(direction string, first, step int, err error) *DivergedError {
+// sample has the number given, and returns that of a context as it is.
+func diverged(direction string, first, step int, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	e := &DivergedError{Direction: direction, Sample: first, Step: step, Component: "state", Err: err}
 	var nf *geometry.NonFiniteError
 	var re *geometry.RankError
@@ -243,11 +250,12 @@ type Simulator struct {
 
 type simWorker struct {
 	*Stepper
-	report  Report    // of the run in progress
-	a, b, c []float64 // three positions: rows×d
-	ζ       []float64 // the noise: rows×d, 2rows×d if it is split
-	net     Score     // of the backward simulation in progress
-	trace   *Trace    // of the backward simulation in progress; nil unless watched
+	ctx     context.Context // of the run in progress
+	report  Report          // of the run in progress
+	a, b, c []float64       // three positions: rows×d
+	ζ       []float64       // the noise: rows×d, 2rows×d if it is split
+	net     Score           // of the backward simulation in progress
+	trace   *Trace          // of the backward simulation in progress; nil unless watched
 
 	kept   []float64 // draws of chains, projected: rows×d; nil before they are
 	unkept []bool    // those that could not be
@@ -275,7 +283,8 @@ func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 	c := len(constraint.Components(s.proc.Set))
 	for _, w := range s.workers {
-		w.report = Report{Worst: make([]float64, c)}
+		w.report, w.ctx = Report{Worst: make([]float64, c)}, ctx
+		w.until(ctx)
 	}
 	first, end, g := 0, n, s.divided(t)
 	if g != nil {
@@ -295,6 +304,7 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 		} else {
 			errs[b] = t.simulate(s.workers[worker], lo, hi)
 		}
+		errs[b] = cmp.Or(ctx.Err(), errs[b]) // a step that the context ended is no result
 	})
 	r := Report{Worst: make([]float64, c)}
 	for _, w := range s.workers {
@@ -334,37 +344,13 @@ func (s *Simulator) ahead(ctx context.Context, paths *Paths, x0 []float64, first
 	noise := keyed.PathNoise.Stream(seed, refresh)
 	momentum := keyed.PathMomentum.Stream(seed, refresh)
 	simulate := func(w *simWorker, lo, hi int) error {
-		n := hi - lo
-		x, prev, next := w.a, w.b, w.c
-		copy(x, x0[lo*d:hi*d])
-		failed := paths.Failed[lo:hi]
-		if s.proc.Method.Underdamped() {
-			if err := w.pseudoPoint(prev, x, momentum, uint64(first+lo), n, -s.proc.Schedule.Tau(0)); err != nil {
-				return diverged("forward", first+lo, 0, err)
-			}
-		}
-		for k := 0; ; k++ {
-			for i := range n {
-				copy(paths.At(lo+i, k), x[i*d:(i+1)*d])
-			}
-			if k == N {
-				return nil
-			}
-			w.draw(noise, uint64(first+lo), n, k)
-			info, err := w.Forward(next, x, prev, w.ζ, failed, n, k)
-			if err != nil {
-				return diverged("forward", first+lo, k, err)
-			}
-			w.report.add(info)
-			paths.keep(info.Folds, lo, k+1)
-			info.Folds.Carry(x)
-			if k == N-1 {
-				if err := w.last(next, failed, n); err != nil {
-					return diverged("forward", first+lo, N, err)
+		return w.forward(x0[lo*d:hi*d], paths.Failed[lo:hi], first+lo, noise, momentum, N,
+			func(k int, x []float64, f *Folds) {
+				for i := range hi - lo {
+					copy(paths.At(lo+i, k), x[i*d:(i+1)*d])
 				}
-			}
-			x, prev, next = next, x, prev
-		}
+				paths.keep(f, lo, k)
+			})
 	}
 	report, err := s.run(ctx, paths.Count, task{simulate, paths.restart, func(i int) {
 		paths.Failed[i] = true
@@ -372,12 +358,52 @@ func (s *Simulator) ahead(ctx context.Context, paths *Paths, x0 []float64, first
 			copy(paths.At(i, k), x0[i*d:(i+1)*d])
 		}
 	}, paths.give})
-	for _, f := range paths.Failed {
-		if f {
-			report.Failed++
+	report.Failed = lost(paths.Failed)
+	return report, err
+}
+
+// forward simulates the steps 0 … end−1 of forward paths from the points x0, of which the first has the number given,
+// and shows x_0 … x_end, with the folds of the step to each.
+func (w *simWorker) forward(x0 []float64, failed []bool, first int, noise, momentum keyed.Stream, end int,
+	see func(k int, x []float64, f *Folds)) error {
+	n, x, prev, next := len(failed), w.a, w.b, w.c
+	copy(x, x0)
+	if w.proc.Method.Underdamped() {
+		if err := w.pseudoPoint(prev, x, momentum, uint64(first), n, -w.proc.Schedule.Tau(0)); err != nil {
+			return diverged("forward", first, 0, err)
 		}
 	}
-	return report, err
+	see(0, x, nil)
+	for k := range end {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		w.draw(noise, uint64(first), n, k)
+		info, err := w.Forward(next, x, prev, w.ζ, failed, n, k)
+		if err != nil {
+			return diverged("forward", first, k, err)
+		}
+		w.report.add(info)
+		info.Folds.Carry(x)
+		if k == w.proc.Schedule.N-1 {
+			if err := w.last(next, failed, n); err != nil {
+				return diverged("forward", first, k+1, err)
+			}
+		}
+		see(k+1, next, info.Folds)
+		x, prev, next = next, x, prev
+	}
+	return nil
+}
+
+// lost counts rows that failed.
+func lost(failed []bool) (n int) {
+	for _, f := range failed {
+		if f {
+			n++
+		}
+	}
+	return n
 }
 
 // Starts returns n rows of x (rows of d numbers) for paths or chains to start from:
@@ -483,7 +509,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			}
 		}
 		for k := N - 1; k >= 0; k-- {
-			if err := ctx.Err(); err != nil {
+			if err := w.ctx.Err(); err != nil {
 				return err
 			}
 			w.draw(noise, first+uint64(lo), n, k)
@@ -523,11 +549,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			s.trace.Add(w.trace)
 		}
 	}
-	for _, f := range failed {
-		if f {
-			report.Failed++
-		}
-	}
+	report.Failed = lost(failed)
 	return report, err
 }
 

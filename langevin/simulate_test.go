@@ -32,7 +32,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.NoTerminal = false
 		p.Split = i == 4
-		x0, err := Start(p, n, 1)
+		x0, err := Start(t.Context(), p, n, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 func TestForwardPathsFollowTheStepper(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
 	p.NoTerminal = false
-	x0, _ := Start(p, 5, 1)
+	x0, _ := Start(t.Context(), p, 5, 1)
 	pool := parallel.New(2)
 	defer pool.Close()
 	var paths Paths
@@ -202,7 +202,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 func TestThin(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLA)
 	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 1, 1
-	x0, _ := Start(p, 2, 1)
+	x0, _ := Start(t.Context(), p, 2, 1)
 	all := chains(t, Chains{Process: p, Count: 2, Burn: 2, Keep: 15, Seed: 1}, x0)
 	thin := chains(t, Chains{Process: p, Count: 2, Burn: 2, Keep: 5, Thin: 3, Seed: 1}, x0)
 	for c, series := range thin.Series(0) {
@@ -218,7 +218,7 @@ func TestThin(t *testing.T) {
 func TestFailuresAreCounted(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLAP)
 	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 2, 2 // steps of 0.6 radii: some leave the ball
-	x0, _ := Start(p, 200, 1)
+	x0, _ := Start(t.Context(), p, 200, 1)
 	pool := parallel.New(2)
 	defer pool.Close()
 	sim := NewSimulator(p, pool, 64)
@@ -249,7 +249,7 @@ func TestRunsAreApart(t *testing.T) {
 	rough, calm := process(zoo.Sphere{D: 3}, OLLAP), process(zoo.Sphere{D: 3}, OLLAP)
 	rough.Schedule.SigmaMin, rough.Schedule.SigmaMax = 2, 2
 	calm.Schedule.SigmaMin, calm.Schedule.SigmaMax = 0.01, 0.01
-	x0, _ := Start(rough, 200, 1)
+	x0, _ := Start(t.Context(), rough, 200, 1)
 	for _, workers := range []int{1, 3} {
 		pool := parallel.New(workers)
 		var paths Paths
@@ -304,7 +304,7 @@ func TestRunsAreApart(t *testing.T) {
 // Of errors in several blocks the first counts, and an error in one is not lost.
 func TestErrorOfABlock(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLA)
-	x0, _ := Start(p, 40, 1)
+	x0, _ := Start(t.Context(), p, 40, 1)
 	pool := parallel.New(2)
 	defer pool.Close()
 	sim := NewSimulator(p, pool, 8)
@@ -378,7 +378,7 @@ func BenchmarkVolcanoForward(b *testing.B) {
 		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 5,
 		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
 	}
-	x0, _ := Start(p, 663, 1)
+	x0, _ := Start(b.Context(), p, 663, 1)
 	pool := parallel.New(2)
 	defer pool.Close()
 	sim := NewSimulator(p, pool, 64)
@@ -408,7 +408,7 @@ func TestProjectedDraws(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA, OLLAP} {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.Schedule = Schedule{N: 1, T: 0.02, SigmaMin: 1, SigmaMax: 1}
-		x0, err := Start(p, 20, 1)
+		x0, err := Start(t.Context(), p, 20, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,14 @@
 package langevin
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/keyed"
 )
 
 // A splitting is the symmetric B-A-O-A-B splitting of underdamped Langevin
@@ -340,6 +342,42 @@ func newSplitting(p *Process, rows int) *splitting {
 		ok:   make([]bool, rows),
 		wall: newBounce(rows, c, d),
 	}
+}
+
+// until has steps end early once ctx is done.
+func (s *splitting) until(ctx context.Context) {
+	geometry.Until(ctx, s.set)
+	s.project.Until(ctx)
+}
+
+// splitChains is the kernel of the splitting.
+type splitChains struct {
+	*splitting
+	inPlace
+}
+
+func (k *splitChains) start(x []float64, momenta keyed.Stream) error {
+	copy(k.x, x)
+	if err := k.w.pseudoPoint(k.w.b, k.x, momenta, uint64(k.lo), k.n, 1); err != nil {
+		return err
+	}
+	for i := range k.p {
+		k.p[i] = k.w.b[i] - k.x[i]
+	}
+	return nil
+}
+
+func (k *splitChains) step(_ int, ζ []float64, failed []bool) (info Info, err error) {
+	info.Projections, err = k.splitting.step(k.x, k.p, ζ, failed, k.n)
+	if err == nil {
+		info.Worst = k.w.excess(k.components(k.x, k.n), k.n)
+	}
+	return info, err
+}
+
+func (k *splitChains) moved() moves {
+	return moves{flights: k.flights, turned: k.turned,
+		refused: k.watched.refused / float64(max(k.watched.steps, 1))}
 }
 
 // whole hides the Support of a set, so that its geometry is one group.

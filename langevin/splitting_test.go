@@ -94,7 +94,7 @@ func TestFlightsEndNearby(t *testing.T) {
 	}
 	p := &Process{Set: set, Method: ULLAP, Friction: 5, Potential: Quadratic{},
 		Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
-	x0, err := Start(p, 8, 1)
+	x0, err := Start(t.Context(), p, 8, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestStartByLanding(t *testing.T) {
 		}
 	}
 	p := &Process{Set: set, Repulsion: 0.02}
-	starts, err := Start(p, 4, 3)
+	starts, err := Start(t.Context(), p, 4, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestStartByLanding(t *testing.T) {
 	if slices.Equal(starts[:24], starts[24:48]) {
 		t.Error("two chains start from one point")
 	}
-	if again, _ := Start(p, 2, 3); !slices.Equal(again, starts[:48]) {
+	if again, _ := Start(t.Context(), p, 2, 3); !slices.Equal(again, starts[:48]) {
 		t.Error("starts are no function of the seed and the chain's number")
 	}
 }
@@ -72,7 +72,7 @@ func TestStartByLanding(t *testing.T) {
 // Starts that Newton's method finds are its own, the first of each chain.
 func TestStartByNewton(t *testing.T) {
 	set := sets.Plain(zoo.Ellipsoid{Axes: []float64{1, 0.3, 2}})
-	got, err := Start(&Process{Set: set}, 20, 5)
+	got, err := Start(t.Context(), &Process{Set: set}, 20, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestNoStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Start(&Process{Set: set}, 2, 1)
+	_, err = Start(t.Context(), &Process{Set: set}, 2, 1)
 	var none *StartError
 	if !errors.As(err, &none) || none.Chain != 0 || none.Component == "" || none.Violation < 1 ||
 		!strings.Contains(err.Error(), none.Component) {
@@ -133,7 +133,7 @@ func TestStartWhereThePotentialSays(t *testing.T) {
 			}
 			p.Potential = f
 		}
-		x, err := Start(p, 3, 1)
+		x, err := Start(t.Context(), p, 3, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestStartWhereThePotentialSays(t *testing.T) {
 			}
 		}
 	}
-	_, err := Start(&Process{Set: set, Potential: known{point: []float64{0, 0, 0}}}, 1, 1)
+	_, err := Start(t.Context(), &Process{Set: set, Potential: known{point: []float64{0, 0, 0}}}, 1, 1)
 	var fault *StartError
 	if !errors.As(err, &fault) || !fault.Given || !strings.Contains(err.Error(), "nearer") {
 		t.Errorf("from the centre: %v", err)

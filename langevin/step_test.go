@@ -34,7 +34,7 @@ func process(set constraint.Set, m Method) *Process {
 
 func pointOn(t *testing.T, p *Process) []float64 {
 	t.Helper()
-	x, err := Start(&Process{Set: p.Set}, 1, 3)
+	x, err := Start(t.Context(), &Process{Set: p.Set}, 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -599,7 +599,7 @@ func stepBenchmarks() []stepBenchmark {
 							p := process(set, m)
 							p.Landing.Explicit, p.Curvature = v != "implicit", v == "curvature"
 							s := p.NewStepper(n)
-							x, err := Start(p, n, 1)
+							x, err := Start(t.Context(), p, n, 1)
 							if err != nil {
 								t.Fatal(err)
 							}
@@ -624,7 +624,7 @@ func stepBenchmarks() []stepBenchmark {
 	out = append(out, stepBenchmark{"sphere/splitting", func(t testing.TB) func() {
 		p := process(zoo.Sphere{D: 3}, ULLA)
 		s := newSplitting(p, n)
-		x, _ := Start(p, n, 1)
+		x, _ := Start(t.Context(), p, n, 1)
 		v, ζ, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
 		return func() {
 			if _, err := s.step(x, v, ζ, failed, n); err != nil {

@@ -1,6 +1,7 @@
 package langevin
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -94,6 +95,20 @@ func (p *Process) NewStepper(rows int) *Stepper {
 		s.curvature = k
 	}
 	return s
+}
+
+// until has steps end early once ctx is done; what they give then is of no use.
+func (s *Stepper) until(ctx context.Context) {
+	geometry.Until(ctx, s.at)
+	geometry.Until(ctx, s.proposal)
+	s.projection.Until(ctx)
+	if w := s.walls; w != nil {
+		geometry.Until(ctx, w.at)
+		geometry.Until(ctx, w.end)
+		w.projection.Until(ctx)
+		w.endProject.Until(ctx)
+		w.ctx = ctx
+	}
 }
 
 // Forward writes x_{k+1} from x_k = x, x_{k−1} = prev and ζ_k, all n×d; prev is

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -116,6 +117,8 @@ func (e *TuneError) Error() string {
 		"%.3g %% of flights turned back and %.3g %% of moves would be refused; look at the potential and at Σ "+
 		"where the chains begin, or give sample.step", e.Step, e.Rounds, 100*e.Failed, 100*e.Turned, 100*e.Refused)
 }
+
+func (*TuneError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // FailedShare returns the share of projections that failed, each of which left its chain
 // where it was: without Metropolis that is an error of the law.

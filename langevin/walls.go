@@ -1,6 +1,7 @@
 package langevin
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -140,6 +141,7 @@ type mirrors struct {
 	end        geometry.Geometry    // of all, for Terminal
 	endProject *geometry.Projection
 	solver     *geometry.Solver // onto Σ
+	ctx        context.Context  // of Stepper.until
 	support    [][]int          // that each component's derivatives are along; nil: all coordinates
 	jac        []float64        // derivatives at a point, along the support
 	grad       []float64        // d
@@ -320,5 +322,5 @@ func (w *mirrors) inside(y []float64, info *Info) bool {
 		w.solver = geometry.NewSolver(w.proc.Set, 0)
 	}
 	info.Pushed++
-	return w.solver.Project(y, 0)
+	return w.solver.Until(w.ctx).Project(y, 0)
 }

@@ -314,7 +314,7 @@ func TestUnfold(t *testing.T) {
 		for _, m := range []Method{OLLA, ULLA} {
 			p := process(set, m)
 			p.Landing.Explicit = false
-			x0, err := Start(p, 40, 6)
+			x0, err := Start(t.Context(), p, 40, 6)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -391,7 +391,7 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 			p := process(set, m)
 			p.NoTerminal, p.Landing.Explicit = false, false
 			l := len(set.Inequalities())
-			x0, err := Start(p, 40, 6)
+			x0, err := Start(t.Context(), p, 40, 6)
 			if err != nil {
 				t.Fatal(err)
 			}

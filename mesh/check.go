@@ -3,6 +3,8 @@ package mesh
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A Kind is a kind of fault.
@@ -25,6 +27,8 @@ type Fault struct {
 }
 
 func (f Fault) Error() string { return f.String() }
+
+func (Fault) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // String names the fault and what it does to what is made from the mesh: a level
 // set that is fitted to it, and eigenfunctions.

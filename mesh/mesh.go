@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -45,6 +46,8 @@ func (e *Error) Error() string {
 	}
 	return e.File + ": " + e.Where + ": " + e.Problem
 }
+
+func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.File} }
 
 // maxFile bounds the bytes of a file.
 const maxFile = 2 << 30

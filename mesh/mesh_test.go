@@ -85,8 +85,7 @@ func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 
 func TestRead(t *testing.T) {
 	for name, data := range files() {
-		m, err := read(t, name, data)
-		testkit.OK(t, err)
+		m := testkit.Must(read(t, name, data))
 		if fmt.Sprint(m) != fmt.Sprint(cube()) {
 			t.Errorf("%s: %v", name, m)
 		}
@@ -613,8 +612,7 @@ func TestSample(t *testing.T) {
 // The published meshes are closed, and of the sizes that they say.
 func TestPublishedMeshes(t *testing.T) {
 	for name, faces := range map[string]int{"bunny.ply": 5000, "bunny.obj": 5000, "spot.ply": 5856, "spot.obj": 5856} {
-		m, err := Read(testkit.Shared(t, "data/mesh/"+name))
-		testkit.OK(t, err)
+		m := testkit.Must(Read(testkit.Shared(t, "data/mesh/"+name)))
 		if _, n := m.N(); n != faces || m.Components() != 1 {
 			t.Errorf("%s: %d faces in %d parts", name, n, m.Components())
 		}
@@ -625,8 +623,7 @@ func TestPublishedMeshes(t *testing.T) {
 }
 
 func BenchmarkNearest(b *testing.B) {
-	m, err := Read(testkit.Shared(b, "data/mesh/bunny.ply"))
-	testkit.OK(b, err)
+	m := testkit.Must(Read(testkit.Shared(b, "data/mesh/bunny.ply")))
 	tree, s, x := NewTree(m), NewSampler(m, nil), make([]float64, 3)
 	for i := 0; b.Loop(); i++ {
 		s.Sample(x, keyed.New(1, keyed.Probe, 0), uint64(i), 0)

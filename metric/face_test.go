@@ -14,10 +14,8 @@ import (
 // Nearest faces, distances, counts and the divergence on the published bunny.
 func TestGoldenFaces(t *testing.T) {
 	g := golden.Read(t, "mesh_bunny.npz")
-	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	testkit.OK(t, err)
-	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
-	testkit.OK(t, err)
+	m := testkit.Must(mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply")))
+	data := testkit.Must(arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy")))
 	tree, x := mesh.NewTree(m), data.AsFloat64()
 	wantFace, wantDistance := g["face"].AsFloat64(), g["dist"].AsFloat64()
 	for i, want := range wantFace {

@@ -39,8 +39,7 @@ func sparse(h []float64) (out [][2]int) {
 // parts of a catalogue are its first half, all of it, its test rows and the first hundred.
 func parts(t *testing.T, name string) map[string][]float64 {
 	t.Helper()
-	points, err := dataset.ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv"))
-	testkit.OK(t, err)
+	points := testkit.Must(dataset.ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv")))
 	x, test := points.X, []float64(nil)
 	for _, i := range golden.Read(t, "s2_splits.npz")[name+"_test"].Int32 {
 		test = append(test, x[3*i:3*i+3]...)
@@ -70,8 +69,7 @@ func checkEarth(t *testing.T, name string, part map[string][]float64) {
 // traces are the power traces of the first 1000 of SO10_circle.npy, and of all.
 func traces(t *testing.T) map[string][]float64 {
 	t.Helper()
-	a, err := arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy"))
-	testkit.OK(t, err)
+	a := testkit.Must(arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy")))
 	all := metric.PowerTraces(nil, a.AsFloat64(), 10)
 	return map[string][]float64{"first1000": all[:4*1000], "full": all}
 }
@@ -178,10 +176,8 @@ func TestGoldenDistances(t *testing.T) {
 			c.Traces[p] = h
 		}
 	}
-	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	testkit.OK(t, err)
-	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy"))
-	testkit.OK(t, err)
+	m := testkit.Must(mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply")))
+	data := testkit.Must(arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/bunny_eigfn100.npy")))
 	x := data.AsFloat64()
 	faces := make([]float64, len(x)/3)
 	metric.NearestFaces(faces, x, mesh.NewTree(m))
@@ -192,8 +188,7 @@ func TestGoldenDistances(t *testing.T) {
 	}
 	c.Faces = sparse(h)
 	if *update {
-		b, err := json.Marshal(c)
-		testkit.OK(t, err)
+		b := testkit.Must(json.Marshal(c))
 		testkit.OK(t, os.WriteFile("../internal/testkit/golden/testdata/counts.json", append(b, '\n'), 0o666))
 	}
 }

@@ -44,9 +44,8 @@ func TestDrawsOfScores(t *testing.T) {
 		}
 		return first
 	})
-	if got := EnergyTest(x, y, d, 100, times, seed); got.PValue != p ||
-		math.Abs(float64(got.Mean-floor.Mean)) > 1e-12 || math.Abs(float64(got.SD-floor.SD)) > 1e-12 ||
-		got.Draws != times {
+	if got := EnergyTest(x, y, d, 100, times, seed); got.PValue != p || math.Abs(float64(got.Mean-floor.Mean)) >
+		1e-12 || math.Abs(float64(got.SD-floor.SD)) > 1e-12 || got.Draws != times {
 		t.Errorf("an energy test: %+v, want %v and %+v", got, p, floor)
 	}
 	u := make([]float64, m)

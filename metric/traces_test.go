@@ -22,8 +22,7 @@ func TestGoldenPowerTraces(t *testing.T) {
 		}
 	}
 	check(golden.Read(t, "so10_ops.npz")["x_on"].AsFloat64()[:100])
-	a, err := arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy"))
-	testkit.OK(t, err)
+	a := testkit.Must(arrayfile.ReadNPY(testkit.Shared(t, "data/so10/SO10_circle.npy")))
 	check(a.AsFloat64()[:200*100])
 }
 

@@ -92,8 +92,7 @@ func TestSelect(t *testing.T) {
 // Names make a molecule whose labels they are.
 func TestFromNames(t *testing.T) {
 	names := strings.Fields("ACE1:CH3 ACE1:C ALA2:N A:ALA2:CA C9 Cl1 CL1 1HB Xq")
-	m, err := FromNames(names)
-	testkit.OK(t, err)
+	m := testkit.Must(FromNames(names))
 	elements := ""
 	for i, a := range m.Atoms {
 		elements += a.Element + " "
@@ -105,8 +104,7 @@ func TestFromNames(t *testing.T) {
 		t.Errorf("elements %q, %+v", elements, m.Atoms)
 	}
 	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 " +
-		"has not",
-		"A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
+		"has not", "A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
 		"ALA2:": "expected a name"} {
 		var e *NameError
 		if _, err := FromNames(strings.Fields(name)); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {

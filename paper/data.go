@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -29,6 +30,8 @@ func (e *DataError) Error() string {
 	return fmt.Sprintf("recipe %s: %s %s. It is in the data folder of github.com/KraitGit/"+
 		"efficient-constrained-diffusion (docs/data.md)", e.Recipe, e.File, where)
 }
+
+func (*DataError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // files returns the data file of a cell, empty for data in the binary, and the settings that name other files.
 // Mixtures of rotations, which the paper's authors drew and did not publish, are drawn into the folder made.
@@ -86,7 +89,7 @@ func lookup(folder, name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// rotations returns the file of a mixture on SO(10), as landing data so draws it by default; none without a folder.
+// rotations returns the file of a mixture on SO(10), as landing make so draws it by default; none without a folder.
 func rotations(made, recipe string) (string, error) {
 	if made == "" {
 		return "", nil

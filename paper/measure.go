@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/processor"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/train"
@@ -355,7 +356,7 @@ const (
 // time measures the processor time of samples, and of the same by the keys that they are timed against: the
 // least of several rounds that draw both in turn. The difference is what projection costs.
 func (f figures) time(ctx context.Context, d *sweep.Drawing, by []string) error {
-	against, err := d.Own.Redraw(by)
+	against, err := d.Own.Redraw(problem.ParseSettings(by...))
 	if err != nil {
 		return err
 	}

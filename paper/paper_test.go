@@ -304,7 +304,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		p, err := problem.Load(source, c.Recipe, variants, c.Settings)
+		p, err := problem.Load(source, c.Recipe, variants, problem.ParseSettings(c.Settings...))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -96,6 +97,8 @@ func (e *RowsError) Error() string {
 	}
 	return s + ": " + e.Fault
 }
+
+func (*RowsError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 const maxRows = 1 << 24 // bytes of a file of rows
 

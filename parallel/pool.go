@@ -6,6 +6,7 @@
 package parallel
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -74,6 +75,16 @@ func (p *Pool) Do(n int, f func(worker, task int)) {
 			panic(v)
 		}
 	}
+}
+
+// DoUntil is Do, but tasks that have not begun when ctx is done are left out: the error is then that of ctx.
+func (p *Pool) DoUntil(ctx context.Context, n int, f func(worker, task int)) error {
+	p.Do(n, func(worker, task int) {
+		if ctx.Err() == nil {
+			f(worker, task)
+		}
+	})
+	return ctx.Err()
 }
 
 func (p *Pool) run(worker int) {

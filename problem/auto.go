@@ -48,7 +48,7 @@ const AutoPrior = "auto"
 // that repel, or without: where the file says auto, and with such walls where it says
 // nothing.
 func (p *Problem) RepulsionIsAuto(repels bool) bool {
-	silent := p.origin != nil && p.origin["process.repulsion"] == ""
+	silent := p.origin != nil && p.origin[KeyProcessRepulsion] == ""
 	return p.Process.Repulsion.IsAuto() || silent && repels
 }
 

@@ -50,10 +50,10 @@ func (p *Problem) runs(proc *langevin.Process) error {
 
 // processKeys are the keys of the fields that langevin.ConfigError names.
 var processKeys = map[string]string{
-	"Schedule.N": "process.steps", "Schedule.T": "process.horizon",
-	"Schedule.SigmaMin": "process.sigma.min", "Schedule.SigmaMax": "process.sigma.max",
-	"Method": "process.method", "Friction": "process.friction", "Walls": "process.walls",
-	"Repulsion": "process.repulsion", "Landing.Rate": "process.landing.rate", "Split": "process.noise",
+	"Schedule.N": KeyProcessSteps, "Schedule.T": KeyProcessHorizon,
+	"Schedule.SigmaMin": KeyProcessSigmaMin, "Schedule.SigmaMax": KeyProcessSigmaMax,
+	"Method": KeyProcessMethod, "Friction": KeyProcessFriction, "Walls": KeyProcessWalls,
+	"Repulsion": KeyProcessRepulsion, "Landing.Rate": KeyProcessLandingRate, "Split": KeyProcessNoise,
 	"eigenfunctions": "process.options.eigenfunctions", "path_steps": "process.options.path_steps",
 }
 
@@ -79,7 +79,7 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 				constraint.Name(set), jacobianRows, n, float64(maxJacobian))}
 	}
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
-		return nil, p.key("process.steps", n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
+		return nil, p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
 	}
 	proc := &langevin.Process{
 		Set:       set,
@@ -96,29 +96,29 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	// Of one end of σ that is given the other follows; until then it is where it can be.
 	if s := &proc.Schedule; s.SigmaMax < s.SigmaMin {
 		switch {
-		case p.Left("process.sigma.max"):
+		case p.Left(KeyProcessSigmaMax):
 			s.SigmaMax = s.SigmaMin
-		case p.Left("process.sigma.min"):
+		case p.Left(KeyProcessSigmaMin):
 			s.SigmaMin = s.SigmaMax
 		}
 	}
 	kind, ok := methods.Of(p.Process.Method)
 	if !ok {
-		return nil, p.key("process.method", p.Process.Method, methods.Names())
+		return nil, p.key(KeyProcessMethod, p.Process.Method, methods.Names())
 	}
 	if kind.Forward != nil {
 		proc.Method = kind.Forward(*proc).Method
 	}
 	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
-		return nil, p.key("convention", p.Convention, "paper or reference")
+		return nil, p.key(KeyConvention, p.Convention, "paper or reference")
 	}
 	if w := p.Process.Walls; w != "" {
 		if proc.Walls, err = langevin.ParseWalls(w); err != nil {
-			return nil, p.key("process.walls", w, "one of elastic, paper")
+			return nil, p.key(KeyProcessWalls, w, "one of elastic, paper")
 		}
 	}
 	if n := p.Process.Noise; n != "" {
-		if err := p.word("process.noise", n); err != nil {
+		if err := p.word(KeyProcessNoise, n); err != nil {
 			return nil, err
 		}
 		proc.Split = n == "split"
@@ -126,7 +126,7 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if err := p.word("process.sigma.schedule", p.Process.Sigma.Schedule); err != nil {
 		return nil, err
 	}
-	if err := p.word("process.landing.mode", p.Process.Landing.Mode); err != nil {
+	if err := p.word(KeyProcessLandingMode, p.Process.Landing.Mode); err != nil {
 		return nil, err
 	}
 	if proc.Potential, err = p.potential(set.Dim()); err != nil {
@@ -190,7 +190,7 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 	case "amber":
 		return p.forceField(d)
 	}
-	return nil, p.word("potential.kind", f.Kind)
+	return nil, p.word(KeyPotentialKind, f.Kind)
 }
 
 // HeldOut reports whether held-out distances end the training.
@@ -230,9 +230,9 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	case *score.OptionError:
 		return nil, p.option("process.options.", e)
 	case *method.ConfigError:
-		key := map[string]string{"Window": "train.window", "Output": "network.output",
-			"Process": "process.method", "Levels": "process.options.levels", "Paths": "train.paths",
-			"Potential": "potential.kind"}[e.Field]
+		key := map[string]string{"Window": KeyTrainWindow, "Output": KeyNetworkOutput,
+			"Process": KeyProcessMethod, "Levels": "process.options.levels", "Paths": KeyTrainPaths,
+			"Potential": KeyPotentialKind}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
 	case nil:
 		return p.counted(m)
@@ -248,23 +248,23 @@ func (p *Problem) counted(m method.Method) (method.Method, error) {
 	}
 	c, ok := m.(method.Counted)
 	if !ok {
-		return nil, p.key("generate.evaluations", n, "0: "+m.Name()+" takes as many as process.steps")
+		return nil, p.key(KeyGenerateEvaluations, n, "0: "+m.Name()+" takes as many as process.steps")
 	}
 	out, err := c.With(n)
 	if e, ok := err.(*method.ConfigError); ok {
-		return nil, p.key("generate.evaluations", e.Value, e.Want)
+		return nil, p.key(KeyGenerateEvaluations, e.Value, e.Want)
 	}
 	return out, err
 }
 
 // idleKeys are the keys of what method.Kind.Idle names.
 var idleKeys = map[string][]string{
-	"Schedule.T": {"process.horizon"}, "Schedule.SigmaMin": {"process.sigma.min"},
-	"Schedule.SigmaMax": {"process.sigma.max"}, "Geometric": {"process.sigma.schedule"},
-	"Friction": {"process.friction"}, "Landing.Explicit": {"process.landing.mode"},
-	"Landing.Rate": {"process.landing.rate"}, "Walls": {"process.walls"}, "Repulsion": {"process.repulsion"},
-	"Curvature": {"process.curvature"}, "NoTerminal": {"process.terminal_projection"}, "Convention": {"convention"},
-	"Prior": {"prior", "uniform.max_rhat", "uniform.max_steps"}, "Noise": {"process.noise"},
+	"Schedule.T": {KeyProcessHorizon}, "Schedule.SigmaMin": {KeyProcessSigmaMin},
+	"Schedule.SigmaMax": {KeyProcessSigmaMax}, "Geometric": {"process.sigma.schedule"},
+	"Friction": {KeyProcessFriction}, "Landing.Explicit": {KeyProcessLandingMode},
+	"Landing.Rate": {KeyProcessLandingRate}, "Walls": {KeyProcessWalls}, "Repulsion": {KeyProcessRepulsion},
+	"Curvature": {KeyProcessCurvature}, "NoTerminal": {KeyProcessTerminalProjection}, "Convention": {KeyConvention},
+	"Prior": {KeyPrior, "uniform.max_rhat", "uniform.max_steps"}, "Noise": {KeyProcessNoise},
 }
 
 // Idle returns the keys that the file or a setting wrote and that mean nothing to the method.

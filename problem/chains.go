@@ -62,7 +62,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 				"energy")
 	}
 	if p.Set.Unbounded() && proc.Potential == nil {
-		return nil, p.key("potential.kind", p.Potential.Kind,
+		return nil, p.key(KeyPotentialKind, p.Potential.Kind,
 			"a potential: on an unbounded set exp(−0) is no distribution")
 	}
 	if c.Measure == "level" {
@@ -77,7 +77,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 // unconditional returns a *KeyError if there is a condition.
 func (p *Problem) unconditional() error {
 	if names := p.Condition.Columns; len(names) > 0 {
-		return p.key("condition.columns", names, "none: chains of landing sample have no data to take them from; "+
+		return p.key(KeyConditionColumns, names, "none: chains of landing mcmc have no data to take them from; "+
 			"write their values into the set")
 	}
 	return nil

@@ -29,19 +29,19 @@ func (p *Problem) checkCondition(set constraint.Set) error {
 	if len(c.Columns) == 0 {
 		switch {
 		case held > 0:
-			return p.key("condition.columns", nil, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
+			return p.key(KeyConditionColumns, nil, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
 				held, constraint.Name(set)))
 		case c.Path != "":
-			return p.key("condition.columns", nil, "names of the columns of "+c.Path)
+			return p.key(KeyConditionColumns, nil, "names of the columns of "+c.Path)
 		case c.Drop != 0:
 			return p.key("condition.drop", c.Drop, "no such key: there is no condition (condition.columns)")
 		case p.Generate.Guidance != 0:
-			return p.key("generate.guidance", p.Generate.Guidance, "0: there is no condition to be guided by")
+			return p.key(KeyGenerateGuidance, p.Generate.Guidance, "0: there is no condition to be guided by")
 		}
 		return nil
 	}
 	if held != len(c.Columns) {
-		return p.key("condition.columns", c.Columns, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
+		return p.key(KeyConditionColumns, c.Columns, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
 			held, constraint.Name(set)))
 	}
 	for k, at := range set.Capabilities().Held {
@@ -55,9 +55,9 @@ func (p *Problem) checkCondition(set constraint.Set) error {
 		return p.key("condition.drop", c.Drop, "a share of at least 0 and below 1")
 	}
 	if w := p.Generate.Guidance; !(w >= -1 && w <= 100) {
-		return p.key("generate.guidance", w, "a number in [-1, 100]")
+		return p.key(KeyGenerateGuidance, w, "a number in [-1, 100]")
 	} else if w != 0 && c.Drop == 0 {
-		return p.key("generate.guidance", w, "0, or training with condition.drop above 0: this network has not "+
+		return p.key(KeyGenerateGuidance, w, "0, or training with condition.drop above 0: this network has not "+
 			"learned to do without the condition")
 	}
 	return nil
@@ -67,11 +67,11 @@ func (p *Problem) checkCondition(set constraint.Set) error {
 func (p *Problem) checkNames() error {
 	names := p.Condition.Columns
 	if len(names) > maxColumns {
-		return p.key("condition.columns", len(names), fmt.Sprintf("at most %d names", maxColumns))
+		return p.key(KeyConditionColumns, len(names), fmt.Sprintf("at most %d names", maxColumns))
 	}
 	var fault *expr.Error
 	if _, err := expr.NewScopeOf(expr.NewGraph(len(names)), names); errors.As(err, &fault) {
-		return &KeyError{Origin: p.where("condition.columns"), Key: "condition.columns",
+		return &KeyError{Origin: p.where(KeyConditionColumns), Key: KeyConditionColumns,
 			Fault: fmt.Sprintf("%q: %s", fault.Name, fault.Message)}
 	}
 	return nil

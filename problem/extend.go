@@ -2,15 +2,14 @@ package problem
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 )
 
 // extendKeys are the keys with which a run can be gone on: how long, and what is done on the
 // way. What was learned, and how, stays.
 var extendKeys = []string{
-	"train.epochs", "train.max_seconds", "train.anneal", "train.evaluate_every", "train.checkpoint_every",
-	"train.max_failed", "mpi.exact",
+	KeyTrainEpochs, KeyTrainMaxSeconds, KeyTrainAnneal, "train.evaluate_every", "train.checkpoint_every",
+	KeyTrainMaxFailed, "mpi.exact",
 }
 
 // extendFaults say of other keys, by what they begin with, why a run does not go on with
@@ -18,7 +17,7 @@ var extendKeys = []string{
 var extendFaults = []reason{
 	{"train", "what was trained, was trained with it"},
 	{"network", "the weights are those of this network"},
-	{"prior", "it takes no training: --set of landing generate, eval and report"},
+	{KeyPrior, "it takes no training: --set of landing generate, eval and report"},
 	{"uniform", "it takes no training: --set of landing generate, eval and report"},
 	{"generate", "it takes no training: --set of landing generate, eval and report"},
 }
@@ -29,15 +28,11 @@ type Extension struct {
 	Seconds float64 // the budget from there on; 0: none
 }
 
-// Extend returns the problem, which is that of a run, with settings of the form key=value for
-// a training that goes on: epochs replace a budget, and a budget, which counts from there on,
-// the epochs. Other keys are a *KeyError. Values are not checked: Build does that.
-func (p *Problem) Extend(settings []string) (*Problem, Extension, error) {
+// Extend returns the problem, which is that of a run, with settings for a training that goes on. Epochs replace a
+// budget. A budget replaces the epochs, and counts from there on. Other keys are a *KeyError. Build checks the values.
+func (p *Problem) Extend(settings Settings) (*Problem, Extension, error) {
 	var x Extension
-	q, err := Load(p.Resolved(), p.file, "", nil) // which shares nothing with p
-	if err != nil {
-		return nil, x, err
-	}
+	q := p.trained()
 	if key, why, err := q.only(settings, extendKeys, extendFaults, "the score was learned with it"); err != nil {
 		return nil, x, err
 	} else if key != "" {
@@ -45,25 +40,20 @@ func (p *Problem) Extend(settings []string) (*Problem, Extension, error) {
 			"another value: %s. Keys that may change: %s", why, strings.Join(extendKeys, ", "))}
 	}
 	written := func(key string) bool { return q.origin[key] != "" }
-	x.Longer = written("train.epochs") || written("train.max_seconds")
+	x.Longer = written(KeyTrainEpochs) || written(KeyTrainMaxSeconds)
 	switch {
-	case !x.Longer && written("train.anneal"):
-		return nil, x, &KeyError{Origin: q.origin["train.anneal"], Key: "train.anneal",
+	case !x.Longer && written(KeyTrainAnneal):
+		return nil, x, &KeyError{Origin: q.origin[KeyTrainAnneal], Key: KeyTrainAnneal,
 			Fault: "it says how the rate falls until the end; expected it with train.epochs or --for"}
 	case !x.Longer:
-	case !written("train.max_seconds"):
+	case !written(KeyTrainMaxSeconds):
 		q.Train.MaxSeconds = 0
-	case !written("train.epochs"):
+	case !written(KeyTrainEpochs):
 		q.Train.Epochs = 0
 	}
 	if x.Longer {
 		x.Seconds = q.Train.MaxSeconds
 	}
-	origin := maps.Clone(p.origin)
-	if origin == nil {
-		origin = map[string]string{}
-	}
-	maps.Copy(origin, q.origin)
-	q.origin = origin
+	q.origin = joined(p.origin, q.origin)
 	return q, x, nil
 }

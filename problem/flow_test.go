@@ -14,7 +14,7 @@ func TestFlowKeys(t *testing.T) {
 		"network: {time_octaves: 2}\nprior: uniform\n"
 	load := func(method string, settings ...string) *Problem {
 		t.Helper()
-		p, err := Load([]byte(strings.Replace(text, "%s", method, 1)), "f.yaml", "", settings)
+		p, err := Load([]byte(strings.Replace(text, "%s", method, 1)), "f.yaml", "", ParseSettings(settings...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestFlowRefusals(t *testing.T) {
 		{"{kind: sphere, dim: 3}", "network={octaves: 2, octaves_of: start}", "network.octaves_of", "point"},
 	} {
 		text := "name: f\nset: " + c.set + "\nprocess: {method: flow}\n"
-		p, err := Load([]byte(text), "f.yaml", "", []string{c.setting})
+		p, err := Load([]byte(text), "f.yaml", "", ParseSettings(c.setting))
 		if err == nil {
 			_, err = p.Build()
 		}

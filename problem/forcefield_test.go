@@ -68,7 +68,7 @@ func TestForceField(t *testing.T) {
 		if math.Abs(got[0]-want[0]) > 1e-6 {
 			t.Errorf("%s: f = %v, want %v", c.keys, got[0], want[0])
 		}
-		start, err := langevin.Start(chains.Process, 2, 1)
+		start, err := langevin.Start(t.Context(), chains.Process, 2, 1)
 		if err != nil || math.Abs(start[0]-x[0]) > 0.05 {
 			t.Errorf("%s: chains begin at %v, %v", c.keys, start, err)
 		}

@@ -17,13 +17,13 @@ import (
 // motions of an arm, or of a molecule conformations, where the file is of a format that only
 // these have. Run folders hold the key.
 func (p *Problem) kind(set constraint.Set) {
-	if !p.silent("data.kind") {
+	if !p.silent(KeyDataKind) {
 		return
 	}
 	free := constraint.At(set, make([]float64, len(set.Capabilities().Held)))
 	if k, ok := kinds.WithEnds(set); ok {
 		if _, fits := kinds.Of(k.Data, free); fits {
-			p.choose(choose.Choice{Key: "data.kind", Value: k.Data, Reason: "points of the set are motions of an arm"})
+			p.choose(choose.Choice{Key: KeyDataKind, Value: k.Data, Reason: "points of the set are motions of an arm"})
 		}
 		return
 	}
@@ -31,7 +31,7 @@ func (p *Problem) kind(set constraint.Set) {
 	frames := slices.Contains(formats.Extensions, ext) && ext != ".npy" && ext != ".npz"
 	if _, ok := constraint.As[*conformation.Set](free); ok && frames {
 		if _, fits := kinds.Of(molecules.Kind.Data, free); fits {
-			p.choose(choose.Choice{Key: "data.kind", Value: molecules.Kind.Data,
+			p.choose(choose.Choice{Key: KeyDataKind, Value: molecules.Kind.Data,
 				Reason: "points of the set are conformations of a molecule, and the file has frames"})
 		}
 	}

@@ -61,7 +61,7 @@ func TestMeshRecipes(t *testing.T) {
 			"olla-p": {langevin.OLLAP, langevin.Schedule{N: 400, T: want.horizon, SigmaMin: want.olla,
 				SigmaMax: want.olla}},
 		} {
-			p, err := Load(data, origin, variant, set)
+			p, err := Load(data, origin, variant, ParseSettings(set...))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/method/methods"
@@ -50,6 +52,25 @@ func (e *KeyError) Error() string {
 		s = e.Origin + ": " + s
 	}
 	return s
+}
+
+// Place returns the file, line and key.
+func (e *KeyError) Place() fault.Place { return placeOf(e.Origin, e.Key) }
+
+var numbered = regexp.MustCompile(`^(.*):([0-9]+)$`)
+
+// placeOf returns the place that an origin names. A setting of the command line and a recipe are no files.
+func placeOf(origin, key string) fault.Place {
+	p := fault.Place{Kind: fault.Problem, Key: key}
+	if strings.HasPrefix(origin, "--set") || strings.HasPrefix(origin, "recipe ") {
+		return p
+	}
+	p.File = origin
+	if m := numbered.FindStringSubmatch(origin); m != nil {
+		p.File = m[1]
+		p.Line, _ = strconv.Atoi(m[2]) // too long to be a line: 0
+	}
+	return p
 }
 
 func show(v any) string {
@@ -135,12 +156,12 @@ func Source(name string) (data []byte, origin string, err error) {
 }
 
 // Load reads a problem: the source's bytes over Defaults, then those of its
-// variants that variant lists, as in "olla,fast", one over the other, then settings
-// of the form key=value. origin names the source in messages. Keys and types are checked,
+// variants that variant lists, as in "olla,fast", one over the other, then settings.
+// origin names the source in messages. Keys and types are checked,
 // those of variants that are not applied too; values are not: Build does that.
-func Load(data []byte, origin, variant string, settings []string) (*Problem, error) {
+func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
-	p.origin, p.file, p.variant, p.settings = map[string]string{}, origin, variant, slices.Clone(settings)
+	p.origin, p.file, p.variant, p.settings = map[string]string{}, origin, variant, settings.Texts()
 	if err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) }); err != nil {
 		return nil, err
 	}
@@ -165,10 +186,8 @@ func Load(data []byte, origin, variant string, settings []string) (*Problem, err
 			return nil, err
 		}
 	}
-	for _, s := range settings {
-		if err := p.setting(s); err != nil {
-			return nil, err
-		}
+	if err := p.override(settings); err != nil {
+		return nil, err
 	}
 	p.Variants = nil
 	p.budget()
@@ -185,34 +204,19 @@ func (p *Problem) budget() {
 	if !(p.Train.MaxSeconds > 0) && !p.Train.HeldOut() {
 		return
 	}
-	if p.origin["train.epochs"] == "" {
+	if p.origin[KeyTrainEpochs] == "" {
 		p.Train.Epochs = 0
 	}
-	if p.origin["train.anneal"] == "" {
+	if p.origin[KeyTrainAnneal] == "" {
 		p.Train.Anneal = budgetAnneal
 	}
 }
 
 // ofMethod makes the default of process.steps that the method has of its own.
 func (p *Problem) ofMethod() {
-	if k, ok := methods.Of(p.Process.Method); ok && k.Steps > 0 && p.silent("process.steps") {
+	if k, ok := methods.Of(p.Process.Method); ok && k.Steps > 0 && p.silent(KeyProcessSteps) {
 		p.Process.Steps = k.Steps
 	}
-}
-
-// settingOrigin begins the origin of a key that a setting wrote.
-const settingOrigin = "--set "
-
-// setting reads a setting of the form key=value over p.
-func (p *Problem) setting(s string) error {
-	key, value, ok := strings.Cut(s, "=")
-	if !ok || key == "" || strings.ContainsAny(key, " :{}[],#&*!|>'\"%@`\n") || strings.Contains(value, "\n") {
-		return &KeyError{Origin: "--set", Key: "setting", Value: s, Want: "key=value, as in train.epochs=500"}
-	}
-	parts := strings.Split(key, ".")
-	layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
-	origin := settingOrigin + s // one string for each number of a long list
-	return p.merge([]byte(layer), func(int) string { return origin })
 }
 
 // Variants returns the names of the variants in a source.
@@ -227,6 +231,8 @@ func Variants(data []byte, origin string) ([]string, error) {
 type SyntaxError struct{ Origin, Problem string }
 
 func (e *SyntaxError) Error() string { return e.Origin + ": " + e.Problem }
+
+func (e *SyntaxError) Place() fault.Place { return placeOf(e.Origin, "") }
 
 // Document parses YAML of one document, of the size and depth that a problem file may have. where turns a line into an
 // origin; errors are *SyntaxError.

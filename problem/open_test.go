@@ -31,7 +31,7 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 		{[]string{"set={robot: '', dh: [{d: 1}, {kind: prismatic, limits: [0, 1]}], path: [], obstacles: [], " +
 			"start: {}, goal: {joints: condition}}"}, []string{"goal_cos_joint1", "goal_sin_joint1", "goal_joint2"}},
 	} {
-		p, err := Load(recipe, "", "", c.set)
+		p, err := Load(recipe, "", "", ParseSettings(c.set...))
 		if err != nil {
 			t.Errorf("%v: %v", c.set, err)
 			continue
@@ -44,7 +44,7 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 			t.Errorf("%v, resolved: %v, %v", c.set, again.Given(), err)
 		}
 	}
-	p, err := Load(recipe, "", "", []string{"set.goal={position: condition}"})
+	p, err := Load(recipe, "", "", ParseSettings("set.goal={position: condition}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ type Problem struct {
 	Prior      string         `yaml:"prior"` // uniform, empirical or auto
 	Uniform    Uniform        `yaml:"uniform" doc:"bounds of the chains behind a uniform prior without a closed form"`
 	Generate   Generate       `yaml:"generate" doc:"generation"`
-	Sample     Sample         `yaml:"sample" doc:"landing sample"` // landing sample only
-	Variants   map[string]any `yaml:"variants,omitempty"`          // named changes, chosen with --variant
+	Sample     Sample         `yaml:"sample" doc:"landing mcmc"` // landing mcmc only
+	Variants   map[string]any `yaml:"variants,omitempty"`        // named changes, chosen with --variant
 	origin     map[string]string
 	file       string
 	written    map[string]map[string]string // the origins of the keys of each variant
@@ -67,7 +67,7 @@ type Potential struct {
 	// Of kind amber: the energy of a molecule over kT.
 	Prmtop      string  `yaml:"prmtop,omitempty"`      // its parameters, or
 	Molecule    string  `yaml:"molecule,omitempty"`    // alanine-dipeptide, built in
-	Coordinates string  `yaml:"coordinates,omitempty"` // where chains of landing sample begin: inpcrd or rst7
+	Coordinates string  `yaml:"coordinates,omitempty"` // where chains of landing mcmc begin: inpcrd or rst7
 	Solvent     string  `yaml:"solvent,omitempty"`     // obc2, obc2-polar, vacuum; empty means obc2
 	Temperature float64 `yaml:"temperature,omitempty"` // K; 0 means 300
 }

@@ -25,7 +25,7 @@ process:
 
 func load(t *testing.T, text string, settings ...string) (*Problem, error) {
 	t.Helper()
-	p, err := Load([]byte(text), "mine.yaml", "", settings)
+	p, err := Load([]byte(text), "mine.yaml", "", ParseSettings(settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +381,7 @@ func TestArmRecipe(t *testing.T) {
 		}
 	}
 	for _, l := range []string{"20", "30", "40"} {
-		p, err := Load(data, origin, "", []string{"set.waypoints=" + l})
+		p, err := Load(data, origin, "", ParseSettings("set.waypoints="+l))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -498,7 +498,7 @@ func TestBuildChains(t *testing.T) {
 		"potential={kind: formula, expr: y}": `potential.expr: unknown name "y"`,
 		"potential={kind: formula, expr: x}": "potential.expr: a list of numbers; expected one number",
 	} {
-		q, err := Load([]byte(good), "mine.yaml", "", []string{key})
+		q, err := Load([]byte(good), "mine.yaml", "", ParseSettings(key))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,26 +18,26 @@ import (
 // still serves: what brings a backward step to Σ, what walls do to it, where paths begin,
 // and limits. langevin.Process.CanDraw says which values.
 var drawKeys = []string{
-	"process.method", optionKeys, "process.steps", "process.landing.mode", "process.landing.rate", "process.walls",
-	"process.repulsion", "process.curvature", "process.terminal_projection", "process.noise", "prior",
-	"uniform.max_rhat", "uniform.max_steps", "generate.max_failed", "generate.max_violation", "generate.guidance",
-	"generate.evaluations",
+	KeyProcessMethod, optionKeys, KeyProcessSteps, KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessWalls,
+	KeyProcessRepulsion, KeyProcessCurvature, KeyProcessTerminalProjection, KeyProcessNoise, KeyPrior,
+	"uniform.max_rhat", "uniform.max_steps", KeyGenerateMaxFailed, "generate.max_violation", KeyGenerateGuidance,
+	KeyGenerateEvaluations,
 }
 
 // optionKeys are all keys of a method's own, whose names it says.
 const optionKeys = "process.options"
 
 // onSigma are keys of steps on Σ.
-var onSigma = []string{"process.landing.mode", "process.landing.rate", "process.curvature", "process.walls",
-	"process.repulsion"}
+var onSigma = []string{KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessCurvature, KeyProcessWalls,
+	KeyProcessRepulsion}
 
 // trainedKeys say of other keys, by what they begin with, why they take another training.
 var trainedKeys = []reason{
-	{"process.friction", "the score was learned for this friction"},
-	{"process.horizon", "the score was learned for these times"},
+	{KeyProcessFriction, "the score was learned for this friction"},
+	{KeyProcessHorizon, "the score was learned for these times"},
 	{"process.sigma", "the score was learned at these noise levels"},
 	{"process", "the score was learned with it"},
-	{"convention", "the score was learned with it"},
+	{KeyConvention, "the score was learned with it"},
 	{"potential", "the score was learned for this f"},
 	{"network", "the weights are those of this network"},
 	{"train", "it says how the network was trained"},
@@ -45,39 +45,35 @@ var trainedKeys = []reason{
 	{"condition", "the network has learned with it"},
 	{"set", "the network has learned points of this set"},
 	{"seed", "it is that of the training (that of samples is --seed)"},
-	{"sample", "it is a key of landing sample"},
+	{"sample", "it is a key of landing mcmc"},
 }
 
-// A Setting is a key of generation as samples were drawn by it.
-type Setting struct {
+// A Drawn is a key of generation as samples were drawn by it.
+type Drawn struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`
 	Own   any    `json:"own"` // of the run
 }
 
 // Changed reports whether the value is another than the run's.
-func (s Setting) Changed() bool { return s.Value != s.Own }
+func (d Drawn) Changed() bool { return d.Value != d.Own }
 
-func (s Setting) String() string { return fmt.Sprintf("%s=%v", s.Key, s.Value) }
+func (d Drawn) String() string { return fmt.Sprintf("%s=%v", d.Key, d.Value) }
 
 // Changed returns those that are not the run's, as key=value.
-func Changed(drawn []Setting) []string {
+func Changed(drawn []Drawn) []string {
 	var out []string
-	for _, s := range drawn {
-		if s.Changed() {
-			out = append(out, s.String())
+	for _, d := range drawn {
+		if d.Changed() {
+			out = append(out, d.String())
 		}
 	}
 	return out
 }
 
-// Redraw returns the problem, which is that of a run, with settings of the form key=value
-// that need no training. Other keys are a *KeyError.
-func (p *Problem) Redraw(settings []string) (*Problem, error) {
-	q, err := Load(p.Resolved(), p.file, "", nil) // which shares nothing with p
-	if err != nil {
-		return nil, err
-	}
+// Redraw returns the problem, which is that of a run, with settings that need no training. Other keys are a *KeyError.
+func (p *Problem) Redraw(settings Settings) (*Problem, error) {
+	q := p.trained()
 	if key, why, err := q.only(settings, drawKeys, trainedKeys, "it is no key of generation"); err != nil {
 		return nil, err
 	} else if key != "" {
@@ -85,20 +81,16 @@ func (p *Problem) Redraw(settings []string) (*Problem, error) {
 			"another training: %s. Keys that take none: %s", why, strings.Join(drawKeys, ", "))}
 	}
 	written := q.origin
-	q.origin = maps.Clone(p.origin)
-	if q.origin == nil {
-		q.origin = map[string]string{}
-	}
-	maps.Copy(q.origin, written)
+	q.origin = joined(p.origin, written)
 	if paper := langevin.PaperWalls.String(); q.Process.Walls == paper && p.Process.Walls != paper &&
-		written["process.repulsion"] == "" {
+		written[KeyProcessRepulsion] == "" {
 		q.Process.Repulsion = Auto // the run's was of no use to it
 	}
 	return q, nil
 }
 
 // idle returns a *KeyError if a setting changes what proc, which draws, does not look at.
-func (p *Problem) idle(settings []Setting, proc *langevin.Process) error {
+func (p *Problem) idle(settings []Drawn, proc *langevin.Process) error {
 	for _, s := range settings {
 		if !s.Changed() || !strings.HasPrefix(p.origin[s.Key], settingOrigin) {
 			continue
@@ -109,16 +101,16 @@ func (p *Problem) idle(settings []Setting, proc *langevin.Process) error {
 				Fault: fmt.Sprintf("it changes nothing: %s has no use for it", p.Process.Method)}
 		}
 		switch s.Key {
-		case "process.landing.mode", "process.landing.rate", "process.curvature", "process.terminal_projection":
+		case KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessCurvature, KeyProcessTerminalProjection:
 			if projected {
 				why = fmt.Sprintf("%s projects at every step", proc.Method)
-			} else if s.Key == "process.landing.rate" && !proc.Landing.Explicit {
+			} else if s.Key == KeyProcessLandingRate && !proc.Landing.Explicit {
 				why = "landing is implicit; add --set process.landing.mode=explicit"
 			}
-		case "process.walls", "process.repulsion":
+		case KeyProcessWalls, KeyProcessRepulsion:
 			if len(proc.Set.Inequalities()) == 0 {
 				why = "the set has no inequalities"
-			} else if s.Key == "process.repulsion" && proc.Elastic() {
+			} else if s.Key == KeyProcessRepulsion && proc.Elastic() {
 				why = "walls are elastic; add --set process.walls=paper"
 			}
 		}
@@ -154,7 +146,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	}
 	_, follows := m.(method.Follower)
 	if _, ok := next.(method.Follower); next.Name() != m.Name() && !(ok && follows) {
-		return nil, p.key("process.method", p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
+		return nil, p.key(KeyProcessMethod, p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
 			"another process is learned for "+next.Name())
 	}
 	by, ok := m.(method.Redrawer)
@@ -172,12 +164,12 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	return p.counted(out)
 }
 
-// Settings returns what q, which Redraw made of p, draws by: the keys that were set, and
+// Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and
 // those that became others with them. Both are resolved, and proc is q's process. A change
 // that changes nothing is a *KeyError.
-func (p *Problem) Settings(q *Problem, proc *langevin.Process) ([]Setting, error) {
+func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	own, by := plain(p), plain(q)
-	out := []Setting{}
+	out := []Drawn{}
 	keys := slices.DeleteFunc(slices.Clone(drawKeys), func(key string) bool { return key == optionKeys })
 	options := maps.Clone(p.Process.Options)
 	if options == nil {
@@ -188,8 +180,8 @@ func (p *Problem) Settings(q *Problem, proc *langevin.Process) ([]Setting, error
 		keys = append(keys, optionKeys+"."+name)
 	}
 	for _, key := range keys {
-		s := Setting{key, at(by, key), at(own, key)}
-		if key == "process.method" { // by the name that all ways of writing it have
+		s := Drawn{key, at(by, key), at(own, key)}
+		if key == KeyProcessMethod { // by the name that all ways of writing it have
 			s.Value, s.Own = canonical(s.Value), canonical(s.Own)
 		}
 		if s.Changed() || strings.HasPrefix(q.origin[key], settingOrigin) {
@@ -237,17 +229,24 @@ func at(m map[string]any, key string) any {
 	}
 }
 
+// joined returns the origins of keys with later ones in their place.
+func joined(before, after map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, before)
+	maps.Copy(out, after)
+	return out
+}
+
 // A reason says why keys with this beginning stay as they are.
 type reason struct{ prefix, why string }
 
 // only puts the settings in place, with where each key comes from in p.origin, and returns the
 // first key that is not one of may, with the reason, or with otherwise if none is known.
-func (p *Problem) only(settings, may []string, reasons []reason, otherwise string) (key, why string, err error) {
+func (p *Problem) only(settings Settings, may []string, reasons []reason, otherwise string) (key, why string,
+	err error) {
 	p.origin = map[string]string{}
-	for _, s := range settings {
-		if err := p.setting(s); err != nil {
-			return "", "", err
-		}
+	if err := p.override(settings); err != nil {
+		return "", "", err
 	}
 	keys := slices.Sorted(maps.Keys(p.origin))
 	for i, key := range keys {

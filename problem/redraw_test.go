@@ -23,7 +23,7 @@ func trainedProblem(t *testing.T, text string) *Problem {
 }
 
 // redrawn goes through what experiment does.
-func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Setting, error) {
+func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Drawn, error) {
 	own, err := p.Build()
 	if err != nil {
 		return nil, nil, nil, err
@@ -32,7 +32,7 @@ func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Setting
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	q, err := p.Redraw(settings)
+	q, err := p.Redraw(ParseSettings(settings...))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -43,7 +43,7 @@ func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Setting
 	if m, err = q.Redrawn(m, proc); err != nil {
 		return nil, nil, nil, err
 	}
-	set, err := p.Settings(q, proc)
+	set, err := p.Drawn(q, proc)
 	return q, m, set, err
 }
 
@@ -101,7 +101,7 @@ func TestRedrawRefuses(t *testing.T) {
 		{sphere, "set.dim=4", "set.dim: it takes another training"},
 		{sphere, "data.tolerance=1", "data.tolerance: it takes another training"},
 		{sphere, "seed=2", "that of samples is --seed"},
-		{sphere, "sample.step=1", "it is a key of landing sample"},
+		{sphere, "sample.step=1", "it is a key of landing mcmc"},
 		{sphere, "name=x", "it is no key of generation"},
 		{sphere, "process.steps=51", "process.steps is 51; expected at most the 50 steps of training"},
 		{sphere, "process.method=OLLA", `process.method is "OLLA"; expected ULLA or ULLA-P`},
@@ -127,11 +127,11 @@ func TestRedrawRefuses(t *testing.T) {
 // for, is left to the program unless it is said.
 func TestRedrawWalls(t *testing.T) {
 	p := trainedProblem(t, "set: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess: {method: OLLA, walls: elastic}\n")
-	q, err := p.Redraw([]string{"process.walls=paper"})
+	q, err := p.Redraw(ParseSettings("process.walls=paper"))
 	if err != nil || !q.RepulsionIsAuto(true) {
 		t.Errorf("%v, repulsion %v", err, q.Process.Repulsion)
 	}
-	q, err = p.Redraw([]string{"process.walls=paper", "process.repulsion=0"})
+	q, err = p.Redraw(ParseSettings("process.walls=paper", "process.repulsion=0"))
 	if err != nil || q.RepulsionIsAuto(true) {
 		t.Errorf("%v, repulsion %v", err, q.Process.Repulsion)
 	}

@@ -17,7 +17,7 @@ import (
 func TestResolvedStays(t *testing.T) {
 	var got bytes.Buffer
 	line := func(name string, data []byte, variant string, settings ...string) {
-		p, err := Load(data, name, variant, settings)
+		p, err := Load(data, name, variant, ParseSettings(settings...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,25 +11,25 @@ import (
 // network.layers, everything does; so do run folders, which hold all keys. Lengths, the window
 // and how far paths go, are of cosines and sines.
 func (p *Problem) sequence(set constraint.Set) {
-	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent("network.width") ||
-		!p.silent("network.layers") || !p.silent("network.kind") && p.Network.Kind != "temporal" {
+	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent(KeyNetworkWidth) ||
+		!p.silent(KeyNetworkLayers) || !p.silent(KeyNetworkKind) && p.Network.Kind != "temporal" {
 		return
 	}
 	times := 16
-	if !p.silent("process.steps") {
+	if !p.silent(KeyProcessSteps) {
 		times = min(times, p.Process.Steps)
 	}
 	for _, d := range []struct {
 		key   string
 		value any
 	}{
-		{"network.kind", "temporal"}, {"network.time_octaves", 5}, {"network.output", "balanced"},
-		{"process.steps", 100}, {"process.horizon", 0.2},
-		{"train.epochs", 300}, {"train.batch", 80}, {"train.refresh", 20}, {"train.times_per_path", times},
-		{"train.window", 0.1}, {"train.optimizer", "muon"}, {"train.precision", "bfloat16"},
-		{"train.learning_rate", 0.005}, {"train.anneal", 0.7},
+		{KeyNetworkKind, "temporal"}, {KeyNetworkTimeOctaves, 5}, {KeyNetworkOutput, "balanced"},
+		{KeyProcessSteps, 100}, {KeyProcessHorizon, 0.2},
+		{KeyTrainEpochs, 300}, {KeyTrainBatch, 80}, {KeyTrainRefresh, 20}, {KeyTrainTimesPerPath, times},
+		{KeyTrainWindow, 0.1}, {KeyTrainOptimizer, "muon"}, {KeyTrainPrecision, "bfloat16"},
+		{"train.learning_rate", 0.005}, {KeyTrainAnneal, 0.7},
 	} {
-		if d.key != "train.epochs" || p.Train.Epochs > 0 { // else something else ends the training
+		if d.key != KeyTrainEpochs || p.Train.Epochs > 0 { // else something else ends the training
 			p.choose(choose.Choice{Key: d.key, Value: d.value, Reason: "points of the set are steps of a sequence"})
 		}
 	}

@@ -11,7 +11,7 @@ func TestSequence(t *testing.T) {
 	const arm = "name: x\nset: {kind: arm, robot: panda, waypoints: 4}\n"
 	load := func(text, variant string, settings ...string) *Problem {
 		t.Helper()
-		p, err := Load([]byte(text), "", variant, settings)
+		p, err := Load([]byte(text), "", variant, ParseSettings(settings...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ const TaughtKey = "data.train"
 
 // Files returns the paths in the problem, by key; they may be empty.
 func (p *Problem) Files() map[string]string {
-	files := map[string]string{"data.path": p.Data.Path}
+	files := map[string]string{KeyDataPath: p.Data.Path}
 	if p.Network.Reference != "" {
 		files[referenceKey] = p.Network.Reference
 	}
@@ -62,7 +62,7 @@ func (p *Problem) Files() map[string]string {
 // SetFile changes a path that Files names.
 func (p *Problem) SetFile(key, path string) {
 	switch key {
-	case "data.path":
+	case KeyDataPath:
 		p.Data.Path = path
 	case molecules.ReferenceKey:
 		p.Data.Reference = path

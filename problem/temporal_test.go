@@ -46,7 +46,7 @@ func TestTemporal(t *testing.T) {
 			`network.options.channels is 2048; expected a network of at most 1e+09 parameters`},
 	} {
 		set := append([]string{"network.kind=temporal"}, c.set...)
-		p, err := Load([]byte(c.text), "", c.variant, set)
+		p, err := Load([]byte(c.text), "", c.variant, ParseSettings(set...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func TestNetworkOfTorsions(t *testing.T) {
 		origin = "mine.yaml"
 	)
 	load := func(set string) (*Problem, error) {
-		return Load([]byte(strings.Replace(file, "%", set, 1)), origin, "", []string{"process.steps=10"})
+		return Load([]byte(strings.Replace(file, "%", set, 1)), origin, "", ParseSettings("process.steps=10"))
 	}
 	p, err := load("template: ../examples/ring/ring.xyz, bonds: template")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestOptionsAreKept(t *testing.T) {
 		{"wide", []string{"network.options.torsions=4"}, "map[pairs:5 torsions:4]"},
 		{"other", nil, "map[levels:1]"},
 	} {
-		p, err := Load([]byte(file), "mine.yaml", c.variant, c.settings)
+		p, err := Load([]byte(file), "mine.yaml", c.variant, ParseSettings(c.settings...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,30 +45,30 @@ func (p *Problem) check(proc *langevin.Process) error {
 		}
 	}
 	if p.Network.Layers > maxLayers {
-		return p.key("network.layers", p.Network.Layers, fmt.Sprintf("at most %d hidden layers", maxLayers))
+		return p.key(KeyNetworkLayers, p.Network.Layers, fmt.Sprintf("at most %d hidden layers", maxLayers))
 	}
 	if err := p.CheckPaths(proc, 1); err != nil {
 		return err
 	}
 	t := p.Train
 	if n := t.Epochs; n < 0 || n == 0 && !(t.MaxSeconds > 0) && !t.HeldOut() {
-		return p.key("train.epochs", n, "a number above 0 and at most 1e15")
+		return p.key(KeyTrainEpochs, n, "a number above 0 and at most 1e15")
 	}
-	if s := t.MaxSeconds; !ranges["train.max_seconds"].Has(s) {
-		return p.key("train.max_seconds", s, fmt.Sprintf("0, no budget, or a number from %g to %.4g seconds",
+	if s := t.MaxSeconds; !ranges[KeyTrainMaxSeconds].Has(s) {
+		return p.key(KeyTrainMaxSeconds, s, fmt.Sprintf("0, no budget, or a number from %g to %.4g seconds",
 			minSeconds, maxSeconds))
 	}
 	if n := t.TimesPerPath; n > p.Process.Steps {
-		return p.key("train.times_per_path", n, fmt.Sprintf("a number in [0, %d], the steps of a path",
+		return p.key(KeyTrainTimesPerPath, n, fmt.Sprintf("a number in [0, %d], the steps of a path",
 			p.Process.Steps))
 	}
 	if err := p.checkRanges(); err != nil {
 		return err
 	}
 	for _, w := range []struct{ key, value string }{
-		{"network.octaves_of", cmp.Or(p.Network.OctavesOf, "point")}, {"network.time", cmp.Or(p.Network.Time, "raw")},
-		{"network.output", p.Network.Output},
-		{"train.stop", cmp.Or(t.Stop, "epochs")}, {"train.optimizer", t.Optimizer}, {"train.precision", t.Precision},
+		{KeyNetworkOctavesOf, cmp.Or(p.Network.OctavesOf, "point")}, {KeyNetworkTime, cmp.Or(p.Network.Time, "raw")},
+		{KeyNetworkOutput, p.Network.Output},
+		{KeyTrainStop, cmp.Or(t.Stop, "epochs")}, {KeyTrainOptimizer, t.Optimizer}, {KeyTrainPrecision, t.Precision},
 	} {
 		if err := p.word(w.key, w.value); err != nil {
 			return err
@@ -84,11 +84,11 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if p.Network.OctavesOf == "start" {
 		_, noises := m.(method.Noiser)
 		if _, ok := m.(method.Starter); !ok && !noises {
-			return p.key("network.octaves_of", p.Network.OctavesOf,
+			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf,
 				"point: where paths of "+m.Name()+" began is not known")
 		}
 		if p.Network.Octaves == 0 {
-			return p.key("network.octaves_of", p.Network.OctavesOf, "point, or network.octaves of at least 1")
+			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf, "point, or network.octaves of at least 1")
 		}
 	}
 	if err := p.checkUnit(p.Free(proc.Set.Dim())); err != nil {
@@ -97,13 +97,13 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set)); err != nil {
 		return err
 	}
-	if err := p.word("data.kind", p.Data.Kind); err != nil {
+	if err := p.word(KeyDataKind, p.Data.Kind); err != nil {
 		return err
 	}
 	free := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
 	kind, ok := kinds.Of(p.Data.Kind, free)
 	if !ok {
-		return p.key("data.kind", p.Data.Kind, misfit(kind, free))
+		return p.key(KeyDataKind, p.Data.Kind, misfit(kind, free))
 	}
 	if p.Data.Reference != "" && p.Data.Kind != molecules.Kind.Data {
 		return p.key(molecules.ReferenceKey, p.Data.Reference, "no file: it is of data.kind molecule")
@@ -111,7 +111,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if _, err := p.Observables(proc.Set.Dim()); err != nil {
 		return err
 	}
-	if err := p.word("prior", p.Prior); err != nil {
+	if err := p.word(KeyPrior, p.Prior); err != nil {
 		return err
 	}
 	if given := p.Condition; len(given.Columns) > 0 {
@@ -120,23 +120,23 @@ func (p *Problem) check(proc *langevin.Process) error {
 			return p.key(conditionKey, nil, fmt.Sprintf("a file with the condition of each point: data of kind %s has "+
 				"no columns for it", p.Data.Kind))
 		case m.Prior() != nil:
-			return p.key("process.method", p.Process.Method, "a method that begins where its paths end: "+m.Name()+
+			return p.key(KeyProcessMethod, p.Process.Method, "a method that begins where its paths end: "+m.Name()+
 				" knows no condition")
 		case p.Prior == "uniform":
-			return p.key("prior", p.Prior, "empirical or auto: with a condition generation begins where paths end")
+			return p.key(KeyPrior, p.Prior, "empirical or auto: with a condition generation begins where paths end")
 		}
 	}
 	uniform := p.Prior == "uniform" && m.Prior() == nil
 	if uniform && method.Leaves(m, proc.Set) {
-		return p.key("prior", p.Prior, "empirical or auto: paths of "+m.Name()+" leave the set, and the uniform "+
+		return p.key(KeyPrior, p.Prior, "empirical or auto: paths of "+m.Name()+" leave the set, and the uniform "+
 			"law is on it")
 	}
 	if uniform && p.Set.Unbounded() {
-		return p.key("prior", p.Prior, fmt.Sprintf("empirical or auto: %s is unbounded and has no uniform law",
+		return p.key(KeyPrior, p.Prior, fmt.Sprintf("empirical or auto: %s is unbounded and has no uniform law",
 			constraint.Name(proc.Set)))
 	}
 	if uniform && proc.Potential != nil {
-		return p.key("prior", p.Prior, "empirical or auto, since the potential makes the forward process end "+
+		return p.key(KeyPrior, p.Prior, "empirical or auto, since the potential makes the forward process end "+
 			"in exp(−f) instead of the uniform law")
 	}
 	return nil
@@ -173,11 +173,11 @@ func (p *Problem) checkNetwork(c score.Config) error {
 			if k, _ := networks.Of(c.Kind); k.Sized != "" {
 				return p.key("network.options."+k.Sized, c.Options[k.Sized], want)
 			}
-			return p.key("network.width", p.Network.Width, want)
+			return p.key(KeyNetworkWidth, p.Network.Width, want)
 		}
 		return nil
 	case *networks.KindError:
-		return p.key("network.kind", e.Kind, e.Want)
+		return p.key(KeyNetworkKind, e.Kind, e.Want)
 	case *networks.UnitError:
 		key := "network." + strings.ToLower(e.Key)
 		return &KeyError{Origin: p.where(key), Key: key, Fault: e.Error()}
@@ -208,7 +208,7 @@ func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 		kept = k.Kept
 	}
 	if n := float64(rows) * float64(kept) * float64(proc.Set.Dim()); n > maxNumbers {
-		return p.key("process.steps", proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of "+
+		return p.key(KeyProcessSteps, proc.Schedule.N, fmt.Sprintf("paths of at most %.0g numbers in all: %d of "+
 			"them in R^%d have %.2g; train.paths takes fewer at a time", maxNumbers, rows, proc.Set.Dim(), n))
 	}
 	return nil

@@ -109,7 +109,7 @@ func TestSO10Recipes(t *testing.T) {
 				t.Errorf("%s: the resolved form does not load to itself (%v)", name, err)
 			}
 		}
-		p, err := Load(data, origin, "", []string{"process.landing.rate=15"})
+		p, err := Load(data, origin, "", ParseSettings("process.landing.rate=15"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,7 @@ func written(t testing.TB, dim int, equalities, inequalities []string) constrain
 	for _, e := range inequalities {
 		s.Inequality = append(s.Inequality, formula.Component{Name: e, Expr: e})
 	}
-	set, err := formula.New(s)
-	testkit.OK(t, err)
+	set := testkit.Must(formula.New(s))
 	return set
 }
 

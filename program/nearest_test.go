@@ -217,10 +217,8 @@ func TestNearestCountsFailures(t *testing.T) {
 // Sets of many components: SO(4), a product that shares no coordinates; blocks that are smaller
 // than the rows; a set that has nothing; no allocation.
 func TestNearestInBlocks(t *testing.T) {
-	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
-	so, err := zoo.NewOrthogonal(4, zoo.OrthogonalOptions{})
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
+	so := testkit.Must(zoo.NewOrthogonal(4, zoo.OrthogonalOptions{}))
 	for name, set := range map[string]constraint.Set{"SO(4)": so, "cap": set} {
 		d := set.Dim()
 		const n = 30

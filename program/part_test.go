@@ -33,8 +33,7 @@ func motions(t testing.TB, n int, steps bool) constraint.Set {
 			spec.Steps[j] = 0.2
 		}
 	}
-	set, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	set := testkit.Must(trajectory.New(spec))
 	return set
 }
 

@@ -152,8 +152,7 @@ func TestFromDH(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	a, err := FromDH("test", rows)
-	testkit.OK(t, err)
+	a := testkit.Must(FromDH("test", rows))
 	q := []float64{0.3, 0.7, -2, 1.1}
 	x := make([]float64, a.Dim())
 	a.Coordinates(x, q)

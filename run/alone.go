@@ -6,12 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A BusyError says that another process writes a file.
 type BusyError struct{ Path string }
 
 func (e *BusyError) Error() string { return e.Path + ": another process is writing it" }
+
+func (*BusyError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // WriteAlone is WriteStream by one process at a time: a second one gets a *BusyError. What a process left that was
 // killed while it wrote is removed by the next.

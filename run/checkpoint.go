@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -35,11 +36,6 @@ type envelope struct {
 	Check   string          `json:"state_sha256"` // of State without white space
 	State   json.RawMessage `json:"state"`
 }
-
-// A CheckpointError says why a checkpoint cannot be used.
-type CheckpointError struct{ Path, Problem string }
-
-func (e *CheckpointError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Problem) }
 
 // SaveCheckpoint writes checkpoint number step of a run whose config.yaml has
 // the hash config, then removes the oldest ones. The caller holds the lock.
@@ -223,12 +219,12 @@ func (f *Folder) Checkpoints() ([]string, error) {
 	return names, err
 }
 
-// Whole returns a *CheckpointError if a file of a checkpoint is missing or empty. LoadCheckpoint verifies them.
+// Whole returns an error if a file of a checkpoint is missing or empty. LoadCheckpoint verifies them.
 func (f *Folder) Whole(name string) error {
 	for _, file := range []string{stateFile, weightsFile} {
 		path := f.Path(checkpointDir + "/" + name + "/" + file)
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-			return &CheckpointError{path, "is missing or empty"}
+			return fault.Errorf(fault.Run, path, "is missing or empty")
 		}
 	}
 	return nil
@@ -237,7 +233,7 @@ func (f *Folder) Whole(name string) error {
 // LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
 // verifies it, and decodes its state, which is asked to Validate if it can; numbers
 // that are not finite are damage. config is the hash of the config.yaml that
-// it must belong to. The error is a *CheckpointError.
+// it must belong to. The error is of kind fault.Run.
 func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
 	names, err := f.Checkpoints()
 	if err != nil {
@@ -245,14 +241,14 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	}
 	if name == "" {
 		if len(names) == 0 {
-			return nil, &CheckpointError{f.Dir, "has no checkpoint yet"}
+			return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint yet")
 		}
 		name = names[len(names)-1]
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return nil, &CheckpointError{f.Dir, fmt.Sprintf("has no checkpoint %q; it has %s", name,
-			strings.Join(names, ", "))}
+		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name,
+			strings.Join(names, ", "))
 	}
 	dir := filepath.Join(f.Path(checkpointDir), name)
 	hint := ""
@@ -261,39 +257,39 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	}
 	meta, err := input.Read(filepath.Join(dir, stateFile), maxText)
 	if err != nil {
-		return nil, &CheckpointError{dir, "has no readable " + stateFile + hint}
+		return nil, fault.Errorf(fault.Run, dir, "has no readable %s%s", stateFile, hint)
 	}
 	var e envelope
 	if err := json.Unmarshal(meta, &e); err != nil {
-		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: " + err.Error() + hint}
+		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: %v%s", err, hint)
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, e.State) != nil || Hash(compact.Bytes()) != e.Check {
-		return nil, &CheckpointError{filepath.Join(dir, stateFile),
-			"is damaged: its state does not have the SHA-256 that it names" + hint}
+		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: its state does not have "+
+			"the SHA-256 that it names%s", hint)
 	}
 	if e.Config != config {
-		return nil, &CheckpointError{dir, fmt.Sprintf("belongs to another problem: it was made with a config.yaml of "+
-			"SHA-256 %.12s…, this run's is %.12s…", e.Config, config)}
+		return nil, fault.Errorf(fault.Run, dir, "belongs to another problem: it was made with a config.yaml of "+
+			"SHA-256 %.12s…, this run's is %.12s…", e.Config, config)
 	}
 	path := filepath.Join(dir, weightsFile)
 	data, err := input.Read(path, maxWeights)
 	if err != nil {
-		return nil, &CheckpointError{path, "cannot be read" + hint}
+		return nil, fault.Errorf(fault.Run, path, "cannot be read%s", hint)
 	}
 	if got := Hash(data); got != e.Weights {
-		return nil, &CheckpointError{path, fmt.Sprintf("is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got,
-			e.Weights, hint)}
+		return nil, fault.Errorf(fault.Run, path, "is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got,
+			e.Weights, hint)
 	}
 	arrays, _, err := arrayfile.DecodeSafetensors(bytes.NewReader(data))
 	if err != nil {
-		return nil, &CheckpointError{path, err.Error() + hint}
+		return nil, fault.Errorf(fault.Run, path, "%v%s", err, hint)
 	}
 	for _, a := range arrays {
 		i := max(slices.IndexFunc(a.Array.Float32, notFinite), slices.IndexFunc(a.Array.Float64, notFinite))
 		if i >= 0 {
-			fault := fmt.Sprintf("is damaged: element %d of %q is not a finite number", i, a.Name)
-			return nil, &CheckpointError{path, fault + hint}
+			return nil, fault.Errorf(fault.Run, path, "is damaged: element %d of %q is not a finite number%s", i, a.Name,
+				hint)
 		}
 	}
 	if err = json.Unmarshal(e.State, state); err == nil {
@@ -302,7 +298,7 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 		}
 	}
 	if err != nil {
-		return nil, &CheckpointError{filepath.Join(dir, stateFile), "is damaged: " + err.Error() + hint}
+		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: %v%s", err, hint)
 	}
 	return arrays, nil
 }

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -60,10 +61,14 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s exists already; it is not written over without --force", e.Path)
 }
 
+func (e *ExistsError) Place() fault.Place { return fault.Place{Kind: fault.Exists, File: e.Path} }
+
 // A FolderError says why a folder cannot be used as a run folder.
 type FolderError struct{ Dir, Problem string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.Problem) }
+
+func (e *FolderError) Place() fault.Place { return fault.Place{Kind: fault.Run, File: e.Dir} }
 
 // Create makes the folder dir. If it holds a run and force is set, that run is
 // moved to dir.old-001 and so on, not deleted; a run that another process works

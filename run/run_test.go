@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 func TestNothingIsWrittenOver(t *testing.T) {
@@ -151,13 +152,12 @@ func TestCheckpoint(t *testing.T) {
 	if _, err := f.LoadCheckpoint("00000030", "abc", &s); err != nil || s.Epoch != 3 {
 		t.Errorf("%v %v", s, err)
 	}
-	var bad *CheckpointError
-	if _, err := f.LoadCheckpoint("", "other", &s); !errors.As(err, &bad) ||
+	if _, err := f.LoadCheckpoint("", "other", &s); fault.KindOf(err) != fault.Run ||
 		!strings.Contains(err.Error(), "belongs to another problem") {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range []string{"00000031", "../checkpoints/00000030", "/00000030"} {
-		if _, err := f.LoadCheckpoint(name, "abc", &s); !errors.As(err, &bad) ||
+		if _, err := f.LoadCheckpoint(name, "abc", &s); fault.KindOf(err) != fault.Run ||
 			!strings.Contains(err.Error(), "it has 00000030") {
 			t.Errorf("got %v", err)
 		}
@@ -281,8 +281,8 @@ func TestForgedCheckpoint(t *testing.T) {
 	damaged := func(want string) {
 		t.Helper()
 		var s state
-		var bad *CheckpointError
-		if _, err := f.LoadCheckpoint("", "abc", &s); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		if _, err := f.LoadCheckpoint("", "abc", &s); fault.KindOf(err) != fault.Run ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -375,10 +375,9 @@ func TestFlippedBits(t *testing.T) {
 				}
 				var s state
 				arrays, err := f.LoadCheckpoint("", "abc", &s)
-				var bad *CheckpointError
 				switch {
 				case err == nil && s.Epoch == 5 && arrays[0].Array.Float32[0] == 5 && name == stateFile:
-				case !errors.As(err, &bad):
+				case fault.KindOf(err) != fault.Run:
 					t.Fatalf("%s: a flip in byte %d passes: %v", name, i, err)
 				case !strings.Contains(err.Error(), "00000050"):
 					t.Fatalf("%s: the message does not name the checkpoint: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/onnx"
 )
@@ -40,6 +41,8 @@ const (
 type GraphError struct{ Why string }
 
 func (e *GraphError) Error() string { return "no graph of this network can be written: " + e.Why }
+
+func (*GraphError) Place() fault.Place { return fault.Place{Kind: fault.Run, Key: "network.kind"} }
 
 // Graph returns the score of m as a graph,
 //

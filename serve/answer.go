@@ -128,7 +128,7 @@ func (g *gatherer) flush() error {
 	}
 	defer g.buf.Reset()
 	if g.buf.Len() <= piece { // which a connection takes at once
-		defer g.s.desk.sit(g.r.Context())()
+		defer g.s.sit(g.r.Context())()
 	}
 	return g.send(g.buf.Bytes())
 }

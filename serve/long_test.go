@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -123,9 +121,11 @@ func TestBodiesAreBounded(t *testing.T) {
 		t.Errorf("one: %d %s", w.StatusCode, b)
 	}
 	free := func() bool {
-		s.queue.mu.Lock()
-		defer s.queue.mu.Unlock()
-		return s.queue.room == s.opt.Held
+		all := s.room.TryAcquire(s.opt.Held)
+		if all {
+			s.room.Release(s.opt.Held)
+		}
+		return all
 	}
 	s.wait(free)
 	end := s.busy()
@@ -136,42 +136,10 @@ func TestBodiesAreBounded(t *testing.T) {
 			t.Errorf("the first of two: %d %s", w.StatusCode, b)
 		}
 	}()
-	s.wait(func() bool { return s.queue.length() == 1 })
+	s.wait(func() bool { return s.waiting.Load() == 1 })
 	w, b := s.samples("demo", long)
 	wantFault(t, "a second", w, b, queueFull)
 	end()
 	<-done
 	s.wait(free)
-}
-
-// Connections that wait for their next request make room for others, those at work do not.
-func TestIdleConnectionsMakeRoom(t *testing.T) {
-	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Connections: 2}})
-	keep := func() net.Conn {
-		c, err := net.Dial("tcp", s.at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(10 * time.Second))
-		fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		w, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil || w.StatusCode != 200 {
-			t.Fatal(w, err)
-		}
-		return c
-	}
-	for range 5 {
-		keep()
-	}
-	held := s.hold() // one of two places, at work
-	defer held.Close()
-	last := keep()
-	keep()
-	if _, err := last.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("who was idle for longest reads %v; expected the end", err)
-	}
-	if s.queue.length() != 1 {
-		t.Error("the request at work was given up")
-	}
 }

@@ -42,7 +42,7 @@ func newMetrics(s *Server) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.samples, m.active,
 		gauge("landing_queue_requests", "Requests that are drawn or wait.",
-			func() float64 { return float64(s.queue.length()) }),
+			func() float64 { return float64(s.waiting.Load()) }),
 		gauge("landing_queue_limit", "How many requests may be drawn or wait.",
 			func() float64 { return float64(s.opt.Queue) }),
 		counter("landing_network_passes_total", "Passes of networks.",

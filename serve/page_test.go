@@ -128,7 +128,9 @@ func TestPageInABrowser(t *testing.T) {
 	if text := tell(unnamed); text != "unnamed: " {
 		t.Error(text)
 	}
-	// Keys move in time: to noise, and a step from it.
+	// Playing ends at the samples. Then keys move in time: to noise, and a step from it.
+	tell(`document.getElementById("play").getAttribute("aria-pressed") === "false" && ` + frame +
+		` === "samples" && "yes"`)
 	do("keys", chromedp.SendKeys("#time", kb.Home))
 	if at := tell(frame); at != "step 0 of 12" {
 		t.Errorf("the first frame is %q", at)

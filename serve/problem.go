@@ -57,12 +57,11 @@ var (
 	invalid       = add(422, "invalid", "The request cannot be", "A value is not what is expected: errors says which.")
 	failedSamples = add(422, "failed-samples", "Too many samples failed",
 		"More samples failed than generate.max_failed of the run allows, as where a condition leaves no point.")
-	queueFull  = add(429, "queue-full", "The service is busy", "The queue is full; Retry-After says when to try again.")
-	tooOften   = add(429, "rate", "Too many requests", "The caller has used up its rate; Retry-After says until when.")
-	bigHeaders = add(431, "headers", "The headers are too large", "The headers are longer than the service takes.")
-	gone       = add(499, "gone", "The caller has left", "It stands in the log and the metrics alone.")
-	broken     = add(500, "internal", "The service is at fault", "A fault of the program; its log has more.")
-	unready    = add(503, "not-ready", "The service is not ready",
+	queueFull = add(429, "queue-full", "The service is busy", "The queue is full; Retry-After says when to try again.")
+	tooOften  = add(429, "rate", "Too many requests", "The caller has used up its rate; Retry-After says until when.")
+	gone      = add(499, "gone", "The caller has left", "It stands in the log and the metrics alone.")
+	broken    = add(500, "internal", "The service is at fault", "A fault of the program; its log has more.")
+	unready   = add(503, "not-ready", "The service is not ready",
 		"Runs are being read, or the service is about to end; Retry-After says when to try again.")
 	tooLate = add(504, "deadline", "The deadline has passed",
 		"The samples were not drawn within deadline_ms, or the longest time that the service allows.")

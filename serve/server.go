@@ -18,7 +18,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -29,6 +28,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/landing-diffusion/landing/engine"
 )
@@ -90,10 +93,12 @@ type Server struct {
 	draining atomic.Bool
 	reload   sync.Mutex
 
-	rates  rates
-	queue  queue
-	desk   desk
-	origin *http.CrossOriginProtection
+	rates   rates
+	places  *semaphore.Weighted // requests that are drawn or wait
+	room    *semaphore.Weighted // numbers that they hold in memory
+	waiting atomic.Int64        // places that are taken
+	desk    *semaphore.Weighted // requests for samples that are read, and short answers that are sent
+	origin  *http.CrossOriginProtection
 
 	watches watches
 	now     func() time.Time
@@ -115,9 +120,9 @@ func New(e *engine.Engine, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: e, opt: o, rates: rates{each: o.Rate}, now: time.Now, desk: newDesk(e.Workers()),
-		origin: http.NewCrossOriginProtection()}
-	s.queue.most, s.queue.room = o.Queue, o.Held
+	s := &Server{engine: e, opt: o, rates: rates{each: o.Rate}, now: time.Now,
+		places: semaphore.NewWeighted(int64(o.Queue)), room: semaphore.NewWeighted(o.Held),
+		desk: semaphore.NewWeighted(int64(max(1, e.Workers()/2))), origin: http.NewCrossOriginProtection()}
 	s.SetTokens(o.Tokens)
 	s.m = newMetrics(s)
 	s.mux = s.routes()
@@ -159,115 +164,50 @@ func (s *Server) Reload(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	bounded := limited(l, s.opt.Connections, secure == nil)
 	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: s.opt.Header, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s, ReadHeaderTimeout: s.opt.Header, IdleTimeout: idle, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return work },
 		ErrorLog:    slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug), TLSConfig: secure,
-		ConnState: bounded.state,
 	}
-	ended := make(chan error, 2)
-	go func() {
+	l = netutil.LimitListener(l, s.opt.Connections)
+	group, ending := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.Reload(ending) })
+	group.Go(func() (err error) {
 		if secure != nil {
-			ended <- server.ServeTLS(bounded, "", "")
+			err = server.ServeTLS(l, "", "")
 		} else {
-			ended <- server.Serve(bounded)
+			err = server.Serve(l)
 		}
-	}()
-	read := make(chan error, 1)
-	go func() { read <- s.Reload(ctx) }()
-	var err error
-	select {
-	case err = <-ended:
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
 		return err
-	case <-ctx.Done():
-	case err = <-read:
-		if err == nil {
-			select {
-			case err = <-ended:
-				return err
-			case <-ctx.Done():
+	})
+	group.Go(func() error {
+		<-ending.Done()
+		s.draining.Store(true)
+		s.opt.Log.Info("ending", "requests", s.waiting.Load())
+		grace, done := context.WithTimeout(work, s.opt.Drain)
+		defer done()
+		if server.Shutdown(grace) != nil { // requests that are still at work are given up
+			stop()
+			last, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer done()
+			if server.Shutdown(last) != nil {
+				server.Close()
 			}
 		}
-	}
-	s.draining.Store(true)
-	s.opt.Log.Info("ending", "requests", s.queue.length())
-	grace, done := context.WithTimeout(work, s.opt.Drain)
-	defer done()
-	if server.Shutdown(grace) != nil { // those that are still at work are given up
-		stop()
-		last, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer done()
-		if server.Shutdown(last) != nil {
-			server.Close()
-		}
-	}
+		return nil
+	})
+	err := group.Wait()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// queue bounds the requests that are drawn or wait, and what they hold in memory.
-type queue struct {
-	mu      sync.Mutex
-	n, most int
-	room    int64
-	mean    float64 // seconds of a request, of late
-}
-
-// enter takes a place and room for so many numbers; false: there is none.
-func (q *queue) enter(numbers int64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.n >= q.most || numbers > q.room {
-		return false
-	}
-	q.n++
-	q.room -= numbers
-	return true
-}
-
-// hold takes room alone; false: there is none.
-func (q *queue) hold(numbers int64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if numbers > q.room {
-		return false
-	}
-	q.room -= numbers
-	return true
-}
-
-// free gives room back.
-func (q *queue) free(numbers int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.room += numbers
-}
-
-// leave gives place and room back after a request that took so long.
-func (q *queue) leave(numbers int64, took time.Duration) {
-	q.free(numbers)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.n--
-	const weight = 0.1 // of the last
-	q.mean += weight * (took.Seconds() - q.mean)
-}
-
-func (q *queue) length() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.n
-}
-
-// retry is when there may be a place again: after about as long as a request takes of late.
-func (q *queue) retry() time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return time.Duration(math.Min(60, math.Max(1, q.mean)) * float64(time.Second))
-}
+// idle is how long a connection may wait for its next request, while others may wait for its place.
+const idle = 30 * time.Second
 
 // requestHeader has the number of a request, which the log has too.
 const requestHeader = "Landing-Request"
@@ -561,6 +501,20 @@ type asked struct {
 	body    int64 // room that its body holds
 }
 
+// sit waits for a place at the desk, and returns what gives the place back. Requests that are drawn together end
+// together: were all answered at once, a question for health would wait behind them for a processor. A slow reader
+// keeps the others waiting no longer than mostWait.
+func (s *Server) sit(ctx context.Context) (rise func()) {
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
+	defer cancel()
+	if s.desk.Acquire(ctx, 1) != nil {
+		return func() {}
+	}
+	return func() { s.desk.Release(1) }
+}
+
+const mostWait = 20 * time.Millisecond
+
 // smallBody is the size of a body up to which it holds no room.
 const smallBody = 64 << 10
 
@@ -571,7 +525,7 @@ func (s *Server) ask(a *answering, limits Limits) *asked {
 		if n < 0 { // HTTP/2 need not say
 			n = s.opt.Body
 		}
-		if !s.queue.hold(n) {
+		if !s.room.TryAcquire(n) {
 			a.refuse(s.full("bodies of other requests fill the memory"))
 			return nil
 		}
@@ -588,7 +542,7 @@ func (s *Server) ask(a *answering, limits Limits) *asked {
 		if out.run, f = s.run(a.r.PathValue("name")); f != nil {
 			return f
 		}
-		defer s.desk.sit(a.r.Context())()
+		defer s.sit(a.r.Context())()
 		var err error
 		if out.Ask, err = decode(a.r.Header.Get("Content-Type"), a.r.URL.RawQuery, body); err == nil {
 			out.q, out.warning, err = out.request(out.run, &limits)
@@ -607,12 +561,12 @@ func (s *Server) ask(a *answering, limits Limits) *asked {
 	return out
 }
 
-func (s *Server) release(q *asked) { s.queue.free(q.body) }
+func (s *Server) release(q *asked) { s.room.Release(q.body) }
 
 // full is the fault of a request that there is no room for.
 func (s *Server) full(format string, v ...any) *fault {
 	f := queueFull.fault(format, v...)
-	f.retry = s.queue.retry()
+	f.retry = time.Second
 	return f
 }
 
@@ -662,12 +616,18 @@ func (s *Server) samples(_ http.ResponseWriter, r *http.Request) {
 
 // drawing does what takes a place in the queue, with a deadline, and hands on the fault that it ends in.
 func (s *Server) drawing(a *answering, held int64, most time.Duration, do func() error, fail func(*fault)) {
-	if !s.queue.enter(held) {
-		a.refuse(s.full("%d requests are drawn or wait", s.queue.length()))
+	if !s.places.TryAcquire(1) {
+		a.refuse(s.full("%d requests are drawn or wait", s.opt.Queue))
 		return
 	}
-	begun := s.now()
-	defer func() { s.queue.leave(held, s.now().Sub(begun)) }()
+	defer s.places.Release(1)
+	if !s.room.TryAcquire(held) {
+		a.refuse(s.full("answers to other requests fill the memory"))
+		return
+	}
+	defer s.room.Release(held)
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
 	ctx, cancel := context.WithTimeout(a.r.Context(), most)
 	defer cancel()
 	a.r = a.r.WithContext(ctx)

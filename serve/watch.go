@@ -59,7 +59,6 @@ const (
 // canvas takes what a domain shows in space.
 type canvas struct {
 	live    *figure.Live
-	layer   any
 	surface *figure.SurfaceView
 	err     error
 }
@@ -68,27 +67,9 @@ func (c *canvas) Add(string, figure.FigureRef, figure.Picture) {}
 func (c *canvas) PNG(string, figure.Picture)                   {}
 func (c *canvas) Note(string)                                  {}
 
-func (c *canvas) Globe(g *figure.Globe) {
-	if c.live, c.err = g.Live(); c.err == nil {
-		c.layer = g.Layer()
-	}
-}
-
-func (c *canvas) Surface(s *figure.SurfaceView) {
-	c.surface = s
-	c.live, c.err = s.Live()
-}
-
-func (c *canvas) Molecule(m *figure.MoleculeView) {
-	if c.live, c.err = m.Live(); c.err == nil {
-		c.layer, c.err = m.Layer()
-	}
-}
-
-func (c *canvas) Arm(a *figure.ArmView) {
-	if c.live, c.err = a.Live(); c.err == nil {
-		c.layer, c.err = a.Layer()
-	}
+func (c *canvas) Scene(s figure.Scene) {
+	c.surface, _ = s.(*figure.SurfaceView)
+	c.live, c.err = figure.NewLive(s)
 }
 
 // a watched run is one with what the page shows of it.
@@ -246,7 +227,9 @@ func (w *watched) frame(x []float64, step, of int) (*Frame, error) {
 		if w.run.Reference().Scene(&see, x, false); see.err != nil {
 			return nil, see.err
 		}
-		f.Layer = see.layer
+		if see.live != nil {
+			f.Layer = see.live.Layer
+		}
 	default:
 		for i := range n {
 			var p []float64

@@ -75,7 +75,7 @@ func Of(c Cell, s Source) *Cell {
 	c.source, c.origin, c.variant = s.Text, s.Origin, s.Variants
 	c.set = slices.Concat([]string{fmt.Sprintf("seed=%d", c.Label.Seed)}, s.Settings, c.Budget.settings())
 	c.load = func(more ...string) (*problem.Problem, error) {
-		p, err := problem.Load(s.Text, s.Origin, s.Variants, slices.Concat(c.set, more))
+		p, err := problem.Load(s.Text, s.Origin, s.Variants, problem.ParseSettings(slices.Concat(c.set, more)...))
 		if err == nil {
 			p.Data.Path = cmp.Or(s.Data, p.Data.Path)
 		}
@@ -430,7 +430,7 @@ func (l *looker) at(c *Cell) error {
 	settings = append(settings, fmt.Sprintf("seed=%d", c.Label.Seed))
 	c.origin, c.set = src.origin, settings
 	c.load = func(more ...string) (*problem.Problem, error) {
-		p, err := problem.Load(src.data, src.origin, c.variant, slices.Concat(settings, more))
+		p, err := problem.Load(src.data, src.origin, c.variant, problem.ParseSettings(slices.Concat(settings, more)...))
 		if err != nil {
 			return nil, l.named(c, err)
 		}
@@ -589,7 +589,7 @@ func drawable(p *problem.Problem, draw []string) error {
 	if err != nil {
 		return err
 	}
-	q, err := p.Redraw(draw)
+	q, err := p.Redraw(problem.ParseSettings(draw...))
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,10 @@ import (
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
@@ -337,12 +339,7 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 
 // unwritten reports whether an error is that of a disk: no fault of a cell's.
 func unwritten(err error) bool {
-	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
+	return fault.Unwritten(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
 }
 
 // heldError says that somebody works on a cell's run folder by other means.
@@ -420,7 +417,7 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 	if d.Trained, err = r.Trained(""); err != nil {
 		return nil, err
 	}
-	if d.Run, err = r.Redraw(c.Draw); err != nil {
+	if d.Run, err = r.Redraw(problem.ParseSettings(c.Draw...)); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.

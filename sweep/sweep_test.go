@@ -327,7 +327,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	out, err = p.Run(t.Context(), Runner{Dir: dir, Pool: pool})
 	if err != nil || out.Complete || out.Cells[0].State != work.Running {
-		t.Errorf("beside landing resume: %v, %+v", err, out)
+		t.Errorf("beside landing train: %v, %+v", err, out)
 	}
 	held.Unlock()
 	var folder *run.FolderError

@@ -9,11 +9,10 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/run"
 )
 
-// forward is states of forward paths from the training rows of a run's problem, by number.
-var forward = Kind{Name: "forward", Do: doForward, Join: joinForward}
+// forwardKind is states of forward paths from the training rows of a run's problem, by number.
+const forwardKind = "forward"
 
 // ForwardOptions say which paths are simulated.
 type ForwardOptions struct {
@@ -22,7 +21,7 @@ type ForwardOptions struct {
 	Seed  *uint64 // nil: the run's
 }
 
-// ahead is what units of forward paths share.
+// ahead is what parts of forward paths share.
 type ahead struct {
 	Seed uint64 `json:"seed"`
 	Step int    `json:"step"`
@@ -49,50 +48,12 @@ func Forward(r *experiment.Run, o ForwardOptions) (*List, error) {
 	case t.Step < 0 || t.Step > n:
 		return nil, &TaskError{"forward", fmt.Sprintf("state %d; expected 0 to %d, the last of a path", o.Step, n)}
 	}
-	l := &List{Kind: forward.Name, Count: o.Count, task: t}
-	var m run.Manifest
-	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, err
-	}
-	names, err := keeps(r, &m)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.files(r, names); err != nil {
-		return nil, err
-	}
-	if path := r.Problem.Data.Path; path != "" {
-		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
-	}
-	return l, nil
-}
-
-func doForward(ctx context.Context, j *Job) (any, error) {
-	var t ahead
-	rows, err := task(j.Unit, &t)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := j.Opened(shared(j.Unit), func() (any, error) {
-		r, err := experiment.OpenSent(j.Inputs.Root("run"), j.Inputs.named("data"), j.Pool)
-		if err != nil {
-			return nil, err
-		}
-		if r.Bare {
-			return nil, &TaskError{j.Unit.Name, "the data is not among its inputs, and paths begin at its rows"}
-		}
-		return experiment.NewAhead(r.Loaded, rows.Total)
-	})
-	if err != nil {
-		return nil, err
-	}
-	paths := opened.(*experiment.Ahead)
-	if t.Step < 0 || t.Step > paths.Steps() {
-		return nil, &TaskError{j.Unit.Name, fmt.Sprintf("state %d; expected 0 to %d", t.Step, paths.Steps())}
-	}
-	return j.writeRows(rows, paths.Dim(), func(x []float64, first uint64) (int, error) {
-		return paths.States(ctx, x, first, t.Step, t.Seed)
-	})
+	l := &List{Kind: forwardKind, Count: o.Count, task: t, rows: func(ctx context.Context, m *making) (any, error) {
+		return m.writeRows(paths.Dim(), func(x []float64, first uint64) (int, error) {
+			return paths.States(ctx, x, first, t.Step, t.Seed)
+		})
+	}}
+	return l, l.folder(r, nil, r.Problem.Data.Path != "")
 }
 
 // joinForward writes states as an array.

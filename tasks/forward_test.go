@@ -37,7 +37,7 @@ func TestForward(t *testing.T) {
 		if _, err := Once(t.Context(), l, one, MergeOptions{Pool: r.Pool}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := join2(t, many, makeParts(t, l, 3, r.Pool), r.Pool); err != nil {
+		if _, err := join2(t, many, makeParts(t, l, 3), r.Pool); err != nil {
 			t.Fatal(err)
 		}
 		a, err := os.ReadFile(one)
@@ -95,7 +95,7 @@ func TestRotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "x.npy")
-	if _, err := join2(t, out, makeParts(t, l, 5, nil), nil); err != nil {
+	if _, err := join2(t, out, makeParts(t, l, 5), nil); err != nil {
 		t.Fatal(err)
 	}
 	a, err := arrayfile.ReadNPY(out)
@@ -145,7 +145,7 @@ func TestNeedsData(t *testing.T) {
 		if err := os.Rename(file, gone); err != nil {
 			t.Fatal(err)
 		}
-		a := readRows(t, filepath.Join(makeParts(t, l, 1, r.Pool), "generate-0-5"))
+		a := readRows(t, filepath.Join(makeParts(t, l, 1), "generate-0-5"))
 		if err := os.Rename(gone, file); err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,14 @@
 package tasks
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
 
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
 )
@@ -20,7 +22,8 @@ type List struct {
 
 	hashes map[string]string
 	task   any // without its range; JSON can hold it
-	open   any // what Job.Opened of its units opens, where that is open already; or nil
+	rows   func(ctx context.Context, m *making) (detail any, err error)
+	drawn  *experiment.Run // whose samples the rows are; nil: no samples
 }
 
 // A Range is which rows a unit makes, of which: the task of a unit of a List has it beside what the kind needs.
@@ -67,15 +70,6 @@ func (l *List) Shard(s work.Shard) *work.Unit {
 		return nil
 	}
 	return l.Unit(lo, hi)
-}
-
-// Cut returns all rows as units of so many at most.
-func (l *List) Cut(size uint64) []*work.Unit {
-	var out []*work.Unit
-	for lo := uint64(0); lo < l.Count; lo += min(size, l.Count-lo) {
-		out = append(out, l.Unit(lo, lo+min(size, l.Count-lo)))
-	}
-	return out
 }
 
 // input adds a file to the list's inputs.

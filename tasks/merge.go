@@ -18,6 +18,8 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -41,15 +43,10 @@ type Rows struct {
 	Failed uint64 `json:"failed"` // rows of NaN, which are in no file
 }
 
-// A PartError says why parts are no file.
-type PartError struct{ Problem string }
+func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
-func (e *PartError) Error() string { return e.Problem }
-
-func refuse(format string, v ...any) error { return &PartError{fmt.Sprintf(format, v...)} }
-
-// Parts returns the parts in folders, each that of a unit, or one that holds those of units. Errors are *PartError,
-// *work.DamagedError, *work.ConflictError and those of files; whether files are whole is seen when they are joined.
+// Parts returns the parts in folders, each that of a unit, or one that holds those of units. Whether
+// files are whole is seen when they are joined.
 func Parts(dirs []string) ([]Part, error) {
 	var out []Part
 	for _, dir := range dirs {
@@ -82,12 +79,8 @@ func part(store *work.Store, name string) (*Part, error) {
 		return nil, err
 	}
 	p := &Part{Dir: filepath.Join(store.Dir, name), Unit: u}
-	kind, err := find(u)
-	if err != nil {
-		return nil, err
-	}
-	if kind.Join == nil {
-		return nil, refuse("%s: units of kind %s are no parts of a file", p.Dir, u.Kind)
+	if joins[u.Kind] == nil {
+		return nil, &KindError{u.Name, u.Kind}
 	}
 	status, err := store.Status(u)
 	if err != nil {
@@ -96,7 +89,7 @@ func part(store *work.Store, name string) (*Part, error) {
 	if status.State != work.Done {
 		return nil, refuse("%s: is not finished; the same --shard makes it", p.Dir)
 	}
-	if p.Result, err = Of(status); err == nil {
+	if p.Result, err = resultOf(status); err == nil {
 		p.Range, err = task(u, &p.of)
 	}
 	if err == nil {
@@ -197,7 +190,7 @@ type MergeOptions struct {
 	Pool     *parallel.Pool
 	Tick     func(done, of uint64) // hears of rows; may be nil
 
-	open any // of Once: List.open
+	drawn *experiment.Run // of Once: List.drawn
 }
 
 // A Joint is parts of one list that are being joined into a file.
@@ -254,14 +247,9 @@ type Merged struct {
 }
 
 // Merge joins parts into a file: the bytes that one process would have written. Nothing appears under its name before
-// all of it is whole; memory does not grow with the rows. Errors are *PartError, *work.DamagedError, *run.BusyError,
-// *run.ExistsError and those of the kind; a verdict on the rows is returned beside what was merged.
+// all of it is whole; memory does not grow with the rows. A verdict on the rows is returned beside what was merged.
 func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merged, error) {
 	parts, err := whole(parts)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := find(parts[0].Unit)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +285,7 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 				"for %d rows of %d numbers", info.Size(), p.Range.Count, j.Dim) + again(p.Dir)}
 		}
 	}
-	form, err := kind.Join(ctx, j)
+	form, err := joins[parts[0].Unit.Kind](ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -479,13 +467,13 @@ func (j *Joint) runDir() (dir, data string, err error) {
 }
 
 // Once makes all rows of a list in this process and writes them as a file: what parts of it join to. Errors are those
-// of Doer.Do and Merge.
+// of List.Part and Merge.
 func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, error) {
 	if !o.Force {
 		if err := run.Free(out); err != nil {
 			return nil, err
 		}
-		if l.Kind == generate.Name {
+		if l.Kind == generateKind {
 			if err := freeRecord(out); err != nil {
 				return nil, err
 			}
@@ -496,12 +484,10 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 		return nil, err
 	}
 	defer scratch.Drop()
-	doer := &Doer{Pool: o.Pool, Tick: o.Tick}
-	doer.Know(l)
-	if _, _, err := doer.Into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), l.Inputs); err != nil {
+	if _, _, err := l.into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), o.Tick); err != nil {
 		return nil, err
 	}
-	o.Tick, o.open = nil, l.open
+	o.Tick, o.drawn = nil, l.drawn
 	parts, err := Parts([]string{scratch.Dir})
 	if err != nil {
 		return nil, err

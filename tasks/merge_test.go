@@ -13,26 +13,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/work"
 )
 
 // makeParts makes all parts of a list in a folder, and returns it.
-func makeParts(t *testing.T, l *List, n int, pool *parallel.Pool) string {
+func makeParts(t *testing.T, l *List, n int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "parts")
-	doer := &Doer{Pool: pool}
 	for i := 1; i <= n; i++ {
-		u := l.Shard(work.Shard{I: i, N: n})
-		if u == nil {
-			continue
-		}
-		if _, _, err := doer.Into(t.Context(), &work.Store{Dir: dir}, u, l.Inputs); err != nil {
+		if _, _, err := l.Part(t.Context(), &work.Store{Dir: dir}, work.Shard{I: i, N: n}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +73,7 @@ func TestMerge(t *testing.T) {
 	}
 	x := drawn(t, r, n, 100, 3)
 	for _, shards := range []int{1, 7, 30} {
-		parts := makeParts(t, list, shards, r.Pool)
+		parts := makeParts(t, list, shards)
 		for _, ext := range []string{".npy", ".csv"} {
 			var want bytes.Buffer
 			if err := r.Domain.Writer(ext)(&want, arrayfile.RowsOf(x, 3)); err != nil {
@@ -120,50 +117,45 @@ func join2(t *testing.T, out, dir string, pool *parallel.Pool) (*Merged, error) 
 	return Merge(t.Context(), parts, out, MergeOptions{Pool: pool})
 }
 
-// numbersKind makes rows (i, i²), of which every fifth has failed, and writes them as an array.
-func numbersKind(t *testing.T) (rows func(from, n uint64) []float64) {
-	t.Helper()
-	rows = func(from, n uint64) []float64 {
-		var x []float64
-		for i := from; i < from+n; i++ {
-			v := float64(i)
-			if i%5 == 0 {
-				v = math.NaN()
-			}
-			x = append(x, v, v*v)
+// numbers are rows (i, i²), of which every fifth has failed.
+func numbers(from, n uint64) []float64 {
+	var x []float64
+	for i := from; i < from+n; i++ {
+		v := float64(i)
+		if i%5 == 0 {
+			v = math.NaN()
 		}
-		return x
+		x = append(x, v, v*v)
 	}
-	All = append(All, Kind{Name: "numbers",
-		Do: func(_ context.Context, j *Job) (any, error) {
-			r, err := task(j.Unit, new(any))
-			if err != nil {
-				return nil, err
-			}
-			x, d := rows(r.First, r.Count), Rows{Dim: 2}
-			for i := 0; i < len(x); i += 2 {
-				if x[i] != x[i] {
-					d.Failed++
+	return x
+}
+
+// listOf is a list of numbers, which are written as an array.
+func listOf(t *testing.T, from, count uint64, of any) *List {
+	t.Helper()
+	joins["numbers"] = func(_ context.Context, j *Joint) (*Form, error) {
+		return &Form{Write: func(w io.Writer, rows arrayfile.Rows) error {
+			return arrayfile.EncodeNPYRows(w, []int{rows.N, 2}, rows)
+		}}, nil
+	}
+	t.Cleanup(func() { delete(joins, "numbers") })
+	return &List{Kind: "numbers", From: from, Count: count, task: of,
+		rows: func(_ context.Context, m *making) (any, error) {
+			return m.writeRows(2, func(x []float64, first uint64) (failed int, err error) {
+				for i := range copy(x, numbers(first, uint64(len(x)/2))) {
+					if i%2 == 0 && x[i] != x[i] {
+						failed++
+					}
 				}
-			}
-			return d, j.Write(RowsFile, func(w io.Writer) error {
-				return arrayfile.EncodeNPYRows(w, []int{int(r.Count), 2}, arrayfile.RowsOf(x, 2))
+				return failed, nil
 			})
-		},
-		Join: func(_ context.Context, j *Joint) (*Form, error) {
-			return &Form{Write: func(w io.Writer, rows arrayfile.Rows) error {
-				return arrayfile.EncodeNPYRows(w, []int{rows.N, 2}, rows)
-			}}, nil
-		}})
-	t.Cleanup(func() { All = All[:len(All)-1] })
-	return rows
+		}}
 }
 
 // Rows that failed are in no file and are named; more rows than fit in a block go through.
 func TestMergeFailed(t *testing.T) {
-	rows := numbersKind(t)
 	const n = 3*mergeNumbers/2 + 11
-	parts := makeParts(t, &List{Kind: "numbers", From: 3, Count: n}, 2, nil)
+	parts := makeParts(t, listOf(t, 3, n, nil), 2)
 	out := filepath.Join(t.TempDir(), "x.npy")
 	ticks := uint64(0)
 	m, err := join(t, out, MergeOptions{Tick: func(done, of uint64) {
@@ -177,7 +169,7 @@ func TestMergeFailed(t *testing.T) {
 	}
 	var want []float64
 	var failed []uint64
-	for i, v := range rows(3, n) {
+	for i, v := range numbers(3, n) {
 		switch {
 		case v == v:
 			want = append(want, v)
@@ -193,7 +185,6 @@ func TestMergeFailed(t *testing.T) {
 
 // What is no whole file is refused by name, and nothing is left of it.
 func TestMergeRefused(t *testing.T) {
-	numbersKind(t)
 	input := func(l *List, text string) *List {
 		path := filepath.Join(t.TempDir(), "input")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -202,8 +193,8 @@ func TestMergeRefused(t *testing.T) {
 		l.input("run/weights", path, run.Hash([]byte(text)))
 		return l
 	}
-	list := input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}}, "weights")
-	made := makeParts(t, list, 4, nil)
+	list := input(listOf(t, 0, 40, map[string]int{"seed": 1}), "weights")
+	made := makeParts(t, list, 4)
 	fresh := func() (string, []string) {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(made)); err != nil {
@@ -235,9 +226,7 @@ func TestMergeRefused(t *testing.T) {
 	}
 	other := func(l *List, shard int) string { // one more part, of a list that is like this one
 		dir := filepath.Join(t.TempDir(), "other")
-		d := &Doer{}
-		u := l.Shard(work.Shard{I: shard, N: 4})
-		if _, _, err := d.Into(t.Context(), &work.Store{Dir: dir}, u, l.Inputs); err != nil {
+		if _, _, err := l.Part(t.Context(), &work.Store{Dir: dir}, work.Shard{I: shard, N: 4}, nil); err != nil {
 			t.Fatal(err)
 		}
 		return dir
@@ -253,12 +242,12 @@ func TestMergeRefused(t *testing.T) {
 		},
 		"overlap: both have row 20": func(dir string, _ []string) []string {
 			u := list.Unit(15, 25)
-			if _, _, err := (&Doer{}).Into(t.Context(), &work.Store{Dir: dir}, u, list.Inputs); err != nil {
+			if _, _, err := list.into(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
 				t.Fatal(err)
 			}
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
 			u = list.Unit(10, 15)
-			if _, _, err := (&Doer{}).Into(t.Context(), &work.Store{Dir: dir}, u, list.Inputs); err != nil {
+			if _, _, err := list.into(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
 				t.Fatal(err)
 			}
 			return []string{dir}
@@ -268,27 +257,27 @@ func TestMergeRefused(t *testing.T) {
 		},
 		"seed is 1 in one and 2 in the other": func(dir string, names []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 2}},
+			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 2}),
 				"weights"), 2)}
 		},
 		"other bytes of run/weights": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}},
+			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 1}),
 				"Weights"), 2)}
 		},
 		"seed is 1 in one and not set": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(&List{Kind: "numbers", Count: 40}, "weights"), 2)}
+			return []string{dir, other(input(listOf(t, 0, 40, nil), "weights"), 2)}
 		},
 		"they were made of other things": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			l := input(&List{Kind: "numbers", Count: 40, task: map[string]int{"seed": 1}}, "weights")
+			l := input(listOf(t, 0, 40, map[string]int{"seed": 1}), "weights")
 			l.Inputs["run/more"], l.hashes["run/more"] = l.Inputs["run/weights"], l.hashes["run/weights"]
 			return []string{dir, other(l, 2)}
 		},
 		"rows 0 to 39, the other of 0 to 79": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-20-30"))
-			return []string{dir, other(&List{Kind: "numbers", Count: 80, task: map[string]int{"seed": 1}}, 2)}
+			return []string{dir, other(listOf(t, 0, 80, map[string]int{"seed": 1}), 2)}
 		},
 		"the other of 1.0": func(dir string, names []string) []string {
 			for _, file := range []string{"unit.json", "result.json"} {
@@ -331,8 +320,7 @@ func TestMergeRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
-		if !errors.As(err, new(*PartError)) && !errors.As(err, new(*work.DamagedError)) &&
-			!errors.As(err, new(*work.ConflictError)) {
+		if fault.KindOf(err) != fault.Config {
 			t.Errorf("%q is a %T", want, err)
 		}
 	}
@@ -371,8 +359,7 @@ func TestMergeRefused(t *testing.T) {
 // A merge that is interrupted leaves nothing; while one is at work, another is refused; what one left that was killed
 // is removed.
 func TestMergeAlone(t *testing.T) {
-	numbersKind(t)
-	parts, err := Parts([]string{makeParts(t, &List{Kind: "numbers", Count: 40}, 4, nil)})
+	parts, err := Parts([]string{makeParts(t, listOf(t, 0, 40, nil), 4)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +401,7 @@ func TestMergeRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := makeParts(t, list, 2, r.Pool)
+	dir := makeParts(t, list, 2)
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Rename(r.Folder.Dir, moved); err != nil {
 		t.Fatal(err)
@@ -473,13 +460,17 @@ func TestMergeBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := list.open.(*drawer).trained.Model.Parameters()
+	x, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list.rows = (&drawer{run: r, trained: x}).draw
+	p := x.Model.Parameters()
 	for i := range p {
 		p[i] = float32(math.NaN())
 	}
-	doer, dir := &Doer{Pool: r.Pool}, t.TempDir()
-	doer.Know(list)
-	result, _, err := doer.Into(t.Context(), &work.Store{Dir: dir}, list.Unit(0, 6), list.Inputs)
+	dir := t.TempDir()
+	result, _, err := list.into(t.Context(), &work.Store{Dir: dir}, list.Unit(0, 6), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -500,5 +491,40 @@ func TestMergeBroken(t *testing.T) {
 	}
 	if text, err := os.ReadFile(out); err != nil || string(text) != "latitude,longitude\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Rows that are said to be wider than their file is long are damage, before memory is taken for them.
+func TestMergeOfWideRows(t *testing.T) {
+	parts, err := Parts([]string{makeParts(t, listOf(t, 0, 10, nil), 2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range parts {
+		parts[i].rows.Dim = 1 << 40
+	}
+	_, err = Merge(t.Context(), parts, filepath.Join(t.TempDir(), "x.npy"), MergeOptions{})
+	if !errors.As(err, new(*work.DamagedError)) || !strings.Contains(err.Error(), "too few for 5 rows") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a call left that was killed is removed by the next one.
+func TestOnceTidies(t *testing.T) {
+	dir := t.TempDir()
+	left := filepath.Join(dir, ".x.npy.parts-123", "numbers-0-10")
+	if err := os.MkdirAll(left, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Dir(left), then, then); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Once(t.Context(), listOf(t, 0, 10, nil), filepath.Join(dir, "x.npy"),
+		MergeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 )
 
-// rotations is rotation matrices of a mixture, by number.
-var rotations = Kind{Name: "data-so", Do: doRotations, Join: joinRotations}
+// rotationsKind is rotation matrices of a mixture, by number.
+const rotationsKind = "data-so"
 
-// mixture is what units of rotations share.
+// mixture is what parts of rotations share.
 type mixture struct {
 	N     int     `json:"n"`
 	Modes int     `json:"modes"`
@@ -33,34 +33,24 @@ func Rotations(mix dataset.RotationMixture, count uint64) (*List, error) {
 		return nil, &TaskError{"data-so", fmt.Sprintf("%d matrices; expected 1 to %d", count, uint64(MaxRows))}
 	}
 	m := mixture{mix.N, mix.Modes, mix.SD, mix.Seed}
-	if _, err := m.mix().Rows(); err != nil {
-		return nil, err
-	}
-	return &List{Kind: rotations.Name, Count: count, task: m}, nil
-}
-
-func doRotations(ctx context.Context, j *Job) (any, error) {
-	var m mixture
-	rows, err := task(j.Unit, &m)
-	if err != nil {
-		return nil, err
-	}
 	draw, err := m.mix().Rows()
 	if err != nil {
 		return nil, err
 	}
 	d := m.N * m.N
-	return j.writeRows(rows, d, func(x []float64, first uint64) (int, error) {
-		for i := range uint64(len(x) / d) {
-			if i%256 == 0 && ctx.Err() != nil {
-				return 0, ctx.Err()
+	return &List{Kind: rotationsKind, Count: count, task: m, rows: func(ctx context.Context, to *making) (any, error) {
+		return to.writeRows(d, func(x []float64, first uint64) (int, error) {
+			for i := range uint64(len(x) / d) {
+				if i%256 == 0 && ctx.Err() != nil {
+					return 0, ctx.Err()
+				}
+				if _, err := draw(x[i*uint64(d):(i+1)*uint64(d)], first+i); err != nil {
+					return 0, err
+				}
 			}
-			if _, err := draw(x[i*uint64(d):(i+1)*uint64(d)], first+i); err != nil {
-				return 0, err
-			}
-		}
-		return 0, nil
-	})
+			return 0, nil
+		})
+	}}, nil
 }
 
 // joinRotations writes matrices as an array of n×N×N.

@@ -70,8 +70,7 @@ func readRows(t *testing.T, dir string) arrayfile.Array {
 	return a
 }
 
-// The rows of units are those of one process, at any cut, on any number of workers, whether the inputs lie in the run
-// folder or under their names elsewhere, and without the data. What is whole is not made again.
+// The rows of parts are those of one process, at any cut. What is whole is not made again.
 func TestGeneration(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
 	seed := uint64(7)
@@ -80,49 +79,31 @@ func TestGeneration(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := drawn(t, r, 60, 5, 7)
-	pool := parallel.New(1)
-	t.Cleanup(pool.Close)
 	store := &work.Store{Dir: t.TempDir()}
-	doer := &Doer{Pool: pool}
 	var got []float64
-	units := list.Cut(23)
-	if err := work.Check(units); err != nil || len(units) != 3 || units[2].Name != "generate-51-65" {
+	units := []*work.Unit{list.Unit(0, 23), list.Unit(23, 46), list.Unit(46, 60)}
+	if err := work.Check(units); err != nil || units[2].Name != "generate-51-65" {
 		t.Fatalf("%v, %v", units, err)
 	}
 	for _, u := range units {
-		in := At(t.TempDir(), u) // as a worker elsewhere keeps them
-		for name, path := range list.Inputs {
-			data, err := os.ReadFile(path)
-			if err == nil {
-				err = os.MkdirAll(filepath.Dir(in[name]), 0o777)
-			}
-			if err == nil {
-				err = os.WriteFile(in[name], data, 0o666)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		result, status, err := doer.Into(t.Context(), store, u, in)
+		result, status, err := list.into(t.Context(), store, u, nil)
 		if err != nil || status.State != work.Waiting || result.Files[0].Name != RowsFile {
 			t.Fatalf("%+v, %+v, %v", result, status, err)
 		}
 		got = append(got, readRows(t, filepath.Join(store.Dir, u.Name)).Float64...)
 		inRange(t, result, u)
-		again, status, err := doer.Into(t.Context(), store, u, Inputs{}) // which asks for no inputs
+		again, status, err := list.into(t.Context(), store, u, nil)
 		if err != nil || status.State != work.Done || !slices.Equal(again.Files, result.Files) {
 			t.Errorf("again: %+v, %+v, %v", again, status, err)
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Error("units are not the rows of one process")
+		t.Error("parts are not the rows of one process")
 	}
-	known := &Doer{Pool: r.Pool} // by what made the list
-	known.Know(list)
-	dir := t.TempDir()
-	if _, err := known.Do(t.Context(), units[1], list.Inputs, dir); err != nil ||
-		!slices.Equal(readRows(t, dir).Float64, want[3*23:3*46]) {
-		t.Errorf("by what made the list other rows are made, %v", err)
+	newer := *units[0]
+	newer.Version = "0"
+	if _, _, err := list.into(t.Context(), store, &newer, nil); err == nil || !strings.Contains(err.Error(), "is of version") {
+		t.Errorf("a part of another version: %v", err)
 	}
 	var far Drawn // of two samples, of which the second is not on the sphere
 	far.add(r, &judge.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
@@ -146,7 +127,7 @@ func TestGeneration(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := doer.Into(t.Context(), store, units[1], list.Inputs); !errors.As(err, &damaged) {
+		if _, _, err := list.into(t.Context(), store, units[1], nil); !errors.As(err, &damaged) {
 			t.Errorf("a damaged part: %v", err)
 		}
 	}
@@ -154,7 +135,7 @@ func TestGeneration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := doer.Into(t.Context(), store, other.Cut(23)[0], other.Inputs); !errors.As(err,
+	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err,
 		new(*work.ConflictError)) {
 		t.Errorf("another seed under the name: %v", err)
 	}
@@ -210,58 +191,31 @@ func TestGenerationUnderConditions(t *testing.T) {
 	}
 }
 
-// What a unit cannot be done from is refused by name before anything is made.
-func TestRefused(t *testing.T) {
-	r := trained(t, "demo", "prior=uniform")
-	list, err := Generation(r, GenerateOptions{Count: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	t.Cleanup(pool.Close)
-	whole := list.Unit(0, 9)
-	state := ""
-	for name := range list.Inputs {
-		if strings.HasSuffix(name, "state.json") {
-			state = name
-		}
-	}
-	for want, change := range map[string]func(u *work.Unit, in Inputs){
-		`of kind "bake"`:               func(u *work.Unit, _ Inputs) { u.Kind = "bake" },
-		"is of version 0":              func(u *work.Unit, _ Inputs) { u.Version = "0" },
-		"is not on this machine":       func(_ *work.Unit, in Inputs) { delete(in, "run/config.yaml") },
-		"cannot be read":               func(_ *work.Unit, in Inputs) { in[state] += ".gone" },
-		"is another file":              func(_ *work.Unit, in Inputs) { in[state] = in["run/config.yaml"] },
-		"something behind":             func(u *work.Unit, _ Inputs) { u.Task = append(u.Task, "{}"...) },
-		"unknown field":                func(u *work.Unit, _ Inputs) { u.Task = json.RawMessage(`{"firts":0}`) },
-		"its rows are 10 from 0 on":    func(u *work.Unit, _ Inputs) { *u = *list.Unit(0, 10) },
-		"its rows are 1 from 9 on":     func(u *work.Unit, _ Inputs) { *u = *list.Unit(9, 10) },
-		"its rows are 0 from 3 on":     func(u *work.Unit, _ Inputs) { *u = *list.Unit(3, 3) },
-		"rows are 1844674407370955161": func(u *work.Unit, _ Inputs) { *u = *list.Unit(5, 3) },
+// A task that names no rows of its list is refused by name.
+func TestTaskRefused(t *testing.T) {
+	list := &List{Kind: "numbers", Count: 9, task: map[string]int{"seed": 1}}
+	for want, change := range map[string]func(u *work.Unit){
+		"something behind":             func(u *work.Unit) { u.Task = append(u.Task, "{}"...) },
+		"unknown field":                func(u *work.Unit) { u.Task = json.RawMessage(`{"firts":0}`) },
+		"its rows are 10 from 0 on":    func(u *work.Unit) { *u = *list.Unit(0, 10) },
+		"its rows are 1 from 9 on":     func(u *work.Unit) { *u = *list.Unit(9, 10) },
+		"its rows are 0 from 3 on":     func(u *work.Unit) { *u = *list.Unit(3, 3) },
+		"rows are 1844674407370955161": func(u *work.Unit) { *u = *list.Unit(5, 3) },
 	} {
-		u := *whole
-		in := Inputs{}
-		for name, path := range list.Inputs {
-			in[name] = path
-		}
-		change(&u, in)
-		dir := t.TempDir()
-		_, err := (&Doer{Pool: pool}).Do(t.Context(), &u, in, dir)
-		if err == nil || !strings.Contains(err.Error(), want) {
+		u := list.Unit(0, 9)
+		change(u)
+		if _, err := task(u, new(any)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
-		}
-		if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-			t.Errorf("%s: left %v", want, entries)
 		}
 	}
 }
 
-// What a kind cannot finish leaves no file, and the unit is claimed again.
+// A part that is interrupted leaves no file, and is claimed again.
 func TestInterrupted(t *testing.T) {
 	broke := errors.New("broke")
 	times := 0
-	All = append(All, Kind{Name: "halves", Do: func(_ context.Context, j *Job) (any, error) {
-		return times, j.Write("x", func(w io.Writer) error {
+	l := &List{Kind: "halves", Count: 1, rows: func(_ context.Context, m *making) (any, error) {
+		return times, m.write("x", func(w io.Writer) error {
 			if _, err := w.Write([]byte("half")); err != nil {
 				return err
 			}
@@ -270,11 +224,9 @@ func TestInterrupted(t *testing.T) {
 			}
 			return nil
 		})
-	}})
-	t.Cleanup(func() { All = All[:len(All)-1] })
-	s, d := &work.Store{Dir: t.TempDir()}, &Doer{}
-	u := (&List{Kind: "halves", Count: 1}).Unit(0, 1)
-	if _, _, err := d.Into(t.Context(), s, u, nil); !errors.Is(err, broke) {
+	}}
+	s, u := &work.Store{Dir: t.TempDir()}, l.Unit(0, 1)
+	if _, _, err := l.into(t.Context(), s, u, nil); !errors.Is(err, broke) {
 		t.Fatal(err)
 	}
 	if st, err := s.Status(u); err != nil || st.State != work.Begun {
@@ -289,7 +241,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, st, err := d.Into(t.Context(), s, u, nil); err != nil || st.State != work.Begun || r.Files[0].Bytes != 4 {
+	if r, st, err := l.into(t.Context(), s, u, nil); err != nil || st.State != work.Begun || r.Files[0].Bytes != 4 {
 		t.Errorf("%+v, %+v, %v", r, st, err)
 	}
 }

@@ -20,7 +20,7 @@ func BenchmarkStep(b *testing.B) {
 		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.5, SigmaMax: 1},
 	}
-	x0, err := langevin.Start(proc, 128, 1)
+	x0, err := langevin.Start(b.Context(), proc, 128, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

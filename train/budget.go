@@ -1,6 +1,10 @@
 package train
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/internal/fault"
+)
 
 // MaxClocked is the largest number of epochs that a clock decides.
 const MaxClocked = 1_000_000
@@ -53,6 +57,8 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %.4g s ended in the first epoch, after %d of its %d batches; a larger "+
 		"train.max_seconds (--for), or fewer train.times_per_path, help", e.Seconds, e.Batches, e.Of)
 }
+
+func (*BudgetError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // A Reading of clocks, in seconds since the training began; time between calls is not counted.
 type Reading struct {

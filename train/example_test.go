@@ -19,7 +19,7 @@ func Example() {
 		Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 10, T: 1, SigmaMin: 0.2, SigmaMax: 1.5},
 	}
-	data, err := langevin.Start(process, 100, 1) // points on the circle
+	data, err := langevin.Start(context.Background(), process, 100, 1) // points on the circle
 	if err != nil {
 		fmt.Println(err)
 		return

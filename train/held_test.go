@@ -34,7 +34,7 @@ func TestHeldLosses(t *testing.T) {
 			Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 			Schedule: langevin.Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 		}
-		data, err := langevin.Start(p, 12, 1)
+		data, err := langevin.Start(t.Context(), p, 12, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 	}
-	data, err := langevin.Start(p, 12, 1)
+	data, err := langevin.Start(t.Context(), p, 12, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

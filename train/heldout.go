@@ -326,8 +326,7 @@ func (c Config) annealed(epoch int, plan Plan) Plan {
 }
 
 // Back puts the training where a verdict goes on from: arrays and state are those of that epoch.
-// Time that was spent since stays spent, and what was heard is kept. The error is a
-// *SnapshotError.
+// Time that was spent since stays spent, and what was heard is kept.
 func (t *Trainer[T]) Back(v Verdict, arrays []arrayfile.Named, state State) error {
 	now := t.State
 	j := *now.Judged

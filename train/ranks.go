@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/ranks"
@@ -145,6 +146,8 @@ type RankError struct {
 
 func (e *RankError) Error() string { return fmt.Sprintf("rank %d of the MPI job %s", e.Rank, e.What) }
 
+func (*RankError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // tellParts makes the losses and faults of parts known to all ranks.
 func (t *Trainer[T]) tellParts() {
 	s := t.share
@@ -211,6 +214,8 @@ func (e *DriftError) Error() string {
 		"machine, or with mpi.exact=false sums that differ from rank to rank; mpi.exact=true has none. The last "+
 		"checkpoint is from before", e.Epoch, e.Rank)
 }
+
+func (*DriftError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // check compares the weights of all ranks.
 func (t *Trainer[T]) check() error {

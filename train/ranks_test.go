@@ -40,7 +40,7 @@ func newCrew(t *testing.T) *crew {
 	}
 	p := &langevin.Process{Set: hemisphere, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
-	data, err := langevin.Start(p, 70, 1)
+	data, err := langevin.Start(t.Context(), p, 70, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
 package train
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -50,25 +50,22 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	return out
 }
 
-// A SnapshotError says why a training cannot go on from a snapshot.
-type SnapshotError struct{ Problem string }
-
-func (e *SnapshotError) Error() string { return "the checkpoint is damaged: " + e.Problem }
-
 // Restore continues from a snapshot of the same network: of one with constants, that of
-// WithConstants. The error is a *SnapshotError.
+// WithConstants.
 func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 	if err := s.Validate(); err != nil {
-		return &SnapshotError{err.Error()}
+		return fault.Errorf(fault.Run, "", "the checkpoint is damaged: %v", err)
 	}
 	if most := max(1, t.source.Items()/t.cfg.Batch); s.Step > most {
-		return &SnapshotError{fmt.Sprintf("step is %d; expected at most %d, the batches of an epoch", s.Step, most)}
+		return fault.Errorf(fault.Run, "", "the checkpoint is damaged: step is %d; expected at most %d, "+
+			"the batches of an epoch", s.Step, most)
 	}
 	if c, ok := t.model.(score.Constant[T]); ok {
 		kept := under(arrays, PrefixConstant)
 		for _, a := range c.Constants() {
 			if !slices.Equal(kept[a.Name].AsFloat64(), a.Array.AsFloat64()) {
-				return &SnapshotError{fmt.Sprintf("its %s is not that of the network", a.Name)}
+				return fault.Errorf(fault.Run, "", "the checkpoint is damaged: its %s is not that of the "+
+					"network", a.Name)
 			}
 		}
 	}
@@ -88,7 +85,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 }
 
 // Load returns m with the parameters to generate with from a snapshot: the averaged
-// ones, or the raw ones if the average had not begun. The error is a *SnapshotError.
+// ones, or the raw ones if the average had not begun.
 func Load[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, s State) (score.Model[T], error) {
 	m, err := WithConstants(m, arrays)
 	if err != nil {
@@ -109,8 +106,7 @@ func Drawn(s State) string {
 	return PrefixAverage
 }
 
-// WithConstants returns m with the constants of a snapshot, if it has any; otherwise m. The
-// error is a *SnapshotError.
+// WithConstants returns m with the constants of a snapshot, if it has any; otherwise m.
 func WithConstants[T kernel.Float](m score.Model[T], arrays []arrayfile.Named) (score.Model[T], error) {
 	c, ok := m.(score.Constant[T])
 	if !ok {
@@ -118,7 +114,7 @@ func WithConstants[T kernel.Float](m score.Model[T], arrays []arrayfile.Named) (
 	}
 	m, err := c.WithConstants(under(arrays, PrefixConstant))
 	if err != nil {
-		return nil, &SnapshotError{err.Error()}
+		return nil, fault.Errorf(fault.Run, "", "the checkpoint is damaged: %v", err)
 	}
 	return m, nil
 }
@@ -138,7 +134,7 @@ func under(arrays []arrayfile.Named, prefix string) map[string]arrayfile.Array {
 func read[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, prefix string) ([]T, error) {
 	v, err := m.Read(under(arrays, prefix))
 	if err != nil {
-		return nil, &SnapshotError{err.Error()}
+		return nil, fault.Errorf(fault.Run, "", "the checkpoint is damaged: %v", err)
 	}
 	return v, nil
 }

@@ -1,13 +1,13 @@
 package train
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
@@ -100,13 +100,11 @@ func TestRestoreRefuses(t *testing.T) {
 		"step": {arrays, far}, "epoch": {arrays, State{Epoch: -1}},
 		"missing": {arrays[1:], state}, "shape": {other, state},
 	} {
-		var bad *SnapshotError
-		if err := make().Restore(c.arrays, c.state); !errors.As(err, &bad) {
+		if err := make().Restore(c.arrays, c.state); fault.KindOf(err) != fault.Run {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var bad *SnapshotError
-	if _, err := Load(small, arrays[1:], State{}); !errors.As(err, &bad) {
+	if _, err := Load(small, arrays[1:], State{}); fault.KindOf(err) != fault.Run {
 		t.Errorf("an array is missing: %v", err)
 	}
 }

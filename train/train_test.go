@@ -724,7 +724,7 @@ func TestFailedPathsStopTraining(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Method: langevin.OLLAP,
 		Schedule: langevin.Schedule{N: 4, T: 0.4, SigmaMin: 1, SigmaMax: 1.3},
 	}
-	x0, err := langevin.Start(proc, 40, 1)
+	x0, err := langevin.Start(t.Context(), proc, 40, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

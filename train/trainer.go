@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/method"
@@ -131,6 +132,8 @@ func (e *LossError) Error() string {
 		"a lower learning rate may help", e.Epoch, e.Step, e.Path, e.Time)
 }
 
+func (*LossError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
+
 // A FailedError says that too many forward paths lost their projection.
 type FailedError struct {
 	Failed, Paths int
@@ -150,6 +153,8 @@ func (e *FailedError) Error() string {
 	}
 	return s
 }
+
+func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // failure says that too many paths of the last refresh failed.
 func (t *Trainer[T]) failure() error {

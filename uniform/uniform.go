@@ -87,8 +87,8 @@ func Draw(ctx context.Context, c Config) (*Draws, error) {
 		out.Steps, out.Step = out.Steps+run.Keep*run.Thin, run.Process.Schedule.T
 		out.judge(draws)
 		if out.Rhat < target && out.ESS > mixedESS || out.Steps+2*run.Keep*run.Thin > c.MaxSteps {
-			out.States, out.Lost = projected(c.Set, draws.X)
-			return out, nil
+			out.States, out.Lost = projected(ctx, c.Set, draws.X)
+			return out, ctx.Err()
 		}
 		for k := range chains {
 			last := ((k+1)*keep - 1) * d
@@ -146,9 +146,9 @@ func constant(series [][]float64, size float64) bool {
 }
 
 // projected returns the rows of x brought onto Σ, and how many could not be.
-func projected(set constraint.Set, x []float64) (states []float64, lost int) {
-	solver, d := geometry.NewSolver(set, 0), set.Dim()
-	for i := 0; i < len(x); i += d {
+func projected(ctx context.Context, set constraint.Set, x []float64) (states []float64, lost int) {
+	solver, d := geometry.NewSolver(set, 0).Until(ctx), set.Dim()
+	for i := 0; i < len(x) && ctx.Err() == nil; i += d {
 		if row := x[i : i+d]; solver.Project(row, 0) {
 			states = append(states, row...)
 		} else {

@@ -135,7 +135,7 @@ func TestLostAndConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, n := projected(circle, []float64{3, 0, 0, 0, 0, -0.5, math.NaN(), 1}) // the gradient vanishes at 0
+	x, n := projected(t.Context(), circle, []float64{3, 0, 0, 0, 0, -0.5, math.NaN(), 1}) // the gradient vanishes at 0
 	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
 		t.Errorf("%d lost, left are %v", n, x)
 	}
@@ -268,7 +268,7 @@ func TestRoundsGoOn(t *testing.T) {
 		}
 		wide = max(wide, spread(draws.X, 3))
 	}
-	if want, _ := projected(set, draws.X); !slices.Equal(got.States, want) {
+	if want, _ := projected(t.Context(), set, draws.X); !slices.Equal(got.States, want) {
 		t.Error("the second round does not begin at the last draws of the first")
 	}
 }

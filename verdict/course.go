@@ -24,9 +24,8 @@ const (
 	trendSmaller = 0.02 // relative fall that is none
 )
 
-// course tells that training ended early, where the law of samples is off: it is no test, for a
-// good law needs no longer training. Its effect is that part of the law's which the fall of
-// distances promises.
+// course tells that training ended early, where the law of samples is off: it is no test, for a good law needs no
+// longer training. Its effect is that part of the law's which the fall of distances promises.
 func (j *judge) course(law float64) {
 	c := j.Course
 	if c == nil || c.Epochs == 0 {
@@ -71,9 +70,8 @@ func (j *judge) lawFound() bool {
 	return false
 }
 
-// Trend returns by which part of themselves distances fell over the later half of evaluations, and the
-// p-value of a fall by chance (Mann's test: Kendall's S against the normal law). The fall is NaN of
-// fewer than six.
+// Trend returns by which part of themselves distances fell over the later half of evaluations, and the p-value of a
+// fall by chance (Mann's test: Kendall's S against the normal law). The fall is NaN of fewer than six.
 func (c *Course) Trend() (fall, p float64) {
 	var v []float64
 	for _, d := range c.Distances[len(c.Distances)/2:] {

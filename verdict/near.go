@@ -13,9 +13,8 @@ const (
 	farTimes   = 2    // of their 99 % quantile is far
 )
 
-// far returns a distance from training rows that is far: twice what 99 % of some of them keep
-// to the others. It knows nothing of samples and held-out rows, so that counts beyond it are
-// exchangeable.
+// far returns a distance from training rows that is far: twice what 99 % of some of them keep to the others. It knows
+// nothing of samples and held-out rows, so that counts beyond it are exchangeable.
 func (j *judge) far() float64 {
 	d, n := j.Dim, len(j.Train)/j.Dim
 	step := max(asideShare, (n+asideMost-1)/asideMost)
@@ -84,9 +83,8 @@ const (
 	nearOverfit = 0.8
 )
 
-// copies tells of samples that lie on training rows, or nearer to them than held-out rows
-// do: by Mood's median test, which is Fisher's at the median of both, and by Fisher's of those that
-// coincide with a row.
+// copies tells of samples that lie on training rows, or nearer to them than held-out rows do: by Mood's median test,
+// which is Fisher's at the median of both, and by Fisher's of those that coincide with a row.
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
@@ -109,9 +107,8 @@ func (j *judge) copies() {
 	}
 }
 
-// blur tells of samples that lie further from training rows than held-out rows do, by the other
-// side of the same median test: structure that is finer than the spread is lost. It is of the
-// points that no finding has told of.
+// blur tells of samples that lie further from training rows than held-out rows do, by the other side of the same
+// median test: structure that is finer than the spread is lost. It is of the points that no finding has told of.
 func (j *judge) blur() {
 	x, h := rest(j.SampleNearest, 1, j.outX), rest(j.HeldNearest, 1, j.outH)
 	if len(x) == 0 || len(h) < FewestHeld {

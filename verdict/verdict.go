@@ -1,11 +1,10 @@
 // Package verdict says whether samples are good, and if not what is wrong with them, in order of
 // effect: in words for people and in codes for programs.
 //
-// It looks at samples, at the rows of the data, at those that no training saw (held out), and at
-// what else was measured of a run. Draws of the data's own law, as many as there are samples, are
-// called good with a chance of at least 1 − Alarm: every test has its own level (levels), which holds at
-// any number of points where a test is by ranks, counts or relabelling, and the levels add up to
-// Alarm. That takes rows that are independent of each other.
+// It looks at samples, at the rows of the data, at those that no training saw (held out), and at what else was
+// measured of a run. Draws of the data's own law, as many as there are samples, are called good with a chance of at
+// least 1 − Alarm: every test has its own level (levels), which holds at any number of points where a test is by
+// ranks, counts or relabelling, and the levels add up to Alarm. That takes rows that are independent of each other.
 //
 // Laws are compared with all rows, those of training among them: draws of the law are exchangeable
 // with all, and what a model has learned of its rows by heart brings its samples only nearer to
@@ -113,10 +112,9 @@ type Evidence struct {
 	MaxFailed            float64
 	Violation            string // what is wrong, where samples are not feasible; empty: they are
 
-	// Rows of Dim numbers, as their distances are taken: good samples, the rows that their law is held
-	// against (all of the data; where samples have the conditions of held-out rows, these alone),
-	// rows held out, and rows that training saw; and of samples and held-out rows the distances to the
-	// nearest training row.
+	// Rows of Dim numbers, as their distances are taken: good samples, the rows that their law is held against (all
+	// of the data; where samples have the conditions of held-out rows, these alone), rows held out, and rows that
+	// training saw; and of samples and held-out rows the distances to the nearest training row.
 	Samples, Rows, Held, Train []float64
 	Dim                        int
 	SampleNearest, HeldNearest []float64
@@ -133,9 +131,8 @@ type Evidence struct {
 	Course  *Course     // of the training
 }
 
-// A Number is an observable of samples and of the rows that they are held against, in their order;
-// and its distance of histograms to the data over that of draws from the training rows, NaN where
-// there is none.
+// A Number is an observable of samples and of the rows that they are held against, in their order; and its distance
+// of histograms to the data over that of draws from the training rows, NaN where there is none.
 type Number struct {
 	Name          string
 	Samples, Rows []float64
@@ -164,8 +161,7 @@ type Given struct {
 	Dim           int
 }
 
-// A KindFault is what a kind of data warns of; Share is how many of the samples, 0 if it does not
-// say.
+// A KindFault is what a kind of data warns of; Share is how many of the samples, 0 if it does not say.
 type KindFault struct {
 	Says  string
 	Share float64

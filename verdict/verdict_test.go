@@ -72,15 +72,13 @@ func nextTo(x []float64, d int, c float64) (k int) {
 	return k
 }
 
-// evidence is what a run would hand in: of coordinates as observables, and a wall at a first
-// coordinate.
+// evidence is what a run would hand in: of coordinates as observables, and a wall at a first coordinate.
 func evidence(x, held, train []float64, d, points int, seed uint64, wall float64) Evidence {
 	rows := slices.Concat(train, held)
 	e := Evidence{Asked: len(x) / d, Samples: x, Rows: rows, Held: held, Train: train, Dim: d, Seed: seed,
-		SampleNearest: metric.NearestDistances(nil, x, train, d),
-		HeldNearest:   metric.NearestDistances(nil, held, train, d),
-		Energy:        metric.EnergyTest(x, rows, d, points, 999, seed),
-		Course:        &Course{Epochs: 10, Planned: 10, Rate: 0, Highest: 1, Distances: []float64{}}}
+		SampleNearest: metric.NearestDistances(nil, x, train, d), HeldNearest: metric.NearestDistances(nil, held,
+			train, d), Energy: metric.EnergyTest(x, rows, d, points, 999, seed), Course: &Course{Epochs: 10,
+			Planned: 10, Rate: 0, Highest: 1, Distances: []float64{}}}
 	for k := range d {
 		e.Numbers = append(e.Numbers, Number{Name: fmt.Sprintf("x[%d]", k), Samples: metric.Column(x, k, d),
 			Rows: metric.Column(rows, k, d)})

@@ -18,13 +18,8 @@ const (
 	kubeIndex  = "JOB_COMPLETION_INDEX" // from 0; completions are told nowhere
 )
 
-// An AutoError says why a scheduler's variables name no part.
-type AutoError struct{ Problem string }
-
-func (e *AutoError) Error() string { return e.Problem }
-
 // ShardOf is ParseShard, but that "auto" takes the part from the environment (os.Getenv): of an array of Slurm, or of
-// an Indexed Job of Kubernetes. Errors are *ShardError and *AutoError.
+// an Indexed Job of Kubernetes.
 func ShardOf(s string, env func(string) string) (Shard, error) {
 	if s != "auto" {
 		return ParseShard(s)
@@ -35,8 +30,8 @@ func ShardOf(s string, env func(string) string) (Shard, error) {
 	case env(kubeIndex) != "":
 		return kubernetes(env)
 	}
-	return Shard{}, &AutoError{fmt.Sprintf("auto: neither %s (an array of Slurm) nor %s (an Indexed Job of "+
-		"Kubernetes) is set; expected one of them, or i/n in place of auto", slurmID, kubeIndex)}
+	return Shard{}, fmt.Errorf("auto: neither %s (an array of Slurm) nor %s (an Indexed Job of "+
+		"Kubernetes) is set; expected one of them, or i/n in place of auto", slurmID, kubeIndex)
 }
 
 // number reads a variable; ok is false where it is not set or is no number from 0 on.
@@ -50,13 +45,13 @@ func number(env func(string) string, name string) (int, bool) {
 func slurm(env func(string) string) (Shard, error) {
 	id, ok := number(env, slurmID)
 	if !ok {
-		return Shard{}, &AutoError{fmt.Sprintf("auto: %s is %q; expected a number", slurmID, env(slurmID))}
+		return Shard{}, fmt.Errorf("auto: %s is %q; expected a number", slurmID, env(slurmID))
 	}
 	if env(CountVariable) != "" {
 		n, err := count(env)
 		if err == nil && (id < 1 || id > n) {
-			err = &AutoError{fmt.Sprintf("auto: %s is %d and %s is %d; with it, elements are the parts 1 to %d: "+
-				"--array=1-%d, or some of them", slurmID, id, CountVariable, n, n, n)}
+			err = fmt.Errorf("auto: %s is %d and %s is %d; with it, elements are the parts 1 to %d: "+
+				"--array=1-%d, or some of them", slurmID, id, CountVariable, n, n, n)
 		}
 		return Shard{id, n}, err
 	}
@@ -68,12 +63,12 @@ func slurm(env func(string) string) (Shard, error) {
 	}
 	switch i := (id - least) / step; {
 	case !some || !from:
-		return Shard{}, &AutoError{fmt.Sprintf("auto: %s is %d, but %s is %q and %s is %q; expected numbers, or the "+
-			"number of parts in %s", slurmID, id, slurmCount, env(slurmCount), slurmMin, env(slurmMin), CountVariable)}
+		return Shard{}, fmt.Errorf("auto: %s is %d, but %s is %q and %s is %q; expected numbers, or the "+
+			"number of parts in %s", slurmID, id, slurmCount, env(slurmCount), slurmMin, env(slurmMin), CountVariable)
 	case n < 1 || n > MaxShards || id < least || (id-least)%step != 0 || i >= n:
-		return Shard{}, &AutoError{fmt.Sprintf("auto: element %d is not one of %d from %d on by steps of %d; expected "+
+		return Shard{}, fmt.Errorf("auto: element %d is not one of %d from %d on by steps of %d; expected "+
 			"an array without holes, as in --array=1-8, of at most %d. For some parts of 8: %s=8 and --array=3,5", id,
-			n, least, step, MaxShards, CountVariable)}
+			n, least, step, MaxShards, CountVariable)
 	default:
 		return Shard{i + 1, n}, nil
 	}
@@ -82,12 +77,12 @@ func slurm(env func(string) string) (Shard, error) {
 func kubernetes(env func(string) string) (Shard, error) {
 	i, ok := number(env, kubeIndex)
 	if !ok {
-		return Shard{}, &AutoError{fmt.Sprintf("auto: %s is %q; expected a number", kubeIndex, env(kubeIndex))}
+		return Shard{}, fmt.Errorf("auto: %s is %q; expected a number", kubeIndex, env(kubeIndex))
 	}
 	n, err := count(env)
 	if err == nil && i >= n {
-		err = &AutoError{fmt.Sprintf("auto: %s is %d and %s is %d; expected the job's completions in %[3]s: indices "+
-			"go from 0 to %[5]d", kubeIndex, i, CountVariable, n, n-1)}
+		err = fmt.Errorf("auto: %s is %d and %s is %d; expected the job's completions in %[3]s: indices "+
+			"go from 0 to %[5]d", kubeIndex, i, CountVariable, n, n-1)
 	}
 	return Shard{i + 1, n}, err
 }
@@ -96,8 +91,8 @@ func kubernetes(env func(string) string) (Shard, error) {
 func count(env func(string) string) (int, error) {
 	n, ok := number(env, CountVariable)
 	if !ok || n < 1 || n > MaxShards {
-		return 0, &AutoError{fmt.Sprintf("auto: %s is %q; expected the number of parts, 1 to %d", CountVariable,
-			env(CountVariable), MaxShards)}
+		return 0, fmt.Errorf("auto: %s is %q; expected the number of parts, 1 to %d", CountVariable,
+			env(CountVariable), MaxShards)
 	}
 	return n, nil
 }

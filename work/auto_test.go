@@ -1,7 +1,6 @@
 package work
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
@@ -48,7 +47,7 @@ func TestAuto(t *testing.T) {
 			if err != nil || s.String() != c.want {
 				t.Errorf("%s: %v, %v; want %s", c.set, s, err, c.want)
 			}
-		} else if e := new(AutoError); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, %v; want an error of %q", c.set, s, err, c.want)
 		}
 		if s, err := ShardOf("2/3", env); err != nil || s.String() != "2/3" {

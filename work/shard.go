@@ -14,15 +14,7 @@ const MaxShards = 100_000
 // (Takes); of numbered rows it is a range (Range). The zero value is the whole list.
 type Shard struct{ I, N int }
 
-// A ShardError says why text names no part of a list.
-type ShardError struct{ Given string }
-
-func (e *ShardError) Error() string {
-	return fmt.Sprintf("the part is %q; expected i/n with 1 ≤ i ≤ n ≤ %d, such as 2/4 for the second of four", e.Given,
-		MaxShards)
-}
-
-// ParseShard reads i/n; empty text is the whole list. Errors are *ShardError.
+// ParseShard reads i/n; empty text is the whole list.
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{}, nil
@@ -30,7 +22,8 @@ func ParseShard(s string) (Shard, error) {
 	first, last, ok := strings.Cut(s, "/")
 	i, n := digits(first), digits(last)
 	if !ok || n < 1 || n > MaxShards || i < 1 || i > n {
-		return Shard{}, &ShardError{s}
+		return Shard{}, fmt.Errorf("the part is %q; expected i/n with 1 ≤ i ≤ n ≤ %d, such as 2/4 for the second of four",
+			s, MaxShards)
 	}
 	return Shard{i, n}, nil
 }

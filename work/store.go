@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -68,6 +69,8 @@ func (e *BusyError) Error() string {
 		e.By.Since.Format(time.RFC3339))
 }
 
+func (*BusyError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+
 // A ConflictError says that a store has a unit of the name with other content.
 type ConflictError struct{ Dir, Name, What string }
 
@@ -76,10 +79,14 @@ func (e *ConflictError) Error() string {
 		e.Name, e.What)
 }
 
+func (*ConflictError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+
 // A DamagedError says that a file of a store is not what was written.
 type DamagedError struct{ Path, Problem string }
 
 func (e *DamagedError) Error() string { return e.Path + ": is damaged: " + e.Problem }
+
+func (*DamagedError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // ended is result.json and failed.json.
 type ended struct {

@@ -1,7 +1,7 @@
 // Command conditions draws samples of a run under conditions that its training has not seen,
 // and beside them brings the training rows with the nearest conditions onto the sets by the
 // solver: how many of each are points of Σ(c), and in what time. Conditions are the last
-// columns of rows that were made with them, such as those of landing data arm --unseen.
+// columns of rows that were made with them, such as those of landing make arm --unseen.
 //
 //	go run ./bench/conditions RUN ROWS.npy
 package main

@@ -94,7 +94,7 @@ func (c *chains) run(ctx context.Context, pool *parallel.Pool, p *Problem, seed 
 	if err != nil {
 		return nil, err
 	}
-	x0, err := langevin.Start(run.Process, run.Count, run.Seed)
+	x0, err := langevin.Start(ctx, run.Process, run.Count, run.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-"""Effective draws a second of mici's dynamic HMC beside those of `landing sample`.
+"""Effective draws a second of mici's dynamic HMC beside those of `landing mcmc`.
 
     pip install mici numpy
     go build -o landing ./cmd/landing
@@ -101,7 +101,7 @@ def ours(landing, method, draws):
                 'potential: {kind: formula, expr: "-1.5*x[0] - 0.5*x[1] + x[2]"}\n'
                 f"sample: {{method: {method}, chains: 4, draws: {draws}, thin: 1}}\n"
             )
-        command = [landing, "sample", problem, "-o", file, "--json", "--workers", "1"]
+        command = [landing, "mcmc", problem, "-o", file, "--json", "--workers", "1"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return np.load(file), json.loads(done.stdout)["seconds"]
 

@@ -304,26 +304,26 @@ sample: {method: splitting, measure: level, step: 0.012, chains: 32, burn: 3000,
 
 
 def sampled(a, solvent):
-    """ψ of `landing sample` on Σ, chains × draws."""
+    """ψ of `landing mcmc` on Σ, chains × draws."""
     with tempfile.TemporaryDirectory() as d:
         text = PROBLEM.replace("SOLVENT", solvent).replace("DRAWS", str(a.draws // 32))
         with open(f"{d}/window.yaml", "w") as f:
             f.write(text)
-        command = [os.path.abspath(a.landing), "sample", "window.yaml", "-o", "x.npy", "--json"]
+        command = [os.path.abspath(a.landing), "mcmc", "window.yaml", "-o", "x.npy", "--json"]
         subprocess.run(command, cwd=d, check=True, capture_output=True, text=True)
         x = np.load(f"{d}/x.npy")
     psi = dihedral(x.reshape(-1, 22, 3), PSI).reshape(x.shape[:2])
-    print(f"landing sample: {psi.size} frames of {len(psi)} chains")
+    print(f"landing mcmc: {psi.size} frames of {len(psi)} chains")
     return psi
 
 
 def made(a, solvent):
-    """ψ of `landing data alanine`, chains × frames."""
+    """ψ of `landing make alanine`, chains × frames."""
     with tempfile.TemporaryDirectory() as d:
-        command = [os.path.abspath(a.landing), "data", "alanine", "-n", str(a.draws), "--solvent", solvent, "-o", "x.npy"]
+        command = [os.path.abspath(a.landing), "make", "alanine", "-n", str(a.draws), "--solvent", solvent, "-o", "x.npy"]
         subprocess.run(command, cwd=d, check=True, capture_output=True, text=True)
         x = np.load(f"{d}/x.npy")
-    print(f"landing data alanine: {len(x)} frames")
+    print(f"landing make alanine: {len(x)} frames")
     psi = dihedral(x, (3, 4, 6, 8))
     return psi[:len(psi) // 64 * 64].reshape(-1, 64).T
 
@@ -344,7 +344,7 @@ def window(a):
     ok = True
     solvent = "obc2"
     theirs_f, theirs_e = profile(umbrella(a, solvent))
-    for name, psi in (("landing sample", sampled(a, solvent)), ("landing data alanine", made(a, solvent))):
+    for name, psi in (("landing mcmc", sampled(a, solvent)), ("landing make alanine", made(a, solvent))):
         f, e = profile(psi)
         diff, error = f - theirs_f, np.hypot(e, theirs_e)
         print(f"F(ψ) of {name} and of OpenMM, kJ/mol")

@@ -1,12 +1,10 @@
-"""Times the rows of `landing bench kernels` in PyTorch, on the CPU.
+"""Times the rows of `landing dev bench` in PyTorch, on the CPU.
 
     pip install torch numpy
     python torch_rows.py --threads 1,2 --only step --seconds 10
 
 prints one JSON object a row and line: name, threads, precision, variant and the
-best, median and 99 % time in seconds. With --serve it reads such requests from
-standard input instead, one JSON object a line (name, threads, precision,
-seconds), and answers each: so the rival runs in turn with ours.
+best, median and 99 % time in seconds.
 
 Rows are the same work as ours: an update is forward paths to network rows and
 targets, forward pass, loss, backward pass, clipping, Adam, average of the
@@ -205,13 +203,8 @@ def main():
     parser.add_argument("--only", default="", help="only rows whose name matches this regular expression")
     parser.add_argument("--seconds", type=float, default=6, help="for each row (default 6)")
     parser.add_argument("--no-compile", action="store_true", help="without torch.compile, which needs a C++ compiler")
-    parser.add_argument("--serve", action="store_true", help="answer requests on standard input")
     args = parser.parse_args()
     COMPILE = not args.no_compile
-    if args.serve:
-        for line in sys.stdin:
-            print(json.dumps(measure(**json.loads(line))), flush=True)
-        return
     for name, precision in names():
         if re.search(args.only, name):
             for threads in args.threads.split(","):

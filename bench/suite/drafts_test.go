@@ -82,7 +82,7 @@ func drafted(t *testing.T, file, refused string, pool *parallel.Pool) {
 	}
 	small := []string{"data.path=" + file, "train.epochs=1", "train.times_per_path=1", "network.width=8",
 		"network.layers=1", "generate.max_failed=1"}
-	p, err := problem.Load([]byte(d.YAML), "problem.yaml", "", small)
+	p, err := problem.Load([]byte(d.YAML), "problem.yaml", "", problem.ParseSettings(small...))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, d.YAML)
 	}

@@ -209,7 +209,7 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 	}
 	settings := []string{fmt.Sprintf("seed=%d", c.seed()), "train.epochs=0",
 		fmt.Sprintf("train.max_seconds=%v", cmp.Or(c.For, defaultFor).Seconds())}
-	loaded, err := problem.Load(source, file, "", append(settings, c.Settings...))
+	loaded, err := problem.Load(source, file, "", problem.ParseSettings(append(settings, c.Settings...)...))
 	if err != nil {
 		return nil, err
 	}

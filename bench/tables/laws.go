@@ -42,7 +42,7 @@ func lawOf(ctx context.Context, w io.Writer, o options, name string) error {
 	if surface {
 		settings = []string{"set.weights=" + files + "_sdf.npz", "set.mesh=" + files + ".ply"}
 	}
-	p, err := problem.Load(text, name, "", settings)
+	p, err := problem.Load(text, name, "", problem.ParseSettings(settings...))
 	if err != nil {
 		return err
 	}

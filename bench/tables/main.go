@@ -44,8 +44,6 @@ var tables = []table{
 	{"walls", "laws next to elastic walls and the paper's (5 minutes)", walls},
 	{"offsets", "offsets from SO(10) by landing rate", offsets},
 	{"laws", "what draws of the law itself score on SO(10) and surfaces (needs -data; a minute)", laws},
-	{"halves", "what new draws score of laws known by data alone: catalogues, alanine, arm (needs -data)", halves},
-	{"densities", "published points and eigenfunctions' densities (needs -data)", densities},
 }
 
 func main() {

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -21,21 +19,10 @@ func TestTables(t *testing.T) {
 		"repulsion": {30, "ULLA ρ=1 γ=10 r=6: distance"},
 		"offsets":   {6, "ULLA, α = 15 (0: implicit), ρ = 2.74: mean of max |h|"},
 		"laws":      {2, "so10-5, 40 draws of the law: to all data 0."},
-		"halves":    {33, "alanine, ψ: two draws of 3014 are 0.05"},
-		"densities": {2, "bunny 100, cut 0 times: divergence 0.15"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options{small: true, pool: parallel.New(2)}
 			defer o.pool.Close()
-			if name == "densities" {
-				if testing.Short() {
-					t.Skip("finds 101 eigenfunctions of a mesh")
-				}
-				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply")))
-			}
-			if name == "halves" {
-				o.data = filepath.Dir(filepath.Dir(testkit.Shared(t, "data/alanine/dipeptide_center.npy")))
-			}
 			var out bytes.Buffer
 			if err := show(t.Context(), &out, o, []string{name}); err != nil {
 				t.Fatal(err)

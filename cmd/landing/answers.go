@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -13,59 +12,52 @@ import (
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/inventory"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/sweep"
 	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
 )
 
 // answers are the types of what verbs print with --json; of a verb with several, one of them. A new verb gives what it
-// prints a type of its own and adds it here: landing schema VERB shows it, and tests hold every object that a verb
+// prints a type of its own and adds it here: landing dev schema VERB shows it, and tests hold every object that a verb
 // prints against it.
 var answers = map[string][]any{
-	"bench generate":     {waited{}},
-	"bench kernels":      {speeds{}},
-	"bench problems":     {problemList{}, writtenProblems{}, measuredProblems{}},
-	"bench serve":        {served{}},
+	"dev bench":          {speeds{}},
 	"check":              {examined{}},
 	"compare":            {compare.Comparison{}},
-	"data alanine":       {alanineStory{}},
-	"data arm":           {armStory{}},
-	"data eigenfunction": {eigenStory{}},
-	"data level-set":     {meshStory{}},
-	"data refine":        {refined{}},
-	"data so":            {soStory{}, madePart{}},
+	"make alanine":       {alanineStory{}},
+	"make arm":           {armStory{}},
+	"make eigenfunction": {eigenStory{}},
+	"make level-set":     {meshStory{}},
+	"refine":             {refined{}},
+	"make so":            {soStory{}, madePart{}},
 	"demo":               {evaluated{}},
 	"distill":            {distilled{}},
-	"env":                {environment{}},
-	"eval":               {evaluated{}},
-	"export":             {exports{}},
-	"forward":            {tasks.Merged{}, madePart{}},
+	"export":             {exports{}, experiment.Network{}},
+	"dev forward":        {tasks.Merged{}, madePart{}},
 	"generate":           {generated{}, madePart{}},
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
-	"man":                {pages{}},
+	"dev man":            {pages{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
-	"resume":             {trained{}},
-	"sample":             {experiment.SampleReport{}},
-	"score":              {experiment.Network{}, scored{}},
-	"schema":             {schemaList{}, printedSchema{}, writtenFile{}},
+	"mcmc":               {experiment.SampleReport{}},
+	"dev schema":         {schemaList{}, printedSchema{}, writtenFile{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
 	"sweep":              {sweep.Outcome{}, plannedSweep{}},
 	"train":              {trained{}},
-	"version":            {run.Build{}},
+	"version":            {versionAnswer{}},
 }
 
 // failed is what every verb prints with --json where it fails before it has an answer.
 type failed struct {
-	Error fault `json:"error"`
+	Error errorObject `json:"error"`
 }
 
 // metricLine is a line of metrics.jsonl.
@@ -94,7 +86,7 @@ var unlike = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[kernel.Precision](): {Type: "string", Enum: []any{"float32", "bfloat16x3", "bfloat16"}},
 	reflect.TypeFor[eventKind]():        oneOf(eventMessage, eventProgress, eventRun, eventError),
 	reflect.TypeFor[level]():            oneOf(levelInfo, levelNote, levelWarning),
-	reflect.TypeFor[faultKind]():        oneOf(slices.Concat(slices.Sorted(maps.Values(faultKinds)), placedKinds)...),
+	reflect.TypeFor[fault.Kind]():       oneOf(fault.Kinds()...),
 	reflect.TypeFor[inventory.State]():  oneOf(inventory.States()...),
 	reflect.TypeFor[inventory.Source](): oneOf(inventory.Sources()...),
 }

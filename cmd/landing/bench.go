@@ -17,26 +17,14 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
+// bench is the command landing dev bench.
 func (a *app) bench() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure the speed of this machine, and how good defaults are",
-		Args:  args(0, "what to measure: kernels, generate, serve or problems"),
-		RunE: func(*cobra.Command, []string) error {
-			return &usageError{fmt.Errorf("expected what to measure: kernels, generate, serve or problems")}
-		},
-	}
-	cmd.AddCommand(a.benchKernels(), a.benchGenerate(), a.benchServe(), a.benchHealth(), a.benchProblems())
-	return cmd
-}
-
-func (a *app) benchKernels() *cobra.Command {
 	var o bench.Options
 	var only string
 	cmd := &cobra.Command{
-		Use:   "kernels",
+		Use:   "bench",
 		Short: "Measure products, training steps and inference beside the machine's peak",
-		Long: `kernels measures the rate of float32 multiply-adds in registers, then matrix
+		Long: `bench measures the rate of float32 multiply-adds in registers, then matrix
 products, whole training steps and inference with the networks of the paper's
 volcano and arm. Each row is the best of its runs, with its share of that peak,
 and the median and 99 % quantile of its time. "other" is the share of a step that
@@ -44,7 +32,7 @@ is not its matrix products. Rows come in every precision that this processor has
 instructions for.
 
 Other programs at work on the machine disturb all of it: more --seconds help.`,
-		Example: "  landing bench kernels --only step --cores 1",
+		Example: "  landing dev bench --only step --cores 1",
 		Args:    args(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkBench(&o, only); err != nil {
@@ -72,7 +60,7 @@ Other programs at work on the machine disturb all of it: more --seconds help.`,
 	return cmd
 }
 
-// speeds are what bench kernels prints.
+// speeds are what bench prints.
 type speeds struct {
 	Machine run.Machine  `json:"machine"`
 	Peaks   []bench.Peak `json:"peaks"`

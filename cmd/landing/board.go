@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/export"
@@ -11,7 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// A board is --tensorboard of train and resume, whose folder may be left out.
+// A board is --tensorboard of train, whose folder may be left out.
 type board struct{ dir *string }
 
 // inRun is what stands for a folder that is left out.
@@ -31,18 +31,19 @@ func (b *board) Set(dir string) error {
 	return nil
 }
 
-func (b *board) flag(cmd *cobra.Command, usage string) {
-	cmd.Flags().Var(b, "tensorboard", usage)
-	cmd.Flags().Lookup("tensorboard").NoOptDefVal = inRun
-	wanted := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		err := wanted(cmd, args)
-		if err != nil && b.dir != nil && *b.dir == "" && len(args) == 2 {
-			return &usageError{fmt.Errorf("%w; a folder of events stands behind an equals sign: --tensorboard=%s", err,
-				args[1])}
-		}
-		return err
+func (b *board) flags(f *pflag.FlagSet) {
+	f.Var(b, "tensorboard", "write events for TensorBoard into the run folder, or into a new folder in DIR (default of "+
+		"a run folder: where they were written)")
+	f.Lookup("tensorboard").NoOptDefVal = inRun
+}
+
+// hint adds to an error of arguments that a folder of events stands behind an equals sign, if that may be why.
+func (b *board) hint(err error, given []string) error {
+	if err != nil && b.dir != nil && *b.dir == "" && len(given) == 2 {
+		return &usageError{fmt.Errorf("%w; a folder of events stands behind an equals sign: --tensorboard=%s", err,
+			given[1])}
 	}
+	return err
 }
 
 // observe has a training write events, if it is to.

@@ -49,7 +49,7 @@ YAML file; without data, points that random starts reach stand in for it.`,
 			return errors.Join(failed, printed, written)
 		},
 	}
-	src.flags(cmd)
+	src.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&why, "why", false, "say of each key that follows from the data why it is what it is")
 	return cmd
 }

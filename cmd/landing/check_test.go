@@ -162,7 +162,7 @@ func TestCheckRecipes(t *testing.T) {
 			}
 			seen := map[string]bool{}
 			for _, variant := range append(variants, "") {
-				v, err := problem.Load(source, origin, variant, []string{"train.epochs=1"})
+				v, err := problem.Load(source, origin, variant, problem.ParseSettings("train.epochs=1"))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,10 +29,11 @@ const mostFolders = 1000
 // arguments are: RUN, PROBLEM, DIR and so on; other words are files.
 func completion(root *cobra.Command) {
 	arguments := map[string]completer{"RUN": completeRun, "RUN|SWEEP": completeRun, "PROBLEM": completeProblem,
-		"DIR": completeFolder, "PART": completeFolder, "NAME": completeRecipe, "TABLE-OR-FIGURE": completeExhibit,
+		"PROBLEM|RUN": completeProblemOrRun,
+		"DIR":         completeFolder, "PART": completeFolder, "NAME": completeRecipe, "TABLE-OR-FIGURE": completeExhibit,
 		"problem|error|progress|metrics|VERB": completeSchema, "FILE": completeYAML}
 	flags := map[string]completer{"set": completeSetting, "variant": completeVariant, "checkpoint": completeCheckpoint,
-		"out": completeFolder, "runs": completeFolder, "sort": completeWords(inventory.Orders()...),
+		"out": completeFolder, "runs": completeFolder, "data-dir": completeFolder, "sort": completeWords(inventory.Orders()...),
 		"progress": completeWords(sayText, sayJSON)}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -139,6 +140,17 @@ func completeProblem(cmd *cobra.Command, args []string, word string) ([]cobra.Co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeProblemOrRun offers what completeProblem does, and run folders.
+func completeProblemOrRun(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
+	out, directive := completeProblem(cmd, args, word)
+	runs, _ := completeRun(cmd, args, word)
+	if directive != cobra.ShellCompDirectiveNoFileComp && len(runs) > 0 { // no problems, but kinds of files
+		return runs, cobra.ShellCompDirectiveNoFileComp
+	}
+	return append(out, runs...), directive
+}
+
 func completeYAML(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
@@ -162,7 +174,7 @@ func completeExhibit(_ *cobra.Command, args []string, word string) (out []cobra.
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSchema offers what schema prints, word by word: "data" and then "so".
+// completeSchema offers what schema prints, word by word: "make" and then "so".
 func completeSchema(_ *cobra.Command, args []string, word string) (out []cobra.Completion,
 	d cobra.ShellCompDirective) {
 	before := strings.Join(append(slices.Clone(args), ""), " ")
@@ -228,7 +240,7 @@ func completeCheckpoint(_ *cobra.Command, args []string, word string) (out []cob
 }
 
 // completeSetting offers the keys that --set of a verb takes, and behind "=" the words that a key may have.
-func completeSetting(cmd *cobra.Command, _ []string, word string) (out []cobra.Completion,
+func completeSetting(cmd *cobra.Command, args []string, word string) (out []cobra.Completion,
 	d cobra.ShellCompDirective) {
 	if key, value, ok := strings.Cut(word, "="); ok {
 		for _, w := range wordsOf(key) {
@@ -240,7 +252,7 @@ func completeSetting(cmd *cobra.Command, _ []string, word string) (out []cobra.C
 	}
 	var of []string // nil: all keys
 	switch verb := cmd.Name(); {
-	case verb == "resume":
+	case verb == "train" && len(args) == 1 && resumes(args[0]):
 		of = problem.ExtendKeys()
 	case strings.HasPrefix(cmd.Flags().Lookup("set").Usage, "draw by"):
 		of = problem.DrawKeys()

@@ -50,13 +50,13 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%q: %q, want %q", words, got, want)
 		}
 	}
-	has([]string{"train", "ls", "schema", "data"}, "")
+	has([]string{"train", "ls", "export", "make"}, "")
 	has([]string{"volcano", "mine.yaml"}, "train", "")
 	is([]string{"volcano"}, "train", "vol")
 	is([]string{"mine.yaml"}, "check", "mi")
 	is(nil, "train", "volcano", "")
-	for _, verb := range []string{"resume", "generate", "eval", "report", "show", "compare", "distill", "serve",
-		"export", "score"} {
+	is([]string{"runs/demo-001"}, "train", "runs/de")
+	for _, verb := range []string{"generate", "report", "show", "compare", "distill", "serve", "export"} {
 		is([]string{"runs/demo-001"}, verb, "")
 		is([]string{"runs/demo-001"}, verb, "runs/de")
 	}
@@ -77,10 +77,10 @@ func TestCompletion(t *testing.T) {
 	is([]string{"process.curvature=true"}, "check", "volcano", "--set", "process.curvature=t")
 	has([]string{"set.kind=torus"}, "train", "volcano", "--set", "set.kind=t")
 	is([]string{"train.epochs=", "train.anneal=", "train.max_failed=", "train.checkpoint_every=",
-		"train.evaluate_every=", "train.max_seconds="}, "resume", "runs/demo-001", "--set", "tr")
+		"train.evaluate_every=", "train.max_seconds="}, "train", "runs/demo-001", "--set", "tr")
 	is(nil, "generate", "runs/demo-001", "--set", "train.")
 	has([]string{"process.steps=", "prior="}, "generate", "runs/demo-001", "--set", "")
-	is([]string{"so"}, "schema", "data", "s")
+	is([]string{"so"}, "dev", "schema", "make", "s")
 	has([]string{"name", "age"}, "ls", "--sort", "")
 	has([]string{"text", "json"}, "train", "--progress", "")
 	if got, directive := offers(t, dir, "train", "volcano", "--set", "train.epo"); directive != "6" || len(got) != 1 {

@@ -48,13 +48,13 @@ generate: {max_failed: 0.5}
 	}
 	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r"}, tiny...)...)
 	ok(t, dir, "generate", "r", "-n", "50", "-o", "s.npy")
-	v := wantJSON(t, ok(t, dir, "eval", "r", "--json"))
+	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--json"))
 	components := v["components"].([]any)
 	if len(components) != 2 || components[0].(map[string]any)["name"] != "ring.tube" {
 		t.Errorf("components %v", components)
 	}
 	ok(t, dir, "report", "r")
-	ok(t, dir, "sample", "p.yaml", "-o", "c.npy")
+	ok(t, dir, "mcmc", "p.yaml", "-o", "c.npy")
 
 	write("q.yaml", "prior: empirical\nset: {all: ["+product+`, {dim: 6, inequality: [{name: north, expr: "x[5] `+
 		`>= 0"}]}]}`+rest)

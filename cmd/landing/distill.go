@@ -22,7 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/verdict"
 )
 
-// mostLearned bounds --samples.
+// mostLearned bounds -n.
 const mostLearned = 10_000_000
 
 // A counted is how samples of so many evaluations compare with the data.
@@ -73,7 +73,7 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 		d.Verdict = fmt.Sprintf("%s violate the set by %.2g, the teacher's by %.2g", of(c), float64(c.Violation),
 			float64(d.Of.Violation))
 	case c.Ratio != c.Ratio:
-		d.Verdict = "no distance is defined for these data: landing eval says what samples are worth"
+		d.Verdict = "no distance is defined for these data: landing report --text says what samples are worth"
 		d.Remedy = &verdict.Remedy{Verb: verdict.Evaluate, Run: d.Run}
 		return
 	case c.Ratio > faithful:
@@ -124,7 +124,7 @@ func (a *app) distill() *cobra.Command {
 		Short: "Train a student of a run that makes a sample in a few network evaluations",
 		Long: `distill draws samples of a trained run and trains a student on them, in a run folder of its own,
 that makes a sample in as few evaluations of its network as --steps says, the last act being a
-projection onto the set. The folder is a run like any other: generate, eval, report, resume and show
+projection onto the set. The folder is a run like any other: generate, report, train and show
 work on it. generate.evaluations says how many evaluations its samples take, the largest of --steps
 unless --set says otherwise; manifest.json says which run taught it.`,
 		Example: "  landing distill runs/volcano-001\n  landing distill runs/volcano-001 --steps 4 --for 2m\n" +
@@ -135,8 +135,8 @@ unless --set says otherwise; manifest.json says which run taught it.`,
 			if student.Steps, err = parseSteps(steps); err != nil {
 				return err
 			}
-			if n := student.Samples; cmd.Flags().Changed("samples") && (n < 1 || n > mostLearned) {
-				return &usageError{fmt.Errorf("--samples is %d; expected 1 to %d", n, mostLearned)}
+			if n := student.Samples; cmd.Flags().Changed("number") && (n < 1 || n > mostLearned) {
+				return &usageError{fmt.Errorf("-n is %d; expected 1 to %d", n, mostLearned)}
 			}
 			if cmd.Flags().Changed("for") {
 				if err := checkBudget(budget); err != nil {
@@ -151,13 +151,13 @@ unless --set says otherwise; manifest.json says which run taught it.`,
 		},
 	}
 	cmd.Flags().StringVar(&steps, "steps", "1,2,4", "numbers of evaluations of the network that a sample is to take")
-	cmd.Flags().IntVar(&student.Samples, "samples", 0, "samples of the run to learn (default 20000)")
+	cmd.Flags().IntVarP(&student.Samples, "number", "n", 0, "number of samples of the run to learn (default: 20000)")
 	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint of the run to learn from (default: as generate)")
-	movedFlag(cmd, &data)
+	movedFlag(cmd.Flags(), &data)
 	cmd.Flags().StringArrayVar(&student.Settings, "set", nil,
 		"replace one key of the student, as in train.epochs=100 (repeatable)")
 	cmd.Flags().DurationVar(&budget, "for", 0, "train so long, as in 90s, once samples are drawn: train.max_seconds")
-	at.flags(cmd)
+	at.flags(cmd.Flags())
 	return cmd
 }
 
@@ -288,7 +288,7 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		return nil, err
 	}
 	for _, n := range slices.Backward(steps) {
-		q, err := student.Redraw([]string{fmt.Sprintf("generate.evaluations=%d", n)})
+		q, err := student.Redraw(problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}})
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func TestDistill(t *testing.T) {
 	demoRun(t, dir, "prior=uniform")
 	set := []string{"--set", "train.epochs=2", "--set", "network.width=8", "--set", "network.layers=1", "--set",
 		"network.octaves=0", "--set", "network.octaves_of=point"}
-	v := wantJSON(t, ok(t, dir, append([]string{"distill", "r", "--steps", "4,1", "--samples", "80", "--out", "s",
+	v := wantJSON(t, ok(t, dir, append([]string{"distill", "r", "--steps", "4,1", "-n", "80", "--out", "s",
 		"--json"}, set...)...))
 	samples, _ := v["samples"].([]any)
 	if len(samples) != 2 {
@@ -38,18 +38,18 @@ func TestDistill(t *testing.T) {
 	if own := v["teacher_samples"].(map[string]any); own["evaluations"] != 50.0 {
 		t.Errorf("the teacher takes %v evaluations", own["evaluations"])
 	}
-	scored := wantJSON(t, ok(t, dir, "eval", "s", "--json"))
+	scored := wantJSON(t, ok(t, dir, "report", "s", "--text", "--json"))
 	if scored["network_evaluations"] != 4.0 {
 		t.Errorf("eval says %v evaluations", scored["network_evaluations"])
 	}
-	scored = wantJSON(t, ok(t, dir, "eval", "s", "--set", "generate.evaluations=1", "--json"))
+	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "--set", "generate.evaluations=1", "--json"))
 	if scored["network_evaluations"] != 1.0 {
 		t.Errorf("with one evaluation eval says %v", scored["network_evaluations"])
 	}
 	ok(t, dir, "generate", "s", "-n", "20", "-o", "x.npy")
 	ok(t, dir, "show", "s")
 	ok(t, dir, "report", "s")
-	ok(t, dir, "resume", "s", "--set", "train.epochs=3")
+	ok(t, dir, "train", "s", "--set", "train.epochs=3")
 	if _, err := os.Stat(filepath.Join(dir, "s", "report.html")); err != nil {
 		t.Error(err)
 	}
@@ -62,7 +62,7 @@ func TestDistill(t *testing.T) {
 		{exitConfig, []string{"nowhere"}},                           // no run
 		{exitConfig, []string{"r", "--set", "network.output=loud"}}, // a key that cannot be
 		{exitUsage, []string{"r", "--steps", "0"}}, {exitUsage, []string{"r", "--steps", "4,x"}},
-		{exitUsage, []string{"r", "--steps", "66"}}, {exitUsage, []string{"r", "--samples", "0"}},
+		{exitUsage, []string{"r", "--steps", "66"}}, {exitUsage, []string{"r", "-n", "0"}},
 		{exitUsage, []string{"r", "--for", "1ms"}}, {exitUsage, []string{}},
 	} {
 		if got := do(t, dir, append([]string{"distill"}, c.args...)...); got.code != c.code {
@@ -98,7 +98,7 @@ func TestDistilledVerdict(t *testing.T) {
 			"landing generate s --set generate.evaluations=2 -n 10000 -o samples.npy"},
 		"ended": {with(func(c *counted) { c.Ratio = 2 }), epochs, "shorter training may",
 			"landing distill r --set train.stop=epochs --set train.epochs=14"},
-		"none": {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing eval s"},
+		"none": {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing report s --text"},
 	} {
 		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}, Teacher: run.Teacher{Run: "r"}, Epochs: 28}
 		switch name { // those that are no better, and are not named: of a failure, too far

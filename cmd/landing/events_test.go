@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
@@ -61,7 +62,7 @@ func TestEvents(t *testing.T) {
 
 	for _, c := range []struct {
 		code int
-		kind faultKind
+		kind fault.Kind
 		args []string
 	}{
 		{2, "usage", []string{"--progress=json", "train"}},
@@ -69,7 +70,7 @@ func TestEvents(t *testing.T) {
 		{2, "usage", []string{"--progress", "json", "no-such-verb"}},
 		{3, "exists", []string{"generate", "r", "--progress=json"}},
 		{3, "run", []string{"generate", "gone", "-o", "b.npy", "--progress=json", "--json"}},
-		{4, "check", []string{"sample", "demo", "--set", "sample.draws=20", "--set", "sample.max_rhat=1.001",
+		{4, "check", []string{"mcmc", "demo", "--set", "sample.draws=20", "--set", "sample.max_rhat=1.001",
 			"--progress=json"}},
 	} {
 		r := do(t, dir, c.args...)
@@ -79,7 +80,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("landing %v: exit %d, %s", c.args, r.code, r.stderr)
 		}
 	}
-	if r := do(t, dir, "env", "--progress", "xml"); r.code != 2 || !strings.Contains(r.stderr, "text or json") {
+	if r := do(t, dir, "version", "--progress", "xml"); r.code != 2 || !strings.Contains(r.stderr, "text or json") {
 		t.Errorf("--progress xml: exit %d, %s", r.code, r.stderr)
 	}
 }

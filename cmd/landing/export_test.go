@@ -50,7 +50,7 @@ func TestExport(t *testing.T) {
 		{exitConfig, "no such run folder", []string{"nowhere", "--onnx", "b.onnx"}},
 		{exitConfig, "has no checkpoint", []string{"r", "--onnx", "b.onnx", "--checkpoint", "7"}},
 		{exitUsage, "--tensorboard=logs", []string{"--", "train", "demo", "--tensorboard", "logs"}},
-		{exitUsage, "--tensorboard alone", []string{"--", "resume", "r", "--tensorboard="}},
+		{exitUsage, "--tensorboard alone", []string{"--", "train", "r", "--tensorboard="}},
 	} {
 		verb := append([]string{"export"}, c.args...)
 		if c.args[0] == "--" {
@@ -67,7 +67,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("no losses among the events, %v", err)
 	}
 	// Those of a training stand in a folder of the run's name; going on adds a file.
-	ok(t, dir, "resume", "r", "--set", "train.epochs=4")
+	ok(t, dir, "train", "r", "--set", "train.epochs=4")
 	if files, err := os.ReadDir(filepath.Join(dir, "logs", "r")); err != nil || len(files) != 2 {
 		t.Errorf("events of two sessions are in %v, %v", files, err)
 	}

@@ -29,8 +29,8 @@ those that its empirical prior is made of (ends.npy of the run folder).
 
 --shard 2/8 makes the second of eight parts, in FILE.parts; landing merge joins them to the bytes of
 one call. Paths that fail a projection are in no file, and are named.`,
-		Example: "  landing forward runs/volcano-001 -n 10000 -o ends.npy\n" +
-			"  landing forward runs/volcano-001 -n 1000000 --step 10 --shard auto -o tenth.npy",
+		Example: "  landing dev forward runs/volcano-001 -n 10000 -o ends.npy\n" +
+			"  landing dev forward runs/volcano-001 -n 1000000 --step 10 --shard auto -o tenth.npy",
 		Args: args(1, "a run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n <= 0 {
@@ -62,10 +62,10 @@ one call. Paths that fail a projection are in no file, and are named.`,
 				return err
 			}
 			if part != (work.Shard{}) {
-				if err := noPart(cmd, "force"); err != nil {
+				if err := noPart(cmd.Flags().Changed, "force"); err != nil {
 					return err
 				}
-				return a.makePart(cmd, l, part, out, nil)
+				return a.tell(a.makePart(cmd.Context(), l, part, out, nil))
 			}
 			bar := a.progress()
 			m, err := tasks.Once(cmd.Context(), l, out, tasks.MergeOptions{Force: force, Pool: a.workersPool(),
@@ -87,9 +87,9 @@ one call. Paths that fail a projection are in no file, and are named.`,
 	cmd.Flags().IntVarP(&n, "number", "n", 1000, "number of paths")
 	cmd.Flags().IntVar(&step, "step", -1, "k of the states x_k, 0 being the data (default: the last)")
 	cmd.Flags().StringVarP(&out, "output", "o", "paths.npy", "file to write: .npy")
-	movedFlag(cmd, &data)
+	movedFlag(cmd.Flags(), &data)
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed (default: the problem's)")
 	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
-	shardFlag(cmd, &share, "make part i of n of the paths")
+	shardFlag(cmd.Flags(), &share, "make part i of n of the paths")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
@@ -41,7 +42,7 @@ type generated struct {
 		Generate float64 `json:"generate"`
 	} `json:"seconds"`
 	Record      string            `json:"record"` // the file that says how they were drawn
-	Drawn       []problem.Setting `json:"drawn_by,omitempty"`
+	Drawn       []problem.Drawn   `json:"drawn_by,omitempty"`
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
@@ -54,28 +55,28 @@ type generateOptions struct {
 	out, data, shard string
 	seed             uint64
 	force            bool
+	given            func(flag string) bool
 }
 
-func (o *generateOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
+func (o *generateOptions) flags(f *pflag.FlagSet) {
+	o.given = f.Changed
 	f.IntVarP(&o.number, "number", "n", 1000, "number of samples")
 	f.StringVarP(&o.out, "output", "o", "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, .xyz, .sdf, "+
 		".dcd, .json")
-	checkpointFlag(cmd, &o.Checkpoint)
-	movedFlag(cmd, &o.data)
+	checkpointFlag(f, &o.Checkpoint)
+	movedFlag(f, &o.data)
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
 	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
-	shardFlag(cmd, &o.shard, "make part i of n of the samples")
-	drawFlags(cmd, &o.Settings, &o.Diagnose)
+	shardFlag(f, &o.shard, "make part i of n of the samples")
+	drawFlags(f, &o.Settings, &o.Diagnose)
 }
 
 func (a *app) generate() *cobra.Command {
-	var o generateOptions
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
 		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the
@@ -99,33 +100,32 @@ CSV or NPY file. Files hold the condition behind the points. Of an arm whose set
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
 			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
 		Args: args(1, "a run folder"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("seed") {
-				o.Seed = &o.seed
-			}
-			part, err := shard(o.shard)
-			if err != nil {
-				return err
-			}
-			r, l, err := a.generation(args[0], &o)
-			if err != nil {
-				return err
-			}
-			if part != (work.Shard{}) {
-				if err := noPart(cmd, "force", "diagnose"); err != nil {
-					return err
-				}
-				return a.makePart(cmd, l, part, o.out, saidOfPart)
-			}
-			answer, verdict := a.draw(cmd.Context(), r, l, &o)
-			if answer == nil {
-				return verdict
-			}
-			return errors.Join(a.result(answer, answer.print), verdict)
-		},
+	}, new(generateOptions), runGenerate)
+}
+
+func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string) (answer, error) {
+	if o.given("seed") {
+		o.Seed = &o.seed
 	}
-	o.flags(cmd)
-	return cmd
+	part, err := shard(o.shard)
+	if err != nil {
+		return answer{}, err
+	}
+	r, l, err := a.generation(args[0], o)
+	if err != nil {
+		return answer{}, err
+	}
+	if part != (work.Shard{}) {
+		if err := noPart(o.given, "force", "diagnose"); err != nil {
+			return answer{}, err
+		}
+		return a.makePart(ctx, l, part, o.out, saidOfPart)
+	}
+	got, verdict := a.draw(ctx, r, l, o)
+	if got == nil {
+		return answer{}, verdict
+	}
+	return answer{got, got.print}, verdict
 }
 
 // generation opens the run, and returns with it the samples that are asked of it, after all that can be refused has

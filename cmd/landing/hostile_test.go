@@ -47,7 +47,7 @@ func TestForgedRuns(t *testing.T) {
 		}
 		return name
 	}
-	ok(t, dir, "resume", copied())
+	ok(t, dir, "train", copied())
 	ok(t, dir, "generate", "r", "-n", "5")
 	var state train.State
 	arrays, err := f.LoadCheckpoint("", m.Config, &state)
@@ -61,7 +61,7 @@ func TestForgedRuns(t *testing.T) {
 		if err := f.SaveCheckpoint(number, arrays, state, m.Config); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"resume", copied()}, {"generate", "r", "-n", "5", "--force"}} {
+		for _, args := range [][]string{{"train", copied()}, {"generate", "r", "-n", "5", "--force"}} {
 			if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, want) ||
 				strings.Contains(r.stderr, "goroutine") {
 				t.Errorf("landing %v: exit %d, want 3 with %q\n%s", args, r.code, want, r.stderr)
@@ -90,7 +90,7 @@ func TestLinksOut(t *testing.T) {
 	out := t.TempDir()
 	for link, args := range map[string][]string{
 		"figures": {"report", "r"},
-		".lock":   {"resume", "r"},
+		".lock":   {"train", "r"},
 	} {
 		path := filepath.Join(dir, "r", link)
 		if err := os.RemoveAll(path); err != nil {
@@ -132,17 +132,17 @@ func TestErrorsAsJSON(t *testing.T) {
 	}{
 		{2, "usage", "", "", 0, []string{"demo", "--nosuch"}},
 		{2, "usage", "", "", 0, []string{"fly"}},
-		{2, "usage", "", "", 0, []string{"eval"}},
-		{2, "usage", "", "", 0, []string{"env", "--workers", "-1"}},
+		{2, "usage", "", "", 0, []string{"report"}},
+		{2, "usage", "", "", 0, []string{"version", "--workers", "-1"}},
 		{3, "problem", "bad.yaml", "process.steps", 4, []string{"train", "bad.yaml"}},
 		{3, "problem", "", "train.epochs", 0, []string{"train", "demo", "--set", "train.epochs=x"}},
 		{3, "problem", "not.yaml", "", 2, []string{"check", "not.yaml"}},
 		{3, "data", "lat.csv", "", 3, []string{"train", "volcano", "--data", "lat.csv"}},
 		{3, "data", "off.csv", "", 0, []string{"train", "points.yaml", "--data", "off.csv"}},
 		{3, "file", "nosuch.csv", "", 0, []string{"train", "volcano", "--data", "nosuch.csv"}},
-		{3, "run", "nosuch", "", 0, []string{"eval", "nosuch"}},
-		{3, "exists", "lat.csv.npy", "", 0, []string{"data", "so", "-o", "lat.csv.npy"}},
-		{4, "check", "", "", 0, []string{"sample", "empty.yaml"}},
+		{3, "run", "nosuch", "", 0, []string{"report", "nosuch", "--text"}},
+		{3, "exists", "lat.csv.npy", "", 0, []string{"make", "so", "-o", "lat.csv.npy"}},
+		{4, "check", "", "", 0, []string{"mcmc", "empty.yaml"}},
 	} {
 		if c.kind == "exists" {
 			write(c.file, "")
@@ -224,7 +224,7 @@ func TestControlCharacters(t *testing.T) {
 		{3, `\x1b[2J.yaml:2: set.dim`, []string{"check", "\x1b[2J.yaml"}},
 		{3, `\x1b[2J.csv:1: longitude is "x"`, []string{"train", "volcano", "--data", "\x1b[2J.csv"}},
 		{2, `there is no verb "\x1b[31m"`, []string{"\x1b[31m"}},
-		{2, `unknown flag: --\x9b`, []string{"env", "--\x9b"}},
+		{2, `unknown flag: --\x9b`, []string{"version", "--\x9b"}},
 		{0, `h\x1b]0;x\x07`, []string{"check", "name.yaml"}},
 	} {
 		r := do(t, dir, c.args...)
@@ -277,7 +277,7 @@ func TestFull(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"}, {"env", "--help"}} {
+	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"}, {"version", "--help"}} {
 		var stderr bytes.Buffer
 		if code := Main(t.Context(), args, full, &stderr); code != exitFailure || !strings.Contains(stderr.String(),
 			"no space left") {
@@ -341,7 +341,7 @@ func TestFewRows(t *testing.T) {
 		if r := ok(t, dir, append([]string{"train", "--out", run}, args...)...); strings.Count(r.stderr, warning) != 1 {
 			t.Errorf("train: %s", r.stderr)
 		}
-		for _, verb := range []string{"eval", "report"} {
+		for _, verb := range []string{"report", "report", "--text"} {
 			r := ok(t, dir, verb, run)
 			if strings.Count(r.stderr, warning) != 1 || strings.Contains(r.stdout, "NaN") ||
 				!strings.Contains(r.stdout, "too few points to hold any out") {

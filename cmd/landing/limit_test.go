@@ -10,7 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// --max-time ends a training with all that it did, says how to go on, and exits with a code of its own; what goes on
+// --timeout ends a training with all that it did, says how to go on, and exits with a code of its own; what goes on
 // begins where it ended.
 func TestMaxTime(t *testing.T) {
 	dir := t.TempDir()
@@ -24,30 +24,30 @@ func TestMaxTime(t *testing.T) {
 		}
 		return s
 	}
-	r := do(t, dir, append([]string{"train", "demo", "--out", "r", "--max-time", "1s", "--json"},
+	r := do(t, dir, append([]string{"train", "demo", "--out", "r", "--timeout", "1s", "--json"},
 		append(tiny, "--set", "train.epochs=1000000", "--set", "train.paths=100", "--set", "process.steps=5")...)...)
 	first := status()
 	if r.code != exitTime || first.State != "interrupted" || first.Epoch == 0 || first.Epoch >= first.Epochs ||
-		!strings.Contains(r.stderr, "stopped by --max-time 1s after epoch") ||
-		!strings.Contains(r.stderr, "landing resume r") {
+		!strings.Contains(r.stderr, "stopped by --timeout 1s after epoch") ||
+		!strings.Contains(r.stderr, "landing train r") {
 		t.Errorf("exit %d, %+v\n%s", r.code, first, r.stderr)
 	}
 	if e := wantJSON(t, r)["error"].(map[string]any); e["kind"] != "time" || e["code"] != float64(exitTime) ||
-		!strings.Contains(e["message"].(string), "landing resume r goes on") {
+		!strings.Contains(e["message"].(string), "landing train r goes on") {
 		t.Errorf("got %v", e)
 	}
-	if r := do(t, dir, "resume", "r", "--max-time", "1s"); r.code != exitTime || status().Epoch <= first.Epoch {
+	if r := do(t, dir, "train", "r", "--timeout", "1s"); r.code != exitTime || status().Epoch <= first.Epoch {
 		t.Errorf("exit %d, %+v after %+v\n%s", r.code, status(), first, r.stderr)
 	}
 	// A training that ends before is as without.
-	whole := append([]string{"train", "demo", "--out", "s", "--max-time", "1h"}, tiny...)
-	if r := ok(t, dir, whole...); strings.Contains(r.stderr, "max-time") {
+	whole := append([]string{"train", "demo", "--out", "s", "--timeout", "1h"}, tiny...)
+	if r := ok(t, dir, whole...); strings.Contains(r.stderr, "timeout") {
 		t.Errorf("got %s", r.stderr)
 	}
 	for _, most := range []string{"0s", "-1s", "10ms", "2000h"} {
-		if r := do(t, dir, "train", "demo", "--max-time", most); r.code != exitUsage ||
+		if r := do(t, dir, "train", "demo", "--timeout", most); r.code != exitUsage ||
 			!strings.Contains(r.stderr, "expected a time from 1s to 1000h") {
-			t.Errorf("--max-time %s: exit %d %s", most, r.code, r.stderr)
+			t.Errorf("--timeout %s: exit %d %s", most, r.code, r.stderr)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (a *app) ls() *cobra.Command {
 		Use:   "ls [DIR...]",
 		Short: "List runs with their state, distance, age and size",
 		Long: `ls lists the runs at and below folders, runs/ unless others are named: whether they are training,
-finished, stopped (landing resume goes on), failed or damaged; the distance of their samples to
+finished, stopped (landing train RUN continues), failed or damaged; the distance of their samples to
 the data, with its verdict if they were judged (landing report or landing compare judges them),
 or else from the last evaluation in the course of training; the time since their state was written,
 and their size. It reads no data and no weights, and changes nothing.`,

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -17,32 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/constraint/levelset/fit"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/discover"
-	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/export"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/mesh/spectrum"
-	"github.com/landing-diffusion/landing/molecule/amber"
-	"github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/paper"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/ranks"
-	"github.com/landing-diffusion/landing/robot/plan"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/tasks"
 	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/work"
 )
 
 // Exit codes.
@@ -53,7 +33,7 @@ const (
 	exitConfig      = 3 // configuration or data
 	exitCheck       = 4 // a constraint check failed
 	exitDiverged    = 5
-	exitTime        = 6 // stopped by --max-time; landing resume goes on
+	exitTime        = 6 // stopped by --timeout; landing train RUN continues
 	exitInterrupted = 130
 )
 
@@ -116,6 +96,7 @@ func (a *app) main(ctx context.Context) int {
 		a.say("landing: %v", err)
 	}
 	switch {
+	case errors.As(err, new(*renamedError)): // which says what to type
 	case code == exitUsage:
 		verb, _, err := root.Find(args)
 		if err != nil {
@@ -127,12 +108,11 @@ func (a *app) main(ctx context.Context) int {
 		a.say("Try: landing check")
 	}
 	if a.said == sayJSON { // the last line
-		f := describe(err, code)
-		emit(stderr, event{Event: eventError, Error: &f})
+		emit(stderr, event{Event: eventError, Error: describe(err)})
 	}
 	// of a line that is no use, flags may be unread
 	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) {
-		if e := a.object(map[string]fault{"error": describe(err, code)}); e != nil {
+		if e := a.object(failed{*describe(err)}); e != nil {
 			a.say("landing: %v", e)
 		}
 	}
@@ -161,55 +141,31 @@ type internalError struct{ text string }
 
 func (e *internalError) Error() string { return e.text }
 
+func (*internalError) Place() fault.Place { return fault.Place{Kind: fault.Internal} }
+
 // usageError marks an error of the command line itself.
 type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
 
 // said is an error that the user has been told of.
 type said struct{ error }
 
 func (s *said) Unwrap() error { return s.error }
 
-// isAny reports whether an error is, or wraps, one of the types that targets point to.
-func isAny(err error, targets ...any) bool {
-	return slices.ContainsFunc(targets, func(target any) bool { return errors.As(err, target) })
+// exits are the exit codes of kinds of faults. Kinds that are not here are of the configuration or data.
+var exits = map[fault.Kind]int{
+	fault.Failure: exitFailure, fault.Internal: exitFailure, fault.Write: exitFailure, fault.Usage: exitUsage,
+	fault.Check: exitCheck, fault.Diverged: exitDiverged, fault.Time: exitTime, fault.Interrupted: exitInterrupted,
 }
 
 func exitCode(err error) int {
-	is := func(targets ...any) bool { return isAny(err, targets...) }
-	switch {
-	case is(new(*usageError)):
-		return exitUsage
-	case is(new(*internalError)):
-		return exitFailure
-	case is(new(*timeUpError)):
-		return exitTime
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case is(new(*experiment.CheckError), new(*experiment.MixingError), new(*experiment.PriorError),
-		new(*soakError), new(*judge.FailedError), new(*judge.ViolationError), new(*experiment.ChainsError),
-		new(*train.FailedError), new(*train.BudgetError), new(*train.DriftError), new(*train.RankError),
-		new(*langevin.StartError), new(*langevin.TuneError)):
-		return exitCheck
-	case is(new(*langevin.DivergedError), new(*train.LossError), new(*fit.DivergedError), new(*geometry.NonFiniteError),
-		new(*geometry.RankError)):
-		return exitDiverged
-	case unwritten(err):
-		return exitFailure
-	case is(new(*problem.KeyError), new(*problem.SyntaxError), new(*dataset.Error), new(*files.Error),
-		new(*amber.FileError), new(*plan.Error), new(*plan.BatchError),
-		new(*experiment.DataError), new(*experiment.AbsentError), new(*experiment.ConditionError),
-		new(*experiment.TeacherError),
-		new(*draft.UnfitError), new(*discover.GivenError),
-		new(*experiment.RankError), new(*run.FolderError), new(*run.CheckpointError), new(*train.SnapshotError),
-		new(*work.ConflictError), new(*work.DamagedError), new(*work.BusyError), new(*run.BusyError),
-		new(*tasks.PartError), new(*tasks.KindError), new(*tasks.VersionError), new(*tasks.InputError),
-		new(*tasks.TaskError), new(*export.HubError), new(*score.GraphError),
-		new(*run.ExistsError), new(*mesh.Error), new(mesh.Fault), new(*spectrum.Error), new(*levelset.NetworkError),
-		new(*constraint.UnsupportedError), new(*langevin.ConfigError), new(*paper.DataError),
-		new(*paper.RowsError), new(*fs.PathError)):
-		return exitConfig
+	if code, ok := exits[fault.KindOf(err)]; ok {
+		return code
 	}
-	return exitFailure
+	return exitConfig
 }
 
 // app is what the verbs share.
@@ -228,6 +184,7 @@ type app struct {
 }
 
 func (a *app) root() *cobra.Command {
+	cobra.EnableCommandSorting = false // groups have an order
 	var version bool
 	root := &cobra.Command{
 		Use:   "landing",
@@ -239,7 +196,7 @@ Start with:  landing demo`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return a.tellVersion()
+				return a.tell(runVersion(cmd.Context(), a, noFlags{}, nil))
 			}
 			return cmd.Help()
 		},
@@ -259,7 +216,7 @@ Start with:  landing demo`,
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
 			}
-			if trains := []string{"train", "resume"}; slices.Contains(trains, cmd.Name()) {
+			if cmd.Name() == "train" {
 				return alone(a.group)
 			}
 			return nil
@@ -275,12 +232,28 @@ Start with:  landing demo`,
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(a.demo(), a.train(), a.resume(), a.generate(), a.eval(), a.report(), a.sample(), a.check(),
-		a.merge(), a.sweep(), a.compare(), a.reproduce(), a.init(), a.recipes(), a.show(), a.env(), a.data(), a.bench(),
-		a.distill(), a.version(), a.ls(), a.scoreAt())
-	root.AddCommand(a.schema(), a.serve(), a.export(), a.man())
-	root.AddCommand(a.forward())
+	root.SetFlagErrorFunc(flagError)
+	for _, g := range []struct {
+		id, title string
+		verbs     []*cobra.Command
+	}{
+		{"start", "Start:", []*cobra.Command{a.demo(), a.init(), a.check()}},
+		{"model", "Model:", []*cobra.Command{a.train(), a.generate(), a.report(), a.compare(), a.distill()}},
+		{"runs", "Runs:", []*cobra.Command{a.ls(), a.show(), a.export(), a.serve()}},
+		{"data", "Data:", []*cobra.Command{a.refine(), a.make()}},
+		{"machines", "Many machines:", []*cobra.Command{a.sweep(), a.merge()}},
+		{"other", "Other:", []*cobra.Command{a.mcmc(), a.reproduce(), a.recipes(), a.version()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, verb := range g.verbs {
+			verb.GroupID = g.id
+			root.AddCommand(verb)
+		}
+	}
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	root.AddCommand(a.dev())
+	root.AddCommand(oldVerbs(root)...)
 	a.strict(root)
 	completion(root)
 	return root
@@ -320,16 +293,6 @@ func (a *app) strict(root *cobra.Command) {
 				return nil
 			}
 		}
-	}
-}
-
-// args checks the number of arguments as a usage error.
-func args(n int, want string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		if len(given) != n {
-			return &usageError{fmt.Errorf("expected %s, got %d arguments", want, len(given))}
-		}
-		return nil
 	}
 }
 

@@ -158,16 +158,16 @@ func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
 	for _, args := range [][]string{
-		{"eval", "r"}, {"show", "r"}, {"env"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r", "-n", "200"},
+		{"report", "r", "--text"}, {"show", "r"}, {"version"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
-		{"sample", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
-		{"resume", "r"}, {"forward", "r", "-n", "20", "-o", "f.npy"}, {"score", "r"}, {"version"}, {"ls"}, {"man", "m"},
+		{"mcmc", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
+		{"train", "r"}, {"dev", "forward", "r", "-n", "20", "-o", "f.npy"}, {"export", "r", "--network"}, {"version"}, {"ls"}, {"dev", "man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
 		wantJSON(t, r)
 	}
 	for _, args := range [][]string{
-		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"sample", "demo", "-o", "d.npy"},
+		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"mcmc", "demo", "-o", "d.npy"},
 		{"train", "demo", "--out", "r"},
 	} {
 		r := do(t, dir, args...)
@@ -177,8 +177,8 @@ func TestVerbs(t *testing.T) {
 	}
 	ok(t, dir, "report", "r", "-n", "200", "--force")
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "a.npy", "--force")
-	ok(t, dir, "sample", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.max_rhat=100")
-	v := wantJSON(t, ok(t, dir, "resume", "r", "--json"))
+	ok(t, dir, "mcmc", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.max_rhat=100")
+	v := wantJSON(t, ok(t, dir, "train", "r", "--json"))
 	if v["loss"].(float64) == 0 || v["epochs"].(float64) != 3 {
 		t.Errorf("a finished run reports %v", v)
 	}
@@ -186,7 +186,7 @@ func TestVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, dir, "report", "r", "-n", "200")
-	text := ok(t, dir, "eval", "r", "-n", "200")
+	text := ok(t, dir, "report", "r", "--text", "-n", "200")
 	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout,
 		"forward paths end to the uniform prior") {
 		t.Errorf("got %s", text.stdout)
@@ -284,15 +284,15 @@ func TestFaults(t *testing.T) {
 		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
 		{2, `there is no verb "fly"`, []string{"fly"}},
 		{2, `there is no verb "fly"`, []string{"help", "fly"}},
-		{2, `there is no verb "data fly"`, []string{"help", "data", "fly"}},
+		{2, `there is no verb "make fly"`, []string{"help", "make", "fly"}},
 		{2, `there is no shell "fly"`, []string{"completion", "fly"}},
-		{2, "expected a run folder", []string{"eval"}},
-		{2, "--workers is -1; expected 0 to 1024", []string{"env", "--workers", "-1"}},
-		{2, "--workers is 1000000; expected 0 to 1024", []string{"data", "so", "--workers", "1000000"}},
+		{2, "expected a run folder", []string{"report"}},
+		{2, "--workers is -1; expected 0 to 1024", []string{"version", "--workers", "-1"}},
+		{2, "--workers is 1000000; expected 0 to 1024", []string{"make", "so", "--workers", "1000000"}},
 		{2, "--workers is 1025; expected 0 to 1024", []string{"train", "demo", "--workers", "1025"}},
 		{2, "-n is 0", []string{"generate", "r", "-n", "0"}},
 		{2, `-o is "x.txt"`, []string{"generate", "r", "-o", "x.txt"}},
-		{2, `-o is "x.txt"`, []string{"sample", "demo", "-o", "x.txt"}},
+		{2, `-o is "x.txt"`, []string{"mcmc", "demo", "-o", "x.txt"}},
 		{3, "network.width is 99999999", []string{"train", "demo", "--set", "network.width=99999999"}},
 		{3, "process.steps is 1000000; expected paths of at most 1e+09 numbers", []string{"check", "long.yaml"}},
 		{3, "set: it lies in R^1000000; landing check looks at sets in at most R^250000",
@@ -301,11 +301,11 @@ func TestFaults(t *testing.T) {
 		{2, "--runs is empty; expected a folder", []string{"train", "demo", "--runs", ""}},
 		{3, "train.window is 0.1; expected 0: with 1000000 steps",
 			[]string{"train", "demo", "--set", "process.steps=1000000", "--set", "train.window=0.1"}},
-		{3, "sample.burn", []string{"sample", "demo", "--set", "sample.burn=9223372036854775807"}},
-		{3, "sample.draws", []string{"sample", "demo", "--set", "sample.draws=1000000000000000"}},
+		{3, "sample.burn", []string{"mcmc", "demo", "--set", "sample.burn=9223372036854775807"}},
+		{3, "sample.draws", []string{"mcmc", "demo", "--set", "sample.draws=1000000000000000"}},
 		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
-		{3, "expected a potential", []string{"sample", "affine.yaml"}},
-		{4, "Σ may be empty; the last point violates \"h\" by ", []string{"sample", "empty.yaml"}},
+		{3, "expected a potential", []string{"mcmc", "affine.yaml"}},
+		{4, "Σ may be empty; the last point violates \"h\" by ", []string{"mcmc", "empty.yaml"}},
 		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
 		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
 		{3, "give --data FILE", []string{"train", "volcano"}},
@@ -316,7 +316,7 @@ func TestFaults(t *testing.T) {
 		{3, "ragged.csv:3: 1 column, expected 2", []string{"train", "volcano", "--data", "ragged.csv"}},
 		{3, "one.csv: it has 1 point; expected at least 2", []string{"train", "volcano", "--data", "one.csv"}},
 		{3, `off.csv: row 2 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001; ` +
-			"landing data refine brings rows that are near the set to it\n",
+			"landing refine brings rows that are near the set to it\n",
 			[]string{"train", "points.yaml", "--data", "off.csv", "--set", "data.tolerance=1e-3"}},
 		{3, `row 1 (from 0) violates "radius" by 0.5; expected at most data.tolerance = 0.001. ` +
 			`Of 3 rows 2 do, row 2 the most, "radius" by 1.25`,
@@ -334,7 +334,7 @@ func TestFaults(t *testing.T) {
 		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set",
 			"train.epochs=x"}},
 		{3, "α σ_k²Δt < 2", []string{"train", "demo", "--set", "process.landing={mode: explicit, rate: 100}"}},
-		{3, "there is no such run folder", []string{"eval", "nosuch"}},
+		{3, "there is no such run folder", []string{"report", "nosuch", "--text"}},
 		{4, "forward paths failed a projection", []string{"train", "failing.yaml"}},
 		{5, "not finite in epoch", []string{"train", "diverge.yaml"}},
 	} {
@@ -383,7 +383,7 @@ func TestDevices(t *testing.T) {
 		{"/dev/zero: " + regular, []string{"check", "volcano", "--data", "/dev/zero"}},
 		{"zero.csv: " + regular, []string{"train", "so10-3", "--data", "zero.csv"}},
 		{"zero.npy: " + regular, []string{"train", "so10-3", "--data", "zero.npy"}},
-		{"zero.ply: " + regular, []string{"data", "eigenfunction", "zero.ply"}},
+		{"zero.ply: " + regular, []string{"make", "eigenfunction", "zero.ply"}},
 		{"zero.npz: " + regular, []string{"check", "level.yaml"}},
 		{"metrics.jsonl: " + regular, []string{"show", "r"}},
 	} {
@@ -407,7 +407,7 @@ func TestForeignRuns(t *testing.T) {
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
 	ok(t, dir, append([]string{"train", "demo", "--out", "other"}, tiny...)...)
 	places("1,2\n")
-	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr, "is not the data of this run") {
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr, "is not the data of this run") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 	places("")
@@ -419,7 +419,7 @@ func TestForeignRuns(t *testing.T) {
 	if err := os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, dir, "eval", "r"); r.code != 3 || !strings.Contains(r.stderr,
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr,
 		"was changed or belongs to another problem") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
@@ -433,7 +433,7 @@ func TestForeignRuns(t *testing.T) {
 		filepath.Join(dir, "r", "checkpoints")); err != nil {
 		t.Fatal(err)
 	}
-	for _, verb := range []string{"eval", "resume"} {
+	for _, verb := range []string{"report", "train", "--text"} {
 		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
 			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)
 		}
@@ -484,11 +484,11 @@ func TestInterruptAndKill(t *testing.T) {
 		}
 		err := c.Wait()
 		if signal == os.Interrupt {
-			if c.ProcessState.ExitCode() != 130 || !strings.Contains(c.Said.String(), "landing resume "+name) {
+			if c.ProcessState.ExitCode() != 130 || !strings.Contains(c.Said.String(), "landing train "+name) {
 				t.Errorf("exit %d (%v)\n%s", c.ProcessState.ExitCode(), err, c.Said.String())
 			}
 		}
-		if out, err := self(t, dir, "resume", name, "--workers", "1").CombinedOutput(); err != nil {
+		if out, err := self(t, dir, "train", name, "--workers", "1").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		if !bytes.Equal(final(name), want) {
@@ -588,7 +588,7 @@ func TestResumeLonger(t *testing.T) {
 		return to
 	}
 	r := copied("r")
-	out := wantJSON(t, ok(t, dir, "resume", r, "--set", "train.epochs=5", "--json"))
+	out := wantJSON(t, ok(t, dir, "train", r, "--set", "train.epochs=5", "--json"))
 	if out["epochs"] != 5.0 {
 		t.Errorf("%v epochs, want 5", out["epochs"])
 	}
@@ -615,7 +615,7 @@ func TestResumeLonger(t *testing.T) {
 		{[]string{"--for", "0s"}, exitUsage, "--for is 0s"},
 		{[]string{"--for", "5m", "--set", "train.max_seconds=3"}, exitUsage, "expected one of them"},
 	} {
-		if got := do(t, dir, append([]string{"resume", copied(r)}, c.args...)...); got.code != c.code ||
+		if got := do(t, dir, append([]string{"train", copied(r)}, c.args...)...); got.code != c.code ||
 			!strings.Contains(got.stderr, c.want) {
 			t.Errorf("%v: %d\n%s", c.args, got.code, got.stderr)
 		}

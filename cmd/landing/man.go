@@ -29,7 +29,7 @@ func (a *app) man() *cobra.Command {
 		Short: "Write manual pages of all verbs",
 		Long: `man writes a manual page (section 1) of every verb into a folder: landing.1, landing-train.1 and so on.
 With --markdown they are pages of Markdown.`,
-		Example: "  landing man ~/.local/share/man/man1 && man landing-train",
+		Example: "  landing dev man ~/.local/share/man/man1 && man landing-train",
 		Args:    args(1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {

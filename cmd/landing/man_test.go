@@ -12,7 +12,7 @@ import (
 func TestMan(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
-	files := wantJSON(t, ok(t, dir, "man", "m/an1", "--json"))["files"].([]any)
+	files := wantJSON(t, ok(t, dir, "dev", "man", "m/an1", "--json"))["files"].([]any)
 	for _, c := range verbs((&app{}).root()) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		if !slices.Contains(files, any(name)) {
@@ -23,14 +23,14 @@ func TestMan(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(page), ".nh\n.TH \"LANDING") {
 			t.Errorf("%s: %v %.40q", name, err, page)
 		}
-		if c.Name() == "train" && !strings.Contains(string(page), "max-time") {
-			t.Errorf("%s does not tell of --max-time:\n%s", name, page)
+		if c.Name() == "train" && !strings.Contains(string(page), "timeout") {
+			t.Errorf("%s does not tell of --timeout:\n%s", name, page)
 		}
 	}
 	if len(files) < 25 {
 		t.Errorf("only %d pages", len(files))
 	}
-	ok(t, dir, "man", "again")
+	ok(t, dir, "dev", "man", "again")
 	for _, name := range files {
 		one, _ := os.ReadFile(filepath.Join(dir, "m", "an1", name.(string)))
 		two, err := os.ReadFile(filepath.Join(dir, "again", name.(string)))
@@ -38,13 +38,13 @@ func TestMan(t *testing.T) {
 			t.Errorf("%s is not the same bytes again: %v", name, err)
 		}
 	}
-	if r := do(t, dir, "man", "again"); r.code != exitConfig || !strings.Contains(r.stderr, "--force") {
+	if r := do(t, dir, "dev", "man", "again"); r.code != exitConfig || !strings.Contains(r.stderr, "--force") {
 		t.Errorf("exit %d %s", r.code, r.stderr)
 	}
-	ok(t, dir, "man", "md", "--markdown")
-	page, err := os.ReadFile(filepath.Join(dir, "md", "landing-data-so.md"))
-	if err != nil || !strings.Contains(string(page), "## landing data so") ||
-		!strings.Contains(string(page), "(landing-data.md)") {
+	ok(t, dir, "dev", "man", "md", "--markdown")
+	page, err := os.ReadFile(filepath.Join(dir, "md", "landing-make-so.md"))
+	if err != nil || !strings.Contains(string(page), "## landing make so") ||
+		!strings.Contains(string(page), "(landing-make.md)") {
 		t.Errorf("%v\n%s", err, page)
 	}
 }

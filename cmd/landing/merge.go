@@ -28,7 +28,7 @@ missing and none is there twice, and on the way that every part is as it was mad
 bytes that one process would have written, in any format of the verb; it appears whole or not at
 all, and memory does not grow with it.
 
-Parts made with several kinds of kernels (landing env) may differ from one machine's in the last
+Parts made with several kinds of kernels (landing version) may differ from one machine's in the last
 bits; --same-bits refuses them.`,
 		Example: "  landing generate runs/volcano-001 -n 10000000 --shard 1/2 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 -n 10000000 --shard 2/2 -o samples.npy\n" +
@@ -55,7 +55,7 @@ bits; --same-bits refuses them.`,
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: FILE of FILE"+partsDir+")")
 	cmd.Flags().StringVar(&o.Run, "run", "", "folder of the run, if it is not where the parts were made")
-	movedFlag(cmd, &o.Data)
+	movedFlag(cmd.Flags(), &o.Data)
 	cmd.Flags().BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "write over the file if it exists")
 	return cmd

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 )
@@ -49,12 +49,12 @@ func (a *app) warnOfFaults(l *experiment.Loaded) {
 }
 
 // movedFlag is that of verbs that open a run, whose data may be elsewhere now.
-func movedFlag(cmd *cobra.Command, data *string) {
-	cmd.Flags().StringVar(data, "data", "", "the run's data file, if it has moved")
+func movedFlag(f *pflag.FlagSet, data *string) {
+	f.StringVar(data, "data", "", "the run's data file, if it has moved")
 }
 
 // checkpointFlag is that of verbs that draw by a run, or tell of what it learned.
-func checkpointFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or "+
+func checkpointFlag(f *pflag.FlagSet, name *string) {
+	f.StringVar(name, "checkpoint", "", "checkpoint to use (default: the best by held-out distances, or "+
 		"the newest)")
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -121,17 +119,6 @@ func (a *app) object(v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// unwritten reports whether an error is that of output that found no room or no reader.
-func unwritten(err error) bool {
-	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EPIPE} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	var e *fs.PathError
-	return errors.As(err, &e) && (e.Op == "write" || e.Op == "sync" || e.Op == "close")
 }
 
 // A keeper is a writer that keeps its first error, for writers that drop theirs.

@@ -44,7 +44,7 @@ func TestParquet(t *testing.T) {
 	if !bytes.Equal(file("a.parquet"), file("c.parquet")) {
 		t.Error("parts have other bytes than the whole")
 	}
-	v := wantJSON(t, ok(t, dir, "eval", "r", "--samples", "a.parquet", "--json"))
+	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--samples", "a.parquet", "--json"))
 	if v["samples"] != 300.0 {
 		t.Errorf("eval of a Parquet file: %v samples", v["samples"])
 	}

@@ -26,7 +26,7 @@ type event struct {
 	Message string    `json:"message,omitempty"` // in words
 	Run     string    `json:"run,omitempty"`     // of a run: the folder that the verb works on
 	*at
-	Error *fault `json:"error,omitempty"` // of an error: what --json prints of it
+	Error *errorObject `json:"error,omitempty"` // of an error: what --json prints of it
 }
 
 // An eventKind says what an event is of.

@@ -28,7 +28,7 @@ func TestRDDPM(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "places.csv"), []byte(csv.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, dir, "data", "so", "--modes", "3", "--count", "12", "-o", "so.npy")
+	ok(t, dir, "make", "so", "--modes", "3", "-n", "12", "-o", "so.npy")
 	for _, name := range []string{"volcano", "earthquake", "flood", "fire", "so10-3", "so10-5"} {
 		data, origin, err := problem.Source(name)
 		if err != nil {

@@ -59,8 +59,8 @@ func TestDrawnByOtherKeys(t *testing.T) {
 
 	// What is in a file is scored as what was drawn, with the keys.
 	for file, set := range map[string][]string{"plain.npy": nil, "fewer.npy": {"--set", "process.steps=20"}} {
-		scored := wantJSON(t, ok(t, dir, "eval", "r", "--samples", file, "--json"))
-		drawn := wantJSON(t, ok(t, dir, append([]string{"eval", "r", "-n", "30", "--json"}, set...)...))
+		scored := wantJSON(t, ok(t, dir, "report", "r", "--text", "--samples", file, "--json"))
+		drawn := wantJSON(t, ok(t, dir, append([]string{"report", "r", "--text", "-n", "30", "--json"}, set...)...))
 		for _, key := range []string{"epoch", "samples", "failed", "jsd", "components", "nearest", "two_sample",
 			"drawn_by"} {
 			a, _ := json.Marshal(scored[key])
@@ -70,13 +70,13 @@ func TestDrawnByOtherKeys(t *testing.T) {
 			}
 		}
 	}
-	if r := ok(t, dir, "eval", "r", "--samples", "fewer.npy"); !strings.Contains(r.stdout,
+	if r := ok(t, dir, "report", "r", "--text", "--samples", "fewer.npy"); !strings.Contains(r.stdout,
 		"process.steps=20 (the run's: 50)") {
 		t.Errorf("eval does not say how the samples were drawn:\n%s", r.stdout)
 	}
 
 	generate("places.csv") // latitude and longitude
-	if v := wantJSON(t, ok(t, dir, "eval", "r", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
+	if v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
 		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("samples of a catalogue: %v", v["violation"])
 	}
@@ -91,10 +91,10 @@ func TestDrawnByOtherKeys(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"eval", "r", "--samples", "plain.npy"}, 3, "is not the file that plain.npy.json describes"},
-		{[]string{"eval", "other", "--samples", "fewer.npy"}, 3, "holds samples of another run, r"},
-		{[]string{"eval", "r", "--samples", "fewer.npy", "--seed", "2"}, 2, "--samples and --seed do not go together"},
-		{[]string{"eval", "r", "--set", "train.epochs=5"}, 3, "it takes another training"},
+		{[]string{"report", "r", "--text", "--samples", "plain.npy"}, 3, "is not the file that plain.npy.json describes"},
+		{[]string{"report", "other", "--text", "--samples", "fewer.npy"}, 3, "holds samples of another run, r"},
+		{[]string{"report", "r", "--text", "--samples", "fewer.npy", "--seed", "2"}, 2, "--samples and --seed do not go together"},
+		{[]string{"report", "r", "--text", "--set", "train.epochs=5"}, 3, "it takes another training"},
 		{[]string{"generate", "r", "-o", "fewer.npy", "--set", "process.steps=10"}, 3, "fewer.npy exists already"},
 	} {
 		r := do(t, dir, c.args...)
@@ -105,7 +105,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "plain.npy.json")); err != nil {
 		t.Fatal(err)
 	}
-	if r := ok(t, dir, "eval", "r", "--samples", "plain.npy"); !strings.Contains(r.stderr,
+	if r := ok(t, dir, "report", "r", "--text", "--samples", "plain.npy"); !strings.Contains(r.stderr,
 		"there is no plain.npy.json") {
 		t.Errorf("a file without record: %s", r.stderr)
 	}
@@ -135,7 +135,7 @@ func TestReportsByOtherKeys(t *testing.T) {
 	}
 	html, err := os.ReadFile(filepath.Join(dir, page))
 	if err != nil || !bytes.Contains(html, []byte("Drawn by other keys than those of training: process.steps=20, "+
-		"prior=uniform.")) || !bytes.Contains(html, []byte("landing eval r --set process.steps=20")) {
+		"prior=uniform.")) || !bytes.Contains(html, []byte("landing report r --text --set process.steps=20")) {
 		t.Errorf("the page does not say how its samples were drawn: %v", err)
 	}
 	for _, name := range []string{"samples.npy", "samples.npy.json", "figures/steps.svg"} {
@@ -154,7 +154,7 @@ func TestReportsByOtherKeys(t *testing.T) {
 
 // Keys that samples were drawn by are told with the run's own, where it has one.
 func TestDrawnBy(t *testing.T) {
-	got := drawnBy([]problem.Setting{{Key: "process.method", Value: "lagrangian", Own: "euclidean"},
+	got := drawnBy([]problem.Drawn{{Key: "process.method", Value: "lagrangian", Own: "euclidean"},
 		{Key: "process.options.penalty", Value: 100.0}, {Key: "process.steps", Value: 50, Own: 50}})
 	want := "process.method=lagrangian (the run's: euclidean), process.options.penalty=100 (the run has none), " +
 		"process.steps=50"

@@ -10,7 +10,7 @@ import (
 
 // verbNames are what the command calls the verbs of remedies.
 var verbNames = map[verdict.Verb]string{
-	verdict.Train: "train", verdict.GoOn: "resume", verdict.Evaluate: "eval", verdict.Report: "report",
+	verdict.Train: "train", verdict.GoOn: "train", verdict.Evaluate: "report", verdict.Report: "report",
 	verdict.Generate: "generate", verdict.Distill: "distill", verdict.Check: "check",
 }
 
@@ -31,7 +31,10 @@ func commandLine(r *verdict.Remedy) string {
 	for _, setting := range r.Settings {
 		flag(" --set ", setting)
 	}
-	if r.Verb == verdict.Generate {
+	switch r.Verb {
+	case verdict.Evaluate:
+		s += " --text"
+	case verdict.Generate:
 		s += " -n 10000 -o samples.npy"
 	}
 	if r.Force {

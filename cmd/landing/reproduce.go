@@ -62,7 +62,7 @@ they are.`,
 	}
 	f := cmd.Flags()
 	r.flags(f)
-	shardFlag(cmd, &r.shard, "run part i of n of the trainings, as another process or machine runs the others")
+	shardFlag(cmd.Flags(), &r.shard, "run part i of n of the trainings, as another process or machine runs the others")
 	f.BoolVar(&r.retry, "retry", false, "run cells that failed again")
 	f.BoolVar(&r.list, "list", false, "list tables and figures with what they cost, and do nothing else")
 	f.BoolVar(&r.dry, "dry-run", false, "say which cells would be run, and what keeps them, and do nothing else")

@@ -49,11 +49,11 @@ lists them.
 
 Problem files that landing init writes, and recipes, name ` + problem.SchemaFile + ` beside them in their first
 line, for editors with a YAML language server. landing init puts it there; for others -o does.`,
-		Example: "  landing schema problem -o " + problem.SchemaFile + "\n  landing schema data arm",
+		Example: "  landing dev schema problem -o " + problem.SchemaFile + "\n  landing dev schema make arm",
 		RunE: func(_ *cobra.Command, name []string) error {
 			if len(name) == 0 {
 				if out != "" {
-					return &usageError{fmt.Errorf("-o needs a name, as in landing schema problem -o %s", out)}
+					return &usageError{fmt.Errorf("-o needs a name, as in landing dev schema problem -o %s", out)}
 				}
 				return a.listSchemas()
 			}
@@ -144,7 +144,7 @@ func keepSchema(path string) (note string, err error) {
 	case err != nil:
 		return "", run.WriteFile(path, data, false)
 	case !bytes.Equal(old, data):
-		return fmt.Sprintf("%s is of another version: landing schema problem -o %[1]s --force renews it",
+		return fmt.Sprintf("%s is of another version: landing dev schema problem -o %[1]s --force renews it",
 			text.Shell(path)), nil
 	}
 	return "", nil

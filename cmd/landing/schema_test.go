@@ -39,8 +39,8 @@ func resolvedSchema(t *testing.T, of string, build func() (*jsonschema.Schema, e
 	return s.(*jsonschema.Resolved)
 }
 
-// An answer is one of the types of what a verb prints, or of a line.
-type answer struct {
+// A printed is one of the types of what a verb prints, or of a line.
+type printed struct {
 	name string
 	at   int
 }
@@ -53,7 +53,7 @@ func unmet() (all []string) {
 	for _, table := range []map[string][]any{answers, lineTypes} {
 		for name, types := range table {
 			for i, v := range types {
-				if _, ok := met.Load(answer{name, i}); !ok {
+				if _, ok := met.Load(printed{name, i}); !ok {
 					all = append(all, fmt.Sprintf("%s: %T", name, v))
 				}
 			}
@@ -84,7 +84,7 @@ func valid(t *testing.T, name string, data []byte) {
 			return schemaOf(name, []any{of})
 		})
 		if s.Validate(v) == nil {
-			met.Store(answer{name, i}, true)
+			met.Store(printed{name, i}, true)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func checkMetrics(t *testing.T, run string) {
 }
 
 // silent are verbs that print no JSON of their own.
-var silent = []string{"bench", "data", "help", "completion"}
+var silent = []string{"dev", "make", "help", "completion"}
 
 // Every verb has a schema, which describes an object, and no schema is of a verb that there is not.
 func TestEveryVerbHasASchema(t *testing.T) {
@@ -142,10 +142,10 @@ func TestEveryVerbHasASchema(t *testing.T) {
 	var visit func(cmd *cobra.Command, path string)
 	visit = func(cmd *cobra.Command, path string) {
 		for _, c := range cmd.Commands() {
-			if c.Hidden { // what it prints is for this program alone
+			name := strings.TrimSpace(path + " " + c.Name())
+			if c.DisableFlagParsing { // an old name
 				continue
 			}
-			name := strings.TrimSpace(path + " " + c.Name())
 			first, _, _ := strings.Cut(name, " ")
 			if _, ok := answers[name]; ok == slices.Contains(silent, name) && first != "completion" {
 				t.Errorf("landing %s has no schema. Give what it prints with --json a type of its own, in the file "+
@@ -185,7 +185,7 @@ func TestReadmeHasEveryVerb(t *testing.T) {
 	for name := range answers {
 		verb, of, two := strings.Cut(name, " ")
 		if two {
-			verb += ` (?:[a-z]+\\\|)*` + of // submit generate\|sweep
+			verb += " " + of
 		}
 		if !regexp.MustCompile("(?m)^\\| .*`" + verb + "[` \\\\].* \\|").Match(readme) {
 			t.Errorf("README.md does not tell of landing %s", name)
@@ -239,23 +239,23 @@ func TestSchemasSeeFaults(t *testing.T) {
 // line names beside it.
 func TestSchema(t *testing.T) {
 	dir := t.TempDir()
-	for _, s := range wantJSON(t, ok(t, dir, "schema", "--json"))["schemas"].([]any) {
+	for _, s := range wantJSON(t, ok(t, dir, "dev", "schema", "--json"))["schemas"].([]any) {
 		name := s.(map[string]any)["name"].(string)
-		if r := ok(t, dir, append([]string{"schema"}, strings.Fields(name)...)...); wantJSON(t, r)["$schema"] == nil {
+		if r := ok(t, dir, append([]string{"dev", "schema"}, strings.Fields(name)...)...); wantJSON(t, r)["$schema"] == nil {
 			t.Errorf("%s: %.100s", name, r.stdout)
 		}
 	}
-	ok(t, dir, "schema", "ls", "--json")
-	ok(t, dir, "schema", "problem", "-o", problem.SchemaFile, "--json")
+	ok(t, dir, "dev", "schema", "ls", "--json")
+	ok(t, dir, "dev", "schema", "problem", "-o", problem.SchemaFile, "--json")
 	if got, err := os.ReadFile(filepath.Join(dir, problem.SchemaFile)); err != nil || !bytes.Equal(got, schema.JSON()) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if r := do(t, dir, "schema", "problem", "-o", problem.SchemaFile); r.code != exitConfig ||
+	if r := do(t, dir, "dev", "schema", "problem", "-o", problem.SchemaFile); r.code != exitConfig ||
 		!strings.Contains(r.stderr, "--force") {
 		t.Errorf("exit %d %s", r.code, r.stderr)
 	}
 	for want, args := range map[string][]string{"there is no schema \"tea\"": {"tea"}, "-o needs a name": {"-o", "x"}} {
-		r := do(t, dir, append([]string{"schema"}, args...)...)
+		r := do(t, dir, append([]string{"dev", "schema"}, args...)...)
 		if r.code != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("exit %d %s", r.code, r.stderr)
 		}
@@ -283,7 +283,7 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := ok(t, dir, "init", "sub/points.csv", "-o", "sub/other.yaml"); !strings.Contains(r.stderr,
-		"is of another version: landing schema problem -o sub/"+problem.SchemaFile+" --force renews it") {
+		"is of another version: landing dev schema problem -o sub/"+problem.SchemaFile+" --force renews it") {
 		t.Errorf("got %s", r.stderr)
 	}
 }

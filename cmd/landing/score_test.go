@@ -9,18 +9,18 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 )
 
-// landing score describes a network, evaluates it, and says what is wrong with rows.
+// landing export --network describes a network, evaluates it, and says what is wrong with rows.
 func TestScoreVerb(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)
-	v := wantJSON(t, ok(t, dir, "score", "r", "--json"))
+	v := wantJSON(t, ok(t, dir, "export", "r", "--network", "--json"))
 	if v["kind"] != "mlp" || v["dim"].(float64) != 3 || v["momentum"] != true || len(v["times"].([]any)) != 50 {
 		t.Errorf("got %v", v)
 	}
 	if _, err := os.Stat(filepath.Join(dir, v["file"].(string))); err != nil {
 		t.Error(err)
 	}
-	if r := ok(t, dir, "score", "r"); !strings.Contains(r.stdout, "rows (x, p, t), points of 3 numbers") {
+	if r := ok(t, dir, "export", "r", "--network"); !strings.Contains(r.stdout, "rows (x, p, t), points of 3 numbers") {
 		t.Errorf("got %s", r.stdout)
 	}
 	write := func(name, text string) {
@@ -29,7 +29,7 @@ func TestScoreVerb(t *testing.T) {
 		}
 	}
 	write("rows.csv", "0,0,1,0.1,0.2,0,0.04\n1,0,0,0,0.2,0.3,2\n")
-	ok(t, dir, "score", "r", "--at", "rows.csv", "--precision", "float32", "--json")
+	ok(t, dir, "export", "r", "--scores", "rows.csv", "--precision", "float32", "--json")
 	a, err := arrayfile.ReadNPY(filepath.Join(dir, "scores.npy"))
 	if err != nil || len(a.Float64) != 6 || a.Shape[0] != 2 || a.Float64[0] == 0 {
 		t.Errorf("%v, %v", a, err)
@@ -41,17 +41,17 @@ func TestScoreVerb(t *testing.T) {
 		says string
 		args []string
 	}{
-		{3, "--force", []string{"--at", "rows.csv"}},
-		{3, "rows have 4 numbers; expected 7", []string{"--at", "narrow.csv", "-o", "n.npy"}},
-		{3, "nan.csv:1", []string{"--at", "nan.csv", "-o", "n.npy"}},
-		{3, "gone.csv", []string{"--at", "gone.csv", "-o", "n.npy"}},
-		{2, "ends in .npy", []string{"--at", "rows.csv", "-o", "n.csv"}},
-		{2, "expected float32", []string{"--at", "rows.csv", "-o", "n.npy", "--precision", "float16"}},
-		{2, "expected --at FILE", []string{"--precision", "float32"}},
+		{3, "--force", []string{"--scores", "rows.csv"}},
+		{3, "rows have 4 numbers; expected 7", []string{"--scores", "narrow.csv", "-o", "n.npy"}},
+		{3, "nan.csv:1", []string{"--scores", "nan.csv", "-o", "n.npy"}},
+		{3, "gone.csv", []string{"--scores", "gone.csv", "-o", "n.npy"}},
+		{2, "ends in .npy", []string{"--scores", "rows.csv", "-o", "n.csv"}},
+		{2, "expected float32", []string{"--scores", "rows.csv", "-o", "n.npy", "--precision", "float16"}},
+		{2, "expected --scores ROWS", []string{"--precision", "float32"}},
 	} {
-		if r := do(t, dir, append([]string{"score", "r"}, c.args...)...); r.code != c.code ||
+		if r := do(t, dir, append([]string{"export", "r"}, c.args...)...); r.code != c.code ||
 			!strings.Contains(r.stderr, c.says) {
-			t.Errorf("landing score r %v: exit %d, %s; expected %q", c.args, r.code, r.stderr, c.says)
+			t.Errorf("landing export r %v: exit %d, %s; expected %q", c.args, r.code, r.stderr, c.says)
 		}
 	}
 }

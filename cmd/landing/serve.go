@@ -191,8 +191,9 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	}
 	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Standing: o.standing, Tokens: tokens,
 		Local: local, Version: run.Version(), Log: log})
-	stop := o.reloads(ctx, s, log)
-	defer stop()
+	again, end := context.WithCancel(ctx)
+	defer end()
+	go o.reloads(again, s, log)
 	scheme := "http"
 	if secure != nil {
 		scheme = "https"
@@ -264,34 +265,24 @@ func (a *app) openServed(s servedRun, pool *parallel.Pool) (*experiment.Run, err
 	return r, err
 }
 
-// reloads reads runs and tokens again on SIGHUP, until it is stopped.
-func (o *serving) reloads(ctx context.Context, s *serve.Server, log *slog.Logger) (stop func()) {
+// reloads reads runs and tokens again on SIGHUP, until ctx is done.
+func (o *serving) reloads(ctx context.Context, s *serve.Server, log *slog.Logger) {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-again:
-			}
-			if tokens, err := o.readTokens(); err != nil {
-				log.Error("reload", "error", err.Error())
-			} else {
-				s.SetTokens(tokens)
-			}
-			if err := s.Reload(ctx); err != nil {
-				log.Error("reload", "error", err.Error())
-			}
+	defer signal.Stop(again)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
 		}
-	}()
-	return func() {
-		signal.Stop(again)
-		cancel()
-		<-done
+		tokens, err := o.readTokens()
+		if err == nil {
+			s.SetTokens(tokens)
+		}
+		if err := errors.Join(err, s.Reload(ctx)); err != nil {
+			log.Error("reload", "error", err.Error())
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/tasks"
@@ -16,8 +17,8 @@ import (
 )
 
 // shardFlag is --shard of verbs that can do a part of their work.
-func shardFlag(cmd *cobra.Command, to *string, what string) {
-	cmd.Flags().StringVar(to, "shard", "", "i/n: "+what+"; auto: as an array of Slurm or an Indexed Job of Kubernetes "+
+func shardFlag(f *pflag.FlagSet, to *string, what string) {
+	f.StringVar(to, "shard", "", "i/n: "+what+"; auto: as an array of Slurm or an Indexed Job of Kubernetes "+
 		"numbers this process")
 }
 
@@ -46,31 +47,29 @@ type madePart struct {
 
 // makePart makes a part of a list in the folder of the parts of a file, and tells of it. said tells what the unit's
 // result says beside its rows: what to print, and what to warn of; it may be nil.
-func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out string,
-	said func(r *tasks.Result) (told, warning string, err error)) error {
+func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out string,
+	said func(r *tasks.Result) (told, warning string, err error)) (answer, error) {
 	p := madePart{Shard: s.String(), Parts: out + partsDir}
 	lo, hi := s.Range(l.Count)
 	p.First, p.Rows = l.From+lo, hi-lo
 	u := l.Shard(s)
 	if u == nil {
-		return a.result(p, func(w io.Writer) {
+		return answer{p, func(w io.Writer) {
 			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
-		})
+		}}, nil
 	}
 	bar := a.progress()
-	doer := &tasks.Doer{Pool: a.workersPool(), Tick: func(done, of uint64) {
+	r, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("part %s: %d of %d rows", s, done, of) })
-	}}
-	doer.Know(l)
-	r, before, err := doer.Into(cmd.Context(), &work.Store{Dir: p.Parts}, u, l.Inputs)
+	})
 	bar.done()
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	told, warning := "", ""
 	if said != nil {
 		if told, warning, err = said(r); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
 	if warning != "" {
@@ -78,7 +77,7 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 	}
 	p.Part, p.Made = filepath.Join(p.Parts, u.Name), before.State != work.Done
 	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, r.Detail
-	return a.result(p, func(w io.Writer) {
+	return answer{p, func(w io.Writer) {
 		word := "made"
 		if !p.Made {
 			word = "is whole already, made"
@@ -86,13 +85,13 @@ func (a *app) makePart(cmd *cobra.Command, l *tasks.List, s work.Shard, out stri
 		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s%s\n", s, p.First, p.First+p.Rows-1, l.Count,
 			p.Part, word, r.Seconds, told)
 		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(p.Parts))
-	})
+	}}, nil
 }
 
 // noPart refuses flags that have no use for a part.
-func noPart(cmd *cobra.Command, names ...string) error {
+func noPart(given func(flag string) bool, names ...string) error {
 	for _, name := range names {
-		if cmd.Flags().Changed(name) {
+		if given(name) {
 			return &usageError{errors.New("--" + name + " and --shard do not go together: a part that is whole is " +
 				"not made again, and landing merge writes the file")}
 		}

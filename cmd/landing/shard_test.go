@@ -176,8 +176,8 @@ func TestOthersInParts(t *testing.T) {
 	}{
 		{".csv", []string{"generate", "r", "-n", "4", "--condition", "asked.csv"}},
 		{".npy", []string{"generate", "r", "-n", "11", "--condition", "r=1.25"}},
-		{".npy", []string{"forward", "r", "-n", "13", "--step", "4"}},
-		{".npy", []string{"data", "so", "--n", "3", "--count", "17"}},
+		{".npy", []string{"dev", "forward", "r", "-n", "13", "--step", "4"}},
+		{".npy", []string{"make", "so", "--size", "3", "-n", "17"}},
 	} {
 		one, all := "one-"+c.args[0]+c.ext, "all-"+c.args[0]+c.ext
 		for _, name := range []string{one, one + ".json", all, all + ".json"} {
@@ -192,11 +192,11 @@ func TestOthersInParts(t *testing.T) {
 		sameFiles(t, dir, all, one)
 	}
 	for want, args := range map[string][]string{
-		"-o is \"x.csv\"":            {"forward", "r", "-o", "x.csv"},
-		"state 11; expected 0 to 10": {"forward", "r", "--step", "11"},
-		"expected i/n":               {"data", "so", "--shard", "2"},
-		"--force and --shard":        {"data", "so", "--shard", "1/2", "--force"},
-		"--count is 0":               {"data", "so", "--shard", "1/2", "--count", "0"},
+		"-o is \"x.csv\"":            {"dev", "forward", "r", "-o", "x.csv"},
+		"state 11; expected 0 to 10": {"dev", "forward", "r", "--step", "11"},
+		"expected i/n":               {"make", "so", "--shard", "2"},
+		"--force and --shard":        {"make", "so", "--shard", "1/2", "--force"},
+		"-n is 0":                    {"make", "so", "--shard", "1/2", "-n", "0"},
 	} {
 		if r := do(t, dir, args...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("landing %v: exit %d, %s\nwant %q", args, r.code, r.stderr, want)

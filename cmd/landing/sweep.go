@@ -36,7 +36,7 @@ rest goes on; --retry runs those again. Several processes may share a folder.
 
 --dry-run reads the data, lists the cells and what they take, and runs nothing. --shard 2/4 runs the
 second of four parts. landing compare shows the folder as a table and a page.`,
-		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data ~/data\n" +
+		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data-dir ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
 		Args: args(1, "a sweep file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,9 +71,9 @@ second of four parts. landing compare shows the folder as a table and a page.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder of the sweep, new or to go on in (default: sweeps/NAME)")
-	cmd.Flags().StringVar(&o.Dir, "data", "", "folder that paths of data start from (default: that of the sweep file)")
+	cmd.Flags().StringVar(&o.Dir, "data-dir", "", "folder that paths of data start from (default: that of the sweep file)")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
-	shardFlag(cmd, &share, "run part i of n of the cells")
+	shardFlag(cmd.Flags(), &share, "run part i of n of the cells")
 	cmd.Flags().BoolVar(&retry, "retry", false, "run cells again that failed")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the cells and what they take, and run nothing")
 	return cmd
@@ -247,7 +247,7 @@ func (a *app) swept(o *sweep.Outcome, again, next string) error {
 		for _, c := range o.Cells {
 			said := oneLine(c.Reason)
 			if c.Entry != nil && c.State == work.Done {
-				said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and eval tell the rest
+				said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and report tell the rest
 				if c.Row.Good {
 					said = "good"
 				}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -30,10 +32,10 @@ type source struct {
 	budget        time.Duration // of train; 0: what the problem says
 }
 
-func (s *source) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.data, "data", "", "data file; replaces data.path")
-	cmd.Flags().StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
-	cmd.Flags().StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or "+
+func (s *source) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.data, "data", "", "data file, in place of data.path")
+	f.StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
+	f.StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or "+
 		"olla,fast")
 }
 
@@ -47,7 +49,7 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := problem.Load(data, origin, s.variant, settings)
+	p, err := problem.Load(data, origin, s.variant, problem.ParseSettings(settings...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,16 +81,20 @@ func (s *source) load(name string) (*problem.Problem, []byte, error) {
 // within returns the settings with those of the budget before them: the epochs of the problem
 // are no bound of it.
 func (s *source) within() ([]string, error) {
-	if s.budget == 0 {
-		return s.settings, nil
+	return withBudget(s.budget, s.settings, "train.epochs=0")
+}
+
+// withBudget returns settings with a budget, unless it is 0, and others before them.
+func withBudget(budget time.Duration, settings []string, others ...string) ([]string, error) {
+	if budget == 0 {
+		return settings, nil
 	}
-	for _, given := range s.settings {
+	for _, given := range settings {
 		if strings.HasPrefix(given, "train.max_seconds=") {
 			return nil, errBothBudgets
 		}
 	}
-	return append([]string{fmt.Sprintf("train.max_seconds=%v", s.budget.Seconds()), "train.epochs=0"},
-		s.settings...), nil
+	return slices.Concat([]string{fmt.Sprintf("train.max_seconds=%v", budget.Seconds())}, others, settings), nil
 }
 
 var errBothBudgets = &usageError{errors.New("--for says what --set train.max_seconds says; expected one of them")}
@@ -113,10 +119,10 @@ type place struct {
 	force       bool
 }
 
-func (w *place) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.out, "out", "", "run folder to make (default: the first free NAME-001 … under --runs)")
-	cmd.Flags().StringVar(&w.parent, "runs", runsDir, "folder that holds runs")
-	cmd.Flags().BoolVar(&w.force, "force", false, "if the run folder exists, move it aside")
+func (w *place) flags(f *pflag.FlagSet) {
+	f.StringVar(&w.out, "out", "", "run folder to make (default: the first free NAME-001 … under --runs)")
+	f.StringVar(&w.parent, "runs", runsDir, "folder that holds runs")
+	f.BoolVar(&w.force, "force", false, "if the run folder exists, move it aside")
 }
 
 func (w *place) make(name string) (*run.Folder, error) {
@@ -129,57 +135,128 @@ func (w *place) make(name string) (*run.Folder, error) {
 	return run.CreateNumbered(w.parent, name)
 }
 
-func (a *app) train() *cobra.Command {
-	var src source
-	var at place
-	var most limit
-	var events board
-	cmd := &cobra.Command{
-		Use:   "train PROBLEM",
-		Short: "Train on a recipe or a problem file",
-		Long: `train makes a run folder and trains the problem in it. PROBLEM is a recipe
-(landing recipes) or a YAML file. Ctrl-C keeps what was done.
+// trainOptions are the flags of train. A run folder has fewer of them than a problem.
+type trainOptions struct {
+	source
+	place
+	checkpoint string
+	timeout    limit
+	events     board
+	given      func(flag string) bool
+}
 
---for trains as long as it says: a short warm-up is timed, and the number of epochs that
-fills the time is written to manifest.json. The learning rate falls to 0 until the end. With
---set train.epochs there are at most so many.
+func (o *trainOptions) flags(f *pflag.FlagSet) {
+	o.given = f.Changed
+	o.source.flags(f)
+	o.place.flags(f)
+	f.StringVar(&o.checkpoint, "checkpoint", "", "of a run folder: checkpoint to continue from (default: the newest)")
+	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
+	o.timeout.flags(f)
+	o.events.flags(f)
+}
+
+// check looks at the flags for a problem or, if resumes, for a run folder.
+func (o *trainOptions) check(resumes bool) error {
+	if o.given("for") {
+		if err := checkBudget(o.budget); err != nil {
+			return err
+		}
+	}
+	for _, flag := range []string{"variant", "out", "runs", "force"} {
+		if resumes && o.given(flag) {
+			return &usageError{fmt.Errorf("--%s is for a problem; this is a run folder, which training continues in",
+				flag)}
+		}
+	}
+	if !resumes && o.given("checkpoint") {
+		return &usageError{errors.New("--checkpoint is for a run folder; this is a problem, which has none")}
+	}
+	return o.timeout.check(o.given)
+}
+
+func (a *app) train() *cobra.Command {
+	var o trainOptions
+	cmd := &cobra.Command{
+		Use:   "train PROBLEM|RUN",
+		Short: "Train on a problem, or continue the training of a run folder",
+		Long: `PROBLEM is a recipe (landing recipes) or a YAML file: train makes a run folder and trains in it.
+Ctrl-C keeps what was done. RUN is a run folder: train continues from its newest checkpoint, with
+the same bytes as if it had not stopped.
+
+--for sets the training time. The command times a short warm-up, and writes the number of epochs
+that fill the time to manifest.json. The learning rate falls to 0 at the end. With --set
+train.epochs there are at most so many epochs.
 
 --set train.stop=held_out trains until the distance of samples to the validation rows no longer
 falls, and keeps the best average of the weights.
 
---max-time stops the call after a time, as Ctrl-C does, and changes nothing of the plan: a
-checkpoint is left, landing resume goes on with the same bytes, and the exit code is 6.
+In a run folder, --for and --set train.epochs train longer than was planned, also if the run has
+finished. The learning rate starts again where a run of the new length would have it. The earlier
+checkpoint stays. --set takes those other keys of training that a run can continue with; an error
+lists them.
 
---tensorboard writes each epoch's numbers and the violations of samples that are drawn on the way
-as events into the run folder, or with --tensorboard=DIR into DIR/RUN; landing resume goes on with
-them. tensorboard --logdir shows them while the training goes.`,
+--timeout stops the command after a time, as Ctrl-C does, with a checkpoint and exit code 6. It does
+not change the plan: landing train RUN continues with the same bytes.
+
+--tensorboard writes each epoch's numbers and the violations of samples as events into the run
+folder, or with --tensorboard=DIR into DIR/RUN. tensorboard --logdir shows them during training. A
+run that has events continues them.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
-			"  landing train problem.yaml --set train.epochs=500\n  landing train problem.yaml --max-time 8h",
-		Args: args(1, "a recipe or a problem file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("for") {
-				if err := checkBudget(src.budget); err != nil {
-					return err
-				}
-			}
-			if err := most.check(cmd); err != nil {
-				return err
-			}
-			ctx, cancel := most.within(cmd.Context())
-			defer cancel()
-			r, err := a.begin(args[0], &src, &at)
-			if err != nil {
-				return err
-			}
-			return a.trainAndTell(ctx, r, "", events)
+			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
+			"  landing train runs/volcano-001 --for 10m",
+		Args: func(cmd *cobra.Command, given []string) error {
+			return o.events.hint(args(1, "a recipe, a problem file or a run folder")(cmd, given), given)
 		},
 	}
-	src.flags(cmd)
-	at.flags(cmd)
-	cmd.Flags().DurationVar(&src.budget, "for", 0, "train so long, as in 5m or 1h30m: train.max_seconds")
-	most.flag(cmd)
-	events.flag(cmd, "write events for TensorBoard into the run folder, or into a new folder in DIR")
-	return cmd
+	return command(a, cmd, &o, runTrain)
+}
+
+// resumes reports whether an argument of train is a folder. A recipe's name is never one.
+func resumes(name string) bool {
+	if slices.Contains(problem.Recipes(), name) {
+		return false
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
+	resumed := resumes(args[0])
+	if err := o.check(resumed); err != nil {
+		return answer{}, err
+	}
+	ctx, cancel := o.timeout.within(ctx)
+	defer cancel()
+	var r *experiment.Run
+	var err error
+	if resumed {
+		r, err = a.reopen(args[0], o)
+	} else {
+		r, err = a.begin(args[0], &o.source, &o.place)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return a.finish(ctx, r, o)
+}
+
+// reopen opens a run to continue its training, by other settings if some are given.
+func (a *app) reopen(dir string, o *trainOptions) (*experiment.Run, error) {
+	settings, err := withBudget(o.budget, o.settings)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.open(dir, o.data)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Folder.Lock(); err != nil {
+		return nil, err
+	}
+	if len(settings) == 0 {
+		return r, nil
+	}
+	return r.Extend(problem.ParseSettings(settings...), o.checkpoint, append([]string{"landing"}, a.args...))
 }
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
@@ -212,74 +289,7 @@ func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error
 	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
 }
 
-func (a *app) resume() *cobra.Command {
-	var data, checkpoint string
-	var settings []string
-	var budget time.Duration
-	var most limit
-	var events board
-	cmd := &cobra.Command{
-		Use:   "resume RUN",
-		Short: "Go on with a run that was stopped, or train a finished one longer",
-		Long: `resume continues a run from its newest checkpoint, bit for bit as if it had not
-stopped.
-
---for and --set train.epochs train a run longer than was planned, a finished one too. The
-learning rate begins anew where a run planned so long from the start would have it, and falls
-to 0 until the new end. The checkpoint of before stays. Of other keys --set takes those of
-training that a run can go on with; an error names them.
-
---max-time is that of landing train: the call stops after it, with exit code 6.
-
-Events for TensorBoard go on where they are, if there are any; --tensorboard begins with those of
-all epochs until now.`,
-		Example: "  landing resume runs/volcano-001\n  landing resume runs/volcano-001 --for 10m\n" +
-			"  landing resume runs/volcano-001 --set train.epochs=2000",
-		Args: args(1, "a run folder"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("for") {
-				if err := checkBudget(budget); err != nil {
-					return err
-				}
-				for _, given := range settings {
-					if strings.HasPrefix(given, "train.max_seconds=") {
-						return errBothBudgets
-					}
-				}
-				settings = append([]string{fmt.Sprintf("train.max_seconds=%v", budget.Seconds())}, settings...)
-			}
-			if err := most.check(cmd); err != nil {
-				return err
-			}
-			ctx, cancel := most.within(cmd.Context())
-			defer cancel()
-			r, err := a.open(args[0], data)
-			if err != nil {
-				return err
-			}
-			if err := r.Folder.Lock(); err != nil {
-				return err
-			}
-			if len(settings) > 0 {
-				if r, err = r.Extend(settings, checkpoint, append([]string{"landing"}, a.args...)); err != nil {
-					return err
-				}
-			}
-			return a.trainAndTell(ctx, r, checkpoint, events)
-		},
-	}
-	movedFlag(cmd, &data)
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint to go on from (default: the newest)")
-	cmd.Flags().StringArrayVar(&settings, "set", nil,
-		"go on with another value of a key of training, as in train.epochs=2000 (repeatable)")
-	cmd.Flags().DurationVar(&budget, "for", 0, "train so much longer, as in 10m")
-	most.flag(cmd)
-	events.flag(cmd, "write events for TensorBoard into the run folder, or into a new folder in DIR (default: where "+
-		"they were written)")
-	return cmd
-}
-
-// trained is what train and resume print.
+// trained is what train prints.
 type trained struct {
 	Run     string         `json:"run"`
 	Epochs  int            `json:"epochs"`
@@ -292,11 +302,12 @@ type trained struct {
 	Remembered string `json:"remembered,omitempty"` // that the loss jumps where paths are drawn afresh
 }
 
-func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint string, events board) error {
+// finish trains a run to its end.
+func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (answer, error) {
 	defer r.Folder.Unlock()
-	last, err := a.fit(ctx, r, checkpoint, events)
+	last, err := a.fit(ctx, r, o.checkpoint, o.events)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	t := trained{Run: r.Folder.Dir, Epochs: last.Epoch, Loss: metric.Float(last.Loss), Worst: []metric.Float{},
 		Seconds: judge.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
@@ -305,13 +316,13 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 	}
 	var status run.Status
 	if err := r.Folder.ReadJSON(run.StatusFile, &status); err != nil {
-		return err
+		return answer{}, err
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
 	if t.Remembered = experiment.Remembered(r.Folder, r.Problem.Train.Refresh); t.Remembered != "" {
 		a.say("note: %s", t.Remembered)
 	}
-	return a.result(t, func(w io.Writer) {
+	return answer{t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
@@ -321,7 +332,7 @@ func (a *app) trainAndTell(ctx context.Context, r *experiment.Run, checkpoint st
 		}
 		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
 			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r))
-	})
+	}}, nil
 }
 
 // asking is the flag that generate needs of a run with a condition: that of a row which is about in the
@@ -494,30 +505,4 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 		}
 	}
 	return b.String()
-}
-
-func (a *app) demo() *cobra.Command {
-	var src source
-	var at place
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Train, generate, evaluate and report on a week of earthquakes",
-		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many
-samples, scores them, and leaves a run folder with a map and a report. It takes
-half a minute on two cores.`,
-		Args: args(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := a.begin("demo", &src, &at)
-			if err != nil {
-				return err
-			}
-			if _, err := a.fit(cmd.Context(), r, "", board{}); err != nil {
-				return err
-			}
-			return a.judge(cmd.Context(), r, judgement{report: true})
-		},
-	}
-	cmd.Flags().StringArrayVar(&src.settings, "set", nil, "replace one key, as in train.epochs=50 (repeatable)")
-	at.flags(cmd)
-	return cmd
 }

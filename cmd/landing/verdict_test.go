@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -65,9 +66,9 @@ func TestRemediesRun(t *testing.T) {
 	data := filepath.Join(dir, "the rows.csv")
 	capCSV(t, data)
 	small := append(slices.Clone(tiny), "--set", "process.steps=10")
-	problem := filepath.Join(dir, "cap.yaml")
+	file := filepath.Join(dir, "cap.yaml")
 	text := "name: cap\ndata: {path: 'the rows.csv'}\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n"
-	if err := os.WriteFile(problem, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	train := func(name string, settings ...string) {
@@ -94,7 +95,7 @@ func TestRemediesRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err = r.Redraw(c.settings); err != nil {
+		if r, err = r.Redraw(problem.ParseSettings(c.settings...)); err != nil {
 			t.Fatal(err)
 		}
 		last, err := experiment.LastEpoch(r.Folder)
@@ -149,12 +150,12 @@ func TestRemediesRun(t *testing.T) {
 		args = args[1:]
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
-		if length := verb.Flags().Lookup("for"); verb.Name() == "resume" && length.Changed { // takes its time
+		if length := verb.Flags().Lookup("for"); verb.Name() == "train" && length.Changed { // takes its time
 			r, err := experiment.Open(verb.Flags().Arg(0), "", pool)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, x, err := r.Problem.Extend([]string{"train.max_seconds=60"}); err != nil || !x.Longer {
+			if _, x, err := r.Problem.Extend(problem.ParseSettings("train.max_seconds=60")); err != nil || !x.Longer {
 				t.Errorf("%s: %v", command, err)
 			}
 			continue
@@ -167,7 +168,7 @@ func TestRemediesRun(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", command, r.code, r.stdout, r.stderr)
 		}
 	}
-	for _, verb := range []string{"train", "resume", "report", "check", "eval"} {
+	for _, verb := range []string{"train", "report", "check"} {
 		if verbs[verb] == 0 {
 			t.Errorf("no remedy is a landing %s: %v", verb, verbs)
 		}
@@ -178,12 +179,12 @@ func TestRemediesRun(t *testing.T) {
 func TestVerdictShows(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
-	told := ok(t, dir, "eval", "r").stdout
+	told := ok(t, dir, "report", "r", "--text").stdout
 	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. start_law, about ") ||
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
 		t.Errorf("eval begins with\n%.600s", told)
 	}
-	v := wantJSON(t, ok(t, dir, "eval", "r", "-n", "600", "--json"))["verdict"].(map[string]any)
+	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
 	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
 		first["remedy"].(map[string]any)["command"] != "landing report r --set prior=empirical" || first["effect"].(float64) <= 0 {

@@ -1,37 +1,52 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/run"
 )
 
-func (a *app) version() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Show the version, and the commit that it was built from",
-		Args:  args(0, "no arguments"),
-		RunE:  func(*cobra.Command, []string) error { return a.tellVersion() },
-	}
+// versionAnswer is what version prints.
+type versionAnswer struct {
+	run.Build
+	Machine run.Machine `json:"machine"`
+	Workers int         `json:"workers"`
 }
 
-func (a *app) tellVersion() error {
-	b := run.ThisBuild()
-	return a.result(b, func(w io.Writer) {
-		fmt.Fprintf(w, "landing version %s\n", b.Version)
-		if b.Commit != "" {
-			fmt.Fprintf(w, "commit %s", b.Commit)
-			if b.Time != "" {
-				fmt.Fprintf(w, " of %s", b.Time)
+func (a *app) version() *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:     "version",
+		Short:   "Show the version, the commit that it was built from, and the machine",
+		Example: "  landing version --json",
+		Args:    args(0, "no arguments"),
+	}, noFlags{}, runVersion)
+}
+
+func runVersion(_ context.Context, a *app, _ noFlags, _ []string) (answer, error) {
+	v := versionAnswer{run.ThisBuild(), run.ThisMachine(), a.workersPool().Workers()}
+	return answer{v, func(w io.Writer) {
+		fmt.Fprintf(w, "landing version %s\n", v.Version)
+		if v.Commit != "" {
+			fmt.Fprintf(w, "commit %s", v.Commit)
+			if v.Time != "" {
+				fmt.Fprintf(w, " of %s", v.Time)
 			}
-			if b.Modified {
+			if v.Modified {
 				fmt.Fprint(w, ", with changes")
 			}
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s %s/%s\n", b.Go, b.OS, b.Arch)
-	})
+		m := v.Machine
+		fmt.Fprintf(w, "%s %s/%s\n%s, %d cores, %d workers, %s kernels\n", v.Go, v.OS, v.Arch, m.CPU, m.Cores, v.Workers,
+			m.Kernel)
+		for _, p := range slices.Sorted(maps.Keys(m.Products)) {
+			fmt.Fprintf(w, "products in %s run in %s\n", p, m.Products[p])
+		}
+	}}, nil
 }

@@ -35,8 +35,7 @@ func on(k conformation.Kind, low, high float64, atoms ...int) conformation.Condi
 func set(t testing.TB, atoms int, spec conformation.Spec) *conformation.Set {
 	t.Helper()
 	spec.Molecule = molecule.Anonymous(atoms)
-	s, err := conformation.New(spec)
-	testkit.OK(t, err)
+	s := testkit.Must(conformation.New(spec))
 	return s
 }
 
@@ -176,8 +175,7 @@ func TestMax(t *testing.T) {
 	smooth := set(t, 5, spec)
 	spec.Max = true
 	s := set(t, 5, spec)
-	if got := fmt.Sprint(s.Inequalities()); got !=
-		"[dihedral 0–1–2–3 distance 0–3 nearest of 4 pairs ≥ 1.3 Å]" {
+	if got := fmt.Sprint(s.Inequalities()); got != "[dihedral 0–1–2–3 distance 0–3 nearest of 4 pairs ≥ 1.3 Å]" {
 		t.Errorf("components %s", got)
 	}
 	const n, d = 50, 15
@@ -307,10 +305,9 @@ func TestBadSpecs(t *testing.T) {
 // A point without a dihedral is told by its atoms' names.
 func TestFault(t *testing.T) {
 	m := &molecule.Molecule{Atoms: []molecule.Atom{{Name: "C"}, {Name: "N"}, {Name: "CA"}, {Name: "CB"}}}
-	s, err := conformation.New(conformation.Spec{Molecule: m,
+	s := testkit.Must(conformation.New(conformation.Spec{Molecule: m,
 		Conditions: []conformation.Condition{{Name: "φ", Low: 1, High: 2,
-			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}})
-	testkit.OK(t, err)
+			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}}, on(distance, 1, 1, 0, 1)}}))
 	fault := s.Capabilities().Fault
 	for _, c := range []struct {
 		x    []float64

@@ -86,8 +86,7 @@ func TestGauge(t *testing.T) {
 	bonds := must[[]conformation.Condition](t)(conformation.Bonds(ring, shape))
 	spec := conformation.Spec{Molecule: ring, Conditions: append(bonds, on(angle, 1.8, 2.1, 0, 1, 2)),
 		Apart: []conformation.Apart{{Pairs: conformation.Separated(ring, []int{0, 1, 2, 3, 4, 5, 6}, 2), Min: 2.4}}}
-	closed, err := conformation.New(spec)
-	testkit.OK(t, err)
+	closed := testkit.Must(conformation.New(spec))
 	var circle []float64
 	for range n {
 		circle = append(circle, shape...)

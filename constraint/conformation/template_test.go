@@ -276,14 +276,12 @@ func TestStarts(t *testing.T) {
 		if near {
 			spec.Template = x
 		}
-		s, err := conformation.New(spec)
-		testkit.OK(t, err)
+		s := testkit.Must(conformation.New(spec))
 		if got := fmt.Sprint(s.Inequalities()); got != "[distance 0–5 ≥ 3 Å distance 1–7 ≥ 2.5 Å]" {
 			t.Errorf("components %s: of two bounds the larger counts", got)
 		}
 		const n = 20
-		starts, err := langevin.Start(process(s, langevin.ULLA, langevin.ElasticWalls), n, 1)
-		testkit.OK(t, err)
+		starts := testkit.Must(langevin.Start(t.Context(), process(s, langevin.ULLA, langevin.ElasticWalls), n, 1))
 		far := 0.0
 		for i := range n {
 			y := starts[36*i : 36*i+36]

@@ -15,8 +15,7 @@ func build(t testing.TB, text string) *formula.Set {
 	t.Helper()
 	var spec formula.Spec
 	testkit.OK(t, yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()))
-	s, err := formula.New(spec)
-	testkit.OK(t, err)
+	s := testkit.Must(formula.New(spec))
 	return s
 }
 

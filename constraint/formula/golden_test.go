@@ -16,8 +16,7 @@ func TestGoldenOps(t *testing.T) {
 		d          int
 	}{{"md_ops.npz", "alanine.yaml", 30}, {"robot10_ops.npz", "arm.yaml", 140}} {
 		t.Run(c.spec, func(t *testing.T) {
-			text, err := os.ReadFile("testdata/" + c.spec)
-			testkit.OK(t, err)
+			text := testkit.Must(os.ReadFile("testdata/" + c.spec))
 			set, g := build(t, string(text)), golden.Read(t, c.file)
 			for _, where := range []string{"on", "off"} {
 				f := func(name string) []float64 { return g[name+"_"+where].AsFloat64() }

@@ -14,13 +14,12 @@ import (
 // those of an entry, which later ones see too.
 func TestNumbers(t *testing.T) {
 	let := Definitions{{"p", "x[0:2]"}}
-	n, err := NewNumbers(4, let, []Entry{
+	n := testkit.Must(NewNumbers(4, let, []Entry{
 		{Component: Component{Name: "angle", Expr: "atan2(p[1], p[0])"}},
 		{Component: Component{Name: "pair[i]", For: "i in 0..1", Expr: "x[i] * q[i]"},
 			Let: Definitions{{"q", "x[2:4]"}}},
 		{Component: Component{Name: "both", Expr: "q"}},
-	})
-	testkit.OK(t, err)
+	}))
 	if !slices.Equal(n.Names, []string{"angle", "pair[0]", "pair[1]", "both[0]", "both[1]"}) ||
 		!slices.Equal(n.Entry, []int{0, 1, 1, 2, 2}) {
 		t.Errorf("%v of entries %v", n.Names, n.Entry)

@@ -13,8 +13,7 @@ import (
 // f = sin(x₀)·x₁² + exp(−x₂) and its gradient by hand, at two points, from several
 // goroutines; formulas that are no single number are refused at their key.
 func TestPotential(t *testing.T) {
-	p, err := NewPotential(3, Definitions{{Name: "q", Expr: "x[1]^2"}}, "sin(x[0])*q + exp(-x[2])")
-	testkit.OK(t, err)
+	p := testkit.Must(NewPotential(3, Definitions{{Name: "q", Expr: "x[1]^2"}}, "sin(x[0])*q + exp(-x[2])"))
 	var _ langevin.Energy = p
 	var all sync.WaitGroup
 	for g := range 4 {

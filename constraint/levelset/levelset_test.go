@@ -137,8 +137,7 @@ func TestRefinerBoundsTheWholeWay(t *testing.T) {
 }
 
 func bunny(t testing.TB) *Set {
-	n, err := ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
-	testkit.OK(t, err)
+	n := testkit.Must(ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz")))
 	return New(n)
 }
 
@@ -276,8 +275,7 @@ func TestGoldenTrajectories(t *testing.T) {
 				_, err := s.Forward(dst, x, prev, row("noise_z", j), failed, n, j)
 				return err
 			})
-			net, err := score.FromLayers[float64](g, "net_layer_")
-			testkit.OK(t, err)
+			net := testkit.Must(score.FromLayers[float64](g, "net_layer_"))
 			follow("bwd", pseudo(p.MomentumTau(2)), func(dst, x, next []float64, j int) error {
 				_, err := s.Backward(dst, x, next, row("noise_z", j), failed, n, 2-j,
 					score.NewField(net.Model(score.Reading{}, kernel.Float32), 8))
@@ -369,8 +367,7 @@ func TestFiles(t *testing.T) {
 	testkit.OK(t, n.Write(&b))
 	path := filepath.Join(dir, "net.npz")
 	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
-	back, err := ReadNetwork(path)
-	testkit.OK(t, err)
+	back := testkit.Must(ReadNetwork(path))
 	if back.Beta != n.Beta || len(back.Params) != len(n.Params) {
 		t.Fatalf("read back β = %v, %d parameters", back.Beta, len(back.Params))
 	}
@@ -447,15 +444,13 @@ func BenchmarkForward(b *testing.B) {
 		Schedule: langevin.Schedule{N: 30, T: 3, SigmaMin: 0.2, SigmaMax: 0.6},
 		Landing:  langevin.Landing{Explicit: true, Rate: 25},
 	}
-	data, err := arrayfile.ReadNPY(testkit.Shared(b, "data/mesh/bunny_eigfn50.npy"))
-	testkit.OK(b, err)
+	data := testkit.Must(arrayfile.ReadNPY(testkit.Shared(b, "data/mesh/bunny_eigfn50.npy")))
 	pool := parallel.New(0)
 	defer pool.Close()
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths langevin.Paths
 	for b.Loop() {
-		r, err := sim.Forward(context.Background(), &paths, data.AsFloat64()[:3*40_000], 1, 0)
-		testkit.OK(b, err)
+		r := testkit.Must(sim.Forward(context.Background(), &paths, data.AsFloat64()[:3*40_000], 1, 0))
 		if r.Failed > 0 {
 			b.Fatalf("%d paths failed", r.Failed)
 		}
@@ -512,8 +507,7 @@ func TestSurface(t *testing.T) {
 	n := int32(len(spot.Vertices) / 3)
 	spot.Vertices = append(spot.Vertices, 2.2, 0, 0, 2.2, 0.37, 0, 2.2, 0, 0.37)
 	spot.Faces = append(spot.Faces, n, n+1, n+2)
-	s, err = NewSurface(round(), spot)
-	testkit.OK(t, err)
+	s = testkit.Must(NewSurface(round(), spot))
 	again := 0
 	for i := range uint64(1000) {
 		st := keyed.New(1, keyed.Probe, 1)
@@ -549,8 +543,7 @@ func TestMeshFaults(t *testing.T) {
 			open.Faces = append(open.Faces, whole.Faces[f:f+3]...)
 		}
 	}
-	s, err := NewSurface(round(), open)
-	testkit.OK(t, err)
+	s := testkit.Must(NewSurface(round(), open))
 	faults := s.Faults()
 	if len(faults) != 2 || faults[0].Fault.Kind != mesh.Hole || faults[0].Fault.Count != 24 ||
 		faults[1].Fault.Kind != mesh.Unused {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -28,11 +29,6 @@ type Network struct {
 // Beta is the β of networks whose file names none.
 const Beta = 10
 
-// A NetworkError says what is wrong with a file of weights.
-type NetworkError struct{ File, Problem string }
-
-func (e *NetworkError) Error() string { return e.File + ": " + e.Problem }
-
 // maxWidth bounds a network's layers; the memory of a pass grows with it.
 const maxWidth = 4096
 
@@ -40,14 +36,14 @@ const maxWidth = 4096
 const maxParameters = 1 << 27
 
 // ReadNetwork reads an NPZ file with arrays lin0_weight (out×in), lin0_bias, lin1_weight, … and an optional scalar
-// beta. Errors are *NetworkError and those of the file system.
+// beta.
 func ReadNetwork(path string) (*Network, error) {
 	arrays, err := readArrays(path)
 	if errors.As(err, new(*fs.PathError)) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, &NetworkError{path, strings.TrimPrefix(err.Error(), path+": ")}
+		return nil, fault.Errorf(fault.Data, path, "%s", strings.TrimPrefix(err.Error(), path+": "))
 	}
 	return fromArrays(path, arrays)
 }
@@ -78,7 +74,7 @@ var layer = regexp.MustCompile(`^lin[0-9]+[._](weight|bias)$`)
 
 func fromArrays(path string, arrays map[string]arrayfile.Array) (*Network, error) {
 	bad := func(format string, v ...any) (*Network, error) {
-		return nil, &NetworkError{path, fmt.Sprintf(format, v...)}
+		return nil, fault.Errorf(fault.Data, path, format, v...)
 	}
 	if _, ok := arrays["lin0_weight"]; !ok {
 		return bad("it has no array lin0_weight; expected the layers of a level-set network: lin0_weight, " +

@@ -22,16 +22,14 @@ func TestReadNetworkInflatesLayersAlone(t *testing.T) {
 	archive := func(bomb string) string {
 		var plain, out bytes.Buffer
 		testkit.OK(t, n.Write(&plain))
-		old, err := zip.NewReader(bytes.NewReader(plain.Bytes()), int64(plain.Len()))
-		testkit.OK(t, err)
+		old := testkit.Must(zip.NewReader(bytes.NewReader(plain.Bytes()), int64(plain.Len())))
 		z := zip.NewWriter(&out)
 		for _, f := range old.File {
 			if f.Name != bomb {
 				testkit.OK(t, z.Copy(f))
 			}
 		}
-		w, err := z.Create(bomb)
-		testkit.OK(t, err)
+		w := testkit.Must(z.Create(bomb))
 		if err := arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{huge, 1},
 			Uint8: make([]byte, huge)}); err != nil {
 			t.Fatal(err)

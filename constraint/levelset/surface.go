@@ -33,8 +33,7 @@ func NewSurface(n *Network, m *mesh.Mesh) (*Surface, error) {
 		s.sampler.Sample(x, keyed.SurfaceProbe.Stream(0, 0), i, 0)
 		if at := [3]float64(x); !arrives(r, x) {
 			return nil, fmt.Errorf("the mesh is not near the level set: Newton's method from its point %.3g does "+
-				"not get there; "+
-				"expected the mesh that the network was fitted to, of the same size and place", at)
+				"not get there; expected the mesh that the network was fitted to, of the same size and place", at)
 		}
 	}
 	return s, nil

@@ -51,8 +51,7 @@ func BenchmarkForward(b *testing.B) {
 			refresh, failed := uint64(0), 0
 			var r langevin.Report
 			for b.Loop() {
-				r, err = sim.Forward(context.Background(), &out, x0, 1, refresh)
-				testkit.OK(b, err)
+				r = testkit.Must(sim.Forward(context.Background(), &out, x0, 1, refresh))
 				refresh++
 				failed += r.Failed
 			}

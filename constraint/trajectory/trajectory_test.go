@@ -47,8 +47,7 @@ func published(waypoints int) trajectory.Spec {
 
 func set(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
-	s, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	s := testkit.Must(trajectory.New(spec))
 	return s
 }
 
@@ -240,8 +239,7 @@ func TestBounds(t *testing.T) {
 // order in radians, for ranges of any width below a whole turn; a wider one is none.
 func TestLimits(t *testing.T) {
 	for _, r := range [][2]float64{{-0.5, 0.5}, {1, 4}, {-2.8973, 2.8973}, {-0.0175, 3.7525}, {-3.1, 3.1}, {5, 5.1}} {
-		arm, err := robot.FromDH("one", []robot.DH{{A: 1, Lower: r[0], Upper: r[1]}})
-		testkit.OK(t, err)
+		arm := testkit.Must(robot.FromDH("one", []robot.DH{{A: 1, Lower: r[0], Upper: r[1]}}))
 		s := set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true})
 		g := func(θ float64) float64 {
 			x := make([]float64, 2)
@@ -273,9 +271,8 @@ func TestLimits(t *testing.T) {
 // A bend is 0 where a step differs from the one before by its bound, of either sign, wherever the
 // joint is; below it is negative and above positive, to first order in radians or metres.
 func TestBends(t *testing.T) {
-	arm, err := robot.FromDH("two", []robot.DH{{A: 1, Lower: -3, Upper: 3},
-		{Kind: robot.Prismatic, Lower: -9, Upper: 9}})
-	testkit.OK(t, err)
+	arm := testkit.Must(robot.FromDH("two", []robot.DH{{A: 1, Lower: -3, Upper: 3},
+		{Kind: robot.Prismatic, Lower: -9, Upper: 9}}))
 	const few = 1e-5
 	for _, δ := range []float64{0.1, 1.5, 3} {
 		s := set(t, trajectory.Spec{Arm: arm, Waypoints: 4, Bends: []float64{δ, δ}})
@@ -400,8 +397,7 @@ func TestSegments(t *testing.T) {
 // The enlargement is half of what a step moves a point at most: an obstacle on the arc that the stretched arm sweeps is
 // refused at both ends of it, though they are clear of it by nearly as much.
 func TestSegmentsAreTight(t *testing.T) {
-	arm, err := robot.FromDH("two", []robot.DH{{}, {A: 1}})
-	testkit.OK(t, err)
+	arm := testkit.Must(robot.FromDH("two", []robot.DH{{}, {A: 1}}))
 	const δ = 0.15
 	sin, cos := math.Sincos(δ / 2)
 	spec := trajectory.Spec{Arm: arm, Waypoints: 1, Steps: []float64{δ, δ / 3}, Segments: true,
@@ -450,8 +446,7 @@ func TestNamesOfOpenJoints(t *testing.T) {
 	arm.Joints = slices.Clone(arm.Joints)
 	arm.Joints[0].Name = "arm/elbow-2 b"
 	spec := trajectory.Spec{Arm: &arm, Waypoints: 2, Goal: trajectory.Place{Given: trajectory.Given{Joints: true}}}
-	s, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	s := testkit.Must(trajectory.New(spec))
 	held := constraint.Hold(s, trajectory.Held(spec))
 	if names := held.Capabilities().HeldNames; len(names) != 14 || names[0] != "goal_cos_arm_elbow_2_b" {
 		t.Errorf("%v", names)

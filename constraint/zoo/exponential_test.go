@@ -64,8 +64,7 @@ func TestLogOfRotations(t *testing.T) {
 	} {
 		for _, odd := range []int{0, 1} {
 			n := 2*len(angles) + odd
-			s, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
-			testkit.OK(t, err)
+			s := testkit.Must(NewOrthogonal(n, OrthogonalOptions{Special: true}))
 			e := s.NewEvaluator(1)
 			stream := keyed.New(1, keyed.Probe, 71)
 			x, u := make([]float64, n*n), make([]float64, n*n)
@@ -102,8 +101,7 @@ func TestLogOfRotations(t *testing.T) {
 // rotation by π has no Log, nor has a reflection; O(n), in two parts, has neither function.
 func TestLogOfRandomRotations(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10} {
-		s, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
-		testkit.OK(t, err)
+		s := testkit.Must(NewOrthogonal(n, OrthogonalOptions{Special: true}))
 		e, stream := s.NewEvaluator(1), keyed.New(1, keyed.Probe, 72)
 		x, y := make([]float64, n*n), make([]float64, n*n)
 		for i := range uint64(200) {

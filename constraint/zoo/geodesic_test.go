@@ -44,8 +44,7 @@ func curves(t *testing.T) map[string]struct {
 			return y
 		}}
 	for _, n := range []int{2, 3, 6} {
-		set, err := NewOrthogonal(n, OrthogonalOptions{Special: true})
-		testkit.OK(t, err)
+		set := testkit.Must(NewOrthogonal(n, OrthogonalOptions{Special: true}))
 		out[fmt.Sprintf("SO(%d)", n)] = curve{set, n * n,
 			func(x, v []float64, t float64) []float64 {
 				var a, e, y mat.Dense

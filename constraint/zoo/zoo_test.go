@@ -53,8 +53,7 @@ func must[S constraint.Set](s S, err error) S {
 
 func curvature(t *testing.T, s constraint.Set) *geometry.Curvature {
 	t.Helper()
-	k, err := geometry.NewCurvature(s, 1)
-	testkit.OK(t, err)
+	k := testkit.Must(geometry.NewCurvature(s, 1))
 	return k
 }
 

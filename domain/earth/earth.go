@@ -74,7 +74,7 @@ func scene(c domain.Canvas, v domain.View) {
 	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		globe.Caption = "The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
-	c.Globe(globe)
+	c.Scene(globe)
 }
 
 func latLon(x []float64) []float64 {

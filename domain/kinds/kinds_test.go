@@ -18,8 +18,7 @@ import (
 
 // A kind is found by data.kind and the set; factors of a product are no set of theirs.
 func TestOf(t *testing.T) {
-	so3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	so3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	sphere := zoo.Sphere{D: 3, R: 1}
 	for _, c := range []struct {
 		data string
@@ -48,8 +47,7 @@ func TestOf(t *testing.T) {
 func TestPublished(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	so3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	so3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	sphere := zoo.Sphere{D: 3, R: 1}
 	draws := func(set constraint.Set, stream uint64) []float64 {
 		x := make([]float64, 200*set.Dim())
@@ -68,8 +66,7 @@ func TestPublished(t *testing.T) {
 		{"points", so3, 4, func(a, b []float64) float64 { _, mean := metric.PowerTraceJSD(a, b, 3); return mean }},
 	} {
 		k, _ := Of(c.data, c.set)
-		d, err := k.New(domain.Input{Set: c.set, Pool: pool})
-		testkit.OK(t, err)
+		d := testkit.Must(k.New(domain.Input{Set: c.set, Pool: pool}))
 		a, b := draws(c.set, 1), draws(c.set, 2)
 		got := d.Distance.Compare(d.Distance.Marks(a), d.Distance.Marks(b))
 		if got[0] != c.want(a, b) || len(got) != 1+c.parts || len(d.Distance.Parts) != c.parts ||
@@ -78,8 +75,7 @@ func TestPublished(t *testing.T) {
 		}
 	}
 	rotations, _ := Of("points", so3)
-	so, err := rotations.New(domain.Input{Set: so3, Pool: pool})
-	testkit.OK(t, err)
+	so := testkit.Must(rotations.New(domain.Input{Set: so3, Pool: pool}))
 	for k, want := range [][2]string{
 		{"tr X", "trace-1"}, {"tr X²", "trace-2"}, {"tr X⁴", "trace-4"}, {"tr X⁵", "trace-5"},
 	} {
@@ -88,8 +84,7 @@ func TestPublished(t *testing.T) {
 		}
 	}
 	earth, _ := Of("earth", sphere)
-	d, err := earth.New(domain.Input{Set: sphere, Pool: pool})
-	testkit.OK(t, err)
+	d := testkit.Must(earth.New(domain.Input{Set: sphere, Pool: pool}))
 	var b bytes.Buffer
 	if err := d.Writer(".csv")(&b, arrayfile.RowsOf([]float64{0, 0, 1, 0, -1, 0}, 3)); err != nil ||
 		b.String() != "latitude,longitude\n90.00000000,0.00000000\n0.00000000,-90.00000000\n" {

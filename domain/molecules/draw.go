@@ -97,8 +97,7 @@ func (g *guide) energy(c domain.Canvas, v domain.View, k int, of domain.Observab
 	caption := fmt.Sprintf("F = −kT ln p in units of kT (%.2f kJ/mol at 300 K), from %d bins; least 0 in the "+
 		"data. Bands: "+
 		"95 %% by the counts, as if conformations were independent, which samples are and frames of a trajectory "+
-		"are not.",
-		kT300, b.N)
+		"are not.", kT300, b.N)
 	if worst, at := apart(data, samples); at >= 0 {
 		caption += fmt.Sprintf(" Where both have %d or more in a bin they differ by at most %.2f kT, at %.4g°.", enough,
 			worst, data.X[at])
@@ -168,8 +167,7 @@ func (g *guide) space(c domain.Canvas, v domain.View) {
 	}
 	if len(atoms) > figure.MoleculeAtoms {
 		c.Note(fmt.Sprintf("The molecule has %s atoms, above the %s that a page shows in space.",
-			text.Count(len(atoms)),
-			text.Count(figure.MoleculeAtoms)))
+			text.Count(len(atoms)), text.Count(figure.MoleculeAtoms)))
 		return
 	}
 	for i, a := range atoms {
@@ -216,7 +214,7 @@ func (g *guide) space(c domain.Canvas, v domain.View) {
 	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
-	c.Molecule(view)
+	c.Scene(view)
 }
 
 // label tells the first few numbers of a conformation.

@@ -70,8 +70,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 		}
 	}
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Scene: g.space,
-		Writers: map[string]domain.Writer{},
-		Rounded: files.Rounded}
+		Writers: map[string]domain.Writer{}, Rounded: files.Rounded}
 	if g.reference != nil {
 		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }
 	}
@@ -153,8 +152,7 @@ func fitBent(set constraint.Set, data *dataset.Points) (*dataset.Points, error) 
 					continue
 				}
 				return nil, fmt.Errorf("frame %d (from 0): the atoms %s, %s and %s are on a line, where the dihedral "+
-					"%s has no value", i, m.Label(a), m.Label(b), m.Label(d),
-					(&guide{molecule: m, set: s}).of(c).name)
+					"%s has no value", i, m.Label(a), m.Label(b), m.Label(d), (&guide{molecule: m, set: s}).of(c).name)
 			}
 		}
 	}

@@ -36,8 +36,7 @@ func dihedral(name string, low, high float64, atoms ...int) conformation.Conditi
 
 func set(t testing.TB, m *molecule.Molecule, c ...conformation.Condition) *conformation.Set {
 	t.Helper()
-	s, err := conformation.New(conformation.Spec{Molecule: m, Conditions: c})
-	testkit.OK(t, err)
+	s := testkit.Must(conformation.New(conformation.Spec{Molecule: m, Conditions: c}))
 	return s
 }
 
@@ -58,14 +57,12 @@ func TestGolden(t *testing.T) {
 	data := testkit.Shared(t, "data/alanine/dipeptide_refined_phi_psiwin.npy")
 	centre := testkit.Shared(t, "data/alanine/dipeptide_center.npy")
 	want := golden.Read(t, "md_jsd.npz")
-	p, err := Read(data)
-	testkit.OK(t, err)
+	p := testkit.Must(Read(data))
 	if p.N != 6029 || p.D != 30 {
 		t.Fatalf("%d × %d", p.N, p.D)
 	}
-	d, err := New(domain.Input{Set: alanine(t), Data: p.X, Train: p.X, Molecule: p.Molecule, Pool: pool(t),
-		Files: map[string]string{"data.path": data, ReferenceKey: centre}})
-	testkit.OK(t, err)
+	d := testkit.Must(New(domain.Input{Set: alanine(t), Data: p.X, Train: p.X, Molecule: p.Molecule, Pool: pool(t),
+		Files: map[string]string{"data.path": data, ReferenceKey: centre}}))
 	if names := d.Distance.Parts; !slices.Equal(names, []string{"ψ", "RMSD"}) || d.Samples != 8000 || !d.More {
 		t.Fatalf("parts %q, %d samples", names, d.Samples)
 	}
@@ -166,8 +163,7 @@ func TestWindowAcrossTheCut(t *testing.T) {
 		return 60 * degree
 	})
 	s := set(t, molecule.Anonymous(5), dihedral("turn", 170, 200, 0, 1, 2, 3), dihedral("held", 60, 60, 1, 2, 3, 4))
-	d, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)})
-	testkit.OK(t, err)
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)}))
 	o := d.Observables.List
 	if len(o) != 2 || o[0].Lo != 162.5 || o[0].Hi != 207.5 || o[0].Circular || o[0].Unit != "°" {
 		t.Fatalf("%+v", o)
@@ -227,8 +223,7 @@ func TestTorsions(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 	make := func(s constraint.Set, m *molecule.Molecule, x []float64) *domain.Domain {
-		d, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)})
-		testkit.OK(t, err)
+		d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)}))
 		return d
 	}
 	d := make(set(t, ring, dihedral("", 50, 50, 3, 2, 1, 0)), nil, x)
@@ -348,9 +343,8 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	y[0] = x[0] + 30
-	d, err := New(domain.Input{Set: s, Data: x, Train: x, Molecule: named, Pool: pool(t),
-		Files: map[string]string{ReferenceKey: save("more.pdb", more, y)}})
-	testkit.OK(t, err)
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Molecule: named, Pool: pool(t),
+		Files: map[string]string{ReferenceKey: save("more.pdb", more, y)}}))
 	if rmsd := d.Distance.Marks(x[:12])[1]; rmsd > 1e-3 { // a PDB file's decimals
 		t.Errorf("the RMSD to the reference of more atoms is %v", rmsd)
 	}
@@ -367,8 +361,7 @@ func TestFaults(t *testing.T) {
 
 // A frame with three atoms of a dihedral on a line is refused, by its number and the atoms.
 func TestLine(t *testing.T) {
-	m, err := molecule.FromNames([]string{"A1:C1", "A1:N2", "A1:C3", "A1:O4"})
-	testkit.OK(t, err)
+	m := testkit.Must(molecule.FromNames([]string{"A1:C1", "A1:N2", "A1:C3", "A1:O4"}))
 	s := set(t, m, dihedral("τ", 0, 300, 0, 1, 2, 3))
 	bent := []float64{0, 1, 0, 0, 0, 0, 1.5, 0, 0, 2, 0, 1}
 	for _, c := range []struct {
@@ -397,8 +390,7 @@ func TestLine(t *testing.T) {
 // molecule is told by its atoms; one that only calls them otherwise is taken, with a warning.
 func TestFit(t *testing.T) {
 	names := func(s string) *molecule.Molecule {
-		m, err := molecule.FromNames(strings.Fields(s))
-		testkit.OK(t, err)
+		m := testkit.Must(molecule.FromNames(strings.Fields(s)))
 		return m
 	}
 	s := set(t, names("A1:C1 A1:N2 A1:C3 A1:O4"), dihedral("τ", 0, 300, 0, 1, 2, 3))
@@ -484,8 +476,7 @@ func TestWriters(t *testing.T) {
 	} {
 		in.Data, in.Train, in.Pool, in.Remarks = x, x, pool(t), []string{"Two were left out."}
 		in.Files = map[string]string{"data.path": "d.pdb"}
-		d, err := New(in)
-		testkit.OK(t, err)
+		d := testkit.Must(New(in))
 		if !slices.Equal(d.Faults, []string{"d.pdb: Two were left out."}) {
 			t.Errorf("%q", d.Faults)
 		}
@@ -511,6 +502,7 @@ type canvas struct {
 	shown *figure.MoleculeView
 }
 
+func (c *canvas) Scene(s figure.Scene) { c.shown, _ = s.(*figure.MoleculeView) }
 func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	if err := pic.WriteSVG(&b); err != nil {
@@ -519,12 +511,8 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 	c.names = append(c.names, name)
 	c.refs[name], c.svg[name] = ref, b.String()
 }
-func (c *canvas) PNG(string, figure.Picture)      {}
-func (c *canvas) Note(s string)                   { c.notes = append(c.notes, s) }
-func (c *canvas) Globe(*figure.Globe)             {}
-func (c *canvas) Surface(*figure.SurfaceView)     {}
-func (c *canvas) Molecule(m *figure.MoleculeView) { c.shown = m }
-func (c *canvas) Arm(*figure.ArmView)             {}
+func (c *canvas) PNG(string, figure.Picture) {}
+func (c *canvas) Note(s string)              { c.notes = append(c.notes, s) }
 
 // The pictures: histograms with the window, dihedrals, free energy with its band, and
 // conformations that lie on one another.
@@ -537,8 +525,7 @@ func TestDraw(t *testing.T) {
 	}
 	x := chain(5, 900, torsion)
 	s := set(t, molecule.Anonymous(5), dihedral("φ", -70, -70, 0, 1, 2, 3), dihedral("ψ", 130, 170, 1, 2, 3, 4))
-	d, err := New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)})
-	testkit.OK(t, err)
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)}))
 	r := d.Distance.Against(x, x, nil)
 	samples := x[:15*700]
 	marks := r.Marks(samples)
@@ -640,8 +627,7 @@ func TestGoldenObservables(t *testing.T) {
 func TestFile(t *testing.T) {
 	taken := map[string]bool{}
 	for k, c := range [][2]string{{"ψ", "psi"}, {"ψ", "coordinate-1"}, {"dihedral ALA2:N – ALA2:CA",
-		"dihedral-ala2-n-ala2-ca"},
-		{"RMSD", "coordinate-3"}, {"…", "coordinate-4"}, {"../a", "a"}} {
+		"dihedral-ala2-n-ala2-ca"}, {"RMSD", "coordinate-3"}, {"…", "coordinate-4"}, {"../a", "a"}} {
 		if got := file(c[0], k, taken); got != c[1] {
 			t.Errorf("%q: %q, want %q", c[0], got, c[1])
 		}

@@ -78,6 +78,6 @@ func draw(c domain.Canvas, v domain.View) {
 	}
 	c.Add("points", figure.FigureRef{Title: "Data and samples", Caption: "Coordinates of data and samples.",
 		Wide: v.Dim > 2},
-		figure.Points("", v.Dim, []figure.PointLayer{{Name: "data", Points: v.Data},
-			{Name: "samples", Points: v.Samples}}))
+		figure.Scatter(figure.ScatterOptions{}, v.Dim, figure.PointLayer{Name: "data", Points: v.Data},
+			figure.PointLayer{Name: "samples", Points: v.Samples}))
 }

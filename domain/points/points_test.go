@@ -81,8 +81,7 @@ func (c *canvas) Note(remark string) { c.notes = append(c.notes, remark) }
 func TestDrawProduct(t *testing.T) {
 	drawn := func(set constraint.Set, x []float64) *canvas {
 		t.Helper()
-		d, err := New(domain.Input{Set: set, Data: x, Train: x})
-		testkit.OK(t, err)
+		d := testkit.Must(New(domain.Input{Set: set, Data: x, Train: x}))
 		c := &canvas{}
 		d.Draw(c, domain.View{Dim: set.Dim(), Data: x, Samples: x})
 		return c

@@ -42,8 +42,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon divergence", Dim: 1,
 			Note: fmt.Sprintf("Counts on the nearest of %s faces; the divergence itself, not its root, natural "+
-				"logarithm.",
-				text.Count(faces)),
+				"logarithm.", text.Count(faces)),
 			Marks: func(x []float64) []float64 {
 				m := make([]float64, len(x)/3)
 				domain.EachBlock(in.Pool, len(m),
@@ -56,7 +55,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 	}
 	d.Scene = func(c domain.Canvas, v domain.View) {
 		if _, faces := s.Mesh.N(); faces <= figure.SurfaceFaces && len(v.Data) > 0 {
-			c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: "Its colour is the density of the data.",
+			c.Scene(&figure.SurfaceView{Title: "On the surface", Caption: "Its colour is the density of the data.",
 				Mesh: s.Mesh, Layers: []figure.SurfaceLayer{{Name: "data",
 					Values: density(s.Mesh, d.Distance.Marks(v.Data))}}})
 		}
@@ -82,9 +81,8 @@ func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 		return
 	}
 	c.Add("surface", figure.FigureRef{Title: "Data and samples", Caption: caption + " Seen from two sides.",
-		Wide: true},
-		pic)
-	c.Surface(&figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers})
+		Wide: true}, pic)
+	c.Scene(&figure.SurfaceView{Title: "On the surface", Caption: caption, Mesh: m, Layers: layers})
 }
 
 // density turns the faces of points into a density at the mesh's vertices that does not depend on their number.

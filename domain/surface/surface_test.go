@@ -28,8 +28,7 @@ func TestFaces(t *testing.T) {
 	for i := range n {
 		s.SampleUniform(x[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
 	}
-	d, err := New(domain.Input{Set: s, Data: x, Train: x[:3*2000], Pool: pool})
-	testkit.OK(t, err)
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x[:3*2000], Pool: pool}))
 	r := d.Distance.Against(x, x[:3*2000], x[3*2000:])
 	tree := mesh.NewTree(s.Mesh)
 	for i := range n {
@@ -66,13 +65,10 @@ type canvas struct {
 	surface        bool
 }
 
+func (c *canvas) Scene(figure.Scene)                           { c.surface = true }
 func (c *canvas) Add(string, figure.FigureRef, figure.Picture) { c.figures++ }
 func (c *canvas) PNG(string, figure.Picture)                   { c.files++ }
 func (c *canvas) Note(remark string)                           { c.notes = append(c.notes, remark) }
-func (c *canvas) Globe(*figure.Globe)                          {}
-func (c *canvas) Molecule(*figure.MoleculeView)                {}
-func (c *canvas) Arm(*figure.ArmView)                          {}
-func (c *canvas) Surface(*figure.SurfaceView)                  { c.surface = true }
 
 // The picture of a mesh with more faces than a page can draw is a file, and the report says so.
 func TestPictureOfAFineMesh(t *testing.T) {
@@ -84,12 +80,10 @@ func TestPictureOfAFineMesh(t *testing.T) {
 		for range cut.cuts {
 			m = m.Subdivided()
 		}
-		s, err := levelset.NewSurface(octahedron.Network(), m)
-		testkit.OK(t, err)
+		s := testkit.Must(levelset.NewSurface(octahedron.Network(), m))
 		pool := parallel.New(1)
 		defer pool.Close()
-		d, err := New(domain.Input{Set: s, Pool: pool})
-		testkit.OK(t, err)
+		d := testkit.Must(New(domain.Input{Set: s, Pool: pool}))
 		x := []float64{1, 0, 0}
 		var c canvas
 		d.Draw(&c, domain.View{Dim: 3, Reference: d.Distance.Against(x, x, nil), Marks: []float64{0}})

@@ -141,8 +141,7 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 		j := &g.arm.Joints[i]
 		turns := j.Kind.Turning()
 		view.Joints = append(view.Joints, figure.ArmJoint{Turns: turns, Slides: j.Kind == robot.Prismatic,
-			R: j.Origin.R,
-			P: j.Origin.P, Axis: j.Axis, Wraps: turns})
+			R: j.Origin.R, P: j.Origin.P, Axis: j.Axis, Wraps: turns})
 	}
 	for _, b := range g.scene.Bodies {
 		if b.Radius > 0 {
@@ -202,5 +201,5 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
 		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
 	}
-	c.Arm(view)
+	c.Scene(view)
 }

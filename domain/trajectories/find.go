@@ -52,9 +52,8 @@ func (g *guide) findModes(x []float64) domain.Finding {
 		noise := math.Sqrt(share * (1 - share) / float64(n))
 		pooled := float64(samples[k]+g.shares[k]) / float64(n+m)
 		widest = max(widest, 3.3*math.Sqrt(pooled*(1-pooled)*(1/float64(n)+1/float64(m))))
-		f.Measures = append(f.Measures, domain.Measure{Name: name,
-			Samples: metric.Float(float64(samples[k]) / float64(n)),
-			Data:    metric.Float(share), Noise: metric.Float(noise), PValue: metric.Float(p)})
+		f.Measures = append(f.Measures, domain.Measure{Name: name, Samples: metric.Float(float64(samples[k]) /
+			float64(n)), Data: metric.Float(share), Noise: metric.Float(noise), PValue: metric.Float(p)})
 		if p < unlikely/float64(len(g.modes)) {
 			differ = append(differ, fmt.Sprintf("%s has %s of the samples and %s of the data", name,
 				text.Percent(float64(samples[k])/float64(n)), text.Percent(share)))
@@ -132,8 +131,7 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 	}
 	add := func(name, unit string, k int) {
 		f.Measures = append(f.Measures, domain.Measure{Name: name, Unit: unit, Samples: shares[0][k],
-			Data:  shares[1][k],
-			Noise: metric.NaN, PValue: metric.NaN})
+			Data: shares[1][k], Noise: metric.NaN, PValue: metric.NaN})
 	}
 	add("share proven to touch nothing", "", 0)
 	add(fmt.Sprintf("share that keeps the margin of %g m", g.margin), "", 1)
@@ -225,8 +223,7 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 	}
 	f := domain.Finding{Name: "limits between way points", Measures: []domain.Measure{
 		{Name: "share that leaves a joint's limits", Samples: metric.Float(share), Data: metric.Float(data),
-			Noise:  metric.NaN,
-			PValue: metric.NaN},
+			Noise: metric.NaN, PValue: metric.NaN},
 		{Name: "largest excess", Unit: "rad or m", Samples: metric.Float(worst), Data: metric.Float(dataWorst),
 			Noise: metric.NaN, PValue: metric.NaN}}}
 	if share == 0 {

@@ -166,13 +166,11 @@ func (m *motion) length(d int) error {
 	for _, each := range []int{m.size, m.arm.Moving()} {
 		if d%each == 0 && d/each <= trajectory.MaxWaypoints {
 			return fmt.Errorf("its trajectories have %d numbers, %d way points of %d each; expected %d way points, "+
-				"as the set "+
-				"has (set.waypoints=%d would fit)", d, d/each, each, m.waypoints, d/each)
+				"as the set has (set.waypoints=%d would fit)", d, d/each, each, m.waypoints, d/each)
 		}
 	}
 	return fmt.Errorf("its trajectories have %d numbers; expected %d way points of %d coordinates each, or of %d "+
-		"joint values",
-		d, m.waypoints, m.size, m.arm.Moving())
+		"joint values", d, m.waypoints, m.size, m.arm.Moving())
 }
 
 // columns reports whether the header names joints and way points, as joint[l], and returns
@@ -207,8 +205,7 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 					strings.Join(header[:min(len(header), 3)], ", "), name, m.arm.Name, strings.Join(names, ", "))
 			default:
 				return false, nil, fmt.Errorf("it has %d way points and no column %s; expected %d way points, as "+
-					"the set has "+
-					"(set.waypoints=%d would fit)", len(waypoints), column, m.waypoints, len(waypoints))
+					"the set has "+"(set.waypoints=%d would fit)", len(waypoints), column, m.waypoints, len(waypoints))
 			}
 		}
 	}
@@ -216,8 +213,7 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 		for j, name := range header {
 			if !slices.Contains(order, j) {
 				return false, nil, fmt.Errorf("its column %d is %q; expected the %d way points of the joints %s, "+
-					"and nothing else",
-					j+1, name, m.waypoints, strings.Join(names, ", "))
+					"and nothing else", j+1, name, m.waypoints, strings.Join(names, ", "))
 			}
 		}
 	}
@@ -257,8 +253,7 @@ func (m *motion) circles(x []float64, d int) error {
 					return fmt.Errorf("row %d, way point %d, joint %s (rows and way points from 0): (%.6g, %.6g) is "+
 						"no cosine and "+
 						"sine, for its length is %.6g; expected the cosines of the %d joints that turn, then their "+
-						"sines, at each way "+
-						"point", i/d, l, jointName(m.arm, j), at[c], at[s], r, m.arm.Turning())
+						"sines, at each way point", i/d, l, jointName(m.arm, j), at[c], at[s], r, m.arm.Turning())
 				}
 			}
 		}

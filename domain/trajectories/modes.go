@@ -218,8 +218,7 @@ func (g *guide) labels() ([]int, string, error) {
 	for i, v := range a.AsFloat64() {
 		if v != math.Trunc(v) || math.Abs(v) > 1e6 {
 			return nil, "", &dataset.Error{File: path, Column: fmt.Sprintf("label %d (from 0)", i),
-				Value: fmt.Sprint(v),
-				Want:  "a whole number"}
+				Value: fmt.Sprint(v), Want: "a whole number"}
 		}
 		out[i] = int(v)
 	}

@@ -58,8 +58,7 @@ func motionOf(set constraint.Set) *motion {
 	}
 	alone := inner.Dim() != s.Dim() // way points of a slice, where the set leaves ends open
 	m := &motion{arm: spec.Arm, waypoints: spec.Waypoints, dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
-		limits: spec.Limits, tip: spec.Tip(),
-		scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self}}
+		limits: spec.Limits, tip: spec.Tip(), scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self}}
 	for i, o := range spec.Obstacles {
 		known, ok := o.(*scene.Obstacle)
 		if !ok {

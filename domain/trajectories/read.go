@@ -52,8 +52,7 @@ func folded(path string, p *dataset.Points) (*dataset.Points, error) {
 		switch at, ok := column[key]; {
 		case ok && at >= 0:
 			return nil, &dataset.Error{File: path, Column: fmt.Sprintf("column %d", j+1),
-				Value: fmt.Sprintf("a second %q", key),
-				Want:  "one"}
+				Value: fmt.Sprintf("a second %q", key), Want: "one"}
 		case ok:
 			column[key], table = j, true
 		default:

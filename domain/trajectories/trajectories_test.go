@@ -44,8 +44,7 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 
 func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
-	set, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	set := testkit.Must(trajectory.New(spec))
 	return set
 }
 
@@ -99,8 +98,7 @@ func publishedPaths(t testing.TB, l int) (constraint.Set, *dataset.Points, strin
 	p, err := Read(path)
 	testkit.OK(t, err)
 	set := panda(t, l)
-	p, err = fit(set, p)
-	testkit.OK(t, err)
+	p = testkit.Must(fit(set, p))
 	return set, p, path
 }
 
@@ -211,8 +209,7 @@ func TestSwept(t *testing.T) {
 		}
 	}
 	if math.Abs(got["share proven to touch nothing"]-2./3) > 1e-12 || math.Abs(got["share that keeps the margin of "+
-		"0.02 m"]-
-		1./3) > 1e-12 || math.Abs(got["least clearance"]+0.1) > 1e-4 || got["least clearance"] > -0.1 {
+		"0.02 m"]-1./3) > 1e-12 || math.Abs(got["least clearance"]+0.1) > 1e-4 || got["least clearance"] > -0.1 {
 		t.Errorf("%v", got)
 	}
 	if !f.Warning || !strings.Contains(f.Verdict, "1 of 3 samples touch something between way points (0.0 % of the "+
@@ -336,8 +333,7 @@ func TestModes(t *testing.T) {
 	many := domainOf(t, set, slices.Concat(slices.Repeat(over, 40), slices.Repeat(under, 40)), "x.csv")
 	f = finding(t, many, slices.Concat(slices.Repeat(over, 68), slices.Repeat(under, 12)), "modes")
 	if !f.Warning || !strings.Contains(f.Verdict, "left of obstacle 0, right of obstacle 1 has 85.0 % of the "+
-		"samples and "+
-		"50.0 % of the data") {
+		"samples and "+"50.0 % of the data") {
 		t.Errorf("%s", f.Verdict)
 	}
 	f = finding(t, many, slices.Concat(slices.Repeat(over, 44), slices.Repeat(under, 36)), "modes")
@@ -373,8 +369,7 @@ func TestLabels(t *testing.T) {
 	// The ball at (1, 0): one way turns about it to the left, the others to the right of it.
 	ball := motionOf(hand(t, 2, nil))
 	g := &guide{motion: ball, pool: parallel.New(1), data: angles([]float64{-1, 1}, []float64{-1, 1}, []float64{1, -1},
-		[]float64{-1, 1}),
-		path: path}
+		[]float64{-1, 1}), path: path}
 	if err := g.sort(); err != nil || !strings.Contains(g.note, "Of 4 rows 3 have the mode") {
 		t.Errorf("%v, %q", err, g.note)
 	}
@@ -464,6 +459,7 @@ type canvas struct {
 	arm   *figure.ArmView
 }
 
+func (c *canvas) Scene(s figure.Scene) { c.arm, _ = s.(*figure.ArmView) }
 func (c *canvas) Add(name string, _ figure.FigureRef, pic figure.Picture) {
 	var b bytes.Buffer
 	if err := pic.WriteSVG(&b); err != nil {
@@ -474,8 +470,6 @@ func (c *canvas) Add(name string, _ figure.FigureRef, pic figure.Picture) {
 	}
 	c.names, c.svg[name] = append(c.names, name), b.String()
 }
-
-func (c *canvas) Arm(a *figure.ArmView) { c.arm = a }
 
 // Motions are played with what they must miss, and drawn by mode, over the data; start and
 // goal are marked where the set fixes them.
@@ -505,7 +499,7 @@ func TestDraw(t *testing.T) {
 		!strings.Contains(a.Caption, "1.0×10⁻⁹") {
 		t.Fatalf("%+v", a)
 	}
-	if err := (&figure.Report{Arm: a}).WriteHTML(&bytes.Buffer{}); err != nil {
+	if err := (&figure.Report{Scene: a}).WriteHTML(&bytes.Buffer{}); err != nil {
 		t.Error(err)
 	}
 }

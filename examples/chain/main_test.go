@@ -21,14 +21,10 @@ var small = size{chains: 150, samples: 200, epochs: 2, width: 16, workers: 2}
 
 // The set built from Go and that of problem.yaml are one: names and values.
 func TestOneSet(t *testing.T) {
-	a, err := chainSet()
-	testkit.OK(t, err)
-	source, err := os.ReadFile("problem.yaml")
-	testkit.OK(t, err)
-	p, err := problem.Load(source, "problem.yaml", "", nil)
-	testkit.OK(t, err)
-	process, err := p.Build()
-	testkit.OK(t, err)
+	a := testkit.Must(chainSet())
+	source := testkit.Must(os.ReadFile("problem.yaml"))
+	p := testkit.Must(problem.Load(source, "problem.yaml", "", nil))
+	process := testkit.Must(p.Build())
 	b := process.Set
 	names := constraint.Components(a)
 	if !slices.Equal(names, constraint.Components(b)) || len(a.Equalities()) != len(b.Equalities()) {
@@ -55,8 +51,7 @@ func TestClearance(t *testing.T) {
 
 // Demonstrations are feasible, some touch the ball, and chain i is a function of the seed and i.
 func TestDemonstrations(t *testing.T) {
-	set, err := chainSet()
-	testkit.OK(t, err)
+	set := testkit.Must(chainSet())
 	x, failed, err := demonstrations(set, 200, 1)
 	testkit.OK(t, err)
 	if failed+len(x)/dim != 200 || failed > 10 {
@@ -75,20 +70,17 @@ func TestDemonstrations(t *testing.T) {
 // The program at small size: samples are feasible, none is lost, and the same run
 // with other workers gives the same bytes.
 func TestExample(t *testing.T) {
-	a, err := learn(context.Background(), io.Discard, small)
-	testkit.OK(t, err)
+	a := testkit.Must(learn(context.Background(), io.Discard, small))
 	other := small
 	other.workers = 1
-	b, err := learn(context.Background(), io.Discard, other)
-	testkit.OK(t, err)
+	b := testkit.Must(learn(context.Background(), io.Discard, other))
 	if !slices.Equal(a.samples, b.samples) {
 		t.Error("two runs differ")
 	}
 	if a.failed+len(a.samples)/dim != small.samples || a.failed > 0 {
 		t.Errorf("%d samples and %d failed, of %d", len(a.samples)/dim, a.failed, small.samples)
 	}
-	set, err := chainSet()
-	testkit.OK(t, err)
+	set := testkit.Must(chainSet())
 	trial.Feasible(t, set, a.samples)
 	dir := t.TempDir()
 	testkit.OK(t, a.save(dir))

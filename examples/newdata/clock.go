@@ -58,8 +58,8 @@ func clock(domain.Input) (*domain.Domain, error) {
 		}},
 		Draw: func(c domain.Canvas, v domain.View) {
 			c.Add("dial", figure.FigureRef{Title: "On the dial", Caption: "Data and samples on the circle."},
-				figure.Points("", 2, []figure.PointLayer{{Name: "data", Points: v.Data},
-					{Name: "samples", Points: v.Samples}}))
+				figure.Scatter(figure.ScatterOptions{}, 2, figure.PointLayer{Name: "data", Points: v.Data},
+					figure.PointLayer{Name: "samples", Points: v.Samples}))
 		},
 	}, nil
 }

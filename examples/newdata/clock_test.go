@@ -49,22 +49,16 @@ func TestClock(t *testing.T) {
 		heard[1].Observables[0].Name != "hour" {
 		t.Errorf("training's evaluations are %+v", heard)
 	}
-	trained, err := r.Trained("")
-	testkit.OK(t, err)
-	prior, err := r.Prior(ctx, nil)
-	testkit.OK(t, err)
-	samples, err := r.Generate(ctx, trained, prior, r.SampleCount(), 0, r.Problem.Seed, nil)
-	testkit.OK(t, err)
-	v, err := r.Evaluate(samples, trained.State, nil)
-	testkit.OK(t, err)
+	trained := testkit.Must(r.Trained(""))
+	prior := testkit.Must(r.Prior(ctx, nil))
+	samples := testkit.Must(r.Generate(ctx, trained, prior, r.SampleCount(), 0, r.Problem.Seed, nil))
+	v := testkit.Must(r.Evaluate(samples, trained.State, nil))
 	if v.JSD == nil || len(v.JSD.Parts) != 1 || v.JSD.Full != v.JSD.Parts[0].Full || v.JSD.Mean <= 0 ||
 		len(v.JSD.Parts[0].Histogram.Samples) != 24 {
 		t.Errorf("scored by %+v", v.JSD)
 	}
-	page, err := r.Report(samples, v, nil)
-	testkit.OK(t, err)
-	html, err := os.ReadFile(page)
-	testkit.OK(t, err)
+	page := testkit.Must(r.Report(samples, v, nil))
+	html := testkit.Must(os.ReadFile(page))
 	for _, want := range []string{"<h2>On the dial</h2>", "<h2>hour</h2>", "Circular: 0 and 24 are one place."} {
 		if !bytes.Contains(html, []byte(want)) {
 			t.Errorf("the report lacks %q", want)
@@ -76,7 +70,7 @@ func TestClock(t *testing.T) {
 		t.Errorf("%q, %v", csv.String(), err)
 	}
 	// A set in space is none for it.
-	p, err := problem.Load([]byte(text), "rush.yaml", "", []string{"set.dim=3"})
+	p, err := problem.Load([]byte(text), "rush.yaml", "", problem.ParseSettings("set.dim=3"))
 	testkit.OK(t, err)
 	if _, err = p.Build(); err == nil || !strings.Contains(err.Error(), "data.kind") ||
 		!strings.Contains(err.Error(), "not in R²") {

@@ -90,8 +90,7 @@ func (m *Polynomial[T]) With(θ []T) score.Model[T] {
 func (m *Polynomial[T]) Tensors(θ []T) (out []arrayfile.Named) {
 	for k := range m.degree + 1 {
 		w, b := m.coefficients(θ, k)
-		out = append(out,
-			arrayfile.Named{Name: fmt.Sprintf("term_%d.weight", k), Array: arrayfile.Of(w, m.dim, m.z)},
+		out = append(out, arrayfile.Named{Name: fmt.Sprintf("term_%d.weight", k), Array: arrayfile.Of(w, m.dim, m.z)},
 			arrayfile.Named{Name: fmt.Sprintf("term_%d.bias", k), Array: arrayfile.Of(b, m.dim)})
 	}
 	return out

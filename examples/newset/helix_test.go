@@ -14,8 +14,7 @@ import (
 
 // The suite that every set must pass, alone and as part of others.
 func TestHelix(t *testing.T) {
-	s, err := New(Keys{Slope: 0.5, Turns: 2})
-	testkit.OK(t, err)
+	s := testkit.Must(New(Keys{Slope: 0.5, Turns: 2}))
 	for name, s := range map[string]constraint.Set{
 		"alone":        s,
 		"on a sphere":  constraint.All(s, zoo.Affine{A: [][]float64{{0, 0, 1}}, B: []float64{0.3}}),

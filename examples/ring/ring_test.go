@@ -20,19 +20,16 @@ import (
 // The whole way of the commands, small: chains to an SDF file of conformers, training on it, and samples that have
 // every bond and angle of the template, that of the closure too, to 1e-10, none lost.
 func TestExample(t *testing.T) {
-	source, err := os.ReadFile("problem.yaml")
-	testkit.OK(t, err)
-	p, err := problem.Load(source, "problem.yaml", "energy", []string{"sample.draws=10", "sample.burn=100",
-		"sample.thin=5", "sample.max_rhat=100"})
+	source := testkit.Must(os.ReadFile("problem.yaml"))
+	p, err := problem.Load(source, "problem.yaml", "energy", problem.ParseSettings("sample.draws=10", "sample.burn=100",
+		"sample.thin=5", "sample.max_rhat=100"))
 	testkit.OK(t, err)
 	pool := parallel.New(2)
 	defer pool.Close()
-	r, err := experiment.Sample(context.Background(), p, pool, nil)
-	testkit.OK(t, err)
+	r := testkit.Must(experiment.Sample(context.Background(), p, pool, nil))
 	conformers := filepath.Join(t.TempDir(), "conformers.sdf")
 	testkit.OK(t, r.Write(conformers, false))
-	template, err := filepath.Abs("ring.xyz")
-	testkit.OK(t, err)
+	template := testkit.Must(filepath.Abs("ring.xyz"))
 	short := filepath.Join(t.TempDir(), "problem.yaml") // half of the steps
 	text := strings.NewReplacer("steps: 40", "steps: 20", "ring.xyz", template).Replace(string(source))
 	testkit.OK(t, os.WriteFile(short, []byte(text), 0o644))
@@ -40,8 +37,7 @@ func TestExample(t *testing.T) {
 	if s.Failed() != 0 {
 		t.Errorf("%d samples failed", s.Failed())
 	}
-	ring, err := files.Read("ring.xyz")
-	testkit.OK(t, err)
+	ring := testkit.Must(files.Read("ring.xyz"))
 	m := ring.Molecule
 	if len(m.Bonds) != 12 || len(m.Angles()) != 12 {
 		t.Fatalf("%d bonds and %d angles", len(m.Bonds), len(m.Angles()))

@@ -23,8 +23,7 @@ func TestData(t *testing.T) {
 	if again, _, _ := pairs(5, 1); !slices.Equal(x[:5*dim], again) {
 		t.Error("point i is not a function of the seed and i")
 	}
-	set, err := zoo.NewStiefel(rows, cols)
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewStiefel(rows, cols))
 	trial.Feasible(t, set, x)
 
 	var weight, first, second float64

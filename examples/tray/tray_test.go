@@ -23,12 +23,9 @@ var update = flag.Bool("update", false, "write tray.urdf anew")
 // load reads the problem file's set and what it was made of.
 func load(t *testing.T) (*trajectory.Set, trajectory.Spec) {
 	t.Helper()
-	source, err := os.ReadFile("problem.yaml")
-	testkit.OK(t, err)
-	p, err := problem.Load(source, "problem.yaml", "", nil)
-	testkit.OK(t, err)
-	proc, err := p.Assemble()
-	testkit.OK(t, err)
+	source := testkit.Must(os.ReadFile("problem.yaml"))
+	p := testkit.Must(problem.Load(source, "problem.yaml", "", nil))
+	proc := testkit.Must(p.Assemble())
 	set, ok := constraint.As[*trajectory.Set](proc.Set)
 	if !ok {
 		t.Fatalf("%s is no set of motions", constraint.Name(proc.Set))
@@ -57,9 +54,8 @@ func TestExample(t *testing.T) {
 	set, spec := load(t)
 	pool := parallel.New(2)
 	defer pool.Close()
-	planned, err := (&plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 2, Seed: 1}).Run(
-		context.Background(), pool)
-	testkit.OK(t, err)
+	planned := testkit.Must((&plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 2, Seed: 1}).Run(
+		context.Background(), pool))
 	trial.Feasible(t, set, planned.X)
 	sc := &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}
 	for _, o := range spec.Obstacles {

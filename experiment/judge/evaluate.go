@@ -17,7 +17,7 @@ import (
 type Evaluation struct {
 	Run       string             `json:"run"`
 	Verdict   verdict.Verdict    `json:"verdict"`
-	Drawn     []problem.Setting  `json:"drawn_by,omitempty"` // keys of generation that were set
+	Drawn     []problem.Drawn    `json:"drawn_by,omitempty"` // keys of generation that were set
 	Epoch     int                `json:"epoch"`              // of the network
 	Weights   string             `json:"weights,omitempty"`  // why of this epoch, where held-out distances chose it
 	HeldOut   string             `json:"held_out,omitempty"` // which rows count as held out, where not all are
@@ -161,12 +161,12 @@ const (
 // About is what an evaluation says of the run that drew the samples.
 type About struct {
 	Name    string
-	State   train.State       // of its network
-	Weights string            // why those of this epoch, where held-out distances chose it
-	Drawn   []problem.Setting // keys of generation that were set
-	Start   *Start            // nil where it was not compared
-	Course  *verdict.Course   // of the training; nil where it is not known
-	Chains  string            // what is wrong with the chains behind the prior; empty: nothing, or there are none
+	State   train.State     // of its network
+	Weights string          // why those of this epoch, where held-out distances chose it
+	Drawn   []problem.Drawn // keys of generation that were set
+	Start   *Start          // nil where it was not compared
+	Course  *verdict.Course // of the training; nil where it is not known
+	Chains  string          // what is wrong with the chains behind the prior; empty: nothing, or there are none
 }
 
 // Evaluate scores samples; remedy says what mends a finding. A *ViolationError, returned beside the evaluation, says

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/method"
 )
 
@@ -91,6 +92,8 @@ func (e *FailedError) Error() string {
 		e.Failed, e.Samples, e.Limit)
 }
 
+func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
 // A ViolationError says that samples are not feasible.
 type ViolationError struct {
 	Component    string
@@ -102,6 +105,8 @@ type ViolationError struct {
 func (e *ViolationError) Error() string {
 	return fmt.Sprintf("sample %d violates %q by %.3g, above %s = %g", e.Sample, e.Component, e.Worst, e.Key, e.Limit)
 }
+
+func (*ViolationError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // CheckFailed returns a *FailedError if a larger share of the samples failed than limit.
 func (s *Samples) CheckFailed(limit float64) error {

@@ -159,7 +159,7 @@ func ChainWalls(
 		if proc.Method, proc.Curvature = langevin.ULLAP, false; !c.Process.Method.Underdamped() {
 			proc.Schedule.T, proc.Friction = math.Sqrt(c.Process.Schedule.T), 1/math.Sqrt(c.Process.Schedule.T)
 		}
-		x0, err := langevin.Start(&proc, c.Count, seed)
+		x0, err := langevin.Start(ctx, &proc, c.Count, seed)
 		if err != nil {
 			return nil, err
 		}

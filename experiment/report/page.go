@@ -45,10 +45,7 @@ func (p Page) Write() (string, error) {
 		Figures:  c.figures,
 		Notes:    c.notes,
 		Tables:   tables(v, p.Against),
-		Globe:    c.globe,
-		Surface:  c.surface,
-		Molecule: c.molecule,
-		Arm:      c.arm,
+		Scene:    c.scene,
 		Config:   string(p.Against.Problem.Resolved()),
 		Commands: p.Commands,
 	}
@@ -81,14 +78,11 @@ func Decode(records []run.Record) (epochs []train.Epoch, evaluations []judge.Pro
 
 // A canvas draws the figures of a report into the run folder, and collects what the report shows, for domains too. After an error nothing more is drawn.
 type canvas struct {
-	page     Page
-	figures  []figure.FigureRef
-	notes    []string // what is left out of the page, and why
-	globe    *figure.Globe
-	surface  *figure.SurfaceView
-	molecule *figure.MoleculeView
-	arm      *figure.ArmView
-	err      error
+	page    Page
+	figures []figure.FigureRef
+	notes   []string // what is left out of the page, and why
+	scene   figure.Scene
+	err     error
 }
 
 // write writes a file of a picture.
@@ -121,17 +115,8 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 // Note implements domain.Canvas.
 func (c *canvas) Note(remark string) { c.notes = append(c.notes, remark) }
 
-// Globe implements domain.Canvas.
-func (c *canvas) Globe(g *figure.Globe) { c.globe = g }
-
-// Surface implements domain.Canvas.
-func (c *canvas) Surface(s *figure.SurfaceView) { c.surface = s }
-
-// Molecule implements domain.Canvas.
-func (c *canvas) Molecule(m *figure.MoleculeView) { c.molecule = m }
-
-// Arm implements domain.Canvas.
-func (c *canvas) Arm(a *figure.ArmView) { c.arm = a }
+// Scene implements domain.Canvas.
+func (c *canvas) Scene(s figure.Scene) { c.scene = s }
 
 // draw draws what there is to see of samples and their evaluation: first the points themselves.
 func (c *canvas) draw() {

@@ -232,7 +232,7 @@ func (r *Release) beside(ctx context.Context, source, work string) (files []file
 		return nil, err
 	}
 	man := filepath.Join(work, "man")
-	if _, err := r.run(ctx, work, nil, here, "man", man); err != nil {
+	if _, err := r.run(ctx, work, nil, here, "dev", "man", man); err != nil {
 		return nil, err
 	}
 	pages, err := os.ReadDir(man) // sorted
@@ -291,13 +291,14 @@ func (r *Release) platform(ctx context.Context, source, work, out, platform stri
 	if err := os.WriteFile(filepath.Join(out, archive), b.Bytes(), 0o666); err != nil {
 		return err
 	}
-	bill, err := Bill(bytes.NewReader(data), data, r.Version, r.time)
-	if err != nil {
-		return err
-	}
 	r.Say(fmt.Sprintf("%s  %.1f MB", archive, float64(b.Len())/1e6))
-	return os.WriteFile(filepath.Join(out, name+".cdx.json"), bill, 0o666)
+	_, err = r.run(ctx, source, r.env, "go", "run", "-trimpath", billMaker, "bin", "-json", "-std", "-noserial",
+		"-notimestamp", "-version", r.Version, "-output", filepath.Join(out, name+".cdx.json"), binary)
+	return err
 }
+
+// billMaker writes the bill of materials (CycloneDX) of the modules that Go wrote into a program.
+const billMaker = "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0"
 
 // licencesFile has the terms of all that is linked into the program of a platform.
 const licencesFile = "THIRD_PARTY_LICENSES"

@@ -90,57 +90,6 @@ func TestToldToTheProgram(t *testing.T) {
 	}
 }
 
-// A bill names every module that Go wrote into a program, with its version and sum, each once.
-func TestBill(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bill, err := Bill(bytes.NewReader(data), data, "v1.2.3", when)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Bill(bytes.NewReader(data), data, "v1.2.3", when)
-	if err != nil || !bytes.Equal(bill, again) {
-		t.Errorf("other bytes again: %v", err)
-	}
-	var b bom
-	if err := json.Unmarshal(bill, &b); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("go", "version", "-m", self).Output()
-	if err != nil {
-		t.Skip("there is no go here to ask")
-	}
-	seen := map[string]bool{}
-	for _, c := range b.Components {
-		if seen[c.Ref] || !strings.HasPrefix(c.Purl, "pkg:golang/"+c.Name+"@") {
-			t.Errorf("%+v", c)
-		}
-		seen[c.Ref] = true
-	}
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) >= 3 && f[0] == "dep" && !seen["pkg:golang/"+f[1]+"@"+f[2]] {
-			t.Errorf("the bill lacks %s", line)
-		}
-	}
-	if len(b.Dependencies) != len(b.Components)+1 || len(b.Dependencies[0].On) != len(b.Components) ||
-		!seen["pkg:golang/std@"+strings.TrimPrefix(runtime.Version(), "go")] {
-		t.Errorf("%d dependencies of %d components", len(b.Dependencies), len(b.Components))
-	}
-	if !regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).
-		MatchString(b.Serial) || b.Metadata.Timestamp != "2026-11-23T01:02:04Z" {
-		t.Errorf("%s of %s", b.Serial, b.Metadata.Timestamp)
-	}
-	if _, err := Bill(bytes.NewReader([]byte("no program")), nil, "v1.2.3", when); err == nil {
-		t.Error("there is a bill of what is no program")
-	}
-}
-
 // What cannot be released is refused before anything is built.
 func TestRefused(t *testing.T) {
 	full := t.TempDir()

@@ -1,6 +1,6 @@
 // Command site makes a web site of README, docs and examples, with no request to any other place:
 //
-//	go run ./cmd/landing man --markdown /tmp/commands
+//	go run ./cmd/landing dev man --markdown /tmp/commands
 //	go run ./internal/site -commands /tmp/commands /tmp/site
 //
 // Pages, their links, anchors and pictures are checked first; a link that leads nowhere is an error with its file and
@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	commands := flag.String("commands", "", "folder of landing man --markdown, for pages of verbs")
+	commands := flag.String("commands", "", "folder of landing dev man --markdown, for pages of verbs")
 	root := flag.String("root", ".", "folder of the repository")
 	flag.Parse()
 	if flag.NArg() != 1 {

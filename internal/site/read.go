@@ -77,7 +77,7 @@ func Read(root, commands string) (*Site, []error) {
 	if commands != "" {
 		files, err := filepath.Glob(filepath.Join(commands, "*.md"))
 		if err != nil || len(files) == 0 {
-			return s, []error{fmt.Errorf("%s: no pages of verbs: landing man --markdown writes them", commands)}
+			return s, []error{fmt.Errorf("%s: no pages of verbs: landing dev man --markdown writes them", commands)}
 		}
 		for _, file := range files {
 			if err := s.add(path.Join(commandsDir, filepath.Base(file)), file); err != nil {

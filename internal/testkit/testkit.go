@@ -51,3 +51,11 @@ func OK(t interface {
 		t.Fatal(err)
 	}
 }
+
+// Must returns v, and panics at an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -17,8 +17,7 @@ import (
 // of returns the distance on a mesh by so many functions.
 func of(t *testing.T, m *mesh.Mesh, functions int) *Biharmonic {
 	t.Helper()
-	b, err := New(context.Background(), m, functions)
-	testkit.OK(t, err)
+	b := testkit.Must(New(context.Background(), m, functions))
 	return b
 }
 
@@ -46,8 +45,7 @@ func TestDistance(t *testing.T) {
 	m := ellipsoid(3)
 	const K = 12
 	b := of(t, m, K)
-	low, err := spectrum.New(m).Lowest(context.Background(), K+1, nil)
-	testkit.OK(t, err)
+	low := testkit.Must(spectrum.New(m).Lowest(context.Background(), K+1, nil))
 	w := b.NewWalker()
 	for i := range int32(20) {
 		v, u := 3*i, 5*i+7

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -21,6 +22,8 @@ type Error struct {
 func (e *Error) Error() string {
 	return fmt.Sprintf("spectrum: %s is %v; expected %s", e.What, e.Value, e.Want)
 }
+
+func (*Error) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 const (
 	maxSpace   = 2000        // dimension of the Krylov space

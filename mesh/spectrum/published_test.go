@@ -1,11 +1,16 @@
 package spectrum_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
+	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/published"
+	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/mesh/spectrum"
+	"github.com/landing-diffusion/landing/metric"
 )
 
 // The published points have the densities of eigenfunctions on the cut mesh: cut once, the divergence on faces is near
@@ -13,24 +18,52 @@ import (
 // cut it is far off for the 100th.
 func TestPublishedDensities(t *testing.T) {
 	folder := filepath.Dir(testkit.Shared(t, "data/mesh/bunny.ply"))
-	compare := func(name string, levels int) []published.Row {
-		rows, err := published.Compare(t.Context(), folder, name, levels, false)
+	for _, c := range []struct {
+		name   string
+		sign   float64
+		levels int
+	}{{"bunny", 1, 1}, {"spot", -1, 1}, {"spot", -1, 0}} {
+		m, err := mesh.Read(filepath.Join(folder, c.name+".ply"))
 		testkit.OK(t, err)
-		if len(rows) != 2 {
-			t.Fatalf("%d files of %s", len(rows), name)
+		tree, cut := mesh.NewTree(m), m
+		_, faces := m.N()
+		for range c.levels {
+			cut = cut.Subdivided()
 		}
-		return rows
-	}
-	for _, name := range []string{"bunny", "spot"} {
-		for _, r := range compare(name, 1) {
-			if r.Distance > 0.038 || r.Before < 0.2 {
-				t.Errorf("%v: divergence %.4f, of the function before %.4f", r.Points, r.Distance, r.Before)
+		facesOf := func(x []float64) []float64 {
+			out := make([]float64, len(x)/3)
+			metric.NearestFaces(out, x, tree)
+			return out
+		}
+		functions, err := spectrum.New(cut).Lowest(t.Context(), 101, nil)
+		testkit.OK(t, err)
+		for _, k := range []int{50, 100} {
+			data, err := arrayfile.ReadNPY(filepath.Join(folder, fmt.Sprintf("%s_eigfn%d.npy", c.name, k)))
+			testkit.OK(t, err)
+			want := facesOf(data.AsFloat64())
+			// distance is that of 20 000 points of the density of sign·f.
+			distance := func(f []float64, sign float64) float64 {
+				g := make([]float64, len(f))
+				for v := range g {
+					g[v] = sign * f[v]
+				}
+				d, x := spectrum.NewDensity(cut, g), make([]float64, 3*20_000)
+				for i := range len(x) / 3 {
+					d.Sample(x[3*i:3*i+3], keyed.EigenfunctionData.Stream(1, 0), uint64(i))
+				}
+				return metric.FaceJSD(facesOf(x), want, faces)
 			}
-		}
-	}
-	for _, r := range compare("spot", 0) {
-		if r.K == 100 && r.Distance < 0.1 {
-			t.Errorf("%v: divergence %.4f without a cut", r.Points, r.Distance)
+			f, before := functions[k].F, functions[k-1].F
+			if c.levels == 0 { // signs are those of cut meshes
+				if far := min(distance(f, 1), distance(f, -1)); k == 100 && far < 0.1 {
+					t.Errorf("%s %d: divergence %.4f without a cut", c.name, k, far)
+				}
+				continue
+			}
+			own, other := distance(f, c.sign), min(distance(before, 1), distance(before, -1))
+			if own > 0.038 || other < 0.2 {
+				t.Errorf("%s %d: divergence %.4f, of the function before %.4f", c.name, k, own, other)
+			}
 		}
 	}
 }

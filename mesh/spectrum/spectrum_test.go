@@ -17,8 +17,7 @@ import (
 
 func lowest(t *testing.T, l *Laplacian, count int) []Function {
 	t.Helper()
-	f, err := l.Lowest(context.Background(), count, nil)
-	testkit.OK(t, err)
+	f := testkit.Must(l.Lowest(context.Background(), count, nil))
 	return f
 }
 
@@ -96,8 +95,7 @@ func TestResiduals(t *testing.T) {
 func TestRitzConverges(t *testing.T) {
 	l := New(ellipsoid(3))
 	const count, ε = 5, 0.1
-	k, err := newKrylov(context.Background(), l, ε, len(l.Mass))
-	testkit.OK(t, err)
+	k := testkit.Must(newKrylov(context.Background(), l, ε, len(l.Mass)))
 	first := 0
 	for size := 1; size <= 60; size++ {
 		k.next()
@@ -182,8 +180,7 @@ func TestSolve(t *testing.T) {
 	m.Vertices = append(m.Vertices, 7, 7, 7)
 	l := New(m)
 	const ε = 0.3
-	f, err := newFactor(context.Background(), l, ε)
-	testkit.OK(t, err)
+	f := testkit.Must(newFactor(context.Background(), l, ε))
 	n := len(l.Mass)
 	x, y, sy := make([]float64, n), make([]float64, n), make([]float64, n)
 	keyed.New(1, keyed.Probe, 3).Normals(x, 0, 0)
@@ -245,8 +242,7 @@ func TestInertia(t *testing.T) {
 			if values[i]-values[i-1] < 1e-3 {
 				continue
 			}
-			f, err := newFactor(context.Background(), l, -(values[i-1]+values[i])/2)
-			testkit.OK(t, err)
+			f := testkit.Must(newFactor(context.Background(), l, -(values[i-1]+values[i])/2))
 			if got := f.negative(); got != i {
 				t.Errorf("%s: %d eigenvalues below that of number %d (growth %.3g)", name, got, i, f.growth)
 			}
@@ -280,13 +276,11 @@ func TestSymmetricStart(t *testing.T) {
 	l := New(twice(ball.Mesh(2), 1))
 	want, n := full(l), len(l.Mass)
 	for count := 1; count <= 9; count++ {
-		k, err := newKrylov(context.Background(), l, 0.1, n)
-		testkit.OK(t, err)
+		k := testkit.Must(newKrylov(context.Background(), l, 0.1, n))
 		start := k.basis[0]
 		copy(start[n/2:], start[:n/2])
 		dense.Axpy(start, 1/dense.Norm(start)-1, start)
-		f, err := l.converge(context.Background(), k, 0.1, count, 40, n, nil)
-		testkit.OK(t, err)
+		f := testkit.Must(l.converge(context.Background(), k, 0.1, count, 40, n, nil))
 		for i := range f {
 			if math.Abs(f[i].Lambda-want[i]) > 1e-8*(1+want[i]) {
 				t.Errorf("λ_%d of %d = %v, want %v", i, count, f[i].Lambda, want[i])
@@ -313,8 +307,7 @@ func TestMissing(t *testing.T) {
 
 // The hundredth eigenvalue of the bunny is near Weyl's 4π·100/area.
 func TestBunny(t *testing.T) {
-	m, err := mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply"))
-	testkit.OK(t, err)
+	m := testkit.Must(mesh.Read(testkit.Shared(t, "data/mesh/bunny.ply")))
 	f := lowest(t, New(m), 101)
 	if weyl := 400 * math.Pi / m.Area(); math.Abs(f[100].Lambda/weyl-1) > 0.2 {
 		t.Errorf("λ_100 = %v, Weyl's law says %v", f[100].Lambda, weyl)
@@ -390,8 +383,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	m, err := Cut(ball.Mesh(0), 2)
-	testkit.OK(t, err)
+	m := testkit.Must(Cut(ball.Mesh(0), 2))
 	if _, faces := m.N(); faces != 128 {
 		t.Errorf("%d faces, want 8·4²", faces)
 	}

@@ -117,7 +117,7 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	const n, d = 40, 3
-	data, err := langevin.Start(p, n, 1)
+	data, err := langevin.Start(t.Context(), p, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestRowsOfLevels(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	const n, d, L, seed, refresh, epoch = 30, 3, 3, 3, 1, 5
-	data, err := langevin.Start(p, n, 1)
+	data, err := langevin.Start(t.Context(), p, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestConforms(t *testing.T) {
 		if m.Name() != c.name {
 			t.Errorf("%s is called %s", c.name, m.Name())
 		}
-		data, err := langevin.Start(p, 30, 1)
+		data, err := langevin.Start(t.Context(), p, 30, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestSamplesAreFeasible(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start, err := langevin.Start(p, 100, 1)
+		start, err := langevin.Start(t.Context(), p, 100, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

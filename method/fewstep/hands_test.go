@@ -21,7 +21,7 @@ func TestDealsEachLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n, d, L = 2500, 3, 3
-	data, err := langevin.Start(p, n, 1)
+	data, err := langevin.Start(t.Context(), p, n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestConforms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := langevin.Start(p, 30, 1)
+		data, err := langevin.Start(t.Context(), p, 30, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

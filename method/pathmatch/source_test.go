@@ -21,7 +21,7 @@ func onSphere(t *testing.T, steps, points int) (*langevin.Process, []float64, *p
 	t.Helper()
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: steps, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-	data, err := langevin.Start(p, points, 1)
+	data, err := langevin.Start(t.Context(), p, points, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,7 @@ func newBorn(s *System, surface bool) (*born, error) {
 	for i, a := range s.Atoms {
 		if !(a.Radius > bornOffset) || !(a.Screen > 0) {
 			return nil, &ParameterError{"atom", i, fmt.Sprintf("its radius is %v Å and its screening factor %v; "+
-				"expected %s",
-				a.Radius, a.Screen, wantsRadius)}
+				"expected %s", a.Radius, a.Screen, wantsRadius)}
 		}
 		b.ρ = append(b.ρ, a.Radius)
 		b.s = append(b.s, a.Screen*(a.Radius-bornOffset))

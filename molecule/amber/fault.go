@@ -1,6 +1,10 @@
 package amber
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/internal/fault"
+)
 
 // A FileError is a fault of a prmtop or coordinate file.
 type FileError struct {
@@ -19,4 +23,8 @@ func (e *FileError) Error() string {
 		s += ", section " + e.Section
 	}
 	return s + ": " + e.Problem
+}
+
+func (e *FileError) Place() fault.Place {
+	return fault.Place{Kind: fault.Data, File: e.Path, Line: e.Line}
 }

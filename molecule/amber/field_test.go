@@ -15,8 +15,7 @@ var _ langevin.Energy = (*Potential)(nil)
 
 func must(t testing.TB, s *System, solvent Solvent) *Evaluator {
 	t.Helper()
-	f, err := New(s, solvent)
-	testkit.OK(t, err)
+	f := testkit.Must(New(s, solvent))
 	return f.NewEvaluator()
 }
 
@@ -32,8 +31,7 @@ func bent(seed uint64, x []float64) []float64 {
 // openmm are conformations and what OpenMM says of them: testdata/README.md.
 func openmm(t *testing.T) map[string]arrayfile.Array {
 	t.Helper()
-	a, err := arrayfile.ReadNPZ(filepath.Join("testdata", "openmm.npz"))
-	testkit.OK(t, err)
+	a := testkit.Must(arrayfile.ReadNPZ(filepath.Join("testdata", "openmm.npz")))
 	return a
 }
 
@@ -44,8 +42,7 @@ func TestOpenMM(t *testing.T) {
 	if n != 4 {
 		t.Fatalf("%d conformations", n)
 	}
-	files, err := ReadPrmtop("testdata/dipeptide.prmtop")
-	testkit.OK(t, err)
+	files := testkit.Must(ReadPrmtop("testdata/dipeptide.prmtop"))
 	tolerance := map[string]float64{"built in": 1e-10, "prmtop": 3e-8}
 	for name, s := range map[string]*System{"built in": AlanineDipeptide(), "prmtop": files} {
 		for _, solvent := range []Solvent{Vacuum, OBC2} {
@@ -55,8 +52,7 @@ func TestOpenMM(t *testing.T) {
 			for i := range n {
 				u := e.Energy(grad, x[i*66:(i+1)*66])
 				got := []float64{u.Bonds, u.Angles, u.Dihedrals, u.Impropers, u.LennardJones, u.Coulomb,
-					u.LennardJones14,
-					u.Coulomb14, u.Polar + u.Surface}
+					u.LennardJones14, u.Coulomb14, u.Polar + u.Surface}
 				for k, want := range terms[9*i : 9*i+9] {
 					if math.Abs(got[k]-want) > tolerance[name]*(1+math.Abs(want)) {
 						t.Errorf("%s, %v: term %d of conformation %d is %.12g, want %.12g", name, solvent, k, i,
@@ -242,8 +238,7 @@ func TestSolvents(t *testing.T) {
 
 // f is U/kT, the same from any goroutine and for any block.
 func TestPotential(t *testing.T) {
-	p, err := NewPotential(AlanineDipeptide(), OBC2, 300, AlanineStart())
-	testkit.OK(t, err)
+	p := testkit.Must(NewPotential(AlanineDipeptide(), OBC2, 300, AlanineStart()))
 	e := must(t, AlanineDipeptide(), OBC2)
 	var x []float64
 	for i := range uint64(3) {

@@ -18,8 +18,7 @@ type Potential struct {
 func NewPotential(s *System, solvent Solvent, kelvin float64, start []float64) (*Potential, error) {
 	if !(kelvin > 0) || kelvin > MaxKelvin {
 		return nil, &ParameterError{"temperature", 0, fmt.Sprintf("%v K; expected a number above 0 and at most %v",
-			kelvin,
-			float64(MaxKelvin))}
+			kelvin, float64(MaxKelvin))}
 	}
 	field, err := New(s, solvent)
 	if err != nil {

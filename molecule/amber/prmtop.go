@@ -43,8 +43,7 @@ var refused = []struct{ prefix, what string }{
 }
 
 const periodic = "a periodic box; energies here are of one molecule in vacuum or implicit water: strip box and " +
-	"solvent " +
-	"(parmed: strip :WAT,Na+,Cl-; box nobox)"
+	"solvent " + "(parmed: strip :WAT,Na+,Cl-; box nobox)"
 
 // harmless are sections that no energy depends on.
 var harmless = []string{
@@ -245,8 +244,7 @@ func (f *sections) atoms(s *System, p []int) {
 	for i := range s.Atoms {
 		if kinds[i] < 1 || kinds[i] > s.Kinds {
 			f.fail("ATOM_TYPE_INDEX", f.by["ATOM_TYPE_INDEX"].fields[i].line,
-				"atom %d (%s) is of type %d; expected 1 to %d",
-				i, s.Molecule.Label(i), kinds[i], s.Kinds)
+				"atom %d (%s) is of type %d; expected 1 to %d", i, s.Molecule.Label(i), kinds[i], s.Kinds)
 			return
 		}
 		s.Atoms[i] = Atom{Type: types[i], Charge: charges[i] / chargeUnit, Mass: masses[i], Kind: kinds[i] - 1,
@@ -315,8 +313,7 @@ func (f *sections) each(
 				}
 				if i%3 != 0 || i < 0 || i/3 >= most {
 					f.fail(part.name, line, "term %d has the coordinate index %d; expected a multiple of 3 from 0 "+
-						"to %d",
-						k/(atoms+1)+1, v[k+a], 3*(most-1))
+						"to %d", k/(atoms+1)+1, v[k+a], 3*(most-1))
 					return
 				}
 				at[a] = i / 3
@@ -390,8 +387,7 @@ func (f *sections) torsions(s *System, p []int) {
 			}
 			if !(scee[t] > 0) || !(scnb[t] > 0) {
 				f.fail(name, line, "the pair of atoms %d and %d is of dihedral type %d, with SCEE = %v and SCNB = "+
-					"%v; expected "+
-					"numbers above 0", at[0], at[3], t+1, scee[t], scnb[t])
+					"%v; expected numbers above 0", at[0], at[3], t+1, scee[t], scnb[t])
 			}
 			s.OneFour = append(s.OneFour, OneFour{at[0], at[3], scee[t], scnb[t]})
 		})
@@ -426,8 +422,7 @@ func (f *sections) exclusions(s *System, p []int) {
 	}
 	if at != len(list) {
 		f.fail("EXCLUDED_ATOMS_LIST", f.by["EXCLUDED_ATOMS_LIST"].line,
-			"has %d values; NUMBER_EXCLUDED_ATOMS adds up to %d",
-			len(list), at)
+			"has %d values; NUMBER_EXCLUDED_ATOMS adds up to %d", len(list), at)
 	}
 }
 

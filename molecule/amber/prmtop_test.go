@@ -14,16 +14,14 @@ import (
 
 func text(t testing.TB, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	testkit.OK(t, err)
+	b := testkit.Must(os.ReadFile(filepath.Join("testdata", name)))
 	return string(b)
 }
 
 // The file that other programs made of the same force field is the built-in table: every
 // name, charge, bond, angle, dihedral, 1–4 pair and exclusion.
 func TestPrmtopIsBuiltIn(t *testing.T) {
-	file, err := ReadPrmtop("testdata/dipeptide.prmtop")
-	testkit.OK(t, err)
+	file := testkit.Must(ReadPrmtop("testdata/dipeptide.prmtop"))
 	own := AlanineDipeptide()
 	if name := &file.Molecule.Atoms[18].Name; *name == "C" { // by today's names; ours are the older ones
 		*name = "CH3"
@@ -227,8 +225,7 @@ func FuzzPrmtop(f *testing.F) {
 			}
 			return
 		}
-		field, err := New(system, Vacuum)
-		testkit.OK(t, err)
+		field := testkit.Must(New(system, Vacuum))
 		field.NewEvaluator().Energy(nil, make([]float64, field.Dim()))
 	})
 }

@@ -103,13 +103,11 @@ func (s *System) Check() error {
 	n := len(s.Atoms)
 	if n == 0 || n > MaxAtoms || s.Molecule == nil || len(s.Molecule.Atoms) != n {
 		return &ParameterError{"system", 0, fmt.Sprintf("%d atoms with parameters; expected 1 to %d, as many as "+
-			"have names",
-			n, MaxAtoms)}
+			"have names", n, MaxAtoms)}
 	}
 	if s.Kinds < 1 || s.Kinds > n || len(s.A) != s.Kinds*s.Kinds || len(s.B) != len(s.A) {
 		return &ParameterError{"system", 0, fmt.Sprintf("%d kinds of atoms with %d and %d coefficients; expected 1 "+
-			"to %d, "+
-			"squared", s.Kinds, len(s.A), len(s.B), n)}
+			"to %d, squared", s.Kinds, len(s.A), len(s.B), n)}
 	}
 	term := func(name string, at int, numbers []float64, atoms ...int) error {
 		for a, i := range atoms {
@@ -171,14 +169,12 @@ func (s *System) Check() error {
 		switch {
 		case p.SCEE <= 0 || p.SCNB <= 0:
 			check(&ParameterError{"1–4 pair", k, fmt.Sprintf("of atoms %d and %d has SCEE = %v and SCNB = %v; "+
-				"expected "+
-				"numbers above 0", p.I, p.J, p.SCEE, p.SCNB)})
+				"expected numbers above 0", p.I, p.J, p.SCEE, p.SCNB)})
 		case seen[pair]:
 			check(&ParameterError{"1–4 pair", k, fmt.Sprintf("atoms %d and %d twice", p.I, p.J)})
 		case !excluded[pair]:
 			check(&ParameterError{"1–4 pair", k, fmt.Sprintf("atoms %d and %d are not among the excluded pairs, "+
-				"and would "+
-				"count twice", p.I, p.J)})
+				"and would count twice", p.I, p.J)})
 		}
 		seen[pair] = true
 	}
@@ -215,12 +211,10 @@ func (s *System) Plausible(x []float64) error {
 	switch {
 	case 2*short > len(s.Bonds):
 		return &ParameterError{"conformation", 0, fmt.Sprintf("%d of %d bonds are shorter than a third of their "+
-			"length; "+
-			"coordinates are in ångström, not in nanometres", short, len(s.Bonds))}
+			"length; coordinates are in ångström, not in nanometres", short, len(s.Bonds))}
 	case 2*long > len(s.Bonds):
 		return &ParameterError{"conformation", 0, fmt.Sprintf("%d of %d bonds are longer than three times their "+
-			"length: the "+
-			"coordinates are those of other atoms, or in another order", long, len(s.Bonds))}
+			"length: the coordinates are those of other atoms, or in another order", long, len(s.Bonds))}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/molecule"
 )
@@ -70,6 +71,8 @@ func (e *Error) Error() string {
 	}
 	return where + e.Problem
 }
+
+func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.File, Line: e.Line} }
 
 // Bounds of files of frames: larger ones are refused, a file before it is read.
 const (

@@ -159,8 +159,7 @@ END
 `
 
 func TestPDB(t *testing.T) {
-	got, err := DecodePDB("two.pdb", strings.NewReader(twoModels))
-	testkit.OK(t, err)
+	got := testkit.Must(DecodePDB("two.pdb", strings.NewReader(twoModels)))
 	if got.N != 2 || got.Molecule.N() != 4 || !slices.Equal(got.Frame(1)[9:], []float64{5, 0.017, -0.706}) {
 		t.Errorf("%+v", got)
 	}
@@ -232,8 +231,7 @@ func TestPDB(t *testing.T) {
 // CONECT records are bonds; atoms that they do not name have guessed ones; stale ones are told.
 func TestConect(t *testing.T) {
 	file := twoModels + "CONECT    4    2    3\nCONECT    2    4\nCONECT    4   77\n"
-	got, err := DecodePDB("c.pdb", strings.NewReader(file))
-	testkit.OK(t, err)
+	got := testkit.Must(DecodePDB("c.pdb", strings.NewReader(file)))
 	if m := got.Molecule; !slices.Equal(m.Bonds, []molecule.Bond{{0, 1}, {1, 3}, {2, 3}}) || m.Guessed {
 		t.Errorf("bonds %v, guessed %v", m.Bonds, m.Guessed)
 	}
@@ -271,8 +269,7 @@ CONECT    3    1
 		t.Errorf("remarks %q", got.Remarks)
 	}
 	swapped := strings.NewReplacer("0.70", "0.10", "0.30", "0.05").Replace(file)
-	got, err = DecodePDB("alt.pdb", strings.NewReader(swapped))
-	testkit.OK(t, err)
+	got = testkit.Must(DecodePDB("alt.pdb", strings.NewReader(swapped)))
 	if got.X[3] != 0.357 || got.X[9] != 1.357 || got.X[12] != 2.257 {
 		t.Errorf("the other location: %v", got.X)
 	}
@@ -392,9 +389,8 @@ func TestSDF(t *testing.T) {
 	if got, err := DecodeSDF("a.mol", strings.NewReader(mol)); err != nil || got.N != 1 {
 		t.Errorf("a MOL file: %+v, %v", got, err)
 	}
-	if got, err := DecodeSDF("a.mol", strings.NewReader(strings.Replace(mol, "M  CHG  1   4  -1\n", "",
-		1))); err != nil ||
-		got.Molecule.Atoms[3].Charge != -1 {
+	if got, err := DecodeSDF("a.mol", strings.NewReader(strings.Replace(mol, "M  CHG  1   4  -1\n", "", 1))); err !=
+		nil || got.Molecule.Atoms[3].Charge != -1 {
 		t.Errorf("a charge of the atom block: %+v, %v", got, err)
 	}
 	for what, c := range map[string]struct{ file, want string }{

@@ -161,8 +161,7 @@ func (t *reader) atomSDF(r *record, i int, line string) error {
 	at := strconv.Itoa(i) + " (" + symbol + ")"
 	if symbol == "" {
 		return t.fault(strconv.Itoa(i),
-			"the record ends in column %d, expected x, y, z and a symbol in columns 1 to 34",
-			len(line))
+			"the record ends in column %d, expected x, y, z and a symbol in columns 1 to 34", len(line))
 	}
 	a := molecule.Atom{Name: symbol}
 	if molecule.Known(symbol) {

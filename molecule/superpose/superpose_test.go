@@ -29,8 +29,7 @@ func TestGolden(t *testing.T) {
 
 func reference(t *testing.T, y []float64) *Reference {
 	t.Helper()
-	r, err := New(y)
-	testkit.OK(t, err)
+	r := testkit.Must(New(y))
 	return r
 }
 

@@ -44,8 +44,7 @@ next:
 	return s, false
 }
 
-// A task is what rows keep of an arm's tip: a number, its mean over rows, and how far they are
-// from that.
+// A task is what rows keep of an arm's tip: a number, its mean over rows, and how far they are from that.
 type task struct {
 	value, max, rms float64
 }
@@ -264,10 +263,9 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 		return strings.EqualFold(name, "waypoint") || strings.EqualFold(name, "trajectory")
 	})
 	if waypoint >= 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("the column %q says that a row is a way point of an arm's "+
-			"motion, and below it is taken for a point. With the arm's URDF or Denavit–Hartenberg rows write data: "+
-			"{kind: trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)",
-			l.survey.Header[waypoint]))
+		d.Notes = append(d.Notes, fmt.Sprintf("the column %q says that a row is a way point of an arm's motion, and "+
+			"below it is taken for a point. With the arm's URDF or Denavit–Hartenberg rows write data: {kind: "+
+			"trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)", l.survey.Header[waypoint]))
 		return nil, false
 	}
 	s, circles := l.circled()

@@ -6,12 +6,14 @@
 package draft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
@@ -21,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/expr"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
@@ -114,6 +117,8 @@ func (e *UnfitError) Error() string {
 		"(.csv, .npy or .parquet), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
 }
 
+func (e *UnfitError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
+
 // An OptionError says which option cannot be.
 type OptionError struct{ Option, Fault string }
 
@@ -129,7 +134,8 @@ func New(o Options) (*Draft, error) {
 	if err := l.circles(o.Angles); err != nil {
 		return nil, err
 	}
-	d := &Draft{Data: o.Path, Format: l.survey.Format, Rows: l.survey.N, Shape: l.survey.Shape, Name: name(o.Path)}
+	d := &Draft{Data: o.Path, Format: l.survey.Format, Rows: l.survey.N, Shape: l.survey.Shape, Name: name(o.Path),
+		Holds: []Proposal{}, Nearly: []Proposal{}, Bounds: []Proposal{}, Given: []Proposal{}, Outlier: []Outlier{}}
 	if err := l.roles(o, d); err != nil {
 		return nil, err
 	}
@@ -143,19 +149,13 @@ func New(o Options) (*Draft, error) {
 func name(path string) string {
 	base := filepath.Base(path)
 	base = strings.TrimSuffix(base, filepath.Ext(base))
-	var b strings.Builder
-	for _, r := range base {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
-			b.WriteRune(r)
-		default:
-			b.WriteByte('-')
+	safe := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
 		}
-	}
-	if s := strings.Trim(b.String(), "-"); s != "" {
-		return s
-	}
-	return "run"
+		return '-'
+	}, base)
+	return cmp.Or(strings.Trim(safe, "-"), "run")
 }
 
 // loaded is the file on its way to a draft.
@@ -182,8 +182,7 @@ type loaded struct {
 	earth      [2]int   // latitude and longitude
 }
 
-// read reads the file: frames of molecules by the formats that only they have, all else as a
-// table or an array.
+// read reads the file: frames of molecules by the formats that only they have, all else as a table or an array.
 func read(o Options) (*loaded, error) {
 	l := &loaded{kind: "points", data: o.Path, folder: o.Folder}
 	ext := strings.ToLower(filepath.Ext(o.Path))
@@ -251,12 +250,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 		asked[j] = true
 	}
-	bad := map[int]bool{}
-	for _, i := range s.Faulty {
-		bad[i] = true
-	}
 	for i := range s.N {
-		if !bad[i] {
+		if _, bad := slices.BinarySearch(s.Faulty, i); !bad {
 			l.rows = append(l.rows, i)
 		}
 	}
@@ -342,9 +337,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}
 		l.coordinate = []int{latitude, longitude}
 	} else if len(columns) == 2 && s.Header == nil && degrees(columns) {
-		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind "+
-			"is earth "+
-			"and the set {kind: sphere, dim: 3}")
+		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind is "+
+			"earth and the set {kind: sphere, dim: 3}")
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
 		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
@@ -452,9 +446,8 @@ func (l *loaded) atoms() error {
 		}
 	}
 	l.molecule, l.kind = m, "molecule"
-	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were "+
-		"guessed as "+
-		"between carbons. If they are not, say data.kind: points", len(bonds)))
+	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
+		"as between carbons. If they are not, say data.kind: points", len(bonds)))
 	return nil
 }
 
@@ -474,17 +467,13 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	if l.kind == "earth" {
 		if len(o.Formulas) > 0 {
 			return &OptionError{"--formula", "places on Earth lie on the sphere in R³; a formula would be of unit " +
-				"vectors, " +
-				"which the file does not hold"}
+				"vectors, which the file does not hold"}
 		}
 		d.SetDim, d.Set = 2, "the sphere, of latitude and longitude in degrees"
-		d.Holds, d.Nearly, d.Bounds, d.Given, d.Outlier = []Proposal{}, []Proposal{}, []Proposal{}, []Proposal{},
-			[]Outlier{}
 		return l.write(o, d, []string{"{kind: sphere, dim: 3}"})
 	}
 	if lines, ok := l.motions(o, d); ok {
 		d.Kind = l.kind
-		d.Nearly, d.Bounds, d.Given, d.Outlier = []Proposal{}, []Proposal{}, []Proposal{}, []Outlier{}
 		text := "data: {kind: trajectory}\nset:" + strings.Join(lines, "\n") + "\n"
 		p, err := problem.Load([]byte(text), "the draft", "", nil)
 		if err != nil {
@@ -520,7 +509,6 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		fills := r.Fills
 		d.Fills = &fills
 	}
-	d.Outlier = []Outlier{}
 	for _, q := range r.Outliers {
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}

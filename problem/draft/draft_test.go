@@ -115,8 +115,7 @@ func TestSets(t *testing.T) {
 		{"large sphere", func(z []float64) []float64 { return unit(z[:5], 250) }, "{kind: sphere, dim: 5, radius: " +
 			"250}"},
 		{"product", func(z []float64) []float64 {
-			return slices.Concat(unit(z[:3], 1), z[3:5], unit(z[5:7], 2),
-				z[7:8])
+			return slices.Concat(unit(z[:3], 1), z[3:5], unit(z[5:7], 2), z[7:8])
 		},
 			`product:
     - {kind: sphere, dim: 3}
@@ -219,7 +218,7 @@ func TestTolerance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := evidence.Feasible(process.Set, x, pool)
+		f := evidence.Feasible(t.Context(), process.Set, x, pool)
 		if _, worst, rows := f.Beyond(f.Rounded()); rows > 0 || !p.Data.Tolerance.IsAuto() {
 			t.Errorf("times %g: tolerance %v, %d rows beside the set, row %d %s", scale, p.Data.Tolerance, rows, worst,
 				f.Tell(worst))
@@ -227,7 +226,7 @@ func TestTolerance(t *testing.T) {
 		for k := range x {
 			x[k] *= 1.01
 		}
-		if _, _, rows := evidence.Feasible(process.Set, x, pool).Beyond(evidence.Far); rows != n {
+		if _, _, rows := evidence.Feasible(t.Context(), process.Set, x, pool).Beyond(evidence.Far); rows != n {
 			t.Errorf("times %g: of %d rows that are a hundredth off %d are told", scale, n, rows)
 		}
 	}
@@ -438,8 +437,7 @@ func TestHostileNames(t *testing.T) {
 	name := "a \"b\"\n: {c}#.csv"
 	u := spheres(100)
 	save(t, name, table("x: [,y\r# \x1b[31m,\"z\u2028", 100, func(i int) []any {
-		return []any{u[3*i], u[3*i+1],
-			u[3*i+2]}
+		return []any{u[3*i], u[3*i+1], u[3*i+2]}
 	}))
 	d := draft(t, Options{Path: name, Folder: filepath.Join(dir, "sub")})
 	p, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
@@ -451,8 +449,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// An archive of several arrays asks which; a molecule's file is one; a formula that is given is
-// reported.
+// An archive of several arrays asks which; a molecule's file is one; a formula that is given is reported.
 func TestOthers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 120
@@ -464,9 +461,8 @@ func TestOthers(t *testing.T) {
 	}
 	save(t, "water.xyz", xyz.String())
 	d := draft(t, Options{Path: "water.xyz"})
-	if d.Kind != "molecule" || !strings.Contains(set(d), `template: "water.xyz"`) ||
-		!strings.Contains(set(d), "atoms: [0, 1], value: 1.09}") || !strings.Contains(set(d),
-		"atoms: [0, 2], value: 0.95}") {
+	if d.Kind != "molecule" || !strings.Contains(set(d), `template: "water.xyz"`) || !strings.Contains(set(d),
+		"atoms: [0, 1], value: 1.09}") || !strings.Contains(set(d), "atoms: [0, 2], value: 0.95}") {
 		t.Errorf("%s", d.YAML)
 	}
 	u := spheres(n)

@@ -36,8 +36,7 @@ func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
 		}
 		list := strings.Join(atoms, ", ")
 		return key, fmt.Sprintf("{name: %s, atoms: [%s], value: %s}", strconv.Quote(q.Kind+"["+strings.ReplaceAll(list,
-			" ",
-			"")+"]"), list, number(q.Value))
+			" ", "")+"]"), list, number(q.Value))
 	}
 	d.Holds, d.Nearly = []Proposal{}, []Proposal{}
 	conditions := 0
@@ -84,8 +83,7 @@ func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
 	}
 	if bonds[1] > 0 && angles[1] > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%.0f bonds vary by %.2g Å, %.0f angles between them by %.2g° (mean "+
-			"standard "+
-			"deviations)", bonds[1], bonds[0]/bonds[1], angles[1], angles[0]/angles[1]))
+			"standard deviations)", bonds[1], bonds[0]/bonds[1], angles[1], angles[0]/angles[1]))
 	}
 	d.Set = fmt.Sprintf("a molecule of %d atoms with %d conditions", l.molecule.N(), conditions)
 	return lines

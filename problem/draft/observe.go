@@ -58,9 +58,8 @@ func collide(a, b Observed) bool {
 	return stem == other
 }
 
-// observe proposes numbers that mean something on the set found: the energy test in raw coordinates
-// hardly sees torsions, angles between parts, or shares. Kinds of data that have numbers of their own
-// get none.
+// observe proposes numbers that mean something on the set found: the energy test in raw coordinates hardly sees
+// torsions, angles between parts, or shares. Kinds of data that have numbers of their own get none.
 func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 	if l.kind != "points" || l.molecule != nil || r.Dim < 2 {
 		return nil
@@ -96,7 +95,7 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 			w.add(Observed{Unit: "rad", Circular: true}, discover.Written("atan2(x[@0+1], x[@0])", "longitude", at))
 			w.add(Observed{}, discover.Written("x[@0+2]", "height", at))
 			look(q.Columns...)
-		case q.Kind == discover.Linear && l.shares(q):
+		case q.Kind == discover.Linear && l.shares(q, 3):
 			l.observeShares(w, q)
 			look(q.Columns...)
 		}
@@ -124,8 +123,7 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 	return l.finite(d, w.list)
 }
 
-// observeMatrices proposes numbers of rotations, and of two rotations the angle between them by its
-// cosine.
+// observeMatrices proposes numbers of rotations, and of two rotations the angle between them by its cosine.
 func (l *loaded) observeMatrices(w *observing, r *discover.Report, look func(at ...int)) {
 	for i, m := range r.Matrices {
 		for a := range m.N {
@@ -313,8 +311,8 @@ func (l *loaded) observeCircles(w *observing, exact []discover.Relation, look fu
 	w.add(Observed{}, sums[:min(len(sums), 2)]...)
 }
 
-// shares reports whether a relation says that numbers which are not negative sum up to a constant.
-func (l *loaded) shares(q discover.Relation) bool {
+// shares reports whether a relation says that least numbers or more, which are not negative, sum up to a constant.
+func (l *loaded) shares(q discover.Relation, least int) bool {
 	n := 0
 	for _, t := range q.Terms {
 		if len(t.Columns) == 1 {
@@ -324,7 +322,7 @@ func (l *loaded) shares(q discover.Relation) bool {
 			n++
 		}
 	}
-	return n > 2
+	return n >= least
 }
 
 // observeShares proposes parts of a whole, and the logarithms of their ratios where none is 0.

@@ -16,7 +16,6 @@ import (
 func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 	exact := r.Exact()
 	d.SetDim = len(l.coordinate) - len(exact)
-	d.Holds, d.Nearly, d.Bounds, d.Given = []Proposal{}, []Proposal{}, []Proposal{}, []Proposal{}
 	for _, f := range discover.Families(exact) {
 		d.Holds = append(d.Holds, l.proposal(f, exact))
 	}
@@ -26,13 +25,12 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 			near = append(near, q)
 		}
 	}
-	for _, f := range discover.Families(near) {
-		if p := l.proposal(f, near); len(d.Nearly) < maxNearly {
-			d.Nearly = append(d.Nearly, p)
-		}
+	families := discover.Families(near)
+	for _, f := range families[:min(len(families), maxNearly)] {
+		d.Nearly = append(d.Nearly, l.proposal(f, near))
 	}
 	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
-	if n := len(discover.Families(near)); n > maxNearly {
+	if n := len(families); n > maxNearly {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d more relations are nearly kept", n-maxNearly))
 	}
 	for _, q := range r.Given {
@@ -40,10 +38,7 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 		for _, i := range q.Exceptions {
 			p.Rows = append(p.Rows, l.row(l.rows[i]))
 		}
-		switch {
-		case q.Exact:
-			p.Note = "holds to round-off"
-		default:
+		if p.Note = "holds to round-off"; !q.Exact {
 			p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
 		}
 		d.Given = append(d.Given, p)
@@ -80,7 +75,7 @@ const (
 func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	simplex := map[int]bool{} // whose numbers the set keeps from being negative
 	for _, q := range r.Exact() {
-		if q.Kind == discover.Linear && q.Value == 1 && l.shares(q) {
+		if q.Kind == discover.Linear && q.Value == 1 && l.shares(q, 3) {
 			for _, j := range q.Columns {
 				simplex[j] = true
 			}
@@ -277,7 +272,7 @@ func one(own []discover.Relation, at, dim int, l *loaded) (part, bool) {
 			}
 		}
 		return made("plane curve", "{kind: curve, terms: [%s]}", strings.Join(terms, ", "))
-	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && l.simplex(first, at, dim):
+	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && l.shares(first, 2):
 		return made("simplex", "{kind: simplex, dim: %d}", dim)
 	case all(discover.Linear, discover.Constant):
 		return affine(own, at, dim, made)
@@ -288,21 +283,6 @@ func one(own []discover.Relation, at, dim int, l *loaded) (part, bool) {
 }
 
 type maker func(word, format string, v ...any) (part, bool)
-
-// simplex reports whether a relation is Σ x = 1 of numbers that are not negative.
-func (l *loaded) simplex(q discover.Relation, at, dim int) bool {
-	for _, t := range q.Terms {
-		if len(t.Columns) == 1 && t.Coefficient != 1 {
-			return false
-		}
-	}
-	for _, c := range l.columns[at : at+dim] {
-		if c.Min < 0 {
-			return false
-		}
-	}
-	return true
-}
 
 func matrix(own []discover.Relation, at, dim int, made maker) (part, bool) {
 	m := own[0].Matrix
@@ -450,15 +430,15 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		}
 		kept = append(kept, line)
 	}
-	if slices.ContainsFunc(kept, func(s string) bool { return !strings.HasPrefix(s, "  #") }) {
+	active := slices.ContainsFunc(kept, func(s string) bool { return !strings.HasPrefix(s, "  #") })
+	if active {
 		lines = append(lines, "  inequality:")
-		lines = append(lines, kept...)
 	} else if len(kept) > 0 {
 		lines = append(lines, "  # inequality:")
-		lines = append(lines, kept...)
 	}
+	lines = append(lines, kept...)
 	d.Set = fmt.Sprintf("formulas: %d equations", len(r.Exact()))
-	if len(d.Holds) == 0 && !slices.ContainsFunc(kept, func(s string) bool { return !strings.HasPrefix(s, "  #") }) {
+	if len(d.Holds) == 0 && !active {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return append([]string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}, lines[2:]...)
 	}

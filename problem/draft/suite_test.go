@@ -48,8 +48,8 @@ func rank(g []float64, d int) int {
 // anyRows returns n rows of a problem's set, by chains that need not have arrived at any law: equations
 // are the same of all.
 func anyRows(pool *parallel.Pool, p problems.Problem, n int) ([]float64, error) {
-	const chains = 50
-	sample := fmt.Appendf(p.Source(), "sample: {method: chmc, step: 0.08, chains: %d, draws: %d, burn: 50, thin: 5}\n",
+	const chains = 100
+	sample := fmt.Appendf(p.Source(), "sample: {method: chmc, step: 0.08, chains: %d, draws: %d, burn: 4, thin: 1}\n",
 		chains, n/chains)
 	loaded, err := problem.Load(sample, p.Name, "", nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func anyRows(pool *parallel.Pool, p problems.Problem, n int) ([]float64, error) 
 	if err != nil {
 		return nil, err
 	}
-	x0, err := langevin.Start(run.Process, run.Count, run.Seed)
+	x0, err := langevin.Start(context.Background(), run.Process, run.Count, run.Seed)
 	if err != nil {
 		return nil, err
 	}

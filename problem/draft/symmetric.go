@@ -3,6 +3,7 @@ package draft
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -39,21 +40,15 @@ func symmetric(exact []discover.Relation, dim int) int {
 
 // minor writes the determinant of the first k rows and columns of an n×n matrix.
 func minor(n, k int) string {
-	s := "det(["
-	for i := range k {
-		if i > 0 {
-			s += ", "
+	rows := make([]string, k)
+	for i := range rows {
+		row := make([]string, k)
+		for j := range row {
+			row[j] = fmt.Sprintf("x[%d]", n*i+j)
 		}
-		s += "["
-		for j := range k {
-			if j > 0 {
-				s += ", "
-			}
-			s += fmt.Sprintf("x[%d]", n*i+j)
-		}
-		s += "]"
+		rows[i] = "[" + strings.Join(row, ", ") + "]"
 	}
-	return s + "]) >= 0"
+	return "det([" + strings.Join(rows, ", ") + "]) >= 0"
 }
 
 // semidefinite proposes that symmetric matrices have no negative eigenvalue, where none of the rows'

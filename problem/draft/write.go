@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -92,9 +93,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("  ", "%s", c))
 	}
 	if len(l.condition) > 0 {
-		b.WriteString("\n" + comment("", "Whole numbers that are labels or counts are given with each point: "+
-			"samples are drawn "+
-			"for any of them. To leave them out instead: landing init --drop NAME --clean FILE."))
+		b.WriteString("\n" + comment("", "Whole numbers that are labels or counts are given with each point: samples "+
+			"are drawn for any of them. To leave them out instead: landing init --drop NAME --clean FILE."))
 		quoted := make([]string, len(l.given))
 		for k, name := range l.given {
 			quoted[k] = strconv.Quote(name)
@@ -106,8 +106,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("", "%s", t))
 	}
 	holds := len(d.Holds) > 0 && d.report != nil && len(set) > 0 && !strings.Contains(strings.Join(set, "\n"),
-		"equality:") &&
-		d.Kind != "molecule"
+		"equality:") && d.Kind != "molecule"
 	if holds {
 		b.WriteString(comment("", "Ready-made, of these relations, which hold to round-off:"))
 		for _, p := range d.Holds {
@@ -128,8 +127,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	}
 	if len(d.Nearly) > 0 {
 		b.WriteString(comment("  ", "Nearly kept, and not assumed. To ask for one, put it under equality (with a "+
-			"ready-made set: "+
-			"set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing data refine.",
+			"ready-made set: set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing refine.",
 			len(l.coordinate)))
 		for _, p := range d.Nearly {
 			note := ""
@@ -175,23 +173,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 
 // Size says how much there is, and of what.
 func (d *Draft) Size() string {
-	what := fmt.Sprintf("%d numbers", size(d.Shape...))
-	if len(d.Shape) > 1 {
-		var dims []string
-		for _, n := range d.Shape {
-			dims = append(dims, fmt.Sprint(n))
-		}
-		what = strings.Join(dims, "×") + " numbers"
-	}
-	return fmt.Sprintf("%d rows of %s (%s)", d.Rows, what, d.Format)
-}
-
-func size(shape ...int) int {
-	n := 1
-	for _, k := range shape {
-		n *= k
-	}
-	return n
+	shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(d.Shape), "[]"), " ", "×")
+	return fmt.Sprintf("%d rows of %s numbers (%s)", d.Rows, cmp.Or(shape, "1"), d.Format)
 }
 
 // columnLines tells which column is which coordinate, and what is odd about rows.
@@ -215,9 +198,8 @@ func (l *loaded) columnLines(d *Draft) (out []string) {
 // odd tells what is odd about rows.
 func (d *Draft) odd() (out []string) {
 	if n := d.Repeats.Count; n > 0 {
-		out = append(out, fmt.Sprintf("%d rows equal an earlier one (%s): held-out rows may be copies of training "+
-			"rows", n,
-			sequence(d.Repeats.First, n)))
+		out = append(out, fmt.Sprintf("%d rows equal an earlier one (%s): held-out rows may be copies of training rows",
+			n, sequence(d.Repeats.First, n)))
 	}
 	if n := len(d.Outlier); n > 0 {
 		var list []string
@@ -245,7 +227,7 @@ func (d *Draft) dimensions() string {
 		return s
 	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
 		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
-			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing data level-set)"
+			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing make level-set)"
 	}
 	return s
 }

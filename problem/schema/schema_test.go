@@ -84,7 +84,7 @@ func by(t *testing.T, s *jsonschema.Resolved, text string) error {
 	return s.Validate(value(t, n))
 }
 
-// load is what the verbs do with a file before any data: chains says that it is landing sample.
+// load is what the verbs do with a file before any data: chains says that it is landing mcmc.
 func load(text string, chains bool) (atLoad, atBuild error) { return loadVariant(text, "", chains) }
 
 // loadVariant is load of a file with a variant.

@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,8 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/robot/urdf"
 )
 
-// Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres,
-// radians, seconds.
+// Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres, radians, seconds.
 type Arm struct {
 	Robot     string        `yaml:"robot,omitempty" words:"panda" doc:"panda, which is built in"`
 	URDF      File          `yaml:"urdf,omitempty" doc:"instead of {robot}: a file; its chain to the tip"`
@@ -118,8 +118,8 @@ const condition = "condition"
 func arms(k Arm) (constraint.Set, error) {
 	b := armed{Arm: k}
 	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles, b.forms} {
-		if err := step(); err != nil {
-			return nil, err
+		if err := step(); err != nil || b.err != nil {
+			return nil, cmp.Or(b.err, err)
 		}
 	}
 	set, err := trajectory.New(b.spec)
@@ -136,9 +136,57 @@ func arms(k Arm) (constraint.Set, error) {
 	return constraint.Hold(set, trajectory.Held(b.spec)), nil
 }
 
+// A reader reads values of keys and keeps the first error.
+type reader struct{ err error }
+
+func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
+
+// three returns a vector: the default if there is none.
+func (r *reader) three(key string, v []float64, instead [3]float64) [3]float64 {
+	if len(v) == 3 {
+		return [3]float64(v)
+	}
+	if v != nil {
+		r.fail(Bad(key, v, "three numbers"))
+	}
+	return instead
+}
+
+// numbers reads a list of numbers.
+func (r *reader) numbers(key string, v any) []float64 {
+	list, ok := v.([]any)
+	if !ok {
+		r.fail(Bad(key, v, "a list of numbers, or condition"))
+	}
+	out := make([]float64, len(list))
+	for i := range list {
+		if out[i], ok = numeral(list[i]); !ok {
+			r.fail(Bad(fmt.Sprintf("%s[%d]", key, i), list[i], "a number"))
+		}
+	}
+	return out
+}
+
+// rotated returns Rz(yaw) Ry(pitch) Rx(roll), row-major.
+func (r *reader) rotated(key string, rpy []float64) [9]float64 {
+	if len(rpy) != 3 {
+		r.fail(Bad(key, rpy, "three angles: roll, pitch and yaw"))
+		return [9]float64{}
+	}
+	sx, cx := math.Sincos(rpy[0])
+	sy, cy := math.Sincos(rpy[1])
+	sz, cz := math.Sincos(rpy[2])
+	return [9]float64{
+		cz * cy, cz*sy*sx - sz*cx, cz*sy*cx + sz*sx,
+		sz * cy, sz*sy*sx + cz*cx, sz*sy*cx - cz*sx,
+		-sy, cy * sx, cy * cx,
+	}
+}
+
 // armed gathers the parts of a trajectory.Spec.
 type armed struct {
 	Arm
+	reader
 	arm  *robot.Arm
 	tip  int
 	spec trajectory.Spec
@@ -203,10 +251,7 @@ func (b *armed) robot() error {
 	}
 	b.tip = len(b.arm.Joints) - 1
 	if b.Tip != "" {
-		var err error
-		if b.tip, err = b.link("tip", b.Tip); err != nil {
-			return err
-		}
+		b.tip = b.link("tip", b.Tip)
 	}
 	if b.Waypoints == 0 {
 		return Bad("waypoints", nil, fmt.Sprintf("how many configurations a motion has, 1 to %d",
@@ -250,26 +295,15 @@ func (b *armed) table() error {
 }
 
 // link returns the number of a link.
-func (b *armed) link(key, name string) (int, error) {
+func (b *armed) link(key, name string) int {
 	if name == "" {
-		return b.tip, nil
+		return b.tip
 	}
 	i, err := b.arm.Link(name)
 	if err != nil {
-		return 0, &Error{Key: key, Fault: err.Error()}
+		b.fail(&Error{Key: key, Fault: err.Error()})
 	}
-	return i, nil
-}
-
-// three returns a vector: the default if there is none.
-func three(key string, v []float64, instead [3]float64) ([3]float64, error) {
-	if v == nil {
-		return instead, nil
-	}
-	if len(v) != 3 {
-		return instead, Bad(key, v, "three numbers")
-	}
-	return [3]float64(v), nil
+	return i
 }
 
 func (b *armed) places() error {
@@ -278,92 +312,41 @@ func (b *armed) places() error {
 		ArmPlace
 		to *trajectory.Place
 	}{{"start", b.Start, &b.spec.Start}, {"goal", b.Goal, &b.spec.Goal}} {
-		link, err := b.link(p.key+".link", p.Link)
-		if err != nil {
-			return err
-		}
-		point, err := three(p.key+".point", p.Point, [3]float64{})
-		if err != nil {
-			return err
-		}
+		link := b.link(p.key+".link", p.Link)
+		point := b.three(p.key+".point", p.Point, [3]float64{})
 		switch v := p.Joints.(type) {
 		case nil:
 		case string:
 			if v != condition {
-				return Bad(p.key+".joints", v, "a list of joint values, or condition")
+				b.fail(Bad(p.key+".joints", v, "a list of joint values, or condition"))
 			}
 			p.to.Given.Joints = true
 		default:
-			if p.to.Joints, err = numbers(p.key+".joints", v); err != nil {
-				return err
-			}
+			p.to.Joints = b.numbers(p.key+".joints", v)
 		}
 		switch v := p.Position.(type) {
 		case nil:
 		case string:
 			if v != condition {
-				return Bad(p.key+".position", v, "three numbers, or condition")
+				b.fail(Bad(p.key+".position", v, "three numbers, or condition"))
 			}
 			p.to.Given.Position = &robot.Point{Link: link, Local: point}
 		default:
-			list, err := numbers(p.key+".position", v)
-			if err != nil {
-				return err
-			}
-			at, err := three(p.key+".position", list, [3]float64{})
-			if err != nil {
-				return err
-			}
+			at := b.three(p.key+".position", b.numbers(p.key+".position", v), [3]float64{})
 			p.to.Tasks = append(p.to.Tasks, trajectory.Position(p.key, link, point, at)...)
 		}
 		if p.RPY != nil {
-			r, err := rotated(p.key+".rpy", p.RPY)
-			if err != nil {
-				return err
-			}
+			r := b.rotated(p.key+".rpy", p.RPY)
 			p.to.Tasks = append(p.to.Tasks, trajectory.Orientation(p.key+".turn", link, r)...)
 		}
 	}
 	return nil
 }
 
-// numbers reads a list of numbers.
-func numbers(key string, v any) ([]float64, error) {
-	list, ok := v.([]any)
-	if !ok {
-		return nil, Bad(key, v, "a list of numbers, or condition")
-	}
-	out := make([]float64, len(list))
-	for i := range list {
-		if out[i], ok = numeral(list[i]); !ok {
-			return nil, Bad(fmt.Sprintf("%s[%d]", key, i), list[i], "a number")
-		}
-	}
-	return out, nil
-}
-
-// rotated returns Rz(yaw) Ry(pitch) Rx(roll), row-major.
-func rotated(key string, rpy []float64) (r [9]float64, err error) {
-	if len(rpy) != 3 {
-		return r, Bad(key, rpy, "three angles: roll, pitch and yaw")
-	}
-	sx, cx := math.Sincos(rpy[0])
-	sy, cy := math.Sincos(rpy[1])
-	sz, cz := math.Sincos(rpy[2])
-	return [9]float64{
-		cz * cy, cz*sy*sx - sz*cx, cz*sy*cx + sz*sx,
-		sz * cy, sz*sy*sx + cz*cx, sz*sy*cx - cz*sx,
-		-sy, cy * sx, cy * cx,
-	}, nil
-}
-
 func (b *armed) path() error {
 	for i, k := range b.Path {
 		key := fmt.Sprintf("path[%d]", i)
-		made, err := b.task(key, k)
-		if err != nil {
-			return err
-		}
+		made := b.task(key, k)
 		for range made {
 			b.from = append(b.from, key)
 		}
@@ -373,19 +356,10 @@ func (b *armed) path() error {
 }
 
 // task returns what an entry of the path asks for.
-func (b *armed) task(key string, k ArmTask) (out []trajectory.Task, err error) {
-	link, err := b.link(key+".link", k.Link)
-	if err != nil {
-		return nil, err
-	}
-	point, err := three(key+".point", k.Point, [3]float64{})
-	if err != nil {
-		return nil, err
-	}
-	axis, err := three(key+".axis", k.Axis, [3]float64{0, 0, 1})
-	if err != nil {
-		return nil, err
-	}
+func (b *armed) task(key string, k ArmTask) (out []trajectory.Task) {
+	link := b.link(key+".link", k.Link)
+	point := b.three(key+".point", k.Point, [3]float64{})
+	axis := b.three(key+".axis", k.Axis, [3]float64{0, 0, 1})
 	given := 0
 	name := func(kind string) string {
 		if given++; k.Name != "" {
@@ -405,23 +379,14 @@ func (b *armed) task(key string, k ArmTask) (out []trajectory.Task, err error) {
 		}
 	}
 	if p := k.Plane; p.Normal != nil {
-		w, err := three(key+".plane.normal", p.Normal, [3]float64{})
-		if err != nil {
-			return nil, err
-		}
+		w := b.three(key+".plane.normal", p.Normal, [3]float64{})
 		out = append(out, trajectory.Task{Name: name("plane"), Link: link, Local: point, Axis: w, Low: p.Offset,
 			High: p.Offset})
 	}
 	if p := k.Box; p.Min != nil || p.Max != nil {
 		inf := math.Inf(1)
-		low, err := three(key+".box.min", p.Min, [3]float64{-inf, -inf, -inf})
-		if err != nil {
-			return nil, err
-		}
-		high, err := three(key+".box.max", p.Max, [3]float64{inf, inf, inf})
-		if err != nil {
-			return nil, err
-		}
+		low := b.three(key+".box.min", p.Min, [3]float64{-inf, -inf, -inf})
+		high := b.three(key+".box.max", p.Max, [3]float64{inf, inf, inf})
 		out = append(out, trajectory.Box(name("box"), link, point, low, high)...)
 	}
 	for _, d := range []struct {
@@ -431,10 +396,7 @@ func (b *armed) task(key string, k ArmTask) (out []trajectory.Task, err error) {
 		if d.to == nil {
 			continue
 		}
-		to, err := three(key+"."+d.kind, d.to, [3]float64{})
-		if err != nil {
-			return nil, err
-		}
+		to := b.three(key+"."+d.kind, d.to, [3]float64{})
 		switch n := name(d.kind); d.kind {
 		case "upright":
 			out = append(out, trajectory.Upright(n, link, axis, to)...)
@@ -442,57 +404,47 @@ func (b *armed) task(key string, k ArmTask) (out []trajectory.Task, err error) {
 			out = append(out, trajectory.Level(n, link, axis, to))
 		default:
 			if !(k.Angle > 0 && k.Angle < math.Pi) {
-				return nil, Bad(key+".angle", k.Angle, "radians in (0, π)")
+				b.fail(Bad(key+".angle", k.Angle, "radians in (0, π)"))
 			}
 			out = append(out, trajectory.Cone(n, link, axis, to, k.Angle))
 		}
 	}
 	if k.RPY != nil {
-		r, err := rotated(key+".rpy", k.RPY)
-		if err != nil {
-			return nil, err
-		}
+		r := b.rotated(key+".rpy", k.RPY)
 		out = append(out, trajectory.Orientation(name("orientation"), link, r)...)
 	}
 	if given != 1 {
-		return nil, &Error{Key: key, Fault: "expected one of position, plane, box, upright, level, cone and rpy"}
+		b.fail(&Error{Key: key, Fault: "expected one of position, plane, box, upright, level, cone and rpy"})
 	}
-	return out, nil
+	return out
 }
 
 // each reads one number above 0 for all joints that move, or a list of theirs; nil of none.
-func (b *armed) each(key string, value any) (list []float64, err error) {
+func (b *armed) each(key string, value any) (list []float64) {
 	switch v := value.(type) {
 	case nil:
+		return nil
 	case []any:
-		if list, err = numbers(key, v); err != nil {
-			return nil, err
-		}
-		if n := b.arm.Moving(); len(list) != n {
-			return nil, Bad(key, v, fmt.Sprintf("a number, or those of the %d joints that move", n))
+		if list = b.numbers(key, v); len(list) != b.arm.Moving() {
+			b.fail(Bad(key, v, fmt.Sprintf("a number, or those of the %d joints that move", b.arm.Moving())))
 		}
 	default:
 		s, ok := numeral(v)
 		if !ok || !(s > 0) {
-			return nil, Bad(key, v, "a number above 0, or one for each joint that moves")
+			b.fail(Bad(key, v, "a number above 0, or one for each joint that moves"))
 		}
-		for range b.arm.Moving() {
-			list = append(list, s)
-		}
+		list = slices.Repeat([]float64{s}, b.arm.Moving())
 	}
-	return list, nil
+	return list
 }
 
 // bends bounds how much steps change: accelerations times the square of the period, or of a step.
 func (b *armed) bends() error {
-	list, err := b.each("acceleration", b.Bend)
-	if list == nil {
-		return err
+	list := b.each("acceleration", b.Bend)
+	if list == nil || b.err != nil {
+		return b.err
 	}
-	h := 1.0
-	if b.Period > 0 {
-		h = b.Period
-	}
+	h := cmp.Or(max(b.Period, 0), 1)
 	b.spec.Bends = make([]float64, len(b.arm.Joints))
 	for i := range b.arm.Joints {
 		if b.arm.Joints[i].Kind != robot.Fixed {
@@ -504,17 +456,15 @@ func (b *armed) bends() error {
 
 // steps bounds how far joints move from a waypoint to the next.
 func (b *armed) steps() error {
-	if b.Limits == nil || *b.Limits {
-		b.spec.Limits = true
-	}
+	b.spec.Limits = b.Limits == nil || *b.Limits
 	if b.Step == nil && b.Period == 0 {
 		return nil
 	}
 	out := make([]float64, len(b.arm.Joints))
 	b.spec.Steps = out
-	list, err := b.each("step", b.Step)
-	if err != nil {
-		return err
+	list := b.each("step", b.Step)
+	if b.err != nil {
+		return b.err
 	}
 	if b.Period < 0 || b.Period-b.Period != 0 {
 		return Bad("period", b.Period, "seconds above 0")
@@ -537,8 +487,7 @@ func (b *armed) steps() error {
 	return nil
 }
 
-// volume is what stays clear: the spheres of the file, those of the robot, or the origins of
-// the links that it moves.
+// volume is what stays clear: the spheres of the file, those of the robot, or the origins of the links that it moves.
 func (b *armed) volume() error {
 	b.spec.Margin = b.Margin
 	b.spec.Volume = b.arm.Spheres
@@ -550,14 +499,8 @@ func (b *armed) volume() error {
 		if s.Link == "" {
 			return Bad(key+".link", nil, "the name of a link")
 		}
-		link, err := b.link(key+".link", s.Link)
-		if err != nil {
-			return err
-		}
-		at, err := three(key+".at", s.At, [3]float64{})
-		if err != nil {
-			return err
-		}
+		link := b.link(key+".link", s.Link)
+		at := b.three(key+".at", s.At, [3]float64{})
 		b.spec.Volume = append(b.spec.Volume, robot.Sphere{Link: link, Centre: at, Radius: s.Radius})
 	}
 	if len(b.spec.Volume) == 0 {
@@ -570,13 +513,13 @@ func (b *armed) volume() error {
 		}
 		var links [2]int
 		for e, name := range p {
-			var err error
-			if links[e], err = b.link(key, name); err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(b.spec.Volume, func(s robot.Sphere) bool { return s.Link == links[e] }) {
+			links[e] = b.link(key, name)
+			if b.err == nil && !slices.ContainsFunc(b.spec.Volume, func(s robot.Sphere) bool { return s.Link == links[e] }) {
 				return &Error{Key: key, Fault: fmt.Sprintf("link %q has no sphere", name)}
 			}
+		}
+		if b.err != nil {
+			return b.err
 		}
 		for _, pair := range scene.SelfPairs(b.spec.Volume, [][2]int{links}) {
 			b.spec.Self, b.self = append(b.spec.Self, pair), append(b.self, key)
@@ -590,43 +533,33 @@ func (b *armed) obstacles() error {
 		key := fmt.Sprintf("obstacles[%d]", i)
 		o := &scene.Obstacle{Name: k.Name, Radius: k.Radius}
 		given := 0
-		at := func(part string, v []float64, to *[3]float64) (err error) {
-			*to, err = three(key+"."+part, v, [3]float64{})
-			return err
-		}
-		var err error
+		at := func(part string, v []float64) [3]float64 { return b.three(key+"."+part, v, [3]float64{}) }
 		if k.Sphere != nil {
 			given++
-			err = at("sphere", k.Sphere, &o.A)
+			o.A = at("sphere", k.Sphere)
 		}
 		if k.Capsule != nil {
 			given++
 			if len(k.Capsule) != 2 {
-				return Bad(key+".capsule", k.Capsule, "the two ends of its axis, three numbers each")
+				return cmp.Or(b.err, Bad(key+".capsule", k.Capsule, "the two ends of its axis, three numbers each"))
 			}
-			o.Shape = scene.Capsule
-			if err = at("capsule[0]", k.Capsule[0], &o.A); err == nil {
-				err = at("capsule[1]", k.Capsule[1], &o.B)
-			}
+			o.Shape, o.A, o.B = scene.Capsule, at("capsule[0]", k.Capsule[0]), at("capsule[1]", k.Capsule[1])
 		}
 		if k.Box != nil {
 			given++
-			o.Shape = scene.Box
-			if err = at("box", k.Box, &o.A); err == nil {
-				err = at("size", k.Size, &o.Half)
-			}
+			o.Shape, o.A, o.Half = scene.Box, at("box", k.Box), at("size", k.Size)
 			for e := range o.Half {
 				o.Half[e] /= 2
 			}
-			if k.RPY != nil && err == nil {
-				o.R, err = rotated(key+".rpy", k.RPY)
+			if k.RPY != nil {
+				o.R = b.rotated(key+".rpy", k.RPY)
 			}
 		}
 		switch {
 		case given != 1:
 			return &Error{Key: key, Fault: "expected one of sphere, capsule and box"}
-		case err != nil:
-			return err
+		case b.err != nil:
+			return b.err
 		case k.Box == nil && (k.Size != nil || k.RPY != nil):
 			return &Error{Key: key, Fault: "size and rpy are of a box"}
 		}

@@ -16,7 +16,7 @@ type LevelSet struct {
 
 func levelSet(k LevelSet) (constraint.Set, error) {
 	if k.Weights == "" {
-		return nil, Bad("weights", nil, "an NPZ file with the network's layers, as landing data level-set writes")
+		return nil, Bad("weights", nil, "an NPZ file with the network's layers, as landing make level-set writes")
 	}
 	fault := func(key string, err error) (constraint.Set, error) {
 		return nil, &Error{Key: key, Fault: err.Error()}

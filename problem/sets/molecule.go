@@ -1,9 +1,11 @@
 package sets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -60,12 +62,9 @@ const maxAtoms = 10_000
 
 func molecules(k Molecule) (constraint.Set, error) {
 	b := molecular{Molecule: k}
-	if err := b.template(); err != nil {
-		return nil, err
-	}
-	for _, step := range []func() error{b.bonds, b.rigid, b.internals, b.chirality, b.apart} {
-		if err := step(); err != nil {
-			return nil, err
+	for _, step := range []func() error{b.template, b.bonds, b.rigid, b.internals, b.chirality, b.apart} {
+		if err := step(); err != nil || b.err != nil {
+			return nil, cmp.Or(b.err, err)
 		}
 	}
 	switch k.Windows {
@@ -102,6 +101,7 @@ func molecules(k Molecule) (constraint.Set, error) {
 // A molecular gathers the conditions, and where in the file each comes from.
 type molecular struct {
 	Molecule
+	reader
 	m          *molecule.Molecule
 	x          []float64 // of the template; nil without one
 	conditions []conformation.Condition
@@ -161,13 +161,13 @@ func (b *molecular) named() error {
 	return err
 }
 
-// need returns an error about a key that asks for the template's values.
-func (b *molecular) need(key string) error {
+// need reports whether there is a template, whose values a key asks for.
+func (b *molecular) need(key string) bool {
 	if b.x == nil {
-		return &Error{Key: key, Fault: "it asks for the template's, and there is no template: name a PDB, XYZ or " +
-			"SDF file in set.template"}
+		b.fail(&Error{Key: key, Fault: "it asks for the template's, and there is no template: name a PDB, XYZ or SDF " +
+			"file in set.template"})
 	}
-	return nil
+	return b.x != nil
 }
 
 func (b *molecular) add(key string, conditions ...conformation.Condition) {
@@ -188,8 +188,8 @@ func (b *molecular) bonds() error {
 		if k.value != "template" {
 			return Bad(k.key, k.value, "template, or no such key")
 		}
-		if err := b.need(k.key); err != nil {
-			return err
+		if !b.need(k.key) {
+			return nil
 		}
 		conditions, err := k.of(b.m, b.x)
 		if err != nil {
@@ -203,12 +203,12 @@ func (b *molecular) bonds() error {
 func (b *molecular) rigid() error {
 	for i, group := range b.Rigid {
 		key := fmt.Sprintf("rigid[%d]", i)
-		if err := b.need(key); err != nil {
-			return err
+		if !b.need(key) {
+			return nil
 		}
-		atoms, err := b.chosen(key, group, 0)
-		if err != nil {
-			return err
+		atoms := b.chosen(key, group, 0)
+		if b.err != nil {
+			return nil
 		}
 		conditions, err := conformation.Rigid(b.m, b.x, atoms)
 		if err != nil {
@@ -220,29 +220,29 @@ func (b *molecular) rigid() error {
 }
 
 // chosen returns the atoms that a list names: n of them, or any number if n is 0.
-func (b *molecular) chosen(key string, list []any, n int) ([]int, error) {
+func (b *molecular) chosen(key string, list []any, n int) []int {
 	if n > 0 && len(list) != n {
-		return nil, &Error{Key: key, Fault: fmt.Sprintf("%d atoms; expected %d", len(list), n)}
+		b.fail(&Error{Key: key, Fault: fmt.Sprintf("%d atoms; expected %d", len(list), n)})
 	}
 	var out []int
-	seen := map[int]bool{}
 	for i, v := range list {
 		ref, ok := reference(v)
 		place := fmt.Sprintf("%s[%d]", key, i)
 		if !ok {
-			return nil, &Error{Key: place, Value: v, Want: "an atom's index from 0, or its name, as in ALA2:CA"}
+			b.fail(&Error{Key: place, Value: v, Want: "an atom's index from 0, or its name, as in ALA2:CA"})
+			break
 		}
 		a, err := b.m.Select(ref)
 		if err != nil {
-			return nil, &Error{Key: place, Fault: err.Error()}
+			b.fail(&Error{Key: place, Fault: err.Error()})
+			break
 		}
-		if seen[a] {
-			return nil, &Error{Key: place, Fault: fmt.Sprintf("atom %s is there twice", b.m.Label(a))}
+		if slices.Contains(out, a) {
+			b.fail(&Error{Key: place, Fault: fmt.Sprintf("atom %s is there twice", b.m.Label(a))})
 		}
-		seen[a] = true
 		out = append(out, a)
 	}
-	return out, nil
+	return out
 }
 
 // reference returns an atom's name as it stands in the file. In a list in brackets the
@@ -276,9 +276,9 @@ func (b *molecular) internals() error {
 	} {
 		for i, k := range l.list {
 			key := fmt.Sprintf("%s[%d]", l.key, i)
-			atoms, err := b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
-			if err != nil {
-				return err
+			atoms := b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
+			if b.err != nil {
+				return nil
 			}
 			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind, Atoms: atoms}}
 			given := 0
@@ -291,16 +291,18 @@ func (b *molecular) internals() error {
 			case given != 1:
 				return &Error{Key: key, Fault: "expected one of value, range, min and max"}
 			case k.Min != nil || k.Max != nil:
-				c.Low, c.High, err = oneSided(key, k.Min, k.Max, l.unit)
+				c.Low, c.High = b.oneSided(key, k.Min, k.Max, l.unit)
 			case k.Range != nil:
-				c.Low, c.High, err = bounds(key, k.Range, l.unit)
+				c.Low, c.High = b.bounds(key, k.Range, l.unit)
 			case k.Value == "template":
-				if err = b.need(key + ".value"); err == nil {
-					c, err = conformation.Fixed(b.m, b.x, c.Coordinate)
+				if b.need(key + ".value") {
+					var err error
+					if c, err = conformation.Fixed(b.m, b.x, c.Coordinate); errors.As(err, new(*conformation.TemplateError)) {
+						return &Error{Key: key + ".value", Fault: err.Error()}
+					} else if err != nil {
+						return err
+					}
 					c.Name = k.Name
-				}
-				if e := (*conformation.TemplateError)(nil); errors.As(err, &e) {
-					err = &Error{Key: key + ".value", Fault: err.Error()}
 				}
 			default:
 				v, ok := numeral(k.Value)
@@ -309,9 +311,6 @@ func (b *molecular) internals() error {
 				}
 				c.Low, c.High = v*l.unit, v*l.unit
 			}
-			if err != nil {
-				return err
-			}
 			b.add(key, c)
 		}
 	}
@@ -319,34 +318,36 @@ func (b *molecular) internals() error {
 }
 
 // oneSided returns the bounds of a condition that has a min or a max.
-func oneSided(key string, least, most any, unit float64) (low, high float64, err error) {
+func (r *reader) oneSided(key string, least, most any, unit float64) (low, high float64) {
 	name, value := "min", least
 	if most != nil {
 		name, value = "max", most
 	}
 	v, ok := numeral(value)
 	if !ok {
-		return 0, 0, Bad(key+"."+name, value, "a number")
+		r.fail(Bad(key+"."+name, value, "a number"))
 	}
 	if name == "min" {
-		return v * unit, math.Inf(1), nil
+		return v * unit, math.Inf(1)
 	}
-	return math.Inf(-1), v * unit, nil
+	return math.Inf(-1), v * unit
 }
 
 // bounds returns those of a range in the units of package conformation.
-func bounds(key string, r []float64, unit float64) (low, high float64, err error) {
-	if len(r) != 2 {
-		return 0, 0, Bad(key+".range", r, "two numbers, the lower and the upper")
+func (r *reader) bounds(key string, of []float64, unit float64) (low, high float64) {
+	want := "a range that goes up"
+	switch {
+	case len(of) != 2:
+		r.fail(Bad(key+".range", of, "two numbers, the lower and the upper"))
+		return 0, 0
+	case of[0] < of[1]:
+	case unit != 1:
+		want += ", as [150, 210] for a dihedral across 180°"
+		fallthrough
+	default:
+		r.fail(Bad(key+".range", of, want))
 	}
-	if !(r[0] < r[1]) {
-		want := "a range that goes up"
-		if unit != 1 {
-			want += ", as [150, 210] for a dihedral across 180°"
-		}
-		return 0, 0, Bad(key+".range", r, want)
-	}
-	return r[0] * unit, r[1] * unit, nil
+	return of[0] * unit, of[1] * unit
 }
 
 // numeral returns a value that is a number; the reader takes 1e-3 for text.
@@ -370,34 +371,29 @@ func numeral(v any) (float64, bool) {
 func (b *molecular) chirality() error {
 	for i, k := range b.Chirality {
 		key := fmt.Sprintf("chirality[%d]", i)
-		atoms, err := b.chosen(key+".atoms", k.Atoms, conformation.Volume.Atoms())
-		if err != nil {
-			return err
+		atoms := b.chosen(key+".atoms", k.Atoms, conformation.Volume.Atoms())
+		if b.err != nil {
+			return nil
 		}
 		q := conformation.Coordinate{Kind: conformation.Volume, Atoms: atoms}
 		c := conformation.Condition{Name: k.Name, Coordinate: q, Low: math.Inf(-1), High: math.Inf(1)}
 		sign := k.Sign
-		switch {
-		case k.Range != nil && sign != "":
-			return &Error{Key: key, Fault: "expected a sign or a range, one of the two"}
-		case k.Range != nil:
-			if c.Low, c.High, err = bounds(key, k.Range, 1); err != nil {
-				return err
-			}
-			b.add(key, c)
-			continue
-		case sign == "" || sign == "template":
-			if err := b.need(key); err != nil {
-				return err
+		if k.Range == nil && (sign == "" || sign == "template") {
+			if !b.need(key) {
+				return nil
 			}
 			if sign = "positive"; q.Value(b.x) < 0 {
 				sign = "negative"
 			}
 		}
-		switch sign {
-		case "positive":
+		switch {
+		case k.Range != nil && sign != "":
+			return &Error{Key: key, Fault: "expected a sign or a range, one of the two"}
+		case k.Range != nil:
+			c.Low, c.High = b.bounds(key, k.Range, 1)
+		case sign == "positive":
 			c.Low = 0
-		case "negative":
+		case sign == "negative":
 			c.High = 0
 		default:
 			return Bad(key+".sign", k.Sign, "positive, negative or template")
@@ -410,28 +406,21 @@ func (b *molecular) chirality() error {
 func (b *molecular) apart() error {
 	for i, k := range b.Apart {
 		key := fmt.Sprintf("apart[%d]", i)
-		atoms, err := b.chosen(key+".atoms", k.Atoms, 0)
-		if err != nil {
-			return err
-		}
+		atoms := b.chosen(key+".atoms", k.Atoms, 0)
 		if k.Atoms == nil {
 			for a := range b.m.N() {
 				atoms = append(atoms, a)
 			}
 		}
-		beyond := k.Beyond
-		switch {
-		case k.Beyond < 0:
+		if k.Beyond < 0 {
 			return Bad(key+".beyond", k.Beyond, "a number of bonds")
-		case k.Beyond == 0:
-			beyond = 2
 		}
 		if n := len(atoms); n*(n-1)/2 > maxPairs {
 			return &Error{Key: key, Fault: fmt.Sprintf("%d atoms make %d pairs; expected at most %d: list those that "+
 				"could meet", n, n*(n-1)/2, maxPairs)}
 		}
 		b.pairs = append(b.pairs, conformation.Apart{
-			Name: k.Name, Min: k.Min, Pairs: conformation.Separated(b.m, atoms, beyond),
+			Name: k.Name, Min: k.Min, Pairs: conformation.Separated(b.m, atoms, cmp.Or(k.Beyond, 2)),
 		})
 	}
 	return nil

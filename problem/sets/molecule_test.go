@@ -33,8 +33,7 @@ func build(text string) (constraint.Set, error) {
 	return s.Build("set")
 }
 
-// The keys make the conditions that they say, in degrees and ångström, of atoms by index
-// or by name.
+// The keys make the conditions that they say, in degrees and ångström, of atoms by index or by name.
 func TestMolecule(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "butane.pdb")
 	if err := os.WriteFile(path, []byte(butane), 0o644); err != nil {

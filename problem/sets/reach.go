@@ -19,8 +19,7 @@ const (
 	reachMiss  = 1e-3
 )
 
-// reach refuses a start, a goal or a path that no configuration of the arm keeps, as far as
-// a search can tell.
+// reach refuses a start, a goal or a path that no configuration of the arm keeps, as far as a search can tell.
 func (b *armed) reach() error {
 	for _, p := range []struct {
 		key         string
@@ -49,8 +48,7 @@ func (b *armed) reach() error {
 	return nil
 }
 
-// nearest searches for a point of a set, and returns the component that the best violates
-// most, and by how much.
+// nearest searches for a point of a set, and returns the component that the best violates most, and by how much.
 func nearest(set constraint.Set, arm *robot.Arm) (component string, miss float64) {
 	solver, start, names := geometry.NewSolver(set, 0), set.Capabilities().Start, constraint.Components(set)
 	x := make([]float64, set.Dim())

@@ -14,8 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// All is the registry, in the order of messages and pages. A program adds kinds of its
-// own before it reads problems.
+// All is the registry, in the order of messages and pages. A program adds kinds of its own before it reads problems.
 var All []Kind
 
 func init() { // a compound's row leads back to All
@@ -46,10 +45,9 @@ func init() { // a compound's row leads back to All
 // A Kind is a kind of feasible set.
 type Kind struct {
 	Name string
-	// Keys is the struct of the kind's own keys: fields with a yaml tag that has
-	// omitempty, and a doc tag, which the schema of problem files shows (package schema has more tags). A
-	// field of type File is a path. A number with a default
-	// tag may be left out, but not be written as 0.
+	// Keys is the struct of the kind's own keys: fields with a yaml tag that has omitempty, and a doc tag, which the
+	// schema of problem files shows (package schema has more tags). A field of type File is a path. A number with a
+	// default tag may be left out, but not be written as 0.
 	Keys reflect.Type
 
 	build   func(keys any, at string) (constraint.Set, error)
@@ -64,8 +62,7 @@ func Row[K any](name string, build func(keys K) (constraint.Set, error)) Kind {
 	return compound(name, func(keys K, _ string) (constraint.Set, error) { return build(keys) })
 }
 
-// compound is Row for a kind whose keys hold sets: their place in the file is below
-// at.
+// compound is Row for a kind whose keys hold sets: their place in the file is below at.
 func compound[K any](name string, build func(keys K, at string) (constraint.Set, error)) Kind {
 	return Kind{
 		Name: name, Keys: reflect.TypeFor[K](),
@@ -87,8 +84,7 @@ func (k Kind) Knows(given func(keys any, at string, names []string) (constraint.
 	return k
 }
 
-// Implied says that a set without a kind is of this one if it has a key that no other
-// kind has.
+// Implied says that a set without a kind is of this one if it has a key that no other kind has.
 func (k Kind) Implied() Kind {
 	k.implies = true
 	return k

@@ -65,8 +65,7 @@ func (s Set) has(key string) bool {
 	return v.IsValid() && !v.IsZero()
 }
 
-// Build makes the set that stands at the place at, such as "set". The error is an
-// *Error.
+// Build makes the set that stands at the place at, such as "set". The error is an *Error.
 func (s Set) Build(at string) (constraint.Set, error) { return s.BuildGiven(at, nil) }
 
 // BuildGiven is Build under a condition: points have the coordinates of these names behind
@@ -118,8 +117,7 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 	return constraint.Given(set, len(given)), nil
 }
 
-// Definitions returns the names that a set of formulas defines, in order; nil of
-// others.
+// Definitions returns the names that a set of formulas defines, in order; nil of others.
 func (s Set) Definitions() formula.Definitions {
 	if s.Is() != "formula" {
 		return nil
@@ -267,8 +265,7 @@ func structField(i int, t reflect.Type, key string) reflect.StructField {
 	}
 }
 
-// Files returns the paths among the keys, by place below the set: "mesh",
-// "product[1].mesh".
+// Files returns the paths among the keys, by place below the set: "mesh", "product[1].mesh".
 func (s Set) Files() map[string]string {
 	out := map[string]string{}
 	for key, v := range s.keys {

@@ -11,9 +11,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 )
 
-// Every row has keys with tags that leave out zeros, a doc for each, and a name of its
-// own. A key that is of one type in one kind and of another elsewhere (TestKeyOfKinds) is
-// listed here, so that none comes to be so by accident.
+// Every row has keys with tags that leave out zeros, a doc for each, and a name of its own. A key that is of one type
+// in one kind and of another elsewhere (TestKeyOfKinds) is listed here, so that none comes to be so by accident.
 func TestRegistry(t *testing.T) {
 	types, names := map[string]reflect.Type{}, map[string]bool{}
 	several := map[string]bool{"bonds": true, "angles": true}
@@ -58,8 +57,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A key that two kinds have by different types is read as the kind's that the file names,
-// in whatever layer.
+// A key that two kinds have by different types is read as the kind's that the file names, in whatever layer.
 func TestKeyOfKinds(t *testing.T) {
 	read := func(text string) (s Set) {
 		t.Helper()
@@ -86,8 +84,7 @@ func TestKeyOfKinds(t *testing.T) {
 	}
 }
 
-// A key that was read when the set was of a kind where it has another type is read
-// again, or refused.
+// A key that was read when the set was of a kind where it has another type is read again, or refused.
 func TestKeyOfAnotherType(t *testing.T) {
 	k := Row("made up", func(struct {
 		Dim []float64 `yaml:"dim,omitempty"`

@@ -112,7 +112,7 @@ def test_agrees_on_torsions(folder: Path) -> None:
 
 def test_agrees_on_few_steps(run: landing.Run, points: np.ndarray) -> None:
     """A student's gains are steps of time, not lines: they are exact at the times of its levels."""
-    subprocess.run([_binary.binary(), "distill", run.path, "--out", "few", "--samples", "200", "-q",
+    subprocess.run([_binary.binary(), "distill", run.path, "--out", "few", "-n", "200", "-q",
                     *(f"--set={k}={v}" for k, v in TINY.items())], check=True, capture_output=True)
     few = landing.Run.open("few")
     told = few.network()

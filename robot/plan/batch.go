@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/robot"
@@ -188,6 +189,8 @@ func (e *BatchError) Error() string {
 	}
 	return fmt.Sprintf("only %d of %d queries found a path; the others: %s", e.Have, e.Queries, strings.Join(why, "; "))
 }
+
+func (*BatchError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 func sortFailures(m map[string]*Failure) []Failure {
 	out := []Failure{}

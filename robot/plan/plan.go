@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/robot"
 	"github.com/landing-diffusion/landing/robot/scene"
@@ -196,6 +197,8 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
+func (*Error) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+
 // A Planner answers queries of one Problem, one at a time: the scratch of one goroutine.
 type Planner struct {
 	p     Problem
@@ -229,8 +232,7 @@ func New(p Problem, o Options) (*Planner, error) {
 	o.defaults()
 	arm := p.Scene.Arm
 	pl := &Planner{p: p, o: o, arm: arm, keep: p.Margin + max(o.Reserve, 0), m: arm.Moving(), d: arm.Dim(),
-		room: p.Scene.NewChecker(),
-		kin:  arm.NewKinematics()}
+		room: p.Scene.NewChecker(), kin: arm.NewKinematics()}
 	for i := range arm.Joints {
 		if arm.Joints[i].Kind != robot.Fixed {
 			pl.turns = append(pl.turns, arm.Joints[i].Kind.Turning() && !pl.limited(i))

@@ -55,13 +55,11 @@ var planarTip = robot.Point{Link: 2, Local: vec{0.3}}
 
 func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options) *plan.Planner {
 	t.Helper()
-	p, err := plan.Of(spec, tip)
-	testkit.OK(t, err)
+	p := testkit.Must(plan.Of(spec, tip))
 	if o.Waypoints == 0 {
 		o.Waypoints = spec.Waypoints
 	}
-	pl, err := plan.New(p, o)
-	testkit.OK(t, err)
+	pl := testkit.Must(plan.New(p, o))
 	return pl
 }
 
@@ -71,8 +69,7 @@ func TestPaths(t *testing.T) {
 	for _, limits := range []bool{false, true} {
 		spec := paper(40)
 		spec.Limits, spec.Segments = limits, true
-		set, err := trajectory.New(func() trajectory.Spec { s := spec; s.Segments = false; return s }())
-		testkit.OK(t, err)
+		set := testkit.Must(trajectory.New(func() trajectory.Spec { s := spec; s.Segments = false; return s }()))
 		look := (&scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Obstacles: []scene.Obstacle{
 			*spec.Obstacles[0].(*scene.Obstacle), *spec.Obstacles[1].(*scene.Obstacle)}}).NewChecker()
 		for k, text := range []string{"LR", "RL"} {
@@ -143,8 +140,7 @@ func TestStraight(t *testing.T) {
 				spec.Arm.Joints[i].Lower, spec.Arm.Joints[i].Upper = -3.1, 3.1
 			}
 		}
-		path, err := planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(1, 0)
-		testkit.OK(t, err)
+		path := testkit.Must(planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(1, 0))
 		n := len(path.Q)
 		got := path.Q[n-3] - path.Q[0]
 		if math.Abs(got-turn) > 1e-9 {
@@ -160,14 +156,10 @@ func TestStraight(t *testing.T) {
 func TestReplay(t *testing.T) {
 	spec := planar([]float64{0, 0.1, 0.1}, []float64{2, 0.2, 0.1}, ball(0.2, 0.6, 0.6, 0))
 	pl := planner(t, spec, planarTip, plan.Options{})
-	first, err := pl.Plan(7, 4)
-	testkit.OK(t, err)
-	other, err := pl.Plan(7, 5)
-	testkit.OK(t, err)
-	again, err := pl.Plan(7, 4)
-	testkit.OK(t, err)
-	seed, err := pl.Plan(8, 4)
-	testkit.OK(t, err)
+	first := testkit.Must(pl.Plan(7, 4))
+	other := testkit.Must(pl.Plan(7, 5))
+	again := testkit.Must(pl.Plan(7, 4))
+	seed := testkit.Must(pl.Plan(8, 4))
 	if !slices.Equal(first.X, again.X) || first.Nodes != again.Nodes {
 		t.Error("a query's second answer differs from its first")
 	}
@@ -190,9 +182,8 @@ func TestFaults(t *testing.T) {
 	tip := robot.Point{Link: 7}
 	far := paper(10)
 	far.Goal.Tasks = trajectory.Position("goal", 7, vec{}, vec{0.4, 1.5, 0.205})
-	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" ||
-		e.What != "goal.y" ||
-		!(e.Short > 0.3) {
+	if e := ask(far, tip, plan.Options{Tries: 10}); e.Reason != plan.Unreachable || e.End != "goal" || e.What !=
+		"goal.y" || !(e.Short > 0.3) {
 		t.Errorf("a goal out of reach: %v", e)
 	}
 	away := paper(10)
@@ -202,9 +193,8 @@ func TestFaults(t *testing.T) {
 	}
 	blocked := paper(10)
 	blocked.Obstacles = append(blocked.Obstacles, &scene.Obstacle{Name: "pillar", A: vec{0.4, 0.5, 0.2}, Radius: 0.05})
-	if e := ask(blocked, tip, plan.Options{Tries: 10}); e.Reason != plan.Blocked || e.End != "goal" ||
-		e.What != "panda_link8 and pillar" || math.Abs(e.Short+0.045) > 1e-6 ||
-		!strings.Contains(e.Error(), "expected 0.01 m") {
+	if e := ask(blocked, tip, plan.Options{Tries: 10}); e.Reason != plan.Blocked || e.End != "goal" || e.What !=
+		"panda_link8 and pillar" || math.Abs(e.Short+0.045) > 1e-6 || !strings.Contains(e.Error(), "expected 0.01 m") {
 		t.Errorf("an obstacle at the goal: %v", e)
 	}
 	tight := paper(10)
@@ -256,8 +246,7 @@ func TestOptionFaults(t *testing.T) {
 		}
 	}
 	bad := p
-	bad.Path, err = trajectory.New(trajectory.Spec{Arm: robot.Panda(), Waypoints: 1})
-	testkit.OK(t, err)
+	bad.Path = testkit.Must(trajectory.New(trajectory.Spec{Arm: robot.Panda(), Waypoints: 1}))
 	if _, err := plan.New(bad, plan.Options{}); err == nil {
 		t.Error("a set of another arm passes")
 	}
@@ -302,8 +291,7 @@ func TestSides(t *testing.T) {
 
 func batch(t *testing.T, spec trajectory.Spec, tip robot.Point) *plan.Batch {
 	t.Helper()
-	set, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	set := testkit.Must(trajectory.New(spec))
 	return &plan.Batch{Set: set, Spec: spec, Tip: tip, Seed: 5, Count: 7}
 }
 
@@ -322,8 +310,7 @@ func TestBatch(t *testing.T) {
 			1}) ||
 			!slices.Equal(got.Sides, []string{"L", "R"}) || got.Worst > 1e-9 {
 			t.Errorf("%d workers: %d rows of %d, labels %v of %v, worst %v", workers, got.Count, got.Dim, got.Label,
-				got.Sides,
-				got.Worst)
+				got.Sides, got.Worst)
 		}
 		if first == nil {
 			first = got
@@ -335,8 +322,7 @@ func TestBatch(t *testing.T) {
 	b := batch(t, spec, planarTip)
 	pool := parallel.New(1)
 	defer pool.Close()
-	got, err := b.Run(context.Background(), pool)
-	testkit.OK(t, err)
+	got := testkit.Must(b.Run(context.Background(), pool))
 	pl := planner(t, spec, planarTip, plan.Options{})
 	for i, l := range got.Label {
 		if want := pl.Passed(got.X[i*72:(i+1)*72], 12); got.Sides[l] != string(rune(want[0])) {
@@ -370,10 +356,8 @@ func TestOpenPlaces(t *testing.T) {
 	b.Goal = [2]vec{{0.35, 0.5, 0.205}, {0.45, 0.55, 0.205}}
 	pool := parallel.New(1)
 	defer pool.Close()
-	got, err := b.Run(context.Background(), pool)
-	testkit.OK(t, err)
-	unseen, err := b.Unseen(3).Run(context.Background(), pool)
-	testkit.OK(t, err)
+	got := testkit.Must(b.Run(context.Background(), pool))
+	unseen := testkit.Must(b.Unseen(3).Run(context.Background(), pool))
 	kin := spec.Arm.NewKinematics()
 	seen := map[float64]bool{}
 	for k, p := range []*plan.Paths{got, unseen} {
@@ -415,8 +399,7 @@ func TestNear(t *testing.T) {
 	near := [][]float64{{-1, 0.3, 0.3}, {2, -0.3, -0.3}}
 	pl := planner(t, spec, planarTip, plan.Options{Near: near, Sd: 0.01})
 	for q := range uint64(4) {
-		path, err := pl.Plan(1, q)
-		testkit.OK(t, err)
+		path := testkit.Must(pl.Plan(1, q))
 		for j, v := range near[q%2] {
 			if math.Abs(path.Q[j]-v) > 0.06 || path.Q[j] == v {
 				t.Errorf("query %d starts at %v, near %v", q, path.Q[:3], near[q%2])
@@ -491,8 +474,7 @@ func TestTipToo(t *testing.T) {
 	}
 	b.TipToo, b.Modes = false, [][]plan.Side{{plan.Any}, {plan.Any}}
 	b.Options.Shortcuts, b.Options.Smooth = plan.None, plan.None
-	got, err := b.Run(context.Background(), pool)
-	testkit.OK(t, err)
+	got := testkit.Must(b.Run(context.Background(), pool))
 	for i := range got.Count {
 		for j := range i {
 			if slices.Equal(got.X[i*got.Dim:(i+1)*got.Dim], got.X[j*got.Dim:(j+1)*got.Dim]) {
@@ -546,8 +528,7 @@ func TestOpenJoints(t *testing.T) {
 	b.Start, b.Goal = [2]vec{{0.7, 0, 0}, {0.8, 0.1, 0}}, [2]vec{{0, 0.7, 0}, {0.1, 0.8, 0}}
 	pool := parallel.New(1)
 	defer pool.Close()
-	got, err := b.Run(context.Background(), pool)
-	testkit.OK(t, err)
+	got := testkit.Must(b.Run(context.Background(), pool))
 	for i := range 2 {
 		row := got.X[i*84 : (i+1)*84]
 		if !slices.Equal(row[72:78], row[:6]) ||

@@ -118,8 +118,7 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 	out.Room, out.Segment = pl.room.Path(out.X, n, scene.SweptOptions{})
 	if pl.o.Segments && !(out.Room.Lower >= pl.p.Margin) {
 		return &Error{Reason: Coarse, Detail: "the room along segment " + strconv.Itoa(out.Segment) + " is too " +
-			"little between " +
-			pl.p.Scene.Describe(out.Room.Pair) + "; take more waypoints"}
+			"little between " + pl.p.Scene.Describe(out.Room.Pair) + "; take more waypoints"}
 	}
 	return nil
 }

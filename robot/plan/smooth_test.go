@@ -14,8 +14,7 @@ import (
 // A waypoint keeps the margin, though segments need not: one with a nanometre less is refused,
 // with its number and what is near, one with a nanometre more is not.
 func TestWaypointsKeepTheMargin(t *testing.T) {
-	arm, err := robot.FromDH("planar", []robot.DH{{}, {A: 0.5}, {A: 0.4}})
-	testkit.OK(t, err)
+	arm := testkit.Must(robot.FromDH("planar", []robot.DH{{}, {A: 0.5}, {A: 0.4}}))
 	tip := robot.Point{Link: 2, Local: [3]float64{0.3}}
 	from, to := []float64{0, 0, 0}, []float64{1, 0, 0}
 	const margin, radius, between = 0.02, 0.05, 4
@@ -31,10 +30,8 @@ func TestWaypointsKeepTheMargin(t *testing.T) {
 			Volume: []robot.Sphere{{Link: tip.Link, Centre: tip.Local}},
 			Obstacles: []trajectory.Obstacle{&scene.Obstacle{Name: "ball", A: [3]float64{at * cos, at * sin},
 				Radius: radius}}}
-		p, err := Of(spec, tip)
-		testkit.OK(t, err)
-		pl, err := New(p, Options{Waypoints: between + 1})
-		testkit.OK(t, err)
+		p := testkit.Must(Of(spec, tip))
+		pl := testkit.Must(New(p, Options{Waypoints: between + 1}))
 		way := [][]float64{{0, 0, 0}, {0.4, 0, 0}, {1, 0, 0}}
 		fault := pl.waypoints(way)
 		if !c.refused {

@@ -126,8 +126,7 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 	for turn := 0; turn < 5*nodes && a.n()+b.n() < nodes; turn++ {
 		if turn%16 == 0 && pl.o.Limit > 0 && time.Since(pl.began) > pl.o.Limit {
 			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start "+
-				"and goal",
-				pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
+				"and goal", pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
 		}
 		pl.anywhere(random)
 		from := pl.nearest(a, random)
@@ -151,8 +150,7 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 		a, b = b, a
 	}
 	return &Error{Reason: NotJoined, Detail: fmt.Sprintf("no path: trees of %d nodes from the start and %d from "+
-		"the goal "+
-		"did not meet", pl.trees[0].n(), pl.trees[1].n())}
+		"the goal did not meet", pl.trees[0].n(), pl.trees[1].n())}
 }
 
 // join notes the node of each tree where they meet; a is the one that has at.

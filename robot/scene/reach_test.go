@@ -12,8 +12,7 @@ import (
 // turn the same way it is |p̈| itself.
 func TestBow(t *testing.T) {
 	const a, b = 0.5, 0.4
-	arm, err := robot.FromDH("planar", []robot.DH{{}, {A: a}})
-	testkit.OK(t, err)
+	arm := testkit.Must(robot.FromDH("planar", []robot.DH{{}, {A: a}}))
 	s := &Scene{Arm: arm, Bodies: []Body{{Link: 1, Centre: [3]float64{b}}}}
 	r, got := newReach(s), make([]float64, 1)
 	r.bow(got, []float64{0.3, 0}, []float64{0.7, 1.1})

@@ -125,8 +125,7 @@ func TestSegmentAgainstSampling(t *testing.T) {
 			if room, pair := look.Clearance(between(s.Arm, x0, x1, swept.T)); math.Abs(room-swept.Upper) > 1e-12 ||
 				pair != swept.Pair {
 				t.Errorf("%s %d: %v of %s at %v; there is %v of %s", name, i, swept.Upper, s.Describe(swept.Pair),
-					swept.T,
-					room, s.Describe(pair))
+					swept.T, room, s.Describe(pair))
 			}
 			if gap := swept.Upper - swept.Lower; !(gap >= 0 && gap <= tol+1e-11) {
 				t.Errorf("%s %d: %v between the bounds, expected up to %v", name, i, gap, tol)

@@ -51,8 +51,7 @@ func folder(t *testing.T, urdf []byte, a *robot.Arm, x []float64) string {
 			}
 		}
 	}
-	chain, err := json.Marshal(map[string]any{"base": a.Base, "tip": links[len(links)-1], "links": links})
-	testkit.OK(t, err)
+	chain := testkit.Must(json.Marshal(map[string]any{"base": a.Base, "tip": links[len(links)-1], "links": links}))
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{
 		"arm.urdf": urdf, "chain.json": chain,
@@ -79,8 +78,7 @@ func TestPinocchioPoses(t *testing.T) {
 		origin := robot.Pose{R: [9]float64{0.6, 0, 0.8, 0, 1, 0, -0.8, 0, 0.6}, P: [3]float64{0.1, 0.2 * float64(i),
 			-0.3}}
 		slanted.Joints = append(slanted.Joints, robot.Joint{Name: fmt.Sprint("j", i), Link: fmt.Sprint("l", i),
-			Kind:   kind,
-			Origin: origin, Axis: [3]float64{0.48, 0.6, -0.64}, Lower: -3, Upper: 3, Velocity: 1})
+			Kind: kind, Origin: origin, Axis: [3]float64{0.48, 0.6, -0.64}, Lower: -3, Upper: 3, Velocity: 1})
 	}
 	try := func(name string, urdf []byte, a *robot.Arm) {
 		t.Run(name, func(t *testing.T) {
@@ -106,8 +104,7 @@ func TestPinocchioPoses(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"panda.urdf", "six.urdf", "gantry.urdf"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		testkit.OK(t, err)
+		data := testkit.Must(os.ReadFile(filepath.Join("testdata", name)))
 		o := Options{}
 		if name == "panda.urdf" {
 			o = Options{Base: "panda_link0", Tip: "panda_leftfinger"}
@@ -124,10 +121,8 @@ func TestPinocchioPoses(t *testing.T) {
 
 // The published trajectories, where they are (testkit.Shared): all links of all way points.
 func TestPinocchioPublished(t *testing.T) {
-	data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/robot/L10_paths.npy"))
-	testkit.OK(t, err)
-	urdf, err := os.ReadFile("testdata/panda.urdf")
-	testkit.OK(t, err)
+	data := testkit.Must(arrayfile.ReadNPY(testkit.Shared(t, "data/robot/L10_paths.npy")))
+	urdf := testkit.Must(os.ReadFile("testdata/panda.urdf"))
 	// Pinocchio has angles, so the float32 pairs are brought to length 1 for both.
 	x, a := data.AsFloat64(), robot.Panda()
 	for i := range len(x) / 14 {

@@ -198,8 +198,7 @@ func dist(a, b [3]float64) float64 { return math.Hypot(math.Hypot(a[0]-b[0], a[1
 // Every point of a shape is in a sphere that covers it, and no sphere stands out by more than it may.
 func TestVolume(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	data, err := os.ReadFile("testdata/panda.urdf")
-	testkit.OK(t, err)
+	data := testkit.Must(os.ReadFile("testdata/panda.urdf"))
 	// With capsules for two of its cylinders.
 	text := strings.NewReplacer(`cylinder radius="0.06" length="0.15"`, `capsule radius="0.06" length="0.15"`,
 		`cylinder radius="0.04"`, `capsule radius="0.04"`).Replace(string(data))
@@ -316,8 +315,7 @@ func TestFaults(t *testing.T) {
 			`<joint name="l" type="fixed"><parent link="c"/><child link="b"/></joint>`, Options{},
 			`f.urdf:2: joint "l": moves link "b", which joint "j" (line 1) moves already: a closed loop`},
 		{"cycle", ab + join + "\n" + `<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint>`,
-			Options{},
-			`is part of a cycle: going up from link "a" never ends`},
+			Options{}, `is part of a cycle: going up from link "a" never ends`},
 		{"itself", ab + `<joint name="k" type="fixed"><parent link="b"/><child link="b"/></joint>`, Options{},
 			`joint "k": joins link "b" with itself: a cycle`},
 		{"cycle beside", ab + join + `<link name="c"/><link name="d"/>` + "\n\n" +
@@ -459,8 +457,7 @@ func TestLongChain(t *testing.T) {
 		b.WriteString("<robot><link name='" + name(0) + "'/>")
 		for i := range n {
 			b.WriteString("<link name='" + name(i+1) + "'/><joint type='continuous' name='" + name(i) +
-				"'><parent link='" +
-				name(i) + "'/><child link='" + name(i+1) + "'/></joint>")
+				"'><parent link='" + name(i) + "'/><child link='" + name(i+1) + "'/></joint>")
 		}
 		return b.String() + "</robot>"
 	}
@@ -494,8 +491,7 @@ func TestStrange(t *testing.T) {
 // Whatever is read is an arm that can be asked where it is, and written.
 func FuzzDecode(f *testing.F) {
 	for _, name := range []string{"panda.urdf", "six.urdf", "gantry.urdf"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		testkit.OK(f, err)
+		data := testkit.Must(os.ReadFile(filepath.Join("testdata", name)))
 		f.Add(data, "", "")
 		f.Add(data, "panda_link0", "panda_link8")
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
@@ -46,7 +47,7 @@ func (o Options) filled() Options {
 
 // An OptionError names a field of Options that cannot be.
 type OptionError struct {
-	Field string // in lower case, as the flags of landing data level-set
+	Field string // in lower case, as the flags of landing make level-set
 	Value any
 	Want  string
 }
@@ -92,6 +93,8 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("the fit diverged at step %d of %d; a lower learning rate than %g may help", e.Step, e.Steps,
 		e.Rate)
 }
+
+func (*DivergedError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
 
 // Step is how far a fit is; the terms are means over the step's points.
 type Step struct {

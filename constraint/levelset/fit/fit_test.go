@@ -29,8 +29,7 @@ func TestFitSphere(t *testing.T) {
 	defer pool.Close()
 	m := ball.Mesh(3).Scaled([3]float64{-0.2, 0.1, 0.3}, 0.8)
 	steps := 0
-	n, err := Fit(context.Background(), m, small(), pool, func(s Step) { steps = s.Step })
-	testkit.OK(t, err)
+	n := testkit.Must(Fit(context.Background(), m, small(), pool, func(s Step) { steps = s.Step }))
 	r := Examine(n, m, pool)
 	if steps != 400 || r.Residual.Mean > 0.002 || r.Residual.Max > 0.02 || math.Abs(r.Slope.Mean-1) > 0.05 ||
 		r.Angle.Mean > 6 || r.Inside != 1 || r.Outside != 1 || r.Parts != 1 || len(r.Faults()) > 0 {
@@ -354,8 +353,7 @@ func TestExamineEmpty(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	m := ball.Mesh(2)
-	n, err := Fit(context.Background(), m, small(), pool, nil)
-	testkit.OK(t, err)
+	n := testkit.Must(Fit(context.Background(), m, small(), pool, nil))
 	top := n.Bias(n.Layers() - 1)
 	top[0] = 100 // nothing is inside
 	if r := Examine(n, m, pool); r.Inside != 0 || r.Outside != 1 ||

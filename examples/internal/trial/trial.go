@@ -35,7 +35,7 @@ func Run(t *testing.T, file, path string) *judge.Samples {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := problem.Load(source, file, "", Small)
+	p, err := problem.Load(source, file, "", problem.ParseSettings(Small...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,7 @@ func TestLand(t *testing.T) {
 			[[20, 200], [10, 0], [0, 100], [-10, -100]]
 		]}`), &topo)
 	testkit.OK(t, err)
-	rings, err := topo.land()
-	testkit.OK(t, err)
+	rings := testkit.Must(topo.land())
 	var b strings.Builder
 	testkit.OK(t, write(&b, rings))
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -35,8 +34,7 @@ func TestLand(t *testing.T) {
 }
 
 func TestClosePole(t *testing.T) {
-	got, err := closePole([]point{{0, -70}, {90, -70}, {170, -70}, {-170, -74}, {-90, -70}, {0, -70}})
-	testkit.OK(t, err)
+	got := testkit.Must(closePole([]point{{0, -70}, {90, -70}, {170, -70}, {-170, -74}, {-90, -70}, {0, -70}}))
 	want := []point{{0, -70}, {90, -70}, {170, -70}, {180, -72}, {180, -90}, {-180, -90}, {-180, -72}, {-170, -74},
 		{-90, -70}, {0, -70}}
 	if !slices.Equal(got, want) {

@@ -36,7 +36,7 @@ func Begin[R any](t testing.TB, l Loaded[R], text []byte) R {
 func New[R any, L Loaded[R]](t testing.TB, load func(*problem.Problem, *parallel.Pool) (L, error), text []byte,
 	origin string, settings ...string) R {
 	t.Helper()
-	p, err := problem.Load(text, origin, "", settings)
+	p, err := problem.Load(text, origin, "", problem.ParseSettings(settings...))
 	if err != nil {
 		t.Fatal(err)
 	}

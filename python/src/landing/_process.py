@@ -26,7 +26,7 @@ log = logging.getLogger("landing")
 Event = dict[str, Any]
 
 INTERRUPTED = 130
-OUT_OF_TIME = 6  # --max-time; what was done is kept
+OUT_OF_TIME = 6  # --timeout; what was done is kept
 
 
 def call(

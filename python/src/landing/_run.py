@@ -209,7 +209,7 @@ class Run:
         options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings), *_times(budget, max_time),
                    *_named("checkpoint", checkpoint), *self._data(data)]
         try:
-            self._shown = _fit(["resume"], options, str(self.path), progress)._shown
+            self._shown = _fit(["train"], options, str(self.path), progress)._shown
         except Interrupted as e:
             self.refresh()
             raise Interrupted(self) from e
@@ -318,7 +318,7 @@ class Run:
                 options.append(f"--samples={file}")
             try:
                 with called(Path(folder) / "samples.npy", "samples"):
-                    told, _ = call(["eval"], options, [self.path], on_event=bar)
+                    told, _ = call(["report"], ["--text", *options], [self.path], on_event=bar)
             except CheckError as e:
                 if isinstance(e.result, dict):
                     e.result = Evaluation(e.result)
@@ -372,8 +372,8 @@ class Run:
         return Figure(self.path / "figures" / f"{name}.png")
 
     def network(self, checkpoint: str | None = None) -> dict[str, Any]:
-        """Says which network was trained, how it is read as a score, and where its weights are (`landing score`)."""
-        told, _ = call(["score"], _named("checkpoint", checkpoint), [self.path])
+        """Says which network was trained, how it is read as a score, and where its weights are (`landing export --network`)."""
+        told, _ = call(["export"], ["--network", *_named("checkpoint", checkpoint)], [self.path])
         file = Path(told["file"])
         return {**told, "file": str(file if file.is_absolute() else Path.cwd() / file)}
 
@@ -414,11 +414,11 @@ class Run:
         with TemporaryDirectory(prefix="landing-") as folder:
             rows, out = Path(folder) / "rows.npy", Path(folder) / "scores.npy"
             _arrays.write(rows, np.hstack(columns))
-            options = [f"--at={rows}", f"--output={out}", f"--precision={precision}", *_named("checkpoint", checkpoint)]
+            options = [f"--scores={rows}", f"--output={out}", f"--precision={precision}", *_named("checkpoint", checkpoint)]
             if hide_condition:
                 options.append("--hide-condition")
             with called(rows, "rows (x, p, t)"):
-                call(["score"], options, [self.path])
+                call(["export"], options, [self.path])
             return _arrays.read(out)
 
     @property
@@ -481,7 +481,7 @@ class Run:
 
 
 class Evaluation(Mapping[str, Any]):
-    """How good samples are: all that `landing eval --json` tells, as a mapping; notebooks show a table.
+    """How good samples are: all that `landing report --text --json` tells, as a mapping; notebooks show a table.
 
     docs/verdict.md says what findings mean, docs/measures.md what the numbers are.
     """
@@ -613,7 +613,7 @@ def _whole(value: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
 def _times(budget: float | str | None, max_time: float | str | None) -> list[str]:
     """Returns options of durations: seconds, or text such as 1h30m."""
     out = []
-    for option, value in (("for", budget), ("max-time", max_time)):
+    for option, value in (("for", budget), ("timeout", max_time)):
         if value is None:
             continue
         if not isinstance(value, str):

@@ -24,7 +24,7 @@ class Draws:
 
     Attributes:
         x: float64, chains × draws × dimension.
-        summary: what `landing sample --json` tells: effective sample sizes and split-R̂ of every coordinate and
+        summary: what `landing mcmc --json` tells: effective sample sizes and split-R̂ of every coordinate and
             observable, violations, the step.
     """
 
@@ -75,7 +75,7 @@ def sample(
         out = Path(folder) / "draws.npy"
         with _problem(problem)._written() as (source, more):
             try:
-                told, _ = call(["sample"], [*options, *more, f"--output={out}"], [source], on_event=bar)
+                told, _ = call(["mcmc"], [*options, *more, f"--output={out}"], [source], on_event=bar)
             except CheckError as e:
                 if out.exists() and isinstance(e.result, dict):
                     e.result = Draws(_arrays.read(out), e.result)

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/molecule/amber"
+	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/run"
+)
+
+// alanine are the flags of make alanine.
+type alanine struct {
+	dataset.Conformations
+	phi                                        float64
+	psi, solvent, atoms, out, prmtop, position string
+	force                                      bool
+	hashes                                     [2]string // of prmtop and position
+}
+
+// Atoms of φ and ψ, as molecules name them.
+var (
+	alaninePhi = []string{"ACE:C", "ALA:N", "ALA:CA", "ALA:C"}
+	alaninePsi = []string{"ALA:N", "ALA:CA", "ALA:C", "NME:N"}
+)
+
+func (a *app) makeAlanine() *cobra.Command {
+	var o alanine
+	cmd := &cobra.Command{
+		Use:   "alanine",
+		Short: "Make conformations of alanine dipeptide by constrained Langevin dynamics",
+		Long: `alanine simulates alanine dipeptide with the force field ff14SB in implicit water, its
+dihedral φ held fixed and ψ in a window, and writes frames to an NPY (n × atoms × 3),
+PDB, XYZ, SDF or DCD file, in ångström, and beside it a JSON file that says how they
+were made. With --prmtop and --coordinates the parameters are your own. Train from NPY or XYZ,
+which keep the digits: PDB, SDF and DCD files are for viewers, and rounding to 0.001 Å
+takes φ off by up to 0.1°.
+
+The law is that of the molecule given φ: exp(−U/kT) δ(φ − φ₀). Frames are laid on the
+start, and are the same for a seed whatever the number of workers.`,
+		Example: "  landing make alanine -o alanine.npy\n  landing make alanine --psi free --atoms all -n 1000 -o " +
+			"free.pdb",
+		Args: args(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			write := files.Writers[strings.ToLower(filepath.Ext(o.out))]
+			if write == nil {
+				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in one of %s", o.out,
+					strings.Join(slices.Sorted(maps.Keys(files.Writers)), ", "))}
+			}
+			story := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
+			for _, path := range []string{o.out, story} {
+				if err := output(path, filepath.Ext(path), o.force); err != nil {
+					return err
+				}
+			}
+			if err := o.prepare(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			start, bar := time.Now(), a.progress()
+			f, err := o.Generate(cmd.Context(), a.workersPool(), func(step, of int) {
+				bar.count(step, of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
+			})
+			bar.done()
+			if e := new(dataset.Error); errors.As(err, &e) {
+				return &usageError{fmt.Errorf("--%s is %s; expected %s", e.Column, e.Value, e.Want)}
+			}
+			if err != nil {
+				return err
+			}
+			m, x := o.pick(f)
+			var b bytes.Buffer
+			if err := write(&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
+				return err
+			}
+			if err := run.WriteFile(o.out, b.Bytes(), o.force); err != nil {
+				return err
+			}
+			facts := o.facts(f, m, b.Bytes(), time.Since(start).Seconds())
+			text, err := json.MarshalIndent(facts, "", "  ")
+			if err != nil {
+				return err
+			}
+			if err := run.WriteFile(story, append(text, '\n'), o.force); err != nil {
+				return err
+			}
+			if w := f.Watched[0]; w.Rhat > 1.05 {
+				a.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every",
+					o.out, w.Rhat)
+			}
+			return a.result(facts, func(w io.Writer) {
+				ψ := f.Watched[0]
+				fmt.Fprintf(w, "%s of %s in %s, how they were made in %s\n", plural(f.Count, "frame"),
+					plural(m.N(), "atom"), o.out, story)
+				independent := fmt.Sprintf("as good as %.0f independent frames (split-R̂ %.3f)",
+					min(ψ.ESS, float64(f.Count)), ψ.Rhat)
+				if math.IsNaN(ψ.ESS) {
+					independent = "too few frames a chain to say how independent"
+				}
+				fmt.Fprintf(w, "ψ %.1f° ± %.1f°, %s; worst violation %.1g\n", ψ.Mean*180/math.Pi,
+					ψ.SD*180/math.Pi, independent, f.Worst)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "alanine.npy", "file to write")
+	f.IntVarP(&o.Count, "number", "n", 10_000, "number of frames")
+	f.Float64Var(&o.phi, "phi", -70, "φ in degrees")
+	f.StringVar(&o.psi, "psi", "130:170", "window of ψ in degrees, or free")
+	f.StringVar(&o.solvent, "solvent", "obc2", "obc2, obc2-polar or vacuum")
+	f.Float64Var(&o.Kelvin, "temperature", 300, "in kelvin")
+	f.StringVar(&o.atoms, "atoms", "heavy", "which atoms are written: heavy or all")
+	f.StringVar(&o.prmtop, "prmtop", "", "parameters of your own (AMBER prmtop)")
+	f.StringVar(&o.position, "coordinates", "", "conformation to begin with (inpcrd or rst7), for --prmtop")
+	f.IntVar(&o.Every, "every", 100, "steps between frames of a chain")
+	f.IntVar(&o.Chains, "chains", 64, "chains")
+	f.IntVar(&o.Burn, "burn", 4000, "steps of a chain before its first frame")
+	f.Float64Var(&o.Step, "step", 0, "length of a step (default: from the stiffest bond)")
+	f.Uint64Var(&o.Seed, "seed", 1, "all random numbers are a function of it")
+	f.BoolVar(&o.force, "force", false, "write over files that exist")
+	return cmd
+}
+
+// prepare turns the flags into what is to be generated.
+func (o *alanine) prepare(given func(flag string) bool) (err error) {
+	for _, c := range []struct {
+		name string
+		v    float64
+	}{{"number", float64(o.Count)}, {"temperature", o.Kelvin}, {"every", float64(o.Every)}, {"chains", float64(o.Chains)}} {
+		if !(c.v > 0) { // zero stands for a default in the library
+			return badFlag(c.name, c.v, "a number above 0")
+		}
+	}
+	if given("step") && !(o.Step > 0) {
+		return &usageError{fmt.Errorf("--step is %v; expected a number above 0", o.Step)}
+	}
+	if o.Solvent, err = amber.ParseSolvent(o.solvent); err != nil {
+		return &usageError{fmt.Errorf("--%w", err)}
+	}
+	if o.atoms != "heavy" && o.atoms != "all" {
+		return &usageError{fmt.Errorf("--atoms is %q; expected heavy or all", o.atoms)}
+	}
+	lo, hi, err := window(o.psi)
+	if err != nil {
+		return err
+	}
+	if (o.prmtop == "") != (o.position == "") {
+		return &usageError{errors.New("--prmtop and --coordinates go together: parameters, and a conformation to " +
+			"begin with")}
+	}
+	o.System, o.Start = amber.AlanineDipeptide(), amber.AlanineStart()
+	if o.prmtop != "" {
+		if o.System, err = amber.ReadPrmtop(o.prmtop); err != nil {
+			return err
+		}
+		if o.Start, err = amber.ReadCoordinates(o.position, len(o.System.Atoms)); err != nil {
+			return err
+		}
+		for i, path := range []string{o.prmtop, o.position} {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			o.hashes[i] = run.Hash(data)
+		}
+		if err := o.System.Plausible(o.Start); err != nil {
+			return &amber.FileError{Path: o.position, Problem: err.Error()}
+		}
+	}
+	angle := func(names []string) (conformation.Coordinate, error) {
+		atoms, err := o.System.Molecule.SelectAll(names)
+		if err != nil {
+			err = &amber.FileError{Path: o.prmtop, Problem: err.Error()}
+		}
+		return conformation.Coordinate{Kind: conformation.Dihedral, Atoms: atoms}, err
+	}
+	φ, err := angle(alaninePhi)
+	if err != nil {
+		return err
+	}
+	ψ, err := angle(alaninePsi)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(o.phi) || math.Abs(o.phi) > 180 {
+		return &usageError{fmt.Errorf("--phi is %v; expected degrees from −180 to 180", o.phi)}
+	}
+	at := o.phi * math.Pi / 180
+	o.Conditions = []conformation.Condition{{Name: "phi", Coordinate: φ, Low: at, High: at}}
+	if o.psi != "free" {
+		o.Conditions = append(o.Conditions, conformation.Condition{Name: "psi", Coordinate: ψ, Low: lo, High: hi})
+	}
+	o.Watch = []conformation.Coordinate{ψ}
+	return nil
+}
+
+// window reads LOW:HIGH in degrees.
+func window(text string) (lo, hi float64, err error) {
+	if text == "free" {
+		return 0, 0, nil
+	}
+	a, b, _ := strings.Cut(text, ":")
+	lo, err = strconv.ParseFloat(a, 64)
+	if err == nil {
+		hi, err = strconv.ParseFloat(b, 64)
+	}
+	if err != nil || !(lo < hi && hi < lo+360 && math.Abs(lo) <= 360) {
+		return 0, 0, &usageError{fmt.Errorf("--psi is %q; expected free, or LOW:HIGH in degrees, less than a turn "+
+			"apart "+
+			"(130:170; 160:200 goes across 180)", text)}
+	}
+	return lo * math.Pi / 180, hi * math.Pi / 180, nil
+}
+
+// pick returns the atoms that are written, and their frames.
+func (o *alanine) pick(f *dataset.Frames) (*molecule.Molecule, []float64) {
+	m := o.System.Molecule
+	if o.atoms == "all" {
+		return m, f.X
+	}
+	heavy := m.Heavy()
+	x := make([]float64, 0, f.Count*3*len(heavy))
+	for i := range f.Count {
+		for _, a := range heavy {
+			x = append(x, f.X[i*f.D+3*a:i*f.D+3*a+3]...)
+		}
+	}
+	return m.Part(heavy), x
+}
+
+// alanineStory is how frames were made: what make alanine prints, and writes beside them.
+type alanineStory struct {
+	File    string       `json:"file"`
+	SHA256  string       `json:"sha256"`
+	Version string       `json:"version"`
+	Frames  int          `json:"frames"`
+	Atoms   []string     `json:"atoms"`
+	Unit    string       `json:"unit"`
+	Field   string       `json:"force_field"`
+	Solvent string       `json:"solvent"`
+	Kelvin  float64      `json:"temperature"`
+	Phi     float64      `json:"phi"`
+	Psi     string       `json:"psi"`
+	Law     string       `json:"law"`
+	Seed    uint64       `json:"seed"`
+	Chains  int          `json:"chains"`
+	Burn    int          `json:"burn"`
+	Every   int          `json:"every"`
+	Step    float64      `json:"step"`
+	Seconds float64      `json:"seconds"`
+	Worst   float64      `json:"worst_violation"`
+	Failed  float64      `json:"failed_projections"` // share
+	Turned  float64      `json:"turned_back"`        // share of flights
+	Energy  float64      `json:"mean_energy_kcal_mol"`
+	PsiMean float64      `json:"psi_mean"` // degrees
+	PsiSD   float64      `json:"psi_sd"`
+	PsiESS  metric.Float `json:"psi_ess"`
+	PsiRhat metric.Float `json:"psi_rhat"`
+
+	Prmtop         string `json:"prmtop,omitempty"`
+	Coordinates    string `json:"coordinates,omitempty"`
+	PrmtopSHA      string `json:"prmtop_sha256,omitempty"`
+	CoordinatesSHA string `json:"coordinates_sha256,omitempty"`
+}
+
+// facts are how the frames were made.
+func (o *alanine) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, seconds float64) alanineStory {
+	names := make([]string, m.N())
+	for i := range names {
+		names[i] = m.Label(i)
+	}
+	ψ := f.Watched[0]
+	facts := alanineStory{File: o.out, SHA256: run.Hash(data), Version: run.Version(), Frames: f.Count, Atoms: names,
+		Unit: "ångström", Field: f.System.Origin, Solvent: o.Solvent.String(), Kelvin: o.Kelvin,
+		Phi: o.phi, Psi: o.psi, Law: "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
+		Seed: o.Seed, Chains: o.Chains, Burn: o.Burn, Every: o.Every, Step: f.Step, Seconds: seconds,
+		Worst: f.Worst, Failed: f.Failed, Turned: f.Turned, Energy: f.Energy,
+		PsiMean: ψ.Mean * 180 / math.Pi, PsiSD: ψ.SD * 180 / math.Pi, PsiESS: metric.Float(ψ.ESS),
+		PsiRhat: metric.Float(ψ.Rhat)}
+	if o.prmtop != "" {
+		facts.Prmtop, facts.Coordinates = o.prmtop, o.position
+		facts.PrmtopSHA, facts.CoordinatesSHA = o.hashes[0], o.hashes[1]
+	}
+	return facts
+}
