@@ -83,13 +83,11 @@ func terms(value float64, grad, x []float64) float64 {
 	return s + dense.Norm(grad)
 }
 
-// slopes collects errors of one kind of derivative, by component: those of the
-// point in progress by decade, and the worst point so far.
-type slopes struct {
-	now   [][decades]float64 // error
-	floor [][decades]float64 // its round-off
-	size  []float64          // of the derivative, at the point in progress
-	worst []slope
+// slopes collects errors of one kind of derivative, by component.
+type slopes []struct {
+	now, floor [decades]float64 // error at the point in progress, and its round-off
+	size       float64          // of the derivative there
+	worst      slope            // of the points so far
 }
 
 // A slope is how the error of a derivative falls with the step.
@@ -101,30 +99,28 @@ type slope struct {
 	from     string
 }
 
-func newSlopes(c int) *slopes {
-	s := &slopes{make([][decades]float64, c), make([][decades]float64, c), make([]float64, c), make([]slope, c)}
-	for i := range s.worst {
-		s.worst[i] = slope{exact: true, rate: math.NaN()}
+func newSlopes(c int) slopes {
+	s := make(slopes, c)
+	for i := range s {
+		s[i].worst = slope{exact: true, rate: math.NaN()}
 	}
 	return s
 }
 
-func (s *slopes) add(i, decade int, step, err, size, terms float64) {
-	s.now[i][decade] = math.Abs(err)
-	s.floor[i][decade] = 100 * (terms + size*step) * 0x1p-52 / step
-	s.size[i] = size
+func (s slopes) add(i, decade int, step, err, size, terms float64) {
+	s[i].now[decade], s[i].size = math.Abs(err), size
+	s[i].floor[decade] = 100 * (terms + size*step) * 0x1p-52 / step
 }
 
 // close ends a point. A point on a line with a kink says nothing of the derivative, and is left out.
-func (s *slopes) close(from string, kinked func(i int) bool) {
-	for i := range s.now {
+func (s slopes) close(from string, kinked func(i int) bool) {
+	for i := range s {
 		at := s.judge(i)
-		at.from = from
-		if !at.exact && kinked(i) {
+		if at.from = from; !at.exact && kinked(i) {
 			continue
 		}
-		at.points = s.worst[i].points + 1
-		w := &s.worst[i]
+		w := &s[i].worst
+		at.points = w.points + 1
 		if w.points == 0 || (w.exact && !at.exact) || w.exact == at.exact && at.relative > w.relative {
 			*w = at
 		}
@@ -132,17 +128,17 @@ func (s *slopes) close(from string, kinked func(i int) bool) {
 	}
 }
 
-func (s *slopes) judge(i int) slope {
-	out := slope{relative: math.Inf(1), rate: math.NaN()}
-	size := max(s.size[i], math.SmallestNonzeroFloat64)
+func (s slopes) judge(i int) slope {
+	out, c := slope{relative: math.Inf(1), rate: math.NaN()}, &s[i]
+	size := max(c.size, math.SmallestNonzeroFloat64)
 	var rates []float64
-	for k, e := range s.now[i] {
-		if k > 0 && s.now[i][k-1] > 10*s.floor[i][k-1] && e > s.floor[i][k] {
-			rates = append(rates, math.Log10(s.now[i][k-1]/e))
+	for k, e := range c.now {
+		if k > 0 && c.now[k-1] > 10*c.floor[k-1] && e > c.floor[k] {
+			rates = append(rates, math.Log10(c.now[k-1]/e))
 		}
-		// Round-off is well below its bound, so a correct derivative falls past it;
-		// an error that stays and meets the rising bound is not round-off.
-		if e <= s.floor[i][k] && (k == 0 || 5*e <= s.now[i][k-1]) {
+		// Round-off is well below its bound, so a correct derivative falls past it; an error that stays and meets the
+		// rising bound is not round-off.
+		if e <= c.floor[k] && (k == 0 || 5*e <= c.now[k-1]) {
 			out.exact = true
 		}
 		out.relative = min(out.relative, e/size)
@@ -151,8 +147,8 @@ func (s *slopes) judge(i int) slope {
 	return out
 }
 
-func (s *slopes) finding(i int, name, what string) Finding {
-	w := s.worst[i]
+func (s slopes) finding(i int, name, what string) Finding {
+	w := s[i].worst
 	f := Finding{Component: name, Numbers: Numbers{"error": w.relative, "slope": w.rate, "points": float64(w.points)}}
 	switch {
 	case w.points == 0:

@@ -9,8 +9,8 @@ func dimension(e *Evidence) []Finding {
 		f.say(Warn, "m = %d equalities in R^%d: at least %d of them are redundant, or nothing satisfies all", e.M, d,
 			e.M-d)
 	case e.M == d:
-		f.say(Warn, "m = %d equalities in R^%d: unless some are redundant, Σ is isolated points and nothing can move on "+
-			"it", e.M, d)
+		f.say(Warn, "m = %d equalities in R^%d: unless some are redundant, Σ is isolated points and nothing can move "+
+			"on it", e.M, d)
 	default:
 		f.say(Pass, "m = %d in R^%d leaves room to move", e.M, d)
 	}

@@ -31,7 +31,7 @@ type Evidence struct {
 // gather gathers the evidence of an input. The error is the context's.
 func gather(ctx context.Context, in Input, pool *parallel.Pool) (*Evidence, error) {
 	stranger := in.Method
-	if _, ok := stranger.(method.Follower); ok {
+	if stranger != nil && stranger.Capabilities().Follows != nil {
 		stranger = nil
 	}
 	e := &Evidence{

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,16 +22,15 @@ func ranks(e *Evidence) []Finding {
 		return nil
 	}
 	n := e.Budget(float64(e.C*e.C*e.D), evidence.MaxPoints)
-	places := []struct {
-		name   string
-		points []evidence.Point
-	}{{"on Σ", evidence.First(e.On, n)}, {"on an edge", evidence.First(e.Boundary, n)},
-		{"near Σ", evidence.First(e.Near, n)}, {"on forward paths", e.States(n)}}
-	t, probe := newTally(e.C), e.Probe()
-	for k, where := range places {
-		for _, p := range where.points {
+	t, probe := tally{of: make([]dependence, e.C)}, e.Probe()
+	for i := range t.of {
+		t.of[i].on, t.of[i].nearest = map[int]int{}, 1
+	}
+	for k, points := range [][]evidence.Point{evidence.First(e.On, n), evidence.First(e.Boundary, n),
+		evidence.First(e.Near, n), e.States(n)} {
+		for _, p := range points {
 			if probe.At(p.X) {
-				t.add(e, probe, k, p)
+				t.add(e, probe, k == 0, p)
 			}
 		}
 	}
@@ -50,26 +51,21 @@ func ranks(e *Evidence) []Finding {
 	return append(out, t.summary(e))
 }
 
-// A tally counts, by component and kind of place, where its gradient is in the span of the others before it.
+// A tally is what the gradients of components have in common.
 type tally struct {
-	seen, dependent [][4]int
-	on              []map[int]int // how often each other component shares in it
-	nearest         []float64     // least sine of the angle to the span of the others, above the tolerance
-	at              []string      // where that is
-	gained          []string      // a place of Σ beside which the component becomes independent
-	dropped         []string      // the first place where it is dependent
-	rank            [2]int        // least and largest rank of the equalities on Σ
-	empty           bool
+	of   []dependence
+	rank [2]int // least and largest rank of the equalities on Σ
+	on   bool   // a point of Σ was looked at
 }
 
-func newTally(c int) *tally {
-	t := &tally{seen: make([][4]int, c), dependent: make([][4]int, c), on: make([]map[int]int, c),
-		nearest: make([]float64, c), at: make([]string, c), gained: make([]string, c), dropped: make([]string, c),
-		empty: true}
-	for i := range t.on {
-		t.on[i], t.nearest[i] = map[int]int{}, 1
-	}
-	return t
+// A dependence counts where the gradient of a component is in the span of the others before it.
+type dependence struct {
+	seen, dependent int
+	on              map[int]int // how often each other component shares in it
+	nearest         float64     // least sine of the angle to the span of the others, above the tolerance
+	at              string      // where that is
+	gained          string      // a place of Σ beside which the component becomes independent
+	dropped         string      // the first place where it is dependent
 }
 
 // present returns the components in J at the values of the probe: equalities, and inequalities at or beyond 0.
@@ -83,39 +79,32 @@ func (e *Evidence) present(probe *evidence.Probe) []int {
 	return index
 }
 
-func (t *tally) add(e *Evidence, probe *evidence.Probe, kind int, p evidence.Point) {
-	b := factor(probe, e.present(probe))
+func (t *tally) add(e *Evidence, probe *evidence.Probe, on bool, p evidence.Point) {
 	equalities := 0
-	for _, l := range b {
-		t.seen[l.component][kind]++
-		if l.sine <= geometry.RankTolerance {
-			t.dependent[l.component][kind]++
-			if t.dropped[l.component] == "" {
-				t.dropped[l.component] = p.From
-			}
-			for _, o := range l.on {
-				t.on[l.component][o]++
-			}
-			continue
+	for _, l := range factor(probe, e.present(probe)) {
+		c := &t.of[l.component]
+		c.seen++
+		shares := l.sine <= geometry.RankTolerance
+		switch {
+		case shares:
+			c.dependent, c.dropped = c.dependent+1, cmp.Or(c.dropped, p.From)
+		case l.sine < c.nearest:
+			c.nearest, c.at = l.sine, p.From
+			shares = l.sine < nearlyParallel
 		}
-		if l.component < e.M {
+		if l.sine > geometry.RankTolerance && l.component < e.M {
 			equalities++
 		}
-		if l.sine < t.nearest[l.component] {
-			t.nearest[l.component], t.at[l.component] = l.sine, p.From
-			if l.sine < nearlyParallel {
-				for _, o := range l.on {
-					t.on[l.component][o]++
-				}
+		for _, o := range l.on {
+			if shares {
+				c.on[o]++
 			}
 		}
 	}
-	if kind == 0 {
-		if t.empty {
-			t.rank = [2]int{equalities, equalities}
-		}
+	if on && !t.on {
+		t.rank, t.on = [2]int{equalities, equalities}, true
+	} else if on {
 		t.rank = [2]int{min(t.rank[0], equalities), max(t.rank[1], equalities)}
-		t.empty = false
 	}
 }
 
@@ -146,9 +135,9 @@ func (t *tally) perturb(e *Evidence, points []evidence.Point) {
 			continue
 		}
 		for _, l := range factor(probe, index) {
-			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) &&
-				t.gained[l.component] == "" {
-				t.gained[l.component] = p.From
+			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) {
+				c := &t.of[l.component]
+				c.gained = cmp.Or(c.gained, p.From)
 			}
 		}
 	}
@@ -158,49 +147,38 @@ func (t *tally) perturb(e *Evidence, points []evidence.Point) {
 const nearlyParallel = 1e-3
 
 func (t *tally) finding(e *Evidence, i int) (Finding, bool) {
-	seen, dependent := 0, 0
-	for k := range t.seen[i] {
-		seen, dependent = seen+t.seen[i][k], dependent+t.dependent[i][k]
-	}
+	c := t.of[i]
+	seen, dependent := c.seen, c.dependent
 	if seen == 0 || e.C == 1 && dependent == 0 {
 		return Finding{}, false // an inequality that is never active, or nothing to depend on
 	}
-	f := Finding{Numbers: Numbers{"points": float64(seen), "dependent": float64(dependent), "least_sine": t.nearest[i]}}
-	others := t.others(e, i)
+	f := Finding{Numbers: Numbers{"points": float64(seen), "dependent": float64(dependent), "least_sine": c.nearest}}
+	others := c.others(e)
 	switch {
-	case t.gained[i] != "":
+	case c.gained != "":
 		f.say(Fail, "its gradient depends on %s at %s, and not beside it: they touch there, the rank is "+
-			"not constant and Π jumps", others, t.gained[i])
+			"not constant and Π jumps", others, c.gained)
 	case dependent == seen:
 		f.say(Warn, "is redundant: its gradient is in the span of %s at each of %d points. The geometry "+
 			"copes; it can be left out", others, seen)
 	case dependent > 0 && i < e.M:
 		f.say(Fail, "its gradient depends on %s at %d of %d points, first %s: the rank is not constant",
-			others, dependent, seen, t.dropped[i])
+			others, dependent, seen, c.dropped)
 	case dependent > 0:
 		f.Message = fmt.Sprintf("at %d of %d points where it is active its gradient is in the span of %s: other "+
 			"constraints hold there", dependent, seen, others)
-	case t.nearest[i] < nearlyParallel:
-		f.say(Warn, "is nearly dependent on %s: the sine of the angle is %.2g at %s", others, t.nearest[i], t.at[i])
+	case c.nearest < nearlyParallel:
+		f.say(Warn, "is nearly dependent on %s: the sine of the angle is %.2g at %s", others, c.nearest, c.at)
 	default:
-		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", t.nearest[i],
+		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", c.nearest,
 			count(seen, "point", "points"))
 	}
 	return f, true
 }
 
-// others names the components that i depends on, the most frequent first.
-func (t *tally) others(e *Evidence, i int) string {
-	var index []int
-	for o := range t.on[i] {
-		index = append(index, o)
-	}
-	slices.SortFunc(index, func(a, b int) int {
-		if t.on[i][a] != t.on[i][b] {
-			return t.on[i][b] - t.on[i][a]
-		}
-		return a - b
-	})
+// others names the components that one depends on, the most frequent first.
+func (c *dependence) others(e *Evidence) string {
+	index := slices.SortedFunc(maps.Keys(c.on), func(a, b int) int { return cmp.Or(c.on[b]-c.on[a], a-b) })
 	var names []string
 	for _, o := range index[:min(len(index), shown)] {
 		names = append(names, fmt.Sprintf("%q", e.Names[o]))
@@ -215,7 +193,7 @@ func (t *tally) others(e *Evidence, i int) string {
 func (t *tally) summary(e *Evidence) Finding {
 	f := Finding{Numbers: Numbers{"rank_min": float64(t.rank[0]), "rank_max": float64(t.rank[1])}}
 	switch {
-	case t.empty:
+	case !t.on:
 		f.Status, f.Message = Warn, "no point of Σ is known to look at"
 	case t.rank[0] != t.rank[1]:
 		f.say(Fail, "the rank of ∇h on Σ goes from %d to %d", t.rank[0], t.rank[1])

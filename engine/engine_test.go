@@ -233,24 +233,3 @@ func TestBreakdowns(t *testing.T) {
 		t.Errorf("%v: of %d samples %d broke down, %d are lost, %v", err, n, sum.Broken, sum.Failed(), sum.Break)
 	}
 }
-
-// A run keeps no more drawers than it says, whatever was at work at once.
-func TestKeepsFewDrawers(t *testing.T) {
-	e := New(Options{Workers: 1})
-	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
-	for class, c := range classes {
-		var all []*drawer
-		for range c.spare + 3 {
-			all = append(all, r.drawer(e, c.rows))
-		}
-		for _, d := range all {
-			r.keep(d)
-		}
-		if n := len(r.spare[class]); n != c.spare {
-			t.Errorf("%d drawers of %d samples are kept, want %d", n, c.rows, c.spare)
-		}
-		if d := r.drawer(e, c.rows); d != all[c.spare-1] || len(r.spare[class]) != c.spare-1 {
-			t.Error("the next one is not the last that was kept")
-		}
-	}
-}

@@ -20,13 +20,12 @@ type Run struct {
 	prior   *experiment.Prior
 	network *network
 
-	mu    sync.Mutex
-	spare map[int][]*drawer // by class
-	own   sync.Mutex        // of the domain, whose calls share a pool
+	spare [len(classes)]sync.Pool // of drawers
+	own   sync.Mutex              // of the domain, whose calls share a pool
 }
 
-// classes are the numbers of samples that drawers have room for, and how many of each a run keeps.
-var classes = [...]struct{ rows, spare int }{{1, 256}, {smallRows, 64}, {partRows, 16}}
+// classes are the numbers of samples that drawers have room for.
+var classes = [...]int{1, smallRows, partRows}
 
 // Ready makes a run ready, with its newest or chosen weights. Its prior is made on its pool, which is of no use
 // afterwards; the domain needs one of its own. progress, which may be nil, hears of the chains of a uniform prior,
@@ -45,8 +44,7 @@ func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run, prog
 	alone.Pool = parallel.New(1)
 	own.Loaded = &alone
 	n := &network{fields: experiment.Fields(r.Loaded, t, passRows, e.workers), asks: make([][]score.Ask, e.workers), room: passRows}
-	return &Run{Run: &own, Name: name, Trained: t, prior: prior, network: n,
-		spare: map[int][]*drawer{}}, nil
+	return &Run{Run: &own, Name: name, Trained: t, prior: prior, network: n}, nil
 }
 
 // Prior says what kind of prior samples begin with.
@@ -62,22 +60,16 @@ func (r *Run) Own(f func() error) error {
 // drawer returns one with room for n samples.
 func (r *Run) drawer(e *Engine, n int) *drawer {
 	class := 0
-	for classes[class].rows < n {
+	for classes[class] < n {
 		class++
 	}
-	r.mu.Lock()
-	if have := r.spare[class]; len(have) > 0 {
-		d := have[len(have)-1]
-		have[len(have)-1] = nil
-		r.spare[class] = have[:len(have)-1]
-		r.mu.Unlock()
+	if d, ok := r.spare[class].Get().(*drawer); ok {
 		return d
 	}
-	r.mu.Unlock()
 	d := &drawer{fiber: e.schedule.fiber(), of: r.network, class: class}
 	own := *r.Loaded
 	own.Pool = parallel.New(1) // which takes one call at a time
-	d.Drawer = experiment.NewDrawerBy(&own, classes[class].rows, func(int) method.Score { return d })
+	d.Drawer = experiment.NewDrawerBy(&own, classes[class], func(int) method.Score { return d })
 	return d
 }
 
@@ -86,9 +78,5 @@ func (r *Run) keep(d *drawer) {
 	if d.token >= 0 {
 		panic("engine: a drawer is handed on before its token")
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.spare[d.class]) < classes[d.class].spare {
-		r.spare[d.class] = append(r.spare[d.class], d)
-	}
+	r.spare[d.class].Put(d)
 }

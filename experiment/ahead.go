@@ -7,7 +7,6 @@ import (
 
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -28,12 +27,11 @@ const pathNumbersAtOnce = 1 << 22
 // distances; of more, at all rows again and again. The error is a *problem.KeyError where the method noises points by
 // no process of package langevin.
 func NewAhead(l *Loaded, total uint64) (*Ahead, error) {
-	m, ok := l.Method.(method.Noiser)
-	if !ok {
+	proc := l.Method.Capabilities().Noising
+	if proc == nil {
 		return nil, &problem.KeyError{Key: problem.KeyProcessMethod, Value: l.Problem.Process.Method,
 			Want: "a method that noises points step by step, such as ULLA"}
 	}
-	proc := m.Noising()
 	return &Ahead{of: l, proc: proc, sim: langevin.NewSimulator(proc, l.Pool, generateRows).Tolerate(),
 		total: total}, nil
 }

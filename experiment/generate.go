@@ -70,10 +70,8 @@ func NewDrawerBy(l *Loaded, rows int, scores func(worker int) method.Score) *Dra
 // Diagnose has samples that are drawn from now on come with Samples.Steps, of this and all earlier calls, of methods
 // that tell of them.
 func (dr *Drawer) Diagnose() {
-	if w, ok := dr.sampler.(method.Watcher); ok {
-		dr.trace = w.NewTrace()
-		w.Watch(dr.trace)
-	}
+	dr.trace = dr.sampler.NewTrace()
+	dr.sampler.Watch(dr.trace)
 }
 
 // Draw makes the samples first … first+n−1 of the given seed, those that fail among them. tick, if not nil,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/onnx"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
@@ -24,8 +23,8 @@ func Graph(r *Run, t *Trained, wide onnx.Type) (*onnx.Graph, error) {
 // Times are those at which the run's method asks for scores.
 func Times(r *Run) score.Times {
 	s := r.Process.Schedule
-	if m, ok := r.Method.(method.Timed); ok {
-		s.T = m.Horizon()
+	if end := r.Method.Capabilities().Horizon; end > 0 {
+		s.T = end
 	}
 	return score.Times{Step: s.Dt(), N: s.N}
 }

@@ -23,8 +23,8 @@ const (
 // method exactly but for the steps. It is nil where the method or the network know none, and
 // without test rows.
 func Likelihood(ctx context.Context, l *Loaded, t *Trained) (*judge.Likelihood, error) {
-	m, ok := l.Method.(method.Likely)
-	if !ok || m.Directions() == 0 || l.Bare || l.Condition != nil || len(l.Split.Test) == 0 {
+	density := l.Method.Capabilities().Density
+	if density == nil || l.Bare || l.Condition != nil || len(l.Split.Test) == 0 {
 		return nil, nil
 	}
 	rows := l.Data.Rows(l.Split.Test)
@@ -35,13 +35,13 @@ func Likelihood(ctx context.Context, l *Loaded, t *Trained) (*judge.Likelihood, 
 	}
 	workers := l.Pool.Workers()
 	block := max(1, min(likelihoodBlock, (n+workers-1)/workers))
-	fields := score.NewGuided(t.Model, t.packed(), block*(1+m.Directions()), workers, 0)
-	scores := func(worker int) method.Score { return fields[worker] }
+	fields := score.NewGuided(t.Model, t.packed(), block*(1+density.Directions), workers, 0)
+	scores := func(worker int) method.Along { return fields[worker] }
 	out := &judge.Likelihood{Rows: n, Change: metric.NaN, NLL: metric.NaN, SE: metric.NaN,
 		Uniform: metric.Float(math.Log(l.Process.Set.Capabilities().Volume))}
 	log, before := make([]float64, n), math.NaN()
 	for steps := firstLikelihood; steps <= mostLikelihood; steps *= 2 {
-		known, err := m.LogDensity(ctx, log, rows, block, steps, l.Pool, scores)
+		known, err := density.Log(ctx, log, rows, block, steps, l.Pool, scores)
 		if err != nil || !known {
 			return nil, err
 		}

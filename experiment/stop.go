@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -207,8 +206,8 @@ func (t *training) hold(ctx context.Context) (err error) {
 	}
 	starts := judgedStarts(t.run.Loaded)
 	src := t.run.Method.Source(starts, t.run.Pool)
-	if s, ok := t.source.(method.Sibling[float32]); ok {
-		src = s.Beside(starts)
+	if beside := t.source.Capabilities().Beside; beside != nil {
+		src = beside(starts)
 	}
 	t.held, err = train.NewHeld(ctx, src, t.trainer.Average(), t.run.Problem.Seed, keyed.HeldPaths.At(0), t.run.Pool)
 	return err

@@ -100,12 +100,10 @@ func (c *compiler) schedule(roots []int32) {
 			}
 			switch c.g.nodes[i].op {
 			case opConst:
-				c.fills = append(c.fills, i)
-				state[i] = done
+				c.fills, state[i] = append(c.fills, i), done
 				continue
 			case opVar:
-				c.loads = append(c.loads, i)
-				state[i] = done
+				c.loads, state[i] = append(c.loads, i), done
 				continue
 			}
 			in := c.instruction(i)
@@ -150,10 +148,7 @@ func (c *compiler) emit(in instr) {
 func (c *compiler) allocate(results []int32) {
 	next := int32(0)
 	fresh := func() int32 { next++; return next - 1 }
-	for _, i := range c.loads {
-		c.at[i] = fresh()
-	}
-	for _, i := range c.fills {
+	for _, i := range slices.Concat(c.loads, c.fills) {
 		c.at[i] = fresh()
 	}
 	last := make([]int, len(c.at)) // the last instruction that reads a node

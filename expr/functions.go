@@ -46,12 +46,11 @@ func Min(v ...Value) Value { return extreme(opMin, v) }
 func extreme(o op, v []Value) Value {
 	if len(v) == 1 {
 		w := v[0]
-		if w.Size() == 0 {
+		if v = nil; w.Size() == 0 {
 			failf("%s of no elements", o)
 		}
-		v = make([]Value, w.Size())
-		for i := range v {
-			v[i] = w.Element(i)
+		for i := range w.Size() {
+			v = append(v, w.Element(i))
 		}
 	}
 	m := v[0]

@@ -22,7 +22,9 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 )
 
 // Limits. A formula that exceeds one is refused with an *Error; none can run code, loop for ever or exhaust memory.
@@ -88,13 +90,8 @@ func (g *Graph) Dim() int { return g.dim }
 
 func (g *Graph) clone() *Graph {
 	c := *g
-	c.nodes = append([]node(nil), g.nodes...)
-	c.place = append([]Place(nil), g.place...)
-	c.of = append([]int32(nil), g.of...)
-	c.index = make(map[key]int32, len(g.index))
-	for k, v := range g.index {
-		c.index[k] = v
-	}
+	c.nodes, c.place, c.of = slices.Clone(g.nodes), slices.Clone(g.place), slices.Clone(g.of)
+	c.index = maps.Clone(g.index)
 	return &c
 }
 

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -46,10 +47,7 @@ func (f function) steps(args []Value) int {
 
 // Functions returns the names of the functions that formulas can call, sorted, each with an example.
 func Functions() (names, forms []string) {
-	for n := range functions {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names = slices.Sorted(maps.Keys(functions))
 	for _, n := range names {
 		forms = append(forms, functions[n].form)
 	}

@@ -57,43 +57,16 @@ var opNames = [...]string{
 
 func (o op) String() string { return opNames[o] }
 
+// ofOne are the operations of one operand.
+var ofOne = [...]func(float64) float64{
+	opNeg: func(a float64) float64 { return -a }, opSqrt: math.Sqrt, opExp: math.Exp, opLog: math.Log, opSin: math.Sin,
+	opCos: math.Cos, opTan: math.Tan, opAsin: math.Asin, opAcos: math.Acos, opAtan: math.Atan, opSinh: math.Sinh,
+	opCosh: math.Cosh, opTanh: math.Tanh, opAbs: math.Abs, opSign: sign, opSoftplus: softplus, opLogistic: logistic,
+}
+
 // apply evaluates an operation of the graph at one point. The loops of the tape compute the same bits.
 func apply(o op, a, b float64) float64 {
 	switch o {
-	case opNeg:
-		return -a
-	case opSqrt:
-		return math.Sqrt(a)
-	case opExp:
-		return math.Exp(a)
-	case opLog:
-		return math.Log(a)
-	case opSin:
-		return math.Sin(a)
-	case opCos:
-		return math.Cos(a)
-	case opTan:
-		return math.Tan(a)
-	case opAsin:
-		return math.Asin(a)
-	case opAcos:
-		return math.Acos(a)
-	case opAtan:
-		return math.Atan(a)
-	case opSinh:
-		return math.Sinh(a)
-	case opCosh:
-		return math.Cosh(a)
-	case opTanh:
-		return math.Tanh(a)
-	case opAbs:
-		return math.Abs(a)
-	case opSign:
-		return sign(a)
-	case opSoftplus:
-		return softplus(a)
-	case opLogistic:
-		return logistic(a)
 	case opAdd:
 		return a + b
 	case opSub:
@@ -115,7 +88,7 @@ func apply(o op, a, b float64) float64 {
 	case opGT:
 		return indicator(a > b)
 	}
-	panic("expr: no such operation")
+	return ofOne[o](a)
 }
 
 func indicator(yes bool) float64 {

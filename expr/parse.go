@@ -297,10 +297,7 @@ func (s *Scope) slice(n *ast.SliceNode) Value {
 }
 
 // array is a vector of numbers, or a matrix of vectors of one length.
-func (s *Scope) array(n *ast.ArrayNode) Value {
-	values := s.all(n.Nodes)
-	return s.collect(n, values)
-}
+func (s *Scope) array(n *ast.ArrayNode) Value { return s.collect(n, s.all(n.Nodes)) }
 
 func (s *Scope) all(nodes []ast.Node) []Value {
 	values := make([]Value, len(nodes))

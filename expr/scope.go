@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -244,18 +245,9 @@ func (s *Scope) ForEach(ranges string, do func() error) error {
 // nearest returns a hint at the known name that is nearest to a mistyped one.
 func (s *Scope) nearest(name string, calls bool) string {
 	best, at := max(1, len(name)/2)+1, ""
-	known := []string{"x", "dim", "pi"}
-	for n := range s.names {
-		known = append(known, n)
-	}
+	known := slices.AppendSeq([]string{"x", "dim", "pi"}, maps.Keys(s.names))
 	if calls {
-		known = known[:0]
-		for n := range functions {
-			known = append(known, n)
-		}
-		for n := range s.macros {
-			known = append(known, n)
-		}
+		known = slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(s.macros))
 	}
 	slices.Sort(known)
 	for _, k := range known {

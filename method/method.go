@@ -32,6 +32,8 @@ type Method interface {
 	// Prior returns the law of the states that generation begins with, or nil: then it is
 	// the uniform law on Σ or that of the Sampler's Ends, as the problem says.
 	Prior() Prior
+	// Capabilities says what else it can do.
+	Capabilities() Capabilities
 
 	// Source returns what a network is trained on, to learn the law of the rows of data
 	// (n×d).
@@ -57,18 +59,26 @@ type Source[T kernel.Float] interface {
 	Refresh(ctx context.Context, seed, refresh uint64) (Report, error)
 	// Failed reports whether an item is not to be trained on.
 	Failed(item int) bool
+	// Capabilities says what else it can do.
+	Capabilities() SourceCapabilities[T]
 }
 
-// A Sibling is a Source that makes another of the same method, of other rows: its targets are made by
-// what Prepare found of the receiver's rows.
-type Sibling[T kernel.Float] interface {
-	Beside(data []float64) Source[T]
+// SourceCapabilities are what a Source may be able to do; nil functions it cannot.
+type SourceCapabilities[T kernel.Float] struct {
+	// Beside makes another source of the same method, of other rows: its targets are made by what Prepare found of the
+	// receiver's rows.
+	Beside func(data []float64) Source[T]
+	// Arrange makes parts of some items anew for each epoch, at little cost, between refreshes too: what it makes is a
+	// function of the data, the seed, the refresh and the epoch. It is called after Refresh, before losses are asked;
+	// for rows that are judged by, which have one refresh alone, with its number.
+	Arrange func(seed, epoch uint64)
+	// Among divides each Refresh among the ranks of a group, all of which then call it alike, until it is called with
+	// nil: what each has afterwards is what one process would have.
+	Among func(g ranks.Group)
+	// Draws is how often losses ask the network for each term: rows of a loss are those of its terms in turn, each so
+	// often. 0 is once.
+	Draws int
 }
-
-// An Arranger is a Source some of whose items' parts are made anew for each epoch, at little cost, between refreshes
-// too: what it makes is a function of the data, the seed, the refresh and the epoch. It is called after Refresh, before
-// losses are asked; for rows that are judged by, which have one refresh alone, with its number.
-type Arranger interface{ Arrange(seed, epoch uint64) }
 
 // A Term is one summand of the loss: time K of an item.
 type Term struct {
@@ -99,65 +109,54 @@ type Sampler interface {
 	// Ends returns the states, m×d, in which training's way of noising leaves the points
 	// x0 (n×d), but for those that failed.
 	Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error)
+	// NewTrace makes a trace of how far states are from Σ on the way; nil: the sampler tells nothing of its steps.
+	// Watch has Generate add to a trace, until it is given another one or nil: then nothing is gathered.
+	NewTrace() *Trace
+	Watch(t *Trace)
 }
 
-// A Follower is a Method whose paths, forward and backward, are those of a process of
-// package langevin: what is known of the process holds of the method.
-type Follower interface {
-	Process() *langevin.Process
+// Capabilities are what a Method may be able to do or say; what is nil or 0 it cannot.
+type Capabilities struct {
+	// Follows is the process of package langevin whose paths, forward and backward, are the method's: what is known of
+	// the process holds of the method.
+	Follows *langevin.Process
+	// Noising is the process of package langevin by which the method noises points, on Σ or in the space around it.
+	Noising *langevin.Process
+	// Start says where, as far as what its network reads tells, a path began: b and v of score.Reading.Start. Nil: that
+	// of Noising.
+	Start func() func(t float64) (b, v float64)
+	// Horizon is the end of the method's times, where it is another than the process's.
+	Horizon float64
+
+	// With returns the method that draws a sample in so many evaluations of its network. The error is a *ConfigError.
+	With func(evaluations int) (Method, error)
+	// Redraw returns the method that generates by another process than the one its network was trained by, and in all
+	// else is the receiver. The error is a *langevin.ConfigError: what of p takes another training.
+	Redraw func(p *langevin.Process) (Method, error)
+	// Recast, in place of Redraw, is of a method whose network others serve too. It returns the method that generates as
+	// by does, which a problem with other keys of generation makes. The error is a *langevin.ConfigError.
+	Recast func(by Method) (Method, error)
+
+	// Density is of a method that knows the density of what it generates, by the measure of Σ.
+	Density *Density
 }
 
-// A Noiser is a Method whose way of noising points is a process of package langevin, on Σ or in
-// the space around it.
-type Noiser interface {
-	Noising() *langevin.Process
+// A Density is that of what a method generates.
+type Density struct {
+	// Directions is along how many directions of a point scores are asked for their derivatives.
+	Directions int
+	// Log writes the logarithm of the density at n points x (n×d), to an error that falls with the number of steps; NaN
+	// where it cannot be followed. Scores must have room for rows×(1 + Directions) rows. It is false if they do not tell
+	// derivatives.
+	Log func(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
+		scores func(worker int) Along) (bool, error)
 }
 
 // Leaves reports whether m noises points of a set in a way that leaves the set, so that no law on Σ
 // is one to begin with.
 func Leaves(m Method, s constraint.Set) bool {
-	n, ok := m.(Noiser)
-	return ok && fewer(n.Noising().Set, s)
-}
-
-// A Starter is a Method that knows by itself where, as far as what its network reads tells, a path began:
-// b and v of score.Reading.Start, in place of those of its noising.
-type Starter interface {
-	Start() func(t float64) (b, v float64)
-}
-
-// A Counted is a Method that can draw a sample in one or another number of evaluations of its
-// network.
-type Counted interface {
-	// Evaluations returns how many a sample takes.
-	Evaluations() int
-	// With returns the method that takes so many. The error is a *ConfigError.
-	With(evaluations int) (Method, error)
-}
-
-// A Divided is a Source whose Refresh can be divided among the ranks of a group, all of which then call it alike:
-// what each has afterwards is what one process would have. It is so until Among is called with nil.
-type Divided interface{ Among(g ranks.Group) }
-
-// Several is a Source whose losses ask the network more than once for each term: rows of a loss
-// are then those of its terms in turn, each Draws times.
-type Several interface{ Draws() int }
-
-// A Timed is a Method whose times run to another end than the process's horizon.
-type Timed interface {
-	Horizon() float64
-}
-
-// A Likely is a Method that may know the density of what it generates, by the measure of Σ.
-type Likely interface {
-	// Directions returns along how many directions of a point it asks scores for their
-	// derivatives; 0: the density is not known.
-	Directions() int
-	// LogDensity writes the logarithm of the density at n points x (n×d), to an error that falls with
-	// the number of steps; NaN where it cannot be followed. Scores must have room for
-	// rows×(1 + Directions) rows. It is false if they do not tell derivatives (Along).
-	LogDensity(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
-		scores func(worker int) Score) (bool, error)
+	p := m.Capabilities().Noising
+	return p != nil && fewer(p.Set, s)
 }
 
 // An Along is a Score that may tell its derivatives: EvalAlong is score.Field's.
@@ -166,31 +165,8 @@ type Along interface {
 	EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool
 }
 
-// A Watcher is a Sampler that can tell how far its states are from Σ on the way.
-type Watcher interface {
-	// Watch has Generate add to t, which NewTrace made, until it is given another one or nil:
-	// then nothing is gathered.
-	Watch(t *Trace)
-	NewTrace() *Trace
-}
-
 // A Trace is how far generated states are from Σ, step by step.
 type Trace = langevin.Trace
-
-// A Redrawer is a Method whose samples other processes can draw than that which its
-// network was trained by.
-type Redrawer interface {
-	// Redraw returns the method that generates by p and in all else is the receiver. The
-	// error is a *langevin.ConfigError: what of p takes another training.
-	Redraw(p *langevin.Process) (Method, error)
-}
-
-// A Recaster is a Method whose network others serve too: it stands in place of a Redrawer.
-type Recaster interface {
-	// Recast returns the method that generates as by does, which a problem with other keys of
-	// generation makes, and in all else is the receiver. The error is a *langevin.ConfigError.
-	Recast(by Method) (Method, error)
-}
 
 // A Report is what a Source or a Sampler counts.
 type Report struct {

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// A Choice is a number, or the word auto, which leaves it to the program
-// (docs/problem-file.md says by which rule). Files cannot hold NaN; here it
-// stands for auto.
+// A Choice is a number, or the word auto, which leaves it to the program (docs/problem-file.md says by which rule).
+// Files cannot hold NaN; here it stands for auto.
 type Choice float64
 
 // Auto is the Choice that is left to the program.
@@ -44,16 +43,14 @@ func (c *Choice) UnmarshalYAML(decode func(any) error) error {
 // AutoPrior is the prior that is left to the program.
 const AutoPrior = "auto"
 
-// RepulsionIsAuto reports whether process.repulsion is left to the program with walls
-// that repel, or without: where the file says auto, and with such walls where it says
-// nothing.
+// RepulsionIsAuto reports whether process.repulsion is left to the program with walls that repel, or without: where
+// the file says auto, and with such walls where it says nothing.
 func (p *Problem) RepulsionIsAuto(repels bool) bool {
 	silent := p.origin != nil && p.origin[KeyProcessRepulsion] == ""
 	return p.Process.Repulsion.IsAuto() || silent && repels
 }
 
-// StepIsAuto reports whether sample.step is left to the program: where the file says
-// auto, or nothing.
+// StepIsAuto reports whether sample.step is left to the program: where the file says auto, or nothing.
 func (p *Problem) StepIsAuto() bool {
 	return p.Sample.Step.IsAuto() || p.origin != nil && p.origin["sample.step"] == ""
 }

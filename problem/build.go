@@ -63,9 +63,8 @@ const (
 	maxJacobian  = 2e8
 )
 
-// Assemble returns the process that the problem describes, or a *KeyError,
-// without asking whether it can run: the doctor says that. A landing rate that
-// is auto is chosen here, from the schedule; a repulsion that is auto needs
+// Assemble returns the process that the problem describes, or a *KeyError, without asking whether it can run: the
+// doctor says that. A landing rate that is auto is chosen here, from the schedule; a repulsion that is auto needs
 // data, and is 0.
 func (p *Problem) Assemble() (*langevin.Process, error) {
 	set, err := p.set()
@@ -73,10 +72,9 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 		return nil, err
 	}
 	if n := float64(geometry.JacobianSize(set)) * jacobianRows; n > maxJacobian {
-		return nil, &KeyError{Origin: p.where("set"), Key: "set",
-			Fault: fmt.Sprintf("the first derivatives of %s at %d points have %.2g numbers; expected at most "+
-				"%.0g: a smaller set, or one whose components share fewer coordinates",
-				constraint.Name(set), jacobianRows, n, float64(maxJacobian))}
+		return nil, p.fault("set", "the first derivatives of %s at %d points have %.2g numbers; expected at most "+
+			"%.0g: a smaller set, or one whose components share fewer coordinates",
+			constraint.Name(set), jacobianRows, n, float64(maxJacobian))
 	}
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
 		return nil, p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
@@ -153,9 +151,7 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 		return langevin.Before(of, d, dim-d), nil
 	}
 	if key := f.ofAmber(); key != "" && f.Kind != "amber" {
-		return nil, &KeyError{Origin: p.where(key), Key: key,
-			Fault: fmt.Sprintf("belongs to potential.kind: amber; the "+
-				"kind here is %s", f.Kind)}
+		return nil, p.fault(key, "belongs to potential.kind: amber; the kind here is %s", f.Kind)
 	}
 	length := func(key string, v []float64) error {
 		if v != nil && len(v) != d {
@@ -184,7 +180,7 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 			if fault.Key != "expr" {
 				key = "set." + fault.Key
 			}
-			return nil, &KeyError{Origin: p.where(key), Key: key, Fault: fault.Err.Error()}
+			return nil, p.fault(key, "%v", fault.Err)
 		}
 		return energy, err
 	case "amber":
@@ -218,8 +214,7 @@ func (p *Problem) TrainConfig() train.Config {
 	return c
 }
 
-// Method returns how the problem's law is learned and drawn from, or a *KeyError; proc
-// is what Build returned.
+// Method returns how the problem's law is learned and drawn from, or a *KeyError; proc is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	m, err := methods.New(method.Config{
 		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Paths: p.Train.Paths,
@@ -246,11 +241,11 @@ func (p *Problem) counted(m method.Method) (method.Method, error) {
 	if n == 0 {
 		return m, nil
 	}
-	c, ok := m.(method.Counted)
-	if !ok {
+	with := m.Capabilities().With
+	if with == nil {
 		return nil, p.key(KeyGenerateEvaluations, n, "0: "+m.Name()+" takes as many as process.steps")
 	}
-	out, err := c.With(n)
+	out, err := with(n)
 	if e, ok := err.(*method.ConfigError); ok {
 		return nil, p.key(KeyGenerateEvaluations, e.Value, e.Want)
 	}
@@ -284,7 +279,7 @@ func (p *Problem) Idle() (keys []string) {
 func (p *Problem) option(prefix string, e *score.OptionError) error {
 	key := prefix + e.Option
 	if e.Fault != "" {
-		return &KeyError{Origin: p.where(key), Key: key, Fault: e.Fault}
+		return p.fault(key, "%s", e.Fault)
 	}
 	return p.key(key, e.Value, e.Want)
 }
@@ -304,8 +299,9 @@ func behind(c constraint.Capabilities, d int) (n int) {
 // NetworkConfig returns the problem's network for a method on points of a set.
 func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Config {
 	n, own, horizon := p.Network, set.Capabilities(), p.Process.Horizon
-	if t, ok := m.(method.Timed); ok {
-		horizon = t.Horizon()
+	can := m.Capabilities()
+	if can.Horizon > 0 {
+		horizon = can.Horizon
 	}
 	c := score.Config{
 		Kind: n.Kind, Dim: set.Dim(), Steps: own.Steps, Held: behind(own, set.Dim()), Momentum: m.Momentum(),
@@ -318,11 +314,11 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		c.Torsions = s.Molecule().Torsions()
 	}
 	if n.OctavesOf == "start" {
-		switch f := m.(type) {
-		case method.Starter:
-			c.Start, c.Still = f.Start(), own.Held
-		case method.Noiser:
-			c.Start, c.Still = f.Noising().Start(), own.Held
+		if can.Start == nil && can.Noising != nil {
+			can.Start = can.Noising.Start
+		}
+		if can.Start != nil {
+			c.Start, c.Still = can.Start(), own.Held
 		}
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build

@@ -10,9 +10,8 @@ import (
 // maxNumbers bounds the kept draws of all chains, and the paths that training keeps.
 const maxNumbers = 1e9
 
-// BuildChains returns the unlearned sampler that the problem describes, or a
-// *KeyError. Only the set, the potential, friction, landing and curvature of the
-// rest of the problem count.
+// BuildChains returns the unlearned sampler that the problem describes, or a *KeyError. Only the set, the potential,
+// friction, landing and curvature of the rest of the problem count.
 func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	c := p.Sample
 	if err := p.unconditional(); err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/expr"
 )
 
-// Condition is numbers that are given with a point: the network learns the law of points
-// for each value of them.
+// Condition is numbers that are given with a point: the network learns the law of points for each value of them.
 type Condition struct {
 	Columns []string `yaml:"columns,omitempty"` // their names; of the data's columns, or of those of Path
 	Path    string   `yaml:"path,omitempty"`    // a file of their own, a row a point
@@ -21,8 +20,7 @@ const conditionKey = "condition.path"
 // maxColumns bounds the numbers of a condition.
 const maxColumns = 256
 
-// checkCondition returns a *KeyError if there is no such condition on a set. Names are those
-// that formulas can use.
+// checkCondition returns a *KeyError if there is no such condition on a set. Names are those that formulas can use.
 func (p *Problem) checkCondition(set constraint.Set) error {
 	c := p.Condition
 	held := len(set.Capabilities().Held)
@@ -71,8 +69,7 @@ func (p *Problem) checkNames() error {
 	}
 	var fault *expr.Error
 	if _, err := expr.NewScopeOf(expr.NewGraph(len(names)), names); errors.As(err, &fault) {
-		return &KeyError{Origin: p.where(KeyConditionColumns), Key: KeyConditionColumns,
-			Fault: fmt.Sprintf("%q: %s", fault.Name, fault.Message)}
+		return p.fault(KeyConditionColumns, "%q: %s", fault.Name, fault.Message)
 	}
 	return nil
 }

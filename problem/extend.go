@@ -12,8 +12,7 @@ var extendKeys = []string{
 	KeyTrainMaxFailed, "mpi.exact",
 }
 
-// extendFaults say of other keys, by what they begin with, why a run does not go on with
-// another value.
+// extendFaults say of other keys, by what they begin with, why a run does not go on with another value.
 var extendFaults = []reason{
 	{"train", "what was trained, was trained with it"},
 	{"network", "the weights are those of this network"},

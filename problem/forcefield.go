@@ -40,11 +40,10 @@ func (f Potential) ofAmber() string {
 func (p *Problem) forceField(d int) (langevin.Potential, error) {
 	f := p.Potential
 	fault := func(key string, err error) error {
-		var missing *fs.PathError
-		if errors.As(err, &missing) {
+		if errors.As(err, new(*fs.PathError)) {
 			return err // a file's, told as other files are
 		}
-		return &KeyError{Origin: p.where(key), Key: key, Fault: err.Error()}
+		return p.fault(key, "%v", err)
 	}
 	if (f.Molecule == "") == (f.Prmtop == "") {
 		return nil, p.key(prmtopKey, f.Prmtop, "either a prmtop file, or potential.molecule: "+builtIn)

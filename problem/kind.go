@@ -13,9 +13,8 @@ import (
 	formats "github.com/landing-diffusion/landing/molecule/files"
 )
 
-// kind gives data.kind, where nothing is written, the kind that the points of the set are of:
-// motions of an arm, or of a molecule conformations, where the file is of a format that only
-// these have. Run folders hold the key.
+// kind gives data.kind, where nothing is written, the kind that the points of the set are of: motions of an arm, or
+// of a molecule conformations, where the file is of a format that only these have. Run folders hold the key.
 func (p *Problem) kind(set constraint.Set) {
 	if !p.silent(KeyDataKind) {
 		return

@@ -100,6 +100,11 @@ func (p *Problem) key(key string, value any, want string) error {
 	return &KeyError{Origin: p.where(key), Key: key, Value: value, Want: want}
 }
 
+// fault makes a *KeyError that says what is wrong with a key.
+func (p *Problem) fault(key, format string, args ...any) error {
+	return &KeyError{Origin: p.where(key), Key: key, Fault: fmt.Sprintf(format, args...)}
+}
+
 // where returns the origin of a key, or of the nearest key around it.
 func (p *Problem) where(key string) string {
 	origin := p.origin[key]

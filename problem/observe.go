@@ -54,11 +54,10 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 			return nil, err
 		}
 		key := "observe" + e.Key
-		return nil, &KeyError{Origin: p.where(key), Key: key, Fault: e.Err.Error()}
+		return nil, p.fault(key, "%v", e.Err)
 	}
 	if n := len(numbers.Names); n > maxObservables {
-		return nil, &KeyError{Origin: p.where("observe"), Key: "observe",
-			Fault: fmt.Sprintf("%d numbers in all; expected at most %d", n, maxObservables)}
+		return nil, p.fault("observe", "%d numbers in all; expected at most %d", n, maxObservables)
 	}
 	out := &domain.Observables{Values: numbers.Values}
 	for k, name := range numbers.Names {

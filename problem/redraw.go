@@ -137,24 +137,23 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	if err != nil {
 		return nil, err
 	}
-	if as, ok := m.(method.Recaster); ok {
-		out, err := as.Recast(next)
+	can := m.Capabilities()
+	if can.Recast != nil {
+		out, err := can.Recast(next)
 		if e, ok := err.(*langevin.ConfigError); ok {
 			return nil, p.key(processKeys[e.Field], e.Value, e.Want)
 		}
 		return out, err
 	}
-	_, follows := m.(method.Follower)
-	if _, ok := next.(method.Follower); next.Name() != m.Name() && !(ok && follows) {
+	if next.Name() != m.Name() && (can.Follows == nil || next.Capabilities().Follows == nil) {
 		return nil, p.key(KeyProcessMethod, p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
 			"another process is learned for "+next.Name())
 	}
-	by, ok := m.(method.Redrawer)
-	if !ok {
+	if can.Redraw == nil {
 		return nil, &KeyError{Origin: "--set", Key: "process", Fault: fmt.Sprintf(
 			"the method %s draws samples in one way only", m.Name())}
 	}
-	out, err := by.Redraw(proc)
+	out, err := can.Redraw(proc)
 	if e, ok := err.(*langevin.ConfigError); ok {
 		return nil, p.key(processKeys[e.Field], e.Value, e.Want)
 	}

@@ -1,8 +1,6 @@
 package problem
 
 import (
-	"fmt"
-
 	molecules "github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 )
@@ -16,18 +14,15 @@ func (p *Problem) Reference(d int) ([]float64, error) {
 	if path == "" {
 		return nil, nil
 	}
-	fault := func(err error) error {
-		return &KeyError{Origin: p.where(referenceKey), Key: referenceKey, Fault: err.Error()}
-	}
 	frames, err := molecules.Read(path)
 	if err != nil {
-		return nil, fault(err)
+		return nil, p.fault(referenceKey, "%v", err)
 	}
 	if n := frames.Molecule.Dim(); n != d {
-		return nil, fault(fmt.Errorf("%s: a frame has %d atoms; expected %d, as the set has", path, n/3, d/3))
+		return nil, p.fault(referenceKey, "%s: a frame has %d atoms; expected %d, as the set has", path, n/3, d/3)
 	}
 	if _, err := superpose.New(frames.Frame(0)); err != nil {
-		return nil, fault(fmt.Errorf("%s: %w", path, err))
+		return nil, p.fault(referenceKey, "%s: %v", path, err)
 	}
 	return frames.Frame(0), nil
 }

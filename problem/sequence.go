@@ -5,11 +5,10 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// sequence gives points that are steps of a sequence, as their set says, other defaults: a
-// network of convolutions over the steps, and what learns with it (docs/robots.md has both
-// measured). Keys that are written stay, and with one of the MLP's, network.width or
-// network.layers, everything does; so do run folders, which hold all keys. Lengths, the window
-// and how far paths go, are of cosines and sines.
+// sequence gives points that are steps of a sequence, as their set says, other defaults: a network of convolutions
+// over the steps, and what learns with it (docs/robots.md has both measured). Keys that are written stay, and with
+// one of the MLP's, network.width or network.layers, everything does; so do run folders, which hold all keys.
+// Lengths, the window and how far paths go, are of cosines and sines.
 func (p *Problem) sequence(set constraint.Set) {
 	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent(KeyNetworkWidth) ||
 		!p.silent(KeyNetworkLayers) || !p.silent(KeyNetworkKind) && p.Network.Kind != "temporal" {

@@ -9,9 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
-// set builds the feasible set, and settles what follows from it: the names of a condition where it
-// leaves numbers open and has names for them, and the defaults of sequences. The error is a
-// *KeyError.
+// set builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
+// open and has names for them, and the defaults of sequences. The error is a *KeyError.
 func (p *Problem) set() (constraint.Set, error) {
 	if err := p.checkNames(); err != nil {
 		return nil, err
@@ -20,7 +19,7 @@ func (p *Problem) set() (constraint.Set, error) {
 	var e *sets.Error
 	if errors.As(err, &e) {
 		if e.Fault != "" {
-			return nil, &KeyError{Origin: p.where(e.Key), Key: e.Key, Fault: e.Fault}
+			return nil, p.fault(e.Key, "%s", e.Fault)
 		}
 		return nil, p.key(e.Key, e.Value, e.Want)
 	}
@@ -41,16 +40,19 @@ func (p *Problem) set() (constraint.Set, error) {
 // TaughtKey is the key of the file of points that are learned in place of the training rows.
 const TaughtKey = "data.train"
 
-// Files returns the paths in the problem, by key; they may be empty.
+// paths are the paths in the problem, the set apart, by key.
+func (p *Problem) paths() map[string]*string {
+	return map[string]*string{KeyDataPath: &p.Data.Path, referenceKey: &p.Network.Reference,
+		molecules.ReferenceKey: &p.Data.Reference, prmtopKey: &p.Potential.Prmtop,
+		coordinatesKey: &p.Potential.Coordinates, conditionKey: &p.Condition.Path, TaughtKey: &p.Data.Train}
+}
+
+// Files returns the paths in the problem, by key; that of the data may be empty.
 func (p *Problem) Files() map[string]string {
-	files := map[string]string{KeyDataPath: p.Data.Path}
-	if p.Network.Reference != "" {
-		files[referenceKey] = p.Network.Reference
-	}
-	for key, path := range map[string]string{molecules.ReferenceKey: p.Data.Reference, prmtopKey: p.Potential.Prmtop,
-		coordinatesKey: p.Potential.Coordinates, conditionKey: p.Condition.Path, TaughtKey: p.Data.Train} {
-		if path != "" {
-			files[key] = path
+	files := map[string]string{}
+	for key, path := range p.paths() {
+		if *path != "" || key == KeyDataPath {
+			files[key] = *path
 		}
 	}
 	for key, path := range p.Set.Files() {
@@ -61,22 +63,9 @@ func (p *Problem) Files() map[string]string {
 
 // SetFile changes a path that Files names.
 func (p *Problem) SetFile(key, path string) {
-	switch key {
-	case KeyDataPath:
-		p.Data.Path = path
-	case molecules.ReferenceKey:
-		p.Data.Reference = path
-	case referenceKey:
-		p.Network.Reference = path
-	case prmtopKey:
-		p.Potential.Prmtop = path
-	case conditionKey:
-		p.Condition.Path = path
-	case TaughtKey:
-		p.Data.Train = path
-	case coordinatesKey:
-		p.Potential.Coordinates = path
-	default:
-		p.Set = p.Set.WithFile(strings.TrimPrefix(key, "set."), path)
+	if to, ok := p.paths()[key]; ok {
+		*to = path
+		return
 	}
+	p.Set = p.Set.WithFile(strings.TrimPrefix(key, "set."), path)
 }

@@ -59,8 +59,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 			minSeconds, maxSeconds))
 	}
 	if n := t.TimesPerPath; n > p.Process.Steps {
-		return p.key(KeyTrainTimesPerPath, n, fmt.Sprintf("a number in [0, %d], the steps of a path",
-			p.Process.Steps))
+		return p.key(KeyTrainTimesPerPath, n, fmt.Sprintf("a number in [0, %d], the steps of a path", p.Process.Steps))
 	}
 	if err := p.checkRanges(); err != nil {
 		return err
@@ -82,8 +81,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 		return err
 	}
 	if p.Network.OctavesOf == "start" {
-		_, noises := m.(method.Noiser)
-		if _, ok := m.(method.Starter); !ok && !noises {
+		if can := m.Capabilities(); can.Start == nil && can.Noising == nil {
 			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf,
 				"point: where paths of "+m.Name()+" began is not known")
 		}
@@ -142,8 +140,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	return nil
 }
 
-// ownEnds reports whether the set itself leaves numbers of its points to a condition, which the
-// points then tell.
+// ownEnds reports whether the set itself leaves numbers of its points to a condition, which the points then tell.
 func ownEnds(set constraint.Set) bool {
 	_, beside := constraint.Free(set)
 	return !beside
@@ -180,7 +177,7 @@ func (p *Problem) checkNetwork(c score.Config) error {
 		return p.key(KeyNetworkKind, e.Kind, e.Want)
 	case *networks.UnitError:
 		key := "network." + strings.ToLower(e.Key)
-		return &KeyError{Origin: p.where(key), Key: key, Fault: e.Error()}
+		return p.fault(key, "%v", e)
 	case *score.OptionError:
 		return p.option("network.options.", e)
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// checkVariants checks keys and types of every variant in a file, whether it is applied
-// or not, and notes where each of its keys was written. p holds what the file says
-// beside them.
+// checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
+// of its keys was written. p holds what the file says beside them.
 func (p *Problem) checkVariants(file ast.Node, where func(line int) string) error {
 	top, _ := pairs(file)
 	for _, v := range top {

@@ -26,9 +26,9 @@ func (f *fault) Error() string { return f.detail }
 
 // A kind of fault; its code is the anchor in the documentation, and stays.
 type kind struct {
-	status      int
-	code, title string
-	says        string // in the documentation
+	Status      int
+	Code, Title string
+	Says        string // in the documentation
 }
 
 // All kinds of faults.
@@ -125,7 +125,7 @@ type problem struct {
 }
 
 func (f *fault) problem(request string) problem {
-	p := problem{Type: "/docs#" + f.kind.code, Title: f.kind.title, Status: f.kind.status, Detail: f.detail,
+	p := problem{Type: "/docs#" + f.kind.Code, Title: f.kind.Title, Status: f.kind.Status, Detail: f.detail,
 		Errors: f.errors}
 	if request != "" {
 		p.Instance = "/requests/" + request
@@ -142,7 +142,7 @@ func (f *fault) write(w http.ResponseWriter) {
 	if f.allow != "" {
 		h.Set("Allow", f.allow)
 	}
-	if f.kind.status == http.StatusUnauthorized {
+	if f.kind.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="landing", error="invalid_token"`)
 	}
 	if f.quit {
@@ -155,6 +155,6 @@ func (f *fault) write(w http.ResponseWriter) {
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(len(b)+1))
-	w.WriteHeader(f.kind.status)
+	w.WriteHeader(f.kind.Status)
 	w.Write(append(b, '\n')) // whoever does not read it has left
 }

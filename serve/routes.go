@@ -96,19 +96,19 @@ func (s *Server) routes() http.Handler {
 	}
 	refusals := func(out map[string]*huma.Response, kinds ...kind) map[string]*huma.Response {
 		for _, k := range kinds {
-			key := strconv.Itoa(k.status)
+			key := strconv.Itoa(k.Status)
 			if out[key] == nil {
 				out[key] = &huma.Response{
-					Description: k.title + " (" + k.code + ")",
+					Description: k.Title + " (" + k.Code + ")",
 					Content: map[string]*huma.MediaType{
 						typeFaults: {Schema: registry.Schema(reflect.TypeFor[problem](), true, "Problem")}},
 				}
-				if k.status == 429 || k.status == 503 {
+				if k.Status == 429 || k.Status == 503 {
 					out[key].Headers = map[string]*huma.Param{"Retry-After": {Description: "seconds",
 						Schema: &huma.Schema{Type: huma.TypeInteger}}}
 				}
 			} else {
-				out[key].Description += "; " + k.title + " (" + k.code + ")"
+				out[key].Description += "; " + k.Title + " (" + k.Code + ")"
 			}
 		}
 		return out

@@ -308,7 +308,7 @@ func (a *answering) rest() {
 // refuse answers with a fault.
 func (a *answering) refuse(f *fault) {
 	a.hurry()
-	a.told = append(a.told, "fault", f.kind.code, "detail", f.detail)
+	a.told = append(a.told, "fault", f.kind.Code, "detail", f.detail)
 	f.write(a)
 }
 
@@ -358,9 +358,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) log(a *answering, took time.Duration, cut bool) {
 	level := slog.LevelInfo
 	switch {
-	case a.status == broken.status:
+	case a.status == broken.Status:
 		level = slog.LevelError
-	case a.status > broken.status:
+	case a.status > broken.Status:
 		level = slog.LevelWarn
 	}
 	more := append([]any{"request", a.id, "caller", a.who, "method", a.r.Method, "path", a.r.URL.Path, "status",

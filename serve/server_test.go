@@ -180,15 +180,15 @@ func wantFault(t *testing.T, what string, w *http.Response, body []byte, k kind)
 	t.Helper()
 	var p problem
 	err := json.Unmarshal(body, &p)
-	if err != nil || w.StatusCode != k.status || w.Header.Get("Content-Type") != typeFaults || p.Status != k.status ||
-		p.Type != "/docs#"+k.code || p.Title != k.title || p.Detail == "" {
+	if err != nil || w.StatusCode != k.Status || w.Header.Get("Content-Type") != typeFaults || p.Status != k.Status ||
+		p.Type != "/docs#"+k.Code || p.Title != k.Title || p.Detail == "" {
 		t.Errorf(
 			"%s: status %d, %s; expected %d %s (%v)\n%.300s",
 			what,
 			w.StatusCode,
 			w.Header.Get("Content-Type"),
-			k.status,
-			k.code,
+			k.Status,
+			k.Code,
 			err,
 			body,
 		)
@@ -1002,8 +1002,8 @@ func TestDescription(t *testing.T) {
 	}
 	w, page := s.ask("GET", "/docs", "")
 	for _, k := range kinds {
-		if !strings.Contains(string(page), `id="`+k.code+`"`) {
-			t.Errorf("the page does not tell of %s", k.code)
+		if !strings.Contains(string(page), `id="`+k.Code+`"`) {
+			t.Errorf("the page does not tell of %s", k.Code)
 		}
 	}
 	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(string(page), -1) {
@@ -1067,7 +1067,7 @@ func FuzzDecode(f *testing.F) {
 		a, err := decode(media, query, body)
 		var bad *fault
 		switch {
-		case err != nil && (!errors.As(err, &bad) || bad.kind.status < 400 || bad.kind.status >= 500 ||
+		case err != nil && (!errors.As(err, &bad) || bad.kind.Status < 400 || bad.kind.Status >= 500 ||
 			bad.detail == ""):
 			t.Fatalf("%v", err)
 		case err != nil && a != nil:

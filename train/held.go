@@ -28,10 +28,7 @@ type Held[T kernel.Float] struct {
 // that of the source.
 func NewHeld[T kernel.Float](ctx context.Context, src method.Source[T], m score.Model[T], seed, refresh uint64,
 	pool *parallel.Pool) (*Held[T], error) {
-	h := &Held[T]{source: src, pool: pool, draws: 1}
-	if s, ok := src.(method.Several); ok {
-		h.draws = s.Draws()
-	}
+	h := &Held[T]{source: src, pool: pool, draws: max(1, src.Capabilities().Draws)}
 	N := src.Times()
 	for j, n := 0, min(HeldTimes, N); j < n; j++ {
 		h.times = append(h.times, (2*j+1)*N/(2*n))
@@ -43,8 +40,8 @@ func NewHeld[T kernel.Float](ctx context.Context, src method.Source[T], m score.
 		return nil, err
 	}
 	_, err := src.Refresh(ctx, seed, refresh)
-	if a, ok := src.(method.Arranger); ok && err == nil {
-		a.Arrange(seed, refresh)
+	if arrange := src.Capabilities().Arrange; arrange != nil && err == nil {
+		arrange(seed, refresh)
 	}
 	return h, err
 }

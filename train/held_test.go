@@ -120,7 +120,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
 		t.Fatal(err)
 	}
-	src.(method.Arranger).Arrange(5, keyed.HeldPaths.At(0))
+	src.Capabilities().Arrange(5, keyed.HeldPaths.At(0))
 	for item, v := range h.Losses(model) {
 		want := 0.0
 		for k := range 3 {
@@ -152,7 +152,11 @@ func (s *told) Refresh(ctx context.Context, seed, refresh uint64) (method.Report
 	return s.Source.Refresh(ctx, seed, refresh)
 }
 
-func (s *told) Arrange(seed, epoch uint64) {
+func (s *told) Capabilities() method.SourceCapabilities[float32] {
+	return method.SourceCapabilities[float32]{Arrange: s.arrange}
+}
+
+func (s *told) arrange(seed, epoch uint64) {
 	s.log = append(s.log, fmt.Sprintf("arrange %d of %d", epoch, seed))
 }
 

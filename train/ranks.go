@@ -44,7 +44,7 @@ type share struct {
 
 // Among divides the work of t among the ranks of a group. Each calls it once, before anything else, of a trainer of
 // the same Config, source and model; all but rank 0 then call Obey alone. Every rank computes some of the numbered
-// parts of a gradient, and simulates some of the paths of a source that is method.Divided.
+// parts of a gradient, and simulates some of the paths of a source that can be divided.
 //
 // If exact, parts are those of one process, summed in their order, so that weights are the same bytes at any number
 // of ranks; there are 16, so that no more ranks than these are of use. If not, each rank cuts its share of the rows
@@ -131,9 +131,9 @@ func (t *Trainer[T]) Obey(o ranks.Order) {
 
 // refresh has the source make fresh items, together with the other ranks if it can.
 func (t *Trainer[T]) refresh(ctx context.Context, refresh uint64) (method.Report, error) {
-	if d, ok := t.source.(method.Divided); ok && t.share != nil {
-		d.Among(t.share.group)
-		defer d.Among(nil)
+	if among := t.source.Capabilities().Among; among != nil && t.share != nil {
+		among(t.share.group)
+		defer among(nil)
 	}
 	return t.source.Refresh(ctx, t.cfg.Seed, refresh)
 }

@@ -291,9 +291,11 @@ func TestRanksNoticeDrift(t *testing.T) {
 // undivided hides that a source can be divided.
 type undivided struct{ method.Source[float32] }
 
+func (undivided) Capabilities() (c method.SourceCapabilities[float32]) { return c }
+
 // failing is a source whose losses fail on a rank.
 type failing struct {
-	method.Source[float32]
+	undivided
 	err error
 }
 
@@ -318,7 +320,7 @@ func (l failingLoss) Prepare(terms []method.Term) ([]float32, error) {
 func TestRanksThatFail(t *testing.T) {
 	broken := errors.New("it is broken")
 	c := newCrew(t)
-	c.source = func(_ int, s method.Source[float32]) method.Source[float32] { return failing{s, broken} }
+	c.source = func(_ int, s method.Source[float32]) method.Source[float32] { return failing{undivided{s}, broken} }
 	c.run(3, true, func(tr *Trainer[float32]) {
 		if _, err := tr.Epoch(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
@@ -328,7 +330,7 @@ func TestRanksThatFail(t *testing.T) {
 		if rank == 0 {
 			return s
 		}
-		return failing{s, broken}
+		return failing{undivided{s}, broken}
 	}
 	c.run(3, true, func(tr *Trainer[float32]) {
 		_, err := tr.Epoch(t.Context())
@@ -353,7 +355,7 @@ func TestRanksInterrupted(t *testing.T) {
 	c.run(3, true, func(tr *Trainer[float32]) {
 		stops := 0
 		for after := 0; !tr.Done(); after++ {
-			_, err := tr.Epoch(&counted{Context: t.Context(), left: after % 7})
+			_, err := tr.Epoch(&counted{Context: t.Context(), left: 3 * (after % 13)})
 			if Interrupted(err) {
 				stops++
 			} else if err != nil {

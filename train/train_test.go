@@ -35,6 +35,10 @@ func (g *given) Times() int                            { return g.proc.Schedule.
 func (g *given) Failed(int) bool                       { return false }
 func (g *given) Prepare(context.Context, uint64) error { return nil }
 
+func (g *given) Capabilities() method.SourceCapabilities[float64] {
+	return method.SourceCapabilities[float64]{}
+}
+
 func (g *given) Refresh(context.Context, uint64, uint64) (method.Report, error) {
 	return method.Report{}, nil
 }

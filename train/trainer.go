@@ -171,7 +171,7 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	cfg = cfg.resolved(src.Items(), src.Times())
 	θ := m.Parameters()
 	t := &Trainer[T]{
-		cfg: cfg, source: src, model: m, draws: 1, pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
+		cfg: cfg, source: src, model: m, draws: max(1, src.Capabilities().Draws), pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
 		State:   State{Rate: cfg.LearningRate},
 		order:   make([]int, 0, src.Items()),
 		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
@@ -179,9 +179,6 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
 		parts: lanes, end: lanes,
 		squares: make([]float64, segments),
-	}
-	if s, ok := src.(method.Several); ok {
-		t.draws = s.Draws()
 	}
 	rows := max(1, min(laneRows/t.draws, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)) * t.draws
 	for range pool.Workers() {
@@ -313,8 +310,8 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 // arrange brings the order of the items in an epoch, of which those that failed are left out, and what of them is
 // made anew for each.
 func (t *Trainer[T]) arrange(epoch int) {
-	if a, ok := t.source.(method.Arranger); ok {
-		a.Arrange(t.cfg.Seed, keyed.TrainingPaths.At(uint64(epoch)))
+	if arrange := t.source.Capabilities().Arrange; arrange != nil {
+		arrange(t.cfg.Seed, keyed.TrainingPaths.At(uint64(epoch)))
 	}
 	t.order = t.order[:t.source.Items()]
 	keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)

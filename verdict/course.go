@@ -1,8 +1,10 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -60,25 +62,13 @@ func (j *judge) course(law float64) {
 }
 
 func (j *judge) lawFound() bool {
-	for _, f := range j.found {
-		for _, c := range ofLaw {
-			if f.Code == c {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.found, func(f Finding) bool { return slices.Contains(ofLaw, f.Code) })
 }
 
 // Trend returns by which part of themselves distances fell over the later half of evaluations, and the p-value of a
 // fall by chance (Mann's test: Kendall's S against the normal law). The fall is NaN of fewer than six.
 func (c *Course) Trend() (fall, p float64) {
-	var v []float64
-	for _, d := range c.Distances[len(c.Distances)/2:] {
-		if d-d == 0 {
-			v = append(v, d)
-		}
-	}
+	v := finite(c.Distances[len(c.Distances)/2:])
 	n := len(v)
 	if n < trendLeast {
 		return math.NaN(), math.NaN()
@@ -86,12 +76,7 @@ func (c *Course) Trend() (fall, p float64) {
 	s := 0.0
 	for i := range v {
 		for k := range i {
-			switch {
-			case v[i] < v[k]:
-				s++
-			case v[i] > v[k]:
-				s--
-			}
+			s += float64(cmp.Compare(v[k], v[i]))
 		}
 	}
 	k := float64(n)

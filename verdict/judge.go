@@ -228,12 +228,11 @@ func few(x []float64, d, k int) []float64 {
 func place(x []float64) string {
 	const shown = 4
 	var s []string
-	for i, v := range x {
-		if i == shown {
-			s = append(s, "…")
-			break
-		}
+	for _, v := range x[:min(len(x), shown)] {
 		s = append(s, fmt.Sprintf("%.3g", v))
+	}
+	if len(x) > shown {
+		s = append(s, "…")
 	}
 	return "(" + strings.Join(s, ", ") + ")"
 }

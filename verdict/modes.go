@@ -38,13 +38,14 @@ func (j *judge) modes() {
 		return
 	}
 	atX, atR := nearestOf(j.Samples, centres, d), nearestOf(j.Rows, centres, d)
-	inX, inR := make([]int, K), make([]int, K)
-	for _, k := range atX {
-		inX[k]++
+	in := func(at []int) []int {
+		n := make([]int, K)
+		for _, k := range at {
+			n[k]++
+		}
+		return n
 	}
-	for _, k := range atR {
-		inR[k]++
-	}
+	inX, inR := in(atX), in(atR)
 	missed, p := make([]bool, K), make([]float64, K)
 	least := 1.0
 	for k := range p {
@@ -70,15 +71,14 @@ func (j *judge) modes() {
 			worst, most = k, data-share
 		}
 	}
-	for i, k := range atX {
-		j.outX[i] = j.outX[i] || missed[k]
+	mark := func(out []bool, at []int) {
+		for i, k := range at {
+			out[i] = out[i] || missed[k]
+		}
 	}
-	for i, k := range atR {
-		j.outR[i] = j.outR[i] || missed[k]
-	}
-	for i, k := range nearestOf(j.Held, centres, d) {
-		j.outH[i] = j.outH[i] || missed[k]
-	}
+	mark(j.outX, atX)
+	mark(j.outR, atR)
+	mark(j.outH, nearestOf(j.Held, centres, d))
 	told := ""
 	if count > 1 {
 		told = "; " + text.Count(count-1) + " more regions are like that"

@@ -3,6 +3,8 @@ package verdict
 import (
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 )
@@ -42,38 +44,26 @@ func (j *judge) strays() {
 		j.skip(Stray, "training rows repeat each other, or are too few")
 		return
 	}
-	count := func(r []float64) (far int) {
-		for _, v := range r {
-			if v > c {
-				far++
-			}
-		}
-		return far
-	}
-	n, m := len(j.SampleNearest), len(j.HeldNearest)
-	a, b := count(j.SampleNearest), count(j.HeldNearest)
+	x, h := j.SampleNearest, j.HeldNearest
+	n, m := len(x), len(h)
+	farther := func(v float64) bool { return v > c }
+	a, b := count(x, farther), count(h, farther)
 	share, data := float64(a)/float64(n), float64(b)/float64(m)
 	if share <= data || !(metric.FisherTest(a, n, b, m) <= levels[Stray]) {
 		return
 	}
-	for i, v := range j.SampleNearest {
-		j.outX[i] = j.outX[i] || v > c
-	}
-	for i, v := range j.HeldNearest {
-		j.outH[i] = j.outH[i] || v > c
-	}
-	for i, v := range metric.NearestDistances(nil, j.Rows, j.Train, j.Dim) { // 0 for those of training
-		j.outR[i] = j.outR[i] || v > c
-	}
-	worst := 0
-	for i, v := range j.SampleNearest {
-		if v > j.SampleNearest[worst] {
-			worst = i
+	mark := func(out []bool, r []float64) {
+		for i, v := range r {
+			out[i] = out[i] || v > c
 		}
 	}
+	mark(j.outX, x)
+	mark(j.outH, h)
+	mark(j.outR, metric.NearestDistances(nil, j.Rows, j.Train, j.Dim)) // 0 for those of training
+	worst := floats.MaxIdx(x)
 	j.tell(Stray, share-data, "%s of the samples, and %s of held-out rows, lie further than %s from all training "+
 		"rows; the furthest is at %s, %s away", text.Percent(share), text.Percent(data), text.Number(c),
-		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(j.SampleNearest[worst]))
+		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(x[worst]))
 }
 
 // Ratios of median distances to training rows, of samples to held-out rows, below which
@@ -135,9 +125,11 @@ func medians(x, h []float64) (own, held float64, differ bool) {
 	return metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h)), p <= levels[Copies]/2
 }
 
-func below(r []float64, c float64) (k int) {
+func below(r []float64, c float64) int { return count(r, func(v float64) bool { return v < c }) }
+
+func count(r []float64, is func(v float64) bool) (k int) {
 	for _, v := range r {
-		if v < c {
+		if is(v) {
 			k++
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 )
@@ -104,7 +106,7 @@ func (j *judge) spread() {
 	}
 	effect := max(0, excess(D, n, m)-j.law)
 	j.law += effect
-	if far := size(j.Rows); !(math.Sqrt(rows) > 1e-12*far) { // round-off
+	if far := max(floats.Max(j.Rows), -floats.Min(j.Rows)); !(math.Sqrt(rows) > 1e-12*far) { // round-off
 		same := "rows are all the same"
 		if at > 0 {
 			same = "rows do not differ " + along
@@ -114,14 +116,6 @@ func (j *judge) spread() {
 	}
 	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
 		"(p = %.4f)", how, math.Sqrt(own/rows), along, p)
-}
-
-// size returns the largest size of a number.
-func size(x []float64) (most float64) {
-	for _, v := range x {
-		most = max(most, math.Abs(v))
-	}
-	return most
 }
 
 // squares appends |z|² and ⟨u, z⟩² of rows z about their mean, of n−1 degrees of freedom.

@@ -70,7 +70,7 @@ func (t *trial) suites(own string, m *mutant) (out []suite) {
 	}
 	n := len(out)
 	for _, f := range t.dependents[own] {
-		if f != own && !t.near {
+		if f != own {
 			add(suite{f, true})
 		}
 	}
@@ -238,7 +238,7 @@ func readProfile(blocks map[string][]block, name, module string, test int) error
 // key identifies what a baseline depends on: the module's files and the packages.
 func (t *trial) key() (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, t.packages, t.near)
+	fmt.Fprintln(h, t.packages)
 	err := filepath.WalkDir(t.root, func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -3,7 +3,6 @@
 //
 //	go run ./bench/planted -n 200 -seed 3                   # a fresh random sample of mutations
 //	go run ./bench/planted -n 30 -packages geometry,cwpm    # of some packages
-//	go run ./bench/planted -again survivors.txt             # those that an earlier run printed
 //	go run ./bench/planted -patches faults.txt              # faults written down
 //
 // A mutation changes an operator, sign, condition, index or constant, or leaves out
@@ -22,7 +21,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -31,7 +29,6 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,12 +43,9 @@ func main() {
 	flag.Uint64Var(&c.seed, "seed", 1, "seed of the sample")
 	packages := flag.String("packages", numerical, "packages to plant in, with commas between")
 	flag.StringVar(&c.patches, "patches", "", "a file of faults to plant instead of mutations")
-	flag.StringVar(&c.again, "again", "", "a file that an earlier run printed: plant what survived then, all of it")
 	flag.StringVar(&c.root, "root", ".", "the checkout")
 	flag.IntVar(&c.workers, "workers", 2, "faults tried at a time")
 	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "most time that the tests of one package may take")
-	flag.BoolVar(&c.near, "near", false, "run the tests of the fault's own package only")
-	asJSON := flag.Bool("json", false, "print one JSON object")
 	flag.Parse()
 	c.packages = strings.Split(*packages, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -61,15 +55,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "planted:", err)
 		os.Exit(1)
 	}
-	if *asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(score)
-	} else {
-		_, err = io.WriteString(os.Stdout, score.String())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "planted:", err)
-		os.Exit(1)
-	}
+	fmt.Print(score)
 }
 
 type config struct {
@@ -77,18 +63,15 @@ type config struct {
 	seed          uint64
 	packages      []string
 	patches, root string
-	again         string
 	limit         time.Duration
-	near          bool
 }
 
 // A result is what became of a fault.
 type result struct {
-	Name   string `json:"name"`
-	Line   int    `json:"line"`
-	Fate   fate   `json:"fate"`
-	Killer string `json:"killer,omitempty"` // the package whose tests saw it
-	Late   bool   `json:"late,omitempty"`   // because they did not end
+	Name   string
+	Line   int
+	Fate   fate
+	Killer string // the package whose tests saw it
 }
 
 // A fate is how a fault ended.
@@ -104,12 +87,12 @@ const (
 
 // A score is the outcome of all faults.
 type score struct {
-	Caught   int      `json:"caught"`
-	Counted  int      `json:"counted"`
-	Results  []result `json:"results"`
-	Seconds  float64  `json:"seconds"`
-	Stopped  bool     `json:"stopped"` // before all were tried
-	Possible int      `json:"possible"`
+	Caught   int
+	Counted  int
+	Results  []result
+	Seconds  float64
+	Stopped  bool // before all were tried
+	Possible int
 }
 
 func (s *score) String() string {
@@ -119,43 +102,17 @@ func (s *score) String() string {
 			fmt.Fprintf(&b, "%s: line %d of %s\n", r.Fate, r.Line, r.Name)
 		}
 	}
-	count, late := map[fate]int{}, 0
+	count := map[fate]int{}
 	for _, r := range s.Results {
-		if count[r.Fate]++; r.Late {
-			late++
-		}
+		count[r.Fate]++
 	}
-	share := 0.0
-	if s.Counted > 0 {
-		share = 100 * float64(s.Caught) / float64(s.Counted)
-	}
-	fmt.Fprintf(&b, "%d of %d caught (%.1f %%), %d of them by time; %d change nothing, %d do not build, %d kept "+
-		"waiting; %d possible; %.0f s\n", s.Caught, s.Counted, share, late, count[equivalent], count[unbuilt],
+	fmt.Fprintf(&b, "%d of %d caught (%.1f %%); %d change nothing, %d do not build, %d kept waiting; %d possible; %.0f s\n",
+		s.Caught, s.Counted, 100*float64(s.Caught)/float64(max(1, s.Counted)), count[equivalent], count[unbuilt],
 		count[undecided], s.Possible, s.Seconds)
 	if s.Stopped {
 		b.WriteString("stopped before all were tried\n")
 	}
 	return b.String()
-}
-
-var ofSurvivor = regexp.MustCompile(`survived[^a-z]* line \d+ of (.*)`)
-
-// survivors returns those of all whose survival a file tells.
-func survivors(file string, all []*mutant) (out []*mutant, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	told := map[string]bool{}
-	for _, m := range ofSurvivor.FindAllSubmatch(text, -1) {
-		told[string(m[1])] = true
-	}
-	for _, m := range all {
-		if told[m.name()] {
-			out = append(out, m)
-		}
-	}
-	return out, nil
 }
 
 // run plants the faults and tries them.
@@ -189,12 +146,6 @@ func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 				return nil, fmt.Errorf("-packages: %q has no Go code to plant in", p)
 			}
 			all = append(all, of...)
-		}
-		if c.again != "" {
-			if all, err = survivors(c.again, all); err != nil {
-				return nil, err
-			}
-			c.n = max(len(all), 1)
 		}
 		r := rand.New(rand.NewPCG(c.seed, 0))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,60 +12,36 @@ import (
 // lines "- what is there" and lines "+ what to plant", an empty line after each.
 // The text to be replaced, its lines without surrounding white space, must stand in
 // the file once.
-func readPatches(root, file string) ([]*mutant, error) {
-	f, err := os.Open(file)
+func readPatches(root, file string) (out []*mutant, err error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	var out []*mutant
 	var at, was, is []string
-	number, first := 0, 0
-	flush := func() error {
-		defer func() { at, was, is = nil, nil, nil }()
-		if at == nil && was == nil && is == nil {
-			return nil
-		}
-		if len(at) != 1 || len(was) == 0 {
-			return fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin with +",
-				file, first)
-		}
-		m, err := replace(root, at[0], was, is)
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", file, first, err)
-		}
-		out = append(out, m)
-		return nil
-	}
-	s := bufio.NewScanner(f)
-	for s.Scan() {
-		line := strings.TrimSpace(s.Text())
-		number++
+	first := 0
+	for i, line := range append(strings.Split(string(text), "\n"), "") {
+		line = strings.TrimSpace(line)
 		switch {
-		case line == "":
-			if err := flush(); err != nil {
-				return nil, err
-			}
-			continue
-		case line[0] == '#':
-			continue
-		}
-		if at == nil && was == nil {
-			first = number
-		}
-		switch line[0] {
-		case '-':
+		case strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "-"):
 			was = append(was, strings.TrimSpace(line[1:]))
-		case '+':
+		case strings.HasPrefix(line, "+"):
 			is = append(is, strings.TrimSpace(line[1:]))
+		case line != "":
+			at, first = append(at, line), i+1
+		case at == nil && was == nil && is == nil:
+		case len(at) != 1 || was == nil:
+			return nil, fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin "+
+				"with +", file, max(first, 1))
 		default:
-			at = append(at, line)
+			m, err := replace(root, at[0], was, is)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", file, first, err)
+			}
+			out, at, was, is = append(out, m), nil, nil, nil
 		}
 	}
-	if err := s.Err(); err != nil {
-		return nil, err
-	}
-	return out, flush()
+	return out, nil
 }
 
 // replace returns the mutant in which lines stand for others.
@@ -78,16 +53,13 @@ func replace(root, at string, was, is []string) (*mutant, error) {
 	lines := strings.Split(string(source), "\n")
 	found := -1
 	for i := 0; i+len(was) <= len(lines); i++ {
-		same := true
-		for j, w := range was {
-			same = same && strings.TrimSpace(lines[i+j]) == w
+		if !slices.EqualFunc(lines[i:i+len(was)], was, func(a, b string) bool { return strings.TrimSpace(a) == b }) {
+			continue
 		}
-		if same && found >= 0 {
+		if found >= 0 {
 			return nil, fmt.Errorf("%q stands in %s more than once", was[0], at)
 		}
-		if same {
-			found = i
-		}
+		found = i
 	}
 	if found < 0 {
 		return nil, fmt.Errorf("%q does not stand in %s", was[0], at)

@@ -189,7 +189,7 @@ func (t *trial) try(b *built, m *mutant) result {
 		case v == waited:
 			r.Fate = undecided // unless another suite fails
 		case v != passes:
-			r.Fate, r.Killer, r.Late = caught, s.folder, v == endless
+			r.Fate, r.Killer = caught, s.folder
 			return r
 		}
 	}

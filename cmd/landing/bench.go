@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/bench"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -17,74 +19,32 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// bench is the command landing dev bench.
-func (a *app) bench() *cobra.Command {
-	var o bench.Options
-	var only string
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure products, training steps and inference beside the machine's peak",
-		Long: `bench measures the rate of float32 multiply-adds in registers, then matrix
-products, whole training steps and inference with the networks of the paper's
-volcano and arm. Each row is the best of its runs, with its share of that peak,
-and the median and 99 % quantile of its time. "other" is the share of a step that
-is not its matrix products. Rows come in every precision that this processor has
-instructions for.
-
-Other programs at work on the machine disturb all of it: more --seconds help.`,
-		Example: "  landing dev bench --only step --cores 1",
-		Args:    args(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkBench(&o, only); err != nil {
-				return &usageError{err}
-			}
-			if o.Cores == nil {
-				o.Cores = []int{1, a.workersPool().Workers()}
-			}
-			bar := a.progress()
-			peaks, rows, err := bench.Measure(cmd.Context(), o, func(r bench.Row) {
-				bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision,
-					plural(r.Cores, "core"), r.GFLOPS))
-			})
-			if err != nil {
-				return err
-			}
-			return a.result(speeds{run.ThisMachine(), peaks, rows}, func(w io.Writer) { printBench(w, peaks, rows) })
-		},
-	}
-	cmd.Flags().IntSliceVar(&o.Cores, "cores", nil, "workers of each row (default: 1 and as many as --workers)")
-	cmd.Flags().StringVar(&only, "only", "", "measure only rows whose \"NAME PRECISION\" matches this regular "+
-		"expression")
-	cmd.Flags().Float64Var(&o.Seconds, "seconds", 2, "time to spend on each row; at least three runs are timed")
-	cmd.Flags().IntVar(&o.Divide, "divide", 1, "divide the rows of products and steps by this, for a quick look")
-	return cmd
+// benchOptions are the flags of dev bench.
+type benchOptions struct {
+	bench.Options
+	only string
 }
 
-// speeds are what bench prints.
-type speeds struct {
-	Machine run.Machine  `json:"machine"`
-	Peaks   []bench.Peak `json:"peaks"`
-	Rows    []bench.Row  `json:"rows"`
+func (o *benchOptions) flags(f *pflag.FlagSet) {
+	f.IntSliceVar(&o.Cores, "cores", nil, "workers of each row (default: 1 and as many as --workers)")
+	f.StringVar(&o.only, "only", "", "measure only rows whose \"NAME PRECISION\" matches this regular expression")
+	f.Float64Var(&o.Seconds, "seconds", 2, "time to spend on each row; at least three runs are timed")
+	f.IntVar(&o.Divide, "divide", 1, "divide the rows of products and steps by this, for a quick look")
 }
 
-// checkBench looks at the flags and compiles the filter.
-func checkBench(o *bench.Options, only string) (err error) {
+// check looks at the flags and compiles the filter.
+func (o *benchOptions) check() (err error) {
 	for _, n := range o.Cores {
 		if n < 1 || n > parallel.MaxWorkers {
-			return fmt.Errorf("--cores is %d; expected numbers of 1 to %d", n, parallel.MaxWorkers)
+			return badFlag("cores", n, fmt.Sprintf("numbers of 1 to %d", parallel.MaxWorkers))
 		}
 	}
-	if !(o.Seconds >= 0 && o.Seconds <= 3600) {
-		return fmt.Errorf("--seconds is %v; expected a number in [0, 3600]", o.Seconds)
+	if err := bounds(bound{"seconds", o.Seconds >= 0 && o.Seconds <= 3600, o.Seconds, "a number in [0, 3600]"},
+		positive("divide", o.Divide)); err != nil || o.only == "" {
+		return err
 	}
-	if o.Divide < 1 {
-		return fmt.Errorf("--divide is %d; expected a number above 0", o.Divide)
-	}
-	if only == "" {
-		return nil
-	}
-	if o.Only, err = regexp.Compile(only); err != nil {
-		return fmt.Errorf("--only: %w", err)
+	if o.Only, err = regexp.Compile(o.only); err != nil {
+		return &usageError{fmt.Errorf("--only: %w", err)}
 	}
 	var titles []string
 	for _, t := range bench.Titles() {
@@ -92,7 +52,47 @@ func checkBench(o *bench.Options, only string) (err error) {
 			return nil
 		}
 	}
-	return fmt.Errorf("--only %q matches no row; they are %s", only, strings.Join(titles, ", "))
+	return &usageError{fmt.Errorf("--only %q matches no row; they are %s", o.only, strings.Join(titles, ", "))}
+}
+
+func (a *app) bench() *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "bench",
+		Short: "Measure products, training steps and inference beside the machine's peak",
+		Long: `bench measures the rate of float32 multiply-adds in registers, then matrix products, whole training
+steps and inference with the networks of the paper's volcano and arm. Each row is the best of its runs,
+with its share of that peak, and the median and 99 % quantile of its time. "other" is the share of a
+step that is not its matrix products. Rows come in every precision that this processor has
+instructions for.
+
+Other programs at work on the machine disturb all of it: more --seconds help.`,
+		Example: "  landing dev bench --only step --cores 1",
+		Args:    args(0, "no arguments"),
+	}, new(benchOptions), runBench)
+}
+
+func runBench(ctx context.Context, a *app, o *benchOptions, _ []string) (answer, error) {
+	if err := o.check(); err != nil {
+		return answer{}, err
+	}
+	if o.Cores == nil {
+		o.Cores = []int{1, a.workersPool().Workers()}
+	}
+	bar := a.progress()
+	peaks, rows, err := bench.Measure(ctx, o.Options, func(r bench.Row) {
+		bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision, plural(r.Cores, "core"), r.GFLOPS))
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{speeds{run.ThisMachine(), peaks, rows}, func(w io.Writer) { printBench(w, peaks, rows) }}, nil
+}
+
+// speeds are what bench prints.
+type speeds struct {
+	Machine run.Machine  `json:"machine"`
+	Peaks   []bench.Peak `json:"peaks"`
+	Rows    []bench.Row  `json:"rows"`
 }
 
 func printBench(w io.Writer, peaks []bench.Peak, rows []bench.Row) {

@@ -1,57 +1,62 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/experiment"
 )
 
+// checkOptions are the flags of check.
+type checkOptions struct {
+	source
+	why bool
+}
+
+func (o *checkOptions) flags(f *pflag.FlagSet) {
+	o.source.flags(f)
+	f.BoolVar(&o.why, "why", false, "say of each key that follows from the data why it is what it is")
+}
+
 func (a *app) check() *cobra.Command {
-	var src source
-	var why bool
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "check PROBLEM",
 		Short: "Examine a problem's constraints, data and process before training",
-		Long: `check is the doctor for constraints. It looks at the set, the data and the
-process of a problem and prints PASS, WARN or FAIL for each component (SKIP where nothing
-could be compared): wrong
-derivatives, infeasible data, redundant or conflicting constraints, gradients
-that vanish on the set, kinks, landing and repulsion rates, the offset that steps
-leave, disconnected parts, paths that end short of the prior, and what training
-will cost. It writes nothing.
+		Long: `check examines the set, the data and the process of a problem. It prints PASS, WARN or FAIL for each
+component, or SKIP where nothing could be compared. It finds wrong derivatives, infeasible data,
+redundant or conflicting constraints, gradients that vanish on the set, kinks, unsuitable landing and
+repulsion rates, the offset that steps leave, disconnected parts, and paths that end short of the
+prior. It says what training will cost. It writes nothing.
 
-The exit code is 4 if anything failed. PROBLEM is a recipe (landing recipes) or a
-YAML file; without data, points that random starts reach stand in for it.`,
+The exit code is 4 if anything failed. PROBLEM is a recipe (landing recipes) or a YAML file. Without
+data, points that random starts reach stand in for it.`,
 		Example: "  landing check volcano --data volcano.csv\n  landing check problem.yaml --json",
 		Args:    args(1, "a recipe or a problem file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, _, err := src.load(args[0])
-			if err != nil {
-				return err
-			}
-			r, failed := experiment.Examine(cmd.Context(), p, a.workersPool())
-			if r == nil {
-				return failed
-			}
-			r.Why = why
-			if colored(a.stdout) && !a.json {
-				return errors.Join(failed, legible(r).Write(a.stdout, true))
-			}
-			var written error
-			printed := a.result(examined{p.Name, r.Status(), r}, func(w io.Writer) { written = r.Write(w, false) })
-			return errors.Join(failed, printed, written)
-		},
+	}, new(checkOptions), runCheck)
+}
+
+func runCheck(ctx context.Context, a *app, o *checkOptions, args []string) (answer, error) {
+	p, _, err := o.load(args[0])
+	if err != nil {
+		return answer{}, err
 	}
-	src.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&why, "why", false, "say of each key that follows from the data why it is what it is")
-	return cmd
+	r, failed := experiment.Examine(ctx, p, a.workersPool())
+	if r == nil {
+		return answer{}, failed
+	}
+	r.Why = o.why
+	if colored(a.stdout) && !a.json {
+		return answer{}, errors.Join(failed, legible(r).Write(a.stdout, true))
+	}
+	return answer{examined{p.Name, r.Status(), r}, func(w io.Writer) { r.Write(w, false) }}, failed // into memory
 }
 
 // examined is what check prints.

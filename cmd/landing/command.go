@@ -35,6 +35,19 @@ func (a *app) tell(got answer, err error) error {
 	return errors.Join(err, a.result(got.object, got.text))
 }
 
+// unless returns an answer, or none beside an error.
+func (got answer) unless(err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return got, nil
+}
+
+// answered makes an answer of a value that prints itself; none if there is an error.
+func answered[T interface{ print(w io.Writer) }](v T, err error) (answer, error) {
+	return answer{v, v.print}.unless(err)
+}
+
 // noFlags are the options of commands without flags of their own.
 type noFlags struct{}
 

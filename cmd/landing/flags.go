@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -62,6 +63,11 @@ func extension(flag, path string, known ...string) (string, error) {
 	return ext, nil
 }
 
+// noWriter is the usage error of an output file that a kind of data is not written to.
+func noWriter(path string) error {
+	return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv", path)}
+}
+
 // output checks that a file may be written.
 func output(path, ext string, force bool) error {
 	if _, err := extension("output", path, ext); err != nil {
@@ -80,6 +86,15 @@ func save(path string, write func(io.Writer) error, force bool) ([]byte, error) 
 		return nil, err
 	}
 	return b.Bytes(), run.WriteFile(path, b.Bytes(), force)
+}
+
+// saveStory writes how data was made to a JSON file.
+func saveStory(path string, story any, force bool) error {
+	text, err := json.MarshalIndent(story, "", "  ")
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(path, append(text, '\n'), force)
 }
 
 // saveNPY writes an array to an NPY file, whole or not at all, and returns its bytes.

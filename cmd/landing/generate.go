@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,9 +136,9 @@ func (a *app) generation(dir string, o *generateOptions) (*experiment.Run, *task
 		return usage("-n is %d; expected a number of samples above 0", o.number)
 	}
 	o.Count, o.Say = uint64(o.number), a.say
-	ext := strings.ToLower(filepath.Ext(o.out))
-	if known := kinds.Extensions(); !slices.Contains(known, ext) {
-		return usage("-o is %q; expected a file that ends in %s", o.out, strings.Join(known, " or "))
+	ext, err := extension("output", o.out, kinds.Extensions()...)
+	if err != nil {
+		return nil, nil, err
 	}
 	if (o.Start != "" || o.Goal != "") && o.Condition != "" {
 		return usage("--start and --goal say what --condition says; expected one of them")
@@ -154,7 +152,7 @@ func (a *app) generation(dir string, o *generateOptions) (*experiment.Run, *task
 		return nil, nil, err
 	}
 	if r.Domain.Writer(ext) == nil {
-		return usage("-o is %q; this kind of data is not written to such files, but to .npy or .csv", o.out)
+		return nil, nil, noWriter(o.out)
 	}
 	l, err := tasks.Generation(r, o.GenerateOptions)
 	if errors.As(err, new(*tasks.TaskError)) || r.Condition != nil && o.Condition+o.Start+o.Goal == "" {

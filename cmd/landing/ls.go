@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/inventory"
@@ -20,53 +22,63 @@ import (
 // runsDir is where verbs make runs, and look for them, unless they are told otherwise.
 const runsDir = "runs"
 
+// lsOptions are the flags of ls.
+type lsOptions struct {
+	inventory.Options
+	sort    string
+	reverse bool
+}
+
+func (o *lsOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.sort, "sort", "name", "order: "+strings.Join(inventory.Orders(), ", "))
+	f.BoolVar(&o.reverse, "reverse", false, "the other way round")
+	f.IntVar(&o.Depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
+}
+
+func (o *lsOptions) check() error {
+	return bounds(bound{"sort", slices.Contains(inventory.Orders(), o.sort), o.sort,
+		"one of " + strings.Join(inventory.Orders(), ", ")},
+		bound{"depth", o.Depth >= 1 && o.Depth <= inventory.MostDepth, o.Depth,
+			fmt.Sprintf("1 to %d", inventory.MostDepth)})
+}
+
 func (a *app) ls() *cobra.Command {
-	var sort string
-	var reverse bool
-	var o inventory.Options
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "ls [DIR...]",
 		Short: "List runs with their state, distance, age and size",
-		Long: `ls lists the runs at and below folders, runs/ unless others are named: whether they are training,
-finished, stopped (landing train RUN continues), failed or damaged; the distance of their samples to
-the data, with its verdict if they were judged (landing report or landing compare judges them),
-or else from the last evaluation in the course of training; the time since their state was written,
-and their size. It reads no data and no weights, and changes nothing.`,
+		Long: `ls lists the runs at and below folders, runs/ by default. It shows whether they are training,
+finished, stopped (landing train RUN continues), failed or damaged. It shows the distance of their
+samples to the data: with its verdict if they were judged (by landing report or landing compare), or
+else from the last evaluation during training. It shows the time since their state was written, and
+their size. It reads no data and no weights, and changes nothing.`,
 		Example: "  landing ls\n  landing ls runs sweeps/table1 --sort distance\n  landing ls --json",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, dirs []string) error {
-			if !slices.Contains(inventory.Orders(), sort) {
-				return &usageError{fmt.Errorf("--sort is %q; expected one of %s", sort,
-					strings.Join(inventory.Orders(), ", "))}
-			}
-			if o.Depth < 1 || o.Depth > inventory.MostDepth {
-				return &usageError{fmt.Errorf("--depth is %d; expected 1 to %d", o.Depth, inventory.MostDepth)}
-			}
-			if len(dirs) == 0 {
-				dirs = []string{runsDir}
-				if _, err := os.Stat(runsDir); errors.Is(err, fs.ErrNotExist) {
-					a.say("note: there is no folder %s here, where landing train makes runs", runsDir)
-					dirs = nil
-				}
-			}
-			list, err := inventory.Find(dirs, o)
-			if err != nil {
-				return err
-			}
-			inventory.Sort(list.Runs, sort)
-			if reverse {
-				slices.Reverse(list.Runs)
-			}
-			for _, note := range list.Notes {
-				a.say("note: %s", note)
-			}
-			return a.result(list, func(w io.Writer) { printRuns(w, list.Runs, time.Now()) })
-		},
+	}, new(lsOptions), runLs)
+}
+
+func runLs(_ context.Context, a *app, o *lsOptions, dirs []string) (answer, error) {
+	if err := o.check(); err != nil {
+		return answer{}, err
 	}
-	cmd.Flags().StringVar(&sort, "sort", "name", "order: "+strings.Join(inventory.Orders(), ", "))
-	cmd.Flags().BoolVar(&reverse, "reverse", false, "the other way round")
-	cmd.Flags().IntVar(&o.Depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
-	return cmd
+	if len(dirs) == 0 {
+		dirs = []string{runsDir}
+		if _, err := os.Stat(runsDir); errors.Is(err, fs.ErrNotExist) {
+			a.say("note: there is no folder %s here, where landing train makes runs", runsDir)
+			dirs = nil
+		}
+	}
+	list, err := inventory.Find(dirs, o.Options)
+	if err != nil {
+		return answer{}, err
+	}
+	inventory.Sort(list.Runs, o.sort)
+	if o.reverse {
+		slices.Reverse(list.Runs)
+	}
+	for _, note := range list.Notes {
+		a.say("note: %s", note)
+	}
+	return answer{list, func(w io.Writer) { printRuns(w, list.Runs, time.Now()) }}, nil
 }
 
 // printRuns writes a table with a line a run, and below it what there is to say of some.

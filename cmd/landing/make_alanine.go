@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/conformation"
@@ -27,99 +27,18 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// alanine are the flags of make alanine.
-type alanine struct {
+// alanineOptions are the flags of make alanine.
+type alanineOptions struct {
 	dataset.Conformations
 	phi                                        float64
 	psi, solvent, atoms, out, prmtop, position string
 	force                                      bool
+	given                                      func(flag string) bool
 	hashes                                     [2]string // of prmtop and position
 }
 
-// Atoms of φ and ψ, as molecules name them.
-var (
-	alaninePhi = []string{"ACE:C", "ALA:N", "ALA:CA", "ALA:C"}
-	alaninePsi = []string{"ALA:N", "ALA:CA", "ALA:C", "NME:N"}
-)
-
-func (a *app) makeAlanine() *cobra.Command {
-	var o alanine
-	cmd := &cobra.Command{
-		Use:   "alanine",
-		Short: "Make conformations of alanine dipeptide by constrained Langevin dynamics",
-		Long: `alanine simulates alanine dipeptide with the force field ff14SB in implicit water, its
-dihedral φ held fixed and ψ in a window, and writes frames to an NPY (n × atoms × 3),
-PDB, XYZ, SDF or DCD file, in ångström, and beside it a JSON file that says how they
-were made. With --prmtop and --coordinates the parameters are your own. Train from NPY or XYZ,
-which keep the digits: PDB, SDF and DCD files are for viewers, and rounding to 0.001 Å
-takes φ off by up to 0.1°.
-
-The law is that of the molecule given φ: exp(−U/kT) δ(φ − φ₀). Frames are laid on the
-start, and are the same for a seed whatever the number of workers.`,
-		Example: "  landing make alanine -o alanine.npy\n  landing make alanine --psi free --atoms all -n 1000 -o " +
-			"free.pdb",
-		Args: args(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			write := files.Writers[strings.ToLower(filepath.Ext(o.out))]
-			if write == nil {
-				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in one of %s", o.out,
-					strings.Join(slices.Sorted(maps.Keys(files.Writers)), ", "))}
-			}
-			story := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
-			for _, path := range []string{o.out, story} {
-				if err := output(path, filepath.Ext(path), o.force); err != nil {
-					return err
-				}
-			}
-			if err := o.prepare(cmd.Flags().Changed); err != nil {
-				return err
-			}
-			start, bar := time.Now(), a.progress()
-			f, err := o.Generate(cmd.Context(), a.workersPool(), func(step, of int) {
-				bar.count(step, of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
-			})
-			bar.done()
-			if e := new(dataset.Error); errors.As(err, &e) {
-				return &usageError{fmt.Errorf("--%s is %s; expected %s", e.Column, e.Value, e.Want)}
-			}
-			if err != nil {
-				return err
-			}
-			m, x := o.pick(f)
-			var b bytes.Buffer
-			if err := write(&b, m, arrayfile.RowsOf(x, m.Dim())); err != nil {
-				return err
-			}
-			if err := run.WriteFile(o.out, b.Bytes(), o.force); err != nil {
-				return err
-			}
-			facts := o.facts(f, m, b.Bytes(), time.Since(start).Seconds())
-			text, err := json.MarshalIndent(facts, "", "  ")
-			if err != nil {
-				return err
-			}
-			if err := run.WriteFile(story, append(text, '\n'), o.force); err != nil {
-				return err
-			}
-			if w := f.Watched[0]; w.Rhat > 1.05 {
-				a.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every",
-					o.out, w.Rhat)
-			}
-			return a.result(facts, func(w io.Writer) {
-				ψ := f.Watched[0]
-				fmt.Fprintf(w, "%s of %s in %s, how they were made in %s\n", plural(f.Count, "frame"),
-					plural(m.N(), "atom"), o.out, story)
-				independent := fmt.Sprintf("as good as %.0f independent frames (split-R̂ %.3f)",
-					min(ψ.ESS, float64(f.Count)), ψ.Rhat)
-				if math.IsNaN(ψ.ESS) {
-					independent = "too few frames a chain to say how independent"
-				}
-				fmt.Fprintf(w, "ψ %.1f° ± %.1f°, %s; worst violation %.1g\n", ψ.Mean*180/math.Pi,
-					ψ.SD*180/math.Pi, independent, f.Worst)
-			})
-		},
-	}
-	f := cmd.Flags()
+func (o *alanineOptions) flags(f *pflag.FlagSet) {
+	o.given = f.Changed
 	f.StringVarP(&o.out, "output", "o", "alanine.npy", "file to write")
 	f.IntVarP(&o.Count, "number", "n", 10_000, "number of frames")
 	f.Float64Var(&o.phi, "phi", -70, "φ in degrees")
@@ -133,29 +52,95 @@ start, and are the same for a seed whatever the number of workers.`,
 	f.IntVar(&o.Chains, "chains", 64, "chains")
 	f.IntVar(&o.Burn, "burn", 4000, "steps of a chain before its first frame")
 	f.Float64Var(&o.Step, "step", 0, "length of a step (default: from the stiffest bond)")
-	f.Uint64Var(&o.Seed, "seed", 1, "all random numbers are a function of it")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
 	f.BoolVar(&o.force, "force", false, "write over files that exist")
-	return cmd
+}
+
+// Atoms of φ and ψ, as molecules name them.
+var (
+	alaninePhi = []string{"ACE:C", "ALA:N", "ALA:CA", "ALA:C"}
+	alaninePsi = []string{"ALA:N", "ALA:CA", "ALA:C", "NME:N"}
+)
+
+func (a *app) makeAlanine() *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "alanine",
+		Short: "Make conformations of alanine dipeptide by constrained Langevin dynamics",
+		Long: `alanine simulates alanine dipeptide with the force field ff14SB in implicit water. The dihedral φ is
+fixed, and ψ stays in a window. The frames go to an NPY (n × atoms × 3), PDB, XYZ, SDF or DCD file, in
+ångström. A JSON file beside it says how they were made. With --prmtop and --coordinates the
+parameters are your own. Train from NPY or XYZ, which keep the digits. PDB, SDF and DCD files are for
+viewers: rounding to 0.001 Å takes φ off by up to 0.1°.
+
+The law is that of the molecule given φ: exp(−U/kT) δ(φ − φ₀). Frames are laid on the start. They are
+the same for a seed, whatever the number of workers.`,
+		Example: "  landing make alanine -o alanine.npy\n" +
+			"  landing make alanine --psi free --atoms all -n 1000 -o free.pdb",
+		Args: args(0, "no arguments"),
+	}, new(alanineOptions), runMakeAlanine)
+}
+
+func runMakeAlanine(ctx context.Context, a *app, o *alanineOptions, _ []string) (answer, error) {
+	ext, err := extension("output", o.out, slices.Sorted(maps.Keys(files.Writers))...)
+	if err != nil {
+		return answer{}, err
+	}
+	story := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
+	for _, path := range []string{o.out, story} {
+		if err := output(path, filepath.Ext(path), o.force); err != nil {
+			return answer{}, err
+		}
+	}
+	if err := o.prepare(); err != nil {
+		return answer{}, err
+	}
+	start, bar := time.Now(), a.progress()
+	f, err := o.Generate(ctx, a.workersPool(), func(step, of int) {
+		bar.count(step, of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
+	})
+	bar.done()
+	if e := new(dataset.Error); errors.As(err, &e) {
+		return answer{}, &usageError{fmt.Errorf("--%s is %s; expected %s", e.Column, e.Value, e.Want)}
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	m, x := o.pick(f)
+	data, err := save(o.out, func(w io.Writer) error { return files.Writers[ext](w, m, arrayfile.RowsOf(x, m.Dim())) },
+		o.force)
+	if err != nil {
+		return answer{}, err
+	}
+	facts := o.facts(f, m, data, time.Since(start).Seconds())
+	if err := saveStory(story, facts, o.force); err != nil {
+		return answer{}, err
+	}
+	ψ := f.Watched[0]
+	if ψ.Rhat > 1.05 {
+		a.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every", o.out, ψ.Rhat)
+	}
+	return answer{facts, func(w io.Writer) {
+		fmt.Fprintf(w, "%s of %s in %s, how they were made in %s\n", plural(f.Count, "frame"), plural(m.N(), "atom"),
+			o.out, story)
+		independent := fmt.Sprintf("as good as %.0f independent frames (split-R̂ %.3f)", min(ψ.ESS, float64(f.Count)),
+			ψ.Rhat)
+		if math.IsNaN(ψ.ESS) {
+			independent = "too few frames a chain to say how independent"
+		}
+		fmt.Fprintf(w, "ψ %.1f° ± %.1f°, %s; worst violation %.1g\n", ψ.Mean*180/math.Pi, ψ.SD*180/math.Pi,
+			independent, f.Worst)
+	}}, nil
 }
 
 // prepare turns the flags into what is to be generated.
-func (o *alanine) prepare(given func(flag string) bool) (err error) {
-	for _, c := range []struct {
-		name string
-		v    float64
-	}{{"number", float64(o.Count)}, {"temperature", o.Kelvin}, {"every", float64(o.Every)}, {"chains", float64(o.Chains)}} {
-		if !(c.v > 0) { // zero stands for a default in the library
-			return badFlag(c.name, c.v, "a number above 0")
-		}
-	}
-	if given("step") && !(o.Step > 0) {
-		return &usageError{fmt.Errorf("--step is %v; expected a number above 0", o.Step)}
+func (o *alanineOptions) prepare() (err error) {
+	if err := bounds(positive("number", o.Count), positive("temperature", o.Kelvin), positive("every", o.Every),
+		positive("chains", o.Chains), bound{"step", !o.given("step") || o.Step > 0, o.Step, "a number above 0"},
+		bound{"atoms", o.atoms == "heavy" || o.atoms == "all", o.atoms, "heavy or all"}); err != nil {
+		return err // zero stands for a default in the library
 	}
 	if o.Solvent, err = amber.ParseSolvent(o.solvent); err != nil {
 		return &usageError{fmt.Errorf("--%w", err)}
-	}
-	if o.atoms != "heavy" && o.atoms != "all" {
-		return &usageError{fmt.Errorf("--atoms is %q; expected heavy or all", o.atoms)}
 	}
 	lo, hi, err := window(o.psi)
 	if err != nil {
@@ -199,8 +184,8 @@ func (o *alanine) prepare(given func(flag string) bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(o.phi) || math.Abs(o.phi) > 180 {
-		return &usageError{fmt.Errorf("--phi is %v; expected degrees from −180 to 180", o.phi)}
+	if !(math.Abs(o.phi) <= 180) {
+		return badFlag("phi", o.phi, "degrees from −180 to 180")
 	}
 	at := o.phi * math.Pi / 180
 	o.Conditions = []conformation.Condition{{Name: "phi", Coordinate: φ, Low: at, High: at}}
@@ -222,15 +207,14 @@ func window(text string) (lo, hi float64, err error) {
 		hi, err = strconv.ParseFloat(b, 64)
 	}
 	if err != nil || !(lo < hi && hi < lo+360 && math.Abs(lo) <= 360) {
-		return 0, 0, &usageError{fmt.Errorf("--psi is %q; expected free, or LOW:HIGH in degrees, less than a turn "+
-			"apart "+
-			"(130:170; 160:200 goes across 180)", text)}
+		return 0, 0, badFlag("psi", text, "free, or LOW:HIGH in degrees, less than a turn apart (130:170; 160:200 goes "+
+			"across 180)")
 	}
 	return lo * math.Pi / 180, hi * math.Pi / 180, nil
 }
 
 // pick returns the atoms that are written, and their frames.
-func (o *alanine) pick(f *dataset.Frames) (*molecule.Molecule, []float64) {
+func (o *alanineOptions) pick(f *dataset.Frames) (*molecule.Molecule, []float64) {
 	m := o.System.Molecule
 	if o.atoms == "all" {
 		return m, f.X
@@ -281,7 +265,7 @@ type alanineStory struct {
 }
 
 // facts are how the frames were made.
-func (o *alanine) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, seconds float64) alanineStory {
+func (o *alanineOptions) facts(f *dataset.Frames, m *molecule.Molecule, data []byte, seconds float64) alanineStory {
 	names := make([]string, m.N())
 	for i := range names {
 		names[i] = m.Label(i)

@@ -90,7 +90,7 @@ func TestDataAlanineFaults(t *testing.T) {
 		args []string
 	}{
 		{exitConfig, "alanine.npy", nil},
-		{exitUsage, "ends in one of .dcd, .npy, .pdb, .sdf, .xyz", []string{"-o", "x.csv"}},
+		{exitUsage, "ends in .dcd or .npy or .pdb or .sdf or .xyz", []string{"-o", "x.csv"}},
 		{exitUsage, "-n is 0", []string{"-n", "0", "-o", "x.npy"}},
 		{exitUsage, `--psi is "170:130"`, []string{"--psi", "170:130", "-o", "x.npy"}},
 		{exitUsage, `--psi is "0:360"`, []string{"--psi", "0:360", "-o", "x.npy"}},

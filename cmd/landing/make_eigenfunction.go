@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/mesh"
 	"github.com/landing-diffusion/landing/mesh/spectrum"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // eigenStory is what make eigenfunction prints.
@@ -26,94 +25,99 @@ type eigenStory struct {
 	Vertices   int     `json:"vertices"`
 }
 
+// eigenOptions are the flags of make eigenfunction.
+type eigenOptions struct {
+	dataset.Eigenfunction
+	out, weights string
+	levels       int
+	force        bool
+	given        func(flag string) bool
+}
+
+func (o *eigenOptions) flags(f *pflag.FlagSet) {
+	o.given = f.Changed
+	f.StringVarP(&o.out, "output", "o", "points.npy", "file to write")
+	f.StringVar(&o.weights, "weights", "", "network of the level set to move the points to")
+	f.IntVar(&o.K, "k", 100, "number of the eigenfunction")
+	f.IntVar(&o.levels, "subdivide", 0, "how often each face is cut in four first (default: 2, or less where more "+
+		"than 50 000 vertices would come of it)")
+	f.IntVarP(&o.Count, "number", "n", 50_000, "number of points")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
+	f.BoolVar(&o.Negative, "negative", false, "the density of −f")
+	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
+}
+
+func (o *eigenOptions) check() error {
+	if o.K < 1 || o.Count < 1 || o.Count > maxNumbers/3 {
+		return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points", o.K, o.Count,
+			maxNumbers/3)}
+	}
+	return output(o.out, ".npy", o.force)
+}
+
 func (a *app) makeEigenfunction() *cobra.Command {
-	var out, weights string
-	var k, n, levels int
-	var seed uint64
-	var negative, force bool
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "eigenfunction MESH",
 		Short: "Draw points with the density of an eigenfunction on a mesh",
-		Long: `eigenfunction draws points on a mesh with density proportional to max(f, 0) by
-area, f being the k-th eigenfunction of its Laplace–Beltrami operator (the constant
-is number 0), and writes them to an NPY file (n×3). With --weights they are moved to
-the level set of that network, for a problem file with the same weights and mesh.
-The sign of f is that in which its value of largest size is positive; --negative
-takes the other one.
+		Long: `eigenfunction draws points on a mesh with density proportional to max(f, 0) by area, and writes them
+to an NPY file (n×3). f is the k-th eigenfunction of the mesh's Laplace–Beltrami operator (the constant
+is number 0). With --weights the points are moved to the level set of that network, for a problem file
+with the same weights and mesh. The sign of f is that in which its value of largest size is positive;
+--negative takes the other one.
 
-Each face is cut in four --subdivide times before f is computed, which leaves the
-surface as it is and f nearer to the surface's own: on a mesh with few vertices for
-each change of sign, f is a mixture with its neighbours.`,
+Each face is cut in four --subdivide times before f is computed. This leaves the surface as it is and
+brings f nearer to the surface's own: on a mesh with few vertices for each change of sign, f is a
+mixture with its neighbours.`,
 		Example: "  landing make eigenfunction bunny.ply --k 100 --weights bunny_sdf.npz -o bunny100.npy",
 		Args:    args(1, "a mesh"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if k < 1 || n < 1 || n > maxNumbers/3 {
-				return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points",
-					k, n,
-					maxNumbers/3)}
-			}
-			if err := output(out, ".npy", force); err != nil {
-				return err
-			}
-			m, err := a.readMesh(args[0], nil)
-			if err != nil {
-				return err
-			}
-			e := dataset.Eigenfunction{K: k, Negative: negative, Count: n, Seed: seed}
-			if e.Mesh, levels, err = cut(m, levels, cmd.Flags().Changed("subdivide")); err != nil {
-				return err
-			}
-			vertices, _ := e.Mesh.N()
-			if k >= vertices {
-				return &usageError{fmt.Errorf("--k is %d; the mesh, cut %s, has %d vertices and as many "+
-					"eigenfunctions, from number 0", k, plural(levels, "time"), vertices)}
-			}
-			if weights != "" {
-				net, err := levelset.ReadNetwork(weights)
-				if err != nil {
-					return err
-				}
-				if e.Surface, err = levelset.NewSurface(net, m); err != nil {
-					return &experiment.DataError{Path: weights, Problem: err.Error()}
-				}
-			}
-			bar := a.progress()
-			points, err := e.Generate(cmd.Context(), func(size int) {
-				bar.update(false, func() string { return fmt.Sprintf("eigenfunctions: %d directions", size) })
-			})
-			bar.done()
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			var b bytes.Buffer
-			if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{n, 3}, Float64: points.X}); err != nil {
-				return err
-			}
-			if err := run.WriteFile(out, b.Bytes(), force); err != nil {
-				return err
-			}
-			return a.result(eigenStory{out, n, points.Lost, points.Lambda, levels, vertices}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n",
-					plural(n, "point"), out, k,
-					points.Lambda, plural(levels, "time"), vertices)
-				if points.Lost > 0 {
-					fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n",
-						plural(points.Lost, "point"))
-				}
-			})
-		},
+	}, new(eigenOptions), runMakeEigenfunction)
+}
+
+func runMakeEigenfunction(ctx context.Context, a *app, o *eigenOptions, args []string) (answer, error) {
+	if err := o.check(); err != nil {
+		return answer{}, err
 	}
-	f := cmd.Flags()
-	f.StringVarP(&out, "output", "o", "points.npy", "file to write")
-	f.StringVar(&weights, "weights", "", "network of the level set to move the points to")
-	f.IntVar(&k, "k", 100, "number of the eigenfunction")
-	f.IntVar(&levels, "subdivide", 0, "how often each face is cut in four first (default: 2, or less where more than "+
-		"50 000 vertices would come of it)")
-	f.IntVarP(&n, "number", "n", 50_000, "number of points")
-	f.Uint64Var(&seed, "seed", 1, "seed")
-	f.BoolVar(&negative, "negative", false, "the density of −f")
-	f.BoolVar(&force, "force", false, "write over the file if it exists")
-	return cmd
+	m, err := a.readMesh(args[0], nil)
+	if err != nil {
+		return answer{}, err
+	}
+	s := eigenStory{File: o.out, Points: o.Count}
+	if o.Mesh, s.Subdivided, err = cut(m, o.levels, o.given("subdivide")); err != nil {
+		return answer{}, err
+	}
+	times := plural(s.Subdivided, "time")
+	if s.Vertices, _ = o.Mesh.N(); o.K >= s.Vertices {
+		return answer{}, &usageError{fmt.Errorf("--k is %d; the mesh, cut %s, has %d vertices and as many "+
+			"eigenfunctions, from number 0", o.K, times, s.Vertices)}
+	}
+	if o.weights != "" {
+		net, err := levelset.ReadNetwork(o.weights)
+		if err != nil {
+			return answer{}, err
+		}
+		if o.Surface, err = levelset.NewSurface(net, m); err != nil {
+			return answer{}, &experiment.DataError{Path: o.weights, Problem: err.Error()}
+		}
+	}
+	bar := a.progress()
+	points, err := o.Generate(ctx, func(size int) {
+		bar.update(false, func() string { return fmt.Sprintf("eigenfunctions: %d directions", size) })
+	})
+	bar.done()
+	if err != nil {
+		return answer{}, fmt.Errorf("%s: %w", args[0], err)
+	}
+	s.Lost, s.Eigenvalue = points.Lost, points.Lambda
+	if _, err := saveNPY(o.out, []int{o.Count, 3}, points.X, o.force); err != nil {
+		return answer{}, err
+	}
+	return answer{s, func(w io.Writer) {
+		fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n", plural(o.Count, "point"),
+			o.out, o.K, s.Eigenvalue, times, s.Vertices)
+		if s.Lost > 0 {
+			fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(s.Lost, "point"))
+		}
+	}}, nil
 }
 
 // cut returns the mesh with each face cut in four, as often as was asked or, if it

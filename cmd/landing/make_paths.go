@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
@@ -25,8 +25,8 @@ import (
 	"github.com/landing-diffusion/landing/run"
 )
 
-// arm are the flags of landing make arm.
-type arm struct {
+// armOptions are the flags of make arm.
+type armOptions struct {
 	source
 	out, labels, modes, near, even string
 	starts, goals                  string
@@ -36,144 +36,71 @@ type arm struct {
 	shortcuts, smooth              int
 	sd, reserve                    float64
 	free, graze, force             bool
+	given                          func(flag string) bool
 	plan.Batch
 }
 
-func (a *app) makeArm() *cobra.Command {
-	var o arm
-	cmd := &cobra.Command{
-		Use:   "arm [PROBLEM]",
-		Short: "Make trajectories of a robot arm by a planner",
-		Long: `arm plans trajectories of the set of a problem file or recipe (kind arm): RRT-Connect on
-the constraints, shortcuts and smoothing on them, waypoints at even distances. It writes
-rows of waypoints to an NPY file, the mode of each to --labels, and how they were made to
-a JSON file beside it. Without a problem it is the recipe arm with the modes LR,RL.
-
-A mode says, with a letter for each obstacle, on which side the tip passes it, seen from
-above on the way from start to goal: L left, R right, * any. Modes get equal parts. With
-"any" the planner takes what it finds, and labels are the sides that came.
-
-Where the set leaves a place open (start: {position: condition}), --starts and --goals are
-boxes that it is drawn from, and its numbers follow the waypoints in a row. --unseen makes
-as many more rows with other places.
-
-The rows are the same for a seed whatever the number of workers.`,
-		Example: "  landing make arm -o arm_paths.npy --labels arm_labels.npy\n  landing make arm --set " +
-			"set.waypoints=40 " +
-			"-o paths40.npy\n  landing make arm myarm.yaml --modes any -n 1000 -o mine.npy",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return &usageError{fmt.Errorf("expected one recipe or problem file, got %d arguments", len(args))}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := "arm"
-			if len(args) == 1 {
-				name = args[0]
-			} else if !cmd.Flags().Changed("modes") {
-				o.modes = "LR,RL"
-			}
-			files := []string{o.out, o.story()}
-			if o.labels != "" {
-				files = append(files, o.labels)
-			}
-			if (o.unseen > 0) != (o.unseenOut != "") {
-				return &usageError{errors.New("--unseen and --unseen-output go together: how many, and where to")}
-			}
-			for _, path := range files {
-				ext := ".npy"
-				if path == o.story() {
-					ext = ".json"
-				}
-				if err := output(path, ext, o.force); err != nil {
-					return err
-				}
-			}
-			if o.unseenOut != "" {
-				ext := filepath.Ext(o.unseenOut)
-				if ext != ".npy" && ext != ".csv" {
-					return &usageError{fmt.Errorf("--unseen-output is %q; expected a file that ends in .npy (rows "+
-						"as in -o) "+
-						"or .csv (the open places alone)", o.unseenOut)}
-				}
-				if err := output(o.unseenOut, ext, o.force); err != nil {
-					return err
-				}
-			}
-			if err := a.prepareArm(&o, name); err != nil {
-				return err
-			}
-			began, bar := time.Now(), a.progress()
-			o.Report = func(n int) {
-				bar.count(n, o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
-			}
-			paths, err := o.Run(cmd.Context(), a.workersPool())
-			bar.done()
-			if err != nil {
-				return err
-			}
-			var unseen *plan.Paths
-			if o.unseen > 0 {
-				more := o.Unseen(o.unseen)
-				more.Report = nil
-				if unseen, err = more.Run(cmd.Context(), a.workersPool()); err != nil {
-					return err
-				}
-			}
-			return a.writeArm(&o, paths, unseen, time.Since(began).Seconds())
-		},
-	}
-	o.flags(cmd.Flags())
-	f := cmd.Flags()
+func (o *armOptions) flags(f *pflag.FlagSet) {
+	o.given = f.Changed
+	o.source.flags(f)
 	f.StringVarP(&o.out, "output", "o", "paths.npy", "file to write")
 	f.StringVar(&o.labels, "labels", "", "file for the mode of each row, 0, 1, …")
 	f.IntVarP(&o.Count, "number", "n", 400, "number of trajectories")
 	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
 	f.StringVar(&o.starts, "starts", "", "where a start that is open is drawn from, as in 0.3:0.5,-0.6:-0.4,0.205")
-	f.StringVar(&o.goals, "goals", "", "likewise for a goal that is open")
+	f.StringVar(&o.goals, "goals", "", "where a goal that is open is drawn from")
 	f.StringVar(&o.near, "near", "", "file of configurations or trajectories whose first waypoints starts are drawn "+
 		"about")
-	f.Float64Var(&o.sd, "sd", 0.1, "how far about them, in each joint")
+	f.Float64Var(&o.sd, "sd", 0.1, "standard deviation of the starts about them, in each joint")
 	f.StringVar(&o.even, "even", "joints", "distances between waypoints are even in joints, or of the tip")
 	f.IntVar(&o.shortcuts, "shortcuts", 50, "shortcuts that are tried")
 	f.IntVar(&o.smooth, "smooth", 10, "passes of smoothing")
 	f.Float64Var(&o.Options.Step, "step", 0.2, "length of a step of the trees, in joint space")
-	f.Float64Var(&o.reserve, "reserve", 0.02, "room that the search keeps beyond the margin, in metres: "+
-		"waypoints cut corners")
+	f.Float64Var(&o.reserve, "reserve", 0.02, "clearance that the search keeps beyond the margin, in metres: waypoints "+
+		"cut corners")
 	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
 	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
 	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")
 	f.IntVar(&o.unseen, "unseen", 0, "more rows, with places that are in no row of -o")
 	f.StringVar(&o.unseenOut, "unseen-output", "", "file for them: .npy, or .csv for the open places alone")
-	f.Uint64Var(&o.Seed, "seed", 1, "all random numbers are a function of it")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
 	f.BoolVar(&o.force, "force", false, "write over files that exist")
-	return cmd
 }
 
-func (o *arm) story() string { return strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json" }
-
-// prepareArm turns the problem and the flags into a batch.
-func (a *app) prepareArm(o *arm, name string) error {
-	for _, c := range []struct {
-		name string
-		ok   bool
-		v    any
-		want string
-	}{
-		{"number", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
-		{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
-		{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
-		{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
-		{"nodes", o.Options.Nodes >= 2 && o.Options.Nodes <= 10_000_000, o.Options.Nodes, "2 to 10,000,000"},
-		{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
-		{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},
-		{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},
-		{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
-	} {
-		if !c.ok {
-			return badFlag(c.name, c.v, c.want)
+// check looks at the flags, and completes the options of the planner, whose zeros stand for defaults.
+func (o *armOptions) check() error {
+	if (o.unseen > 0) != (o.unseenOut != "") {
+		return &usageError{errors.New("--unseen and --unseen-output go together: how many, and where to")}
+	}
+	for _, f := range [][2]string{{o.out, ".npy"}, {o.story(), ".json"}, {o.labels, ".npy"}} {
+		if f[0] == "" {
+			continue
 		}
+		if err := output(f[0], f[1], o.force); err != nil {
+			return err
+		}
+	}
+	if ext := filepath.Ext(o.unseenOut); o.unseenOut != "" {
+		if ext != ".npy" && ext != ".csv" {
+			return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open "+
+				"places alone)")
+		}
+		if err := output(o.unseenOut, ext, o.force); err != nil {
+			return err
+		}
+	}
+	if err := bounds(
+		bound{"number", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
+		bound{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
+		bound{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
+		bound{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
+		bound{"nodes", o.Options.Nodes >= 2 && o.Options.Nodes <= 10_000_000, o.Options.Nodes, "2 to 10,000,000"},
+		bound{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
+		bound{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},
+		bound{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},
+		bound{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
+	); err != nil {
+		return err
 	}
 	o.Options.Shortcuts, o.Options.Smooth = orNone(o.shortcuts), orNone(o.smooth)
 	o.Options.Sd, o.Options.Reserve = orNone(o.sd), orNone(o.reserve)
@@ -181,6 +108,71 @@ func (a *app) prepareArm(o *arm, name string) error {
 	if o.even == "tip" {
 		o.Options.Even = plan.Tip
 	}
+	return nil
+}
+
+func (a *app) makeArm() *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "arm [PROBLEM]",
+		Short: "Make trajectories of a robot arm by a planner",
+		Long: `arm plans trajectories of the set of a problem file or recipe (kind arm): RRT-Connect on the
+constraints, then shortcuts and smoothing on them, waypoints at even distances. It writes rows of
+waypoints to an NPY file, the mode of each row to --labels, and how the rows were made to a JSON file
+beside it. Without a problem it takes the recipe arm with the modes LR,RL.
+
+A mode has a letter for each obstacle: the side on which the tip passes it, seen from above on the way
+from start to goal. L is left, R is right, * is either. Modes get equal parts. With "any" the planner
+takes what it finds, and labels are the sides that it found.
+
+Where the set leaves a place open (start: {position: condition}), --starts and --goals are boxes that
+the place is drawn from. Its numbers follow the waypoints in a row. --unseen makes as many more rows
+with other places.
+
+The rows are the same for a seed, whatever the number of workers.`,
+		Example: "  landing make arm -o arm_paths.npy --labels arm_labels.npy\n" +
+			"  landing make arm --set set.waypoints=40 -o paths40.npy\n" +
+			"  landing make arm myarm.yaml --modes any -n 1000 -o mine.npy",
+		Args: atMostOne("one recipe or problem file"),
+	}, new(armOptions), runMakeArm)
+}
+
+func runMakeArm(ctx context.Context, a *app, o *armOptions, args []string) (answer, error) {
+	name := "arm"
+	if len(args) == 1 {
+		name = args[0]
+	} else if !o.given("modes") {
+		o.modes = "LR,RL"
+	}
+	if err := o.check(); err != nil {
+		return answer{}, err
+	}
+	if err := a.prepareArm(o, name); err != nil {
+		return answer{}, err
+	}
+	began, bar := time.Now(), a.progress()
+	o.Report = func(n int) {
+		bar.count(n, o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
+	}
+	paths, err := o.Run(ctx, a.workersPool())
+	bar.done()
+	if err != nil {
+		return answer{}, err
+	}
+	var unseen *plan.Paths
+	if o.unseen > 0 {
+		more := o.Unseen(o.unseen)
+		more.Report = nil
+		if unseen, err = more.Run(ctx, a.workersPool()); err != nil {
+			return answer{}, err
+		}
+	}
+	return a.writeArm(o, paths, unseen, time.Since(began).Seconds())
+}
+
+func (o *armOptions) story() string { return strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json" }
+
+// prepareArm turns the problem and the flags into a batch.
+func (a *app) prepareArm(o *armOptions, name string) error {
 	p, _, err := o.load(name)
 	if err != nil {
 		return err
@@ -237,7 +229,7 @@ func orNone[T int | float64](v T) T {
 }
 
 // places reads where open places are drawn from.
-func (o *arm) places() (err error) {
+func (o *armOptions) places() (err error) {
 	for _, c := range []struct {
 		flag, text string
 		of         trajectory.Place
@@ -266,8 +258,7 @@ func (o *arm) places() (err error) {
 
 // box reads three ranges LOW:HIGH, or numbers, in metres.
 func box(flag, text string) (out [2]plan.Point3, err error) {
-	bad := &usageError{fmt.Errorf("--%s is %q; expected three numbers or ranges LOW:HIGH in metres, as in "+
-		"0.3:0.5,-0.6:-0.4,0.205", flag, text)}
+	bad := badFlag(flag, text, "three numbers or ranges LOW:HIGH in metres, as in 0.3:0.5,-0.6:-0.4,0.205")
 	parts := strings.Split(text, ",")
 	if len(parts) != 3 {
 		return out, bad
@@ -312,25 +303,18 @@ type armStory struct {
 }
 
 // writeArm writes what was planned, and says how.
-func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error {
-	npy := func(path string, shape []int, x []float64) ([]byte, error) {
-		var b bytes.Buffer
-		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
-			return nil, err
-		}
-		return b.Bytes(), run.WriteFile(path, b.Bytes(), o.force)
-	}
-	data, err := npy(o.out, []int{paths.Count, paths.Dim}, paths.X)
+func (a *app) writeArm(o *armOptions, paths, unseen *plan.Paths, seconds float64) (answer, error) {
+	data, err := saveNPY(o.out, []int{paths.Count, paths.Dim}, paths.X, o.force)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	if o.labels != "" {
 		labels := make([]float64, paths.Count)
 		for i, l := range paths.Label {
 			labels[i] = float64(l)
 		}
-		if _, err := npy(o.labels, []int{paths.Count}, labels); err != nil {
-			return err
+		if _, err := saveNPY(o.labels, []int{paths.Count}, labels, o.force); err != nil {
+			return answer{}, err
 		}
 	}
 	s := armStory{File: o.out, SHA256: run.Hash(data), Version: run.Version(), Arm: o.Spec.Arm.Name,
@@ -341,7 +325,7 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 	if unseen != nil {
 		s.Unseen, s.UnseenPaths = o.unseenOut, unseen.Count
 		if filepath.Ext(o.unseenOut) == ".npy" {
-			_, err = npy(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X)
+			_, err = saveNPY(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X, o.force)
 		} else {
 			_, err = save(o.unseenOut, func(w io.Writer) error {
 				n := len(o.columns)
@@ -349,21 +333,17 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 			}, o.force)
 		}
 		if err != nil {
-			return err
+			return answer{}, err
 		}
 	}
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := run.WriteFile(o.story(), append(text, '\n'), o.force); err != nil {
-		return err
+	if err := saveStory(o.story(), s, o.force); err != nil {
+		return answer{}, err
 	}
 	for _, f := range paths.Failed {
 		a.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
 			f.First)
 	}
-	return a.result(s, func(w io.Writer) {
+	return answer{s, func(w io.Writer) {
 		fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(s.Paths, "path"), s.Waypoints,
 			o.out, o.story())
 		for i, sides := range s.Modes {
@@ -376,5 +356,5 @@ func (a *app) writeArm(o *arm, paths, unseen *plan.Paths, seconds float64) error
 		fmt.Fprintf(w, "worst violation %.1g; %d of %d are clear of obstacles between waypoints too\n", s.Worst,
 			s.Clear, s.Paths)
 		fmt.Fprintf(w, "a path took %.3g ms (median), %.3g ms (99th percentile)\n", s.TotalMedian, s.Total99)
-	})
+	}}, nil
 }

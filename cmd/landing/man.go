@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/run"
@@ -22,38 +24,43 @@ type pages struct {
 	Files  []string `json:"files"`
 }
 
+// manOptions are the flags of dev man.
+type manOptions struct{ markdown, force bool }
+
+func (o *manOptions) flags(f *pflag.FlagSet) {
+	f.BoolVar(&o.markdown, "markdown", false, "write Markdown in place of manual pages")
+	f.BoolVar(&o.force, "force", false, "write over pages that exist")
+}
+
 func (a *app) man() *cobra.Command {
-	var markdown, force bool
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write manual pages of all verbs",
 		Long: `man writes a manual page (section 1) of every verb into a folder: landing.1, landing-train.1 and so on.
-With --markdown they are pages of Markdown.`,
+With --markdown the pages are Markdown.`,
 		Example: "  landing dev man ~/.local/share/man/man1 && man landing-train",
 		Args:    args(1, "a folder"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o777); err != nil {
-				return err
-			}
-			out := pages{Folder: args[0], Files: []string{}}
-			for _, c := range verbs(cmd.Root()) {
-				name, page, err := page(c, markdown)
-				if err != nil {
-					return err
-				}
-				if err := run.WriteFile(filepath.Join(args[0], name), page, force); err != nil {
-					return err
-				}
-				out.Files = append(out.Files, name)
-			}
-			return a.result(out, func(w io.Writer) {
-				fmt.Fprintf(w, "wrote %s to %s\n", plural(len(out.Files), "page"), text.Shell(out.Folder))
-			})
-		},
+	}, new(manOptions), runMan)
+}
+
+func runMan(_ context.Context, a *app, o *manOptions, args []string) (answer, error) {
+	if err := os.MkdirAll(args[0], 0o777); err != nil {
+		return answer{}, err
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown in place of manual pages")
-	cmd.Flags().BoolVar(&force, "force", false, "write over pages that exist")
-	return cmd
+	out := pages{Folder: args[0], Files: []string{}}
+	for _, c := range verbs((&app{}).root()) {
+		name, page, err := page(c, o.markdown)
+		if err != nil {
+			return answer{}, err
+		}
+		if err := run.WriteFile(filepath.Join(args[0], name), page, o.force); err != nil {
+			return answer{}, err
+		}
+		out.Files = append(out.Files, name)
+	}
+	return answer{out, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s to %s\n", plural(len(out.Files), "page"), text.Shell(out.Folder))
+	}}, nil
 }
 
 // verbs returns a command and those below it that have a page.

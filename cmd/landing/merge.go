@@ -1,13 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/tasks"
@@ -16,77 +17,76 @@ import (
 // partsDir is what a folder of parts is called behind the name of their file.
 const partsDir = ".parts"
 
+// mergeOptions are the flags of merge.
+type mergeOptions struct {
+	tasks.MergeOptions
+	out string
+}
+
+func (o *mergeOptions) flags(f *pflag.FlagSet) {
+	f.StringVarP(&o.out, "output", "o", "", "file to write (default: FILE of FILE"+partsDir+")")
+	f.StringVar(&o.Run, "run", "", "folder of the run, if it is not where the parts were made")
+	movedFlag(f, &o.Data)
+	f.BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels")
+	f.BoolVar(&o.Force, "force", false, "write over the file if it exists")
+}
+
+// check looks at the flags, and completes the name of the file.
+func (o *mergeOptions) check(dirs []string) error {
+	if own, ok := strings.CutSuffix(filepath.Clean(dirs[0]), partsDir); o.out == "" && len(dirs) == 1 && ok {
+		o.out = own
+	}
+	if o.out == "" {
+		return &usageError{fmt.Errorf("expected -o with the file to write")}
+	}
+	_, err := extension("output", o.out, kinds.Extensions()...)
+	return err
+}
+
 func (a *app) merge() *cobra.Command {
-	var o tasks.MergeOptions
-	var out string
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "merge PART…",
 		Short: "Join the parts that --shard made: the bytes of one process",
-		Long: `merge joins parts of rows, folders that --shard wrote or folders of such folders, into one file. It
-checks first that they are of the same run, checkpoint, seed, settings and version, that no row is
-missing and none is there twice, and on the way that every part is as it was made. The file is the
-bytes that one process would have written, in any format of the verb; it appears whole or not at
-all, and memory does not grow with it.
+		Long: `merge joins parts of rows into one file. PART is a folder that --shard wrote, or a folder of such
+folders. The command checks first that the parts are of the same run, checkpoint, seed, settings and
+version, and that each row is there exactly once. While it writes it checks that every part is as it
+was made. The file has the bytes that one process would have written, in any format of the verb. It
+appears whole or not at all, and memory does not grow with it.
 
 Parts made with several kinds of kernels (landing version) may differ from one machine's in the last
 bits; --same-bits refuses them.`,
 		Example: "  landing generate runs/volcano-001 -n 10000000 --shard 1/2 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 -n 10000000 --shard 2/2 -o samples.npy\n" +
 			"  landing merge samples.npy.parts",
-		Args: func(_ *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return &usageError{fmt.Errorf("expected folders of parts, got none")}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if own, ok := strings.CutSuffix(filepath.Clean(args[0]), partsDir); out == "" && len(args) == 1 && ok {
-				out = own
-			}
-			if out == "" {
-				return &usageError{fmt.Errorf("expected -o with the file to write")}
-			}
-			if known := kinds.Extensions(); !slices.Contains(known, strings.ToLower(filepath.Ext(out))) {
-				return &usageError{fmt.Errorf("-o is %q; expected a file that ends in %s", out,
-					strings.Join(known, " or "))}
-			}
-			return a.join(cmd, args, out, o)
-		},
-	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: FILE of FILE"+partsDir+")")
-	cmd.Flags().StringVar(&o.Run, "run", "", "folder of the run, if it is not where the parts were made")
-	movedFlag(cmd.Flags(), &o.Data)
-	cmd.Flags().BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "write over the file if it exists")
-	return cmd
+		Args: atLeastOne("folders of parts, got none"),
+	}, new(mergeOptions), runMerge)
 }
 
-// join joins the parts in folders and tells what it made.
-func (a *app) join(cmd *cobra.Command, dirs []string, out string, o tasks.MergeOptions) error {
+func runMerge(ctx context.Context, a *app, o *mergeOptions, dirs []string) (answer, error) {
+	if err := o.check(dirs); err != nil {
+		return answer{}, err
+	}
 	parts, err := tasks.Parts(dirs)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	bar := a.progress()
 	o.Pool, o.Tick = a.workersPool(), func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("joined %d of %d", done, of) })
 	}
-	m, verdict := tasks.Merge(cmd.Context(), parts, out, o)
+	m, verdict := tasks.Merge(ctx, parts, o.out, o.MergeOptions)
 	bar.done()
 	if m == nil {
-		return verdict
+		return answer{}, verdict
 	}
 	for _, note := range m.Notes {
 		a.say("note: %s", note)
 	}
 	if len(m.Failed) > 0 {
-		a.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, out, numbers(m.Failed))
+		a.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, o.out, numbers(m.Failed))
 	}
-	if err := a.result(m, func(w io.Writer) {
+	return answer{m, func(w io.Writer) {
 		fmt.Fprintf(w, "%d rows of %s in %s, SHA-256 %.16s…\n", m.Rows-uint64(len(m.Failed)),
-			plural(m.Parts, "part"), out, m.SHA256)
-	}); err != nil {
-		return err
-	}
-	return verdict
+			plural(m.Parts, "part"), o.out, m.SHA256)
+	}}, verdict
 }

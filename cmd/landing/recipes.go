@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -26,60 +27,51 @@ type (
 )
 
 func (a *app) recipes() *cobra.Command {
-	return &cobra.Command{
-		Use:   "recipes [NAME]",
-		Short: "List the recipes in the binary, or print one",
-		Args: func(_ *cobra.Command, given []string) error {
-			if len(given) > 1 {
-				return &usageError{fmt.Errorf("expected at most one recipe, got %d arguments", len(given))}
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, given []string) error {
-			describe := func(name string) (recipe, error) {
-				data, origin, err := problem.Source(name)
-				if err != nil {
-					return recipe{}, err
-				}
-				p, err := problem.Load(data, origin, "", nil)
-				if err != nil {
-					return recipe{}, err
-				}
-				variants, err := problem.Variants(data, origin)
-				return recipe{Name: name, Title: p.Title, Data: p.Data.Kind, Method: p.Process.Method,
-					Variants: variants}, err
-			}
-			if len(given) == 1 {
-				r, err := describe(given[0])
-				if err != nil {
-					return err
-				}
-				data, _, err := problem.Source(given[0])
-				if err != nil {
-					return err
-				}
-				r.YAML = string(data)
-				return a.result(r, func(w io.Writer) { fmt.Fprint(w, r.YAML) })
-			}
-			all := []recipe{}
-			for _, name := range problem.Recipes() {
-				r, err := describe(name)
-				if err != nil {
-					return err
-				}
-				all = append(all, r)
-			}
-			return a.result(recipeList{all}, func(w io.Writer) {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				for _, r := range all {
-					data := "needs --data FILE"
-					if r.Data == "demo" {
-						data = "data in the binary"
-					}
-					fmt.Fprintf(t, "%s\t%s\t%s\t%s\tvariants %v\n", r.Name, r.Title, r.Method, data, r.Variants)
-				}
-				t.Flush()
-			})
-		},
+	return command(a, &cobra.Command{
+		Use:     "recipes [NAME]",
+		Short:   "List the recipes in the binary, or print one",
+		Example: "  landing recipes volcano",
+		Args:    atMostOne("at most one recipe"),
+	}, noFlags{}, runRecipes)
+}
+
+func runRecipes(_ context.Context, _ *app, _ noFlags, args []string) (answer, error) {
+	if len(args) == 1 {
+		r, err := recipeNamed(args[0])
+		return answer{r, func(w io.Writer) { fmt.Fprint(w, r.YAML) }}.unless(err)
 	}
+	all := []recipe{}
+	for _, name := range problem.Recipes() {
+		r, err := recipeNamed(name)
+		if err != nil {
+			return answer{}, err
+		}
+		r.YAML = ""
+		all = append(all, r)
+	}
+	return answer{recipeList{all}, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, r := range all {
+			data := "needs --data FILE"
+			if r.Data == "demo" {
+				data = "data in the binary"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\tvariants %v\n", r.Name, r.Title, r.Method, data, r.Variants)
+		}
+		t.Flush()
+	}}, nil
+}
+
+func recipeNamed(name string) (recipe, error) {
+	data, origin, err := problem.Source(name)
+	if err != nil {
+		return recipe{}, err
+	}
+	p, err := problem.Load(data, origin, "", nil)
+	if err != nil {
+		return recipe{}, err
+	}
+	variants, err := problem.Variants(data, origin)
+	return recipe{Name: name, Title: p.Title, Data: p.Data.Kind, Method: p.Process.Method, Variants: variants,
+		YAML: string(data)}, err
 }

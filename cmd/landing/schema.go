@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
@@ -36,47 +38,55 @@ type (
 	}
 )
 
+// schemaOptions are the flags of dev schema.
+type schemaOptions struct {
+	out   string
+	force bool
+}
+
+func (o *schemaOptions) flags(f *pflag.FlagSet) {
+	f.StringVarP(&o.out, "output", "o", "", "file to write (default: standard output)")
+	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
+}
+
 func (a *app) schema() *cobra.Command {
-	var out string
-	var force bool
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "schema [problem|error|progress|metrics|VERB...]",
 		Short: "Print a JSON Schema: of problem files, or of what a verb prints",
 		Long: `schema prints a JSON Schema: of problem files (problem), by which editors complete and check them; of
 what a verb prints with --json (its name); of failures (error); of the lines of standard error with
---progress json (progress); of those of metrics.jsonl in a run folder (metrics). Without a name it
+--progress json (progress); of the lines of metrics.jsonl in a run folder (metrics). Without a name it
 lists them.
 
-Problem files that landing init writes, and recipes, name ` + problem.SchemaFile + ` beside them in their first
-line, for editors with a YAML language server. landing init puts it there; for others -o does.`,
+Problem files that landing init writes, and recipes, name ` + problem.SchemaFile + ` beside them in
+their first line, for editors with a YAML language server. landing init puts it there; for others -o
+does.`,
 		Example: "  landing dev schema problem -o " + problem.SchemaFile + "\n  landing dev schema make arm",
-		RunE: func(_ *cobra.Command, name []string) error {
-			if len(name) == 0 {
-				if out != "" {
-					return &usageError{fmt.Errorf("-o needs a name, as in landing dev schema problem -o %s", out)}
-				}
-				return a.listSchemas()
+		Args:    cobra.ArbitraryArgs,
+	}, new(schemaOptions), runSchema)
+}
+
+func runSchema(_ context.Context, _ *app, o *schemaOptions, name []string) (answer, error) {
+	if len(name) == 0 {
+		if o.out != "" {
+			return answer{}, &usageError{fmt.Errorf("-o needs a name, as in landing dev schema problem -o %s", o.out)}
+		}
+		all := schemaNames()
+		return answer{schemaList{all}, func(w io.Writer) {
+			for _, s := range all {
+				fmt.Fprintf(w, "%-18s  %s\n", s.Name, s.Of)
 			}
-			data, err := schemaNamed(strings.Join(name, " "))
-			if err != nil {
-				return err
-			}
-			if out == "" {
-				if a.json {
-					return a.object(json.RawMessage(data))
-				}
-				_, err := a.stdout.Write(data)
-				return err
-			}
-			if err := run.WriteFile(out, data, force); err != nil {
-				return err
-			}
-			return a.result(writtenFile{out}, func(w io.Writer) { fmt.Fprintf(w, "wrote %s\n", text.Shell(out)) })
-		},
+		}}, nil
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
-	cmd.Flags().BoolVar(&force, "force", false, "write over the file if it exists")
-	return cmd
+	data, err := schemaNamed(strings.Join(name, " "))
+	if err != nil {
+		return answer{}, err
+	}
+	if o.out == "" {
+		return answer{json.RawMessage(data), func(w io.Writer) { w.Write(data) }}, nil
+	}
+	return answer{writtenFile{o.out}, func(w io.Writer) { fmt.Fprintf(w, "wrote %s\n", text.Shell(o.out)) }}.unless(
+		run.WriteFile(o.out, data, o.force))
 }
 
 // schemaNames are the names of schemas, and what each is of.
@@ -87,15 +97,6 @@ func schemaNames() []listedSchema {
 		all = append(all, listedSchema{verb, "what landing " + verb + " prints with --json"})
 	}
 	return all
-}
-
-func (a *app) listSchemas() error {
-	all := schemaNames()
-	return a.result(schemaList{all}, func(w io.Writer) {
-		for _, s := range all {
-			fmt.Fprintf(w, "%-18s  %s\n", s.Name, s.Of)
-		}
-	})
 }
 
 // schemaNamed returns a schema as the bytes of a file.

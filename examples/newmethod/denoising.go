@@ -49,6 +49,9 @@ func (m *Denoising) Gain() func(t float64) float64 { return nil }
 func (m *Denoising) Feasible() bool                { return true } // all of R^d is
 func (m *Denoising) Prior() method.Prior           { return normal{} }
 
+// Capabilities: it can do no more than it must.
+func (m *Denoising) Capabilities() method.Capabilities { return method.Capabilities{} }
+
 func (m *Denoising) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 	return &sampler{m, rows, pool}
 }

@@ -72,3 +72,7 @@ func (g *sampler) Ends(_ context.Context, x0 []float64, seed, refresh uint64) ([
 	}
 	return out, nil
 }
+
+// NewTrace and Watch: states have no set that they could be far from.
+func (g *sampler) NewTrace() *method.Trace { return nil }
+func (g *sampler) Watch(*method.Trace)     {}

@@ -26,6 +26,10 @@ func (s *Source[T]) Items() int      { return len(s.data) / s.m.Dim }
 func (s *Source[T]) Times() int      { return s.m.Steps }
 func (s *Source[T]) Failed(int) bool { return false }
 
+func (s *Source[T]) Capabilities() method.SourceCapabilities[T] {
+	return method.SourceCapabilities[T]{}
+}
+
 func (s *Source[T]) Prepare(context.Context, uint64) error { return nil }
 
 func (s *Source[T]) Refresh(_ context.Context, seed, refresh uint64) (method.Report, error) {

@@ -181,7 +181,7 @@ func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Ev
 		Seconds: Seconds{metric.Float(of.State.Seconds), metric.Float(of.State.Simulated),
 			metric.Float(s.Time.Seconds())},
 	}
-	if _, ok := r.Method.(method.Follower); ok && r.Process.Elastic() {
+	if r.Method.Capabilities().Follows != nil && r.Process.Elastic() {
 		v.Bounces = &s.Bounces
 	}
 	if s.Programs.Points > 0 {

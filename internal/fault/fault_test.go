@@ -60,10 +60,12 @@ var without = map[string]string{
 		parquetfile.Error parquetfile.NumberError problem/sets.Error robot.JointError robot.LinkError
 		robot/scene.ObstacleError robot/urdf.Error score.OptionError score/networks.KindError
 		score/networks.UnitError serve.TokenError`,
-	"the command makes usage errors of them": `cmd/landing.renamedError bench/problems.UnknownError bench/problems.ViewError
+	"the command makes usage errors of them": `cmd/landing.renamedError
+		bench/problems.UnknownError bench/problems.ViewError
 		compare.AgainstError constraint/levelset/fit.OptionError molecule/files.FormatError
 		paper.NameError problem/draft.OptionError work.ListError`,
-	"they wrap others":              `cmd/landing.kept cmd/landing.keptFolder sweep.Refusal sweep.RefusedError serve.sendError`,
+	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder sweep.Refusal sweep.RefusedError
+		serve.sendError`,
 	"the service answers with them": `engine.PanicError serve.fault`,
 	"they are failures of kind Failure": `bench/problems.MixingError onnx.TooLargeError ranks.AbortError
 		ranks.MismatchError`,

@@ -124,10 +124,11 @@ func (m *Method) Gain() func(t float64) float64 { return m.of.Gain() }
 // Prior returns nil: generation begins where paths of the space around end.
 func (m *Method) Prior() method.Prior { return nil }
 
-// Noising implements method.Noiser.
-func (m *Method) Noising() *langevin.Process { return m.of.Process() }
+func (m *Method) Capabilities() method.Capabilities {
+	return method.Capabilities{Noising: m.of.Process(), Recast: m.Recast}
+}
 
-// Recast implements method.Recaster: one network serves all variants, on the grid of times that it
+// Recast is method.Capabilities.Recast: one network serves all variants, on the grid of times that it
 // was trained on or a coarser one.
 func (m *Method) Recast(by method.Method) (method.Method, error) {
 	to, ok := by.(*Method)

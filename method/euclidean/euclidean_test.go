@@ -86,7 +86,7 @@ func TestConforms(t *testing.T) {
 			m.Prior() != nil {
 			t.Fatalf("%v: %v", v, err)
 		}
-		if _, ok := m.(method.Follower); ok || !method.Leaves(m, bowl(t)) || method.Leaves(m, zoo.Euclidean{D: 3}) {
+		if m.Capabilities().Follows != nil || !method.Leaves(m, bowl(t)) || method.Leaves(m, zoo.Euclidean{D: 3}) {
 			t.Errorf("%v: it follows the process on the set", v)
 		}
 		c.Output = "loud"
@@ -115,7 +115,7 @@ func generate(t testing.TB, m method.Method, n, workers int, s method.Score) ([]
 	t.Helper()
 	pool := parallel.New(workers)
 	defer pool.Close()
-	set := m.(method.Noiser).Noising().Set
+	set := m.Capabilities().Noising.Set
 	x, failed := make([]float64, n*set.Dim()), make([]bool, n)
 	r, err := m.Sampler(16, pool).Generate(context.Background(), x, failed, 0, 5, prior{},
 		func(int) method.Score { return s })

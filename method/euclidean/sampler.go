@@ -53,7 +53,7 @@ func (m *Method) sigma() *langevin.Process {
 	return &p
 }
 
-// Watch implements method.Watcher.
+// Watch implements method.Sampler.
 func (s *sampler) Watch(t *method.Trace)   { s.trace = t }
 func (s *sampler) NewTrace() *method.Trace { return langevin.NewTrace(s.m.sigma()) }
 

@@ -131,11 +131,7 @@ func New(p *langevin.Process, o Options) (*Method, error) {
 // Levels returns the steps at which the network is asked, N first.
 func (m *Method) Levels() []int { return slices.Clone(m.ks) }
 
-// Evaluations returns how many evaluations a sample takes, and With the method with another
-// number. The error is a *method.ConfigError.
-func (m *Method) Evaluations() int { return m.n }
-
-// With implements method.Counted.
+// With is method.Capabilities.With.
 func (m *Method) With(evaluations int) (method.Method, error) {
 	if evaluations < 1 || evaluations > len(m.ks) {
 		return nil, &method.ConfigError{Field: "Evaluations", Value: evaluations, Want: fmt.Sprintf(
@@ -156,11 +152,14 @@ func (m *Method) path() []int {
 	return out
 }
 
-func (m *Method) Noising() *langevin.Process { return m.proc }
-func (m *Method) Name() string               { return Prefix + m.proc.Method.String() }
-func (m *Method) Momentum() bool             { return true } // the place of ξ
-func (m *Method) Feasible() bool             { return true }
-func (m *Method) Prior() method.Prior        { return nil }
+func (m *Method) Name() string        { return Prefix + m.proc.Method.String() }
+func (m *Method) Momentum() bool      { return true } // the place of ξ
+func (m *Method) Feasible() bool      { return true }
+func (m *Method) Prior() method.Prior { return nil }
+
+func (m *Method) Capabilities() method.Capabilities {
+	return method.Capabilities{Noising: m.proc, Start: m.Start, With: m.With, Redraw: m.Redraw}
+}
 
 // level returns which of the levels a time is of.
 func (m *Method) level(t float64) int {
@@ -178,7 +177,7 @@ func (m *Method) Gain() func(t float64) float64 {
 	return func(t float64) float64 { return m.s[m.level(t)] }
 }
 
-// Start implements method.Starter. All that is known is x_k; but x_0 is dealt out to it by where it is (hands.go), as
+// Start is method.Capabilities.Start. All that is known is x_k; but x_0 is dealt out to it by where it is (hands.go), as
 // finely at each level as at the last, so that waves shrink at all of them as there.
 func (m *Method) Start() func(t float64) (b, v float64) {
 	last := m.s[len(m.s)-1]
@@ -193,7 +192,7 @@ func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 	return newSampler(m, rows, pool)
 }
 
-// Redraw implements method.Redrawer: p may say otherwise how paths return to Σ and what walls do to them,
+// Redraw is method.Capabilities.Redraw: p may say otherwise how paths return to Σ and what walls do to them,
 // not which steps they have.
 func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
 	if p.Schedule.N != m.proc.Schedule.N {

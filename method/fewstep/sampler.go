@@ -239,3 +239,6 @@ func (r *retraction) row(y []float64) bool {
 	}
 	return r.one.Descend(y, arrived) && r.one.Project(y, 0)
 }
+
+func (s *sampler) NewTrace() *method.Trace { return nil }
+func (s *sampler) Watch(*method.Trace)     {}

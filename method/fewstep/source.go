@@ -8,7 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -51,13 +50,11 @@ func (s *Source[T]) Items() int           { return len(s.failed) }
 func (s *Source[T]) Times() int           { return len(s.ks) }
 func (s *Source[T]) Failed(item int) bool { return s.failed[item] }
 
-// Draws implements method.Several.
-func (s *Source[T]) Draws() int { return s.m.opt.Draws }
+func (s *Source[T]) Capabilities() method.SourceCapabilities[T] {
+	return method.SourceCapabilities[T]{Arrange: s.Arrange, Among: s.sim.Among, Draws: s.m.opt.Draws}
+}
 
 func (s *Source[T]) Prepare(context.Context, uint64) error { return nil }
-
-// Among implements method.Divided.
-func (s *Source[T]) Among(g ranks.Group) { s.sim.Among(g) }
 
 // Refresh simulates a path from each row of data.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {

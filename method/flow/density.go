@@ -15,9 +15,9 @@ import (
 // passes.
 const mostDirections = 10
 
-// Directions returns the dimension of Σ where the density is known: on a set that knows its
-// volume, and so that of its uniform law.
-func (m *Method) Directions() int {
+// directions returns the dimension of Σ where the density is known: on a set that knows its
+// volume, and so that of its uniform law; else 0.
+func (m *Method) directions() int {
 	own := m.set.Capabilities()
 	if own.Volume == 0 || own.SampleUniform == nil || len(m.set.Inequalities()) > 0 || geometry.CanCurve(m.set) != nil {
 		return 0
@@ -28,12 +28,12 @@ func (m *Method) Directions() int {
 	return 0
 }
 
-// LogDensity follows the ODE from each x at t = 1 back to x_0 by steps of Runge and Kutta, and with it
+// logDensity follows the ODE from each x at t = 1 back to x_0 by steps of Runge and Kutta, and with it
 // (Chen and Lipman, equation 6)
 //
 //	log p_1(x) = −log vol Σ − ∫ div Π v_t(x_t) dt.
-func (m *Method) LogDensity(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
-	scores func(worker int) method.Score) (bool, error) {
+func (m *Method) logDensity(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
+	scores func(worker int) method.Along) (bool, error) {
 	d, n, volume := m.set.Dim(), len(dst), math.Log(m.set.Capabilities().Volume)
 	work := make([]*diverger, pool.Workers())
 	var mute atomic.Bool
@@ -43,11 +43,7 @@ func (m *Method) LogDensity(ctx context.Context, dst, x []float64, rows, steps i
 		}
 		lo, hi := parallel.Block(b, n, rows)
 		s, y := work[worker], append([]float64(nil), x[lo*d:hi*d]...)
-		along, ok := scores(worker).(method.Along)
-		if !ok {
-			mute.Store(true)
-			return
-		}
+		along := scores(worker)
 		s.begin(y, along)
 		s.along, s.mute = along, false
 		clear(s.sum)
@@ -84,7 +80,7 @@ type diverger struct {
 func (m *Method) newDiverger(rows int) *diverger {
 	as := *m
 	as.opt.Order, as.opt.Correct = 4, false
-	d, k := m.set.Dim(), m.Directions()
+	d, k := m.set.Dim(), m.directions()
 	c, _ := geometry.NewCurvature(m.smooth, rows) // Directions asked
 	s := &diverger{stepper: as.newStepper(rows), curvature: c, m: k, unit: make([]float64, rows*d),
 		f: make([]float64, rows*d), columns: make([]float64, d*rows*d), basis: make([]float64, rows*k*d),

@@ -179,10 +179,15 @@ func (m *Method) Prior() method.Prior { return m.prior }
 // Gain is the size of velocities.
 func (m *Method) Gain() func(t float64) float64 { return func(float64) float64 { return m.speed } }
 
-// Horizon implements method.Timed.
-func (m *Method) Horizon() float64 { return 1 }
+func (m *Method) Capabilities() method.Capabilities {
+	c := method.Capabilities{Horizon: 1, Recast: m.Recast}
+	if n := m.directions(); n > 0 {
+		c.Density = &method.Density{Directions: n, Log: m.logDensity}
+	}
+	return c
+}
 
-// Recast implements method.Recaster: a flow may be followed by other steps.
+// Recast is method.Capabilities.Recast: a flow may be followed by other steps.
 func (m *Method) Recast(by method.Method) (method.Method, error) {
 	to, ok := by.(*Method)
 	if !ok {

@@ -463,15 +463,15 @@ func TestLogDensity(t *testing.T) {
 	defer pool.Close()
 	for _, r := range []float64{1, 2} {
 		m := must(New(zoo.Sphere{D: 3, R: r}, nil, Options{}))
-		if m.Directions() != 2 {
-			t.Fatalf("%d directions", m.Directions())
+		if m.directions() != 2 {
+			t.Fatalf("%d directions", m.directions())
 		}
 		const n = 50
 		x, got := rows(m, n), make([]float64, n)
 		off := func(steps int) (worst float64) {
 			f := scaled{gradient{1.2}, r}
-			if ok, err := m.LogDensity(context.Background(), got, x, 7, steps, pool,
-				func(int) method.Score { return f }); !ok || err != nil {
+			if ok, err := m.logDensity(context.Background(), got, x, 7, steps, pool,
+				func(int) method.Along { return f }); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			for i, p := range got {
@@ -525,9 +525,9 @@ func TestDensityIntegratesToOne(t *testing.T) {
 		floats.Scale(2, net.Params)
 		x, weight := c.points()
 		log := make([]float64, len(weight))
-		fields := score.NewFields(net.Model(r, kernel.Float32), 16*(1+m.Directions()), 2)
-		if ok, err := m.LogDensity(context.Background(), log, x, 16, 40, pool,
-			func(worker int) method.Score { return fields[worker] }); !ok || err != nil {
+		fields := score.NewFields(net.Model(r, kernel.Float32), 16*(1+m.directions()), 2)
+		if ok, err := m.logDensity(context.Background(), log, x, 16, 40, pool,
+			func(worker int) method.Along { return fields[worker] }); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		sum, least, most := 0.0, math.Inf(1), math.Inf(-1)
@@ -542,13 +542,17 @@ func TestDensityIntegratesToOne(t *testing.T) {
 			t.Errorf("in R^%d the density is nearly uniform: from %v to %v", d, least, most)
 		}
 	}
-	// A score that knows no derivatives has no density.
+	// A score that tells no derivatives has no density.
 	m := must(New(zoo.Sphere{D: 3}, nil, Options{}))
-	if ok, err := m.LogDensity(context.Background(), make([]float64, 2), rows(m, 2), 4, 3, pool,
-		func(int) method.Score { return known(func(dst, x []float64, _ float64) { copy(dst, x) }) }); ok || err != nil {
+	if ok, err := m.logDensity(context.Background(), make([]float64, 2), rows(m, 2), 4, 3, pool,
+		func(int) method.Along { return mute{} }); ok || err != nil {
 		t.Error("a density without derivatives", err)
 	}
 }
+
+type mute struct{ method.Along }
+
+func (mute) EvalAlong(_, _, _, _ []float64, _, _ int, _ float64) bool { return false }
 
 // lattice has Gauss's heights and equal angles, with weights for areas.
 func lattice() (x, weight []float64) {

@@ -232,3 +232,6 @@ func (g *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) 
 	g.pool.Do(len(x0)/d, func(_, i int) { g.m.prior.Sample(out[i*d:(i+1)*d], from, uint64(i)) })
 	return out, ctx.Err()
 }
+
+func (g *sampler) NewTrace() *method.Trace { return nil }
+func (g *sampler) Watch(*method.Trace)     {}

@@ -63,8 +63,9 @@ func (s *Source[T]) Prepare(ctx context.Context, _ uint64) error {
 	return err
 }
 
-// Among implements method.Divided.
-func (s *Source[T]) Among(g ranks.Group) { s.group = g }
+func (s *Source[T]) Capabilities() method.SourceCapabilities[T] {
+	return method.SourceCapabilities[T]{Among: func(g ranks.Group) { s.group = g }}
+}
 
 // Refresh draws other x_0 and times, and solves the paths of a premetric.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {

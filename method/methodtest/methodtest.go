@@ -65,10 +65,8 @@ func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes
 	pool := parallel.New(workers)
 	t.Cleanup(pool.Close)
 	items := make([]int, 0, 1<<16)
-	m := &material{Source: s.m.Source(s.data, pool), draws: 1, told: &items}
-	if several, ok := m.Source.(method.Several); ok {
-		m.draws = several.Draws()
-	}
+	m := &material{Source: s.m.Source(s.data, pool), told: &items}
+	m.draws = max(1, m.Capabilities().Draws)
 	reader := told{score.NewReader[float32](score.Reading{Gain: s.m.Gain()}, s.d, s.m.Momentum()), &items}
 	for range workers {
 		m.losses = append(m.losses, m.NewLoss(reader, rows*m.draws))
@@ -108,14 +106,14 @@ func epochOf(refresh uint64) uint64 {
 
 // arrange does what a trainer does before an epoch.
 func (m *material) arrange(seed, epoch uint64) {
-	if a, ok := m.Source.(method.Arranger); ok {
-		a.Arrange(seed, epoch)
+	if arrange := m.Capabilities().Arrange; arrange != nil {
+		arrange(seed, epoch)
 	}
 }
 
 // ranks: a refresh that is divided among processes makes on each what one process makes, and reports the same.
 func (s *suite) ranks(t *testing.T) {
-	if _, ok := s.material(t, 1, 1, 1).Source.(method.Divided); !ok {
+	if s.material(t, 1, 1, 1).Capabilities().Among == nil {
 		t.Skip("refreshes are not divided")
 	}
 	const seed, refresh = 3, 4
@@ -135,7 +133,7 @@ func (s *suite) ranks(t *testing.T) {
 			wait.Add(1)
 			go func() {
 				defer wait.Done()
-				m.Source.(method.Divided).Among(g)
+				m.Capabilities().Among(g)
 				got, err := m.Refresh(context.Background(), seed, refresh)
 				if err != nil {
 					t.Errorf("rank %d of %d: %v", r, size, err)
@@ -222,7 +220,7 @@ func (s *suite) source(t *testing.T) {
 			}
 		}
 	}
-	if _, ok := base.Source.(method.Arranger); ok {
+	if base.Capabilities().Arrange != nil {
 		base.arrange(5, epochOf(2)+1)
 		if equal(base.made(t, 0, s.d, terms), want) {
 			t.Error("another epoch arranges the same material")
@@ -414,12 +412,11 @@ func (s *suite) watched(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	sampler := s.m.Sampler(7, pool)
-	w, ok := sampler.(method.Watcher)
-	if !ok {
+	trace := sampler.NewTrace()
+	if trace == nil {
 		t.Skip("it tells nothing of its steps")
 	}
-	trace := w.NewTrace()
-	w.Watch(trace)
+	sampler.Watch(trace)
 	x, failed := make([]float64, n*s.d), make([]bool, n)
 	run := func() {
 		if _, err := sampler.Generate(context.Background(), x, failed, 100, 3, s.prior,
@@ -441,7 +438,7 @@ func (s *suite) watched(t *testing.T) {
 		t.Error("samples that are watched are others")
 	}
 	before := trace.Count(trace.Steps())
-	w.Watch(nil)
+	sampler.Watch(nil)
 	if run(); trace.Count(trace.Steps()) != before {
 		t.Error("a trace that is no longer watched by goes on counting")
 	}

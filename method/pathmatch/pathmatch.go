@@ -79,7 +79,7 @@ func Make(c method.Config) (*Method, error) {
 // New returns the method of a process, which must be valid.
 func New(p *langevin.Process, o Options) *Method { return &Method{p, p, o} }
 
-// Redraw implements method.Redrawer.
+// Redraw is method.Capabilities.Redraw.
 func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
 	if err := m.proc.CanDraw(p); err != nil {
 		return nil, err
@@ -90,8 +90,9 @@ func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
 // Process returns the process of training. It is not to be changed.
 func (m *Method) Process() *langevin.Process { return m.proc }
 
-// Noising implements method.Noiser.
-func (m *Method) Noising() *langevin.Process { return m.proc }
+func (m *Method) Capabilities() method.Capabilities {
+	return method.Capabilities{Follows: m.proc, Noising: m.proc, Redraw: m.Redraw}
+}
 
 func (m *Method) Name() string        { return m.by.Method.String() }
 func (m *Method) Momentum() bool      { return m.proc.Method.Underdamped() }

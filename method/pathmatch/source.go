@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -39,7 +38,12 @@ func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *
 	return &Source[T]{m: m, data: data, pool: pool, sim: langevin.NewSimulator(m.proc, pool, simulated).Tolerate()}
 }
 
-// Beside implements method.Sibling.
+// Capabilities implements method.Source.
+func (s *Source[T]) Capabilities() method.SourceCapabilities[T] {
+	return method.SourceCapabilities[T]{Beside: s.Beside, Among: s.sim.Among}
+}
+
+// Beside is method.SourceCapabilities.Beside.
 func (s *Source[T]) Beside(data []float64) method.Source[T] {
 	b := NewSource[T](s.m, data, s.pool)
 	b.of = s
@@ -76,9 +80,6 @@ func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] {
 	s.losses = append(s.losses, l)
 	return loss[T]{l, s}
 }
-
-// Among implements method.Divided.
-func (s *Source[T]) Among(g ranks.Group) { s.sim.Among(g) }
 
 // Refresh simulates a path from each row of data, or from those whose turn it is.
 func (s *Source[T]) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {

@@ -98,14 +98,17 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 	}
 	tip, k := len(arm.Joints)-1, arm.NewKinematics()
 	x, dim := make([]float64, arm.Dim()), len(l.coordinate)
-	n, last := l.n, s.waypoints-1
-	// Positions and the last axis, of all way points and of the ends alone.
-	var all, axis, start, goal [3][]float64
+	ends := []struct {
+		key    string
+		w      int          // way point
+		at     [3][]float64 // the tip there
+		first  []float64    // joints of the first row, and whether others' differ
+		differ bool
+	}{{key: "start", w: 0}, {key: "goal", w: s.waypoints - 1}}
+	var all, axis [3][]float64 // positions and the last axis, of all way points
 	q, limits, widest := make([]float64, arm.Moving()), 0, 0.0
-	first := [2][]float64{} // joints of the first row's ends, and whether others' differ
-	differ := [2]bool{}
 	before := make([]float64, arm.Moving())
-	for i := range n {
+	for i := range l.n {
 		outside := false
 		for w := range s.waypoints {
 			if s.values {
@@ -115,24 +118,24 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 			}
 			k.At(x)
 			p, z := k.Point(tip, [3]float64{}), k.Direction(tip, [3]float64{0, 0, 1})
+			arm.Angles(q, x)
 			for c := range 3 {
 				all[c], axis[c] = append(all[c], p[c]), append(axis[c], z[c])
-				if w == 0 {
-					start[c] = append(start[c], p[c])
-				}
-				if w == last {
-					goal[c] = append(goal[c], p[c])
-				}
 			}
-			arm.Angles(q, x)
-			for e, at := range []int{0, last} {
-				if w == at && i == 0 {
-					first[e] = slices.Clone(q)
-				} else if w == at {
-					differ[e] = differ[e] || !slices.EqualFunc(q, first[e], func(a, b float64) bool {
-						return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
-					})
+			for k := range ends {
+				e := &ends[k]
+				if w != e.w {
+					continue
 				}
+				for c := range 3 {
+					e.at[c] = append(e.at[c], p[c])
+				}
+				if i == 0 {
+					e.first = slices.Clone(q)
+				}
+				e.differ = e.differ || !slices.EqualFunc(q, e.first, func(a, b float64) bool {
+					return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
+				})
 			}
 			m := 0
 			for _, j := range arm.Joints {
@@ -155,9 +158,8 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 		d.Holds = append(d.Holds, Proposal{Name: name, Expr: text, Max: t.max, RMS: t.rms,
 			Note: "residuals in " + unit})
 	}
-	var path []string
+	var path, position, places []string
 	d.Holds = []Proposal{}
-	var position []string
 	worst := task{}
 	for c, name := range []string{"x", "y", "z"} {
 		if t := kept(all[c]); t.holds() {
@@ -180,11 +182,7 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 	}
 	// That joints which do not vary put the tip in one place says nothing of the arm.
 	known := len(position) > 0
-	ends := map[string]string{}
-	for i, e := range []struct {
-		key string
-		at  [3][]float64
-	}{{"start", start}, {"goal", goal}} {
+	for _, e := range ends {
 		at, worst, ok := [3]float64{}, task{}, true
 		for c := range 3 {
 			t := kept(e.at[c])
@@ -192,8 +190,8 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 			worst.max, worst.rms = max(worst.max, t.max), max(worst.rms, t.rms)
 		}
 		if ok {
-			known = known || differ[i]
-			ends[e.key] = fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m"))
+			known = known || e.differ
+			places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m")))
 			hold(e.key, fmt.Sprintf("tip at [%s] m", list(at)), worst, "m")
 		}
 	}
@@ -207,12 +205,7 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 	case len(path) > 0:
 		lines = append(lines, "  # path:")
 	}
-	lines = append(lines, path...)
-	for _, key := range []string{"start", "goal"} {
-		if ends[key] != "" {
-			lines = append(lines, ends[key])
-		}
-	}
+	lines = slices.Concat(lines, path, places)
 	if limits == 0 {
 		lines = append(lines, "  limits: true  # the joints' own; all rows keep them")
 	} else {
@@ -270,22 +263,17 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 	}
 	s, circles := l.circled()
 	dim, joints := len(l.coordinate), robot.Panda().Moving()
-	candidates := []steps{}
-	if circles {
-		candidates = append(candidates, s)
-	} else if dim%joints == 0 && dim > joints && l.angles() {
-		candidates = append(candidates, steps{joints, dim / joints, true})
+	like := s
+	if !circles && dim%joints == 0 && dim > joints && l.angles() {
+		like = steps{joints, dim / joints, true}
 	}
-	for _, s := range candidates {
-		if len(o.Formulas) > 0 {
-			break
-		}
-		if lines, ok := l.panda(d, s); ok {
+	if like.joints > 0 && len(o.Formulas) == 0 {
+		if lines, ok := l.panda(d, like); ok {
 			l.kind = "trajectory"
 			d.Set = fmt.Sprintf("motions of a Franka Panda, %d way points, whose tip keeps what stands above",
-				s.waypoints)
+				like.waypoints)
 			form := "cosines and then sines of its seven joints"
-			if s.values {
+			if like.values {
 				form = "values of its seven joints"
 			}
 			d.Notes = append(d.Notes, fmt.Sprintf("the rows are taken for way points of a Franka Panda, each %s, "+

@@ -127,8 +127,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	}
 	if len(d.Nearly) > 0 {
 		b.WriteString(comment("  ", "Nearly kept, and not assumed. To ask for one, put it under equality (with a "+
-			"ready-made set: set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing refine.",
-			len(l.coordinate)))
+			"ready-made set: set: {all: [that set, {dim: %d, equality: [it]}]}), and bring the data to it: landing "+
+			"refine.", len(l.coordinate)))
 		for _, p := range d.Nearly {
 			note := ""
 			if p.Note != "" {

@@ -514,7 +514,8 @@ func (b *armed) volume() error {
 		var links [2]int
 		for e, name := range p {
 			links[e] = b.link(key, name)
-			if b.err == nil && !slices.ContainsFunc(b.spec.Volume, func(s robot.Sphere) bool { return s.Link == links[e] }) {
+			has := func(s robot.Sphere) bool { return s.Link == links[e] }
+			if b.err == nil && !slices.ContainsFunc(b.spec.Volume, has) {
 				return &Error{Key: key, Fault: fmt.Sprintf("link %q has no sphere", name)}
 			}
 		}

@@ -297,7 +297,8 @@ func (b *molecular) internals() error {
 			case k.Value == "template":
 				if b.need(key + ".value") {
 					var err error
-					if c, err = conformation.Fixed(b.m, b.x, c.Coordinate); errors.As(err, new(*conformation.TemplateError)) {
+					c, err = conformation.Fixed(b.m, b.x, c.Coordinate)
+					if errors.As(err, new(*conformation.TemplateError)) {
 						return &Error{Key: key + ".value", Fault: err.Error()}
 					} else if err != nil {
 						return err

@@ -81,121 +81,182 @@ var unary = map[string]func(float64) float64{
 	"Sigmoid":  func(v float64) float64 { return 1 / (1 + math.Exp(-v)) },
 }
 
-var binary2 = map[string]func(a, b float64) float64{
-	"Add": func(a, b float64) float64 { return a + b }, "Sub": func(a, b float64) float64 { return a - b },
-	"Mul": func(a, b float64) float64 { return a * b }, "Div": func(a, b float64) float64 { return a / b },
-	"Max": math.Max, "Min": math.Min, "Greater": func(a, b float64) float64 {
-		if a > b {
+var several = map[string]func(v []float64) float64{
+	"Add": func(v []float64) float64 { return v[0] + v[1] }, "Sub": func(v []float64) float64 { return v[0] - v[1] },
+	"Mul": func(v []float64) float64 { return v[0] * v[1] }, "Div": func(v []float64) float64 { return v[0] / v[1] },
+	"Max": func(v []float64) float64 { return math.Max(v[0], v[1]) },
+	"Min": func(v []float64) float64 { return math.Min(v[0], v[1]) },
+	"Greater": func(v []float64) float64 {
+		if v[0] > v[1] {
 			return 1
 		}
 		return 0
 	},
+	"Where": func(v []float64) float64 {
+		if v[0] != 0 {
+			return v[1]
+		}
+		return v[2]
+	},
 }
 
-func (n *Node) run(in []*Tensor) (*Tensor, error) {
-	if f := unary[n.Op]; f != nil {
-		out := &Tensor{in[0].Type, in[0].Dims, make([]float64, len(in[0].X))}
-		for i, v := range in[0].X {
-			out.X[i] = f(v)
+// build makes a tensor of what f says of each place, which it must not keep.
+func build(kind int64, dims []int, f func(at []int) float64) *Tensor {
+	t := &Tensor{kind, dims, make([]float64, size(dims))}
+	at := make([]int, len(dims))
+	for k := range t.X {
+		for i, rest := len(dims)-1, k; i >= 0; i-- {
+			at[i], rest = rest%dims[i], rest/dims[i]
 		}
-		return out, nil
+		t.X[k] = f(at)
 	}
-	if f := binary2[n.Op]; f != nil {
-		if in[0].Type != in[1].Type {
-			return nil, fmt.Errorf("of types %d and %d", in[0].Type, in[1].Type)
+	return t
+}
+
+// at returns the number at a place, whose last axes are those of t. Axes of size 1 are repeated.
+func (t *Tensor) at(place ...int) float64 {
+	k := 0
+	for i, d := range t.Dims {
+		if v := place[len(place)-len(t.Dims)+i]; d > 1 || v < d {
+			if v < 0 || v >= d {
+				panic(fmt.Sprintf("place %d of dims %d", place, t.Dims))
+			}
+			k = k*d + v
 		}
-		out := together(in, func(v []float64) float64 { return f(v[0], v[1]) })
-		if n.Op == "Greater" {
-			out.Type = boolean
+	}
+	return t.X[k]
+}
+
+// together returns the dims of tensors whose axes of size 1 are repeated.
+func together(of ...[]int) (dims []int) {
+	for _, d := range of {
+		for len(dims) < len(d) {
+			dims = slices.Insert(dims, 0, 1)
 		}
-		return out, nil
+		for i, v := range d {
+			switch have := &dims[len(dims)-len(d)+i]; {
+			case *have == 1:
+				*have = v
+			case v != 1 && v != *have:
+				panic(fmt.Sprintf("dims %d", of))
+			}
+		}
+	}
+	return dims
+}
+
+// sum adds f(0), f(1), ….
+func sum(n int, f func(i int) float64) (s float64) {
+	for i := range n {
+		s += f(i)
+	}
+	return s
+}
+
+// run computes the output of a node. What is wrong with its inputs panics.
+func (n *Node) run(in []*Tensor) (*Tensor, error) {
+	x, kind := in[0], in[0].Type
+	for _, t := range in {
+		of := map[string]int64{"Reshape": int64s, "Unsqueeze": int64s, "ReduceSum": int64s, "Gather": int64s, "Pad": int64s}
+		if want := of[n.Op]; t != x && t.Type != kind && t.Type != want && n.Op != "Where" {
+			return nil, fmt.Errorf("of types %d and %d", kind, t.Type)
+		}
 	}
 	attr := func(name string) int { return int(n.Integers[name][0]) }
-	switch n.Op {
-	case "Where":
-		if in[0].Type != boolean || in[1].Type != in[2].Type {
-			return nil, fmt.Errorf("of types %d, %d and %d", in[0].Type, in[1].Type, in[2].Type)
+	if f := unary[n.Op]; f != nil {
+		return build(kind, x.Dims, func(i []int) float64 { return f(x.at(i...)) }), nil
+	}
+	if f := several[n.Op]; f != nil {
+		var dims [][]int
+		for _, t := range in {
+			dims = append(dims, t.Dims)
 		}
-		return together(in, func(v []float64) float64 {
-			if v[0] != 0 {
-				return v[1]
+		switch last := in[len(in)-1].Type; {
+		case n.Op == "Greater":
+			kind = boolean
+		case n.Op == "Where" && (kind != boolean || in[1].Type != last):
+			return nil, fmt.Errorf("of types %d, %d and %d", kind, in[1].Type, last)
+		default:
+			kind = last
+		}
+		v := make([]float64, len(in))
+		return build(kind, together(dims...), func(i []int) float64 {
+			for k, t := range in {
+				v[k] = t.at(i...)
 			}
-			return v[2]
+			return f(v)
 		}), nil
+	}
+	switch n.Op {
 	case "Cast":
-		out := &Tensor{int64(attr("to")), in[0].Dims, slices.Clone(in[0].X)}
-		for i, v := range out.X {
-			if out.Type == int64s {
-				out.X[i] = math.Trunc(v)
+		to := int64(attr("to"))
+		return build(to, x.Dims, func(i []int) float64 {
+			if to == int64s {
+				return math.Trunc(x.at(i...))
 			}
-		}
-		return out, nil
+			return x.at(i...)
+		}), nil
 	case "Reshape":
-		return reshape(in[0], in[1].X)
+		return reshape(x, in[1].X)
 	case "Unsqueeze":
 		at := int(in[1].X[0])
 		if at < 0 {
-			at += len(in[0].Dims) + 1
+			at += len(x.Dims) + 1
 		}
-		return &Tensor{in[0].Type, slices.Insert(slices.Clone(in[0].Dims), at, 1), in[0].X}, nil
+		return &Tensor{kind, slices.Insert(slices.Clone(x.Dims), at, 1), x.X}, nil
 	case "ReduceSum":
-		return sum(in[0], int(in[1].X[0]), attr("keepdims") == 1), nil
+		axis := int(in[1].X[0])
+		dims := slices.Clone(x.Dims)
+		dims[axis] = 1
+		out := build(kind, dims, func(i []int) float64 {
+			i = slices.Clone(i)
+			return sum(x.Dims[axis], func(k int) float64 { i[axis] = k; return x.at(i...) })
+		})
+		if attr("keepdims") != 1 {
+			out.Dims = slices.Delete(out.Dims, axis, axis+1)
+		}
+		return out, nil
 	case "Concat":
-		return concat(in, attr("axis"))
+		return concat(in, attr("axis")), nil
 	case "Gather":
-		return gather(in[0], in[1], attr("axis"))
+		axis, places := attr("axis"), in[1]
+		dims := slices.Concat(x.Dims[:axis], places.Dims, x.Dims[axis+1:])
+		return build(kind, dims, func(i []int) float64 {
+			end := axis + len(places.Dims)
+			k := places.at(i[axis:end]...)
+			if k < 0 || int(k) >= x.Dims[axis] {
+				panic(fmt.Sprintf("index %v of %d", k, x.Dims[axis]))
+			}
+			return x.at(slices.Concat(i[:axis], []int{int(k)}, i[end:])...)
+		}), nil
 	case "Transpose":
-		return transpose(in[0], n.Integers["perm"]), nil
-	case "MatMul":
-		return matmul(in[0], in[1])
-	case "Gemm":
-		return gemm(in, attr("transB"))
+		perm := n.Integers["perm"]
+		dims, from := make([]int, len(perm)), make([]int, len(perm))
+		for i, p := range perm {
+			dims[i] = x.Dims[p]
+		}
+		return build(kind, dims, func(i []int) float64 {
+			for k, p := range perm {
+				from[p] = i[k]
+			}
+			return x.at(from...)
+		}), nil
+	case "MatMul", "Gemm":
+		return multiply(n, in)
 	case "Conv":
-		return conv(in[0], in[1], n)
-	case "Pad":
-		return pad(in[0], in[1].X)
+		return conv(x, in[1], n)
+	case "Pad": // zeros behind the last of two axes
+		if pads := in[1].X; len(x.Dims) != 2 || len(pads) != 4 || pads[0] != 0 || pads[1] != 0 || pads[2] != 0 {
+			return nil, fmt.Errorf("dims %d by %v", x.Dims, pads)
+		}
+		return build(kind, []int{x.Dims[0], x.Dims[1] + int(in[1].X[3])}, func(i []int) float64 {
+			if i[1] >= x.Dims[1] {
+				return 0
+			}
+			return x.at(i...)
+		}), nil
 	}
 	return nil, fmt.Errorf("there is no such operator here")
-}
-
-// together applies f to tensors whose axes of size 1 are repeated.
-func together(in []*Tensor, f func([]float64) float64) *Tensor {
-	rank := 0
-	for _, t := range in {
-		rank = max(rank, len(t.Dims))
-	}
-	dims := make([]int, rank)
-	for i := range dims {
-		dims[i] = 1
-		for _, t := range in {
-			if j := i - (rank - len(t.Dims)); j >= 0 && t.Dims[j] != 1 {
-				if dims[i] != 1 && dims[i] != t.Dims[j] {
-					panic(fmt.Sprintf("dims %d and %d", in[0].Dims, t.Dims))
-				}
-				dims[i] = t.Dims[j]
-			}
-		}
-	}
-	out := &Tensor{in[len(in)-1].Type, dims, make([]float64, size(dims))}
-	v := make([]float64, len(in))
-	for k := range out.X {
-		for i, t := range in {
-			at, stride, rest := 0, 1, k
-			for j := rank - 1; j >= 0; j-- {
-				index := rest % dims[j]
-				rest /= dims[j]
-				if e := j - (rank - len(t.Dims)); e >= 0 {
-					if t.Dims[e] != 1 {
-						at += index * stride
-					}
-					stride *= t.Dims[e]
-				}
-			}
-			v[i] = t.X[at]
-		}
-		out.X[k] = f(v)
-	}
-	return out
 }
 
 func reshape(t *Tensor, to []float64) (*Tensor, error) {
@@ -216,30 +277,7 @@ func reshape(t *Tensor, to []float64) (*Tensor, error) {
 	return &Tensor{t.Type, dims, t.X}, nil
 }
 
-// around returns how many numbers stand before and behind an axis.
-func around(dims []int, axis int) (before, behind int) {
-	return size(dims[:axis]), size(dims[axis+1:])
-}
-
-func sum(t *Tensor, axis int, keep bool) *Tensor {
-	before, behind := around(t.Dims, axis)
-	n, dims := t.Dims[axis], slices.Clone(t.Dims)
-	dims[axis] = 1
-	if !keep {
-		dims = slices.Delete(dims, axis, axis+1)
-	}
-	out := &Tensor{t.Type, dims, make([]float64, before*behind)}
-	for i := range before {
-		for j := range n {
-			for k := range behind {
-				out.X[i*behind+k] += t.X[(i*n+j)*behind+k]
-			}
-		}
-	}
-	return out
-}
-
-func concat(in []*Tensor, axis int) (*Tensor, error) {
+func concat(in []*Tensor, axis int) *Tensor {
 	if axis < 0 {
 		axis += len(in[0].Dims)
 	}
@@ -247,151 +285,66 @@ func concat(in []*Tensor, axis int) (*Tensor, error) {
 	dims[axis] = 0
 	for _, t := range in {
 		same := slices.Clone(t.Dims)
-		same[axis] = dims[axis]
-		if !slices.Equal(same, dims) || t.Type != in[0].Type {
-			return nil, fmt.Errorf("dims %d beside %d, types %d and %d", t.Dims, dims, t.Type, in[0].Type)
+		if same[axis] = dims[axis]; !slices.Equal(same, dims) {
+			panic(fmt.Sprintf("dims %d beside %d", t.Dims, dims))
 		}
 		dims[axis] += t.Dims[axis]
 	}
-	out := &Tensor{Type: in[0].Type, Dims: dims}
-	before, _ := around(dims, axis)
-	for i := range before {
+	return build(in[0].Type, dims, func(i []int) float64 {
+		i = slices.Clone(i)
 		for _, t := range in {
-			n := len(t.X) / max(before, 1)
-			out.X = append(out.X, t.X[i*n:(i+1)*n]...)
-		}
-	}
-	return out, nil
-}
-
-func gather(t, at *Tensor, axis int) (*Tensor, error) {
-	before, behind := around(t.Dims, axis)
-	n := t.Dims[axis]
-	dims := slices.Concat(t.Dims[:axis], at.Dims, t.Dims[axis+1:])
-	out := &Tensor{Type: t.Type, Dims: dims}
-	for i := range before {
-		for _, v := range at.X {
-			if at.Type != int64s || v < 0 || int(v) >= n {
-				return nil, fmt.Errorf("index %v of %d", v, n)
+			if i[axis] < t.Dims[axis] {
+				return t.at(i...)
 			}
-			out.X = append(out.X, t.X[(i*n+int(v))*behind:][:behind]...)
+			i[axis] -= t.Dims[axis]
 		}
-	}
-	return out, nil
+		panic("beyond all")
+	})
 }
 
-func transpose(t *Tensor, perm []int64) *Tensor {
-	dims := make([]int, len(perm))
-	for i, p := range perm {
-		dims[i] = t.Dims[p]
-	}
-	out := &Tensor{t.Type, dims, make([]float64, len(t.X))}
-	for k := range out.X {
-		index, rest := make([]int, len(dims)), k
-		for i := len(dims) - 1; i >= 0; i-- {
-			index[perm[i]] = rest % dims[i]
-			rest /= dims[i]
-		}
-		at := 0
-		for i, d := range t.Dims {
-			at = at*d + index[i]
-		}
-		out.X[k] = t.X[at]
-	}
-	return out
-}
-
-// matmul multiplies the last two axes; those before are repeated as numbers are.
-func matmul(a, b *Tensor) (*Tensor, error) {
-	ra, rb := len(a.Dims), len(b.Dims)
-	m, k, n := a.Dims[ra-2], a.Dims[ra-1], b.Dims[rb-1]
-	if b.Dims[rb-2] != k || a.Type != b.Type {
-		return nil, fmt.Errorf("dims %d and %d, types %d and %d", a.Dims, b.Dims, a.Type, b.Type)
-	}
-	lead := a.Dims[:ra-2]
-	if rb > ra {
-		lead = b.Dims[:rb-2]
-	}
-	at := func(t *Tensor, i, each int) []float64 { // block i
-		switch size(t.Dims[:len(t.Dims)-2]) {
-		case 1:
-			return t.X
-		case size(lead):
-			return t.X[i*each:]
-		}
-		panic(fmt.Sprintf("dims %d and %d", a.Dims, b.Dims))
-	}
-	out := &Tensor{a.Type, append(slices.Clone(lead), m, n), make([]float64, size(lead)*m*n)}
-	for i := range size(lead) {
-		x, y := at(a, i, m*k), at(b, i, k*n)
-		for r := range m {
-			for c := range n {
-				s := 0.0
-				for e := range k {
-					s += x[r*k+e] * y[e*n+c]
-				}
-				out.X[(i*m+r)*n+c] = s
-			}
+// multiply is MatMul of the last two axes, where those before are repeated as numbers are, and Gemm of x, wᵀ and b.
+func multiply(n *Node, in []*Tensor) (*Tensor, error) {
+	x, w := in[0], in[1]
+	rx, rw := len(x.Dims), len(w.Dims)
+	gemm := n.Op == "Gemm"
+	k, columns := x.Dims[rx-1], w.Dims[rw-1]
+	inner := w.Dims[rw-2]
+	if gemm {
+		inner, columns = columns, inner
+		if n.Integers["transB"][0] != 1 || rx != 2 || rw != 2 || len(in[2].Dims) != 1 || in[2].Dims[0] != columns {
+			return nil, fmt.Errorf("dims %d, %d and %d", x.Dims, w.Dims, in[2].Dims)
 		}
 	}
-	return out, nil
-}
-
-func gemm(in []*Tensor, transB int) (*Tensor, error) {
-	x, w, b := in[0], in[1], in[2]
-	if transB != 1 || len(x.Dims) != 2 || len(w.Dims) != 2 || len(b.Dims) != 1 ||
-		x.Dims[1] != w.Dims[1] || len(b.X) != w.Dims[0] || x.Type != w.Type || w.Type != b.Type {
-		return nil, fmt.Errorf("dims %d, %d and %d", x.Dims, w.Dims, b.Dims)
+	if inner != k {
+		return nil, fmt.Errorf("dims %d and %d", x.Dims, w.Dims)
 	}
-	n, out, k := x.Dims[0], w.Dims[0], w.Dims[1]
-	y := &Tensor{x.Type, []int{n, out}, make([]float64, n*out)}
-	for i := range n {
-		for o := range out {
-			s := b.X[o]
-			for e := range k {
-				s += x.X[i*k+e] * w.X[o*k+e]
-			}
-			y.X[i*out+o] = s
+	lead := together(x.Dims[:rx-2], w.Dims[:rw-2])
+	return build(x.Type, append(slices.Clone(lead), x.Dims[rx-2], columns), func(i []int) float64 {
+		r, c, a, b := i[len(lead)], i[len(lead)+1], slices.Clone(i), slices.Clone(i)
+		if gemm {
+			return in[2].X[c] + sum(k, func(e int) float64 { return x.X[r*k+e] * w.X[c*k+e] })
 		}
-	}
-	return y, nil
+		return sum(k, func(e int) float64 {
+			a[len(lead)+1], b[len(lead)] = e, e
+			return x.at(a...) * w.at(b...)
+		})
+	}), nil
 }
 
 func conv(x, w *Tensor, n *Node) (*Tensor, error) {
 	pads, stride, taps := n.Integers["pads"], int(n.Integers["strides"][0]), w.Dims[2]
-	if int(n.Integers["kernel_shape"][0]) != taps || x.Dims[1] != w.Dims[1] || x.Type != w.Type {
+	if int(n.Integers["kernel_shape"][0]) != taps || x.Dims[1] != w.Dims[1] {
 		return nil, fmt.Errorf("dims %d and %d, kernel %v", x.Dims, w.Dims, n.Integers["kernel_shape"])
 	}
-	rows, in, L, out := x.Dims[0], x.Dims[1], x.Dims[2], w.Dims[0]
+	L := x.Dims[2]
 	to := (L+int(pads[0]+pads[1])-taps)/stride + 1
-	y := &Tensor{x.Type, []int{rows, out, to}, make([]float64, rows*out*to)}
-	for i := range rows {
-		for o := range out {
-			for l := range to {
-				s := 0.0
-				for c := range in {
-					for k := range taps {
-						if at := l*stride + k - int(pads[0]); at >= 0 && at < L {
-							s += x.X[(i*in+c)*L+at] * w.X[(o*in+c)*taps+k]
-						}
-					}
-				}
-				y.X[(i*out+o)*to+l] = s
+	return build(x.Type, []int{x.Dims[0], w.Dims[0], to}, func(i []int) float64 {
+		return sum(x.Dims[1]*taps, func(e int) float64 {
+			at := i[2]*stride + e%taps - int(pads[0])
+			if at < 0 || at >= L {
+				return 0
 			}
-		}
-	}
-	return y, nil
-}
-
-// pad appends zeros to the last of two axes.
-func pad(t *Tensor, pads []float64) (*Tensor, error) {
-	if len(t.Dims) != 2 || len(pads) != 4 || pads[0] != 0 || pads[1] != 0 || pads[2] != 0 {
-		return nil, fmt.Errorf("dims %d by %v", t.Dims, pads)
-	}
-	n, w, more := t.Dims[0], t.Dims[1], int(pads[3])
-	out := &Tensor{Type: t.Type, Dims: []int{n, w + more}}
-	for i := range n {
-		out.X = append(append(out.X, t.X[i*w:(i+1)*w]...), make([]float64, more)...)
-	}
-	return out, nil
+			return x.at(i[0], e/taps, at) * w.at(i[1], e/taps, e%taps)
+		})
+	}), nil
 }
