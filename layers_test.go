@@ -162,7 +162,7 @@ func TestLayers(t *testing.T) {
 		}
 		seen[name] = true
 		if within(name, "internal/testkit", "examples", "bench/cmd", "bench/conditions", "bench/load", "bench/planted",
-			"bench/problems", "bench/rivals", "bench/suite", "bench/tables", "internal/site", "internal/release") || strings.HasSuffix(name, "test") {
+			"bench/problems", "bench/rivals", "bench/suite", "internal/site", "internal/release") || strings.HasSuffix(name, "test") {
 			t.Errorf("%s imports %s, and the command is built of it", from, name)
 		}
 		for _, to := range imports[name] {

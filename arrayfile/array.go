@@ -191,7 +191,6 @@ func tuple(shape []int) string {
 // chunk is the number of bytes that are read or written at a time. It is a multiple of every element size.
 const chunk = 1 << 16
 
-// readArray reads the elements of an array.
 func readArray(r io.Reader, k kind, shape []int, order binary.ByteOrder) (Array, error) {
 	a := Array{Shape: shape}
 	n, err := elements(shape, kinds[k].size)

@@ -74,7 +74,6 @@ func decodeNPY(r io.Reader, most int) (Array, error) {
 	return a, nil
 }
 
-// readNPYHeader reads what stands before the elements.
 func readNPYHeader(r io.Reader) (h npyHeader, err error) {
 	start := make([]byte, len(npyMagic)+2)
 	if got, err := io.ReadFull(r, start); err != nil {
@@ -119,7 +118,6 @@ func notNPY(start []byte) error {
 	return fmt.Errorf("file begins with %s, expected %q: this is not an NPY file", excerpt(string(start)), npyMagic)
 }
 
-// fromFortran rearranges elements that lie in Fortran order.
 func (a *Array) fromFortran() {
 	if len(a.Shape) < 2 {
 		return
@@ -273,7 +271,6 @@ func (p *literal) at(token string) bool {
 	return strings.HasPrefix(p.text[p.pos:], token)
 }
 
-// accept consumes token if it comes next.
 func (p *literal) accept(token string) bool {
 	if !p.at(token) {
 		return false

@@ -114,17 +114,6 @@ func (z *NPZ) read(name string, most int) (Array, error) {
 	return a, expectEnd(r)
 }
 
-// ReadNPZ reads all arrays of the named NPZ file, by name (without ".npy"). It is for
-// files that are trusted in size; OpenNPZ is for others.
-func ReadNPZ(path string) (map[string]Array, error) {
-	z, err := OpenNPZ(path)
-	if err != nil {
-		return nil, err
-	}
-	defer z.Close()
-	return z.all()
-}
-
 // DecodeNPZ reads all arrays of an NPZ archive of the given size, by name.
 func DecodeNPZ(r io.ReaderAt, size int64) (map[string]Array, error) {
 	z, err := NewNPZ(r, size)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"unicode/utf8"
 )
@@ -117,15 +116,6 @@ func writeMember(b *bytes.Buffer, key string, value any) error {
 	b.WriteByte(':')
 	b.Write(v)
 	return nil
-}
-
-// ReadSafetensors reads the named safetensors file. It returns the tensors in the order of their data.
-func ReadSafetensors(path string) (tensors []Named, metadata map[string]string, err error) {
-	err = withFile(path, func(f *os.File) (err error) {
-		tensors, metadata, err = DecodeSafetensors(f)
-		return err
-	})
-	return tensors, metadata, err
 }
 
 // DecodeSafetensors reads a safetensors file up to its end and returns the tensors in the order of their data. As the

@@ -2,12 +2,12 @@ package choose
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit/law"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -22,7 +22,7 @@ func TestRepulsionReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := law.Interval{Method: langevin.OLLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
+		p := interval{Method: langevin.OLLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = box
 		return p
 	}
@@ -49,7 +49,7 @@ func TestRepulsionOfSome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := law.Interval{Method: langevin.ULLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
+		p := interval{Method: langevin.ULLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = set
 		return p
 	}
@@ -92,7 +92,7 @@ func TestRate(t *testing.T) {
 func TestRecommendedRepulsion(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	for _, c := range []law.Interval{
+	for _, c := range []interval{
 		{Method: langevin.OLLA, Tau: 0.0025, Rho: 1, Friction: 1},
 		{Method: langevin.OLLA, Tau: 0.0025, Rho: 0.3, Friction: 1},
 		{Method: langevin.ULLA, Tau: 0.05, Rho: 1, Friction: 1},
@@ -104,13 +104,62 @@ func TestRecommendedRepulsion(t *testing.T) {
 		}
 		var d [3]float64
 		for i, f := range []float64{0.1, 1, 5} {
-			var err error
-			if d[i], _, err = c.Distance(t.Context(), f*ε, 400, pool); err != nil {
-				t.Fatal(err)
-			}
+			d[i] = c.Distance(t, f*ε, 400, pool)
 		}
 		if d[1] > 0.03 || d[0] < 2*d[1] || d[2] < 2*d[1] {
 			t.Errorf("%v, ρ = %v: distances %.4f at ε/10, %.4f at ε, %.4f at 5ε", c.Method, c.Rho, d[0], d[1], d[2])
 		}
 	}
+}
+
+// An interval is long unlearned chains on [0, 1] with steps of τ that land the
+// share ρ.
+type interval struct {
+	Method             langevin.Method
+	Tau, Rho, Friction float64
+}
+
+// Process returns that of the chains, with ε = 0.
+func (c interval) Process() *langevin.Process {
+	box, err := zoo.NewBox([]float64{0}, []float64{1})
+	if err != nil {
+		panic(err)
+	}
+	return &langevin.Process{
+		Set: box, Method: c.Method, Friction: c.Friction,
+		Walls:   langevin.PaperWalls,
+		Landing: langevin.Landing{Explicit: true, Rate: c.Rho / c.Tau}, NoTerminal: true,
+		Schedule: langevin.Schedule{N: 1, T: c.Tau, SigmaMin: 1, SigmaMax: 1},
+	}
+}
+
+// Best returns the ε with ρε = s, the length of a step.
+func (c interval) Best() float64 {
+	if c.Method.Underdamped() {
+		return c.Tau / c.Rho
+	}
+	return math.Sqrt(c.Tau) / c.Rho
+}
+
+// Distance returns the largest distance of the distribution function of the draws of 64 chains to that of the uniform
+// law.
+func (c interval) Distance(t *testing.T, ε float64, draws int, pool *parallel.Pool) (worst float64) {
+	const count = 64
+	p := c.Process()
+	p.Repulsion = ε
+	chains := &langevin.Chains{Process: p, Count: count, Burn: 5 * draws, Keep: draws, Thin: 20, Seed: 1}
+	x0 := make([]float64, count)
+	for i := range x0 {
+		x0[i] = (float64(i) + 0.5) / count
+	}
+	d, err := chains.Run(t.Context(), pool, x0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := float64(len(d.X))
+	for i, v := range slices.Sorted(slices.Values(d.X)) {
+		v = min(max(v, 0), 1)
+		worst = max(worst, v-float64(i)/n, float64(i+1)/n-v)
+	}
+	return worst
 }

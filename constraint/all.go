@@ -52,7 +52,6 @@ type all struct {
 	sets []Set
 }
 
-// Unwrap is for As.
 func (s *all) Unwrap() []Set { return s.sets }
 
 func (s *all) Capabilities() Capabilities {
@@ -61,7 +60,6 @@ func (s *all) Capabilities() Capabilities {
 
 func (s *all) NewEvaluator(rows int) Evaluator { return s.evaluator(rows).functions() }
 
-// list names the first of some sets.
 func list(sets []Set, between string) string {
 	const shown = 3
 	var names []string

@@ -15,9 +15,7 @@ type ambient struct{ Set }
 
 func (*ambient) Equalities() []string   { return nil }
 func (*ambient) Inequalities() []string { return nil }
-
-// Unwrap is for As.
-func (s *ambient) Unwrap() []Set { return []Set{s.Set} }
+func (s *ambient) Unwrap() []Set        { return []Set{s.Set} }
 
 func (s *ambient) Capabilities() Capabilities {
 	c := s.Set.Capabilities()

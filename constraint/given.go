@@ -82,7 +82,6 @@ type givenEvaluator struct {
 	x, v, jac scratch
 }
 
-// free returns x of n points.
 func (e *givenEvaluator) free(to *scratch, points []float64, n int) []float64 {
 	if n == 1 {
 		return points[:e.d]
@@ -123,7 +122,6 @@ func (e *givenEvaluator) SparseJacobians(values, jac, x []float64, n int) {
 	e.inner.SparseJacobians(values, jac, e.free(&e.x, x, n), n)
 }
 
-// Retract leaves c where base has it.
 func (e *givenEvaluator) Retract(dst, base, v []float64) bool {
 	if !e.inner.Retract(dst[:e.d], base[:e.d], v[:e.d]) {
 		return false
@@ -148,7 +146,6 @@ func (e *givenEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 	return true
 }
 
-// Exp leaves c where x has it.
 func (e *givenEvaluator) Exp(y, w, x, v []float64) {
 	var own []float64
 	if w != nil {
@@ -171,25 +168,20 @@ type givenProjector struct {
 	of Projector
 }
 
-// WorkSize implements Projector.
 func (p givenProjector) WorkSize() int { return p.of.WorkSize() }
 
-// Factor implements Projector.
 func (p givenProjector) Factor(values, work []float64, regular []bool, x []float64, n int) {
 	p.of.Factor(values, work, regular, p.free(&p.x, x, n), n)
 }
 
-// Tangent implements Projector.
 func (p givenProjector) Tangent(dst, v, x, work []float64, n int) {
 	p.each(dst, x, work, n, func(to, at, w []float64, i int) { p.of.Tangent(to, v[i*(p.d+p.n):][:p.d], at, w, 1) })
 }
 
-// Normal implements Projector.
 func (p givenProjector) Normal(dst, u, x, work []float64, n int) {
 	p.each(dst, x, work, n, func(to, at, w []float64, i int) { p.of.Normal(to, u[i*p.c:(i+1)*p.c], at, w, 1) })
 }
 
-// Landing implements Projector.
 func (p givenProjector) Landing(dst, x, work []float64, n int) {
 	p.each(dst, x, work, n, func(to, at, w []float64, _ int) { p.of.Landing(to, at, w, 1) })
 }

@@ -49,7 +49,6 @@ type hold struct {
 	keep    []int // the numbers of such a row that stay
 }
 
-// Unwrap is for As.
 func (s *hold) Unwrap() []Set { return []Set{s.Set} }
 
 func (s *hold) Capabilities() Capabilities {

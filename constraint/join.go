@@ -85,7 +85,6 @@ func (j *join) Dim() int               { return j.d }
 func (j *join) Equalities() []string   { return j.names[:j.m] }
 func (j *join) Inequalities() []string { return j.names[j.m:] }
 
-// capabilities are those that the components alone have.
 func (j *join) capabilities(name string, within func(i int, err error) error) Capabilities {
 	c := Capabilities{Name: name, Support: j.support}
 	faults := make([]func(x []float64) error, len(j.parts))
@@ -193,7 +192,6 @@ func (j *join) evaluator(rows int) *joinEvaluator {
 	return e
 }
 
-// functions lists what the join computes.
 func (e *joinEvaluator) functions() Evaluator {
 	out := Evaluator{Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors}
 	for i := range e.parts {
@@ -207,7 +205,6 @@ func (e *joinEvaluator) functions() Evaluator {
 	return out
 }
 
-// sees returns the part's coordinates of n points.
 func (p *partEvaluator) sees(to *scratch, x []float64, n, d int) []float64 {
 	if p.d == d {
 		return x
@@ -228,7 +225,6 @@ func (e *joinEvaluator) Values(values, x []float64, n int) {
 	}
 }
 
-// put writes a part's values in their places.
 func (e *joinEvaluator) put(values []float64, p *partEvaluator, own []float64, n int) {
 	c := len(e.names)
 	for i := range n {

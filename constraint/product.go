@@ -13,7 +13,6 @@ type Factor struct {
 	Set
 }
 
-// Unwrap is for As.
 func (f Factor) Unwrap() []Set { return []Set{f.Set} }
 
 // Product returns the set of points (x_0, x_1, …) with x_i in the i-th set: each factor has coordinates of its own, one
@@ -152,7 +151,6 @@ func (e *productEvaluator) Exp(y, w, x, v []float64) {
 	}
 }
 
-// Log is that of each factor.
 func (e *productEvaluator) Log(v, x, y []float64) bool {
 	for i := range e.parts {
 		f := &e.parts[i]
@@ -179,7 +177,6 @@ func newProductProjector(e *joinEvaluator) *productProjector {
 	return p
 }
 
-// WorkSize implements Projector.
 func (e *productProjector) WorkSize() int { return e.work[len(e.parts)] }
 
 // each calls f for every point and factor with the point's number, and the factor's
@@ -201,7 +198,6 @@ type span struct{ at, n int }
 
 func (s span) of(v []float64) []float64 { return v[s.at : s.at+s.n] }
 
-// Factor implements Projector.
 func (e *productProjector) Factor(values, work []float64, regular []bool, x []float64, n int) {
 	for t := range n {
 		regular[t] = true
@@ -212,17 +208,14 @@ func (e *productProjector) Factor(values, work []float64, regular []bool, x []fl
 	})
 }
 
-// Tangent implements Projector.
 func (e *productProjector) Tangent(dst, v, x, work []float64, n int) {
 	e.each(n, func(p Projector, _ int, at, _, w span) { p.Tangent(at.of(dst), at.of(v), at.of(x), w.of(work), 1) })
 }
 
-// Normal implements Projector.
 func (e *productProjector) Normal(dst, u, x, work []float64, n int) {
 	e.each(n, func(p Projector, _ int, at, c, w span) { p.Normal(at.of(dst), c.of(u), at.of(x), w.of(work), 1) })
 }
 
-// Landing implements Projector.
 func (e *productProjector) Landing(dst, x, work []float64, n int) {
 	e.each(n, func(p Projector, _ int, at, _, w span) { p.Landing(at.of(dst), at.of(x), w.of(work), 1) })
 }

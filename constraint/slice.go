@@ -59,7 +59,6 @@ func (s *sliced) whole(dst, x []float64, n int) {
 	}
 }
 
-// narrow gathers the free coordinates of rows.
 func (s *sliced) narrow(dst, rows []float64, n int) {
 	d := len(s.free)
 	for i := range n {

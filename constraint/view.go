@@ -56,9 +56,7 @@ type view struct {
 
 func (v *view) Equalities() []string   { return v.names[:v.m] }
 func (v *view) Inequalities() []string { return v.names[v.m:] }
-
-// Unwrap is for As.
-func (v *view) Unwrap() []Set { return []Set{v.Set} }
+func (v *view) Unwrap() []Set          { return []Set{v.Set} }
 
 func (v *view) Capabilities() Capabilities {
 	c := v.Set.Capabilities()

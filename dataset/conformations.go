@@ -206,7 +206,6 @@ func (c *Conformations) frames(draws *langevin.Draws, set *conformation.Set, ene
 // refined is how near to Σ frames are brought, in Å and radians.
 const refined = 1e-13
 
-// watch follows a coordinate through the chains.
 func watch(q conformation.Coordinate, draws *langevin.Draws) Watched {
 	var chains [][]float64
 	var all []float64

@@ -109,7 +109,6 @@ func (d dialect) cells(line string) []string {
 	return strings.Split(line, between)
 }
 
-// number reads a cell.
 func (d dialect) number(cell string) (float64, error) {
 	if d.comma {
 		cell = strings.Replace(cell, ",", ".", 1)

@@ -44,7 +44,6 @@ func DecodeEarth(name string, r io.Reader) (*Points, error) {
 	return places(t), nil
 }
 
-// places makes unit vectors of latitudes and longitudes.
 func places(t *Points) *Points {
 	x := make([]float64, 0, 3*t.N)
 	for i := range t.N {

@@ -110,7 +110,6 @@ const (
 	MaxNumbers = 1 << 28 // coordinates in all
 )
 
-// readFile calls decode on the named file.
 func readFile(path string, decode func(name string, r io.Reader) (*Points, error)) (*Points, error) {
 	f, err := input.Open(path, MaxFile)
 	if err != nil {

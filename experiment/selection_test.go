@@ -108,12 +108,12 @@ func TestPowerTraceHistogram(t *testing.T) {
 		{e.HeldOutRows, func(s metric.Score) metric.Float { return s.HeldOut },
 			func(s metric.Score) metric.Float { return s.HeldOutFloor }},
 	} {
-		each, mean := metric.PowerTraceJSD(some, c.data, 3)
+		each, mean := metric.TraceJSD(metric.PowerTraces(nil, some, 3), metric.PowerTraces(nil, c.data, 3))
 		if float64(c.got(j.Score)) != mean || mean == 0 {
 			t.Errorf("distance %v, want %v", c.got(j.Score), mean)
 		}
 		floor := metric.NoiseFloor(e.TrainRows, 9, 10, 20, e.Problem.Seed, func(y []float64) float64 {
-			_, mean := metric.PowerTraceJSD(y, c.data, 3)
+			_, mean := metric.TraceJSD(metric.PowerTraces(nil, y, 3), metric.PowerTraces(nil, c.data, 3))
 			return mean
 		})
 		if c.floor(j.Score) != floor.Mean {
@@ -121,7 +121,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 		}
 		for k, p := range j.Parts {
 			floor := metric.NoiseFloor(e.TrainRows, 9, 10, 20, e.Problem.Seed, func(y []float64) float64 {
-				each, _ := metric.PowerTraceJSD(y, c.data, 3)
+				each, _ := metric.TraceJSD(metric.PowerTraces(nil, y, 3), metric.PowerTraces(nil, c.data, 3))
 				return each[k]
 			})
 			if float64(c.got(p.Score)) != each[k] || c.floor(p.Score) != floor.Mean {

@@ -25,7 +25,6 @@ type Source struct {
 	Narrow  bool   // inputs, reading and score in float32 and not in float64
 }
 
-// properties are the metadata of a model.
 func (s *Source) properties() ([]onnx.Property, error) {
 	weights, err := s.Run.Folder.WeightsHash(run.CheckpointName(s.Trained.State.Updates))
 	if err != nil {
@@ -50,7 +49,6 @@ func (s *Source) properties() ([]onnx.Property, error) {
 	return list, nil
 }
 
-// network returns the name of the network's kind.
 func (s *Source) network() string {
 	k, _ := networks.Of(s.Run.Problem.Network.Kind)
 	return k.Name

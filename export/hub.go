@@ -141,7 +141,6 @@ var licences = []string{"afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bs
 	"gpl-3.0", "isc", "lgpl", "lgpl-2.1", "lgpl-3.0", "lppl-1.3c", "mit", "mpl-2.0", "ms-pl", "odbl", "odc-by",
 	"openrail", "osl-3.0", "pddl", "postgresql", "unknown", "unlicense", "wtfpl", "zlib"}
 
-// card returns README.md.
 func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 	r := s.Run
 	type row struct{ Name, Value string }

@@ -35,7 +35,6 @@ type events struct {
 	trained float64 // seconds, as of the last record that says
 }
 
-// begun returns when a run was made.
 func begun(r *experiment.Run) (float64, error) {
 	var m run.Manifest
 	err := r.Folder.ReadJSON(run.ManifestFile, &m)

@@ -234,7 +234,6 @@ func (g *Graph) gradients(roots []int32) [][]entry {
 	return back
 }
 
-// operations counts those that values and gradients take.
 func (g *Graph) operations(roots []int32, grads [][]entry) int {
 	ends := slices.Clone(roots)
 	for _, grad := range grads {

@@ -302,7 +302,6 @@ func (g *Graph) power(a int32, n int) int32 {
 	return g.mul(h, h)
 }
 
-// unary adds an operation of one operand.
 func (g *Graph) unary(o op, a int32) int32 {
 	if o == opNeg {
 		return g.neg(a)
@@ -313,7 +312,6 @@ func (g *Graph) unary(o op, a int32) int32 {
 	return g.push(node{op: o, a: a, b: -1})
 }
 
-// binary adds an operation of two operands.
 func (g *Graph) binary(o op, a, b int32) int32 {
 	switch o {
 	case opAdd:

@@ -43,7 +43,6 @@ func (s *Scope) letFunction(form, formula string) error {
 	return nil
 }
 
-// apply evaluates a defined function.
 func (s *Scope) apply(n *ast.CallNode, m *macro) Value {
 	if len(n.Arguments) != len(m.params) {
 		s.failAt(n, "%s takes %s, not %d", m.form, arguments(len(m.params)), len(n.Arguments))

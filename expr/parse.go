@@ -58,7 +58,6 @@ func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
 	return tree.Node, nil
 }
 
-// message puts the parser's words in ours.
 func message(m string) string {
 	switch {
 	case strings.Contains(m, "Token(EOF)"), strings.Contains(m, "token EOF"):
@@ -135,7 +134,6 @@ func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
 	return v, err
 }
 
-// work counts steps before they are taken.
 func (s *Scope) work(n ast.Node, steps int) {
 	if s.steps += steps; s.steps > MaxSteps {
 		s.failAt(n, "the formulas expand to more than %d operations", MaxSteps)

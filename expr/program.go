@@ -127,17 +127,14 @@ func (e *Evaluator) Jacobians(values, jac, x []float64, n int) {
 // made for the call, for a look from outside the loops.
 func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
 
-// Jacobians is that of an Evaluator; see Values.
 func (p *Program) Jacobians(values, jac, x []float64, n int) {
 	p.NewEvaluator().Jacobians(values, jac, x, n)
 }
 
-// SparseJacobians is that of an Evaluator; see Values.
 func (p *Program) SparseJacobians(values, jac, x []float64, n int) {
 	p.NewEvaluator().SparseJacobians(values, jac, x, n)
 }
 
-// HessianVectors is that of an Evaluator; see Values.
 func (p *Program) HessianVectors(dst, x, v []float64, n int) {
 	p.NewEvaluator().HessianVectors(dst, x, v, n)
 }

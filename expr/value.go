@@ -225,7 +225,6 @@ func (v Value) Pow(w Value) Value {
 	return pair(opPow, v, w)
 }
 
-// integer returns the integer that v is.
 func (v Value) integer(what string) int {
 	c, ok := v.Constant()
 	switch {

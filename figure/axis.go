@@ -62,7 +62,6 @@ func (t tick) width() float64 {
 	return textWidth(t.text, textSize, false) + supScale*textWidth(t.sup, textSize, false)
 }
 
-// ticks returns about n ticks at round values.
 func (a axis) ticks(n int) []tick {
 	if !a.log {
 		return linearTicks(a.lo, a.hi, cmp.Or(a.step, roundStep((a.hi-a.lo)/float64(n))), a.at)
@@ -144,7 +143,6 @@ func decimal(v float64, decimals int) string {
 	return whole
 }
 
-// count writes n in groups of three digits.
 func count(n int) string { return grouped(strconv.Itoa(n)) }
 
 func grouped(digits string) string {

@@ -33,7 +33,6 @@ func face(size float64, bold bool) font.Face {
 	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: font.Length(size)}, Face: parsed}
 }
 
-// textWidth is the width of s in points.
 func textWidth(s string, size float64, bold bool) float64 {
 	f := face(size, bold)
 	return f.Width(s).Points()

@@ -142,10 +142,8 @@ type span struct {
 
 func newSpan(log bool) *span { return &span{math.Inf(1), math.Inf(-1), log} }
 
-func (s *span) shows(v float64) bool { return axis{log: s.log}.shows(v) }
-
-func (s *span) add(v float64) { s.lo, s.hi = min(s.lo, v), max(s.hi, v) }
-
+func (s *span) shows(v float64) bool  { return axis{log: s.log}.shows(v) }
+func (s *span) add(v float64)         { s.lo, s.hi = min(s.lo, v), max(s.hi, v) }
 func (s *span) axis(pad float64) axis { return newAxis(s.lo, s.hi, pad, s.log) }
 
 func undrawable(log bool) string {

@@ -150,7 +150,6 @@ func (p plate) base(s *scene) {
 	s.stroke(rule, 0.8, outline)
 }
 
-// mark draws the places of each layer.
 func (p plate) mark(s *scene, keys []key, at [][]geo) {
 	points := make([][]xy, len(at))
 	for i, places := range at {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit/law"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -34,21 +33,21 @@ func TestBoundedLaws(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
-		r := law.Run{Method: m, Walls: langevin.PaperWalls, Count: 1000, Seed: 11}
-		for i, b := range law.AllBounded(1) {
+		r := chainRun{Method: m, Walls: langevin.PaperWalls, Count: 1000, Seed: 11}
+		for i, b := range allBounded(1) {
 			r.Tau, r.Step = step[b.Name].τ, step[b.Name].count
 			if m.Underdamped() {
 				r.Tau = math.Sqrt(r.Tau)
 				r.Friction = 10 / r.Tau
 			}
 			r.Repulsion = r.Length() / 2
-			b = law.AllBounded(r.Temperature())[i]
+			b = allBounded(r.Temperature())[i]
 			last, err := r.Last(t.Context(), b, pool)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for j, u := range last {
-				if dist := law.Kolmogorov(u); dist > critical {
+				if dist := kolmogorov(u); dist > critical {
 					t.Errorf("%v on the %s, coordinate %d: KS distance %.3f, critical %.3f", m, b.Name, j, dist,
 						critical)
 				}

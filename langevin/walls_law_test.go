@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit/law"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -14,12 +13,12 @@ import (
 // uniform on [0, 1], and the mass of the twentieth of the law next to the wall. 200 chains
 // from exact draws; each of 60 numbers may be off by 5.5 standard errors (rate 4·10⁻⁸
 // each) and the bias of the scheme: nothing that 400 chains could see but on the cap
-// with a density, where the gradient of f gives 0.03 at the first friction (bench/tables walls). The
+// with a density, where the gradient of f gives 0.03 at the first friction. The
 // paper's walls are off by 0.05 to 0.4 in the mean for γτ ≤ 0.05.
 func TestElasticLaws(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
-	all := law.AllWalled()
+	all := allWalled()
 	if testing.Short() {
 		all = all[1:3]
 	}
@@ -28,13 +27,13 @@ func TestElasticLaws(t *testing.T) {
 		if b.Name == "cap, exp(−3z)" {
 			bias = 0.035
 		}
-		for _, r := range []law.Run{
+		for _, r := range []chainRun{
 			{Method: langevin.ULLA, Tau: 0.05, Friction: 0.2}, {Method: langevin.ULLA, Tau: 0.05, Friction: 100},
 			{Method: langevin.ULLAP, Tau: 0.05, Friction: 1}, {Method: langevin.OLLA, Tau: 0.005},
 			{Method: langevin.OLLAP, Tau: 0.005},
 		} {
 			r.Count, r.Step, r.Seed = 200, 4, 7
-			m, err := law.Chain{Run: r, Burn: 300, Keep: 100}.Stationary(t.Context(), b, pool)
+			m, err := wallChain{chainRun: r, Burn: 300, Keep: 100}.Stationary(t.Context(), b, pool)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,11 +58,11 @@ func TestElasticErrorFalls(t *testing.T) {
 	}
 	pool := parallel.New(0)
 	defer pool.Close()
-	b := law.AllWalled()[3]
+	b := allWalled()[3]
 	var off []float64
 	for i, τ := range []float64{0.1, 0.05, 0.025} {
-		r := law.Run{Method: langevin.ULLA, Tau: τ, Friction: 0.2, Count: 400, Step: 4, Seed: 7}
-		m, err := law.Chain{Run: r, Burn: 200 << i, Keep: 75 << i}.Stationary(t.Context(), b, pool)
+		r := chainRun{Method: langevin.ULLA, Tau: τ, Friction: 0.2, Count: 400, Step: 4, Seed: 7}
+		m, err := wallChain{chainRun: r, Burn: 200 << i, Keep: 75 << i}.Stationary(t.Context(), b, pool)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,21 +87,21 @@ func TestElasticErrorFalls(t *testing.T) {
 func TestBackwardKeepsTheLaw(t *testing.T) {
 	pool := parallel.New(0)
 	defer pool.Close()
-	elastic := []law.Run{
+	elastic := []chainRun{
 		{Method: langevin.ULLA, Tau: 0.05, Friction: 0.2}, {Method: langevin.ULLA, Tau: 0.05, Friction: 100},
 		{Method: langevin.ULLAP, Tau: 0.05, Friction: 1}, {Method: langevin.OLLA, Tau: 0.005},
 		{Method: langevin.OLLAP, Tau: 0.005},
 	}
-	var paper []law.Run
+	var paper []chainRun
 	for _, m := range []langevin.Method{langevin.ULLA, langevin.OLLA, langevin.ULLAP, langevin.OLLAP} {
-		r := law.Run{Method: m, Walls: langevin.PaperWalls, Tau: 0.0025}
+		r := chainRun{Method: m, Walls: langevin.PaperWalls, Tau: 0.0025}
 		if m.Underdamped() {
 			r.Tau, r.Friction = 0.05, 200
 		}
 		r.Repulsion = r.Length() / 2
 		paper = append(paper, r)
 	}
-	for i, b := range append(law.AllWalled(), law.WholeTorus) {
+	for i, b := range append(allWalled(), wholeTorus) {
 		runs, mean, edge := elastic, 0.004, 0.001
 		switch b.Name {
 		case "cap, exp(−3z)":
@@ -115,7 +114,7 @@ func TestBackwardKeepsTheLaw(t *testing.T) {
 		}
 		for _, r := range runs {
 			r.Count, r.Step, r.Seed = 2000, 80, 7
-			m, err := law.Chain{Run: r}.Backward(t.Context(), b, pool)
+			m, err := wallChain{chainRun: r}.Backward(t.Context(), b, pool)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,8 +26,7 @@ type Fault struct {
 	First string // the first of them
 }
 
-func (f Fault) Error() string { return f.String() }
-
+func (f Fault) Error() string    { return f.String() }
 func (Fault) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // String names the fault and what it does to what is made from the mesh: a level

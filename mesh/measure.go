@@ -16,7 +16,6 @@ func cross(a, b vec) vec {
 	return vec{det(a[1], a[2], b[1], b[2]), det(a[2], a[0], b[2], b[0]), det(a[0], a[1], b[0], b[1])}
 }
 
-// det returns ad − bc.
 func det(a, b, c, d float64) float64 { return float64(a*d) - float64(b*c) }
 
 // FaceArea returns the area of face f.

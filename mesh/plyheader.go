@@ -101,7 +101,6 @@ func plyProp(w []string) (q plyProperty, ok bool) {
 	return q, false
 }
 
-// complete checks that the header declares a mesh.
 func (p *plyReader) complete(elements []plyElement) error {
 	found := map[string]bool{}
 	for _, e := range elements {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 )
 
-// number reads one number.
 func (p *plyReader) number(k plyKind) (float64, error) {
 	if p.order == nil {
 		if len(p.words) == 0 {

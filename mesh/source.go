@@ -37,7 +37,6 @@ func (s *source) next() (string, error) {
 	return string(text), nil
 }
 
-// take fills b.
 func (s *source) take(b []byte) error {
 	n, err := io.ReadFull(s, b)
 	s.at += int64(n)

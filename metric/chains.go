@@ -88,7 +88,6 @@ func usable(chains [][]float64) bool {
 	return false
 }
 
-// split returns the halves of each chain.
 func split(chains [][]float64) [][]float64 {
 	out := make([][]float64, 0, 2*len(chains))
 	for _, c := range chains {

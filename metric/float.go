@@ -8,7 +8,6 @@ import (
 // A Float is a number in JSON, or null where it is not finite: JSON has no NaN.
 type Float float64
 
-// MarshalJSON implements json.Marshaler.
 func (f Float) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
 		return []byte("null"), nil

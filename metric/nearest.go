@@ -33,7 +33,6 @@ func NearestDistances(dst, x, ref []float64, d int) []float64 {
 	return dst
 }
 
-// scanNearest is NearestDistances by looking at every pair.
 func scanNearest(dst, x, ref []float64, d int) {
 	for i := range dst {
 		q := x[i*d : (i+1)*d]

@@ -81,5 +81,4 @@ func Project(x, mean, v []float64) (y float64) {
 	return y
 }
 
-// larger compares sizes.
 func larger(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }

@@ -52,11 +52,6 @@ func square(dst, s []float64, n int) {
 	}
 }
 
-// PowerTraceJSD returns TraceJSD of the power traces of the n×n matrices a and b.
-func PowerTraceJSD(a, b []float64, n int) (each [4]float64, mean float64) {
-	return TraceJSD(PowerTraces(nil, a, n), PowerTraces(nil, b, n))
-}
-
 // TraceJSD returns the JSDistance between the histograms of each power trace of two sets of matrices, given by their
 // PowerTraces, and the mean of the four. A histogram has 100 equal bins between the smallest and the largest value of
 // both sides, as a density, raised by 1e-10 in every bin. All are NaN if either side is empty or has a value that is

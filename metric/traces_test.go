@@ -39,23 +39,23 @@ func TestPowerTracesOfATurn(t *testing.T) {
 
 // Equal sets are at distance 0, sets without a common bin at √ln 2 but for the
 // 1e-10 in the empty bins, and what is not finite has none.
-func TestPowerTraceJSDLimits(t *testing.T) {
+func TestTraceJSDLimits(t *testing.T) {
 	a := []float64{1, 0, 0, 1, 0.9, 0, 0, 0.8}
-	if each, mean := PowerTraceJSD(a, a, 2); mean != 0 {
+	if each, mean := TraceJSD(PowerTraces(nil, a, 2), PowerTraces(nil, a, 2)); mean != 0 {
 		t.Errorf("equal sets: %v", each)
 	}
 	one := []float64{1, 0, 0, 1}
-	if each, mean := PowerTraceJSD(one, append(one, one...), 2); mean != 0 {
+	if each, mean := TraceJSD(PowerTraces(nil, one, 2), PowerTraces(nil, append(one, one...), 2)); mean != 0 {
 		t.Errorf("one value in all: %v", each)
 	}
 	b := []float64{-3, 0, 0, -1, -3.1, 0, 0, -1}
-	if _, mean := PowerTraceJSD(a, b, 2); math.Abs(mean-math.Sqrt(math.Ln2)) > 1e-6 {
+	if _, mean := TraceJSD(PowerTraces(nil, a, 2), PowerTraces(nil, b, 2)); math.Abs(mean-math.Sqrt(math.Ln2)) > 1e-6 {
 		t.Errorf("disjoint sets: %v", mean)
 	}
-	if _, mean := PowerTraceJSD(a, []float64{math.NaN(), 0, 0, 1}, 2); !math.IsNaN(mean) {
+	if _, mean := TraceJSD(PowerTraces(nil, a, 2), PowerTraces(nil, []float64{math.NaN(), 0, 0, 1}, 2)); !math.IsNaN(mean) {
 		t.Errorf("NaN: %v", mean)
 	}
-	if _, mean := PowerTraceJSD(a, nil, 2); !math.IsNaN(mean) {
+	if _, mean := TraceJSD(PowerTraces(nil, a, 2), nil); !math.IsNaN(mean) {
 		t.Errorf("empty: %v", mean)
 	}
 }

@@ -124,7 +124,6 @@ type energy struct {
 	told func(statistic float64) float64 // as it is reported: a function that never falls
 }
 
-// distance is |x − y|, of its square.
 func distance(squared float64) float64 { return math.Sqrt(squared) }
 
 // newEnergy prepares the relabellings of the points into n and the rest; the distance of two is a function of the

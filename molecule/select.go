@@ -99,7 +99,6 @@ func (m *Molecule) SelectAll(refs []string) ([]int, error) {
 	return out, nil
 }
 
-// find returns the atoms that a name fits.
 func (m *Molecule) find(ref string) []int {
 	part := strings.Split(ref, ":")
 	name := part[len(part)-1]

@@ -51,7 +51,6 @@ func (m *message) number(field protowire.Number, v int64) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(v))
 }
 
-// numbers writes a packed list.
 func (m *message) numbers(field protowire.Number, list []int64) {
 	var b []byte
 	for _, v := range list {

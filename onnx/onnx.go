@@ -131,7 +131,6 @@ func (g *Graph) Op(op string, in []Value, attributes ...Attribute) Value {
 	return Value{n.Out, in[len(in)-1].Type}
 }
 
-// tensor adds a constant and returns its value.
 func (g *Graph) tensor(t Tensor, as Type) Value {
 	t.Name = cmp.Or(t.Name, fmt.Sprintf("c%d", len(g.Tensors)))
 	g.Tensors = append(g.Tensors, t)

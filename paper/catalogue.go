@@ -303,7 +303,7 @@ func table1() *Exhibit {
 			"left open ([auto](auto.md)), and " + autoLong + " that with all of the budget, whatever held-out " +
 			"losses say: these four are not the paper's. " + copies + " are draws from the training rows, which a " +
 			"perfect memoriser makes. New draws of the law have about 0.174, 0.117, 0.132, 0.064 on catalogues, by " +
-			"halves of the data, and 0.026, 0.026, 0.027, 0.027 on surfaces (go run ./bench/tables halves laws).",
+			"halves of the data, and 0.026, 0.026, 0.027, 0.027 on surfaces.",
 		Rows:    append(slices.Clone(tableMethods), copies),
 		Columns: slices.Concat(earths, meshes, []string{"|h| earth", "|h| mesh"})}
 	held := &Exhibit{Name: "table1-held-out", Title: "Beside table 1: memorised or learned", Corner: "method",

@@ -60,7 +60,6 @@ func (b *barrier) begin(s *path) {
 	clear(s.ν)
 }
 
-// join returns δ.
 func (b *barrier) join(s *path) float64 { return s.weight / (steepest * s.length) }
 
 // force returns B′ of inequality i at y and the curvature that a step reckons with: B″ outside,

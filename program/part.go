@@ -90,7 +90,6 @@ func parts(s constraint.Set) (all []part, derivatives int) {
 	return all, derivatives
 }
 
-// first returns the first coordinate of a support.
 func first(support []int) int {
 	if len(support) == 0 {
 		return 0
@@ -137,7 +136,6 @@ func (q *part) take(dst, x []float64) {
 	}
 }
 
-// put writes them into a point.
 func (q *part) put(x, from []float64) {
 	if q.coord == nil {
 		copy(x, from)

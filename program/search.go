@@ -450,7 +450,6 @@ func (p *path) toward() (s float64) {
 	return s
 }
 
-// largest returns max |x_j|.
 func largest(x []float64) (size float64) {
 	for _, v := range x {
 		size = max(size, math.Abs(v))

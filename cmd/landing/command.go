@@ -5,10 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// helpTemplate is how a command's help is written: what it is for, examples, and then all else.
+const helpTemplate = `{{.Short}}.
+{{if .HasExample}}
+Examples:
+{{.Example}}
+{{end}}{{with .Long}}
+{{.}}
+{{end}}
+{{.UsageString}}`
+
+// usageTemplate is cobra's without the examples, which stand before it.
+func usageTemplate(cobras string) string {
+	before, rest, _ := strings.Cut(cobras, "{{if .HasExample}}")
+	_, after, _ := strings.Cut(rest, "{{end}}")
+	return before + after
+}
 
 // An answer is what a command prints: an object with --json, text otherwise. The zero value prints nothing.
 type answer struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -114,51 +115,141 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 	}
 }
 
+// distillOptions are the flags of distill.
+type distillOptions struct {
+	experiment.Student
+	place
+	steps, data, checkpoint string
+	budget                  time.Duration
+	given                   func(flag string) bool
+}
+
+func (o *distillOptions) flags(f *pflag.FlagSet) {
+	o.given = f.Changed
+	f.StringVar(&o.steps, "steps", "1,2,4", "numbers of evaluations of the network that a sample is to take")
+	f.IntVarP(&o.Samples, "number", "n", 0, "number of samples of the run to learn (default: 20000)")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "checkpoint of the run to learn from (default: as generate)")
+	movedFlag(f, &o.data)
+	f.StringArrayVar(&o.Settings, "set", nil, "replace one key of the student, as in train.epochs=100 (repeatable)")
+	f.DurationVar(&o.budget, "for", 0, "training time, as in 90s, once samples are drawn: train.max_seconds")
+	o.place.flags(f)
+}
+
+// check looks at the flags, and completes the student.
+func (o *distillOptions) check() (err error) {
+	if o.Steps, err = parseSteps(o.steps); err != nil {
+		return err
+	}
+	if n := o.Samples; o.given("number") && (n < 1 || n > mostLearned) {
+		return badFlag("number", n, fmt.Sprintf("1 to %d", mostLearned))
+	}
+	if o.given("for") {
+		if err := checkBudget(o.budget); err != nil {
+			return err
+		}
+	}
+	o.Settings, err = withBudget(o.budget, o.Settings, "train.epochs=0")
+	return err
+}
+
 func (a *app) distill() *cobra.Command {
-	var student experiment.Student
-	var at place
-	var steps, data, checkpoint string
-	var budget time.Duration
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "distill RUN",
 		Short: "Train a student of a run that makes a sample in a few network evaluations",
-		Long: `distill draws samples of a trained run and trains a student on them, in a run folder of its own,
-that makes a sample in as few evaluations of its network as --steps says, the last act being a
-projection onto the set. The folder is a run like any other: generate, report, train and show
-work on it. generate.evaluations says how many evaluations its samples take, the largest of --steps
-unless --set says otherwise; manifest.json says which run taught it.`,
+		Long: `distill draws samples of a trained run and trains a student on them, in a run folder of its own. The
+student makes a sample in as few evaluations of its network as --steps says; the last step is a
+projection onto the set. The folder is a run like any other: generate, report, train and show work on
+it. generate.evaluations says how many evaluations its samples take: the largest of --steps, unless
+--set says otherwise. manifest.json says which run taught it.`,
 		Example: "  landing distill runs/volcano-001\n  landing distill runs/volcano-001 --steps 4 --for 2m\n" +
 			"  landing generate runs/volcano-few-001 --set generate.evaluations=1 -n 100000 -o samples.npy",
 		Args: args(1, "a run folder"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if student.Steps, err = parseSteps(steps); err != nil {
-				return err
-			}
-			if n := student.Samples; cmd.Flags().Changed("number") && (n < 1 || n > mostLearned) {
-				return &usageError{fmt.Errorf("-n is %d; expected 1 to %d", n, mostLearned)}
-			}
-			if cmd.Flags().Changed("for") {
-				if err := checkBudget(budget); err != nil {
-					return err
-				}
-				src := source{settings: student.Settings, budget: budget}
-				if student.Settings, err = src.within(); err != nil {
-					return err
-				}
-			}
-			return a.teach(cmd, args[0], data, checkpoint, student, &at)
-		},
+	}, new(distillOptions), runDistill)
+}
+
+// runDistill makes a student's folder, trains it and measures its samples.
+func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (answer, error) {
+	if err := o.check(); err != nil {
+		return answer{}, err
 	}
-	cmd.Flags().StringVar(&steps, "steps", "1,2,4", "numbers of evaluations of the network that a sample is to take")
-	cmd.Flags().IntVarP(&student.Samples, "number", "n", 0, "number of samples of the run to learn (default: 20000)")
-	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "checkpoint of the run to learn from (default: as generate)")
-	movedFlag(cmd.Flags(), &data)
-	cmd.Flags().StringArrayVar(&student.Settings, "set", nil,
-		"replace one key of the student, as in train.epochs=100 (repeatable)")
-	cmd.Flags().DurationVar(&budget, "for", 0, "train so long, as in 90s, once samples are drawn: train.max_seconds")
-	at.flags(cmd.Flags())
-	return cmd
+	dir := args[0]
+	teacher, err := experiment.Open(dir, o.data, a.workersPool())
+	if err != nil {
+		return answer{}, err
+	}
+	if teacher.Warning != "" {
+		a.say("note: %s", teacher.Warning)
+	}
+	bar := a.progress()
+	lesson, err := experiment.Teach(ctx, teacher, o.Student, o.checkpoint, func(done, of int) {
+		bar.count(done, of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
+	})
+	bar.done()
+	if err != nil {
+		return answer{}, err
+	}
+	defer lesson.Remove()
+	from := lesson.Teacher
+	a.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
+		from.Each)
+	l, err := experiment.Load(lesson.Problem, a.workersPool())
+	if err != nil {
+		return answer{}, err
+	}
+	f, err := o.make(lesson.Problem.Name)
+	if err != nil {
+		return answer{}, err
+	}
+	if f.Moved != "" {
+		a.say("the run that was there is now %s", f.Moved)
+	}
+	r, err := l.Begin(f, lesson.Problem.Resolved(), append([]string{"landing"}, a.args...))
+	if err != nil {
+		return answer{}, err
+	}
+	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
+		return answer{}, err
+	}
+	last, err := a.fit(ctx, r, "", board{})
+	if err != nil {
+		return answer{}, err
+	}
+	table, err := compareCounts(ctx, teacher, r, o.checkpoint, o.Steps)
+	if err != nil {
+		return answer{}, err
+	}
+	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Of: table[0], Samples: table[1:]}
+	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		return answer{}, err
+	}
+	if result.judge(r.Problem, m.Stopped != nil); result.Remedy != nil {
+		result.Remedy.Command = commandLine(result.Remedy)
+	}
+	return answer{result, func(w io.Writer) {
+		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
+		result.print(w)
+	}}, nil
+}
+
+func (d *distilled) print(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "evaluations\tdistance\tover teacher's\tworst violation\tfailed\tseconds\t")
+	row := func(c counted, who string) {
+		fmt.Fprintf(tw, "%.4g\t%.4f\t%.2f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance), float64(c.Ratio),
+			float64(c.Violation), c.Failed, c.Seconds, who)
+	}
+	row(d.Of, "the teacher")
+	for _, c := range d.Samples {
+		row(c, "")
+	}
+	tw.Flush()
+	fmt.Fprintf(w, "%s\n", d.Verdict)
+	if d.Remedy != nil {
+		fmt.Fprintf(w, "try:   %s\n", d.Remedy)
+	}
+	fmt.Fprintf(w, "next:  %s\n", suggest(verdict.Generate, d.Run))
 }
 
 // parseSteps reads numbers of evaluations.
@@ -174,84 +265,6 @@ func parseSteps(list string) ([]int, error) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
-}
-
-// teach makes a student's folder, trains it and says what its samples are worth.
-func (a *app) teach(cmd *cobra.Command, dir, data, checkpoint string, student experiment.Student, at *place) error {
-	ctx := cmd.Context()
-	teacher, err := experiment.Open(dir, data, a.workersPool())
-	if err != nil {
-		return err
-	}
-	if teacher.Warning != "" {
-		a.say("note: %s", teacher.Warning)
-	}
-	bar := a.progress()
-	lesson, err := experiment.Teach(ctx, teacher, student, checkpoint, func(done, of int) {
-		bar.count(done, of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
-	})
-	bar.done()
-	if err != nil {
-		return err
-	}
-	defer lesson.Remove()
-	from := lesson.Teacher
-	a.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
-		from.Each)
-	l, err := experiment.Load(lesson.Problem, a.workersPool())
-	if err != nil {
-		return err
-	}
-	f, err := at.make(lesson.Problem.Name)
-	if err != nil {
-		return err
-	}
-	if f.Moved != "" {
-		a.say("the run that was there is now %s", f.Moved)
-	}
-	r, err := l.Begin(f, lesson.Problem.Resolved(), append([]string{"landing"}, a.args...))
-	if err != nil {
-		return err
-	}
-	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
-		return err
-	}
-	last, err := a.fit(ctx, r, "", board{})
-	if err != nil {
-		return err
-	}
-	table, err := compareCounts(ctx, teacher, r, checkpoint, student.Steps)
-	if err != nil {
-		return err
-	}
-	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Of: table[0], Samples: table[1:]}
-	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return err
-	}
-	if result.judge(r.Problem, m.Stopped != nil); result.Remedy != nil {
-		result.Remedy.Command = commandLine(result.Remedy)
-	}
-	return a.result(result, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "evaluations\tdistance\tover teacher's\tworst violation\tfailed\tseconds\t")
-		for i, c := range table {
-			who := ""
-			if i == 0 {
-				who = "the teacher"
-			}
-			fmt.Fprintf(tw, "%.4g\t%.4f\t%.2f\t%.2g\t%d\t%.2f\t%s\n", c.Evaluations, float64(c.Distance),
-				float64(c.Ratio), float64(c.Violation), c.Failed, c.Seconds, who)
-		}
-		tw.Flush()
-		fmt.Fprintf(w, "%s\n", result.Verdict)
-		if result.Remedy != nil {
-			fmt.Fprintf(w, "try:   %s\n", result.Remedy)
-		}
-		fmt.Fprintf(w, "next:  %s\n", suggest(verdict.Generate, f.Dir))
-	})
 }
 
 // compareCounts judges samples of the teacher, and then of the student by each number of evaluations, the most

@@ -50,7 +50,7 @@ func bounds(all ...bound) error {
 	return nil
 }
 
-func positive[T int | float64](flag string, v T) bound {
+func positive[T ~int | ~int64 | float64](flag string, v T) bound {
 	return bound{flag, v > 0, v, "a number above 0"}
 }
 

@@ -341,11 +341,11 @@ func TestFewRows(t *testing.T) {
 		if r := ok(t, dir, append([]string{"train", "--out", run}, args...)...); strings.Count(r.stderr, warning) != 1 {
 			t.Errorf("train: %s", r.stderr)
 		}
-		for _, verb := range []string{"report", "report", "--text"} {
-			r := ok(t, dir, verb, run)
+		for _, verb := range [][]string{{"report"}, {"report", "--text"}} {
+			r := ok(t, dir, append(verb, run)...)
 			if strings.Count(r.stderr, warning) != 1 || strings.Contains(r.stdout, "NaN") ||
 				!strings.Contains(r.stdout, "too few points to hold any out") {
-				t.Errorf("%s %s: %s%s", verb, run, r.stderr, r.stdout)
+				t.Errorf("%v %s: %s%s", verb, run, r.stderr, r.stdout)
 			}
 		}
 		page, err := os.ReadFile(filepath.Join(dir, run, "report.html"))

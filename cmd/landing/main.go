@@ -189,10 +189,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "landing",
 		Short: "Generative models whose samples stay on a feasible set",
-		Long: `landing trains diffusion models on a feasible set {x : h(x) = 0, g(x) ≤ 0} and
-samples from them, with the landing dynamics OLLA and ULLA.
-
-Start with:  landing demo`,
+		Long: `landing trains diffusion models on a feasible set {x : h(x) = 0, g(x) ≤ 0} and samples from them, with
+the landing dynamics OLLA and ULLA.`,
+		Example:       "  landing demo\n  landing init points.csv && landing train problem.yaml --for 3m",
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
@@ -233,6 +232,8 @@ Start with:  landing demo`,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
 		id, title string
 		verbs     []*cobra.Command

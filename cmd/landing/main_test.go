@@ -433,7 +433,7 @@ func TestForeignRuns(t *testing.T) {
 		filepath.Join(dir, "r", "checkpoints")); err != nil {
 		t.Fatal(err)
 	}
-	for _, verb := range []string{"report", "train", "--text"} {
+	for _, verb := range []string{"report", "train"} {
 		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
 			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)
 		}

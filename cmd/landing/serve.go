@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/engine"
 	"github.com/landing-diffusion/landing/experiment"
@@ -33,32 +34,29 @@ import (
 )
 
 func (a *app) serve() *cobra.Command {
-	o := serving{app: a}
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "serve RUN...",
 		Short: "Answer requests for samples of runs over HTTP",
-		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the one
-that landing generate writes, whatever is asked beside it. /docs tells the interface.
+		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the
+one that landing generate writes, whatever else is asked at the same time. /docs documents the interface.
 
-A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, and again on SIGHUP
-with the tokens; a folder that has become unreadable leaves the runs as they were. On SIGTERM requests at work are
-finished. Nothing is written into run folders.
+A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, and again
+on SIGHUP, with the tokens. If a folder has become unreadable, the runs stay as they were. On SIGTERM
+the service finishes the requests that it is working on. Nothing is written into run folders.
 
-A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token and
-perhaps when it expires), or by certificates (--tls-cert, --tls-key and --client-ca).`,
+A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token
+and optionally when it expires), or by certificates (--tls-cert, --tls-key and --client-ca).`,
 		Example: "  landing serve runs/volcano-001\n" +
 			"  curl -s localhost:8080/v1/runs/volcano-001/samples -H 'Content-Type: application/json' " +
 			"-d '{\"n\": 3}'\n" +
 			"  landing serve flood=runs/flood-002 --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem",
-		Args: func(_ *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return &usageError{errors.New("expected one or more run folders, as FOLDER or NAME=FOLDER")}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
-	}
-	f := cmd.Flags()
+		Args: atLeastOne("one or more run folders, as FOLDER or NAME=FOLDER"),
+	}, &serving{app: a}, func(ctx context.Context, _ *app, o *serving, args []string) (answer, error) {
+		return answer{}, o.run(ctx, args) // which prints the address before it serves
+	})
+}
+
+func (o *serving) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address and port; port 0 takes a free one")
 	f.StringVar(&o.tokens, "tokens", "", "file of bearer tokens: lines NAME TOKEN [EXPIRES]")
 	f.StringVar(&o.cert, "tls-cert", "", "certificate of the service, PEM")
@@ -72,7 +70,13 @@ perhaps when it expires), or by certificates (--tls-cert, --tls-key and --client
 	f.Float64Var(&o.limits.Rate, "rate", 0, "requests a second of a caller; 0: no bound")
 	f.DurationVar(&o.limits.Deadline, "deadline", 10*time.Minute, "the longest that a request may take")
 	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
-	return cmd
+}
+
+func (o *serving) check() error {
+	l := o.limits
+	return bounds(positive("queue", l.Queue), positive("max-samples", l.Samples), positive("max-numbers", l.Numbers),
+		positive("max-body", l.Body), positive("max-connections", l.Connections), positive("deadline", l.Deadline),
+		positive("drain", l.Drain), bound{"rate", l.Rate >= 0 && l.Rate <= 1e9, l.Rate, "0 to 1e9"})
 }
 
 // answering is how many threads there are besides those that draw, so that answers do not wait for them: beside 64
@@ -139,16 +143,8 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	if o.runs, err = servedRuns(args); err != nil {
 		return err
 	}
-	for what, n := range map[string]int64{"--queue": int64(o.limits.Queue), "--max-samples": o.limits.Samples,
-		"--max-numbers": o.limits.Numbers, "--max-body": o.limits.Body,
-		"--max-connections": int64(o.limits.Connections), "--deadline": int64(o.limits.Deadline),
-		"--drain": int64(o.limits.Drain)} {
-		if n <= 0 {
-			return &usageError{fmt.Errorf("%s is %d; expected more than 0", what, n)}
-		}
-	}
-	if !(o.limits.Rate >= 0 && o.limits.Rate <= 1e9) {
-		return &usageError{fmt.Errorf("--rate is %v; expected 0 to 1e9", o.limits.Rate)}
+	if err := o.check(); err != nil {
+		return err
 	}
 	tokens, err := o.readTokens()
 	if err != nil {

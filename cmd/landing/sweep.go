@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -18,65 +21,70 @@ import (
 	"github.com/landing-diffusion/landing/work"
 )
 
+// sweepOptions are the flags of sweep.
+type sweepOptions struct {
+	sweep.Options
+	out, share string
+	retry, dry bool
+}
+
+func (o *sweepOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.out, "out", "", "folder of the sweep, new or to continue in (default: sweeps/NAME)")
+	f.StringVar(&o.Dir, "data-dir", "", "folder that paths of data start from (default: that of the sweep file)")
+	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
+	shardFlag(f, &o.share, "run part i of n of the cells")
+	f.BoolVar(&o.retry, "retry", false, "run cells again that failed")
+	f.BoolVar(&o.dry, "dry-run", false, "list the cells and what they take, and run nothing")
+}
+
 func (a *app) sweep() *cobra.Command {
-	var o sweep.Options
-	var out, share string
-	var retry, dry bool
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "sweep FILE",
 		Short: "Train a grid of problems, methods, settings, budgets and seeds, and make a row of each",
-		Long: `sweep trains the cells of the grid in a sweep file (docs/sweeps.md), draws and judges samples,
-and records a row of each. The folder (--out) has run folders in runs/, units/CELL with result.json or
-failed.json, and rows.json when all cells have ended. FILE may name a sweep of the binary: ` +
-			strings.Join(sweep.Shipped(), " or ") + `.
+		Long: `sweep trains the cells of the grid in a sweep file (docs/sweeps.md), draws and judges samples, and
+records a row of each. The folder (--out) has run folders in runs/, units/CELL with result.json or
+failed.json, and rows.json when all cells have ended. FILE may name a sweep of the binary:
+` + strings.Join(sweep.Shipped(), " or ") + `.
 
-The same command goes on where it was stopped, also by kill -9, and ends in the same bytes of
-rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the
-rest goes on; --retry runs those again. Several processes may share a folder.
+The same command continues where it was stopped, also by kill -9, and ends in the same bytes of
+rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the other
+cells run; --retry runs failed cells again. Several processes may share a folder.
 
 --dry-run reads the data, lists the cells and what they take, and runs nothing. --shard 2/4 runs the
 second of four parts. landing compare shows the folder as a table and a page.`,
 		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data-dir ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
 		Args: args(1, "a sweep file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			part, err := shard(share)
-			if err != nil {
-				return err
-			}
-			f, err := sweep.Read(args[0])
-			if err != nil {
-				return err
-			}
-			if out == "" {
-				out = filepath.Join("sweeps", f.Name)
-			}
-			plan, err := f.Plan(o)
-			if dry {
-				return a.dryRun(plan, part, out, err)
-			}
-			if err != nil {
-				return err
-			}
-			r := sweep.Runner{Dir: out, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: retry,
-				Command: append([]string{"landing"}, a.args...)}
-			a.watch(&r)
-			a.say("sweep: %s", out)
-			got, err := plan.Run(cmd.Context(), r)
-			if got == nil {
-				return err
-			}
-			return errors.Join(a.swept(got, "landing sweep "+text.Shell(args[0])+" --retry",
-				"landing compare "+text.Shell(got.Dir)), err)
-		},
+	}, new(sweepOptions), runSweep)
+}
+
+func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answer, error) {
+	part, err := shard(o.share)
+	if err != nil {
+		return answer{}, err
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder of the sweep, new or to go on in (default: sweeps/NAME)")
-	cmd.Flags().StringVar(&o.Dir, "data-dir", "", "folder that paths of data start from (default: that of the sweep file)")
-	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
-	shardFlag(cmd.Flags(), &share, "run part i of n of the cells")
-	cmd.Flags().BoolVar(&retry, "retry", false, "run cells again that failed")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the cells and what they take, and run nothing")
-	return cmd
+	f, err := sweep.Read(args[0])
+	if err != nil {
+		return answer{}, err
+	}
+	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
+	plan, err := f.Plan(o.Options)
+	if o.dry {
+		return answer{}, a.dryRun(plan, part, dir, err)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: o.retry,
+		Command: append([]string{"landing"}, a.args...)}
+	a.watch(&r)
+	a.say("sweep: %s", dir)
+	got, err := plan.Run(ctx, r)
+	if got == nil {
+		return answer{}, err
+	}
+	return answer{}, errors.Join(a.swept(got, "landing sweep "+text.Shell(args[0])+" --retry",
+		"landing compare "+text.Shell(got.Dir)), err)
 }
 
 // dryRun lists what a sweep would do; refused is the error of its plan.

@@ -290,7 +290,6 @@ func (b *builder) names(atoms []int) string {
 	return strings.Join(out, "–")
 }
 
-// equality fixes a measure.
 func (b *builder) equality(i int, name string, c Condition) string {
 	if before, ok := b.fixed[i]; ok {
 		δ := c.Low - before
@@ -379,7 +378,6 @@ func (b *builder) apart(a Apart) string {
 	return b.inequality(name, terms)
 }
 
-// finish lays out the components.
 func (b *builder) finish() (*Set, error) {
 	s := b.set
 	for _, w := range b.windows {
@@ -448,10 +446,7 @@ func (s *Set) String() string {
 // Dim implements constraint.Set: three coordinates an atom.
 func (s *Set) Dim() int { return s.molecule.Dim() }
 
-// Equalities implements constraint.Set.
-func (s *Set) Equalities() []string { return s.equalities }
-
-// Inequalities implements constraint.Set.
+func (s *Set) Equalities() []string   { return s.equalities }
 func (s *Set) Inequalities() []string { return s.rest }
 
 // Molecule returns whose conformations the points are.
@@ -460,7 +455,6 @@ func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
 // Conditions returns those that it was made of, to be read.
 func (s *Set) Conditions() []Condition { return s.conditions }
 
-// Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault}
 	if s.template != nil {
@@ -472,7 +466,6 @@ func (s *Set) Capabilities() constraint.Capabilities {
 // loose is the standard deviation of starts about the template, Å: those of thermal bonds.
 const loose = 0.05
 
-// start writes the template with noise.
 func (s *Set) start(dst []float64, stream keyed.Stream, sample uint64, try int) {
 	stream.Normals(dst, sample, try)
 	for j, v := range s.template {

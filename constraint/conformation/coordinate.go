@@ -81,8 +81,7 @@ func (a vec) dot(b vec) float64        { return a.x*b.x + a.y*b.y + a.z*b.z }
 func (a vec) norm() float64            { return math.Sqrt(a.dot(a)) }
 func (a vec) put(to []float64)         { to = to[:3:3]; to[0], to[1], to[2] = a.x, a.y, a.z }
 func (a vec) add(s float64, b vec) vec { return vec{a.x + s*b.x, a.y + s*b.y, a.z + s*b.z} }
-
-func (a vec) cross(b vec) vec { return vec{a.y*b.z - a.z*b.y, a.z*b.x - a.x*b.z, a.x*b.y - a.y*b.x} }
+func (a vec) cross(b vec) vec          { return vec{a.y*b.z - a.z*b.y, a.z*b.x - a.x*b.z, a.x*b.y - a.y*b.x} }
 
 // value returns q(x).
 func (m *measure) value(x []float64) float64 {

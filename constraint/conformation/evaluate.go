@@ -2,7 +2,6 @@ package conformation
 
 import "github.com/landing-diffusion/landing/constraint"
 
-// NewEvaluator implements constraint.Set.
 func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := &evaluator{Set: s, q: make([]float64, len(s.measures)), grad: make([][12]float64, len(s.measures))}
 	return constraint.Evaluator{

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
@@ -32,9 +33,7 @@ func curvature(t *testing.T, s evaluated, x []float64) {
 			continue
 		}
 		done++
-		if err := b.At(xi, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(xi, 1))
 		want, l, p := nans(d), nans(d), unit(d, uint64(i)+200)
 		b.Landing(l)
 		b.Tangent(p, p)
@@ -92,9 +91,7 @@ func turn(t *testing.T, s evaluated, x, u, w []float64, h float64) []float64 {
 	out := make([]float64, len(x))
 	b, v := geometry.New(s, 1, 0), nans(len(x))
 	for _, sign := range []float64{1, -1} {
-		if err := b.At(shifted(x, sign*h, u), 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(shifted(x, sign*h, u), 1))
 		b.Tangent(v, w)
 		dense.Axpy(out, sign/(2*h), v)
 	}
@@ -121,9 +118,7 @@ func closedForm(t *testing.T, s evaluated, x []float64) {
 	d, m := s.Dim(), len(s.Equalities())
 	n := len(x) / d
 	b := geometry.New(sets.Plain(s), n, 0)
-	if err := b.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, n))
 	h, work, regular := nans(n*m), nans(n*p.WorkSize()), make([]bool, n)
 	p.Factor(h, work, regular, x, n)
 	for i, good := range regular {

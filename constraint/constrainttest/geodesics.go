@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // geodesics holds Exp and Log, which a set has both or neither of, against what a geodesic is:
@@ -23,9 +24,7 @@ func geodesics(t *testing.T, s evaluated, x []float64) {
 	d := s.Dim()
 	n, smooth := len(x)/d, constraint.EqualitiesOf(s)
 	g, m := geometry.New(smooth, n, 0), len(s.Equalities())
-	if err := g.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At(x, n))
 	dirs := make([]float64, n*d)
 	for i := range n {
 		copy(dirs[i*d:], unit(d, uint64(i)))
@@ -71,9 +70,7 @@ func geodesics(t *testing.T, s evaluated, x []float64) {
 				acceleration[j] = (after[j] - 2*y[j] + before[j]) / (h * h)
 			}
 			one := geometry.New(smooth, 1, 0)
-			if err := one.At(y, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, one.At(y, 1))
 			bend := dense.Norm(acceleration)
 			one.Tangent(acceleration, acceleration)
 			if turn := dense.Norm(acceleration); turn > 1e-5*bend+1e-6 {

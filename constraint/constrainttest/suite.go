@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -77,9 +78,7 @@ func onSigma(t *testing.T, s evaluated, o Options) []float64 {
 	}
 	plain := sets.Plain(s)
 	b := geometry.New(plain, o.Points, 0)
-	if err := b.At(x, o.Points); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, o.Points))
 	ok := make([]bool, o.Points)
 	y := make([]float64, len(x))
 	geometry.NewProjection(plain, o.Points).Project(b, y, x, ok, 0)
@@ -334,9 +333,7 @@ func projector(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	n := len(x) / d
 	b := geometry.New(s, n, 0)
-	if err := b.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, n))
 	π := matrix(b, n, d)
 	v, jac := make([]float64, n*c), make([]float64, n*c*d)
 	s.Jacobians(v, jac, x, n)
@@ -380,9 +377,7 @@ func projector(t *testing.T, s evaluated, x []float64) {
 	for name, other := range map[string]constraint.Set{"A·J": mixed(s, false),
 		"a repeated constraint": mixed(s, true)} {
 		o := geometry.New(other, n, 0)
-		if err := o.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, o.At(x, n))
 		for i := range n {
 			if o.Rank(i) != b.Rank(i) {
 				t.Fatalf("%s: rank %d, was %d", name, o.Rank(i), b.Rank(i))
@@ -404,9 +399,7 @@ func landing(t *testing.T, s evaluated, x []float64) {
 	c := len(constraint.Components(s))
 	n := len(x) / d
 	b := geometry.New(s, n, 0)
-	if err := b.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, n))
 	l, tangent := nans(n*d), nans(n*d)
 	b.Landing(l)
 	b.Tangent(tangent, l)
@@ -432,9 +425,7 @@ func landing(t *testing.T, s evaluated, x []float64) {
 		"rescaled rows": rescaled(s), "A·h": mixed(s, false), "a repeated constraint": mixed(s, true),
 	} {
 		o := geometry.New(other, n, 0)
-		if err := o.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, o.At(x, n))
 		l2 := nans(n * d)
 		o.Landing(l2)
 		for i := range l {
@@ -479,12 +470,8 @@ func retraction(t *testing.T, s evaluated, x []float64) {
 	n := len(x) / d
 	plain := sets.Plain(s)
 	closed, newton := geometry.New(s, n, 0), geometry.New(plain, n, 0)
-	if err := closed.At(x, n); err != nil {
-		t.Fatal(err)
-	}
-	if err := newton.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, closed.At(x, n))
+	testkit.OK(t, newton.At(x, n))
 	y := append([]float64(nil), x...)
 	for i := range n {
 		for j, v := range unit(d, uint64(i)) {

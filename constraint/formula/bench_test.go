@@ -17,12 +17,10 @@ import (
 // torsion is the dihedral of atoms 1, 3, 4, 6 of ten, in R³⁰, less a target.
 type torsion struct{ target float64 }
 
-func (torsion) Dim() int               { return 30 }
-func (torsion) Equalities() []string   { return []string{"phi"} }
-func (torsion) Inequalities() []string { return nil }
-
-func (torsion) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
-
+func (torsion) Dim() int                                { return 30 }
+func (torsion) Equalities() []string                    { return []string{"phi"} }
+func (torsion) Inequalities() []string                  { return nil }
+func (torsion) Capabilities() constraint.Capabilities   { return constraint.Capabilities{} }
 func (s torsion) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
 
 func (s torsion) Values(values, x []float64, n int) {
@@ -78,12 +76,10 @@ func dot3(u, v [3]float64) float64 { return u[0]*v[0] + u[1]*v[1] + u[2]*v[2] }
 // Σ_j sin(q_0 + … + q_j) = 0.2 over its own ten angles.
 type arms struct{}
 
-func (arms) Dim() int               { return 140 }
-func (arms) Equalities() []string   { return make([]string, 14) }
-func (arms) Inequalities() []string { return nil }
-
-func (arms) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
-
+func (arms) Dim() int                                { return 140 }
+func (arms) Equalities() []string                    { return make([]string, 14) }
+func (arms) Inequalities() []string                  { return nil }
+func (arms) Capabilities() constraint.Capabilities   { return constraint.Capabilities{} }
 func (s arms) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
 
 func (arms) Values(values, x []float64, n int) {

@@ -72,7 +72,6 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Key + ": " + e.Err.Error() }
-
 func (e *Error) Unwrap() error { return e.Err }
 
 // New builds the set. The error is an *Error.
@@ -120,7 +119,6 @@ func within(key string, err error) error {
 	return &Error{key, err}
 }
 
-// family adds the components of one entry.
 func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.Relation) error {
 	if c.Name == "" {
 		return &Error{"name", fmt.Errorf("missing; expected a name for messages")}
@@ -325,5 +323,4 @@ type PointError struct {
 }
 
 func (e *PointError) Error() string { return fmt.Sprintf("constraint %q: %v", e.Component, e.Fault) }
-
 func (e *PointError) Unwrap() error { return e.Fault }

@@ -45,14 +45,12 @@ func NewPotential(dim int, let Definitions, text string, given ...string) (*Pote
 	return p, nil
 }
 
-// Gradient implements langevin.Potential.
 func (p *Potential) Gradient(dst, x []float64, n int) {
 	e := p.scratch.Get().(*expr.Evaluator)
 	e.Jacobians(make([]float64, n), dst[:n*p.dim], x[:n*p.dim], n)
 	p.scratch.Put(e)
 }
 
-// Value implements langevin.Energy.
 func (p *Potential) Value(dst, x []float64, n int) {
 	e := p.scratch.Get().(*expr.Evaluator)
 	e.Values(dst[:n], x[:n*p.dim], n)

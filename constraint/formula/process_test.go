@@ -17,10 +17,8 @@ import (
 // bowl is the part of the unit sphere with x₂ ≤ 0.3, by hand.
 type bowl struct{ zoo.Sphere }
 
-func (bowl) Inequalities() []string { return []string{"rim"} }
-
-func (bowl) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
-
+func (bowl) Inequalities() []string                  { return []string{"rim"} }
+func (bowl) Capabilities() constraint.Capabilities   { return constraint.Capabilities{} }
 func (s bowl) NewEvaluator(int) constraint.Evaluator { return sets.Evaluator(s) }
 
 func (b bowl) Values(values, x []float64, n int) {

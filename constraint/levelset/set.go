@@ -39,10 +39,7 @@ func (s *Set) evaluator(rows int) *evaluator {
 // Values writes h at n points; loops keep an evaluator instead.
 func (s *Set) Values(values, x []float64, n int) { s.evaluator(n).Values(values, x, n) }
 
-// Jacobians writes h and ∇h; see Values.
 func (s *Set) Jacobians(values, jac, x []float64, n int) { s.evaluator(n).Jacobians(values, jac, x, n) }
-
-// HessianVectors writes ∇²h v; see Values.
 func (s *Set) HessianVectors(dst, x, v []float64, n int) { s.evaluator(n).HessianVectors(dst, x, v, n) }
 
 // An evaluator takes points through a pass, as many at once as it has rows.

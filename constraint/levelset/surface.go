@@ -54,7 +54,6 @@ func (s *Surface) Capabilities() constraint.Capabilities {
 	return c
 }
 
-// SampleUniform is as in constraint.Capabilities.
 func (s *Surface) SampleUniform(dst []float64, st keyed.Stream, sample uint64) {
 	r := newRefiner(s.Set, s.far)
 	for try := range tries {
@@ -92,16 +91,13 @@ func newRefiner(s *Set, far float64) *geometry.Approach {
 // A gradient is the way to a level set from a point; ∇h is computed only where a step is taken.
 type gradient struct{ *Pass }
 
-// At implements geometry.Lander.
 func (g gradient) At(x []float64, n int) error {
 	g.Value(x, n)
 	return nil
 }
 
-// Values implements geometry.Lander.
 func (g gradient) Values() []float64 { return g.Out[:1] }
 
-// Landing implements geometry.Lander.
 func (g gradient) Landing(dst []float64) {
 	g.Gradient()
 	gg := 0.0

@@ -93,7 +93,6 @@ func (t *bend) gradient(out, x []float64, d int) []float64 {
 	return out[6:]
 }
 
-// hessian writes those of the gradient along v.
 func (t *bend) hessian(out, x, v []float64, d int) []float64 {
 	if t.s < 0 {
 		clear(out[:3])

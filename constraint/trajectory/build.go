@@ -117,7 +117,6 @@ func word(name string) string {
 	}, name)
 }
 
-// put adds a component's label to a half.
 func (h *half) put(kind int, l label) { h.labels[kind] = append(h.labels[kind], l) }
 
 // make makes the stage of a waypoint. Where its joints are told nothing else is asked: New
@@ -208,7 +207,6 @@ func (b *builder) lay() *stage {
 	return st
 }
 
-// finish lays out the set.
 func (b *builder) finish() error {
 	s := b.set
 	behind := s.l * s.d

@@ -7,7 +7,6 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// check refuses numbers that cannot be.
 func (b *builder) check() error {
 	spec := b.spec
 	n := len(spec.Arm.Joints)

@@ -88,7 +88,6 @@ func (e *evaluator) room() []float64 {
 	return e.packed
 }
 
-// spread writes packed derivatives as rows of d.
 func (e *evaluator) spread(rows, packed []float64) {
 	d := e.Dim()
 	clear(rows)
@@ -139,7 +138,6 @@ func (e *evaluator) bend(packed, x, v []float64) {
 	}
 }
 
-// gathered returns memory for n numbers.
 func (e *evaluator) gathered(n int) []float64 {
 	if len(e.few) < n {
 		e.few = make([]float64, n)

@@ -71,14 +71,12 @@ func (p *normals) shape(l int) shape {
 	return shape{r, p.spec.Arm.Sliding(), p.stages[l].m - r}
 }
 
-// WorkSize implements constraint.Projector.
 func (p *normals) WorkSize() int { return p.size }
 
 // dependent: a gradient of which a smaller share is outside of the span of the others is left
 // to the factorisation that reveals ranks.
 const dependent = 1e-8
 
-// Factor implements constraint.Projector.
 func (p *normals) Factor(values, work []float64, regular []bool, x []float64, n int) {
 	dim, m := p.Dim(), len(p.equalities)
 	for i := range n {
@@ -92,7 +90,6 @@ func (p *normals) Factor(values, work []float64, regular []bool, x []float64, n 
 	}
 }
 
-// factor is Factor of a waypoint.
 func (p *normals) factor(values, work []float64, v *view, w shape, x, given []float64) bool {
 	o := w.of(work)
 	v.place(x)
@@ -163,7 +160,6 @@ func (p *normals) factor(values, work []float64, v *view, w shape, x, given []fl
 	return regular
 }
 
-// Tangent implements constraint.Projector.
 func (p *normals) Tangent(dst, v, _, work []float64, n int) {
 	dim := p.Dim()
 	for i := range n {
@@ -197,7 +193,6 @@ func (p *normals) tangent(dst, v, work []float64, w shape) {
 	copy(dst[2*r:], τ[r:])
 }
 
-// Normal implements constraint.Projector.
 func (p *normals) Normal(dst, u, _, work []float64, n int) {
 	dim, m := p.Dim(), len(p.equalities)
 	for i := range n {
@@ -211,7 +206,6 @@ func (p *normals) Normal(dst, u, _, work []float64, n int) {
 	}
 }
 
-// Landing implements constraint.Projector.
 func (p *normals) Landing(dst, _, work []float64, n int) {
 	dim := p.Dim()
 	for i := range n {

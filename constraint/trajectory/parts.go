@@ -8,7 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/robot"
 )
 
-// circles adds those of all turning joints.
 func (b *builder) circles() {
 	h := &b.half[0]
 	for j, at := range b.columns {
@@ -122,7 +121,6 @@ func (b *builder) path() error {
 	return nil
 }
 
-// ends adds the tasks of places.
 func (b *builder) ends() error {
 	for of := range b.places {
 		p := &b.places[of]
@@ -360,7 +358,6 @@ func (b *builder) selves() error {
 	return nil
 }
 
-// between adds the bounds of steps.
 func (b *builder) between() error {
 	for l := range b.set.l - 1 {
 		for i, at := range b.columns {

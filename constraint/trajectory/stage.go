@@ -112,7 +112,6 @@ func newView(s *Set, st *stage) *view {
 	return v
 }
 
-// place puts the arm at a configuration.
 func (v *view) place(x []float64) {
 	if !v.smooth {
 		v.arm.Unit(v.x, x)
@@ -151,7 +150,6 @@ func (v *view) bend(dx []float64) {
 	}
 }
 
-// at returns feature i.
 func (v *view) at(i int) [3]float64 { return [3]float64(v.q[3*i : 3*i+3]) }
 
 // values writes the components of half h at the configuration of place, x; given are the given numbers.
@@ -189,7 +187,6 @@ func (v *view) values(out []float64, h int, x, given []float64) {
 	}
 }
 
-// away returns p_b − p_a of a pair.
 func (v *view) away(k *pair) [3]float64 {
 	from := k.still
 	if k.a >= 0 {
@@ -264,7 +261,6 @@ func (v *view) pull(out, jac []float64, feature int, w [3]float64, cols []int) [
 	return out[len(cols):]
 }
 
-// add is pull that adds.
 func (v *view) add(out, jac []float64, feature int, w [3]float64, cols []int) []float64 {
 	d := v.dim
 	j := jac[3*d*feature : 3*d*(feature+1)]

@@ -60,13 +60,9 @@ func newSum(s *Set) *Sum {
 	return out
 }
 
-// Dim implements constraint.Set.
-func (s *Sum) Dim() int { return s.parts.Dim() }
-
-// Equalities implements constraint.Set.
+func (s *Sum) Dim() int             { return s.parts.Dim() }
 func (s *Sum) Equalities() []string { return []string{"sum of squares"} }
 
-// Inequalities implements constraint.Set.
 func (s *Sum) Inequalities() []string {
 	if len(s.parts.rest) == 0 {
 		return nil
@@ -77,7 +73,6 @@ func (s *Sum) Inequalities() []string {
 // Unwrap is for constraint.As: the set of the parts.
 func (s *Sum) Unwrap() []constraint.Set { return []constraint.Set{s.parts} }
 
-// Capabilities implements constraint.Set.
 func (s *Sum) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.parts.String() + ", in two sums", Start: s.parts.start,
 		Steps: s.parts.l, StepDim: s.parts.d, HeldNames: s.parts.given}
@@ -223,7 +218,6 @@ func (e *summing) HessianVectors(dst, x, v []float64, n int) {
 	}
 }
 
-// pick gathers numbers of v.
 func pick(to, v []float64, at []int) []float64 {
 	for k, j := range at {
 		to[k] = v[j]

@@ -169,13 +169,8 @@ func New(spec Spec) (constraint.Set, error) {
 	return s, nil
 }
 
-// Dim implements constraint.Set.
-func (s *Set) Dim() int { return s.l*s.d + len(s.given) }
-
-// Equalities implements constraint.Set.
-func (s *Set) Equalities() []string { return s.equalities }
-
-// Inequalities implements constraint.Set.
+func (s *Set) Dim() int               { return s.l*s.d + len(s.given) }
+func (s *Set) Equalities() []string   { return s.equalities }
 func (s *Set) Inequalities() []string { return s.rest }
 
 // Spec returns what the set was made of, to be read.
@@ -204,7 +199,6 @@ func Held(spec Spec) (at []int) {
 
 func (s *Set) String() string { return fmt.Sprintf("%d waypoints of %s", s.l, s.spec.Arm.Name) }
 
-// Capabilities implements constraint.Set.
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start, Steps: s.l, StepDim: s.d,
 		Families: s.families, HeldNames: s.given}
@@ -256,7 +250,6 @@ func Random(q []float64, arm *robot.Arm, z []float64) {
 	}
 }
 
-// NewEvaluator implements constraint.Set.
 func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := newEvaluator(s)
 	out := constraint.Evaluator{

@@ -54,5 +54,4 @@ func (s Affine) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors are zero.
 func (s Affine) HessianVectors(dst, _, _ []float64, n int) { clear(dst[:n*len(s.A)*s.Dim()]) }

@@ -112,7 +112,6 @@ func (s Bounds) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors are zero.
 func (s Bounds) HessianVectors(dst, _, _ []float64, n int) { clear(dst[:n*len(s.bound)*len(s.lower)]) }
 
 // Support of each bound is one coordinate.

@@ -75,7 +75,6 @@ func (s Curve) HessianVectors(dst, x, v []float64, n int) {
 	}
 }
 
-// derivative returns ∂^a/∂x^a ∂^b/∂y^b of the polynomial.
 func (s Curve) derivative(x, y float64, a, b int) (sum float64) {
 	for _, t := range s.terms {
 		sum += t.Coefficient * power(x, t.X, a) * power(y, t.Y, b)
@@ -83,7 +82,6 @@ func (s Curve) derivative(x, y float64, a, b int) (sum float64) {
 	return sum
 }
 
-// power returns the k-th derivative of x^n.
 func power(x float64, n, k int) float64 {
 	f := 1.0
 	for ; k > 0; n, k = n-1, k-1 {

@@ -17,7 +17,6 @@ func (s *Orthogonal) Geodesic(velocity, p, x, y []float64) bool {
 	return (&orthogonalEvaluator{s, newOrthogonalScratch(s.n)}).Geodesic(velocity, p, x, y)
 }
 
-// Geodesic is that of the set.
 func (s *orthogonalEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 	w := s.w
 	n := s.n

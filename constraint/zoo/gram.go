@@ -25,7 +25,6 @@ func (g gram) Dim() int             { return g.n * g.p }
 func (g gram) components() int      { return g.p * (g.p + 1) / 2 }
 func (gram) Inequalities() []string { return nil }
 
-// Equalities returns "gram[i,j]" for i ≤ j.
 func (g gram) Equalities() []string {
 	names := make([]string, 0, g.components())
 	for i := range g.p {
@@ -87,7 +86,6 @@ func (g gram) HessianVectors(dst, _, v []float64, n int) {
 
 // Work of a point: the eigenvalues λ of M (p) and its eigenvectors by columns U (p²), then scratch of 2p².
 
-// WorkSize implements constraint.Projector.
 func (g gram) WorkSize() int { return g.p + 3*g.p*g.p }
 
 func (g gram) work(work []float64, t int) (λ, u, s, scratch []float64) {
@@ -100,7 +98,6 @@ func (g gram) work(work []float64, t int) (λ, u, s, scratch []float64) {
 // the rank-revealing factorisation of package geometry.
 const regularGram = 1e-12
 
-// Factor implements constraint.Projector.
 func (g gram) Factor(values, work []float64, regular []bool, x []float64, n int) {
 	g.Values(values, x, n)
 	m := g.components()
@@ -120,7 +117,6 @@ func (g gram) Factor(values, work []float64, regular []bool, x []float64, n int)
 	}
 }
 
-// Tangent implements constraint.Projector.
 func (g gram) Tangent(dst, v, x, work []float64, n int) {
 	d, p := g.Dim(), g.p
 	for t := range n {
@@ -140,7 +136,6 @@ func (g gram) Tangent(dst, v, x, work []float64, n int) {
 	}
 }
 
-// cross writes AᵀV + VᵀA.
 func (g gram) cross(s, x, v []float64) {
 	p := g.p
 	clear(s)
@@ -161,7 +156,6 @@ func (g gram) cross(s, x, v []float64) {
 	}
 }
 
-// Normal implements constraint.Projector.
 func (g gram) Normal(dst, c, x, work []float64, n int) {
 	d, m := g.Dim(), g.components()
 	for t := range n {
@@ -172,7 +166,6 @@ func (g gram) Normal(dst, c, x, work []float64, n int) {
 	}
 }
 
-// Landing implements constraint.Projector.
 func (g gram) Landing(dst, x, work []float64, n int) {
 	d, p := g.Dim(), g.p
 	for t := range n {
@@ -182,7 +175,6 @@ func (g gram) Landing(dst, x, work []float64, n int) {
 	}
 }
 
-// times writes A S.
 func (g gram) times(dst, x, s []float64) {
 	p := g.p
 	clear(dst)

@@ -111,7 +111,6 @@ func (s *Orthogonal) Retract(dst, base, v []float64) bool {
 	return (&orthogonalEvaluator{s, newOrthogonalScratch(s.n)}).Retract(dst, base, v)
 }
 
-// Retract is that of the set.
 func (s *orthogonalEvaluator) Retract(dst, base, v []float64) bool {
 	w := s.w
 	n, still := s.n, true

@@ -64,7 +64,6 @@ func (s Simplex) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// HessianVectors are zero.
 func (s Simplex) HessianVectors(dst, _, _ []float64, n int) { clear(dst[:n*(1+s.d)*s.d]) }
 
 // SampleUniform divides independent exponential numbers by their sum.

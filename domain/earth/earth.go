@@ -51,7 +51,6 @@ func New(domain.Input) (*domain.Domain, error) {
 	}, nil
 }
 
-// writeCSV writes places as a catalogue has them.
 func writeCSV(w io.Writer, points arrayfile.Rows) error {
 	return domain.WriteTable(w, []string{"latitude", "longitude"}, "%.8f", points.Map(2, latLon))
 }
@@ -67,7 +66,6 @@ func draw(c domain.Canvas, v domain.View) {
 	scene(c, v)
 }
 
-// scene shows the places on the globe.
 func scene(c domain.Canvas, v domain.View) {
 	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
 	globe := &figure.Globe{Title: "On the sphere", Layers: layers}

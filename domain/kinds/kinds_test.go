@@ -63,7 +63,10 @@ func TestPublished(t *testing.T) {
 		want  func(a, b []float64) float64
 	}{
 		{"earth", sphere, 0, metric.EarthJSD},
-		{"points", so3, 4, func(a, b []float64) float64 { _, mean := metric.PowerTraceJSD(a, b, 3); return mean }},
+		{"points", so3, 4, func(a, b []float64) float64 {
+			_, mean := metric.TraceJSD(metric.PowerTraces(nil, a, 3), metric.PowerTraces(nil, b, 3))
+			return mean
+		}},
 	} {
 		k, _ := Of(c.data, c.set)
 		d := testkit.Must(k.New(domain.Input{Set: c.set, Pool: pool}))

@@ -37,7 +37,6 @@ func (g *guide) draw(o *domain.Observables) func(c domain.Canvas, v domain.View)
 // mostEnergies bounds the pictures of free energies.
 const mostEnergies = 2
 
-// torsions draws two dihedrals against each other.
 func (g *guide) torsions(c domain.Canvas, v domain.View) {
 	if g.plane == nil {
 		return
@@ -158,7 +157,6 @@ func apart(a, b *energy) (worst float64, at int) {
 	return worst, at
 }
 
-// space shows conformations, laid on the reference.
 func (g *guide) space(c domain.Canvas, v domain.View) {
 	atoms := files.Named(g.molecule)
 	view := &figure.MoleculeView{Title: "Conformations", Bonds: make([][2]int, len(g.molecule.Bonds))}

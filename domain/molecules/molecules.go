@@ -90,7 +90,6 @@ func New(in domain.Input) (*domain.Domain, error) {
 	return out, nil
 }
 
-// laid returns conformations laid on the reference.
 func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
 	d := g.molecule.Dim()
 	out := make([]float64, len(x))

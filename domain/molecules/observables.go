@@ -22,7 +22,6 @@ type coordinate struct {
 	fixed  bool       // the set allows window[0] alone
 }
 
-// angular reports whether the coordinate is in degrees.
 func (c *coordinate) angular() bool {
 	return c.Kind == conformation.Angle || c.Kind == conformation.Dihedral
 }
@@ -74,7 +73,6 @@ const (
 	mostRows     = 200 // training rows that are asked whether a ring is flat
 )
 
-// of returns the coordinate of a condition.
 func (g *guide) of(c conformation.Condition) coordinate {
 	out := coordinate{Coordinate: c.Coordinate, name: c.Name, fixed: c.Low == c.High, window: [2]float64{c.Low, c.High}}
 	if out.name == "" {
@@ -95,7 +93,6 @@ func (g *guide) torsion(atoms [4]int) coordinate {
 	return coordinate{Coordinate: c, name: g.spelled(c)}
 }
 
-// spelled names a coordinate by its atoms.
 func (g *guide) spelled(c conformation.Coordinate) string {
 	labels := make([]string, len(c.Atoms))
 	for i, a := range c.Atoms {

@@ -25,7 +25,6 @@ func (g *guide) draw(c domain.Canvas, v domain.View) {
 	}
 }
 
-// solids are the obstacles as pictures have them.
 func (g *guide) solids() (out []figure.Solid) {
 	for _, o := range g.scene.Obstacles {
 		s := figure.Solid{A: o.A, B: o.A, Radius: o.Radius}
@@ -119,7 +118,6 @@ func spread(samples, data []float64, k int) float64 {
 	return hi - lo
 }
 
-// tipName says what the tip is.
 func (g *guide) tipName() string {
 	name := g.arm.Base
 	if g.tip.Link >= 0 {
@@ -133,7 +131,6 @@ func (g *guide) tipName() string {
 	return fmt.Sprintf("a point of %s", name)
 }
 
-// play shows the arm in motion.
 func (g *guide) play(c domain.Canvas, v domain.View) {
 	view := &figure.ArmView{Title: "Motions", Tip: figure.ArmPoint(g.tip), Solids: g.solids(), Steps: g.waypoints,
 		Modes: g.modes}

@@ -159,7 +159,6 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 	return f
 }
 
-// body says of what the clearance is.
 func (g *guide) body() string {
 	if g.points() {
 		return fmt.Sprintf("%d points of the arm", len(g.scene.Bodies))
@@ -175,7 +174,6 @@ func (g *guide) points() bool {
 // mostSwept bounds the rows of the data that samples are held against.
 const mostSwept = 2000
 
-// some returns rows of the data, taken evenly.
 func (g *guide) some() []float64 {
 	n := g.rows(g.data)
 	if n <= mostSwept {
@@ -237,7 +235,6 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 	return []domain.Finding{f}
 }
 
-// unitOf names the unit of a joint's values.
 func unitOf(k robot.Kind) string {
 	if k.Turning() {
 		return "rad"

@@ -161,7 +161,6 @@ func part(data *dataset.Points, names []string) (rest *dataset.Points, given []f
 	return &out, given, nil
 }
 
-// length says what trajectories of d numbers are.
 func (m *motion) length(d int) error {
 	for _, each := range []int{m.size, m.arm.Moving()} {
 		if d%each == 0 && d/each <= trajectory.MaxWaypoints {
@@ -220,7 +219,6 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 	return true, order, nil
 }
 
-// coordinates turns rows of joint values into configurations.
 func (m *motion) coordinates(data *dataset.Points, order []int) []float64 {
 	n := m.arm.Moving()
 	q, x := make([]float64, n), make([]float64, data.N*m.waypoints*m.size)

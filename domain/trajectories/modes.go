@@ -44,7 +44,6 @@ const (
 	mostSides = 16
 )
 
-// sort finds out which modes the data has.
 func (g *guide) sort() error {
 	labels, name, err := g.labels()
 	if err != nil || g.rows(g.data) == 0 {
@@ -170,7 +169,6 @@ func (g *guide) codes(tips []float64) []int {
 	return out
 }
 
-// called says which sides a code is.
 func (g *guide) called(code int) string {
 	var out []string
 	for bit, o := range g.sides {

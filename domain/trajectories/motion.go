@@ -117,13 +117,8 @@ func (m *motion) fixed(p trajectory.Place) (at [3]float64, ok bool) {
 	return at, known == [3]bool{true, true, true}
 }
 
-// path returns the configurations of a point.
-func (m *motion) path(x []float64) []float64 { return x[:m.waypoints*m.size] }
-
-// rows returns how many points there are.
-func (m *motion) rows(x []float64) int { return len(x) / m.dim }
-
-// row returns the i-th point.
+func (m *motion) path(x []float64) []float64       { return x[:m.waypoints*m.size] }
+func (m *motion) rows(x []float64) int             { return len(x) / m.dim }
 func (m *motion) row(x []float64, i int) []float64 { return x[i*m.dim : (i+1)*m.dim] }
 
 // joints writes the joint values of a point, L×joints that move: of turning ones those that go

@@ -75,7 +75,6 @@ func jointName(arm *robot.Arm, i int) string {
 	return fmt.Sprintf("joint%d", i+1)
 }
 
-// jointNames are those of the joints that move.
 func jointNames(arm *robot.Arm) (out []string) {
 	for i := range arm.Joints {
 		if arm.Joints[i].Kind != robot.Fixed {

@@ -150,7 +150,6 @@ func (f *folder) starts() ([]int, error) {
 // maxJSON bounds JSON files, whose numbers take more room in memory than in the file.
 const maxJSON = 1 << 29
 
-// readJSON reads what writeJSON writes.
 func readJSON(path string) (*dataset.Points, error) {
 	f, err := input.Open(path, maxJSON)
 	if err != nil {

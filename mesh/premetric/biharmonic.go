@@ -112,7 +112,6 @@ func (b *Biharmonic) linear(face int) (l linear) {
 	return l
 }
 
-// at returns the functions' values at a point.
 func (l *linear) at(x [3]float64) (a [3]float64) {
 	for j := range 3 {
 		r := x[j] - l.corner[0][j]
@@ -194,7 +193,6 @@ func (w *Walker) enter(face int) {
 	}
 }
 
-// exchange gives two corners each other's place.
 func (w *Walker) exchange(c, o int) {
 	w.vertex[c], w.vertex[o] = w.vertex[o], w.vertex[c]
 	w.d[c], w.d[o] = w.d[o], w.d[c]

@@ -244,7 +244,6 @@ func (s *System) assemble(stretch, bend, twist [][]string) {
 	}
 }
 
-// table cuts lines into words.
 func table(text string) [][]string {
 	var rows [][]string
 	for line := range strings.Lines(text) {

@@ -99,7 +99,6 @@ func integral(r, inv, ρ, s float64) (h, slope float64) {
 	return h, inv * (0.125*(1+q)*diff - 0.25*log*inv*inv)
 }
 
-// energy adds the gradient and returns both energies.
 func (b *born) energy(w *bornScratch, grad, x []float64) (polar, surface float64) {
 	clear(w.inner)
 	p := 0

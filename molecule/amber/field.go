@@ -307,7 +307,6 @@ func (f *ForceField) twist(grad, x []float64) (proper, improper float64) {
 	return proper, improper
 }
 
-// apart adds the pairs that are not excluded.
 func (f *ForceField) apart(grad, x []float64) (lj, coulomb float64) {
 	for i := range f.n {
 		row := f.pairs[f.first[i]:f.first[i+1]]
@@ -338,7 +337,6 @@ func (f *ForceField) apart(grad, x []float64) (lj, coulomb float64) {
 	return lj, coulomb
 }
 
-// oneFour adds the pairs three bonds apart.
 func (f *ForceField) oneFour(grad, x []float64) (lj, coulomb float64) {
 	for p := range f.scaled {
 		t := &f.scaled[p]

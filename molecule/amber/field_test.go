@@ -1,8 +1,10 @@
 package amber
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -31,7 +33,8 @@ func bent(seed uint64, x []float64) []float64 {
 // openmm are conformations and what OpenMM says of them: testdata/README.md.
 func openmm(t *testing.T) map[string]arrayfile.Array {
 	t.Helper()
-	a := testkit.Must(arrayfile.ReadNPZ(filepath.Join("testdata", "openmm.npz")))
+	data := testkit.Must(os.ReadFile(filepath.Join("testdata", "openmm.npz")))
+	a := testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(data), int64(len(data))))
 	return a
 }
 

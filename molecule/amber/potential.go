@@ -37,7 +37,6 @@ func NewPotential(s *System, solvent Solvent, kelvin float64, start []float64) (
 // MaxKelvin bounds a temperature.
 const MaxKelvin = 1e6
 
-// Gradient implements langevin.Potential.
 func (p *Potential) Gradient(dst, x []float64, n int) {
 	e, d := p.free.Get().(*Evaluator), p.field.Dim()
 	for i := range n {
@@ -49,7 +48,6 @@ func (p *Potential) Gradient(dst, x []float64, n int) {
 	p.free.Put(e)
 }
 
-// Value implements langevin.Energy.
 func (p *Potential) Value(dst, x []float64, n int) {
 	e, d := p.free.Get().(*Evaluator), p.field.Dim()
 	for i := range n {

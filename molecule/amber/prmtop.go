@@ -1,7 +1,6 @@
 package amber
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -436,6 +435,3 @@ func element(number int) string {
 	}
 	return elements[number-1]
 }
-
-// describe is the name of an atom with its index, for messages.
-func (s *System) describe(i int) string { return fmt.Sprintf("%d (%s)", i, s.Molecule.Label(i)) }

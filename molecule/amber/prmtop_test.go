@@ -39,7 +39,7 @@ func TestPrmtopIsBuiltIn(t *testing.T) {
 		b := file.Atoms[i]
 		if math.Abs(a.Charge-b.Charge) > 1e-8 || a.Radius != b.Radius || a.Screen != b.Screen ||
 			math.Abs(a.Mass-b.Mass) > 0.01 {
-			t.Errorf("atom %s: %+v, file %+v", own.describe(i), a, b)
+			t.Errorf("atom %s: %+v, file %+v", own.Molecule.Label(i), a, b)
 		}
 		for j := range own.Atoms {
 			k, l := a.Kind*own.Kinds+own.Atoms[j].Kind, b.Kind*file.Kinds+file.Atoms[j].Kind

@@ -182,7 +182,6 @@ func (f *sections) take(name string, kinds string, want int) []field {
 
 func (f *sections) has(name string) bool { return f.by[name] != nil }
 
-// ints reads want whole numbers.
 func (f *sections) ints(name string, want int) []int {
 	fields := f.take(name, "i", want)
 	out := make([]int, len(fields))
@@ -197,7 +196,6 @@ func (f *sections) ints(name string, want int) []int {
 	return out
 }
 
-// reals reads want numbers.
 func (f *sections) reals(name string, want int) []float64 {
 	fields := f.take(name, "ef", want)
 	out := make([]float64, len(fields))
@@ -212,7 +210,6 @@ func (f *sections) reals(name string, want int) []float64 {
 	return out
 }
 
-// words reads want names.
 func (f *sections) words(name string, want int) []string {
 	fields := f.take(name, "a", want)
 	out := make([]string, len(fields))

@@ -261,7 +261,6 @@ func odd(a, b []molecule.Atom) int {
 	return -1
 }
 
-// called names an atom by index and name.
 func called(m *molecule.Molecule, i int) string {
 	if label := m.Label(i); label != strconv.Itoa(i) {
 		return fmt.Sprintf("%d (%s)", i, label)

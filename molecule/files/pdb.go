@@ -123,7 +123,6 @@ func (p *pdb) record(line string) error {
 // maxConect bounds the CONECT records an atom.
 const maxConect = 8
 
-// site reads an atom.
 func (p *pdb) site(line string) error {
 	s := site{line: p.line, serial: columns(line, 7, 11), alternate: columns(line, 17, 17)}
 	a := &s.atom
@@ -182,7 +181,6 @@ func elementOf(line string) string {
 	return ""
 }
 
-// charge reads 1+ or 2-.
 func charge(s string) int {
 	if len(s) != 2 || s[0] < '0' || s[0] > '9' {
 		return 0
@@ -196,7 +194,6 @@ func charge(s string) int {
 	return 0
 }
 
-// end closes a frame, if there is one.
 func (p *pdb) end() error {
 	if len(p.sites) == 0 {
 		return nil

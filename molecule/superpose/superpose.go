@@ -174,15 +174,6 @@ func (p *Pose) Turn(dst, v []float64) {
 	}
 }
 
-// TurnBack writes v R: what Turn undoes.
-func (p *Pose) TurnBack(dst, v []float64) {
-	r := &p.R
-	back := [9]float64{r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8]}
-	for i := 0; i+3 <= len(v); i += 3 {
-		turn(dst[i:i+3], &back, v[i], v[i+1], v[i+2])
-	}
-}
-
 func turn(dst []float64, r *[9]float64, x, y, z float64) {
 	_ = dst[2]
 	dst[0] = r[0]*x + r[1]*y + r[2]*z

@@ -103,7 +103,6 @@ func (s *solver) solve(q []float64, far float64) bool {
 	return false
 }
 
-// newton writes the step.
 func (s *solver) newton() bool {
 	d := s.arm.Dim()
 	s.active = s.active[:0]

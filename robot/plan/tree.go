@@ -161,7 +161,6 @@ func (pl *Planner) join(a *tree, at, to int) {
 	}
 }
 
-// way returns the configurations from start to goal.
 func (pl *Planner) way() [][]float64 {
 	out := pl.trees[0].branch(pl.meet[0])
 	slices.Reverse(out)

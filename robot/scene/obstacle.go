@@ -196,28 +196,6 @@ func bend(ρ float64, n, v [3]float64) [3]float64 {
 	return scaled(1/ρ, minus(v, scaled(dot(n, v), n)))
 }
 
-// Distances writes φ at each of the points p, k×3, into φ, and ∇φ into n, k×3, unless n is nil.
-func (o *Obstacle) Distances(φ, n, p []float64) {
-	for i := range len(p) / 3 {
-		at := [3]float64(p[3*i : 3*i+3])
-		if n == nil {
-			φ[i] = o.Distance(at)
-			continue
-		}
-		f, g := o.At(at)
-		φ[i] = f
-		copy(n[3*i:], g[:])
-	}
-}
-
-// HessianVectors writes ∇²φ(p) v at each of the points p, k×3, into dst, k×3.
-func (o *Obstacle) HessianVectors(dst, p, v []float64) {
-	for i := range len(p) / 3 {
-		h := o.HessianVector([3]float64(p[3*i:3*i+3]), [3]float64(v[3*i:3*i+3]))
-		copy(dst[3*i:], h[:])
-	}
-}
-
 // along returns where on the segment from A to B the point nearest to p is, 0 to 1, and
 // the direction of the segment; 0 and no direction if A = B.
 func (o *Obstacle) along(p [3]float64) (t float64, u [3]float64) {
@@ -249,7 +227,6 @@ func (o *Obstacle) across() [3]float64 {
 // local returns p in the frame of a box.
 func (o *Obstacle) local(p [3]float64) [3]float64 { return o.turnedBack(minus(p, o.A)) }
 
-// turnedBack returns Rᵀv.
 func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
 	if o.R == ([9]float64{}) {
 		return v
@@ -262,7 +239,6 @@ func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
 	}
 }
 
-// world returns Rv.
 func (o *Obstacle) world(v [3]float64) [3]float64 {
 	if o.R == ([9]float64{}) {
 		return v

@@ -276,32 +276,6 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-func TestBlocks(t *testing.T) {
-	for _, o := range obstacles() {
-		const k = 17
-		p, v := numbers(3*k, 5), numbers(3*k, 6)
-		φ, n, h, only := make([]float64, k), make([]float64, 3*k), make([]float64, 3*k), make([]float64, k)
-		o.Distances(φ, n, p)
-		o.Distances(only, nil, p)
-		o.HessianVectors(h, p, v)
-		for i := range k {
-			at := vec(p[3*i:])
-			f, g := o.At(at)
-			hv := o.HessianVector(at, vec(v[3*i:]))
-			if φ[i] != f || only[i] != o.Distance(at) || vec(n[3*i:]) != g || vec(h[3*i:]) != hv {
-				t.Errorf("%s: point %d of a block differs from the point alone", o.Name, i)
-			}
-		}
-		if a := testing.AllocsPerRun(10, func() {
-			o.Distances(φ, n, p)
-			o.Distances(only, nil, p)
-			o.HessianVectors(h, p, v)
-		}); a != 0 {
-			t.Errorf("%s: %v allocations", o.Name, a)
-		}
-	}
-}
-
 func TestObstacleFaults(t *testing.T) {
 	for _, c := range []struct {
 		o    scene.Obstacle

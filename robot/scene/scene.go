@@ -204,16 +204,6 @@ func (c *Checker) Clearance(x []float64) (room float64, pair int) {
 	return c.least(at)
 }
 
-// Clearances writes the room between the members of each pair at x into dst.
-func (c *Checker) Clearances(dst, x []float64) {
-	c.kin.At(x)
-	at := c.at[0]
-	c.kin.Points(at)
-	for i := range c.s.Pairs() {
-		dst[i] = c.room(at, i)
-	}
-}
-
 func (c *Checker) least(at []float64) (room float64, pair int) {
 	room, pair = math.Inf(1), -1
 	for i := range c.s.Pairs() {

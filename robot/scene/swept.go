@@ -149,7 +149,6 @@ func (c *Checker) begin(x0, x1 []float64) (ok bool) {
 	return true
 }
 
-// place writes where the bodies are at t.
 func (c *Checker) place(at []float64, t float64) {
 	for m := range c.q1 {
 		c.q1[m] = c.q0[m] + t*c.dq[m]

@@ -76,7 +76,6 @@ func (d *document) names() (out []string) {
 	return out
 }
 
-// ends returns the two links of the chain.
 func (t *tree) ends(o Options) (base, tip int, err error) {
 	find := func(what, name string) (int, error) {
 		i, there := t.at[name]
@@ -122,7 +121,6 @@ func (t *tree) ends(o Options) (base, tip int, err error) {
 	return base, tip, nil
 }
 
-// below reports whether a link hangs on base.
 func (t *tree) below(link, base int) bool {
 	for ; link != base; link = t.parent(link) {
 		if t.moved[link] < 0 {
@@ -132,7 +130,6 @@ func (t *tree) below(link, base int) bool {
 	return true
 }
 
-// arm returns the chain of the options.
 func (d *document) arm(o Options) (*robot.Arm, error) {
 	t, err := d.tree()
 	if err != nil {
@@ -169,7 +166,6 @@ func (d *document) arm(o Options) (*robot.Arm, error) {
 	return a, nil
 }
 
-// joint returns a joint of the chain.
 func (d *document) joint(j *joint) (out robot.Joint, err error) {
 	kind := kinds[j.kind]
 	if kind < 0 {

@@ -65,7 +65,6 @@ func (p *parser) fail(line int, element, format string, v ...any) error {
 	return &Error{File: p.file, Line: line, Element: element, Why: fmt.Sprintf(format, v...)}
 }
 
-// parse reads a whole file.
 func (p *parser) parse(r io.Reader) (*document, error) {
 	p.xml, p.skipped = xml.NewDecoder(r), map[string]int{}
 	d := &document{file: p.file}
@@ -156,7 +155,6 @@ func (p *parser) attributes(e *element) (map[string]string, error) {
 	return attrs, nil
 }
 
-// skip passes over what is in an element.
 func (p *parser) skip(e *element) error {
 	if err := p.xml.Skip(); err != nil {
 		return p.syntax(err, e.path)
@@ -179,7 +177,6 @@ func (p *parser) strange(e *element) error {
 	return p.skip(e)
 }
 
-// robot reads links and joints.
 func (p *parser) robot(d *document) error {
 	links, joints := map[string]int{}, map[string]int{}
 	for {
@@ -269,7 +266,6 @@ func (p *parser) link(e *element) (l link, err error) {
 	}
 }
 
-// collision reads one <collision> of a link.
 func (p *parser) collision(l *link, path string) error {
 	path += " <collision>"
 	origin, placed, seen := robot.Identity(), false, false
@@ -484,7 +480,6 @@ func (p *parser) limit(j *joint, e *element) (err error) {
 	return nil
 }
 
-// length reads a length above 0.
 func (p *parser) length(e *element, name string) (float64, error) {
 	text, given := e.attrs[name]
 	if !given {
@@ -523,7 +518,6 @@ const most = 1e6
 
 var errNumber = errors.New("expected a decimal number")
 
-// number reads a decimal number of ordinary size.
 func number(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	if strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) }) {
@@ -547,7 +541,6 @@ func brief(s string) string {
 	return s
 }
 
-// list joins names, the first few of many.
 func list(names []string) string {
 	names = slices.Clone(names)
 	for i := range names {

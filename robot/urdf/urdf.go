@@ -8,7 +8,6 @@ package urdf
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -43,19 +42,6 @@ func Read(path string, o Options) (*robot.Arm, []string, error) {
 		return nil, nil, err
 	}
 	return decode(data, path, o)
-}
-
-// Decode is Read of a stream, under the name that errors call it by.
-func Decode(r io.Reader, name string, o Options) (*robot.Arm, []string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MostBytes+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(data) > MostBytes {
-		return nil, nil, &Error{File: name, Why: fmt.Sprintf("has more than %d bytes; expected at most as many",
-			MostBytes)}
-	}
-	return decode(data, name, o)
 }
 
 func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {

@@ -144,7 +144,6 @@ func (t *tree) volume(a *robot.Arm, base int, excess float64) error {
 	return nil
 }
 
-// inverse returns the pose that undoes p.
 func inverse(p robot.Pose) robot.Pose {
 	r := p.R
 	out := robot.Pose{R: [9]float64{r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8]}}

@@ -233,7 +233,6 @@ func initial(o Options, centre [3]float64, radius float64) *levelset.Network {
 	return n
 }
 
-// step takes step k of Adam.
 func (f *fitter) step(k int) Step {
 	chunks := (f.o.Batch + rows - 1) / rows
 	f.pool.Do(lanes, func(_, l int) {

@@ -1,9 +1,12 @@
-package law
+package langevin_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/keyed"
@@ -11,23 +14,148 @@ import (
 	"github.com/landing-diffusion/landing/parallel"
 )
 
-// A Walled law is exp(−f/T) on a set with walls: U is a number of a point with
+// Chains on sets with edges whose laws are known.
+
+// A bounded law is exp(−f) on a set with inequalities, with coordinates whose
+// distribution functions are known. Each u is near 0 at an edge.
+type bounded struct {
+	Name  string
+	Set   constraint.Set
+	F     langevin.Potential
+	Start []float64
+	CDF   func(u, x []float64) // one or more values
+	N     int                  // how many
+}
+
+// normalBetween returns the distribution function of a normal law cut to
+// [lo, hi].
+func normalBetween(mean, sd, lo, hi float64) func(x float64) float64 {
+	Φ := func(x float64) float64 { return math.Erfc(-(x-mean)/(sd*math.Sqrt2)) / 2 }
+	return func(x float64) float64 { return (Φ(x) - Φ(lo)) / (Φ(hi) - Φ(lo)) }
+}
+
+// allBounded are truncated Gaussians on a half line and a box, and uniform laws
+// on a cap of S² (its height is uniform) and on a simplex (1 − (1 − x_j)³ is).
+// The Gaussians have temperature T: exp(−f/T).
+func allBounded(T float64) []bounded {
+	inf := math.Inf(1)
+	sd := math.Sqrt(T)
+	line, x, y := normalBetween(0, sd, 0, inf), normalBetween(0.3, sd, -0.5, 1), normalBetween(0.5, sd/2, 0, 2)
+	height := func(u, p []float64) {
+		u[0] = (p[2]/math.Sqrt(p[0]*p[0]+p[1]*p[1]+p[2]*p[2]) - 0.2) / 0.8
+	}
+	return []bounded{
+		{"half line", made(zoo.NewBox([]float64{0}, nil)), langevin.Quadratic{}, []float64{0.5},
+			func(u, p []float64) { u[0] = line(p[0]) }, 1},
+		{"box", made(zoo.NewBox([]float64{-0.5, 0}, []float64{1, 2})),
+			langevin.Quadratic{Center: []float64{0.3, 0.5}, Weight: []float64{1, 4}}, []float64{0.3, 0.5},
+			func(u, p []float64) { u[0], u[1] = x(p[0]), y(p[1]) }, 2},
+		{"cap", made(zoo.NewCap([]float64{0, 0, 1}, 0.2)), nil, []float64{0, 0, 1}, height, 1},
+		{"simplex", made(zoo.NewSimplex(4)), nil, []float64{0.25, 0.25, 0.25, 0.25},
+			func(u, p []float64) { u[0] = 1 - math.Pow(1-p[0], 3) }, 1},
+	}
+}
+
+func made[S constraint.Set](set S, err error) constraint.Set {
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
+
+// A chainRun is one chain of steps of a law, from one point, many times.
+type chainRun struct {
+	Method                   langevin.Method
+	Explicit                 bool
+	Walls                    langevin.Walls
+	Tau, Friction, Repulsion float64
+	Count, Step              int
+	Seed                     uint64
+}
+
+// Length returns that of a step: √τ for OLLA, τ for ULLA.
+func (r chainRun) Length() float64 { return length(r.Method, r.Tau) }
+
+func length(m langevin.Method, τ float64) float64 {
+	if m.Underdamped() {
+		return τ
+	}
+	return math.Sqrt(τ)
+}
+
+// Last returns the values of the distribution functions of independent chains'
+// last states, coordinate by coordinate.
+func (r chainRun) Last(ctx context.Context, b bounded, pool *parallel.Pool) ([][]float64, error) {
+	p := &langevin.Process{
+		Set: b.Set, Method: r.Method, Friction: r.Friction, Walls: r.Walls, Repulsion: r.Repulsion, Potential: b.F,
+		Landing: langevin.Landing{Explicit: r.Explicit, Rate: 1 / r.Tau}, NoTerminal: true,
+		Schedule: langevin.Schedule{N: 1, T: r.Tau, SigmaMin: 1, SigmaMax: 1},
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	x0 := make([]float64, 0, r.Count*len(b.Start))
+	for range r.Count {
+		x0 = append(x0, b.Start...)
+	}
+	c := langevin.Chains{Process: p, Count: r.Count, Burn: r.Step - 1, Keep: 1, Seed: r.Seed}
+	draws, err := c.Run(ctx, pool, x0)
+	if err != nil {
+		return nil, err
+	}
+	if draws.Report.Failed > 0 {
+		return nil, fmt.Errorf("%s, %v: %d chains failed", b.Name, r.Method, draws.Report.Failed)
+	}
+	out := make([][]float64, b.N)
+	u, d := make([]float64, b.N), len(b.Start)
+	for i := range r.Count {
+		b.CDF(u, draws.X[i*d:(i+1)*d])
+		for j, v := range u {
+			out[j] = append(out[j], min(max(v, 0), 1))
+		}
+	}
+	return out, nil
+}
+
+// Temperature returns T such that the method, without the bounds, samples
+// exp(−f/T) of a quadratic f with its first-order steps of size τ
+// (langevin's TestStationaryCovariance); with a = exp(−γτ) → 0 that is ½ for ULLA.
+func (r chainRun) Temperature() float64 {
+	if !r.Method.Underdamped() {
+		return 1 / (1 - r.Tau/4)
+	}
+	a := math.Exp(-r.Friction * r.Tau)
+	return (1 + a) / 2 / (1 - r.Tau*r.Tau/(2*(1+a)))
+}
+
+// kolmogorov returns the largest distance of the distribution function of u, which
+// it sorts, to that of the uniform law on [0, 1].
+func kolmogorov(u []float64) float64 {
+	slices.Sort(u)
+	n, worst := float64(len(u)), 0.0
+	for i, v := range u {
+		worst = max(worst, v-float64(i)/n, float64(i+1)/n-v)
+	}
+	return worst
+}
+
+// A walled law is exp(−f/T) on a set with walls: U is a number of a point with
 // the uniform law on [0, 1], small next to a wall. Draw writes a point of the law.
-type Walled struct {
+type walled struct {
 	Name string
 	Dim  int
 	Make func(T float64) (p langevin.Process, u func(x []float64) float64, draw func(x []float64, v []float64))
 }
 
-// AllWalled are laws on a half line (a Gaussian), a box, a cap without and with a
+// allWalled are laws on a half line (a Gaussian), a box, a cap without and with a
 // density, a half torus and a simplex.
-func AllWalled() []Walled {
+func allWalled() []walled {
 	frame := func(z, φ float64, x []float64) {
 		r := math.Sqrt(1 - z*z)
 		x[0], x[1], x[2] = r*math.Cos(2*math.Pi*φ), r*math.Sin(2*math.Pi*φ), z
 	}
 	const low, b, major, minor = 0.2, 3.0, 2.0, 0.6
-	return []Walled{
+	return []walled{
 		{"half line, Gaussian", 1, func(T float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 			return langevin.Process{
 					NoTerminal: true, Set: made(zoo.NewBox([]float64{0}, nil)), Potential: langevin.Quadratic{},
@@ -95,9 +223,9 @@ func AllWalled() []Walled {
 	}
 }
 
-// WholeTorus is the uniform law on a torus, which has no walls: U is the distribution
+// wholeTorus is the uniform law on a torus, which has no walls: U is the distribution
 // function of the angle of the tube.
-var WholeTorus = Walled{"torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
+var wholeTorus = walled{"torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 	set := zoo.Torus{Major: 1, Minor: 0.6}
 	return langevin.Process{NoTerminal: true, Set: set},
 		func(x []float64) float64 {
@@ -118,23 +246,23 @@ var WholeTorus = Walled{"torus", 3, func(float64) (langevin.Process, func([]floa
 		}
 }}
 
-// A Chain is how chains of Stationary run.
-type Chain struct {
-	Run
+// A wallChain is how chains of Stationary run.
+type wallChain struct {
+	chainRun
 	Symmetric  bool
 	Burn, Keep int
 }
 
-// Moments are the mean of U, which is ½, and the share of states with U below a
+// wallMoments are the mean of U, which is ½, and the share of states with U below a
 // twentieth, with their standard errors, and how many states a chain lost.
-type Moments struct {
+type wallMoments struct {
 	Mean, MeanError, Edge, EdgeError float64
 	Outside                          float64 // share of states with g > 0
 	Report                           langevin.Report
 }
 
 // start returns the process of the chains without schedule, U, and exact draws.
-func (c Chain) start(b Walled) (p langevin.Process, u func(x []float64) float64, x0 []float64) {
+func (c wallChain) start(b walled) (p langevin.Process, u func(x []float64) float64, x0 []float64) {
 	T := c.Temperature()
 	if c.Symmetric {
 		T = 1
@@ -153,7 +281,7 @@ func (c Chain) start(b Walled) (p langevin.Process, u func(x []float64) float64,
 }
 
 // moments are those of x, of which each start has as many states in a row.
-func moments(x []float64, count, d int, u func(x []float64) float64) (m Moments) {
+func moments(x []float64, count, d int, u func(x []float64) float64) (m wallMoments) {
 	n, keep := float64(count), len(x)/(count*d)
 	for i := range count {
 		mean, edge := 0.0, 0.0
@@ -176,7 +304,7 @@ func moments(x []float64, count, d int, u func(x []float64) float64) (m Moments)
 }
 
 // Stationary runs chains from exact draws, and returns the moments of what they keep.
-func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (Moments, error) {
+func (c wallChain) Stationary(ctx context.Context, b walled, pool *parallel.Pool) (wallMoments, error) {
 	p, u, x0 := c.start(b)
 	run := langevin.Chains{
 		Process: &p, Symmetric: c.Symmetric, Seed: c.Seed,
@@ -184,7 +312,7 @@ func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (M
 	}
 	d, err := run.Run(ctx, pool, x0)
 	if err != nil {
-		return Moments{}, err
+		return wallMoments{}, err
 	}
 	m := moments(d.X, c.Count, b.Dim, u)
 	m.Report = d.Report
@@ -194,7 +322,7 @@ func (c Chain) Stationary(ctx context.Context, b Walled, pool *parallel.Pool) (M
 // Backward takes exact draws through c.Step backward steps with the score of the law
 // itself, and returns the moments of where they end: those of the draws, but for the
 // error of the steps.
-func (c Chain) Backward(ctx context.Context, b Walled, pool *parallel.Pool) (Moments, error) {
+func (c wallChain) Backward(ctx context.Context, b walled, pool *parallel.Pool) (wallMoments, error) {
 	p, u, x0 := c.start(b)
 	p.Schedule.N, p.Schedule.T = c.Step, float64(c.Step)*c.Tau
 	score := stationary{p.Potential, p.Method.Underdamped(), c.Temperature()}
@@ -202,7 +330,7 @@ func (c Chain) Backward(ctx context.Context, b Walled, pool *parallel.Pool) (Mom
 	report, err := langevin.NewSimulator(&p, pool, 64).Backward(ctx, x, failed, 0, c.Seed, inOrder(x0),
 		func(int) langevin.Score { return score })
 	if err != nil {
-		return Moments{}, err
+		return wallMoments{}, err
 	}
 	m := moments(x, c.Count, b.Dim, u)
 	m.Report = report
