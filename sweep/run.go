@@ -38,9 +38,6 @@ type Runner struct {
 	Line    experiment.CommandLine
 	Observer
 
-	// AnyVersion: trainings that cells share and another version of the program began are gone on with, not begun anew.
-	AnyVersion bool
-
 	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
 	// sweep. Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do.
 	// Both may be nil.
@@ -137,9 +134,6 @@ const (
 
 // open makes the sweep's folder, or takes up one that is this sweep's.
 func (p *Plan) open(dir string) error {
-	if p.File == nil {
-		return os.MkdirAll(dir, 0o777)
-	}
 	list, err := compare.ReadList(dir)
 	switch {
 	case err != nil:
@@ -220,6 +214,9 @@ func (s *session) look() error {
 	takes := s.Shard.ByName()
 	for i, c := range s.plan.Cells {
 		st := CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}
+		if c.Left {
+			st.State = work.Waiting
+		}
 		if c.Unit != nil {
 			if takes(c.Training) {
 				s.mine = append(s.mine, i)
@@ -396,7 +393,7 @@ type Drawing struct {
 // Measure makes the entry of a cell.
 type Measure func(ctx context.Context, d *Drawing) (*compare.Entry, error)
 
-// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows: other machines go by names.
+// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows.
 var Measures = map[string]Measure{"": func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
 	e, _, _, err := d.Judge(ctx)
 	return e, err
@@ -422,11 +419,7 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.
 	d.Run.Folder.Force = true
-	measure := Measures[c.Measure]
-	if measure == nil {
-		return nil, fmt.Errorf("this program has no way %q to measure a cell", c.Measure)
-	}
-	e, err := measure(ctx, d)
+	e, err := Measures[c.Measure](ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -520,7 +513,7 @@ func (s *session) stale(f *run.Folder, again bool) (bool, error) {
 	}
 	var m run.Manifest
 	err := f.ReadJSON(run.ManifestFile, &m)
-	return !s.AnyVersion && m.Version != run.Version(), err
+	return m.Version != run.Version(), err
 }
 
 // begun returns the cell's run, locked: the one that was begun, or a new one.
@@ -692,7 +685,7 @@ func (s *session) outcome() (*Outcome, error) {
 		}
 	}
 	out := s.status()
-	if !out.Complete || s.plan.File == nil {
+	if !out.Complete {
 		return out, nil
 	}
 	rows := []compare.Row{}

@@ -422,7 +422,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		cells, err := file.expand(Options{})
+		cells, err := file.Cells(Options{})
 		if err == nil && (len(cells) == 0 || len(cells) > MaxCells) {
 			t.Fatalf("%d cells", len(cells))
 		}

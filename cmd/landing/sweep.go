@@ -128,7 +128,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		if cost, ok := costs[c.Name]; ok {
 			e.Cost = &cost
 		}
-		if c.Skipped == "" && !takes(c.Training) {
+		if c.Left || c.Skipped == "" && !takes(c.Training) {
 			continue
 		}
 		if e.Cost != nil && (e.State == work.Waiting || e.State == work.Begun) {

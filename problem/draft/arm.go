@@ -283,7 +283,7 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 			return lines, true
 		}
 	}
-	d.Holds = nil
+	d.Holds = []Proposal{}
 	if circles && s.joints > 2 {
 		d.Notes = append(d.Notes, fmt.Sprintf("the coordinates are %d steps of %d cosines and then their sines, as "+
 			"motions of an arm of %[2]d turning joints are. With the arm's URDF or Denavit–Hartenberg rows write "+
