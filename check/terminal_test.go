@@ -127,7 +127,7 @@ func TestTerminalHorizon(t *testing.T) {
 // Three modes on SO(10) with the paper's schedule: γ = 10 keeps 0.4 of their
 // shift, and the friction that the finding names forgets it.
 func TestTerminalSO10(t *testing.T) {
-	data, _, err := dataset.RotationMixture{N: 10, Modes: 3, Count: 2000, SD: 0.1, Seed: 1}.Generate()
+	data, _, err := dataset.RotationMixture{N: 10, Modes: 3, Count: 2000, SD: 0.1, Seed: 1}.Generate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -446,7 +446,7 @@ func TestWindowOnRotations(t *testing.T) {
 		t.Skip("simulates for some seconds")
 	}
 	const n, d = 1000, 100
-	data, _, err := dataset.RotationMixture{Modes: 1, Count: n}.Generate()
+	data, _, err := dataset.RotationMixture{Modes: 1, Count: n}.Generate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -41,8 +42,8 @@ func TestEvaluationByParts(t *testing.T) {
 			func(y []float64) float64 { return metric.EarthJSD(y, data) })
 	}
 	copies := metric.CountCopies(good, e.HeldOutRows, e.TrainRows, 3)
-	test := metric.EnergyTest(good, e.HeldOutRows, 3, judge.TestPoints, judge.Permutations, e.Problem.Seed)
-	all := metric.EnergyTest(good, e.Data.X, 3, judge.TestPoints, judge.Permutations, e.Problem.Seed)
+	test := metric.EnergyTest(good, e.HeldOutRows, 3, settle.TestPoints, settle.Permutations, e.Problem.Seed)
+	all := metric.EnergyTest(good, e.Data.X, 3, settle.TestPoints, settle.Permutations, e.Problem.Seed)
 	mean := 0.0
 	for i := 0; i < len(good); i += 3 {
 		mean += math.Abs(math.Sqrt(good[i]*good[i]+good[i+1]*good[i+1]+good[i+2]*good[i+2])-1) / float64(n-2)

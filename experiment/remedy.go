@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
@@ -108,7 +109,7 @@ func longerPaths(l *Loaded) []string {
 	if err != nil || !(lengths.Spread > 0) {
 		return nil
 	}
-	now := given(l.Problem, proc.Method.Underdamped())
+	now := settle.Noise(l.Problem, proc.Method.Underdamped())
 	if !choose.Short(lengths, now) {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (m *remedies) own() *verdict.Remedy {
 // draw draws by another key, without training; where that cannot be, it trains with it.
 func (m *remedies) draw(setting string) *verdict.Remedy {
 	all := append([]string{setting}, without(problem.Changed(m.run.Drawn), setting)...)
-	to, err := m.run.Redraw(problem.ParseSettings(all...))
+	to, err := m.run.Redraw(context.TODO(), problem.ParseSettings(all...), nil)
 	if err != nil {
 		return m.train(setting)
 	}

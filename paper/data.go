@@ -2,6 +2,7 @@ package paper
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,7 +88,7 @@ func lookup(folder, name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// rotations returns the file of a mixture on SO(10), as landing data so draws it by default.
+// rotations returns the file of a mixture on SO(10), as landing make so draws it by default.
 func rotations(made, recipe string) (string, error) {
 	file, err := filepath.Abs(filepath.Join(made, recipe+".npy"))
 	if err != nil {
@@ -96,7 +97,7 @@ func rotations(made, recipe string) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	p, _, err := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}.Generate()
+	p, _, err := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}.Generate(context.Background())
 	if err != nil {
 		return "", err
 	}

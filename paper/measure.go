@@ -169,7 +169,7 @@ const (
 // timed measures the processor time of samples, and of those that are drawn by landing alone: the least of several
 // rounds that draw both in turn. The difference is what projection costs.
 func timed(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
-	against, err := d.Own.Redraw(problem.ParseSettings("process.terminal_projection=false"))
+	against, err := d.Own.Redraw(ctx, problem.ParseSettings("process.terminal_projection=false"), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func TestDraws(t *testing.T) {
 	if err != nil || alone.Entries()[0].Row.SampleSHA != hashes[0] {
 		t.Errorf("without draws other samples: %v", err)
 	}
-	cost, err := p.Costs(dir, pool)
+	cost, err := p.Costs(t.Context(), dir, pool)
 	if err != nil || cost[p.Cells[0].Name].Rows == 0 || cost[p.Cells[1].Name].Rows != 0 {
 		t.Errorf("the training is counted %v, %v", cost, err)
 	}

@@ -414,7 +414,7 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 	if d.Trained, err = r.Trained(""); err != nil {
 		return nil, err
 	}
-	if d.Run, err = r.Redraw(problem.ParseSettings(c.Draw...)); err != nil {
+	if d.Run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...), nil); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.
@@ -467,7 +467,7 @@ func (s *session) trained(ctx context.Context, c *Cell, again bool) (*experiment
 	if err := s.lost[c.Training]; err != nil {
 		return nil, err
 	}
-	r, err := s.begun(c, again)
+	r, err := s.begun(ctx, c, again)
 	if err != nil {
 		return nil, err
 	}
@@ -517,7 +517,7 @@ func (s *session) stale(f *run.Folder, again bool) (bool, error) {
 }
 
 // begun returns the cell's run, locked: the one that was begun, or a new one.
-func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
+func (s *session) begun(ctx context.Context, c *Cell, again bool) (*experiment.Run, error) {
 	dir := s.folder(c)
 	p, err := c.load()
 	if err != nil {
@@ -537,7 +537,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); err == nil {
-		r, err := experiment.Open(dir, p.Data.Path, s.Pool)
+		r, err := experiment.Open(ctx, dir, p.Data.Path, s.Pool, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -561,7 +561,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	l, err := experiment.Load(p, s.Pool)
+	l, err := experiment.Load(ctx, p, s.Pool, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -570,7 +570,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l, err = experiment.Load(p, s.Pool); err != nil {
+		if l, err = experiment.Load(ctx, p, s.Pool, nil); err != nil {
 			return nil, err
 		}
 	}

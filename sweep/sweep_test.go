@@ -394,7 +394,7 @@ func TestEpochsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := experiment.Load(p, pool)
+		l, err := experiment.Load(t.Context(), p, pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

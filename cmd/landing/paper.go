@@ -27,8 +27,7 @@ type paperOptions struct {
 }
 
 func (a *app) paper() *cobra.Command {
-	var o paperOptions
-	cmd := &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "paper TABLE-OR-FIGURE...",
 		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
 		Long: `paper runs the cells behind tables and figures of the paper, one after the other, and prints the
@@ -36,26 +35,24 @@ tables with the paper's numbers in the same places. A dash stands for a cell tha
 are all exhibits of the paper; "demo" is like figure 1 and needs no data.
 
 The cells are those of the sweeps paper-… in the binary; landing sweep runs these too. Each cell trains
-as long as --budget says. A finished cell is a row of a file (--rows): a later call continues with the
+as long as --for says. A finished cell is a row of a file (--rows): a later call continues with the
 cells that have no row. The folder (--out) keeps a folder for each sweep, and a page for each exhibit.
 
 --data-dir names a folder with the paper's data files, in folders as published or side by side;
 docs/data.md says where they are.`,
-		Example: "  landing paper --list\n  landing paper demo --budget 20s\n" +
-			"  landing paper table1 --only volcano/ULLA --budget 5m --data-dir data",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.list {
-				args = append(args, "all", "demo")
-			}
-			return a.runPaper(cmd.Context(), &o, args)
-		},
-	}
-	o.flags(cmd.Flags())
-	return cmd
+		Example: "  landing paper --list\n  landing paper demo --for 20s\n" +
+			"  landing paper table1 --only volcano/ULLA --for 5m --data-dir data",
+		Args: cobra.ArbitraryArgs,
+	}, new(paperOptions), func(ctx context.Context, a *app, o *paperOptions, args []string) (answer, error) {
+		if o.list {
+			args = append(args, "all", "demo")
+		}
+		return answer{}, a.runPaper(ctx, o, args)
+	})
 }
 
 func (o *paperOptions) flags(f *pflag.FlagSet) {
-	f.DurationVar(&o.Budget, "budget", 15*time.Minute, "training of each cell; 0: the recipes' own epochs")
+	f.DurationVar(&o.Budget, "for", 15*time.Minute, "training of each cell; 0: the recipes' own epochs")
 	f.BoolVar(&o.Processor, "processor", false, "the budget is of processor time over workers, train.clock: "+
 		"processor, as other programs use the machine too")
 	f.StringVar(&o.Data, "data-dir", "", "folder with the paper's data files")
@@ -80,7 +77,7 @@ const mostSeeds = 1000
 func (o *paperOptions) check() (err error) {
 	switch {
 	case o.Budget < 0 || o.Budget > mostBudget || o.Budget > 0 && o.Budget < leastBudget:
-		err = fmt.Errorf("--budget is %v; expected 0 or a time from %v to %v", o.Budget, leastBudget, mostBudget)
+		err = fmt.Errorf("--for is %v; expected 0 or a time from %v to %v", o.Budget, leastBudget, mostBudget)
 	case o.Out == "":
 		err = errors.New("--out is empty; expected a folder")
 	case o.Seeds < 0 || o.Seeds > mostSeeds:

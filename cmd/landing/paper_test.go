@@ -13,7 +13,7 @@ import (
 // nothing.
 func TestPaper(t *testing.T) {
 	dir := t.TempDir()
-	small := []string{"paper", "demo", "--only", "demo/ULLA/N=20,demo/ULLA-P/N=20", "--budget", "0", "--set",
+	small := []string{"paper", "demo", "--only", "demo/ULLA/N=20,demo/ULLA-P/N=20", "--for", "0", "--set",
 		"train.epochs=2", "--set", "network.width=8", "--set", "network.layers=1", "--out", "p"}
 	dry := ok(t, dir, append(small, "--dry-run")...)
 	if !strings.Contains(dry.stdout, "demo/ULLA-P/N=20  seed 1  process.method=") ||
@@ -58,8 +58,8 @@ func TestPaper(t *testing.T) {
 		t.Errorf("%v", third)
 	}
 
-	whole := ok(t, dir, "paper", "demo", "--dry-run", "--budget", "1m", "--only", "demo/ULLA/N=20$")
-	if below := ok(t, dir, "paper", "demo", "--dry-run", "--budget", "1m", "--only", "demo/ULLA"); strings.Count(
+	whole := ok(t, dir, "paper", "demo", "--dry-run", "--for", "1m", "--only", "demo/ULLA/N=20$")
+	if below := ok(t, dir, "paper", "demo", "--dry-run", "--for", "1m", "--only", "demo/ULLA"); strings.Count(
 		whole.stdout, "seed 1") != 1 || strings.Count(below.stdout, "seed 1") != 6 {
 		t.Errorf("a whole name is\n%s\nand what is below one is\n%s", whole.stdout, below.stdout)
 	}
@@ -86,7 +86,7 @@ func TestPaperRefuses(t *testing.T) {
 			"flood/ULLA"}},
 		{exitUsage, `no cell of these tables and figures is called "demo/ULLA$"`, []string{"demo", "--only",
 			"demo/ULLA$"}},
-		{exitUsage, "--budget is 10ms; expected 0 or a time from 1s", []string{"demo", "--budget", "10ms"}},
+		{exitUsage, "--for is 10ms; expected 0 or a time from 1s", []string{"demo", "--for", "10ms"}},
 		{exitUsage, "--out is empty", []string{"demo", "--out", ""}},
 		{exitConfig, "demo-OLLA-P-N=40-900s-s1", []string{"demo",
 			"--set", "network.width=0"}},
@@ -145,7 +145,7 @@ func TestPaperShards(t *testing.T) {
 
 // The list has every table and figure with what it costs.
 func TestPaperList(t *testing.T) {
-	v := wantJSON(t, ok(t, t.TempDir(), "paper", "--list", "--json", "--budget", "5m"))
+	v := wantJSON(t, ok(t, t.TempDir(), "paper", "--list", "--json", "--for", "5m"))
 	costs := map[string]float64{}
 	for _, e := range v["exhibits"].([]any) {
 		m := e.(map[string]any)

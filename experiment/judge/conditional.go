@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -51,7 +52,7 @@ func (r *Reference) Conditional(s *Samples) *Conditional {
 	if len(x) > 0 {
 		d := r.Dim
 		out.samples, out.held = r.Laid(x), r.Laid(y)
-		out.Pairs = metric.PairedTest(out.samples, out.held, d, TestPoints, Permutations, r.Problem.Seed)
+		out.Pairs = metric.PairedTest(out.samples, out.held, d, settle.TestPoints, settle.Permutations, r.Problem.Seed)
 		if out.Pairs.PValue <= pairedAlarm {
 			out.Warning =
 				"samples do not have the law of held-out points with the same condition; longer training, a " +

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
 )
@@ -152,11 +153,7 @@ type Seconds struct {
 	Generate metric.Float `json:"generate"` // these samples
 }
 
-const (
-	TestPoints   = 1000 // at most, on each side of the two-sample test
-	Permutations = 999
-	mmdFloor     = 99 // relabellings behind the floor of MMD
-)
+const mmdFloor = 99 // relabellings behind the floor of MMD
 
 // About is what an evaluation says of the run that drew the samples.
 type About struct {
@@ -231,12 +228,12 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {
 		at.rows, _ = r.Alone(r.All)
-		v.AllRows = metric.EnergyTest(laid, r.Laid(r.All), d, TestPoints, Permutations, seed)
+		v.AllRows = metric.EnergyTest(laid, r.Laid(r.All), d, settle.TestPoints, settle.Permutations, seed)
 	}
 	if len(r.HeldOut) > 0 {
 		held := r.Laid(r.HeldOut)
-		v.TwoSample = metric.EnergyTest(laid, held, d, TestPoints, Permutations, seed)
-		v.MMD = metric.MMDTest(laid, held, d, TestPoints, mmdFloor, seed)
+		v.TwoSample = metric.EnergyTest(laid, held, d, settle.TestPoints, settle.Permutations, seed)
+		v.MMD = metric.MMDTest(laid, held, d, settle.TestPoints, mmdFloor, seed)
 		at.held, _ = r.Alone(r.HeldOut)
 		at.train, _ = r.Alone(r.Train)
 		if len(r.Given) > 0 { // samples have the conditions of these rows, each many times

@@ -119,17 +119,6 @@ func (r *Reference) Alone(x []float64) (points []float64, d int) {
 	return laid(r.Points, points), d
 }
 
-// Draws returns n draws of a prior of points of dimension d.
-func Draws(pool *parallel.Pool, prior langevin.Prior, d int, st keyed.Stream, n int) []float64 {
-	y := make([]float64, n*d)
-	domain.EachBlock(pool, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			prior.Sample(y[i*d:(i+1)*d], st, uint64(i))
-		}
-	})
-	return y
-}
-
 // Scores returns the distances to the data of n points, given by their marks.
 func (r *Reference) Scores(by *Compared, marks []float64, n int) *JSD {
 	out := by.score(marks, r.Problem.Seed)
@@ -139,7 +128,7 @@ func (r *Reference) Scores(by *Compared, marks []float64, n int) *JSD {
 		}
 	}
 	if prior, err := langevin.UniformPrior(r.Process); err == nil {
-		out.Uniform = by.To(Draws(r.Pool, prior, r.Dim, keyed.UniformScore.Stream(r.Problem.Seed, 0), n))
+		out.Uniform = by.To(langevin.SamplePrior(r.Pool, prior, r.Dim, keyed.UniformScore.Stream(r.Problem.Seed, 0), n))
 	}
 	return out
 }
